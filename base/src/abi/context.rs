@@ -1,0 +1,58 @@
+//! What a shader invocation can see beside its batch: descriptor sets, push constants, draw parameters, helpers.
+
+use super::descriptor::BufferDescriptor;
+use super::image::{ImageArgs, ImageView, Sampler};
+use core::sync::atomic::AtomicU32;
+
+/// `VkPhysicalDeviceLimits::maxBoundDescriptorSets`.
+pub const MAX_DESCRIPTOR_SETS: usize = 32;
+/// Dynamic uniform plus dynamic storage buffers of one pipeline layout.
+pub const MAX_DYNAMIC_BUFFERS: usize = 24;
+/// `VkPhysicalDeviceLimits::maxPushConstantsSize`, bytes.
+pub const MAX_PUSH_CONSTANTS: usize = 256;
+
+/// Read-only to shaders; one per draw or dispatch (copied per view index), shared by all its batches.
+#[repr(C, align(64))]
+pub struct ShaderContext {
+    /// Descriptor set memory by set number; points to at least the layout's size where the pipeline layout has a set.
+    pub sets: [*const u8; MAX_DESCRIPTOR_SETS],
+    /// Dynamic buffers, resolved (offset added, range cut to the buffer's end), in pipeline layout order
+    /// (by set, then binding, then array element).
+    pub dynamic_buffers: [BufferDescriptor; MAX_DYNAMIC_BUFFERS],
+    /// Push constant bytes.
+    pub push_constants: [u8; MAX_PUSH_CONSTANTS],
+    /// `NumWorkgroups`.
+    pub num_workgroups: [u32; 3],
+    /// `BaseVertex` (the vertexOffset of an indexed draw, firstVertex otherwise).
+    pub base_vertex: u32,
+    /// `BaseInstance`.
+    pub base_instance: u32,
+    /// `DrawIndex`.
+    pub draw_index: u32,
+    /// `ViewIndex`.
+    pub view_index: u32,
+    /// `DeviceIndex`; always 0.
+    pub device_index: u32,
+    /// Never null. Non-zero once the device is lost or the shader's budget is spent: generated loops poll it at
+    /// every back edge (relaxed load) and leave the function at once.
+    pub abort: *const AtomicU32,
+    /// Never null.
+    pub helpers: *const HelperTable,
+}
+
+// SAFETY: the pointers are to memory the submission keeps alive; shaders only read the context itself.
+unsafe impl Send for ShaderContext {}
+// SAFETY: as above.
+unsafe impl Sync for ShaderContext {}
+
+/// Rust functions that generated code calls through the context, so that its bytes hold no relocation.
+#[repr(C)]
+pub struct HelperTable {
+    /// Any image operation whose view or sampler differs between lanes: runs the waterfall over distinct pairs.
+    /// `views` and `samplers` have [`super::MAX_LANES`] entries; `samplers` may be null when the operation has none.
+    /// Only lanes in `args.mask` are read.
+    pub image_divergent:
+        unsafe extern "C" fn(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs),
+    /// Fused multiply-add with one rounding for hosts without FMA; `n` elements each.
+    pub fma_f32: unsafe extern "C" fn(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32),
+}

@@ -1,0 +1,257 @@
+//! Image views and samplers as generated code and sampling kernels see them, and the argument block of a kernel call.
+//!
+//! A kernel is chosen when the view (and sampler) is created, never per texel: generated code loads
+//! `view.kernels[sampler.class]` (sampling) or `view.kernels[KERNEL_*]` and calls it with a filled [`ImageArgs`].
+
+use super::MAX_LANES;
+
+/// Image dimensionality as SPIR-V's `Dim` sees it (arrayed-ness apart).
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dim {
+    /// 1D
+    D1 = 0,
+    /// 2D
+    D2 = 1,
+    /// 3D
+    D3 = 2,
+    /// Cube: six layers per face set
+    Cube = 3,
+    /// Texel buffer
+    Buffer = 4,
+}
+
+/// A kernel: reads and writes `args` for the lanes in `args.mask`. `sampler` is null for operations without one.
+/// Never faults: coordinates, levels and sample indices are checked or clamped inside.
+pub type ImageKernel = unsafe extern "C" fn(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs);
+
+/// `OpImageFetch`, `OpImageRead`, subpass loads: integer coordinates in `args.icoord` → `args.result`.
+/// Out of bounds reads give 0 in every component (after swizzle: 0,0,0,0).
+pub const KERNEL_FETCH: usize = 0;
+/// `OpImageWrite`: `args.texel` → image. Out of bounds writes are dropped.
+pub const KERNEL_STORE: usize = 1;
+/// Image atomics: `args.atomic_op` on `args.texel[0]` (and comparator `args.texel[1]`) → old value in `args.result[0]`.
+pub const KERNEL_ATOMIC: usize = 2;
+/// First sampling kernel; `KERNEL_SAMPLE + sampler.class`.
+pub const KERNEL_SAMPLE: usize = 3;
+/// Number of sampler classes (see [`Sampler::class`]).
+pub const SAMPLER_CLASSES: usize = 8;
+/// Kernels per view.
+pub const KERNEL_COUNT: usize = KERNEL_SAMPLE + SAMPLER_CLASSES;
+
+/// Most mip levels of an image (16384 → 15).
+pub const MAX_LEVELS: usize = 15;
+
+/// One mip level of a view.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImageLevel {
+    /// Bytes from `ImageView::base` to the first texel (of the view's first layer).
+    pub offset: u64,
+    /// Bytes between rows of blocks.
+    pub row_pitch: u64,
+    /// Bytes between depth slices (3D); for other images unused.
+    pub slice_pitch: u64,
+    /// Texels.
+    pub width: u32,
+    /// Texels.
+    pub height: u32,
+    /// Texels (3D), else 1.
+    pub depth: u32,
+    #[doc(hidden)]
+    pub _pad: u32,
+}
+
+/// A view with its kernels. Immutable once created.
+#[repr(C)]
+pub struct ImageView {
+    /// Indexed by `KERNEL_*`. All entries are valid functions.
+    pub kernels: [ImageKernel; KERNEL_COUNT],
+    /// Image memory; at least 16 readable bytes even for a null view.
+    pub base: *mut u8,
+    /// Bytes from `base` to the end of the image; kernels never go beyond.
+    pub size: u64,
+    /// Bytes between array layers.
+    pub layer_stride: u64,
+    /// Bytes between the samples of a multisampled image: sample `s` of a texel lies at `s * sample_stride` from sample 0.
+    pub sample_stride: u64,
+    /// `base::format::Format` as an index of the format table.
+    pub format: u32,
+    /// Dimensionality.
+    pub dim: Dim,
+    /// 1 for arrayed views.
+    pub arrayed: u32,
+    /// Levels in the view; `level[0]` is the view's base level.
+    pub levels: u32,
+    /// Layers in the view (6 × cubes for cube views).
+    pub layers: u32,
+    /// Samples per texel.
+    pub samples: u32,
+    /// Component swizzle: for r, g, b, a the source: 0..=3 channel, 4 zero, 5 one.
+    pub swizzle: [u8; 4],
+    /// For depth/stencil formats: 0 colour or depth aspect, 1 stencil aspect.
+    pub stencil_aspect: u32,
+    /// `VK_EXT_image_view_min_lod`; 0.0 without.
+    pub min_lod: f32,
+    /// Texel count of a buffer view (`dim == Buffer`), else 0.
+    pub texels: u32,
+    /// Levels.
+    pub level: [ImageLevel; MAX_LEVELS],
+}
+
+// SAFETY: the image's memory outlives the view (Vulkan's rule, upheld by the icd); fields never change.
+unsafe impl Send for ImageView {}
+// SAFETY: as above.
+unsafe impl Sync for ImageView {}
+
+/// A sampler. Immutable once created.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Sampler {
+    /// Kernel class, `< SAMPLER_CLASSES`; assigned by `rasterizer::sample` when the sampler is created.
+    pub class: u32,
+    /// `VkFilter` 0 nearest, 1 linear.
+    pub mag_filter: u32,
+    /// `VkFilter`.
+    pub min_filter: u32,
+    /// `VkSamplerMipmapMode` 0 nearest, 1 linear.
+    pub mipmap_mode: u32,
+    /// `VkSamplerAddressMode` u, v, w.
+    pub address_mode: [u32; 3],
+    /// `mipLodBias`.
+    pub lod_bias: f32,
+    /// `minLod`, `maxLod`.
+    pub min_lod: f32,
+    /// See `min_lod`.
+    pub max_lod: f32,
+    /// `maxAnisotropy`, 1.0 when disabled.
+    pub max_anisotropy: f32,
+    /// 1 when compareEnable.
+    pub compare_enable: u32,
+    /// `VkCompareOp`.
+    pub compare_op: u32,
+    /// Border colour, as float or integer bits per `border_is_int`.
+    pub border_color: [u32; 4],
+    /// 1 when the border colour is an integer one.
+    pub border_is_int: u32,
+    /// 1 when unnormalizedCoordinates.
+    pub unnormalized: u32,
+    /// `VkSamplerReductionMode`: 0 weighted average, 1 min, 2 max.
+    pub reduction: u32,
+}
+
+/// How the level of detail of a sampling operation is found.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LodMode {
+    /// From the differences of `coord` inside each group of four lanes (a quad), plus `args.lod` as bias.
+    Implicit = 0,
+    /// `args.lod` is the level of detail (before the sampler's bias and clamp).
+    Explicit = 1,
+    /// From `args.grad_x` and `args.grad_y`.
+    Grad = 2,
+}
+
+/// What a sampling kernel does with the footprint.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SampleOp {
+    /// Filtered sample, four components.
+    Sample = 0,
+    /// Depth comparison, filtered: result[0].
+    SampleDref = 1,
+    /// Four texels of the 2×2 footprint at level 0 (base level), component `args.component`.
+    Gather = 2,
+    /// Gather of comparison results.
+    GatherDref = 3,
+    /// result[0] = level accessed, result[1] = lambda' (OpImageQueryLod).
+    QueryLod = 4,
+}
+
+/// Atomic operations on images, buffers and shared memory.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicOp {
+    /// New value stored.
+    Exchange = 0,
+    /// Stored where the old value equals the comparator.
+    CompareExchange = 1,
+    /// Wrapping add.
+    Add = 2,
+    /// Wrapping subtract.
+    Sub = 3,
+    /// Signed minimum.
+    SMin = 4,
+    /// Unsigned minimum.
+    UMin = 5,
+    /// Signed maximum.
+    SMax = 6,
+    /// Unsigned maximum.
+    UMax = 7,
+    /// Bitwise.
+    And = 8,
+    /// Bitwise.
+    Or = 9,
+    /// Bitwise.
+    Xor = 10,
+    /// Load (the value operand is ignored).
+    Load = 11,
+    /// Store (no result).
+    Store = 12,
+    /// IEEE add (VK_EXT_shader_atomic_float).
+    FAdd = 13,
+    /// IEEE minimum.
+    FMin = 14,
+    /// IEEE maximum.
+    FMax = 15,
+}
+
+/// Argument block of a kernel call: structure of arrays over lanes. Fields an operation does not use are not read.
+#[repr(C, align(32))]
+#[derive(Clone, Copy, Debug)]
+pub struct ImageArgs {
+    /// Floating-point coordinates (s, t, r or layer, layer of a cube array). For 1D arrays the layer is `coord[1]`, for
+    /// 2D arrays `coord[2]`, for cubes (x, y, z) is the direction and `coord[3]` the layer. A projective divide was done before.
+    pub coord: [[f32; MAX_LANES]; 4],
+    /// Comparison reference.
+    pub dref: [f32; MAX_LANES],
+    /// Bias or level of detail, by `lod_mode`; for fetches the integer level's bits.
+    pub lod: [f32; MAX_LANES],
+    /// Lower clamp of the level of detail (MinLod image operand); 0 when absent.
+    pub min_lod: [f32; MAX_LANES],
+    /// Derivatives in x.
+    pub grad_x: [[f32; MAX_LANES]; 3],
+    /// Derivatives in y.
+    pub grad_y: [[f32; MAX_LANES]; 3],
+    /// Texel offsets (ConstOffset, Offset); 0 when absent.
+    pub offset: [[i32; MAX_LANES]; 3],
+    /// ConstOffsets of a gather: four (x, y) pairs as [2*i], [2*i+1]; read when `has_gather_offsets`.
+    pub gather_offsets: [i32; 8],
+    /// Integer coordinates of fetch, store and atomic (x, y, z-or-layer; a cube's layer counts faces).
+    pub icoord: [[i32; MAX_LANES]; 3],
+    /// Integer level of detail of a fetch; 0 for storage images.
+    pub level: [i32; MAX_LANES],
+    /// Sample index of a multisampled fetch, read, write or atomic; 0 otherwise.
+    pub sample: [i32; MAX_LANES],
+    /// Texel to store (bits of float or integer by format class), or atomic operands.
+    pub texel: [[u32; MAX_LANES]; 4],
+    /// Result: bits of float (float, normalised, depth formats) or integer (integer formats, stencil).
+    pub result: [[u32; MAX_LANES]; 4],
+    /// Active lanes, bit per lane. Inactive lanes' results are unspecified; their coordinates may be read for derivatives.
+    pub mask: u32,
+    /// Kernel index the operation wants for the divergent helper: `KERNEL_FETCH`/`STORE`/`ATOMIC`, or `KERNEL_SAMPLE`
+    /// (the sampler's class is added).
+    pub kernel: u32,
+    /// See [`SampleOp`].
+    pub op: SampleOp,
+    /// See [`LodMode`].
+    pub lod_mode: LodMode,
+    /// Component of a gather, 0..=3.
+    pub component: u32,
+    /// 1 when `gather_offsets` is used.
+    pub has_gather_offsets: u32,
+    /// See [`AtomicOp`].
+    pub atomic_op: AtomicOp,
+    /// Lanes in use by the caller (4 or 8).
+    pub lanes: u32,
+}

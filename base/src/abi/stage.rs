@@ -1,0 +1,138 @@
+//! Batches: the mutable argument of a compiled stage.
+//!
+//! One function type for every stage: `fn(&ShaderContext, &mut Batch)`. A call works through all chunks of the batch.
+//! `inputs` and `outputs` are `[chunk][slot][lane]` arrays of 32-bit values; slots are those of
+//! [`crate::shader::StageInterface`], in its order. Every buffer of a batch is padded to a whole chunk and aligned to 32 bytes.
+
+use super::context::ShaderContext;
+
+/// A compiled stage. `batch` points to the stage's own batch struct, whose first field is [`BatchHeader`].
+///
+/// # Safety
+/// `ctx` and `batch` must be valid for the call and laid out as the stage's interface says.
+pub type StageFn = unsafe extern "C" fn(ctx: *const ShaderContext, batch: *mut BatchHeader);
+
+/// Common head of all batches.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BatchHeader {
+    /// Per-worker scratch memory, aligned to 32 bytes, `CompiledStage::scratch_bytes` long (private arrays, and for a
+    /// stage with barriers the values that live across them). Contents need no initialisation, except that a compute
+    /// stage with barriers wants its first `chunks * 4` bytes zero when a workgroup begins (resume indices).
+    pub scratch: *mut u8,
+    /// 64 writable bytes that nobody reads: where masked-out scalar stores go.
+    pub sink: *mut u8,
+}
+
+/// Vertices of a draw.
+#[repr(C)]
+pub struct VertexBatch {
+    /// Common head.
+    pub header: BatchHeader,
+    /// Vertices in the batch; chunks = ceil(count / lanes).
+    pub count: u32,
+    #[doc(hidden)]
+    pub _pad: u32,
+    /// `VertexIndex` per vertex, padded to whole chunks.
+    pub vertex_index: *const u32,
+    /// `InstanceIndex` per vertex, padded to whole chunks.
+    pub instance_index: *const u32,
+    /// Attributes, `[chunk][input slot][lane]`.
+    pub inputs: *const u32,
+    /// `[chunk][output slot][lane]`.
+    pub outputs: *mut u32,
+}
+
+/// What the fragment stage reads of a primitive; the rasterizer fills it once per surviving primitive.
+///
+/// With pixel position (x, y) in framebuffer coordinates relative to `origin`:
+/// `l1 = b1[0]*x + b1[1]*y + b1[2]` and `l2` likewise are the screen-space (linear) barycentrics of vertices 1 and 2;
+/// `w = 1 / (iw[0]*x + iw[1]*y + iw[2])`; perspective-correct barycentrics are `p1 = (l1 * inv_w1) * w`,
+/// `p2 = (l2 * inv_w2) * w`; an attribute is `a0 + p1*d1 + p2*d2` with `[a0, d1, d2]` of its slot in `attributes`
+/// (`d1 = a1 - a0`, `d2 = a2 - a0`). NoPerspective uses l1, l2. Flat uses `[a, _, _]` of a flat slot (provoking vertex, raw bits).
+/// Lines: vertices 0 and 1, d2 = 0. Points: d1 = d2 = 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FragmentPrimitive {
+    /// Linear barycentric plane of vertex 1: dx, dy, constant.
+    pub b1: [f32; 3],
+    /// Linear barycentric plane of vertex 2.
+    pub b2: [f32; 3],
+    /// 1/w plane.
+    pub inv_w: [f32; 3],
+    /// 1/w of vertex 1.
+    pub inv_w1: f32,
+    /// 1/w of vertex 2.
+    pub inv_w2: f32,
+    /// Depth plane dx, dy, constant (after viewport transform and depth bias), for FragCoord.z.
+    pub z: [f32; 3],
+    /// Integer framebuffer position that x and y above are relative to (keeps the planes exact far from 0).
+    pub origin: [i32; 2],
+    /// `[slot][3]` bits of f32, slots in the fragment interface's input order.
+    pub attributes: *const [u32; 3],
+    /// Non-zero for front-facing.
+    pub front_facing: u32,
+    /// `PrimitiveId`.
+    pub primitive_id: u32,
+    /// `Layer`.
+    pub layer: u32,
+    /// `ViewportIndex`.
+    pub viewport_index: u32,
+    /// Point primitives: framebuffer position of the sprite's upper left corner, and 1/size; PointCoord = (frag - upper left) * inv_size.
+    pub point_origin: [f32; 2],
+    /// See `point_origin`; 0 for other primitives.
+    pub point_inv_size: f32,
+    #[doc(hidden)]
+    pub _pad: u32,
+}
+
+/// One quad (2×2 pixels). Lane order in the quad: (0,0), (1,0), (0,1), (1,1).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FragmentQuad {
+    /// Framebuffer position of lane 0; even.
+    pub x: u16,
+    /// See `x`.
+    pub y: u16,
+    /// Sample coverage of the four pixels: 4 bits of samples per pixel, pixel p's sample s at bit `4*p + s`. With one
+    /// sample only bits 0, 4, 8, 12 occur. A pixel with no bit is a helper invocation.
+    pub coverage: u16,
+    /// Sample this invocation shades (sample shading: one quad entry per sample); 0xffff for per-pixel shading.
+    pub sample: u16,
+    /// The primitive.
+    pub primitive: *const FragmentPrimitive,
+}
+
+/// Quads of a tile.
+#[repr(C)]
+pub struct FragmentBatch {
+    /// Common head.
+    pub header: BatchHeader,
+    /// Quads; lanes = 4 × quads, chunks = ceil(4*count / lanes). Entries beyond `count` up to a whole chunk repeat a valid
+    /// quad with coverage 0.
+    pub count: u32,
+    /// Rasterization samples of the pipeline, 1 or 4.
+    pub samples: u32,
+    /// `count` entries padded to a whole chunk.
+    pub quads: *const FragmentQuad,
+    /// `[chunk][output slot][lane]`.
+    pub outputs: *mut u32,
+    /// Out, one u32 per chunk: bit per lane, set where the invocation is still alive (not killed, not demoted). Helper lanes may be set or not.
+    pub alive: *mut u32,
+    /// Positions of the samples inside a pixel in 0..1: x0, y0, x1, y1, …
+    pub sample_positions: [f32; 8],
+}
+
+/// One workgroup of a dispatch; generated code loops over its chunks.
+#[repr(C)]
+pub struct ComputeBatch {
+    /// Common head. `scratch` has room for every chunk of the workgroup.
+    pub header: BatchHeader,
+    /// `WorkgroupId`.
+    pub workgroup_id: [u32; 3],
+    /// Out: chunks that stopped at a barrier and want another call; 0 when the workgroup is done. The caller calls again
+    /// with the same batch until it is 0.
+    pub pending: u32,
+    /// Workgroup (shared) memory, `CompiledStage::shared_bytes` long, aligned to 64 bytes.
+    pub shared: *mut u8,
+}

@@ -1,0 +1,159 @@
+//! The format table: one row per core `VkFormat`; block, channels, class and features all come from the row.
+//!
+//! Depth/stencil images keep depth and stencil in separate planes ([`crate::image::ImageLayout`]); `D24_UNORM_S8_UINT`
+//! stores depth as 24 bits in a u32. Packing and unpacking are derived from the row (`pack`).
+
+mod table;
+pub use table::TABLE;
+
+/// A row of [`TABLE`], by index. `Format(0)` is `VK_FORMAT_UNDEFINED`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Format(pub u16);
+
+/// Encoding of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChannelType {
+    /// Unsigned normalised.
+    Unorm,
+    /// Signed normalised.
+    Snorm,
+    /// Unsigned integer converted to float.
+    Uscaled,
+    /// Signed integer converted to float.
+    Sscaled,
+    /// Unsigned integer.
+    Uint,
+    /// Signed integer.
+    Sint,
+    /// Signed float (16, 32 or 64 bits).
+    Sfloat,
+    /// Unsigned float (10, 11 bits; shared exponent E5B9G9R9).
+    Ufloat,
+    /// sRGB-encoded unsigned normalised (alpha of such formats is Unorm).
+    Srgb,
+}
+
+/// What a channel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChannelName {
+    /// Red, or the only colour channel.
+    R,
+    /// Green.
+    G,
+    /// Blue.
+    B,
+    /// Alpha.
+    A,
+    /// Depth.
+    D,
+    /// Stencil.
+    S,
+    /// Unused bits.
+    X,
+    /// Shared exponent.
+    E,
+}
+
+/// One channel of an uncompressed format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Channel {
+    /// Which.
+    pub name: ChannelName,
+    /// Encoding.
+    pub ty: ChannelType,
+    /// Width in bits.
+    pub bits: u8,
+    /// First bit in the little-endian block.
+    pub shift: u8,
+}
+
+/// How the block is coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Texels of `channels`.
+    Plain,
+    /// BC1–BC7.
+    Bc,
+    /// ETC2 / EAC.
+    Etc2,
+    /// ASTC LDR.
+    Astc,
+    /// Depth and/or stencil.
+    DepthStencil,
+    /// Not usable (UNDEFINED).
+    None,
+}
+
+/// Features a format has for buffers and images; a subset of `VkFormatFeatureFlagBits`, same bit values.
+pub mod features {
+    #![allow(missing_docs, reason = "names and values are the specification's VkFormatFeatureFlagBits")]
+    pub const SAMPLED_IMAGE: u32 = 0x1;
+    pub const STORAGE_IMAGE: u32 = 0x2;
+    pub const STORAGE_IMAGE_ATOMIC: u32 = 0x4;
+    pub const UNIFORM_TEXEL_BUFFER: u32 = 0x8;
+    pub const STORAGE_TEXEL_BUFFER: u32 = 0x10;
+    pub const STORAGE_TEXEL_BUFFER_ATOMIC: u32 = 0x20;
+    pub const VERTEX_BUFFER: u32 = 0x40;
+    pub const COLOR_ATTACHMENT: u32 = 0x80;
+    pub const COLOR_ATTACHMENT_BLEND: u32 = 0x100;
+    pub const DEPTH_STENCIL_ATTACHMENT: u32 = 0x200;
+    pub const BLIT_SRC: u32 = 0x400;
+    pub const BLIT_DST: u32 = 0x800;
+    pub const SAMPLED_IMAGE_FILTER_LINEAR: u32 = 0x1000;
+    pub const TRANSFER_SRC: u32 = 0x4000;
+    pub const TRANSFER_DST: u32 = 0x8000;
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub struct FormatInfo {
+    /// `VK_FORMAT_` name without the prefix.
+    pub name: &'static str,
+    /// `VkFormat` value.
+    pub vk: u32,
+    /// Coding.
+    pub layout: Layout,
+    /// Bytes per block. For depth/stencil: bytes of the depth plane's texel (or the stencil's for S8).
+    pub block_bytes: u8,
+    /// Block width and height in texels.
+    pub block: (u8, u8),
+    /// Channels in memory order; `channel_count` used.
+    pub channels: [Channel; 4],
+    /// Channels in use.
+    pub channel_count: u8,
+    /// `optimalTilingFeatures` (bits of [`features`]); linear tiling: the same for 2D colour formats.
+    pub image_features: u32,
+    /// `bufferFeatures`.
+    pub buffer_features: u32,
+}
+
+impl Format {
+    /// `VK_FORMAT_UNDEFINED`.
+    pub const UNDEFINED: Format = Format(0);
+
+    /// The row of a `VkFormat` value; `None` for values outside the table.
+    pub fn from_vk(vk: u32) -> Option<Format> {
+        TABLE.binary_search_by_key(&vk, |row| row.vk).ok().map(|i| Format(i as u16))
+    }
+    /// The row.
+    pub fn info(self) -> &'static FormatInfo {
+        &TABLE[self.0 as usize]
+    }
+    /// True when the format has a depth channel.
+    pub fn has_depth(self) -> bool {
+        self.has(ChannelName::D)
+    }
+    /// True when the format has a stencil channel.
+    pub fn has_stencil(self) -> bool {
+        self.has(ChannelName::S)
+    }
+    /// True for pure integer colour formats (and stencil-only).
+    pub fn is_integer(self) -> bool {
+        let info = self.info();
+        info.channel_count > 0 && matches!(info.channels[0].ty, ChannelType::Uint | ChannelType::Sint)
+    }
+    fn has(self, name: ChannelName) -> bool {
+        let info = self.info();
+        info.channels[..info.channel_count as usize].iter().any(|c| c.name == name)
+    }
+}

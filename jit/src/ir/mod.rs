@@ -1,0 +1,296 @@
+//! The SIMT SSA IR: what one invocation computes, in structured form.
+//!
+//! * **Scalar.** Every value is one scalar of one invocation ([`Ty`]); composites are taken apart when SPIR-V is
+//!   translated. Lanes appear only in `emit`.
+//! * **Structured.** A [`Region`] is a list of [`Node`]s and one [`Term`]. There is no other control flow: `If`, `Loop`,
+//!   `Scope`, and breaks out of a labelled `Loop` or `Scope`. A `continue` is a break out of a `Scope` inside the loop body;
+//!   a return is a break out of the root scope.
+//! * **SSA by regions.** A value is visible after its definition in its region and in regions nested there. What a region
+//!   hands out goes through `Yield` / `Break` arguments to the results of its node; loops carry `params`. Before `mem2reg`
+//!   all those lists are empty and [`Var`]s carry state; after it only variables that are indexed dynamically remain.
+//! * **Memory.** [`Op::Load`] / [`Op::Store`] / [`Op::Atomic`] by [`Space`] with byte offsets; private arrays are `Var`s with `len > 1`.
+//! * Every instruction keeps the SPIR-V result id (or the id of its operand) it came from, for messages.
+//!
+//! Results of an instruction are consecutive values starting at `first_result`.
+
+mod inst;
+pub use inst::*;
+
+use base::shader::{Slot, Stage, StageFlags};
+use cranelift_entity::{PrimaryMap, entity_impl};
+
+/// An SSA value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(u32);
+entity_impl!(Value, "v");
+
+/// An instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Inst(u32);
+entity_impl!(Inst, "i");
+
+/// A private variable: an array of `len` scalars per invocation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var(u32);
+entity_impl!(Var, "var");
+
+/// A break target.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(u32);
+entity_impl!(Label, "label");
+
+/// Scalar types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ty {
+    /// Boolean: a lane mask when varying.
+    B1,
+    /// Integers; signedness is the operation's.
+    I8,
+    /// 16 bits.
+    I16,
+    /// 32 bits.
+    I32,
+    /// 64 bits (also physical addresses).
+    I64,
+    /// IEEE binary16.
+    F16,
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+    /// A buffer: address and range, from [`Op::BufferDesc`].
+    Buf,
+    /// An image view pointer, from [`Op::ImageDesc`].
+    Img,
+    /// A sampler pointer, from [`Op::SamplerDesc`].
+    Smp,
+}
+
+impl Ty {
+    /// Bytes in memory (0 for booleans and descriptors).
+    pub fn bytes(self) -> u32 {
+        match self {
+            Ty::I8 => 1,
+            Ty::I16 | Ty::F16 => 2,
+            Ty::I32 | Ty::F32 => 4,
+            Ty::I64 | Ty::F64 => 8,
+            Ty::B1 | Ty::Buf | Ty::Img | Ty::Smp => 0,
+        }
+    }
+    /// True for F16, F32, F64.
+    pub fn is_float(self) -> bool {
+        matches!(self, Ty::F16 | Ty::F32 | Ty::F64)
+    }
+    /// True for I8..I64.
+    pub fn is_int(self) -> bool {
+        matches!(self, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64)
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueDef {
+    /// Result `n` of an instruction.
+    Inst(Inst, u16),
+    /// Parameter of a loop (by label) or result of an If, Loop or Scope.
+    Region,
+}
+
+/// A value's type and definition.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueData {
+    /// Type.
+    pub ty: Ty,
+    /// Definition.
+    pub def: ValueDef,
+}
+
+/// A private variable.
+#[derive(Clone, Debug)]
+pub struct VarData {
+    /// Element type (never a descriptor type).
+    pub ty: Ty,
+    /// Elements; 1 = promotable by mem2reg.
+    pub len: u32,
+    /// OpName or empty; for dumps.
+    pub name: String,
+}
+
+/// A list of nodes and how it ends.
+#[derive(Clone, Debug, Default)]
+pub struct Region {
+    /// In order.
+    pub nodes: Vec<Node>,
+    /// How the region ends.
+    pub term: Term,
+}
+
+/// End of a region.
+#[derive(Clone, Debug)]
+pub enum Term {
+    /// Falls out of the region. If arm: results of the If. Scope body: results of the Scope. Loop body: the back edge, with
+    /// the next values of the loop's params.
+    Yield(Vec<Value>),
+    /// Leaves the enclosing Scope or Loop with that label, giving its results.
+    Break(Label, Vec<Value>),
+    /// Never reached.
+    Unreachable,
+}
+
+impl Default for Term {
+    fn default() -> Self {
+        Term::Yield(Vec::new())
+    }
+}
+
+/// A node of a region.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// An instruction.
+    Inst(Inst),
+    /// Two-way branch.
+    If(Box<If>),
+    /// Endless loop, left by breaks.
+    Loop(Box<Loop>),
+    /// Labelled block, executed once.
+    Scope(Box<Scope>),
+}
+
+/// See [`Node::If`].
+#[derive(Clone, Debug)]
+pub struct If {
+    /// B1.
+    pub cond: Value,
+    /// Taken when true.
+    pub then: Region,
+    /// Taken when false.
+    pub else_: Region,
+    /// Defined by the arms' Yield.
+    pub results: Vec<Value>,
+}
+
+/// See [`Node::Loop`].
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// Break target.
+    pub label: Label,
+    /// Carried values, visible in the body.
+    pub params: Vec<Value>,
+    /// Their first values.
+    pub inits: Vec<Value>,
+    /// `Yield` is the back edge.
+    pub body: Region,
+    /// Defined by breaks to `label`.
+    pub results: Vec<Value>,
+}
+
+/// See [`Node::Scope`].
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// Break target.
+    pub label: Label,
+    /// Body; its Yield also gives the results.
+    pub body: Region,
+    /// Defined by the body's Yield and by breaks to `label`.
+    pub results: Vec<Value>,
+}
+
+/// One entry point of a module, specialised, everything inlined.
+#[derive(Clone, Debug)]
+pub struct Shader {
+    /// Stage.
+    pub stage: Stage,
+    /// Entry point name.
+    pub name: String,
+    /// All values.
+    pub values: PrimaryMap<Value, ValueData>,
+    /// All instructions (also dead ones).
+    pub insts: PrimaryMap<Inst, InstData>,
+    /// Private variables.
+    pub vars: PrimaryMap<Var, VarData>,
+    /// Number of labels given out.
+    pub labels: u32,
+    /// The root scope: body and the label that a return breaks to. No results.
+    pub root: Scope,
+    /// Input slots; [`Op::LoadInput`] indexes it.
+    pub inputs: Vec<Slot>,
+    /// Output slots; [`Op::StoreOutput`] indexes it.
+    pub outputs: Vec<Slot>,
+    /// Facts found during translation.
+    pub flags: StageFlags,
+    /// Compute: workgroup size after specialisation.
+    pub local_size: [u32; 3],
+    /// Bytes of workgroup memory.
+    pub shared_bytes: u32,
+    /// Workgroup memory starts as zero (an Initializer of OpConstantNull).
+    pub zero_shared: bool,
+    /// A subgroup operation or built-in occurs: the result may depend on the subgroup size.
+    pub uses_subgroup: bool,
+}
+
+impl Shader {
+    /// An empty shader.
+    pub fn new(stage: Stage, name: &str) -> Self {
+        Shader {
+            stage,
+            name: name.to_owned(),
+            values: PrimaryMap::new(),
+            insts: PrimaryMap::new(),
+            vars: PrimaryMap::new(),
+            labels: 1,
+            root: Scope { label: Label(0), body: Region::default(), results: Vec::new() },
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            flags: StageFlags::default(),
+            local_size: [1; 3],
+            shared_bytes: 0,
+            zero_shared: false,
+            uses_subgroup: false,
+        }
+    }
+
+    /// A fresh label.
+    pub fn new_label(&mut self) -> Label {
+        let label = Label(self.labels);
+        self.labels += 1;
+        label
+    }
+
+    /// A fresh loop param or region result.
+    pub fn region_value(&mut self, ty: Ty) -> Value {
+        self.values.push(ValueData { ty, def: ValueDef::Region })
+    }
+
+    /// A fresh instruction with results of the given types; the caller puts it into a region.
+    pub fn inst(&mut self, op: Op, args: &[Value], results: &[Ty], source: u32) -> Inst {
+        let first = Value(self.values.len() as u32);
+        let inst = self.insts.push(InstData {
+            op,
+            args: args.iter().copied().collect(),
+            first_result: first,
+            result_count: results.len() as u16,
+            no_contraction: false,
+            source,
+        });
+        for (i, &ty) in results.iter().enumerate() {
+            self.values.push(ValueData { ty, def: ValueDef::Inst(inst, i as u16) });
+        }
+        inst
+    }
+
+    /// Type of a value.
+    pub fn ty(&self, v: Value) -> Ty {
+        self.values[v].ty
+    }
+
+    /// The constant's bits, if the value is one.
+    pub fn as_const(&self, v: Value) -> Option<u64> {
+        match self.values[v].def {
+            ValueDef::Inst(inst, _) => match self.insts[inst].op {
+                Op::Const(bits) => Some(bits),
+                _ => None,
+            },
+            ValueDef::Region => None,
+        }
+    }
+}

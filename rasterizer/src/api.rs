@@ -1,0 +1,386 @@
+//! The rasterizer's types as the icd sees them: attachments, pipeline state, draws, dispatches.
+//!
+//! Enumerations that Vulkan numbers (blend factors, compare operations, topologies…) keep Vulkan's numbers as `u32`s in
+//! small Rust enums defined here, so that the icd converts with one checked table each.
+
+use base::abi::ShaderContext;
+use base::image::ImageLayout;
+use base::shader::CompiledStage;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Most colour attachments.
+pub const MAX_COLOR_ATTACHMENTS: usize = 8;
+/// Most viewports and scissors.
+pub const MAX_VIEWPORTS: usize = 16;
+/// Most vertex bindings and attributes.
+pub const MAX_VERTEX_BINDINGS: usize = 32;
+
+/// Image memory: base address and layout. The icd keeps it alive while a submission uses it.
+#[derive(Clone, Debug)]
+pub struct ImageMemory {
+    /// First byte; valid for `layout.size` bytes, aligned to `base::image::IMAGE_ALIGNMENT`.
+    pub base: *mut u8,
+    /// Layout.
+    pub layout: Arc<ImageLayout>,
+}
+// SAFETY: an address and an immutable layout; all accesses go through checked kernels.
+unsafe impl Send for ImageMemory {}
+// SAFETY: as above.
+unsafe impl Sync for ImageMemory {}
+
+/// One attachment of a render pass instance: a level and layer range of an image, seen through a view format.
+#[derive(Clone, Debug)]
+pub struct Attachment {
+    /// Image.
+    pub image: ImageMemory,
+    /// Format of the view (compatible with the image's).
+    pub format: base::format::Format,
+    /// Mip level.
+    pub level: u32,
+    /// First layer (or depth slice of a 3D image when `slices`).
+    pub base_layer: u32,
+    /// Layer count.
+    pub layers: u32,
+    /// The layers are depth slices of a 3D image.
+    pub slices: bool,
+}
+
+/// Attachments of a subpass or dynamic rendering instance.
+#[derive(Clone, Debug, Default)]
+pub struct RenderTargets {
+    /// By colour attachment number.
+    pub color: [Option<Attachment>; MAX_COLOR_ATTACHMENTS],
+    /// Depth aspect.
+    pub depth: Option<Attachment>,
+    /// Stencil aspect.
+    pub stencil: Option<Attachment>,
+    /// Rasterization samples: 1 or 4.
+    pub samples: u32,
+    /// Framebuffer layers.
+    pub layers: u32,
+    /// Render area x, y, width, height: nothing outside is touched.
+    pub area: [u32; 4],
+}
+
+/// `VkPrimitiveTopology`, same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Topology {
+    /// Points.
+    PointList = 0,
+    /// Lines.
+    LineList = 1,
+    /// Lines.
+    LineStrip = 2,
+    /// Triangles.
+    TriangleList = 3,
+    /// Triangles.
+    TriangleStrip = 4,
+    /// Triangles.
+    TriangleFan = 5,
+    /// Lines with adjacency (adjacent vertices ignored without a geometry stage).
+    LineListWithAdjacency = 6,
+    /// See `LineListWithAdjacency`.
+    LineStripWithAdjacency = 7,
+    /// Triangles with adjacency.
+    TriangleListWithAdjacency = 8,
+    /// See `TriangleListWithAdjacency`.
+    TriangleStripWithAdjacency = 9,
+}
+
+/// `VkPolygonMode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum PolygonMode {
+    /// Filled.
+    Fill = 0,
+    /// Edges.
+    Line = 1,
+    /// Vertices.
+    Point = 2,
+}
+
+/// `VkCompareOp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub enum CompareOp {
+    Never = 0,
+    Less = 1,
+    Equal = 2,
+    LessOrEqual = 3,
+    Greater = 4,
+    NotEqual = 5,
+    GreaterOrEqual = 6,
+    Always = 7,
+}
+
+/// `VkStencilOp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub enum StencilOp {
+    Keep = 0,
+    Zero = 1,
+    Replace = 2,
+    IncrementAndClamp = 3,
+    DecrementAndClamp = 4,
+    Invert = 5,
+    IncrementAndWrap = 6,
+    DecrementAndWrap = 7,
+}
+
+/// `VkStencilOpState`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StencilFace {
+    /// Stencil test fails.
+    pub fail: StencilOp,
+    /// Both pass.
+    pub pass: StencilOp,
+    /// Depth test fails.
+    pub depth_fail: StencilOp,
+    /// Comparison of (reference & mask) with (stored & mask).
+    pub compare: CompareOp,
+    /// Compare mask.
+    pub compare_mask: u32,
+    /// Write mask.
+    pub write_mask: u32,
+    /// Reference.
+    pub reference: u32,
+}
+
+/// `VkBlendFactor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub enum BlendFactor {
+    Zero = 0,
+    One = 1,
+    SrcColor = 2,
+    OneMinusSrcColor = 3,
+    DstColor = 4,
+    OneMinusDstColor = 5,
+    SrcAlpha = 6,
+    OneMinusSrcAlpha = 7,
+    DstAlpha = 8,
+    OneMinusDstAlpha = 9,
+    ConstantColor = 10,
+    OneMinusConstantColor = 11,
+    ConstantAlpha = 12,
+    OneMinusConstantAlpha = 13,
+    SrcAlphaSaturate = 14,
+    Src1Color = 15,
+    OneMinusSrc1Color = 16,
+    Src1Alpha = 17,
+    OneMinusSrc1Alpha = 18,
+}
+
+/// `VkBlendOp` (core).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub enum BlendOp {
+    Add = 0,
+    Subtract = 1,
+    ReverseSubtract = 2,
+    Min = 3,
+    Max = 4,
+}
+
+/// Blending of one attachment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlendAttachment {
+    /// blendEnable.
+    pub enable: bool,
+    /// Colour factors and operation: src, dst, op.
+    pub color: (BlendFactor, BlendFactor, BlendOp),
+    /// Alpha factors and operation.
+    pub alpha: (BlendFactor, BlendFactor, BlendOp),
+    /// `VkColorComponentFlags`: bit 0 R .. bit 3 A.
+    pub write_mask: u8,
+}
+
+/// `VkVertexInputAttributeDescription` joined with its binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VertexAttribute {
+    /// Location.
+    pub location: u32,
+    /// Binding number.
+    pub binding: u32,
+    /// Format (a vertex buffer format).
+    pub format: base::format::Format,
+    /// Byte offset in the element.
+    pub offset: u32,
+}
+
+/// `VkVertexInputBindingDescription`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VertexBinding {
+    /// Binding number.
+    pub binding: u32,
+    /// Bytes.
+    pub stride: u32,
+    /// Per instance.
+    pub per_instance: bool,
+    /// Instances per element (VK_EXT_vertex_attribute_divisor); 1 without; 0: all instances read element 0.
+    pub divisor: u32,
+}
+
+/// A viewport.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the specification's names (VkViewport)")]
+pub struct Viewport {
+    pub x: f32,
+    pub y: f32,
+    pub width: f32,
+    pub height: f32,
+    pub min_depth: f32,
+    pub max_depth: f32,
+}
+
+/// All state of a draw that is not code. Pipeline state and dynamic state merged by the icd when the draw is executed.
+#[derive(Clone, Debug)]
+pub struct DrawState {
+    /// Topology.
+    pub topology: Topology,
+    /// primitiveRestartEnable.
+    pub primitive_restart: bool,
+    /// Vertex attributes.
+    pub attributes: Vec<VertexAttribute>,
+    /// Vertex bindings.
+    pub bindings: Vec<VertexBinding>,
+    /// Viewports.
+    pub viewports: Vec<Viewport>,
+    /// Scissors x, y, width, height (non-negative after clipping to i32 range by the icd).
+    pub scissors: Vec<[i32; 4]>,
+    /// depthClampEnable.
+    pub depth_clamp: bool,
+    /// Clip against near and far planes (depthClipEnable; default = !depth_clamp).
+    pub depth_clip: bool,
+    /// rasterizerDiscardEnable.
+    pub rasterizer_discard: bool,
+    /// Polygon mode.
+    pub polygon_mode: PolygonMode,
+    /// `VkCullModeFlags`: 1 front, 2 back.
+    pub cull_mode: u32,
+    /// frontFace == CLOCKWISE.
+    pub front_clockwise: bool,
+    /// depthBiasEnable with (constant, clamp, slope).
+    pub depth_bias: Option<[f32; 3]>,
+    /// lineWidth.
+    pub line_width: f32,
+    /// sampleMask word 0.
+    pub sample_mask: u32,
+    /// sampleShadingEnable and minSampleShading demand one invocation per sample.
+    pub sample_shading: bool,
+    /// alphaToCoverageEnable.
+    pub alpha_to_coverage: bool,
+    /// alphaToOneEnable.
+    pub alpha_to_one: bool,
+    /// depthTestEnable.
+    pub depth_test: bool,
+    /// depthWriteEnable.
+    pub depth_write: bool,
+    /// depthCompareOp.
+    pub depth_compare: CompareOp,
+    /// depthBoundsTestEnable with min and max.
+    pub depth_bounds: Option<[f32; 2]>,
+    /// stencilTestEnable: front, back.
+    pub stencil: Option<[StencilFace; 2]>,
+    /// logicOpEnable with `VkLogicOp`.
+    pub logic_op: Option<u32>,
+    /// By colour attachment number.
+    pub blend: [BlendAttachment; MAX_COLOR_ATTACHMENTS],
+    /// blendConstants.
+    pub blend_constants: [f32; 4],
+}
+
+/// A bound vertex or index buffer range: device memory.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferRange {
+    /// First byte; null for an unbound or null buffer (reads give 0).
+    pub address: *const u8,
+    /// Readable bytes from `address`; reads beyond give 0.
+    pub size: u64,
+}
+// SAFETY: an address; reads are bounds-checked against `size`, the icd keeps the memory alive.
+unsafe impl Send for BufferRange {}
+// SAFETY: as above.
+unsafe impl Sync for BufferRange {}
+
+/// Index buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexBuffer {
+    /// Memory.
+    pub range: BufferRange,
+    /// Bytes per index: 1, 2 or 4.
+    pub index_bytes: u32,
+}
+
+/// The stages of a graphics pipeline, linked once at pipeline creation.
+#[derive(Clone, Debug)]
+pub struct GraphicsStages {
+    /// Vertex stage.
+    pub vertex: CompiledStage,
+    /// Fragment stage; `None` for depth-only pipelines.
+    pub fragment: Option<CompiledStage>,
+}
+
+/// Query sinks active during a draw.
+#[derive(Clone, Debug, Default)]
+pub struct QuerySinks {
+    /// Occlusion: samples that passed, added.
+    pub occlusion: Option<Arc<AtomicU64>>,
+    /// Pipeline statistics in `VkQueryPipelineStatisticFlagBits` bit order (0 input vertices … 10 compute invocations).
+    pub statistics: Option<Arc<[AtomicU64; 11]>>,
+}
+
+/// Counts of a draw (already fetched from the indirect buffer).
+#[derive(Clone, Copy, Debug)]
+pub struct DrawCounts {
+    /// Vertices or indices.
+    pub count: u32,
+    /// Instances.
+    pub instances: u32,
+    /// firstVertex or firstIndex.
+    pub first: u32,
+    /// vertexOffset of an indexed draw.
+    pub vertex_offset: i32,
+    /// firstInstance.
+    pub first_instance: u32,
+}
+
+/// One draw.
+#[derive(Clone)]
+pub struct Draw {
+    /// Code.
+    pub stages: Arc<GraphicsStages>,
+    /// State.
+    pub state: Arc<DrawState>,
+    /// Descriptor sets, push constants, draw parameters.
+    pub context: Arc<ShaderContext>,
+    /// By binding number.
+    pub vertex_buffers: Vec<BufferRange>,
+    /// Per-binding stride override (dynamic stride); empty: the state's.
+    pub index_buffer: Option<IndexBuffer>,
+    /// Counts.
+    pub counts: DrawCounts,
+    /// Queries.
+    pub queries: QuerySinks,
+}
+
+/// One dispatch.
+#[derive(Clone)]
+pub struct Dispatch {
+    /// Code.
+    pub stage: CompiledStage,
+    /// Context (its `num_workgroups` is filled by the icd).
+    pub context: Arc<ShaderContext>,
+    /// First workgroup (vkCmdDispatchBase).
+    pub base: [u32; 3],
+    /// Workgroups.
+    pub groups: [u32; 3],
+    /// Queries (compute invocations).
+    pub queries: QuerySinks,
+}

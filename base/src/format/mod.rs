@@ -100,6 +100,7 @@ pub mod features {
     pub const BLIT_SRC: u32 = 0x400;
     pub const BLIT_DST: u32 = 0x800;
     pub const SAMPLED_IMAGE_FILTER_LINEAR: u32 = 0x1000;
+    pub const SAMPLED_IMAGE_FILTER_MINMAX: u32 = 0x10000;
     pub const TRANSFER_SRC: u32 = 0x4000;
     pub const TRANSFER_DST: u32 = 0x8000;
 }

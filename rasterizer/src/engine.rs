@@ -57,6 +57,11 @@ impl Engine {
         self.threads
     }
 
+    /// The pool has been started.
+    pub fn started(&self) -> bool {
+        self.pool.get().is_some()
+    }
+
     /// The pool; starts it.
     pub fn pool(&self) -> &rayon::ThreadPool {
         self.pool.get_or_init(|| {

@@ -15,7 +15,8 @@ pub struct Surface {
     base: *mut u8,
     /// Bytes between rows.
     pub row_pitch: usize,
-    sample_stride: usize,
+    /// Bytes between samples.
+    pub sample_stride: usize,
     layer_stride: usize,
     /// Layers (or slices).
     pub layers: u32,

@@ -178,7 +178,7 @@ pub fn run(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, ou
     let padded = front.vertex_index.len();
     let lanes = draw.draw.stages.vertex.lanes.max(1) as usize;
     let slots = draw.linkage.output_slots;
-    let shaded = Shaded { outputs: front.outputs.as_words(padded * slots), slots, lanes };
+    let shaded = Shaded { outputs: front.outputs.as_words(padded * slots), slots, shift: lanes.trailing_zeros() };
     front.vertices.clear();
     front.vertices.extend((0..unique).map(|v| finish_vertex(draw, shaded, v)));
     let mut builder = primitive::Builder { draw, grid, shaded, vertices: &front.vertices, out, leaving: 0 };

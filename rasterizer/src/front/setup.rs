@@ -260,15 +260,16 @@ pub struct Shaded<'a> {
     pub outputs: &'a [u32],
     /// Slots.
     pub slots: usize,
-    /// Lanes.
-    pub lanes: usize,
+    /// Logarithm of the lanes.
+    pub shift: u32,
 }
 
 impl Shaded<'_> {
     /// Bits of a slot of a vertex.
     #[inline(always)]
     pub fn get(&self, vertex: usize, slot: u16) -> u32 {
-        self.outputs[(vertex / self.lanes * self.slots + usize::from(slot)) * self.lanes + vertex % self.lanes]
+        let within = vertex & ((1 << self.shift) - 1);
+        self.outputs[(((vertex >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within]
     }
     /// The same as a float; a missing slot is `default`.
     #[inline(always)]

@@ -83,7 +83,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
     for attribute in &linkage.fetch {
         let null = BufferRange { address: core::ptr::null(), size: 0 };
         let buffer = draw.vertex_buffers.get(attribute.binding as usize).copied().unwrap_or(null);
-        let out = Scatter { inputs, slots: linkage.input_slots, lanes, to: attribute.slots };
+        let out = Scatter { inputs, slots: linkage.input_slots, shift: lanes.trailing_zeros(), to: attribute.slots };
         match attribute.divisor {
             None => fetch(attribute, &buffer, &front.vertex_index, |v| u64::from(v), out),
             Some(0) => fetch(attribute, &buffer, &front.instance_index, |_| u64::from(first_instance), out),
@@ -119,17 +119,17 @@ fn fill_slot(inputs: &mut [u32], slots: usize, lanes: usize, slot: u16, vertices
 struct Scatter<'a> {
     inputs: &'a mut [u32],
     slots: usize,
-    lanes: usize,
+    shift: u32,
     to: [u16; 4],
 }
 
 impl Scatter<'_> {
     #[inline(always)]
     fn put(&mut self, v: usize, texel: [u32; 4]) {
-        let base = v / self.lanes * self.slots * self.lanes + v % self.lanes;
+        let base = (((v >> self.shift) * self.slots) << self.shift) + (v & ((1 << self.shift) - 1));
         for (slot, value) in self.to.into_iter().zip(texel) {
             if slot != NO_SLOT {
-                self.inputs[base + usize::from(slot) * self.lanes] = value;
+                self.inputs[base + (usize::from(slot) << self.shift)] = value;
             }
         }
     }

@@ -3,9 +3,11 @@
 //! Load, blend and store are separate: a format never meets a blend state. Common formats have their own load and store,
 //! the rest goes texel by texel through `base::format`. Write masks and logic operations act on packed bits.
 
+use super::fragment::Outputs;
 use crate::api::{BlendAttachment, BlendFactor, BlendOp};
 use crate::front::link::NO_SLOT;
 use crate::surface::{Surface, pack_texel, unpack_texel};
+use base::abi::FragmentQuad;
 use base::format::{Channel, ChannelName, ChannelType, Format};
 
 /// Four components of four pixels, component first; bits of f32 or integers by format class.
@@ -80,19 +82,134 @@ impl ColorPlan {
         Some(ColorPlan { attachment, surface, slots, slots1, access, clamp, blend, constants, logic, write, masked })
     }
 
-    /// Blends and writes the pixels of `mask` (bit per lane) at `p`, the quad's upper left texel.
+    /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// The masked pixels lie inside the surface and no other thread touches them.
-    pub unsafe fn write(&self, p: *mut u8, mask: u32, source: &Quad, source1: &Quad) {
-        let mut color = *source;
-        if let Some(blend) = &self.blend {
-            // SAFETY: the caller's contract.
-            let destination = unsafe { self.load(p, mask) };
-            color = self.blend(blend, source, source1, &destination);
+    /// Covered pixels and samples lie inside the surface's layer and no other thread touches them.
+    pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
+        let plain = !self.masked && self.logic.is_none();
+        match (self.access, &self.blend) {
+            (Access::Unorm8(order), None) if plain => {
+                let packed = |quad: usize| pack_unorm8(&self.source(batch, quad), order);
+                // SAFETY: the caller's contract.
+                unsafe { self.each(batch, packed, |p, mask, packed| self.store_words(p, mask, packed)) };
+            }
+            (Access::Unorm8(order), Some(blend)) if plain => {
+                let operands = |quad: usize| self.clamped(batch, quad);
+                let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
+                    // SAFETY: masked pixels lie inside the surface.
+                    let d = unpack_unorm8(unsafe { self.load_words(p, mask) }, order);
+                    let color = self.blend(blend, s, s1, &d);
+                    // SAFETY: as above.
+                    unsafe { self.store_words(p, mask, &pack_unorm8(&color, order)) };
+                };
+                // SAFETY: the caller's contract.
+                unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
+            }
+            (_, None) => {
+                let source = |quad: usize| self.source(batch, quad);
+                // SAFETY: the caller's contract.
+                unsafe { self.each(batch, source, |p, mask, color| self.store(p, mask, color)) };
+            }
+            (_, Some(blend)) => {
+                let operands = |quad: usize| self.clamped(batch, quad);
+                let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
+                    // SAFETY: masked pixels lie inside the surface.
+                    let d = unsafe { self.load(p, mask) };
+                    let color = self.blend(blend, s, s1, &d);
+                    // SAFETY: as above.
+                    unsafe { self.store(p, mask, &color) };
+                };
+                // SAFETY: the caller's contract.
+                unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
+            }
         }
-        // SAFETY: the caller's contract.
-        unsafe { self.store(p, mask, &color) };
+    }
+
+    /// Prepares every covered quad once and calls `write` for each of its samples.
+    ///
+    /// # Safety
+    /// As for [`ColorPlan::write_batch`]; `write` touches the masked pixels of its quad only.
+    #[inline(always)]
+    unsafe fn each<T>(
+        &self,
+        batch: &ShadedQuads<'_>,
+        prepare: impl Fn(usize) -> T,
+        mut write: impl FnMut(*mut u8, u32, &T),
+    ) {
+        for (i, (quad, &coverage)) in batch.quads.iter().zip(batch.coverage).enumerate() {
+            if coverage == 0 {
+                continue;
+            }
+            let source = prepare(i);
+            let p = self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y));
+            for s in 0..batch.samples {
+                let mask = super::fragment::pixels(coverage, s);
+                if mask != 0 {
+                    write(p.wrapping_add(s as usize * self.surface.sample_stride), mask, &source);
+                }
+            }
+        }
+    }
+
+    /// Source colour of a quad.
+    #[inline(always)]
+    fn source(&self, batch: &ShadedQuads<'_>, quad: usize) -> Quad {
+        let mut source = self.slots.map(|s| batch.outputs.quad(quad, s));
+        if batch.alpha_to_one {
+            source[3] = [1f32.to_bits(); 4];
+        }
+        source
+    }
+
+    /// Both sources as floats in the format's range.
+    #[inline(always)]
+    fn clamped(&self, batch: &ShadedQuads<'_>, quad: usize) -> ([[f32; 4]; 4], [[f32; 4]; 4]) {
+        let clamp = |q: Quad| q.map(|c| c.map(|v| self.clamp.apply(f32::from_bits(v))));
+        let second = if self.slots1 == [NO_SLOT; 4] {
+            [[0.0; 4]; 4]
+        } else {
+            clamp(self.slots1.map(|s| batch.outputs.quad(quad, s)))
+        };
+        (clamp(self.source(batch, quad)), second)
+    }
+
+    /// Four 32-bit texels; zero where not masked.
+    ///
+    /// # Safety
+    /// The masked pixels lie inside the surface.
+    #[inline(always)]
+    unsafe fn load_words(&self, p: *const u8, mask: u32) -> [u32; 4] {
+        // SAFETY: the caller's contract; texels are aligned.
+        unsafe {
+            let (row0, row1) = (p.cast::<u32>(), p.wrapping_add(self.surface.row_pitch).cast::<u32>());
+            if mask == 0xf {
+                return [*row0, *row0.add(1), *row1, *row1.add(1)];
+            }
+            let at = [row0, row0.wrapping_add(1), row1, row1.wrapping_add(1)];
+            core::array::from_fn(|i| if mask & (1 << i) != 0 { *at[i] } else { 0 })
+        }
+    }
+
+    /// # Safety
+    /// The masked pixels lie inside the surface and no other thread touches them.
+    #[inline(always)]
+    unsafe fn store_words(&self, p: *mut u8, mask: u32, texels: &[u32; 4]) {
+        // SAFETY: the caller's contract; texels are aligned.
+        unsafe {
+            let (row0, row1) = (p.cast::<u32>(), p.wrapping_add(self.surface.row_pitch).cast::<u32>());
+            if mask == 0xf {
+                row0.cast::<[u32; 2]>().write([texels[0], texels[1]]);
+                row1.cast::<[u32; 2]>().write([texels[2], texels[3]]);
+                return;
+            }
+            let at = [row0, row0.wrapping_add(1), row1, row1.wrapping_add(1)];
+            for i in 0..4 {
+                if mask & (1 << i) != 0 {
+                    at[i].write(texels[i]);
+                }
+            }
+        }
     }
 
     #[inline(always)]
@@ -103,26 +220,17 @@ impl ColorPlan {
     /// # Safety
     /// As for [`ColorPlan::write`].
     #[inline]
-    unsafe fn load(&self, p: *mut u8, mask: u32) -> Quad {
-        let mut quad = Quad::default();
+    unsafe fn load(&self, p: *mut u8, mask: u32) -> [[f32; 4]; 4] {
+        let mut quad = [[0.0; 4]; 4];
         for lane in 0..4 {
             if mask & (1 << lane) == 0 {
                 continue;
             }
             // SAFETY: a masked pixel lies inside the surface.
             let raw = unsafe { read(self.pixel(p, lane), self.surface.bytes) };
-            let texel = match self.access {
-                Access::Unorm8(order) => {
-                    let mut texel = [0; 4];
-                    for (byte, &component) in raw.iter().zip(&order) {
-                        texel[usize::from(component)] = (f32::from(*byte) / 255.0).to_bits();
-                    }
-                    texel
-                }
-                _ => unpack_texel(self.surface.format, &raw),
-            };
+            let texel = unpack_texel(self.surface.format, &raw);
             for (component, value) in quad.iter_mut().zip(texel) {
-                component[lane] = value;
+                component[lane] = f32::from_bits(value);
             }
         }
         quad
@@ -135,13 +243,8 @@ impl ColorPlan {
         let plain = !self.masked && self.logic.is_none();
         match self.access {
             Access::Unorm8(order) if plain => {
-                let packed = pack_unorm8(color, order);
-                for (lane, &texel) in packed.iter().enumerate() {
-                    if mask & (1 << lane) != 0 {
-                        // SAFETY: a masked pixel lies inside the surface, its four bytes are aligned.
-                        unsafe { self.pixel(p, lane).cast::<u32>().write(texel) };
-                    }
-                }
+                // SAFETY: the caller's contract.
+                unsafe { self.store_words(p, mask, &pack_unorm8(color, order)) };
             }
             Access::Raw32(n) if plain => {
                 for lane in 0..4 {
@@ -184,29 +287,40 @@ impl ColorPlan {
         unsafe { core::ptr::copy_nonoverlapping(new.as_ptr(), p, bytes) };
     }
 
-    fn blend(&self, blend: &BlendAttachment, source: &Quad, source1: &Quad, destination: &Quad) -> Quad {
-        let clamp = |q: &Quad| q.map(|c| c.map(|v| self.clamp.apply(f32::from_bits(v))));
-        let (s, s1) = (clamp(source), clamp(source1));
-        let d = destination.map(|c| c.map(f32::from_bits));
-        let inputs = Inputs { s: &s, s1: &s1, d: &d, constants: self.constants };
+    #[inline(always)]
+    fn blend(&self, blend: &BlendAttachment, s: &[[f32; 4]; 4], s1: &[[f32; 4]; 4], d: &[[f32; 4]; 4]) -> Quad {
+        let inputs = Inputs { s, s1, d, constants: self.constants };
         let mut out = Quad::default();
         for (c, out) in out.iter_mut().enumerate() {
             let (src, dst, op) = if c == 3 { blend.alpha } else { blend.color };
             let (fs, fd) = (inputs.factor(src, c), inputs.factor(dst, c));
-            let value = |i: usize| {
-                let (ws, wd) = (s[c][i] * fs[i], d[c][i] * fd[i]);
-                match op {
-                    BlendOp::Add => ws + wd,
-                    BlendOp::Subtract => ws - wd,
-                    BlendOp::ReverseSubtract => wd - ws,
-                    BlendOp::Min => s[c][i].min(d[c][i]),
-                    BlendOp::Max => s[c][i].max(d[c][i]),
-                }
+            let each = |f: &dyn Fn(usize) -> f32| -> [u32; 4] { core::array::from_fn(|i| f(i).to_bits()) };
+            *out = match op {
+                BlendOp::Add => core::array::from_fn(|i| (s[c][i] * fs[i] + d[c][i] * fd[i]).to_bits()),
+                BlendOp::Subtract => core::array::from_fn(|i| (s[c][i] * fs[i] - d[c][i] * fd[i]).to_bits()),
+                BlendOp::ReverseSubtract => core::array::from_fn(|i| (d[c][i] * fd[i] - s[c][i] * fs[i]).to_bits()),
+                BlendOp::Min => each(&|i| s[c][i].min(d[c][i])),
+                BlendOp::Max => each(&|i| s[c][i].max(d[c][i])),
             };
-            *out = core::array::from_fn(|i| value(i).to_bits());
         }
         out
     }
+}
+
+/// The quads of a batch after the fragment stage and all tests.
+pub struct ShadedQuads<'a> {
+    /// Quads.
+    pub quads: &'a [FragmentQuad],
+    /// Samples left, as in [`FragmentQuad::coverage`].
+    pub coverage: &'a [u16],
+    /// Stage outputs.
+    pub outputs: Outputs<'a>,
+    /// alphaToOne.
+    pub alpha_to_one: bool,
+    /// Layer.
+    pub layer: u32,
+    /// Samples.
+    pub samples: u32,
 }
 
 /// Operands of blending.
@@ -262,6 +376,16 @@ impl Clamp {
     }
 }
 
+/// The components of four texels.
+#[inline(always)]
+fn unpack_unorm8(texels: [u32; 4], order: [u8; 4]) -> [[f32; 4]; 4] {
+    let mut out = [[0.0; 4]; 4];
+    for (byte, &component) in order.iter().enumerate() {
+        out[usize::from(component & 3)] = texels.map(|t| (t >> (8 * byte) & 0xff) as i32 as f32 / 255.0);
+    }
+    out
+}
+
 /// Four texels of 8-bit normalised components; nearest, ties to even.
 #[inline(always)]
 fn pack_unorm8(color: &Quad, order: [u8; 4]) -> [u32; 4] {
@@ -269,7 +393,7 @@ fn pack_unorm8(color: &Quad, order: [u8; 4]) -> [u32; 4] {
     const MAGIC: f32 = 12_582_912.0;
     let mut packed = [0u32; 4];
     for (byte, &component) in order.iter().enumerate() {
-        let lanes = &color[usize::from(component)];
+        let lanes = &color[usize::from(component & 3)];
         for (texel, &v) in packed.iter_mut().zip(lanes) {
             let v = Clamp::Unorm.apply(f32::from_bits(v));
             *texel |= ((v * 255.0 + MAGIC).to_bits() & 0xff) << (8 * byte);

@@ -1,6 +1,6 @@
 //! A batch of quads: fragment stage, coverage it changes, late tests, colour writes.
 
-use super::color::Quad;
+use super::color::ShadedQuads;
 use super::cover::sample_offsets;
 use super::depth::{self, Block};
 use super::{TileJob, clamp_depth, plane_z};
@@ -11,35 +11,37 @@ use base::shader::CompiledStage;
 
 /// Shaded quads: where lane `4*quad + pixel` of a slot lies.
 #[derive(Clone, Copy)]
-struct Outputs<'a> {
+pub struct Outputs<'a> {
     words: &'a [u32],
     alive: &'a [u32],
     slots: usize,
-    lanes: usize,
+    /// Lanes per chunk: 4 or 8.
+    shift: u32,
 }
 
 impl Outputs<'_> {
     /// The four lanes of a quad; zeros for a missing slot.
     #[inline(always)]
-    fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
+    pub fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
+        let lane = quad * 4;
+        let within = lane & ((1 << self.shift) - 1);
+        let at = (((lane >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within;
         if slot == NO_SLOT {
             return [0; 4];
         }
-        let lane = quad * 4;
-        let at = (lane / self.lanes * self.slots + usize::from(slot)) * self.lanes + lane % self.lanes;
-        core::array::from_fn(|i| self.words[at + i])
+        self.words[at..at + 4].try_into().unwrap_or([0; 4])
     }
     /// Pixels that are still alive.
     #[inline(always)]
     fn alive(&self, quad: usize) -> u32 {
         let lane = quad * 4;
-        self.alive[lane / self.lanes] >> (lane % self.lanes) & 0xf
+        self.alive[lane >> self.shift] >> (lane & ((1 << self.shift) - 1)) & 0xf
     }
 }
 
 /// Pixels with sample `s` in a quad's coverage.
 #[inline(always)]
-fn pixels(coverage: u16, s: u32) -> u32 {
+pub fn pixels(coverage: u16, s: u32) -> u32 {
     let c = u32::from(coverage) >> s;
     c & 1 | c >> 3 & 2 | c >> 6 & 4 | c >> 9 & 8
 }
@@ -65,12 +67,28 @@ pub fn shade(job: &mut TileJob<'_>) {
         words: outputs.0.as_words(slots * BATCH_QUADS_PADDED * 4),
         alive: outputs.1.as_words(BATCH_QUADS_PADDED),
         slots,
-        lanes,
+        shift: lanes.trailing_zeros(),
     };
-    for i in 0..count {
-        let quad = job.worker.tile.quads[i];
-        finish_quad(job, &quad, i, view);
+    let quads = core::mem::take(&mut job.worker.tile.quads);
+    let plan = job.draw.plan.clone();
+    let mut coverage = [0u16; super::BATCH_QUADS];
+    for (i, quad) in quads[..count].iter().enumerate() {
+        coverage[i] = if plan.coverage_is_final { quad.coverage } else { finish_quad(job, quad, i, view) };
     }
+    let samples = job.pass.grid.samples;
+    let shaded = ShadedQuads {
+        quads: &quads[..count],
+        coverage: &coverage[..count],
+        outputs: view,
+        alpha_to_one: plan.alpha_to_one,
+        layer: job.layer,
+        samples,
+    };
+    for color in &plan.colors {
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        unsafe { color.write_batch(&shaded) };
+    }
+    job.worker.tile.quads = quads;
     job.worker.tile.quads.clear();
     (job.worker.tile.outputs, job.worker.tile.alive) = outputs;
 }
@@ -87,7 +105,9 @@ fn call(
 ) {
     let worker = &mut *job.worker;
     let quads = &mut worker.tile.quads;
-    job.invocations += quads.iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
+    if job.draw.draw.queries.statistics.is_some() {
+        job.invocations += quads.iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
+    }
     let last = FragmentQuad { coverage: 0, ..quads[count - 1] };
     let per_chunk = (stage.lanes as usize / 4).max(1);
     quads.resize(count.next_multiple_of(per_chunk), last);
@@ -118,8 +138,8 @@ fn call(
     unsafe { (stage.entry)(&*job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
-/// Coverage after the shader, late tests, writes.
-fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>) {
+/// Coverage after the shader and late tests.
+fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>) -> u16 {
     let plan = &*job.draw.plan;
     // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
     let prim = unsafe { &*quad.primitive.cast::<Prim>() };
@@ -135,28 +155,10 @@ fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs
         };
         coverage &= pixel_bits(outputs.quad(index, slot).map(mask));
     }
-    if coverage == 0 {
-        return;
-    }
-    if !plan.early {
+    if coverage != 0 && !plan.early {
         coverage = late(job, prim, quad, coverage, index, outputs);
     }
-    for color in &plan.colors {
-        let mut source: Quad = color.slots.map(|s| outputs.quad(index, s));
-        if plan.alpha_to_one {
-            source[3] = [1f32.to_bits(); 4];
-        }
-        let source1: Quad = color.slots1.map(|s| outputs.quad(index, s));
-        for s in 0..samples {
-            let mask = pixels(coverage, s);
-            if mask != 0 {
-                let p = color.surface.at(job.layer, s, u32::from(quad.x), u32::from(quad.y));
-                // SAFETY: covered pixels lie inside the render area, which lies inside the attachment; this worker owns
-                // the tile.
-                unsafe { color.write(p, mask, &source, &source1) };
-            }
-        }
-    }
+    coverage
 }
 
 /// Four bits per pixel.

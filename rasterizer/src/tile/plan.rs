@@ -12,6 +12,8 @@ use base::shader::{BuiltinSlot, SlotKind, StageInterface};
 pub struct TilePlan {
     /// Tests run before the fragment stage (and nothing after it can change coverage).
     pub early: bool,
+    /// Nothing after the fragment stage changes coverage.
+    pub coverage_is_final: bool,
     /// One invocation per sample.
     pub per_sample: bool,
     /// Depth and stencil.
@@ -79,6 +81,7 @@ impl TilePlan {
         let samples = pass.grid.samples;
         TilePlan {
             early,
+            coverage_is_final: early && !flags.kills && !flags.writes_sample_mask && !state.alpha_to_coverage,
             per_sample: samples > 1 && (flags.sample_shading || state.sample_shading),
             depth,
             shades: stages.fragment.is_some() && (!colors.is_empty() || changes),

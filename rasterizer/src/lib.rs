@@ -3,3 +3,4 @@
 //! [`api`] is what the icd sees. Nothing here knows Vulkan handles or SPIR-V.
 
 pub mod api;
+pub mod transfer;

@@ -10,12 +10,12 @@
 pub mod api;
 pub mod engine;
 pub mod scene;
+pub mod transfer;
 
 mod compute;
 mod front;
 mod mem;
 mod surface;
-mod texel;
 mod tile;
 
 #[cfg(test)]

@@ -7,7 +7,17 @@ use crate::api::{Attachment, MAX_COLOR_ATTACHMENTS, RenderTargets};
 use crate::front::{Grid, TILE_SHIFT};
 use base::format::{ChannelName, Format};
 
-pub use crate::texel::{pack_texel, unpack_texel};
+/// Texel bits of a colour format: f32 or integers by class; missing components are 0, 0, 0, 1.
+#[inline]
+pub fn unpack_texel(format: Format, raw: &[u8; 16]) -> [u32; 4] {
+    (base::format::kernels(format).unpack_one)(raw)
+}
+
+/// The bytes of a texel, rounded as the specification says.
+#[inline]
+pub fn pack_texel(format: Format, texel: [u32; 4]) -> [u8; 16] {
+    (base::format::kernels(format).pack_one)(texel)
+}
 
 /// One level of an attachment.
 #[derive(Clone, Copy, Debug)]

@@ -200,6 +200,34 @@ fn blending_matches_a_scalar_reference() {
     }
 }
 
+/// The 8-bit paths and the one through the format table give the same bits.
+#[test]
+fn srgb_targets_blend_in_linear_light() {
+    for (format, swapped) in [(43, false), (50, true)] {
+        let image = Image::new(format, 8, 8, 1, 1);
+        let mut s = state(Topology::TriangleStrip, 8, 8);
+        s.blend[0] =
+            BlendAttachment { color: (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add), ..ADDITIVE };
+        let engine = Engine::new(1);
+        let mut p = engine.begin_rendering(targets(&image, None));
+        p.clear_color(0, [0.2f32, 0.4, 0.6, 0.25].map(f32::to_bits), [0, 0, 8, 8], 0, 1);
+        let before: [u8; 4] = image.color(4, 4);
+        let quad = full(0.5, [0.9, 0.1, 0.5, 0.5]);
+        p.draw(draw(s, &quad));
+        p.end();
+        let mut got: [u8; 4] = image.color(4, 4);
+        let mut old = before.map(base::format::srgb::srgb_to_linear);
+        if swapped {
+            got.swap(0, 2);
+            old.swap(0, 2);
+        }
+        let want = [0.9, 0.1, 0.5].into_iter().zip(old);
+        let want = want.map(|(s, d): (f32, f32)| base::format::srgb::linear_to_srgb(s * 0.5 + d * 0.5));
+        assert_eq!(got[..3], want.collect::<Vec<_>>());
+        assert_eq!(got[3], (0.5 * 255.0f32 + 64.0).round_ties_even() as u8);
+    }
+}
+
 #[test]
 fn logic_operations_and_integer_targets() {
     let image = Image::new(RGBA8, W, H, 1, 1);

@@ -8,6 +8,7 @@ use crate::api::{BlendAttachment, BlendFactor, BlendOp};
 use crate::front::link::NO_SLOT;
 use crate::surface::{Surface, pack_texel, unpack_texel};
 use base::abi::FragmentQuad;
+use base::format::srgb::{linear_to_srgb, srgb_to_linear};
 use base::format::{Channel, ChannelName, ChannelType, Format};
 
 /// Four components of four pixels, component first; bits of f32 or integers by format class.
@@ -18,6 +19,8 @@ pub type Quad = [[u32; 4]; 4];
 enum Access {
     /// 8-bit unsigned normalised, byte `i` holds component `order[i]`.
     Unorm8([u8; 4]),
+    /// The same, colour (not alpha) sRGB-encoded.
+    Srgb8([u8; 4]),
     /// One to four 32-bit channels in order: bits are copied.
     Raw32(usize),
     /// Any other format.
@@ -89,23 +92,14 @@ impl ColorPlan {
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
         let plain = !self.masked && self.logic.is_none();
         match (self.access, &self.blend) {
-            (Access::Unorm8(order), None) if plain => {
-                let packed = |quad: usize| pack_unorm8(&self.source(batch, quad), order);
-                // SAFETY: the caller's contract.
-                unsafe { self.each(batch, packed, |p, mask, packed| self.store_words(p, mask, packed)) };
-            }
-            (Access::Unorm8(order), Some(blend)) if plain => {
-                let operands = |quad: usize| self.clamped(batch, quad);
-                let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
-                    // SAFETY: masked pixels lie inside the surface.
-                    let d = unpack_unorm8(unsafe { self.load_words(p, mask) }, order);
-                    let color = self.blend(blend, s, s1, &d);
-                    // SAFETY: as above.
-                    unsafe { self.store_words(p, mask, &pack_unorm8(&color, order)) };
-                };
-                // SAFETY: the caller's contract.
-                unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
-            }
+            // SAFETY: the caller's contract, in all four.
+            (Access::Unorm8(order), None) if plain => unsafe { self.replace8::<false>(batch, order) },
+            // SAFETY: see above.
+            (Access::Srgb8(order), None) if plain => unsafe { self.replace8::<true>(batch, order) },
+            // SAFETY: see above.
+            (Access::Unorm8(order), Some(blend)) if plain => unsafe { self.blend8::<false>(batch, order, blend) },
+            // SAFETY: see above.
+            (Access::Srgb8(order), Some(blend)) if plain => unsafe { self.blend8::<true>(batch, order, blend) },
             (_, None) => {
                 let source = |quad: usize| self.source(batch, quad);
                 // SAFETY: the caller's contract.
@@ -124,6 +118,33 @@ impl ColorPlan {
                 unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
             }
         }
+    }
+
+    /// Opaque 8-bit target.
+    ///
+    /// # Safety
+    /// As for [`ColorPlan::write_batch`].
+    unsafe fn replace8<const SRGB: bool>(&self, batch: &ShadedQuads<'_>, order: [u8; 4]) {
+        let packed = |quad: usize| pack8::<SRGB>(&self.source(batch, quad), order);
+        // SAFETY: the caller's contract.
+        unsafe { self.each(batch, packed, |p, mask, packed| self.store_words(p, mask, packed)) };
+    }
+
+    /// Blended 8-bit target.
+    ///
+    /// # Safety
+    /// As for [`ColorPlan::write_batch`].
+    unsafe fn blend8<const SRGB: bool>(&self, batch: &ShadedQuads<'_>, order: [u8; 4], blend: &BlendAttachment) {
+        let operands = |quad: usize| self.clamped(batch, quad);
+        let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
+            // SAFETY: masked pixels lie inside the surface.
+            let d = unpack8::<SRGB>(unsafe { self.load_words(p, mask) }, order);
+            let color = self.blend(blend, s, s1, &d);
+            // SAFETY: as above.
+            unsafe { self.store_words(p, mask, &pack8::<SRGB>(&color, order)) };
+        };
+        // SAFETY: the caller's contract.
+        unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
     }
 
     /// Prepares every covered quad once and calls `write` for each of its samples.
@@ -242,10 +263,6 @@ impl ColorPlan {
     unsafe fn store(&self, p: *mut u8, mask: u32, color: &Quad) {
         let plain = !self.masked && self.logic.is_none();
         match self.access {
-            Access::Unorm8(order) if plain => {
-                // SAFETY: the caller's contract.
-                unsafe { self.store_words(p, mask, &pack_unorm8(color, order)) };
-            }
             Access::Raw32(n) if plain => {
                 for lane in 0..4 {
                     if mask & (1 << lane) != 0 {
@@ -378,25 +395,34 @@ impl Clamp {
 
 /// The components of four texels.
 #[inline(always)]
-fn unpack_unorm8(texels: [u32; 4], order: [u8; 4]) -> [[f32; 4]; 4] {
+fn unpack8<const SRGB: bool>(texels: [u32; 4], order: [u8; 4]) -> [[f32; 4]; 4] {
     let mut out = [[0.0; 4]; 4];
     for (byte, &component) in order.iter().enumerate() {
-        out[usize::from(component & 3)] = texels.map(|t| (t >> (8 * byte) & 0xff) as i32 as f32 / 255.0);
+        let codes = texels.map(|t| t >> (8 * byte) & 0xff);
+        out[usize::from(component & 3)] = if SRGB && component != 3 {
+            codes.map(|c| srgb_to_linear(c as u8))
+        } else {
+            codes.map(|c| c as i32 as f32 / 255.0)
+        };
     }
     out
 }
 
-/// Four texels of 8-bit normalised components; nearest, ties to even.
+/// Four texels of 8-bit components; normalised ones nearest, ties to even.
 #[inline(always)]
-fn pack_unorm8(color: &Quad, order: [u8; 4]) -> [u32; 4] {
+fn pack8<const SRGB: bool>(color: &Quad, order: [u8; 4]) -> [u32; 4] {
     // 1.5 * 2^23: the nearest integer is left in the low bits of the sum.
     const MAGIC: f32 = 12_582_912.0;
     let mut packed = [0u32; 4];
     for (byte, &component) in order.iter().enumerate() {
-        let lanes = &color[usize::from(component & 3)];
-        for (texel, &v) in packed.iter_mut().zip(lanes) {
-            let v = Clamp::Unorm.apply(f32::from_bits(v));
-            *texel |= ((v * 255.0 + MAGIC).to_bits() & 0xff) << (8 * byte);
+        let lanes = color[usize::from(component & 3)].map(f32::from_bits);
+        let codes = if SRGB && component != 3 {
+            lanes.map(|v| u32::from(linear_to_srgb(v)))
+        } else {
+            lanes.map(|v| (Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff)
+        };
+        for (texel, code) in packed.iter_mut().zip(codes) {
+            *texel |= code << (8 * byte);
         }
     }
     packed
@@ -430,12 +456,15 @@ fn component(name: ChannelName) -> Option<u8> {
 fn access(format: Format) -> Access {
     let channels = channels(format);
     let all = |f: &dyn Fn(usize, &Channel) -> bool| channels.iter().enumerate().all(|(i, c)| f(i, c));
-    if channels.len() == 4 && all(&|_, c| c.bits == 8 && c.ty == ChannelType::Unorm && component(c.name).is_some()) {
+    let eight = channels.len() == 4 && all(&|_, c| c.bits == 8 && component(c.name).is_some());
+    let unorm = all(&|_, c| c.ty == ChannelType::Unorm);
+    let srgb = all(&|_, c| (c.ty == ChannelType::Srgb) == (c.name != ChannelName::A) && c.ty != ChannelType::Snorm);
+    if eight && (unorm || srgb) {
         let mut order = [0; 4];
         for c in channels {
             order[usize::from(c.shift / 8)] = component(c.name).unwrap_or(0);
         }
-        return Access::Unorm8(order);
+        return if srgb { Access::Srgb8(order) } else { Access::Unorm8(order) };
     }
     let raw = |i: usize, c: &Channel| {
         let plain = matches!(c.ty, ChannelType::Sfloat | ChannelType::Uint | ChannelType::Sint);

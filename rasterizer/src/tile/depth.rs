@@ -318,6 +318,20 @@ mod tests {
     }
 
     #[test]
+    fn depth_is_encoded_as_transfers_encode_it() {
+        for (vk, d) in [(124, DepthFormat::D16), (129, DepthFormat::D24), (126, DepthFormat::F32)] {
+            let format = base::format::Format::from_vk(vk).expect("format");
+            assert_eq!(DepthFormat::of(format), Some(d));
+            for i in 0..100_000u32 {
+                let z = f32::from_bits(i.wrapping_mul(0x9e37_79b9) % 0x3f80_0001);
+                let mut raw = [0; 4];
+                base::format::pack::pack_depth(format, z, &mut raw);
+                assert_eq!(u32::from_le_bytes(raw), d.encode(z), "{d:?} {z}");
+            }
+        }
+    }
+
+    #[test]
     fn only_covered_passing_pixels_change() {
         let face = StencilFace {
             fail: StencilOp::IncrementAndClamp,

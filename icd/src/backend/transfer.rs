@@ -35,7 +35,13 @@ pub fn copy_image(device: &Device, _from: &ImageMemory, _to: &ImageMemory, _regi
     missing(device, "vkCmdCopyImage");
 }
 /// `vkCmdBlitImage`.
-pub fn blit_image(device: &Device, _from: &ImageMemory, _to: &ImageMemory, _region: &vk::ImageBlit, _filter: vk::Filter) {
+pub fn blit_image(
+    device: &Device,
+    _from: &ImageMemory,
+    _to: &ImageMemory,
+    _region: &vk::ImageBlit,
+    _filter: vk::Filter,
+) {
     missing(device, "vkCmdBlitImage");
 }
 /// `vkCmdCopyBufferToImage`; the range begins at the region's buffer offset.
@@ -51,7 +57,12 @@ pub fn clear_color_image(device: &Device, _to: &ImageMemory, _color: [u32; 4], _
     missing(device, "vkCmdClearColorImage");
 }
 /// `vkCmdClearDepthStencilImage`.
-pub fn clear_depth_stencil_image(device: &Device, _to: &ImageMemory, _value: vk::ClearDepthStencilValue, _range: &vk::ImageSubresourceRange) {
+pub fn clear_depth_stencil_image(
+    device: &Device,
+    _to: &ImageMemory,
+    _value: vk::ClearDepthStencilValue,
+    _range: &vk::ImageSubresourceRange,
+) {
     missing(device, "vkCmdClearDepthStencilImage");
 }
 /// `vkCmdResolveImage`.

@@ -23,9 +23,20 @@ pub enum Command {
     // State.
     BindPipeline(Arc<Pipeline>),
     BindDescriptorSets(Box<BindDescriptorSets>),
-    PushConstants { offset: u32, bytes: SmallVec<[u8; 32]> },
-    BindVertexBuffers { first: u32, buffers: Vec<VertexBufferBinding> },
-    BindIndexBuffer { buffer: Option<Arc<Buffer>>, offset: u64, size: u64, index_bytes: u32 },
+    PushConstants {
+        offset: u32,
+        bytes: SmallVec<[u8; 32]>,
+    },
+    BindVertexBuffers {
+        first: u32,
+        buffers: Vec<VertexBufferBinding>,
+    },
+    BindIndexBuffer {
+        buffer: Option<Arc<Buffer>>,
+        offset: u64,
+        size: u64,
+        index_bytes: u32,
+    },
     SetDynamicState(DynamicState),
 
     // Render pass instances.
@@ -37,34 +48,109 @@ pub enum Command {
     ExecuteCommands(Vec<Arc<CommandList>>),
 
     // Draws and dispatches.
-    Draw { vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32 },
-    DrawIndexed { index_count: u32, instance_count: u32, first_index: u32, vertex_offset: i32, first_instance: u32 },
+    Draw {
+        vertex_count: u32,
+        instance_count: u32,
+        first_vertex: u32,
+        first_instance: u32,
+    },
+    DrawIndexed {
+        index_count: u32,
+        instance_count: u32,
+        first_index: u32,
+        vertex_offset: i32,
+        first_instance: u32,
+    },
     DrawIndirect(Box<DrawIndirect>),
-    Dispatch { base: [u32; 3], groups: [u32; 3] },
-    DispatchIndirect { buffer: Arc<Buffer>, offset: u64 },
-    ClearAttachments { attachments: Vec<vk::ClearAttachment>, rects: Vec<vk::ClearRect> },
+    Dispatch {
+        base: [u32; 3],
+        groups: [u32; 3],
+    },
+    DispatchIndirect {
+        buffer: Arc<Buffer>,
+        offset: u64,
+    },
+    ClearAttachments {
+        attachments: Vec<vk::ClearAttachment>,
+        rects: Vec<vk::ClearRect>,
+    },
 
     // Transfers.
-    CopyBuffer { src: Arc<Buffer>, dst: Arc<Buffer>, regions: Vec<vk::BufferCopy> },
-    CopyImage { src: Arc<Image>, dst: Arc<Image>, regions: Vec<vk::ImageCopy> },
-    BlitImage { src: Arc<Image>, dst: Arc<Image>, regions: Vec<vk::ImageBlit>, filter: vk::Filter },
-    CopyBufferToImage { buffer: Arc<Buffer>, image: Arc<Image>, regions: Vec<vk::BufferImageCopy> },
-    CopyImageToBuffer { image: Arc<Image>, buffer: Arc<Buffer>, regions: Vec<vk::BufferImageCopy> },
-    UpdateBuffer { dst: Arc<Buffer>, offset: u64, data: Box<[u8]> },
-    FillBuffer { dst: Arc<Buffer>, offset: u64, size: u64, data: u32 },
-    ClearColorImage { image: Arc<Image>, color: [u32; 4], ranges: Vec<vk::ImageSubresourceRange> },
-    ClearDepthStencilImage { image: Arc<Image>, value: vk::ClearDepthStencilValue, ranges: Vec<vk::ImageSubresourceRange> },
-    ResolveImage { src: Arc<Image>, dst: Arc<Image>, regions: Vec<vk::ImageResolve> },
+    CopyBuffer {
+        src: Arc<Buffer>,
+        dst: Arc<Buffer>,
+        regions: Vec<vk::BufferCopy>,
+    },
+    CopyImage {
+        src: Arc<Image>,
+        dst: Arc<Image>,
+        regions: Vec<vk::ImageCopy>,
+    },
+    BlitImage {
+        src: Arc<Image>,
+        dst: Arc<Image>,
+        regions: Vec<vk::ImageBlit>,
+        filter: vk::Filter,
+    },
+    CopyBufferToImage {
+        buffer: Arc<Buffer>,
+        image: Arc<Image>,
+        regions: Vec<vk::BufferImageCopy>,
+    },
+    CopyImageToBuffer {
+        image: Arc<Image>,
+        buffer: Arc<Buffer>,
+        regions: Vec<vk::BufferImageCopy>,
+    },
+    UpdateBuffer {
+        dst: Arc<Buffer>,
+        offset: u64,
+        data: Box<[u8]>,
+    },
+    FillBuffer {
+        dst: Arc<Buffer>,
+        offset: u64,
+        size: u64,
+        data: u32,
+    },
+    ClearColorImage {
+        image: Arc<Image>,
+        color: [u32; 4],
+        ranges: Vec<vk::ImageSubresourceRange>,
+    },
+    ClearDepthStencilImage {
+        image: Arc<Image>,
+        value: vk::ClearDepthStencilValue,
+        ranges: Vec<vk::ImageSubresourceRange>,
+    },
+    ResolveImage {
+        src: Arc<Image>,
+        dst: Arc<Image>,
+        regions: Vec<vk::ImageResolve>,
+    },
 
     // Synchronisation and queries.
     PipelineBarrier,
     SetEvent(Arc<Event>),
     ResetEvent(Arc<Event>),
     WaitEvents(Vec<Arc<Event>>),
-    BeginQuery { pool: Arc<QueryPool>, query: u32 },
-    EndQuery { pool: Arc<QueryPool>, query: u32 },
-    ResetQueryPool { pool: Arc<QueryPool>, first: u32, count: u32 },
-    WriteTimestamp { pool: Arc<QueryPool>, query: u32 },
+    BeginQuery {
+        pool: Arc<QueryPool>,
+        query: u32,
+    },
+    EndQuery {
+        pool: Arc<QueryPool>,
+        query: u32,
+    },
+    ResetQueryPool {
+        pool: Arc<QueryPool>,
+        first: u32,
+        count: u32,
+    },
+    WriteTimestamp {
+        pool: Arc<QueryPool>,
+        query: u32,
+    },
     CopyQueryPoolResults(Box<CopyQueryPoolResults>),
 }
 

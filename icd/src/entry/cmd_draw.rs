@@ -68,7 +68,10 @@ unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBegi
         let framebuffer = share::<Framebuffer>(info.framebuffer);
         let views = match find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) {
             Some(imageless) if framebuffer.views.is_empty() => {
-                slice(imageless.p_attachments, imageless.attachment_count).iter().map(|v| share::<ImageView>(*v)).collect()
+                slice(imageless.p_attachments, imageless.attachment_count)
+                    .iter()
+                    .map(|v| share::<ImageView>(*v))
+                    .collect()
             }
             _ => framebuffer.views.clone(),
         };
@@ -96,7 +99,13 @@ unsafe fn rendering_attachment(info: &vk::RenderingAttachmentInfo<'_>) -> Option
     }
 }
 
-unsafe fn draw_indirect(buffer: vk::CommandBuffer, from: (vk::Buffer, u64), count: Option<(vk::Buffer, u64)>, limits: (u32, u32), indexed: bool) {
+unsafe fn draw_indirect(
+    buffer: vk::CommandBuffer,
+    from: (vk::Buffer, u64),
+    count: Option<(vk::Buffer, u64)>,
+    limits: (u32, u32),
+    indexed: bool,
+) {
     // SAFETY: the shims' promise.
     unsafe {
         let draw = DrawIndirect {

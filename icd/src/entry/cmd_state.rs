@@ -127,7 +127,11 @@ unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
 }
 
 /// Sets a state whose value has to be translated; what does not translate fails the recording.
-unsafe fn set_translated<T>(buffer: vk::CommandBuffer, value: Result<T, String>, state: impl FnOnce(T) -> DynamicState) {
+unsafe fn set_translated<T>(
+    buffer: vk::CommandBuffer,
+    value: Result<T, String>,
+    state: impl FnOnce(T) -> DynamicState,
+) {
     // SAFETY: the shims' promise.
     unsafe {
         record(buffer, |recorder| match value {

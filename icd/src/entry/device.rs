@@ -88,7 +88,9 @@ pub const COMMANDS: &[CommandRow] = &[
 /// Is this name usable on a device? Instance extensions with device commands (debug utils) count too.
 fn enabled(device: &Device, need: Need) -> bool {
     match need {
-        Need::Core(version) => version <= crate::caps::API_VERSION.min(device.instance.api_version.max(vk::API_VERSION_1_0)),
+        Need::Core(version) => {
+            version <= crate::caps::API_VERSION.min(device.instance.api_version.max(vk::API_VERSION_1_0))
+        }
         Need::Extension(name) => device.has_extension(name) || device.instance.has_extension(name),
     }
 }

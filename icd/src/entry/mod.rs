@@ -49,7 +49,10 @@ pub unsafe extern "system" fn vk_icdNegotiateLoaderICDInterfaceVersion(version: 
 /// `instance` is null or live, `name` is a C string.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the loader looks for this name")]
-pub unsafe extern "system" fn vk_icdGetInstanceProcAddr(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
+pub unsafe extern "system" fn vk_icdGetInstanceProcAddr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
     // SAFETY: the caller's promise.
     guard(|| unsafe { instance_function(instance, &string(name)?, |_| true) })
 }
@@ -60,7 +63,10 @@ pub unsafe extern "system" fn vk_icdGetInstanceProcAddr(instance: vk::Instance, 
 /// As [`vk_icdGetInstanceProcAddr`].
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the loader looks for this name")]
-pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
+pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
     // SAFETY: the caller's promise.
     guard(|| unsafe { instance_function(instance, &string(name)?, |level| level == Level::PhysicalDevice) })
 }
@@ -69,7 +75,11 @@ pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(instance: vk::Inst
 ///
 /// # Safety
 /// `instance` is null or live.
-unsafe fn instance_function(instance: vk::Instance, name: &str, wanted: impl Fn(Level) -> bool) -> vk::PFN_vkVoidFunction {
+unsafe fn instance_function(
+    instance: vk::Instance,
+    name: &str,
+    wanted: impl Fn(Level) -> bool,
+) -> vk::PFN_vkVoidFunction {
     let (row, need) = table::find(name)?;
     let visible = match row.level {
         Level::Global => matches!(need, Need::Core(version) if version <= crate::caps::API_VERSION),
@@ -79,9 +89,12 @@ unsafe fn instance_function(instance: vk::Instance, name: &str, wanted: impl Fn(
             let instance = unsafe { handle::dispatchable::<crate::object::instance::Instance>(instance) };
             match need {
                 // Device commands of a newer core version may still be enabled on the device.
-                Need::Core(version) => version <= instance.api_version || (level == Level::Device && version <= crate::caps::API_VERSION),
+                Need::Core(version) => {
+                    version <= instance.api_version || (level == Level::Device && version <= crate::caps::API_VERSION)
+                }
                 Need::Extension(extension) => {
-                    instance.has_extension(extension) || (level != Level::Instance && crate::caps::has_device_extension(extension))
+                    instance.has_extension(extension)
+                        || (level != Level::Instance && crate::caps::has_device_extension(extension))
                 }
             }
         }

@@ -67,7 +67,10 @@ unsafe fn create_all<T>(
             // SAFETY: the structure's pointers are outputs of the application.
             unsafe {
                 *feedback.p_pipeline_creation_feedback = answer;
-                for stage in super::shim::slice_mut(feedback.p_pipeline_stage_creation_feedbacks, feedback.pipeline_stage_creation_feedback_count) {
+                for stage in super::shim::slice_mut(
+                    feedback.p_pipeline_stage_creation_feedbacks,
+                    feedback.pipeline_stage_creation_feedback_count,
+                ) {
                     *stage = vk::PipelineCreationFeedback::default();
                 }
             }

@@ -39,7 +39,9 @@ fn used(attachment: u32) -> Option<u32> {
 unsafe fn subpass(d: &vk::SubpassDescription<'_>) -> Subpass {
     // SAFETY: the caller's promise; resolve attachments are as many as colour attachments.
     unsafe {
-        let list = |p: *const vk::AttachmentReference, n: u32| slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>();
+        let list = |p: *const vk::AttachmentReference, n: u32| {
+            slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>()
+        };
         Subpass {
             inputs: list(d.p_input_attachments, d.input_attachment_count).into_iter().flatten().collect(),
             colors: list(d.p_color_attachments, d.color_attachment_count),
@@ -56,7 +58,9 @@ unsafe fn subpass(d: &vk::SubpassDescription<'_>) -> Subpass {
 unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
     // SAFETY: the caller's promise.
     unsafe {
-        let list = |p: *const vk::AttachmentReference2<'_>, n: u32| slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>();
+        let list = |p: *const vk::AttachmentReference2<'_>, n: u32| {
+            slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>()
+        };
         let resolve = find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(d.p_next).and_then(|r| {
             let target = used(r.p_depth_stencil_resolve_attachment.as_ref()?.attachment)?;
             Some((target, r.depth_resolve_mode, r.stencil_resolve_mode))

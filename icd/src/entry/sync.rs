@@ -78,7 +78,10 @@ unsafe fn semaphore_ops(semaphores: &[vk::Semaphore], values: &[u64]) -> Vec<Sem
 /// The handles are live.
 unsafe fn semaphore_infos(infos: &[vk::SemaphoreSubmitInfo<'_>]) -> Vec<SemaphoreOp> {
     // SAFETY: the caller's promise.
-    infos.iter().map(|i| SemaphoreOp { semaphore: unsafe { share::<Semaphore>(i.semaphore) }, value: i.value }).collect()
+    infos
+        .iter()
+        .map(|i| SemaphoreOp { semaphore: unsafe { share::<Semaphore>(i.semaphore) }, value: i.value })
+        .collect()
 }
 
 /// # Safety

@@ -113,8 +113,11 @@ impl SetLayout {
 
     /// May a set of this layout be used where `other` is expected? The same descriptors at the same places.
     pub fn compatible(&self, other: &SetLayout) -> bool {
-        let same = |(a, b): (&Binding, &Binding)| a.binding == b.binding && a.kind == b.kind && a.count == b.count && a.offset == b.offset;
-        std::ptr::eq(self, other) || (self.bindings.len() == other.bindings.len() && self.bindings.iter().zip(&other.bindings).all(same))
+        let same = |(a, b): (&Binding, &Binding)| {
+            a.binding == b.binding && a.kind == b.kind && a.count == b.count && a.offset == b.offset
+        };
+        std::ptr::eq(self, other)
+            || (self.bindings.len() == other.bindings.len() && self.bindings.iter().zip(&other.bindings).all(same))
     }
 
     /// Bytes of a set whose variable binding (the last one) has `count` elements.

@@ -82,7 +82,8 @@ impl DescriptorSet {
     pub fn read<T: Copy>(&self, offset: usize) -> Option<T> {
         const { assert!(size_of::<T>() == DESCRIPTOR_SIZE) };
         // SAFETY: inside the memory, aligned, and `T` is one of the descriptor structs, whose slots hold valid pointers from the start.
-        (offset + DESCRIPTOR_SIZE <= self.memory.bytes()).then(|| unsafe { self.memory.base().add(offset).cast::<T>().read() })
+        (offset + DESCRIPTOR_SIZE <= self.memory.bytes())
+            .then(|| unsafe { self.memory.base().add(offset).cast::<T>().read() })
     }
 
     /// Copies all descriptors of a set with the same layout (push descriptors keep what is not pushed again).
@@ -103,9 +104,12 @@ impl DescriptorSet {
             match binding.kind {
                 DescriptorKind::InlineUniformBlock => return,
                 DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => self.write(at, null_buffer()),
-                DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => self.write_dynamic(at, null_buffer(), 0),
+                DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
+                    self.write_dynamic(at, null_buffer(), 0)
+                }
                 _ => {
-                    let sampler = binding.immutable_samplers.get(element).map_or(default_sampler(), |s| &raw const *s.sampler);
+                    let sampler =
+                        binding.immutable_samplers.get(element).map_or(default_sampler(), |s| &raw const *s.sampler);
                     self.write(at, ImageDescriptor { view: null_view(), sampler });
                 }
             }
@@ -120,7 +124,9 @@ impl DescriptorSet {
 
     /// The dynamic buffer at a byte offset with a dynamic offset added, cut at the buffer's end.
     pub fn dynamic(&self, offset: usize, dynamic_offset: u32) -> BufferDescriptor {
-        let (Some(d), Some([end, _])) = (self.read::<BufferDescriptor>(offset), self.read::<[u64; 2]>(offset + DESCRIPTOR_SIZE)) else {
+        let (Some(d), Some([end, _])) =
+            (self.read::<BufferDescriptor>(offset), self.read::<[u64; 2]>(offset + DESCRIPTOR_SIZE))
+        else {
             return null_buffer();
         };
         let left = end.saturating_sub(u64::from(dynamic_offset));
@@ -165,7 +171,11 @@ impl DescriptorPool {
     }
 
     /// Allocates a set; VK_ERROR_OUT_OF_POOL_MEMORY when the pool's counts are used up.
-    pub fn allocate(&self, layout: Arc<SetLayout>, variable_count: Option<u32>) -> Result<Arc<DescriptorSet>, vk::Result> {
+    pub fn allocate(
+        &self,
+        layout: Arc<SetLayout>,
+        variable_count: Option<u32>,
+    ) -> Result<Arc<DescriptorSet>, vk::Result> {
         let mut state = self.state.lock();
         if state.sets.len() as u32 >= self.max_sets {
             return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
@@ -184,7 +194,12 @@ impl DescriptorPool {
         Ok(set)
     }
 
-    fn count(&self, layout: &SetLayout, variable_count: u32, mut add: impl FnMut(usize, u32)) -> Result<(), vk::Result> {
+    fn count(
+        &self,
+        layout: &SetLayout,
+        variable_count: u32,
+        mut add: impl FnMut(usize, u32),
+    ) -> Result<(), vk::Result> {
         for b in &layout.bindings {
             let variable = b.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT);
             let count = if variable { variable_count.min(b.count) } else { b.count };
@@ -206,7 +221,8 @@ impl DescriptorPool {
                 ((bytes / last.stride()) as u32).min(last.count)
             });
             let used = &mut state.used;
-            let _ = self.count(&set.layout, variable_count, |slot, count| used[slot] = used[slot].saturating_sub(count));
+            let _ =
+                self.count(&set.layout, variable_count, |slot, count| used[slot] = used[slot].saturating_sub(count));
         }
     }
 

@@ -64,7 +64,8 @@ unsafe fn write_one(set: &DescriptorSet, b: &Binding, element: u32, info: *const
             // SAFETY: as above.
             let handle = unsafe { *info.cast::<vk::BufferView>() };
             // SAFETY: as above.
-            let view = if handle.is_null() { null_view() } else { unsafe { &raw const *get::<BufferView>(handle).view } };
+            let view =
+                if handle.is_null() { null_view() } else { unsafe { &raw const *get::<BufferView>(handle).view } };
             set.write(at, ImageDescriptor { view, sampler: default_sampler() });
         }
         _ => {
@@ -112,7 +113,9 @@ pub unsafe fn source_of(w: &vk::WriteDescriptorSet<'_>) -> (Source, u32) {
         vk::DescriptorType::INLINE_UNIFORM_BLOCK => {
             // SAFETY: the caller's promise.
             let block = unsafe { crate::entry::shim::find::<vk::WriteDescriptorSetInlineUniformBlock<'_>>(w.p_next) };
-            return block.map_or((Source { data: std::ptr::null(), stride: 1 }, 0), |b| (Source { data: b.p_data.cast(), stride: 1 }, b.data_size));
+            return block.map_or((Source { data: std::ptr::null(), stride: 1 }, 0), |b| {
+                (Source { data: b.p_data.cast(), stride: 1 }, b.data_size)
+            });
         }
         vk::DescriptorType::UNIFORM_TEXEL_BUFFER | vk::DescriptorType::STORAGE_TEXEL_BUFFER => {
             (w.p_texel_buffer_view.cast::<u8>(), size_of::<vk::BufferView>())
@@ -179,7 +182,8 @@ impl UpdateTemplate {
             let inline = e.descriptor_type == vk::DescriptorType::INLINE_UNIFORM_BLOCK;
             // SAFETY: the caller's promise.
             unsafe {
-                let source = Source { data: data.cast::<u8>().add(e.offset), stride: if inline { 1 } else { e.stride } };
+                let source =
+                    Source { data: data.cast::<u8>().add(e.offset), stride: if inline { 1 } else { e.stride } };
                 write(set, e.dst_binding, e.dst_array_element, e.descriptor_count, source);
             }
         }

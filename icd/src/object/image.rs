@@ -36,7 +36,8 @@ impl Image {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
         let extent = [info.extent.width.max(1), info.extent.height.max(1), info.extent.depth.max(1)];
-        let desc = ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
+        let desc =
+            ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
         let layout = ImageLayout::new(desc).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         Ok(Image { layout: Arc::new(layout), image_type: info.image_type, flags: info.flags, binding: OnceLock::new() })
     }
@@ -105,7 +106,8 @@ impl ImageView {
         if level >= desc.levels {
             return Err(vk::Result::ERROR_UNKNOWN);
         }
-        let levels = if range.level_count == vk::REMAINING_MIP_LEVELS { desc.levels - level } else { range.level_count };
+        let levels =
+            if range.level_count == vk::REMAINING_MIP_LEVELS { desc.levels - level } else { range.level_count };
         let all_layers = if desc.dim == Dim::D3 { (desc.extent[2] >> level).max(1) } else { desc.layers };
         let layers = if range.layer_count != vk::REMAINING_ARRAY_LAYERS {
             range.layer_count
@@ -115,7 +117,8 @@ impl ImageView {
             all_layers.saturating_sub(layer)
         };
         let (dim, arrayed) = dimension(info.view_type);
-        if level + levels > desc.levels || (layer + layers > all_layers && dim != Dim::D3) || layers == 0 || levels == 0 {
+        if level + levels > desc.levels || (layer + layers > all_layers && dim != Dim::D3) || layers == 0 || levels == 0
+        {
             return Err(vk::Result::ERROR_UNKNOWN);
         }
         let stencil = !range.aspect_mask.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::COLOR);

@@ -69,7 +69,13 @@ impl Instance {
     }
 
     /// Sends a message of the driver to every messenger that wants it (and to stderr when `GRUS_LOG` is set).
-    pub fn report(&self, severity: vk::DebugUtilsMessageSeverityFlagsEXT, id: &str, message: &str, object: Option<(vk::ObjectType, u64)>) {
+    pub fn report(
+        &self,
+        severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+        id: &str,
+        message: &str,
+        object: Option<(vk::ObjectType, u64)>,
+    ) {
         static LOG: OnceLock<bool> = OnceLock::new();
         if *LOG.get_or_init(|| std::env::var_os("GRUS_LOG").is_some()) {
             eprintln!("grus: {id}: {message}");
@@ -82,7 +88,8 @@ impl Instance {
         let (object_type, object_handle) = object.unwrap_or((vk::ObjectType::UNKNOWN, 0));
         let mut name = vk::DebugUtilsObjectNameInfoEXT { object_type, object_handle, ..Default::default() };
         let objects = std::slice::from_mut(&mut name);
-        let data = vk::DebugUtilsMessengerCallbackDataEXT::default().message_id_name(&id).message(&message).objects(objects);
+        let data =
+            vk::DebugUtilsMessengerCallbackDataEXT::default().message_id_name(&id).message(&message).objects(objects);
         self.submit(severity, vk::DebugUtilsMessageTypeFlagsEXT::GENERAL, &data);
     }
 

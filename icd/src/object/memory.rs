@@ -28,7 +28,9 @@ impl Heap {
 
     fn reserve(&self, bytes: u64) -> bool {
         self.used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| used.checked_add(bytes).filter(|&sum| sum <= self.size))
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                used.checked_add(bytes).filter(|&sum| sum <= self.size)
+            })
             .is_ok()
     }
 }
@@ -53,14 +55,18 @@ impl Memory {
         if size == 0 || !heap.reserve(size) {
             return Err(FAILED);
         }
-        let bytes = usize::try_from(size).ok().and_then(|s| s.checked_add(TAIL)).and_then(|s| s.checked_next_multiple_of(PAGE));
+        let bytes =
+            usize::try_from(size).ok().and_then(|s| s.checked_add(TAIL)).and_then(|s| s.checked_next_multiple_of(PAGE));
         let base = bytes.map(|bytes| {
-            let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+            let (access, flags) =
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
             // SAFETY: a new anonymous mapping.
             unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) }
         });
         match (base, bytes) {
-            (Some(base), Some(mapped)) if base != libc::MAP_FAILED => Ok(Memory { base: base.cast(), size, mapped, heap: heap.clone() }),
+            (Some(base), Some(mapped)) if base != libc::MAP_FAILED => {
+                Ok(Memory { base: base.cast(), size, mapped, heap: heap.clone() })
+            }
             _ => {
                 heap.used.fetch_sub(size, Ordering::Relaxed);
                 Err(FAILED)

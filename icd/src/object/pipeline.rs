@@ -64,9 +64,12 @@ pub unsafe fn create_graphics(
         let (slot, kind) = match stage.stage {
             vk::ShaderStageFlags::VERTEX => (&mut vertex, Stage::Vertex),
             vk::ShaderStageFlags::FRAGMENT => (&mut fragment, Stage::Fragment),
-            other => return Err(refuse(device, "graphics pipeline", &format!("shader stage {other:?} is not supported"))),
+            other => {
+                return Err(refuse(device, "graphics pipeline", &format!("shader stage {other:?} is not supported")));
+            }
         };
-        let discarded = kind == Stage::Fragment && state.values.rasterizer_discard && !state.dynamic.rasterizer_discard();
+        let discarded =
+            kind == Stage::Fragment && state.values.rasterizer_discard && !state.dynamic.rasterizer_discard();
         if !discarded {
             // SAFETY: as above.
             *slot = Some(unsafe { stage_of(device, cache, info.flags, stage, kind, &layout) }?);
@@ -150,7 +153,9 @@ unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Vec<(u32, V
     // SAFETY (all here): the caller's promise.
     let Some(info) = (unsafe { info.as_ref() }) else { return Vec::new() };
     // SAFETY: as above.
-    let (entries, data) = unsafe { (slice(info.p_map_entries, info.map_entry_count), slice(info.p_data.cast::<u8>(), info.data_size as u32)) };
+    let (entries, data) = unsafe {
+        (slice(info.p_map_entries, info.map_entry_count), slice(info.p_data.cast::<u8>(), info.data_size as u32))
+    };
     let bytes = |e: &vk::SpecializationMapEntry| data.get(e.offset as usize..(e.offset as usize).checked_add(e.size)?);
     entries.iter().filter_map(|e| Some((e.constant_id, bytes(e)?.to_vec()))).collect()
 }

@@ -52,8 +52,12 @@ impl PipelineCache {
         if std::ptr::eq(self, from) {
             return;
         }
-        let others: Vec<(Key, Entry)> =
-            from.entries.lock().iter().map(|(k, e)| (*k, Entry { blob: e.blob.clone(), stage: e.stage.clone() })).collect();
+        let others: Vec<(Key, Entry)> = from
+            .entries
+            .lock()
+            .iter()
+            .map(|(k, e)| (*k, Entry { blob: e.blob.clone(), stage: e.stage.clone() }))
+            .collect();
         let mut entries = self.entries.lock();
         for (key, entry) in others {
             entries.entry(key).or_insert(entry);

@@ -7,8 +7,8 @@ use crate::entry::shim::{find, slice};
 use ash::vk;
 use base::format::Format;
 use rasterizer::api::{
-    BlendAttachment, BlendFactor, BlendOp, CompareOp, DrawState, MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode,
-    StencilFace, StencilOp, Topology, VertexAttribute, VertexBinding, Viewport,
+    BlendAttachment, BlendFactor, BlendOp, CompareOp, DrawState, MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS,
+    MAX_VIEWPORTS, PolygonMode, StencilFace, StencilOp, Topology, VertexAttribute, VertexBinding, Viewport,
 };
 
 /// Defines [`Dynamic`]: one bit per dynamic state, its Vulkan name, and the fields of [`Values`] it covers.
@@ -268,7 +268,10 @@ fn empty_state() -> DrawState {
     }
 }
 
-unsafe fn vertex_input(v: &vk::PipelineVertexInputStateCreateInfo<'_>, state: &mut GraphicsState) -> Result<(), String> {
+unsafe fn vertex_input(
+    v: &vk::PipelineVertexInputStateCreateInfo<'_>,
+    state: &mut GraphicsState,
+) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let (bindings, attributes, divisors) = unsafe {
         let divisor = find::<vk::PipelineVertexInputDivisorStateCreateInfoKHR<'_>>(v.p_next);
@@ -288,18 +291,28 @@ unsafe fn vertex_input(v: &vk::PipelineVertexInputStateCreateInfo<'_>, state: &m
         }
     }
     for a in attributes {
-        let format = Format::from_vk(a.format.as_raw() as u32).ok_or_else(|| format!("vertex format {:?} is not supported", a.format))?;
-        state.fixed.attributes.push(VertexAttribute { location: a.location, binding: a.binding, format, offset: a.offset });
+        let format = Format::from_vk(a.format.as_raw() as u32)
+            .ok_or_else(|| format!("vertex format {:?} is not supported", a.format))?;
+        state.fixed.attributes.push(VertexAttribute {
+            location: a.location,
+            binding: a.binding,
+            format,
+            offset: a.offset,
+        });
     }
     Ok(())
 }
 
-unsafe fn rasterization(r: &vk::PipelineRasterizationStateCreateInfo<'_>, state: &mut GraphicsState) -> Result<(), String> {
+unsafe fn rasterization(
+    r: &vk::PipelineRasterizationStateCreateInfo<'_>,
+    state: &mut GraphicsState,
+) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let clip = unsafe { find::<vk::PipelineRasterizationDepthClipStateCreateInfoEXT<'_>>(r.p_next) };
     state.fixed.depth_clamp = r.depth_clamp_enable != 0;
     state.fixed.depth_clip = clip.map_or(r.depth_clamp_enable == 0, |c| c.depth_clip_enable != 0);
-    state.fixed.polygon_mode = lookup(&[PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point], r.polygon_mode.as_raw(), "polygon mode")?;
+    state.fixed.polygon_mode =
+        lookup(&[PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point], r.polygon_mode.as_raw(), "polygon mode")?;
     state.values.rasterizer_discard = r.rasterizer_discard_enable != 0;
     state.values.cull_mode = r.cull_mode.as_raw();
     state.values.front_clockwise = r.front_face == vk::FrontFace::CLOCKWISE;
@@ -333,7 +346,10 @@ unsafe fn multisample(m: &vk::PipelineMultisampleStateCreateInfo<'_>, state: &mu
     state.fixed.alpha_to_one = m.alpha_to_one_enable != 0;
 }
 
-unsafe fn depth_stencil(d: &vk::PipelineDepthStencilStateCreateInfo<'_>, state: &mut GraphicsState) -> Result<(), String> {
+unsafe fn depth_stencil(
+    d: &vk::PipelineDepthStencilStateCreateInfo<'_>,
+    state: &mut GraphicsState,
+) -> Result<(), String> {
     let v = &mut state.values;
     v.depth_test = d.depth_test_enable != 0;
     v.depth_write = d.depth_write_enable != 0;
@@ -342,7 +358,12 @@ unsafe fn depth_stencil(d: &vk::PipelineDepthStencilStateCreateInfo<'_>, state: 
     v.depth_bounds = [d.min_depth_bounds, d.max_depth_bounds];
     v.stencil_test = d.stencil_test_enable != 0;
     for (i, face) in [d.front, d.back].into_iter().enumerate() {
-        v.stencil_ops[i] = (stencil_op(face.fail_op)?, stencil_op(face.pass_op)?, stencil_op(face.depth_fail_op)?, compare_op(face.compare_op)?);
+        v.stencil_ops[i] = (
+            stencil_op(face.fail_op)?,
+            stencil_op(face.pass_op)?,
+            stencil_op(face.depth_fail_op)?,
+            compare_op(face.compare_op)?,
+        );
         v.stencil_compare_mask[i] = face.compare_mask;
         v.stencil_write_mask[i] = face.write_mask;
         v.stencil_reference[i] = face.reference;
@@ -361,8 +382,10 @@ unsafe fn color_blend(b: &vk::PipelineColorBlendStateCreateInfo<'_>, state: &mut
         if to.enable {
             let factor = |f: vk::BlendFactor| lookup(&BLEND_FACTORS, f.as_raw(), "blend factor");
             let op = |o: vk::BlendOp| lookup(&BLEND_OPS, o.as_raw(), "blend operation");
-            to.color = (factor(from.src_color_blend_factor)?, factor(from.dst_color_blend_factor)?, op(from.color_blend_op)?);
-            to.alpha = (factor(from.src_alpha_blend_factor)?, factor(from.dst_alpha_blend_factor)?, op(from.alpha_blend_op)?);
+            to.color =
+                (factor(from.src_color_blend_factor)?, factor(from.dst_color_blend_factor)?, op(from.color_blend_op)?);
+            to.alpha =
+                (factor(from.src_alpha_blend_factor)?, factor(from.dst_alpha_blend_factor)?, op(from.alpha_blend_op)?);
         }
     }
     Ok(())
@@ -468,7 +491,8 @@ mod tests {
 
     #[test]
     fn scissors_do_not_overflow() {
-        let rect = vk::Rect2D { offset: vk::Offset2D { x: 5, y: 0 }, extent: vk::Extent2D { width: u32::MAX, height: 7 } };
+        let rect =
+            vk::Rect2D { offset: vk::Offset2D { x: 5, y: 0 }, extent: vk::Extent2D { width: u32::MAX, height: 7 } };
         assert_eq!(scissor_of(&rect), [5, 0, i32::MAX - 5, 7]);
     }
 }

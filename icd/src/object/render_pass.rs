@@ -53,7 +53,8 @@ impl RenderPass {
             let lists = subpass.colors.iter_mut().chain(&mut subpass.resolves).chain([&mut subpass.depth_stencil]);
             lists.for_each(|a| *a = a.filter(|&a| a < count));
             subpass.depth_stencil_resolve = subpass.depth_stencil_resolve.filter(|r| r.0 < count);
-            let used = subpass.colors.iter().chain(&subpass.resolves).chain([&subpass.depth_stencil]).flatten().copied();
+            let used =
+                subpass.colors.iter().chain(&subpass.resolves).chain([&subpass.depth_stencil]).flatten().copied();
             let resolve = subpass.depth_stencil_resolve.map(|r| r.0);
             for a in used.chain(resolve).chain(subpass.inputs.iter().copied()).collect::<Vec<_>>() {
                 attachments[a as usize].first_use.get_or_insert(number);

@@ -18,7 +18,10 @@ impl Sampler {
     pub unsafe fn new(info: &vk::SamplerCreateInfo<'_>) -> Sampler {
         // SAFETY: the caller's promise.
         let (reduction, custom) = unsafe {
-            (find::<vk::SamplerReductionModeCreateInfo<'_>>(info.p_next), find::<vk::SamplerCustomBorderColorCreateInfoEXT<'_>>(info.p_next))
+            (
+                find::<vk::SamplerReductionModeCreateInfo<'_>>(info.p_next),
+                find::<vk::SamplerCustomBorderColorCreateInfoEXT<'_>>(info.p_next),
+            )
         };
         let (border_color, border_is_int) = border_color(info.border_color, custom);
         let flag = |on: vk::Bool32| u32::from(on != 0);
@@ -43,7 +46,10 @@ impl Sampler {
     }
 }
 
-fn border_color(color: vk::BorderColor, custom: Option<&vk::SamplerCustomBorderColorCreateInfoEXT<'_>>) -> ([u32; 4], u32) {
+fn border_color(
+    color: vk::BorderColor,
+    custom: Option<&vk::SamplerCustomBorderColorCreateInfoEXT<'_>>,
+) -> ([u32; 4], u32) {
     let one = 1.0f32.to_bits();
     match color {
         vk::BorderColor::INT_TRANSPARENT_BLACK => ([0; 4], 1),

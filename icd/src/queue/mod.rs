@@ -155,6 +155,9 @@ fn perform(device: &Device, work: Work) {
     device.queue.watchdog.end();
     if let Err(payload) = result {
         let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
-        device.lose("GRUS-device-lost", &format!("internal error while executing commands: {}", text.unwrap_or("unknown")));
+        device.lose(
+            "GRUS-device-lost",
+            &format!("internal error while executing commands: {}", text.unwrap_or("unknown")),
+        );
     }
 }

@@ -95,7 +95,10 @@ impl Watchdog {
                 drop(state);
                 let pipeline = device.name(self.pipeline.load(Ordering::Relaxed));
                 let ms = timeout.as_millis();
-                device.lose("GRUS-shader-timeout", &format!("pipeline {pipeline} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)"));
+                device.lose(
+                    "GRUS-shader-timeout",
+                    &format!("pipeline {pipeline} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)"),
+                );
                 return;
             }
         }

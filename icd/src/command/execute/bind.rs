@@ -57,7 +57,13 @@ impl BindPoint {
         }
     }
 
-    fn build(&self, device: &Device, layout: &PipelineLayout, push_constants: &[u8; MAX_PUSH_CONSTANTS], p: DrawParameters) -> ShaderContext {
+    fn build(
+        &self,
+        device: &Device,
+        layout: &PipelineLayout,
+        push_constants: &[u8; MAX_PUSH_CONSTANTS],
+        p: DrawParameters,
+    ) -> ShaderContext {
         let mut context = ShaderContext {
             sets: [crate::backend::sample::zero_page(); MAX_DESCRIPTOR_SETS],
             dynamic_buffers: [null_buffer(); MAX_DYNAMIC_BUFFERS],

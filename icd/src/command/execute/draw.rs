@@ -12,7 +12,13 @@ use std::sync::Arc;
 
 impl Executor<'_> {
     pub(super) fn draw(&mut self, vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) {
-        let counts = DrawCounts { count: vertex_count, instances: instance_count, first: first_vertex, vertex_offset: 0, first_instance };
+        let counts = DrawCounts {
+            count: vertex_count,
+            instances: instance_count,
+            first: first_vertex,
+            vertex_offset: 0,
+            first_instance,
+        };
         self.draw_counts(counts, false, 0);
     }
 
@@ -56,7 +62,8 @@ impl Executor<'_> {
         if indexed && index_buffer.is_none() {
             return;
         }
-        let state = self.state.joined.get_or_insert_with(|| Arc::new(self.state.values.join(&graphics.state.fixed))).clone();
+        let state =
+            self.state.joined.get_or_insert_with(|| Arc::new(self.state.values.join(&graphics.state.fixed))).clone();
         let mut parameters = DrawParameters {
             base_vertex: if indexed { counts.vertex_offset as u32 } else { counts.first },
             base_instance: counts.first_instance,
@@ -67,7 +74,8 @@ impl Executor<'_> {
         render.use_samples(device, graphics.state.samples);
         for (view_index, pass) in &mut render.passes {
             parameters.view_index = *view_index;
-            let context = self.state.graphics.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
+            let context =
+                self.state.graphics.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
             pass.draw(Draw {
                 stages: graphics.stages.clone(),
                 state: state.clone(),
@@ -90,7 +98,13 @@ impl Executor<'_> {
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let context = self.state.compute.context(device, &compute.layout, &self.state.push_constants.0, parameters);
         device.queue.watchdog.begin(handle::raw(&pipeline));
-        device.engine.dispatch(&Dispatch { stage: compute.stage.clone(), context, base, groups, queries: self.queries.clone() });
+        device.engine.dispatch(&Dispatch {
+            stage: compute.stage.clone(),
+            context,
+            base,
+            groups,
+            queries: self.queries.clone(),
+        });
         device.queue.watchdog.end();
     }
 
@@ -109,13 +123,15 @@ impl Executor<'_> {
             let layers = if multiview { (0, 1) } else { (rect.base_array_layer, rect.layer_count) };
             for clear in attachments {
                 // SAFETY: every member of the unions is plain 32-bit words.
-                let (color, depth_stencil) = unsafe { (clear.clear_value.color.uint32, clear.clear_value.depth_stencil) };
+                let (color, depth_stencil) =
+                    unsafe { (clear.clear_value.color.uint32, clear.clear_value.depth_stencil) };
                 for (_, pass) in &mut render.passes {
                     if clear.aspect_mask.contains(vk::ImageAspectFlags::COLOR) {
                         pass.clear_color(clear.color_attachment as usize, color, area, layers.0, layers.1);
                     }
                     let depth = clear.aspect_mask.contains(vk::ImageAspectFlags::DEPTH).then_some(depth_stencil.depth);
-                    let stencil = clear.aspect_mask.contains(vk::ImageAspectFlags::STENCIL).then_some(depth_stencil.stencil);
+                    let stencil =
+                        clear.aspect_mask.contains(vk::ImageAspectFlags::STENCIL).then_some(depth_stencil.stencil);
                     if depth.is_some() || stencil.is_some() {
                         pass.clear_depth_stencil(depth, stencil, area, layers.0, layers.1);
                     }

@@ -110,7 +110,9 @@ impl<'d> Executor<'d> {
             Command::UpdateBuffer { dst, offset, data } => self.update_buffer(dst, *offset, data),
             Command::FillBuffer { dst, offset, size, data } => self.fill_buffer(dst, *offset, *size, *data),
             Command::ClearColorImage { image, color, ranges } => self.clear_color_image(image, *color, ranges),
-            Command::ClearDepthStencilImage { image, value, ranges } => self.clear_depth_stencil_image(image, *value, ranges),
+            Command::ClearDepthStencilImage { image, value, ranges } => {
+                self.clear_depth_stencil_image(image, *value, ranges)
+            }
             Command::ResolveImage { src, dst, regions } => self.resolve_image(src, dst, regions),
 
             Command::PipelineBarrier => self.flush(),

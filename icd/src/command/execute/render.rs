@@ -189,7 +189,8 @@ impl SubpassSource {
         let Some(subpass) = pass.subpasses.get(number) else { return Targets::default() };
         let clears = |a: u32, op: vk::AttachmentLoadOp| {
             let first = pass.attachments[a as usize].first_use == Some(number);
-            (first && op == vk::AttachmentLoadOp::CLEAR).then(|| self.clear_values.get(a as usize).copied().unwrap_or_default())
+            (first && op == vk::AttachmentLoadOp::CLEAR)
+                .then(|| self.clear_values.get(a as usize).copied().unwrap_or_default())
         };
         let view = |a: u32| self.views.get(a as usize).cloned();
         let color = |(i, a): (usize, &Option<u32>)| {
@@ -214,7 +215,8 @@ impl SubpassSource {
             };
             let format = view.attachment.format;
             if format.has_depth() {
-                targets.depth = Some(Target { view: view.clone(), clear: clears(a, info.load_op), resolve: resolve(false) });
+                targets.depth =
+                    Some(Target { view: view.clone(), clear: clears(a, info.load_op), resolve: resolve(false) });
             }
             if format.has_stencil() {
                 targets.stencil = Some(Target { view, clear: clears(a, info.stencil_load_op), resolve: resolve(true) });
@@ -233,8 +235,15 @@ impl SubpassSource {
             let info = &pass.attachments[a as usize];
             let Some(view) = self.views.get(a as usize).filter(|_| info.first_use == Some(number)) else { continue };
             let value = self.clear_values.get(a as usize).copied().unwrap_or_default();
-            let target = |op| (op == vk::AttachmentLoadOp::CLEAR).then(|| Target { view: view.clone(), clear: Some(value), resolve: None });
-            let mut targets = Targets { area: self.area, layers: self.layers, view_mask: subpass.view_mask, ..Default::default() };
+            let target = |op| {
+                (op == vk::AttachmentLoadOp::CLEAR).then(|| Target {
+                    view: view.clone(),
+                    clear: Some(value),
+                    resolve: None,
+                })
+            };
+            let mut targets =
+                Targets { area: self.area, layers: self.layers, view_mask: subpass.view_mask, ..Default::default() };
             let format = view.attachment.format;
             if format.has_depth() || format.has_stencil() {
                 targets.depth = target(info.load_op).filter(|_| format.has_depth());

@@ -72,7 +72,10 @@ impl Executor<'_> {
 
 fn range(buffer: Option<&Buffer>, offset: u64, size: u64) -> BufferRange {
     let range = buffer.map(|b| b.range(offset, size));
-    range.map_or(BufferRange { address: std::ptr::null(), size: 0 }, |r| BufferRange { address: r.address, size: r.size })
+    range.map_or(BufferRange { address: std::ptr::null(), size: 0 }, |r| BufferRange {
+        address: r.address,
+        size: r.size,
+    })
 }
 
 fn replace<T: Copy>(list: &mut SmallVec<[T; 1]>, first: u32, values: &[T]) {

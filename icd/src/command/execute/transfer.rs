@@ -42,13 +42,17 @@ impl Executor<'_> {
 
     pub(super) fn copy_buffer_to_image(&mut self, buffer: &Buffer, image: &Image, regions: &[vk::BufferImageCopy]) {
         if let Some(to) = image.memory() {
-            regions.iter().for_each(|r| transfer::copy_buffer_to_image(self.device, buffer.range(r.buffer_offset, vk::WHOLE_SIZE), &to, r));
+            regions.iter().for_each(|r| {
+                transfer::copy_buffer_to_image(self.device, buffer.range(r.buffer_offset, vk::WHOLE_SIZE), &to, r)
+            });
         }
     }
 
     pub(super) fn copy_image_to_buffer(&mut self, image: &Image, buffer: &Buffer, regions: &[vk::BufferImageCopy]) {
         if let Some(from) = image.memory() {
-            regions.iter().for_each(|r| transfer::copy_image_to_buffer(self.device, &from, buffer.range(r.buffer_offset, vk::WHOLE_SIZE), r));
+            regions.iter().for_each(|r| {
+                transfer::copy_image_to_buffer(self.device, &from, buffer.range(r.buffer_offset, vk::WHOLE_SIZE), r)
+            });
         }
     }
 

@@ -4,3 +4,4 @@
 //! knows Cranelift) → `code` (executable memory).
 
 pub mod ir;
+pub mod passes;

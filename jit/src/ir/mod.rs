@@ -13,8 +13,14 @@
 //!
 //! Results of an instruction are consecutive values starting at `first_result`.
 
+mod build;
 mod inst;
+mod print;
+mod verify;
+
+pub use build::Builder;
 pub use inst::*;
+pub use verify::verify;
 
 use base::shader::{Slot, Stage, StageFlags};
 use cranelift_entity::{PrimaryMap, entity_impl};

@@ -49,3 +49,61 @@ fn dce_keeps_results() {
     check(0..400, &[("dce", &dce)]);
     check(400..700, &[("mem2reg", &mem2reg), ("dce", &dce), ("structure", &structure), ("dce", &dce)]);
 }
+
+#[test]
+fn fold_keeps_results() {
+    check(0..400, &[("fold", &fold)]);
+    check(
+        400..700,
+        &[("mem2reg", &mem2reg), ("fold", &fold), ("structure", &structure), ("fold", &fold), ("dce", &dce)],
+    );
+}
+
+#[test]
+fn cse_keeps_results() {
+    check(0..400, &[("cse", &cse)]);
+    check(400..600, &[("mem2reg", &mem2reg), ("fold", &fold), ("cse", &cse), ("dce", &dce), ("cse", &cse)]);
+}
+
+#[test]
+fn flatten_keeps_results() {
+    check(0..400, &[("flatten", &flatten)]);
+    check(400..600, &[("mem2reg", &mem2reg), ("dce", &dce), ("flatten", &flatten), ("dce", &dce)]);
+}
+
+#[test]
+fn unroll_and_split_arrays_keep_results() {
+    let unroll = |s: &mut Shader| {
+        unroll(s);
+    };
+    let split = |s: &mut Shader| {
+        split_arrays(s);
+    };
+    check(
+        0..300,
+        &[("fold", &fold), ("unroll", &unroll), ("fold", &fold), ("split_arrays", &split), ("structure", &structure)],
+    );
+    check(
+        300..600,
+        &[
+            ("structure", &structure),
+            ("mem2reg", &mem2reg),
+            ("fold", &fold),
+            ("dce", &dce),
+            ("unroll", &unroll),
+            ("fold", &fold),
+            ("structure", &structure),
+            ("dce", &dce),
+        ],
+    );
+}
+
+#[test]
+fn contract_leaves_exact_arithmetic_alone() {
+    check(0..200, &[("contract", &contract)]);
+}
+
+#[test]
+fn the_whole_list_keeps_results() {
+    check(0..600, &[("run", &|s| run(s, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{e}")))]);
+}

@@ -6,3 +6,4 @@
 pub mod error;
 pub mod ir;
 pub mod passes;
+pub mod spirv;

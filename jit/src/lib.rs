@@ -3,5 +3,6 @@
 //! `spirv` (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → `passes` → `emit` (the only place that
 //! knows Cranelift) → `code` (executable memory).
 
+pub mod code;
 pub mod ir;
 pub mod passes;

@@ -3,4 +3,5 @@
 //! [`api`] is what the icd sees. Nothing here knows Vulkan handles or SPIR-V.
 
 pub mod api;
+pub mod sample;
 pub mod transfer;

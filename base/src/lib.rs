@@ -8,4 +8,5 @@
 pub mod abi;
 pub mod format;
 pub mod image;
+pub mod mem;
 pub mod shader;

@@ -28,9 +28,9 @@ pub const MAX_VIEWS: u32 = 6;
 pub const MAX_PER_SET_DESCRIPTORS: u32 = MAX_DESCRIPTORS;
 
 /// `VkPhysicalDeviceProperties::vendorID`: no PCI vendor; outside the range of Khronos' list (0x10000…).
-const VENDOR_ID: u32 = 0;
+pub const VENDOR_ID: u32 = 0;
 /// `deviceID`.
-const DEVICE_ID: u32 = 1;
+pub const DEVICE_ID: u32 = 1;
 
 /// Answer of vkGetPhysicalDeviceProperties.
 pub fn properties() -> vk::PhysicalDeviceProperties {

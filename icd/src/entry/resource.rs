@@ -1,7 +1,7 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
 use super::handle::{self, dispatchable, get, share};
-use super::shim::{find_mut, shims, slice};
+use super::shim::{find, find_mut, shims, slice};
 use super::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, ext, row};
 use crate::object::buffer::{Buffer, BufferView};
 use crate::object::device::Device;
@@ -9,7 +9,7 @@ use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
 use crate::object::sampler::Sampler;
-use ash::vk;
+use ash::vk::{self, Handle};
 use core::ffi::c_void;
 use std::sync::Arc;
 
@@ -286,7 +286,13 @@ shims! {
 
     fn bind_image_memory2(_device: vk::Device, count: u32, infos: *const vk::BindImageMemoryInfo<'_>) -> VkResult {
         for info in slice(infos, count) {
-            let memory = share::<Memory>(info.memory);
+            let memory = match find::<vk::BindImageMemorySwapchainInfoKHR<'_>>(info.p_next) {
+                Some(swapchain) if info.memory.is_null() => {
+                    let memory = crate::wsi::swapchain_image_memory(swapchain.swapchain, swapchain.image_index);
+                    memory.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?
+                }
+                _ => share::<Memory>(info.memory),
+            };
             get::<Image>(info.image).bind(memory, info.memory_offset)?;
         }
         Ok(())

@@ -14,5 +14,6 @@ mod command;
 mod entry;
 mod object;
 mod queue;
+pub mod wsi;
 
 pub use entry::{vk_icdGetInstanceProcAddr, vk_icdGetPhysicalDeviceProcAddr, vk_icdNegotiateLoaderICDInterfaceVersion};

@@ -144,7 +144,7 @@ impl From<MissingFeature> for vk::Result {
 ///
 /// # Safety
 /// `info` is valid, its chain too.
-pub unsafe fn check_features(info: &vk::DeviceCreateInfo<'_>) -> Result<FeatureSet, MissingFeature> {
+pub unsafe fn enable_features(info: &vk::DeviceCreateInfo<'_>) -> Result<FeatureSet, MissingFeature> {
     let mut set = FeatureSet::default();
     if !info.p_enabled_features.is_null() {
         // SAFETY: the caller's promise.
@@ -334,13 +334,13 @@ mod tests {
         let wanted = vk::PhysicalDeviceFeatures { depth_clamp: 1, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().enabled_features(&wanted);
         // SAFETY: valid.
-        let set = unsafe { check_features(&info) }.unwrap();
+        let set = unsafe { enable_features(&info) }.unwrap();
         assert!(set.has(Feature::depthClamp) && !set.has(Feature::robustBufferAccess));
 
         let refused = vk::PhysicalDeviceFeatures { geometry_shader: 1, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().enabled_features(&refused);
         // SAFETY: valid.
-        let missing = unsafe { check_features(&info) }.unwrap_err();
+        let missing = unsafe { enable_features(&info) }.unwrap_err();
         assert_eq!(missing, MissingFeature(Feature::geometryShader));
         assert_eq!(vk::Result::from(missing), vk::Result::ERROR_FEATURE_NOT_PRESENT);
         assert!(missing.to_string().contains("geometryShader"));
@@ -348,20 +348,20 @@ mod tests {
         let mut features2 = vk::PhysicalDeviceFeatures2 { features: refused, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().push_next(&mut features2);
         // SAFETY: valid.
-        assert_eq!(unsafe { check_features(&info) }, Err(MissingFeature(Feature::geometryShader)));
+        assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::geometryShader)));
 
         let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
         address.buffer_device_address = 1;
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
         let info = vk::DeviceCreateInfo::default().push_next(&mut address).push_next(&mut timeline);
         // SAFETY: valid.
-        let set = unsafe { check_features(&info) }.unwrap();
+        let set = unsafe { enable_features(&info) }.unwrap();
         assert!(set.has(Feature::bufferDeviceAddress) && set.has(Feature::timelineSemaphore));
 
         address.buffer_device_address_capture_replay = 1;
         let info = vk::DeviceCreateInfo::default().push_next(&mut address);
         // SAFETY: valid.
-        let missing = unsafe { check_features(&info) }.unwrap_err();
+        let missing = unsafe { enable_features(&info) }.unwrap_err();
         assert_eq!(missing, MissingFeature(Feature::bufferDeviceAddressCaptureReplay));
     }
 }

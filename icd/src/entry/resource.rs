@@ -288,7 +288,7 @@ shims! {
         for info in slice(infos, count) {
             let memory = match find::<vk::BindImageMemorySwapchainInfoKHR<'_>>(info.p_next) {
                 Some(swapchain) if info.memory.is_null() => {
-                    let memory = crate::caps::swapchain_memory(swapchain.swapchain, swapchain.image_index);
+                    let memory = crate::wsi::swapchain_image_memory(swapchain.swapchain, swapchain.image_index);
                     memory.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?
                 }
                 _ => share::<Memory>(info.memory),

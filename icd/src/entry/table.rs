@@ -84,7 +84,7 @@ pub fn tables() -> [&'static [CommandRow]; 13] {
 }
 
 /// Window system commands.
-const WSI: &[CommandRow] = &[];
+const WSI: &[CommandRow] = crate::wsi::COMMANDS;
 
 /// Finds a row by any of its names.
 pub fn find(name: &str) -> Option<(&'static CommandRow, Need)> {

@@ -9,6 +9,7 @@
 
 pub mod api;
 pub mod engine;
+pub mod sample;
 pub mod scene;
 pub mod transfer;
 

@@ -3,12 +3,14 @@
 //! Depth/stencil images keep depth and stencil in separate planes ([`crate::image::ImageLayout`]); `D24_UNORM_S8_UINT`
 //! stores depth as 24 bits in a u32. Packing and unpacking are derived from the row (`pack`).
 
+mod bc;
 pub mod float;
 pub mod pack;
 pub mod srgb;
 mod table;
 #[cfg(test)]
 mod tests;
+pub use bc::decode_block;
 pub use pack::{Texel, TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use table::TABLE;
 

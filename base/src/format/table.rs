@@ -1,9 +1,9 @@
 //! The rows. Sorted by `VkFormat` value.
 //!
-//! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `bc`, `etc2`, `rasterizer::sample`,
+//! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `bc`, `rasterizer::sample`,
 //! `rasterizer::transfer`, blending). They cover the specification's "Required Format Support" tables; the test in
 //! this file keeps the required bits in a list of its own. Formats without features are in the table for their
-//! block sizes (64-bit channels, ASTC, D16_UNORM_S8_UINT).
+//! block sizes (64-bit channels, ETC2, ASTC, D16_UNORM_S8_UINT).
 
 use super::ChannelName::{A, B, D, E, G, R, S};
 use super::ChannelType::{Sfloat, Sint, Snorm, Srgb, Sscaled, Ufloat, Uint, Unorm, Uscaled};
@@ -177,7 +177,7 @@ const fn block(
     }
     row.channel_count = names.len() as u8;
     row.image_features = match layout {
-        Layout::Bc | Layout::Etc2 => FILTERED,
+        Layout::Bc => FILTERED,
         _ => 0,
     };
     row

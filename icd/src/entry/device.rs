@@ -7,7 +7,7 @@ use crate::object::device::Device;
 use crate::object::instance::PhysicalDevice;
 use crate::object::private_data::PrivateDataSlot;
 use ash::vk;
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
 /// Rows.
@@ -110,12 +110,12 @@ shims! {
         let info = &*info;
         let physical = dispatchable::<PhysicalDevice>(physical_device);
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
-        let extensions: Vec<String> = names.iter().filter_map(|n| string(*n)).collect();
-        if !extensions.iter().all(|e| crate::caps::has_device_extension(e)) {
-            return Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
-        }
-        crate::caps::check_features(info)?;
         let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
+        let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)))?;
+        crate::caps::enable_features(info).map_err(|missing| {
+            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing:?}"), None);
+            vk::Result::ERROR_FEATURE_NOT_PRESENT
+        })?;
         *device = handle::create_dispatchable(Device::new(instance, physical, extensions));
         Ok(())
     }

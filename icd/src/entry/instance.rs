@@ -1,11 +1,11 @@
 //! Instances, layers, extensions, debug-utils messengers.
 
 use super::handle;
-use super::shim::{shims, slice, string, write_array};
+use super::shim::{shims, slice, write_array};
 use super::table::{CommandRow, V1_0, V1_1, ext, row};
 use crate::object::instance::{Instance, Messenger};
 use ash::vk;
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
 /// Rows.
@@ -84,11 +84,7 @@ shims! {
             return Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER);
         }
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
-        let extensions: Vec<String> = names.iter().filter_map(|n| string(*n)).collect();
-        let known = |name: &str| crate::caps::instance_extensions().iter().any(|e| e.extension_name_as_c_str().is_ok_and(|n| n.to_bytes() == name.as_bytes()));
-        if !extensions.iter().all(|e| known(e)) {
-            return Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
-        }
+        let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
         *instance = handle::create_dispatchable(Instance::new(api_version, extensions));
         Ok(())
     }

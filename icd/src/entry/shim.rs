@@ -107,8 +107,17 @@ pub unsafe fn find<'a, T: vk::TaggedStructure>(p_next: *const core::ffi::c_void)
 /// # Safety
 /// As [`find`], and nobody else uses the structure during `'a`.
 pub unsafe fn find_mut<'a, T: vk::TaggedStructure>(p_next: *mut core::ffi::c_void) -> Option<&'a mut T> {
-    // SAFETY: the caller's promise; the chain was mutable to begin with.
-    unsafe { find::<T>(p_next) }.map(|found| unsafe { &mut *(std::ptr::from_ref(found).cast_mut()) })
+    let mut next = p_next.cast::<vk::BaseOutStructure<'_>>();
+    while !next.is_null() {
+        // SAFETY: an element of the chain.
+        let (s_type, following) = unsafe { ((*next).s_type, (*next).p_next) };
+        if s_type == T::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            return Some(unsafe { &mut *next.cast::<T>() });
+        }
+        next = following;
+    }
+    None
 }
 
 /// The two-call idiom: without `data` stores the count, with `data` stores what fits and answers VK_INCOMPLETE when not all does.

@@ -3,6 +3,7 @@
 use super::instance::{Instance, PhysicalDevice};
 use super::memory::Heap;
 use super::sync::Sync;
+use crate::caps::ExtensionSet;
 use crate::entry::handle;
 use crate::queue::{Queue, QueueRef};
 use ash::vk;
@@ -30,19 +31,19 @@ pub struct Device {
     /// The queue.
     pub queue: Queue,
     /// Enabled extensions.
-    pub extensions: Vec<String>,
+    pub extensions: ExtensionSet,
     queue_handle: OnceLock<vk::Queue>,
     names: Mutex<HashMap<u64, String>>,
 }
 
 impl Device {
     /// A device; starts no thread.
-    pub fn new(instance: Arc<Instance>, physical: &PhysicalDevice, extensions: Vec<String>) -> Arc<Device> {
+    pub fn new(instance: Arc<Instance>, physical: &PhysicalDevice, extensions: ExtensionSet) -> Arc<Device> {
         let device = Arc::new(Device {
             instance,
             heap: physical.heap.clone(),
             sync: Sync::default(),
-            engine: Engine::new(crate::backend::machine::thread_count()),
+            engine: Engine::new(crate::caps::thread_count()),
             abort: AtomicU32::new(0),
             helpers: crate::backend::sample::helpers(),
             queue: Queue::default(),
@@ -62,7 +63,7 @@ impl Device {
 
     /// Enabled?
     pub fn has_extension(&self, name: &str) -> bool {
-        self.extensions.iter().any(|e| e == name)
+        self.extensions.has_name(name)
     }
 
     /// Loses the device, once: generated code stops, waits return, and the application is told why.

@@ -1,5 +1,6 @@
 //! Instance, physical device and debug-utils messengers.
 
+use crate::caps::ExtensionSet;
 use crate::entry::handle;
 use ash::vk;
 use parking_lot::RwLock;
@@ -11,7 +12,7 @@ pub struct Instance {
     /// `VkApplicationInfo::apiVersion`, at least 1.0.
     pub api_version: u32,
     /// Enabled extensions.
-    pub extensions: Vec<String>,
+    pub extensions: ExtensionSet,
     messengers: RwLock<Vec<Arc<Messenger>>>,
     physical_device: OnceLock<vk::PhysicalDevice>,
 }
@@ -33,7 +34,7 @@ impl PhysicalDevice {
 
 impl Instance {
     /// A new instance with its physical device; starts no thread.
-    pub fn new(api_version: u32, extensions: Vec<String>) -> Arc<Instance> {
+    pub fn new(api_version: u32, extensions: ExtensionSet) -> Arc<Instance> {
         let instance = Arc::new(Instance {
             api_version: api_version.max(vk::API_VERSION_1_0),
             extensions,
@@ -55,7 +56,7 @@ impl Instance {
 
     /// Enabled?
     pub fn has_extension(&self, name: &str) -> bool {
-        self.extensions.iter().any(|e| e == name)
+        self.extensions.has_name(name)
     }
 
     /// Adds a messenger.

@@ -18,7 +18,7 @@ pub struct Heap {
 impl Heap {
     /// `GRUS_HEAP_MB`, or three quarters of the machine's memory (what a cgroup allows, if less).
     pub fn from_machine() -> Heap {
-        Heap { size: crate::backend::machine::heap_size(), used: AtomicU64::new(0) }
+        Heap { size: crate::caps::heap_size(), used: AtomicU64::new(0) }
     }
 
     /// Bytes in use.

@@ -92,12 +92,12 @@ impl PipelineCache {
 
 fn header() -> [u8; 32] {
     let mut header = [0; 32];
-    let properties = crate::caps::identity();
+    let properties = crate::caps::properties();
     header[0..4].copy_from_slice(&32u32.to_le_bytes());
     header[4..8].copy_from_slice(&1u32.to_le_bytes());
-    header[8..12].copy_from_slice(&properties.0.to_le_bytes());
-    header[12..16].copy_from_slice(&properties.1.to_le_bytes());
-    header[16..32].copy_from_slice(&properties.2);
+    header[8..12].copy_from_slice(&properties.vendor_id.to_le_bytes());
+    header[12..16].copy_from_slice(&properties.device_id.to_le_bytes());
+    header[16..32].copy_from_slice(&properties.pipeline_cache_uuid);
     header
 }
 

@@ -127,7 +127,8 @@ fn run(device: &Arc<Device>) {
     while let Some(submission) = device.queue.next() {
         let Submission { waits, work, signals, fence } = submission;
         for wait in &waits {
-            device.sync.wait(u64::MAX, || device.queue.is_stopping() || wait.semaphore.try_wait(wait.value));
+            // A lost device ends the wait too; then the work is dropped below.
+            let _ = device.sync.wait(u64::MAX, || device.queue.is_stopping() || wait.semaphore.try_wait(wait.value));
         }
         if !work.is_empty() {
             device.queue.watchdog.busy(device);

@@ -25,7 +25,9 @@ fn loaded_function(library: &CStr, name: &CStr) -> Option<*mut c_void> {
 /// # Safety
 /// `connection` is null or the application's live connection.
 pub unsafe fn flush_xcb(connection: *mut c_void) {
-    let Some(function) = loaded_function(c"libxcb.so.1", c"xcb_flush").filter(|_| !connection.is_null()) else { return };
+    let Some(function) = loaded_function(c"libxcb.so.1", c"xcb_flush").filter(|_| !connection.is_null()) else {
+        return;
+    };
     // SAFETY: libxcb's signature; the connection is live.
     unsafe {
         let flush: unsafe extern "C" fn(*mut c_void) -> c_int = std::mem::transmute(function);

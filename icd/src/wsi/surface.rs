@@ -37,12 +37,8 @@ const EXTENT_BY_SWAPCHAIN: vk::Extent2D = vk::Extent2D { width: u32::MAX, height
 const LOST: vk::Result = vk::Result::ERROR_SURFACE_LOST_KHR;
 
 /// Formats in order of preference for a window of B8G8R8A8 pixels.
-const FORMATS: [vk::Format; 4] = [
-    vk::Format::B8G8R8A8_UNORM,
-    vk::Format::B8G8R8A8_SRGB,
-    vk::Format::R8G8B8A8_UNORM,
-    vk::Format::R8G8B8A8_SRGB,
-];
+const FORMATS: [vk::Format; 4] =
+    [vk::Format::B8G8R8A8_UNORM, vk::Format::B8G8R8A8_SRGB, vk::Format::R8G8B8A8_UNORM, vk::Format::R8G8B8A8_SRGB];
 /// Present modes. MAILBOX and IMMEDIATE are one thing here: every frame is copied as a whole.
 pub const PRESENT_MODES: [vk::PresentModeKHR; 3] =
     [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::MAILBOX, vk::PresentModeKHR::IMMEDIATE];

@@ -76,7 +76,11 @@ impl X11Window {
         let depth = connection.get_geometry(window).map_err(lost)?.reply().map_err(lost)?.depth;
         let order = pixel_order(&connection, depth, visual).ok_or(X11Error::Visual)?;
         let gc = connection.generate_id().map_err(lost)?;
-        connection.create_gc(gc, window, &CreateGCAux::new().graphics_exposures(0)).map_err(lost)?.check().map_err(lost)?;
+        connection
+            .create_gc(gc, window, &CreateGCAux::new().graphics_exposures(0))
+            .map_err(lost)?
+            .check()
+            .map_err(lost)?;
         let max_data = connection.maximum_request_bytes().saturating_sub(PUT_IMAGE_HEADER);
         let has_shm = connection.extension_information(shm::X11_EXTENSION_NAME).map_err(lost)?.is_some();
         Ok(X11Window { connection, window, gc, depth, order, max_data, has_shm, segment: None, band: Vec::new() })
@@ -137,14 +141,30 @@ impl X11Window {
         let Some(segment) = &mut self.segment else {
             return Err(X11Error::Lost("no shared segment".to_owned()));
         };
-        for (y, out) in segment.pixels().chunks_exact_mut(usize::from(width) * PIXEL_BYTES).take(height.into()).enumerate() {
+        for (y, out) in
+            segment.pixels().chunks_exact_mut(usize::from(width) * PIXEL_BYTES).take(height.into()).enumerate()
+        {
             row(y as u32, out);
         }
         let format = u8::from(ImageFormat::Z_PIXMAP);
         let id = segment.id;
         self.connection
             .shm_put_image(
-                self.window, self.gc, width, height, 0, 0, width, height, 0, 0, self.depth, format, false, id, 0,
+                self.window,
+                self.gc,
+                width,
+                height,
+                0,
+                0,
+                width,
+                height,
+                0,
+                0,
+                self.depth,
+                format,
+                false,
+                id,
+                0,
             )
             .map_err(lost)?
             .check()

@@ -61,7 +61,8 @@ fn show_and_compare(presenter: &mut X11Window, client: &RustConnection, window: 
             }
         })
         .unwrap();
-    let image = client.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, size.0, size.1, u32::MAX).unwrap().reply().unwrap();
+    let image =
+        client.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, size.0, size.1, u32::MAX).unwrap().reply().unwrap();
     for (i, got) in image.data.as_chunks::<4>().0.iter().enumerate() {
         let (x, y) = (i as u32 % u32::from(size.0), i as u32 / u32::from(size.0));
         assert_eq!(got[..3], pixel(frame, x, y)[..3], "frame {frame}, pixel {x}, {y}");

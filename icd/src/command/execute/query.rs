@@ -57,6 +57,7 @@ impl Executor<'_> {
     pub(super) fn wait_events(&mut self, events: &[Arc<Event>]) {
         self.flush();
         let device = self.device;
-        device.sync.wait(u64::MAX, || device.queue.is_stopping() || events.iter().all(|e| e.is_set()));
+        // Stopping and a lost device end the wait too; nothing follows then.
+        let _ = device.sync.wait(u64::MAX, || device.queue.is_stopping() || events.iter().all(|e| e.is_set()));
     }
 }

@@ -3,7 +3,6 @@
 use super::features::Feature;
 use super::limits::{LIMITS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, SAMPLE_COUNTS};
 use ash::vk::{self, TaggedStructure};
-use base::abi::MAX_LEVELS;
 use base::format::{Format, Layout};
 use vk::{FormatFeatureFlags as Features, ImageCreateFlags as Create, ImageUsageFlags as Usage};
 

@@ -1,6 +1,7 @@
 //! What every implementation must answer: the "Mandatory format support" tables, and the image-format rules.
 
 use super::*;
+use base::abi::MAX_LEVELS;
 
 fn query(format: vk::Format, ty: vk::ImageType, usage: Usage) -> ImageQuery {
     ImageQuery { format, ty, tiling: vk::ImageTiling::OPTIMAL, usage, flags: Create::empty() }

@@ -6,7 +6,7 @@
 //! makes vkAcquireNextImageKHR the place that waits. Nothing here touches a window system before a surface is made.
 
 mod client;
-pub mod entry;
+mod entry;
 pub mod pace;
 pub mod surface;
 pub mod swapchain;

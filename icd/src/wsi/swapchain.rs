@@ -96,8 +96,8 @@ impl Swapchain {
         }
     }
 
-    /// Looks at the window: a swapchain of another size is out of date.
-    fn check_window(&self, extent: Result<Option<vk::Extent2D>, vk::Result>) -> vk::Result {
+    /// Notes what the window was found to be: a swapchain of another size is out of date.
+    fn note_window(&self, extent: Result<Option<vk::Extent2D>, vk::Result>) {
         let found = match extent {
             Ok(Some(extent)) if extent != self.extent => vk::Result::ERROR_OUT_OF_DATE_KHR,
             Ok(_) => vk::Result::SUCCESS,
@@ -106,13 +106,13 @@ impl Swapchain {
         if found != vk::Result::SUCCESS {
             self.status.store(found.as_raw(), Ordering::Release);
         }
-        self.status()
     }
 
     /// `vkAcquireNextImageKHR`, without signaling: the image's index. `timeout` in nanoseconds.
     pub fn acquire(&self, device: &Device, timeout: u64) -> Result<u32, vk::Result> {
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
-        match self.check_window(self.surface.extent_if_idle()) {
+        self.note_window(self.surface.extent_if_idle());
+        match self.status() {
             vk::Result::SUCCESS => {}
             error => return Err(error),
         }
@@ -149,7 +149,7 @@ impl Swapchain {
         if self.status() == vk::Result::SUCCESS {
             let shown = self.show(index as usize);
             let extent = shown.and_then(|()| self.surface.extent());
-            self.check_window(extent);
+            self.note_window(extent);
         }
         device.sync.notify(|| self.pace.lock().shown(index as usize, Instant::now()));
     }

@@ -14,8 +14,12 @@
 //! Results of an instruction are consecutive values starting at `first_result`.
 
 mod build;
+pub mod eval;
 mod inst;
+pub mod interp;
 mod print;
+#[doc(hidden)]
+pub mod random;
 mod verify;
 
 pub use build::Builder;

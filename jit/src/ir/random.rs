@@ -497,7 +497,7 @@ impl Generator<'_> {
     }
 
     fn store_output(&mut self, word: u32) {
-        let value = self.value(if word % 2 == 0 { Ty::I32 } else { Ty::F32 });
+        let value = self.value(if word.is_multiple_of(2) { Ty::I32 } else { Ty::F32 });
         let size = self.b.u32(OUTPUT_WORDS * 4);
         let base = self.b.binary(Binary::IMul, self.id, size);
         let offset = self.b.u32(word * 4);

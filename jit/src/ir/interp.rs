@@ -105,17 +105,6 @@ pub fn run_workgroup(
     workgroup: [u32; 3],
     workgroups: [u32; 3],
     subgroup: usize,
-) -> Result<Outcome, Stop> {
-    run_workgroup_observed(shader, memory, workgroup, workgroups, subgroup, None)
-}
-
-/// As [`run_workgroup`], watched.
-pub fn run_workgroup_observed(
-    shader: &Shader,
-    memory: &mut Memory,
-    workgroup: [u32; 3],
-    workgroups: [u32; 3],
-    subgroup: usize,
     observer: Option<&dyn Observer>,
 ) -> Result<Outcome, Stop> {
     let [x, y, z] = shader.local_size;

@@ -274,7 +274,7 @@ fn a_switch_becomes_selects() {
     });
     assert_eq!(census(&shader.root.body)[1..], [0, 0, 0], "{shader}");
     let mut memory = Memory { buffers: vec![((0, 1), vec![0; 32])], ..Memory::default() };
-    run_workgroup(&shader, &mut memory, [0; 3], [1; 3], 8).unwrap();
+    run_workgroup(&shader, &mut memory, [0; 3], [1; 3], 8, None).unwrap();
     let words: Vec<i32> = memory.buffers[0].1.chunks(4).map(|c| i32::from_le_bytes(c.try_into().unwrap())).collect();
     assert_eq!(words, [100, 101, 102, 103, -1, -1, -1, -1]);
 }
@@ -429,7 +429,7 @@ fn expansions_equal_their_rust_twins() {
                 .collect();
             let bytes = inputs.iter().flat_map(|x| x.to_le_bytes()).collect();
             let mut memory = Memory { buffers: vec![((0, 0), bytes)], ..Memory::default() };
-            run_workgroup(&shader, &mut memory, [0; 3], [1; 3], 8).unwrap();
+            run_workgroup(&shader, &mut memory, [0; 3], [1; 3], 8, None).unwrap();
             for (x, got) in inputs.iter().zip(memory.buffers[0].1.chunks(4)) {
                 let got = f32::from_le_bytes(got.try_into().unwrap());
                 let expected = twin(&mut math::Eval, *x);

@@ -32,6 +32,16 @@ impl Memory {
     }
 }
 
+/// Watches a run, to check what an analysis claims.
+pub trait Observer {
+    /// A value was defined for the lanes of the mask; `bits` are those of all lanes.
+    fn value(&self, value: Value, bits: &[u64], mask: u128);
+    /// Lanes entered a loop or scope.
+    fn enter(&self, label: Label, mask: u128);
+    /// Lanes left it together: by one break, or by the yield of a scope.
+    fn leave(&self, label: Label, mask: u128);
+}
+
 /// What differs between lanes at entry.
 pub struct Group<'a> {
     /// Lanes, 1..=[`MAX_GROUP`].
@@ -44,6 +54,8 @@ pub struct Group<'a> {
     pub inputs: Vec<Vec<u32>>,
     /// Most instructions executed (per group, not per lane).
     pub budget: u64,
+    /// Told what happens.
+    pub observer: Option<&'a dyn Observer>,
 }
 
 /// What the lanes left behind.
@@ -93,6 +105,7 @@ pub fn run_workgroup(
     workgroup: [u32; 3],
     workgroups: [u32; 3],
     subgroup: usize,
+    observer: Option<&dyn Observer>,
 ) -> Result<Outcome, Stop> {
     let [x, y, z] = shader.local_size;
     let lanes = (x * y * z) as usize;
@@ -118,7 +131,11 @@ pub fn run_workgroup(
         })
     };
     memory.shared.clear();
-    run(shader, memory, &Group { lanes, subgroup, builtin: &builtin, inputs: Vec::new(), budget: 100_000_000 })
+    run(
+        shader,
+        memory,
+        &Group { lanes, subgroup, builtin: &builtin, inputs: Vec::new(), budget: 100_000_000, observer },
+    )
 }
 
 struct Machine<'a, 'b> {
@@ -164,6 +181,14 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
+    fn observe(&self, values: &[Value], mask: u128) {
+        let Some(observer) = self.group.observer else { return };
+        for &value in values {
+            let start = value.as_u32() as usize * self.lanes;
+            observer.value(value, &self.values[start..start + self.lanes], mask);
+        }
+    }
+
     /// Runs a region; the lanes that yield, with their values in `yields`.
     fn region(&mut self, region: &'a Region, mut mask: u128, yields: &[Value]) -> Result<u128, Stop> {
         for node in &region.nodes {
@@ -177,16 +202,22 @@ impl<'a> Machine<'a, '_> {
                     let then = self.region(&n.then, taken, &n.results)?;
                     let else_ = self.region(&n.else_, mask & !taken, &n.results)?;
                     mask = then | else_;
+                    self.observe(&n.results, mask);
                 }
-                Node::Scope(n) => mask = self.scope(n, mask)?,
+                Node::Scope(n) => {
+                    mask = self.scope(n, mask)?;
+                    self.observe(&n.results, mask);
+                }
                 Node::Loop(n) => {
                     self.flow(&n.inits, &n.params, mask);
-                    self.open(n.label, &n.results);
+                    self.open(n.label, &n.results, mask);
                     while mask != 0 {
                         self.step()?;
+                        self.observe(&n.params, mask);
                         mask = self.region(&n.body, mask, &n.params)?;
                     }
                     mask = self.parked[n.label.as_u32() as usize];
+                    self.observe(&n.results, mask);
                 }
             }
         }
@@ -196,6 +227,9 @@ impl<'a> Machine<'a, '_> {
                 Ok(mask)
             }
             Term::Break(label, args) => {
+                if let Some(observer) = self.group.observer {
+                    observer.leave(*label, mask);
+                }
                 let label = label.as_u32() as usize;
                 self.flow(args, self.targets[label], mask);
                 self.parked[label] |= mask;
@@ -205,14 +239,20 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    fn open(&mut self, label: Label, results: &'a [Value]) {
+    fn open(&mut self, label: Label, results: &'a [Value], mask: u128) {
+        if let Some(observer) = self.group.observer {
+            observer.enter(label, mask);
+        }
         self.parked[label.as_u32() as usize] = 0;
         self.targets[label.as_u32() as usize] = results;
     }
 
     fn scope(&mut self, n: &'a Scope, mask: u128) -> Result<u128, Stop> {
-        self.open(n.label, &n.results);
+        self.open(n.label, &n.results, mask);
         let yielded = self.region(&n.body, mask, &n.results)?;
+        if let Some(observer) = self.group.observer {
+            observer.leave(n.label, yielded);
+        }
         Ok(yielded | self.parked[n.label.as_u32() as usize])
     }
 
@@ -236,6 +276,10 @@ impl<'a> Machine<'a, '_> {
                     self.lane_inst(data, lane)?;
                 }
             }
+        }
+        if self.group.observer.is_some() {
+            let results: Vec<Value> = data.results().collect();
+            self.observe(&results, mask);
         }
         Ok(())
     }

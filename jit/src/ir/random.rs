@@ -116,16 +116,20 @@ impl Program {
 
     /// Interprets a version of the shader; the output buffer.
     pub fn interpret(&self, shader: &Shader) -> Vec<u8> {
-        self.try_interpret(shader).unwrap_or_else(|e| panic!("seed {}: {e:?}", self.seed)).0
+        self.try_interpret(shader, None).unwrap_or_else(|e| panic!("seed {}: {e:?}", self.seed)).0
     }
 
     /// As [`Self::interpret`], with the last workgroup's outcome.
-    pub fn try_interpret(&self, shader: &Shader) -> Result<(Vec<u8>, Outcome), interp::Stop> {
+    pub fn try_interpret(
+        &self,
+        shader: &Shader,
+        observer: Option<&dyn interp::Observer>,
+    ) -> Result<(Vec<u8>, Outcome), interp::Stop> {
         let mut memory = self.memory();
         let mut outcome = None;
         for group in 0..self.workgroups {
             let groups = [self.workgroups, 1, 1];
-            outcome = Some(interp::run_workgroup(shader, &mut memory, [group, 0, 0], groups, 8)?);
+            outcome = Some(interp::run_workgroup(shader, &mut memory, [group, 0, 0], groups, 8, observer)?);
         }
         let output = memory.buffers.swap_remove(1).1;
         outcome.map(|o| (output, o)).ok_or(interp::Stop::Budget)

@@ -89,11 +89,6 @@ impl Consts {
         })
     }
 
-    /// True when the value is the pool's own constant.
-    pub fn owns(&self, shader: &Shader, value: Value, bits: u64) -> bool {
-        self.known.get(&(shader.ty(value), bits)) == Some(&value)
-    }
-
     /// Puts the new constants into the shader. Must be called when the root body is in place.
     pub fn finish(self, shader: &mut Shader) {
         if !self.new.is_empty() {

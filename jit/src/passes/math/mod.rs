@@ -126,10 +126,11 @@ impl Arith for Eval {
         a.mul_add(b, c)
     }
     fn min(&mut self, a: f32, b: f32) -> f32 {
-        a.min(b)
+        // As `ir::Binary::FMin`; f32::min leaves the sign of a zero open.
+        if a.is_nan() || b < a { b } else { a }
     }
     fn max(&mut self, a: f32, b: f32) -> f32 {
-        a.max(b)
+        if a.is_nan() || b > a { b } else { a }
     }
     fn neg(&mut self, a: f32) -> f32 {
         -a

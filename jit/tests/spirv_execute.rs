@@ -112,7 +112,7 @@ fn logic(x: u32) -> u32 {
 fn control_flow() {
     let a: Vec<u32> = (0..64).map(|i| if i < 48 { i } else { i * 37 % 101 }).collect();
     let memory = Memory { buffers: vec![((0, 0), bytes(&a)), ((0, 1), vec![0; 64 * 32])], ..Memory::default() };
-    let out = read(&execute(&shader("control.comp"), &memory, 8), 0, 1);
+    let out = read(&execute(&shader("control.comp"), &memory, 8, true), 0, 1);
     for (i, &x) in a.iter().enumerate() {
         let mut want = [early(x), switch(x), nested(x), gcd(x, i as u32 + 1), fib(x % 20), logic(x), 0, 0];
         if x != 13 {
@@ -148,7 +148,7 @@ fn layouts() {
         push: bytes(&push),
         ..Memory::default()
     };
-    let after = execute(&shader("layout.comp"), &memory, 4);
+    let after = execute(&shader("layout.comp"), &memory, 4, true);
     let out: Vec<f32> = read(&after, 0, 1).into_iter().map(f32::from_bits).collect();
     let stored: Vec<f32> = read(&after, 0, 0).into_iter().map(f32::from_bits).collect();
     let cm = |c: usize, r: usize| u[16 + c * 4 + r];
@@ -203,7 +203,7 @@ fn shared_memory_and_specialisation() {
             buffers: vec![((0, 0), bytes(&a)), ((0, 1), vec![0; count as usize * 4]), ((0, 2), bytes(&counters))],
             ..Memory::default()
         };
-        let after = execute(&s, &memory, 8);
+        let after = execute(&s, &memory, 8, true);
         let base = a.iter().sum::<u32>() + if add { count * (count - 1) / 2 } else { 0 } + n * 2 + 1 + (n as f32 * scale) as u32;
         let want: Vec<u32> = (0..count).map(|i| base + if i & 1 == 0 { 1002 } else { 4 }).collect();
         assert_eq!(read(&after, 0, 1), want);
@@ -218,7 +218,7 @@ fn subgroups() {
     let memory = Memory { buffers: vec![((0, 0), bytes(&a)), ((0, 1), vec![0; 16 * 64])], ..Memory::default() };
     let s = shader("subgroup.comp");
     assert!(s.uses_subgroup);
-    let out = read(&execute(&s, &memory, 8), 0, 1);
+    let out = read(&execute(&s, &memory, 8, true), 0, 1);
     for i in 0..16usize {
         let (lane, first) = (i % 8, i / 8 * 8);
         let x = &a[first..first + 8];
@@ -266,7 +266,7 @@ fn glsl_std_450() {
         buffers: vec![((0, 0), float_bytes(&a)), ((0, 1), vec![0; 16 * 256]), ((0, 2), vec![0; 16 * 256])],
         ..Memory::default()
     };
-    let after = execute(&shader("glsl.comp"), &memory, 8);
+    let after = execute(&shader("glsl.comp"), &memory, 8, false);
     let o: Vec<f32> = read(&after, 0, 1).into_iter().map(f32::from_bits).collect();
     let ou = read(&after, 0, 2);
     let near = |a: f32, b: f32, what: &str| assert!((a - b).abs() <= 2e-5 * b.abs().max(1.0), "{what}: {a} {b}");

@@ -5,7 +5,8 @@ use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 use jit::error::Error;
 use jit::ir::Shader;
 use jit::ir::interp::{Memory, run_workgroup};
-use jit::ir::verify::verify;
+use jit::ir::verify;
+use jit::passes::{PassOptions, dce, mem2reg, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
 
 /// Words of a module in `tests/data`.
@@ -76,18 +77,27 @@ pub fn read(memory: &Memory, set: u32, binding: u32) -> Vec<u32> {
     b.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Runs workgroup (0, 0, 0) as translated and again after `mem2reg` and `dce`: both must leave the same memory.
-pub fn execute(shader: &Shader, memory: &Memory, subgroup: usize) -> Memory {
-    let mut plain = memory.clone();
-    run_workgroup(shader, &mut plain, [0; 3], [1; 3], subgroup).expect("run");
+/// Runs workgroup (0, 0, 0) as translated, in SSA form (the same bits), and through all passes (`exact`: the same bits too;
+/// multiplications and additions may have been contracted otherwise).
+pub fn execute(shader: &Shader, memory: &Memory, subgroup: usize, exact: bool) -> Memory {
+    let once = |s: &Shader| {
+        let mut m = memory.clone();
+        run_workgroup(s, &mut m, [0; 3], [1; 3], subgroup, None).expect("run");
+        m
+    };
+    let plain = once(shader);
     let mut ssa = shader.clone();
-    jit::passes::mem2reg::mem2reg(&mut ssa);
-    jit::passes::dce::dce(&mut ssa);
+    mem2reg(&mut ssa);
+    dce(&mut ssa);
     verify(&ssa).expect("verify after mem2reg");
-    let mut other = memory.clone();
-    run_workgroup(&ssa, &mut other, [0; 3], [1; 3], subgroup).expect("run");
-    assert_eq!(plain.buffers, other.buffers, "mem2reg changes results");
-    plain
+    assert_eq!(plain.buffers, once(&ssa).buffers, "mem2reg changes results");
+    let mut full = shader.clone();
+    run(&mut full, &PassOptions { verify: true }).expect("passes");
+    let last = once(&full);
+    if exact {
+        assert_eq!(plain.buffers, last.buffers, "passes change results");
+    }
+    last
 }
 
 /// A small random number generator.

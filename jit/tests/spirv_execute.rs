@@ -204,7 +204,11 @@ fn shared_memory_and_specialisation() {
             ..Memory::default()
         };
         let after = execute(&s, &memory, 8, true);
-        let base = a.iter().sum::<u32>() + if add { count * (count - 1) / 2 } else { 0 } + n * 2 + 1 + (n as f32 * scale) as u32;
+        let base = a.iter().sum::<u32>()
+            + if add { count * (count - 1) / 2 } else { 0 }
+            + n * 2
+            + 1
+            + (n as f32 * scale) as u32;
         let want: Vec<u32> = (0..count).map(|i| base + if i & 1 == 0 { 1002 } else { 4 }).collect();
         assert_eq!(read(&after, 0, 1), want);
         let q = count / 4;
@@ -259,9 +263,8 @@ fn half(x: f32) -> u32 {
 fn glsl_std_450() {
     let mut rng = Rng(42);
     let special = [0.0f32, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, 65504.0, 1e-7, 3e-5, -6.2e-5];
-    let a: Vec<f32> = (0..64)
-        .map(|i| if i % 6 == 5 { special[i / 6] } else { (rng.below(8001) as f32 - 4000.0) / 1000.0 })
-        .collect();
+    let a: Vec<f32> =
+        (0..64).map(|i| if i % 6 == 5 { special[i / 6] } else { (rng.below(8001) as f32 - 4000.0) / 1000.0 }).collect();
     let memory = Memory {
         buffers: vec![((0, 0), float_bytes(&a)), ((0, 1), vec![0; 16 * 256]), ((0, 2), vec![0; 16 * 256])],
         ..Memory::default()

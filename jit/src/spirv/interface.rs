@@ -230,7 +230,11 @@ impl Translator<'_> {
         let class = v.args[0];
         Ok(match self.s.ty(ty)? {
             Type::Sampler => matches!(kind, Kind::Sampler | Kind::CombinedImageSampler),
-            Type::SampledImage(_) => kind == Kind::CombinedImageSampler,
+            // Older GLSL compilers wrap texel buffers into a sampled image.
+            &Type::SampledImage(image) => match self.s.ty(image)? {
+                Type::Image(t) if t.dim == 5 => kind == Kind::UniformTexelBuffer,
+                _ => kind == Kind::CombinedImageSampler,
+            },
             Type::Image(image) => match (image.dim, image.sampled) {
                 (5, 1) => kind == Kind::UniformTexelBuffer,
                 (5, _) => kind == Kind::StorageTexelBuffer,
@@ -378,6 +382,9 @@ impl Translator<'_> {
         for (i, leaf) in (0..).zip(&mut out[first..]) {
             if let IoKind::Builtin(b, _) = leaf.kind {
                 leaf.kind = IoKind::Builtin(b, i);
+                if let Some(kind) = builtin_slot(self.stage, b, i) {
+                    leaf.slot.kind = kind;
+                }
             }
         }
     }

@@ -37,7 +37,7 @@ void main() {
     c.xy += vec2(textureSize(tex, 0) + textureSize(cubes[1], 0) + imageSize(img)) + float(textureQueryLevels(tex) + textureSamples(ms) + textureSize(tb));
     c += interpolateAtOffset(arr[id], vec2(0.25)) + arr[id] + interpolateAtCentroid(color);
     o0 = lit(c, fwidth(blk.n.x)) * float(gl_FrontFacing) + vec4(gl_PointCoord, blk.m[0]);
-    o2 = ivec2(id, gl_PrimitiveID);
+    o2 = ivec2(id, gl_SampleID);
     gl_FragDepth = gl_FragCoord.z;
     gl_SampleMask[0] = gl_SampleMaskIn[0];
 }

@@ -513,7 +513,7 @@ impl Translator<'_> {
     /// A comparison with zero as 1 or 0.
     pub fn bit_to_bool(&mut self, v: Value) -> Value {
         let zero = self.b.i32(0);
-        let v = self.b.to_int(v, Ty::I32);
+        let v = self.b.int_as(v, Ty::I32);
         self.b.cmp(Cmp::INe, v, zero)
     }
 }

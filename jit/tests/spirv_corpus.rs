@@ -30,7 +30,9 @@ fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
     }
     let mut sets: BTreeMap<u32, BTreeMap<u32, BindingLayout>> = BTreeMap::new();
     for (ty, id, class) in vars {
-        let (Some(&set), Some(&binding), Some(ptr)) = (set.get(&id), binding.get(&id), types.get(&ty)) else { continue };
+        let (Some(&set), Some(&binding), Some(ptr)) = (set.get(&id), binding.get(&id), types.get(&ty)) else {
+            continue;
+        };
         let mut t = ptr[3];
         while let Some([w, _, elem, ..]) = types.get(&t).map(Vec::as_slice) {
             if !matches!(w & 0xffff, 28 | 29) {
@@ -61,7 +63,9 @@ fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
         sets.entry(set & 63).or_default().insert(binding, b);
     }
     let last = sets.keys().last().map_or(0, |n| n + 1);
-    PipelineLayoutInfo { sets: (0..last).map(|n| sets.remove(&n).map_or_else(Vec::new, |s| s.into_values().collect())).collect() }
+    PipelineLayoutInfo {
+        sets: (0..last).map(|n| sets.remove(&n).map_or_else(Vec::new, |s| s.into_values().collect())).collect(),
+    }
 }
 
 #[test]
@@ -94,7 +98,8 @@ fn corpus() {
                 _ => continue,
             };
             let start = std::time::Instant::now();
-            let result = translate(&module, stage, &e.name, &Specialization::default(), &layout, &Accept::all_implemented());
+            let result =
+                translate(&module, stage, &e.name, &Specialization::default(), &layout, &Accept::all_implemented());
             let took = start.elapsed();
             time += took;
             if took.as_millis() > 200 {

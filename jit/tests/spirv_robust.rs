@@ -42,9 +42,11 @@ fn every_truncation() {
 #[test]
 fn random_mutations() {
     let mut rng = Rng(0x1234_5678_9abc);
+    // `GRUS_SPIRV_MUTATIONS`: mutations per module, for longer runs.
+    let count = std::env::var("GRUS_SPIRV_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     for name in NAMES {
         let all = words(name);
-        for _ in 0..400 {
+        for _ in 0..count {
             let mut bad = all.clone();
             for _ in 0..=rng.below(4) {
                 let at = rng.below(bad.len());

@@ -28,6 +28,7 @@ struct IoState {
     builtin: Option<u32>,
     interpolation: Interpolation,
     at: InterpolateAt,
+    volatile: bool,
 }
 
 impl Translator<'_> {
@@ -318,6 +319,7 @@ impl Translator<'_> {
             builtin: None,
             interpolation: Interpolation::Smooth,
             at: InterpolateAt::Default,
+            volatile: false,
         };
         let state = self.io_decorations(none, var, NO_MEMBER);
         self.push_io(ty, state, &mut out)?;
@@ -342,6 +344,7 @@ impl Translator<'_> {
                 (true, _) => InterpolateAt::Centroid,
                 _ => before.at,
             },
+            volatile: before.volatile || has(deco::VOLATILE),
         }
     }
 
@@ -416,7 +419,7 @@ impl Translator<'_> {
             (None, Some(_)) => IoKind::Slot,
             (None, None) => IoKind::Unused,
         };
-        let leaf = IoLeaf { kind, ty, slot, at };
+        let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile };
         Ok(match kind {
             IoKind::Builtin(b, c) => {
                 builtin_slot(self.stage, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })
@@ -464,6 +467,9 @@ impl Translator<'_> {
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return if c == 0 { self.subgroup_mask(number) } else { self.b.i32(0) };
+        }
+        if number == builtin::HELPER_INVOCATION && io.volatile && self.stage == Stage::Fragment {
+            return self.b.val(Op::IsHelper, &[], Ty::B1);
         }
         let Some((b, ty)) = builtin::input(self.stage, number, c) else {
             if number == builtin::SAMPLE_MASK && self.stage == Stage::Fragment {

@@ -185,7 +185,7 @@ fn smooth_step(t: &mut Translator<'_>, a: &[Value]) -> Value {
 }
 
 fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
-    let e = t.b.to_int(a[1], Ty::I32);
+    let e = t.b.int_as(a[1], Ty::I32);
     t.b.val(Op::Ldexp, &[a[0], e], t.b.ty(a[0]))
 }
 
@@ -308,7 +308,7 @@ impl Translator<'_> {
         let p = self.pointer(v.arg(1)?)?;
         let want = self.s.leaf_types(p.ty)?;
         let second =
-            second.iter().zip(&want).map(|(&x, &t)| if t.is_int() { self.b.to_int(x, t) } else { x }).collect();
+            second.iter().zip(&want).map(|(&x, &t)| if t.is_int() { self.b.int_as(x, t) } else { x }).collect();
         self.store(&p, second, false)?;
         Ok(first)
     }

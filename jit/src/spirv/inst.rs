@@ -304,7 +304,7 @@ impl Translator<'_> {
                 let bytes = self.b.bin(Binary::ISub, a, b);
                 let stride = self.b.konst(self.b.ty(a), stride.unwrap_or(4).max(1).into());
                 let n = self.b.bin(Binary::SDiv, bytes, stride);
-                self.b.to_int(n, to)
+                self.b.int_as(n, to)
             }
         };
         self.result(v, Flat::from_slice(&[r]))
@@ -326,7 +326,7 @@ impl Translator<'_> {
             }
             op::OpVectorInsertDynamic => {
                 let (mut all, new, i) = (self.operand(v, 0)?, self.operand1(v, 1)?, self.operand1(v, 2)?);
-                let i = self.b.to_int(i, Ty::I32);
+                let i = self.b.int_as(i, Ty::I32);
                 for (c, x) in (0..).zip(&mut all) {
                     let which = self.b.i32(c);
                     let hit = self.b.cmp(Cmp::IEq, i, which);
@@ -559,7 +559,7 @@ impl Translator<'_> {
             op::OpBitFieldInsert => {
                 let (a, b) = self.pair(v, 0, 1)?;
                 let (offset, count) = (self.operand1(v, 2)?, self.operand1(v, 3)?);
-                let (offset, count) = (self.b.to_int(offset, Ty::I32), self.b.to_int(count, Ty::I32));
+                let (offset, count) = (self.b.int_as(offset, Ty::I32), self.b.int_as(count, Ty::I32));
                 let one =
                     |(&a, &b): (&Value, &Value)| self.b.val(Op::BitfieldInsert, &[a, b, offset, count], self.b.ty(a));
                 Ok(a.iter().zip(&b).map(one).collect())
@@ -568,7 +568,7 @@ impl Translator<'_> {
                 let op = if v.op == op::OpBitFieldSExtract { Op::BitfieldSExtract } else { Op::BitfieldUExtract };
                 let a = self.operand(v, 0)?;
                 let (offset, count) = (self.operand1(v, 1)?, self.operand1(v, 2)?);
-                let (offset, count) = (self.b.to_int(offset, Ty::I32), self.b.to_int(count, Ty::I32));
+                let (offset, count) = (self.b.int_as(offset, Ty::I32), self.b.int_as(count, Ty::I32));
                 Ok(a.iter().map(|&a| self.b.val(op.clone(), &[a, offset, count], self.b.ty(a))).collect())
             }
             _ => Err(Error::unsupported("not implemented")),

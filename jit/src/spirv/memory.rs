@@ -44,7 +44,7 @@ impl Translator<'_> {
     fn index_value(&mut self, i: Index, ty: Ty) -> Value {
         match i {
             Index::Const(c) => self.b.konst(ty, c.into()),
-            Index::Dynamic(v) => self.b.to_int(v, ty),
+            Index::Dynamic(v) => self.b.int_as(v, ty),
         }
     }
 
@@ -98,7 +98,7 @@ impl Translator<'_> {
             }
             &Type::Vector { n, .. } => match i {
                 Index::Const(c) => Ok(LocalPlace { first: l.first + c as usize, ..l }),
-                Index::Dynamic(v) => Ok(LocalPlace { comp: Some((self.b.to_int(v, Ty::I32), n)), ..l }),
+                Index::Dynamic(v) => Ok(LocalPlace { comp: Some((self.b.int_as(v, Ty::I32), n)), ..l }),
             },
             &Type::Array { len, .. } | &Type::Matrix { n: len, .. } if self.kept(root, ty, len) => {
                 let own = self.index_value(i, Ty::I32);
@@ -152,7 +152,7 @@ impl Translator<'_> {
             }
             Index::Dynamic(v) => {
                 let ty = if m.space == Space::Global { Ty::I64 } else { Ty::I32 };
-                let v = self.b.to_int(v, ty);
+                let v = self.b.int_as(v, ty);
                 let by = self.b.mul(v, stride.into());
                 m.base = self.b.add(m.base, by);
             }
@@ -422,7 +422,7 @@ impl Translator<'_> {
 
     /// The component with a dynamic number; the last one when out of range.
     pub fn pick(&mut self, all: &[Value], comp: Value) -> Value {
-        let comp = self.b.to_int(comp, Ty::I32);
+        let comp = self.b.int_as(comp, Ty::I32);
         let Some((&last, rest)) = all.split_last() else { return comp };
         let mut v = last;
         for (c, &x) in rest.iter().enumerate().rev() {

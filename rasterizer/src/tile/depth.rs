@@ -66,11 +66,19 @@ struct D16;
 struct D24;
 struct F32;
 
+/// Nearest integer to `z * max`, ties to even; the product is exact in f64.
+#[inline(always)]
+fn nearest(z: f32, max: f64) -> u32 {
+    // 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
+    const MAGIC: f64 = 6_755_399_441_055_744.0;
+    (f64::from(z.clamp(0.0, 1.0)) * max + MAGIC).to_bits() as u32
+}
+
 impl Texel for D16 {
     type Raw = u16;
     #[inline(always)]
     fn quantize(z: f32) -> u16 {
-        (z.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16
+        nearest(z, 65535.0) as u16
     }
     #[inline(always)]
     fn value(raw: u16) -> f32 {
@@ -81,8 +89,7 @@ impl Texel for D24 {
     type Raw = u32;
     #[inline(always)]
     fn quantize(z: f32) -> u32 {
-        // f64: 24 bits and a half do not fit f32.
-        (f64::from(z.clamp(0.0, 1.0)) * 16_777_215.0 + 0.5) as u32
+        nearest(z, 16_777_215.0)
     }
     #[inline(always)]
     fn value(raw: u32) -> f32 {

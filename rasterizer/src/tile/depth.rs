@@ -180,7 +180,10 @@ pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
 #[inline(always)]
 unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     let mut mask = block.mask;
-    let new = block.z.map(T::quantize);
+    let mut new = [T::Raw::default(); 16];
+    for (new, &z) in new.iter_mut().zip(&block.z[..W * W]) {
+        *new = T::quantize(z);
+    }
     let mut old = [T::Raw::default(); 16];
     if plan.test || plan.bounds.is_some() {
         // SAFETY: the caller's contract.

@@ -146,7 +146,7 @@ fn factor(f: BlendFactor, s: [f32; 4], d: [f32; 4], k: [f32; 4], c: usize) -> f3
                 s[3].min(1.0 - d[3])
             }
         }
-        _ if i % 2 == 0 => pick[i as usize / 2 - 1],
+        _ if i.is_multiple_of(2) => pick[i as usize / 2 - 1],
         _ => 1.0 - pick[i as usize / 2 - 1],
     }
 }

@@ -298,22 +298,18 @@ impl ColorPlan {
         let plain = !self.masked && self.logic.is_none();
         match self.access {
             Access::Raw32(n) if plain => {
-                for lane in 0..4 {
-                    if mask & (1 << lane) != 0 {
-                        for (i, component) in color.iter().enumerate().take(n) {
-                            // SAFETY: as above; the texel has `n` aligned words.
-                            unsafe { self.pixel(p, lane).cast::<u32>().add(i).write(component[lane]) };
-                        }
+                for lane in (0..4).filter(|lane| mask & (1 << lane) != 0) {
+                    for (i, component) in color.iter().enumerate().take(n) {
+                        // SAFETY: a masked pixel lies inside the surface; the texel has `n` aligned words.
+                        unsafe { self.pixel(p, lane).cast::<u32>().add(i).write(component[lane]) };
                     }
                 }
             }
             _ => {
-                for lane in 0..4 {
-                    if mask & (1 << lane) != 0 {
-                        let texel = core::array::from_fn(|c| color[c][lane]);
-                        // SAFETY: as above.
-                        unsafe { self.store_generic(self.pixel(p, lane), texel) };
-                    }
+                for lane in (0..4).filter(|lane| mask & (1 << lane) != 0) {
+                    let texel = core::array::from_fn(|c| color[c][lane]);
+                    // SAFETY: as above.
+                    unsafe { self.store_generic(self.pixel(p, lane), texel) };
                 }
             }
         }

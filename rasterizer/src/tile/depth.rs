@@ -66,12 +66,13 @@ struct D16;
 struct D24;
 struct F32;
 
-/// Nearest integer to `z * max`, ties to even; the product is exact in f64.
+/// Nearest integer to `z * max`, ties to even; the product is exact in f64. Not-a-number gives 0.
+#[expect(clippy::manual_clamp, reason = "clamp keeps NaN")]
 #[inline(always)]
 fn nearest(z: f32, max: f64) -> u32 {
     // 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
     const MAGIC: f64 = 6_755_399_441_055_744.0;
-    (f64::from(z.clamp(0.0, 1.0)) * max + MAGIC).to_bits() as u32
+    (f64::from(z.max(0.0).min(1.0)) * max + MAGIC).to_bits() as u32
 }
 
 impl Texel for D16 {

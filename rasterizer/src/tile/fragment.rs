@@ -79,7 +79,8 @@ pub fn shade(job: &mut TileJob<'_>) {
         shift: lanes.trailing_zeros(),
     };
     let quads = core::mem::take(&mut job.worker.tile.quads);
-    let plan = job.draw.plan.clone();
+    let draw = job.draw;
+    let plan = &*draw.plan;
     let mut coverage = [0u16; super::BATCH_QUADS];
     for (i, quad) in quads[..count].iter().enumerate() {
         coverage[i] = if plan.coverage_is_final { quad.coverage } else { finish_quad(job, quad, i, view) };
@@ -152,7 +153,7 @@ fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs
     let plan = &*job.draw.plan;
     // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
     let prim = unsafe { &*quad.primitive.cast::<Prim>() };
-    let mut coverage = quad.coverage & super::SPREAD[outputs.alive(index) as usize] * 0xf;
+    let mut coverage = quad.coverage & (super::SPREAD[outputs.alive(index) as usize] * 0xf);
     let samples = job.pass.grid.samples;
     if plan.sample_mask_output != NO_SLOT {
         coverage &= pixel_bits(outputs.quad(index, plan.sample_mask_output).map(|m| m as u16));

@@ -126,7 +126,13 @@ impl TileJob<'_> {
                 self.passed += u64::from(mask.count_ones());
             }
         }
-        if masks.iter().all(|&m| m == 0) || (plan.early && !plan.shades) {
+        let any = masks.iter().fold(0, |a, m| a | m);
+        if any == 0 {
+            return;
+        }
+        if plan.early && !plan.shades {
+            // Nothing would see the stage run, except who counts its invocations.
+            self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
             return;
         }
         for q in 0..4 {

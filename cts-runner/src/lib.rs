@@ -1,0 +1,5 @@
+//! Runs a Vulkan driver from outside: demo, installation, comparison of two drivers, and the harness the tests use.
+//!
+//! Knows no driver crate: everything here works with any ICD.
+
+pub mod vk;

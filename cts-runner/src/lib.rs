@@ -3,3 +3,8 @@
 //! Knows no driver crate: everything here works with any ICD.
 
 pub mod vk;
+
+pub mod compare;
+pub mod demo;
+pub mod driver;
+pub mod install;

@@ -20,5 +20,5 @@ pub use ash::vk as raw;
 pub use error::{Error, Result};
 pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
 pub use memory::{Buffer, Image, ImageDesc};
-pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage};
+pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, spirv_words};
 pub use submit::{image_barrier, memory_barrier};

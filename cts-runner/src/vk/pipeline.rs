@@ -299,17 +299,17 @@ impl Gpu {
             .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
             .color_attachments(&color_refs)
             .depth_stencil_attachment(&depth_ref)];
-        let all = vk::PipelineStageFlags::ALL_COMMANDS;
-        let edge = |src, dst| {
+        let (all, drawing) = (vk::PipelineStageFlags::ALL_COMMANDS, vk::PipelineStageFlags::ALL_GRAPHICS);
+        let edge = |src, src_stages, dst, dst_stages| {
             vk::SubpassDependency::default()
                 .src_subpass(src)
                 .dst_subpass(dst)
-                .src_stage_mask(all)
-                .dst_stage_mask(all)
+                .src_stage_mask(src_stages)
+                .dst_stage_mask(dst_stages)
                 .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
                 .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)
         };
-        let dependencies = [edge(vk::SUBPASS_EXTERNAL, 0), edge(0, vk::SUBPASS_EXTERNAL)];
+        let dependencies = [edge(vk::SUBPASS_EXTERNAL, all, 0, drawing), edge(0, drawing, vk::SUBPASS_EXTERNAL, all)];
         let info = vk::RenderPassCreateInfo::default()
             .attachments(&attachments)
             .subpasses(&subpasses)
@@ -380,4 +380,9 @@ impl Constants {
     fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.data)
     }
+}
+
+/// SPIR-V words from the bytes of a file.
+pub fn spirv_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }

@@ -79,7 +79,7 @@ impl Meshes {
                 let w = v.clamp(STEP, 1.0 - STEP);
                 let du = sub(point(u + STEP, w), point(u - STEP, w));
                 let dv = sub(point(u, w + STEP), point(u, w - STEP));
-                let normal = normalized(cross(dv, du));
+                let normal = normalized(cross(du, dv));
                 self.vertices.extend(point(u, v));
                 self.vertices.extend(normal);
                 self.vertices.extend([u * repeat[0], v * repeat[1]]);
@@ -89,7 +89,7 @@ impl Meshes {
             for column in 0..columns {
                 let a = base + row * (columns + 1) + column;
                 let b = a + columns + 1;
-                self.indices.extend([a, b, a + 1, a + 1, b, b + 1]);
+                self.indices.extend([a, a + 1, b, a + 1, b + 1, b]);
             }
         }
         Mesh { first, count: self.indices.len() as u32 - first }
@@ -128,7 +128,7 @@ impl Meshes {
     /// Hills around a flat middle, `size` wide.
     pub fn terrain(&mut self, cells: u32, size: f32) -> Mesh {
         self.surface(cells, cells, [28.0, 28.0], |u, v| {
-            let (x, z) = ((u - 0.5) * size, (v - 0.5) * size);
+            let (x, z) = ((u - 0.5) * size, (0.5 - v) * size);
             [x, height(x, z), z]
         })
     }

@@ -468,7 +468,7 @@ fn frame_uniforms(time: f32, extent: &[u32; 3]) -> [f32; 32] {
     let tail = [[eye[0], eye[1], eye[2], time], [right[0], right[1], right[2], tan_half * aspect]];
     out[16..24].copy_from_slice(tail.as_flattened());
     out[24..28].copy_from_slice(&[up[0], up[1], up[2], tan_half]);
-    out[28..32].copy_from_slice(&[0.0, 5.0, 0.0, 70.0]);
+    out[28..32].copy_from_slice(&[0.0, 5.0, 0.0, 95.0]);
     out
 }
 

@@ -43,7 +43,7 @@ float noise(vec2 p) {
 
 vec3 haze(vec3 direction) {
     float up = clamp(direction.y * 1.6 + 0.12, 0.0, 1.0);
-    return mix(vec3(0.16, 0.085, 0.12), vec3(0.006, 0.008, 0.024), sqrt(up));
+    return mix(vec3(0.105, 0.055, 0.085), vec3(0.006, 0.008, 0.024), sqrt(up));
 }
 
 vec3 tone(vec3 c) { return c * (1.0 + c * 0.08) / (1.0 + c); }

@@ -25,6 +25,6 @@ void main() {
     float rim = pow(1.0 - max(dot(n, v), 0.0), 4.0);
     vec3 c = albedo * (warm * diffuse + sky) + warm * highlight + rim * vec3(0.03, 0.05, 0.11);
     c += albedo * push.tint.a * (0.5 + glow);
-    float fog = 1.0 - exp(-0.00055 * distance_to_eye * distance_to_eye);
+    float fog = 1.0 - exp(-0.0004 * distance_to_eye * distance_to_eye);
     color = vec4(tone(mix(c, haze(-v), fog)), 1.0);
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use std::path::Path;
-use support::{command, driver, loader, scratch, skip, succeed};
+use support::{command, driver, layer, scratch, skip, succeed};
 
 fn demo(icd: &Path, folder: &Path, extra: &[&str]) -> std::process::Command {
     let mut command = command(env!("CARGO_BIN_EXE_cts-runner"), icd);
@@ -28,12 +28,8 @@ fn demo_runs_without_the_loader() {
 
 #[test]
 fn demo_is_silent_under_the_validation_layer() {
-    let api = match loader() {
-        Ok(api) => api,
-        Err(why) => return skip(&why),
-    };
-    if !api.has_layer(cts_runner::vk::VALIDATION_LAYER) {
-        return skip("VK_LAYER_KHRONOS_validation is not installed (vulkan-validationlayers)");
+    if let Err(why) = layer() {
+        return skip(&why);
     }
     let (icd, folder) = (driver(), scratch("demo-validation"));
     let output = succeed(&mut demo(&icd, &folder, &["--loader", "--validate"]));

@@ -73,3 +73,33 @@ pub fn scratch(name: &str) -> PathBuf {
     std::fs::create_dir_all(&folder).expect("a scratch folder");
     folder
 }
+
+/// The program of an example of this crate, which `cargo test` builds beside the tests.
+pub fn example(name: &str) -> PathBuf {
+    let exe = std::env::current_exe().expect("the path of this test");
+    let profile = exe.ancestors().nth(2).expect("the folder of the profile");
+    let path = profile.join("examples").join(name);
+    if !path.exists() {
+        let release = profile.ends_with("release").then_some("--release");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "-p", "cts-runner", "--example", name]).args(release);
+        succeed(build.current_dir(cts_runner::driver::workspace()));
+    }
+    path
+}
+
+/// The validation layer was enabled by the environment and said nothing; it reports on standard output.
+pub fn assert_silent(output: &Output) {
+    for stream in [&output.stdout, &output.stderr] {
+        let text = String::from_utf8_lossy(stream);
+        let loud = text.lines().find(|l| l.contains("VUID-") || l.contains("Validation Error"));
+        assert!(loud.is_none(), "the validation layer says: {}", loud.unwrap_or_default());
+    }
+}
+
+/// The loader and the validation layer.
+pub fn layer() -> Result<(), String> {
+    let found = loader()?.has_layer(cts_runner::vk::VALIDATION_LAYER);
+    found.then_some(()).ok_or_else(|| "VK_LAYER_KHRONOS_validation is not installed (vulkan-validationlayers)".into())
+}

@@ -110,18 +110,15 @@ fn check(seed: u64, options: Options, optimise: bool) {
     let want = program.interpret(&shader);
     for lanes in [4, 8] {
         let got = execute(&program, &build(&shader, lanes));
-        assert!(
-            program.same(&want, &got),
-            "seed {seed}, {lanes} lanes, {options:?}, optimised {optimise}\n{}\nwant {}\n got {}",
-            shader,
-            words(&want),
-            words(&got)
-        );
+        if !program.same(&want, &got) {
+            let word = |bytes: &[u8], i: usize| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().expect("4 bytes"));
+            let differ: Vec<String> = (0..want.len() / 4)
+                .filter(|&i| word(&want, i) != word(&got, i))
+                .map(|i| format!("{}.{}: {:08x} not {:08x}", i / 8, i % 8, word(&got, i), word(&want, i)))
+                .collect();
+            panic!("seed {seed}, {lanes} lanes, {options:?}, optimised {optimise}\n{shader}\n{}", differ.join("\n"));
+        }
     }
-}
-
-fn words(bytes: &[u8]) -> String {
-    bytes.chunks(4).map(|w| format!("{:08x} ", u32::from_le_bytes(w.try_into().expect("4 bytes")))).collect()
 }
 
 fn seeds() -> std::ops::Range<u64> {

@@ -128,8 +128,8 @@ fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_
         let u = (coord[i] * size[i] as f32 - if LINEAR { 0.5 } else { 0.0 }).max(-FAR).min(FAR);
         let floor = u.floor();
         axis.weight[i] = u - floor;
-        axis.first[i] = floor as i32 + offset[i];
-        axis.second[i] = axis.first[i] + 1;
+        axis.first[i] = (floor as i32).wrapping_add(offset[i]);
+        axis.second[i] = axis.first[i].wrapping_add(1);
     }
     let outside = (0..MAX_LANES).any(|i| axis.first[i] < 0 || axis.second[i] >= size[i]);
     if outside {

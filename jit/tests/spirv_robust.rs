@@ -22,9 +22,17 @@ const NAMES: [&str; 9] = [
 
 fn attempt(words: &[u32], stage: Stage) {
     let start = Instant::now();
-    if let Err(e) = compile(words, stage, &Specialization::default()) {
-        assert_ne!(e.kind, ErrorKind::Internal, "{e}");
-        assert!(!e.message.is_empty());
+    match compile(words, stage, &Specialization::default()) {
+        // What is accepted must also go through the passes.
+        Ok(mut s) => {
+            if let Err(e) = jit::passes::run(&mut s, &jit::passes::PassOptions { verify: true }) {
+                assert_ne!(e.kind, ErrorKind::Internal, "{e}");
+            }
+        }
+        Err(e) => {
+            assert_ne!(e.kind, ErrorKind::Internal, "{e}");
+            assert!(!e.message.is_empty());
+        }
     }
     assert!(start.elapsed() < Duration::from_secs(20), "takes too long");
 }

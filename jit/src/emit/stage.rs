@@ -198,6 +198,7 @@ impl Emitter<'_> {
             Stage::Fragment => self.start_fragment(&ones),
         }
         let root = &self.shader.root;
+        self.clear_arrays();
         self.scope(root)?;
         if let Some(dispatch) = dispatch {
             self.finish_regions(dispatch);
@@ -809,6 +810,42 @@ impl Emitter<'_> {
         let own = self.b.ins().imul_imm_s(chunk, i64::from(bytes));
         let start = self.b.ins().iadd(self.scratch, own);
         (self.b.ins().iadd_imm_s(start, fixed), stride)
+    }
+
+    /// Zeroes the private arrays of the chunk: what a program reads before it writes is the same on every machine.
+    fn clear_arrays(&mut self) {
+        for (var, data) in self.shader.vars.iter() {
+            // Scalar variables are promoted; one that is left has a few bytes.
+            let (base, stride) = self.array(var);
+            self.clear_bytes(base, data.len * stride);
+        }
+    }
+
+    /// Zeroes `bytes` (a multiple of 16) from an address.
+    fn clear_bytes(&mut self, base: C, bytes: u32) {
+        const UNROLLED: u32 = 16;
+        let zero = self.vector_constant([0; 4]);
+        let vectors = bytes / 16;
+        if vectors <= UNROLLED {
+            for i in 0..vectors {
+                self.b.ins().store(trusted(), zero, base, 16 * i as i32);
+            }
+            return;
+        }
+        let (header, done) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(header, types::I64);
+        self.b.ins().jump(header, &[BlockArg::Value(base)]);
+        self.b.switch_to_block(header);
+        let at = self.b.block_params(header)[0];
+        self.b.ins().store(trusted(), zero, at, 0);
+        let next = self.b.ins().iadd_imm_s(at, 16);
+        let end = self.b.ins().iadd_imm_s(base, i64::from(bytes));
+        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
+        self.b.ins().brif(more, header, &[BlockArg::Value(next)], done, &[]);
+        if !self.barriers.any {
+            self.b.seal_block(header);
+        }
+        self.enter(done);
     }
 
     /// I64 byte offset of an element, clamped to the array.

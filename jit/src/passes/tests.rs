@@ -312,6 +312,7 @@ fn a_counted_loop_over_a_private_array_becomes_a_constant() {
     });
     let [insts, ifs, loops, scopes] = census(&shader.root.body);
     assert_eq!((ifs, loops, scopes), (0, 0, 0), "{shader}");
+    assert!(shader.vars.is_empty());
     // Two constants, the descriptor, the store.
     assert_eq!(insts, 4, "{shader}");
 }

@@ -5,7 +5,7 @@
 //! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
 
 use super::body::Translator;
-use super::memory::natural;
+use super::layout::natural;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::types::{Const, Type};
 use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, Place, Pointer, Resource, Val};

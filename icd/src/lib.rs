@@ -9,7 +9,7 @@
 //! becomes a `VkResult` at the entry point or a lost device in the queue.
 
 mod backend;
-mod caps;
+pub mod caps;
 mod command;
 mod entry;
 mod object;

@@ -9,11 +9,11 @@
 //! becomes a `VkResult` at the entry point or a lost device in the queue.
 
 mod backend;
-pub mod caps;
+mod caps;
 mod command;
 mod entry;
 mod object;
 mod queue;
-pub mod wsi;
+mod wsi;
 
 pub use entry::{vk_icdGetInstanceProcAddr, vk_icdGetPhysicalDeviceProcAddr, vk_icdNegotiateLoaderICDInterfaceVersion};

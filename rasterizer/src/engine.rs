@@ -33,7 +33,7 @@ pub(crate) struct Worker {
 pub struct Engine {
     threads: usize,
     pool: OnceLock<rayon::ThreadPool>,
-    workers: Mutex<Vec<Box<Worker>>>,
+    workers: Mutex<Vec<Worker>>,
     /// Emptied chunk outputs, kept for their capacity.
     pub(crate) arenas: Mutex<Vec<ChunkOutput>>,
 }
@@ -111,11 +111,11 @@ impl Engine {
         });
     }
 
-    fn take_worker(&self) -> Box<Worker> {
+    fn take_worker(&self) -> Worker {
         self.workers.lock().pop().unwrap_or_default()
     }
 
-    fn give_worker(&self, mut worker: Box<Worker>) {
+    fn give_worker(&self, mut worker: Worker) {
         worker.scratch.trim(KEEP_SCRATCH);
         worker.shared.trim(KEEP_SCRATCH);
         let mut workers = self.workers.lock();

@@ -107,6 +107,10 @@ impl<'e> RenderPass<'e> {
         let instances_per_chunk = (CHUNK_PRIMITIVES / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
+            // A draw of billions of instances must end when the device is lost.
+            if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
+                return;
+            }
             let take = instances_per_chunk.min(instances - instance);
             let mut primitive = 0;
             while primitive < primitives {

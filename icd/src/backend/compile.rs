@@ -2,6 +2,7 @@
 
 use super::hash::hash128;
 use base::shader::{CompiledStage, PipelineLayoutInfo, Stage};
+use std::sync::OnceLock;
 
 /// What to compile.
 pub struct StageRequest<'a> {
@@ -36,12 +37,31 @@ impl StageRequest<'_> {
 
 /// Compiles; the error is the message for the application.
 pub fn compile(request: &StageRequest<'_>) -> Result<Compiled, String> {
-    let _ = request;
-    Err("the shader compiler has not landed".into())
+    let module = jit::spirv::Module::parse(request.words).map_err(|e| e.to_string())?;
+    let specialization = jit::spirv::Specialization { entries: request.specialization.clone() };
+    let compiled = jit::compile(&jit::CompileRequest {
+        module: &module,
+        stage: request.stage,
+        entry: request.entry,
+        specialization: &specialization,
+        layout: request.layout,
+        accept: accepted(),
+        options: jit::emit::EmitOptions::default(),
+    })
+    .map_err(|e| e.to_string())?;
+    Ok(Compiled { stage: compiled.stage, blob: compiled.blob.to_bytes() })
+}
+
+/// What modules may declare: exactly what the device advertises.
+fn accepted() -> &'static jit::spirv::Accept {
+    static ACCEPT: OnceLock<jit::spirv::Accept> = OnceLock::new();
+    ACCEPT.get_or_init(|| jit::spirv::Accept {
+        capabilities: crate::caps::spirv::capabilities(),
+        extensions: Some(crate::caps::spirv::extensions()),
+    })
 }
 
 /// A stage from cached bytes, if they are intact and of this build and machine.
 pub fn load(blob: &[u8]) -> Option<CompiledStage> {
-    let _ = blob;
-    None
+    jit::load(blob)
 }

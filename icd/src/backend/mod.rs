@@ -2,6 +2,6 @@
 
 pub mod compile;
 pub mod hash;
+pub mod helpers;
 pub mod machine;
-pub mod sample;
 pub mod transfer;

@@ -5,7 +5,6 @@ use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::{Image, ImageView};
 use crate::object::pipeline::Pipeline;
-use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::query::QueryPool;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use crate::object::sync::Event;
@@ -158,7 +157,6 @@ pub enum Command {
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct BindDescriptorSets {
     pub bind_point: vk::PipelineBindPoint,
-    pub layout: Arc<PipelineLayout>,
     pub first_set: u32,
     pub sets: SmallVec<[Option<Arc<DescriptorSet>>; 4]>,
     pub dynamic_offsets: SmallVec<[u32; 4]>,

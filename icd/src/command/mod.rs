@@ -9,10 +9,9 @@ mod list;
 pub use list::*;
 
 use crate::object::descriptor_pool::DescriptorSet;
-use crate::object::device::Device;
 use ash::vk;
 use parking_lot::Mutex;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// A recorded command buffer.
 #[derive(Default)]
@@ -64,20 +63,14 @@ impl Recorder {
 }
 
 /// `VkCommandBuffer`.
+#[derive(Default)]
 pub struct CommandBuffer {
-    /// The device.
-    pub device: Weak<Device>,
     /// Being recorded.
     pub recorder: Mutex<Recorder>,
     recorded: Mutex<Arc<CommandList>>,
 }
 
 impl CommandBuffer {
-    /// Initial state.
-    pub fn new(device: Weak<Device>) -> CommandBuffer {
-        CommandBuffer { device, recorder: Mutex::default(), recorded: Mutex::default() }
-    }
-
     /// `vkBeginCommandBuffer`, `vkResetCommandBuffer`: forgets everything.
     pub fn reset(&self) {
         let old = (std::mem::take(&mut *self.recorder.lock()), std::mem::take(&mut *self.recorded.lock()));
@@ -103,9 +96,8 @@ impl CommandBuffer {
 }
 
 /// `VkCommandPool`.
+#[derive(Default)]
 pub struct CommandPool {
-    /// The device.
-    pub device: Weak<Device>,
     /// Command buffers allocated from it: their handles.
     pub buffers: Mutex<Vec<vk::CommandBuffer>>,
 }

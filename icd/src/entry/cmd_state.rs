@@ -182,7 +182,6 @@ unsafe fn push_descriptor_set(
             fill(&set);
             let bind = BindDescriptorSets {
                 bind_point,
-                layout: layout.clone(),
                 first_set: number,
                 sets: smallvec![Some(set)],
                 dynamic_offsets: SmallVec::new(),
@@ -200,7 +199,7 @@ shims! {
     fn cmd_bind_descriptor_sets(
         buffer: vk::CommandBuffer,
         bind_point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
+        _layout: vk::PipelineLayout,
         first_set: u32,
         count: u32,
         sets: *const vk::DescriptorSet,
@@ -209,7 +208,6 @@ shims! {
     ) {
         let bind = BindDescriptorSets {
             bind_point,
-            layout: share::<PipelineLayout>(layout),
             first_set,
             sets: slice(sets, count).iter().map(|s| optional::<DescriptorSet>(*s)).collect(),
             dynamic_offsets: SmallVec::from_slice(slice(offsets, offset_count)),

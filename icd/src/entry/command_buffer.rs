@@ -5,11 +5,9 @@ use super::shim::{shims, slice};
 use super::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
 use crate::command::{Command, CommandBuffer, CommandPool, CopyQueryPoolResults, Recorder};
 use crate::object::buffer::Buffer;
-use crate::object::device::Device;
 use crate::object::query::QueryPool;
 use crate::object::sync::Event;
 use ash::vk::{self, Handle};
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
@@ -114,13 +112,12 @@ pub unsafe fn push(buffer: vk::CommandBuffer, command: Command) {
 
 shims! {
     fn create_command_pool(
-        device: vk::Device,
+        _device: vk::Device,
         _info: *const vk::CommandPoolCreateInfo<'_>,
         _allocator: Allocator<'_>,
         pool: *mut vk::CommandPool,
     ) -> VkResult {
-        let device = Arc::downgrade(dispatchable::<Device>(device));
-        *pool = handle::create(Arc::new(CommandPool { device, buffers: Mutex::default() }));
+        *pool = handle::create(Arc::new(CommandPool::default()));
         Ok(())
     }
 
@@ -149,7 +146,7 @@ shims! {
         let pool = get::<CommandPool>(info.command_pool);
         let mut list = pool.buffers.lock();
         for i in 0..info.command_buffer_count as usize {
-            let buffer = handle::create_dispatchable(Arc::new(CommandBuffer::new(pool.device.clone())));
+            let buffer = handle::create_dispatchable(Arc::new(CommandBuffer::default()));
             list.push(buffer);
             *buffers.add(i) = buffer;
         }

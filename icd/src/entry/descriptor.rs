@@ -58,8 +58,7 @@ unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> Result<Set
     unsafe {
         let flags = find::<vk::DescriptorSetLayoutBindingFlagsCreateInfo<'_>>(info.p_next);
         let flags = flags.map_or(&[][..], |f| slice(f.p_binding_flags, f.binding_count));
-        let push = info.flags.contains(vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR);
-        SetLayout::new(slice(info.p_bindings, info.binding_count), flags, push)
+        SetLayout::new(slice(info.p_bindings, info.binding_count), flags)
     }
 }
 

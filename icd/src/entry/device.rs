@@ -113,7 +113,7 @@ shims! {
         let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
         let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)))?;
         crate::caps::enable_features(info).map_err(|missing| {
-            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing:?}"), None);
+            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing}"), None);
             vk::Result::ERROR_FEATURE_NOT_PRESENT
         })?;
         *device = handle::create_dispatchable(Device::new(instance, physical, extensions));

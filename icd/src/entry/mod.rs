@@ -93,16 +93,11 @@ unsafe fn instance_function(
                     version <= instance.api_version || (level == Level::Device && version <= crate::caps::API_VERSION)
                 }
                 Need::Extension(extension) => {
-                    instance.has_extension(extension) || (level != Level::Instance && has_device_extension(extension))
+                    instance.has_extension(extension)
+                        || (level != Level::Instance && crate::caps::has_device_extension(extension))
                 }
             }
         }
     };
     (visible && wanted(row.level)).then_some(row.function)
-}
-
-fn has_device_extension(name: &str) -> bool {
-    let named =
-        |e: &vk::ExtensionProperties| e.extension_name_as_c_str().is_ok_and(|n| n.to_bytes() == name.as_bytes());
-    crate::caps::device_extensions().iter().any(named)
 }

@@ -76,13 +76,8 @@ unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
     }
 }
 
-fn attachment(
-    format: vk::Format,
-    samples: vk::SampleCountFlags,
-    load_op: vk::AttachmentLoadOp,
-    stencil_load_op: vk::AttachmentLoadOp,
-) -> AttachmentInfo {
-    AttachmentInfo { load_op, stencil_load_op, format, samples: samples.as_raw(), first_use: None }
+fn attachment(load_op: vk::AttachmentLoadOp, stencil_load_op: vk::AttachmentLoadOp) -> AttachmentInfo {
+    AttachmentInfo { load_op, stencil_load_op, first_use: None }
 }
 
 shims! {
@@ -94,7 +89,7 @@ shims! {
     ) -> VkResult {
         let info = &*info;
         let attachments = slice(info.p_attachments, info.attachment_count);
-        let attachments = attachments.iter().map(|a| attachment(a.format, a.samples, a.load_op, a.stencil_load_op)).collect();
+        let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
         let mut subpasses: Vec<Subpass> = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass(d)).collect();
         if let Some(multiview) = find::<vk::RenderPassMultiviewCreateInfo<'_>>(info.p_next) {
             let masks = slice(multiview.p_view_masks, multiview.subpass_count);
@@ -112,7 +107,7 @@ shims! {
     ) -> VkResult {
         let info = &*info;
         let attachments = slice(info.p_attachments, info.attachment_count);
-        let attachments = attachments.iter().map(|a| attachment(a.format, a.samples, a.load_op, a.stencil_load_op)).collect();
+        let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
         let subpasses = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass2(d)).collect();
         *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)));
         Ok(())
@@ -132,7 +127,7 @@ shims! {
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
         let views = if imageless { &[][..] } else { slice(info.p_attachments, info.attachment_count) };
         let views = views.iter().map(|v| share::<ImageView>(*v)).collect();
-        let object = Framebuffer { views, layers: info.layers.max(1), extent: [info.width, info.height] };
+        let object = Framebuffer { views, layers: info.layers.max(1) };
         *framebuffer = handle::create(Arc::new(object));
         Ok(())
     }

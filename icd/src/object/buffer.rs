@@ -66,14 +66,14 @@ pub struct BufferView {
     /// As shaders see it.
     pub view: Box<abi::ImageView>,
     /// Kept alive by the view.
-    pub buffer: Arc<Buffer>,
+    _buffer: Arc<Buffer>,
 }
 
 impl BufferView {
     /// A view of a bound buffer.
     pub fn new(buffer: Arc<Buffer>, format: Format, offset: u64, size: u64) -> BufferView {
         let range = buffer.range(offset, size);
-        let view = crate::backend::sample::buffer_view(range.address, range.size, format);
-        BufferView { view: Box::new(view), buffer }
+        let view = rasterizer::sample::buffer_view(range.address, range.size, format);
+        BufferView { view: Box::new(view), _buffer: buffer }
     }
 }

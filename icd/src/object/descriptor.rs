@@ -57,8 +57,6 @@ pub struct SetLayout {
     pub size: usize,
     /// Dynamic buffers in the set.
     pub dynamic_count: u32,
-    /// Created for push descriptors.
-    pub push: bool,
 }
 
 impl SetLayout {
@@ -69,7 +67,6 @@ impl SetLayout {
     pub unsafe fn new(
         bindings: &[vk::DescriptorSetLayoutBinding<'_>],
         flags: &[vk::DescriptorBindingFlags],
-        push: bool,
     ) -> Result<SetLayout, vk::Result> {
         let mut translated = Vec::with_capacity(bindings.len());
         for (i, b) in bindings.iter().enumerate() {
@@ -103,7 +100,7 @@ impl SetLayout {
             size += b.bytes(b.count);
             dynamic_count += if b.is_dynamic() { b.count } else { 0 };
         }
-        Ok(SetLayout { bindings: translated, size, dynamic_count, push })
+        Ok(SetLayout { bindings: translated, size, dynamic_count })
     }
 
     /// Index of a binding, or of the next one when it does not exist.

@@ -1,11 +1,11 @@
 //! Descriptor pools, and sets with their memory.
 
 use super::descriptor::{Binding, SetLayout};
-use crate::backend::sample::{default_sampler, null_view, zero_page};
 use ash::vk;
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
 use base::shader::DescriptorKind;
 use parking_lot::Mutex;
+use rasterizer::sample::{default_sampler, null_view, zero_page};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -108,8 +108,10 @@ impl DescriptorSet {
                     self.write_dynamic(at, null_buffer(), 0)
                 }
                 _ => {
-                    let sampler =
-                        binding.immutable_samplers.get(element).map_or(default_sampler(), |s| &raw const *s.sampler);
+                    let sampler = binding
+                        .immutable_samplers
+                        .get(element)
+                        .map_or(&raw const *default_sampler(), |s| &raw const *s.sampler);
                     self.write(at, ImageDescriptor { view: null_view(), sampler });
                 }
             }

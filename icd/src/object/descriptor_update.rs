@@ -5,11 +5,11 @@ use super::descriptor::Binding;
 use super::descriptor_pool::{DescriptorSet, null_buffer};
 use super::image::ImageView;
 use super::sampler::Sampler;
-use crate::backend::sample::{default_sampler, null_view};
 use crate::entry::handle::get;
 use ash::vk::{self, Handle};
 use base::abi::{DESCRIPTOR_SIZE, ImageDescriptor};
 use base::shader::DescriptorKind;
+use rasterizer::sample::{default_sampler, null_view};
 
 /// Where the descriptors of a write come from: the address and stride of elements of the type's info structure.
 #[derive(Clone, Copy)]

@@ -45,7 +45,7 @@ impl Device {
             sync: Sync::default(),
             engine: Engine::new(crate::caps::thread_count()),
             abort: AtomicU32::new(0),
-            helpers: crate::backend::sample::helpers(),
+            helpers: crate::backend::helpers::helpers(),
             queue: Queue::default(),
             extensions,
             queue_handle: OnceLock::new(),

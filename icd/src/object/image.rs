@@ -13,10 +13,6 @@ use std::sync::{Arc, OnceLock};
 pub struct Image {
     /// Layout in memory.
     pub layout: Arc<ImageLayout>,
-    /// `VkImageType`.
-    pub image_type: vk::ImageType,
-    /// `VkImageCreateFlags`.
-    pub flags: vk::ImageCreateFlags,
     binding: OnceLock<Binding>,
 }
 
@@ -39,7 +35,7 @@ impl Image {
         let desc =
             ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
         let layout = ImageLayout::new(desc).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Image { layout: Arc::new(layout), image_type: info.image_type, flags: info.flags, binding: OnceLock::new() })
+        Ok(Image { layout: Arc::new(layout), binding: OnceLock::new() })
     }
 
     /// `vkBindImageMemory`.
@@ -67,16 +63,6 @@ pub fn format_of(format: vk::Format) -> Result<Format, vk::Result> {
     row.ok_or(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
 }
 
-/// The aspects a format has.
-pub fn aspects_of(format: Format) -> vk::ImageAspectFlags {
-    match (format.has_depth(), format.has_stencil()) {
-        (true, true) => vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL,
-        (true, false) => vk::ImageAspectFlags::DEPTH,
-        (false, true) => vk::ImageAspectFlags::STENCIL,
-        (false, false) => vk::ImageAspectFlags::COLOR,
-    }
-}
-
 /// `VkImageView`.
 pub struct ImageView {
     /// As shaders see it.
@@ -85,8 +71,6 @@ pub struct ImageView {
     pub image: Arc<Image>,
     /// As a render target: level, layers and format of the view's base level.
     pub attachment: Attachment,
-    /// Aspects in the view.
-    pub aspects: vk::ImageAspectFlags,
 }
 
 impl ImageView {
@@ -122,7 +106,7 @@ impl ImageView {
             return Err(vk::Result::ERROR_UNKNOWN);
         }
         let stencil = !range.aspect_mask.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::COLOR);
-        let request = crate::backend::sample::ViewRequest {
+        let request = rasterizer::sample::ViewRequest {
             memory: &memory,
             format,
             dim,
@@ -134,11 +118,11 @@ impl ImageView {
             swizzle: swizzle(&info.components),
             min_lod: (min_lod - level as f32).max(0.0),
         };
-        let view = Box::new(crate::backend::sample::image_view(&request));
+        let view = Box::new(rasterizer::sample::image_view(&request));
         let slices = desc.dim == Dim::D3;
         let target_layers = if dim == Dim::D3 { all_layers } else { layers };
         let attachment = Attachment { image: memory, format, level, base_layer: layer, layers: target_layers, slices };
-        Ok(ImageView { view, image, attachment, aspects: range.aspect_mask & aspects_of(desc.format) })
+        Ok(ImageView { view, image, attachment })
     }
 
     /// Texels of the base level.

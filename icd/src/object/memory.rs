@@ -21,11 +21,6 @@ impl Heap {
         Heap { size: crate::caps::heap_size(), used: AtomicU64::new(0) }
     }
 
-    /// Bytes in use.
-    pub fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
-    }
-
     fn reserve(&self, bytes: u64) -> bool {
         self.used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -74,11 +69,6 @@ impl Memory {
         }
     }
 
-    /// First byte.
-    pub fn base(&self) -> *mut u8 {
-        self.base
-    }
-
     /// `allocationSize`.
     pub fn size(&self) -> u64 {
         self.size
@@ -101,7 +91,7 @@ impl Drop for Memory {
 
 /// A resource's binding to memory, set once.
 pub struct Binding {
-    memory: Option<Arc<Memory>>,
+    _memory: Arc<Memory>,
     address: *mut u8,
 }
 // SAFETY: the address points into the memory that the binding keeps alive.
@@ -113,16 +103,11 @@ impl Binding {
     /// Binds `bytes` bytes at `offset`; VK_ERROR_OUT_OF_DEVICE_MEMORY when they are not inside the memory.
     pub fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Result<Binding, vk::Result> {
         let address = memory.range(offset, bytes).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Binding { memory: Some(memory), address })
+        Ok(Binding { _memory: memory, address })
     }
 
     /// First byte.
     pub fn address(&self) -> *mut u8 {
         self.address
-    }
-
-    /// The memory.
-    pub fn memory(&self) -> Option<&Arc<Memory>> {
-        self.memory.as_ref()
     }
 }

@@ -11,10 +11,6 @@ pub struct AttachmentInfo {
     pub load_op: vk::AttachmentLoadOp,
     /// Stencil.
     pub stencil_load_op: vk::AttachmentLoadOp,
-    /// Format.
-    pub format: vk::Format,
-    /// Samples.
-    pub samples: u32,
     /// First subpass that uses it.
     pub first_use: Option<usize>,
 }
@@ -70,6 +66,4 @@ pub struct Framebuffer {
     pub views: Vec<Arc<ImageView>>,
     /// Layers.
     pub layers: u32,
-    /// Texels.
-    pub extent: [u32; 2],
 }

@@ -42,7 +42,7 @@ impl Sampler {
             unnormalized: flag(info.unnormalized_coordinates),
             reduction: reduction.map_or(0, |r| r.reduction_mode.as_raw() as u32),
         };
-        Sampler { sampler: Box::new(crate::backend::sample::finish_sampler(sampler)) }
+        Sampler { sampler: Box::new(rasterizer::sample::new_sampler(sampler)) }
     }
 }
 

@@ -194,8 +194,8 @@ fn int_binary(op: Binary, ty: Ty, a: u64, b: u64) -> u64 {
             (if r != 0 && (r < 0) != (sb < 0) { r.wrapping_add(sb) } else { r }) as u64
         }
         Binary::UMod => a % b,
-        Binary::SMulHi => (i128::from(sa) * i128::from(sb) >> w) as u64,
-        Binary::UMulHi => (u128::from(a) * u128::from(b) >> w) as u64,
+        Binary::SMulHi => ((i128::from(sa) * i128::from(sb)) >> w) as u64,
+        Binary::UMulHi => ((u128::from(a) * u128::from(b)) >> w) as u64,
         Binary::And => a & b,
         Binary::Or => a | b,
         Binary::Xor => a ^ b,

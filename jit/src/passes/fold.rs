@@ -275,6 +275,10 @@ impl Fold<'_> {
         match op {
             Binary::FMul | Binary::FDiv if c == 1.0 => Some(Rewrite::Value(a)),
             Binary::FMul | Binary::FDiv if c == -1.0 => op1(Op::Unary(Unary::FNeg), a),
+            // A power of two whose reciprocal is normal: both operations scale exactly and round once.
+            Binary::FDiv if ty == Ty::F32 && reciprocal(c as f32).is_some() => {
+                reciprocal(c as f32).map(|r| Rewrite::WithConst(Binary::FMul, a, u64::from(r.to_bits())))
+            }
             Binary::FAdd if c == 0.0 && c.is_sign_negative() => Some(Rewrite::Value(a)),
             Binary::FSub if c == 0.0 && !c.is_sign_negative() => Some(Rewrite::Value(a)),
             _ => None,
@@ -351,6 +355,13 @@ impl Fold<'_> {
             _ => None,
         }
     }
+}
+
+/// 1/c, if that is exact and normal.
+fn reciprocal(c: f32) -> Option<f32> {
+    let power_of_two = c.is_normal() && c.to_bits() & 0x007f_ffff == 0;
+    let r = 1.0 / c;
+    (power_of_two && r.is_normal()).then_some(r)
 }
 
 fn commutes(op: Binary) -> bool {

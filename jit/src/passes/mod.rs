@@ -4,6 +4,7 @@
 //! (except `contract`, which decides where two roundings become one, and `lower_math`, which defines the transcendental functions).
 //! After [`run`] constants lie at the start of the root body, each once: backends should materialise them where they are used.
 
+mod compact_vars;
 mod contract;
 mod cse;
 mod dce;
@@ -19,6 +20,7 @@ mod uniform_barriers;
 mod unroll;
 mod util;
 
+pub use compact_vars::compact_vars;
 pub use contract::contract;
 pub use cse::cse;
 pub use dce::dce;
@@ -83,6 +85,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     p.pass("structure", structure)?;
     p.pass("fold", fold)?;
     p.pass("dce", dce)?;
+    p.pass("compact_vars", compact_vars)?;
     p.pass("uniform_barriers", uniform_barriers)
 }
 

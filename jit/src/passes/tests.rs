@@ -4,7 +4,7 @@ use super::util::for_each_inst;
 use super::*;
 use crate::ir::interp::{Memory, Observer, run_workgroup};
 use crate::ir::random::{Options, Program, Rng, compute_shader};
-use crate::ir::{Binary, Builder, Builtin, Cmp, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, verify};
+use crate::ir::{Binary, Builder, Builtin, Cmp, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var, verify};
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
 use std::cell::{Cell, RefCell};
@@ -12,16 +12,18 @@ use std::cell::{Cell, RefCell};
 /// Program sizes and forms, by seed.
 fn program(seed: u64) -> Program {
     let options = Options {
-        vars: seed % 5 != 0,
-        results: seed % 2 == 0,
+        vars: !seed.is_multiple_of(5),
+        results: seed.is_multiple_of(2),
         size: 30 + (seed % 7) as u32 * 25,
         ..Options::default()
     };
     compute_shader(seed, options)
 }
 
+type NamedPass<'a> = (&'a str, &'a dyn Fn(&mut Shader));
+
 /// Interprets before and after a list of passes.
-fn check(seeds: std::ops::Range<u64>, passes: &[(&str, &dyn Fn(&mut Shader))]) {
+fn check(seeds: std::ops::Range<u64>, passes: &[NamedPass<'_>]) {
     for seed in seeds {
         let program = program(seed);
         let expected = program.interpret(&program.shader);
@@ -310,6 +312,7 @@ fn a_counted_loop_over_a_private_array_becomes_a_constant() {
     });
     let [insts, ifs, loops, scopes] = census(&shader.root.body);
     assert_eq!((ifs, loops, scopes), (0, 0, 0), "{shader}");
+    assert!(shader.vars.is_empty());
     // Two constants, the descriptor, the store.
     assert_eq!(insts, 4, "{shader}");
 }
@@ -438,4 +441,52 @@ fn expansions_equal_their_rust_twins() {
             }
         }
     }
+}
+
+/// The deepest nesting the front end lets through, and long rows of early exits, on a thread of ordinary size.
+#[test]
+fn deep_and_long_shaders_need_little_stack() {
+    fn nest(b: &mut Builder<'_>, var: Var, depth: u32) {
+        if depth == 0 {
+            return;
+        }
+        let (v, k) = (b.var_load(var, None), b.u32(depth));
+        let cond = b.cmp(Cmp::ULt, v, k);
+        let next = b.binary(Binary::IAdd, v, k);
+        let arm = |b: &mut Builder<'_>| {
+            b.var_store(var, None, next);
+            nest(b, var, depth - 1);
+            Term::default()
+        };
+        b.if_(cond, &[], arm, |_| Term::default());
+    }
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
+        let build = |row: bool| {
+            optimised(move |b| {
+                let (buf, zero) = (b.buffer(0, 0), b.i32(0));
+                let var = b.var(Ty::I32, 1, "v");
+                let start = b.load(buf, zero, Ty::I32);
+                b.var_store(var, None, start);
+                if row {
+                    b.scope(&[], |b, label| {
+                        for i in 0..2000 {
+                            let (v, k) = (b.var_load(var, None), b.i32(i + 3));
+                            let hit = b.cmp(Cmp::IEq, v, k);
+                            b.break_if(hit, label, &[]);
+                            let next = b.binary(Binary::IMul, v, k);
+                            b.var_store(var, None, next);
+                        }
+                        Term::default()
+                    });
+                } else {
+                    nest(b, var, 400);
+                }
+                let end = b.var_load(var, None);
+                b.store(buf, zero, end);
+            })
+        };
+        (census(&build(false).root.body), census(&build(true).root.body))
+    });
+    let (nested, row) = thread.unwrap().join().unwrap();
+    assert!(nested[1] > 300 && row[1] > 1000, "{nested:?} {row:?}");
 }

@@ -39,6 +39,7 @@ pub(crate) struct Translator<'a> {
 
 /// A function being inlined.
 struct Frame {
+    function: usize,
     labels: Vec<Label>,
     flags: Vec<Var>,
     /// Where returned values go, once the first return was seen.
@@ -73,6 +74,7 @@ impl<'a> Translator<'a> {
     /// What an id stands for here.
     pub fn get(&mut self, id: u32) -> Result<Val> {
         let n = self.m.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
+        self.in_scope(id)?;
         match &self.slots[n] {
             Slot::Val(v) => return Ok(v.clone()),
             Slot::Stored(..) => {
@@ -93,6 +95,15 @@ impl<'a> Translator<'a> {
         let val = Val::Flat(flat);
         self.slots[n] = Slot::Val(val.clone());
         Ok(val)
+    }
+
+    /// Refuses ids of other functions: regions are told apart only inside one.
+    fn in_scope(&self, id: u32) -> Result<()> {
+        let (Some(inst), Some(frame)) = (self.m.def_inst(id), self.frames.last()) else { return Ok(()) };
+        if inst >= self.m.globals.end && !self.m.functions[frame.function].insts.contains(&inst) {
+            return Err(Error::invalid("id belongs to another function").with_id(id));
+        }
+        Ok(())
     }
 
     fn load_slot(&mut self, slot: &Slot) -> Val {
@@ -213,12 +224,12 @@ impl<'a> Translator<'a> {
             .map(|&used| if used { self.b.shader.new_label() } else { self.b.shader.root.label })
             .collect();
         let flags = (0..tree.flags).map(|_| self.b.var(Ty::B1, 1, "")).collect();
-        self.frames.push(Frame { labels, flags, ret: Slot::None });
-        let result = self.inlined_body(number, tree);
+        self.frames.push(Frame { function: number, labels, flags, ret: Slot::None });
+        let result =
+            self.inlined_body(number, tree).and_then(|()| tree.direct_return.map(|id| self.get(id)).transpose());
         let frame = self.frames.pop();
-        result?;
-        match (tree.direct_return, frame) {
-            (Some(id), _) => self.get(id).map(Some),
+        match (result?, frame) {
+            (Some(val), _) => Ok(Some(val)),
             (None, Some(Frame { ret: slot @ Slot::Stored(..), .. })) => Ok(Some(self.load_slot(&slot))),
             _ if *self.s.ty(f.result_ty)? == Type::Void => Ok(None),
             // No return is reached: the value is never used.

@@ -204,7 +204,7 @@ impl Builder {
     }
 
     /// An integer of any width as a signed one of another.
-    pub fn to_int(&mut self, a: Value, ty: Ty) -> Value {
+    pub fn int_as(&mut self, a: Value, ty: Ty) -> Value {
         let from = self.ty(a);
         match self.shader.as_const(a) {
             Some(x) if from.is_int() => {

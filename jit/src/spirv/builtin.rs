@@ -13,6 +13,7 @@ pub(crate) const SAMPLE_ID: u32 = 18;
 pub(crate) const SAMPLE_POSITION: u32 = 19;
 pub(crate) const SAMPLE_MASK: u32 = 20;
 pub(crate) const FRAG_DEPTH: u32 = 22;
+pub(crate) const HELPER_INVOCATION: u32 = 23;
 pub(crate) const WORKGROUP_SIZE: u32 = 25;
 pub(crate) const SUBGROUP_EQ_MASK: u32 = 4416;
 pub(crate) const SUBGROUP_GE_MASK: u32 = 4417;
@@ -38,7 +39,7 @@ static INPUTS: &[Row] = &[
     (SAMPLE_ID, F, 1, Ty::I32, |_| Builtin::SampleId),
     (SAMPLE_POSITION, F, 2, Ty::F32, Builtin::SamplePosition),
     (SAMPLE_MASK, F, 1, Ty::I32, |_| Builtin::SampleMaskIn),
-    (23, F, 1, Ty::B1, |_| Builtin::HelperInvocation),
+    (HELPER_INVOCATION, F, 1, Ty::B1, |_| Builtin::HelperInvocation),
     (24, C, 3, Ty::I32, Builtin::NumWorkgroups),
     (26, C, 3, Ty::I32, Builtin::WorkgroupId),
     (27, C, 3, Ty::I32, Builtin::LocalInvocationId),

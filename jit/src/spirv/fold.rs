@@ -36,7 +36,9 @@ pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u
         op::OpCompositeInsert => {
             let (object, mut whole) = (leaves(0)?, leaves(1)?.to_vec());
             let (_, at) = s.walk(v.ty, ids.get(2..).unwrap_or(&[]))?;
-            whole.get_mut(at..at + object.len()).map(|part| part.copy_from_slice(&object));
+            if let Some(part) = whole.get_mut(at..at + object.len()) {
+                part.copy_from_slice(&object);
+            }
             Some(whole)
         }
         op::OpVectorShuffle => {

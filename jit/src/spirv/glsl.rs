@@ -185,7 +185,7 @@ fn smooth_step(t: &mut Translator<'_>, a: &[Value]) -> Value {
 }
 
 fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
-    let e = t.b.to_int(a[1], Ty::I32);
+    let e = t.b.int_as(a[1], Ty::I32);
     t.b.val(Op::Ldexp, &[a[0], e], t.b.ty(a[0]))
 }
 
@@ -268,7 +268,7 @@ impl Translator<'_> {
     }
 
     /// An operand of `n` scalars.
-    fn operand_n(&mut self, v: View<'_>, i: usize, n: usize) -> Result<Flat> {
+    pub fn operand_n(&mut self, v: View<'_>, i: usize, n: usize) -> Result<Flat> {
         let a = self.operand(v, i)?;
         if a.len() != n { Err(Error::invalid("operand of another size")) } else { Ok(a) }
     }
@@ -308,7 +308,7 @@ impl Translator<'_> {
         let p = self.pointer(v.arg(1)?)?;
         let want = self.s.leaf_types(p.ty)?;
         let second =
-            second.iter().zip(&want).map(|(&x, &t)| if t.is_int() { self.b.to_int(x, t) } else { x }).collect();
+            second.iter().zip(&want).map(|(&x, &t)| if t.is_int() { self.b.int_as(x, t) } else { x }).collect();
         self.store(&p, second, false)?;
         Ok(first)
     }
@@ -502,55 +502,6 @@ impl Translator<'_> {
             self.b.select(total, zero, r)
         };
         i.iter().zip(n).map(lane).collect()
-    }
-
-    // Square matrices, by cofactors.
-
-    fn square(&mut self, v: View<'_>) -> Result<(Flat, usize)> {
-        let (rows, cols, _) = self.matrix_shape(v, 0)?;
-        let m = self.operand_n(v, 0, rows * cols)?;
-        if rows != cols { Err(Error::invalid("matrix is not square")) } else { Ok((m, rows)) }
-    }
-
-    /// Determinant of the minor of the given rows and columns (column-major `m` of `n` rows).
-    fn minor(&mut self, m: &[Value], n: usize, rows: &[usize], cols: &[usize]) -> Value {
-        if let ([r], [c]) = (rows, cols) {
-            return m[c * n + r];
-        }
-        let mut sum: Option<Value> = None;
-        for (i, &c) in cols.iter().enumerate() {
-            let rest: Vec<usize> = cols.iter().copied().filter(|&x| x != c).collect();
-            let sub = self.minor(m, n, &rows[1..], &rest);
-            let p = self.b.bin(Binary::FMul, m[c * n + rows[0]], sub);
-            sum = Some(match sum {
-                None => p,
-                Some(s) => self.b.bin(if i % 2 == 0 { Binary::FAdd } else { Binary::FSub }, s, p),
-            });
-        }
-        sum.unwrap_or(m[0])
-    }
-
-    fn determinant(&mut self, v: View<'_>) -> Result<Value> {
-        let (m, n) = self.square(v)?;
-        let all: Vec<usize> = (0..n).collect();
-        Ok(self.minor(&m, n, &all, &all))
-    }
-
-    fn inverse(&mut self, v: View<'_>) -> Result<Flat> {
-        let (m, n) = self.square(v)?;
-        let without = |x: usize| (0..n).filter(|&i| i != x).collect::<Vec<_>>();
-        // Cofactor of (row r, column c) goes to (row c, column r), so the result in column-major order is by r, then c.
-        let mut adjugate = Flat::new();
-        for r in 0..n {
-            for c in 0..n {
-                let minor = self.minor(&m, n, &without(r), &without(c));
-                adjugate.push(if (r + c) % 2 == 0 { minor } else { self.b.un(Unary::FNeg, minor) });
-            }
-        }
-        // Expansion along row 0 from the cofactors made already.
-        let first_row: Flat = (0..n).map(|c| m[c * n]).collect();
-        let det = self.dot(&first_row, &adjugate[..n]);
-        Ok(adjugate.iter().map(|&x| self.b.bin(Binary::FDiv, x, det)).collect())
     }
 
     // Interpolation.

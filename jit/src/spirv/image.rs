@@ -362,7 +362,7 @@ impl Translator<'_> {
             _ => return Err(Error::unsupported("not implemented")),
         }
         let level = if v.op == op::OpImageQuerySizeLod { self.operand1(v, 1)? } else { self.b.i32(0) };
-        let level = self.b.to_int(level, Ty::I32);
+        let level = self.b.int_as(level, Ty::I32);
         let dims = if t.dim == DIM_CUBE { 2 } else { spatial(&t) };
         let kinds = [ImageQuery::Width, ImageQuery::Height, ImageQuery::Depth];
         let mut out: Flat = kinds[..dims].iter().map(|&q| one(self, q, Some(level))).collect();

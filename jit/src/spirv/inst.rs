@@ -304,7 +304,7 @@ impl Translator<'_> {
                 let bytes = self.b.bin(Binary::ISub, a, b);
                 let stride = self.b.konst(self.b.ty(a), stride.unwrap_or(4).max(1).into());
                 let n = self.b.bin(Binary::SDiv, bytes, stride);
-                self.b.to_int(n, to)
+                self.b.int_as(n, to)
             }
         };
         self.result(v, Flat::from_slice(&[r]))
@@ -326,7 +326,7 @@ impl Translator<'_> {
             }
             op::OpVectorInsertDynamic => {
                 let (mut all, new, i) = (self.operand(v, 0)?, self.operand1(v, 1)?, self.operand1(v, 2)?);
-                let i = self.b.to_int(i, Ty::I32);
+                let i = self.b.int_as(i, Ty::I32);
                 for (c, x) in (0..).zip(&mut all) {
                     let which = self.b.i32(c);
                     let hit = self.b.cmp(Cmp::IEq, i, which);
@@ -410,75 +410,6 @@ impl Translator<'_> {
         }
     }
 
-    // Matrices. Products are sums from the left: ((a0*b0 + a1*b1) + a2*b2) + ...
-
-    /// Rows, columns and component type of a matrix operand; its value has that many leaves.
-    pub fn matrix_shape(&mut self, v: View<'_>, i: usize) -> Result<(usize, usize, Ty)> {
-        let id = v.arg(i)?;
-        self.s.matrix(self.type_of(id)?)
-    }
-
-    /// Dot product of two lists of one length.
-    pub fn dot(&mut self, a: &[Value], b: &[Value]) -> Value {
-        let mut sum = None;
-        for (&x, &y) in a.iter().zip(b) {
-            let p = self.b.bin(Binary::FMul, x, y);
-            sum = Some(match sum {
-                None => p,
-                Some(s) => self.b.bin(Binary::FAdd, s, p),
-            });
-        }
-        sum.unwrap_or_else(|| self.b.float(Ty::F32, 0.0))
-    }
-
-    fn matrix_op(&mut self, v: View<'_>) -> Result<Flat> {
-        let (a, b) = (self.operand(v, 0)?, self.operand(v, 1)?);
-        let fit = |ok: bool| if ok { Ok(()) } else { Err(Error::invalid("operands of different size")) };
-        let row = |m: &Flat, rows: usize, r: usize| m.iter().skip(r).step_by(rows).copied().collect::<Flat>();
-        Ok(match v.op {
-            op::OpVectorTimesScalar | op::OpMatrixTimesScalar => {
-                fit(b.len() == 1)?;
-                a.iter().map(|&x| self.b.bin(Binary::FMul, x, b[0])).collect()
-            }
-            op::OpVectorTimesMatrix => {
-                let (rows, _, _) = self.matrix_shape(v, 1)?;
-                fit(a.len() == rows)?;
-                b.chunks_exact(rows).map(|col| self.dot(&a, col)).collect()
-            }
-            op::OpMatrixTimesVector => {
-                let (rows, cols, _) = self.matrix_shape(v, 0)?;
-                fit(b.len() == cols)?;
-                (0..rows).map(|r| self.dot(&row(&a, rows, r), &b)).collect()
-            }
-            op::OpMatrixTimesMatrix => {
-                let (rows, inner, _) = self.matrix_shape(v, 0)?;
-                let (rows_b, _, _) = self.matrix_shape(v, 1)?;
-                fit(inner == rows_b)?;
-                let mut out = Flat::new();
-                for col in b.chunks_exact(inner) {
-                    for r in 0..rows {
-                        let v = self.dot(&row(&a, rows, r), col);
-                        out.push(v);
-                    }
-                }
-                out
-            }
-            op::OpOuterProduct => {
-                let mut out = Flat::new();
-                for &y in &b {
-                    for &x in &a {
-                        out.push(self.b.bin(Binary::FMul, x, y));
-                    }
-                }
-                out
-            }
-            _ => {
-                fit(a.len() == b.len())?;
-                Flat::from_slice(&[self.dot(&a, &b)])
-            }
-        })
-    }
-
     fn derivative(&mut self, v: View<'_>) -> Result<Flat> {
         let fine = matches!(v.op, op::OpDPdxFine | op::OpDPdyFine | op::OpFwidthFine);
         let (x, y) = match v.op {
@@ -559,7 +490,7 @@ impl Translator<'_> {
             op::OpBitFieldInsert => {
                 let (a, b) = self.pair(v, 0, 1)?;
                 let (offset, count) = (self.operand1(v, 2)?, self.operand1(v, 3)?);
-                let (offset, count) = (self.b.to_int(offset, Ty::I32), self.b.to_int(count, Ty::I32));
+                let (offset, count) = (self.b.int_as(offset, Ty::I32), self.b.int_as(count, Ty::I32));
                 let one =
                     |(&a, &b): (&Value, &Value)| self.b.val(Op::BitfieldInsert, &[a, b, offset, count], self.b.ty(a));
                 Ok(a.iter().zip(&b).map(one).collect())
@@ -568,7 +499,7 @@ impl Translator<'_> {
                 let op = if v.op == op::OpBitFieldSExtract { Op::BitfieldSExtract } else { Op::BitfieldUExtract };
                 let a = self.operand(v, 0)?;
                 let (offset, count) = (self.operand1(v, 1)?, self.operand1(v, 2)?);
-                let (offset, count) = (self.b.to_int(offset, Ty::I32), self.b.to_int(count, Ty::I32));
+                let (offset, count) = (self.b.int_as(offset, Ty::I32), self.b.int_as(count, Ty::I32));
                 Ok(a.iter().map(|&a| self.b.val(op.clone(), &[a, offset, count], self.b.ty(a))).collect())
             }
             _ => Err(Error::unsupported("not implemented")),

@@ -5,7 +5,7 @@
 //! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
 
 use super::body::Translator;
-use super::memory::natural;
+use super::layout::natural;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::types::{Const, Type};
 use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, Place, Pointer, Resource, Val};
@@ -28,6 +28,7 @@ struct IoState {
     builtin: Option<u32>,
     interpolation: Interpolation,
     at: InterpolateAt,
+    volatile: bool,
 }
 
 impl Translator<'_> {
@@ -230,7 +231,11 @@ impl Translator<'_> {
         let class = v.args[0];
         Ok(match self.s.ty(ty)? {
             Type::Sampler => matches!(kind, Kind::Sampler | Kind::CombinedImageSampler),
-            Type::SampledImage(_) => kind == Kind::CombinedImageSampler,
+            // Older GLSL compilers wrap texel buffers into a sampled image.
+            &Type::SampledImage(image) => match self.s.ty(image)? {
+                Type::Image(t) if t.dim == 5 => kind == Kind::UniformTexelBuffer,
+                _ => kind == Kind::CombinedImageSampler,
+            },
             Type::Image(image) => match (image.dim, image.sampled) {
                 (5, 1) => kind == Kind::UniformTexelBuffer,
                 (5, _) => kind == Kind::StorageTexelBuffer,
@@ -314,6 +319,7 @@ impl Translator<'_> {
             builtin: None,
             interpolation: Interpolation::Smooth,
             at: InterpolateAt::Default,
+            volatile: false,
         };
         let state = self.io_decorations(none, var, NO_MEMBER);
         self.push_io(ty, state, &mut out)?;
@@ -338,6 +344,7 @@ impl Translator<'_> {
                 (true, _) => InterpolateAt::Centroid,
                 _ => before.at,
             },
+            volatile: before.volatile || has(deco::VOLATILE),
         }
     }
 
@@ -378,6 +385,9 @@ impl Translator<'_> {
         for (i, leaf) in (0..).zip(&mut out[first..]) {
             if let IoKind::Builtin(b, _) = leaf.kind {
                 leaf.kind = IoKind::Builtin(b, i);
+                if let Some(kind) = builtin_slot(self.stage, b, i) {
+                    leaf.slot.kind = kind;
+                }
             }
         }
     }
@@ -409,7 +419,7 @@ impl Translator<'_> {
             (None, Some(_)) => IoKind::Slot,
             (None, None) => IoKind::Unused,
         };
-        let leaf = IoLeaf { kind, ty, slot, at };
+        let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile };
         Ok(match kind {
             IoKind::Builtin(b, c) => {
                 builtin_slot(self.stage, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })
@@ -457,6 +467,9 @@ impl Translator<'_> {
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return if c == 0 { self.subgroup_mask(number) } else { self.b.i32(0) };
+        }
+        if number == builtin::HELPER_INVOCATION && io.volatile && self.stage == Stage::Fragment {
+            return self.b.val(Op::IsHelper, &[], Ty::B1);
         }
         let Some((b, ty)) = builtin::input(self.stage, number, c) else {
             if number == builtin::SAMPLE_MASK && self.stage == Stage::Fragment {
@@ -506,7 +519,7 @@ impl Translator<'_> {
     /// A comparison with zero as 1 or 0.
     pub fn bit_to_bool(&mut self, v: Value) -> Value {
         let zero = self.b.i32(0);
-        let v = self.b.to_int(v, Ty::I32);
+        let v = self.b.int_as(v, Ty::I32);
         self.b.cmp(Cmp::INe, v, zero)
     }
 }

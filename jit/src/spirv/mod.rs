@@ -1,8 +1,8 @@
 //! SPIR-V in, [`ir::Shader`](crate::ir::Shader) out. No unsafe code.
 //!
 //! [`Module::parse`] reads a binary once; [`translate`] makes one entry point of it into IR: types and constants under a
-//! specialisation ([`types`]), control flow into a tree ([`structure`]), facts over all reachable functions ([`analysis`]), then one
-//! walk that inlines every call ([`body`]) and takes composites apart ([`value`], [`inst`], [`memory`], …).
+//! specialisation (`types`), control flow into a tree (`structure`), facts over all reachable functions (`analysis`), then one
+//! walk that inlines every call (`body`) and takes composites apart (`value`, `inst`, `memory`, …).
 //!
 //! Invariants: nothing in a module is trusted, every failure is an [`Error`]; nothing that is not implemented is ignored; depth
 //! (regions, types) and work (instructions after inlining, scalars of composites) are bounded.
@@ -19,6 +19,8 @@ mod glsl;
 mod image;
 mod inst;
 mod interface;
+mod layout;
+mod matrix;
 mod memory;
 mod module;
 mod opcodes;

@@ -163,6 +163,8 @@ pub(crate) struct IoLeaf {
     pub ty: Ty,
     pub slot: base::shader::Slot,
     pub at: crate::ir::InterpolateAt,
+    /// HelperInvocation: demotes since entry are seen.
+    pub volatile: bool,
 }
 
 /// Source of an input scalar or destination of an output scalar.

@@ -85,7 +85,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
         let buffer = draw.vertex_buffers.get(attribute.binding as usize).copied().unwrap_or(null);
         let out = Scatter { inputs, slots: linkage.input_slots, shift: lanes.trailing_zeros(), to: attribute.slots };
         match attribute.divisor {
-            None => fetch(attribute, &buffer, &front.vertex_index, |v| u64::from(v), out),
+            None => fetch(attribute, &buffer, &front.vertex_index, u64::from, out),
             Some(0) => fetch(attribute, &buffer, &front.instance_index, |_| u64::from(first_instance), out),
             Some(d) => {
                 let element = |i: u32| u64::from(first_instance) + u64::from(i.wrapping_sub(first_instance) / d);

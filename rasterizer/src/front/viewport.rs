@@ -78,11 +78,10 @@ impl Transform {
     pub fn new(v: &Viewport, scissor: [i32; 4], area: [i32; 4], samples: u32, state: &DrawState) -> Transform {
         let [sx, sy, sw, sh] = scissor;
         let scissor_rect = intersect(area, [sx, sy, sx.saturating_add(sw), sy.saturating_add(sh)]);
-        let (first, last): (fn(f32) -> i32, fn(f32) -> i32) = if samples > 1 {
-            (|x| x.floor() as i32, |x| x.ceil() as i32)
-        } else {
-            (|x| (x - 0.5).ceil() as i32, |x| (x - 0.5).ceil() as i32)
-        };
+        // Without multisampling a pixel belongs to the viewport when its centre does.
+        let inset = if samples > 1 { 0.0 } else { 0.5 };
+        let first = |x: f32| if samples > 1 { x.floor() as i32 } else { (x - inset).ceil() as i32 };
+        let last = |x: f32| (x - inset).ceil() as i32;
         let (x0, x1) = (v.x.min(v.x + v.width), v.x.max(v.x + v.width));
         let (y0, y1) = (v.y.min(v.y + v.height), v.y.max(v.y + v.height));
         let (near, far) = (v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth));
@@ -101,13 +100,13 @@ impl Transform {
     pub fn guard_distance(&self, i: usize, p: &[f32; 4]) -> f32 {
         let axis = i / 2;
         let at = self.scale[axis] * p[axis] + self.offset[axis] * p[3];
-        if i % 2 == 0 { at - (GUARD[0] + 1.0) * p[3] } else { (GUARD[1] - 1.0) * p[3] - at }
+        if i.is_multiple_of(2) { at - (GUARD[0] + 1.0) * p[3] } else { (GUARD[1] - 1.0) * p[3] - at }
     }
 
     /// Signed distance to side `i` of the view volume (same order as the guard planes).
     #[inline]
     pub fn view_distance(i: usize, p: &[f32; 4]) -> f32 {
-        if i % 2 == 0 { p[i / 2] + p[3] } else { p[3] - p[i / 2] }
+        if i.is_multiple_of(2) { p[i / 2] + p[3] } else { p[3] - p[i / 2] }
     }
 
     /// Outcode without user distances.
@@ -131,7 +130,7 @@ impl Transform {
         let w = p[3];
         let at = |axis: usize| p[axis] / w * self.scale[axis] + self.offset[axis];
         let (x, y) = (at(0), at(1));
-        let inside = |c: f32| c >= GUARD[0] && c <= GUARD[1];
+        let inside = |c: f32| (GUARD[0]..=GUARD[1]).contains(&c);
         if !(w > 0.0 && inside(x) && inside(y)) {
             return None;
         }

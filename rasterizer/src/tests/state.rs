@@ -146,7 +146,7 @@ fn factor(f: BlendFactor, s: [f32; 4], d: [f32; 4], k: [f32; 4], c: usize) -> f3
                 s[3].min(1.0 - d[3])
             }
         }
-        _ if i % 2 == 0 => pick[i as usize / 2 - 1],
+        _ if i.is_multiple_of(2) => pick[i as usize / 2 - 1],
         _ => 1.0 - pick[i as usize / 2 - 1],
     }
 }
@@ -307,8 +307,8 @@ fn depth_bias_clamp_and_bounds() {
         render(1, targets(&color, Some(&depth)), [draw(s, &quad)]);
         (depth.texel::<u16>(ChannelName::D, 5, 5, 0, 0), color.color::<f32>(5, 5))
     };
-    assert_eq!(once(&|s| s.depth_bias = Some([2.0, 0.0, 0.0]), 0.5).0, 32770);
-    assert_eq!(once(&|s| s.depth_bias = Some([64.0, 4.0 / 65536.0, 0.0]), 0.5).0, 32772);
+    assert_eq!(once(&|s| s.depth_bias = Some([2.0, 0.0, 0.0]), 0.5).0, 32769);
+    assert_eq!(once(&|s| s.depth_bias = Some([64.0, 4.0 / 65536.0, 0.0]), 0.5).0, 32771);
     assert_eq!(once(&|_| (), 1.5), (0, 0.0));
     let clamps = |s: &mut DrawState| (s.depth_clamp, s.depth_clip) = (true, false);
     assert_eq!(once(&clamps, 1.5), (0xffff, 1.0));

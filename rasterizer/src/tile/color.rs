@@ -17,10 +17,10 @@ pub type Quad = [[u32; 4]; 4];
 /// How a quad is loaded and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
-    /// 8-bit unsigned normalised, byte `i` holds component `order[i]`.
-    Unorm8([u8; 4]),
+    /// 8-bit unsigned normalised, in the order R, G, B, A; or B, G, R, A when swapped.
+    Unorm8 { swap: bool },
     /// The same, colour (not alpha) sRGB-encoded.
-    Srgb8([u8; 4]),
+    Srgb8 { swap: bool },
     /// One to four 32-bit channels in order: bits are copied.
     Raw32(usize),
     /// Any other format.
@@ -91,21 +91,32 @@ impl ColorPlan {
     /// Covered pixels and samples lie inside the surface's layer and no other thread touches them.
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
         let plain = !self.masked && self.logic.is_none();
-        match (self.access, &self.blend) {
+        match self.access {
             // SAFETY: the caller's contract, in all four.
-            (Access::Unorm8(order), None) if plain => unsafe { self.replace8::<false>(batch, order) },
+            Access::Unorm8 { swap: false } if plain => unsafe { self.write8::<false, false>(batch) },
             // SAFETY: see above.
-            (Access::Srgb8(order), None) if plain => unsafe { self.replace8::<true>(batch, order) },
+            Access::Unorm8 { swap: true } if plain => unsafe { self.write8::<false, true>(batch) },
             // SAFETY: see above.
-            (Access::Unorm8(order), Some(blend)) if plain => unsafe { self.blend8::<false>(batch, order, blend) },
+            Access::Srgb8 { swap: false } if plain => unsafe { self.write8::<true, false>(batch) },
             // SAFETY: see above.
-            (Access::Srgb8(order), Some(blend)) if plain => unsafe { self.blend8::<true>(batch, order, blend) },
-            (_, None) => {
+            Access::Srgb8 { swap: true } if plain => unsafe { self.write8::<true, true>(batch) },
+            // SAFETY: the caller's contract.
+            _ => unsafe { self.write_generic(batch) },
+        }
+    }
+
+    /// Formats without a path of their own, write masks and logic operations.
+    ///
+    /// # Safety
+    /// As for [`ColorPlan::write_batch`].
+    unsafe fn write_generic(&self, batch: &ShadedQuads<'_>) {
+        match &self.blend {
+            None => {
                 let source = |quad: usize| self.source(batch, quad);
                 // SAFETY: the caller's contract.
                 unsafe { self.each(batch, source, |p, mask, color| self.store(p, mask, color)) };
             }
-            (_, Some(blend)) => {
+            Some(blend) => {
                 let operands = |quad: usize| self.clamped(batch, quad);
                 let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
                     // SAFETY: masked pixels lie inside the surface.
@@ -120,28 +131,46 @@ impl ColorPlan {
         }
     }
 
-    /// Opaque 8-bit target.
+    /// 8-bit targets.
     ///
     /// # Safety
     /// As for [`ColorPlan::write_batch`].
-    unsafe fn replace8<const SRGB: bool>(&self, batch: &ShadedQuads<'_>, order: [u8; 4]) {
-        let packed = |quad: usize| pack8::<SRGB>(&self.source(batch, quad), order);
+    unsafe fn write8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>) {
+        let Some(blend) = &self.blend else {
+            let packed = |quad: usize| pack8::<SRGB, SWAP>(&self.source(batch, quad));
+            // SAFETY: the caller's contract.
+            return unsafe { self.each(batch, packed, |p, mask, packed| self.store_words(p, mask, packed)) };
+        };
+        let over = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
+        let alpha_over = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
+        // Constants here let the compiler drop the choice of factors from the loop.
+        if blend.color == over && blend.alpha == over {
+            let blend = BlendAttachment { color: over, alpha: over, ..*blend };
+            // SAFETY: the caller's contract.
+            return unsafe { self.blend8::<SRGB, SWAP>(batch, &blend) };
+        }
+        if blend.color == over && blend.alpha == alpha_over {
+            let blend = BlendAttachment { color: over, alpha: alpha_over, ..*blend };
+            // SAFETY: the caller's contract.
+            return unsafe { self.blend8::<SRGB, SWAP>(batch, &blend) };
+        }
         // SAFETY: the caller's contract.
-        unsafe { self.each(batch, packed, |p, mask, packed| self.store_words(p, mask, packed)) };
+        unsafe { self.blend8::<SRGB, SWAP>(batch, blend) };
     }
 
     /// Blended 8-bit target.
     ///
     /// # Safety
     /// As for [`ColorPlan::write_batch`].
-    unsafe fn blend8<const SRGB: bool>(&self, batch: &ShadedQuads<'_>, order: [u8; 4], blend: &BlendAttachment) {
+    #[inline(always)]
+    unsafe fn blend8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendAttachment) {
         let operands = |quad: usize| self.clamped(batch, quad);
         let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
             // SAFETY: masked pixels lie inside the surface.
-            let d = unpack8::<SRGB>(unsafe { self.load_words(p, mask) }, order);
+            let d = unpack8::<SRGB, SWAP>(unsafe { self.load_words(p, mask) });
             let color = self.blend(blend, s, s1, &d);
             // SAFETY: as above.
-            unsafe { self.store_words(p, mask, &pack8::<SRGB>(&color, order)) };
+            unsafe { self.store_words(p, mask, &pack8::<SRGB, SWAP>(&color)) };
         };
         // SAFETY: the caller's contract.
         unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
@@ -176,7 +205,7 @@ impl ColorPlan {
     /// Source colour of a quad.
     #[inline(always)]
     fn source(&self, batch: &ShadedQuads<'_>, quad: usize) -> Quad {
-        let mut source = self.slots.map(|s| batch.outputs.quad(quad, s));
+        let mut source = batch.outputs.color(quad, &self.slots);
         if batch.alpha_to_one {
             source[3] = [1f32.to_bits(); 4];
         }
@@ -186,12 +215,17 @@ impl ColorPlan {
     /// Both sources as floats in the format's range.
     #[inline(always)]
     fn clamped(&self, batch: &ShadedQuads<'_>, quad: usize) -> ([[f32; 4]; 4], [[f32; 4]; 4]) {
-        let clamp = |q: Quad| q.map(|c| c.map(|v| self.clamp.apply(f32::from_bits(v))));
-        let second = if self.slots1 == [NO_SLOT; 4] {
-            [[0.0; 4]; 4]
-        } else {
-            clamp(self.slots1.map(|s| batch.outputs.quad(quad, s)))
+        let clamp = |q: Quad| {
+            let mut out = [[0.0; 4]; 4];
+            for c in 0..4 {
+                for i in 0..4 {
+                    out[c][i] = self.clamp.apply(f32::from_bits(q[c][i]));
+                }
+            }
+            out
         };
+        let second =
+            if self.slots1 == [NO_SLOT; 4] { [[0.0; 4]; 4] } else { clamp(batch.outputs.color(quad, &self.slots1)) };
         (clamp(self.source(batch, quad)), second)
     }
 
@@ -264,22 +298,18 @@ impl ColorPlan {
         let plain = !self.masked && self.logic.is_none();
         match self.access {
             Access::Raw32(n) if plain => {
-                for lane in 0..4 {
-                    if mask & (1 << lane) != 0 {
-                        for (i, component) in color.iter().enumerate().take(n) {
-                            // SAFETY: as above; the texel has `n` aligned words.
-                            unsafe { self.pixel(p, lane).cast::<u32>().add(i).write(component[lane]) };
-                        }
+                for lane in (0..4).filter(|lane| mask & (1 << lane) != 0) {
+                    for (i, component) in color.iter().enumerate().take(n) {
+                        // SAFETY: a masked pixel lies inside the surface; the texel has `n` aligned words.
+                        unsafe { self.pixel(p, lane).cast::<u32>().add(i).write(component[lane]) };
                     }
                 }
             }
             _ => {
-                for lane in 0..4 {
-                    if mask & (1 << lane) != 0 {
-                        let texel = core::array::from_fn(|c| color[c][lane]);
-                        // SAFETY: as above.
-                        unsafe { self.store_generic(self.pixel(p, lane), texel) };
-                    }
+                for lane in (0..4).filter(|lane| mask & (1 << lane) != 0) {
+                    let texel = core::array::from_fn(|c| color[c][lane]);
+                    // SAFETY: as above.
+                    unsafe { self.store_generic(self.pixel(p, lane), texel) };
                 }
             }
         }
@@ -393,36 +423,41 @@ impl Clamp {
     }
 }
 
+/// Byte of a component.
+const fn byte_of(component: usize, swap: bool) -> usize {
+    if swap && component != 3 { 2 - component } else { component }
+}
+
 /// The components of four texels.
 #[inline(always)]
-fn unpack8<const SRGB: bool>(texels: [u32; 4], order: [u8; 4]) -> [[f32; 4]; 4] {
+fn unpack8<const SRGB: bool, const SWAP: bool>(texels: [u32; 4]) -> [[f32; 4]; 4] {
     let mut out = [[0.0; 4]; 4];
-    for (byte, &component) in order.iter().enumerate() {
-        let codes = texels.map(|t| t >> (8 * byte) & 0xff);
-        out[usize::from(component & 3)] = if SRGB && component != 3 {
-            codes.map(|c| srgb_to_linear(c as u8))
-        } else {
-            codes.map(|c| c as i32 as f32 / 255.0)
-        };
+    for (component, out) in out.iter_mut().enumerate() {
+        let shift = 8 * byte_of(component, SWAP);
+        for i in 0..4 {
+            let code = texels[i] >> shift & 0xff;
+            out[i] = if SRGB && component != 3 { srgb_to_linear(code as u8) } else { code as i32 as f32 / 255.0 };
+        }
     }
     out
 }
 
 /// Four texels of 8-bit components; normalised ones nearest, ties to even.
 #[inline(always)]
-fn pack8<const SRGB: bool>(color: &Quad, order: [u8; 4]) -> [u32; 4] {
+fn pack8<const SRGB: bool, const SWAP: bool>(color: &Quad) -> [u32; 4] {
     // 1.5 * 2^23: the nearest integer is left in the low bits of the sum.
     const MAGIC: f32 = 12_582_912.0;
     let mut packed = [0u32; 4];
-    for (byte, &component) in order.iter().enumerate() {
-        let lanes = color[usize::from(component & 3)].map(f32::from_bits);
-        let codes = if SRGB && component != 3 {
-            lanes.map(|v| u32::from(linear_to_srgb(v)))
-        } else {
-            lanes.map(|v| (Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff)
-        };
-        for (texel, code) in packed.iter_mut().zip(codes) {
-            *texel |= code << (8 * byte);
+    for (component, lanes) in color.iter().enumerate() {
+        let shift = 8 * byte_of(component, SWAP);
+        for i in 0..4 {
+            let v = f32::from_bits(lanes[i]);
+            let code = if SRGB && component != 3 {
+                u32::from(linear_to_srgb(v))
+            } else {
+                (Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff
+            };
+            packed[i] |= code << shift;
         }
     }
     packed
@@ -460,11 +495,17 @@ fn access(format: Format) -> Access {
     let unorm = all(&|_, c| c.ty == ChannelType::Unorm);
     let srgb = all(&|_, c| (c.ty == ChannelType::Srgb) == (c.name != ChannelName::A) && c.ty != ChannelType::Snorm);
     if eight && (unorm || srgb) {
-        let mut order = [0; 4];
-        for c in channels {
-            order[usize::from(c.shift / 8)] = component(c.name).unwrap_or(0);
+        let red = channels.iter().find(|c| c.name == ChannelName::R).map_or(0, |c| c.shift);
+        let straight = |swap| {
+            let at = |c: &Channel| {
+                component(c.name).is_some_and(|n| 8 * byte_of(usize::from(n), swap) == usize::from(c.shift))
+            };
+            channels.iter().all(at)
+        };
+        let swap = red == 16;
+        if straight(swap) {
+            return if srgb { Access::Srgb8 { swap } } else { Access::Unorm8 { swap } };
         }
-        return if srgb { Access::Srgb8(order) } else { Access::Unorm8(order) };
     }
     let raw = |i: usize, c: &Channel| {
         let plain = matches!(c.ty, ChannelType::Sfloat | ChannelType::Uint | ChannelType::Sint);

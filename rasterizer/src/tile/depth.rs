@@ -66,11 +66,20 @@ struct D16;
 struct D24;
 struct F32;
 
+/// Nearest integer to `z * max`, ties to even; the product is exact in f64. Not-a-number gives 0.
+#[expect(clippy::manual_clamp, reason = "clamp keeps NaN")]
+#[inline(always)]
+fn nearest(z: f32, max: f64) -> u32 {
+    // 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
+    const MAGIC: f64 = 6_755_399_441_055_744.0;
+    (f64::from(z.max(0.0).min(1.0)) * max + MAGIC).to_bits() as u32
+}
+
 impl Texel for D16 {
     type Raw = u16;
     #[inline(always)]
     fn quantize(z: f32) -> u16 {
-        (z.clamp(0.0, 1.0) * 65535.0 + 0.5) as u16
+        nearest(z, 65535.0) as u16
     }
     #[inline(always)]
     fn value(raw: u16) -> f32 {
@@ -81,8 +90,7 @@ impl Texel for D24 {
     type Raw = u32;
     #[inline(always)]
     fn quantize(z: f32) -> u32 {
-        // f64: 24 bits and a half do not fit f32.
-        (f64::from(z.clamp(0.0, 1.0)) * 16_777_215.0 + 0.5) as u32
+        nearest(z, 16_777_215.0)
     }
     #[inline(always)]
     fn value(raw: u32) -> f32 {
@@ -173,7 +181,10 @@ pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
 #[inline(always)]
 unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     let mut mask = block.mask;
-    let new = block.z.map(T::quantize);
+    let mut new = [T::Raw::default(); 16];
+    for (new, &z) in new.iter_mut().zip(&block.z[..W * W]) {
+        *new = T::quantize(z);
+    }
     let mut old = [T::Raw::default(); 16];
     if plan.test || plan.bounds.is_some() {
         // SAFETY: the caller's contract.

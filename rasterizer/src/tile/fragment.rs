@@ -26,10 +26,19 @@ impl Outputs<'_> {
         let lane = quad * 4;
         let within = lane & ((1 << self.shift) - 1);
         let at = (((lane >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within;
-        if slot == NO_SLOT {
-            return [0; 4];
+        match self.words.get(at..at + 4) {
+            Some(&[a, b, c, d]) if slot != NO_SLOT => [a, b, c, d],
+            _ => [0; 4],
         }
-        self.words[at..at + 4].try_into().unwrap_or([0; 4])
+    }
+    /// Four slots of a quad.
+    #[inline(always)]
+    pub fn color(&self, quad: usize, slots: &[u16; 4]) -> super::color::Quad {
+        let mut out = [[0; 4]; 4];
+        for (out, &slot) in out.iter_mut().zip(slots) {
+            *out = self.quad(quad, slot);
+        }
+        out
     }
     /// Pixels that are still alive.
     #[inline(always)]
@@ -70,7 +79,8 @@ pub fn shade(job: &mut TileJob<'_>) {
         shift: lanes.trailing_zeros(),
     };
     let quads = core::mem::take(&mut job.worker.tile.quads);
-    let plan = job.draw.plan.clone();
+    let draw = job.draw;
+    let plan = &*draw.plan;
     let mut coverage = [0u16; super::BATCH_QUADS];
     for (i, quad) in quads[..count].iter().enumerate() {
         coverage[i] = if plan.coverage_is_final { quad.coverage } else { finish_quad(job, quad, i, view) };
@@ -143,7 +153,7 @@ fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs
     let plan = &*job.draw.plan;
     // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
     let prim = unsafe { &*quad.primitive.cast::<Prim>() };
-    let mut coverage = quad.coverage & super::SPREAD[outputs.alive(index) as usize] * 0xf;
+    let mut coverage = quad.coverage & (super::SPREAD[outputs.alive(index) as usize] * 0xf);
     let samples = job.pass.grid.samples;
     if plan.sample_mask_output != NO_SLOT {
         coverage &= pixel_bits(outputs.quad(index, plan.sample_mask_output).map(|m| m as u16));
@@ -191,7 +201,7 @@ fn late(
         if !plan.depth.idle() {
             let offset = if job.pass.grid.samples == 4 { sample_offsets::<4>()[s as usize] } else { [128; 2] };
             let offset = offset.map(|o| o as f32 / 256.0);
-            let mut z = plane_z::<2>(prim, i32::from(quad.x), i32::from(quad.y), [offset; 16]);
+            let mut z = plane_z::<2>(prim, i32::from(quad.x), i32::from(quad.y), offset);
             if plan.frag_depth != NO_SLOT {
                 let written = outputs.quad(index, plan.frag_depth);
                 (0..4).for_each(|i| z[i] = clamp_depth(prim, f32::from_bits(written[i])));

@@ -126,7 +126,13 @@ impl TileJob<'_> {
                 self.passed += u64::from(mask.count_ones());
             }
         }
-        if masks.iter().all(|&m| m == 0) || (plan.early && !plan.shades) {
+        let any = masks.iter().fold(0, |a, m| a | m);
+        if any == 0 {
+            return;
+        }
+        if plan.early && !plan.shades {
+            // Nothing would see the stage run, except who counts its invocations.
+            self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
             return;
         }
         for q in 0..4 {
@@ -147,7 +153,7 @@ impl TileJob<'_> {
     #[inline]
     fn early<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
         let [sx, sy] = cover::sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
-        let z = plane_z::<4>(prim, x, y, [[sx, sy]; 16]);
+        let z = plane_z::<4>(prim, x, y, [sx, sy]);
         let (bx, by) = (x as u32, y as u32);
         let block = Block {
             depth: self.address(&self.pass.depth, s as u32, bx, by),
@@ -195,15 +201,17 @@ impl TileJob<'_> {
     }
 }
 
-/// Clamped plane depth of a W×W block at (x, y), each pixel at its own offset.
+/// Clamped plane depth of a W×W block at (x, y), at `offset` in the pixels.
 #[inline(always)]
-fn plane_z<const W: usize>(prim: &Prim, x: i32, y: i32, offsets: [[f32; 2]; 16]) -> [f32; 16] {
+fn plane_z<const W: usize>(prim: &Prim, x: i32, y: i32, offset: [f32; 2]) -> [f32; 16] {
     let [zx, zy, zc] = prim.shade.z;
     let (x, y) = ((x - prim.shade.origin[0]) as f32, (y - prim.shade.origin[1]) as f32);
-    core::array::from_fn(|i| {
-        let (px, py) = (x + (i % W) as f32 + offsets[i][0], y + (i / W) as f32 + offsets[i][1]);
-        clamp_depth(prim, zx * px + (zy * py + zc))
-    })
+    let mut z = [0.0; 16];
+    for (i, z) in z.iter_mut().enumerate().take(W * W) {
+        let (px, py) = (x + (i % W) as f32 + offset[0], y + (i / W) as f32 + offset[1]);
+        *z = clamp_depth(prim, zx * px + (zy * py + zc));
+    }
+    z
 }
 
 /// Clamps to the primitive's depth range; not-a-number becomes the low end.

@@ -65,7 +65,7 @@ impl BindPoint {
         p: DrawParameters,
     ) -> ShaderContext {
         let mut context = ShaderContext {
-            sets: [crate::backend::sample::zero_page(); MAX_DESCRIPTOR_SETS],
+            sets: [rasterizer::sample::zero_page(); MAX_DESCRIPTOR_SETS],
             dynamic_buffers: [null_buffer(); MAX_DYNAMIC_BUFFERS],
             push_constants: *push_constants,
             num_workgroups: p.num_workgroups,

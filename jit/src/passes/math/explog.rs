@@ -35,7 +35,7 @@ fn scale<A: Arith>(a: &mut A, p: A::F, n: A::F) -> A::F {
         let bias = a.i(127);
         let e = a.iadd(e, bias);
         let e = a.shl(e, 23);
-        let factor = a.from_bits(e);
+        let factor = a.with_bits(e);
         result = a.mul(result, factor);
     }
     result
@@ -90,7 +90,7 @@ fn log_parts<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::F, A::F) {
     let e = a.ashr(e, 23);
     let shifted = a.shl(e, 23);
     let m = a.isub(bits, shifted);
-    let m = a.from_bits(m);
+    let m = a.with_bits(m);
     let e = a.s_to_f(e);
     let e = a.add(e, adjust);
     let one = a.f(1.0);

@@ -46,7 +46,7 @@ pub trait Arith {
     fn f_to_s(&mut self, a: Self::F) -> Self::I;
     fn s_to_f(&mut self, a: Self::I) -> Self::F;
     fn bits(&mut self, a: Self::F) -> Self::I;
-    fn from_bits(&mut self, a: Self::I) -> Self::F;
+    fn with_bits(&mut self, a: Self::I) -> Self::F;
     fn iadd(&mut self, a: Self::I, b: Self::I) -> Self::I;
     fn isub(&mut self, a: Self::I, b: Self::I) -> Self::I;
     fn and(&mut self, a: Self::I, b: Self::I) -> Self::I;
@@ -88,7 +88,7 @@ fn copy_sign<A: Arith>(a: &mut A, magnitude: A::F, sign: A::F) -> A::F {
     let mask = a.i(i32::MIN);
     let s = a.and(s, mask);
     let r = a.or(m, s);
-    a.from_bits(r)
+    a.with_bits(r)
 }
 
 /// `r`, or x where x is NaN.
@@ -153,7 +153,7 @@ impl Arith for Eval {
     fn bits(&mut self, a: f32) -> i32 {
         a.to_bits() as i32
     }
-    fn from_bits(&mut self, a: i32) -> f32 {
+    fn with_bits(&mut self, a: i32) -> f32 {
         f32::from_bits(a as u32)
     }
     fn iadd(&mut self, a: i32, b: i32) -> i32 {
@@ -243,7 +243,7 @@ impl Arith for Builder<'_> {
     fn bits(&mut self, a: Value) -> Value {
         self.convert(Convert::Bitcast, a, Ty::I32)
     }
-    fn from_bits(&mut self, a: Value) -> Value {
+    fn with_bits(&mut self, a: Value) -> Value {
         self.convert(Convert::Bitcast, a, Ty::F32)
     }
     fn iadd(&mut self, a: Value, b: Value) -> Value {

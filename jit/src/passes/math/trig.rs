@@ -53,7 +53,7 @@ fn pick<A: Arith>(a: &mut A, quadrant: A::I, s: A::F, c: A::F) -> A::F {
     let sign = a.and(sign, mask);
     let bits = a.bits(v);
     let bits = a.xor(bits, sign);
-    a.from_bits(bits)
+    a.with_bits(bits)
 }
 
 /// NaN for infinities and NaN, else `r`: adds x·0.

@@ -5,9 +5,12 @@
 //! influence each other, every loop ends, and integer and float data stay apart, so that a NaN's payload
 //! never reaches an integer: compare outputs with [`Program::same`].
 
+mod tables;
+
 use super::interp::{self, Memory, Outcome};
 use super::{Binary, Builder, Builtin, Cmp, Convert, Label, MemFlags, Op, Shader, Space, Term, Ty, Unary, Value, Var};
 use base::shader::Stage;
+use tables::{BOOL_BINARY, FLOAT_BINARY, FLOAT_CMP, FLOAT_UNARY, INT_BINARY, INT_CMP, INT_UNARY, TRANSCENDENTAL};
 
 /// xorshift64*.
 #[derive(Clone, Debug)]
@@ -194,57 +197,6 @@ struct Generator<'a> {
     /// Enclosing labels and their result types.
     labels: Vec<(Label, Vec<Ty>)>,
 }
-
-const INT_UNARY: [Unary; 7] =
-    [Unary::INeg, Unary::Not, Unary::BitReverse, Unary::BitCount, Unary::FindLsb, Unary::FindSMsb, Unary::FindUMsb];
-const FLOAT_UNARY: [Unary; 7] =
-    [Unary::FNeg, Unary::FAbs, Unary::Floor, Unary::Ceil, Unary::Trunc, Unary::RoundEven, Unary::Sqrt];
-const TRANSCENDENTAL: [Unary; 17] = [
-    Unary::InverseSqrt,
-    Unary::Sin,
-    Unary::Cos,
-    Unary::Tan,
-    Unary::Asin,
-    Unary::Acos,
-    Unary::Atan,
-    Unary::Sinh,
-    Unary::Cosh,
-    Unary::Tanh,
-    Unary::Asinh,
-    Unary::Acosh,
-    Unary::Atanh,
-    Unary::Exp,
-    Unary::Log,
-    Unary::Exp2,
-    Unary::Log2,
-];
-const INT_BINARY: [Binary; 20] = [
-    Binary::IAdd,
-    Binary::ISub,
-    Binary::IMul,
-    Binary::SDiv,
-    Binary::UDiv,
-    Binary::SRem,
-    Binary::SMod,
-    Binary::UMod,
-    Binary::SMulHi,
-    Binary::UMulHi,
-    Binary::And,
-    Binary::Or,
-    Binary::Xor,
-    Binary::Shl,
-    Binary::LShr,
-    Binary::AShr,
-    Binary::SMin,
-    Binary::UMin,
-    Binary::SMax,
-    Binary::UMax,
-];
-const FLOAT_BINARY: [Binary; 6] = [Binary::FAdd, Binary::FSub, Binary::FMul, Binary::FDiv, Binary::FMin, Binary::FMax];
-const BOOL_BINARY: [Binary; 3] = [Binary::And, Binary::Or, Binary::Xor];
-const INT_CMP: [Cmp; 6] = [Cmp::IEq, Cmp::INe, Cmp::SLt, Cmp::SLe, Cmp::ULt, Cmp::ULe];
-const FLOAT_CMP: [Cmp; 8] =
-    [Cmp::FOrdEq, Cmp::FOrdNe, Cmp::FOrdLt, Cmp::FOrdLe, Cmp::FUnoEq, Cmp::FUnoNe, Cmp::FUnoLt, Cmp::FUnoLe];
 
 fn pool_index(ty: Ty) -> usize {
     TYPES.iter().position(|&t| t == ty).unwrap_or(0)
@@ -497,7 +449,7 @@ impl Generator<'_> {
     }
 
     fn store_output(&mut self, word: u32) {
-        let value = self.value(if word % 2 == 0 { Ty::I32 } else { Ty::F32 });
+        let value = self.value(if word.is_multiple_of(2) { Ty::I32 } else { Ty::F32 });
         let size = self.b.u32(OUTPUT_WORDS * 4);
         let base = self.b.binary(Binary::IMul, self.id, size);
         let offset = self.b.u32(word * 4);

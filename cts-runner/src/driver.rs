@@ -1,0 +1,119 @@
+//! Which driver to open: Grus from this checkout (built when it is not there), or any manifest, by either route.
+
+use crate::vk::{Api, Error, Manifest, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// File name of the driver's library.
+pub const LIBRARY: &str = "libvulkan_grus.so";
+/// File name of the driver's manifest.
+pub const MANIFEST: &str = "grus_icd.json";
+
+/// How to reach the driver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Route {
+    /// Through the loader where there is one, else directly.
+    #[default]
+    Auto,
+    /// Through the Vulkan loader.
+    Loader,
+    /// Without the loader.
+    Direct,
+}
+
+/// A driver and the way to it.
+#[derive(Clone, Debug, Default)]
+pub struct Target {
+    /// Manifest of the driver; none for Grus from this checkout.
+    pub icd: Option<PathBuf>,
+    /// The way to it.
+    pub route: Route,
+}
+
+impl Target {
+    /// The manifest of the driver; builds Grus when it is meant and not there.
+    pub fn manifest(&self) -> Result<Manifest> {
+        match &self.icd {
+            Some(path) => Manifest::read(path),
+            None => grus(),
+        }
+    }
+
+    /// Opens the driver.
+    ///
+    /// # Safety
+    /// Going through the loader sets environment variables: no other thread may exist yet.
+    pub unsafe fn open(&self) -> Result<Api> {
+        let manifest = self.manifest()?;
+        if self.route == Route::Direct {
+            return Api::open_icd(&manifest);
+        }
+        let path = std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e))?;
+        for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
+            // SAFETY: the caller has one thread only.
+            unsafe { std::env::set_var(variable, &path) };
+        }
+        match (self.route, Api::open_loader()) {
+            (Route::Auto, Err(_)) => Api::open_icd(&manifest),
+            (_, opened) => opened,
+        }
+    }
+}
+
+/// The folder of the workspace this program was built from.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// Cargo's target folder.
+pub fn target_dir() -> PathBuf {
+    let root = workspace();
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
+}
+
+/// The driver's library of this checkout: release build first, then debug.
+pub fn built_library() -> Option<PathBuf> {
+    ["release", "debug"].iter().map(|p| target_dir().join(p).join(LIBRARY)).find(|p| p.exists())
+}
+
+/// Grus from this checkout, built in release when there is no library yet; the manifest is written beside the library.
+pub fn grus() -> Result<Manifest> {
+    let library = match built_library() {
+        Some(library) => library,
+        None => {
+            build()?;
+            built_library().ok_or_else(|| Error::Missing(format!("{LIBRARY} after a successful build")))?
+        }
+    };
+    let path = library.with_file_name(MANIFEST);
+    write_manifest(&path, &library)?;
+    Ok(Manifest { path, library })
+}
+
+fn build() -> Result<()> {
+    eprintln!("building the driver: cargo build --release -p grus-icd");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo).args(["build", "--release", "-p", "grus-icd"]).current_dir(workspace()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Error::Missing(format!("the driver: cargo build ended with {status}"))),
+        Err(error) => Err(Error::Io("cargo".into(), error)),
+    }
+}
+
+/// Writes a manifest that names a library; unchanged files are left alone.
+pub fn write_manifest(path: &Path, library: &Path) -> Result<()> {
+    let source = workspace().join("manifest").join(MANIFEST);
+    let read = std::fs::read_to_string(source).ok().and_then(|text| serde_json::from_str(&text).ok());
+    let mut json: serde_json::Value = read.unwrap_or_else(
+        || serde_json::json!({ "file_format_version": "1.0.0", "ICD": { "library_path": "", "api_version": "1.3.0" } }),
+    );
+    json["ICD"]["library_path"] = library.display().to_string().into();
+    let text = format!("{json:#}\n");
+    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    // Another process may read the manifest at this moment: write beside it, then rename.
+    let part = path.with_extension(format!("json.{}", std::process::id()));
+    std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path)).map_err(|e| Error::Io(path.into(), e))
+}

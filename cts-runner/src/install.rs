@@ -1,0 +1,66 @@
+//! `install` and `uninstall`: the library and a manifest with its absolute path, where the loader looks.
+
+use crate::driver::{LIBRARY, MANIFEST, grus, write_manifest};
+use crate::vk::{Error, Result};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The two files of an installation.
+pub struct Places {
+    /// `PREFIX/lib/libvulkan_grus.so`
+    pub library: PathBuf,
+    /// `PREFIX/share/vulkan/icd.d/grus_icd.json`
+    pub manifest: PathBuf,
+}
+
+impl Places {
+    /// The places under a prefix; without one `/usr/local` for root and `~/.local` for everybody else.
+    pub fn under(prefix: Option<&Path>) -> Result<Self> {
+        let prefix = match prefix {
+            Some(prefix) => std::path::absolute(prefix).map_err(|e| Error::Io(prefix.into(), e))?,
+            None if is_root() => "/usr/local".into(),
+            None => match std::env::var_os("HOME") {
+                Some(home) => Path::new(&home).join(".local"),
+                None => return Err(Error::Missing("HOME; use --prefix".into())),
+            },
+        };
+        let manifest = prefix.join("share/vulkan/icd.d").join(MANIFEST);
+        Ok(Self { library: prefix.join("lib").join(LIBRARY), manifest })
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
+}
+
+/// Builds the driver when it is not there, then copies it and writes the manifest.
+pub fn install(prefix: Option<&Path>) -> Result<Places> {
+    let built = grus()?;
+    let places = Places::under(prefix)?;
+    for file in [&places.library, &places.manifest] {
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| Error::Io(folder.into(), e))?;
+        }
+    }
+    // A process may have the old library mapped: replace the file, do not write into it.
+    let part = places.library.with_extension("so.part");
+    std::fs::copy(&built.library, &part)
+        .and_then(|_| std::fs::rename(&part, &places.library))
+        .map_err(|e| Error::Io(places.library.clone(), e))?;
+    write_manifest(&places.manifest, &places.library)?;
+    Ok(places)
+}
+
+/// Removes what [`install`] put there; returns whether there was anything.
+pub fn uninstall(prefix: Option<&Path>) -> Result<bool> {
+    let places = Places::under(prefix)?;
+    let mut found = false;
+    for file in [&places.manifest, &places.library] {
+        match std::fs::remove_file(file) {
+            Ok(()) => found = true,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::Io(file.clone(), error)),
+        }
+    }
+    Ok(found)
+}

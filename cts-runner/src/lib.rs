@@ -1,0 +1,10 @@
+//! Runs a Vulkan driver from outside: demo, installation, comparison of two drivers, and the harness the tests use.
+//!
+//! Knows no driver crate: everything here works with any ICD.
+
+pub mod vk;
+
+pub mod compare;
+pub mod demo;
+pub mod driver;
+pub mod install;

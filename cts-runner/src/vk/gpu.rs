@@ -1,0 +1,264 @@
+//! Instance, device and queue, and the list of everything made on them.
+
+use super::api::Api;
+use super::error::{Context, Error, Result};
+use ash::{ext, vk};
+use std::cell::RefCell;
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The Khronos validation layer.
+pub const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// How to make a [`Gpu`].
+#[derive(Clone, Copy)]
+pub struct GpuOptions {
+    /// `apiVersion` of the instance, lowered to what the driver knows.
+    pub api_version: u32,
+    /// Features to enable where the device has them.
+    pub features: vk::PhysicalDeviceFeatures,
+    /// Enable the validation layer and count its messages.
+    pub validation: bool,
+}
+
+impl Default for GpuOptions {
+    fn default() -> Self {
+        Self { api_version: vk::API_VERSION_1_0, features: vk::PhysicalDeviceFeatures::default(), validation: false }
+    }
+}
+
+/// A handle the [`Gpu`] destroys.
+#[derive(Clone, Copy)]
+pub(crate) enum Owned {
+    Buffer(vk::Buffer),
+    BufferView(vk::BufferView),
+    Image(vk::Image),
+    ImageView(vk::ImageView),
+    Memory(vk::DeviceMemory),
+    Sampler(vk::Sampler),
+    Module(vk::ShaderModule),
+    SetLayout(vk::DescriptorSetLayout),
+    PipelineLayout(vk::PipelineLayout),
+    DescriptorPool(vk::DescriptorPool),
+    Pipeline(vk::Pipeline),
+    RenderPass(vk::RenderPass),
+    Framebuffer(vk::Framebuffer),
+}
+
+/// One device of one driver, one queue that does graphics and compute, and all objects made on them.
+pub struct Gpu {
+    /// Instance-level commands.
+    pub instance: ash::Instance,
+    /// The physical device in use.
+    pub physical: vk::PhysicalDevice,
+    /// Device-level commands.
+    pub device: ash::Device,
+    /// A queue with graphics and compute.
+    pub queue: vk::Queue,
+    /// Properties of the physical device.
+    pub properties: vk::PhysicalDeviceProperties,
+    /// The features that were enabled.
+    pub features: vk::PhysicalDeviceFeatures,
+    /// Instance version in use: the requested one, lowered to what the driver knows.
+    pub api_version: u32,
+    pub(crate) memory_types: vk::PhysicalDeviceMemoryProperties,
+    pub(crate) pool: vk::CommandPool,
+    owned: RefCell<Vec<Owned>>,
+    messenger: Option<Messenger>,
+}
+
+struct Messenger {
+    functions: ext::debug_utils::Instance,
+    handle: vk::DebugUtilsMessengerEXT,
+    count: Box<AtomicUsize>,
+}
+
+impl Gpu {
+    /// Makes an instance and a device on the first physical device.
+    pub fn new(api: &Api, options: &GpuOptions) -> Result<Self> {
+        if options.validation && !api.has_layer(VALIDATION_LAYER) {
+            return Err(Error::Missing("VK_LAYER_KHRONOS_validation".into()));
+        }
+        let (instance, api_version) = create_instance(api, options)?;
+        let messenger = options.validation.then(|| Messenger::new(api, &instance)).transpose()?;
+        // SAFETY: `instance` is alive.
+        let all = unsafe { instance.enumerate_physical_devices() }.of("vkEnumeratePhysicalDevices")?;
+        let physical = *all.first().ok_or_else(|| Error::Missing("a physical device".into()))?;
+        // SAFETY: `physical` belongs to `instance`; plain queries.
+        let (properties, supported, families, memory_types) = unsafe {
+            (
+                instance.get_physical_device_properties(physical),
+                instance.get_physical_device_features(physical),
+                instance.get_physical_device_queue_family_properties(physical),
+                instance.get_physical_device_memory_properties(physical),
+            )
+        };
+        let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+        let family = families.iter().position(|f| f.queue_flags.contains(wanted));
+        let family = family.ok_or_else(|| Error::Missing("a queue with graphics and compute".into()))? as u32;
+        let features = intersect(&options.features, &supported);
+        let queue_infos = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queue_infos).enabled_features(&features);
+        // SAFETY: `info` and what it points to are valid; the enabled features are a subset of the supported ones.
+        let device = unsafe { instance.create_device(physical, &info, None) }.of("vkCreateDevice")?;
+        // SAFETY: the family has at least one queue and was requested above.
+        let queue = unsafe { device.get_device_queue(family, 0) };
+        let info = vk::CommandPoolCreateInfo::default()
+            .queue_family_index(family)
+            .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
+        // SAFETY: `device` is alive and `info` valid.
+        let pool = unsafe { device.create_command_pool(&info, None) }.of("vkCreateCommandPool")?;
+        let owned = RefCell::default();
+        Ok(Self {
+            instance,
+            physical,
+            device,
+            queue,
+            properties,
+            features,
+            api_version,
+            memory_types,
+            pool,
+            owned,
+            messenger,
+        })
+    }
+
+    /// Name of the device.
+    pub fn name(&self) -> String {
+        self.properties.device_name_as_c_str().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// What `vkGetPhysicalDeviceFormatProperties` says of optimal tiling.
+    pub fn optimal_features(&self, format: vk::Format) -> vk::FormatFeatureFlags {
+        // SAFETY: `physical` belongs to `instance`; a plain query.
+        unsafe { self.instance.get_physical_device_format_properties(self.physical, format) }.optimal_tiling_features
+    }
+
+    /// Number of messages of the validation layer so far (warnings and errors).
+    pub fn validation_messages(&self) -> usize {
+        self.messenger.as_ref().map_or(0, |m| m.count.load(Ordering::Relaxed))
+    }
+
+    /// A point in the list of owned objects, for [`Self::release_to`].
+    pub fn mark(&self) -> usize {
+        self.owned.borrow().len()
+    }
+
+    /// Waits for the device, then destroys everything made since the mark, newest first.
+    pub fn release_to(&self, mark: usize) {
+        // SAFETY: `device` is alive. A lost device also ends the wait, and its objects may be destroyed.
+        let _ = unsafe { self.device.device_wait_idle() };
+        let mut owned = self.owned.borrow_mut();
+        while owned.len() > mark {
+            if let Some(object) = owned.pop() {
+                self.destroy(object);
+            }
+        }
+    }
+
+    pub(crate) fn own(&self, object: Owned) {
+        self.owned.borrow_mut().push(object);
+    }
+
+    fn destroy(&self, object: Owned) {
+        let d = &self.device;
+        // SAFETY: the handle was made on this device, is listed once and the device is idle.
+        unsafe {
+            match object {
+                Owned::Buffer(h) => d.destroy_buffer(h, None),
+                Owned::BufferView(h) => d.destroy_buffer_view(h, None),
+                Owned::Image(h) => d.destroy_image(h, None),
+                Owned::ImageView(h) => d.destroy_image_view(h, None),
+                Owned::Memory(h) => d.free_memory(h, None),
+                Owned::Sampler(h) => d.destroy_sampler(h, None),
+                Owned::Module(h) => d.destroy_shader_module(h, None),
+                Owned::SetLayout(h) => d.destroy_descriptor_set_layout(h, None),
+                Owned::PipelineLayout(h) => d.destroy_pipeline_layout(h, None),
+                Owned::DescriptorPool(h) => d.destroy_descriptor_pool(h, None),
+                Owned::Pipeline(h) => d.destroy_pipeline(h, None),
+                Owned::RenderPass(h) => d.destroy_render_pass(h, None),
+                Owned::Framebuffer(h) => d.destroy_framebuffer(h, None),
+            }
+        }
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        self.release_to(0);
+        // SAFETY: the device is idle and everything made on it is gone; children are destroyed before parents.
+        unsafe {
+            self.device.destroy_command_pool(self.pool, None);
+            self.device.destroy_device(None);
+            if let Some(m) = &self.messenger {
+                m.functions.destroy_debug_utils_messenger(m.handle, None);
+            }
+            self.instance.destroy_instance(None);
+        }
+    }
+}
+
+fn create_instance(api: &Api, options: &GpuOptions) -> Result<(ash::Instance, u32)> {
+    // SAFETY: a plain query; `None` means a 1.0 implementation.
+    let known = unsafe { api.entry.try_enumerate_instance_version() }.of("vkEnumerateInstanceVersion")?;
+    let api_version = options.api_version.min(known.unwrap_or(vk::API_VERSION_1_0));
+    let application = vk::ApplicationInfo::default().application_name(c"cts-runner").api_version(api_version);
+    let layers = [VALIDATION_LAYER.as_ptr()];
+    let extensions = [ext::debug_utils::NAME.as_ptr()];
+    let mut info = vk::InstanceCreateInfo::default().application_info(&application);
+    if options.validation {
+        info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
+    }
+    // SAFETY: `info` and what it points to are valid for the call.
+    let instance = unsafe { api.entry.create_instance(&info, None) }.of("vkCreateInstance")?;
+    Ok((instance, api_version))
+}
+
+impl Messenger {
+    fn new(api: &Api, instance: &ash::Instance) -> Result<Self> {
+        let functions = ext::debug_utils::Instance::new(&api.entry, instance);
+        let count = Box::new(AtomicUsize::new(0));
+        let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
+            .message_severity(
+                vk::DebugUtilsMessageSeverityFlagsEXT::WARNING | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR,
+            )
+            .message_type(
+                vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION | vk::DebugUtilsMessageTypeFlagsEXT::PERFORMANCE,
+            )
+            .pfn_user_callback(Some(on_message))
+            .user_data(std::ptr::from_ref(&*count).cast_mut().cast());
+        // SAFETY: `info` is valid; the boxed counter lives as long as the messenger.
+        let handle =
+            unsafe { functions.create_debug_utils_messenger(&info, None) }.of("vkCreateDebugUtilsMessengerEXT")?;
+        Ok(Self { functions, handle, count })
+    }
+}
+
+unsafe extern "system" fn on_message(
+    severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _types: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    user: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: `user` is the counter given at creation; `data` and its string are valid during the call.
+    unsafe {
+        (*user.cast::<AtomicUsize>()).fetch_add(1, Ordering::Relaxed);
+        if let Some(message) = (*data).message_as_c_str() {
+            eprintln!("{severity:?}: {}", message.to_string_lossy());
+        }
+    }
+    vk::FALSE
+}
+
+/// The features that are both wanted and supported.
+fn intersect(a: &vk::PhysicalDeviceFeatures, b: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
+    const COUNT: usize = size_of::<vk::PhysicalDeviceFeatures>() / size_of::<vk::Bool32>();
+    // SAFETY: the structure is a C struct of `COUNT` VkBool32 and nothing else.
+    unsafe {
+        let a: [vk::Bool32; COUNT] = std::mem::transmute(*a);
+        let b: [vk::Bool32; COUNT] = std::mem::transmute(*b);
+        let both: [vk::Bool32; COUNT] = std::array::from_fn(|i| a[i] & b[i]);
+        std::mem::transmute(both)
+    }
+}

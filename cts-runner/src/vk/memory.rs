@@ -1,0 +1,214 @@
+//! Buffers in mapped memory and images in device memory.
+
+use super::error::{Context, Error, Result};
+use super::gpu::{Gpu, Owned};
+use ash::vk;
+use std::ptr::NonNull;
+
+/// A buffer in host-visible coherent memory, mapped for its whole life.
+#[derive(Clone, Copy)]
+pub struct Buffer {
+    /// The Vulkan handle.
+    pub handle: vk::Buffer,
+    /// Size in bytes.
+    pub size: usize,
+    map: NonNull<u8>,
+}
+
+// SAFETY: the mapping belongs to the device, not to a thread; `Buffer` offers only copies in and out.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// Copies words into the buffer. Call only while the device does not use it.
+    pub fn write(&self, offset: usize, words: &[u32]) {
+        assert!(offset + size_of_val(words) <= self.size, "write past the end of a buffer");
+        // SAFETY: the range is inside the mapping (asserted); the caller's submissions have ended.
+        unsafe {
+            std::ptr::copy_nonoverlapping(words.as_ptr().cast(), self.map.as_ptr().add(offset), size_of_val(words))
+        }
+    }
+
+    /// Copies floats into the buffer. Call only while the device does not use it.
+    pub fn write_f32(&self, offset: usize, values: &[f32]) {
+        let words: Vec<u32> = values.iter().map(|v| v.to_bits()).collect();
+        self.write(offset, &words);
+    }
+
+    /// Copies the whole buffer out as words. Call only while the device does not use it.
+    pub fn read(&self) -> Vec<u32> {
+        let mut words = vec![0u32; self.size / 4];
+        // SAFETY: the mapping holds `size` bytes; the caller's submissions have ended.
+        unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr(), words.as_mut_ptr().cast(), words.len() * 4) }
+        words
+    }
+
+    /// Copies the whole buffer out as bytes. Call only while the device does not use it.
+    pub fn read_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0u8; self.size];
+        // SAFETY: as in `read`.
+        unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr(), bytes.as_mut_ptr(), bytes.len()) }
+        bytes
+    }
+}
+
+/// What image and view to make.
+#[derive(Clone, Copy)]
+pub struct ImageDesc {
+    /// View type; the image type, the cube flag and the aspect follow from it and the format.
+    pub view: vk::ImageViewType,
+    /// Format.
+    pub format: vk::Format,
+    /// Width, height, depth.
+    pub extent: [u32; 3],
+    /// Array layers.
+    pub layers: u32,
+    /// Mip levels.
+    pub levels: u32,
+    /// Usage.
+    pub usage: vk::ImageUsageFlags,
+}
+
+impl ImageDesc {
+    /// A 2D image with one layer and one level.
+    pub fn d2(format: vk::Format, width: u32, height: u32, usage: vk::ImageUsageFlags) -> Self {
+        let view = vk::ImageViewType::TYPE_2D;
+        Self { view, format, extent: [width, height, 1], layers: 1, levels: 1, usage }
+    }
+}
+
+/// An image with a view of all of it.
+#[derive(Clone, Copy)]
+pub struct Image {
+    /// The Vulkan handle.
+    pub handle: vk::Image,
+    /// A view of all levels and layers.
+    pub view: vk::ImageView,
+    /// What it was made from.
+    pub desc: ImageDesc,
+}
+
+impl Image {
+    /// The aspect of the image: depth or colour (the harness uses no stencil).
+    pub fn aspect(&self) -> vk::ImageAspectFlags {
+        aspect_of(self.desc.format)
+    }
+
+    /// All levels and layers.
+    pub fn full_range(&self) -> vk::ImageSubresourceRange {
+        vk::ImageSubresourceRange::default()
+            .aspect_mask(self.aspect())
+            .level_count(self.desc.levels)
+            .layer_count(self.desc.layers)
+    }
+
+    /// All layers of a level.
+    pub fn layers_of(&self, level: u32) -> vk::ImageSubresourceLayers {
+        vk::ImageSubresourceLayers::default().aspect_mask(self.aspect()).mip_level(level).layer_count(self.desc.layers)
+    }
+
+    /// Size of a level.
+    pub fn level_extent(&self, level: u32) -> vk::Extent3D {
+        let [width, height, depth] = self.desc.extent.map(|n| (n >> level).max(1));
+        vk::Extent3D { width, height, depth }
+    }
+}
+
+fn aspect_of(format: vk::Format) -> vk::ImageAspectFlags {
+    match format {
+        vk::Format::D16_UNORM | vk::Format::D32_SFLOAT | vk::Format::X8_D24_UNORM_PACK32 => vk::ImageAspectFlags::DEPTH,
+        _ => vk::ImageAspectFlags::COLOR,
+    }
+}
+
+impl Gpu {
+    /// Makes a zeroed buffer in mapped memory.
+    pub fn buffer(&self, size: usize, usage: vk::BufferUsageFlags) -> Result<Buffer> {
+        let info = vk::BufferCreateInfo::default().size(size as u64).usage(usage);
+        // SAFETY: `info` is valid.
+        let handle = unsafe { self.device.create_buffer(&info, None) }.of("vkCreateBuffer")?;
+        self.own(Owned::Buffer(handle));
+        // SAFETY: `handle` is alive.
+        let needs = unsafe { self.device.get_buffer_memory_requirements(handle) };
+        let flags = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+        let memory = self.allocate(&needs, flags)?;
+        // SAFETY: memory and buffer are new and fit each other; the memory is host-visible and mapped once.
+        let map = unsafe {
+            self.device.bind_buffer_memory(handle, memory, 0).of("vkBindBufferMemory")?;
+            self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).of("vkMapMemory")?
+        };
+        let map = NonNull::new(map.cast::<u8>()).ok_or_else(|| Error::Missing("a mapped pointer".into()))?;
+        // SAFETY: the mapping covers at least `size` bytes.
+        unsafe { map.as_ptr().write_bytes(0, size) };
+        Ok(Buffer { handle, size, map })
+    }
+
+    /// Makes an image in device memory and a view of all of it. Its layout is undefined.
+    pub fn image(&self, desc: &ImageDesc) -> Result<Image> {
+        use vk::ImageViewType as V;
+        let (kind, flags) = match desc.view {
+            V::TYPE_1D | V::TYPE_1D_ARRAY => (vk::ImageType::TYPE_1D, vk::ImageCreateFlags::empty()),
+            V::TYPE_3D => (vk::ImageType::TYPE_3D, vk::ImageCreateFlags::empty()),
+            V::CUBE | V::CUBE_ARRAY => (vk::ImageType::TYPE_2D, vk::ImageCreateFlags::CUBE_COMPATIBLE),
+            _ => (vk::ImageType::TYPE_2D, vk::ImageCreateFlags::empty()),
+        };
+        let [width, height, depth] = desc.extent;
+        let info = vk::ImageCreateInfo::default()
+            .flags(flags)
+            .image_type(kind)
+            .format(desc.format)
+            .extent(vk::Extent3D { width, height, depth })
+            .mip_levels(desc.levels)
+            .array_layers(desc.layers)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .usage(desc.usage);
+        // SAFETY: `info` is valid.
+        let handle = unsafe { self.device.create_image(&info, None) }.of("vkCreateImage")?;
+        self.own(Owned::Image(handle));
+        // SAFETY: `handle` is alive.
+        let needs = unsafe { self.device.get_image_memory_requirements(handle) };
+        let memory = self.allocate(&needs, vk::MemoryPropertyFlags::empty())?;
+        // SAFETY: memory and image are new and fit each other.
+        unsafe { self.device.bind_image_memory(handle, memory, 0) }.of("vkBindImageMemory")?;
+        let mut image = Image { handle, view: vk::ImageView::null(), desc: *desc };
+        let info = vk::ImageViewCreateInfo::default()
+            .image(handle)
+            .view_type(desc.view)
+            .format(desc.format)
+            .subresource_range(image.full_range());
+        // SAFETY: `info` is valid and the image bound.
+        image.view = unsafe { self.device.create_image_view(&info, None) }.of("vkCreateImageView")?;
+        self.own(Owned::ImageView(image.view));
+        Ok(image)
+    }
+
+    /// Makes a view of a texel buffer.
+    pub fn texel_view(&self, buffer: &Buffer, format: vk::Format) -> Result<vk::BufferView> {
+        let info = vk::BufferViewCreateInfo::default().buffer(buffer.handle).format(format).range(vk::WHOLE_SIZE);
+        // SAFETY: `info` is valid and the buffer bound.
+        let view = unsafe { self.device.create_buffer_view(&info, None) }.of("vkCreateBufferView")?;
+        self.own(Owned::BufferView(view));
+        Ok(view)
+    }
+
+    /// Makes a sampler.
+    pub fn sampler(&self, info: &vk::SamplerCreateInfo<'_>) -> Result<vk::Sampler> {
+        // SAFETY: `info` is valid.
+        let sampler = unsafe { self.device.create_sampler(info, None) }.of("vkCreateSampler")?;
+        self.own(Owned::Sampler(sampler));
+        Ok(sampler)
+    }
+
+    fn allocate(&self, needs: &vk::MemoryRequirements, flags: vk::MemoryPropertyFlags) -> Result<vk::DeviceMemory> {
+        let types = self.memory_types.memory_types_as_slice();
+        let fits = |(i, t): (usize, &vk::MemoryType)| {
+            (needs.memory_type_bits >> i & 1 == 1 && t.property_flags.contains(flags)).then_some(i as u32)
+        };
+        let index = types.iter().enumerate().find_map(fits);
+        let index = index.ok_or_else(|| Error::Missing(format!("a memory type with {flags:?}")))?;
+        let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(index);
+        // SAFETY: `info` is valid.
+        let memory = unsafe { self.device.allocate_memory(&info, None) }.of("vkAllocateMemory")?;
+        self.own(Owned::Memory(memory));
+        Ok(memory)
+    }
+}

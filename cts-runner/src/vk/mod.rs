@@ -1,0 +1,24 @@
+//! A small Vulkan harness: the part of an application that every test, demo and benchmark here needs.
+//!
+//! Idea: a [`Gpu`] owns every object made through it and destroys them newest first, when it is dropped or when a
+//! [`Gpu::mark`]/[`Gpu::release_to`] pair brackets a test. So callers write no destruction code, and the validation layer
+//! still sees none left over.
+//!
+//! Invariants: only Vulkan 1.0 is used unless a caller asks for more; a driver is opened with no Vulkan package installed
+//! ([`Api::open_icd`]) or through the loader ([`Api::open_loader`]); both give the same [`Api`].
+//! Unsafe code of this crate lives in this module and in the recording functions of its callers.
+
+mod api;
+mod error;
+mod gpu;
+mod memory;
+mod pipeline;
+mod submit;
+
+pub use api::{Api, Manifest};
+pub use ash::vk as raw;
+pub use error::{Error, Result};
+pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
+pub use memory::{Buffer, Image, ImageDesc};
+pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, spirv_words};
+pub use submit::{image_barrier, memory_barrier};

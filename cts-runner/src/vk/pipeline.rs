@@ -1,0 +1,388 @@
+//! Descriptor sets and pipelines from short descriptions.
+
+use super::error::{Context, Result};
+use super::gpu::{Gpu, Owned};
+use super::memory::{Buffer, Image};
+use ash::vk;
+use std::ffi::CStr;
+
+/// What a descriptor points to.
+#[derive(Clone, Copy)]
+pub enum Resource {
+    /// A whole storage buffer.
+    Storage(vk::Buffer),
+    /// A whole uniform buffer.
+    Uniform(vk::Buffer),
+    /// A combined image and sampler, in `SHADER_READ_ONLY_OPTIMAL`.
+    Texture(vk::ImageView, vk::Sampler),
+    /// A sampled image, in `SHADER_READ_ONLY_OPTIMAL`.
+    Sampled(vk::ImageView),
+    /// A sampler.
+    Sampler(vk::Sampler),
+    /// A storage image, in `GENERAL`.
+    StorageImage(vk::ImageView),
+    /// A uniform texel buffer.
+    UniformTexel(vk::BufferView),
+    /// A storage texel buffer.
+    StorageTexel(vk::BufferView),
+}
+
+/// One binding of a descriptor set.
+#[derive(Clone, Copy)]
+pub struct Binding {
+    /// Binding number.
+    pub index: u32,
+    /// What it points to.
+    pub resource: Resource,
+}
+
+impl Resource {
+    /// The descriptor type.
+    pub fn kind(&self) -> vk::DescriptorType {
+        match self {
+            Resource::Storage(_) => vk::DescriptorType::STORAGE_BUFFER,
+            Resource::Uniform(_) => vk::DescriptorType::UNIFORM_BUFFER,
+            Resource::Texture(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+            Resource::Sampled(_) => vk::DescriptorType::SAMPLED_IMAGE,
+            Resource::Sampler(_) => vk::DescriptorType::SAMPLER,
+            Resource::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
+            Resource::UniformTexel(_) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+            Resource::StorageTexel(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+        }
+    }
+
+    fn buffer_info(&self) -> vk::DescriptorBufferInfo {
+        match *self {
+            Resource::Storage(b) | Resource::Uniform(b) => {
+                vk::DescriptorBufferInfo::default().buffer(b).range(vk::WHOLE_SIZE)
+            }
+            _ => vk::DescriptorBufferInfo::default(),
+        }
+    }
+
+    fn image_info(&self) -> vk::DescriptorImageInfo {
+        let info = vk::DescriptorImageInfo::default().image_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL);
+        match *self {
+            Resource::Texture(view, sampler) => info.image_view(view).sampler(sampler),
+            Resource::Sampled(view) => info.image_view(view),
+            Resource::Sampler(sampler) => info.sampler(sampler),
+            Resource::StorageImage(view) => info.image_view(view).image_layout(vk::ImageLayout::GENERAL),
+            _ => info,
+        }
+    }
+
+    fn texel_info(&self) -> vk::BufferView {
+        match *self {
+            Resource::UniformTexel(v) | Resource::StorageTexel(v) => v,
+            _ => vk::BufferView::null(),
+        }
+    }
+}
+
+/// A shader of a pipeline, with its specialisation constants as 32-bit words.
+#[derive(Clone, Copy)]
+pub struct ShaderStage<'a> {
+    /// The module.
+    pub module: vk::ShaderModule,
+    /// `(constant_id, value)` pairs.
+    pub constants: &'a [(u32, u32)],
+}
+
+/// A graphics pipeline with one vertex layout, one colour and one depth attachment, and full-target viewport.
+#[derive(Clone, Copy)]
+pub struct GraphicsDesc<'a> {
+    /// Vertex shader.
+    pub vertex: ShaderStage<'a>,
+    /// Fragment shader.
+    pub fragment: ShaderStage<'a>,
+    /// Pipeline layout.
+    pub layout: vk::PipelineLayout,
+    /// Render pass; subpass 0 is used.
+    pub render_pass: vk::RenderPass,
+    /// Vertex buffers.
+    pub bindings: &'a [vk::VertexInputBindingDescription],
+    /// Vertex attributes.
+    pub attributes: &'a [vk::VertexInputAttributeDescription],
+    /// Topology.
+    pub topology: vk::PrimitiveTopology,
+    /// Cull mode; front faces are counter-clockwise.
+    pub cull: vk::CullModeFlags,
+    /// Depth test (`LESS_OR_EQUAL`).
+    pub depth_test: bool,
+    /// Depth write.
+    pub depth_write: bool,
+    /// Source and destination factor of both colour and alpha blending (`ADD`); none for no blending.
+    pub blend: Option<(vk::BlendFactor, vk::BlendFactor)>,
+    /// Size of the render area.
+    pub extent: vk::Extent2D,
+}
+
+const ENTRY: &CStr = c"main";
+
+impl Gpu {
+    /// Makes a shader module.
+    pub fn module(&self, code: &[u32]) -> Result<vk::ShaderModule> {
+        let info = vk::ShaderModuleCreateInfo::default().code(code);
+        // SAFETY: `info` is valid; whether the SPIR-V is valid is the driver's business to find out.
+        let module = unsafe { self.device.create_shader_module(&info, None) }.of("vkCreateShaderModule")?;
+        self.own(Owned::Module(module));
+        Ok(module)
+    }
+
+    /// Makes a descriptor-set layout with one descriptor of each given type.
+    pub fn set_layout(
+        &self,
+        kinds: &[(u32, vk::DescriptorType)],
+        stages: vk::ShaderStageFlags,
+    ) -> Result<vk::DescriptorSetLayout> {
+        let bindings: Vec<_> = kinds
+            .iter()
+            .map(|&(index, kind)| {
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(index)
+                    .descriptor_type(kind)
+                    .descriptor_count(1)
+                    .stage_flags(stages)
+            })
+            .collect();
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: `info` is valid.
+        let layout =
+            unsafe { self.device.create_descriptor_set_layout(&info, None) }.of("vkCreateDescriptorSetLayout")?;
+        self.own(Owned::SetLayout(layout));
+        Ok(layout)
+    }
+
+    /// Makes a pipeline layout of one set and a push-constant range that starts at 0.
+    pub fn pipeline_layout(
+        &self,
+        set: vk::DescriptorSetLayout,
+        push_bytes: u32,
+        stages: vk::ShaderStageFlags,
+    ) -> Result<vk::PipelineLayout> {
+        let sets = [set];
+        let ranges = [vk::PushConstantRange::default().stage_flags(stages).size(push_bytes)];
+        let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
+        if push_bytes > 0 {
+            info = info.push_constant_ranges(&ranges);
+        }
+        // SAFETY: `info` is valid.
+        let layout = unsafe { self.device.create_pipeline_layout(&info, None) }.of("vkCreatePipelineLayout")?;
+        self.own(Owned::PipelineLayout(layout));
+        Ok(layout)
+    }
+
+    /// Makes a descriptor set (with its own pool) and writes it.
+    pub fn descriptor_set(&self, layout: vk::DescriptorSetLayout, bindings: &[Binding]) -> Result<vk::DescriptorSet> {
+        let sizes: Vec<_> = bindings
+            .iter()
+            .map(|b| vk::DescriptorPoolSize::default().ty(b.resource.kind()).descriptor_count(1))
+            .collect();
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+        // SAFETY: `info` is valid.
+        let pool = unsafe { self.device.create_descriptor_pool(&info, None) }.of("vkCreateDescriptorPool")?;
+        self.own(Owned::DescriptorPool(pool));
+        let layouts = [layout];
+        let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
+        // SAFETY: the pool has room for this set.
+        let set = unsafe { self.device.allocate_descriptor_sets(&info) }.of("vkAllocateDescriptorSets")?[0];
+        for binding in bindings {
+            self.write_descriptor(set, binding);
+        }
+        Ok(set)
+    }
+
+    fn write_descriptor(&self, set: vk::DescriptorSet, binding: &Binding) {
+        let buffers = [binding.resource.buffer_info()];
+        let images = [binding.resource.image_info()];
+        let texels = [binding.resource.texel_info()];
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .dst_binding(binding.index)
+            .descriptor_type(binding.resource.kind())
+            .descriptor_count(1);
+        let write = match binding.resource {
+            Resource::Storage(_) | Resource::Uniform(_) => write.buffer_info(&buffers),
+            Resource::UniformTexel(_) | Resource::StorageTexel(_) => write.texel_buffer_view(&texels),
+            _ => write.image_info(&images),
+        };
+        // SAFETY: the set is new and not in use; the write names the type its layout was made with.
+        unsafe { self.device.update_descriptor_sets(&[write], &[]) }
+    }
+
+    /// Makes a compute pipeline.
+    pub fn compute_pipeline(&self, stage: ShaderStage<'_>, layout: vk::PipelineLayout) -> Result<vk::Pipeline> {
+        let constants = Constants::new(stage.constants);
+        let special = constants.info();
+        let info = vk::ComputePipelineCreateInfo::default()
+            .stage(stage_info(vk::ShaderStageFlags::COMPUTE, stage.module, &special))
+            .layout(layout);
+        // SAFETY: `info` and what it points to are valid.
+        let made = unsafe { self.device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
+        self.keep_pipeline(made, "vkCreateComputePipelines")
+    }
+
+    /// Makes a graphics pipeline.
+    pub fn graphics_pipeline(&self, desc: &GraphicsDesc<'_>) -> Result<vk::Pipeline> {
+        let constants = [Constants::new(desc.vertex.constants), Constants::new(desc.fragment.constants)];
+        let special = [constants[0].info(), constants[1].info()];
+        let stages = [
+            stage_info(vk::ShaderStageFlags::VERTEX, desc.vertex.module, &special[0]),
+            stage_info(vk::ShaderStageFlags::FRAGMENT, desc.fragment.module, &special[1]),
+        ];
+        let input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(desc.bindings)
+            .vertex_attribute_descriptions(desc.attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(desc.topology);
+        let vk::Extent2D { width, height } = desc.extent;
+        let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
+        let scissors = [vk::Rect2D::default().extent(desc.extent)];
+        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        let raster = vk::PipelineRasterizationStateCreateInfo::default()
+            .cull_mode(desc.cull)
+            .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
+            .line_width(1.0);
+        let samples =
+            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let depth = vk::PipelineDepthStencilStateCreateInfo::default()
+            .depth_test_enable(desc.depth_test)
+            .depth_write_enable(desc.depth_write)
+            .depth_compare_op(vk::CompareOp::LESS_OR_EQUAL);
+        let attachments = [blend_state(desc.blend)];
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&raster)
+            .multisample_state(&samples)
+            .depth_stencil_state(&depth)
+            .color_blend_state(&blend)
+            .layout(desc.layout)
+            .render_pass(desc.render_pass);
+        // SAFETY: `info` and what it points to are valid.
+        let made = unsafe { self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+        self.keep_pipeline(made, "vkCreateGraphicsPipelines")
+    }
+
+    fn keep_pipeline(
+        &self,
+        made: std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
+        command: &'static str,
+    ) -> Result<vk::Pipeline> {
+        let pipeline = made.map_err(|(_, code)| code).of(command)?[0];
+        self.own(Owned::Pipeline(pipeline));
+        Ok(pipeline)
+    }
+
+    /// A render pass that clears colour and depth and leaves colour in `TRANSFER_SRC_OPTIMAL`, with its framebuffer.
+    pub fn render_target(&self, color: &Image, depth: &Image) -> Result<(vk::RenderPass, vk::Framebuffer)> {
+        let attachment = |image: &Image, store, layout| {
+            vk::AttachmentDescription::default()
+                .format(image.desc.format)
+                .samples(vk::SampleCountFlags::TYPE_1)
+                .load_op(vk::AttachmentLoadOp::CLEAR)
+                .store_op(store)
+                .stencil_load_op(vk::AttachmentLoadOp::DONT_CARE)
+                .stencil_store_op(vk::AttachmentStoreOp::DONT_CARE)
+                .final_layout(layout)
+        };
+        let depth_layout = vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+        let attachments = [
+            attachment(color, vk::AttachmentStoreOp::STORE, vk::ImageLayout::TRANSFER_SRC_OPTIMAL),
+            attachment(depth, vk::AttachmentStoreOp::DONT_CARE, depth_layout),
+        ];
+        let color_refs = [vk::AttachmentReference { attachment: 0, layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL }];
+        let depth_ref = vk::AttachmentReference { attachment: 1, layout: depth_layout };
+        let subpasses = [vk::SubpassDescription::default()
+            .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
+            .color_attachments(&color_refs)
+            .depth_stencil_attachment(&depth_ref)];
+        let (all, drawing) = (vk::PipelineStageFlags::ALL_COMMANDS, vk::PipelineStageFlags::ALL_GRAPHICS);
+        let edge = |src, src_stages, dst, dst_stages| {
+            vk::SubpassDependency::default()
+                .src_subpass(src)
+                .dst_subpass(dst)
+                .src_stage_mask(src_stages)
+                .dst_stage_mask(dst_stages)
+                .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+                .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)
+        };
+        let dependencies = [edge(vk::SUBPASS_EXTERNAL, all, 0, drawing), edge(0, drawing, vk::SUBPASS_EXTERNAL, all)];
+        let info = vk::RenderPassCreateInfo::default()
+            .attachments(&attachments)
+            .subpasses(&subpasses)
+            .dependencies(&dependencies);
+        // SAFETY: `info` and what it points to are valid.
+        let pass = unsafe { self.device.create_render_pass(&info, None) }.of("vkCreateRenderPass")?;
+        self.own(Owned::RenderPass(pass));
+        let views = [color.view, depth.view];
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(pass)
+            .attachments(&views)
+            .width(color.desc.extent[0])
+            .height(color.desc.extent[1])
+            .layers(1);
+        // SAFETY: the views match the attachments of the pass.
+        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
+        self.own(Owned::Framebuffer(framebuffer));
+        Ok((pass, framebuffer))
+    }
+
+    /// A buffer with the given usage that holds `words`.
+    pub fn buffer_with(&self, words: &[u32], usage: vk::BufferUsageFlags) -> Result<Buffer> {
+        let buffer = self.buffer(size_of_val(words), usage)?;
+        buffer.write(0, words);
+        Ok(buffer)
+    }
+}
+
+fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::PipelineColorBlendAttachmentState {
+    let state = vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA);
+    match blend {
+        None => state,
+        Some((src, dst)) => state
+            .blend_enable(true)
+            .src_color_blend_factor(src)
+            .dst_color_blend_factor(dst)
+            .src_alpha_blend_factor(src)
+            .dst_alpha_blend_factor(dst),
+    }
+}
+
+fn stage_info<'a>(
+    stage: vk::ShaderStageFlags,
+    module: vk::ShaderModule,
+    special: &'a vk::SpecializationInfo<'a>,
+) -> vk::PipelineShaderStageCreateInfo<'a> {
+    let info = vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(ENTRY);
+    if special.map_entry_count == 0 { info } else { info.specialization_info(special) }
+}
+
+/// Specialisation constants in the form Vulkan wants them.
+struct Constants {
+    entries: Vec<vk::SpecializationMapEntry>,
+    data: Vec<u8>,
+}
+
+impl Constants {
+    fn new(constants: &[(u32, u32)]) -> Self {
+        let entries = constants
+            .iter()
+            .enumerate()
+            .map(|(i, &(id, _))| vk::SpecializationMapEntry::default().constant_id(id).offset(i as u32 * 4).size(4))
+            .collect();
+        let data = constants.iter().flat_map(|(_, value)| value.to_ne_bytes()).collect();
+        Self { entries, data }
+    }
+
+    fn info(&self) -> vk::SpecializationInfo<'_> {
+        vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.data)
+    }
+}
+
+/// SPIR-V words from the bytes of a file.
+pub fn spirv_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}

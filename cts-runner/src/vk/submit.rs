@@ -1,0 +1,134 @@
+//! One-shot submissions, barriers and uploads.
+
+use super::error::{Context, Result};
+use super::gpu::Gpu;
+use super::memory::{Buffer, Image};
+use ash::vk;
+use std::time::{Duration, Instant};
+
+/// How long a submission may take before the harness gives up on it.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+impl Gpu {
+    /// Records a command buffer, submits it, waits for its fence; returns the time from submit to fence.
+    pub fn run(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Result<Duration> {
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
+        // SAFETY: the pool is used by one thread at a time (`Gpu` is not `Sync`).
+        let buffers = unsafe { self.device.allocate_command_buffers(&info) }.of("vkAllocateCommandBuffers")?;
+        let result = self.record_and_wait(buffers[0], record);
+        // SAFETY: the submission has ended, or the device is lost.
+        unsafe { self.device.free_command_buffers(self.pool, &buffers) };
+        result
+    }
+
+    fn record_and_wait(
+        &self,
+        cmd: vk::CommandBuffer,
+        record: impl FnOnce(&ash::Device, vk::CommandBuffer),
+    ) -> Result<Duration> {
+        let d = &self.device;
+        let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: `cmd` is new and recorded by this thread alone.
+        unsafe { d.begin_command_buffer(cmd, &begin) }.of("vkBeginCommandBuffer")?;
+        record(d, cmd);
+        // SAFETY: as above.
+        unsafe { d.end_command_buffer(cmd) }.of("vkEndCommandBuffer")?;
+        // SAFETY: `device` is alive.
+        let fence = unsafe { d.create_fence(&vk::FenceCreateInfo::default(), None) }.of("vkCreateFence")?;
+        let buffers = [cmd];
+        let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
+        let start = Instant::now();
+        // SAFETY: queue, command buffer and fence are alive and used by this thread alone.
+        let waited = unsafe {
+            d.queue_submit(self.queue, &submit, fence)
+                .of("vkQueueSubmit")
+                .and_then(|()| d.wait_for_fences(&[fence], true, PATIENCE.as_nanos() as u64).of("vkWaitForFences"))
+        };
+        let time = start.elapsed();
+        if waited.is_err() {
+            // SAFETY: the objects below must not be in use when they go; a lost device returns at once.
+            let _ = unsafe { d.device_wait_idle() };
+        }
+        // SAFETY: the fence is no longer in use.
+        unsafe { d.destroy_fence(fence, None) };
+        waited.map(|()| time)
+    }
+
+    /// Fills all levels of an image from a buffer that holds them one after the other, each level all layers, and leaves it
+    /// in `layout`.
+    pub fn upload(&self, buffer: &Buffer, image: &Image, texel: u64, layout: vk::ImageLayout) -> Result<()> {
+        let mut offset = 0;
+        let mut regions = Vec::new();
+        for level in 0..image.desc.levels {
+            let extent = image.level_extent(level);
+            regions.push(
+                vk::BufferImageCopy::default()
+                    .buffer_offset(offset)
+                    .image_subresource(image.layers_of(level))
+                    .image_extent(extent),
+            );
+            let texels = u64::from(extent.width) * u64::from(extent.height) * u64::from(extent.depth);
+            offset += texels * u64::from(image.desc.layers) * texel;
+        }
+        let full = image.full_range();
+        let to = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+        self.run(|d, cmd| {
+            image_barrier(d, cmd, image, full, vk::ImageLayout::UNDEFINED, to);
+            // SAFETY: the regions lie inside buffer and image; the image is in the layout named.
+            unsafe { d.cmd_copy_buffer_to_image(cmd, buffer.handle, image.handle, to, &regions) };
+            image_barrier(d, cmd, image, full, to, layout);
+        })?;
+        Ok(())
+    }
+
+    /// Copies level 0 of an image out of `layout` into a new mapped buffer.
+    pub fn read_image(&self, image: &Image, texel: usize, layout: vk::ImageLayout) -> Result<Buffer> {
+        let [width, height, depth] = image.desc.extent.map(|n| n as usize);
+        let size = width * height * depth * image.desc.layers as usize * texel;
+        let buffer = self.buffer(size, vk::BufferUsageFlags::TRANSFER_DST)?;
+        let region =
+            vk::BufferImageCopy::default().image_subresource(image.layers_of(0)).image_extent(image.level_extent(0));
+        let from = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+        self.run(|d, cmd| {
+            image_barrier(d, cmd, image, image.full_range(), layout, from);
+            // SAFETY: the buffer has the size of the region; the image is in the layout named.
+            unsafe { d.cmd_copy_image_to_buffer(cmd, image.handle, from, buffer.handle, &[region]) };
+            memory_barrier(d, cmd);
+        })?;
+        Ok(buffer)
+    }
+}
+
+/// Everything before happens before everything after, host reads included: tests want order, not speed.
+pub fn memory_barrier(d: &ash::Device, cmd: vk::CommandBuffer) {
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+        .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE | vk::AccessFlags::HOST_READ);
+    let all = vk::PipelineStageFlags::ALL_COMMANDS;
+    let flags = vk::DependencyFlags::empty();
+    // SAFETY: `cmd` is being recorded outside a render pass.
+    unsafe { d.cmd_pipeline_barrier(cmd, all, all | vk::PipelineStageFlags::HOST, flags, &[barrier], &[], &[]) }
+}
+
+/// A full barrier that moves a range of an image to another layout.
+pub fn image_barrier(
+    d: &ash::Device,
+    cmd: vk::CommandBuffer,
+    image: &Image,
+    range: vk::ImageSubresourceRange,
+    from: vk::ImageLayout,
+    to: vk::ImageLayout,
+) {
+    let barrier = vk::ImageMemoryBarrier::default()
+        .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+        .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)
+        .old_layout(from)
+        .new_layout(to)
+        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .image(image.handle)
+        .subresource_range(range);
+    let all = vk::PipelineStageFlags::ALL_COMMANDS;
+    // SAFETY: `cmd` is being recorded outside a render pass and the image is alive.
+    unsafe { d.cmd_pipeline_barrier(cmd, all, all, vk::DependencyFlags::empty(), &[], &[], &[barrier]) }
+}

@@ -1,0 +1,193 @@
+//! Programs that nobody here wrote: vulkaninfo and vkcube, unmodified, through the loader.
+//!
+//! The picture of a fixed frame: the test is an X client too. It redirects the windows of a private Xvfb into pixmaps (the
+//! Composite extension) and keeps the pixmap of vkcube's window, which outlives the window. vkcube turns by a fixed angle per
+//! frame, so after `--c N` the pixmap holds frame N, whatever the speed of the driver.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{assert_silent, command, driver, example, layer, loader, reference, skip, succeed, tool};
+use x11rb::connection::Connection;
+use x11rb::protocol::Event;
+use x11rb::protocol::composite::{ConnectionExt as _, Redirect};
+use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _, EventMask, ImageFormat, Window};
+use x11rb::rust_connection::RustConnection;
+
+const LAYER: (&str, &str) = ("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation");
+/// Frame compared with lavapipe's.
+const FRAME: &str = "40";
+
+/// A private X server, ended on drop.
+struct Xvfb {
+    process: Child,
+    display: String,
+}
+
+impl Xvfb {
+    fn start() -> Result<Self, String> {
+        let program = tool("Xvfb")?;
+        let mut process = Command::new(program)
+            .args(["-displayfd", "1", "-screen", "0", "800x800x24", "-nolisten", "tcp"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("Xvfb does not start: {e}"))?;
+        let mut number = String::new();
+        if let Some(out) = process.stdout.take() {
+            // The number comes when the server is ready.
+            BufReader::new(out).read_line(&mut number).map_err(|e| e.to_string())?;
+        }
+        let display = format!(":{}", number.trim());
+        let server = Self { process, display };
+        if server.display.len() < 2 { Err("Xvfb gives no display".into()) } else { Ok(server) }
+    }
+}
+
+impl Drop for Xvfb {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What most tests here need; the reason when something is missing.
+fn tools(names: &[&str]) -> Result<(), String> {
+    loader()?;
+    names.iter().try_for_each(|name| tool(name).map(drop))
+}
+
+fn vulkaninfo(args: &[&str]) {
+    if let Err(why) = tools(&["vulkaninfo"]).and_then(|()| layer()) {
+        return skip(&why);
+    }
+    // With a display vulkaninfo makes an xcb and an xlib surface and queries them.
+    let server = match Xvfb::start() {
+        Ok(server) => server,
+        Err(why) => return skip(&why),
+    };
+    let mut command = command("vulkaninfo", &driver());
+    let output = succeed(command.args(args).env("DISPLAY", &server.display).env(LAYER.0, LAYER.1));
+    assert_silent(&output);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("deviceName"), "{text}");
+}
+
+#[test]
+fn vulkaninfo_reports_everything() {
+    vulkaninfo(&[]);
+}
+
+#[test]
+fn vulkaninfo_reports_a_summary() {
+    vulkaninfo(&["--summary"]);
+}
+
+/// Runs vkcube for 300 frames under the validation layer.
+fn vkcube(extra: &[&str]) {
+    if let Err(why) = tools(&["vkcube"]).and_then(|()| layer()) {
+        return skip(&why);
+    }
+    let server = match Xvfb::start() {
+        Ok(server) => server,
+        Err(why) => return skip(&why),
+    };
+    let mut command = command("vkcube", &driver());
+    command.args(["--c", "300", "--suppress_popups"]).args(extra).env("DISPLAY", &server.display);
+    assert_silent(&succeed(command.env(LAYER.0, LAYER.1)));
+}
+
+#[test]
+fn vkcube_runs_on_xcb() {
+    vkcube(if vkcube_selects_window_system() { &["--wsi", "xcb"] } else { &[] });
+}
+
+#[test]
+fn vkcube_runs_on_xlib() {
+    if !vkcube_selects_window_system() {
+        // Debian 12's vkcube is built for xcb alone; `xlib_present` covers presentation through Xlib there.
+        println!("this vkcube has no --wsi option");
+        return;
+    }
+    vkcube(&["--wsi", "xlib"]);
+}
+
+#[test]
+fn xlib_surface_presents() {
+    if let Err(why) = layer() {
+        return skip(&why);
+    }
+    let server = match Xvfb::start() {
+        Ok(server) => server,
+        Err(why) => return skip(&why),
+    };
+    let mut command = command(example("xlib_present"), &driver());
+    assert_silent(&succeed(command.env("DISPLAY", &server.display).env(LAYER.0, LAYER.1)));
+}
+
+fn vkcube_selects_window_system() -> bool {
+    let help = Command::new("vkcube").arg("--help").output();
+    help.is_ok_and(|h| [h.stdout, h.stderr].iter().any(|t| String::from_utf8_lossy(t).contains("--wsi")))
+}
+
+#[test]
+fn vkcube_draws_what_lavapipe_draws() {
+    if let Err(why) = tools(&["vkcube", "Xvfb"]) {
+        return skip(&why);
+    }
+    let reference = match reference() {
+        Ok(reference) => reference,
+        Err(why) => return skip(&why),
+    };
+    let (expected, actual) = (frame_of_vkcube(&reference), frame_of_vkcube(&driver()));
+    assert_eq!(expected.len(), actual.len());
+    assert!(expected.iter().any(|b| *b != expected[0]), "lavapipe's picture is empty");
+    let pixels = expected.chunks_exact(4).zip(actual.chunks_exact(4));
+    let far = pixels.filter(|(e, a)| (0..3).any(|i| e[i].abs_diff(a[i]) > 2)).count();
+    let allowed = expected.len() / 4 / 1000;
+    assert!(far <= allowed, "{far} of {} pixels differ by more than 2/255 ({allowed} may)", expected.len() / 4);
+}
+
+/// The pixels of frame [`FRAME`] of vkcube.
+fn frame_of_vkcube(icd: &Path) -> Vec<u8> {
+    let server = Xvfb::start().expect("Xvfb starts");
+    let (connection, screen) = RustConnection::connect(Some(&server.display)).expect("Xvfb answers");
+    let root = connection.setup().roots[screen].root;
+    connection.composite_query_version(0, 4).expect("Composite").reply().expect("Composite");
+    let redirect = connection.composite_redirect_subwindows(root, Redirect::AUTOMATIC).expect("redirection");
+    redirect.check().expect("redirection");
+    let events = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
+    connection.change_window_attributes(root, &events).expect("events").check().expect("events");
+    let mut cube = command("vkcube", icd)
+        .args(["--c", FRAME, "--suppress_popups"])
+        .env("DISPLAY", &server.display)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("vkcube starts");
+    let window = mapped_window(&connection);
+    let pixmap = connection.generate_id().expect("an id");
+    connection.composite_name_window_pixmap(window, pixmap).expect("a pixmap").check().expect("a pixmap");
+    assert!(cube.wait().expect("vkcube ends").success());
+    let size = connection.get_geometry(pixmap).expect("a size").reply().expect("a size");
+    let image = connection
+        .get_image(ImageFormat::Z_PIXMAP, pixmap, 0, 0, size.width, size.height, !0)
+        .expect("a picture")
+        .reply()
+        .expect("a picture");
+    image.data
+}
+
+fn mapped_window(connection: &RustConnection) -> Window {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(60) {
+        match connection.poll_for_event().expect("the server answers") {
+            Some(Event::MapNotify(event)) => return event.window,
+            Some(_) => {}
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+    panic!("vkcube shows no window");
+}

@@ -1,0 +1,151 @@
+//! GLSL shaders of many kinds on two drivers, on the same random inputs; outputs are compared.
+//!
+//! A shader says in `//!` lines what it reads and how its output is compared:
+//! `input uint | float LOW HIGH`, `output uint | float TOLERANCE | bytes TOLERANCE` (relative above 1, absolute below),
+//! `outliers SHARE` (of the words; texel and pixel edges fall either way), `bind textures | images | texels`, `push WORDS`,
+//! `spec ID=VALUE…`, `api 1.1`. The .spv files are committed beside the sources; a test compiles again and compares.
+
+#[path = "glsl/harness.rs"]
+mod harness;
+mod support;
+
+use harness::{Shader, run_on_both};
+
+/// One test per shader, and the list that a test compares with the folder.
+macro_rules! shaders {
+    ($($name:ident)*) => {
+        const LISTED: &[&str] = &[$(stringify!($name)),*];
+        $(#[test] fn $name() { run_on_both(&Shader::read(stringify!($name))); })*
+    };
+}
+
+shaders! {
+    array_of_arrays
+    array_tables
+    arrays
+    atomics_buffer
+    atomics_shared
+    bit_casts
+    bit_counts
+    bit_fields
+    bit_logic
+    booleans
+    branches_nested
+    buffer_layouts
+    conversion_large
+    conversions
+    draw_derivatives
+    draw_discard
+    draw_early_depth
+    draw_flat
+    draw_frag_coord
+    draw_frag_depth
+    draw_front_facing
+    draw_gouraud
+    draw_loop
+    draw_noperspective
+    draw_perspective
+    draw_texture
+    early_return
+    float_arithmetic
+    float_exponent
+    float_exponentials
+    float_fraction
+    float_hyperbolic
+    float_interpolation
+    float_inverse_trigonometry
+    float_powers
+    float_rounding
+    float_special
+    float_ties
+    float_trigonometry
+    functions
+    geometry
+    geometry_refract
+    half_floats
+    image_atomics
+    image_load_store
+    int_arithmetic
+    int_modulo
+    loop_collatz
+    loop_do_while
+    loop_exits
+    loop_nested
+    mandelbrot
+    matrices
+    matrix_indexing
+    matrix_inverse
+    noise_hash
+    pack_norm
+    push_constants
+    runtime_array
+    shared_reduce
+    shared_scan
+    shared_sort
+    shared_transpose
+    short_circuit
+    spec_constants
+    structs
+    subgroup_ballot
+    subgroup_vote
+    switch_cases
+    switch_in_loop
+    texel_buffers
+    texture_arrays
+    texture_cube
+    texture_gather
+    texture_integer
+    texture_linear
+    texture_lod
+    texture_nearest
+    texture_projective
+    texture_query
+    texture_separate
+    texture_shadow
+    uint_arithmetic
+    uint_extended
+    uniform_buffer
+    unpack_norm
+    vectors
+    workgroup_ids
+}
+
+#[test]
+fn every_shader_is_listed() {
+    let mut found: Vec<String> = harness::sources(&harness::folder())
+        .iter()
+        .filter(|p| p.extension().is_some_and(|e| e != "vert"))
+        .filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    found.sort();
+    let mut listed = LISTED.to_vec();
+    listed.sort_unstable();
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn committed_spirv_is_what_the_compiler_makes() {
+    let compiler = match support::tool("glslangValidator") {
+        Ok(compiler) => compiler,
+        Err(why) => return support::skip(&why),
+    };
+    let scratch = support::scratch("glsl");
+    let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo/shaders");
+    let sources = harness::sources(&harness::folder()).into_iter().chain(harness::sources(&demo));
+    for source in sources {
+        let name = source.file_name().and_then(|n| n.to_str()).expect("a name");
+        let out = scratch.join(format!("{name}.spv"));
+        let text = std::fs::read_to_string(&source).expect("a source");
+        let target = if text.contains("//! api 1.1") { "vulkan1.1" } else { "vulkan1.0" };
+        let mut command = std::process::Command::new(&compiler);
+        support::succeed(command.args(["--target-env", target, "--quiet", "-o"]).arg(&out).arg(&source));
+        let committed = source.with_file_name(format!("{name}.spv"));
+        let (new, old) = (words(&out), words(&committed));
+        // Word 2 is the generator's version: another release of the compiler may make the same code.
+        assert!(new.len() == old.len() && new[3..] == old[3..], "{} is stale", committed.display());
+    }
+}
+
+fn words(path: &std::path::Path) -> Vec<u32> {
+    cts_runner::vk::spirv_words(&std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+}

@@ -1,0 +1,10 @@
+#version 450
+//! input float -1 1
+//! output bytes 2
+//! outliers 0.02
+layout(location = 0) in vec4 color;
+layout(location = 1) flat in vec4 flat_color;
+layout(location = 2) noperspective in vec2 screen;
+layout(location = 0) out vec4 result;
+layout(early_fragment_tests) in;
+void main() { result = vec4(abs(color.xy), abs(flat_color.xy)); }

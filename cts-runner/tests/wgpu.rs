@@ -1,0 +1,62 @@
+//! `examples/wgpu_scene.rs` on the driver under test and on lavapipe, each in a process of its own.
+
+mod support;
+
+use std::path::Path;
+use support::{assert_silent, command, driver, example, layer, loader, reference, scratch, skip, succeed};
+
+/// Bytes of compute results at the beginning of the output.
+const RESULTS: usize = 4096 * 4;
+
+fn run(icd: &Path, out: &Path, threads: &str) -> Vec<u8> {
+    succeed(command(example("wgpu_scene"), icd).arg(out).env("GRUS_THREADS", threads));
+    std::fs::read(out).expect("the example's output")
+}
+
+#[test]
+fn wgpu_scene_equals_lavapipe() {
+    if let Err(why) = loader() {
+        return skip(&why);
+    }
+    let reference = match reference() {
+        Ok(reference) => reference,
+        Err(why) => return skip(&why),
+    };
+    let folder = scratch("wgpu-lavapipe");
+    let expected = run(&reference, &folder.join("reference"), "2");
+    let actual = run(&driver(), &folder.join("driver"), "2");
+    assert_eq!(expected.len(), actual.len());
+    assert!(expected[..RESULTS] == actual[..RESULTS], "compute results differ");
+    let pairs = expected[RESULTS..].iter().zip(&actual[RESULTS..]);
+    let far: Vec<_> = pairs.enumerate().filter(|(_, (e, a))| e.abs_diff(**a) > 1).collect();
+    let show: Vec<String> = far
+        .iter()
+        .take(8)
+        .map(|(i, (e, a))| format!("({}, {}) channel {}: {e} and {a}", i / 4 % 256, i / 1024, i % 4))
+        .collect();
+    assert!(far.is_empty(), "{} channels differ by more than 1/255: {}", far.len(), show.join(", "));
+}
+
+#[test]
+fn wgpu_scene_gives_the_same_bytes_for_any_number_of_threads() {
+    if let Err(why) = loader() {
+        return skip(&why);
+    }
+    let (icd, folder) = (driver(), scratch("wgpu-threads"));
+    let one = run(&icd, &folder.join("1"), "1");
+    for threads in ["2", "8"] {
+        assert!(one == run(&icd, &folder.join(threads), threads), "{threads} threads give other bytes than one");
+    }
+}
+
+#[test]
+fn wgpu_scene_is_silent_under_the_validation_layer() {
+    if let Err(why) = layer() {
+        return skip(&why);
+    }
+    // The layer is told by the environment, as for any unmodified program.
+    let folder = scratch("wgpu-validation");
+    let mut command = command(example("wgpu_scene"), &driver());
+    let output = succeed(command.arg(folder.join("out")).env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"));
+    assert_silent(&output);
+}

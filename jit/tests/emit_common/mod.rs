@@ -1,0 +1,207 @@
+//! Runs emitted stages on hand-made contexts and batches.
+#![allow(dead_code, reason = "each test binary uses its own part of the harness")]
+
+use base::abi::*;
+use base::shader::*;
+use jit::code::CodeBlob;
+use jit::emit::{self, EmitOptions};
+use jit::ir::Shader;
+use jit::ir::interp::Memory;
+use jit::passes;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// Layout of set 0 with `n` storage buffers at bindings 0..n.
+pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
+    let binding = |b| BindingLayout {
+        binding: b,
+        kind: DescriptorKind::StorageBuffer,
+        offset: b * DESCRIPTOR_SIZE as u32,
+        count: 1,
+        dynamic_index: 0,
+    };
+    PipelineLayoutInfo { sets: vec![(0..n).map(binding).collect()] }
+}
+
+/// Emits and loads a shader.
+pub fn compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> CompiledStage {
+    try_compile(shader, layout, lanes).unwrap_or_else(|e| panic!("{e}\n{shader}"))
+}
+
+/// As [`compile`].
+pub fn try_compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> Result<CompiledStage, jit::error::Error> {
+    let divergence = passes::divergence(shader, lanes);
+    let emitted = emit::emit(shader, &divergence, layout, &EmitOptions { lanes, ..EmitOptions::default() })?;
+    let blob = CodeBlob {
+        code: emitted.code,
+        cpu_features: emit::cpu_features(),
+        stage: shader.stage,
+        lanes,
+        interface: Arc::new(StageInterface { inputs: shader.inputs.clone(), outputs: shader.outputs.clone() }),
+        flags: shader.flags,
+        local_size: shader.local_size,
+        shared_bytes: shader.shared_bytes,
+        zero_shared: shader.zero_shared,
+        scratch_bytes: emitted.scratch_bytes,
+        has_barriers: emitted.has_barriers,
+    };
+    Ok(blob.load().expect("executable memory"))
+}
+
+unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
+    for i in 0..n as usize {
+        // SAFETY: generated code passes arrays of n floats.
+        unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
+    }
+}
+
+unsafe extern "C" fn image_divergent(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the waterfall's contract; every lane's view is valid.
+    unsafe {
+        let all = (*args).mask;
+        let mut out = (*args).result;
+        for lane in 0..(*args).lanes as usize {
+            if all >> lane & 1 == 0 {
+                continue;
+            }
+            (*args).mask = 1 << lane;
+            let view = *views.add(lane);
+            let sampler = if samplers.is_null() { core::ptr::null() } else { *samplers.add(lane) };
+            ((*view).kernels[(*args).kernel as usize])(view, sampler, args);
+            for (row, new) in out.iter_mut().zip(&(*args).result) {
+                row[lane] = new[lane];
+            }
+        }
+        (*args).result = out;
+        (*args).mask = all;
+    }
+}
+
+/// Helpers as the rasterizer provides them.
+pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32 };
+
+/// Memory aligned to 64 bytes.
+pub struct Aligned {
+    words: Vec<[u64; 8]>,
+}
+
+impl Aligned {
+    /// Filled with a byte.
+    pub fn new(bytes: usize, fill: u8) -> Self {
+        // One unit more: alignment by hand.
+        Aligned { words: vec![[u64::from_ne_bytes([fill; 8]); 8]; bytes.div_ceil(64) + 2] }
+    }
+    /// First aligned byte.
+    pub fn ptr(&mut self) -> *mut u8 {
+        let p = self.words.as_mut_ptr().cast::<u8>();
+        p.wrapping_add(p.align_offset(64))
+    }
+    /// Bytes from the start.
+    pub fn bytes(&mut self, n: usize) -> &mut [u8] {
+        let p = self.ptr();
+        // SAFETY: `new` allocated more than a unit behind the asked size; callers stay within it.
+        unsafe { core::slice::from_raw_parts_mut(p, n.min((self.words.len() - 1) * 64)) }
+    }
+}
+
+/// A context with its descriptor memory.
+pub struct Environment {
+    /// Handed to the stage.
+    pub context: Box<ShaderContext>,
+    /// Abort flag.
+    pub abort: Box<AtomicU32>,
+    descriptors: Vec<BufferDescriptor>,
+    /// Buffers with 64 guard bytes behind each.
+    pub buffers: Vec<Aligned>,
+    lengths: Vec<usize>,
+}
+
+const GUARD: usize = 64;
+
+impl Environment {
+    /// Set 0 with the buffers, bindings from 0.
+    pub fn new(buffers: &[Vec<u8>], push: &[u8]) -> Self {
+        let mut memory = Vec::new();
+        let mut descriptors = Vec::new();
+        for b in buffers {
+            let mut m = Aligned::new(b.len() + GUARD, 0xa5);
+            m.bytes(b.len()).copy_from_slice(b);
+            descriptors.push(BufferDescriptor { address: m.ptr(), range: b.len() as u64 });
+            memory.push(m);
+        }
+        let abort = Box::new(AtomicU32::new(0));
+        let mut context = Box::new(ShaderContext {
+            sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
+            dynamic_buffers: [BufferDescriptor { address: 64 as *mut u8, range: 0 }; MAX_DYNAMIC_BUFFERS],
+            push_constants: [0; MAX_PUSH_CONSTANTS],
+            num_workgroups: [1; 3],
+            base_vertex: 100,
+            base_instance: 200,
+            draw_index: 300,
+            view_index: 400,
+            device_index: 0,
+            abort: &*abort,
+            helpers: &HELPERS,
+        });
+        context.sets[0] = descriptors.as_ptr().cast();
+        context.push_constants[..push.len()].copy_from_slice(push);
+        Environment { context, abort, descriptors, buffers: memory, lengths: buffers.iter().map(Vec::len).collect() }
+    }
+
+    /// Contents of a buffer; the guard behind it must be intact.
+    pub fn buffer(&mut self, i: usize) -> Vec<u8> {
+        let n = self.lengths[i];
+        let all = self.buffers[i].bytes(n + GUARD);
+        assert!(all[n..].iter().all(|&b| b == 0xa5), "a write behind buffer {i}");
+        all[..n].to_vec()
+    }
+}
+
+/// Runs a dispatch; returns the number of calls of the last workgroup.
+pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) -> u32 {
+    env.context.num_workgroups = groups;
+    let chunks = stage.local_size.iter().product::<u32>().div_ceil(stage.lanes);
+    let mut scratch = Aligned::new(stage.scratch_bytes as usize, 0x5a);
+    let mut sink = Aligned::new(64, 0x77);
+    let mut shared = Aligned::new(stage.shared_bytes as usize, 0);
+    let mut calls = 0;
+    for z in 0..groups[2] {
+        for y in 0..groups[1] {
+            for x in 0..groups[0] {
+                if stage.has_barriers {
+                    scratch.bytes(chunks as usize * 4).fill(0);
+                }
+                shared.bytes(stage.shared_bytes as usize).fill(0);
+                let mut batch = ComputeBatch {
+                    header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
+                    workgroup_id: [x, y, z],
+                    pending: 0,
+                    shared: shared.ptr(),
+                };
+                calls = 0;
+                loop {
+                    // SAFETY: context and batch are laid out as the stage's interface says.
+                    unsafe { (stage.entry)(&*env.context, (&raw mut batch).cast()) };
+                    calls += 1;
+                    let aborted = env.abort.load(std::sync::atomic::Ordering::Relaxed) != 0;
+                    if !stage.has_barriers || batch.pending == 0 || aborted {
+                        break;
+                    }
+                    assert!(calls < 100_000, "barriers without end");
+                }
+            }
+        }
+    }
+    assert!(scratch.bytes(stage.scratch_bytes as usize + 32)[stage.scratch_bytes as usize..].iter().all(|&b| b == 0x5a));
+    calls
+}
+
+/// Runs a compute shader over an interpreter's memory; the buffers afterwards.
+pub fn run_memory(shader: &Shader, memory: &Memory, lanes: u32, groups: [u32; 3]) -> Vec<Vec<u8>> {
+    let buffers: Vec<Vec<u8>> = memory.buffers.iter().map(|b| b.1.clone()).collect();
+    let layout = buffers_layout(buffers.len() as u32);
+    let stage = compile(shader, &layout, lanes);
+    let mut env = Environment::new(&buffers, &memory.push);
+    dispatch(&stage, &mut env, groups);
+    (0..buffers.len()).map(|i| env.buffer(i)).collect()
+}

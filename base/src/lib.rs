@@ -8,4 +8,6 @@
 pub mod abi;
 pub mod format;
 pub mod image;
+pub mod mem;
+pub mod sample;
 pub mod shader;

@@ -1,6 +1,14 @@
 //! SPIR-V in, callable code out.
 //!
-//! `spirv` (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → `passes` → `emit` (the only place that
-//! knows Cranelift) → `code` (executable memory).
+//! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] → [`emit`] (the only place that
+//! knows Cranelift) → [`code`] (executable memory). [`compile()`] is the whole road.
 
+pub mod code;
+pub mod compile;
+pub mod emit;
+pub mod error;
 pub mod ir;
+pub mod passes;
+pub mod spirv;
+
+pub use compile::{CompileRequest, Compiled, compile, load};

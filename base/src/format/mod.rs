@@ -3,7 +3,15 @@
 //! Depth/stencil images keep depth and stencil in separate planes ([`crate::image::ImageLayout`]); `D24_UNORM_S8_UINT`
 //! stores depth as 24 bits in a u32. Packing and unpacking are derived from the row (`pack`).
 
+mod bc;
+pub mod float;
+pub mod pack;
+pub mod srgb;
 mod table;
+#[cfg(test)]
+mod tests;
+pub use bc::decode_block;
+pub use pack::{Texel, TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use table::TABLE;
 
 /// A row of [`TABLE`], by index. `Format(0)` is `VK_FORMAT_UNDEFINED`.
@@ -100,6 +108,7 @@ pub mod features {
     pub const BLIT_SRC: u32 = 0x400;
     pub const BLIT_DST: u32 = 0x800;
     pub const SAMPLED_IMAGE_FILTER_LINEAR: u32 = 0x1000;
+    pub const SAMPLED_IMAGE_FILTER_MINMAX: u32 = 0x10000;
     pub const TRANSFER_SRC: u32 = 0x4000;
     pub const TRANSFER_DST: u32 = 0x8000;
 }
@@ -130,6 +139,8 @@ pub struct FormatInfo {
 impl Format {
     /// `VK_FORMAT_UNDEFINED`.
     pub const UNDEFINED: Format = Format(0);
+    /// `VK_FORMAT_S8_UINT`.
+    pub const S8_UINT: Format = Format(127);
 
     /// The row of a `VkFormat` value; `None` for values outside the table.
     pub fn from_vk(vk: u32) -> Option<Format> {
@@ -151,6 +162,19 @@ impl Format {
     pub fn is_integer(self) -> bool {
         let info = self.info();
         info.channel_count > 0 && matches!(info.channels[0].ty, ChannelType::Uint | ChannelType::Sint)
+    }
+    /// The format of one plane of an image of this format: `S8_UINT` for the stencil plane of combined formats, else the
+    /// format itself (whose kernels see the depth plane).
+    pub fn plane_format(self, stencil: bool) -> Format {
+        if stencil && self.has_stencil() { Format::S8_UINT } else { self }
+    }
+    /// True for signed integer formats.
+    pub fn is_signed_integer(self) -> bool {
+        self.is_integer() && self.info().channels[0].ty == ChannelType::Sint
+    }
+    /// True for the block-compressed layouts.
+    pub fn is_compressed(self) -> bool {
+        matches!(self.info().layout, Layout::Bc | Layout::Etc2 | Layout::Astc)
     }
     fn has(self, name: ChannelName) -> bool {
         let info = self.info();

@@ -13,8 +13,18 @@
 //!
 //! Results of an instruction are consecutive values starting at `first_result`.
 
+mod build;
+pub mod eval;
 mod inst;
+pub mod interp;
+mod print;
+#[doc(hidden)]
+pub mod random;
+mod verify;
+
+pub use build::Builder;
 pub use inst::*;
+pub use verify::verify;
 
 use base::shader::{Slot, Stage, StageFlags};
 use cranelift_entity::{PrimaryMap, entity_impl};

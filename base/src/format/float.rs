@@ -1,0 +1,166 @@
+//! Conversions between f32 and the small floating-point encodings: half, unsigned 11 and 10 bits, shared exponent.
+//!
+//! Integer arithmetic and exact f32 operations on normal numbers only: the results do not depend on the host, nor on
+//! its denormal flags. Rounding is to nearest even, except for the shared exponent, whose formula the
+//! specification gives (section "Floating-Point Formats", 14-bit shared exponent conversions).
+
+/// A half-precision bit pattern as f32; exact. NaN payloads keep their upper bits.
+#[inline(always)]
+pub const fn half_to_f32(h: u32) -> f32 {
+    let sign = (h & 0x8000) << 16;
+    let magnitude = h & 0x7fff;
+    let bits = if magnitude >= 0x7c00 {
+        0x7f80_0000 | (magnitude & 0x3ff) << 13
+    } else if magnitude >= 0x400 {
+        (magnitude << 13) + (112 << 23)
+    } else {
+        // Denormal: (1.m - 1) * 2^-14.
+        (f32::from_bits(0x3880_0000 | magnitude << 13) - f32::from_bits(0x3880_0000)).to_bits()
+    };
+    f32::from_bits(sign | bits)
+}
+
+/// Nearest half (ties to even); overflow gives infinity, NaN a quiet NaN.
+#[inline(always)]
+pub const fn f32_to_half(x: f32) -> u32 {
+    let bits = x.to_bits();
+    let sign = (bits >> 16) & 0x8000;
+    let magnitude = bits & 0x7fff_ffff;
+    let half = if magnitude > 0x7f80_0000 {
+        0x7e00
+    } else if magnitude >= 0x4780_0000 {
+        0x7c00
+    } else if magnitude < 0x3880_0000 {
+        // Adding 0.5 leaves the denormal half in the low mantissa bits, rounded by the addition.
+        (f32::from_bits(magnitude) + 0.5).to_bits() - 0x3f00_0000
+    } else {
+        let odd = (magnitude >> 13) & 1;
+        (magnitude - (112 << 23) + 0xfff + odd) >> 13
+    };
+    sign | half
+}
+
+/// An unsigned float of 5 exponent bits and `mantissa` bits as f32; exact.
+#[inline(always)]
+pub const fn ufloat_to_f32(v: u32, mantissa: u32) -> f32 {
+    half_to_f32(v << (10 - mantissa))
+}
+
+/// Nearest unsigned float (ties to even). Negative values give 0, finite overflow the largest finite value.
+#[inline(always)]
+pub const fn f32_to_ufloat(x: f32, mantissa: u32) -> u32 {
+    let bits = x.to_bits();
+    let infinity = 31 << mantissa;
+    if (bits & 0x7fff_ffff) > 0x7f80_0000 {
+        return infinity | 1;
+    }
+    if bits >> 31 != 0 {
+        return 0;
+    }
+    if bits == 0x7f80_0000 {
+        return infinity;
+    }
+    let drop = 23 - mantissa;
+    let v = if bits < 0x3880_0000 {
+        // As for halves: the sum's lowest mantissa bit is the denormal's, 2^(-14 - mantissa).
+        let magic = (127 - 14 + drop) << 23;
+        (x + f32::from_bits(magic)).to_bits() - magic
+    } else if bits >= 0x4780_0000 {
+        infinity - 1
+    } else {
+        let odd = (bits >> drop) & 1;
+        (bits - (112 << 23) + (1 << (drop - 1)) - 1 + odd) >> drop
+    };
+    if v < infinity { v } else { infinity - 1 }
+}
+
+/// `E5B9G9R9_UFLOAT_PACK32` to r, g, b; exact.
+#[inline(always)]
+pub const fn unpack_shared_exponent(v: u32) -> [f32; 3] {
+    // 2^(e - 15 - 9): between 2^-24 and 2^7, always normal.
+    let scale = f32::from_bits(((v >> 27) + 127 - 24) << 23);
+    [(v & 511) as f32 * scale, (v >> 9 & 511) as f32 * scale, (v >> 18 & 511) as f32 * scale]
+}
+
+/// The specification's conversion to `E5B9G9R9_UFLOAT_PACK32`.
+#[inline(always)]
+pub fn pack_shared_exponent(rgb: [f32; 3]) -> u32 {
+    const MAX: f32 = 65408.0;
+    // NaN counts as 0.
+    let c = rgb.map(|x| if x > 0.0 { x.min(MAX) } else { 0.0 });
+    let largest = c[0].max(c[1]).max(c[2]);
+    let exponent = ((largest.to_bits() >> 23) as i32 - 127).max(-16) + 16;
+    let quantise = |x: f32, e: i32| -> u32 {
+        // floor(x / 2^(e - 24) + 0.5): the scale is a power of two, the sum has at most 10 integer bits.
+        let scale = f64::from_bits(((1023 + 24 - e) as u64) << 52);
+        (f64::from(x) * scale + 0.5) as u32
+    };
+    let e = if quantise(largest, exponent) == 512 { exponent + 1 } else { exponent };
+    quantise(c[0], e) | quantise(c[1], e) << 9 | quantise(c[2], e) << 18 | (e as u32) << 27
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_round_trips() {
+        for h in 0..0x1_0000u32 {
+            let f = half_to_f32(h);
+            if f.is_nan() {
+                assert_eq!(f32_to_half(f) & 0x7fff, 0x7e00, "{h:x}");
+                continue;
+            }
+            assert_eq!(f32_to_half(f), h);
+            let m = h & 0x3ff;
+            let e = (h >> 10 & 31) as i32;
+            if e < 31 {
+                let exact = if e == 0 { m as f64 } else { (1024 + m) as f64 * 2f64.powi(e - 1) } * 2f64.powi(-24);
+                assert_eq!(f64::from(f).abs(), exact);
+            }
+        }
+    }
+
+    #[test]
+    fn half_rounds_to_nearest_even() {
+        for h in 0..0x7bffu32 {
+            let (a, b) = (half_to_f32(h), half_to_f32(h + 1));
+            let middle = ((f64::from(a) + f64::from(b)) / 2.0) as f32;
+            let even = if h & 1 == 0 { h } else { h + 1 };
+            assert_eq!(f32_to_half(middle), even);
+            assert_eq!(f32_to_half(middle.next_down()), h);
+            assert_eq!(f32_to_half(middle.next_up()), h + 1);
+        }
+        assert_eq!(f32_to_half(65519.996), 0x7bff);
+        assert_eq!(f32_to_half(65520.0), 0x7c00);
+        assert_eq!(f32_to_half(f32::NEG_INFINITY), 0xfc00);
+    }
+
+    #[test]
+    fn unsigned_floats_round_trip_and_round() {
+        for mantissa in [6, 5] {
+            let infinity = 31u32 << mantissa;
+            for v in 0..=infinity {
+                assert_eq!(f32_to_ufloat(ufloat_to_f32(v, mantissa), mantissa), v);
+            }
+            for v in 0..infinity - 1 {
+                let middle = (ufloat_to_f32(v, mantissa) + ufloat_to_f32(v + 1, mantissa)) / 2.0;
+                assert_eq!(f32_to_ufloat(middle, mantissa), if v & 1 == 0 { v } else { v + 1 });
+                assert_eq!(f32_to_ufloat(middle.next_up(), mantissa), v + 1);
+                assert_eq!(f32_to_ufloat(middle.next_down(), mantissa), v);
+            }
+            assert_eq!(f32_to_ufloat(-1.0, mantissa), 0);
+            assert_eq!(f32_to_ufloat(1e9, mantissa), infinity - 1);
+            assert!(ufloat_to_f32(f32_to_ufloat(f32::NAN, mantissa), mantissa).is_nan());
+        }
+    }
+
+    #[test]
+    fn shared_exponent_is_stable() {
+        for v in (0..u32::MAX).step_by(65_521) {
+            let rgb = unpack_shared_exponent(v);
+            assert_eq!(unpack_shared_exponent(pack_shared_exponent(rgb)), rgb, "{v:x}");
+        }
+        assert_eq!(unpack_shared_exponent(pack_shared_exponent([1e9, -1.0, f32::NAN])), [65408.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,129 @@
+//! The sRGB transfer functions for 8-bit channels, exactly rounded.
+//!
+//! Decoding is a table of 256 correctly rounded f32. Encoding finds the code whose interval holds the value: the
+//! 255 thresholds are the linear values of the codes' midpoints. Both tables are computed at compile time (constant
+//! evaluation is the same on every host) with a fifth root by Newton's method in f64, so no `pow` is involved.
+
+/// sRGB to linear for an encoded value in 0..=1, to f64 accuracy.
+const fn linear(encoded: f64) -> f64 {
+    if encoded <= 0.04045 {
+        return encoded / 12.92;
+    }
+    // b^2.4 = b^2 * (b^2)^(1/5)
+    let b = (encoded + 0.055) / 1.055;
+    let square = b * b;
+    let mut root = 1.0;
+    let mut i = 0;
+    while i < 30 {
+        let r4 = root * root * root * root;
+        root -= (r4 * root - square) / (5.0 * r4);
+        i += 1;
+    }
+    square * root
+}
+
+const fn decode_table() -> [f32; 256] {
+    let mut table = [0.0; 256];
+    let mut code = 0;
+    while code < 256 {
+        table[code] = linear(code as f64 / 255.0) as f32;
+        code += 1;
+    }
+    table
+}
+
+/// `THRESHOLD[k]`: the least f32 that encodes to more than `k`.
+const fn thresholds() -> [f32; 256] {
+    let mut table = [f32::INFINITY; 256];
+    let mut code = 0;
+    while code < 255 {
+        let exact = linear((code as f64 + 0.5) / 255.0);
+        let near = exact as f32;
+        table[code] = if (near as f64) < exact { f32::from_bits(near.to_bits() + 1) } else { near };
+        code += 1;
+    }
+    table
+}
+
+/// Mantissa bits that choose a bucket.
+const BUCKET_BITS: u32 = 7;
+/// Bits of the least value with a bucket, 2^-13; below the first threshold (2^-12.7).
+const FIRST: u32 = (127 - 13) << 23;
+const BUCKETS: usize = 13 << BUCKET_BITS;
+
+/// The code of each bucket's least value. A bucket holds at most one threshold (checked below).
+const fn buckets() -> [u8; BUCKETS] {
+    let mut table = [0; BUCKETS];
+    let mut code = 0;
+    let mut i = 0;
+    while i < BUCKETS {
+        let least = f32::from_bits(FIRST + ((i as u32) << (23 - BUCKET_BITS)));
+        while THRESHOLD[code] <= least {
+            code += 1;
+        }
+        table[i] = code as u8;
+        if i > 0 {
+            assert!(table[i] - table[i - 1] <= 1);
+        }
+        i += 1;
+    }
+    table
+}
+
+static DECODE: [f32; 256] = decode_table();
+static THRESHOLD: [f32; 256] = thresholds();
+static BUCKET: [u8; BUCKETS] = buckets();
+
+/// Linear value of an sRGB code.
+#[inline(always)]
+pub fn srgb_to_linear(code: u8) -> f32 {
+    DECODE[code as usize]
+}
+
+/// The nearest sRGB code of a linear value; NaN and negative values give 0.
+#[inline(always)]
+pub fn linear_to_srgb(x: f32) -> u8 {
+    // The largest f32 below 1 encodes to 255 as 1 does.
+    let x = x.max(f32::from_bits(FIRST)).min(1f32.next_down());
+    let index = (x.to_bits() - FIRST) >> (23 - BUCKET_BITS);
+    let code = BUCKET[index as usize % BUCKETS];
+    code + u8::from(x >= THRESHOLD[code as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The specification's formula with the host's pow, for comparison only.
+    fn encode_f64(x: f64) -> f64 {
+        if x <= 0.0031308 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
+    }
+
+    #[test]
+    fn codes_round_trip_and_thresholds_are_exact() {
+        for code in 0..=255u8 {
+            assert_eq!(linear_to_srgb(srgb_to_linear(code)), code);
+            if code < 255 {
+                let t = THRESHOLD[code as usize];
+                assert_eq!(linear_to_srgb(t), code + 1);
+                assert_eq!(linear_to_srgb(t.next_down()), code);
+            }
+        }
+        for x in [f32::NAN, -1.0, f32::NEG_INFINITY, 0.0, 1e-30] {
+            assert_eq!(linear_to_srgb(x), 0);
+        }
+        for x in [1.0, 2.0, f32::INFINITY] {
+            assert_eq!(linear_to_srgb(x), 255);
+        }
+    }
+
+    #[test]
+    fn agrees_with_the_formula() {
+        for bits in (0..1f32.to_bits()).step_by(4099) {
+            let x = f32::from_bits(bits);
+            let want = encode_f64(f64::from(x)) * 255.0;
+            let got = f64::from(linear_to_srgb(x));
+            assert!((want - got).abs() <= 0.5001, "{x} {want} {got}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The functions that generated code calls through its context.
+
+use base::abi::HelperTable;
+
+/// Exact fused multiply-add for hosts without the instruction.
+unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
+    for i in 0..n as usize {
+        // SAFETY: the caller has `n` elements each.
+        unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
+    }
+}
+
+/// Functions that generated code calls.
+pub fn helpers() -> HelperTable {
+    HelperTable { image_divergent: rasterizer::sample::image_divergent, fma_f32 }
+}

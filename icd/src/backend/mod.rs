@@ -1,0 +1,7 @@
+//! The joints to the other rooms: the shader compiler, the rasterizer's sampling kernels and transfers, the machine.
+
+pub mod compile;
+pub mod hash;
+pub mod helpers;
+pub mod machine;
+pub mod transfer;

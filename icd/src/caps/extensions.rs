@@ -1,0 +1,351 @@
+//! The table of extensions: one row each, everything that depends on an extension being there is derived from it.
+//!
+//! `implemented` says that the code is there; an extension is *advertised* when it is implemented and what it depends on
+//! (vk.xml's `depends`) is advertised too, so that raising [`super::API_VERSION`] or flipping one row keeps the whole consistent.
+//! Leaving a row out and having it with a reason are the same to an application.
+
+use super::{API_VERSION, V1_1, V1_2, V1_3};
+use ash::vk;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+/// Where an extension is enabled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// `vkCreateInstance`.
+    Instance,
+    /// `vkCreateDevice`.
+    Device,
+}
+
+/// Whether something is implemented, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// Implemented.
+    Yes,
+    /// Not, for this reason.
+    No(&'static str),
+}
+
+impl Support {
+    /// Implemented?
+    pub const fn is_yes(self) -> bool {
+        matches!(self, Support::Yes)
+    }
+}
+
+/// What an extension or a feature structure needs to be there.
+#[derive(Clone, Copy, Debug)]
+pub enum Need {
+    /// An advertised extension.
+    Ext(Extension),
+    /// A core version.
+    Core(u32),
+    /// One of these.
+    Any(&'static [Need]),
+    /// All of these.
+    All(&'static [Need]),
+}
+use Extension as E;
+use Need::{All, Any, Core, Ext};
+
+impl Need {
+    /// Met by what the driver advertises?
+    pub fn is_met(&self) -> bool {
+        match *self {
+            Ext(extension) => extension.is_advertised(),
+            Core(version) => API_VERSION >= version,
+            Any(needs) => needs.iter().any(Need::is_met),
+            All(needs) => needs.iter().all(Need::is_met),
+        }
+    }
+}
+
+/// A row.
+#[derive(Debug)]
+pub struct ExtensionRow {
+    /// Name.
+    pub name: &'static str,
+    /// `specVersion`.
+    pub spec_version: u32,
+    /// Instance or device.
+    pub scope: Scope,
+    /// Implemented?
+    pub implemented: Support,
+    /// Core version that it became part of.
+    pub promoted: Option<u32>,
+    /// Dependencies, all of them.
+    pub needs: &'static [Need],
+}
+
+macro_rules! extensions {
+    ($($name:ident, $version:literal, $scope:ident, $implemented:expr, $promoted:expr, [$($need:expr),*];)*) => {
+        /// An extension of [`EXTENSIONS`], by its name.
+        #[allow(non_camel_case_types, missing_docs, reason = "the names are the specification's")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Extension { $($name),* }
+
+        /// The table.
+        pub static EXTENSIONS: &[ExtensionRow] = &[$(ExtensionRow {
+            name: stringify!($name),
+            spec_version: $version,
+            scope: Scope::$scope,
+            implemented: $implemented,
+            promoted: $promoted,
+            needs: &[$($need),*],
+        }),*];
+
+        const ALL_EXTENSIONS: &[Extension] = &[$(Extension::$name),*];
+    };
+}
+
+const YES: Support = Support::Yes;
+const LATER: Support = Support::No("not written yet");
+const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
+const NO_COMMANDS: Support = Support::No("some of its commands are not written yet");
+const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
+
+#[rustfmt::skip]
+extensions! {
+    VK_KHR_get_physical_device_properties2, 2, Instance, YES, Some(V1_1), [];
+    VK_KHR_surface, 25, Instance, YES, None, [];
+    VK_KHR_get_surface_capabilities2, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
+    VK_KHR_xcb_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
+    VK_KHR_xlib_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
+    VK_EXT_headless_surface, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
+    VK_EXT_debug_utils, 2, Instance, YES, None, [];
+    VK_KHR_device_group_creation, 1, Instance, YES, Some(V1_1), [];
+    VK_KHR_external_memory_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
+    VK_KHR_external_semaphore_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
+    VK_KHR_external_fence_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
+    VK_KHR_swapchain, 70, Device, YES, None, [Ext(E::VK_KHR_surface)];
+    VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
+    VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
+    VK_KHR_maintenance1, 2, Device, YES, Some(V1_1), [];
+    VK_KHR_maintenance2, 1, Device, YES, Some(V1_1), [];
+    VK_KHR_maintenance3, 1, Device, YES, Some(V1_1), [PROPERTIES2];
+    VK_KHR_maintenance4, 2, Device, YES, Some(V1_3), [Core(V1_1)];
+    VK_KHR_maintenance5, 1, Device, LATER, None, [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
+    VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
+    VK_KHR_dedicated_allocation, 3, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_get_memory_requirements2), Core(V1_1)])];
+    VK_KHR_descriptor_update_template, 1, Device, YES, Some(V1_1), [];
+    VK_KHR_push_descriptor, 2, Device, YES, None, [PROPERTIES2];
+    VK_KHR_device_group, 4, Device, YES, Some(V1_1), [Ext(E::VK_KHR_device_group_creation)];
+    VK_KHR_multiview, 1, Device, YES, Some(V1_1), [PROPERTIES2];
+    VK_KHR_create_renderpass2, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_multiview), Ext(E::VK_KHR_maintenance2)]), Core(V1_1)])];
+    VK_KHR_depth_stencil_resolve, 1, Device, YES, Some(V1_2), [Any(&[Ext(E::VK_KHR_create_renderpass2), Core(V1_2)])];
+    VK_KHR_dynamic_rendering, 1, Device, YES, Some(V1_3), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_depth_stencil_resolve)]), Core(V1_2)])];
+    VK_KHR_synchronization2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_KHR_timeline_semaphore, 2, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_KHR_copy_commands2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_KHR_buffer_device_address, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_device_group)]), Core(V1_1)])];
+    VK_KHR_draw_indirect_count, 1, Device, YES, Some(V1_2), [];
+    VK_KHR_separate_depth_stencil_layouts, 1, Device, YES, Some(V1_2), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_create_renderpass2)]), Core(V1_2)])];
+    VK_KHR_image_format_list, 1, Device, YES, Some(V1_2), [];
+    VK_KHR_sampler_mirror_clamp_to_edge, 3, Device, YES, Some(V1_2), [];
+    VK_KHR_driver_properties, 1, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_KHR_format_feature_flags2, 2, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_KHR_imageless_framebuffer, 1, Device, YES, Some(V1_2), [Any(&[All(&[Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance2)]), Core(V1_1)]), Ext(E::VK_KHR_image_format_list)]), Core(V1_2)])];
+    VK_KHR_storage_buffer_storage_class, 1, Device, YES, Some(V1_1), [];
+    VK_KHR_relaxed_block_layout, 1, Device, YES, Some(V1_1), [];
+    VK_KHR_uniform_buffer_standard_layout, 1, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_KHR_shader_draw_parameters, 1, Device, YES, Some(V1_1), [];
+    VK_KHR_shader_terminate_invocation, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_KHR_shader_non_semantic_info, 1, Device, YES, Some(V1_3), [];
+    VK_KHR_zero_initialize_workgroup_memory, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_KHR_vulkan_memory_model, 3, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_KHR_shader_float_controls, 4, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
+    VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_8bit_storage, 1, Device, LATER, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_16bit_storage, 1, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_shader_float16_int8, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
+    VK_KHR_shader_atomic_int64, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
+    VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
+    VK_KHR_shader_integer_dot_product, 1, Device, LATER, Some(V1_3), [PROPERTIES2];
+    VK_KHR_sampler_ycbcr_conversion, 14, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
+    VK_KHR_vertex_attribute_divisor, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_load_store_op_none, 1, Device, YES, None, [];
+    VK_KHR_map_memory2, 1, Device, LATER, None, [];
+    VK_KHR_line_rasterization, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_descriptor_indexing, 2, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance3)]), Core(V1_1)])];
+    VK_EXT_host_query_reset, 1, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_EXT_scalar_block_layout, 1, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_EXT_separate_stencil_usage, 1, Device, YES, Some(V1_2), [];
+    VK_EXT_sampler_filter_minmax, 2, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_EXT_shader_viewport_index_layer, 1, Device, YES, Some(V1_2), [];
+    VK_EXT_shader_demote_to_helper_invocation, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_shader_stencil_export, 1, Device, YES, None, [];
+    VK_EXT_vertex_attribute_divisor, 3, Device, YES, None, [PROPERTIES2];
+    VK_EXT_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_load_store_op_none, 1, Device, YES, None, [];
+    VK_EXT_private_data, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_pipeline_creation_cache_control, 3, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_image_robustness, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_texel_buffer_alignment, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_4444_formats, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_shader_subgroup_ballot, 1, Device, YES, None, [];
+    VK_EXT_shader_subgroup_vote, 1, Device, YES, None, [];
+    VK_GOOGLE_decorate_string, 1, Device, YES, None, [];
+    VK_GOOGLE_hlsl_functionality1, 1, Device, YES, None, [];
+    VK_GOOGLE_user_type, 1, Device, YES, None, [];
+    VK_EXT_buffer_device_address, 2, Device, SUPERSEDED, None, [PROPERTIES2];
+    VK_EXT_extended_dynamic_state, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_extended_dynamic_state2, 1, Device, NO_COMMANDS, Some(V1_3), [PROPERTIES2];
+    VK_EXT_robustness2, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_pipeline_creation_feedback, 1, Device, LATER, Some(V1_3), [];
+    VK_EXT_subgroup_size_control, 2, Device, LATER, Some(V1_3), [Core(V1_1)];
+    VK_EXT_inline_uniform_block, 1, Device, LATER, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
+    VK_EXT_custom_border_color, 12, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_depth_clip_enable, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_depth_clip_control, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_provoking_vertex, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_primitive_topology_list_restart, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_color_write_enable, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_vertex_input_dynamic_state, 2, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_conditional_rendering, 2, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_transform_feedback, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_memory_budget, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_image_view_min_lod, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_mutable_descriptor_type, 1, Device, LATER, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
+    VK_EXT_shader_atomic_float, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
+    VK_EXT_depth_range_unrestricted, 1, Device, LATER, None, [];
+}
+
+impl Extension {
+    /// The row.
+    pub fn row(self) -> &'static ExtensionRow {
+        &EXTENSIONS[self as usize]
+    }
+
+    /// Listed by vkEnumerate*ExtensionProperties?
+    pub fn is_advertised(self) -> bool {
+        let row = self.row();
+        row.implemented.is_yes() && row.needs.iter().all(Need::is_met)
+    }
+
+    /// By name, advertised or not.
+    pub fn from_name(name: &CStr) -> Option<Extension> {
+        let name = name.to_str().ok()?;
+        ALL_EXTENSIONS.iter().copied().find(|e| e.row().name == name)
+    }
+}
+
+/// A set of extensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtensionSet(u128);
+const _: () = assert!(EXTENSIONS.len() <= 128, "ExtensionSet is a u128");
+
+impl ExtensionSet {
+    /// In the set?
+    pub fn has(self, extension: Extension) -> bool {
+        self.0 >> (extension as u32) & 1 == 1
+    }
+    /// With one more.
+    pub fn with(self, extension: Extension) -> ExtensionSet {
+        ExtensionSet(self.0 | 1 << (extension as u32))
+    }
+    /// By name; false for extensions outside the table.
+    pub fn has_name(self, name: &str) -> bool {
+        self.iter().any(|e| e.row().name == name)
+    }
+    /// Members, in table order.
+    pub fn iter(self) -> impl Iterator<Item = Extension> {
+        ALL_EXTENSIONS.iter().copied().filter(move |e| self.has(*e))
+    }
+}
+
+/// Answer of vkEnumerateInstanceExtensionProperties.
+pub fn instance_extensions() -> &'static [vk::ExtensionProperties] {
+    static LIST: OnceLock<Vec<vk::ExtensionProperties>> = OnceLock::new();
+    LIST.get_or_init(|| list(Scope::Instance))
+}
+
+/// Answer of vkEnumerateDeviceExtensionProperties.
+pub fn device_extensions() -> &'static [vk::ExtensionProperties] {
+    static LIST: OnceLock<Vec<vk::ExtensionProperties>> = OnceLock::new();
+    LIST.get_or_init(|| list(Scope::Device))
+}
+
+fn list(scope: Scope) -> Vec<vk::ExtensionProperties> {
+    let advertised = ALL_EXTENSIONS.iter().filter(|e| e.row().scope == scope && e.is_advertised());
+    advertised.map(|e| properties(e.row())).collect()
+}
+
+fn properties(row: &ExtensionRow) -> vk::ExtensionProperties {
+    let mut properties = vk::ExtensionProperties::default().spec_version(row.spec_version);
+    super::copy_str(&mut properties.extension_name, row.name);
+    properties
+}
+
+/// The enabled instance extensions of vkCreateInstance; VK_ERROR_EXTENSION_NOT_PRESENT when one is not advertised.
+pub fn enable_instance<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, vk::Result> {
+    enable(Scope::Instance, names)
+}
+
+/// The enabled device extensions of vkCreateDevice; VK_ERROR_EXTENSION_NOT_PRESENT when one is not advertised.
+pub fn enable_device<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, vk::Result> {
+    enable(Scope::Device, names)
+}
+
+fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, vk::Result> {
+    names.into_iter().try_fold(ExtensionSet::default(), |set, name| {
+        let known = Extension::from_name(name).filter(|e| e.row().scope == scope && e.is_advertised());
+        known.map(|e| set.with(e)).ok_or(vk::Result::ERROR_EXTENSION_NOT_PRESENT)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn met_by(need: &Need, set: ExtensionSet) -> bool {
+        match *need {
+            Ext(e) => set.has(e),
+            Core(version) => API_VERSION >= version,
+            Any(needs) => needs.iter().any(|n| met_by(n, set)),
+            All(needs) => needs.iter().all(|n| met_by(n, set)),
+        }
+    }
+
+    #[test]
+    fn advertised_extensions_bring_their_dependencies() {
+        let advertised = ALL_EXTENSIONS.iter().filter(|e| e.is_advertised());
+        let set = advertised.fold(ExtensionSet::default(), |set, e| set.with(*e));
+        assert!(set.has(Extension::VK_KHR_swapchain) && set.has(Extension::VK_KHR_dynamic_rendering));
+        for extension in set.iter() {
+            assert!(extension.row().needs.iter().all(|n| met_by(n, set)), "{}", extension.row().name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_lists_hold_only_their_scope() {
+        for (i, row) in EXTENSIONS.iter().enumerate() {
+            assert!(EXTENSIONS[..i].iter().all(|r| r.name != row.name), "{} twice", row.name);
+            assert!(row.spec_version > 0 && row.name.starts_with("VK_"));
+            if let (Support::No(reason), _) = (row.implemented, row.name) {
+                assert!(!reason.is_empty());
+            }
+        }
+        let names = |list: &[vk::ExtensionProperties]| -> Vec<String> {
+            list.iter().map(|e| e.extension_name_as_c_str().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert!(names(instance_extensions()).contains(&"VK_KHR_surface".to_owned()));
+        assert!(!names(device_extensions()).contains(&"VK_KHR_surface".to_owned()));
+    }
+
+    #[test]
+    fn enabling_what_is_not_advertised_fails() {
+        let not_present = Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
+        assert_eq!(enable_device([c"VK_KHR_surface"]), not_present, "an instance extension is not a device extension");
+        assert_eq!(enable_device([c"VK_NV_mesh_shader"]), not_present);
+        assert_eq!(enable_device([c"VK_EXT_transform_feedback"]), not_present);
+        assert_eq!(enable_instance([c"\xff"]), not_present);
+        let set = enable_device([c"VK_KHR_swapchain", c"VK_KHR_swapchain"]).unwrap();
+        assert!(set.has(Extension::VK_KHR_swapchain) && set.has_name("VK_KHR_swapchain") && set.iter().count() == 1);
+    }
+}

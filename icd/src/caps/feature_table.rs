@@ -1,0 +1,311 @@
+//! The rows of [`super::features`]: every feature by the specification's name, and the structures it appears in.
+
+use super::extensions::{Extension as E, Need, Support};
+use super::features::{FeatureRow, FeatureStruct, Member};
+use super::{V1_1, V1_2, V1_3};
+use Need::{Core, Ext};
+use ash::vk::{self, TaggedStructure};
+use std::mem::{offset_of, size_of};
+
+macro_rules! features {
+    (
+        core { $($core:ident, $core_field:ident, $core_support:expr;)* }
+        extended { $($name:ident, $field:ident, $support:expr, [$($in:ident),*];)* }
+    ) => {
+        /// A feature, by the specification's name.
+        #[allow(non_camel_case_types, missing_docs, reason = "the names are the specification's")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Feature { $($core,)* $($name,)* }
+
+        /// Every feature, in table order.
+        pub const ALL_FEATURES: &[Feature] = &[$(Feature::$core,)* $(Feature::$name,)*];
+
+        /// The table.
+        pub static FEATURES: &[FeatureRow] = &[
+            $(FeatureRow {
+                name: stringify!($core),
+                support: $core_support,
+                core: Some(offset_of!(vk::PhysicalDeviceFeatures, $core_field)),
+                members: &[],
+            },)*
+            $(FeatureRow {
+                name: stringify!($name),
+                support: $support,
+                core: None,
+                members: &[$(Member {
+                    s_type: <vk::$in<'static> as TaggedStructure>::STRUCTURE_TYPE,
+                    offset: offset_of!(vk::$in<'static>, $field),
+                }),*],
+            },)*
+        ];
+    };
+}
+
+macro_rules! structs {
+    ($($name:ident: [$($need:expr),*];)*) => {
+        /// The feature structures, and what brings them.
+        pub static STRUCTS: &[FeatureStruct] = &[$(FeatureStruct {
+            name: stringify!($name),
+            s_type: <vk::$name<'static> as TaggedStructure>::STRUCTURE_TYPE,
+            size: size_of::<vk::$name<'static>>(),
+            from: &[$($need),*],
+        }),*];
+    };
+}
+
+const YES: Support = Support::Yes;
+const LATER: Support = Support::No("not written yet");
+const NO_GEOMETRY: Support = Support::No("no geometry stage");
+const NO_TESSELLATION: Support = Support::No("no tessellation stages");
+const NO_SPARSE: Support = Support::No("no sparse resources");
+const NO_FORMAT: Support = Support::No("the format table does not have them");
+const NO_TYPE: Support = Support::No("the code generator does 32-bit types only");
+const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
+const NO_REPLAY: Support = Support::No("addresses are the host's");
+const ONE_DEVICE: Support = Support::No("a device group has one device");
+
+#[rustfmt::skip]
+features! {
+core {
+    robustBufferAccess, robust_buffer_access, YES;
+    fullDrawIndexUint32, full_draw_index_uint32, YES;
+    imageCubeArray, image_cube_array, YES;
+    independentBlend, independent_blend, YES;
+    geometryShader, geometry_shader, NO_GEOMETRY;
+    tessellationShader, tessellation_shader, NO_TESSELLATION;
+    sampleRateShading, sample_rate_shading, YES;
+    dualSrcBlend, dual_src_blend, YES;
+    logicOp, logic_op, YES;
+    multiDrawIndirect, multi_draw_indirect, YES;
+    drawIndirectFirstInstance, draw_indirect_first_instance, YES;
+    depthClamp, depth_clamp, YES;
+    depthBiasClamp, depth_bias_clamp, YES;
+    fillModeNonSolid, fill_mode_non_solid, YES;
+    depthBounds, depth_bounds, YES;
+    wideLines, wide_lines, YES;
+    largePoints, large_points, YES;
+    alphaToOne, alpha_to_one, YES;
+    multiViewport, multi_viewport, YES;
+    samplerAnisotropy, sampler_anisotropy, YES;
+    textureCompressionETC2, texture_compression_etc2, NO_FORMAT;
+    textureCompressionASTC_LDR, texture_compression_astc_ldr, NO_FORMAT;
+    textureCompressionBC, texture_compression_bc, YES;
+    occlusionQueryPrecise, occlusion_query_precise, YES;
+    pipelineStatisticsQuery, pipeline_statistics_query, YES;
+    vertexPipelineStoresAndAtomics, vertex_pipeline_stores_and_atomics, YES;
+    fragmentStoresAndAtomics, fragment_stores_and_atomics, YES;
+    shaderTessellationAndGeometryPointSize, shader_tessellation_and_geometry_point_size, NO_TESSELLATION;
+    shaderImageGatherExtended, shader_image_gather_extended, YES;
+    shaderStorageImageExtendedFormats, shader_storage_image_extended_formats, YES;
+    shaderStorageImageMultisample, shader_storage_image_multisample, LATER;
+    shaderStorageImageReadWithoutFormat, shader_storage_image_read_without_format, YES;
+    shaderStorageImageWriteWithoutFormat, shader_storage_image_write_without_format, YES;
+    shaderUniformBufferArrayDynamicIndexing, shader_uniform_buffer_array_dynamic_indexing, YES;
+    shaderSampledImageArrayDynamicIndexing, shader_sampled_image_array_dynamic_indexing, YES;
+    shaderStorageBufferArrayDynamicIndexing, shader_storage_buffer_array_dynamic_indexing, YES;
+    shaderStorageImageArrayDynamicIndexing, shader_storage_image_array_dynamic_indexing, YES;
+    shaderClipDistance, shader_clip_distance, YES;
+    shaderCullDistance, shader_cull_distance, YES;
+    shaderFloat64, shader_float64, NO_TYPE;
+    shaderInt64, shader_int64, NO_TYPE;
+    shaderInt16, shader_int16, NO_TYPE;
+    shaderResourceResidency, shader_resource_residency, NO_SPARSE;
+    shaderResourceMinLod, shader_resource_min_lod, YES;
+    sparseBinding, sparse_binding, NO_SPARSE;
+    sparseResidencyBuffer, sparse_residency_buffer, NO_SPARSE;
+    sparseResidencyImage2D, sparse_residency_image2_d, NO_SPARSE;
+    sparseResidencyImage3D, sparse_residency_image3_d, NO_SPARSE;
+    sparseResidency2Samples, sparse_residency2_samples, NO_SPARSE;
+    sparseResidency4Samples, sparse_residency4_samples, NO_SPARSE;
+    sparseResidency8Samples, sparse_residency8_samples, NO_SPARSE;
+    sparseResidency16Samples, sparse_residency16_samples, NO_SPARSE;
+    sparseResidencyAliased, sparse_residency_aliased, NO_SPARSE;
+    variableMultisampleRate, variable_multisample_rate, LATER;
+    inheritedQueries, inherited_queries, LATER;
+}
+extended {
+    storageBuffer16BitAccess, storage_buffer16_bit_access, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    uniformAndStorageBuffer16BitAccess, uniform_and_storage_buffer16_bit_access, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storagePushConstant16, storage_push_constant16, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storageInputOutput16, storage_input_output16, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    multiview, multiview, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
+    multiviewGeometryShader, multiview_geometry_shader, NO_GEOMETRY, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
+    multiviewTessellationShader, multiview_tessellation_shader, NO_TESSELLATION, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
+    variablePointersStorageBuffer, variable_pointers_storage_buffer, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
+    variablePointers, variable_pointers, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
+    protectedMemory, protected_memory, NO_PROTECTED, [PhysicalDeviceVulkan11Features, PhysicalDeviceProtectedMemoryFeatures];
+    samplerYcbcrConversion, sampler_ycbcr_conversion, LATER, [PhysicalDeviceVulkan11Features, PhysicalDeviceSamplerYcbcrConversionFeatures];
+    shaderDrawParameters, shader_draw_parameters, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceShaderDrawParametersFeatures];
+    samplerMirrorClampToEdge, sampler_mirror_clamp_to_edge, YES, [PhysicalDeviceVulkan12Features];
+    drawIndirectCount, draw_indirect_count, YES, [PhysicalDeviceVulkan12Features];
+    storageBuffer8BitAccess, storage_buffer8_bit_access, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
+    uniformAndStorageBuffer8BitAccess, uniform_and_storage_buffer8_bit_access, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
+    storagePushConstant8, storage_push_constant8, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
+    shaderBufferInt64Atomics, shader_buffer_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
+    shaderSharedInt64Atomics, shader_shared_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
+    shaderFloat16, shader_float16, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
+    shaderInt8, shader_int8, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
+    descriptorIndexing, descriptor_indexing, YES, [PhysicalDeviceVulkan12Features];
+    shaderInputAttachmentArrayDynamicIndexing, shader_input_attachment_array_dynamic_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderUniformTexelBufferArrayDynamicIndexing, shader_uniform_texel_buffer_array_dynamic_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderStorageTexelBufferArrayDynamicIndexing, shader_storage_texel_buffer_array_dynamic_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderUniformBufferArrayNonUniformIndexing, shader_uniform_buffer_array_non_uniform_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderSampledImageArrayNonUniformIndexing, shader_sampled_image_array_non_uniform_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderStorageBufferArrayNonUniformIndexing, shader_storage_buffer_array_non_uniform_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderStorageImageArrayNonUniformIndexing, shader_storage_image_array_non_uniform_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderInputAttachmentArrayNonUniformIndexing, shader_input_attachment_array_non_uniform_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderUniformTexelBufferArrayNonUniformIndexing, shader_uniform_texel_buffer_array_non_uniform_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    shaderStorageTexelBufferArrayNonUniformIndexing, shader_storage_texel_buffer_array_non_uniform_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingUniformBufferUpdateAfterBind, descriptor_binding_uniform_buffer_update_after_bind, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingSampledImageUpdateAfterBind, descriptor_binding_sampled_image_update_after_bind, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingStorageImageUpdateAfterBind, descriptor_binding_storage_image_update_after_bind, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingStorageBufferUpdateAfterBind, descriptor_binding_storage_buffer_update_after_bind, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingUniformTexelBufferUpdateAfterBind, descriptor_binding_uniform_texel_buffer_update_after_bind, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingStorageTexelBufferUpdateAfterBind, descriptor_binding_storage_texel_buffer_update_after_bind, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingUpdateUnusedWhilePending, descriptor_binding_update_unused_while_pending, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingPartiallyBound, descriptor_binding_partially_bound, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    descriptorBindingVariableDescriptorCount, descriptor_binding_variable_descriptor_count, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    runtimeDescriptorArray, runtime_descriptor_array, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
+    samplerFilterMinmax, sampler_filter_minmax, YES, [PhysicalDeviceVulkan12Features];
+    scalarBlockLayout, scalar_block_layout, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceScalarBlockLayoutFeatures];
+    imagelessFramebuffer, imageless_framebuffer, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceImagelessFramebufferFeatures];
+    uniformBufferStandardLayout, uniform_buffer_standard_layout, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceUniformBufferStandardLayoutFeatures];
+    shaderSubgroupExtendedTypes, shader_subgroup_extended_types, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderSubgroupExtendedTypesFeatures];
+    separateDepthStencilLayouts, separate_depth_stencil_layouts, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceSeparateDepthStencilLayoutsFeatures];
+    hostQueryReset, host_query_reset, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceHostQueryResetFeatures];
+    timelineSemaphore, timeline_semaphore, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceTimelineSemaphoreFeatures];
+    bufferDeviceAddress, buffer_device_address, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
+    bufferDeviceAddressCaptureReplay, buffer_device_address_capture_replay, NO_REPLAY, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
+    bufferDeviceAddressMultiDevice, buffer_device_address_multi_device, ONE_DEVICE, [PhysicalDeviceVulkan12Features, PhysicalDeviceBufferDeviceAddressFeatures];
+    vulkanMemoryModel, vulkan_memory_model, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
+    vulkanMemoryModelDeviceScope, vulkan_memory_model_device_scope, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
+    vulkanMemoryModelAvailabilityVisibilityChains, vulkan_memory_model_availability_visibility_chains, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
+    shaderOutputViewportIndex, shader_output_viewport_index, YES, [PhysicalDeviceVulkan12Features];
+    shaderOutputLayer, shader_output_layer, YES, [PhysicalDeviceVulkan12Features];
+    subgroupBroadcastDynamicId, subgroup_broadcast_dynamic_id, YES, [PhysicalDeviceVulkan12Features];
+    robustImageAccess, robust_image_access, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceImageRobustnessFeatures];
+    inlineUniformBlock, inline_uniform_block, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceInlineUniformBlockFeatures];
+    descriptorBindingInlineUniformBlockUpdateAfterBind, descriptor_binding_inline_uniform_block_update_after_bind, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceInlineUniformBlockFeatures];
+    pipelineCreationCacheControl, pipeline_creation_cache_control, YES, [PhysicalDeviceVulkan13Features, PhysicalDevicePipelineCreationCacheControlFeatures];
+    privateData, private_data, YES, [PhysicalDeviceVulkan13Features, PhysicalDevicePrivateDataFeatures];
+    shaderDemoteToHelperInvocation, shader_demote_to_helper_invocation, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderDemoteToHelperInvocationFeatures];
+    shaderTerminateInvocation, shader_terminate_invocation, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderTerminateInvocationFeatures];
+    subgroupSizeControl, subgroup_size_control, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceSubgroupSizeControlFeatures];
+    computeFullSubgroups, compute_full_subgroups, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceSubgroupSizeControlFeatures];
+    synchronization2, synchronization2, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceSynchronization2Features];
+    textureCompressionASTC_HDR, texture_compression_astc_hdr, NO_FORMAT, [PhysicalDeviceVulkan13Features];
+    shaderZeroInitializeWorkgroupMemory, shader_zero_initialize_workgroup_memory, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures];
+    dynamicRendering, dynamic_rendering, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceDynamicRenderingFeatures];
+    shaderIntegerDotProduct, shader_integer_dot_product, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
+    maintenance4, maintenance4, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
+    maintenance5, maintenance5, LATER, [PhysicalDeviceMaintenance5FeaturesKHR];
+    vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
+    vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
+    indexTypeUint8, index_type_uint8, YES, [PhysicalDeviceIndexTypeUint8FeaturesKHR];
+    rectangularLines, rectangular_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    bresenhamLines, bresenham_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    smoothLines, smooth_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledRectangularLines, stippled_rectangular_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledBresenhamLines, stippled_bresenham_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledSmoothLines, stippled_smooth_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    texelBufferAlignment, texel_buffer_alignment, YES, [PhysicalDeviceTexelBufferAlignmentFeaturesEXT];
+    formatA4R4G4B4, format_a4r4g4b4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
+    formatA4B4G4R4, format_a4b4g4r4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
+    extendedDynamicState, extended_dynamic_state, YES, [PhysicalDeviceExtendedDynamicStateFeaturesEXT];
+    extendedDynamicState2, extended_dynamic_state2, LATER, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
+    extendedDynamicState2LogicOp, extended_dynamic_state2_logic_op, LATER, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
+    extendedDynamicState2PatchControlPoints, extended_dynamic_state2_patch_control_points, NO_TESSELLATION, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
+    robustBufferAccess2, robust_buffer_access2, LATER, [PhysicalDeviceRobustness2FeaturesEXT];
+    robustImageAccess2, robust_image_access2, LATER, [PhysicalDeviceRobustness2FeaturesEXT];
+    nullDescriptor, null_descriptor, LATER, [PhysicalDeviceRobustness2FeaturesEXT];
+    customBorderColors, custom_border_colors, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
+    customBorderColorWithoutFormat, custom_border_color_without_format, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
+    depthClipEnable, depth_clip_enable, YES, [PhysicalDeviceDepthClipEnableFeaturesEXT];
+    depthClipControl, depth_clip_control, LATER, [PhysicalDeviceDepthClipControlFeaturesEXT];
+    provokingVertexLast, provoking_vertex_last, LATER, [PhysicalDeviceProvokingVertexFeaturesEXT];
+    transformFeedbackPreservesProvokingVertex, transform_feedback_preserves_provoking_vertex, LATER, [PhysicalDeviceProvokingVertexFeaturesEXT];
+    primitiveTopologyListRestart, primitive_topology_list_restart, LATER, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
+    primitiveTopologyPatchListRestart, primitive_topology_patch_list_restart, NO_TESSELLATION, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
+    colorWriteEnable, color_write_enable, LATER, [PhysicalDeviceColorWriteEnableFeaturesEXT];
+    vertexInputDynamicState, vertex_input_dynamic_state, LATER, [PhysicalDeviceVertexInputDynamicStateFeaturesEXT];
+    conditionalRendering, conditional_rendering, LATER, [PhysicalDeviceConditionalRenderingFeaturesEXT];
+    inheritedConditionalRendering, inherited_conditional_rendering, LATER, [PhysicalDeviceConditionalRenderingFeaturesEXT];
+    transformFeedback, transform_feedback, LATER, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    geometryStreams, geometry_streams, NO_GEOMETRY, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    minLod, min_lod, LATER, [PhysicalDeviceImageViewMinLodFeaturesEXT];
+    nonSeamlessCubeMap, non_seamless_cube_map, LATER, [PhysicalDeviceNonSeamlessCubeMapFeaturesEXT];
+    mutableDescriptorType, mutable_descriptor_type, LATER, [PhysicalDeviceMutableDescriptorTypeFeaturesEXT];
+    shaderBufferFloat32Atomics, shader_buffer_float32_atomics, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat32AtomicAdd, shader_buffer_float32_atomic_add, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat64Atomics, shader_buffer_float64_atomics, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat64AtomicAdd, shader_buffer_float64_atomic_add, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat32Atomics, shader_shared_float32_atomics, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat32AtomicAdd, shader_shared_float32_atomic_add, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat64Atomics, shader_shared_float64_atomics, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat64AtomicAdd, shader_shared_float64_atomic_add, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderImageFloat32Atomics, shader_image_float32_atomics, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderImageFloat32AtomicAdd, shader_image_float32_atomic_add, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    sparseImageFloat32Atomics, sparse_image_float32_atomics, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    sparseImageFloat32AtomicAdd, sparse_image_float32_atomic_add, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+}
+}
+
+#[rustfmt::skip]
+structs! {
+    PhysicalDeviceVulkan11Features: [Core(V1_2)];
+    PhysicalDeviceVulkan12Features: [Core(V1_2)];
+    PhysicalDeviceVulkan13Features: [Core(V1_3)];
+    PhysicalDeviceMaintenance4Features: [Ext(E::VK_KHR_maintenance4), Core(V1_3)];
+    PhysicalDeviceMaintenance5FeaturesKHR: [Ext(E::VK_KHR_maintenance5)];
+    PhysicalDeviceMultiviewFeatures: [Ext(E::VK_KHR_multiview), Core(V1_1)];
+    PhysicalDeviceDynamicRenderingFeatures: [Ext(E::VK_KHR_dynamic_rendering), Core(V1_3)];
+    PhysicalDeviceSynchronization2Features: [Ext(E::VK_KHR_synchronization2), Core(V1_3)];
+    PhysicalDeviceTimelineSemaphoreFeatures: [Ext(E::VK_KHR_timeline_semaphore), Core(V1_2)];
+    PhysicalDeviceBufferDeviceAddressFeatures: [Ext(E::VK_KHR_buffer_device_address), Core(V1_2)];
+    PhysicalDeviceSeparateDepthStencilLayoutsFeatures: [Ext(E::VK_KHR_separate_depth_stencil_layouts), Core(V1_2)];
+    PhysicalDeviceImagelessFramebufferFeatures: [Ext(E::VK_KHR_imageless_framebuffer), Core(V1_2)];
+    PhysicalDeviceUniformBufferStandardLayoutFeatures: [Ext(E::VK_KHR_uniform_buffer_standard_layout), Core(V1_2)];
+    PhysicalDeviceShaderTerminateInvocationFeatures: [Ext(E::VK_KHR_shader_terminate_invocation), Core(V1_3)];
+    PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures: [Ext(E::VK_KHR_zero_initialize_workgroup_memory), Core(V1_3)];
+    PhysicalDeviceVulkanMemoryModelFeatures: [Ext(E::VK_KHR_vulkan_memory_model), Core(V1_2)];
+    PhysicalDeviceVariablePointersFeatures: [Ext(E::VK_KHR_variable_pointers), Core(V1_1)];
+    PhysicalDevice8BitStorageFeatures: [Ext(E::VK_KHR_8bit_storage), Core(V1_2)];
+    PhysicalDevice16BitStorageFeatures: [Ext(E::VK_KHR_16bit_storage), Core(V1_1)];
+    PhysicalDeviceShaderFloat16Int8Features: [Ext(E::VK_KHR_shader_float16_int8), Core(V1_2)];
+    PhysicalDeviceShaderAtomicInt64Features: [Ext(E::VK_KHR_shader_atomic_int64), Core(V1_2)];
+    PhysicalDeviceShaderSubgroupExtendedTypesFeatures: [Ext(E::VK_KHR_shader_subgroup_extended_types), Core(V1_2)];
+    PhysicalDeviceShaderIntegerDotProductFeatures: [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)];
+    PhysicalDeviceSamplerYcbcrConversionFeatures: [Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)];
+    PhysicalDeviceVertexAttributeDivisorFeaturesKHR: [Ext(E::VK_KHR_vertex_attribute_divisor), Ext(E::VK_EXT_vertex_attribute_divisor)];
+    PhysicalDeviceIndexTypeUint8FeaturesKHR: [Ext(E::VK_KHR_index_type_uint8), Ext(E::VK_EXT_index_type_uint8)];
+    PhysicalDeviceLineRasterizationFeaturesKHR: [Ext(E::VK_KHR_line_rasterization)];
+    PhysicalDeviceDescriptorIndexingFeatures: [Ext(E::VK_EXT_descriptor_indexing), Core(V1_2)];
+    PhysicalDeviceHostQueryResetFeatures: [Ext(E::VK_EXT_host_query_reset), Core(V1_2)];
+    PhysicalDeviceScalarBlockLayoutFeatures: [Ext(E::VK_EXT_scalar_block_layout), Core(V1_2)];
+    PhysicalDeviceShaderDemoteToHelperInvocationFeatures: [Ext(E::VK_EXT_shader_demote_to_helper_invocation), Core(V1_3)];
+    PhysicalDevicePrivateDataFeatures: [Ext(E::VK_EXT_private_data), Core(V1_3)];
+    PhysicalDevicePipelineCreationCacheControlFeatures: [Ext(E::VK_EXT_pipeline_creation_cache_control), Core(V1_3)];
+    PhysicalDeviceImageRobustnessFeatures: [Ext(E::VK_EXT_image_robustness), Core(V1_3)];
+    PhysicalDeviceTexelBufferAlignmentFeaturesEXT: [Ext(E::VK_EXT_texel_buffer_alignment)];
+    PhysicalDevice4444FormatsFeaturesEXT: [Ext(E::VK_EXT_4444_formats)];
+    PhysicalDeviceExtendedDynamicStateFeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state)];
+    PhysicalDeviceExtendedDynamicState2FeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state2)];
+    PhysicalDeviceRobustness2FeaturesEXT: [Ext(E::VK_EXT_robustness2)];
+    PhysicalDeviceSubgroupSizeControlFeatures: [Ext(E::VK_EXT_subgroup_size_control), Core(V1_3)];
+    PhysicalDeviceInlineUniformBlockFeatures: [Ext(E::VK_EXT_inline_uniform_block), Core(V1_3)];
+    PhysicalDeviceCustomBorderColorFeaturesEXT: [Ext(E::VK_EXT_custom_border_color)];
+    PhysicalDeviceDepthClipEnableFeaturesEXT: [Ext(E::VK_EXT_depth_clip_enable)];
+    PhysicalDeviceDepthClipControlFeaturesEXT: [Ext(E::VK_EXT_depth_clip_control)];
+    PhysicalDeviceProvokingVertexFeaturesEXT: [Ext(E::VK_EXT_provoking_vertex)];
+    PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT: [Ext(E::VK_EXT_primitive_topology_list_restart)];
+    PhysicalDeviceColorWriteEnableFeaturesEXT: [Ext(E::VK_EXT_color_write_enable)];
+    PhysicalDeviceVertexInputDynamicStateFeaturesEXT: [Ext(E::VK_EXT_vertex_input_dynamic_state)];
+    PhysicalDeviceConditionalRenderingFeaturesEXT: [Ext(E::VK_EXT_conditional_rendering)];
+    PhysicalDeviceTransformFeedbackFeaturesEXT: [Ext(E::VK_EXT_transform_feedback)];
+    PhysicalDeviceImageViewMinLodFeaturesEXT: [Ext(E::VK_EXT_image_view_min_lod)];
+    PhysicalDeviceNonSeamlessCubeMapFeaturesEXT: [Ext(E::VK_EXT_non_seamless_cube_map)];
+    PhysicalDeviceMutableDescriptorTypeFeaturesEXT: [Ext(E::VK_EXT_mutable_descriptor_type)];
+    PhysicalDeviceShaderAtomicFloatFeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float)];
+    PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
+    PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];
+}

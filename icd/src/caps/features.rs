@@ -1,0 +1,415 @@
+//! Features: what vkGetPhysicalDeviceFeatures* answer and what vkCreateDevice accepts, both from one table
+//! ([`super::feature_table`]).
+//!
+//! A row is one feature with the place of its `VkBool32` in every structure that has it. A structure counts only when an
+//! advertised extension or the core version brings it; others in a pNext chain are left alone.
+
+use super::extensions::{Need, Support};
+pub use super::feature_table::{ALL_FEATURES, FEATURES, Feature, STRUCTS};
+use ash::vk;
+use std::ffi::c_void;
+use std::mem::size_of;
+
+/// The place of a feature in a structure.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Structure.
+    pub s_type: vk::StructureType,
+    /// Byte offset of the `VkBool32`.
+    pub offset: usize,
+}
+
+/// A row.
+#[derive(Debug)]
+pub struct FeatureRow {
+    /// Name in the specification.
+    pub name: &'static str,
+    /// Implemented?
+    pub support: Support,
+    /// Offset in `VkPhysicalDeviceFeatures`.
+    pub core: Option<usize>,
+    /// Other structures it is in.
+    pub members: &'static [Member],
+}
+
+/// A structure of features.
+#[derive(Debug)]
+pub struct FeatureStruct {
+    /// Name without `Vk`.
+    pub name: &'static str,
+    /// Its tag.
+    pub s_type: vk::StructureType,
+    /// Its size.
+    pub size: usize,
+    /// What brings it; any of these.
+    pub from: &'static [Need],
+}
+
+impl FeatureStruct {
+    /// The structure with this tag, if the driver advertises what brings it.
+    fn known(s_type: vk::StructureType) -> Option<&'static FeatureStruct> {
+        STRUCTS.iter().find(|s| s.s_type == s_type && s.from.iter().any(Need::is_met))
+    }
+}
+
+impl Feature {
+    /// The row.
+    pub fn row(self) -> &'static FeatureRow {
+        &FEATURES[self as usize]
+    }
+    /// Reported as VK_TRUE in some structure that the driver advertises?
+    pub fn is_advertised(self) -> bool {
+        let row = self.row();
+        let reachable = row.core.is_some() || row.members.iter().any(|m| FeatureStruct::known(m.s_type).is_some());
+        row.support.is_yes() && reachable
+    }
+}
+
+/// A set of features.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeatureSet([u64; 4]);
+const _: () = assert!(FEATURES.len() <= 256, "FeatureSet has 256 bits");
+
+impl FeatureSet {
+    /// In the set?
+    pub fn has(self, feature: Feature) -> bool {
+        self.0[feature as usize / 64] >> (feature as usize % 64) & 1 == 1
+    }
+    fn insert(&mut self, feature: Feature) {
+        self.0[feature as usize / 64] |= 1 << (feature as usize % 64);
+    }
+    /// Everything that is advertised.
+    pub fn advertised() -> FeatureSet {
+        let mut set = FeatureSet::default();
+        ALL_FEATURES.iter().filter(|f| f.is_advertised()).for_each(|f| set.insert(*f));
+        set
+    }
+}
+
+/// Answer of vkGetPhysicalDeviceFeatures.
+pub fn features() -> vk::PhysicalDeviceFeatures {
+    let mut features = vk::PhysicalDeviceFeatures::default();
+    let base = (&raw mut features).cast::<u8>();
+    for row in FEATURES.iter().filter(|row| row.support.is_yes()) {
+        if let Some(offset) = row.core {
+            // SAFETY: offset_of a VkBool32 in this structure.
+            unsafe { base.add(offset).cast::<vk::Bool32>().write(vk::TRUE) };
+        }
+    }
+    features
+}
+
+/// Answer of vkGetPhysicalDeviceFeatures2.
+///
+/// # Safety
+/// `out` heads a valid chain of structures of the sizes their tags say.
+pub unsafe fn fill_features2(out: &mut vk::PhysicalDeviceFeatures2<'_>) {
+    out.features = features();
+    let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
+    while !next.is_null() {
+        // SAFETY: an element of the chain.
+        let s_type = unsafe { (*next).s_type };
+        if FeatureStruct::known(s_type).is_some() {
+            for (_, row, offset) in members_of(s_type) {
+                // SAFETY: offset_of a VkBool32 in the structure with this tag.
+                unsafe { next.cast::<u8>().add(offset).cast::<vk::Bool32>().write(row.support.is_yes().into()) };
+            }
+        }
+        // SAFETY: as above.
+        next = unsafe { (*next).p_next };
+    }
+}
+
+/// A feature that vkCreateDevice asked for and the driver has not: VK_ERROR_FEATURE_NOT_PRESENT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingFeature(pub Feature);
+
+impl std::fmt::Display for MissingFeature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let row = self.0.row();
+        match row.support {
+            Support::No(reason) => write!(f, "feature {} is not supported: {reason}", row.name),
+            Support::Yes => write!(f, "feature {} is not available at this API version", row.name),
+        }
+    }
+}
+
+impl From<MissingFeature> for vk::Result {
+    fn from(_: MissingFeature) -> vk::Result {
+        vk::Result::ERROR_FEATURE_NOT_PRESENT
+    }
+}
+
+/// The features that a VkDeviceCreateInfo enables, through `pEnabledFeatures` or its chain.
+///
+/// # Safety
+/// `info` is valid, its chain too.
+pub unsafe fn enable_features(info: &vk::DeviceCreateInfo<'_>) -> Result<FeatureSet, MissingFeature> {
+    let mut set = FeatureSet::default();
+    if !info.p_enabled_features.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { enable_core(info.p_enabled_features, &mut set) }?;
+    }
+    let mut next = info.p_next;
+    while !next.is_null() {
+        // SAFETY: an element of the chain.
+        let element = unsafe { &*next.cast::<vk::BaseInStructure<'_>>() };
+        if element.s_type == vk::StructureType::PHYSICAL_DEVICE_FEATURES_2 {
+            // SAFETY: the tag says so.
+            unsafe { enable_core(&raw const (*next.cast::<vk::PhysicalDeviceFeatures2<'_>>()).features, &mut set) }?;
+        } else if STRUCTS.iter().any(|s| s.s_type == element.s_type) {
+            // SAFETY: a structure of the table, in a valid chain.
+            unsafe { enable_struct(element.s_type, next, &mut set) }?;
+        }
+        next = element.p_next.cast();
+    }
+    Ok(set)
+}
+
+/// # Safety
+/// `features` is valid.
+unsafe fn enable_core(features: *const vk::PhysicalDeviceFeatures, set: &mut FeatureSet) -> Result<(), MissingFeature> {
+    for (feature, row) in ALL_FEATURES.iter().zip(FEATURES) {
+        // SAFETY: offset_of a VkBool32 in this structure.
+        let on = row.core.is_some_and(|offset| unsafe { read_bool(features.cast(), offset) });
+        enable(*feature, on, row.support.is_yes(), set)?;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `structure` is valid and has this tag, which is one of [`STRUCTS`].
+unsafe fn enable_struct(
+    s_type: vk::StructureType,
+    structure: *const c_void,
+    set: &mut FeatureSet,
+) -> Result<(), MissingFeature> {
+    let known = FeatureStruct::known(s_type).is_some();
+    for (feature, row, offset) in members_of(s_type) {
+        // SAFETY: offset_of a VkBool32 in the structure with this tag.
+        let on = unsafe { read_bool(structure, offset) };
+        enable(feature, on, known && row.support.is_yes(), set)?;
+    }
+    Ok(())
+}
+
+fn enable(feature: Feature, on: bool, supported: bool, set: &mut FeatureSet) -> Result<(), MissingFeature> {
+    if on && !supported {
+        return Err(MissingFeature(feature));
+    }
+    if on {
+        set.insert(feature);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `structure` has a `VkBool32` at `offset`.
+unsafe fn read_bool(structure: *const c_void, offset: usize) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { structure.cast::<u8>().add(offset).cast::<vk::Bool32>().read() != vk::FALSE }
+}
+
+fn members_of(s_type: vk::StructureType) -> impl Iterator<Item = (Feature, &'static FeatureRow, usize)> {
+    ALL_FEATURES.iter().zip(FEATURES).flat_map(move |(feature, row)| {
+        let here = row.members.iter().filter(move |m| m.s_type == s_type);
+        here.map(move |m| (*feature, row, m.offset))
+    })
+}
+
+const _: () = assert!(size_of::<vk::Bool32>() == 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caps::extensions::{EXTENSIONS, Extension};
+
+    #[test]
+    fn every_structure_is_filled_completely_and_only_by_its_rows() {
+        for s in STRUCTS {
+            let mut offsets: Vec<usize> = members_of(s.s_type).map(|(_, _, offset)| offset).collect();
+            offsets.sort_unstable();
+            let header = size_of::<vk::BaseOutStructure<'_>>();
+            let expected: Vec<usize> = (0..offsets.len()).map(|i| header + 4 * i).collect();
+            assert_eq!(offsets, expected, "{}", s.name);
+            assert_eq!((header + 4 * offsets.len()).next_multiple_of(8), s.size, "{}: members without a row", s.name);
+        }
+        let core = FEATURES.iter().filter(|row| row.core.is_some()).count();
+        assert_eq!(core * 4, size_of::<vk::PhysicalDeviceFeatures>());
+    }
+
+    #[test]
+    fn names_are_unique_and_in_order() {
+        for (i, row) in FEATURES.iter().enumerate() {
+            assert!(FEATURES[..i].iter().all(|r| r.name != row.name), "{} twice", row.name);
+            assert_eq!(format!("{:?}", ALL_FEATURES[i]), row.name);
+        }
+    }
+
+    /// "Feature Requirements": extensions that are advertised have their defining feature.
+    #[test]
+    fn extensions_have_their_mandatory_features() {
+        use Extension as E;
+        use Feature as F;
+        let pairs: &[(E, &[F])] = &[
+            (E::VK_KHR_multiview, &[F::multiview]),
+            (E::VK_KHR_dynamic_rendering, &[F::dynamicRendering]),
+            (E::VK_KHR_synchronization2, &[F::synchronization2]),
+            (E::VK_KHR_timeline_semaphore, &[F::timelineSemaphore]),
+            (E::VK_KHR_buffer_device_address, &[F::bufferDeviceAddress]),
+            (E::VK_KHR_imageless_framebuffer, &[F::imagelessFramebuffer]),
+            (E::VK_KHR_separate_depth_stencil_layouts, &[F::separateDepthStencilLayouts]),
+            (E::VK_KHR_uniform_buffer_standard_layout, &[F::uniformBufferStandardLayout]),
+            (E::VK_KHR_shader_terminate_invocation, &[F::shaderTerminateInvocation]),
+            (E::VK_KHR_zero_initialize_workgroup_memory, &[F::shaderZeroInitializeWorkgroupMemory]),
+            (E::VK_KHR_vulkan_memory_model, &[F::vulkanMemoryModel]),
+            (E::VK_KHR_variable_pointers, &[F::variablePointersStorageBuffer]),
+            (E::VK_KHR_8bit_storage, &[F::storageBuffer8BitAccess]),
+            (E::VK_KHR_16bit_storage, &[F::storageBuffer16BitAccess]),
+            (E::VK_KHR_maintenance4, &[F::maintenance4]),
+            (E::VK_KHR_vertex_attribute_divisor, &[F::vertexAttributeInstanceRateDivisor]),
+            (E::VK_KHR_index_type_uint8, &[F::indexTypeUint8]),
+            (E::VK_EXT_index_type_uint8, &[F::indexTypeUint8]),
+            (E::VK_EXT_host_query_reset, &[F::hostQueryReset]),
+            (E::VK_EXT_scalar_block_layout, &[F::scalarBlockLayout]),
+            (E::VK_EXT_shader_demote_to_helper_invocation, &[F::shaderDemoteToHelperInvocation]),
+            (E::VK_EXT_private_data, &[F::privateData]),
+            (E::VK_EXT_pipeline_creation_cache_control, &[F::pipelineCreationCacheControl]),
+            (E::VK_EXT_image_robustness, &[F::robustImageAccess]),
+            (E::VK_EXT_4444_formats, &[F::formatA4R4G4B4]),
+            (E::VK_EXT_texel_buffer_alignment, &[F::texelBufferAlignment]),
+            (E::VK_EXT_extended_dynamic_state, &[F::extendedDynamicState]),
+            (E::VK_EXT_extended_dynamic_state2, &[F::extendedDynamicState2]),
+            (E::VK_EXT_robustness2, &[F::nullDescriptor]),
+            (
+                E::VK_EXT_descriptor_indexing,
+                &[
+                    F::shaderSampledImageArrayDynamicIndexing,
+                    F::shaderStorageBufferArrayDynamicIndexing,
+                    F::shaderUniformTexelBufferArrayDynamicIndexing,
+                    F::shaderStorageTexelBufferArrayDynamicIndexing,
+                    F::shaderSampledImageArrayNonUniformIndexing,
+                    F::shaderStorageBufferArrayNonUniformIndexing,
+                    F::shaderUniformTexelBufferArrayNonUniformIndexing,
+                    F::descriptorBindingSampledImageUpdateAfterBind,
+                    F::descriptorBindingStorageImageUpdateAfterBind,
+                    F::descriptorBindingStorageBufferUpdateAfterBind,
+                    F::descriptorBindingUniformTexelBufferUpdateAfterBind,
+                    F::descriptorBindingStorageTexelBufferUpdateAfterBind,
+                    F::descriptorBindingUpdateUnusedWhilePending,
+                    F::descriptorBindingPartiallyBound,
+                    F::runtimeDescriptorArray,
+                ],
+            ),
+        ];
+        for (extension, features) in pairs.iter().filter(|(e, _)| e.is_advertised()) {
+            for feature in *features {
+                assert!(feature.is_advertised(), "{} needs {}", extension.row().name, feature.row().name);
+            }
+        }
+        assert!(EXTENSIONS.len() > pairs.len());
+        assert!(Feature::robustBufferAccess.is_advertised(), "required by 1.0");
+    }
+
+    /// "Feature Requirements" of the core version that is advertised.
+    #[test]
+    fn core_version_has_its_mandatory_features() {
+        use crate::caps::{API_VERSION, V1_1, V1_2, V1_3};
+        use Feature as F;
+        let versions: &[(u32, &[F])] = &[
+            (V1_1, &[F::multiview]),
+            (
+                V1_2,
+                &[
+                    F::imagelessFramebuffer,
+                    F::uniformBufferStandardLayout,
+                    F::shaderSubgroupExtendedTypes,
+                    F::separateDepthStencilLayouts,
+                    F::hostQueryReset,
+                    F::timelineSemaphore,
+                    F::subgroupBroadcastDynamicId,
+                ],
+            ),
+            (
+                V1_3,
+                &[
+                    F::robustImageAccess,
+                    F::inlineUniformBlock,
+                    F::pipelineCreationCacheControl,
+                    F::privateData,
+                    F::shaderDemoteToHelperInvocation,
+                    F::shaderTerminateInvocation,
+                    F::subgroupSizeControl,
+                    F::computeFullSubgroups,
+                    F::synchronization2,
+                    F::shaderZeroInitializeWorkgroupMemory,
+                    F::dynamicRendering,
+                    F::shaderIntegerDotProduct,
+                    F::maintenance4,
+                    F::vulkanMemoryModel,
+                    F::vulkanMemoryModelDeviceScope,
+                    F::bufferDeviceAddress,
+                ],
+            ),
+        ];
+        for (_, features) in versions.iter().filter(|(version, _)| *version <= API_VERSION) {
+            for feature in *features {
+                assert!(feature.is_advertised(), "mandatory: {}", feature.row().name);
+            }
+        }
+    }
+
+    #[test]
+    fn chain_is_filled_and_unknown_structures_are_left_alone() {
+        let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
+        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT { task_shader: 7, ..Default::default() };
+        let mut multiview =
+            vk::PhysicalDeviceMultiviewFeatures { multiview: 9, multiview_geometry_shader: 9, ..Default::default() };
+        let mut features = vk::PhysicalDeviceFeatures2::default();
+        features = features.push_next(&mut indexing).push_next(&mut mesh).push_next(&mut multiview);
+        // SAFETY: a valid chain.
+        unsafe { fill_features2(&mut features) };
+        assert_eq!(features.features.robust_buffer_access, vk::TRUE);
+        assert_eq!(features.features.geometry_shader, vk::FALSE);
+        assert_eq!(mesh.task_shader, 7);
+        assert_eq!(multiview.multiview_geometry_shader, vk::FALSE);
+        assert_eq!(multiview.multiview, Feature::multiview.is_advertised().into());
+        assert_eq!(indexing.runtime_descriptor_array, vk::TRUE);
+    }
+
+    #[test]
+    fn enabling_checks_every_way_in() {
+        let wanted = vk::PhysicalDeviceFeatures { depth_clamp: 1, ..Default::default() };
+        let info = vk::DeviceCreateInfo::default().enabled_features(&wanted);
+        // SAFETY: valid.
+        let set = unsafe { enable_features(&info) }.unwrap();
+        assert!(set.has(Feature::depthClamp) && !set.has(Feature::robustBufferAccess));
+
+        let refused = vk::PhysicalDeviceFeatures { geometry_shader: 1, ..Default::default() };
+        let info = vk::DeviceCreateInfo::default().enabled_features(&refused);
+        // SAFETY: valid.
+        let missing = unsafe { enable_features(&info) }.unwrap_err();
+        assert_eq!(missing, MissingFeature(Feature::geometryShader));
+        assert_eq!(vk::Result::from(missing), vk::Result::ERROR_FEATURE_NOT_PRESENT);
+        assert!(missing.to_string().contains("geometryShader"));
+
+        let mut features2 = vk::PhysicalDeviceFeatures2 { features: refused, ..Default::default() };
+        let info = vk::DeviceCreateInfo::default().push_next(&mut features2);
+        // SAFETY: valid.
+        assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::geometryShader)));
+
+        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
+        address.buffer_device_address = 1;
+        let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+        let info = vk::DeviceCreateInfo::default().push_next(&mut address).push_next(&mut timeline);
+        // SAFETY: valid.
+        let set = unsafe { enable_features(&info) }.unwrap();
+        assert!(set.has(Feature::bufferDeviceAddress) && set.has(Feature::timelineSemaphore));
+
+        address.buffer_device_address_capture_replay = 1;
+        let info = vk::DeviceCreateInfo::default().push_next(&mut address);
+        // SAFETY: valid.
+        let missing = unsafe { enable_features(&info) }.unwrap_err();
+        assert_eq!(missing, MissingFeature(Feature::bufferDeviceAddressCaptureReplay));
+    }
+}

@@ -1,0 +1,245 @@
+//! Format and image-format queries, all derived from `base::format`'s table.
+
+use super::features::Feature;
+use super::limits::{LIMITS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, SAMPLE_COUNTS};
+use ash::vk::{self, TaggedStructure};
+use base::format::{Format, Layout};
+use vk::{FormatFeatureFlags as Features, ImageCreateFlags as Create, ImageUsageFlags as Usage};
+
+/// The row of a format that can be used for something.
+fn row(format: vk::Format) -> Option<Format> {
+    let row = u32::try_from(format.as_raw()).ok().and_then(Format::from_vk)?;
+    (row.info().layout != Layout::None).then_some(row)
+}
+
+/// Answer of vkGetPhysicalDeviceFormatProperties. Linear tiling is laid out as optimal tiling is, and offered for colour formats.
+pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
+    let Some(row) = row(format) else { return vk::FormatProperties::default() };
+    let info = row.info();
+    let mut optimal = Features::from_raw(info.image_features);
+    if Feature::samplerFilterMinmax.row().support.is_yes() && has_minmax(row, optimal) {
+        optimal |= Features::SAMPLED_IMAGE_FILTER_MINMAX;
+    }
+    vk::FormatProperties {
+        linear_tiling_features: if info.layout == Layout::DepthStencil { Features::empty() } else { optimal },
+        optimal_tiling_features: optimal,
+        buffer_features: Features::from_raw(info.buffer_features),
+    }
+}
+
+/// Minimum and maximum need an order on texels: filterable colour and depth have one.
+fn has_minmax(row: Format, features: Features) -> bool {
+    features.contains(Features::SAMPLED_IMAGE)
+        && (features.contains(Features::SAMPLED_IMAGE_FILTER_LINEAR) || row.has_depth())
+}
+
+/// Answer of vkGetPhysicalDeviceFormatProperties2.
+///
+/// # Safety
+/// `out` heads a valid chain.
+pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatProperties2<'_>) {
+    let properties = format_properties(format);
+    out.format_properties = properties;
+    let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
+    while !next.is_null() {
+        // SAFETY: an element of the chain.
+        let s_type = unsafe { (*next).s_type };
+        if s_type == vk::FormatProperties3::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            let properties3 = unsafe { &mut *next.cast::<vk::FormatProperties3<'_>>() };
+            properties3.linear_tiling_features = flags2(format, properties.linear_tiling_features, false);
+            properties3.optimal_tiling_features = flags2(format, properties.optimal_tiling_features, false);
+            properties3.buffer_features = flags2(format, properties.buffer_features, true);
+        }
+        // SAFETY: as above.
+        next = unsafe { (*next).p_next };
+    }
+}
+
+/// The 64-bit flags: the 32-bit ones, and what only they can say.
+fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatureFlags2 {
+    use vk::FormatFeatureFlags2 as Flags2;
+    let mut wide = Flags2::from_raw(u64::from(flags.as_raw()));
+    let storage = if buffer { Features::STORAGE_TEXEL_BUFFER } else { Features::STORAGE_IMAGE };
+    if flags.contains(storage) {
+        wide |= Flags2::STORAGE_READ_WITHOUT_FORMAT | Flags2::STORAGE_WRITE_WITHOUT_FORMAT;
+    }
+    if flags.contains(Features::SAMPLED_IMAGE) && row(format).is_some_and(Format::has_depth) {
+        wide |= Flags2::SAMPLED_IMAGE_DEPTH_COMPARISON;
+    }
+    wide
+}
+
+/// The parameters of an image-format query.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageQuery {
+    /// Format.
+    pub format: vk::Format,
+    /// 1D, 2D, 3D.
+    pub ty: vk::ImageType,
+    /// Tiling.
+    pub tiling: vk::ImageTiling,
+    /// Usage, of all aspects.
+    pub usage: vk::ImageUsageFlags,
+    /// Flags.
+    pub flags: vk::ImageCreateFlags,
+}
+
+/// Flags that the driver takes. (Sparse, protected, split-instance, disjoint, sample locations, subsampled: refused. A view of
+/// a compressed image's blocks is refused too: the layout's extents are in texels.)
+const CREATE_FLAGS: Create = Create::from_raw(
+    Create::MUTABLE_FORMAT.as_raw()
+        | Create::CUBE_COMPATIBLE.as_raw()
+        | Create::TYPE_2D_ARRAY_COMPATIBLE.as_raw()
+        | Create::EXTENDED_USAGE.as_raw()
+        | Create::ALIAS.as_raw(),
+);
+
+/// What a usage needs of a format: any of the features.
+const USAGE_FEATURES: &[(Usage, Features)] = &[
+    (Usage::TRANSFER_SRC, Features::TRANSFER_SRC),
+    (Usage::TRANSFER_DST, Features::TRANSFER_DST),
+    (Usage::SAMPLED, Features::SAMPLED_IMAGE),
+    (Usage::STORAGE, Features::STORAGE_IMAGE),
+    (Usage::COLOR_ATTACHMENT, Features::COLOR_ATTACHMENT),
+    (Usage::DEPTH_STENCIL_ATTACHMENT, Features::DEPTH_STENCIL_ATTACHMENT),
+    (Usage::INPUT_ATTACHMENT, ATTACHMENT),
+    (Usage::TRANSIENT_ATTACHMENT, ATTACHMENT),
+];
+const ATTACHMENT: Features =
+    Features::from_raw(Features::COLOR_ATTACHMENT.as_raw() | Features::DEPTH_STENCIL_ATTACHMENT.as_raw());
+
+const NOT_SUPPORTED: vk::Result = vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
+
+/// Answer of vkGetPhysicalDeviceImageFormatProperties.
+pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProperties, vk::Result> {
+    let row = row(query.format).ok_or(NOT_SUPPORTED)?;
+    let properties = format_properties(query.format);
+    let features = match query.tiling {
+        vk::ImageTiling::OPTIMAL => properties.optimal_tiling_features,
+        vk::ImageTiling::LINEAR => properties.linear_tiling_features,
+        _ => Features::empty(),
+    };
+    if features.is_empty() || !CREATE_FLAGS.contains(query.flags) || !usage_fits(query, features) {
+        return Err(NOT_SUPPORTED);
+    }
+    let extent = max_extent(query, row).ok_or(NOT_SUPPORTED)?;
+    Ok(vk::ImageFormatProperties {
+        max_extent: extent,
+        max_mip_levels: extent.width.max(extent.depth).ilog2() + 1,
+        max_array_layers: if query.ty == vk::ImageType::TYPE_3D { 1 } else { MAX_LAYERS },
+        sample_counts: sample_counts(query, row, features),
+        max_resource_size: super::heap_size().max(1 << 31),
+    })
+}
+
+/// Do the format's features allow every usage? With EXTENDED_USAGE it is a view's format that has to.
+fn usage_fits(query: &ImageQuery, features: Features) -> bool {
+    let known = USAGE_FEATURES.iter().fold(Usage::empty(), |all, (usage, _)| all | *usage);
+    let extended = query.flags.contains(Create::EXTENDED_USAGE | Create::MUTABLE_FORMAT);
+    let fits = |(usage, any): &(Usage, Features)| !query.usage.contains(*usage) || features.intersects(*any);
+    known.contains(query.usage) && (extended || USAGE_FEATURES.iter().all(fits))
+}
+
+fn max_extent(query: &ImageQuery, row: Format) -> Option<vk::Extent3D> {
+    let extent = |width, height, depth| Some(vk::Extent3D { width, height, depth });
+    let compressed = row.info().block != (1, 1);
+    let depth_stencil = row.info().layout == Layout::DepthStencil;
+    let linear = query.tiling == vk::ImageTiling::LINEAR;
+    let (cube, slices) = (Create::CUBE_COMPATIBLE, Create::TYPE_2D_ARRAY_COMPATIBLE);
+    match query.ty {
+        vk::ImageType::TYPE_1D if !compressed && !linear && !query.flags.intersects(cube | slices) => {
+            extent(MAX_DIMENSION, 1, 1)
+        }
+        vk::ImageType::TYPE_2D if !query.flags.contains(slices) => extent(MAX_DIMENSION, MAX_DIMENSION, 1),
+        vk::ImageType::TYPE_3D if !depth_stencil && !linear && !query.flags.contains(cube) => {
+            extent(MAX_DIMENSION_3D, MAX_DIMENSION_3D, MAX_DIMENSION_3D)
+        }
+        _ => None,
+    }
+}
+
+/// The rules under which the specification lets an image be multisampled, and what the driver has.
+fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::SampleCountFlags {
+    let multisampled = query.ty == vk::ImageType::TYPE_2D
+        && query.tiling == vk::ImageTiling::OPTIMAL
+        && !query.flags.contains(Create::CUBE_COMPATIBLE)
+        && row.info().block == (1, 1)
+        && features.intersects(ATTACHMENT);
+    match multisampled {
+        true if query.usage.contains(Usage::STORAGE) => LIMITS.storage_image_sample_counts,
+        true => SAMPLE_COUNTS,
+        false => vk::SampleCountFlags::TYPE_1,
+    }
+}
+
+/// Answer of vkGetPhysicalDeviceImageFormatProperties2. External memory of any kind is not supported.
+///
+/// # Safety
+/// `info` and `out` head valid chains.
+pub unsafe fn fill_image_format_properties2(
+    info: &vk::PhysicalDeviceImageFormatInfo2<'_>,
+    out: &mut vk::ImageFormatProperties2<'_>,
+) -> Result<(), vk::Result> {
+    out.image_format_properties = vk::ImageFormatProperties::default();
+    let mut usage = info.usage;
+    let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
+    while !next.is_null() {
+        // SAFETY: an element of the chain.
+        let s_type = unsafe { (*next).s_type };
+        if s_type == vk::PhysicalDeviceExternalImageFormatInfo::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            let external = unsafe { &*next.cast::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>() };
+            if !external.handle_type.is_empty() {
+                return Err(NOT_SUPPORTED);
+            }
+        } else if s_type == vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            usage |= unsafe { &*next.cast::<vk::ImageStencilUsageCreateInfo<'_>>() }.stencil_usage;
+        }
+        // SAFETY: as above.
+        next = unsafe { (*next).p_next };
+    }
+    let query = ImageQuery { format: info.format, ty: info.ty, tiling: info.tiling, usage, flags: info.flags };
+    out.image_format_properties = image_format_properties(&query)?;
+    let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
+    while !next.is_null() {
+        // SAFETY: an element of the chain.
+        let s_type = unsafe { (*next).s_type };
+        if s_type == vk::ExternalImageFormatProperties::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            let external = unsafe { &mut *next.cast::<vk::ExternalImageFormatProperties<'_>>() };
+            external.external_memory_properties = vk::ExternalMemoryProperties::default();
+        }
+        // SAFETY: as above.
+        next = unsafe { (*next).p_next };
+    }
+    Ok(())
+}
+
+/// Answer of vkGetPhysicalDeviceExternalBufferProperties: nothing.
+pub fn external_buffer_properties(
+    info: &vk::PhysicalDeviceExternalBufferInfo<'_>,
+    out: &mut vk::ExternalBufferProperties<'_>,
+) {
+    let compatible_handle_types = info.handle_type;
+    out.external_memory_properties = vk::ExternalMemoryProperties { compatible_handle_types, ..Default::default() };
+}
+
+/// Answer of vkGetPhysicalDeviceExternalSemaphoreProperties: nothing.
+pub fn external_semaphore_properties(out: &mut vk::ExternalSemaphoreProperties<'_>) {
+    out.export_from_imported_handle_types = vk::ExternalSemaphoreHandleTypeFlags::empty();
+    out.compatible_handle_types = vk::ExternalSemaphoreHandleTypeFlags::empty();
+    out.external_semaphore_features = vk::ExternalSemaphoreFeatureFlags::empty();
+}
+
+/// Answer of vkGetPhysicalDeviceExternalFenceProperties: nothing.
+pub fn external_fence_properties(out: &mut vk::ExternalFenceProperties<'_>) {
+    out.export_from_imported_handle_types = vk::ExternalFenceHandleTypeFlags::empty();
+    out.compatible_handle_types = vk::ExternalFenceHandleTypeFlags::empty();
+    out.external_fence_features = vk::ExternalFenceFeatureFlags::empty();
+}
+
+#[cfg(test)]
+#[path = "formats_tests.rs"]
+mod tests;

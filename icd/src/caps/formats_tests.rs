@@ -1,0 +1,183 @@
+//! What every implementation must answer: the "Mandatory format support" tables, and the image-format rules.
+
+use super::*;
+use base::abi::MAX_LEVELS;
+
+fn query(format: vk::Format, ty: vk::ImageType, usage: Usage) -> ImageQuery {
+    ImageQuery { format, ty, tiling: vk::ImageTiling::OPTIMAL, usage, flags: Create::empty() }
+}
+
+/// The format table is `base`'s; until it has landed there is nothing to check.
+fn table_landed() -> bool {
+    let landed = row(vk::Format::R8G8B8A8_UNORM).is_some();
+    if !landed {
+        eprintln!("skipped: base::format::TABLE has no rows");
+    }
+    landed
+}
+
+#[test]
+fn unknown_formats_have_no_features() {
+    for raw in [-1, 0, 999, i32::MAX] {
+        let properties = format_properties(vk::Format::from_raw(raw));
+        assert!(properties.optimal_tiling_features.is_empty() && properties.buffer_features.is_empty());
+        let asked = query(vk::Format::from_raw(raw), vk::ImageType::TYPE_2D, Usage::SAMPLED);
+        assert_eq!(image_format_properties(&asked).unwrap_err(), NOT_SUPPORTED);
+    }
+}
+
+#[test]
+fn image_rules() {
+    if !table_landed() {
+        return;
+    }
+    let rgba = vk::Format::R8G8B8A8_UNORM;
+    let asked = query(rgba, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::COLOR_ATTACHMENT);
+    let p = image_format_properties(&asked).unwrap();
+    assert_eq!(
+        (p.max_extent.width, p.max_mip_levels, p.max_array_layers),
+        (MAX_DIMENSION, MAX_LEVELS as u32, MAX_LAYERS)
+    );
+    assert_eq!(p.sample_counts, SAMPLE_COUNTS);
+    assert!(p.max_resource_size >= 1 << 31);
+
+    let cube = ImageQuery { flags: Create::CUBE_COMPATIBLE, ..asked };
+    assert_eq!(image_format_properties(&cube).unwrap().sample_counts, vk::SampleCountFlags::TYPE_1);
+    let cube_3d = ImageQuery { flags: Create::CUBE_COMPATIBLE, ty: vk::ImageType::TYPE_3D, ..asked };
+    assert!(image_format_properties(&cube_3d).is_err());
+    let sparse = ImageQuery { flags: Create::SPARSE_BINDING, ..asked };
+    assert!(image_format_properties(&sparse).is_err());
+    let depth_usage = ImageQuery { usage: Usage::DEPTH_STENCIL_ATTACHMENT, ..asked };
+    assert!(image_format_properties(&depth_usage).is_err());
+    let storage = ImageQuery { usage: Usage::STORAGE, ..asked };
+    assert_eq!(image_format_properties(&storage).unwrap().sample_counts, vk::SampleCountFlags::TYPE_1);
+    let volume = image_format_properties(&query(rgba, vk::ImageType::TYPE_3D, Usage::SAMPLED)).unwrap();
+    assert_eq!((volume.max_extent.depth, volume.max_array_layers), (MAX_DIMENSION_3D, 1));
+    let line = image_format_properties(&query(rgba, vk::ImageType::TYPE_1D, Usage::SAMPLED)).unwrap();
+    assert_eq!((line.max_extent.width, line.max_extent.height), (MAX_DIMENSION, 1));
+    let linear = ImageQuery { tiling: vk::ImageTiling::LINEAR, ..asked };
+    assert_eq!(image_format_properties(&linear).unwrap().sample_counts, vk::SampleCountFlags::TYPE_1);
+}
+
+#[test]
+fn external_memory_is_refused() {
+    let mut external =
+        vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD);
+    let info = vk::PhysicalDeviceImageFormatInfo2::default()
+        .format(vk::Format::R8G8B8A8_UNORM)
+        .ty(vk::ImageType::TYPE_2D)
+        .usage(Usage::SAMPLED)
+        .push_next(&mut external);
+    let mut out = vk::ImageFormatProperties2::default();
+    // SAFETY: valid chains.
+    assert_eq!(unsafe { fill_image_format_properties2(&info, &mut out) }, Err(NOT_SUPPORTED));
+    assert_eq!(out.image_format_properties.max_mip_levels, 0);
+}
+
+/// Rows of the mandatory tables: formats that must have features with optimal tiling, and as buffers.
+#[test]
+fn mandatory_format_support() {
+    if !table_landed() {
+        return;
+    }
+    use Features as F;
+    let blit_src = F::SAMPLED_IMAGE | F::BLIT_SRC | F::TRANSFER_SRC | F::TRANSFER_DST;
+    let filter = blit_src | F::SAMPLED_IMAGE_FILTER_LINEAR;
+    let target = F::COLOR_ATTACHMENT | F::BLIT_DST;
+    let blend = target | F::COLOR_ATTACHMENT_BLEND;
+    let storage = F::STORAGE_IMAGE;
+    let atomic = F::STORAGE_IMAGE | F::STORAGE_IMAGE_ATOMIC;
+    let depth = F::DEPTH_STENCIL_ATTACHMENT;
+    use vk::Format as V;
+    let images: &[(&[V], F)] = &[
+        (&[V::B4G4R4A4_UNORM_PACK16, V::E5B9G9R9_UFLOAT_PACK32, V::R8_SNORM, V::R8G8_SNORM], filter),
+        (&[V::R5G6B5_UNORM_PACK16, V::A1R5G5B5_UNORM_PACK16, V::R8_UNORM, V::R8G8_UNORM], filter | blend),
+        (&[V::R8G8B8A8_SRGB, V::B8G8R8A8_UNORM, V::B8G8R8A8_SRGB, V::A8B8G8R8_SRGB_PACK32], filter | blend),
+        (&[V::R8G8B8A8_UNORM, V::A8B8G8R8_UNORM_PACK32, V::R16G16B16A16_SFLOAT], filter | blend | storage),
+        (&[V::A2B10G10R10_UNORM_PACK32, V::R16_SFLOAT, V::R16G16_SFLOAT], filter | blend),
+        (&[V::R8G8B8A8_SNORM, V::A8B8G8R8_SNORM_PACK32], filter | storage),
+        (&[V::B10G11R11_UFLOAT_PACK32], filter),
+        (&[V::R8_UINT, V::R8_SINT, V::R8G8_UINT, V::R8G8_SINT, V::A2B10G10R10_UINT_PACK32], blit_src | target),
+        (&[V::R16_UINT, V::R16_SINT, V::R16G16_UINT, V::R16G16_SINT], blit_src | target),
+        (
+            &[V::R8G8B8A8_UINT, V::R8G8B8A8_SINT, V::R16G16B16A16_UINT, V::R16G16B16A16_SINT],
+            blit_src | target | storage,
+        ),
+        (&[V::R32_UINT, V::R32_SINT], blit_src | target | atomic),
+        (&[V::R32_SFLOAT, V::R32G32_UINT, V::R32G32_SINT, V::R32G32_SFLOAT], blit_src | target | storage),
+        (&[V::R32G32B32A32_UINT, V::R32G32B32A32_SINT, V::R32G32B32A32_SFLOAT], blit_src | target | storage),
+        (&[V::D16_UNORM], blit_src | depth),
+        (&[V::D32_SFLOAT], depth | F::SAMPLED_IMAGE | F::BLIT_SRC),
+        (&[V::BC1_RGB_UNORM_BLOCK, V::BC1_RGBA_SRGB_BLOCK, V::BC2_UNORM_BLOCK, V::BC3_SRGB_BLOCK], filter),
+        (&[V::BC4_UNORM_BLOCK, V::BC4_SNORM_BLOCK, V::BC5_UNORM_BLOCK, V::BC5_SNORM_BLOCK], filter),
+        (&[V::BC6H_UFLOAT_BLOCK, V::BC6H_SFLOAT_BLOCK, V::BC7_UNORM_BLOCK, V::BC7_SRGB_BLOCK], filter),
+    ];
+    for (formats, features) in images {
+        for format in *formats {
+            let has = format_properties(*format).optimal_tiling_features;
+            assert!(has.contains(*features), "{format:?} lacks {:?}", *features & !has);
+        }
+    }
+    let either = |a: V, b: V| {
+        let has = |f| format_properties(f).optimal_tiling_features.contains(depth);
+        assert!(has(a) || has(b), "{a:?} or {b:?} as a depth/stencil attachment");
+    };
+    either(V::X8_D24_UNORM_PACK32, V::D32_SFLOAT);
+    either(V::D24_UNORM_S8_UINT, V::D32_SFLOAT_S8_UINT);
+}
+
+#[test]
+fn mandatory_buffer_formats() {
+    if !table_landed() {
+        return;
+    }
+    use Features as F;
+    use vk::Format as V;
+    let uniform = F::UNIFORM_TEXEL_BUFFER;
+    let storage = uniform | F::STORAGE_TEXEL_BUFFER;
+    let atomic = storage | F::STORAGE_TEXEL_BUFFER_ATOMIC;
+    let vertex = F::VERTEX_BUFFER;
+    let buffers: &[(&[V], F)] = &[
+        (
+            &[V::R8_UNORM, V::R8_SNORM, V::R8_UINT, V::R8_SINT, V::R8G8_UNORM, V::R8G8_SNORM, V::R8G8_UINT],
+            vertex | uniform,
+        ),
+        (&[V::R8G8B8A8_UNORM, V::R8G8B8A8_SNORM, V::R8G8B8A8_UINT, V::R8G8B8A8_SINT], vertex | storage),
+        (&[V::A8B8G8R8_UNORM_PACK32, V::A8B8G8R8_SNORM_PACK32, V::A8B8G8R8_UINT_PACK32], vertex | storage),
+        (&[V::B8G8R8A8_UNORM, V::A2B10G10R10_UNORM_PACK32], vertex | uniform),
+        (&[V::R16_UNORM, V::R16_SNORM, V::R16G16_UNORM, V::R16G16_SNORM, V::R16G16B16A16_UNORM], vertex),
+        (
+            &[V::R16_UINT, V::R16_SINT, V::R16_SFLOAT, V::R16G16_UINT, V::R16G16_SINT, V::R16G16_SFLOAT],
+            vertex | uniform,
+        ),
+        (&[V::R16G16B16A16_UINT, V::R16G16B16A16_SINT, V::R16G16B16A16_SFLOAT], vertex | storage),
+        (&[V::R32_UINT, V::R32_SINT], vertex | atomic),
+        (&[V::R32_SFLOAT, V::R32G32_UINT, V::R32G32_SINT, V::R32G32_SFLOAT], vertex | storage),
+        (&[V::R32G32B32A32_UINT, V::R32G32B32A32_SINT, V::R32G32B32A32_SFLOAT], vertex | storage),
+        (&[V::R32G32B32_UINT, V::R32G32B32_SINT, V::R32G32B32_SFLOAT], vertex),
+        (&[V::B10G11R11_UFLOAT_PACK32], uniform),
+    ];
+    for (formats, features) in buffers {
+        for format in *formats {
+            let has = format_properties(*format).buffer_features;
+            assert!(has.contains(*features), "{format:?} lacks {:?}", *features & !has);
+        }
+    }
+}
+
+/// Image load/store without a format in the shader works on every storage format, so the 64-bit flags say so.
+#[test]
+fn wide_flags_follow_from_the_narrow_ones() {
+    for raw in 0..200 {
+        let format = vk::Format::from_raw(raw);
+        let narrow = format_properties(format);
+        let mut wide = vk::FormatProperties3::default();
+        let mut out = vk::FormatProperties2::default().push_next(&mut wide);
+        // SAFETY: a valid chain.
+        unsafe { fill_format_properties2(format, &mut out) };
+        assert_eq!(wide.optimal_tiling_features.as_raw() as u32 & 0x1ffff, narrow.optimal_tiling_features.as_raw());
+        let without_format = vk::FormatFeatureFlags2::STORAGE_READ_WITHOUT_FORMAT;
+        let storage = narrow.optimal_tiling_features.contains(Features::STORAGE_IMAGE);
+        assert_eq!(wide.optimal_tiling_features.contains(without_format), storage);
+    }
+}

@@ -1,0 +1,74 @@
+//! The machine: threads, memory, the one queue family.
+
+use ash::vk;
+use std::sync::OnceLock;
+
+/// Threads that work uses: `GRUS_THREADS`, else what affinity and the cgroup's quota leave.
+pub fn thread_count() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| {
+        let asked = env_number("GRUS_THREADS").filter(|n| *n > 0).map(|n| n.min(1024) as usize);
+        asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
+    })
+}
+
+/// Bytes of the memory heap: `GRUS_HEAP_MB`, else three quarters of the machine's memory (or of the cgroup's limit).
+pub fn heap_size() -> u64 {
+    static SIZE: OnceLock<u64> = OnceLock::new();
+    *SIZE.get_or_init(|| {
+        let asked = env_number("GRUS_HEAP_MB").filter(|n| *n > 0).map(|n| n.saturating_mul(1 << 20));
+        asked.unwrap_or_else(|| (machine_memory() / 4 * 3) & !0xf_ffff).clamp(1 << 20, 1 << 46)
+    })
+}
+
+fn env_number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.trim().parse().ok()
+}
+
+fn machine_memory() -> u64 {
+    // SAFETY: sysconf only reads.
+    let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let physical = if pages > 0 && page > 0 { pages as u64 * page as u64 } else { 1 << 30 };
+    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limit = limits.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()).min();
+    physical.min(limit.unwrap_or(u64::MAX))
+}
+
+/// Answer of vkGetPhysicalDeviceMemoryProperties: one heap, one type that has everything.
+pub fn memory_properties() -> vk::PhysicalDeviceMemoryProperties {
+    use vk::MemoryPropertyFlags as Flags;
+    let mut properties =
+        vk::PhysicalDeviceMemoryProperties { memory_type_count: 1, memory_heap_count: 1, ..Default::default() };
+    properties.memory_types[0] = vk::MemoryType {
+        property_flags: Flags::DEVICE_LOCAL | Flags::HOST_VISIBLE | Flags::HOST_COHERENT | Flags::HOST_CACHED,
+        heap_index: 0,
+    };
+    properties.memory_heaps[0] = vk::MemoryHeap { size: heap_size(), flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
+    properties
+}
+
+/// Answer of vkGetPhysicalDeviceQueueFamilyProperties: one family with one queue that does everything.
+pub fn queue_family_properties() -> [vk::QueueFamilyProperties; 1] {
+    [vk::QueueFamilyProperties {
+        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_count: 1,
+        timestamp_valid_bits: 64,
+        min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn required_memory_types() {
+        let memory = memory_properties();
+        let flags = memory.memory_types[0].property_flags;
+        assert!(flags.contains(vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT));
+        assert!(flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
+        assert!(memory.memory_heaps[0].size >= 1 << 20 && thread_count() >= 1);
+        let [family] = queue_family_properties();
+        assert!(family.queue_count == 1 && family.queue_flags.contains(vk::QueueFlags::GRAPHICS));
+    }
+}

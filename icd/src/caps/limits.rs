@@ -1,0 +1,252 @@
+//! `VkPhysicalDeviceLimits`. Numbers that follow from the structs shared with generated code or from the rasterizer's
+//! arrays are taken from there; the assertions below the table hold the rest together.
+
+use ash::vk;
+use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS};
+use rasterizer::api::{MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS};
+
+/// Widest image and framebuffer.
+pub const MAX_DIMENSION: u32 = 16384;
+/// Largest 3D image.
+pub const MAX_DIMENSION_3D: u32 = 2048;
+/// Most array layers.
+pub const MAX_LAYERS: u32 = 2048;
+/// Sample counts of attachments and sampled images.
+pub const SAMPLE_COUNTS: vk::SampleCountFlags =
+    vk::SampleCountFlags::from_raw(vk::SampleCountFlags::TYPE_1.as_raw() | vk::SampleCountFlags::TYPE_4.as_raw());
+/// Descriptors of one kind in a stage or in all sets. A descriptor is 16 bytes of set memory and nothing else, so this is only a
+/// bound on set size; descriptor indexing asks for 500 000.
+pub const MAX_DESCRIPTORS: u32 = 1 << 20;
+/// Dynamic uniform buffers; the rest of [`MAX_DYNAMIC_BUFFERS`] are storage buffers.
+pub const MAX_DYNAMIC_UNIFORM_BUFFERS: u32 = 16;
+/// 32-bit slots between stages.
+pub const MAX_STAGE_COMPONENTS: u32 = 128;
+/// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of address space.
+pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
+
+const ONE_SAMPLE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
+
+/// The table.
+pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
+    max_image_dimension1_d: MAX_DIMENSION,
+    max_image_dimension2_d: MAX_DIMENSION,
+    max_image_dimension3_d: MAX_DIMENSION_3D,
+    max_image_dimension_cube: MAX_DIMENSION,
+    max_image_array_layers: MAX_LAYERS,
+    max_texel_buffer_elements: 1 << 27,
+    max_uniform_buffer_range: 1 << 16,
+    // Byte offsets into a buffer are signed 32-bit numbers in generated code.
+    max_storage_buffer_range: 1 << 30,
+    max_push_constants_size: MAX_PUSH_CONSTANTS as u32,
+    // Each allocation is a mapping of its own; Linux allows 65530 of them in a process.
+    max_memory_allocation_count: 32768,
+    max_sampler_allocation_count: 1 << 20,
+    buffer_image_granularity: 1,
+    sparse_address_space_size: 0,
+    max_bound_descriptor_sets: MAX_DESCRIPTOR_SETS as u32,
+    max_per_stage_descriptor_samplers: MAX_DESCRIPTORS,
+    max_per_stage_descriptor_uniform_buffers: MAX_DESCRIPTORS,
+    max_per_stage_descriptor_storage_buffers: MAX_DESCRIPTORS,
+    max_per_stage_descriptor_sampled_images: MAX_DESCRIPTORS,
+    max_per_stage_descriptor_storage_images: MAX_DESCRIPTORS,
+    max_per_stage_descriptor_input_attachments: MAX_DESCRIPTORS,
+    max_per_stage_resources: MAX_DESCRIPTORS,
+    max_descriptor_set_samplers: MAX_DESCRIPTORS,
+    max_descriptor_set_uniform_buffers: MAX_DESCRIPTORS,
+    max_descriptor_set_uniform_buffers_dynamic: MAX_DYNAMIC_UNIFORM_BUFFERS,
+    max_descriptor_set_storage_buffers: MAX_DESCRIPTORS,
+    max_descriptor_set_storage_buffers_dynamic: MAX_DYNAMIC_BUFFERS as u32 - MAX_DYNAMIC_UNIFORM_BUFFERS,
+    max_descriptor_set_sampled_images: MAX_DESCRIPTORS,
+    max_descriptor_set_storage_images: MAX_DESCRIPTORS,
+    max_descriptor_set_input_attachments: MAX_DESCRIPTORS,
+    max_vertex_input_attributes: 32,
+    max_vertex_input_bindings: MAX_VERTEX_BINDINGS as u32,
+    max_vertex_input_attribute_offset: 2047,
+    max_vertex_input_binding_stride: 2048,
+    max_vertex_output_components: MAX_STAGE_COMPONENTS,
+    // No tessellation and no geometry stage.
+    max_tessellation_generation_level: 0,
+    max_tessellation_patch_size: 0,
+    max_tessellation_control_per_vertex_input_components: 0,
+    max_tessellation_control_per_vertex_output_components: 0,
+    max_tessellation_control_per_patch_output_components: 0,
+    max_tessellation_control_total_output_components: 0,
+    max_tessellation_evaluation_input_components: 0,
+    max_tessellation_evaluation_output_components: 0,
+    max_geometry_shader_invocations: 0,
+    max_geometry_input_components: 0,
+    max_geometry_output_components: 0,
+    max_geometry_output_vertices: 0,
+    max_geometry_total_output_components: 0,
+    max_fragment_input_components: MAX_STAGE_COMPONENTS,
+    max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
+    max_fragment_dual_src_attachments: 1,
+    max_fragment_combined_output_resources: MAX_DESCRIPTORS,
+    max_compute_shared_memory_size: 32768,
+    max_compute_work_group_count: [65535; 3],
+    max_compute_work_group_invocations: 1024,
+    max_compute_work_group_size: [1024; 3],
+    // The rasterizer's fixed-point positions have 8 bits; samplers weigh in 8 bits or better.
+    sub_pixel_precision_bits: 8,
+    sub_texel_precision_bits: 8,
+    mipmap_precision_bits: 8,
+    max_draw_indexed_index_value: u32::MAX,
+    max_draw_indirect_count: u32::MAX,
+    max_sampler_lod_bias: 16.0,
+    max_sampler_anisotropy: 16.0,
+    max_viewports: MAX_VIEWPORTS as u32,
+    max_viewport_dimensions: [MAX_DIMENSION; 2],
+    viewport_bounds_range: [-32768.0, 32767.0],
+    viewport_sub_pixel_bits: 8,
+    // Allocations are whole pages.
+    min_memory_map_alignment: 4096,
+    min_texel_buffer_offset_alignment: 16,
+    min_uniform_buffer_offset_alignment: 16,
+    min_storage_buffer_offset_alignment: 16,
+    min_texel_offset: -8,
+    max_texel_offset: 7,
+    min_texel_gather_offset: -32,
+    max_texel_gather_offset: 31,
+    min_interpolation_offset: -0.5,
+    max_interpolation_offset: 0.4375,
+    sub_pixel_interpolation_offset_bits: 4,
+    max_framebuffer_width: MAX_DIMENSION,
+    max_framebuffer_height: MAX_DIMENSION,
+    max_framebuffer_layers: MAX_LAYERS,
+    framebuffer_color_sample_counts: SAMPLE_COUNTS,
+    framebuffer_depth_sample_counts: SAMPLE_COUNTS,
+    framebuffer_stencil_sample_counts: SAMPLE_COUNTS,
+    framebuffer_no_attachments_sample_counts: SAMPLE_COUNTS,
+    max_color_attachments: MAX_COLOR_ATTACHMENTS as u32,
+    sampled_image_color_sample_counts: SAMPLE_COUNTS,
+    sampled_image_integer_sample_counts: SAMPLE_COUNTS,
+    sampled_image_depth_sample_counts: SAMPLE_COUNTS,
+    sampled_image_stencil_sample_counts: SAMPLE_COUNTS,
+    storage_image_sample_counts: ONE_SAMPLE,
+    max_sample_mask_words: 1,
+    timestamp_compute_and_graphics: vk::TRUE,
+    timestamp_period: 1.0,
+    max_clip_distances: 8,
+    max_cull_distances: 8,
+    max_combined_clip_and_cull_distances: 8,
+    discrete_queue_priorities: 2,
+    point_size_range: [1.0, 1024.0],
+    line_width_range: [1.0, 64.0],
+    point_size_granularity: 0.125,
+    line_width_granularity: 0.125,
+    strict_lines: vk::TRUE,
+    standard_sample_locations: vk::TRUE,
+    optimal_buffer_copy_offset_alignment: 16,
+    optimal_buffer_copy_row_pitch_alignment: 16,
+    non_coherent_atom_size: 64,
+};
+
+const _: () = assert!(MAX_DIMENSION.ilog2() as usize + 1 == MAX_LEVELS, "an image view holds MAX_LEVELS levels");
+const _: () = assert!(MAX_DIMENSION_3D <= MAX_DIMENSION);
+const _: () = assert!(MAX_DESCRIPTOR_SETS >= 4, "required minimum; ShaderContext::sets has one entry per set");
+const _: () = assert!(MAX_PUSH_CONSTANTS >= 128, "required minimum; ShaderContext::push_constants has this many bytes");
+const _: () = assert!(
+    MAX_DYNAMIC_BUFFERS as u32 >= MAX_DYNAMIC_UNIFORM_BUFFERS + 4,
+    "ShaderContext::dynamic_buffers holds uniform (at least 8) and storage (at least 4) buffers together"
+);
+const _: () =
+    assert!(MAX_COLOR_ATTACHMENTS >= 4 && MAX_VIEWPORTS >= 16 && MAX_VERTEX_BINDINGS >= 16, "required minima");
+const _: () = assert!(LIMITS.max_texel_buffer_elements <= 1 << 27, "a texel of 16 bytes at a 31-bit byte offset");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "Required Limits" of the specification for the supported features (wide lines, large points, multi-viewport, …).
+    #[test]
+    fn required_limits() {
+        let l = LIMITS;
+        let at_least: &[(&str, u64, u64)] = &[
+            ("maxImageDimension1D", l.max_image_dimension1_d.into(), 4096),
+            ("maxImageDimension2D", l.max_image_dimension2_d.into(), 4096),
+            ("maxImageDimension3D", l.max_image_dimension3_d.into(), 256),
+            ("maxImageDimensionCube", l.max_image_dimension_cube.into(), 4096),
+            ("maxImageArrayLayers", l.max_image_array_layers.into(), 256),
+            ("maxTexelBufferElements", l.max_texel_buffer_elements.into(), 65536),
+            ("maxUniformBufferRange", l.max_uniform_buffer_range.into(), 16384),
+            ("maxStorageBufferRange", l.max_storage_buffer_range.into(), 1 << 27),
+            ("maxPushConstantsSize", l.max_push_constants_size.into(), 128),
+            ("maxMemoryAllocationCount", l.max_memory_allocation_count.into(), 4096),
+            ("maxSamplerAllocationCount", l.max_sampler_allocation_count.into(), 4000),
+            ("maxBoundDescriptorSets", l.max_bound_descriptor_sets.into(), 4),
+            ("maxPerStageDescriptorSamplers", l.max_per_stage_descriptor_samplers.into(), 16),
+            ("maxPerStageDescriptorUniformBuffers", l.max_per_stage_descriptor_uniform_buffers.into(), 12),
+            ("maxPerStageDescriptorStorageBuffers", l.max_per_stage_descriptor_storage_buffers.into(), 4),
+            ("maxPerStageDescriptorSampledImages", l.max_per_stage_descriptor_sampled_images.into(), 16),
+            ("maxPerStageDescriptorStorageImages", l.max_per_stage_descriptor_storage_images.into(), 4),
+            ("maxPerStageDescriptorInputAttachments", l.max_per_stage_descriptor_input_attachments.into(), 4),
+            ("maxPerStageResources", l.max_per_stage_resources.into(), 128),
+            ("maxDescriptorSetSamplers", l.max_descriptor_set_samplers.into(), 96),
+            ("maxDescriptorSetUniformBuffers", l.max_descriptor_set_uniform_buffers.into(), 72),
+            ("maxDescriptorSetUniformBuffersDynamic", l.max_descriptor_set_uniform_buffers_dynamic.into(), 8),
+            ("maxDescriptorSetStorageBuffers", l.max_descriptor_set_storage_buffers.into(), 24),
+            ("maxDescriptorSetStorageBuffersDynamic", l.max_descriptor_set_storage_buffers_dynamic.into(), 4),
+            ("maxDescriptorSetSampledImages", l.max_descriptor_set_sampled_images.into(), 96),
+            ("maxDescriptorSetStorageImages", l.max_descriptor_set_storage_images.into(), 24),
+            ("maxDescriptorSetInputAttachments", l.max_descriptor_set_input_attachments.into(), 4),
+            ("maxVertexInputAttributes", l.max_vertex_input_attributes.into(), 16),
+            ("maxVertexInputBindings", l.max_vertex_input_bindings.into(), 16),
+            ("maxVertexInputAttributeOffset", l.max_vertex_input_attribute_offset.into(), 2047),
+            ("maxVertexInputBindingStride", l.max_vertex_input_binding_stride.into(), 2048),
+            ("maxVertexOutputComponents", l.max_vertex_output_components.into(), 64),
+            ("maxFragmentInputComponents", l.max_fragment_input_components.into(), 64),
+            ("maxFragmentOutputAttachments", l.max_fragment_output_attachments.into(), 4),
+            ("maxFragmentDualSrcAttachments", l.max_fragment_dual_src_attachments.into(), 1),
+            ("maxFragmentCombinedOutputResources", l.max_fragment_combined_output_resources.into(), 4),
+            ("maxComputeSharedMemorySize", l.max_compute_shared_memory_size.into(), 16384),
+            ("maxComputeWorkGroupCount", l.max_compute_work_group_count[2].into(), 65535),
+            ("maxComputeWorkGroupInvocations", l.max_compute_work_group_invocations.into(), 128),
+            ("maxComputeWorkGroupSize.x", l.max_compute_work_group_size[0].into(), 128),
+            ("maxComputeWorkGroupSize.z", l.max_compute_work_group_size[2].into(), 64),
+            ("subPixelPrecisionBits", l.sub_pixel_precision_bits.into(), 4),
+            ("subTexelPrecisionBits", l.sub_texel_precision_bits.into(), 4),
+            ("mipmapPrecisionBits", l.mipmap_precision_bits.into(), 4),
+            ("maxDrawIndexedIndexValue", l.max_draw_indexed_index_value.into(), u32::MAX.into()),
+            ("maxDrawIndirectCount", l.max_draw_indirect_count.into(), 65535),
+            ("maxViewports", l.max_viewports.into(), 16),
+            ("maxViewportDimensions", l.max_viewport_dimensions[1].into(), l.max_framebuffer_height.into()),
+            ("minMemoryMapAlignment", l.min_memory_map_alignment as u64, 64),
+            ("maxTexelOffset", l.max_texel_offset.into(), 7),
+            ("maxTexelGatherOffset", l.max_texel_gather_offset.into(), 7),
+            ("subPixelInterpolationOffsetBits", l.sub_pixel_interpolation_offset_bits.into(), 4),
+            ("maxFramebufferWidth", l.max_framebuffer_width.into(), 4096),
+            ("maxFramebufferLayers", l.max_framebuffer_layers.into(), 256),
+            ("maxColorAttachments", l.max_color_attachments.into(), 4),
+            ("maxSampleMaskWords", l.max_sample_mask_words.into(), 1),
+            ("maxClipDistances", l.max_clip_distances.into(), 8),
+            ("maxCullDistances", l.max_cull_distances.into(), 8),
+            ("maxCombinedClipAndCullDistances", l.max_combined_clip_and_cull_distances.into(), 8),
+            ("discreteQueuePriorities", l.discrete_queue_priorities.into(), 2),
+        ];
+        for (name, value, required) in at_least {
+            assert!(value >= required, "{name} = {value}, required {required}");
+        }
+        let alignments = [
+            l.min_texel_buffer_offset_alignment,
+            l.min_uniform_buffer_offset_alignment,
+            l.min_storage_buffer_offset_alignment,
+            l.non_coherent_atom_size,
+            l.optimal_buffer_copy_offset_alignment,
+            l.optimal_buffer_copy_row_pitch_alignment,
+            l.buffer_image_granularity,
+        ];
+        assert!(alignments.iter().all(|a| a.is_power_of_two() && *a <= 256));
+        assert!(l.min_texel_offset <= -8 && l.min_texel_gather_offset <= -8);
+        assert!(l.max_sampler_lod_bias >= 2.0 && l.max_sampler_anisotropy >= 16.0);
+        let bits = l.sub_pixel_interpolation_offset_bits as i32;
+        assert!(l.min_interpolation_offset <= -0.5 && l.max_interpolation_offset >= 0.5 - 0.5f32.powi(bits));
+        let bound = 2.0 * MAX_DIMENSION as f32;
+        assert!(l.viewport_bounds_range[0] <= -bound && l.viewport_bounds_range[1] >= bound - 1.0);
+        let (points, lines) = (l.point_size_range, l.line_width_range);
+        assert!(points[0] <= 1.0 && points[1] >= 64.0 - l.point_size_granularity && l.point_size_granularity <= 1.0);
+        assert!(lines[0] <= 1.0 && lines[1] >= 8.0 - l.line_width_granularity && l.line_width_granularity <= 1.0);
+        let required_samples = vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4;
+        assert!(SAMPLE_COUNTS.contains(required_samples));
+        assert!(l.max_compute_work_group_size[0] <= l.max_compute_work_group_invocations);
+    }
+}

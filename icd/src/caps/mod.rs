@@ -1,0 +1,59 @@
+//! What the driver claims: extensions, features, limits, properties, formats. One named table each, everything else derived.
+//!
+//! [`extensions`] and [`features`] say what is implemented and why the rest is not; [`limits`] are the numbers, asserted against
+//! the structs shared with generated code; [`properties`], [`formats`] and [`host`] answer the vkGetPhysicalDevice* queries;
+//! [`spirv`] turns the tables into what shaders may declare. Nothing here starts a thread or compiles anything.
+
+pub mod build_id;
+pub mod extensions;
+mod feature_table;
+pub mod features;
+pub mod formats;
+pub mod host;
+pub mod limits;
+pub mod properties;
+pub mod spirv;
+
+pub use build_id::build_id;
+pub use extensions::{Extension, ExtensionSet, device_extensions, enable_device, enable_instance, instance_extensions};
+pub use features::{Feature, FeatureSet, MissingFeature, enable_features, features, fill_features2};
+pub use formats::{fill_format_properties2, fill_image_format_properties2, format_properties, image_format_properties};
+pub use host::{heap_size, memory_properties, queue_family_properties, thread_count};
+pub use properties::{fill_properties2, properties};
+
+#[cfg(test)]
+mod commands_tests;
+
+use ash::vk;
+
+/// `VkPhysicalDeviceProperties::apiVersion`: the highest core version whose mandatory features all work. Raising it is this line
+/// and the rows that [`features`]' tests then ask for.
+pub const API_VERSION: u32 = vk::API_VERSION_1_0;
+
+/// Vulkan 1.0.
+pub const V1_0: u32 = vk::API_VERSION_1_0;
+/// Vulkan 1.1.
+pub const V1_1: u32 = vk::API_VERSION_1_1;
+/// Vulkan 1.2.
+pub const V1_2: u32 = vk::API_VERSION_1_2;
+/// Vulkan 1.3.
+pub const V1_3: u32 = vk::API_VERSION_1_3;
+
+/// Writes a string into a fixed array of the API, cut to fit, with its nul.
+pub(crate) fn copy_str<const N: usize>(out: &mut [std::ffi::c_char; N], text: &str) {
+    out.fill(0);
+    for (to, from) in out[..N - 1].iter_mut().zip(text.bytes()) {
+        *to = from as std::ffi::c_char;
+    }
+}
+
+/// Advertised by vkEnumerateDeviceExtensionProperties?
+pub fn has_device_extension(name: &str) -> bool {
+    let is = |e: &vk::ExtensionProperties| e.extension_name_as_c_str().is_ok_and(|n| n.to_bytes() == name.as_bytes());
+    device_extensions().iter().any(is)
+}
+
+/// Vendor, device and build: what the header of a pipeline cache blob says.
+pub fn identity() -> (u32, u32, [u8; 16]) {
+    (properties::VENDOR_ID, properties::DEVICE_ID, build_id())
+}

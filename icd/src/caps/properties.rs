@@ -1,0 +1,359 @@
+//! Properties: `VkPhysicalDeviceProperties` and the structures chained to `VkPhysicalDeviceProperties2`.
+//!
+//! The three `Vulkan1xProperties` structures hold everything that became core; the structures of the extensions they came from are
+//! copied from them, field by field of the same name, so that no number is said twice.
+
+use super::features::Feature;
+use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
+use super::{API_VERSION, build_id, copy_str, thread_count};
+use ash::vk::{self, TaggedStructure};
+use vk::ResolveModeFlags as Resolve;
+
+/// `subgroupSize`: the same on every host, whatever the width of its vectors, so that results are too.
+pub const SUBGROUP_SIZE: u32 = base::abi::MAX_LANES as u32;
+/// `subgroupSupportedOperations`: what the SPIR-V front end translates.
+pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::from_raw(
+    vk::SubgroupFeatureFlags::BASIC.as_raw()
+        | vk::SubgroupFeatureFlags::VOTE.as_raw()
+        | vk::SubgroupFeatureFlags::BALLOT.as_raw()
+        | vk::SubgroupFeatureFlags::SHUFFLE.as_raw()
+        | vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE.as_raw()
+        | vk::SubgroupFeatureFlags::QUAD.as_raw(),
+);
+/// Stages with subgroup operations.
+pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
+    vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
+/// `shaderDenormPreserveFloat32`: generated code never sets flush-to-zero.
+pub const DENORM_PRESERVE_FLOAT32: bool = true;
+/// `shaderSignedZeroInfNanPreserveFloat32`: passes fold by IEEE rules only.
+pub const SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32: bool = true;
+/// `shaderRoundingModeRTEFloat32`: the one rounding mode there is.
+pub const ROUNDING_MODE_RTE_FLOAT32: bool = true;
+/// `maxPushDescriptors`.
+pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
+/// `maxMultiviewViewCount`.
+pub const MAX_VIEWS: u32 = 6;
+/// `maxPerSetDescriptors`: vkGetDescriptorSetLayoutSupport agrees to any set of up to this many.
+pub const MAX_PER_SET_DESCRIPTORS: u32 = MAX_DESCRIPTORS;
+
+/// `VkPhysicalDeviceProperties::vendorID`: no PCI vendor; outside the range of Khronos' list (0x10000…).
+pub const VENDOR_ID: u32 = 0;
+/// `deviceID`.
+pub const DEVICE_ID: u32 = 1;
+
+/// Answer of vkGetPhysicalDeviceProperties.
+pub fn properties() -> vk::PhysicalDeviceProperties {
+    let mut properties = vk::PhysicalDeviceProperties {
+        api_version: API_VERSION,
+        driver_version: driver_version(),
+        vendor_id: VENDOR_ID,
+        device_id: DEVICE_ID,
+        device_type: vk::PhysicalDeviceType::CPU,
+        pipeline_cache_uuid: build_id(),
+        limits: LIMITS,
+        ..Default::default()
+    };
+    let threads = thread_count();
+    let plural = if threads == 1 { "" } else { "s" };
+    copy_str(&mut properties.device_name, &format!("Grus ({threads} thread{plural}, {SUBGROUP_SIZE} lanes)"));
+    properties
+}
+
+fn driver_version() -> u32 {
+    let part = |text: &str| text.parse().unwrap_or(0);
+    vk::make_api_version(
+        0,
+        part(env!("CARGO_PKG_VERSION_MAJOR")),
+        part(env!("CARGO_PKG_VERSION_MINOR")),
+        part(env!("CARGO_PKG_VERSION_PATCH")),
+    )
+}
+
+/// `driverInfo`: version, how it was built, the start of the build id.
+fn driver_info() -> String {
+    let kind = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let [a, b, c, d, ..] = build_id();
+    format!("{} {kind} {}, build {a:02x}{b:02x}{c:02x}{d:02x}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH)
+}
+
+fn vulkan11() -> vk::PhysicalDeviceVulkan11Properties<'static> {
+    let mut device_uuid = [0; 16];
+    device_uuid[..8].copy_from_slice(b"Grus CPU");
+    let ballot = API_VERSION >= super::V1_1;
+    vk::PhysicalDeviceVulkan11Properties {
+        device_uuid,
+        driver_uuid: build_id(),
+        subgroup_size: SUBGROUP_SIZE,
+        subgroup_supported_stages: if ballot { SUBGROUP_STAGES } else { vk::ShaderStageFlags::empty() },
+        subgroup_supported_operations: if ballot { SUBGROUP_OPERATIONS } else { vk::SubgroupFeatureFlags::empty() },
+        subgroup_quad_operations_in_all_stages: vk::FALSE,
+        point_clipping_behavior: vk::PointClippingBehavior::ALL_CLIP_PLANES,
+        max_multiview_view_count: MAX_VIEWS,
+        max_multiview_instance_index: u32::MAX >> 1,
+        protected_no_fault: vk::FALSE,
+        max_per_set_descriptors: MAX_PER_SET_DESCRIPTORS,
+        max_memory_allocation_size: super::heap_size().clamp(1 << 30, MAX_ALLOCATION_SIZE),
+        ..Default::default()
+    }
+}
+
+fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
+    let indexing = vk::Bool32::from(Feature::runtimeDescriptorArray.row().support.is_yes());
+    let minmax = vk::Bool32::from(Feature::samplerFilterMinmax.row().support.is_yes());
+    let mut properties = vk::PhysicalDeviceVulkan12Properties {
+        // Khronos has no number for Grus, and Grus has not been through conformance testing.
+        driver_id: vk::DriverId::from_raw(0),
+        conformance_version: vk::ConformanceVersion { major: 0, minor: 0, subminor: 0, patch: 0 },
+        denorm_behavior_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
+        rounding_mode_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
+        shader_signed_zero_inf_nan_preserve_float32: SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32.into(),
+        shader_denorm_preserve_float32: DENORM_PRESERVE_FLOAT32.into(),
+        shader_rounding_mode_rte_float32: ROUNDING_MODE_RTE_FLOAT32.into(),
+        max_update_after_bind_descriptors_in_all_pools: u32::MAX,
+        // Divergent indices run a waterfall: the same result, not at the same price.
+        shader_uniform_buffer_array_non_uniform_indexing_native: vk::FALSE,
+        robust_buffer_access_update_after_bind: indexing,
+        quad_divergent_implicit_lod: vk::FALSE,
+        max_per_stage_descriptor_update_after_bind_samplers: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_update_after_bind_sampled_images: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_update_after_bind_storage_images: MAX_DESCRIPTORS,
+        max_per_stage_descriptor_update_after_bind_input_attachments: MAX_DESCRIPTORS,
+        max_per_stage_update_after_bind_resources: MAX_DESCRIPTORS,
+        max_descriptor_set_update_after_bind_samplers: MAX_DESCRIPTORS,
+        max_descriptor_set_update_after_bind_uniform_buffers: MAX_DESCRIPTORS,
+        max_descriptor_set_update_after_bind_uniform_buffers_dynamic: LIMITS.max_descriptor_set_uniform_buffers_dynamic,
+        max_descriptor_set_update_after_bind_storage_buffers: MAX_DESCRIPTORS,
+        max_descriptor_set_update_after_bind_storage_buffers_dynamic: LIMITS.max_descriptor_set_storage_buffers_dynamic,
+        max_descriptor_set_update_after_bind_sampled_images: MAX_DESCRIPTORS,
+        max_descriptor_set_update_after_bind_storage_images: MAX_DESCRIPTORS,
+        max_descriptor_set_update_after_bind_input_attachments: MAX_DESCRIPTORS,
+        // What rasterizer::transfer's resolve does.
+        supported_depth_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::AVERAGE | Resolve::MIN | Resolve::MAX,
+        supported_stencil_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::MIN | Resolve::MAX,
+        independent_resolve_none: vk::TRUE,
+        independent_resolve: vk::TRUE,
+        filter_minmax_single_component_formats: minmax,
+        filter_minmax_image_component_mapping: minmax,
+        max_timeline_semaphore_value_difference: u64::MAX,
+        framebuffer_integer_color_sample_counts: SAMPLE_COUNTS,
+        ..Default::default()
+    };
+    copy_str(&mut properties.driver_name, "Grus");
+    copy_str(&mut properties.driver_info, &driver_info());
+    properties
+}
+
+fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
+    vk::PhysicalDeviceVulkan13Properties {
+        min_subgroup_size: SUBGROUP_SIZE,
+        max_subgroup_size: SUBGROUP_SIZE,
+        max_compute_workgroup_subgroups: LIMITS.max_compute_work_group_invocations / SUBGROUP_SIZE,
+        // Texel buffers are read texel by texel at any component's alignment; 16 covers every format.
+        storage_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
+        storage_texel_buffer_offset_single_texel_alignment: vk::FALSE,
+        uniform_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
+        uniform_texel_buffer_offset_single_texel_alignment: vk::FALSE,
+        max_buffer_size: super::heap_size().clamp(1 << 30, MAX_ALLOCATION_SIZE),
+        ..Default::default()
+    }
+}
+
+/// Runs the arm of the structure whose tag `$next` has.
+macro_rules! by_tag {
+    ($next:expr; $($ty:ident => |$p:ident| $body:expr;)*) => {{
+        let next: *mut vk::BaseOutStructure<'_> = $next;
+        // SAFETY: an element of a valid chain.
+        let tag = unsafe { (*next).s_type };
+        $(if tag == <vk::$ty<'_> as TaggedStructure>::STRUCTURE_TYPE {
+            // SAFETY: the tag says so, and nobody else uses the structure during the call.
+            let $p = unsafe { &mut *next.cast::<vk::$ty<'_>>() };
+            $body;
+        })*
+    }};
+}
+
+/// Copies fields of the same name.
+macro_rules! copy {
+    ($to:ident, $from:expr, $($field:ident),* $(,)?) => {{ let from = $from; $($to.$field = from.$field;)* }};
+}
+
+/// A `Vulkan1xProperties` structure over another, keeping the chain.
+macro_rules! replace {
+    ($to:ident, $with:expr) => {{
+        let p_next = $to.p_next;
+        *$to = $with;
+        $to.p_next = p_next;
+    }};
+}
+
+/// Answer of vkGetPhysicalDeviceProperties2. Structures that the driver does not know are left alone.
+///
+/// # Safety
+/// `out` heads a valid chain.
+pub unsafe fn fill_properties2(out: &mut vk::PhysicalDeviceProperties2<'_>) {
+    out.properties = properties();
+    let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
+    while !next.is_null() {
+        // SAFETY: elements of the caller's chain.
+        next = unsafe {
+            fill_1_1(next);
+            fill_1_2(next);
+            fill_1_3(next);
+            fill_extensions(next);
+            (*next).p_next
+        };
+    }
+}
+
+/// Vulkan 1.1 and the extensions that went into it.
+///
+/// # Safety
+/// `next` is an element of a valid chain.
+unsafe fn fill_1_1(next: *mut vk::BaseOutStructure<'_>) {
+    by_tag! { next;
+        PhysicalDeviceVulkan11Properties => |p| replace!(p, vulkan11());
+        PhysicalDeviceIDProperties => |p| copy!(p, vulkan11(), device_uuid, driver_uuid, device_luid, device_node_mask, device_luid_valid);
+        PhysicalDeviceSubgroupProperties => |p| {
+            let v = vulkan11();
+            p.subgroup_size = v.subgroup_size;
+            p.supported_stages = v.subgroup_supported_stages;
+            p.supported_operations = v.subgroup_supported_operations;
+            p.quad_operations_in_all_stages = v.subgroup_quad_operations_in_all_stages;
+        };
+        PhysicalDevicePointClippingProperties => |p| copy!(p, vulkan11(), point_clipping_behavior);
+        PhysicalDeviceMultiviewProperties => |p| copy!(p, vulkan11(), max_multiview_view_count, max_multiview_instance_index);
+        PhysicalDeviceProtectedMemoryProperties => |p| copy!(p, vulkan11(), protected_no_fault);
+        PhysicalDeviceMaintenance3Properties => |p| copy!(p, vulkan11(), max_per_set_descriptors, max_memory_allocation_size);
+    }
+}
+
+/// Vulkan 1.2 and the extensions that went into it.
+///
+/// # Safety
+/// `next` is an element of a valid chain.
+unsafe fn fill_1_2(next: *mut vk::BaseOutStructure<'_>) {
+    by_tag! { next;
+        PhysicalDeviceVulkan12Properties => |p| replace!(p, vulkan12());
+        PhysicalDeviceDriverProperties => |p| copy!(p, vulkan12(), driver_id, driver_name, driver_info, conformance_version);
+        PhysicalDeviceFloatControlsProperties => |p| copy!(p, vulkan12(),
+            denorm_behavior_independence, rounding_mode_independence, shader_signed_zero_inf_nan_preserve_float16,
+            shader_signed_zero_inf_nan_preserve_float32, shader_signed_zero_inf_nan_preserve_float64, shader_denorm_preserve_float16,
+            shader_denorm_preserve_float32, shader_denorm_preserve_float64, shader_denorm_flush_to_zero_float16,
+            shader_denorm_flush_to_zero_float32, shader_denorm_flush_to_zero_float64, shader_rounding_mode_rte_float16,
+            shader_rounding_mode_rte_float32, shader_rounding_mode_rte_float64, shader_rounding_mode_rtz_float16,
+            shader_rounding_mode_rtz_float32, shader_rounding_mode_rtz_float64);
+        PhysicalDeviceDescriptorIndexingProperties => |p| copy!(p, vulkan12(),
+            max_update_after_bind_descriptors_in_all_pools, shader_uniform_buffer_array_non_uniform_indexing_native,
+            shader_sampled_image_array_non_uniform_indexing_native, shader_storage_buffer_array_non_uniform_indexing_native,
+            shader_storage_image_array_non_uniform_indexing_native, shader_input_attachment_array_non_uniform_indexing_native,
+            robust_buffer_access_update_after_bind, quad_divergent_implicit_lod,
+            max_per_stage_descriptor_update_after_bind_samplers, max_per_stage_descriptor_update_after_bind_uniform_buffers,
+            max_per_stage_descriptor_update_after_bind_storage_buffers, max_per_stage_descriptor_update_after_bind_sampled_images,
+            max_per_stage_descriptor_update_after_bind_storage_images, max_per_stage_descriptor_update_after_bind_input_attachments,
+            max_per_stage_update_after_bind_resources, max_descriptor_set_update_after_bind_samplers,
+            max_descriptor_set_update_after_bind_uniform_buffers, max_descriptor_set_update_after_bind_uniform_buffers_dynamic,
+            max_descriptor_set_update_after_bind_storage_buffers, max_descriptor_set_update_after_bind_storage_buffers_dynamic,
+            max_descriptor_set_update_after_bind_sampled_images, max_descriptor_set_update_after_bind_storage_images,
+            max_descriptor_set_update_after_bind_input_attachments);
+        PhysicalDeviceDepthStencilResolveProperties => |p| copy!(p, vulkan12(),
+            supported_depth_resolve_modes, supported_stencil_resolve_modes, independent_resolve_none, independent_resolve);
+        PhysicalDeviceSamplerFilterMinmaxProperties => |p| copy!(p, vulkan12(),
+            filter_minmax_single_component_formats, filter_minmax_image_component_mapping);
+        PhysicalDeviceTimelineSemaphoreProperties => |p| copy!(p, vulkan12(), max_timeline_semaphore_value_difference);
+    }
+}
+
+/// Vulkan 1.3 and the extensions that went into it.
+///
+/// # Safety
+/// `next` is an element of a valid chain.
+unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
+    by_tag! { next;
+        PhysicalDeviceVulkan13Properties => |p| replace!(p, vulkan13());
+        PhysicalDeviceSubgroupSizeControlProperties => |p| copy!(p, vulkan13(),
+            min_subgroup_size, max_subgroup_size, max_compute_workgroup_subgroups, required_subgroup_size_stages);
+        PhysicalDeviceTexelBufferAlignmentProperties => |p| copy!(p, vulkan13(),
+            storage_texel_buffer_offset_alignment_bytes, storage_texel_buffer_offset_single_texel_alignment,
+            uniform_texel_buffer_offset_alignment_bytes, uniform_texel_buffer_offset_single_texel_alignment);
+        PhysicalDeviceMaintenance4Properties => |p| copy!(p, vulkan13(), max_buffer_size);
+    }
+}
+
+/// Extensions that are not in core 1.3.
+///
+/// # Safety
+/// `next` is an element of a valid chain.
+unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
+    by_tag! { next;
+        PhysicalDevicePushDescriptorPropertiesKHR => |p| p.max_push_descriptors = MAX_PUSH_DESCRIPTORS;
+        PhysicalDeviceVertexAttributeDivisorPropertiesKHR => |p| {
+            p.max_vertex_attrib_divisor = u32::MAX;
+            p.supports_non_zero_first_instance = vk::TRUE;
+        };
+        PhysicalDeviceVertexAttributeDivisorPropertiesEXT => |p| p.max_vertex_attrib_divisor = u32::MAX;
+        PhysicalDeviceRobustness2PropertiesEXT => |p| {
+            p.robust_storage_buffer_access_size_alignment = 1;
+            p.robust_uniform_buffer_access_size_alignment = 1;
+        };
+    }
+}
+
+const _: () = assert!(SUBGROUP_SIZE == 8, "lanes of a chunk; ballots are one byte");
+const _: () = assert!(limits::MAX_DESCRIPTORS >= 500_000, "required by descriptor indexing");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caps::Extension;
+
+    #[test]
+    fn device_is_a_cpu_with_a_name() {
+        let p = properties();
+        assert_eq!(p.device_type, vk::PhysicalDeviceType::CPU);
+        assert_eq!(p.api_version, API_VERSION);
+        assert!(p.device_name_as_c_str().unwrap().to_str().unwrap().starts_with("Grus ("));
+        assert_ne!(p.pipeline_cache_uuid, [0; 16]);
+    }
+
+    #[test]
+    fn chain_is_filled_and_kept() {
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut v12 = vk::PhysicalDeviceVulkan12Properties::default();
+        let mut unknown =
+            vk::PhysicalDeviceMeshShaderPropertiesEXT { max_task_work_group_total_count: 77, ..Default::default() };
+        let mut indexing = vk::PhysicalDeviceDescriptorIndexingProperties::default();
+        let mut push = vk::PhysicalDevicePushDescriptorPropertiesKHR::default();
+        let mut out = vk::PhysicalDeviceProperties2::default();
+        out = out.push_next(&mut driver).push_next(&mut v12).push_next(&mut unknown).push_next(&mut indexing);
+        out = out.push_next(&mut push);
+        // SAFETY: a valid chain.
+        unsafe { fill_properties2(&mut out) };
+        assert_eq!(driver.driver_name_as_c_str().unwrap(), c"Grus");
+        assert_eq!(v12.driver_name_as_c_str().unwrap(), c"Grus");
+        assert_eq!(v12.driver_info, driver.driver_info);
+        assert_eq!(unknown.max_task_work_group_total_count, 77);
+        assert!(indexing.max_per_stage_descriptor_update_after_bind_samplers >= 500_000);
+        assert!(push.max_push_descriptors >= 32);
+        // The chain goes on behind a structure that was replaced as a whole.
+        assert!(!v12.p_next.is_null());
+    }
+
+    /// Required minima of properties2 ("Required Limits").
+    #[test]
+    fn required_properties() {
+        let (v11, v12, v13) = (vulkan11(), vulkan12(), vulkan13());
+        assert!(v11.max_multiview_view_count >= 6 && v11.max_multiview_instance_index >= (1 << 27) - 1);
+        assert!(v11.max_per_set_descriptors >= 1024 && v11.max_memory_allocation_size >= 1 << 30);
+        assert!(v11.subgroup_size.is_power_of_two());
+        assert!(v12.max_timeline_semaphore_value_difference >= (1 << 31) - 1);
+        assert!(v12.supported_depth_resolve_modes.contains(Resolve::SAMPLE_ZERO));
+        assert!(v12.max_descriptor_set_update_after_bind_uniform_buffers_dynamic >= 8);
+        assert!(v12.max_descriptor_set_update_after_bind_storage_buffers_dynamic >= 4);
+        assert!(v13.max_buffer_size >= 1 << 30);
+        if Extension::VK_EXT_sampler_filter_minmax.is_advertised() {
+            assert_eq!(v12.filter_minmax_single_component_formats, vk::TRUE);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Bound descriptor sets and push constants, and the [`ShaderContext`] made of them.
+
+use super::{Executor, State};
+use crate::command::BindDescriptorSets;
+use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
+use crate::object::device::Device;
+use crate::object::pipeline_layout::PipelineLayout;
+use ash::vk;
+use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Sets bound to graphics or compute.
+#[derive(Default)]
+pub(super) struct BindPoint {
+    sets: Vec<Option<BoundSet>>,
+    /// The context built last, for the layout it was built for; `None` after a change.
+    context: Option<(Arc<PipelineLayout>, Arc<ShaderContext>)>,
+}
+
+struct BoundSet {
+    set: Arc<DescriptorSet>,
+    dynamic_offsets: SmallVec<[u32; 4]>,
+}
+
+/// What differs between draws that share their bindings.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct DrawParameters {
+    pub num_workgroups: [u32; 3],
+    pub base_vertex: u32,
+    pub base_instance: u32,
+    pub draw_index: u32,
+    pub view_index: u32,
+}
+
+impl BindPoint {
+    /// Context for a pipeline with `layout`.
+    pub fn context(
+        &mut self,
+        device: &Device,
+        layout: &Arc<PipelineLayout>,
+        push_constants: &[u8; MAX_PUSH_CONSTANTS],
+        parameters: DrawParameters,
+    ) -> Arc<ShaderContext> {
+        match &mut self.context {
+            Some((built_for, context)) if Arc::ptr_eq(built_for, layout) => {
+                if parameters_of(context) != parameters {
+                    set_parameters(context, parameters);
+                }
+                context.clone()
+            }
+            _ => {
+                let context = Arc::new(self.build(device, layout, push_constants, parameters));
+                self.context = Some((layout.clone(), context.clone()));
+                context
+            }
+        }
+    }
+
+    fn build(
+        &self,
+        device: &Device,
+        layout: &PipelineLayout,
+        push_constants: &[u8; MAX_PUSH_CONSTANTS],
+        p: DrawParameters,
+    ) -> ShaderContext {
+        let mut context = ShaderContext {
+            sets: [rasterizer::sample::zero_page(); MAX_DESCRIPTOR_SETS],
+            dynamic_buffers: [null_buffer(); MAX_DYNAMIC_BUFFERS],
+            push_constants: *push_constants,
+            num_workgroups: p.num_workgroups,
+            base_vertex: p.base_vertex,
+            base_instance: p.base_instance,
+            draw_index: p.draw_index,
+            view_index: p.view_index,
+            device_index: 0,
+            abort: &device.abort,
+            helpers: &device.helpers,
+        };
+        for (number, set_layout) in layout.sets.iter().enumerate() {
+            let Some(set_layout) = set_layout else { continue };
+            let bound = self.sets.get(number).and_then(Option::as_ref).filter(|b| b.set.layout.compatible(set_layout));
+            // A set that is not bound reads as null descriptors: the application's error does not take the process down.
+            let (set, offsets) = bound.map_or((layout.null_set(number), &[][..]), |b| (&*b.set, &b.dynamic_offsets));
+            context.sets[number] = set.base();
+            let mut next = offsets.iter().copied();
+            for b in set_layout.bindings.iter().filter(|b| b.is_dynamic()) {
+                for element in 0..b.count {
+                    let slot = (layout.dynamic_base[number] + b.dynamic_index + element) as usize;
+                    let offset = b.offset as usize + element as usize * b.stride();
+                    context.dynamic_buffers[slot] = set.dynamic(offset, next.next().unwrap_or(0));
+                }
+            }
+        }
+        context
+    }
+}
+
+fn parameters_of(c: &ShaderContext) -> DrawParameters {
+    DrawParameters {
+        num_workgroups: c.num_workgroups,
+        base_vertex: c.base_vertex,
+        base_instance: c.base_instance,
+        draw_index: c.draw_index,
+        view_index: c.view_index,
+    }
+}
+
+/// Changes the parameters, in a copy when a deferred draw still has the context.
+fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
+    if Arc::get_mut(context).is_none() {
+        let c = &**context;
+        *context = Arc::new(ShaderContext { ..*c });
+    }
+    if let Some(c) = Arc::get_mut(context) {
+        c.num_workgroups = p.num_workgroups;
+        c.base_vertex = p.base_vertex;
+        c.base_instance = p.base_instance;
+        c.draw_index = p.draw_index;
+        c.view_index = p.view_index;
+    }
+}
+
+impl State {
+    pub(super) fn bind_point(&mut self, point: vk::PipelineBindPoint) -> &mut BindPoint {
+        if point == vk::PipelineBindPoint::COMPUTE { &mut self.compute } else { &mut self.graphics }
+    }
+}
+
+impl Executor<'_> {
+    pub(super) fn bind_descriptor_sets(&mut self, c: &BindDescriptorSets) {
+        let point = self.state.bind_point(c.bind_point);
+        point.context = None;
+        let mut offsets = c.dynamic_offsets.iter().copied();
+        for (number, set) in (c.first_set as usize..MAX_DESCRIPTOR_SETS).zip(&c.sets) {
+            if point.sets.len() <= number {
+                point.sets.resize_with(number + 1, || None);
+            }
+            point.sets[number] = set.as_ref().map(|set| {
+                let dynamic_offsets = offsets.by_ref().take(set.layout.dynamic_count as usize).collect();
+                BoundSet { set: set.clone(), dynamic_offsets }
+            });
+        }
+    }
+
+    pub(super) fn push_constants(&mut self, offset: u32, bytes: &[u8]) {
+        let start = offset as usize;
+        if let Some(to) = self.state.push_constants.0.get_mut(start..start + bytes.len()) {
+            to.copy_from_slice(bytes);
+        }
+        self.state.graphics.context = None;
+        self.state.compute.context = None;
+    }
+}

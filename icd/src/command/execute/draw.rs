@@ -1,0 +1,153 @@
+//! Draws, dispatches and attachment clears.
+
+use super::Executor;
+use super::bind::DrawParameters;
+use crate::command::DrawIndirect;
+use crate::entry::handle;
+use crate::object::buffer::Buffer;
+use crate::object::pipeline::PipelineKind;
+use ash::vk;
+use rasterizer::api::{Dispatch, Draw, DrawCounts};
+use std::sync::Arc;
+
+impl Executor<'_> {
+    pub(super) fn draw(&mut self, vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) {
+        let counts = DrawCounts {
+            count: vertex_count,
+            instances: instance_count,
+            first: first_vertex,
+            vertex_offset: 0,
+            first_instance,
+        };
+        self.draw_counts(counts, false, 0);
+    }
+
+    /// `[indexCount, instanceCount, firstIndex, vertexOffset, firstInstance]`, as in an indirect buffer.
+    pub(super) fn draw_indexed(&mut self, words: [u32; 5]) {
+        self.draw_counts(indexed_counts(words), true, 0);
+    }
+
+    pub(super) fn draw_indirect(&mut self, c: &DrawIndirect) {
+        let limit = match &c.count {
+            Some((buffer, offset)) => read_words::<1>(buffer, *offset).map_or(0, |[count]| count.min(c.draw_count)),
+            None => c.draw_count,
+        };
+        for i in 0..limit {
+            let offset = c.offset + u64::from(i) * u64::from(c.stride);
+            let counts = if c.indexed {
+                read_words::<5>(&c.buffer, offset).map(indexed_counts)
+            } else {
+                read_words::<4>(&c.buffer, offset).map(|[count, instances, first, first_instance]| DrawCounts {
+                    count,
+                    instances,
+                    first,
+                    vertex_offset: 0,
+                    first_instance,
+                })
+            };
+            let Some(counts) = counts else { return };
+            self.draw_counts(counts, c.indexed, i);
+        }
+    }
+
+    fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, draw_index: u32) {
+        let device = self.device;
+        let Some(pipeline) = self.state.graphics_pipeline.clone() else { return };
+        let PipelineKind::Graphics(graphics) = &pipeline.kind else { return };
+        let Some(render) = &mut self.render else { return };
+        if counts.count == 0 || counts.instances == 0 {
+            return;
+        }
+        let index_buffer = if indexed { self.state.index_buffer } else { None };
+        if indexed && index_buffer.is_none() {
+            return;
+        }
+        let state =
+            self.state.joined.get_or_insert_with(|| Arc::new(self.state.values.join(&graphics.state.fixed))).clone();
+        let mut parameters = DrawParameters {
+            base_vertex: if indexed { counts.vertex_offset as u32 } else { counts.first },
+            base_instance: counts.first_instance,
+            draw_index,
+            ..Default::default()
+        };
+        device.queue.watchdog.begin(handle::raw(&pipeline));
+        render.use_samples(device, graphics.state.samples);
+        for (view_index, pass) in &mut render.passes {
+            parameters.view_index = *view_index;
+            let context =
+                self.state.graphics.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
+            pass.draw(Draw {
+                stages: graphics.stages.clone(),
+                state: state.clone(),
+                context,
+                vertex_buffers: self.state.vertex_buffers.clone(),
+                index_buffer,
+                counts,
+                queries: self.queries.clone(),
+            });
+        }
+    }
+
+    pub(super) fn dispatch(&mut self, base: [u32; 3], groups: [u32; 3]) {
+        let device = self.device;
+        let Some(pipeline) = self.state.compute_pipeline.clone() else { return };
+        let PipelineKind::Compute(compute) = &pipeline.kind else { return };
+        if groups.contains(&0) {
+            return;
+        }
+        let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
+        let context = self.state.compute.context(device, &compute.layout, &self.state.push_constants.0, parameters);
+        device.queue.watchdog.begin(handle::raw(&pipeline));
+        device.engine.dispatch(&Dispatch {
+            stage: compute.stage.clone(),
+            context,
+            base,
+            groups,
+            queries: self.queries.clone(),
+        });
+        device.queue.watchdog.end();
+    }
+
+    pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {
+        if let Some(groups) = read_words::<3>(buffer, offset) {
+            self.dispatch([0; 3], groups);
+        }
+    }
+
+    pub(super) fn clear_attachments(&mut self, attachments: &[vk::ClearAttachment], rects: &[vk::ClearRect]) {
+        let Some(render) = &mut self.render else { return };
+        let multiview = render.is_multiview();
+        for rect in rects {
+            let r = rect.rect;
+            let area = [r.offset.x.max(0) as u32, r.offset.y.max(0) as u32, r.extent.width, r.extent.height];
+            let layers = if multiview { (0, 1) } else { (rect.base_array_layer, rect.layer_count) };
+            for clear in attachments {
+                // SAFETY: every member of the unions is plain 32-bit words.
+                let (color, depth_stencil) =
+                    unsafe { (clear.clear_value.color.uint32, clear.clear_value.depth_stencil) };
+                for (_, pass) in &mut render.passes {
+                    if clear.aspect_mask.contains(vk::ImageAspectFlags::COLOR) {
+                        pass.clear_color(clear.color_attachment as usize, color, area, layers.0, layers.1);
+                    }
+                    let depth = clear.aspect_mask.contains(vk::ImageAspectFlags::DEPTH).then_some(depth_stencil.depth);
+                    let stencil =
+                        clear.aspect_mask.contains(vk::ImageAspectFlags::STENCIL).then_some(depth_stencil.stencil);
+                    if depth.is_some() || stencil.is_some() {
+                        pass.clear_depth_stencil(depth, stencil, area, layers.0, layers.1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn indexed_counts([count, instances, first, vertex_offset, first_instance]: [u32; 5]) -> DrawCounts {
+    DrawCounts { count, instances, first, vertex_offset: vertex_offset as i32, first_instance }
+}
+
+/// Reads words of an indirect command; `None` outside the buffer.
+fn read_words<const N: usize>(buffer: &Buffer, offset: u64) -> Option<[u32; N]> {
+    let range = buffer.exact(offset, 4 * N as u64)?;
+    // SAFETY: in bounds; device memory is read without assuming alignment.
+    Some(unsafe { range.address.cast::<[u32; N]>().read_unaligned() })
+}

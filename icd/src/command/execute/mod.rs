@@ -1,0 +1,138 @@
+//! Executing command lists on the queue's worker.
+//!
+//! Everything but draws is done when its command is reached; draws are deferred inside the rasterizer's render pass until
+//! it is flushed (barriers, end of the render pass), so a barrier outside of a render pass has nothing left to do.
+
+mod bind;
+mod draw;
+mod query;
+mod render;
+mod state;
+mod transfer;
+
+use super::{Command, CommandList};
+use crate::object::device::Device;
+use crate::object::pipeline::Pipeline;
+use crate::object::pipeline_state::Values;
+use bind::BindPoint;
+use rasterizer::api::{DrawState, IndexBuffer, QuerySinks};
+use render::RenderInstance;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// State of a command buffer while it is executed.
+#[derive(Default)]
+struct State {
+    graphics: BindPoint,
+    compute: BindPoint,
+    graphics_pipeline: Option<Arc<Pipeline>>,
+    compute_pipeline: Option<Arc<Pipeline>>,
+    push_constants: PushConstants,
+    values: Values,
+    /// Joined draw state; `None` after a change.
+    joined: Option<Arc<DrawState>>,
+    vertex_buffers: Vec<rasterizer::api::BufferRange>,
+    index_buffer: Option<IndexBuffer>,
+}
+
+/// Push constant bytes.
+struct PushConstants([u8; base::abi::MAX_PUSH_CONSTANTS]);
+impl Default for PushConstants {
+    fn default() -> Self {
+        PushConstants([0; base::abi::MAX_PUSH_CONSTANTS])
+    }
+}
+
+/// Executes command buffers in order.
+pub struct Executor<'d> {
+    device: &'d Device,
+    state: State,
+    render: Option<RenderInstance<'d>>,
+    queries: QuerySinks,
+}
+
+impl<'d> Executor<'d> {
+    /// An executor with undefined state.
+    pub fn new(device: &'d Device) -> Executor<'d> {
+        Executor { device, state: State::default(), render: None, queries: QuerySinks::default() }
+    }
+
+    /// Executes a primary command buffer.
+    pub fn run(mut self, list: &CommandList) {
+        self.commands(list);
+        // A list that ends inside a render pass is invalid, or its device is lost.
+        self.render = None;
+    }
+
+    fn commands(&mut self, list: &CommandList) {
+        for command in &list.commands {
+            if self.device.abort.load(Ordering::Relaxed) != 0 {
+                return;
+            }
+            self.command(command);
+        }
+    }
+
+    fn command(&mut self, command: &Command) {
+        match command {
+            Command::BindPipeline(pipeline) => self.bind_pipeline(pipeline),
+            Command::BindDescriptorSets(c) => self.bind_descriptor_sets(c),
+            Command::PushConstants { offset, bytes } => self.push_constants(*offset, bytes),
+            Command::BindVertexBuffers { first, buffers } => self.bind_vertex_buffers(*first, buffers),
+            Command::BindIndexBuffer { buffer, offset, size, index_bytes } => {
+                self.bind_index_buffer(buffer.as_deref(), *offset, *size, *index_bytes)
+            }
+            Command::SetDynamicState(change) => self.set_dynamic_state(change),
+
+            Command::BeginRenderPass(c) => self.begin_render_pass(c),
+            Command::NextSubpass => self.next_subpass(),
+            Command::EndRenderPass => self.end_render_pass(),
+            Command::BeginRendering(c) => self.begin_rendering(c),
+            Command::EndRendering => self.end_rendering(),
+            Command::ExecuteCommands(lists) => self.execute_commands(lists),
+
+            Command::Draw { vertex_count, instance_count, first_vertex, first_instance } => {
+                self.draw(*vertex_count, *instance_count, *first_vertex, *first_instance)
+            }
+            Command::DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance } => {
+                self.draw_indexed([*index_count, *instance_count, *first_index, *vertex_offset as u32, *first_instance])
+            }
+            Command::DrawIndirect(c) => self.draw_indirect(c),
+            Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
+            Command::DispatchIndirect { buffer, offset } => self.dispatch_indirect(buffer, *offset),
+            Command::ClearAttachments { attachments, rects } => self.clear_attachments(attachments, rects),
+
+            Command::CopyBuffer { src, dst, regions } => self.copy_buffer(src, dst, regions),
+            Command::CopyImage { src, dst, regions } => self.copy_image(src, dst, regions),
+            Command::BlitImage { src, dst, regions, filter } => self.blit_image(src, dst, regions, *filter),
+            Command::CopyBufferToImage { buffer, image, regions } => self.copy_buffer_to_image(buffer, image, regions),
+            Command::CopyImageToBuffer { image, buffer, regions } => self.copy_image_to_buffer(image, buffer, regions),
+            Command::UpdateBuffer { dst, offset, data } => self.update_buffer(dst, *offset, data),
+            Command::FillBuffer { dst, offset, size, data } => self.fill_buffer(dst, *offset, *size, *data),
+            Command::ClearColorImage { image, color, ranges } => self.clear_color_image(image, *color, ranges),
+            Command::ClearDepthStencilImage { image, value, ranges } => {
+                self.clear_depth_stencil_image(image, *value, ranges)
+            }
+            Command::ResolveImage { src, dst, regions } => self.resolve_image(src, dst, regions),
+
+            Command::PipelineBarrier => self.flush(),
+            Command::SetEvent(event) => event.set(&self.device.sync, true),
+            Command::ResetEvent(event) => event.set(&self.device.sync, false),
+            Command::WaitEvents(events) => self.wait_events(events),
+            Command::BeginQuery { pool, query } => self.begin_query(pool, *query),
+            Command::EndQuery { pool, query } => self.end_query(pool, *query),
+            Command::ResetQueryPool { pool, first, count } => pool.range(*first, *count).iter().for_each(|q| q.reset()),
+            Command::WriteTimestamp { pool, query } => self.write_timestamp(pool, *query),
+            Command::CopyQueryPoolResults(c) => self.copy_query_pool_results(c),
+        }
+    }
+
+    /// Secondary command buffers see the render pass and the queries, and no other state.
+    fn execute_commands(&mut self, lists: &[Arc<CommandList>]) {
+        for list in lists {
+            self.state = State::default();
+            self.commands(list);
+        }
+        self.state = State::default();
+    }
+}

@@ -1,0 +1,63 @@
+//! Queries, timestamps and events.
+
+use super::Executor;
+use crate::command::CopyQueryPoolResults;
+use crate::object::query::QueryPool;
+use crate::object::sync::Event;
+use crate::queue::now;
+use ash::vk;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Executor<'_> {
+    pub(super) fn begin_query(&mut self, pool: &QueryPool, query: u32) {
+        let Some(query) = pool.queries.get(query as usize) else { return };
+        match pool.query_type {
+            vk::QueryType::OCCLUSION => self.queries.occlusion = Some(query.value.clone()),
+            vk::QueryType::PIPELINE_STATISTICS => self.queries.statistics = Some(query.statistics.clone()),
+            _ => {}
+        }
+    }
+
+    pub(super) fn end_query(&mut self, pool: &Arc<QueryPool>, query: u32) {
+        match pool.query_type {
+            vk::QueryType::OCCLUSION => self.queries.occlusion = None,
+            _ => self.queries.statistics = None,
+        }
+        match &mut self.render {
+            // Its draws may be deferred still.
+            Some(render) => render.ended_queries.push((pool.clone(), query)),
+            None => pool.range(query, 1).iter().for_each(|q| q.make_available(&self.device.sync)),
+        }
+    }
+
+    pub(super) fn write_timestamp(&mut self, pool: &QueryPool, query: u32) {
+        self.flush();
+        // Multiview writes one query per view.
+        let views = self.render.as_ref().map_or(1, |r| r.passes.len().max(1));
+        for query in pool.range(query, views as u32) {
+            query.value.store(now(), Ordering::Release);
+            query.make_available(&self.device.sync);
+        }
+    }
+
+    pub(super) fn copy_query_pool_results(&mut self, c: &CopyQueryPoolResults) {
+        for (i, query) in c.pool.range(c.first, c.count).iter().enumerate() {
+            // Everything before is done, except queries that the host or nobody ends: those stay unavailable.
+            let at = c.offset + i as u64 * c.stride;
+            c.pool.write_result(query, c.flags, |offset, bytes| {
+                if let Some(range) = c.dst.exact(at + offset, bytes.len() as u64) {
+                    // SAFETY: in bounds of the buffer.
+                    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), range.address, bytes.len()) };
+                }
+            });
+        }
+    }
+
+    pub(super) fn wait_events(&mut self, events: &[Arc<Event>]) {
+        self.flush();
+        let device = self.device;
+        // Stopping and a lost device end the wait too; nothing follows then.
+        let _ = device.sync.wait(u64::MAX, || device.queue.is_stopping() || events.iter().all(|e| e.is_set()));
+    }
+}

@@ -1,0 +1,255 @@
+//! The commands.
+
+use super::CommandList;
+use crate::object::buffer::Buffer;
+use crate::object::descriptor_pool::DescriptorSet;
+use crate::object::image::{Image, ImageView};
+use crate::object::pipeline::Pipeline;
+use crate::object::query::QueryPool;
+use crate::object::render_pass::{Framebuffer, RenderPass};
+use crate::object::sync::Event;
+use ash::vk;
+use rasterizer::api::{CompareOp, Topology, Viewport};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A buffer and an offset.
+pub type BufferOffset = (Arc<Buffer>, u64);
+
+/// One command.
+#[allow(missing_docs, reason = "variants and fields are the specification's vkCmd commands and parameters")]
+pub enum Command {
+    // State.
+    BindPipeline(Arc<Pipeline>),
+    BindDescriptorSets(Box<BindDescriptorSets>),
+    PushConstants {
+        offset: u32,
+        bytes: SmallVec<[u8; 32]>,
+    },
+    BindVertexBuffers {
+        first: u32,
+        buffers: Vec<VertexBufferBinding>,
+    },
+    BindIndexBuffer {
+        buffer: Option<Arc<Buffer>>,
+        offset: u64,
+        size: u64,
+        index_bytes: u32,
+    },
+    SetDynamicState(DynamicState),
+
+    // Render pass instances.
+    BeginRenderPass(Box<BeginRenderPass>),
+    NextSubpass,
+    EndRenderPass,
+    BeginRendering(Box<BeginRendering>),
+    EndRendering,
+    ExecuteCommands(Vec<Arc<CommandList>>),
+
+    // Draws and dispatches.
+    Draw {
+        vertex_count: u32,
+        instance_count: u32,
+        first_vertex: u32,
+        first_instance: u32,
+    },
+    DrawIndexed {
+        index_count: u32,
+        instance_count: u32,
+        first_index: u32,
+        vertex_offset: i32,
+        first_instance: u32,
+    },
+    DrawIndirect(Box<DrawIndirect>),
+    Dispatch {
+        base: [u32; 3],
+        groups: [u32; 3],
+    },
+    DispatchIndirect {
+        buffer: Arc<Buffer>,
+        offset: u64,
+    },
+    ClearAttachments {
+        attachments: Vec<vk::ClearAttachment>,
+        rects: Vec<vk::ClearRect>,
+    },
+
+    // Transfers.
+    CopyBuffer {
+        src: Arc<Buffer>,
+        dst: Arc<Buffer>,
+        regions: Vec<vk::BufferCopy>,
+    },
+    CopyImage {
+        src: Arc<Image>,
+        dst: Arc<Image>,
+        regions: Vec<vk::ImageCopy>,
+    },
+    BlitImage {
+        src: Arc<Image>,
+        dst: Arc<Image>,
+        regions: Vec<vk::ImageBlit>,
+        filter: vk::Filter,
+    },
+    CopyBufferToImage {
+        buffer: Arc<Buffer>,
+        image: Arc<Image>,
+        regions: Vec<vk::BufferImageCopy>,
+    },
+    CopyImageToBuffer {
+        image: Arc<Image>,
+        buffer: Arc<Buffer>,
+        regions: Vec<vk::BufferImageCopy>,
+    },
+    UpdateBuffer {
+        dst: Arc<Buffer>,
+        offset: u64,
+        data: Box<[u8]>,
+    },
+    FillBuffer {
+        dst: Arc<Buffer>,
+        offset: u64,
+        size: u64,
+        data: u32,
+    },
+    ClearColorImage {
+        image: Arc<Image>,
+        color: [u32; 4],
+        ranges: Vec<vk::ImageSubresourceRange>,
+    },
+    ClearDepthStencilImage {
+        image: Arc<Image>,
+        value: vk::ClearDepthStencilValue,
+        ranges: Vec<vk::ImageSubresourceRange>,
+    },
+    ResolveImage {
+        src: Arc<Image>,
+        dst: Arc<Image>,
+        regions: Vec<vk::ImageResolve>,
+    },
+
+    // Synchronisation and queries.
+    PipelineBarrier,
+    SetEvent(Arc<Event>),
+    ResetEvent(Arc<Event>),
+    WaitEvents(Vec<Arc<Event>>),
+    BeginQuery {
+        pool: Arc<QueryPool>,
+        query: u32,
+    },
+    EndQuery {
+        pool: Arc<QueryPool>,
+        query: u32,
+    },
+    ResetQueryPool {
+        pool: Arc<QueryPool>,
+        first: u32,
+        count: u32,
+    },
+    WriteTimestamp {
+        pool: Arc<QueryPool>,
+        query: u32,
+    },
+    CopyQueryPoolResults(Box<CopyQueryPoolResults>),
+}
+
+/// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct BindDescriptorSets {
+    pub bind_point: vk::PipelineBindPoint,
+    pub first_set: u32,
+    pub sets: SmallVec<[Option<Arc<DescriptorSet>>; 4]>,
+    pub dynamic_offsets: SmallVec<[u32; 4]>,
+}
+
+/// One vertex buffer.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct VertexBufferBinding {
+    pub buffer: Option<Arc<Buffer>>,
+    pub offset: u64,
+    pub size: u64,
+    pub stride: Option<u32>,
+}
+
+/// The `vkCmdSet…` commands.
+#[allow(missing_docs, reason = "the specification's names")]
+pub enum DynamicState {
+    Viewport { first: u32, viewports: SmallVec<[Viewport; 1]> },
+    ViewportWithCount(SmallVec<[Viewport; 1]>),
+    Scissor { first: u32, scissors: SmallVec<[[i32; 4]; 1]> },
+    ScissorWithCount(SmallVec<[[i32; 4]; 1]>),
+    LineWidth(f32),
+    DepthBias([f32; 3]),
+    BlendConstants([f32; 4]),
+    DepthBounds([f32; 2]),
+    StencilCompareMask(vk::StencilFaceFlags, u32),
+    StencilWriteMask(vk::StencilFaceFlags, u32),
+    StencilReference(vk::StencilFaceFlags, u32),
+    CullMode(u32),
+    FrontFace(bool),
+    PrimitiveTopology(Topology),
+    DepthTestEnable(bool),
+    DepthWriteEnable(bool),
+    DepthCompareOp(CompareOp),
+    DepthBoundsTestEnable(bool),
+    StencilTestEnable(bool),
+    StencilOp(vk::StencilFaceFlags, crate::object::pipeline_state::StencilOps),
+    RasterizerDiscardEnable(bool),
+    DepthBiasEnable(bool),
+    PrimitiveRestartEnable(bool),
+}
+
+/// `vkCmdBeginRenderPass`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct BeginRenderPass {
+    pub render_pass: Arc<RenderPass>,
+    pub framebuffer: Arc<Framebuffer>,
+    pub views: Vec<Arc<ImageView>>,
+    pub area: vk::Rect2D,
+    pub clear_values: Vec<[u32; 4]>,
+}
+
+/// One attachment of dynamic rendering.
+#[derive(Clone)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct RenderingAttachment {
+    pub view: Arc<ImageView>,
+    pub resolve: Option<(Arc<ImageView>, vk::ResolveModeFlags)>,
+    pub load_op: vk::AttachmentLoadOp,
+    pub clear_value: [u32; 4],
+}
+
+/// `vkCmdBeginRendering`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct BeginRendering {
+    pub flags: vk::RenderingFlags,
+    pub area: vk::Rect2D,
+    pub layer_count: u32,
+    pub view_mask: u32,
+    pub colors: Vec<Option<RenderingAttachment>>,
+    pub depth: Option<RenderingAttachment>,
+    pub stencil: Option<RenderingAttachment>,
+}
+
+/// `vkCmdDraw[Indexed]Indirect[Count]`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct DrawIndirect {
+    pub buffer: Arc<Buffer>,
+    pub offset: u64,
+    pub count: Option<BufferOffset>,
+    pub draw_count: u32,
+    pub stride: u32,
+    pub indexed: bool,
+}
+
+/// `vkCmdCopyQueryPoolResults`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct CopyQueryPoolResults {
+    pub pool: Arc<QueryPool>,
+    pub first: u32,
+    pub count: u32,
+    pub dst: Arc<Buffer>,
+    pub offset: u64,
+    pub stride: u64,
+    pub flags: vk::QueryResultFlags,
+}

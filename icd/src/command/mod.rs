@@ -1,0 +1,103 @@
+//! Commands: recorded as a typed list that owns references to what it uses, executed later by [`execute`].
+//!
+//! Recording copies everything out of the application's memory. A command has the name of its `vkCmd…`; commands with a second
+//! form (`2`, indirect) share a variant.
+
+pub mod execute;
+mod list;
+
+pub use list::*;
+
+use crate::object::descriptor_pool::DescriptorSet;
+use ash::vk;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// A recorded command buffer.
+#[derive(Default)]
+pub struct CommandList {
+    /// In order.
+    pub commands: Vec<Command>,
+}
+
+/// What is known while recording.
+#[derive(Default)]
+pub struct Recorder {
+    list: CommandList,
+    error: Option<vk::Result>,
+    /// Sets pushed so far, by bind point and set number.
+    pushed: Vec<(vk::PipelineBindPoint, u32, Arc<DescriptorSet>)>,
+}
+
+impl Recorder {
+    /// Appends a command.
+    pub fn push(&mut self, command: Command) {
+        self.list.commands.push(command);
+    }
+
+    /// Recording failed; vkEndCommandBuffer says so.
+    pub fn fail(&mut self, error: vk::Result) {
+        self.error.get_or_insert(error);
+    }
+
+    /// A new push descriptor set that begins with what was pushed before.
+    pub fn push_set(
+        &mut self,
+        bind_point: vk::PipelineBindPoint,
+        number: u32,
+        layout: &Arc<crate::object::descriptor::SetLayout>,
+    ) -> Arc<DescriptorSet> {
+        let set = Arc::new(DescriptorSet::new(layout.clone(), 0));
+        let slot = self.pushed.iter_mut().find(|(point, n, _)| *point == bind_point && *n == number);
+        match slot {
+            Some((_, _, old)) => {
+                if Arc::ptr_eq(&old.layout, layout) {
+                    set.copy_all(old);
+                }
+                *old = set.clone();
+            }
+            None => self.pushed.push((bind_point, number, set.clone())),
+        }
+        set
+    }
+}
+
+/// `VkCommandBuffer`.
+#[derive(Default)]
+pub struct CommandBuffer {
+    /// Being recorded.
+    pub recorder: Mutex<Recorder>,
+    recorded: Mutex<Arc<CommandList>>,
+}
+
+impl CommandBuffer {
+    /// `vkBeginCommandBuffer`, `vkResetCommandBuffer`: forgets everything.
+    pub fn reset(&self) {
+        let old = (std::mem::take(&mut *self.recorder.lock()), std::mem::take(&mut *self.recorded.lock()));
+        drop(old);
+    }
+
+    /// `vkEndCommandBuffer`.
+    pub fn end(&self) -> Result<(), vk::Result> {
+        let Recorder { list, error, .. } = std::mem::take(&mut *self.recorder.lock());
+        match error {
+            Some(error) => Err(error),
+            None => {
+                *self.recorded.lock() = Arc::new(list);
+                Ok(())
+            }
+        }
+    }
+
+    /// What was recorded.
+    pub fn list(&self) -> Arc<CommandList> {
+        self.recorded.lock().clone()
+    }
+}
+
+/// `VkCommandPool`.
+#[derive(Default)]
+pub struct CommandPool {
+    /// Command buffers allocated from it: their handles.
+    pub buffers: Mutex<Vec<vk::CommandBuffer>>,
+}

@@ -1,0 +1,242 @@
+//! Recording render pass instances, draws and dispatches.
+
+use super::command_buffer::push;
+use super::handle::{optional, share};
+use super::shim::{find, shims, slice};
+use super::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
+use crate::command::{BeginRenderPass, BeginRendering, Command, DrawIndirect, RenderingAttachment};
+use crate::object::buffer::Buffer;
+use crate::object::image::ImageView;
+use crate::object::render_pass::{Framebuffer, RenderPass};
+use ash::vk;
+
+const RP2: Need = ext("VK_KHR_create_renderpass2");
+const COUNT: Need = ext("VK_KHR_draw_indirect_count");
+const DYNAMIC: Need = ext("VK_KHR_dynamic_rendering");
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, cmd_begin_render_pass as vk::PFN_vkCmdBeginRenderPass, vkCmdBeginRenderPass: V1_0),
+    row!(
+        Device,
+        cmd_begin_render_pass2 as vk::PFN_vkCmdBeginRenderPass2,
+        vkCmdBeginRenderPass2: V1_2,
+        vkCmdBeginRenderPass2KHR: RP2
+    ),
+    row!(Device, cmd_next_subpass as vk::PFN_vkCmdNextSubpass, vkCmdNextSubpass: V1_0),
+    row!(Device, cmd_next_subpass2 as vk::PFN_vkCmdNextSubpass2, vkCmdNextSubpass2: V1_2, vkCmdNextSubpass2KHR: RP2),
+    row!(Device, cmd_end_render_pass as vk::PFN_vkCmdEndRenderPass, vkCmdEndRenderPass: V1_0),
+    row!(Device, cmd_end_render_pass2 as vk::PFN_vkCmdEndRenderPass2, vkCmdEndRenderPass2: V1_2, vkCmdEndRenderPass2KHR: RP2),
+    row!(Device, cmd_begin_rendering as vk::PFN_vkCmdBeginRendering, vkCmdBeginRendering: V1_3, vkCmdBeginRenderingKHR: DYNAMIC),
+    row!(Device, cmd_end_rendering as vk::PFN_vkCmdEndRendering, vkCmdEndRendering: V1_3, vkCmdEndRenderingKHR: DYNAMIC),
+    row!(Device, cmd_draw as vk::PFN_vkCmdDraw, vkCmdDraw: V1_0),
+    row!(Device, cmd_draw_indexed as vk::PFN_vkCmdDrawIndexed, vkCmdDrawIndexed: V1_0),
+    row!(Device, cmd_draw_indirect as vk::PFN_vkCmdDrawIndirect, vkCmdDrawIndirect: V1_0),
+    row!(Device, cmd_draw_indexed_indirect as vk::PFN_vkCmdDrawIndexedIndirect, vkCmdDrawIndexedIndirect: V1_0),
+    row!(
+        Device,
+        cmd_draw_indirect_count as vk::PFN_vkCmdDrawIndirectCount,
+        vkCmdDrawIndirectCount: V1_2,
+        vkCmdDrawIndirectCountKHR: COUNT
+    ),
+    row!(
+        Device,
+        cmd_draw_indexed_indirect_count as vk::PFN_vkCmdDrawIndexedIndirectCount,
+        vkCmdDrawIndexedIndirectCount: V1_2,
+        vkCmdDrawIndexedIndirectCountKHR: COUNT
+    ),
+    row!(Device, cmd_dispatch as vk::PFN_vkCmdDispatch, vkCmdDispatch: V1_0),
+    row!(Device, cmd_dispatch_indirect as vk::PFN_vkCmdDispatchIndirect, vkCmdDispatchIndirect: V1_0),
+    row!(
+        Device,
+        cmd_dispatch_base as vk::PFN_vkCmdDispatchBase,
+        vkCmdDispatchBase: V1_1,
+        vkCmdDispatchBaseKHR: ext("VK_KHR_device_group")
+    ),
+    row!(Device, cmd_clear_attachments as vk::PFN_vkCmdClearAttachments, vkCmdClearAttachments: V1_0),
+];
+
+/// The words of a clear value: colour bits, or depth bits and stencil.
+fn clear_words(value: &vk::ClearValue) -> [u32; 4] {
+    // SAFETY: every member of the union is plain 32-bit words.
+    unsafe { value.color.uint32 }
+}
+
+unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBeginInfo<'_>) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let framebuffer = share::<Framebuffer>(info.framebuffer);
+        let views = match find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) {
+            Some(imageless) if framebuffer.views.is_empty() => {
+                slice(imageless.p_attachments, imageless.attachment_count)
+                    .iter()
+                    .map(|v| share::<ImageView>(*v))
+                    .collect()
+            }
+            _ => framebuffer.views.clone(),
+        };
+        let begin = BeginRenderPass {
+            render_pass: share::<RenderPass>(info.render_pass),
+            framebuffer,
+            views,
+            area: info.render_area,
+            clear_values: slice(info.p_clear_values, info.clear_value_count).iter().map(clear_words).collect(),
+        };
+        push(buffer, Command::BeginRenderPass(Box::new(begin)));
+    }
+}
+
+unsafe fn rendering_attachment(info: &vk::RenderingAttachmentInfo<'_>) -> Option<RenderingAttachment> {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let resolve = optional::<ImageView>(info.resolve_image_view).filter(|_| !info.resolve_mode.is_empty());
+        Some(RenderingAttachment {
+            view: optional::<ImageView>(info.image_view)?,
+            resolve: resolve.map(|view| (view, info.resolve_mode)),
+            load_op: info.load_op,
+            clear_value: clear_words(&info.clear_value),
+        })
+    }
+}
+
+unsafe fn draw_indirect(
+    buffer: vk::CommandBuffer,
+    from: (vk::Buffer, u64),
+    count: Option<(vk::Buffer, u64)>,
+    limits: (u32, u32),
+    indexed: bool,
+) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let draw = DrawIndirect {
+            buffer: share::<Buffer>(from.0),
+            offset: from.1,
+            count: count.map(|(buffer, offset)| (share::<Buffer>(buffer), offset)),
+            draw_count: limits.0,
+            stride: limits.1,
+            indexed,
+        };
+        push(buffer, Command::DrawIndirect(Box::new(draw)));
+    }
+}
+
+shims! {
+    fn cmd_begin_render_pass(buffer: vk::CommandBuffer, info: *const vk::RenderPassBeginInfo<'_>, _contents: vk::SubpassContents) {
+        begin_render_pass(buffer, &*info);
+    }
+
+    fn cmd_begin_render_pass2(
+        buffer: vk::CommandBuffer,
+        info: *const vk::RenderPassBeginInfo<'_>,
+        _subpass: *const vk::SubpassBeginInfo<'_>,
+    ) {
+        begin_render_pass(buffer, &*info);
+    }
+
+    fn cmd_next_subpass(buffer: vk::CommandBuffer, _contents: vk::SubpassContents) {
+        push(buffer, Command::NextSubpass);
+    }
+
+    fn cmd_next_subpass2(buffer: vk::CommandBuffer, _begin: *const vk::SubpassBeginInfo<'_>, _end: *const vk::SubpassEndInfo<'_>) {
+        push(buffer, Command::NextSubpass);
+    }
+
+    fn cmd_end_render_pass(buffer: vk::CommandBuffer) {
+        push(buffer, Command::EndRenderPass);
+    }
+
+    fn cmd_end_render_pass2(buffer: vk::CommandBuffer, _end: *const vk::SubpassEndInfo<'_>) {
+        push(buffer, Command::EndRenderPass);
+    }
+
+    fn cmd_begin_rendering(buffer: vk::CommandBuffer, info: *const vk::RenderingInfo<'_>) {
+        let info = &*info;
+        let one = |a: *const vk::RenderingAttachmentInfo<'_>| a.as_ref().and_then(|a| rendering_attachment(a));
+        let colors = slice(info.p_color_attachments, info.color_attachment_count);
+        let begin = BeginRendering {
+            flags: info.flags,
+            area: info.render_area,
+            layer_count: info.layer_count.max(1),
+            view_mask: info.view_mask,
+            colors: colors.iter().map(|a| rendering_attachment(a)).collect(),
+            depth: one(info.p_depth_attachment),
+            // Its clear value is the second word, as in a combined value.
+            stencil: one(info.p_stencil_attachment),
+        };
+        push(buffer, Command::BeginRendering(Box::new(begin)));
+    }
+
+    fn cmd_end_rendering(buffer: vk::CommandBuffer) {
+        push(buffer, Command::EndRendering);
+    }
+
+    fn cmd_draw(buffer: vk::CommandBuffer, vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) {
+        push(buffer, Command::Draw { vertex_count, instance_count, first_vertex, first_instance });
+    }
+
+    fn cmd_draw_indexed(
+        buffer: vk::CommandBuffer,
+        index_count: u32,
+        instance_count: u32,
+        first_index: u32,
+        vertex_offset: i32,
+        first_instance: u32,
+    ) {
+        push(buffer, Command::DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance });
+    }
+
+    fn cmd_draw_indirect(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, draw_count: u32, stride: u32) {
+        draw_indirect(buffer, (from, offset), None, (draw_count, stride), false);
+    }
+
+    fn cmd_draw_indexed_indirect(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, draw_count: u32, stride: u32) {
+        draw_indirect(buffer, (from, offset), None, (draw_count, stride), true);
+    }
+
+    fn cmd_draw_indirect_count(
+        buffer: vk::CommandBuffer,
+        from: vk::Buffer,
+        offset: u64,
+        count_buffer: vk::Buffer,
+        count_offset: u64,
+        max_draw_count: u32,
+        stride: u32,
+    ) {
+        draw_indirect(buffer, (from, offset), Some((count_buffer, count_offset)), (max_draw_count, stride), false);
+    }
+
+    fn cmd_draw_indexed_indirect_count(
+        buffer: vk::CommandBuffer,
+        from: vk::Buffer,
+        offset: u64,
+        count_buffer: vk::Buffer,
+        count_offset: u64,
+        max_draw_count: u32,
+        stride: u32,
+    ) {
+        draw_indirect(buffer, (from, offset), Some((count_buffer, count_offset)), (max_draw_count, stride), true);
+    }
+
+    fn cmd_dispatch(buffer: vk::CommandBuffer, x: u32, y: u32, z: u32) {
+        push(buffer, Command::Dispatch { base: [0; 3], groups: [x, y, z] });
+    }
+
+    fn cmd_dispatch_base(buffer: vk::CommandBuffer, base_x: u32, base_y: u32, base_z: u32, x: u32, y: u32, z: u32) {
+        push(buffer, Command::Dispatch { base: [base_x, base_y, base_z], groups: [x, y, z] });
+    }
+
+    fn cmd_dispatch_indirect(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64) {
+        push(buffer, Command::DispatchIndirect { buffer: share::<Buffer>(from), offset });
+    }
+
+    fn cmd_clear_attachments(
+        buffer: vk::CommandBuffer,
+        attachment_count: u32,
+        attachments: *const vk::ClearAttachment,
+        rect_count: u32,
+        rects: *const vk::ClearRect,
+    ) {
+        let attachments = slice(attachments, attachment_count).to_vec();
+        push(buffer, Command::ClearAttachments { attachments, rects: slice(rects, rect_count).to_vec() });
+    }
+}

@@ -1,0 +1,380 @@
+//! Recording state: pipelines, descriptors, push constants, vertex and index buffers, dynamic state.
+
+use super::command_buffer::{push, record};
+use super::handle::{get, optional, share};
+use super::shim::{shims, slice};
+use super::table::{CommandRow, V1_0, V1_3, ext, row};
+use crate::command::{BindDescriptorSets, Command, DynamicState, VertexBufferBinding};
+use crate::object::buffer::Buffer;
+use crate::object::descriptor_pool::DescriptorSet;
+use crate::object::descriptor_update::{UpdateTemplate, source_of, write};
+use crate::object::pipeline::Pipeline;
+use crate::object::pipeline_layout::PipelineLayout;
+use crate::object::pipeline_state::{compare_op, scissor_of, stencil_op, topology, viewport_of};
+use ash::vk;
+use core::ffi::c_void;
+use smallvec::{SmallVec, smallvec};
+
+const EDS1: &str = "VK_EXT_extended_dynamic_state";
+const EDS2: &str = "VK_EXT_extended_dynamic_state2";
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, cmd_bind_pipeline as vk::PFN_vkCmdBindPipeline, vkCmdBindPipeline: V1_0),
+    row!(Device, cmd_bind_descriptor_sets as vk::PFN_vkCmdBindDescriptorSets, vkCmdBindDescriptorSets: V1_0),
+    row!(
+        Device,
+        cmd_push_descriptor_set as vk::PFN_vkCmdPushDescriptorSetKHR,
+        vkCmdPushDescriptorSetKHR: ext("VK_KHR_push_descriptor")
+    ),
+    row!(
+        Device,
+        cmd_push_descriptor_set_with_template as vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,
+        vkCmdPushDescriptorSetWithTemplateKHR: ext("VK_KHR_push_descriptor")
+    ),
+    row!(Device, cmd_push_constants as vk::PFN_vkCmdPushConstants, vkCmdPushConstants: V1_0),
+    row!(Device, cmd_bind_index_buffer as vk::PFN_vkCmdBindIndexBuffer, vkCmdBindIndexBuffer: V1_0),
+    row!(Device, cmd_bind_vertex_buffers as vk::PFN_vkCmdBindVertexBuffers, vkCmdBindVertexBuffers: V1_0),
+    row!(
+        Device,
+        cmd_bind_vertex_buffers2 as vk::PFN_vkCmdBindVertexBuffers2,
+        vkCmdBindVertexBuffers2: V1_3,
+        vkCmdBindVertexBuffers2EXT: ext(EDS1)
+    ),
+    row!(Device, cmd_set_viewport as vk::PFN_vkCmdSetViewport, vkCmdSetViewport: V1_0),
+    row!(Device, cmd_set_scissor as vk::PFN_vkCmdSetScissor, vkCmdSetScissor: V1_0),
+    row!(Device, cmd_set_line_width as vk::PFN_vkCmdSetLineWidth, vkCmdSetLineWidth: V1_0),
+    row!(Device, cmd_set_depth_bias as vk::PFN_vkCmdSetDepthBias, vkCmdSetDepthBias: V1_0),
+    row!(Device, cmd_set_blend_constants as vk::PFN_vkCmdSetBlendConstants, vkCmdSetBlendConstants: V1_0),
+    row!(Device, cmd_set_depth_bounds as vk::PFN_vkCmdSetDepthBounds, vkCmdSetDepthBounds: V1_0),
+    row!(Device, cmd_set_stencil_compare_mask as vk::PFN_vkCmdSetStencilCompareMask, vkCmdSetStencilCompareMask: V1_0),
+    row!(Device, cmd_set_stencil_write_mask as vk::PFN_vkCmdSetStencilWriteMask, vkCmdSetStencilWriteMask: V1_0),
+    row!(Device, cmd_set_stencil_reference as vk::PFN_vkCmdSetStencilReference, vkCmdSetStencilReference: V1_0),
+    row!(Device, cmd_set_cull_mode as vk::PFN_vkCmdSetCullMode, vkCmdSetCullMode: V1_3, vkCmdSetCullModeEXT: ext(EDS1)),
+    row!(Device, cmd_set_front_face as vk::PFN_vkCmdSetFrontFace, vkCmdSetFrontFace: V1_3, vkCmdSetFrontFaceEXT: ext(EDS1)),
+    row!(
+        Device,
+        cmd_set_primitive_topology as vk::PFN_vkCmdSetPrimitiveTopology,
+        vkCmdSetPrimitiveTopology: V1_3,
+        vkCmdSetPrimitiveTopologyEXT: ext(EDS1)
+    ),
+    row!(
+        Device,
+        cmd_set_viewport_with_count as vk::PFN_vkCmdSetViewportWithCount,
+        vkCmdSetViewportWithCount: V1_3,
+        vkCmdSetViewportWithCountEXT: ext(EDS1)
+    ),
+    row!(
+        Device,
+        cmd_set_scissor_with_count as vk::PFN_vkCmdSetScissorWithCount,
+        vkCmdSetScissorWithCount: V1_3,
+        vkCmdSetScissorWithCountEXT: ext(EDS1)
+    ),
+    row!(
+        Device,
+        cmd_set_depth_test_enable as vk::PFN_vkCmdSetDepthTestEnable,
+        vkCmdSetDepthTestEnable: V1_3,
+        vkCmdSetDepthTestEnableEXT: ext(EDS1)
+    ),
+    row!(
+        Device,
+        cmd_set_depth_write_enable as vk::PFN_vkCmdSetDepthWriteEnable,
+        vkCmdSetDepthWriteEnable: V1_3,
+        vkCmdSetDepthWriteEnableEXT: ext(EDS1)
+    ),
+    row!(
+        Device,
+        cmd_set_depth_compare_op as vk::PFN_vkCmdSetDepthCompareOp,
+        vkCmdSetDepthCompareOp: V1_3,
+        vkCmdSetDepthCompareOpEXT: ext(EDS1)
+    ),
+    row!(
+        Device,
+        cmd_set_depth_bounds_test_enable as vk::PFN_vkCmdSetDepthBoundsTestEnable,
+        vkCmdSetDepthBoundsTestEnable: V1_3,
+        vkCmdSetDepthBoundsTestEnableEXT: ext(EDS1)
+    ),
+    row!(
+        Device,
+        cmd_set_stencil_test_enable as vk::PFN_vkCmdSetStencilTestEnable,
+        vkCmdSetStencilTestEnable: V1_3,
+        vkCmdSetStencilTestEnableEXT: ext(EDS1)
+    ),
+    row!(Device, cmd_set_stencil_op as vk::PFN_vkCmdSetStencilOp, vkCmdSetStencilOp: V1_3, vkCmdSetStencilOpEXT: ext(EDS1)),
+    row!(
+        Device,
+        cmd_set_rasterizer_discard_enable as vk::PFN_vkCmdSetRasterizerDiscardEnable,
+        vkCmdSetRasterizerDiscardEnable: V1_3,
+        vkCmdSetRasterizerDiscardEnableEXT: ext(EDS2)
+    ),
+    row!(
+        Device,
+        cmd_set_depth_bias_enable as vk::PFN_vkCmdSetDepthBiasEnable,
+        vkCmdSetDepthBiasEnable: V1_3,
+        vkCmdSetDepthBiasEnableEXT: ext(EDS2)
+    ),
+    row!(
+        Device,
+        cmd_set_primitive_restart_enable as vk::PFN_vkCmdSetPrimitiveRestartEnable,
+        vkCmdSetPrimitiveRestartEnable: V1_3,
+        vkCmdSetPrimitiveRestartEnableEXT: ext(EDS2)
+    ),
+];
+
+unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
+    // SAFETY: the shims' promise.
+    unsafe { push(buffer, Command::SetDynamicState(state)) }
+}
+
+/// Sets a state whose value has to be translated; what does not translate fails the recording.
+unsafe fn set_translated<T>(
+    buffer: vk::CommandBuffer,
+    value: Result<T, String>,
+    state: impl FnOnce(T) -> DynamicState,
+) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        record(buffer, |recorder| match value {
+            Ok(value) => recorder.push(Command::SetDynamicState(state(value))),
+            Err(_) => recorder.fail(vk::Result::ERROR_UNKNOWN),
+        })
+    }
+}
+
+/// `strides` and `sizes` may be null.
+unsafe fn bind_vertex_buffers(
+    buffer: vk::CommandBuffer,
+    first: u32,
+    count: u32,
+    buffers: *const vk::Buffer,
+    offsets: *const u64,
+    sizes: *const u64,
+    strides: *const u64,
+) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let (buffers, offsets) = (slice(buffers, count), slice(offsets, count));
+        let (sizes, strides) = (slice(sizes, count), slice(strides, count));
+        let binding = |(i, b): (usize, &vk::Buffer)| VertexBufferBinding {
+            buffer: optional::<Buffer>(*b),
+            offset: offsets.get(i).copied().unwrap_or(0),
+            size: sizes.get(i).copied().unwrap_or(vk::WHOLE_SIZE),
+            stride: strides.get(i).map(|s| *s as u32),
+        };
+        push(buffer, Command::BindVertexBuffers { first, buffers: buffers.iter().enumerate().map(binding).collect() });
+    }
+}
+
+/// Records a pushed set: `fill` writes the descriptors.
+unsafe fn push_descriptor_set(
+    buffer: vk::CommandBuffer,
+    bind_point: vk::PipelineBindPoint,
+    layout: vk::PipelineLayout,
+    number: u32,
+    fill: impl FnOnce(&DescriptorSet),
+) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let layout = share::<PipelineLayout>(layout);
+        record(buffer, |recorder| {
+            let Some(Some(set_layout)) = layout.sets.get(number as usize) else { return };
+            let set = recorder.push_set(bind_point, number, set_layout);
+            fill(&set);
+            let bind = BindDescriptorSets {
+                bind_point,
+                first_set: number,
+                sets: smallvec![Some(set)],
+                dynamic_offsets: SmallVec::new(),
+            };
+            recorder.push(Command::BindDescriptorSets(Box::new(bind)));
+        });
+    }
+}
+
+shims! {
+    fn cmd_bind_pipeline(buffer: vk::CommandBuffer, _point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
+        push(buffer, Command::BindPipeline(share::<Pipeline>(pipeline)));
+    }
+
+    fn cmd_bind_descriptor_sets(
+        buffer: vk::CommandBuffer,
+        bind_point: vk::PipelineBindPoint,
+        _layout: vk::PipelineLayout,
+        first_set: u32,
+        count: u32,
+        sets: *const vk::DescriptorSet,
+        offset_count: u32,
+        offsets: *const u32,
+    ) {
+        let bind = BindDescriptorSets {
+            bind_point,
+            first_set,
+            sets: slice(sets, count).iter().map(|s| optional::<DescriptorSet>(*s)).collect(),
+            dynamic_offsets: SmallVec::from_slice(slice(offsets, offset_count)),
+        };
+        push(buffer, Command::BindDescriptorSets(Box::new(bind)));
+    }
+
+    fn cmd_push_descriptor_set(
+        buffer: vk::CommandBuffer,
+        bind_point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        number: u32,
+        count: u32,
+        writes: *const vk::WriteDescriptorSet<'_>,
+    ) {
+        push_descriptor_set(buffer, bind_point, layout, number, |set| {
+            for w in slice(writes, count) {
+                let (source, count) = source_of(w);
+                write(set, w.dst_binding, w.dst_array_element, count, source);
+            }
+        });
+    }
+
+    fn cmd_push_descriptor_set_with_template(
+        buffer: vk::CommandBuffer,
+        template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        number: u32,
+        data: *const c_void,
+    ) {
+        let template = get::<UpdateTemplate>(template);
+        push_descriptor_set(buffer, template.bind_point, layout, number, |set| template.apply(set, data));
+    }
+
+    fn cmd_push_constants(
+        buffer: vk::CommandBuffer,
+        _layout: vk::PipelineLayout,
+        _stages: vk::ShaderStageFlags,
+        offset: u32,
+        size: u32,
+        values: *const c_void,
+    ) {
+        push(buffer, Command::PushConstants { offset, bytes: SmallVec::from_slice(slice(values.cast(), size)) });
+    }
+
+    fn cmd_bind_index_buffer(buffer: vk::CommandBuffer, index_buffer: vk::Buffer, offset: u64, ty: vk::IndexType) {
+        let index_bytes = match ty {
+            vk::IndexType::UINT16 => 2,
+            vk::IndexType::UINT8_KHR => 1,
+            _ => 4,
+        };
+        push(buffer, Command::BindIndexBuffer { buffer: optional::<Buffer>(index_buffer), offset, size: vk::WHOLE_SIZE, index_bytes });
+    }
+
+    fn cmd_bind_vertex_buffers(buffer: vk::CommandBuffer, first: u32, count: u32, buffers: *const vk::Buffer, offsets: *const u64) {
+        bind_vertex_buffers(buffer, first, count, buffers, offsets, std::ptr::null(), std::ptr::null());
+    }
+
+    fn cmd_bind_vertex_buffers2(
+        buffer: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const u64,
+        sizes: *const u64,
+        strides: *const u64,
+    ) {
+        bind_vertex_buffers(buffer, first, count, buffers, offsets, sizes, strides);
+    }
+
+    fn cmd_set_viewport(buffer: vk::CommandBuffer, first: u32, count: u32, viewports: *const vk::Viewport) {
+        set(buffer, DynamicState::Viewport { first, viewports: slice(viewports, count).iter().map(viewport_of).collect() });
+    }
+
+    fn cmd_set_scissor(buffer: vk::CommandBuffer, first: u32, count: u32, scissors: *const vk::Rect2D) {
+        set(buffer, DynamicState::Scissor { first, scissors: slice(scissors, count).iter().map(scissor_of).collect() });
+    }
+
+    fn cmd_set_viewport_with_count(buffer: vk::CommandBuffer, count: u32, viewports: *const vk::Viewport) {
+        set(buffer, DynamicState::ViewportWithCount(slice(viewports, count).iter().map(viewport_of).collect()));
+    }
+
+    fn cmd_set_scissor_with_count(buffer: vk::CommandBuffer, count: u32, scissors: *const vk::Rect2D) {
+        set(buffer, DynamicState::ScissorWithCount(slice(scissors, count).iter().map(scissor_of).collect()));
+    }
+
+    fn cmd_set_line_width(buffer: vk::CommandBuffer, width: f32) {
+        set(buffer, DynamicState::LineWidth(width));
+    }
+
+    fn cmd_set_depth_bias(buffer: vk::CommandBuffer, constant: f32, clamp: f32, slope: f32) {
+        set(buffer, DynamicState::DepthBias([constant, clamp, slope]));
+    }
+
+    fn cmd_set_blend_constants(buffer: vk::CommandBuffer, constants: *const [f32; 4]) {
+        set(buffer, DynamicState::BlendConstants(*constants));
+    }
+
+    fn cmd_set_depth_bounds(buffer: vk::CommandBuffer, min: f32, max: f32) {
+        set(buffer, DynamicState::DepthBounds([min, max]));
+    }
+
+    fn cmd_set_stencil_compare_mask(buffer: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32) {
+        set(buffer, DynamicState::StencilCompareMask(faces, mask));
+    }
+
+    fn cmd_set_stencil_write_mask(buffer: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32) {
+        set(buffer, DynamicState::StencilWriteMask(faces, mask));
+    }
+
+    fn cmd_set_stencil_reference(buffer: vk::CommandBuffer, faces: vk::StencilFaceFlags, reference: u32) {
+        set(buffer, DynamicState::StencilReference(faces, reference));
+    }
+
+    fn cmd_set_cull_mode(buffer: vk::CommandBuffer, mode: vk::CullModeFlags) {
+        set(buffer, DynamicState::CullMode(mode.as_raw()));
+    }
+
+    fn cmd_set_front_face(buffer: vk::CommandBuffer, face: vk::FrontFace) {
+        set(buffer, DynamicState::FrontFace(face == vk::FrontFace::CLOCKWISE));
+    }
+
+    fn cmd_set_primitive_topology(buffer: vk::CommandBuffer, value: vk::PrimitiveTopology) {
+        set_translated(buffer, topology(value), DynamicState::PrimitiveTopology);
+    }
+
+    fn cmd_set_depth_test_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::DepthTestEnable(enable != 0));
+    }
+
+    fn cmd_set_depth_write_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::DepthWriteEnable(enable != 0));
+    }
+
+    fn cmd_set_depth_compare_op(buffer: vk::CommandBuffer, op: vk::CompareOp) {
+        set_translated(buffer, compare_op(op), DynamicState::DepthCompareOp);
+    }
+
+    fn cmd_set_depth_bounds_test_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::DepthBoundsTestEnable(enable != 0));
+    }
+
+    fn cmd_set_stencil_test_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::StencilTestEnable(enable != 0));
+    }
+
+    fn cmd_set_stencil_op(
+        buffer: vk::CommandBuffer,
+        faces: vk::StencilFaceFlags,
+        fail: vk::StencilOp,
+        pass: vk::StencilOp,
+        depth_fail: vk::StencilOp,
+        compare: vk::CompareOp,
+    ) {
+        let translate = || Ok((stencil_op(fail)?, stencil_op(pass)?, stencil_op(depth_fail)?, compare_op(compare)?));
+        set_translated(buffer, translate(), |ops| DynamicState::StencilOp(faces, ops));
+    }
+
+    fn cmd_set_rasterizer_discard_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::RasterizerDiscardEnable(enable != 0));
+    }
+
+    fn cmd_set_depth_bias_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::DepthBiasEnable(enable != 0));
+    }
+
+    fn cmd_set_primitive_restart_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
+        set(buffer, DynamicState::PrimitiveRestartEnable(enable != 0));
+    }
+}

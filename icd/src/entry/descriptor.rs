@@ -1,0 +1,201 @@
+//! Descriptor set layouts, pools, sets, update templates, pipeline layouts.
+
+use super::handle::{self, get, optional, share};
+use super::shim::{find, shims, slice};
+use super::table::{CommandRow, V1_0, V1_1, ext, row};
+use crate::object::descriptor::SetLayout;
+use crate::object::descriptor_pool::{DescriptorPool, DescriptorSet};
+use crate::object::descriptor_update::{UpdateTemplate, copy, source_of, write};
+use crate::object::pipeline_layout::PipelineLayout;
+use ash::vk::{self, Handle};
+use core::ffi::c_void;
+use std::sync::Arc;
+
+type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, create_descriptor_set_layout as vk::PFN_vkCreateDescriptorSetLayout, vkCreateDescriptorSetLayout: V1_0),
+    row!(Device, destroy_descriptor_set_layout as vk::PFN_vkDestroyDescriptorSetLayout, vkDestroyDescriptorSetLayout: V1_0),
+    row!(
+        Device,
+        get_descriptor_set_layout_support as vk::PFN_vkGetDescriptorSetLayoutSupport,
+        vkGetDescriptorSetLayoutSupport: V1_1,
+        vkGetDescriptorSetLayoutSupportKHR: ext("VK_KHR_maintenance3")
+    ),
+    row!(Device, create_pipeline_layout as vk::PFN_vkCreatePipelineLayout, vkCreatePipelineLayout: V1_0),
+    row!(Device, destroy_pipeline_layout as vk::PFN_vkDestroyPipelineLayout, vkDestroyPipelineLayout: V1_0),
+    row!(Device, create_descriptor_pool as vk::PFN_vkCreateDescriptorPool, vkCreateDescriptorPool: V1_0),
+    row!(Device, destroy_descriptor_pool as vk::PFN_vkDestroyDescriptorPool, vkDestroyDescriptorPool: V1_0),
+    row!(Device, reset_descriptor_pool as vk::PFN_vkResetDescriptorPool, vkResetDescriptorPool: V1_0),
+    row!(Device, allocate_descriptor_sets as vk::PFN_vkAllocateDescriptorSets, vkAllocateDescriptorSets: V1_0),
+    row!(Device, free_descriptor_sets as vk::PFN_vkFreeDescriptorSets, vkFreeDescriptorSets: V1_0),
+    row!(Device, update_descriptor_sets as vk::PFN_vkUpdateDescriptorSets, vkUpdateDescriptorSets: V1_0),
+    row!(
+        Device,
+        create_descriptor_update_template as vk::PFN_vkCreateDescriptorUpdateTemplate,
+        vkCreateDescriptorUpdateTemplate: V1_1,
+        vkCreateDescriptorUpdateTemplateKHR: ext("VK_KHR_descriptor_update_template")
+    ),
+    row!(
+        Device,
+        destroy_descriptor_update_template as vk::PFN_vkDestroyDescriptorUpdateTemplate,
+        vkDestroyDescriptorUpdateTemplate: V1_1,
+        vkDestroyDescriptorUpdateTemplateKHR: ext("VK_KHR_descriptor_update_template")
+    ),
+    row!(
+        Device,
+        update_descriptor_set_with_template as vk::PFN_vkUpdateDescriptorSetWithTemplate,
+        vkUpdateDescriptorSetWithTemplate: V1_1,
+        vkUpdateDescriptorSetWithTemplateKHR: ext("VK_KHR_descriptor_update_template")
+    ),
+];
+
+/// # Safety
+/// `info` is valid with its chain and handles.
+unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> Result<SetLayout, vk::Result> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let flags = find::<vk::DescriptorSetLayoutBindingFlagsCreateInfo<'_>>(info.p_next);
+        let flags = flags.map_or(&[][..], |f| slice(f.p_binding_flags, f.binding_count));
+        SetLayout::new(slice(info.p_bindings, info.binding_count), flags)
+    }
+}
+
+shims! {
+    fn create_descriptor_set_layout(
+        _device: vk::Device,
+        info: *const vk::DescriptorSetLayoutCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        layout: *mut vk::DescriptorSetLayout,
+    ) -> VkResult {
+        *layout = handle::create(Arc::new(set_layout(&*info)?));
+        Ok(())
+    }
+
+    fn destroy_descriptor_set_layout(_device: vk::Device, layout: vk::DescriptorSetLayout, _allocator: Allocator<'_>) {
+        handle::destroy::<SetLayout>(layout);
+    }
+
+    fn get_descriptor_set_layout_support(
+        _device: vk::Device,
+        info: *const vk::DescriptorSetLayoutCreateInfo<'_>,
+        support: *mut vk::DescriptorSetLayoutSupport<'_>,
+    ) {
+        let layout = set_layout(&*info);
+        (*support).supported = u32::from(layout.is_ok());
+        let variable = super::shim::find_mut::<vk::DescriptorSetVariableDescriptorCountLayoutSupport<'_>>((*support).p_next);
+        if let Some(variable) = variable {
+            let last = layout.as_ref().ok().and_then(|l| l.bindings.last());
+            let last = last.filter(|b| b.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
+            variable.max_variable_descriptor_count = last.map_or(0, |b| b.count);
+        }
+    }
+
+    fn create_pipeline_layout(
+        _device: vk::Device,
+        info: *const vk::PipelineLayoutCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        layout: *mut vk::PipelineLayout,
+    ) -> VkResult {
+        let info = &*info;
+        let sets = slice(info.p_set_layouts, info.set_layout_count).iter().map(|l| optional::<SetLayout>(*l)).collect();
+        *layout = handle::create(Arc::new(PipelineLayout::new(sets)?));
+        Ok(())
+    }
+
+    fn destroy_pipeline_layout(_device: vk::Device, layout: vk::PipelineLayout, _allocator: Allocator<'_>) {
+        handle::destroy::<PipelineLayout>(layout);
+    }
+
+    fn create_descriptor_pool(
+        _device: vk::Device,
+        info: *const vk::DescriptorPoolCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        pool: *mut vk::DescriptorPool,
+    ) -> VkResult {
+        let info = &*info;
+        *pool = handle::create(Arc::new(DescriptorPool::new(info.max_sets, slice(info.p_pool_sizes, info.pool_size_count))));
+        Ok(())
+    }
+
+    fn destroy_descriptor_pool(_device: vk::Device, pool: vk::DescriptorPool, _allocator: Allocator<'_>) {
+        handle::destroy::<DescriptorPool>(pool);
+    }
+
+    fn reset_descriptor_pool(_device: vk::Device, pool: vk::DescriptorPool, _flags: vk::DescriptorPoolResetFlags) -> VkResult {
+        get::<DescriptorPool>(pool).reset();
+        Ok(())
+    }
+
+    fn allocate_descriptor_sets(_device: vk::Device, info: *const vk::DescriptorSetAllocateInfo<'_>, sets: *mut vk::DescriptorSet) -> VkResult {
+        let info = &*info;
+        let pool = get::<DescriptorPool>(info.descriptor_pool);
+        let counts = find::<vk::DescriptorSetVariableDescriptorCountAllocateInfo<'_>>(info.p_next);
+        let counts = counts.map_or(&[][..], |c| slice(c.p_descriptor_counts, c.descriptor_set_count));
+        let layouts = slice(info.p_set_layouts, info.descriptor_set_count);
+        for (i, layout) in layouts.iter().enumerate() {
+            match pool.allocate(share::<SetLayout>(*layout), counts.get(i).copied()) {
+                // The pool owns the set; the handle is its address.
+                Ok(set) => *sets.add(i) = vk::DescriptorSet::from_raw(handle::raw(&set)),
+                Err(error) => {
+                    for done in 0..layouts.len() {
+                        if done < i {
+                            pool.free((*sets.add(done)).as_raw());
+                        }
+                        *sets.add(done) = vk::DescriptorSet::null();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn free_descriptor_sets(_device: vk::Device, pool: vk::DescriptorPool, count: u32, sets: *const vk::DescriptorSet) -> VkResult {
+        let pool = get::<DescriptorPool>(pool);
+        slice(sets, count).iter().for_each(|s| pool.free(s.as_raw()));
+        Ok(())
+    }
+
+    fn update_descriptor_sets(
+        _device: vk::Device,
+        write_count: u32,
+        writes: *const vk::WriteDescriptorSet<'_>,
+        copy_count: u32,
+        copies: *const vk::CopyDescriptorSet<'_>,
+    ) {
+        for w in slice(writes, write_count) {
+            let (source, count) = source_of(w);
+            write(get::<DescriptorSet>(w.dst_set), w.dst_binding, w.dst_array_element, count, source);
+        }
+        for c in slice(copies, copy_count) {
+            copy(get::<DescriptorSet>(c.src_set), get::<DescriptorSet>(c.dst_set), c);
+        }
+    }
+
+    fn create_descriptor_update_template(
+        _device: vk::Device,
+        info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        template: *mut vk::DescriptorUpdateTemplate,
+    ) -> VkResult {
+        let info = &*info;
+        let entries = slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count).to_vec();
+        *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point: info.pipeline_bind_point }));
+        Ok(())
+    }
+
+    fn destroy_descriptor_update_template(_device: vk::Device, template: vk::DescriptorUpdateTemplate, _allocator: Allocator<'_>) {
+        handle::destroy::<UpdateTemplate>(template);
+    }
+
+    fn update_descriptor_set_with_template(
+        _device: vk::Device,
+        set: vk::DescriptorSet,
+        template: vk::DescriptorUpdateTemplate,
+        data: *const c_void,
+    ) {
+        get::<UpdateTemplate>(template).apply(get::<DescriptorSet>(set), data);
+    }
+}

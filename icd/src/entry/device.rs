@@ -1,0 +1,207 @@
+//! Devices, queues, private data, debug names and labels.
+
+use super::handle::{self, dispatchable};
+use super::shim::{shims, slice, string, write_array};
+use super::table::{self, CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
+use crate::object::device::Device;
+use crate::object::instance::PhysicalDevice;
+use crate::object::private_data::PrivateDataSlot;
+use ash::vk;
+use core::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, get_device_proc_addr as vk::PFN_vkGetDeviceProcAddr, vkGetDeviceProcAddr: V1_0),
+    row!(PhysicalDevice, create_device as vk::PFN_vkCreateDevice, vkCreateDevice: V1_0),
+    row!(Device, destroy_device as vk::PFN_vkDestroyDevice, vkDestroyDevice: V1_0),
+    row!(
+        PhysicalDevice,
+        enumerate_device_extension_properties as vk::PFN_vkEnumerateDeviceExtensionProperties,
+        vkEnumerateDeviceExtensionProperties: V1_0
+    ),
+    row!(
+        PhysicalDevice,
+        enumerate_device_layer_properties as vk::PFN_vkEnumerateDeviceLayerProperties,
+        vkEnumerateDeviceLayerProperties: V1_0
+    ),
+    row!(Device, get_device_queue as vk::PFN_vkGetDeviceQueue, vkGetDeviceQueue: V1_0),
+    row!(Device, get_device_queue2 as vk::PFN_vkGetDeviceQueue2, vkGetDeviceQueue2: V1_1),
+    row!(Device, device_wait_idle as vk::PFN_vkDeviceWaitIdle, vkDeviceWaitIdle: V1_0),
+    row!(
+        Device,
+        get_device_group_peer_memory_features as vk::PFN_vkGetDeviceGroupPeerMemoryFeatures,
+        vkGetDeviceGroupPeerMemoryFeatures: V1_1,
+        vkGetDeviceGroupPeerMemoryFeaturesKHR: ext("VK_KHR_device_group")
+    ),
+    row!(
+        Device,
+        create_private_data_slot as vk::PFN_vkCreatePrivateDataSlot,
+        vkCreatePrivateDataSlot: V1_3,
+        vkCreatePrivateDataSlotEXT: ext("VK_EXT_private_data")
+    ),
+    row!(
+        Device,
+        destroy_private_data_slot as vk::PFN_vkDestroyPrivateDataSlot,
+        vkDestroyPrivateDataSlot: V1_3,
+        vkDestroyPrivateDataSlotEXT: ext("VK_EXT_private_data")
+    ),
+    row!(
+        Device,
+        set_private_data as vk::PFN_vkSetPrivateData,
+        vkSetPrivateData: V1_3,
+        vkSetPrivateDataEXT: ext("VK_EXT_private_data")
+    ),
+    row!(
+        Device,
+        get_private_data as vk::PFN_vkGetPrivateData,
+        vkGetPrivateData: V1_3,
+        vkGetPrivateDataEXT: ext("VK_EXT_private_data")
+    ),
+    row!(
+        Device,
+        set_debug_utils_object_name as vk::PFN_vkSetDebugUtilsObjectNameEXT,
+        vkSetDebugUtilsObjectNameEXT: ext("VK_EXT_debug_utils")
+    ),
+    row!(
+        Device,
+        set_debug_utils_object_tag as vk::PFN_vkSetDebugUtilsObjectTagEXT,
+        vkSetDebugUtilsObjectTagEXT: ext("VK_EXT_debug_utils")
+    ),
+    row!(
+        Device,
+        queue_begin_debug_utils_label as vk::PFN_vkQueueBeginDebugUtilsLabelEXT,
+        vkQueueBeginDebugUtilsLabelEXT: ext("VK_EXT_debug_utils")
+    ),
+    row!(
+        Device,
+        queue_end_debug_utils_label as vk::PFN_vkQueueEndDebugUtilsLabelEXT,
+        vkQueueEndDebugUtilsLabelEXT: ext("VK_EXT_debug_utils")
+    ),
+    row!(
+        Device,
+        queue_insert_debug_utils_label as vk::PFN_vkQueueInsertDebugUtilsLabelEXT,
+        vkQueueInsertDebugUtilsLabelEXT: ext("VK_EXT_debug_utils")
+    ),
+];
+
+/// Is this name usable on a device? Instance extensions with device commands (debug utils) count too.
+fn enabled(device: &Device, need: Need) -> bool {
+    match need {
+        Need::Core(version) => {
+            version <= crate::caps::API_VERSION.min(device.instance.api_version.max(vk::API_VERSION_1_0))
+        }
+        Need::Extension(name) => device.has_extension(name) || device.instance.has_extension(name),
+    }
+}
+
+shims! {
+    fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
+        let (row, need) = table::find(&string(name)?)?;
+        (row.level == Level::Device && enabled(dispatchable::<Device>(device), need)).then_some(row.function)
+    }
+
+    fn create_device(
+        physical_device: vk::PhysicalDevice,
+        info: *const vk::DeviceCreateInfo<'_>,
+        _allocator: *const vk::AllocationCallbacks<'_>,
+        device: *mut vk::Device,
+    ) -> VkResult {
+        let info = &*info;
+        let physical = dispatchable::<PhysicalDevice>(physical_device);
+        let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
+        let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
+        let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)))?;
+        crate::caps::enable_features(info).map_err(|missing| {
+            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing}"), None);
+            vk::Result::ERROR_FEATURE_NOT_PRESENT
+        })?;
+        *device = handle::create_dispatchable(Device::new(instance, physical, extensions));
+        Ok(())
+    }
+
+    fn destroy_device(device: vk::Device, _allocator: *const vk::AllocationCallbacks<'_>) {
+        if let Some(device) = handle::destroy_dispatchable::<Device>(device) {
+            device.queue.stop(&device);
+        }
+    }
+
+    fn enumerate_device_extension_properties(
+        _physical_device: vk::PhysicalDevice,
+        layer: *const c_char,
+        count: *mut u32,
+        data: *mut vk::ExtensionProperties,
+    ) -> VkResult {
+        if !layer.is_null() {
+            return Err(vk::Result::ERROR_LAYER_NOT_PRESENT);
+        }
+        write_array(crate::caps::device_extensions(), count, data)
+    }
+
+    fn enumerate_device_layer_properties(_physical_device: vk::PhysicalDevice, count: *mut u32, data: *mut vk::LayerProperties) -> VkResult {
+        write_array(&[], count, data)
+    }
+
+    fn get_device_queue(device: vk::Device, _family: u32, _index: u32, queue: *mut vk::Queue) {
+        *queue = dispatchable::<Device>(device).queue_handle();
+    }
+
+    fn get_device_queue2(device: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, queue: *mut vk::Queue) {
+        // Queues are created without flags, so only a request without flags finds one.
+        *queue = if (*info).flags.is_empty() { dispatchable::<Device>(device).queue_handle() } else { vk::Queue::null() };
+    }
+
+    fn device_wait_idle(device: vk::Device) -> VkResult {
+        let device = dispatchable::<Device>(device);
+        device.queue.wait_idle(device)
+    }
+
+    fn get_device_group_peer_memory_features(
+        _device: vk::Device,
+        _heap: u32,
+        _local: u32,
+        _remote: u32,
+        features: *mut vk::PeerMemoryFeatureFlags,
+    ) {
+        *features = vk::PeerMemoryFeatureFlags::COPY_SRC | vk::PeerMemoryFeatureFlags::COPY_DST;
+    }
+
+    fn create_private_data_slot(
+        _device: vk::Device,
+        _info: *const vk::PrivateDataSlotCreateInfo<'_>,
+        _allocator: *const vk::AllocationCallbacks<'_>,
+        slot: *mut vk::PrivateDataSlot,
+    ) -> VkResult {
+        *slot = handle::create(Arc::new(PrivateDataSlot::default()));
+        Ok(())
+    }
+
+    fn destroy_private_data_slot(_device: vk::Device, slot: vk::PrivateDataSlot, _allocator: *const vk::AllocationCallbacks<'_>) {
+        handle::destroy::<PrivateDataSlot>(slot);
+    }
+
+    fn set_private_data(_device: vk::Device, _ty: vk::ObjectType, object: u64, slot: vk::PrivateDataSlot, data: u64) -> VkResult {
+        handle::get::<PrivateDataSlot>(slot).set(object, data);
+        Ok(())
+    }
+
+    fn get_private_data(_device: vk::Device, _ty: vk::ObjectType, object: u64, slot: vk::PrivateDataSlot, data: *mut u64) {
+        *data = handle::get::<PrivateDataSlot>(slot).get(object);
+    }
+
+    fn set_debug_utils_object_name(device: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> VkResult {
+        let info = &*info;
+        dispatchable::<Device>(device).set_name(info.object_handle, string(info.p_object_name));
+        Ok(())
+    }
+
+    fn set_debug_utils_object_tag(_device: vk::Device, _info: *const vk::DebugUtilsObjectTagInfoEXT<'_>) -> VkResult {
+        Ok(())
+    }
+
+    fn queue_begin_debug_utils_label(_queue: vk::Queue, _info: *const vk::DebugUtilsLabelEXT<'_>) {}
+
+    fn queue_end_debug_utils_label(_queue: vk::Queue) {}
+
+    fn queue_insert_debug_utils_label(_queue: vk::Queue, _info: *const vk::DebugUtilsLabelEXT<'_>) {}
+}

@@ -1,0 +1,149 @@
+//! Handles: the one place that turns them into references and back.
+//!
+//! A non-dispatchable handle is the address of an `Arc`'s content and owns one reference. A dispatchable handle is the
+//! address of a [`Dispatchable`], whose first word belongs to the loader.
+
+use ash::vk::{self, Handle};
+use std::sync::Arc;
+
+/// What the loader expects in the first word of a dispatchable object before it puts its own pointer there.
+const ICD_LOADER_MAGIC: usize = 0x01CD_C0DE;
+
+/// An object behind a non-dispatchable handle.
+pub trait Object: Send + Sync + Sized + 'static {
+    /// Its handle type.
+    type Handle: Handle + Copy;
+}
+
+/// Makes a handle that owns one reference.
+pub fn create<T: Object>(object: Arc<T>) -> T::Handle {
+    T::Handle::from_raw(Arc::into_raw(object) as u64)
+}
+
+/// The handle of an object that has one already.
+pub fn raw<T>(object: &Arc<T>) -> u64 {
+    Arc::as_ptr(object) as u64
+}
+
+/// The object behind a handle.
+///
+/// # Safety
+/// `handle` is a live handle made by [`create`] for a `T`; the reference is used only while it lives.
+pub unsafe fn get<'a, T: Object>(handle: T::Handle) -> &'a T {
+    // SAFETY: the caller's promise.
+    unsafe { &*(handle.as_raw() as *const T) }
+}
+
+/// Another reference to the object behind a handle.
+///
+/// # Safety
+/// As [`get`].
+pub unsafe fn share<T: Object>(handle: T::Handle) -> Arc<T> {
+    let pointer = handle.as_raw() as *const T;
+    // SAFETY: the handle owns a reference, so the count is at least 1.
+    unsafe {
+        Arc::increment_strong_count(pointer);
+        Arc::from_raw(pointer)
+    }
+}
+
+/// As [`share`], `None` for VK_NULL_HANDLE.
+///
+/// # Safety
+/// As [`get`], or null.
+pub unsafe fn optional<T: Object>(handle: T::Handle) -> Option<Arc<T>> {
+    // SAFETY: not null, and otherwise the caller's promise.
+    (handle.as_raw() != 0).then(|| unsafe { share(handle) })
+}
+
+/// Gives the handle's reference up; null is ignored.
+///
+/// # Safety
+/// As [`get`], or null; the handle is not used again.
+pub unsafe fn destroy<T: Object>(handle: T::Handle) {
+    if handle.as_raw() != 0 {
+        // SAFETY: the handle's own reference.
+        drop(unsafe { Arc::from_raw(handle.as_raw() as *const T) });
+    }
+}
+
+/// The memory a dispatchable handle points to.
+#[repr(C)]
+pub struct Dispatchable<T> {
+    loader_data: usize,
+    object: Arc<T>,
+}
+
+/// An object behind a dispatchable handle.
+pub trait DispatchableObject: Send + Sync + Sized + 'static {
+    /// Its handle type.
+    type Handle: Handle + Copy;
+}
+
+/// Makes a dispatchable handle.
+pub fn create_dispatchable<T: DispatchableObject>(object: Arc<T>) -> T::Handle {
+    let dispatchable = Box::new(Dispatchable { loader_data: ICD_LOADER_MAGIC, object });
+    T::Handle::from_raw(Box::into_raw(dispatchable) as u64)
+}
+
+/// The object behind a dispatchable handle.
+///
+/// # Safety
+/// `handle` is live and was made by [`create_dispatchable`] for a `T`; the reference is used only while it lives.
+pub unsafe fn dispatchable<'a, T: DispatchableObject>(handle: T::Handle) -> &'a Arc<T> {
+    // SAFETY: the caller's promise.
+    unsafe { &(*(handle.as_raw() as *const Dispatchable<T>)).object }
+}
+
+/// Frees the memory of a dispatchable handle and returns its object; `None` for null.
+///
+/// # Safety
+/// As [`dispatchable`], or null; the handle is not used again.
+pub unsafe fn destroy_dispatchable<T: DispatchableObject>(handle: T::Handle) -> Option<Arc<T>> {
+    if handle.as_raw() == 0 {
+        return None;
+    }
+    // SAFETY: made by `Box::into_raw` in `create_dispatchable`.
+    Some(unsafe { Box::from_raw(handle.as_raw() as *mut Dispatchable<T>) }.object)
+}
+
+/// One line per object: which handle type is which.
+macro_rules! objects {
+    ($trait:ident: $($object:path => $handle:ident),* $(,)?) => {
+        $(impl $trait for $object { type Handle = vk::$handle; })*
+    };
+}
+
+objects! { DispatchableObject:
+    crate::object::instance::Instance => Instance,
+    crate::object::instance::PhysicalDevice => PhysicalDevice,
+    crate::object::device::Device => Device,
+    crate::queue::QueueRef => Queue,
+    crate::command::CommandBuffer => CommandBuffer,
+}
+
+objects! { Object:
+    crate::object::instance::Messenger => DebugUtilsMessengerEXT,
+    crate::object::memory::Memory => DeviceMemory,
+    crate::object::buffer::Buffer => Buffer,
+    crate::object::buffer::BufferView => BufferView,
+    crate::object::image::Image => Image,
+    crate::object::image::ImageView => ImageView,
+    crate::object::sampler::Sampler => Sampler,
+    crate::object::descriptor::SetLayout => DescriptorSetLayout,
+    crate::object::descriptor_pool::DescriptorPool => DescriptorPool,
+    crate::object::descriptor_pool::DescriptorSet => DescriptorSet,
+    crate::object::descriptor_update::UpdateTemplate => DescriptorUpdateTemplate,
+    crate::object::pipeline_layout::PipelineLayout => PipelineLayout,
+    crate::object::shader_module::ShaderModule => ShaderModule,
+    crate::object::pipeline_cache::PipelineCache => PipelineCache,
+    crate::object::pipeline::Pipeline => Pipeline,
+    crate::object::render_pass::RenderPass => RenderPass,
+    crate::object::render_pass::Framebuffer => Framebuffer,
+    crate::object::query::QueryPool => QueryPool,
+    crate::object::sync::Event => Event,
+    crate::object::sync::Fence => Fence,
+    crate::object::sync::Semaphore => Semaphore,
+    crate::object::private_data::PrivateDataSlot => PrivateDataSlot,
+    crate::command::CommandPool => CommandPool,
+}

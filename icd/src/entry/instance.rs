@@ -1,0 +1,146 @@
+//! Instances, layers, extensions, debug-utils messengers.
+
+use super::handle;
+use super::shim::{shims, slice, write_array};
+use super::table::{CommandRow, V1_0, V1_1, ext, row};
+use crate::object::instance::{Instance, Messenger};
+use ash::vk;
+use core::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Global, get_instance_proc_addr as vk::PFN_vkGetInstanceProcAddr, vkGetInstanceProcAddr: V1_0),
+    row!(Global, enumerate_instance_version as vk::PFN_vkEnumerateInstanceVersion, vkEnumerateInstanceVersion: V1_1),
+    row!(
+        Global,
+        enumerate_instance_extension_properties as vk::PFN_vkEnumerateInstanceExtensionProperties,
+        vkEnumerateInstanceExtensionProperties: V1_0
+    ),
+    row!(
+        Global,
+        enumerate_instance_layer_properties as vk::PFN_vkEnumerateInstanceLayerProperties,
+        vkEnumerateInstanceLayerProperties: V1_0
+    ),
+    row!(Global, create_instance as vk::PFN_vkCreateInstance, vkCreateInstance: V1_0),
+    row!(Instance, destroy_instance as vk::PFN_vkDestroyInstance, vkDestroyInstance: V1_0),
+    row!(Instance, enumerate_physical_devices as vk::PFN_vkEnumeratePhysicalDevices, vkEnumeratePhysicalDevices: V1_0),
+    row!(
+        Instance,
+        enumerate_physical_device_groups as vk::PFN_vkEnumeratePhysicalDeviceGroups,
+        vkEnumeratePhysicalDeviceGroups: V1_1,
+        vkEnumeratePhysicalDeviceGroupsKHR: ext("VK_KHR_device_group_creation")
+    ),
+    row!(
+        Instance,
+        create_debug_utils_messenger as vk::PFN_vkCreateDebugUtilsMessengerEXT,
+        vkCreateDebugUtilsMessengerEXT: ext("VK_EXT_debug_utils")
+    ),
+    row!(
+        Instance,
+        destroy_debug_utils_messenger as vk::PFN_vkDestroyDebugUtilsMessengerEXT,
+        vkDestroyDebugUtilsMessengerEXT: ext("VK_EXT_debug_utils")
+    ),
+    row!(
+        Instance,
+        submit_debug_utils_message as vk::PFN_vkSubmitDebugUtilsMessageEXT,
+        vkSubmitDebugUtilsMessageEXT: ext("VK_EXT_debug_utils")
+    ),
+];
+
+shims! {
+    fn get_instance_proc_addr(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
+        super::vk_icdGetInstanceProcAddr(instance, name)
+    }
+
+    fn enumerate_instance_version(version: *mut u32) -> VkResult {
+        *version = crate::caps::API_VERSION;
+        Ok(())
+    }
+
+    fn enumerate_instance_extension_properties(layer: *const c_char, count: *mut u32, data: *mut vk::ExtensionProperties) -> VkResult {
+        if !layer.is_null() {
+            return Err(vk::Result::ERROR_LAYER_NOT_PRESENT);
+        }
+        write_array(crate::caps::instance_extensions(), count, data)
+    }
+
+    fn enumerate_instance_layer_properties(count: *mut u32, data: *mut vk::LayerProperties) -> VkResult {
+        write_array(&[], count, data)
+    }
+
+    fn create_instance(
+        info: *const vk::InstanceCreateInfo<'_>,
+        _allocator: *const vk::AllocationCallbacks<'_>,
+        instance: *mut vk::Instance,
+    ) -> VkResult {
+        let info = &*info;
+        if info.enabled_layer_count != 0 {
+            return Err(vk::Result::ERROR_LAYER_NOT_PRESENT);
+        }
+        let api_version = info.p_application_info.as_ref().map_or(0, |a| a.api_version);
+        // A 1.0 driver must refuse newer applications; a 1.1 driver accepts all.
+        if crate::caps::API_VERSION < vk::API_VERSION_1_1 && api_version >= vk::API_VERSION_1_1 {
+            return Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER);
+        }
+        let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
+        let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
+        *instance = handle::create_dispatchable(Instance::new(api_version, extensions));
+        Ok(())
+    }
+
+    fn destroy_instance(instance: vk::Instance, _allocator: *const vk::AllocationCallbacks<'_>) {
+        drop(handle::destroy_dispatchable::<Instance>(instance));
+    }
+
+    fn enumerate_physical_devices(instance: vk::Instance, count: *mut u32, data: *mut vk::PhysicalDevice) -> VkResult {
+        write_array(&[handle::dispatchable::<Instance>(instance).physical_device()], count, data)
+    }
+
+    fn enumerate_physical_device_groups(instance: vk::Instance, count: *mut u32, data: *mut vk::PhysicalDeviceGroupProperties<'_>) -> VkResult {
+        if data.is_null() {
+            *count = 1;
+            return Ok(());
+        }
+        if *count == 0 {
+            return Err(vk::Result::INCOMPLETE);
+        }
+        *count = 1;
+        let group = &mut *data;
+        group.physical_device_count = 1;
+        group.physical_devices = [vk::PhysicalDevice::null(); vk::MAX_DEVICE_GROUP_SIZE];
+        group.physical_devices[0] = handle::dispatchable::<Instance>(instance).physical_device();
+        group.subset_allocation = vk::FALSE;
+        Ok(())
+    }
+
+    fn create_debug_utils_messenger(
+        instance: vk::Instance,
+        info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
+        _allocator: *const vk::AllocationCallbacks<'_>,
+        messenger: *mut vk::DebugUtilsMessengerEXT,
+    ) -> VkResult {
+        let object = Arc::new(Messenger::new(&*info).ok_or(vk::Result::ERROR_UNKNOWN)?);
+        handle::dispatchable::<Instance>(instance).add_messenger(object.clone());
+        *messenger = handle::create(object);
+        Ok(())
+    }
+
+    fn destroy_debug_utils_messenger(
+        instance: vk::Instance,
+        messenger: vk::DebugUtilsMessengerEXT,
+        _allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        handle::dispatchable::<Instance>(instance).remove_messenger(vk::Handle::as_raw(messenger));
+        handle::destroy::<Messenger>(messenger);
+    }
+
+    fn submit_debug_utils_message(
+        instance: vk::Instance,
+        severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+        types: vk::DebugUtilsMessageTypeFlagsEXT,
+        data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    ) {
+        handle::dispatchable::<Instance>(instance).submit(severity, types, &*data);
+    }
+}

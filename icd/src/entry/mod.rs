@@ -1,0 +1,103 @@
+//! Entry points. Unsafe lives here: shims turn handles into references and pointers into slices, walk pNext, catch panics.
+//!
+//! A command's name is greppable at every hop: its row in a table → the shim (`vkCmdCopyBuffer` → `cmd_copy_buffer`) →
+//! `Command::CopyBuffer` → `execute/…copy_buffer`. Allocation callbacks are accepted and not called.
+
+pub mod cmd_draw;
+pub mod cmd_state;
+pub mod cmd_transfer;
+pub mod command_buffer;
+pub mod descriptor;
+pub mod device;
+pub mod handle;
+pub mod instance;
+pub mod physical_device;
+pub mod pipeline;
+pub mod render_pass;
+pub mod resource;
+pub mod shim;
+pub mod sync;
+pub mod table;
+
+use ash::vk::{self, Handle};
+use core::ffi::c_char;
+use shim::{guard, string};
+use table::{Level, Need};
+
+/// Highest loader-driver interface version this driver speaks.
+const INTERFACE_VERSION: u32 = 7;
+
+/// Loader-driver interface negotiation.
+///
+/// # Safety
+/// `version` is valid.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the loader looks for this name")]
+pub unsafe extern "system" fn vk_icdNegotiateLoaderICDInterfaceVersion(version: *mut u32) -> vk::Result {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let Some(version) = (unsafe { version.as_mut() }) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        *version = (*version).min(INTERFACE_VERSION);
+        // Before version 3 the loader expects surfaces of its own making.
+        if *version < 3 { vk::Result::ERROR_INCOMPATIBLE_DRIVER } else { vk::Result::SUCCESS }
+    })
+}
+
+/// `vkGetInstanceProcAddr`, under the name that the loader looks for.
+///
+/// # Safety
+/// `instance` is null or live, `name` is a C string.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the loader looks for this name")]
+pub unsafe extern "system" fn vk_icdGetInstanceProcAddr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { instance_function(instance, &string(name)?, |_| true) })
+}
+
+/// Physical-device commands, for the loader's unknown-extension support.
+///
+/// # Safety
+/// As [`vk_icdGetInstanceProcAddr`].
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the loader looks for this name")]
+pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { instance_function(instance, &string(name)?, |level| level == Level::PhysicalDevice) })
+}
+
+/// A function by name, as an instance sees it.
+///
+/// # Safety
+/// `instance` is null or live.
+unsafe fn instance_function(
+    instance: vk::Instance,
+    name: &str,
+    wanted: impl Fn(Level) -> bool,
+) -> vk::PFN_vkVoidFunction {
+    let (row, need) = table::find(name)?;
+    let visible = match row.level {
+        Level::Global => matches!(need, Need::Core(version) if version <= crate::caps::API_VERSION),
+        _ if instance.is_null() => false,
+        level => {
+            // SAFETY: the caller's promise.
+            let instance = unsafe { handle::dispatchable::<crate::object::instance::Instance>(instance) };
+            match need {
+                // Device commands of a newer core version may still be enabled on the device.
+                Need::Core(version) => {
+                    version <= instance.api_version || (level == Level::Device && version <= crate::caps::API_VERSION)
+                }
+                Need::Extension(extension) => {
+                    instance.has_extension(extension)
+                        || (level != Level::Instance && crate::caps::has_device_extension(extension))
+                }
+            }
+        }
+    };
+    (visible && wanted(row.level)).then_some(row.function)
+}

@@ -1,0 +1,159 @@
+//! Queries on the physical device; the answers are in `caps`.
+
+use super::shim::{shims, write_array};
+use super::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
+use crate::caps;
+use ash::vk;
+
+type Physical = vk::PhysicalDevice;
+
+const PROPERTIES2: Need = ext("VK_KHR_get_physical_device_properties2");
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(PhysicalDevice, get_physical_device_features as vk::PFN_vkGetPhysicalDeviceFeatures, vkGetPhysicalDeviceFeatures: V1_0),
+    row!(PhysicalDevice, get_physical_device_properties as vk::PFN_vkGetPhysicalDeviceProperties, vkGetPhysicalDeviceProperties: V1_0),
+    row!(PhysicalDevice, get_physical_device_memory_properties as vk::PFN_vkGetPhysicalDeviceMemoryProperties, vkGetPhysicalDeviceMemoryProperties: V1_0),
+    row!(PhysicalDevice, get_physical_device_queue_family_properties as vk::PFN_vkGetPhysicalDeviceQueueFamilyProperties, vkGetPhysicalDeviceQueueFamilyProperties: V1_0),
+    row!(PhysicalDevice, get_physical_device_format_properties as vk::PFN_vkGetPhysicalDeviceFormatProperties, vkGetPhysicalDeviceFormatProperties: V1_0),
+    row!(PhysicalDevice, get_physical_device_image_format_properties as vk::PFN_vkGetPhysicalDeviceImageFormatProperties, vkGetPhysicalDeviceImageFormatProperties: V1_0),
+    row!(PhysicalDevice, get_physical_device_sparse_image_format_properties as vk::PFN_vkGetPhysicalDeviceSparseImageFormatProperties, vkGetPhysicalDeviceSparseImageFormatProperties: V1_0),
+    row!(PhysicalDevice, get_physical_device_features2 as vk::PFN_vkGetPhysicalDeviceFeatures2, vkGetPhysicalDeviceFeatures2: V1_1, vkGetPhysicalDeviceFeatures2KHR: PROPERTIES2),
+    row!(PhysicalDevice, get_physical_device_properties2 as vk::PFN_vkGetPhysicalDeviceProperties2, vkGetPhysicalDeviceProperties2: V1_1, vkGetPhysicalDeviceProperties2KHR: PROPERTIES2),
+    row!(PhysicalDevice, get_physical_device_memory_properties2 as vk::PFN_vkGetPhysicalDeviceMemoryProperties2, vkGetPhysicalDeviceMemoryProperties2: V1_1, vkGetPhysicalDeviceMemoryProperties2KHR: PROPERTIES2),
+    row!(PhysicalDevice, get_physical_device_queue_family_properties2 as vk::PFN_vkGetPhysicalDeviceQueueFamilyProperties2, vkGetPhysicalDeviceQueueFamilyProperties2: V1_1, vkGetPhysicalDeviceQueueFamilyProperties2KHR: PROPERTIES2),
+    row!(PhysicalDevice, get_physical_device_format_properties2 as vk::PFN_vkGetPhysicalDeviceFormatProperties2, vkGetPhysicalDeviceFormatProperties2: V1_1, vkGetPhysicalDeviceFormatProperties2KHR: PROPERTIES2),
+    row!(PhysicalDevice, get_physical_device_image_format_properties2 as vk::PFN_vkGetPhysicalDeviceImageFormatProperties2, vkGetPhysicalDeviceImageFormatProperties2: V1_1, vkGetPhysicalDeviceImageFormatProperties2KHR: PROPERTIES2),
+    row!(PhysicalDevice, get_physical_device_sparse_image_format_properties2 as vk::PFN_vkGetPhysicalDeviceSparseImageFormatProperties2, vkGetPhysicalDeviceSparseImageFormatProperties2: V1_1, vkGetPhysicalDeviceSparseImageFormatProperties2KHR: PROPERTIES2),
+    row!(PhysicalDevice, get_physical_device_external_buffer_properties as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties, vkGetPhysicalDeviceExternalBufferProperties: V1_1, vkGetPhysicalDeviceExternalBufferPropertiesKHR: ext("VK_KHR_external_memory_capabilities")),
+    row!(PhysicalDevice, get_physical_device_external_semaphore_properties as vk::PFN_vkGetPhysicalDeviceExternalSemaphoreProperties, vkGetPhysicalDeviceExternalSemaphoreProperties: V1_1, vkGetPhysicalDeviceExternalSemaphorePropertiesKHR: ext("VK_KHR_external_semaphore_capabilities")),
+    row!(PhysicalDevice, get_physical_device_external_fence_properties as vk::PFN_vkGetPhysicalDeviceExternalFenceProperties, vkGetPhysicalDeviceExternalFenceProperties: V1_1, vkGetPhysicalDeviceExternalFencePropertiesKHR: ext("VK_KHR_external_fence_capabilities")),
+    row!(PhysicalDevice, get_physical_device_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceToolProperties: V1_3, vkGetPhysicalDeviceToolPropertiesEXT: ext("VK_EXT_tooling_info")),
+];
+
+shims! {
+    fn get_physical_device_features(_device: Physical, out: *mut vk::PhysicalDeviceFeatures) {
+        *out = caps::features();
+    }
+
+    fn get_physical_device_features2(_device: Physical, out: *mut vk::PhysicalDeviceFeatures2<'_>) {
+        caps::fill_features2(&mut *out);
+    }
+
+    fn get_physical_device_properties(_device: Physical, out: *mut vk::PhysicalDeviceProperties) {
+        *out = caps::properties();
+    }
+
+    fn get_physical_device_properties2(_device: Physical, out: *mut vk::PhysicalDeviceProperties2<'_>) {
+        caps::fill_properties2(&mut *out);
+    }
+
+    fn get_physical_device_memory_properties(_device: Physical, out: *mut vk::PhysicalDeviceMemoryProperties) {
+        *out = caps::memory_properties();
+    }
+
+    fn get_physical_device_memory_properties2(_device: Physical, out: *mut vk::PhysicalDeviceMemoryProperties2<'_>) {
+        (*out).memory_properties = caps::memory_properties();
+    }
+
+    fn get_physical_device_queue_family_properties(_device: Physical, count: *mut u32, out: *mut vk::QueueFamilyProperties) {
+        // No VkResult to say VK_INCOMPLETE with.
+        let _ = write_array(&caps::queue_family_properties(), count, out);
+    }
+
+    fn get_physical_device_queue_family_properties2(_device: Physical, count: *mut u32, out: *mut vk::QueueFamilyProperties2<'_>) {
+        let families = caps::queue_family_properties();
+        if out.is_null() {
+            *count = families.len() as u32;
+            return;
+        }
+        *count = (*count).min(families.len() as u32);
+        for (i, family) in families.iter().enumerate().take(*count as usize) {
+            (*out.add(i)).queue_family_properties = *family;
+        }
+    }
+
+    fn get_physical_device_format_properties(_device: Physical, format: vk::Format, out: *mut vk::FormatProperties) {
+        *out = caps::format_properties(format);
+    }
+
+    fn get_physical_device_format_properties2(_device: Physical, format: vk::Format, out: *mut vk::FormatProperties2<'_>) {
+        caps::fill_format_properties2(format, &mut *out);
+    }
+
+    fn get_physical_device_image_format_properties(
+        _device: Physical,
+        format: vk::Format,
+        ty: vk::ImageType,
+        tiling: vk::ImageTiling,
+        usage: vk::ImageUsageFlags,
+        flags: vk::ImageCreateFlags,
+        out: *mut vk::ImageFormatProperties,
+    ) -> VkResult {
+        *out = vk::ImageFormatProperties::default();
+        *out = caps::image_format_properties(&caps::formats::ImageQuery { format, ty, tiling, usage, flags })?;
+        Ok(())
+    }
+
+    fn get_physical_device_image_format_properties2(
+        _device: Physical,
+        info: *const vk::PhysicalDeviceImageFormatInfo2<'_>,
+        out: *mut vk::ImageFormatProperties2<'_>,
+    ) -> VkResult {
+        caps::fill_image_format_properties2(&*info, &mut *out)
+    }
+
+    fn get_physical_device_sparse_image_format_properties(
+        _device: Physical,
+        _format: vk::Format,
+        _ty: vk::ImageType,
+        _samples: vk::SampleCountFlags,
+        _usage: vk::ImageUsageFlags,
+        _tiling: vk::ImageTiling,
+        count: *mut u32,
+        _out: *mut vk::SparseImageFormatProperties,
+    ) {
+        *count = 0;
+    }
+
+    fn get_physical_device_sparse_image_format_properties2(
+        _device: Physical,
+        _info: *const vk::PhysicalDeviceSparseImageFormatInfo2<'_>,
+        count: *mut u32,
+        _out: *mut vk::SparseImageFormatProperties2<'_>,
+    ) {
+        *count = 0;
+    }
+
+    fn get_physical_device_external_buffer_properties(
+        _device: Physical,
+        info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
+        out: *mut vk::ExternalBufferProperties<'_>,
+    ) {
+        caps::formats::external_buffer_properties(&*info, &mut *out);
+    }
+
+    fn get_physical_device_external_semaphore_properties(
+        _device: Physical,
+        _info: *const vk::PhysicalDeviceExternalSemaphoreInfo<'_>,
+        out: *mut vk::ExternalSemaphoreProperties<'_>,
+    ) {
+        caps::formats::external_semaphore_properties(&mut *out);
+    }
+
+    fn get_physical_device_external_fence_properties(
+        _device: Physical,
+        _info: *const vk::PhysicalDeviceExternalFenceInfo<'_>,
+        out: *mut vk::ExternalFenceProperties<'_>,
+    ) {
+        caps::formats::external_fence_properties(&mut *out);
+    }
+
+    fn get_physical_device_tool_properties(
+        _device: Physical,
+        count: *mut u32,
+        out: *mut vk::PhysicalDeviceToolProperties<'_>,
+    ) -> VkResult {
+        write_array(&[], count, out)
+    }
+}

@@ -1,0 +1,150 @@
+//! Render passes (both versions of the create info) and framebuffers.
+
+use super::handle::{self, share};
+use super::shim::{find, shims, slice};
+use super::table::{CommandRow, V1_0, V1_2, ext, row};
+use crate::object::image::ImageView;
+use crate::object::render_pass::{AttachmentInfo, Framebuffer, RenderPass, Subpass};
+use ash::vk;
+use std::sync::Arc;
+
+type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, create_render_pass as vk::PFN_vkCreateRenderPass, vkCreateRenderPass: V1_0),
+    row!(
+        Device,
+        create_render_pass2 as vk::PFN_vkCreateRenderPass2,
+        vkCreateRenderPass2: V1_2,
+        vkCreateRenderPass2KHR: ext("VK_KHR_create_renderpass2")
+    ),
+    row!(Device, destroy_render_pass as vk::PFN_vkDestroyRenderPass, vkDestroyRenderPass: V1_0),
+    row!(Device, create_framebuffer as vk::PFN_vkCreateFramebuffer, vkCreateFramebuffer: V1_0),
+    row!(Device, destroy_framebuffer as vk::PFN_vkDestroyFramebuffer, vkDestroyFramebuffer: V1_0),
+    row!(Device, get_render_area_granularity as vk::PFN_vkGetRenderAreaGranularity, vkGetRenderAreaGranularity: V1_0),
+    row!(
+        Device,
+        get_rendering_area_granularity as vk::PFN_vkGetRenderingAreaGranularityKHR,
+        vkGetRenderingAreaGranularityKHR: ext("VK_KHR_maintenance5")
+    ),
+];
+
+fn used(attachment: u32) -> Option<u32> {
+    (attachment != vk::ATTACHMENT_UNUSED).then_some(attachment)
+}
+
+/// # Safety
+/// `d` is valid.
+unsafe fn subpass(d: &vk::SubpassDescription<'_>) -> Subpass {
+    // SAFETY: the caller's promise; resolve attachments are as many as colour attachments.
+    unsafe {
+        let list = |p: *const vk::AttachmentReference, n: u32| {
+            slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>()
+        };
+        Subpass {
+            inputs: list(d.p_input_attachments, d.input_attachment_count).into_iter().flatten().collect(),
+            colors: list(d.p_color_attachments, d.color_attachment_count),
+            resolves: list(d.p_resolve_attachments, d.color_attachment_count),
+            depth_stencil: d.p_depth_stencil_attachment.as_ref().and_then(|r| used(r.attachment)),
+            depth_stencil_resolve: None,
+            view_mask: 0,
+        }
+    }
+}
+
+/// # Safety
+/// `d` is valid with its chain.
+unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let list = |p: *const vk::AttachmentReference2<'_>, n: u32| {
+            slice(p, n).iter().map(|r| used(r.attachment)).collect::<Vec<_>>()
+        };
+        let resolve = find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(d.p_next).and_then(|r| {
+            let target = used(r.p_depth_stencil_resolve_attachment.as_ref()?.attachment)?;
+            Some((target, r.depth_resolve_mode, r.stencil_resolve_mode))
+        });
+        Subpass {
+            inputs: list(d.p_input_attachments, d.input_attachment_count).into_iter().flatten().collect(),
+            colors: list(d.p_color_attachments, d.color_attachment_count),
+            resolves: list(d.p_resolve_attachments, d.color_attachment_count),
+            depth_stencil: d.p_depth_stencil_attachment.as_ref().and_then(|r| used(r.attachment)),
+            depth_stencil_resolve: resolve,
+            view_mask: d.view_mask,
+        }
+    }
+}
+
+fn attachment(load_op: vk::AttachmentLoadOp, stencil_load_op: vk::AttachmentLoadOp) -> AttachmentInfo {
+    AttachmentInfo { load_op, stencil_load_op, first_use: None }
+}
+
+shims! {
+    fn create_render_pass(
+        _device: vk::Device,
+        info: *const vk::RenderPassCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        render_pass: *mut vk::RenderPass,
+    ) -> VkResult {
+        let info = &*info;
+        let attachments = slice(info.p_attachments, info.attachment_count);
+        let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
+        let mut subpasses: Vec<Subpass> = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass(d)).collect();
+        if let Some(multiview) = find::<vk::RenderPassMultiviewCreateInfo<'_>>(info.p_next) {
+            let masks = slice(multiview.p_view_masks, multiview.subpass_count);
+            subpasses.iter_mut().zip(masks).for_each(|(s, mask)| s.view_mask = *mask);
+        }
+        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)));
+        Ok(())
+    }
+
+    fn create_render_pass2(
+        _device: vk::Device,
+        info: *const vk::RenderPassCreateInfo2<'_>,
+        _allocator: Allocator<'_>,
+        render_pass: *mut vk::RenderPass,
+    ) -> VkResult {
+        let info = &*info;
+        let attachments = slice(info.p_attachments, info.attachment_count);
+        let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
+        let subpasses = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass2(d)).collect();
+        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)));
+        Ok(())
+    }
+
+    fn destroy_render_pass(_device: vk::Device, render_pass: vk::RenderPass, _allocator: Allocator<'_>) {
+        handle::destroy::<RenderPass>(render_pass);
+    }
+
+    fn create_framebuffer(
+        _device: vk::Device,
+        info: *const vk::FramebufferCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        framebuffer: *mut vk::Framebuffer,
+    ) -> VkResult {
+        let info = &*info;
+        let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
+        let views = if imageless { &[][..] } else { slice(info.p_attachments, info.attachment_count) };
+        let views = views.iter().map(|v| share::<ImageView>(*v)).collect();
+        let object = Framebuffer { views, layers: info.layers.max(1) };
+        *framebuffer = handle::create(Arc::new(object));
+        Ok(())
+    }
+
+    fn destroy_framebuffer(_device: vk::Device, framebuffer: vk::Framebuffer, _allocator: Allocator<'_>) {
+        handle::destroy::<Framebuffer>(framebuffer);
+    }
+
+    fn get_render_area_granularity(_device: vk::Device, _render_pass: vk::RenderPass, granularity: *mut vk::Extent2D) {
+        *granularity = vk::Extent2D { width: 1, height: 1 };
+    }
+
+    fn get_rendering_area_granularity(
+        _device: vk::Device,
+        _info: *const vk::RenderingAreaInfoKHR<'_>,
+        granularity: *mut vk::Extent2D,
+    ) {
+        *granularity = vk::Extent2D { width: 1, height: 1 };
+    }
+}

@@ -1,0 +1,377 @@
+//! Memory, buffers, images, views, samplers, query pools.
+
+use super::handle::{self, dispatchable, get, share};
+use super::shim::{find, find_mut, shims, slice};
+use super::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, ext, row};
+use crate::object::buffer::{Buffer, BufferView};
+use crate::object::device::Device;
+use crate::object::image::{Image, ImageView, format_of};
+use crate::object::memory::Memory;
+use crate::object::query::QueryPool;
+use crate::object::sampler::Sampler;
+use ash::vk::{self, Handle};
+use core::ffi::c_void;
+use std::sync::Arc;
+
+type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, allocate_memory as vk::PFN_vkAllocateMemory, vkAllocateMemory: V1_0),
+    row!(Device, free_memory as vk::PFN_vkFreeMemory, vkFreeMemory: V1_0),
+    row!(Device, map_memory as vk::PFN_vkMapMemory, vkMapMemory: V1_0),
+    row!(Device, unmap_memory as vk::PFN_vkUnmapMemory, vkUnmapMemory: V1_0),
+    row!(Device, flush_mapped_memory_ranges as vk::PFN_vkFlushMappedMemoryRanges, vkFlushMappedMemoryRanges: V1_0),
+    row!(Device, invalidate_mapped_memory_ranges as vk::PFN_vkInvalidateMappedMemoryRanges, vkInvalidateMappedMemoryRanges: V1_0),
+    row!(Device, get_device_memory_commitment as vk::PFN_vkGetDeviceMemoryCommitment, vkGetDeviceMemoryCommitment: V1_0),
+    row!(Device, create_buffer as vk::PFN_vkCreateBuffer, vkCreateBuffer: V1_0),
+    row!(Device, destroy_buffer as vk::PFN_vkDestroyBuffer, vkDestroyBuffer: V1_0),
+    row!(Device, get_buffer_memory_requirements as vk::PFN_vkGetBufferMemoryRequirements, vkGetBufferMemoryRequirements: V1_0),
+    row!(
+        Device,
+        get_buffer_memory_requirements2 as vk::PFN_vkGetBufferMemoryRequirements2,
+        vkGetBufferMemoryRequirements2: V1_1,
+        vkGetBufferMemoryRequirements2KHR: ext("VK_KHR_get_memory_requirements2")
+    ),
+    row!(
+        Device,
+        get_device_buffer_memory_requirements as vk::PFN_vkGetDeviceBufferMemoryRequirements,
+        vkGetDeviceBufferMemoryRequirements: V1_3,
+        vkGetDeviceBufferMemoryRequirementsKHR: ext("VK_KHR_maintenance4")
+    ),
+    row!(Device, bind_buffer_memory as vk::PFN_vkBindBufferMemory, vkBindBufferMemory: V1_0),
+    row!(
+        Device,
+        bind_buffer_memory2 as vk::PFN_vkBindBufferMemory2,
+        vkBindBufferMemory2: V1_1,
+        vkBindBufferMemory2KHR: ext("VK_KHR_bind_memory2")
+    ),
+    row!(
+        Device,
+        get_buffer_device_address as vk::PFN_vkGetBufferDeviceAddress,
+        vkGetBufferDeviceAddress: V1_2,
+        vkGetBufferDeviceAddressKHR: ext("VK_KHR_buffer_device_address"),
+        vkGetBufferDeviceAddressEXT: ext("VK_EXT_buffer_device_address")
+    ),
+    row!(
+        Device,
+        get_buffer_opaque_capture_address as vk::PFN_vkGetBufferOpaqueCaptureAddress,
+        vkGetBufferOpaqueCaptureAddress: V1_2,
+        vkGetBufferOpaqueCaptureAddressKHR: ext("VK_KHR_buffer_device_address")
+    ),
+    row!(
+        Device,
+        get_device_memory_opaque_capture_address as vk::PFN_vkGetDeviceMemoryOpaqueCaptureAddress,
+        vkGetDeviceMemoryOpaqueCaptureAddress: V1_2,
+        vkGetDeviceMemoryOpaqueCaptureAddressKHR: ext("VK_KHR_buffer_device_address")
+    ),
+    row!(Device, create_buffer_view as vk::PFN_vkCreateBufferView, vkCreateBufferView: V1_0),
+    row!(Device, destroy_buffer_view as vk::PFN_vkDestroyBufferView, vkDestroyBufferView: V1_0),
+    row!(Device, create_image as vk::PFN_vkCreateImage, vkCreateImage: V1_0),
+    row!(Device, destroy_image as vk::PFN_vkDestroyImage, vkDestroyImage: V1_0),
+    row!(Device, get_image_memory_requirements as vk::PFN_vkGetImageMemoryRequirements, vkGetImageMemoryRequirements: V1_0),
+    row!(
+        Device,
+        get_image_memory_requirements2 as vk::PFN_vkGetImageMemoryRequirements2,
+        vkGetImageMemoryRequirements2: V1_1,
+        vkGetImageMemoryRequirements2KHR: ext("VK_KHR_get_memory_requirements2")
+    ),
+    row!(
+        Device,
+        get_device_image_memory_requirements as vk::PFN_vkGetDeviceImageMemoryRequirements,
+        vkGetDeviceImageMemoryRequirements: V1_3,
+        vkGetDeviceImageMemoryRequirementsKHR: ext("VK_KHR_maintenance4")
+    ),
+    row!(
+        Device,
+        get_image_sparse_memory_requirements as vk::PFN_vkGetImageSparseMemoryRequirements,
+        vkGetImageSparseMemoryRequirements: V1_0
+    ),
+    row!(
+        Device,
+        get_image_sparse_memory_requirements2 as vk::PFN_vkGetImageSparseMemoryRequirements2,
+        vkGetImageSparseMemoryRequirements2: V1_1,
+        vkGetImageSparseMemoryRequirements2KHR: ext("VK_KHR_get_memory_requirements2")
+    ),
+    row!(
+        Device,
+        get_device_image_sparse_memory_requirements as vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
+        vkGetDeviceImageSparseMemoryRequirements: V1_3,
+        vkGetDeviceImageSparseMemoryRequirementsKHR: ext("VK_KHR_maintenance4")
+    ),
+    row!(Device, bind_image_memory as vk::PFN_vkBindImageMemory, vkBindImageMemory: V1_0),
+    row!(
+        Device,
+        bind_image_memory2 as vk::PFN_vkBindImageMemory2,
+        vkBindImageMemory2: V1_1,
+        vkBindImageMemory2KHR: ext("VK_KHR_bind_memory2")
+    ),
+    row!(Device, get_image_subresource_layout as vk::PFN_vkGetImageSubresourceLayout, vkGetImageSubresourceLayout: V1_0),
+    row!(Device, create_image_view as vk::PFN_vkCreateImageView, vkCreateImageView: V1_0),
+    row!(Device, destroy_image_view as vk::PFN_vkDestroyImageView, vkDestroyImageView: V1_0),
+    row!(Device, create_sampler as vk::PFN_vkCreateSampler, vkCreateSampler: V1_0),
+    row!(Device, destroy_sampler as vk::PFN_vkDestroySampler, vkDestroySampler: V1_0),
+    row!(Device, create_query_pool as vk::PFN_vkCreateQueryPool, vkCreateQueryPool: V1_0),
+    row!(Device, destroy_query_pool as vk::PFN_vkDestroyQueryPool, vkDestroyQueryPool: V1_0),
+    row!(Device, get_query_pool_results as vk::PFN_vkGetQueryPoolResults, vkGetQueryPoolResults: V1_0),
+    row!(
+        Device,
+        reset_query_pool as vk::PFN_vkResetQueryPool,
+        vkResetQueryPool: V1_2,
+        vkResetQueryPoolEXT: ext("VK_EXT_host_query_reset")
+    ),
+];
+
+/// Every resource lives in memory type 0.
+fn requirements(size: u64, alignment: u64) -> vk::MemoryRequirements {
+    vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: 1 }
+}
+fn buffer_requirements(size: u64) -> vk::MemoryRequirements {
+    requirements(size, 64)
+}
+fn image_requirements(image: &Image) -> vk::MemoryRequirements {
+    requirements(image.layout.size, base::image::IMAGE_ALIGNMENT)
+}
+
+unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements: vk::MemoryRequirements) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        (*out).memory_requirements = requirements;
+        if let Some(dedicated) = find_mut::<vk::MemoryDedicatedRequirements<'_>>((*out).p_next) {
+            dedicated.prefers_dedicated_allocation = vk::FALSE;
+            dedicated.requires_dedicated_allocation = vk::FALSE;
+        }
+    }
+}
+
+shims! {
+    fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
+        let device = dispatchable::<Device>(device);
+        let object = Memory::allocate(&device.heap, (*info).allocation_size)?;
+        *memory = handle::create(Arc::new(object));
+        Ok(())
+    }
+
+    fn free_memory(_device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
+        handle::destroy::<Memory>(memory);
+    }
+
+    fn map_memory(_device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, _flags: vk::MemoryMapFlags, data: *mut *mut c_void) -> VkResult {
+        let memory = get::<Memory>(memory);
+        let size = if size == vk::WHOLE_SIZE { memory.size().saturating_sub(offset) } else { size };
+        *data = memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.cast();
+        Ok(())
+    }
+
+    fn unmap_memory(_device: vk::Device, _memory: vk::DeviceMemory) {}
+
+    fn flush_mapped_memory_ranges(_device: vk::Device, _count: u32, _ranges: *const vk::MappedMemoryRange<'_>) -> VkResult {
+        Ok(())
+    }
+
+    fn invalidate_mapped_memory_ranges(_device: vk::Device, _count: u32, _ranges: *const vk::MappedMemoryRange<'_>) -> VkResult {
+        Ok(())
+    }
+
+    fn get_device_memory_commitment(_device: vk::Device, memory: vk::DeviceMemory, bytes: *mut u64) {
+        *bytes = get::<Memory>(memory).size();
+    }
+
+    fn create_buffer(_device: vk::Device, info: *const vk::BufferCreateInfo<'_>, _allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
+        let info = &*info;
+        if info.flags.intersects(vk::BufferCreateFlags::SPARSE_BINDING) {
+            return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
+        }
+        if info.size >= 1 << 47 {
+            return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        }
+        *buffer = handle::create(Arc::new(Buffer::new(info)));
+        Ok(())
+    }
+
+    fn destroy_buffer(_device: vk::Device, buffer: vk::Buffer, _allocator: Allocator<'_>) {
+        handle::destroy::<Buffer>(buffer);
+    }
+
+    fn get_buffer_memory_requirements(_device: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
+        *out = buffer_requirements(get::<Buffer>(buffer).size);
+    }
+
+    fn get_buffer_memory_requirements2(_device: vk::Device, info: *const vk::BufferMemoryRequirementsInfo2<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        fill_requirements2(out, buffer_requirements(get::<Buffer>((*info).buffer).size));
+    }
+
+    fn get_device_buffer_memory_requirements(_device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        fill_requirements2(out, buffer_requirements((*(*info).p_create_info).size));
+    }
+
+    fn bind_buffer_memory(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult {
+        get::<Buffer>(buffer).bind(share::<Memory>(memory), offset)
+    }
+
+    fn bind_buffer_memory2(_device: vk::Device, count: u32, infos: *const vk::BindBufferMemoryInfo<'_>) -> VkResult {
+        slice(infos, count).iter().try_for_each(|i| get::<Buffer>(i.buffer).bind(share::<Memory>(i.memory), i.memory_offset))
+    }
+
+    fn get_buffer_device_address(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
+        get::<Buffer>((*info).buffer).address() as u64
+    }
+
+    fn get_buffer_opaque_capture_address(_device: vk::Device, _info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
+        0
+    }
+
+    fn get_device_memory_opaque_capture_address(_device: vk::Device, _info: *const vk::DeviceMemoryOpaqueCaptureAddressInfo<'_>) -> u64 {
+        0
+    }
+
+    fn create_buffer_view(_device: vk::Device, info: *const vk::BufferViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::BufferView) -> VkResult {
+        let info = &*info;
+        let object = BufferView::new(share::<Buffer>(info.buffer), format_of(info.format)?, info.offset, info.range);
+        *view = handle::create(Arc::new(object));
+        Ok(())
+    }
+
+    fn destroy_buffer_view(_device: vk::Device, view: vk::BufferView, _allocator: Allocator<'_>) {
+        handle::destroy::<BufferView>(view);
+    }
+
+    fn create_image(_device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
+        *image = handle::create(Arc::new(Image::new(&*info)?));
+        Ok(())
+    }
+
+    fn destroy_image(_device: vk::Device, image: vk::Image, _allocator: Allocator<'_>) {
+        handle::destroy::<Image>(image);
+    }
+
+    fn get_image_memory_requirements(_device: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
+        *out = image_requirements(get::<Image>(image));
+    }
+
+    fn get_image_memory_requirements2(_device: vk::Device, info: *const vk::ImageMemoryRequirementsInfo2<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        fill_requirements2(out, image_requirements(get::<Image>((*info).image)));
+    }
+
+    fn get_device_image_memory_requirements(_device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        let image = Image::new(&*(*info).p_create_info);
+        fill_requirements2(out, image.map_or_else(|_| requirements(0, 64), |image| image_requirements(&image)));
+    }
+
+    fn get_image_sparse_memory_requirements(_device: vk::Device, _image: vk::Image, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements) {
+        *count = 0;
+    }
+
+    fn get_image_sparse_memory_requirements2(
+        _device: vk::Device,
+        _info: *const vk::ImageSparseMemoryRequirementsInfo2<'_>,
+        count: *mut u32,
+        _out: *mut vk::SparseImageMemoryRequirements2<'_>,
+    ) {
+        *count = 0;
+    }
+
+    fn get_device_image_sparse_memory_requirements(
+        _device: vk::Device,
+        _info: *const vk::DeviceImageMemoryRequirements<'_>,
+        count: *mut u32,
+        _out: *mut vk::SparseImageMemoryRequirements2<'_>,
+    ) {
+        *count = 0;
+    }
+
+    fn bind_image_memory(_device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, offset: u64) -> VkResult {
+        get::<Image>(image).bind(share::<Memory>(memory), offset)
+    }
+
+    fn bind_image_memory2(_device: vk::Device, count: u32, infos: *const vk::BindImageMemoryInfo<'_>) -> VkResult {
+        for info in slice(infos, count) {
+            let memory = match find::<vk::BindImageMemorySwapchainInfoKHR<'_>>(info.p_next) {
+                Some(swapchain) if info.memory.is_null() => {
+                    let memory = crate::wsi::swapchain_image_memory(swapchain.swapchain, swapchain.image_index);
+                    memory.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?
+                }
+                _ => share::<Memory>(info.memory),
+            };
+            get::<Image>(info.image).bind(memory, info.memory_offset)?;
+        }
+        Ok(())
+    }
+
+    fn get_image_subresource_layout(_device: vk::Device, image: vk::Image, subresource: *const vk::ImageSubresource, out: *mut vk::SubresourceLayout) {
+        let (image, s) = (get::<Image>(image), &*subresource);
+        let plane = &image.layout.planes[image.plane(s.aspect_mask)];
+        let Some(level) = plane.levels.get(s.mip_level as usize) else { return };
+        *out = vk::SubresourceLayout {
+            offset: plane.offset + u64::from(s.array_layer) * plane.layer_stride + level.offset,
+            size: level.slice_pitch * u64::from(level.extent[2]),
+            row_pitch: level.row_pitch,
+            array_pitch: plane.layer_stride,
+            depth_pitch: level.slice_pitch,
+        };
+    }
+
+    fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
+        let object = ImageView::new(share::<Image>((*info).image), &*info)?;
+        *view = handle::create(Arc::new(object));
+        Ok(())
+    }
+
+    fn destroy_image_view(_device: vk::Device, view: vk::ImageView, _allocator: Allocator<'_>) {
+        handle::destroy::<ImageView>(view);
+    }
+
+    fn create_sampler(_device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, _allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
+        *sampler = handle::create(Arc::new(Sampler::new(&*info)));
+        Ok(())
+    }
+
+    fn destroy_sampler(_device: vk::Device, sampler: vk::Sampler, _allocator: Allocator<'_>) {
+        handle::destroy::<Sampler>(sampler);
+    }
+
+    fn create_query_pool(_device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, _allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {
+        *pool = handle::create(Arc::new(QueryPool::new(&*info)?));
+        Ok(())
+    }
+
+    fn destroy_query_pool(_device: vk::Device, pool: vk::QueryPool, _allocator: Allocator<'_>) {
+        handle::destroy::<QueryPool>(pool);
+    }
+
+    fn get_query_pool_results(
+        device: vk::Device,
+        pool: vk::QueryPool,
+        first: u32,
+        count: u32,
+        data_size: usize,
+        data: *mut c_void,
+        stride: u64,
+        flags: vk::QueryResultFlags,
+    ) -> VkResult {
+        let (device, pool) = (dispatchable::<Device>(device), get::<QueryPool>(pool));
+        let queries = pool.range(first, count);
+        if flags.contains(vk::QueryResultFlags::WAIT) {
+            let waited = device.sync.wait(u64::MAX, || queries.iter().all(|q| q.is_available()));
+            if waited != vk::Result::SUCCESS {
+                return Err(waited);
+            }
+        }
+        device.sync.check()?;
+        let mut all = true;
+        for (i, query) in queries.iter().enumerate() {
+            let at = i as u64 * stride;
+            all &= pool.write_result(query, flags, |offset, bytes| {
+                let start = (at + offset) as usize;
+                if start + bytes.len() <= data_size {
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast::<u8>().add(start), bytes.len());
+                }
+            });
+        }
+        if all { Ok(()) } else { Err(vk::Result::NOT_READY) }
+    }
+
+    fn reset_query_pool(_device: vk::Device, pool: vk::QueryPool, first: u32, count: u32) {
+        get::<QueryPool>(pool).range(first, count).iter().for_each(|q| q.reset());
+    }
+}

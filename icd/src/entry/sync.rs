@@ -1,0 +1,247 @@
+//! Fences, semaphores, events, submission.
+
+use super::handle::{self, dispatchable, get, optional, share};
+use super::shim::{find, shims, slice};
+use super::table::{CommandRow, V1_0, V1_2, V1_3, ext, row};
+use crate::command::CommandBuffer;
+use crate::object::device::Device;
+use crate::object::sync::{Event, Fence, Semaphore, SemaphoreOp};
+use crate::queue::{QueueRef, Submission, Work};
+use ash::vk;
+use std::sync::Arc;
+
+type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, queue_submit as vk::PFN_vkQueueSubmit, vkQueueSubmit: V1_0),
+    row!(
+        Device,
+        queue_submit2 as vk::PFN_vkQueueSubmit2,
+        vkQueueSubmit2: V1_3,
+        vkQueueSubmit2KHR: ext("VK_KHR_synchronization2")
+    ),
+    row!(Device, queue_wait_idle as vk::PFN_vkQueueWaitIdle, vkQueueWaitIdle: V1_0),
+    row!(Device, queue_bind_sparse as vk::PFN_vkQueueBindSparse, vkQueueBindSparse: V1_0),
+    row!(Device, create_fence as vk::PFN_vkCreateFence, vkCreateFence: V1_0),
+    row!(Device, destroy_fence as vk::PFN_vkDestroyFence, vkDestroyFence: V1_0),
+    row!(Device, reset_fences as vk::PFN_vkResetFences, vkResetFences: V1_0),
+    row!(Device, get_fence_status as vk::PFN_vkGetFenceStatus, vkGetFenceStatus: V1_0),
+    row!(Device, wait_for_fences as vk::PFN_vkWaitForFences, vkWaitForFences: V1_0),
+    row!(Device, create_semaphore as vk::PFN_vkCreateSemaphore, vkCreateSemaphore: V1_0),
+    row!(Device, destroy_semaphore as vk::PFN_vkDestroySemaphore, vkDestroySemaphore: V1_0),
+    row!(
+        Device,
+        get_semaphore_counter_value as vk::PFN_vkGetSemaphoreCounterValue,
+        vkGetSemaphoreCounterValue: V1_2,
+        vkGetSemaphoreCounterValueKHR: ext("VK_KHR_timeline_semaphore")
+    ),
+    row!(
+        Device,
+        wait_semaphores as vk::PFN_vkWaitSemaphores,
+        vkWaitSemaphores: V1_2,
+        vkWaitSemaphoresKHR: ext("VK_KHR_timeline_semaphore")
+    ),
+    row!(
+        Device,
+        signal_semaphore as vk::PFN_vkSignalSemaphore,
+        vkSignalSemaphore: V1_2,
+        vkSignalSemaphoreKHR: ext("VK_KHR_timeline_semaphore")
+    ),
+    row!(Device, create_event as vk::PFN_vkCreateEvent, vkCreateEvent: V1_0),
+    row!(Device, destroy_event as vk::PFN_vkDestroyEvent, vkDestroyEvent: V1_0),
+    row!(Device, get_event_status as vk::PFN_vkGetEventStatus, vkGetEventStatus: V1_0),
+    row!(Device, set_event as vk::PFN_vkSetEvent, vkSetEvent: V1_0),
+    row!(Device, reset_event as vk::PFN_vkResetEvent, vkResetEvent: V1_0),
+];
+
+/// # Safety
+/// `queue` is live.
+unsafe fn device_of(queue: vk::Queue) -> Result<Arc<Device>, vk::Result> {
+    // SAFETY: the caller's promise.
+    unsafe { dispatchable::<QueueRef>(queue) }.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)
+}
+
+/// Semaphores with timeline values (missing values are 0).
+///
+/// # Safety
+/// The handles are live.
+unsafe fn semaphore_ops(semaphores: &[vk::Semaphore], values: &[u64]) -> Vec<SemaphoreOp> {
+    let op = |(i, s): (usize, &vk::Semaphore)| {
+        // SAFETY: the caller's promise.
+        SemaphoreOp { semaphore: unsafe { share::<Semaphore>(*s) }, value: values.get(i).copied().unwrap_or(0) }
+    };
+    semaphores.iter().enumerate().map(op).collect()
+}
+
+/// # Safety
+/// The handles are live.
+unsafe fn semaphore_infos(infos: &[vk::SemaphoreSubmitInfo<'_>]) -> Vec<SemaphoreOp> {
+    // SAFETY: the caller's promise.
+    infos
+        .iter()
+        .map(|i| SemaphoreOp { semaphore: unsafe { share::<Semaphore>(i.semaphore) }, value: i.value })
+        .collect()
+}
+
+/// # Safety
+/// The handle is live.
+unsafe fn commands(buffer: vk::CommandBuffer) -> Work {
+    // SAFETY: the caller's promise.
+    Work::Commands(unsafe { dispatchable::<CommandBuffer>(buffer) }.list())
+}
+
+fn submit(device: &Arc<Device>, mut submissions: Vec<Submission>, fence: Option<Arc<Fence>>) -> Result<(), vk::Result> {
+    if fence.is_some() {
+        if submissions.is_empty() {
+            submissions.push(Submission::default());
+        }
+        if let Some(last) = submissions.last_mut() {
+            last.fence = fence;
+        }
+    }
+    device.queue.submit(device, submissions)
+}
+
+shims! {
+    fn queue_submit(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo<'_>, fence: vk::Fence) -> VkResult {
+        let device = device_of(queue)?;
+        let submissions = slice(submits, count).iter().map(|s| {
+            let timeline = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(s.p_next);
+            let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
+            let signal_values = timeline.map_or(&[][..], |t| slice(t.p_signal_semaphore_values, t.signal_semaphore_value_count));
+            Submission {
+                waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values),
+                work: slice(s.p_command_buffers, s.command_buffer_count).iter().map(|c| commands(*c)).collect(),
+                signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values),
+                fence: None,
+            }
+        });
+        submit(&device, submissions.collect(), optional::<Fence>(fence))
+    }
+
+    fn queue_submit2(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo2<'_>, fence: vk::Fence) -> VkResult {
+        let device = device_of(queue)?;
+        let submissions = slice(submits, count).iter().map(|s| Submission {
+            waits: semaphore_infos(slice(s.p_wait_semaphore_infos, s.wait_semaphore_info_count)),
+            work: slice(s.p_command_buffer_infos, s.command_buffer_info_count).iter().map(|c| commands(c.command_buffer)).collect(),
+            signals: semaphore_infos(slice(s.p_signal_semaphore_infos, s.signal_semaphore_info_count)),
+            fence: None,
+        });
+        submit(&device, submissions.collect(), optional::<Fence>(fence))
+    }
+
+    fn queue_wait_idle(queue: vk::Queue) -> VkResult {
+        let device = device_of(queue)?;
+        device.queue.wait_idle(&device)
+    }
+
+    fn queue_bind_sparse(queue: vk::Queue, count: u32, infos: *const vk::BindSparseInfo<'_>, fence: vk::Fence) -> VkResult {
+        // Without sparse resources there is nothing to bind, but the semaphores and the fence still count.
+        let device = device_of(queue)?;
+        let submissions = slice(infos, count).iter().map(|s| Submission {
+            waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), &[]),
+            work: Vec::new(),
+            signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), &[]),
+            fence: None,
+        });
+        submit(&device, submissions.collect(), optional::<Fence>(fence))
+    }
+
+    fn create_fence(_device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
+        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED))));
+        Ok(())
+    }
+
+    fn destroy_fence(_device: vk::Device, fence: vk::Fence, _allocator: Allocator<'_>) {
+        handle::destroy::<Fence>(fence);
+    }
+
+    fn reset_fences(device: vk::Device, count: u32, fences: *const vk::Fence) -> VkResult {
+        let device = dispatchable::<Device>(device);
+        slice(fences, count).iter().for_each(|f| get::<Fence>(*f).set(&device.sync, false));
+        Ok(())
+    }
+
+    fn get_fence_status(device: vk::Device, fence: vk::Fence) -> VkResult {
+        if get::<Fence>(fence).is_signaled() {
+            return Ok(());
+        }
+        dispatchable::<Device>(device).sync.check()?;
+        Err(vk::Result::NOT_READY)
+    }
+
+    fn wait_for_fences(device: vk::Device, count: u32, fences: *const vk::Fence, wait_all: vk::Bool32, timeout: u64) -> VkResult {
+        let device = dispatchable::<Device>(device);
+        let fences: Vec<&Fence> = slice(fences, count).iter().map(|f| get::<Fence>(*f)).collect();
+        let ready = || if wait_all != 0 { fences.iter().all(|f| f.is_signaled()) } else { fences.iter().any(|f| f.is_signaled()) };
+        match device.sync.wait(timeout, ready) {
+            vk::Result::SUCCESS => Ok(()),
+            other => Err(other),
+        }
+    }
+
+    fn create_semaphore(
+        _device: vk::Device,
+        info: *const vk::SemaphoreCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        semaphore: *mut vk::Semaphore,
+    ) -> VkResult {
+        let kind = find::<vk::SemaphoreTypeCreateInfo<'_>>((*info).p_next);
+        let timeline = kind.is_some_and(|k| k.semaphore_type == vk::SemaphoreType::TIMELINE);
+        let initial = if timeline { kind.map_or(0, |k| k.initial_value) } else { 0 };
+        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial)));
+        Ok(())
+    }
+
+    fn destroy_semaphore(_device: vk::Device, semaphore: vk::Semaphore, _allocator: Allocator<'_>) {
+        handle::destroy::<Semaphore>(semaphore);
+    }
+
+    fn get_semaphore_counter_value(device: vk::Device, semaphore: vk::Semaphore, value: *mut u64) -> VkResult {
+        dispatchable::<Device>(device).sync.check()?;
+        *value = get::<Semaphore>(semaphore).value();
+        Ok(())
+    }
+
+    fn wait_semaphores(device: vk::Device, info: *const vk::SemaphoreWaitInfo<'_>, timeout: u64) -> VkResult {
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let ops = semaphore_ops(slice(info.p_semaphores, info.semaphore_count), slice(info.p_values, info.semaphore_count));
+        let reached = |op: &SemaphoreOp| op.semaphore.value() >= op.value;
+        let any = info.flags.contains(vk::SemaphoreWaitFlags::ANY);
+        match device.sync.wait(timeout, || if any { ops.iter().any(reached) } else { ops.iter().all(reached) }) {
+            vk::Result::SUCCESS => Ok(()),
+            other => Err(other),
+        }
+    }
+
+    fn signal_semaphore(device: vk::Device, info: *const vk::SemaphoreSignalInfo<'_>) -> VkResult {
+        let info = &*info;
+        get::<Semaphore>(info.semaphore).signal(&dispatchable::<Device>(device).sync, info.value);
+        Ok(())
+    }
+
+    fn create_event(_device: vk::Device, _info: *const vk::EventCreateInfo<'_>, _allocator: Allocator<'_>, event: *mut vk::Event) -> VkResult {
+        *event = handle::create(Arc::new(Event::default()));
+        Ok(())
+    }
+
+    fn destroy_event(_device: vk::Device, event: vk::Event, _allocator: Allocator<'_>) {
+        handle::destroy::<Event>(event);
+    }
+
+    fn get_event_status(device: vk::Device, event: vk::Event) -> VkResult {
+        dispatchable::<Device>(device).sync.check()?;
+        Err(if get::<Event>(event).is_set() { vk::Result::EVENT_SET } else { vk::Result::EVENT_RESET })
+    }
+
+    fn set_event(device: vk::Device, event: vk::Event) -> VkResult {
+        get::<Event>(event).set(&dispatchable::<Device>(device).sync, true);
+        Ok(())
+    }
+
+    fn reset_event(device: vk::Device, event: vk::Event) -> VkResult {
+        get::<Event>(event).set(&dispatchable::<Device>(device).sync, false);
+        Ok(())
+    }
+}

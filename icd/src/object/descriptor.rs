@@ -1,0 +1,148 @@
+//! Descriptor set layouts: where each descriptor lies in a set's memory.
+//!
+//! Every descriptor takes 16 bytes (`base::abi::descriptor`). A dynamic buffer takes two slots: its descriptor and the end
+//! of its buffer, because the dynamic offset is added when the set is bound and the range must not leave the buffer.
+
+use super::sampler::Sampler;
+use ash::vk;
+use base::abi::DESCRIPTOR_SIZE;
+use base::shader::DescriptorKind;
+use std::sync::Arc;
+
+/// One binding.
+pub struct Binding {
+    /// Number.
+    pub binding: u32,
+    /// `VkDescriptorType`.
+    pub ty: vk::DescriptorType,
+    /// As the shader compiler knows it.
+    pub kind: DescriptorKind,
+    /// Array size; bytes of an inline uniform block.
+    pub count: u32,
+    /// Byte offset of element 0.
+    pub offset: u32,
+    /// Dynamic buffers before this one in the set.
+    pub dynamic_index: u32,
+    /// Immutable samplers, one per element.
+    pub immutable_samplers: Vec<Arc<Sampler>>,
+    /// `VkDescriptorBindingFlags`.
+    pub flags: vk::DescriptorBindingFlags,
+}
+
+impl Binding {
+    /// Bytes between elements.
+    pub fn stride(&self) -> usize {
+        match self.kind {
+            DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => 2 * DESCRIPTOR_SIZE,
+            DescriptorKind::InlineUniformBlock => 1,
+            _ => DESCRIPTOR_SIZE,
+        }
+    }
+    /// Dynamic buffer?
+    pub fn is_dynamic(&self) -> bool {
+        matches!(self.kind, DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic)
+    }
+    /// Bytes of `count` elements, a multiple of a descriptor.
+    pub fn bytes(&self, count: u32) -> usize {
+        (self.stride() * count as usize).next_multiple_of(DESCRIPTOR_SIZE)
+    }
+}
+
+/// `VkDescriptorSetLayout`.
+#[derive(Default)]
+pub struct SetLayout {
+    /// Sorted by number.
+    pub bindings: Vec<Binding>,
+    /// Bytes of a set (with the full count of a variable binding).
+    pub size: usize,
+    /// Dynamic buffers in the set.
+    pub dynamic_count: u32,
+}
+
+impl SetLayout {
+    /// Translates the bindings. `flags` is empty or has one entry per binding.
+    ///
+    /// # Safety
+    /// The bindings' sampler handles are live.
+    pub unsafe fn new(
+        bindings: &[vk::DescriptorSetLayoutBinding<'_>],
+        flags: &[vk::DescriptorBindingFlags],
+    ) -> Result<SetLayout, vk::Result> {
+        let mut translated = Vec::with_capacity(bindings.len());
+        for (i, b) in bindings.iter().enumerate() {
+            let kind = kind_of(b.descriptor_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
+            let takes_samplers = matches!(kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler);
+            let immutable_samplers = if takes_samplers {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let handles = crate::entry::shim::slice(b.p_immutable_samplers, b.descriptor_count);
+                    handles.iter().map(|s| crate::entry::handle::share::<Sampler>(*s)).collect()
+                }
+            } else {
+                Vec::new()
+            };
+            translated.push(Binding {
+                binding: b.binding,
+                ty: b.descriptor_type,
+                kind,
+                count: b.descriptor_count,
+                offset: 0,
+                dynamic_index: 0,
+                immutable_samplers,
+                flags: flags.get(i).copied().unwrap_or_default(),
+            });
+        }
+        translated.sort_by_key(|b| b.binding);
+        let (mut size, mut dynamic_count) = (0usize, 0u32);
+        for b in &mut translated {
+            b.offset = u32::try_from(size).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+            b.dynamic_index = dynamic_count;
+            size += b.bytes(b.count);
+            dynamic_count += if b.is_dynamic() { b.count } else { 0 };
+        }
+        Ok(SetLayout { bindings: translated, size, dynamic_count })
+    }
+
+    /// Index of a binding, or of the next one when it does not exist.
+    pub fn position(&self, binding: u32) -> usize {
+        self.bindings.partition_point(|b| b.binding < binding)
+    }
+
+    /// May a set of this layout be used where `other` is expected? The same descriptors at the same places.
+    pub fn compatible(&self, other: &SetLayout) -> bool {
+        let same = |(a, b): (&Binding, &Binding)| {
+            a.binding == b.binding && a.kind == b.kind && a.count == b.count && a.offset == b.offset
+        };
+        std::ptr::eq(self, other)
+            || (self.bindings.len() == other.bindings.len() && self.bindings.iter().zip(&other.bindings).all(same))
+    }
+
+    /// Bytes of a set whose variable binding (the last one) has `count` elements.
+    pub fn size_with_variable_count(&self, count: u32) -> usize {
+        match self.bindings.last() {
+            Some(last) if last.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT) => {
+                last.offset as usize + last.bytes(count.min(last.count))
+            }
+            _ => self.size,
+        }
+    }
+}
+
+/// The compiler's name of a descriptor type; `None` for types the driver does not have.
+pub fn kind_of(ty: vk::DescriptorType) -> Option<DescriptorKind> {
+    Some(match ty {
+        vk::DescriptorType::SAMPLER => DescriptorKind::Sampler,
+        vk::DescriptorType::COMBINED_IMAGE_SAMPLER => DescriptorKind::CombinedImageSampler,
+        vk::DescriptorType::SAMPLED_IMAGE => DescriptorKind::SampledImage,
+        vk::DescriptorType::STORAGE_IMAGE => DescriptorKind::StorageImage,
+        vk::DescriptorType::UNIFORM_TEXEL_BUFFER => DescriptorKind::UniformTexelBuffer,
+        vk::DescriptorType::STORAGE_TEXEL_BUFFER => DescriptorKind::StorageTexelBuffer,
+        vk::DescriptorType::UNIFORM_BUFFER => DescriptorKind::UniformBuffer,
+        vk::DescriptorType::STORAGE_BUFFER => DescriptorKind::StorageBuffer,
+        vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC => DescriptorKind::UniformBufferDynamic,
+        vk::DescriptorType::STORAGE_BUFFER_DYNAMIC => DescriptorKind::StorageBufferDynamic,
+        vk::DescriptorType::INPUT_ATTACHMENT => DescriptorKind::InputAttachment,
+        vk::DescriptorType::INLINE_UNIFORM_BLOCK => DescriptorKind::InlineUniformBlock,
+        _ => return None,
+    })
+}

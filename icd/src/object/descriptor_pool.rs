@@ -1,0 +1,237 @@
+//! Descriptor pools, and sets with their memory.
+
+use super::descriptor::{Binding, SetLayout};
+use ash::vk;
+use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
+use base::shader::DescriptorKind;
+use parking_lot::Mutex;
+use rasterizer::sample::{default_sampler, null_view, zero_page};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Memory of a set: plain bytes that shaders read while the application may update other parts of them.
+struct SetMemory {
+    words: *mut [[u64; 2]],
+}
+// SAFETY: written by updates the application synchronises, read through raw pointers.
+unsafe impl Send for SetMemory {}
+// SAFETY: as above.
+unsafe impl Sync for SetMemory {}
+
+impl SetMemory {
+    fn new(bytes: usize) -> SetMemory {
+        let words = vec![[0u64; 2]; bytes.div_ceil(DESCRIPTOR_SIZE).max(1)].into_boxed_slice();
+        SetMemory { words: Box::into_raw(words) }
+    }
+    fn base(&self) -> *mut u8 {
+        self.words.cast()
+    }
+    fn bytes(&self) -> usize {
+        self.words.len() * DESCRIPTOR_SIZE
+    }
+}
+
+impl Drop for SetMemory {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw` in `new`.
+        drop(unsafe { Box::from_raw(self.words) });
+    }
+}
+
+/// `VkDescriptorSet`.
+pub struct DescriptorSet {
+    /// Layout.
+    pub layout: Arc<SetLayout>,
+    memory: SetMemory,
+}
+
+impl DescriptorSet {
+    /// A set filled with null descriptors and immutable samplers.
+    pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> DescriptorSet {
+        let memory = SetMemory::new(layout.size_with_variable_count(variable_count));
+        let set = DescriptorSet { layout, memory };
+        for binding in &set.layout.bindings {
+            set.fill(binding);
+        }
+        set
+    }
+
+    /// First byte; what `ShaderContext::sets` gets.
+    pub fn base(&self) -> *const u8 {
+        self.memory.base()
+    }
+
+    /// Writes `bytes` at an offset; outside the set nothing happens.
+    pub fn write_bytes(&self, offset: usize, bytes: &[u8]) {
+        if offset.checked_add(bytes.len()).is_some_and(|end| end <= self.memory.bytes()) {
+            // SAFETY: inside the set's memory; the application synchronises updates with use.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.memory.base().add(offset), bytes.len()) };
+        }
+    }
+
+    /// Writes a 16-byte descriptor.
+    pub fn write<T: Copy>(&self, offset: usize, value: T) {
+        const { assert!(size_of::<T>() == DESCRIPTOR_SIZE) };
+        if offset + DESCRIPTOR_SIZE <= self.memory.bytes() {
+            // SAFETY: inside the memory and aligned to 8 (offsets are multiples of 16).
+            unsafe { self.memory.base().add(offset).cast::<T>().write(value) };
+        }
+    }
+
+    /// Reads a 16-byte descriptor.
+    pub fn read<T: Copy>(&self, offset: usize) -> Option<T> {
+        const { assert!(size_of::<T>() == DESCRIPTOR_SIZE) };
+        // SAFETY: inside the memory, aligned, and `T` is one of the descriptor structs, whose slots hold valid pointers from the start.
+        (offset + DESCRIPTOR_SIZE <= self.memory.bytes())
+            .then(|| unsafe { self.memory.base().add(offset).cast::<T>().read() })
+    }
+
+    /// Copies all descriptors of a set with the same layout (push descriptors keep what is not pushed again).
+    pub fn copy_all(&self, from: &DescriptorSet) {
+        let bytes = self.memory.bytes().min(from.memory.bytes());
+        // SAFETY: both ranges are inside their sets, which are different allocations.
+        unsafe { std::ptr::copy_nonoverlapping(from.memory.base(), self.memory.base(), bytes) };
+    }
+
+    /// Null descriptor of the binding's type, or its immutable sampler, in every element.
+    fn fill(&self, binding: &Binding) {
+        let (offset, stride) = (binding.offset as usize, binding.stride());
+        for element in 0..binding.count as usize {
+            let at = offset + element * stride;
+            if at + DESCRIPTOR_SIZE > self.memory.bytes() {
+                return;
+            }
+            match binding.kind {
+                DescriptorKind::InlineUniformBlock => return,
+                DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => self.write(at, null_buffer()),
+                DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
+                    self.write_dynamic(at, null_buffer(), 0)
+                }
+                _ => {
+                    let sampler =
+                        binding.immutable_samplers.get(element).map_or(&raw const *default_sampler(), |s| &raw const *s.sampler);
+                    self.write(at, ImageDescriptor { view: null_view(), sampler });
+                }
+            }
+        }
+    }
+
+    /// Writes a dynamic buffer: its descriptor, and how many bytes its buffer has from the descriptor's address on.
+    pub fn write_dynamic(&self, offset: usize, descriptor: BufferDescriptor, bytes_to_end: u64) {
+        self.write(offset, descriptor);
+        self.write(offset + DESCRIPTOR_SIZE, [bytes_to_end, 0]);
+    }
+
+    /// The dynamic buffer at a byte offset with a dynamic offset added, cut at the buffer's end.
+    pub fn dynamic(&self, offset: usize, dynamic_offset: u32) -> BufferDescriptor {
+        let (Some(d), Some([end, _])) =
+            (self.read::<BufferDescriptor>(offset), self.read::<[u64; 2]>(offset + DESCRIPTOR_SIZE))
+        else {
+            return null_buffer();
+        };
+        let left = end.saturating_sub(u64::from(dynamic_offset));
+        if left == 0 {
+            return null_buffer();
+        }
+        BufferDescriptor { address: d.address.wrapping_add(dynamic_offset as usize), range: d.range.min(left) }
+    }
+}
+
+/// The null buffer descriptor: nothing is in bounds.
+pub fn null_buffer() -> BufferDescriptor {
+    BufferDescriptor { address: zero_page(), range: 0 }
+}
+
+/// `VkDescriptorPool`.
+pub struct DescriptorPool {
+    max_sets: u32,
+    sizes: Vec<(vk::DescriptorType, u32)>,
+    state: Mutex<PoolState>,
+}
+
+#[derive(Default)]
+struct PoolState {
+    /// The handles' references, by handle.
+    sets: HashMap<u64, Arc<DescriptorSet>>,
+    used: Vec<u32>,
+}
+
+impl DescriptorPool {
+    /// A pool.
+    pub fn new(max_sets: u32, pool_sizes: &[vk::DescriptorPoolSize]) -> DescriptorPool {
+        let mut sizes: Vec<(vk::DescriptorType, u32)> = Vec::new();
+        for size in pool_sizes {
+            match sizes.iter_mut().find(|(ty, _)| *ty == size.ty) {
+                Some((_, count)) => *count = count.saturating_add(size.descriptor_count),
+                None => sizes.push((size.ty, size.descriptor_count)),
+            }
+        }
+        let state = PoolState { used: vec![0; sizes.len()], ..Default::default() };
+        DescriptorPool { max_sets, sizes, state: Mutex::new(state) }
+    }
+
+    /// Allocates a set; VK_ERROR_OUT_OF_POOL_MEMORY when the pool's counts are used up.
+    pub fn allocate(
+        &self,
+        layout: Arc<SetLayout>,
+        variable_count: Option<u32>,
+    ) -> Result<Arc<DescriptorSet>, vk::Result> {
+        let mut state = self.state.lock();
+        if state.sets.len() as u32 >= self.max_sets {
+            return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
+        }
+        let variable_count = variable_count.unwrap_or(0);
+        let mut used = state.used.clone();
+        self.count(&layout, variable_count, |slot, count| {
+            used[slot] = used[slot].saturating_add(count);
+        })?;
+        if used.iter().zip(&self.sizes).any(|(used, (_, size))| used > size) {
+            return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
+        }
+        state.used = used;
+        let set = Arc::new(DescriptorSet::new(layout, variable_count));
+        state.sets.insert(crate::entry::handle::raw(&set), set.clone());
+        Ok(set)
+    }
+
+    fn count(
+        &self,
+        layout: &SetLayout,
+        variable_count: u32,
+        mut add: impl FnMut(usize, u32),
+    ) -> Result<(), vk::Result> {
+        for b in &layout.bindings {
+            let variable = b.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT);
+            let count = if variable { variable_count.min(b.count) } else { b.count };
+            match self.sizes.iter().position(|(ty, _)| *ty == b.ty) {
+                Some(slot) => add(slot, count),
+                None if count == 0 => {}
+                None => return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY),
+            }
+        }
+        Ok(())
+    }
+
+    /// `vkFreeDescriptorSets`.
+    pub fn free(&self, set: u64) {
+        let mut state = self.state.lock();
+        if let Some(set) = state.sets.remove(&set) {
+            let variable_count = set.layout.bindings.last().map_or(0, |last| {
+                let bytes = set.memory.bytes().saturating_sub(last.offset as usize);
+                ((bytes / last.stride()) as u32).min(last.count)
+            });
+            let used = &mut state.used;
+            let _ =
+                self.count(&set.layout, variable_count, |slot, count| used[slot] = used[slot].saturating_sub(count));
+        }
+    }
+
+    /// `vkResetDescriptorPool`.
+    pub fn reset(&self) {
+        let mut state = self.state.lock();
+        state.used.iter_mut().for_each(|u| *u = 0);
+        let sets = std::mem::take(&mut state.sets);
+        drop(state);
+        drop(sets);
+    }
+}

@@ -1,0 +1,102 @@
+//! The logical device: what its children share.
+
+use super::instance::{Instance, PhysicalDevice};
+use super::memory::Heap;
+use super::sync::Sync;
+use crate::caps::ExtensionSet;
+use crate::entry::handle;
+use crate::queue::{Queue, QueueRef};
+use ash::vk;
+use base::abi::HelperTable;
+use parking_lot::Mutex;
+use rasterizer::Engine;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// `VkDevice`.
+pub struct Device {
+    /// Instance, for messages.
+    pub instance: Arc<Instance>,
+    /// Memory heap.
+    pub heap: Arc<Heap>,
+    /// Waits and the lost state.
+    pub sync: Sync,
+    /// Draws and dispatches; starts its threads at the first work.
+    pub engine: Engine,
+    /// Polled by generated loops; non-zero once the device is lost.
+    pub abort: AtomicU32,
+    /// Functions that generated code calls.
+    pub helpers: HelperTable,
+    /// The queue.
+    pub queue: Queue,
+    /// Enabled extensions.
+    pub extensions: ExtensionSet,
+    queue_handle: OnceLock<vk::Queue>,
+    names: Mutex<HashMap<u64, String>>,
+}
+
+impl Device {
+    /// A device; starts no thread.
+    pub fn new(instance: Arc<Instance>, physical: &PhysicalDevice, extensions: ExtensionSet) -> Arc<Device> {
+        let device = Arc::new(Device {
+            instance,
+            heap: physical.heap.clone(),
+            sync: Sync::default(),
+            engine: Engine::new(crate::caps::thread_count()),
+            abort: AtomicU32::new(0),
+            helpers: crate::backend::helpers::helpers(),
+            queue: Queue::default(),
+            extensions,
+            queue_handle: OnceLock::new(),
+            names: Mutex::default(),
+        });
+        let queue = Arc::new(QueueRef { device: Arc::downgrade(&device) });
+        let _ = device.queue_handle.set(handle::create_dispatchable(queue));
+        device
+    }
+
+    /// The queue's handle.
+    pub fn queue_handle(&self) -> vk::Queue {
+        self.queue_handle.get().copied().unwrap_or_default()
+    }
+
+    /// Enabled?
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.extensions.has_name(name)
+    }
+
+    /// Loses the device, once: generated code stops, waits return, and the application is told why.
+    pub fn lose(&self, id: &str, message: &str) {
+        self.abort.store(1, Ordering::Relaxed);
+        if self.sync.lose() {
+            self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
+        }
+    }
+
+    /// Tells the application that something is not supported.
+    pub fn unsupported(&self, message: &str) {
+        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
+    }
+
+    /// `vkSetDebugUtilsObjectNameEXT`.
+    pub fn set_name(&self, object: u64, name: Option<String>) {
+        let mut names = self.names.lock();
+        match name.filter(|n| !n.is_empty()) {
+            Some(name) => names.insert(object, name),
+            None => names.remove(&object),
+        };
+    }
+
+    /// The name the application gave, or the handle's number.
+    pub fn name(&self, object: u64) -> String {
+        self.names.lock().get(&object).cloned().unwrap_or_else(|| format!("{object:#x}"))
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`; the application may not use the queue after vkDestroyDevice.
+        drop(unsafe { handle::destroy_dispatchable::<QueueRef>(self.queue_handle()) });
+    }
+}

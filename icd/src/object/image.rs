@@ -1,0 +1,158 @@
+//! Images and image views.
+
+use super::memory::Binding;
+use crate::entry::shim::find;
+use ash::vk;
+use base::abi::{self, Dim};
+use base::format::{ChannelName, Format};
+use base::image::{ImageDesc, ImageLayout};
+use rasterizer::api::{Attachment, ImageMemory};
+use std::sync::{Arc, OnceLock};
+
+/// `VkImage`.
+pub struct Image {
+    /// Layout in memory.
+    pub layout: Arc<ImageLayout>,
+    binding: OnceLock<Binding>,
+}
+
+impl Image {
+    /// An unbound image. Formats and sizes that the driver cannot lay out are refused.
+    pub fn new(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
+        let format = format_of(info.format)?;
+        let dim = match info.image_type {
+            vk::ImageType::TYPE_1D => Dim::D1,
+            vk::ImageType::TYPE_2D => Dim::D2,
+            vk::ImageType::TYPE_3D => Dim::D3,
+            _ => return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT),
+        };
+        let samples = info.samples.as_raw();
+        let levels_fit = (1..=abi::MAX_LEVELS as u32).contains(&info.mip_levels);
+        if !matches!(samples, 1 | 4) || !levels_fit || info.flags.intersects(vk::ImageCreateFlags::SPARSE_BINDING) {
+            return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
+        }
+        let extent = [info.extent.width.max(1), info.extent.height.max(1), info.extent.depth.max(1)];
+        let desc =
+            ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
+        let layout = ImageLayout::new(desc).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        Ok(Image { layout: Arc::new(layout), binding: OnceLock::new() })
+    }
+
+    /// `vkBindImageMemory`.
+    pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
+        let binding = Binding::new(memory, offset, self.layout.size)?;
+        self.binding.set(binding).map_err(|_| vk::Result::ERROR_UNKNOWN)
+    }
+
+    /// Memory, once bound.
+    pub fn memory(&self) -> Option<ImageMemory> {
+        let base = self.binding.get()?.address();
+        Some(ImageMemory { base, layout: self.layout.clone() })
+    }
+
+    /// Plane of an aspect mask.
+    pub fn plane(&self, aspect: vk::ImageAspectFlags) -> usize {
+        let stencil = aspect.contains(vk::ImageAspectFlags::STENCIL);
+        self.layout.plane_of(if stencil { ChannelName::S } else { ChannelName::D })
+    }
+}
+
+/// The table's row of a `VkFormat`.
+pub fn format_of(format: vk::Format) -> Result<Format, vk::Result> {
+    let row = Format::from_vk(format.as_raw() as u32).filter(|f| *f != Format::UNDEFINED);
+    row.ok_or(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
+}
+
+/// `VkImageView`.
+pub struct ImageView {
+    /// As shaders see it.
+    pub view: Box<abi::ImageView>,
+    /// The image, kept alive by the view.
+    pub image: Arc<Image>,
+    /// As a render target: level, layers and format of the view's base level.
+    pub attachment: Attachment,
+}
+
+impl ImageView {
+    /// Makes a view of a bound image.
+    ///
+    /// # Safety
+    /// `info`'s chain is valid.
+    pub unsafe fn new(image: Arc<Image>, info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, vk::Result> {
+        // SAFETY: the caller's promise.
+        let min_lod = unsafe { find::<vk::ImageViewMinLodCreateInfoEXT<'_>>(info.p_next) }.map_or(0.0, |m| m.min_lod);
+        let format = format_of(info.format)?;
+        let memory = image.memory().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        let desc = image.layout.desc;
+        let range = &info.subresource_range;
+        let slices = desc.dim == Dim::D3 && info.view_type != vk::ImageViewType::TYPE_3D;
+        let (level, layer) = (range.base_mip_level, range.base_array_layer);
+        if level >= desc.levels {
+            return Err(vk::Result::ERROR_UNKNOWN);
+        }
+        let levels =
+            if range.level_count == vk::REMAINING_MIP_LEVELS { desc.levels - level } else { range.level_count };
+        let all_layers = if desc.dim == Dim::D3 { (desc.extent[2] >> level).max(1) } else { desc.layers };
+        let layers = if range.layer_count != vk::REMAINING_ARRAY_LAYERS {
+            range.layer_count
+        } else if desc.dim == Dim::D3 && !slices {
+            1
+        } else {
+            all_layers.saturating_sub(layer)
+        };
+        let (dim, arrayed) = dimension(info.view_type);
+        if level + levels > desc.levels || (layer + layers > all_layers && dim != Dim::D3) || layers == 0 || levels == 0
+        {
+            return Err(vk::Result::ERROR_UNKNOWN);
+        }
+        let stencil = !range.aspect_mask.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::COLOR);
+        let request = rasterizer::sample::ViewRequest {
+            memory: &memory,
+            format,
+            dim,
+            arrayed,
+            slices,
+            levels: (level, levels),
+            layers: (layer, layers),
+            stencil: stencil && format.has_stencil(),
+            swizzle: swizzle(&info.components),
+            min_lod: (min_lod - level as f32).max(0.0),
+        };
+        let view = Box::new(rasterizer::sample::image_view(&request));
+        let slices = desc.dim == Dim::D3;
+        let target_layers = if dim == Dim::D3 { all_layers } else { layers };
+        let attachment = Attachment { image: memory, format, level, base_layer: layer, layers: target_layers, slices };
+        Ok(ImageView { view, image, attachment })
+    }
+
+    /// Texels of the base level.
+    pub fn extent(&self) -> [u32; 3] {
+        let level = self.attachment.level;
+        self.image.layout.desc.extent.map(|e| (e >> level).max(1))
+    }
+}
+
+fn dimension(view_type: vk::ImageViewType) -> (Dim, bool) {
+    match view_type {
+        vk::ImageViewType::TYPE_1D => (Dim::D1, false),
+        vk::ImageViewType::TYPE_1D_ARRAY => (Dim::D1, true),
+        vk::ImageViewType::TYPE_2D_ARRAY => (Dim::D2, true),
+        vk::ImageViewType::TYPE_3D => (Dim::D3, false),
+        vk::ImageViewType::CUBE => (Dim::Cube, false),
+        vk::ImageViewType::CUBE_ARRAY => (Dim::Cube, true),
+        _ => (Dim::D2, false),
+    }
+}
+
+fn swizzle(components: &vk::ComponentMapping) -> [u8; 4] {
+    let source = |swizzle: vk::ComponentSwizzle, identity: u8| match swizzle {
+        vk::ComponentSwizzle::ZERO => 4,
+        vk::ComponentSwizzle::ONE => 5,
+        vk::ComponentSwizzle::R => 0,
+        vk::ComponentSwizzle::G => 1,
+        vk::ComponentSwizzle::B => 2,
+        vk::ComponentSwizzle::A => 3,
+        _ => identity,
+    };
+    [source(components.r, 0), source(components.g, 1), source(components.b, 2), source(components.a, 3)]
+}

@@ -1,0 +1,60 @@
+//! Pipeline layouts: set layouts in the form the shader compiler wants.
+
+use super::descriptor::SetLayout;
+use super::descriptor_pool::DescriptorSet;
+use ash::vk;
+use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS};
+use base::shader::{BindingLayout, PipelineLayoutInfo};
+use std::sync::{Arc, OnceLock};
+
+/// `VkPipelineLayout`.
+#[derive(Default)]
+pub struct PipelineLayout {
+    /// For the compiler.
+    pub info: PipelineLayoutInfo,
+    /// By set number.
+    pub sets: Vec<Option<Arc<SetLayout>>>,
+    /// By set number: index of the set's first dynamic buffer.
+    pub dynamic_base: Vec<u32>,
+    null_sets: Vec<OnceLock<DescriptorSet>>,
+    empty: OnceLock<DescriptorSet>,
+}
+
+impl PipelineLayout {
+    /// Joins set layouts; a missing set is an empty one.
+    pub fn new(sets: Vec<Option<Arc<SetLayout>>>) -> Result<PipelineLayout, vk::Result> {
+        let mut info = PipelineLayoutInfo::default();
+        let mut dynamic_base = Vec::with_capacity(sets.len());
+        let mut dynamic = 0;
+        for set in &sets {
+            dynamic_base.push(dynamic);
+            let bindings = set.iter().flat_map(|s| &s.bindings);
+            let layout = bindings.map(|b| BindingLayout {
+                binding: b.binding,
+                kind: b.kind,
+                offset: b.offset,
+                count: b.count,
+                dynamic_index: dynamic + b.dynamic_index,
+            });
+            info.sets.push(layout.collect());
+            dynamic += set.as_ref().map_or(0, |s| s.dynamic_count);
+        }
+        if sets.len() > MAX_DESCRIPTOR_SETS || dynamic as usize > MAX_DYNAMIC_BUFFERS {
+            return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        }
+        let null_sets = sets.iter().map(|_| OnceLock::new()).collect();
+        Ok(PipelineLayout { info, sets, dynamic_base, null_sets, empty: OnceLock::new() })
+    }
+
+    /// A set of null descriptors, for a set number that nothing compatible is bound to.
+    pub fn null_set(&self, number: usize) -> &DescriptorSet {
+        let make = |layout: Option<&Arc<SetLayout>>| {
+            let count = layout.and_then(|l| l.bindings.last()).map_or(0, |b| b.count);
+            DescriptorSet::new(layout.cloned().unwrap_or_default(), count)
+        };
+        match self.null_sets.get(number) {
+            Some(slot) => slot.get_or_init(|| make(self.sets[number].as_ref())),
+            None => self.empty.get_or_init(|| make(None)),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Render passes (both versions of the create info end in one form) and framebuffers.
+
+use super::image::ImageView;
+use ash::vk;
+use std::sync::Arc;
+
+/// An attachment of a render pass.
+#[derive(Clone, Copy)]
+pub struct AttachmentInfo {
+    /// Colour or depth.
+    pub load_op: vk::AttachmentLoadOp,
+    /// Stencil.
+    pub stencil_load_op: vk::AttachmentLoadOp,
+    /// First subpass that uses it.
+    pub first_use: Option<usize>,
+}
+
+/// A subpass. Attachment references are indices into the render pass's attachments.
+#[derive(Clone, Default)]
+pub struct Subpass {
+    /// Input attachments; only their first uses matter here, descriptors say what is read.
+    pub inputs: Vec<u32>,
+    /// Colour attachments by number.
+    pub colors: Vec<Option<u32>>,
+    /// Resolve targets by colour attachment number.
+    pub resolves: Vec<Option<u32>>,
+    /// Depth/stencil.
+    pub depth_stencil: Option<u32>,
+    /// Depth/stencil resolve: target, depth mode, stencil mode.
+    pub depth_stencil_resolve: Option<(u32, vk::ResolveModeFlags, vk::ResolveModeFlags)>,
+    /// Multiview.
+    pub view_mask: u32,
+}
+
+/// `VkRenderPass`.
+pub struct RenderPass {
+    /// Attachments.
+    pub attachments: Vec<AttachmentInfo>,
+    /// Subpasses.
+    pub subpasses: Vec<Subpass>,
+}
+
+impl RenderPass {
+    /// Joins attachments and subpasses: finds first uses, drops references outside the list.
+    pub fn new(mut attachments: Vec<AttachmentInfo>, mut subpasses: Vec<Subpass>) -> RenderPass {
+        let count = attachments.len() as u32;
+        for (number, subpass) in subpasses.iter_mut().enumerate() {
+            subpass.inputs.retain(|&a| a < count);
+            let lists = subpass.colors.iter_mut().chain(&mut subpass.resolves).chain([&mut subpass.depth_stencil]);
+            lists.for_each(|a| *a = a.filter(|&a| a < count));
+            subpass.depth_stencil_resolve = subpass.depth_stencil_resolve.filter(|r| r.0 < count);
+            let used =
+                subpass.colors.iter().chain(&subpass.resolves).chain([&subpass.depth_stencil]).flatten().copied();
+            let resolve = subpass.depth_stencil_resolve.map(|r| r.0);
+            for a in used.chain(resolve).chain(subpass.inputs.iter().copied()).collect::<Vec<_>>() {
+                attachments[a as usize].first_use.get_or_insert(number);
+            }
+        }
+        RenderPass { attachments, subpasses }
+    }
+}
+
+/// `VkFramebuffer`.
+pub struct Framebuffer {
+    /// Attachments; empty for imageless framebuffers.
+    pub views: Vec<Arc<ImageView>>,
+    /// Layers.
+    pub layers: u32,
+}

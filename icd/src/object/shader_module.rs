@@ -1,0 +1,7 @@
+//! Shader modules: the words, parsed when a pipeline uses them.
+
+/// `VkShaderModule`.
+pub struct ShaderModule {
+    /// SPIR-V.
+    pub words: Box<[u32]>,
+}

@@ -1,0 +1,141 @@
+//! Fences, semaphores, events, and the one lock and condition variable per device that all waits use.
+//!
+//! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it.
+
+use ash::vk;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Lock, condition and the lost state of a device.
+#[derive(Default)]
+pub struct Sync {
+    lock: Mutex<()>,
+    changed: Condvar,
+    lost: AtomicBool,
+}
+
+impl Sync {
+    /// Runs `change` (a store to the state of some fence, semaphore or event) and wakes the waiters.
+    pub fn notify<R>(&self, change: impl FnOnce() -> R) -> R {
+        let _guard = self.lock.lock();
+        let result = change();
+        self.changed.notify_all();
+        result
+    }
+
+    /// Waits until `ready` or the time is over: SUCCESS, TIMEOUT or ERROR_DEVICE_LOST. `timeout` in nanoseconds.
+    pub fn wait(&self, timeout: u64, mut ready: impl FnMut() -> bool) -> vk::Result {
+        // Beyond a few centuries an Instant overflows; that is "for ever".
+        let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
+        let mut guard = self.lock.lock();
+        loop {
+            if ready() {
+                return vk::Result::SUCCESS;
+            }
+            if self.is_lost() {
+                return vk::Result::ERROR_DEVICE_LOST;
+            }
+            match deadline {
+                _ if timeout == 0 => return vk::Result::TIMEOUT,
+                Some(deadline) => {
+                    if self.changed.wait_until(&mut guard, deadline).timed_out() {
+                        return if ready() { vk::Result::SUCCESS } else { vk::Result::TIMEOUT };
+                    }
+                }
+                None => self.changed.wait(&mut guard),
+            }
+        }
+    }
+
+    /// Device lost?
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// The device is lost from now on; true the first time.
+    pub fn lose(&self) -> bool {
+        self.notify(|| !self.lost.swap(true, Ordering::AcqRel))
+    }
+
+    /// VK_ERROR_DEVICE_LOST if so.
+    pub fn check(&self) -> Result<(), vk::Result> {
+        if self.is_lost() { Err(vk::Result::ERROR_DEVICE_LOST) } else { Ok(()) }
+    }
+}
+
+/// `VkFence`.
+pub struct Fence {
+    signaled: AtomicBool,
+}
+
+impl Fence {
+    /// A fence.
+    pub fn new(signaled: bool) -> Fence {
+        Fence { signaled: AtomicBool::new(signaled) }
+    }
+    /// Signaled?
+    pub fn is_signaled(&self) -> bool {
+        self.signaled.load(Ordering::Acquire)
+    }
+    /// Signals or resets.
+    pub fn set(&self, sync: &Sync, signaled: bool) {
+        sync.notify(|| self.signaled.store(signaled, Ordering::Release));
+    }
+}
+
+/// `VkSemaphore`: a binary one counts 0 and 1.
+pub struct Semaphore {
+    /// Timeline or binary.
+    pub timeline: bool,
+    value: AtomicU64,
+}
+
+impl Semaphore {
+    /// A semaphore; `initial` is 0 for binary ones.
+    pub fn new(timeline: bool, initial: u64) -> Semaphore {
+        Semaphore { timeline, value: AtomicU64::new(initial) }
+    }
+    /// Counter.
+    pub fn value(&self) -> u64 {
+        self.value.load(Ordering::Acquire)
+    }
+    /// Signals: `value` is for timeline semaphores.
+    pub fn signal(&self, sync: &Sync, value: u64) {
+        sync.notify(|| self.value.store(if self.timeline { value } else { 1 }, Ordering::Release));
+    }
+    /// Under the device's lock: takes the signal of a binary semaphore, or checks that the counter has reached `value`.
+    pub fn try_wait(&self, value: u64) -> bool {
+        if self.timeline {
+            return self.value() >= value;
+        }
+        self.value.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+/// A wait or signal operation of a submission.
+#[derive(Clone)]
+pub struct SemaphoreOp {
+    /// Semaphore.
+    pub semaphore: Arc<Semaphore>,
+    /// Timeline value; not read for binary semaphores.
+    pub value: u64,
+}
+
+/// `VkEvent`.
+#[derive(Default)]
+pub struct Event {
+    set: AtomicBool,
+}
+
+impl Event {
+    /// Set?
+    pub fn is_set(&self) -> bool {
+        self.set.load(Ordering::Acquire)
+    }
+    /// Sets or resets.
+    pub fn set(&self, sync: &Sync, set: bool) {
+        sync.notify(|| self.set.store(set, Ordering::Release));
+    }
+}

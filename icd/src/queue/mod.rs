@@ -1,0 +1,164 @@
+//! The queue: submissions in order, executed by one worker thread that starts at the first submission.
+//!
+//! Order is the whole design: the worker takes one submission at a time, waits for its semaphores, executes, then signals.
+//! Parallelism is inside the work (the rasterizer's pool). A panic or an abort loses the device and nothing else.
+
+mod watchdog;
+
+use crate::command::CommandList;
+use crate::command::execute::Executor;
+use crate::object::device::Device;
+use crate::object::sync::{Fence, SemaphoreOp};
+use ash::vk;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+pub use watchdog::{Watchdog, now};
+
+/// What a `VkQueue` handle points to.
+pub struct QueueRef {
+    /// The device; gone after vkDestroyDevice.
+    pub device: Weak<Device>,
+}
+
+/// Work of a submission.
+pub enum Work {
+    /// A command buffer.
+    Commands(Arc<CommandList>),
+    /// Something else that happens in queue order (presentation).
+    Call(Box<dyn FnOnce(&Device) + Send>),
+}
+
+/// One batch: waits, work, signals.
+#[derive(Default)]
+pub struct Submission {
+    /// Waited for before the work.
+    pub waits: Vec<SemaphoreOp>,
+    /// Done in order.
+    pub work: Vec<Work>,
+    /// Signaled after the work.
+    pub signals: Vec<SemaphoreOp>,
+    /// Signaled last.
+    pub fence: Option<Arc<Fence>>,
+}
+
+/// The device's queue.
+#[derive(Default)]
+pub struct Queue {
+    state: Mutex<QueueState>,
+    wake: Condvar,
+    submitted: AtomicU64,
+    completed: AtomicU64,
+    stopping: AtomicBool,
+    /// Guards against endless shaders.
+    pub watchdog: Arc<Watchdog>,
+}
+
+#[derive(Default)]
+struct QueueState {
+    pending: VecDeque<Submission>,
+    worker: Option<JoinHandle<()>>,
+}
+
+impl Queue {
+    /// Appends submissions; starts the worker when there is none yet.
+    pub fn submit(&self, device: &Arc<Device>, submissions: Vec<Submission>) -> Result<(), vk::Result> {
+        device.sync.check()?;
+        let mut state = self.state.lock();
+        if state.worker.is_none() && !submissions.is_empty() {
+            let for_worker = device.clone();
+            let thread = std::thread::Builder::new().name("grus-queue".into()).stack_size(8 << 20);
+            let worker = thread.spawn(move || run(&for_worker)).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+            state.worker = Some(worker);
+        }
+        self.submitted.fetch_add(submissions.len() as u64, Ordering::AcqRel);
+        state.pending.extend(submissions);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Waits until everything submitted so far is done.
+    pub fn wait_idle(&self, device: &Device) -> Result<(), vk::Result> {
+        let target = self.submitted.load(Ordering::Acquire);
+        match device.sync.wait(u64::MAX, || self.completed.load(Ordering::Acquire) >= target) {
+            vk::Result::SUCCESS => device.sync.check(),
+            error => Err(error),
+        }
+    }
+
+    /// Ends and joins the worker and the watchdog.
+    pub fn stop(&self, device: &Device) {
+        let worker = {
+            let mut state = self.state.lock();
+            device.sync.notify(|| self.stopping.store(true, Ordering::Release));
+            self.wake.notify_all();
+            state.worker.take()
+        };
+        if let Some(worker) = worker {
+            // A worker that panicked outside of a submission has nothing left to say.
+            let _ = worker.join();
+        }
+        self.watchdog.stop();
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    fn next(&self) -> Option<Submission> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(submission) = state.pending.pop_front() {
+                return Some(submission);
+            }
+            if self.is_stopping() {
+                return None;
+            }
+            self.watchdog.idle();
+            self.wake.wait(&mut state);
+        }
+    }
+}
+
+fn run(device: &Arc<Device>) {
+    while let Some(submission) = device.queue.next() {
+        let Submission { waits, work, signals, fence } = submission;
+        for wait in &waits {
+            // A lost device ends the wait too; then the work is dropped below.
+            let _ = device.sync.wait(u64::MAX, || device.queue.is_stopping() || wait.semaphore.try_wait(wait.value));
+        }
+        if !work.is_empty() {
+            device.queue.watchdog.busy(device);
+        }
+        for item in work {
+            if device.sync.is_lost() {
+                break;
+            }
+            perform(device, item);
+        }
+        // What the work referred to is released by now, before anyone is told.
+        if !device.sync.is_lost() {
+            signals.iter().for_each(|s| s.semaphore.signal(&device.sync, s.value));
+            fence.into_iter().for_each(|f| f.set(&device.sync, true));
+        }
+        device.sync.notify(|| device.queue.completed.fetch_add(1, Ordering::AcqRel));
+    }
+}
+
+fn perform(device: &Device, work: Work) {
+    let result = catch_unwind(AssertUnwindSafe(|| match work {
+        Work::Commands(list) => Executor::new(device).run(&list),
+        Work::Call(call) => call(device),
+    }));
+    device.queue.watchdog.end();
+    if let Err(payload) = result {
+        let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
+        device.lose(
+            "GRUS-device-lost",
+            &format!("internal error while executing commands: {}", text.unwrap_or("unknown")),
+        );
+    }
+}

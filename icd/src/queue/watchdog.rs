@@ -1,0 +1,106 @@
+//! The budget of a draw or dispatch: when one runs longer than `GRUS_SHADER_TIMEOUT_MS`, the device is lost.
+//!
+//! The thread exists only while a queue has been busy, and sleeps without a time-out while the queue is idle. The executor
+//! stores when its current operation began and which pipeline it runs; nothing else is done per operation.
+
+use crate::backend::machine::shader_timeout;
+use crate::object::device::Device;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Watches the operation that a queue executes.
+#[derive(Default)]
+pub struct Watchdog {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// When the current operation began, in nanoseconds; 0: none.
+    began: AtomicU64,
+    pipeline: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    busy: bool,
+    stop: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Monotonic time in nanoseconds, also what timestamps are.
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl Watchdog {
+    /// An operation of a pipeline (by handle) begins.
+    pub fn begin(&self, pipeline: u64) {
+        self.pipeline.store(pipeline, Ordering::Relaxed);
+        self.began.store(now(), Ordering::Release);
+    }
+
+    /// No operation is under way.
+    pub fn end(&self) {
+        self.began.store(0, Ordering::Release);
+    }
+
+    /// The queue has work: watch it.
+    pub fn busy(self: &Arc<Self>, device: &Arc<Device>) {
+        let Some(timeout) = shader_timeout() else { return };
+        let mut state = self.state.lock();
+        state.busy = true;
+        if state.thread.is_none() {
+            let (watchdog, device) = (self.clone(), Arc::downgrade(device));
+            let thread = std::thread::Builder::new().name("grus-watchdog".into()).stack_size(256 << 10);
+            state.thread = thread.spawn(move || watchdog.run(timeout, &device)).ok();
+        }
+        self.wake.notify_one();
+    }
+
+    /// The queue has nothing to do.
+    pub fn idle(&self) {
+        self.state.lock().busy = false;
+    }
+
+    /// Ends the thread.
+    pub fn stop(&self) {
+        let thread = {
+            let mut state = self.state.lock();
+            state.stop = true;
+            self.wake.notify_all();
+            state.thread.take()
+        };
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+
+    fn run(&self, timeout: Duration, device: &Weak<Device>) {
+        let step = (timeout / 8).clamp(Duration::from_millis(5), Duration::from_secs(1));
+        let mut state = self.state.lock();
+        while !state.stop {
+            if !state.busy {
+                self.wake.wait(&mut state);
+                continue;
+            }
+            self.wake.wait_for(&mut state, step);
+            let began = self.began.load(Ordering::Acquire);
+            if began != 0 && now().saturating_sub(began) > timeout.as_nanos() as u64 {
+                let Some(device) = device.upgrade() else { return };
+                // The lock is not held while the application's callback runs.
+                drop(state);
+                let pipeline = device.name(self.pipeline.load(Ordering::Relaxed));
+                let ms = timeout.as_millis();
+                device.lose(
+                    "GRUS-shader-timeout",
+                    &format!("pipeline {pipeline} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)"),
+                );
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Surface and swapchain entry points.
+
+use super::client;
+use super::surface::{PRESENT_MODES, Surface};
+use super::swapchain::Swapchain;
+use crate::entry::handle::{self, dispatchable, get, optional, share};
+use crate::entry::shim::{shims, slice, slice_mut, write_array};
+use crate::entry::table::{CommandRow, Need, ext, row};
+use crate::object::device::Device;
+use crate::object::sync::{Fence, Semaphore, SemaphoreOp};
+use crate::queue::{QueueRef, Submission, Work};
+use ash::vk;
+use std::sync::Arc;
+
+const SURFACE: Need = ext("VK_KHR_surface");
+const SWAPCHAIN: Need = ext("VK_KHR_swapchain");
+const CAPABILITIES2: Need = ext("VK_KHR_get_surface_capabilities2");
+
+/// Rows.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(
+        Instance,
+        create_headless_surface as vk::PFN_vkCreateHeadlessSurfaceEXT,
+        vkCreateHeadlessSurfaceEXT: ext("VK_EXT_headless_surface")
+    ),
+    row!(Instance, create_xcb_surface as vk::PFN_vkCreateXcbSurfaceKHR, vkCreateXcbSurfaceKHR: ext("VK_KHR_xcb_surface")),
+    row!(
+        Instance,
+        create_xlib_surface as vk::PFN_vkCreateXlibSurfaceKHR,
+        vkCreateXlibSurfaceKHR: ext("VK_KHR_xlib_surface")
+    ),
+    row!(Instance, destroy_surface as vk::PFN_vkDestroySurfaceKHR, vkDestroySurfaceKHR: SURFACE),
+    row!(
+        PhysicalDevice,
+        get_physical_device_xcb_presentation_support as vk::PFN_vkGetPhysicalDeviceXcbPresentationSupportKHR,
+        vkGetPhysicalDeviceXcbPresentationSupportKHR: ext("VK_KHR_xcb_surface")
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_xlib_presentation_support as vk::PFN_vkGetPhysicalDeviceXlibPresentationSupportKHR,
+        vkGetPhysicalDeviceXlibPresentationSupportKHR: ext("VK_KHR_xlib_surface")
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_surface_support as vk::PFN_vkGetPhysicalDeviceSurfaceSupportKHR,
+        vkGetPhysicalDeviceSurfaceSupportKHR: SURFACE
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_surface_capabilities as vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR,
+        vkGetPhysicalDeviceSurfaceCapabilitiesKHR: SURFACE
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_surface_capabilities2 as vk::PFN_vkGetPhysicalDeviceSurfaceCapabilities2KHR,
+        vkGetPhysicalDeviceSurfaceCapabilities2KHR: CAPABILITIES2
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_surface_formats as vk::PFN_vkGetPhysicalDeviceSurfaceFormatsKHR,
+        vkGetPhysicalDeviceSurfaceFormatsKHR: SURFACE
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_surface_formats2 as vk::PFN_vkGetPhysicalDeviceSurfaceFormats2KHR,
+        vkGetPhysicalDeviceSurfaceFormats2KHR: CAPABILITIES2
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_surface_present_modes as vk::PFN_vkGetPhysicalDeviceSurfacePresentModesKHR,
+        vkGetPhysicalDeviceSurfacePresentModesKHR: SURFACE
+    ),
+    row!(
+        PhysicalDevice,
+        get_physical_device_present_rectangles as vk::PFN_vkGetPhysicalDevicePresentRectanglesKHR,
+        vkGetPhysicalDevicePresentRectanglesKHR: SWAPCHAIN
+    ),
+    row!(Device, create_swapchain as vk::PFN_vkCreateSwapchainKHR, vkCreateSwapchainKHR: SWAPCHAIN),
+    row!(Device, destroy_swapchain as vk::PFN_vkDestroySwapchainKHR, vkDestroySwapchainKHR: SWAPCHAIN),
+    row!(Device, get_swapchain_images as vk::PFN_vkGetSwapchainImagesKHR, vkGetSwapchainImagesKHR: SWAPCHAIN),
+    row!(Device, acquire_next_image as vk::PFN_vkAcquireNextImageKHR, vkAcquireNextImageKHR: SWAPCHAIN),
+    row!(Device, acquire_next_image2 as vk::PFN_vkAcquireNextImage2KHR, vkAcquireNextImage2KHR: SWAPCHAIN),
+    row!(Device, queue_present as vk::PFN_vkQueuePresentKHR, vkQueuePresentKHR: SWAPCHAIN),
+    row!(
+        Device,
+        get_device_group_present_capabilities as vk::PFN_vkGetDeviceGroupPresentCapabilitiesKHR,
+        vkGetDeviceGroupPresentCapabilitiesKHR: SWAPCHAIN
+    ),
+    row!(
+        Device,
+        get_device_group_surface_present_modes as vk::PFN_vkGetDeviceGroupSurfacePresentModesKHR,
+        vkGetDeviceGroupSurfacePresentModesKHR: SWAPCHAIN
+    ),
+];
+
+type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+
+shims! {
+    fn create_headless_surface(
+        _instance: vk::Instance,
+        _info: *const vk::HeadlessSurfaceCreateInfoEXT<'_>,
+        _allocator: Allocator<'_>,
+        surface: *mut vk::SurfaceKHR,
+    ) -> VkResult {
+        *surface = handle::create(Arc::new(Surface::headless()));
+        Ok(())
+    }
+
+    fn create_xcb_surface(
+        _instance: vk::Instance,
+        info: *const vk::XcbSurfaceCreateInfoKHR<'_>,
+        _allocator: Allocator<'_>,
+        surface: *mut vk::SurfaceKHR,
+    ) -> VkResult {
+        client::flush_xcb((*info).connection);
+        *surface = handle::create(Arc::new(Surface::x11(None, (*info).window)));
+        Ok(())
+    }
+
+    fn create_xlib_surface(
+        _instance: vk::Instance,
+        info: *const vk::XlibSurfaceCreateInfoKHR<'_>,
+        _allocator: Allocator<'_>,
+        surface: *mut vk::SurfaceKHR,
+    ) -> VkResult {
+        let display = client::flush_xlib((*info).dpy);
+        // XIDs have 29 bits; Xlib keeps them in longs.
+        *surface = handle::create(Arc::new(Surface::x11(display, (*info).window as u32)));
+        Ok(())
+    }
+
+    fn destroy_surface(_instance: vk::Instance, surface: vk::SurfaceKHR, _allocator: Allocator<'_>) {
+        handle::destroy::<Surface>(surface);
+    }
+
+    fn get_physical_device_xcb_presentation_support(
+        _device: vk::PhysicalDevice,
+        family: u32,
+        _connection: *mut vk::xcb_connection_t,
+        _visual: vk::xcb_visualid_t,
+    ) -> vk::Bool32 {
+        (family == 0).into()
+    }
+
+    fn get_physical_device_xlib_presentation_support(
+        _device: vk::PhysicalDevice,
+        family: u32,
+        _display: *mut vk::Display,
+        _visual: vk::VisualID,
+    ) -> vk::Bool32 {
+        (family == 0).into()
+    }
+
+    fn get_physical_device_surface_support(
+        _device: vk::PhysicalDevice,
+        family: u32,
+        _surface: vk::SurfaceKHR,
+        supported: *mut vk::Bool32,
+    ) -> VkResult {
+        *supported = (family == 0).into();
+        Ok(())
+    }
+
+    fn get_physical_device_surface_capabilities(
+        _device: vk::PhysicalDevice,
+        surface: vk::SurfaceKHR,
+        out: *mut vk::SurfaceCapabilitiesKHR,
+    ) -> VkResult {
+        *out = get::<Surface>(surface).capabilities()?;
+        Ok(())
+    }
+
+    fn get_physical_device_surface_capabilities2(
+        _device: vk::PhysicalDevice,
+        info: *const vk::PhysicalDeviceSurfaceInfo2KHR<'_>,
+        out: *mut vk::SurfaceCapabilities2KHR<'_>,
+    ) -> VkResult {
+        (*out).surface_capabilities = get::<Surface>((*info).surface).capabilities()?;
+        Ok(())
+    }
+
+    fn get_physical_device_surface_formats(
+        _device: vk::PhysicalDevice,
+        surface: vk::SurfaceKHR,
+        count: *mut u32,
+        out: *mut vk::SurfaceFormatKHR,
+    ) -> VkResult {
+        write_array(&get::<Surface>(surface).formats()?, count, out)
+    }
+
+    fn get_physical_device_surface_formats2(
+        _device: vk::PhysicalDevice,
+        info: *const vk::PhysicalDeviceSurfaceInfo2KHR<'_>,
+        count: *mut u32,
+        out: *mut vk::SurfaceFormat2KHR<'_>,
+    ) -> VkResult {
+        let formats = get::<Surface>((*info).surface).formats()?;
+        if out.is_null() {
+            *count = formats.len() as u32;
+            return Ok(());
+        }
+        let fits = formats.len().min(*count as usize);
+        *count = fits as u32;
+        // The application's structures keep their tags and chains.
+        for (to, format) in slice_mut(out, fits as u32).iter_mut().zip(&formats) {
+            to.surface_format = *format;
+        }
+        if fits < formats.len() { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
+    }
+
+    fn get_physical_device_surface_present_modes(
+        _device: vk::PhysicalDevice,
+        _surface: vk::SurfaceKHR,
+        count: *mut u32,
+        out: *mut vk::PresentModeKHR,
+    ) -> VkResult {
+        write_array(&PRESENT_MODES, count, out)
+    }
+
+    fn get_physical_device_present_rectangles(
+        _device: vk::PhysicalDevice,
+        surface: vk::SurfaceKHR,
+        count: *mut u32,
+        out: *mut vk::Rect2D,
+    ) -> VkResult {
+        let everything = vk::Extent2D { width: i32::MAX as u32, height: i32::MAX as u32 };
+        let extent = get::<Surface>(surface).extent()?.unwrap_or(everything);
+        write_array(&[vk::Rect2D { offset: vk::Offset2D::default(), extent }], count, out)
+    }
+
+    fn create_swapchain(
+        device: vk::Device,
+        info: *const vk::SwapchainCreateInfoKHR<'_>,
+        _allocator: Allocator<'_>,
+        swapchain: *mut vk::SwapchainKHR,
+    ) -> VkResult {
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        device.sync.check()?;
+        let old = optional::<Swapchain>(info.old_swapchain);
+        let new = Swapchain::new(device, share::<Surface>(info.surface), info, old.as_deref())?;
+        *swapchain = handle::create(Arc::new(new));
+        Ok(())
+    }
+
+    fn destroy_swapchain(_device: vk::Device, swapchain: vk::SwapchainKHR, _allocator: Allocator<'_>) {
+        handle::destroy::<Swapchain>(swapchain);
+    }
+
+    fn get_swapchain_images(
+        _device: vk::Device,
+        swapchain: vk::SwapchainKHR,
+        count: *mut u32,
+        out: *mut vk::Image,
+    ) -> VkResult {
+        write_array(&get::<Swapchain>(swapchain).images(), count, out)
+    }
+
+    fn acquire_next_image(
+        device: vk::Device,
+        swapchain: vk::SwapchainKHR,
+        timeout: u64,
+        semaphore: vk::Semaphore,
+        fence: vk::Fence,
+        index: *mut u32,
+    ) -> VkResult {
+        acquire(device, swapchain, timeout, (semaphore, fence), &mut *index)
+    }
+
+    fn acquire_next_image2(
+        device: vk::Device,
+        info: *const vk::AcquireNextImageInfoKHR<'_>,
+        index: *mut u32,
+    ) -> VkResult {
+        let info = &*info;
+        acquire(device, info.swapchain, info.timeout, (info.semaphore, info.fence), &mut *index)
+    }
+
+    fn queue_present(queue: vk::Queue, info: *const vk::PresentInfoKHR<'_>) -> VkResult {
+        let (queue, info) = (dispatchable::<QueueRef>(queue), &*info);
+        let device = queue.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)?;
+        let waits = slice(info.p_wait_semaphores, info.wait_semaphore_count);
+        let mut submission = Submission {
+            waits: waits.iter().map(|s| SemaphoreOp { semaphore: share::<Semaphore>(*s), value: 0 }).collect(),
+            ..Submission::default()
+        };
+        let indices = slice(info.p_image_indices, info.swapchain_count);
+        let results = slice_mut(info.p_results, info.swapchain_count);
+        let mut worst = vk::Result::SUCCESS;
+        for (i, swapchain) in slice(info.p_swapchains, info.swapchain_count).iter().enumerate() {
+            let (result, work) = present(share::<Swapchain>(*swapchain), indices[i]);
+            submission.work.extend(work);
+            if let Some(out) = results.get_mut(i) {
+                *out = result;
+            }
+            worst = if severity(result) > severity(worst) { result } else { worst };
+        }
+        // The semaphores are waited for also when nothing can be shown.
+        device.queue.submit(&device, vec![submission])?;
+        if worst == vk::Result::SUCCESS { Ok(()) } else { Err(worst) }
+    }
+
+    fn get_device_group_present_capabilities(
+        _device: vk::Device,
+        out: *mut vk::DeviceGroupPresentCapabilitiesKHR<'_>,
+    ) -> VkResult {
+        (*out).present_mask = [0; vk::MAX_DEVICE_GROUP_SIZE];
+        (*out).present_mask[0] = 1;
+        (*out).modes = vk::DeviceGroupPresentModeFlagsKHR::LOCAL;
+        Ok(())
+    }
+
+    fn get_device_group_surface_present_modes(
+        _device: vk::Device,
+        _surface: vk::SurfaceKHR,
+        modes: *mut vk::DeviceGroupPresentModeFlagsKHR,
+    ) -> VkResult {
+        *modes = vk::DeviceGroupPresentModeFlagsKHR::LOCAL;
+        Ok(())
+    }
+}
+
+/// Acquires an image and signals at once: an image is given out only after its last presentation has read it.
+///
+/// # Safety
+/// The handles are live, or null where the specification allows it.
+unsafe fn acquire(
+    device: vk::Device,
+    swapchain: vk::SwapchainKHR,
+    timeout: u64,
+    (semaphore, fence): (vk::Semaphore, vk::Fence),
+    index: &mut u32,
+) -> Result<(), vk::Result> {
+    // SAFETY: the caller's promise.
+    let (device, swapchain, semaphore, fence) = unsafe {
+        (
+            dispatchable::<Device>(device),
+            share::<Swapchain>(swapchain),
+            optional::<Semaphore>(semaphore),
+            optional::<Fence>(fence),
+        )
+    };
+    device.sync.check()?;
+    *index = swapchain.acquire(device, timeout)?;
+    if let Some(semaphore) = semaphore {
+        semaphore.signal(&device.sync, 0);
+    }
+    if let Some(fence) = fence {
+        fence.set(&device.sync, true);
+    }
+    Ok(())
+}
+
+/// What a presentation returns for one swapchain, and its work in queue order.
+fn present(swapchain: Arc<Swapchain>, index: u32) -> (vk::Result, Option<Work>) {
+    let result = swapchain.status();
+    let queued = swapchain.queue_image(index);
+    let work = queued.then(|| Work::Call(Box::new(move |device: &Device| swapchain.present(device, index))));
+    (result, work)
+}
+
+/// Which of several results vkQueuePresentKHR returns.
+fn severity(result: vk::Result) -> u32 {
+    match result {
+        vk::Result::SUCCESS => 0,
+        vk::Result::SUBOPTIMAL_KHR => 1,
+        vk::Result::ERROR_OUT_OF_DATE_KHR => 2,
+        _ => 3,
+    }
+}

@@ -1,0 +1,200 @@
+//! Surfaces: what can be presented to, and what it can show.
+
+use super::x11::{PixelOrder, X11Error, X11Window};
+use crate::caps::limits::MAX_DIMENSION;
+use ash::vk;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// `VkSurfaceKHR`.
+pub struct Surface {
+    target: Target,
+    /// Number of the swapchain that owns the surface; 0: none.
+    owner: AtomicU64,
+}
+
+enum Target {
+    /// Nothing to see; images come straight back.
+    Headless,
+    X11 {
+        display: Option<String>,
+        window: u32,
+        connection: Mutex<Connection>,
+    },
+}
+
+/// The driver's connection for one surface.
+enum Connection {
+    /// Not asked for yet, or the server did not know the window when it was.
+    Closed,
+    Open(X11Window),
+    /// Window or server went away; that is for ever.
+    Lost,
+}
+
+/// `currentExtent` of a surface whose swapchain decides.
+const EXTENT_BY_SWAPCHAIN: vk::Extent2D = vk::Extent2D { width: u32::MAX, height: u32::MAX };
+const LOST: vk::Result = vk::Result::ERROR_SURFACE_LOST_KHR;
+
+/// Formats in order of preference for a window of B8G8R8A8 pixels.
+const FORMATS: [vk::Format; 4] =
+    [vk::Format::B8G8R8A8_UNORM, vk::Format::B8G8R8A8_SRGB, vk::Format::R8G8B8A8_UNORM, vk::Format::R8G8B8A8_SRGB];
+/// Present modes. MAILBOX and IMMEDIATE are one thing here: every frame is copied as a whole.
+pub const PRESENT_MODES: [vk::PresentModeKHR; 3] =
+    [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::MAILBOX, vk::PresentModeKHR::IMMEDIATE];
+/// `minImageCount`.
+pub const MIN_IMAGES: u32 = 2;
+/// What a swapchain's images may be used for.
+pub const USAGES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::TRANSFER_SRC.as_raw()
+        | vk::ImageUsageFlags::TRANSFER_DST.as_raw()
+        | vk::ImageUsageFlags::SAMPLED.as_raw()
+        | vk::ImageUsageFlags::STORAGE.as_raw()
+        | vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
+);
+
+/// Memory order of a surface format's pixels.
+pub fn order_of(format: vk::Format) -> PixelOrder {
+    match format {
+        vk::Format::R8G8B8A8_UNORM | vk::Format::R8G8B8A8_SRGB => PixelOrder::Rgba,
+        _ => PixelOrder::Bgra,
+    }
+}
+
+impl Surface {
+    /// `vkCreateHeadlessSurfaceEXT`.
+    pub fn headless() -> Surface {
+        Surface { target: Target::Headless, owner: AtomicU64::new(0) }
+    }
+
+    /// A window on the X server `display` (`None`: `$DISPLAY`). Connects at the first question.
+    pub fn x11(display: Option<String>, window: u32) -> Surface {
+        let connection = Mutex::new(Connection::Closed);
+        Surface { target: Target::X11 { display, window, connection }, owner: AtomicU64::new(0) }
+    }
+
+    /// Runs `ask` on the window of an X11 surface; `None` for a headless one.
+    fn with_window<R>(&self, ask: impl FnOnce(&mut X11Window) -> Result<R, X11Error>) -> Result<Option<R>, vk::Result> {
+        let Target::X11 { display, window, connection } = &self.target else { return Ok(None) };
+        let mut connection = connection.lock();
+        if matches!(*connection, Connection::Closed) {
+            *connection = Connection::Open(X11Window::open(display.as_deref(), *window).map_err(|_| LOST)?);
+        }
+        let Connection::Open(window) = &mut *connection else { return Err(LOST) };
+        let answer = ask(window);
+        if answer.is_err() {
+            *connection = Connection::Lost;
+        }
+        answer.map(Some).map_err(|_| LOST)
+    }
+
+    /// The window's size; `None` when the swapchain decides.
+    pub fn extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
+        let extent = self.with_window(|window| window.extent())?;
+        Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
+    }
+
+    /// As [`extent`](Self::extent), and `None` too while a presentation is using the connection.
+    pub fn extent_if_idle(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
+        match &self.target {
+            Target::X11 { connection, .. } if connection.is_locked() => Ok(None),
+            _ => self.extent(),
+        }
+    }
+
+    /// Shows a frame; `row(order, y, out)` writes row `y` in the window's pixel order.
+    pub fn present(
+        &self,
+        extent: vk::Extent2D,
+        mut row: impl FnMut(PixelOrder, u32, &mut [u8]),
+    ) -> Result<(), vk::Result> {
+        let size = |n: u32| u16::try_from(n).map_err(|_| LOST);
+        let (width, height) = (size(extent.width)?, size(extent.height)?);
+        let shown = self.with_window(|window| {
+            let order = window.pixel_order();
+            window.present(width, height, |y, out| row(order, y, out))
+        });
+        shown.map(|_| ())
+    }
+
+    /// `VkSurfaceCapabilitiesKHR`.
+    pub fn capabilities(&self) -> Result<vk::SurfaceCapabilitiesKHR, vk::Result> {
+        let window = self.extent()?;
+        let widest = vk::Extent2D { width: MAX_DIMENSION, height: MAX_DIMENSION };
+        Ok(vk::SurfaceCapabilitiesKHR {
+            min_image_count: MIN_IMAGES,
+            max_image_count: 0,
+            current_extent: window.unwrap_or(EXTENT_BY_SWAPCHAIN),
+            min_image_extent: window.unwrap_or(vk::Extent2D { width: 1, height: 1 }),
+            max_image_extent: window.unwrap_or(widest),
+            max_image_array_layers: 1,
+            supported_transforms: vk::SurfaceTransformFlagsKHR::IDENTITY,
+            current_transform: vk::SurfaceTransformFlagsKHR::IDENTITY,
+            supported_composite_alpha: vk::CompositeAlphaFlagsKHR::OPAQUE,
+            supported_usage_flags: USAGES,
+        })
+    }
+
+    /// Formats, the window's own order first.
+    pub fn formats(&self) -> Result<Vec<vk::SurfaceFormatKHR>, vk::Result> {
+        let order = self.with_window(|window| Ok(window.pixel_order()))?.unwrap_or(PixelOrder::Bgra);
+        let mut formats = FORMATS;
+        formats.sort_by_key(|f| order_of(*f) != order);
+        let color_space = vk::ColorSpaceKHR::SRGB_NONLINEAR;
+        Ok(formats.iter().map(|&format| vk::SurfaceFormatKHR { format, color_space }).collect())
+    }
+
+    /// Makes a swapchain the surface's owner; VK_ERROR_NATIVE_WINDOW_IN_USE_KHR when another one than `old` is.
+    pub fn take(&self, new: u64, old: u64) -> Result<(), vk::Result> {
+        let owner = self.owner.load(Ordering::Acquire);
+        let free = owner == 0 || owner == old;
+        let taken = free && self.owner.compare_exchange(owner, new, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if taken { Ok(()) } else { Err(vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR) }
+    }
+
+    /// The swapchain is gone or retired.
+    pub fn release(&self, swapchain: u64) {
+        // Another owner stays.
+        let _ = self.owner.compare_exchange(swapchain, 0, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Does this swapchain own the surface?
+    pub fn is_owner(&self, swapchain: u64) -> bool {
+        self.owner.load(Ordering::Acquire) == swapchain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headless_leaves_the_extent_to_the_swapchain() {
+        let surface = Surface::headless();
+        let caps = surface.capabilities().unwrap();
+        assert_eq!(caps.current_extent, EXTENT_BY_SWAPCHAIN);
+        assert!(caps.min_image_count >= 1 && caps.max_image_extent.width == MAX_DIMENSION);
+        assert_eq!(surface.formats().unwrap()[0].format, vk::Format::B8G8R8A8_UNORM);
+        surface.present(vk::Extent2D { width: 4, height: 4 }, |_, _, _| unreachable!("nothing to see")).unwrap();
+    }
+
+    #[test]
+    fn one_swapchain_at_a_time() {
+        let surface = Surface::headless();
+        surface.take(1, 0).unwrap();
+        assert_eq!(surface.take(2, 0), Err(vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR));
+        surface.take(2, 1).unwrap();
+        surface.release(1);
+        assert!(surface.is_owner(2));
+        surface.release(2);
+        surface.take(3, 0).unwrap();
+    }
+
+    #[test]
+    fn no_server_is_a_lost_surface_and_not_a_hang() {
+        let surface = Surface::x11(Some(":4095".to_owned()), 1);
+        assert_eq!(surface.capabilities().unwrap_err(), LOST);
+        assert_eq!(surface.extent_if_idle().unwrap_err(), LOST);
+    }
+}

@@ -1,0 +1,277 @@
+//! Swapchains: images in the driver's memory, acquired and presented.
+
+use super::pace::{Acquire, Pace};
+use super::surface::{PRESENT_MODES, Surface, USAGES, order_of};
+use crate::entry::handle;
+use crate::object::device::Device;
+use crate::object::image::Image;
+use crate::object::memory::Memory;
+use ash::vk;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// `VkSwapchainKHR`.
+pub struct Swapchain {
+    surface: Arc<Surface>,
+    /// What the surface knows the swapchain by; handles are used again, numbers are not.
+    number: u64,
+    extent: vk::Extent2D,
+    format: vk::Format,
+    images: Vec<SwapchainImage>,
+    pace: Mutex<Pace>,
+    retired: AtomicBool,
+    /// VkResult that the last presentation found: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
+    status: AtomicI32,
+}
+
+struct SwapchainImage {
+    image: Arc<Image>,
+    handle: vk::Image,
+    memory: Arc<Memory>,
+}
+
+impl handle::Object for Surface {
+    type Handle = vk::SurfaceKHR;
+}
+
+impl handle::Object for Swapchain {
+    type Handle = vk::SwapchainKHR;
+}
+
+/// Most images a swapchain may ask for; more is a mistake.
+const MAX_IMAGES: u32 = 64;
+
+/// The time between frames of FIFO: 60 Hz, or `GRUS_FIFO_HZ`; 0 there: no pacing.
+fn fifo_period() -> Option<Duration> {
+    let asked = std::env::var("GRUS_FIFO_HZ").ok().and_then(|hz| hz.trim().parse::<f64>().ok());
+    let hz = asked.filter(|hz| hz.is_finite()).unwrap_or(60.0);
+    (hz > 0.0).then(|| Duration::from_secs_f64((1.0 / hz).min(10.0)))
+}
+
+impl Swapchain {
+    /// `vkCreateSwapchainKHR`. `old` is retired even when this fails.
+    pub fn new(
+        device: &Device,
+        surface: Arc<Surface>,
+        info: &vk::SwapchainCreateInfoKHR<'_>,
+        old: Option<&Swapchain>,
+    ) -> Result<Swapchain, vk::Result> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        surface.take(number, old.map_or(0, |old| old.number))?;
+        if let Some(old) = old {
+            old.retired.store(true, Ordering::Release);
+            device.sync.notify(|| ());
+        }
+        let images = check(&surface, info).and_then(|()| create_images(device, info));
+        let images = images.inspect_err(|_| surface.release(number))?;
+        let fifo = matches!(info.present_mode, vk::PresentModeKHR::FIFO | vk::PresentModeKHR::FIFO_RELAXED);
+        let period = if fifo { fifo_period() } else { None };
+        Ok(Swapchain {
+            surface,
+            number,
+            extent: info.image_extent,
+            format: info.image_format,
+            pace: Mutex::new(Pace::new(images.len(), period, Instant::now())),
+            images,
+            retired: AtomicBool::new(false),
+            status: AtomicI32::new(vk::Result::SUCCESS.as_raw()),
+        })
+    }
+
+    /// Image handles.
+    pub fn images(&self) -> Vec<vk::Image> {
+        self.images.iter().map(|i| i.handle).collect()
+    }
+
+    /// What an acquisition or presentation returns before it does anything: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
+    pub fn status(&self) -> vk::Result {
+        match vk::Result::from_raw(self.status.load(Ordering::Acquire)) {
+            vk::Result::SUCCESS if self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number) => {
+                vk::Result::ERROR_OUT_OF_DATE_KHR
+            }
+            status => status,
+        }
+    }
+
+    /// Notes what the window was found to be: a swapchain of another size is out of date.
+    fn note_window(&self, extent: Result<Option<vk::Extent2D>, vk::Result>) {
+        let found = match extent {
+            Ok(Some(extent)) if extent != self.extent => vk::Result::ERROR_OUT_OF_DATE_KHR,
+            Ok(_) => vk::Result::SUCCESS,
+            Err(lost) => lost,
+        };
+        if found != vk::Result::SUCCESS {
+            self.status.store(found.as_raw(), Ordering::Release);
+        }
+    }
+
+    /// `vkAcquireNextImageKHR`, without signaling: the image's index. `timeout` in nanoseconds.
+    pub fn acquire(&self, device: &Device, timeout: u64) -> Result<u32, vk::Result> {
+        let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
+        self.note_window(self.surface.extent_if_idle());
+        match self.status() {
+            vk::Result::SUCCESS => {}
+            error => return Err(error),
+        }
+        loop {
+            let now = Instant::now();
+            let found = self.pace.lock().acquire(now);
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
+            let wait = match found {
+                Acquire::Image(index) => return Ok(index as u32),
+                _ if timeout == 0 => return Err(vk::Result::NOT_READY),
+                _ if left.is_some_and(|left| left.is_zero()) => return Err(vk::Result::TIMEOUT),
+                Acquire::At(at) => Some(left.map_or(at - now, |left| left.min(at - now))),
+                Acquire::Later => left,
+            };
+            let nanoseconds = wait.map_or(u64::MAX, |wait| (wait.as_nanos() as u64).max(1));
+            let paced = matches!(found, Acquire::At(_));
+            let changed = || self.status() != vk::Result::SUCCESS || (!paced && self.pace.lock().has_free());
+            if device.sync.wait(nanoseconds, changed) == vk::Result::ERROR_DEVICE_LOST {
+                return Err(vk::Result::ERROR_DEVICE_LOST);
+            }
+            if self.status() != vk::Result::SUCCESS {
+                return Err(self.status());
+            }
+        }
+    }
+
+    /// `vkQueuePresentKHR` takes the image from the application. False when it was not acquired.
+    pub fn queue_image(&self, index: u32) -> bool {
+        self.pace.lock().queue(index as usize)
+    }
+
+    /// In queue order, after the presentation's semaphores: shows the image and gives it back.
+    pub fn present(&self, device: &Device, index: u32) {
+        if self.status() == vk::Result::SUCCESS {
+            let shown = self.show(index as usize);
+            let extent = shown.and_then(|()| self.surface.extent());
+            self.note_window(extent);
+        }
+        device.sync.notify(|| self.pace.lock().shown(index as usize, Instant::now()));
+    }
+
+    fn show(&self, index: usize) -> Result<(), vk::Result> {
+        let Some(memory) = self.images.get(index).and_then(|i| i.image.memory()) else { return Ok(()) };
+        let own = order_of(self.format);
+        let bytes = self.extent.width as usize * 4;
+        self.surface.present(self.extent, |order, y, out| {
+            let offset = memory.layout.offset(0, 0, 0, 0, [0, y, 0]) as usize;
+            // SAFETY: row `y` of the image's only level; the image keeps its memory. The application does not write an image it
+            // has presented; if it does, the picture is wrong and nothing else.
+            let row = unsafe { std::slice::from_raw_parts(memory.base.add(offset), bytes) };
+            copy_row(row, out, order != own);
+        })
+    }
+}
+
+impl Drop for Swapchain {
+    fn drop(&mut self) {
+        self.surface.release(self.number);
+        for image in &self.images {
+            // SAFETY: made in `create_images`; the application may not use images of a destroyed swapchain.
+            unsafe { handle::destroy::<Image>(image.handle) };
+        }
+    }
+}
+
+/// Copies a row of 8-bit RGBA or BGRA pixels, exchanging red and blue if asked, with opaque alpha.
+fn copy_row(row: &[u8], out: &mut [u8], exchange: bool) {
+    let pixels = row.as_chunks::<4>().0.iter().zip(out.as_chunks_mut::<4>().0);
+    if exchange {
+        pixels.for_each(|(p, o)| *o = [p[2], p[1], p[0], 0xff]);
+    } else {
+        pixels.for_each(|(p, o)| *o = (u32::from_le_bytes(*p) | 0xff00_0000).to_le_bytes());
+    }
+}
+
+fn check(surface: &Surface, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<(), vk::Result> {
+    const REFUSED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+    let formats = surface.formats()?;
+    let format = formats.iter().any(|f| f.format == info.image_format && f.color_space == info.image_color_space);
+    let allowed = vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT;
+    let extent = info.image_extent;
+    let fits = (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.width)
+        && (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.height);
+    let good = format
+        && fits
+        && allowed.contains(info.flags)
+        && info.image_array_layers == 1
+        && USAGES.contains(info.image_usage)
+        && PRESENT_MODES.contains(&info.present_mode)
+        && info.min_image_count <= MAX_IMAGES;
+    if good { Ok(()) } else { Err(REFUSED) }
+}
+
+fn create_images(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<Vec<SwapchainImage>, vk::Result> {
+    let count = info.min_image_count.max(super::surface::MIN_IMAGES);
+    let mut images: Vec<SwapchainImage> = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        match create_image(device, info) {
+            Ok(image) => images.push(image),
+            Err(error) => {
+                for image in images {
+                    // SAFETY: made by `create_image`, and nobody has seen it.
+                    unsafe { handle::destroy::<Image>(image.handle) };
+                }
+                return Err(error);
+            }
+        }
+    }
+    Ok(images)
+}
+
+fn create_image(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<SwapchainImage, vk::Result> {
+    let image_info = image_create_info(info);
+    let image = Arc::new(Image::new(&image_info)?);
+    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size)?);
+    image.bind(memory.clone(), 0)?;
+    Ok(SwapchainImage { handle: handle::create(image.clone()), image, memory })
+}
+
+/// What vkCreateSwapchainKHR says its images are created with.
+fn image_create_info<'a>(info: &vk::SwapchainCreateInfoKHR<'_>) -> vk::ImageCreateInfo<'a> {
+    let mutable = info.flags.contains(vk::SwapchainCreateFlagsKHR::MUTABLE_FORMAT);
+    let flags = if mutable {
+        vk::ImageCreateFlags::MUTABLE_FORMAT | vk::ImageCreateFlags::EXTENDED_USAGE
+    } else {
+        vk::ImageCreateFlags::empty()
+    };
+    vk::ImageCreateInfo::default()
+        .flags(flags)
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(info.image_format)
+        .extent(vk::Extent3D { width: info.image_extent.width, height: info.image_extent.height, depth: 1 })
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .tiling(vk::ImageTiling::OPTIMAL)
+        .usage(info.image_usage)
+}
+
+/// The memory of a swapchain's image, for vkBindImageMemory2 with VkBindImageMemorySwapchainInfoKHR.
+///
+/// # Safety
+/// `swapchain` is null or live.
+pub unsafe fn swapchain_image_memory(swapchain: vk::SwapchainKHR, index: u32) -> Option<Arc<Memory>> {
+    // SAFETY: the caller's promise.
+    let swapchain = unsafe { handle::optional::<Swapchain>(swapchain) }?;
+    swapchain.images.get(index as usize).map(|i| i.memory.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_opaque_and_in_the_windows_order() {
+        let mut out = [0; 8];
+        copy_row(&[1, 2, 3, 4, 5, 6, 7, 8], &mut out, false);
+        assert_eq!(out, [1, 2, 3, 255, 5, 6, 7, 255]);
+        copy_row(&[1, 2, 3, 4, 5, 6, 7, 8], &mut out, true);
+        assert_eq!(out, [3, 2, 1, 255, 7, 6, 5, 255]);
+    }
+}

@@ -1,0 +1,290 @@
+//! Puts pixels into an X11 window, over the driver's own connection.
+//!
+//! x11rb speaks the protocol in Rust, so the library needs no libX11 or libxcb: nothing of this runs before a surface is
+//! made. With MIT-SHM (server on this machine) a frame is one copy into a shared segment; otherwise `PutImage` in bands
+//! no larger than the server's maximum request. A round trip after each frame both paces the client and reports a window or
+//! server that is gone.
+
+use std::fmt;
+use x11rb::connection::{Connection, RequestConnection};
+use x11rb::protocol::shm::{self, ConnectionExt as _};
+use x11rb::protocol::xproto::{ConnectionExt as _, CreateGCAux, Gcontext, ImageFormat, Window};
+use x11rb::rust_connection::RustConnection;
+
+/// Bytes of a `PutImage` request before its data.
+const PUT_IMAGE_HEADER: usize = 24;
+/// X11 windows of this driver have 32 bits per pixel.
+const PIXEL_BYTES: usize = 4;
+
+/// Why presenting failed; any of them means the surface is lost.
+#[derive(Debug)]
+pub enum X11Error {
+    /// No server at `$DISPLAY`.
+    Connect(String),
+    /// The window is gone, the server is gone, or it refused a request.
+    Lost(String),
+    /// The window's visual is not 24 or 32 bits deep with 8-bit channels.
+    Visual,
+}
+
+impl fmt::Display for X11Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            X11Error::Connect(e) => write!(f, "cannot connect to the X server: {e}"),
+            X11Error::Lost(e) => write!(f, "the window or the X server is gone: {e}"),
+            X11Error::Visual => write!(f, "the window's visual has no 8-bit red, green and blue"),
+        }
+    }
+}
+
+impl std::error::Error for X11Error {}
+
+fn lost(e: impl fmt::Display) -> X11Error {
+    X11Error::Lost(e.to_string())
+}
+
+/// Order of the colour channels in a window's pixels, in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PixelOrder {
+    /// B8G8R8A8.
+    Bgra,
+    /// R8G8B8A8.
+    Rgba,
+}
+
+/// A window on an X server.
+pub struct X11Window {
+    connection: RustConnection,
+    window: Window,
+    gc: Gcontext,
+    depth: u8,
+    order: PixelOrder,
+    max_data: usize,
+    has_shm: bool,
+    segment: Option<Segment>,
+    band: Vec<u8>,
+}
+
+impl X11Window {
+    /// Connects to a server (`None`: to `$DISPLAY`) and looks at the window.
+    ///
+    /// # Errors
+    /// No server, no such window, or a visual that is not true colour with 8-bit channels.
+    pub fn open(display: Option<&str>, window: Window) -> Result<X11Window, X11Error> {
+        let (connection, _) = x11rb::connect(display).map_err(|e| X11Error::Connect(e.to_string()))?;
+        let visual = connection.get_window_attributes(window).map_err(lost)?.reply().map_err(lost)?.visual;
+        let depth = connection.get_geometry(window).map_err(lost)?.reply().map_err(lost)?.depth;
+        let order = pixel_order(&connection, depth, visual).ok_or(X11Error::Visual)?;
+        let gc = connection.generate_id().map_err(lost)?;
+        connection
+            .create_gc(gc, window, &CreateGCAux::new().graphics_exposures(0))
+            .map_err(lost)?
+            .check()
+            .map_err(lost)?;
+        let max_data = connection.maximum_request_bytes().saturating_sub(PUT_IMAGE_HEADER);
+        let has_shm = connection.extension_information(shm::X11_EXTENSION_NAME).map_err(lost)?.is_some();
+        Ok(X11Window { connection, window, gc, depth, order, max_data, has_shm, segment: None, band: Vec::new() })
+    }
+
+    /// Channel order that [`present`](Self::present) wants.
+    pub fn pixel_order(&self) -> PixelOrder {
+        self.order
+    }
+
+    /// Current size of the window, pixels.
+    ///
+    /// # Errors
+    /// The window or the server is gone.
+    pub fn extent(&self) -> Result<[u32; 2], X11Error> {
+        let geometry = self.connection.get_geometry(self.window).map_err(lost)?.reply().map_err(lost)?;
+        Ok([u32::from(geometry.width), u32::from(geometry.height)])
+    }
+
+    /// Shows a frame of `width` × `height` pixels at the window's origin. `row(y, out)` writes row `y`, `width` pixels in
+    /// [`PixelOrder`]. Returns after the server has taken the frame.
+    ///
+    /// # Errors
+    /// The window or the server is gone.
+    pub fn present(&mut self, width: u16, height: u16, mut row: impl FnMut(u32, &mut [u8])) -> Result<(), X11Error> {
+        if width == 0 || height == 0 {
+            return Ok(());
+        }
+        let bytes = usize::from(width) * usize::from(height) * PIXEL_BYTES;
+        if self.shm_segment(bytes) {
+            self.present_shm(width, height, &mut row)
+        } else {
+            self.present_bands(width, height, &mut row)
+        }
+    }
+
+    /// True when a shared segment of at least `bytes` is attached on both sides. A server that cannot attach (another
+    /// machine or container) is not asked again.
+    fn shm_segment(&mut self, bytes: usize) -> bool {
+        if !self.has_shm {
+            return false;
+        }
+        if self.segment.as_ref().is_some_and(|s| s.bytes >= bytes) {
+            return true;
+        }
+        self.drop_segment();
+        let attached = Segment::new(bytes).and_then(|mut segment| {
+            segment.id = self.connection.generate_id().ok()?;
+            self.connection.shm_attach(segment.id, segment.shmid as u32, true).ok()?.check().ok()?;
+            Some(segment)
+        });
+        self.has_shm = attached.is_some();
+        self.segment = attached;
+        self.has_shm
+    }
+
+    fn present_shm(&mut self, width: u16, height: u16, row: &mut dyn FnMut(u32, &mut [u8])) -> Result<(), X11Error> {
+        let Some(segment) = &mut self.segment else {
+            return Err(X11Error::Lost("no shared segment".to_owned()));
+        };
+        for (y, out) in
+            segment.pixels().chunks_exact_mut(usize::from(width) * PIXEL_BYTES).take(height.into()).enumerate()
+        {
+            row(y as u32, out);
+        }
+        let format = u8::from(ImageFormat::Z_PIXMAP);
+        let id = segment.id;
+        self.connection
+            .shm_put_image(
+                self.window,
+                self.gc,
+                width,
+                height,
+                0,
+                0,
+                width,
+                height,
+                0,
+                0,
+                self.depth,
+                format,
+                false,
+                id,
+                0,
+            )
+            .map_err(lost)?
+            .check()
+            .map_err(lost)
+    }
+
+    fn present_bands(&mut self, width: u16, height: u16, row: &mut dyn FnMut(u32, &mut [u8])) -> Result<(), X11Error> {
+        let row_bytes = usize::from(width) * PIXEL_BYTES;
+        let rows = (self.max_data / row_bytes).clamp(1, usize::from(height));
+        let mut band = std::mem::take(&mut self.band);
+        band.resize(rows * row_bytes, 0);
+        let mut last = None;
+        for top in (0..usize::from(height)).step_by(rows) {
+            let count = rows.min(usize::from(height) - top);
+            for (y, out) in band.chunks_exact_mut(row_bytes).take(count).enumerate() {
+                row((top + y) as u32, out);
+            }
+            let data = &band[..count * row_bytes];
+            let request = self.connection.put_image(
+                ImageFormat::Z_PIXMAP,
+                self.window,
+                self.gc,
+                width,
+                count as u16,
+                0,
+                top as i16,
+                0,
+                self.depth,
+                data,
+            );
+            last = Some(request.map_err(lost)?);
+        }
+        let result = last.map_or(Ok(()), |cookie| cookie.check().map_err(lost));
+        self.band = band;
+        result
+    }
+
+    fn drop_segment(&mut self) {
+        if let Some(segment) = self.segment.take() {
+            // A failure means the server is gone, and its attachment with it.
+            if let Ok(cookie) = self.connection.shm_detach(segment.id) {
+                cookie.ignore_error();
+            }
+        }
+    }
+}
+
+impl Drop for X11Window {
+    fn drop(&mut self) {
+        self.drop_segment();
+        if let Ok(cookie) = self.connection.free_gc(self.gc) {
+            cookie.ignore_error();
+        }
+        // Nothing to do about a connection that is gone.
+        let _ = self.connection.flush();
+    }
+}
+
+fn pixel_order(connection: &RustConnection, depth: u8, visual: u32) -> Option<PixelOrder> {
+    let setup = connection.setup();
+    let visual = setup
+        .roots
+        .iter()
+        .flat_map(|screen| &screen.allowed_depths)
+        .filter(|d| d.depth == depth && matches!(depth, 24 | 32))
+        .flat_map(|d| &d.visuals)
+        .find(|v| v.visual_id == visual)?;
+    let little_endian = setup.image_byte_order == x11rb::protocol::xproto::ImageOrder::LSB_FIRST;
+    match (visual.red_mask, visual.green_mask, visual.blue_mask) {
+        (0xff_0000, 0xff00, 0xff) if little_endian => Some(PixelOrder::Bgra),
+        (0xff, 0xff00, 0xff_0000) if little_endian => Some(PixelOrder::Rgba),
+        _ => None,
+    }
+}
+
+/// A System V shared memory segment, attached here. It is marked for removal at once, so that it goes when both sides
+/// have detached, also when a process dies.
+struct Segment {
+    id: shm::Seg,
+    shmid: i32,
+    address: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: an address range owned by this object.
+unsafe impl Send for Segment {}
+// SAFETY: access goes through `&mut self`.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    fn new(bytes: usize) -> Option<Segment> {
+        // SAFETY: creates a new private segment; no memory of ours is involved.
+        let shmid = unsafe { libc::shmget(libc::IPC_PRIVATE, bytes, libc::IPC_CREAT | 0o600) };
+        if shmid < 0 {
+            return None;
+        }
+        // SAFETY: maps the new segment at an address the kernel chooses.
+        let address = unsafe { libc::shmat(shmid, std::ptr::null(), 0) };
+        // Linux lets others attach to a segment that is marked for removal while somebody is attached.
+        // SAFETY: only marks the segment; no buffer is passed.
+        unsafe { libc::shmctl(shmid, libc::IPC_RMID, std::ptr::null_mut()) };
+        if address as isize == -1 {
+            return None;
+        }
+        Some(Segment { id: 0, shmid, address: address.cast(), bytes })
+    }
+
+    fn pixels(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is `bytes` long and ours to write; the server only reads it, between our round trips.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.bytes) }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: attached in `new`, and no slice of it is alive.
+        unsafe { libc::shmdt(self.address.cast()) };
+    }
+}
+
+#[cfg(test)]
+#[path = "x11_tests.rs"]
+mod tests;

@@ -1,0 +1,125 @@
+//! The presenter against a real X server: Xvfb, started for the test. Skipped with a message when there is none.
+
+use super::*;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use x11rb::protocol::xproto::{ConfigureWindowAux, CreateWindowAux, WindowClass};
+
+/// A server of our own, on a display number that it chose.
+struct Xvfb {
+    child: Child,
+    display: String,
+}
+
+impl Xvfb {
+    fn start(screen: &str, extra: &[&str]) -> Option<Xvfb> {
+        let arguments = ["-displayfd", "1", "-screen", "0", screen, "-nolisten", "tcp"];
+        let mut command = Command::new("Xvfb");
+        command.args(arguments).args(extra).stdout(Stdio::piped()).stderr(Stdio::null());
+        let Ok(mut child) = command.spawn() else {
+            eprintln!("skipped: no Xvfb");
+            return None;
+        };
+        let mut line = String::new();
+        BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
+        Some(Xvfb { child, display: format!(":{}", line.trim()) })
+    }
+}
+
+impl Drop for Xvfb {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A window made by another client, as an application would.
+fn window(server: &Xvfb, width: u16, height: u16) -> (RustConnection, Window) {
+    let (client, screen) = x11rb::connect(Some(&server.display)).unwrap();
+    let root = &client.setup().roots[screen];
+    let window = client.generate_id().unwrap();
+    let aux = CreateWindowAux::new().background_pixel(0);
+    client
+        .create_window(root.root_depth, window, root.root, 0, 0, width, height, 0, WindowClass::INPUT_OUTPUT, 0, &aux)
+        .unwrap()
+        .check()
+        .unwrap();
+    client.map_window(window).unwrap().check().unwrap();
+    (client, window)
+}
+
+/// Blue, green and red of a pixel of the test picture.
+fn pixel(frame: u32, x: u32, y: u32) -> [u8; 4] {
+    [(x + frame) as u8, (y * 3) as u8, (x ^ y) as u8, 0xff]
+}
+
+fn show_and_compare(presenter: &mut X11Window, client: &RustConnection, window: Window, frame: u32, size: (u16, u16)) {
+    presenter
+        .present(size.0, size.1, |y, out| {
+            for (x, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                *out = pixel(frame, x as u32, y);
+            }
+        })
+        .unwrap();
+    let image =
+        client.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, size.0, size.1, u32::MAX).unwrap().reply().unwrap();
+    for (i, got) in image.data.as_chunks::<4>().0.iter().enumerate() {
+        let (x, y) = (i as u32 % u32::from(size.0), i as u32 / u32::from(size.0));
+        assert_eq!(got[..3], pixel(frame, x, y)[..3], "frame {frame}, pixel {x}, {y}");
+    }
+    assert_eq!(image.data.len(), usize::from(size.0) * usize::from(size.1) * 4);
+}
+
+fn frames_arrive(extra: &[&str], shared: bool) {
+    let Some(server) = Xvfb::start("1100x900x24", extra) else { return };
+    let (client, id) = window(&server, 320, 200);
+    let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
+    assert_eq!(presenter.pixel_order(), PixelOrder::Bgra);
+    assert_eq!(presenter.extent().unwrap(), [320, 200]);
+    show_and_compare(&mut presenter, &client, id, 1, (320, 200));
+    show_and_compare(&mut presenter, &client, id, 2, (320, 200));
+    assert_eq!(presenter.segment.is_some(), shared);
+    // A bigger window needs a bigger segment, or more than one request.
+    client.configure_window(id, &ConfigureWindowAux::new().width(1024).height(801)).unwrap().check().unwrap();
+    assert_eq!(presenter.extent().unwrap(), [1024, 801]);
+    presenter.max_data = presenter.max_data.min(1 << 18);
+    show_and_compare(&mut presenter, &client, id, 3, (1024, 801));
+    presenter.present(0, 0, |_, _| unreachable!("nothing to draw")).unwrap();
+}
+
+#[test]
+fn frames_arrive_through_shared_memory() {
+    frames_arrive(&[], true);
+}
+
+#[test]
+fn frames_arrive_without_shared_memory() {
+    frames_arrive(&["-extension", "MIT-SHM"], false);
+}
+
+#[test]
+fn a_window_that_goes_away_is_an_error() {
+    let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
+    let (client, id) = window(&server, 64, 64);
+    assert!(matches!(X11Window::open(Some(&server.display), id + 1), Err(X11Error::Lost(_))));
+    let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
+    client.destroy_window(id).unwrap().check().unwrap();
+    assert!(matches!(presenter.present(64, 64, |_, out| out.fill(1)), Err(X11Error::Lost(_))));
+    assert!(matches!(presenter.extent(), Err(X11Error::Lost(_))));
+}
+
+#[test]
+fn a_server_that_dies_is_an_error_and_not_a_hang() {
+    let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
+    let (_client, id) = window(&server, 64, 64);
+    let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
+    presenter.present(64, 64, |_, out| out.fill(1)).unwrap();
+    drop(server);
+    assert!(presenter.present(64, 64, |_, out| out.fill(2)).is_err());
+    assert!(presenter.extent().is_err());
+}
+
+#[test]
+fn no_server_is_an_error() {
+    assert!(matches!(X11Window::open(Some(":4094"), 1), Err(X11Error::Connect(_))));
+}

@@ -1,0 +1,246 @@
+//! A device of the driver under test, without the loader: functions come from `vk_icdGetInstanceProcAddr`.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use ash::vk;
+use std::ffi::CStr;
+
+pub struct Context {
+    pub entry: ash::Entry,
+    pub instance: ash::Instance,
+    pub physical: vk::PhysicalDevice,
+    pub device: ash::Device,
+    pub queue: vk::Queue,
+    pub pool: vk::CommandPool,
+}
+
+pub fn entry() -> ash::Entry {
+    let functions = ash::StaticFn { get_instance_proc_addr: vulkan_grus::vk_icdGetInstanceProcAddr };
+    // SAFETY: the driver's own function.
+    unsafe { ash::Entry::from_static_fn(functions) }
+}
+
+impl Context {
+    pub fn new(instance_extensions: &[&CStr], device_extensions: &[&CStr]) -> Context {
+        Context::with(instance_extensions, device_extensions, &mut [])
+    }
+
+    /// With feature structures (each one is chained).
+    pub fn with(
+        instance_extensions: &[&CStr],
+        device_extensions: &[&CStr],
+        features: &mut [&mut dyn Chain],
+    ) -> Context {
+        let entry = entry();
+        let names: Vec<_> = instance_extensions.iter().map(|n| n.as_ptr()).collect();
+        let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names);
+        // SAFETY (all here): valid usage.
+        let instance = unsafe { entry.create_instance(&info, None) }.expect("instance");
+        // SAFETY: as above.
+        let physical = unsafe { instance.enumerate_physical_devices() }.expect("devices")[0];
+        let priorities = [1.0];
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
+        let names: Vec<_> = device_extensions.iter().map(|n| n.as_ptr()).collect();
+        let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+        for feature in features {
+            info = feature.chain(info);
+        }
+        // SAFETY: as above.
+        let device = unsafe { instance.create_device(physical, &info, None) }.expect("device");
+        // SAFETY: as above.
+        let queue = unsafe { device.get_device_queue(0, 0) };
+        let info = vk::CommandPoolCreateInfo::default();
+        // SAFETY: as above.
+        let pool = unsafe { device.create_command_pool(&info, None) }.expect("pool");
+        Context { entry, instance, physical, device, queue, pool }
+    }
+
+    pub fn memory(&self, size: u64) -> (vk::DeviceMemory, *mut u8) {
+        let info = vk::MemoryAllocateInfo::default().allocation_size(size);
+        // SAFETY: valid usage.
+        unsafe {
+            let memory = self.device.allocate_memory(&info, None).expect("memory");
+            let pointer = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map");
+            (memory, pointer.cast())
+        }
+    }
+
+    /// A buffer with its own mapped memory, of any usage.
+    pub fn buffer(&self, size: u64) -> Buffer {
+        let usage = vk::BufferUsageFlags::from_raw(0x1ff);
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        // SAFETY: valid usage.
+        unsafe {
+            let buffer = self.device.create_buffer(&info, None).expect("buffer");
+            let requirements = self.device.get_buffer_memory_requirements(buffer);
+            let (memory, pointer) = self.memory(requirements.size);
+            self.device.bind_buffer_memory(buffer, memory, 0).expect("bind");
+            Buffer { buffer, memory, pointer, size }
+        }
+    }
+
+    pub fn free(&self, buffer: Buffer) {
+        // SAFETY: valid usage.
+        unsafe {
+            self.device.destroy_buffer(buffer.buffer, None);
+            self.device.free_memory(buffer.memory, None);
+        }
+    }
+
+    /// A 2D colour or depth image.
+    pub fn image(&self, format: vk::Format, extent: [u32; 2], samples: vk::SampleCountFlags, levels: u32) -> Image {
+        let usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+        let info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(format)
+            .extent(vk::Extent3D { width: extent[0], height: extent[1], depth: 1 })
+            .mip_levels(levels)
+            .array_layers(1)
+            .samples(samples)
+            .usage(usage);
+        let aspect = match format {
+            vk::Format::D32_SFLOAT | vk::Format::D16_UNORM => vk::ImageAspectFlags::DEPTH,
+            _ => vk::ImageAspectFlags::COLOR,
+        };
+        // SAFETY: valid usage.
+        unsafe {
+            let image = self.device.create_image(&info, None).expect("image");
+            let (memory, _) = self.memory(self.device.get_image_memory_requirements(image).size);
+            self.device.bind_image_memory(image, memory, 0).expect("bind");
+            let info = vk::ImageViewCreateInfo::default()
+                .image(image)
+                .view_type(vk::ImageViewType::TYPE_2D)
+                .format(format)
+                .subresource_range(range(aspect, levels));
+            let view = self.device.create_image_view(&info, None).expect("view");
+            Image { image, memory, view, extent, aspect }
+        }
+    }
+
+    pub fn free_image(&self, image: Image) {
+        // SAFETY: valid usage.
+        unsafe {
+            self.device.destroy_image_view(image.view, None);
+            self.device.destroy_image(image.image, None);
+            self.device.free_memory(image.memory, None);
+        }
+    }
+
+    pub fn record(&self, with: impl FnOnce(vk::CommandBuffer)) -> vk::CommandBuffer {
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
+        // SAFETY: valid usage.
+        unsafe {
+            let buffer = self.device.allocate_command_buffers(&info).expect("command buffer")[0];
+            self.device.begin_command_buffer(buffer, &Default::default()).expect("begin");
+            with(buffer);
+            self.device.end_command_buffer(buffer).expect("end");
+            buffer
+        }
+    }
+
+    /// Records, submits, waits.
+    pub fn run(&self, with: impl FnOnce(vk::CommandBuffer)) -> Result<(), vk::Result> {
+        let buffers = [self.record(with)];
+        let submit = vk::SubmitInfo::default().command_buffers(&buffers);
+        // SAFETY: valid usage.
+        unsafe {
+            let fence = self.device.create_fence(&Default::default(), None)?;
+            self.device.queue_submit(self.queue, &[submit], fence)?;
+            let result = self.device.wait_for_fences(&[fence], true, 60_000_000_000);
+            self.device.destroy_fence(fence, None);
+            result
+        }
+    }
+
+    /// The texels of an image's first level.
+    pub fn read_image(&self, image: &Image, texel_bytes: u64) -> Vec<u8> {
+        let size = u64::from(image.extent[0]) * u64::from(image.extent[1]) * texel_bytes;
+        let buffer = self.buffer(size);
+        self.run(|c| {
+            let region = region(image);
+            // SAFETY: valid usage.
+            unsafe {
+                self.device.cmd_copy_image_to_buffer(c, image.image, vk::ImageLayout::GENERAL, buffer.buffer, &[region]);
+            }
+        })
+        .expect("copy");
+        let bytes = buffer.bytes().to_vec();
+        self.free(buffer);
+        bytes
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: valid usage.
+        unsafe {
+            let _ = self.device.device_wait_idle();
+            self.device.destroy_command_pool(self.pool, None);
+            self.device.destroy_device(None);
+            self.instance.destroy_instance(None);
+        }
+    }
+}
+
+/// A feature structure that can be chained to a device's creation.
+pub trait Chain {
+    fn chain<'a>(&'a mut self, info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a>;
+}
+impl<T: vk::ExtendsDeviceCreateInfo> Chain for T {
+    fn chain<'a>(&'a mut self, info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
+        info.push_next(self)
+    }
+}
+
+pub struct Buffer {
+    pub buffer: vk::Buffer,
+    pub memory: vk::DeviceMemory,
+    pub pointer: *mut u8,
+    pub size: u64,
+}
+
+impl Buffer {
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped; the tests read when the device is idle.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.size as usize) }
+    }
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.size as usize) }
+    }
+    pub fn words(&self) -> Vec<u32> {
+        self.bytes().as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
+    }
+    pub fn fill_words(&mut self, word: impl Fn(u32) -> u32) {
+        for (i, bytes) in self.bytes_mut().as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            *bytes = word(i as u32).to_le_bytes();
+        }
+    }
+}
+
+pub struct Image {
+    pub image: vk::Image,
+    pub memory: vk::DeviceMemory,
+    pub view: vk::ImageView,
+    pub extent: [u32; 2],
+    pub aspect: vk::ImageAspectFlags,
+}
+
+pub fn range(aspect: vk::ImageAspectFlags, levels: u32) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange { aspect_mask: aspect, base_mip_level: 0, level_count: levels, base_array_layer: 0, layer_count: 1 }
+}
+
+pub fn layers(aspect: vk::ImageAspectFlags, level: u32) -> vk::ImageSubresourceLayers {
+    vk::ImageSubresourceLayers { aspect_mask: aspect, mip_level: level, base_array_layer: 0, layer_count: 1 }
+}
+
+pub fn region(image: &Image) -> vk::BufferImageCopy {
+    vk::BufferImageCopy::default()
+        .image_subresource(layers(image.aspect, 0))
+        .image_extent(vk::Extent3D { width: image.extent[0], height: image.extent[1], depth: 1 })
+}
+
+/// SPIR-V words of a committed file.
+pub fn spirv(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
+}

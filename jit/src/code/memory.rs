@@ -1,0 +1,167 @@
+//! Executable memory: never writable and executable at once, given back when the last user of a piece drops it.
+//!
+//! Pieces are whole pages inside regions of 1 MiB, so that thousands of pipelines stay a handful of kernel mappings. Pages
+//! of a piece are made writable, filled, and made executable before anybody learns their address; other pieces of the
+//! region are not touched. A freed piece's pages go back to the kernel at once, an empty region is unmapped.
+
+use parking_lot::Mutex;
+use std::ptr::NonNull;
+
+const PAGE: usize = 4096;
+const REGION: usize = 1 << 20;
+
+struct Region {
+    base: usize,
+    pages: usize,
+    /// One flag per page.
+    used: Vec<bool>,
+}
+
+static REGIONS: Mutex<Vec<Region>> = Mutex::new(Vec::new());
+
+impl Region {
+    fn find(&self, pages: usize) -> Option<usize> {
+        let mut run = 0;
+        for (i, &used) in self.used.iter().enumerate() {
+            run = if used { 0 } else { run + 1 };
+            if run == pages {
+                return Some(i + 1 - pages);
+            }
+        }
+        None
+    }
+}
+
+/// A piece of executable memory.
+#[derive(Debug)]
+pub struct ExecutableCode {
+    start: NonNull<u8>,
+    pages: usize,
+}
+
+// SAFETY: the bytes are immutable while the value lives.
+unsafe impl Send for ExecutableCode {}
+// SAFETY: as above.
+unsafe impl Sync for ExecutableCode {}
+
+impl ExecutableCode {
+    /// Copies code into executable memory; `None` when the kernel gives no memory.
+    pub fn new(code: &[u8]) -> Option<ExecutableCode> {
+        let pages = code.len().div_ceil(PAGE).max(1);
+        let start = reserve(pages)?;
+        let piece = ExecutableCode { start, pages };
+        // SAFETY: the pages are reserved for this piece alone and nobody has their address yet; they are mapped and
+        // at least `code.len()` long.
+        let ready = unsafe {
+            protect(start, pages, libc::PROT_READ | libc::PROT_WRITE) && {
+                core::ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr(), code.len());
+                protect(start, pages, libc::PROT_READ | libc::PROT_EXEC)
+            }
+        };
+        ready.then_some(piece)
+    }
+
+    /// First byte.
+    pub fn address(&self) -> *const u8 {
+        self.start.as_ptr()
+    }
+}
+
+impl Drop for ExecutableCode {
+    fn drop(&mut self) {
+        let address = self.start.as_ptr() as usize;
+        let mut regions = REGIONS.lock();
+        let Some(index) = regions.iter().position(|r| (r.base..r.base + r.pages * PAGE).contains(&address)) else {
+            return;
+        };
+        let region = &mut regions[index];
+        let first = (address - region.base) / PAGE;
+        region.used[first..first + self.pages].fill(false);
+        if region.used.contains(&true) {
+            // SAFETY: the pages belong to this piece, which nobody can run any more.
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.pages * PAGE, libc::MADV_DONTNEED) };
+        } else {
+            let region = regions.swap_remove(index);
+            // SAFETY: mapped by `map_region`, and no piece of it is left.
+            unsafe { libc::munmap(region.base as *mut _, region.pages * PAGE) };
+        }
+    }
+}
+
+/// Sets the protection of whole pages.
+///
+/// # Safety
+/// The pages are mapped and, when execution is taken away, nobody runs them.
+unsafe fn protect(start: NonNull<u8>, pages: usize, access: i32) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { libc::mprotect(start.as_ptr().cast(), pages * PAGE, access) == 0 }
+}
+
+fn reserve(pages: usize) -> Option<NonNull<u8>> {
+    let mut regions = REGIONS.lock();
+    let found = regions.iter().enumerate().find_map(|(i, r)| r.find(pages).map(|first| (i, first)));
+    let (index, first) = match found {
+        Some(found) => found,
+        None => {
+            regions.push(map_region(pages.max(REGION / PAGE))?);
+            (regions.len() - 1, 0)
+        }
+    };
+    let region = &mut regions[index];
+    region.used[first..first + pages].fill(true);
+    NonNull::new((region.base + first * PAGE) as *mut u8)
+}
+
+fn map_region(pages: usize) -> Option<Region> {
+    // SAFETY: a new anonymous mapping without access.
+    let base = unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        libc::mmap(std::ptr::null_mut(), pages * PAGE, libc::PROT_NONE, flags, -1, 0)
+    };
+    (base != libc::MAP_FAILED).then(|| Region { base: base as usize, pages, used: vec![false; pages] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// mov eax, imm32; ret
+    fn returns(value: u32) -> Vec<u8> {
+        let mut code = vec![0xb8];
+        code.extend(value.to_le_bytes());
+        code.push(0xc3);
+        code
+    }
+
+    fn call(code: &ExecutableCode) -> u32 {
+        // SAFETY: the bytes are the function above.
+        let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(code.address()) };
+        function()
+    }
+
+    #[test]
+    fn pieces_come_go_and_are_reused() {
+        let mut alive = Vec::new();
+        for i in 0..20_000u32 {
+            let code = ExecutableCode::new(&returns(i)).expect("memory");
+            assert_eq!(call(&code), i);
+            if i % 7 == 0 {
+                alive.push((i, code));
+            }
+            if alive.len() > 300 {
+                alive.remove((i as usize * 31) % 300);
+            }
+        }
+        for (i, code) in &alive {
+            assert_eq!(call(code), *i);
+        }
+        assert!(REGIONS.lock().len() <= 6, "pieces were not reused");
+    }
+
+    #[test]
+    fn memory_is_never_writable_and_executable() {
+        let _code = ExecutableCode::new(&vec![0x90; 3 * PAGE]).expect("memory");
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
+        assert!(!maps.lines().any(|line| line.contains("rwx")), "{maps}");
+    }
+}

@@ -1,0 +1,73 @@
+//! The whole road of a stage in one function: SPIR-V → IR → passes → divergence → code.
+
+use crate::code::CodeBlob;
+use crate::emit::{self, EmitOptions};
+use crate::error::{Error, Result};
+use crate::passes;
+use crate::spirv::{self, Accept, Module, Specialization};
+use base::shader::{CompiledStage, PipelineLayoutInfo, Stage, StageInterface};
+use std::sync::Arc;
+
+/// What to compile.
+pub struct CompileRequest<'a> {
+    /// Parsed module.
+    pub module: &'a Module,
+    /// Stage.
+    pub stage: Stage,
+    /// Entry point name.
+    pub entry: &'a str,
+    /// Specialisation constants.
+    pub specialization: &'a Specialization,
+    /// Where descriptors lie.
+    pub layout: &'a PipelineLayoutInfo,
+    /// Capabilities the device advertises.
+    pub accept: &'a Accept,
+    /// Emission parameters.
+    pub options: EmitOptions,
+}
+
+/// A compiled stage and its storable form.
+pub struct Compiled {
+    /// Ready to run.
+    pub stage: CompiledStage,
+    /// For pipeline caches.
+    pub blob: CodeBlob,
+}
+
+/// Compiles one stage.
+///
+/// # Errors
+/// By whose fault: see [`crate::error::ErrorKind`].
+pub fn compile(request: &CompileRequest<'_>) -> Result<Compiled> {
+    let mut shader = spirv::translate(
+        request.module,
+        request.stage,
+        request.entry,
+        request.specialization,
+        request.layout,
+        request.accept,
+    )?;
+    passes::run(&mut shader, &passes::PassOptions::default())?;
+    let divergence = passes::divergence(&shader, request.options.lanes);
+    let emitted = emit::emit(&shader, &divergence, request.layout, &request.options)?;
+    let blob = CodeBlob {
+        code: emitted.code,
+        cpu_features: emit::cpu_features(),
+        stage: shader.stage,
+        lanes: request.options.lanes,
+        interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs }),
+        flags: shader.flags,
+        local_size: shader.local_size,
+        shared_bytes: shader.shared_bytes,
+        zero_shared: shader.zero_shared,
+        scratch_bytes: emitted.scratch_bytes,
+        has_barriers: emitted.has_barriers,
+    };
+    let stage = blob.load().ok_or_else(|| Error::limit("no executable memory"))?;
+    Ok(Compiled { stage, blob })
+}
+
+/// A stage from its stored form; `None` unless it is intact, of this build, and for this CPU.
+pub fn load(bytes: &[u8]) -> Option<CompiledStage> {
+    CodeBlob::from_bytes(bytes, emit::cpu_features())?.load()
+}

@@ -1,0 +1,602 @@
+//! Pure scalar operations. Uniform operands give one scalar instruction; otherwise one per vector, or, where the machine
+//! has no vector form, one per lane.
+//!
+//! The bits are those of `ir::eval`, operation by operation.
+
+use super::rep::{Rep, Vecs, scalar_type, vector_type};
+use super::{Emitter, isa};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Convert, InstData, Op, Ty, Unary, Value};
+use crate::passes::Shape;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, Value as C, types};
+
+/// A scalar operation on machine values of one lane.
+type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
+
+impl Emitter<'_> {
+    /// Emits a pure operation and defines its results.
+    pub fn alu(&mut self, data: &InstData) -> Result<()> {
+        for &v in data.args.iter() {
+            self.check_type(v)?;
+        }
+        if self.affine(data)? {
+            return Ok(());
+        }
+        match &data.op {
+            Op::Unary(op) => self.unary(*op, data),
+            Op::Binary(op) => self.binary(*op, data),
+            Op::Cmp(op) => self.compare(*op, data),
+            Op::Convert(op) => self.convert(*op, data),
+            Op::Select => self.select(data),
+            Op::Fma => self.fma(data),
+            Op::Ldexp => self.ldexp(data),
+            Op::Frexp => self.frexp(data),
+            Op::IAddCarry | Op::ISubBorrow => self.carry(data),
+            Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => self.bitfield(data),
+            other => Err(Error::internal(format!("not arithmetic: {other:?}")).with_id(data.source)),
+        }
+    }
+
+    /// Types whose vectors are not 32 or 64 bits per lane are not emitted yet.
+    fn check_type(&self, v: Value) -> Result<()> {
+        match self.shader.ty(v) {
+            Ty::I8 | Ty::I16 | Ty::F16 => Err(Error::unsupported("8- and 16-bit arithmetic")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Integer arithmetic on affine values stays a base and a stride.
+    fn affine(&mut self, data: &InstData) -> Result<bool> {
+        let (Op::Binary(op), 1) = (&data.op, data.result_count) else { return Ok(false) };
+        let Shape::Affine(stride) = self.shape(data.result()) else { return Ok(false) };
+        let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
+        let base = self.binary_scalar(*op, Ty::I32, a, b);
+        self.define(data.result(), Rep::Affine(base, stride))?;
+        Ok(true)
+    }
+
+    /// True when every argument is one scalar for all lanes.
+    fn all_uniform(&mut self, args: &[Value]) -> Result<bool> {
+        for &v in args {
+            if !matches!(self.rep(v)?, Rep::Uniform(_)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Applies `f` to scalars or vector by vector; for operations whose machine instruction takes both.
+    fn map(&mut self, data: &InstData, mut f: impl FnMut(&mut Self, &[C]) -> C) -> Result<()> {
+        let rep = if self.all_uniform(&data.args)? {
+            let args = data.args.iter().map(|&v| self.scalar(v)).collect::<Result<Vec<C>>>()?;
+            Rep::Uniform(f(self, &args))
+        } else {
+            let args = data.args.iter().map(|&v| self.vectors(v)).collect::<Result<Vec<Vecs>>>()?;
+            let count = args[0].len();
+            let mut out = Vecs::new();
+            for i in 0..count {
+                let row: Vec<C> = args.iter().map(|a| a[i]).collect();
+                out.push(f(self, &row));
+            }
+            Rep::Varying(out)
+        };
+        self.define(data.result(), rep)
+    }
+
+    /// Applies a scalar operation lane by lane.
+    fn per_lane(&mut self, data: &InstData, f: PerLane<'_>) -> Result<()> {
+        if self.all_uniform(&data.args)? {
+            let args = data.args.iter().map(|&v| self.scalar(v)).collect::<Result<Vec<C>>>()?;
+            let c = f(self, &args);
+            return self.define(data.result(), Rep::Uniform(c));
+        }
+        let mut lanes = Vec::new();
+        for lane in 0..self.lanes as usize {
+            let args = data.args.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<Vec<C>>>()?;
+            lanes.push(f(self, &args));
+        }
+        let vecs = self.gather_lanes(self.shader.ty(data.result()), &lanes);
+        self.define(data.result(), Rep::Varying(vecs))
+    }
+
+    fn unary(&mut self, op: Unary, data: &InstData) -> Result<()> {
+        let ty = self.shader.ty(data.args[0]);
+        match op {
+            Unary::INeg => self.map(data, |e, a| e.b.ins().ineg(a[0])),
+            Unary::Not => self.map(data, |e, a| e.not(a[0])),
+            Unary::FNeg => self.map(data, |e, a| e.b.ins().fneg(a[0])),
+            Unary::FAbs => self.map(data, |e, a| e.b.ins().fabs(a[0])),
+            Unary::Floor => self.map(data, |e, a| e.b.ins().floor(a[0])),
+            Unary::Ceil => self.map(data, |e, a| e.b.ins().ceil(a[0])),
+            Unary::Trunc => self.map(data, |e, a| e.b.ins().trunc(a[0])),
+            Unary::RoundEven => self.map(data, |e, a| e.b.ins().nearest(a[0])),
+            Unary::Sqrt => self.map(data, |e, a| e.b.ins().sqrt(a[0])),
+            Unary::BitReverse => self.per_lane(data, &mut |e, a| e.b.ins().bitrev(a[0])),
+            Unary::BitCount => self.per_lane(data, &mut |e, a| {
+                let n = e.b.ins().popcnt(a[0]);
+                if ty == Ty::I64 { e.b.ins().ireduce(types::I32, n) } else { n }
+            }),
+            Unary::FindLsb => self.per_lane(data, &mut |e, a| {
+                let n = e.b.ins().ctz(a[0]);
+                let minus = e.constant(ty, u64::MAX);
+                let zero = e.b.ins().icmp_imm_u(IntCC::Equal, a[0], 0);
+                e.b.ins().select(zero, minus, n)
+            }),
+            Unary::FindUMsb => self.per_lane(data, &mut |e, a| e.msb(ty, a[0])),
+            Unary::FindSMsb => self.per_lane(data, &mut |e, a| {
+                let sign = e.b.ins().sshr_imm_u(a[0], i64::from(ty.bytes() * 8 - 1));
+                let x = e.b.ins().bxor(a[0], sign);
+                e.msb(ty, x)
+            }),
+            other => Err(Error::internal(format!("{other:?} was not lowered")).with_id(data.source)),
+        }
+    }
+
+    /// Index of the highest one bit, -1 for 0.
+    fn msb(&mut self, ty: Ty, x: C) -> C {
+        let zeros = self.b.ins().clz(x);
+        let top = self.constant(ty, u64::from(ty.bytes() * 8 - 1));
+        self.b.ins().isub(top, zeros)
+    }
+
+    /// Complement of an integer, a truth value (I8) or a mask.
+    pub fn not(&mut self, c: C) -> C {
+        if self.b.func.dfg.value_type(c) == types::I8 { self.b.ins().bxor_imm_u(c, 1) } else { self.b.ins().bnot(c) }
+    }
+
+    fn binary(&mut self, op: Binary, data: &InstData) -> Result<()> {
+        use Binary::*;
+        let ty = self.shader.ty(data.args[0]);
+        match op {
+            Shl | LShr | AShr => self.shift(op, data),
+            SDiv | UDiv | SRem | SMod | UMod | SMulHi | UMulHi => {
+                self.per_lane(data, &mut |e, a| e.binary_scalar(op, ty, a[0], a[1]))
+            }
+            SMin | UMin | SMax | UMax if ty == Ty::I64 => {
+                self.per_lane(data, &mut |e, a| e.binary_scalar(op, ty, a[0], a[1]))
+            }
+            FRem | FMod => self.map(data, |e, a| {
+                let q = e.b.ins().fdiv(a[0], a[1]);
+                let q = if op == FRem { e.b.ins().trunc(q) } else { e.b.ins().floor(q) };
+                let p = e.b.ins().fmul(a[1], q);
+                e.b.ins().fsub(a[0], p)
+            }),
+            Pow | Atan2 => Err(Error::internal(format!("{op:?} was not lowered")).with_id(data.source)),
+            _ => self.map(data, |e, a| e.binary_scalar(op, ty, a[0], a[1])),
+        }
+    }
+
+    /// A binary operation on scalars, and on vectors where the machine has it.
+    fn binary_scalar(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
+        use Binary::*;
+        match op {
+            IAdd => self.b.ins().iadd(a, b),
+            ISub => self.b.ins().isub(a, b),
+            IMul => self.b.ins().imul(a, b),
+            And => self.b.ins().band(a, b),
+            Or => self.b.ins().bor(a, b),
+            Xor => self.b.ins().bxor(a, b),
+            Shl => self.b.ins().ishl(a, b),
+            LShr => self.b.ins().ushr(a, b),
+            AShr => self.b.ins().sshr(a, b),
+            SMin => self.b.ins().smin(a, b),
+            UMin => self.b.ins().umin(a, b),
+            SMax => self.b.ins().smax(a, b),
+            UMax => self.b.ins().umax(a, b),
+            FAdd => self.b.ins().fadd(a, b),
+            FSub => self.b.ins().fsub(a, b),
+            FMul => self.b.ins().fmul(a, b),
+            FDiv => self.b.ins().fdiv(a, b),
+            FMin => self.float_extreme(FloatCC::LessThan, a, b),
+            FMax => self.float_extreme(FloatCC::GreaterThan, a, b),
+            SDiv | UDiv | SRem | SMod | UMod => self.divide(op, ty, a, b),
+            SMulHi => self.b.ins().smulhi(a, b),
+            UMulHi => self.b.ins().umulhi(a, b),
+            FRem | FMod | Pow | Atan2 => a,
+        }
+    }
+
+    /// `b cc a || a is NaN ? b : a`.
+    fn float_extreme(&mut self, cc: FloatCC, a: C, b: C) -> C {
+        let better = self.b.ins().fcmp(cc, b, a);
+        let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
+        let take = self.b.ins().bor(better, nan);
+        let ty = self.b.func.dfg.value_type(a);
+        if ty.is_vector() {
+            let take = self.bitcast(ty, take);
+            self.b.ins().bitselect(take, b, a)
+        } else {
+            self.b.ins().select(take, b, a)
+        }
+    }
+
+    /// Division that never traps.
+    fn divide(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
+        use Binary::*;
+        let zero = self.b.ins().icmp_imm_u(IntCC::Equal, b, 0);
+        let one = self.constant(ty, 1);
+        if matches!(op, UDiv | UMod) {
+            let safe = self.b.ins().select(zero, one, b);
+            if op == UDiv {
+                let q = self.b.ins().udiv(a, safe);
+                let ones = self.constant(ty, u64::MAX);
+                return self.b.ins().select(zero, ones, q);
+            }
+            let r = self.b.ins().urem(a, safe);
+            return self.b.ins().select(zero, a, r);
+        }
+        // MIN / -1 overflows: divide by 1 instead, the quotient is -a.
+        let minus_one = self.b.ins().icmp_imm_s(IntCC::Equal, b, -1);
+        let special = self.b.ins().bor(zero, minus_one);
+        let safe = self.b.ins().select(special, one, b);
+        if op == SDiv {
+            let q = self.b.ins().sdiv(a, safe);
+            let negated = self.b.ins().ineg(a);
+            let q = self.b.ins().select(minus_one, negated, q);
+            let ones = self.constant(ty, u64::MAX);
+            return self.b.ins().select(zero, ones, q);
+        }
+        let r = self.b.ins().srem(a, safe);
+        let none = self.constant(ty, 0);
+        let r = self.b.ins().select(special, none, r);
+        let r = if op == SMod {
+            let signs = self.b.ins().bxor(r, b);
+            let differ = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
+            let nonzero = self.b.ins().icmp_imm_u(IntCC::NotEqual, r, 0);
+            let adjust = self.b.ins().band(differ, nonzero);
+            let moved = self.b.ins().iadd(r, b);
+            self.b.ins().select(adjust, moved, r)
+        } else {
+            r
+        };
+        self.b.ins().select(zero, a, r)
+    }
+
+    /// Vector shifts take one amount for all lanes; others go lane by lane.
+    fn shift(&mut self, op: Binary, data: &InstData) -> Result<()> {
+        let ty = self.shader.ty(data.args[0]);
+        let amount_uniform = matches!(self.rep(data.args[1])?, Rep::Uniform(_));
+        let value_uniform = matches!(self.rep(data.args[0])?, Rep::Uniform(_));
+        if !amount_uniform || value_uniform {
+            return self.per_lane(data, &mut |e, a| e.binary_scalar(op, ty, a[0], a[1]));
+        }
+        let amount = self.scalar(data.args[1])?;
+        let value = self.vectors(data.args[0])?;
+        let out = value.iter().map(|&v| self.binary_scalar(op, ty, v, amount)).collect();
+        self.define(data.result(), Rep::Varying(out))
+    }
+
+    fn compare(&mut self, op: Cmp, data: &InstData) -> Result<()> {
+        let ty = self.shader.ty(data.args[0]);
+        if self.all_uniform(&data.args)? {
+            let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
+            let c = self.compare_machine(op, a, b);
+            return self.define(data.result(), Rep::Uniform(c));
+        }
+        let (a, b) = (self.vectors(data.args[0])?, self.vectors(data.args[1])?);
+        let masks: Vecs = a.iter().zip(&b).map(|(&a, &b)| self.compare_machine(op, a, b)).collect();
+        let masks = if vector_type(ty).lane_count() == 2 { self.narrow_mask(&masks) } else { masks };
+        self.define(data.result(), Rep::Varying(masks))
+    }
+
+    fn compare_machine(&mut self, op: Cmp, a: C, b: C) -> C {
+        let int = |cc| (Some(cc), FloatCC::Equal);
+        let float = |cc| (None, cc);
+        let (icc, fcc) = match op {
+            Cmp::IEq => int(IntCC::Equal),
+            Cmp::INe => int(IntCC::NotEqual),
+            Cmp::SLt => int(IntCC::SignedLessThan),
+            Cmp::SLe => int(IntCC::SignedLessThanOrEqual),
+            Cmp::ULt => int(IntCC::UnsignedLessThan),
+            Cmp::ULe => int(IntCC::UnsignedLessThanOrEqual),
+            Cmp::FOrdEq => float(FloatCC::Equal),
+            Cmp::FOrdNe => float(FloatCC::OrderedNotEqual),
+            Cmp::FOrdLt => float(FloatCC::LessThan),
+            Cmp::FOrdLe => float(FloatCC::LessThanOrEqual),
+            Cmp::FUnoEq => float(FloatCC::UnorderedOrEqual),
+            Cmp::FUnoNe => float(FloatCC::NotEqual),
+            Cmp::FUnoLt => float(FloatCC::UnorderedOrLessThan),
+            Cmp::FUnoLe => float(FloatCC::UnorderedOrLessThanOrEqual),
+        };
+        match (icc, fcc) {
+            (Some(cc), _) => self.b.ins().icmp(cc, a, b),
+            // x86 has no vector form of these two.
+            (None, FloatCC::OrderedNotEqual | FloatCC::UnorderedOrEqual)
+                if self.b.func.dfg.value_type(a).is_vector() =>
+            {
+                let less = self.b.ins().fcmp(FloatCC::LessThan, a, b);
+                let greater = self.b.ins().fcmp(FloatCC::GreaterThan, a, b);
+                let differ = self.b.ins().bor(less, greater);
+                if fcc == FloatCC::OrderedNotEqual { differ } else { self.b.ins().bnot(differ) }
+            }
+            (None, cc) => self.b.ins().fcmp(cc, a, b),
+        }
+    }
+
+    fn convert(&mut self, op: Convert, data: &InstData) -> Result<()> {
+        let from = self.shader.ty(data.args[0]);
+        let to = self.shader.ty(data.result());
+        if matches!(to, Ty::I8 | Ty::I16 | Ty::F16) {
+            return Err(Error::unsupported("8- and 16-bit arithmetic").with_id(data.source));
+        }
+        let (st, vt) = (scalar_type(to), vector_type(to));
+        let same_width = from.bytes() == to.bytes();
+        match op {
+            Convert::Bitcast => self.map(data, |e, a| {
+                let vector = e.b.func.dfg.value_type(a[0]).is_vector();
+                e.bitcast(if vector { vt } else { st }, a[0])
+            }),
+            Convert::BToI => self.map(data, |e, a| {
+                if e.b.func.dfg.value_type(a[0]).is_vector() {
+                    let ones = e.vector_constant([1; 4]);
+                    e.b.ins().band(a[0], ones)
+                } else {
+                    e.b.ins().uextend(st, a[0])
+                }
+            }),
+            Convert::UToU | Convert::SToS if same_width => self.map(data, |_, a| a[0]),
+            Convert::FToF | Convert::FToFRtz if same_width => self.map(data, |_, a| a[0]),
+            Convert::FToS | Convert::FToU | Convert::SToF | Convert::UToF if from.bytes() == 4 && same_width => self
+                .map(data, |e, a| {
+                    let vector = e.b.func.dfg.value_type(a[0]).is_vector();
+                    e.number(op, if vector { vt } else { st }, a[0])
+                }),
+            Convert::FToFRtz => Err(Error::unsupported("conversion with rounding towards zero").with_id(data.source)),
+            _ => self.per_lane(data, &mut |e, a| e.number(op, st, a[0])),
+        }
+    }
+
+    /// A numeric conversion of a scalar (or of a vector with as many lanes).
+    fn number(&mut self, op: Convert, to: cranelift_codegen::ir::Type, a: C) -> C {
+        let from = self.b.func.dfg.value_type(a);
+        match op {
+            Convert::FToS => self.b.ins().fcvt_to_sint_sat(to, a),
+            Convert::FToU => self.b.ins().fcvt_to_uint_sat(to, a),
+            Convert::SToF => self.b.ins().fcvt_from_sint(to, a),
+            Convert::UToF => self.b.ins().fcvt_from_uint(to, a),
+            Convert::FToF if to.bits() > from.bits() => self.b.ins().fpromote(to, a),
+            Convert::FToF => self.b.ins().fdemote(to, a),
+            Convert::UToU if to.bits() > from.bits() => self.b.ins().uextend(to, a),
+            Convert::SToS if to.bits() > from.bits() => self.b.ins().sextend(to, a),
+            Convert::UToU | Convert::SToS => self.b.ins().ireduce(to, a),
+            Convert::FToFRtz | Convert::Bitcast | Convert::BToI => a,
+        }
+    }
+
+    fn select(&mut self, data: &InstData) -> Result<()> {
+        let (cond, a, b) = (data.args[0], data.args[1], data.args[2]);
+        let ty = self.shader.ty(a);
+        let (ra, rb) = (self.rep(a)?, self.rep(b)?);
+        if let Rep::Uniform(c) = self.rep(cond)? {
+            let rep = match (&ra, &rb) {
+                (Rep::Uniform(x), Rep::Uniform(y)) => Rep::Uniform(self.b.ins().select(c, *x, *y)),
+                (Rep::Affine(x, s), Rep::Affine(y, t)) if s == t => Rep::Affine(self.b.ins().select(c, *x, *y), *s),
+                (Rep::Buffer(x), Rep::Buffer(y)) => {
+                    let address = self.b.ins().select(c, x.address, y.address);
+                    let range = self.b.ins().select(c, x.range, y.range);
+                    Rep::Buffer(super::rep::BufPair { address, range })
+                }
+                (Rep::Buffer(_) | Rep::Buffers(_) | Rep::Pointers(_), _) => return self.select_descriptors(data, ty),
+                _ => {
+                    let (x, y) = (self.rep_vectors(ty, &ra)?, self.rep_vectors(ty, &rb)?);
+                    Rep::Varying(x.iter().zip(&y).map(|(&x, &y)| self.b.ins().select(c, x, y)).collect())
+                }
+            };
+            return self.define(data.result(), rep);
+        }
+        if matches!(ty, Ty::Buf | Ty::Img | Ty::Smp) {
+            return self.select_descriptors(data, ty);
+        }
+        let mask = self.vectors(cond)?;
+        let (x, y) = (self.rep_vectors(ty, &ra)?, self.rep_vectors(ty, &rb)?);
+        let out = self.select_vectors(ty, &mask, &x, &y);
+        self.define(data.result(), Rep::Varying(out))
+    }
+
+    /// Descriptors selected per lane.
+    fn select_descriptors(&mut self, data: &InstData, ty: Ty) -> Result<()> {
+        let mut buffers = smallvec::SmallVec::new();
+        let mut pointers = smallvec::SmallVec::new();
+        for lane in 0..self.lanes as usize {
+            let c = self.value_lane(data.args[0], lane)?;
+            if ty == Ty::Buf {
+                let (x, y) = (self.buffer_lane(data.args[1], lane)?, self.buffer_lane(data.args[2], lane)?);
+                let address = self.b.ins().select(c, x.address, y.address);
+                let range = self.b.ins().select(c, x.range, y.range);
+                buffers.push(super::rep::BufPair { address, range });
+            } else {
+                let (x, y) = (self.value_lane(data.args[1], lane)?, self.value_lane(data.args[2], lane)?);
+                pointers.push(self.b.ins().select(c, x, y));
+            }
+        }
+        let rep = if ty == Ty::Buf { Rep::Buffers(buffers) } else { Rep::Pointers(pointers) };
+        self.define(data.result(), rep)
+    }
+
+    fn fma(&mut self, data: &InstData) -> Result<()> {
+        if isa::has_fma() {
+            return self.map(data, |e, a| e.b.ins().fma(a[0], a[1], a[2]));
+        }
+        if self.shader.ty(data.args[0]) != Ty::F32 {
+            return Err(Error::unsupported("64-bit fma on a CPU without FMA").with_id(data.source));
+        }
+        self.fma_helper(data)
+    }
+
+    fn ldexp(&mut self, data: &InstData) -> Result<()> {
+        if self.shader.ty(data.args[0]) != Ty::F32 {
+            return Err(Error::unsupported("64-bit ldexp").with_id(data.source));
+        }
+        // Exact in binary64, then one rounding.
+        self.per_lane(data, &mut |e, a| {
+            let wide = e.b.ins().fpromote(types::F64, a[0]);
+            let low = e.b.ins().iconst(types::I32, i64::from(-400i32 as u32));
+            let high = e.b.ins().iconst(types::I32, 400);
+            let n = e.b.ins().smax(a[1], low);
+            let n = e.b.ins().smin(n, high);
+            let n = e.b.ins().sextend(types::I64, n);
+            let n = e.b.ins().iadd_imm_s(n, 1023);
+            let n = e.b.ins().ishl_imm_u(n, 52);
+            let factor = e.bitcast(types::F64, n);
+            let r = e.b.ins().fmul(wide, factor);
+            e.b.ins().fdemote(types::F32, r)
+        })
+    }
+
+    /// (significand, exponent), lane by lane on the bits.
+    fn frexp(&mut self, data: &InstData) -> Result<()> {
+        if self.shader.ty(data.args[0]) != Ty::F32 {
+            return Err(Error::unsupported("64-bit frexp").with_id(data.source));
+        }
+        let x = data.args[0];
+        let lanes = if self.all_uniform(&[x])? { 1 } else { self.lanes as usize };
+        let (mut significands, mut exponents) = (Vec::new(), Vec::new());
+        for lane in 0..lanes {
+            let a = self.value_lane(x, lane)?;
+            let (s, e) = self.frexp_scalar(a);
+            significands.push(s);
+            exponents.push(e);
+        }
+        let results: Vec<Value> = data.results().collect();
+        for (result, list) in results.into_iter().zip([significands, exponents]) {
+            let ty = self.shader.ty(result);
+            let rep = if lanes == 1 { Rep::Uniform(list[0]) } else { Rep::Varying(self.gather_lanes(ty, &list)) };
+            self.define(result, rep)?;
+        }
+        Ok(())
+    }
+
+    fn frexp_scalar(&mut self, a: C) -> (C, C) {
+        let bits = self.bitcast(types::I32, a);
+        let field = |e: &mut Self, bits: C| {
+            let x = e.b.ins().ushr_imm_u(bits, 23);
+            e.b.ins().band_imm_u(x, 0xff)
+        };
+        let exponent = field(self, bits);
+        let denormal = self.b.ins().icmp_imm_u(IntCC::Equal, exponent, 0);
+        let special = self.b.ins().icmp_imm_u(IntCC::Equal, exponent, 255);
+        let up = self.constant(Ty::F32, u64::from(8_388_608f32.to_bits()));
+        let scaled = self.b.ins().fmul(a, up);
+        let scaled = self.bitcast(types::I32, scaled);
+        let bits = self.b.ins().select(denormal, scaled, bits);
+        let exponent = field(self, bits);
+        let zero = self.b.ins().icmp_imm_u(IntCC::Equal, exponent, 0);
+        let none = self.b.ins().bor(zero, special);
+        let kept = self.b.ins().band_imm_u(bits, 0x807f_ffff);
+        let significand = self.b.ins().bor_imm_u(kept, 126 << 23);
+        let significand = self.bitcast(types::F32, significand);
+        let significand = self.b.ins().select(none, a, significand);
+        let normal = self.b.ins().iadd_imm_s(exponent, -126);
+        let lower = self.b.ins().iadd_imm_s(exponent, -126 - 23);
+        let e = self.b.ins().select(denormal, lower, normal);
+        let nothing = self.b.ins().iconst(types::I32, 0);
+        (significand, self.b.ins().select(none, nothing, e))
+    }
+
+    fn carry(&mut self, data: &InstData) -> Result<()> {
+        let add = data.op == Op::IAddCarry;
+        let results: Vec<Value> = data.results().collect();
+        let uniform = self.all_uniform(&data.args)?;
+        let (a, b): (Vecs, Vecs) = if uniform {
+            let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
+            (smallvec::smallvec![a], smallvec::smallvec![b])
+        } else {
+            (self.vectors(data.args[0])?, self.vectors(data.args[1])?)
+        };
+        let (mut values, mut carries) = (Vecs::new(), Vecs::new());
+        for (&a, &b) in a.iter().zip(&b) {
+            let v = if add { self.b.ins().iadd(a, b) } else { self.b.ins().isub(a, b) };
+            let (low, high) = if add { (v, a) } else { (a, b) };
+            let c = self.b.ins().icmp(IntCC::UnsignedLessThan, low, high);
+            let c = if uniform {
+                self.b.ins().uextend(types::I32, c)
+            } else {
+                let ones = self.vector_constant([1; 4]);
+                self.b.ins().band(c, ones)
+            };
+            values.push(v);
+            carries.push(c);
+        }
+        for (result, vecs) in results.into_iter().zip([values, carries]) {
+            let rep = if uniform { Rep::Uniform(vecs[0]) } else { Rep::Varying(vecs) };
+            self.define(result, rep)?;
+        }
+        Ok(())
+    }
+
+    /// Bit fields: offset and count are nearly always uniform, so the shifts are vector shifts.
+    fn bitfield(&mut self, data: &InstData) -> Result<()> {
+        let insert = data.op == Op::BitfieldInsert;
+        let signed = data.op == Op::BitfieldSExtract;
+        let ty = self.shader.ty(data.args[0]);
+        let parameters = if insert { [data.args[2], data.args[3]] } else { [data.args[1], data.args[2]] };
+        let operation = |e: &mut Emitter<'_>, values: &[C], offset: C, count: C| {
+            if insert {
+                e.bitfield_insert(ty, values[0], values[1], offset, count)
+            } else {
+                e.bitfield_extract(ty, values[0], offset, count, signed)
+            }
+        };
+        let width = if insert { 2 } else { 1 };
+        if self.all_uniform(&parameters)? && !self.all_uniform(&data.args[..width])? {
+            let (offset, count) = (self.scalar(parameters[0])?, self.scalar(parameters[1])?);
+            let values = data.args[..width].iter().map(|&v| self.vectors(v)).collect::<Result<Vec<Vecs>>>()?;
+            let out = (0..values[0].len())
+                .map(|i| {
+                    let row: Vec<C> = values.iter().map(|v| v[i]).collect();
+                    operation(self, &row, offset, count)
+                })
+                .collect();
+            return self.define(data.result(), Rep::Varying(out));
+        }
+        self.per_lane(data, &mut |e, a| operation(e, &a[..width], a[width], a[width + 1]))
+    }
+
+    /// The low `count` bits set, as a scalar; `count` may be the whole width.
+    fn low_bits(&mut self, ty: Ty, count: C) -> C {
+        let width = i64::from(ty.bytes() * 8);
+        let one = self.constant(ty, 1);
+        let power = self.b.ins().ishl(one, count);
+        let mask = self.b.ins().iadd_imm_s(power, -1);
+        let full = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, count, width);
+        let ones = self.constant(ty, u64::MAX);
+        self.b.ins().select(full, ones, mask)
+    }
+
+    /// A scalar in the form of `like`: itself or splatted.
+    fn like(&mut self, like: C, scalar: C) -> C {
+        let ty = self.b.func.dfg.value_type(like);
+        if ty.is_vector() { self.b.ins().splat(ty, scalar) } else { scalar }
+    }
+
+    fn bitfield_insert(&mut self, ty: Ty, base: C, insert: C, offset: C, count: C) -> C {
+        let mask = self.low_bits(ty, count);
+        let mask = self.b.ins().ishl(mask, offset);
+        let mask = self.like(base, mask);
+        let moved = self.b.ins().ishl(insert, offset);
+        let moved = self.b.ins().band(moved, mask);
+        let kept = self.b.ins().band_not(base, mask);
+        self.b.ins().bor(kept, moved)
+    }
+
+    fn bitfield_extract(&mut self, ty: Ty, base: C, offset: C, count: C, signed: bool) -> C {
+        let mask = self.low_bits(ty, count);
+        let mask = self.like(base, mask);
+        let field = self.b.ins().ushr(base, offset);
+        let field = self.b.ins().band(field, mask);
+        if !signed {
+            return field;
+        }
+        // (field ^ sign) - sign, where sign is the field's top bit.
+        let one = self.constant(ty, 1);
+        let top = self.b.ins().iadd_imm_s(count, -1);
+        let sign = self.b.ins().ishl(one, top);
+        let empty = self.b.ins().icmp_imm_u(IntCC::Equal, count, 0);
+        let none = self.constant(ty, 0);
+        let sign = self.b.ins().select(empty, none, sign);
+        let sign = self.like(base, sign);
+        let flipped = self.b.ins().bxor(field, sign);
+        self.b.ins().isub(flipped, sign)
+    }
+}

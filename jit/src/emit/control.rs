@@ -1,0 +1,430 @@
+//! Structured control flow: real branches where all active lanes agree, masks where they may not.
+//!
+//! The exec mask lives in Cranelift variables and is always right; `full` says that it is statically all ones, so that nobody
+//! needs to look. A divergent `If` runs its arms under `mask & cond` and `mask & !cond`, each behind an any-lane-active
+//! branch when it is worth skipping. A break to a divergent label moves the active lanes into the label's break mask and
+//! leaves an empty exec mask behind; the lanes come back where the label ends. A break to any other label is a jump.
+
+use super::cell::Cells;
+use super::rep::{Rep, Vecs};
+use super::{Emitter, facts};
+use crate::error::{Error, Result};
+use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value as C, types};
+use smallvec::smallvec;
+
+/// How a region ended.
+pub enum End<'r> {
+    /// Falls out with values.
+    Yield(&'r [Value]),
+    /// The block is terminated.
+    Gone,
+    /// All active lanes broke to a divergent label: the mask is empty, the block goes on.
+    Empty,
+}
+
+/// An enclosing Scope or Loop.
+pub struct Target {
+    label: Label,
+    divergent: bool,
+    exit: Block,
+    results: Vec<(Value, Cells)>,
+    /// Lanes that broke here (divergent only).
+    broke: Option<Cells>,
+}
+
+impl Emitter<'_> {
+    /// The exec mask as vectors.
+    pub fn exec_mask(&mut self) -> Vecs {
+        if self.full {
+            let ones = self.vector_constant([-1; 4]);
+            return smallvec![ones; self.lanes as usize / 4];
+        }
+        let cells = self.exec.clone();
+        self.cell_vectors(&cells)
+    }
+
+    /// Sets the exec mask.
+    pub fn set_exec(&mut self, mask: &Vecs, full: bool) {
+        let cells = self.exec.clone();
+        self.set_cell_vectors(&cells, mask);
+        self.full = full;
+    }
+
+    /// I8: any lane of the mask.
+    pub fn any(&mut self, mask: &Vecs) -> C {
+        let mut all = mask[0];
+        for &m in &mask[1..] {
+            all = self.b.ins().bor(all, m);
+        }
+        self.b.ins().vany_true(all)
+    }
+
+    /// I8: every lane of the mask.
+    pub fn all(&mut self, mask: &Vecs) -> C {
+        let mut all = mask[0];
+        for &m in &mask[1..] {
+            all = self.b.ins().band(all, m);
+        }
+        self.b.ins().vall_true(all)
+    }
+
+    /// a & b
+    pub fn mask_and(&mut self, a: &Vecs, b: &Vecs) -> Vecs {
+        a.iter().zip(b).map(|(&a, &b)| self.b.ins().band(a, b)).collect()
+    }
+    /// a | b
+    pub fn mask_or(&mut self, a: &Vecs, b: &Vecs) -> Vecs {
+        a.iter().zip(b).map(|(&a, &b)| self.b.ins().bor(a, b)).collect()
+    }
+    /// a & !b
+    pub fn mask_and_not(&mut self, a: &Vecs, b: &Vecs) -> Vecs {
+        a.iter().zip(b).map(|(&a, &b)| self.b.ins().band_not(a, b)).collect()
+    }
+    /// No lane.
+    pub fn empty_mask(&mut self) -> Vecs {
+        let zero = self.vector_constant([0; 4]);
+        smallvec![zero; self.lanes as usize / 4]
+    }
+
+    /// Emits a region.
+    pub fn region<'r>(&mut self, region: &'r Region) -> Result<End<'r>> {
+        for node in &region.nodes {
+            match node {
+                Node::Inst(inst) => self.inst(*inst)?,
+                Node::If(n) => self.if_(n)?,
+                Node::Loop(n) => self.loop_(n)?,
+                Node::Scope(n) => self.scope(n)?,
+            }
+            if self.unreachable {
+                return Ok(End::Gone);
+            }
+        }
+        match &region.term {
+            Term::Yield(values) => Ok(End::Yield(values)),
+            Term::Break(label, values) => self.break_(*label, values),
+            Term::Unreachable => {
+                // Whatever follows is not reached by valid programs; leaving is always safe.
+                self.leave();
+                Ok(End::Gone)
+            }
+        }
+    }
+
+    /// Jumps out of the function.
+    pub fn leave(&mut self) {
+        let exit = self.exit;
+        self.b.ins().jump(exit, &[]);
+    }
+
+    fn break_<'r>(&mut self, label: Label, values: &[Value]) -> Result<End<'r>> {
+        let index = self
+            .targets
+            .iter()
+            .rposition(|t| t.label == label)
+            .ok_or_else(|| Error::internal(format!("break to {label:?} outside of it")))?;
+        let reps = values.iter().map(|&v| self.rep(v)).collect::<Result<Vec<Rep>>>()?;
+        let target = &self.targets[index];
+        let (exit, results, broke) = (target.exit, target.results.clone(), target.broke.clone());
+        let Some(broke) = broke else {
+            for ((value, cells), rep) in results.iter().zip(&reps) {
+                self.set_cells(*value, cells, rep)?;
+            }
+            self.b.ins().jump(exit, &[]);
+            return Ok(End::Gone);
+        };
+        let exec = self.exec_mask();
+        for ((value, cells), rep) in results.iter().zip(&reps) {
+            self.merge_cells(*value, cells, rep, &exec)?;
+        }
+        let old = self.cell_vectors(&broke);
+        let new = self.mask_or(&old, &exec);
+        self.set_cell_vectors(&broke, &new);
+        let none = self.empty_mask();
+        self.set_exec(&none, false);
+        Ok(End::Empty)
+    }
+
+    fn if_(&mut self, n: &If) -> Result<()> {
+        let crosses = facts::has_barrier(self.shader, &n.then) || facts::has_barrier(self.shader, &n.else_);
+        if let Rep::Uniform(c) = self.rep(n.cond)? {
+            return self.uniform_if(n, c, crosses);
+        }
+        if crosses {
+            return Err(Error::internal("a barrier under a condition that differs between lanes"));
+        }
+        self.divergent_if(n)
+    }
+
+    fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<()> {
+        let results = self.new_results(&n.results, crosses);
+        let (then, else_, merge) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(cond, then, &[], else_, &[]);
+        let full = self.full;
+        let mut full_after = true;
+        let mut reached = false;
+        for (block, region) in [(then, &n.then), (else_, &n.else_)] {
+            self.enter(block);
+            self.full = full;
+            self.next_segment(crosses);
+            let end = self.region(region)?;
+            if let End::Yield(values) = end {
+                self.set_results(&results, values)?;
+            }
+            if !matches!(end, End::Gone) {
+                full_after &= self.full;
+                reached = true;
+                self.b.ins().jump(merge, &[]);
+            }
+            self.unreachable = false;
+        }
+        self.full = full_after && full;
+        self.next_segment(crosses);
+        self.enter(merge);
+        self.unreachable = false;
+        if !reached {
+            self.leave();
+            self.unreachable = true;
+            return Ok(());
+        }
+        self.define_results(&results)
+    }
+
+    fn divergent_if(&mut self, n: &If) -> Result<()> {
+        let cond = self.vectors(n.cond)?;
+        let full = self.full;
+        let saved = self.exec_mask();
+        let then_mask = if full { cond.clone() } else { self.mask_and(&saved, &cond) };
+        let else_mask = self.mask_and_not(&saved, &cond);
+        let results = self.new_results(&n.results, false);
+        let escapes = facts::escapes(&n.then) || facts::escapes(&n.else_);
+        let after = escapes.then(|| {
+            let cells = self.mask_cells();
+            let none = self.empty_mask();
+            self.set_cell_vectors(&cells, &none);
+            cells
+        });
+        self.arm(&n.then, &then_mask, &results, None, after.as_ref())?;
+        let merge = matches!(n.then.term, Term::Yield(_)).then_some(&else_mask);
+        self.arm(&n.else_, &else_mask, &results, merge, after.as_ref())?;
+        match after {
+            Some(cells) => {
+                let mask = self.cell_vectors(&cells);
+                self.set_exec(&mask, false);
+            }
+            None => self.set_exec(&saved, full),
+        }
+        self.define_results(&results)
+    }
+
+    /// One arm of a divergent If. `merge`: the mask under which its results replace those that are there.
+    fn arm(
+        &mut self,
+        region: &Region,
+        mask: &Vecs,
+        results: &[(Value, Cells)],
+        merge: Option<&Vecs>,
+        after: Option<&Cells>,
+    ) -> Result<()> {
+        let skip = facts::worth_skipping(self.shader, region).then(|| {
+            let (arm, rest) = (self.b.create_block(), self.b.create_block());
+            let any = self.any(mask);
+            self.b.ins().brif(any, arm, &[], rest, &[]);
+            self.enter(arm);
+            rest
+        });
+        self.set_exec(mask, false);
+        let end = self.region(region)?;
+        let gone = matches!(end, End::Gone);
+        if let End::Yield(values) = end {
+            for ((result, cells), &value) in results.iter().zip(values) {
+                let rep = self.rep(value)?;
+                match merge {
+                    Some(mask) => self.merge_cells(*result, cells, &rep, mask)?,
+                    None => self.set_cells(*result, cells, &rep)?,
+                }
+            }
+        }
+        if let (Some(cells), false) = (after, gone) {
+            let exec = self.exec_mask();
+            let old = self.cell_vectors(cells);
+            let new = self.mask_or(&old, &exec);
+            self.set_cell_vectors(cells, &new);
+        }
+        self.unreachable = false;
+        match skip {
+            Some(rest) => {
+                if !gone {
+                    self.b.ins().jump(rest, &[]);
+                }
+                self.enter(rest);
+            }
+            None if gone => {
+                let dead = self.b.create_block();
+                self.enter(dead);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Emits a scope.
+    pub fn scope(&mut self, n: &Scope) -> Result<()> {
+        let crosses = facts::has_barrier(self.shader, &n.body);
+        let escapes = facts::leaves(&n.body, n.label);
+        let full = self.full;
+        let saved = (!escapes && !crosses).then(|| self.exec_mask());
+        self.push_target(n.label, &n.results, crosses)?;
+        self.next_segment(crosses);
+        let end = self.region(&n.body)?;
+        let target = self.pop_target()?;
+        if let End::Yield(values) = end {
+            let exec = target.divergent.then(|| self.exec_mask());
+            for ((result, cells), &value) in target.results.iter().zip(values) {
+                let rep = self.rep(value)?;
+                match &exec {
+                    Some(mask) => self.merge_cells(*result, cells, &rep, mask)?,
+                    None => self.set_cells(*result, cells, &rep)?,
+                }
+            }
+        }
+        if !matches!(end, End::Gone) {
+            self.b.ins().jump(target.exit, &[]);
+        }
+        self.unreachable = false;
+        self.close(target, saved, full && !escapes, crosses)
+    }
+
+    fn loop_(&mut self, n: &Loop) -> Result<()> {
+        let crosses = facts::has_barrier(self.shader, &n.body);
+        let escapes = facts::leaves(&n.body, n.label);
+        let full = self.full;
+        let saved = (!escapes && !crosses).then(|| self.exec_mask());
+        let params = self.new_results(&n.params, crosses);
+        self.set_results(&params, &n.inits)?;
+        self.push_target(n.label, &n.results, crosses)?;
+        // Lanes can disappear only through masks: then the back edge asks whether one is left.
+        let shrinks = self.div.is_divergent_label(n.label) || escapes;
+        self.full = full && !shrinks;
+        let header = self.b.create_block();
+        self.b.ins().jump(header, &[]);
+        self.b.switch_to_block(header);
+        self.next_segment(crosses);
+        self.define_results(&params)?;
+        let end = self.region(&n.body)?;
+        let target = self.pop_target()?;
+        match end {
+            End::Yield(next) => {
+                self.set_results(&params, next)?;
+                self.poll_abort();
+                if shrinks {
+                    let exec = self.exec_mask();
+                    let any = self.any(&exec);
+                    self.b.ins().brif(any, header, &[], target.exit, &[]);
+                } else {
+                    self.b.ins().jump(header, &[]);
+                }
+            }
+            End::Empty => {
+                self.b.ins().jump(target.exit, &[]);
+            }
+            End::Gone => {}
+        }
+        self.unreachable = false;
+        if !crosses {
+            self.b.seal_block(header);
+        }
+        self.close(target, saved, full && !escapes, crosses)
+    }
+
+    /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again.
+    fn close(&mut self, target: Target, saved: Option<Vecs>, full: bool, crosses: bool) -> Result<()> {
+        self.next_segment(crosses);
+        self.enter(target.exit);
+        if let Some(saved) = saved {
+            self.set_exec(&saved, full);
+        } else if let Some(broke) = &target.broke {
+            self.full = false;
+            let (exec, broke) = (self.exec_mask(), self.cell_vectors(broke));
+            let mask = self.mask_or(&exec, &broke);
+            self.set_exec(&mask, full);
+        } else {
+            // No mask was touched, except by lanes that left for good: the cells are right.
+            self.full = full;
+        }
+        self.define_results(&target.results)
+    }
+
+    fn push_target(&mut self, label: Label, results: &[Value], crosses: bool) -> Result<()> {
+        let divergent = self.div.is_divergent_label(label);
+        let results = self.new_results(results, crosses);
+        let broke = divergent.then(|| {
+            let cells = if crosses { self.slot_mask_cells() } else { self.mask_cells() };
+            let none = self.empty_mask();
+            self.set_cell_vectors(&cells, &none);
+            cells
+        });
+        if divergent {
+            for (value, cells) in &results {
+                self.clear_cells(*value, cells)?;
+            }
+        }
+        let exit = self.b.create_block();
+        self.targets.push(Target { label, divergent, exit, results, broke });
+        Ok(())
+    }
+
+    fn pop_target(&mut self) -> Result<Target> {
+        self.targets.pop().ok_or_else(|| Error::internal("unbalanced break targets"))
+    }
+
+    /// Seals and enters a block whose predecessors are all known. In a shader with barriers blocks are sealed at the end.
+    pub fn enter(&mut self, block: Block) {
+        if !self.barriers.any {
+            self.b.seal_block(block);
+        }
+        self.b.switch_to_block(block);
+    }
+
+    /// Leaves the function when the device is lost or the budget spent.
+    fn poll_abort(&mut self) {
+        let flag = self.abort;
+        let stop = self.b.ins().load(types::I32, super::memory::trusted(), flag, 0);
+        let go_on = self.b.create_block();
+        let stop = self.b.ins().icmp_imm_u(IntCC::NotEqual, stop, 0);
+        let exit = self.exit;
+        self.b.ins().brif(stop, exit, &[], go_on, &[]);
+        self.enter(go_on);
+    }
+
+    fn new_results(&mut self, values: &[Value], crosses: bool) -> Vec<(Value, Cells)> {
+        values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect()
+    }
+
+    fn set_results(&mut self, results: &[(Value, Cells)], values: &[Value]) -> Result<()> {
+        // All values are read before the first cell is set: a loop may swap its params.
+        let reps = values.iter().map(|&v| self.rep(v)).collect::<Result<Vec<Rep>>>()?;
+        for ((result, cells), rep) in results.iter().zip(&reps) {
+            self.set_cells(*result, cells, rep)?;
+        }
+        Ok(())
+    }
+
+    fn define_results(&mut self, results: &[(Value, Cells)]) -> Result<()> {
+        for (result, cells) in results {
+            let rep = self.get_cells(cells);
+            self.define(*result, rep)?;
+        }
+        Ok(())
+    }
+
+    /// Cells for a mask.
+    pub fn mask_cells(&mut self) -> Cells {
+        self.vector_cells(Ty::B1, false)
+    }
+
+    fn slot_mask_cells(&mut self) -> Cells {
+        self.vector_cells(Ty::B1, true)
+    }
+}

@@ -1,0 +1,309 @@
+//! Image operations: fill the argument block, call the view's kernel, read the results.
+//!
+//! With one view (and sampler) for all lanes the kernel's address is loaded from the view and called; otherwise the context's helper
+//! runs over the distinct pairs. Queries read the view's fields inline.
+
+use super::Emitter;
+use super::memory::{read_only, trusted};
+use super::rep::{Rep, Vecs, vector_type};
+use crate::error::{Error, Result};
+use crate::ir::{ImageQuery, InstData, SampleInfo, Ty, Value};
+use base::abi::{
+    AtomicOp, Dim, HelperTable, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE,
+    KERNEL_STORE, MAX_LANES, MAX_LEVELS, Sampler, ShaderContext,
+};
+use core::mem::offset_of;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, InstBuilder, SigRef, Signature, StackSlotData, StackSlotKind, Type, Value as C, types,
+};
+use cranelift_codegen::isa::CallConv;
+
+/// Bytes of a per-lane array in the argument block.
+const ROW: usize = MAX_LANES * 4;
+
+impl Emitter<'_> {
+    /// A SystemV signature without result.
+    pub fn signature(&mut self, params: &[Type]) -> SigRef {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend(params.iter().map(|&t| AbiParam::new(t)));
+        self.b.import_signature(signature)
+    }
+
+    /// Address of the argument block, aligned to 32 bytes; the pointer arrays of divergent calls lie behind it.
+    fn args_address(&mut self) -> C {
+        let bytes = (size_of::<ImageArgs>() + 2 * MAX_LANES * 8 + 32) as u32;
+        let slot = *self.image_args.get_or_insert_with(|| {
+            self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4))
+        });
+        let address = self.b.ins().stack_addr(types::I64, slot, 0);
+        let address = self.b.ins().iadd_imm_s(address, 31);
+        self.b.ins().band_imm_s(address, -32)
+    }
+
+    /// Stores a value's lanes to a row of the block.
+    fn put(&mut self, args: C, field: usize, v: Value) -> Result<()> {
+        for (i, c) in self.vectors(v)?.into_iter().enumerate() {
+            self.b.ins().store(trusted(), c, args, (field + 16 * i) as i32);
+        }
+        Ok(())
+    }
+
+    fn put_zero(&mut self, args: C, field: usize) {
+        let zero = self.vector_constant([0; 4]);
+        for i in 0..self.lanes as usize / 4 {
+            self.b.ins().store(trusted(), zero, args, (field + 16 * i) as i32);
+        }
+    }
+
+    fn put_word(&mut self, args: C, field: usize, word: u32) {
+        let c = self.b.ins().iconst(types::I32, i64::from(word));
+        self.b.ins().store(trusted(), c, args, field as i32);
+    }
+
+    /// Stores values to consecutive rows, or zeros when there are none and `rows` are wanted.
+    fn put_rows(&mut self, args: C, field: usize, values: &[Value]) -> Result<()> {
+        values.iter().enumerate().try_for_each(|(i, &v)| self.put(args, field + i * ROW, v))
+    }
+
+    /// Common fields, then the call. `effects`: only lanes that may write take part.
+    fn call_kernel(
+        &mut self,
+        args: C,
+        kernel: usize,
+        view: Value,
+        sampler: Option<Value>,
+        effects: bool,
+    ) -> Result<()> {
+        let mask = if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) };
+        let bits = match mask {
+            Some(mask) => self.mask_bits(&mask),
+            None => self.b.ins().iconst(types::I32, (1 << self.lanes) - 1),
+        };
+        self.b.ins().store(trusted(), bits, args, offset_of!(ImageArgs, mask) as i32);
+        self.put_word(args, offset_of!(ImageArgs, kernel), kernel as u32);
+        self.put_word(args, offset_of!(ImageArgs, lanes), self.lanes);
+        let sampler_rep = sampler.map(|s| self.rep(s)).transpose()?;
+        let view_rep = self.rep(view)?;
+        if let (Rep::Uniform(view), None | Some(Rep::Uniform(_))) = (&view_rep, &sampler_rep) {
+            let sampler = match sampler_rep {
+                Some(Rep::Uniform(s)) => s,
+                _ => self.b.ins().iconst(types::I64, 0),
+            };
+            self.call_uniform(args, kernel, *view, sampler, kernel == KERNEL_SAMPLE);
+            return Ok(());
+        }
+        self.call_divergent(args, view, sampler)
+    }
+
+    fn call_uniform(&mut self, args: C, kernel: usize, view: C, sampler: C, by_class: bool) {
+        let field = offset_of!(ImageView, kernels) + kernel * 8;
+        let table = if by_class {
+            let class = self.b.ins().load(types::I32, read_only(), sampler, offset_of!(Sampler, class) as i32);
+            let class = self.b.ins().uextend(types::I64, class);
+            let offset = self.b.ins().ishl_imm_u(class, 3);
+            self.b.ins().iadd(view, offset)
+        } else {
+            view
+        };
+        let function = self.b.ins().load(types::I64, read_only(), table, field as i32);
+        let signature = self.signature(&[types::I64; 3]);
+        self.b.ins().call_indirect(signature, function, &[view, sampler, args]);
+    }
+
+    fn call_divergent(&mut self, args: C, view: Value, sampler: Option<Value>) -> Result<()> {
+        let views = self.b.ins().iadd_imm_s(args, size_of::<ImageArgs>() as i64);
+        let samplers = self.b.ins().iadd_imm_s(views, MAX_LANES as i64 * 8);
+        for lane in 0..self.lanes as usize {
+            let c = self.value_lane(view, lane)?;
+            self.b.ins().store(trusted(), c, views, lane as i32 * 8);
+            if let Some(sampler) = sampler {
+                let c = self.value_lane(sampler, lane)?;
+                self.b.ins().store(trusted(), c, samplers, lane as i32 * 8);
+            }
+        }
+        let none = self.b.ins().iconst(types::I64, 0);
+        let samplers = if sampler.is_some() { samplers } else { none };
+        let table = self.b.ins().load(types::I64, read_only(), self.ctx, offset_of!(ShaderContext, helpers) as i32);
+        let function =
+            self.b.ins().load(types::I64, read_only(), table, offset_of!(HelperTable, image_divergent) as i32);
+        let signature = self.signature(&[types::I64; 3]);
+        self.b.ins().call_indirect(signature, function, &[views, samplers, args]);
+        Ok(())
+    }
+
+    fn take_results(&mut self, args: C, data: &InstData) -> Result<()> {
+        for (i, v) in data.results().enumerate() {
+            let ty = self.shader.ty(v);
+            if !matches!(ty, Ty::I32 | Ty::F32) {
+                return Err(Error::unsupported("image results of other than 32 bits"));
+            }
+            let field = offset_of!(ImageArgs, result) + i * ROW;
+            let vecs: Vecs = (0..self.lanes as usize / 4)
+                .map(|j| self.b.ins().load(vector_type(ty), trusted(), args, (field + 16 * j) as i32))
+                .collect();
+            self.define(v, Rep::Varying(vecs))?;
+        }
+        Ok(())
+    }
+
+    /// `Op::Sample`.
+    pub fn sample(&mut self, info: &SampleInfo, data: &InstData) -> Result<()> {
+        let args = self.args_address();
+        let mut operands = data.args[2..].iter().copied();
+        let mut take = |n: usize| -> Vec<Value> { operands.by_ref().take(n).collect() };
+        let coords = take(usize::from(info.coords));
+        let dref = take(usize::from(info.dref));
+        let lod = take(usize::from(info.lod));
+        let grad_x = take(usize::from(info.grad));
+        let grad_y = take(usize::from(info.grad));
+        let offset = take(usize::from(info.offset));
+        let min_lod = take(usize::from(info.min_lod));
+        self.put_rows(args, offset_of!(ImageArgs, coord), &coords)?;
+        self.put_rows(args, offset_of!(ImageArgs, dref), &dref)?;
+        self.put_rows(args, offset_of!(ImageArgs, grad_x), &grad_x)?;
+        self.put_rows(args, offset_of!(ImageArgs, grad_y), &grad_y)?;
+        self.put_rows(args, offset_of!(ImageArgs, lod), &lod)?;
+        self.put_rows(args, offset_of!(ImageArgs, min_lod), &min_lod)?;
+        self.put_rows(args, offset_of!(ImageArgs, offset), &offset)?;
+        if lod.is_empty() {
+            self.put_zero(args, offset_of!(ImageArgs, lod));
+        }
+        if min_lod.is_empty() {
+            self.put_zero(args, offset_of!(ImageArgs, min_lod));
+        }
+        for i in offset.len()..3 {
+            self.put_zero(args, offset_of!(ImageArgs, offset) + i * ROW);
+        }
+        self.put_word(args, offset_of!(ImageArgs, op), info.op as u32);
+        self.put_word(args, offset_of!(ImageArgs, lod_mode), info.lod_mode as u32);
+        self.put_word(args, offset_of!(ImageArgs, component), u32::from(info.component));
+        self.put_word(args, offset_of!(ImageArgs, has_gather_offsets), u32::from(info.gather_offsets.is_some()));
+        for (i, o) in info.gather_offsets.iter().flatten().enumerate() {
+            self.put_word(args, offset_of!(ImageArgs, gather_offsets) + 4 * i, i32::from(*o) as u32);
+        }
+        self.call_kernel(args, KERNEL_SAMPLE, data.args[0], Some(data.args[1]), false)?;
+        self.take_results(args, data)
+    }
+
+    /// Coordinates, level and sample of an unfiltered access; what is absent is 0.
+    fn put_texel_address(
+        &mut self,
+        args: C,
+        coords: &[Value],
+        level: Option<Value>,
+        sample: Option<Value>,
+    ) -> Result<()> {
+        self.put_rows(args, offset_of!(ImageArgs, icoord), coords)?;
+        for i in coords.len()..3 {
+            self.put_zero(args, offset_of!(ImageArgs, icoord) + i * ROW);
+        }
+        for (v, field) in [(level, offset_of!(ImageArgs, level)), (sample, offset_of!(ImageArgs, sample))] {
+            match v {
+                Some(v) => self.put(args, field, v)?,
+                None => self.put_zero(args, field),
+            }
+        }
+        Ok(())
+    }
+
+    /// `Op::ImageFetch`.
+    pub fn image_fetch(&mut self, coords: u8, level: bool, sample: bool, data: &InstData) -> Result<()> {
+        let args = self.args_address();
+        let n = 1 + usize::from(coords);
+        let level_arg = level.then(|| data.args[n]);
+        let sample_arg = sample.then(|| data.args[n + usize::from(level)]);
+        self.put_texel_address(args, &data.args[1..n], level_arg, sample_arg)?;
+        self.call_kernel(args, KERNEL_FETCH, data.args[0], None, false)?;
+        self.take_results(args, data)
+    }
+
+    /// `Op::ImageStore`.
+    pub fn image_store(&mut self, coords: u8, sample: bool, data: &InstData) -> Result<()> {
+        let args = self.args_address();
+        let n = 1 + usize::from(coords);
+        self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
+        self.put_rows(args, offset_of!(ImageArgs, texel), &data.args[n + usize::from(sample)..])?;
+        self.call_kernel(args, KERNEL_STORE, data.args[0], None, true)
+    }
+
+    /// `Op::ImageAtomic`.
+    pub fn image_atomic(&mut self, op: AtomicOp, coords: u8, sample: bool, data: &InstData) -> Result<()> {
+        let args = self.args_address();
+        let n = 1 + usize::from(coords);
+        self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
+        self.put_rows(args, offset_of!(ImageArgs, texel), &data.args[n + usize::from(sample)..])?;
+        self.put_word(args, offset_of!(ImageArgs, atomic_op), op as u32);
+        self.call_kernel(args, KERNEL_ATOMIC, data.args[0], None, true)?;
+        self.take_results(args, data)
+    }
+
+    /// `Op::ImageQuery`.
+    pub fn image_query(&mut self, query: ImageQuery, data: &InstData) -> Result<()> {
+        let uniform_level = match data.args.get(1) {
+            Some(&v) => matches!(self.rep(v)?, Rep::Uniform(_)),
+            None => true,
+        };
+        let rep = match self.rep(data.args[0])? {
+            Rep::Uniform(view) if uniform_level => {
+                let level = match data.args.get(1) {
+                    Some(&v) => Some(self.scalar(v)?),
+                    None => None,
+                };
+                Rep::Uniform(self.query_scalar(query, view, level))
+            }
+            _ => {
+                let mut lanes = Vec::new();
+                for lane in 0..self.lanes as usize {
+                    let view = self.value_lane(data.args[0], lane)?;
+                    let level = match data.args.get(1) {
+                        Some(&v) => Some(self.value_lane(v, lane)?),
+                        None => None,
+                    };
+                    lanes.push(self.query_scalar(query, view, level));
+                }
+                Rep::Varying(self.gather_lanes(Ty::I32, &lanes))
+            }
+        };
+        self.define(data.result(), rep)
+    }
+
+    fn query_scalar(&mut self, query: ImageQuery, view: C, level: Option<C>) -> C {
+        let word = |e: &mut Self, base: C, field: usize| e.b.ins().load(types::I32, read_only(), base, field as i32);
+        let dim_is = |e: &mut Self, dim: Dim| {
+            let d = word(e, view, offset_of!(ImageView, dim));
+            e.b.ins().icmp_imm_u(IntCC::Equal, d, dim as i64)
+        };
+        let extent = match query {
+            ImageQuery::Levels => return word(self, view, offset_of!(ImageView, levels)),
+            ImageQuery::Samples => return word(self, view, offset_of!(ImageView, samples)),
+            ImageQuery::Layers => {
+                let layers = word(self, view, offset_of!(ImageView, layers));
+                let cubes = self.b.ins().udiv_imm_u(layers, 6);
+                let cube = dim_is(self, Dim::Cube);
+                return self.b.ins().select(cube, cubes, layers);
+            }
+            ImageQuery::Width => offset_of!(ImageLevel, width),
+            ImageQuery::Height => offset_of!(ImageLevel, height),
+            ImageQuery::Depth => offset_of!(ImageLevel, depth),
+        };
+        let field = offset_of!(ImageView, level) + extent;
+        let base = match level {
+            Some(level) => {
+                let last = self.b.ins().iconst(types::I32, MAX_LEVELS as i64 - 1);
+                let level = self.b.ins().umin(level, last);
+                let level = self.b.ins().uextend(types::I64, level);
+                let offset = self.b.ins().imul_imm_s(level, size_of::<ImageLevel>() as i64);
+                self.b.ins().iadd(view, offset)
+            }
+            None => view,
+        };
+        let size = word(self, base, field);
+        if query != ImageQuery::Width {
+            return size;
+        }
+        let texels = word(self, view, offset_of!(ImageView, texels));
+        let buffer = dim_is(self, Dim::Buffer);
+        self.b.ins().select(buffer, texels, size)
+    }
+}

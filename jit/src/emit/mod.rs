@@ -1,0 +1,180 @@
+//! From IR to machine code. The only place that knows Cranelift.
+//!
+//! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
+//! `stage` makes the loop and what surrounds a stage, `control` the structured control flow, `alu`, `memory`, `image` and `subgroup`
+//! the operations, `barrier` the regions of shaders with barriers. A machine value is uniform, affine or varying
+//! ([`rep::Rep`]), as `passes::divergence` found.
+//!
+//! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
+//! instruction that can trap; nothing whose bits depend on the CPU's features.
+
+mod alu;
+mod barrier;
+mod cell;
+mod control;
+mod facts;
+mod image;
+mod isa;
+mod memory;
+mod rep;
+mod stage;
+mod subgroup;
+
+pub use isa::cpu_features;
+
+use crate::error::{Error, Result};
+use crate::ir::{Inst, Op, Shader, Value};
+use crate::passes::Divergence;
+use base::shader::PipelineLayoutInfo;
+use cell::Cells;
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, UserFuncName, Value as C, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_entity::SecondaryMap;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use rep::Rep;
+
+/// Parameters of emission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EmitOptions {
+    /// Lanes per chunk: 4 or 8.
+    pub lanes: u32,
+}
+
+impl Default for EmitOptions {
+    fn default() -> Self {
+        EmitOptions { lanes: 8 }
+    }
+}
+
+/// Emitted code.
+#[derive(Clone, Debug)]
+pub struct Emitted {
+    /// Machine code, entry at offset 0, no relocations.
+    pub code: Vec<u8>,
+    /// See [`base::shader::CompiledStage::scratch_bytes`].
+    pub scratch_bytes: u32,
+    /// See [`base::shader::CompiledStage::has_barriers`].
+    pub has_barriers: bool,
+}
+
+/// Most scratch bytes of a stage.
+const MAX_SCRATCH: u64 = 64 << 20;
+
+/// State of one function's emission.
+struct Emitter<'a> {
+    b: FunctionBuilder<'a>,
+    shader: &'a Shader,
+    div: &'a Divergence,
+    layout: &'a PipelineLayoutInfo,
+    lanes: u32,
+    reps: SecondaryMap<Value, Option<Rep>>,
+    targets: Vec<control::Target>,
+    /// The exec mask, and whether it is statically full.
+    exec: Cells,
+    full: bool,
+    /// The current block was left for good.
+    unreachable: bool,
+    barriers: barrier::Barriers,
+    /// Function arguments and what the entry block loads.
+    ctx: C,
+    batch: C,
+    scratch: C,
+    sink: C,
+    abort: C,
+    shared: C,
+    /// Chunk index (I32) and, for compute, the number of chunks.
+    chunk: C,
+    chunks: u32,
+    /// scratch + 16 * chunk; scratch + 4 * chunk; first byte of slots.
+    chunk_slots: C,
+    resume_address: C,
+    slots_start: u32,
+    /// End of a chunk; end of the function.
+    latch: Option<Block>,
+    exit: Block,
+    /// Private arrays: byte offset of each in scratch (or in the frame's arrays).
+    arrays: stage::Arrays,
+    fragment: Option<stage::FragmentState>,
+    vertex: Option<stage::VertexState>,
+    image_args: Option<StackSlot>,
+    lane_buffer: Option<StackSlot>,
+}
+
+/// Emits a stage.
+///
+/// # Errors
+/// Unsupported for operations that this emitter has not; Limit for excessive private memory; Internal otherwise.
+pub fn emit(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, options: &EmitOptions) -> Result<Emitted> {
+    if !matches!(options.lanes, 4 | 8) {
+        return Err(Error::internal("lanes must be 4 or 8"));
+    }
+    let isa = isa::target()?;
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(types::I64); 2]);
+    let mut context = Context::for_function(Function::with_name_signature(UserFuncName::default(), signature));
+    let mut builder_context = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
+    let (scratch, has_barriers) = stage::function(builder, shader, div, layout, options.lanes)?;
+    if scratch > MAX_SCRATCH {
+        return Err(Error::limit(format!("{scratch} bytes of private memory")));
+    }
+    if std::env::var_os("GRUS_CLIF").is_some() {
+        eprintln!("{}", context.func.display());
+    }
+    let compiled = context
+        .compile(&**isa, &mut ControlPlane::default())
+        .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))?;
+    if !compiled.buffer.relocs().is_empty() {
+        return Err(Error::internal("emitted code has relocations"));
+    }
+    Ok(Emitted { code: compiled.code_buffer().to_vec(), scratch_bytes: scratch as u32, has_barriers })
+}
+
+impl Emitter<'_> {
+    /// Emits one instruction.
+    fn inst(&mut self, inst: Inst) -> Result<()> {
+        let shader = self.shader;
+        let data = &shader.insts[inst];
+        let at = |r: Result<()>| r.map_err(|e| e.with_id(data.source));
+        at(match &data.op {
+            // Materialised at each use.
+            Op::Const(_) => Ok(()),
+            Op::VarLoad(var) => self.var_load(*var, data),
+            Op::VarStore(var) => self.var_store(*var, data),
+            Op::BufferDesc { set, binding } | Op::ImageDesc { set, binding } | Op::SamplerDesc { set, binding } => {
+                self.descriptor(*set, *binding, data)
+            }
+            Op::Load(space, flags) => self.load(*space, *flags, data),
+            Op::Store(space, _) => self.store(*space, data),
+            Op::Atomic(space, op) => self.atomic(*space, *op, data),
+            Op::BufferSize => self.buffer_size(data),
+            Op::LoadInput(slot, at) => self.load_input(*slot, *at, data),
+            Op::StoreOutput(slot) => self.store_output(*slot, data),
+            Op::Builtin(builtin) => self.builtin(*builtin, data),
+            Op::Sample(info) => self.sample(info, data),
+            Op::ImageFetch { coords, level, sample } => self.image_fetch(*coords, *level, *sample, data),
+            Op::ImageStore { coords, sample } => self.image_store(*coords, *sample, data),
+            Op::ImageAtomic { op, coords, sample } => self.image_atomic(*op, *coords, *sample, data),
+            Op::ImageQuery(query) => self.image_query(*query, data),
+            Op::Ddx { fine } => {
+                self.derivative(data, if *fine { [[1, 1, 3, 3], [0, 0, 2, 2]] } else { [[1; 4], [0; 4]] })
+            }
+            Op::Ddy { fine } => {
+                self.derivative(data, if *fine { [[2, 3, 2, 3], [0, 1, 0, 1]] } else { [[2; 4], [0; 4]] })
+            }
+            Op::Subgroup(op) => self.subgroup(*op, data),
+            Op::Barrier => self.barrier(),
+            // One chunk runs on one thread, and workgroups that share memory synchronise through locked operations.
+            Op::MemoryBarrier => {
+                use cranelift_codegen::ir::InstBuilder;
+                self.b.ins().fence();
+                Ok(())
+            }
+            Op::Demote => self.demote(),
+            Op::IsHelper => self.is_helper(data),
+            _ => self.alu(data),
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! Operations between lanes: subgroups are chunks, quads are groups of four lanes.
+
+use super::Emitter;
+use super::memory::trusted;
+use super::rep::{Rep, Vecs, scalar_type, vector_type};
+use crate::error::{Error, Result};
+use crate::ir::{InstData, Subgroup, Ty, Value};
+use crate::passes::Shape;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value as C, types};
+
+impl Emitter<'_> {
+    /// `Op::Ddx`, `Op::Ddy`: shuffle by the first pattern minus shuffle by the second.
+    pub fn derivative(&mut self, data: &InstData, [plus, minus]: [[u8; 4]; 2]) -> Result<()> {
+        if self.shader.ty(data.args[0]) != Ty::F32 {
+            return Err(Error::unsupported("derivatives of other types than 32-bit float"));
+        }
+        if let Rep::Uniform(_) = self.rep(data.args[0])? {
+            let zero = self.constant(Ty::F32, 0);
+            return self.define(data.result(), Rep::Uniform(zero));
+        }
+        let vecs = self.vectors(data.args[0])?;
+        let out = vecs
+            .iter()
+            .map(|&v| {
+                let (a, b) = (self.shuffle_words(v, v, plus), self.shuffle_words(v, v, minus));
+                self.b.ins().fsub(a, b)
+            })
+            .collect();
+        self.define(data.result(), Rep::Varying(out))
+    }
+
+    /// `Op::Subgroup`.
+    pub fn subgroup(&mut self, op: Subgroup, data: &InstData) -> Result<()> {
+        let result = data.result();
+        let rep = match op {
+            Subgroup::Elect => Rep::Varying(self.elect()),
+            Subgroup::All => {
+                let (v, exec) = (self.vectors(data.args[0])?, self.exec_mask());
+                let missing = self.mask_and_not(&exec, &v);
+                let any = self.any(&missing);
+                Rep::Uniform(self.not(any))
+            }
+            Subgroup::Any => {
+                let (v, exec) = (self.vectors(data.args[0])?, self.exec_mask());
+                let both = self.mask_and(&exec, &v);
+                Rep::Uniform(self.any(&both))
+            }
+            Subgroup::AllEqual => self.all_equal(data.args[0])?,
+            Subgroup::Ballot => {
+                let (v, exec) = (self.vectors(data.args[0])?, self.exec_mask());
+                let both = self.mask_and(&exec, &v);
+                Rep::Uniform(self.mask_bits(&both))
+            }
+            Subgroup::BroadcastFirst => self.broadcast_first(data.args[0])?,
+            Subgroup::Broadcast => {
+                let lane = self.scalar(data.args[1])?;
+                self.broadcast(data.args[0], lane)?
+            }
+            Subgroup::Shuffle => self.shuffle_lanes(data)?,
+            Subgroup::QuadBroadcast => {
+                let lane = self
+                    .shader
+                    .as_const(data.args[1])
+                    .ok_or_else(|| Error::unsupported("quad broadcast from a lane that is not constant"))?;
+                self.quad(data.args[0], [lane as u8 & 3; 4])?
+            }
+            Subgroup::QuadSwapHorizontal => self.quad(data.args[0], [1, 0, 3, 2])?,
+            Subgroup::QuadSwapVertical => self.quad(data.args[0], [2, 3, 0, 1])?,
+            Subgroup::QuadSwapDiagonal => self.quad(data.args[0], [3, 2, 1, 0])?,
+        };
+        // A uniform operand keeps its form; the analysis may have promised less.
+        let rep = match (self.shape(result), rep) {
+            (Shape::Uniform, Rep::Varying(v)) => {
+                let ty = self.shader.ty(result);
+                let c = self.lane(ty, &v, 0);
+                Rep::Uniform(if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c })
+            }
+            (_, rep) => rep,
+        };
+        self.define(result, rep)
+    }
+
+    /// The lowest active lane, as a mask.
+    fn elect(&mut self) -> Vecs {
+        let exec = self.exec_mask();
+        let bits = self.mask_bits(&exec);
+        let negated = self.b.ins().ineg(bits);
+        let lowest = self.b.ins().band(bits, negated);
+        let lowest = self.b.ins().splat(types::I32X4, lowest);
+        (0..exec.len())
+            .map(|i| {
+                let own = self.vector_constant([0, 1, 2, 3].map(|l| 1 << (4 * i + l)));
+                self.b.ins().icmp(IntCC::Equal, own, lowest)
+            })
+            .collect()
+    }
+
+    fn first_active(&mut self) -> C {
+        let exec = self.exec_mask();
+        let bits = self.mask_bits(&exec);
+        let lane = self.b.ins().ctz(bits);
+        // No lane active: any lane will do.
+        self.b.ins().band_imm_u(lane, i64::from(self.lanes) - 1)
+    }
+
+    /// Value of the lowest active lane.
+    pub fn broadcast_first(&mut self, v: Value) -> Result<Rep> {
+        match self.rep(v)? {
+            Rep::Varying(_) | Rep::Affine(..) => {
+                let lane = if self.full { self.b.ins().iconst(types::I32, 0) } else { self.first_active() };
+                self.broadcast(v, lane)
+            }
+            rep => Ok(rep),
+        }
+    }
+
+    fn broadcast(&mut self, v: Value, lane: C) -> Result<Rep> {
+        let ty = self.shader.ty(v);
+        if let rep @ Rep::Uniform(_) = self.rep(v)? {
+            return Ok(rep);
+        }
+        let vecs = self.vectors(v)?;
+        let address = self.spread(&vecs);
+        let c = self.read_lane(ty, address, lane);
+        Ok(Rep::Uniform(if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c }))
+    }
+
+    /// Stores vectors to the lane buffer; its address.
+    fn spread(&mut self, vecs: &Vecs) -> C {
+        let bytes = self.lanes * 8;
+        let slot = *self.lane_buffer.get_or_insert_with(|| {
+            self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4))
+        });
+        let address = self.b.ins().stack_addr(types::I64, slot, 0);
+        for (i, &v) in vecs.iter().enumerate() {
+            self.b.ins().store(trusted(), v, address, 16 * i as i32);
+        }
+        address
+    }
+
+    fn read_lane(&mut self, ty: Ty, address: C, lane: C) -> C {
+        let bytes = if ty == Ty::B1 { 4 } else { ty.bytes() };
+        let lane = self.b.ins().band_imm_u(lane, i64::from(self.lanes) - 1);
+        let lane = self.b.ins().uextend(types::I64, lane);
+        let offset = self.b.ins().imul_imm_s(lane, i64::from(bytes));
+        let address = self.b.ins().iadd(address, offset);
+        let machine = if ty == Ty::B1 { types::I32 } else { scalar_type(ty) };
+        self.b.ins().load(machine, trusted(), address, 0)
+    }
+
+    fn shuffle_lanes(&mut self, data: &InstData) -> Result<Rep> {
+        let ty = self.shader.ty(data.args[0]);
+        let vecs = self.vectors(data.args[0])?;
+        let address = self.spread(&vecs);
+        let mut lanes = Vec::new();
+        for lane in 0..self.lanes as usize {
+            let index = self.value_lane(data.args[1], lane)?;
+            lanes.push(self.read_lane(ty, address, index));
+        }
+        Ok(Rep::Varying(self.gather_lanes(ty, &lanes)))
+    }
+
+    fn all_equal(&mut self, v: Value) -> Result<Rep> {
+        let ty = self.shader.ty(v);
+        let Rep::Uniform(first) = self.broadcast_first(v)? else {
+            return Err(Error::internal("a broadcast is uniform"));
+        };
+        let first = self.splat(ty, first);
+        let vecs = self.vectors(v)?;
+        let mut differ = Vecs::new();
+        for (&a, &b) in vecs.iter().zip(&first) {
+            differ.push(if ty.is_float() {
+                self.b.ins().fcmp(FloatCC::NotEqual, a, b)
+            } else {
+                self.b.ins().icmp(IntCC::NotEqual, a, b)
+            });
+        }
+        if vector_type(ty).lane_count() == 2 {
+            differ = self.narrow_mask(&differ);
+        }
+        let exec = self.exec_mask();
+        let differ = self.mask_and(&differ, &exec);
+        let any = self.any(&differ);
+        Ok(Rep::Uniform(self.not(any)))
+    }
+
+    fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<Rep> {
+        if self.shader.ty(v).bytes() == 8 {
+            return Err(Error::unsupported("quad operations on 64-bit values"));
+        }
+        if let rep @ Rep::Uniform(_) = self.rep(v)? {
+            return Ok(rep);
+        }
+        let vecs = self.vectors(v)?;
+        Ok(Rep::Varying(vecs.iter().map(|&v| self.shuffle_words(v, v, words)).collect()))
+    }
+
+    /// `Op::Fma` on a CPU without FMA: through the context's helper, which rounds once.
+    pub fn fma_helper(&mut self, data: &InstData) -> Result<()> {
+        use base::abi::{HelperTable, ShaderContext};
+        let uniform = matches!(
+            (self.rep(data.args[0])?, self.rep(data.args[1])?, self.rep(data.args[2])?),
+            (Rep::Uniform(_), Rep::Uniform(_), Rep::Uniform(_))
+        );
+        let bytes = self.lanes * 4;
+        let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes * 4, 4));
+        let addresses = [0, 1, 2, 3].map(|i| self.b.ins().stack_addr(types::I64, slot, (i * bytes) as i32));
+        for (&v, &address) in data.args.iter().zip(&addresses) {
+            for (i, c) in self.vectors(v)?.into_iter().enumerate() {
+                self.b.ins().store(trusted(), c, address, 16 * i as i32);
+            }
+        }
+        let signature = self.signature(&[types::I64, types::I64, types::I64, types::I64, types::I32]);
+        let table = core::mem::offset_of!(ShaderContext, helpers) as i32;
+        let table = self.b.ins().load(types::I64, super::memory::read_only(), self.ctx, table);
+        let function = core::mem::offset_of!(HelperTable, fma_f32) as i32;
+        let function = self.b.ins().load(types::I64, super::memory::read_only(), table, function);
+        let count = self.b.ins().iconst(types::I32, i64::from(self.lanes));
+        let [a, b, c, out] = addresses;
+        self.b.ins().call_indirect(signature, function, &[a, b, c, out, count]);
+        let rep = if uniform {
+            Rep::Uniform(self.b.ins().load(types::F32, trusted(), out, 0))
+        } else {
+            let count = self.lanes as usize / 4;
+            Rep::Varying((0..count).map(|i| self.b.ins().load(types::F32X4, trusted(), out, 16 * i as i32)).collect())
+        };
+        self.define(data.result(), rep)
+    }
+}

@@ -1,0 +1,209 @@
+//! A small builder: appends instructions and structured nodes to the region under construction.
+//!
+//! Structured nodes take closures that fill the nested region and return its [`Term`]:
+//!
+//! ```
+//! # use jit::ir::{Builder, Binary, Cmp, Shader, Term, Ty};
+//! # use base::shader::Stage;
+//! let mut shader = Shader::new(Stage::Compute, "main");
+//! let mut b = Builder::new(&mut shader);
+//! let (zero, one, ten) = (b.i32(0), b.i32(1), b.i32(10));
+//! let sum = b.loop_(&[zero, zero], &[Ty::I32], |b, label, p| {
+//!     let done = b.cmp(Cmp::ULe, ten, p[0]);
+//!     b.break_if(done, label, &[p[1]]);
+//!     let next = b.binary(Binary::IAdd, p[0], one);
+//!     let acc = b.binary(Binary::IAdd, p[1], p[0]);
+//!     Term::Yield(vec![next, acc])
+//! });
+//! # let _ = sum;
+//! b.finish();
+//! ```
+
+use super::{
+    Binary, Builtin, Cmp, Convert, If, Inst, Label, Loop, MemFlags, Node, Op, Region, Scope, Shader, Space, Term, Ty,
+    Unary, Value, Var, VarData,
+};
+
+/// Appends to a list of nodes that later becomes (part of) a region.
+pub struct Builder<'a> {
+    /// The shader that owns values and instructions.
+    pub shader: &'a mut Shader,
+    /// Nodes so far.
+    pub nodes: Vec<Node>,
+    /// `source` of the instructions made.
+    pub source: u32,
+    /// `no_contraction` of the instructions made.
+    pub no_contraction: bool,
+}
+
+impl<'a> Builder<'a> {
+    /// A builder with an empty list.
+    pub fn new(shader: &'a mut Shader) -> Self {
+        Builder { shader, nodes: Vec::new(), source: 0, no_contraction: false }
+    }
+
+    /// Makes the list the body of the root scope.
+    pub fn finish(self) {
+        self.shader.root.body = Region { nodes: self.nodes, term: Term::default() };
+    }
+
+    /// Appends an instruction with any number of results.
+    pub fn inst(&mut self, op: Op, args: &[Value], results: &[Ty]) -> Inst {
+        let inst = self.shader.inst(op, args, results, self.source);
+        self.shader.insts[inst].no_contraction = self.no_contraction;
+        self.nodes.push(Node::Inst(inst));
+        inst
+    }
+
+    /// Appends an instruction with one result.
+    pub fn op(&mut self, op: Op, args: &[Value], result: Ty) -> Value {
+        let inst = self.inst(op, args, &[result]);
+        self.shader.insts[inst].first_result
+    }
+
+    /// Constant from its bits.
+    pub fn constant(&mut self, ty: Ty, bits: u64) -> Value {
+        self.op(Op::Const(bits), &[], ty)
+    }
+    /// Boolean constant.
+    pub fn bool(&mut self, value: bool) -> Value {
+        self.constant(Ty::B1, u64::from(value))
+    }
+    /// 32-bit integer constant.
+    pub fn i32(&mut self, value: i32) -> Value {
+        self.constant(Ty::I32, u64::from(value as u32))
+    }
+    /// 32-bit integer constant.
+    pub fn u32(&mut self, value: u32) -> Value {
+        self.constant(Ty::I32, u64::from(value))
+    }
+    /// 32-bit float constant.
+    pub fn f32(&mut self, value: f32) -> Value {
+        self.constant(Ty::F32, u64::from(value.to_bits()))
+    }
+
+    /// Unary operation. `BitCount` gives I32, all others the operand's type.
+    pub fn unary(&mut self, op: Unary, a: Value) -> Value {
+        let ty = if op == Unary::BitCount { Ty::I32 } else { self.shader.ty(a) };
+        self.op(Op::Unary(op), &[a], ty)
+    }
+    /// Binary operation of the first operand's type.
+    pub fn binary(&mut self, op: Binary, a: Value, b: Value) -> Value {
+        let ty = self.shader.ty(a);
+        self.op(Op::Binary(op), &[a, b], ty)
+    }
+    /// Comparison.
+    pub fn cmp(&mut self, op: Cmp, a: Value, b: Value) -> Value {
+        self.op(Op::Cmp(op), &[a, b], Ty::B1)
+    }
+    /// Conversion.
+    pub fn convert(&mut self, op: Convert, a: Value, to: Ty) -> Value {
+        self.op(Op::Convert(op), &[a], to)
+    }
+    /// `c ? a : b`.
+    pub fn select(&mut self, c: Value, a: Value, b: Value) -> Value {
+        let ty = self.shader.ty(a);
+        self.op(Op::Select, &[c, a, b], ty)
+    }
+    /// `a * b + c`, one rounding.
+    pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        let ty = self.shader.ty(a);
+        self.op(Op::Fma, &[a, b, c], ty)
+    }
+    /// Built-in of the given type.
+    pub fn builtin(&mut self, builtin: Builtin, ty: Ty) -> Value {
+        self.op(Op::Builtin(builtin), &[], ty)
+    }
+
+    /// A new private variable.
+    pub fn var(&mut self, ty: Ty, len: u32, name: &str) -> Var {
+        self.shader.vars.push(VarData { ty, len, name: name.to_owned() })
+    }
+    /// Loads a variable; `index` when it is an array.
+    pub fn var_load(&mut self, var: Var, index: Option<Value>) -> Value {
+        let ty = self.shader.vars[var].ty;
+        self.op(Op::VarLoad(var), index.as_slice(), ty)
+    }
+    /// Stores a variable; `index` when it is an array.
+    pub fn var_store(&mut self, var: Var, index: Option<Value>, value: Value) {
+        match index {
+            Some(index) => self.inst(Op::VarStore(var), &[index, value], &[]),
+            None => self.inst(Op::VarStore(var), &[value], &[]),
+        };
+    }
+
+    /// Descriptor of a buffer binding, element 0.
+    pub fn buffer(&mut self, set: u32, binding: u32) -> Value {
+        let zero = self.i32(0);
+        self.op(Op::BufferDesc { set, binding }, &[zero], Ty::Buf)
+    }
+    /// One element from a buffer.
+    pub fn load(&mut self, buf: Value, offset: Value, ty: Ty) -> Value {
+        let flags = MemFlags { align: ty.bytes() as u8, ..MemFlags::default() };
+        self.op(Op::Load(Space::Buffer, flags), &[buf, offset], ty)
+    }
+    /// One element into a buffer.
+    pub fn store(&mut self, buf: Value, offset: Value, value: Value) {
+        let align = self.shader.ty(value).bytes() as u8;
+        let flags = MemFlags { align, ..MemFlags::default() };
+        self.inst(Op::Store(Space::Buffer, flags), &[buf, offset, value], &[]);
+    }
+
+    /// Fills a nested region.
+    pub fn region(&mut self, fill: impl FnOnce(&mut Self) -> Term) -> Region {
+        let outer = std::mem::take(&mut self.nodes);
+        let term = fill(self);
+        let nodes = std::mem::replace(&mut self.nodes, outer);
+        Region { nodes, term }
+    }
+
+    fn region_values(&mut self, types: &[Ty]) -> Vec<Value> {
+        types.iter().map(|&ty| self.shader.region_value(ty)).collect()
+    }
+
+    /// Two-way branch; both arms yield values of the result types (or break).
+    pub fn if_(
+        &mut self,
+        cond: Value,
+        results: &[Ty],
+        then: impl FnOnce(&mut Self) -> Term,
+        else_: impl FnOnce(&mut Self) -> Term,
+    ) -> Vec<Value> {
+        let then = self.region(then);
+        let else_ = self.region(else_);
+        let results = self.region_values(results);
+        self.nodes.push(Node::If(Box::new(If { cond, then, else_, results: results.clone() })));
+        results
+    }
+
+    /// `if cond { break label(args) }`.
+    pub fn break_if(&mut self, cond: Value, label: Label, args: &[Value]) {
+        self.if_(cond, &[], |_| Term::Break(label, args.to_vec()), |_| Term::default());
+    }
+
+    /// Endless loop with carried values; the closure gets its label and params and ends with the back edge.
+    pub fn loop_(
+        &mut self,
+        inits: &[Value],
+        results: &[Ty],
+        body: impl FnOnce(&mut Self, Label, &[Value]) -> Term,
+    ) -> Vec<Value> {
+        let label = self.shader.new_label();
+        let types: Vec<Ty> = inits.iter().map(|&v| self.shader.ty(v)).collect();
+        let params = self.region_values(&types);
+        let body = self.region(|b| body(b, label, &params));
+        let results = self.region_values(results);
+        let node = Loop { label, params, inits: inits.to_vec(), body, results: results.clone() };
+        self.nodes.push(Node::Loop(Box::new(node)));
+        results
+    }
+
+    /// Labelled block.
+    pub fn scope(&mut self, results: &[Ty], body: impl FnOnce(&mut Self, Label) -> Term) -> Vec<Value> {
+        let label = self.shader.new_label();
+        let body = self.region(|b| body(b, label));
+        let results = self.region_values(results);
+        self.nodes.push(Node::Scope(Box::new(Scope { label, body, results: results.clone() })));
+        results
+    }
+}

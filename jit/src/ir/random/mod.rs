@@ -1,0 +1,622 @@
+//! Random structured compute shaders, for tests of passes (interpreted before and after) and of generated code.
+//!
+//! A program reads words of buffer (0, 0) chosen by its GlobalInvocationId, computes through nested Ifs, Scopes and bounded
+//! Loops with divergent breaks, variables, private arrays and results, and stores to buffer (0, 1). Invocations do not
+//! influence each other, every loop ends, and integer and float data stay apart, so that a NaN's payload
+//! never reaches an integer: compare outputs with [`Program::same`].
+
+mod tables;
+
+use super::interp::{self, Memory, Outcome};
+use super::{Binary, Builder, Builtin, Cmp, Convert, Label, MemFlags, Op, Shader, Space, Term, Ty, Unary, Value, Var};
+use base::shader::Stage;
+use tables::{BOOL_BINARY, FLOAT_BINARY, FLOAT_CMP, FLOAT_UNARY, INT_BINARY, INT_CMP, INT_UNARY, TRANSCENDENTAL};
+
+/// xorshift64*.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// Any seed.
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        rng.next();
+        rng
+    }
+    /// 64 bits.
+    #[expect(clippy::should_implement_trait, reason = "not an iterator")]
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+    /// Below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((self.next() >> 33) as usize) % n
+    }
+    /// True with a chance of `percent`.
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+    /// One of a list.
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+}
+
+/// What a program may contain.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Invocations per workgroup.
+    pub local_size: u32,
+    /// Rough number of instructions.
+    pub size: u32,
+    /// State in variables (as the front end makes it).
+    pub vars: bool,
+    /// Results and params on structured nodes (as mem2reg makes it).
+    pub results: bool,
+    /// Float arithmetic carries no_contraction, so that `contract` leaves the bits alone.
+    pub exact: bool,
+    /// Sin, Exp, Pow and so on.
+    pub transcendental: bool,
+    /// FRem and FMod (which `lower_math` may fuse).
+    pub float_rem: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            local_size: 16,
+            size: 80,
+            vars: true,
+            results: true,
+            exact: true,
+            transcendental: false,
+            float_rem: false,
+        }
+    }
+}
+
+/// Input words per invocation.
+pub const INPUT_WORDS: u32 = 8;
+/// Output words per invocation: even ones I32, odd ones F32.
+pub const OUTPUT_WORDS: u32 = 8;
+
+/// A generated shader and how to run it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The shader.
+    pub shader: Shader,
+    /// Workgroups in x to run.
+    pub workgroups: u32,
+    seed: u64,
+}
+
+impl Program {
+    /// Memory with inputs and a cleared output buffer.
+    pub fn memory(&self) -> Memory {
+        let mut rng = Rng::new(self.seed ^ 0x5eed);
+        let invocations = self.workgroups * self.shader.local_size[0];
+        let words = (0..invocations * INPUT_WORDS).map(|i| {
+            if i % 2 == 1 {
+                return match rng.below(12) {
+                    0 => rng.pick(&[0.0f32, -0.0, 1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40, 3e38]),
+                    _ => (rng.below(4000) as f32 - 2000.0) / 64.0,
+                }
+                .to_bits();
+            }
+            match rng.below(4) {
+                0 => rng.next() as u32,
+                1 => rng.pick(&[0, 1, u32::MAX, 0x8000_0000, 0x7fff_ffff]),
+                _ => rng.below(16) as u32,
+            }
+        });
+        let input = words.flat_map(u32::to_le_bytes).collect();
+        let output = vec![0; (invocations * OUTPUT_WORDS * 4) as usize];
+        Memory { buffers: vec![((0, 0), input), ((0, 1), output)], ..Memory::default() }
+    }
+
+    /// Interprets a version of the shader; the output buffer.
+    pub fn interpret(&self, shader: &Shader) -> Vec<u8> {
+        self.try_interpret(shader, None).unwrap_or_else(|e| panic!("seed {}: {e:?}", self.seed)).0
+    }
+
+    /// As [`Self::interpret`], with the last workgroup's outcome.
+    pub fn try_interpret(
+        &self,
+        shader: &Shader,
+        observer: Option<&dyn interp::Observer>,
+    ) -> Result<(Vec<u8>, Outcome), interp::Stop> {
+        let mut memory = self.memory();
+        let mut outcome = None;
+        for group in 0..self.workgroups {
+            let groups = [self.workgroups, 1, 1];
+            outcome = Some(interp::run_workgroup(shader, &mut memory, [group, 0, 0], groups, 8, observer)?);
+        }
+        let output = memory.buffers.swap_remove(1).1;
+        outcome.map(|o| (output, o)).ok_or(interp::Stop::Budget)
+    }
+
+    /// Compares output buffers; any NaN equals any NaN in float words.
+    pub fn same(&self, a: &[u8], b: &[u8]) -> bool {
+        let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |&w: &[u8; 4]| u32::from_le_bytes(w));
+        a.len() == b.len()
+            && a.chunks(4).zip(b.chunks(4)).enumerate().all(|(i, (x, y))| {
+                let (x, y) = (word(x), word(y));
+                x == y || (i % 2 == 1 && f32::from_bits(x).is_nan() && f32::from_bits(y).is_nan())
+            })
+    }
+}
+
+/// Makes a program.
+pub fn compute_shader(seed: u64, options: Options) -> Program {
+    let mut shader = Shader::new(Stage::Compute, "random");
+    shader.local_size = [options.local_size, 1, 1];
+    shader.flags.side_effects = true;
+    let mut builder = Builder::new(&mut shader);
+    builder.no_contraction = options.exact;
+    let input = builder.buffer(0, 0);
+    let output = builder.buffer(0, 1);
+    let id = builder.builtin(Builtin::GlobalInvocationId(0), Ty::I32);
+    let mut g = Generator {
+        b: builder,
+        rng: Rng::new(seed),
+        options,
+        budget: options.size as i32,
+        depth: 0,
+        loops: 0,
+        input,
+        output,
+        id,
+        pools: Default::default(),
+        vars: Vec::new(),
+        labels: Vec::new(),
+    };
+    g.program();
+    g.b.finish();
+    Program { shader, workgroups: 2, seed }
+}
+
+const TYPES: [Ty; 3] = [Ty::I32, Ty::F32, Ty::B1];
+
+struct Generator<'a> {
+    b: Builder<'a>,
+    rng: Rng,
+    options: Options,
+    /// Instructions left.
+    budget: i32,
+    depth: u32,
+    loops: u32,
+    input: Value,
+    output: Value,
+    id: Value,
+    /// Visible values by type, as [`TYPES`].
+    pools: [Vec<Value>; 3],
+    vars: Vec<Var>,
+    /// Enclosing labels and their result types.
+    labels: Vec<(Label, Vec<Ty>)>,
+}
+
+fn pool_index(ty: Ty) -> usize {
+    TYPES.iter().position(|&t| t == ty).unwrap_or(0)
+}
+
+impl Generator<'_> {
+    fn program(&mut self) {
+        let words = self.b.u32(INPUT_WORDS * 4);
+        let base = self.b.binary(Binary::IMul, self.id, words);
+        for i in 0..4 {
+            let at = self.b.i32(i * 8);
+            let at = self.b.binary(Binary::IAdd, base, at);
+            let int = self.b.load(self.input, at, Ty::I32);
+            let four = self.b.i32(4);
+            let at = self.b.binary(Binary::IAdd, at, four);
+            let float = self.b.load(self.input, at, Ty::F32);
+            self.add(int);
+            self.add(float);
+        }
+        self.add(self.id);
+        let yes = self.b.bool(true);
+        self.add(yes);
+        if self.options.vars {
+            for i in 0..6 {
+                let len = if i < 4 { 1 } else { 4 + self.rng.below(4) as u32 };
+                let var = self.b.var(TYPES[i % 3], len, "");
+                self.vars.push(var);
+            }
+        }
+        while self.budget > 0 {
+            self.statement();
+        }
+        for word in 0..OUTPUT_WORDS {
+            self.store_output(word);
+        }
+    }
+
+    fn add(&mut self, value: Value) {
+        self.pools[pool_index(self.b.shader.ty(value))].push(value);
+    }
+
+    /// A visible value, recent ones preferred, or a constant.
+    fn value(&mut self, ty: Ty) -> Value {
+        let pool = &self.pools[pool_index(ty)];
+        if pool.is_empty() || self.rng.chance(12) {
+            return self.constant(ty);
+        }
+        let n = pool.len();
+        let i = if self.rng.chance(60) { n - 1 - self.rng.below(n.min(6)) } else { self.rng.below(n) };
+        self.pools[pool_index(ty)][i]
+    }
+
+    fn constant(&mut self, ty: Ty) -> Value {
+        match ty {
+            Ty::B1 => {
+                let v = self.rng.chance(50);
+                self.b.bool(v)
+            }
+            Ty::F32 => {
+                let v = self.rng.pick(&[0.0f32, -0.0, 1.0, -1.0, 0.5, 2.0, 3.25, -7.0, 1e9, 1e-42]);
+                self.b.f32(v)
+            }
+            _ => {
+                let v = self.rng.pick(&[0i32, 1, 2, 3, 4, 7, 8, -1, 31, 32, 100, i32::MIN, i32::MAX]);
+                self.b.i32(v)
+            }
+        }
+    }
+
+    fn values(&mut self, types: &[Ty]) -> Vec<Value> {
+        types.iter().map(|&ty| self.value(ty)).collect()
+    }
+
+    fn statement(&mut self) {
+        self.budget -= 1;
+        let structured = self.depth < 5 && self.budget > 4;
+        match self.rng.below(100) {
+            0..10 if structured => self.if_(),
+            10..16 if structured => self.scope(),
+            16..22 if structured && self.loops < 3 => self.loop_(),
+            22..25 => {
+                let word = self.rng.below(OUTPUT_WORDS as usize) as u32;
+                self.store_output(word);
+            }
+            25..40 if !self.vars.is_empty() => self.access_var(),
+            40..44 => self.load(),
+            _ => self.arithmetic(),
+        }
+    }
+
+    fn arithmetic(&mut self) {
+        let value = match self.rng.below(16) {
+            0 => {
+                let a = self.value(Ty::I32);
+                let op = self.rng.pick(&INT_UNARY);
+                self.b.unary(op, a)
+            }
+            1 => {
+                let a = self.value(Ty::F32);
+                let math = self.options.transcendental && self.rng.chance(50);
+                let op = if math { self.rng.pick(&TRANSCENDENTAL) } else { self.rng.pick(&FLOAT_UNARY) };
+                self.b.unary(op, a)
+            }
+            2..6 => self.binary(Ty::I32, &INT_BINARY),
+            6..9 => self.binary(Ty::F32, &FLOAT_BINARY),
+            9 if self.options.float_rem => self.binary(Ty::F32, &[Binary::FRem, Binary::FMod]),
+            9 if self.options.transcendental => self.binary(Ty::F32, &[Binary::Pow, Binary::Atan2]),
+            9 => self.binary(Ty::B1, &BOOL_BINARY),
+            10 => {
+                let (a, b) = (self.value(Ty::I32), self.value(Ty::I32));
+                let op = self.rng.pick(&INT_CMP);
+                self.b.cmp(op, a, b)
+            }
+            11 => {
+                let (a, b) = (self.value(Ty::F32), self.value(Ty::F32));
+                let op = self.rng.pick(&FLOAT_CMP);
+                self.b.cmp(op, a, b)
+            }
+            12 => self.convert(),
+            13 => {
+                let ty = self.rng.pick(&TYPES);
+                let (c, a, b) = (self.value(Ty::B1), self.value(ty), self.value(ty));
+                self.b.select(c, a, b)
+            }
+            14 => return self.multiple(),
+            _ => self.bitfield(),
+        };
+        self.add(value);
+    }
+
+    fn binary(&mut self, ty: Ty, ops: &[Binary]) -> Value {
+        let (a, b) = (self.value(ty), self.value(ty));
+        let op = self.rng.pick(ops);
+        self.b.binary(op, a, b)
+    }
+
+    fn convert(&mut self) -> Value {
+        match self.rng.below(6) {
+            0 => {
+                let a = self.value(Ty::F32);
+                self.b.convert(Convert::FToS, a, Ty::I32)
+            }
+            1 => {
+                let a = self.value(Ty::F32);
+                self.b.convert(Convert::FToU, a, Ty::I32)
+            }
+            2 => {
+                let a = self.value(Ty::I32);
+                self.b.convert(Convert::SToF, a, Ty::F32)
+            }
+            3 => {
+                let a = self.value(Ty::I32);
+                self.b.convert(Convert::UToF, a, Ty::F32)
+            }
+            4 => {
+                let a = self.value(Ty::B1);
+                self.b.unary(Unary::Not, a)
+            }
+            _ => {
+                let a = self.value(Ty::B1);
+                self.b.convert(Convert::BToI, a, Ty::I32)
+            }
+        }
+    }
+
+    /// Operations with two results, and those with an exponent.
+    fn multiple(&mut self) {
+        match self.rng.below(4) {
+            0 => {
+                let args = self.values(&[Ty::F32, Ty::F32, Ty::F32]);
+                let fma = self.b.fma(args[0], args[1], args[2]);
+                self.add(fma);
+            }
+            1 => {
+                let (x, e) = (self.value(Ty::F32), self.value(Ty::I32));
+                let v = self.b.op(Op::Ldexp, &[x, e], Ty::F32);
+                self.add(v);
+            }
+            2 => {
+                let op = if self.rng.chance(50) { Op::IAddCarry } else { Op::ISubBorrow };
+                let args = self.values(&[Ty::I32, Ty::I32]);
+                let inst = self.b.inst(op, &args, &[Ty::I32, Ty::I32]);
+                let results: Vec<Value> = self.b.shader.insts[inst].results().collect();
+                results.into_iter().for_each(|r| self.add(r));
+            }
+            _ => {
+                // The exponent of an infinity or NaN is unspecified, so only the significand of finite numbers is used.
+                let x = self.value(Ty::I32);
+                let x = self.b.convert(Convert::SToF, x, Ty::F32);
+                let inst = self.b.inst(Op::Frexp, &[x], &[Ty::F32, Ty::I32]);
+                let results: Vec<Value> = self.b.shader.insts[inst].results().collect();
+                results.into_iter().for_each(|r| self.add(r));
+            }
+        }
+    }
+
+    /// Offset and count inside the word.
+    fn bitfield(&mut self) -> Value {
+        let (base, insert) = (self.value(Ty::I32), self.value(Ty::I32));
+        let fifteen = self.b.i32(15);
+        let (offset, count) = (self.value(Ty::I32), self.value(Ty::I32));
+        let offset = self.b.binary(Binary::And, offset, fifteen);
+        let count = self.b.binary(Binary::And, count, fifteen);
+        match self.rng.below(3) {
+            0 => self.b.op(Op::BitfieldInsert, &[base, insert, offset, count], Ty::I32),
+            1 => self.b.op(Op::BitfieldSExtract, &[base, offset, count], Ty::I32),
+            _ => self.b.op(Op::BitfieldUExtract, &[base, offset, count], Ty::I32),
+        }
+    }
+
+    fn access_var(&mut self) {
+        let var = self.rng.pick(&self.vars.clone());
+        let (ty, len) = (self.b.shader.vars[var].ty, self.b.shader.vars[var].len);
+        let index = (len > 1).then(|| {
+            if self.rng.chance(50) {
+                let i = self.rng.below(len as usize + 1) as i32;
+                return self.b.i32(i);
+            }
+            let v = self.value(Ty::I32);
+            let mask = self.b.i32(7);
+            if self.rng.chance(80) { self.b.binary(Binary::And, v, mask) } else { v }
+        });
+        if self.rng.chance(50) {
+            let value = self.value(ty);
+            self.b.var_store(var, index, value);
+        } else {
+            let value = self.b.var_load(var, index);
+            self.add(value);
+        }
+    }
+
+    /// Loads from anywhere in the input (and beyond), one to four words; results keep to their type's words.
+    fn load(&mut self) {
+        let mut at = self.value(Ty::I32);
+        if self.rng.chance(80) {
+            let mask = self.b.i32(63);
+            at = self.b.binary(Binary::And, at, mask);
+        }
+        let float = self.rng.chance(50);
+        let (eight, shift) = (self.b.i32(if float { 4 } else { 0 }), self.b.i32(3));
+        let at = self.b.binary(Binary::Shl, at, shift);
+        let at = self.b.binary(Binary::IAdd, at, eight);
+        let flags = MemFlags { readonly: true, volatile: false, align: 4 };
+        let ty = if float { Ty::F32 } else { Ty::I32 };
+        let count = 1 + self.rng.below(4);
+        let inst = self.b.inst(Op::Load(Space::Buffer, flags), &[self.input, at], &vec![ty; count]);
+        // Odd results of an integer load may be NaN payloads read as integers: the same bits everywhere, as loads are exact.
+        let results: Vec<Value> = self.b.shader.insts[inst].results().collect();
+        results.into_iter().for_each(|r| self.add(r));
+    }
+
+    fn store_output(&mut self, word: u32) {
+        let value = self.value(if word.is_multiple_of(2) { Ty::I32 } else { Ty::F32 });
+        let size = self.b.u32(OUTPUT_WORDS * 4);
+        let base = self.b.binary(Binary::IMul, self.id, size);
+        let offset = self.b.u32(word * 4);
+        let at = self.b.binary(Binary::IAdd, base, offset);
+        self.b.store(self.output, at, value);
+    }
+
+    fn result_types(&mut self) -> Vec<Ty> {
+        let n = if self.options.results { self.rng.below(4) } else { 0 };
+        (0..n).map(|_| self.rng.pick(&TYPES)).collect()
+    }
+
+    /// Statements of a nested region and its end; values defined inside are forgotten.
+    fn body(&mut self, yields: &[Ty], can_break: bool) -> Term {
+        let marks = self.pools.each_ref().map(Vec::len);
+        self.depth += 1;
+        for _ in 0..1 + self.rng.below(6) {
+            self.statement();
+        }
+        self.depth -= 1;
+        let term = if can_break && !self.labels.is_empty() && self.rng.chance(35) {
+            let (label, types) = self.labels[self.rng.below(self.labels.len())].clone();
+            Term::Break(label, self.values(&types))
+        } else {
+            Term::Yield(self.values(yields))
+        };
+        for (pool, mark) in self.pools.iter_mut().zip(marks) {
+            pool.truncate(mark);
+        }
+        term
+    }
+
+    /// Runs a builder closure with the generator's state inside a new region.
+    fn nested(&mut self, fill: impl FnOnce(&mut Self) -> Term) -> super::Region {
+        let outer = std::mem::take(&mut self.b.nodes);
+        let term = fill(self);
+        let nodes = std::mem::replace(&mut self.b.nodes, outer);
+        super::Region { nodes, term }
+    }
+
+    fn region_values(&mut self, types: &[Ty]) -> Vec<Value> {
+        types.iter().map(|&ty| self.b.shader.region_value(ty)).collect()
+    }
+
+    fn if_(&mut self) {
+        let cond = self.value(Ty::B1);
+        let types = self.result_types();
+        let then = self.nested(|g| g.body(&types, true));
+        let else_ = if types.is_empty() && self.rng.chance(50) {
+            super::Region::default()
+        } else {
+            self.nested(|g| g.body(&types, true))
+        };
+        let results = self.region_values(&types);
+        results.iter().for_each(|&r| self.add(r));
+        self.b.nodes.push(super::Node::If(Box::new(super::If { cond, then, else_, results })));
+    }
+
+    fn scope(&mut self) {
+        let types = self.result_types();
+        let label = self.b.shader.new_label();
+        self.labels.push((label, types.clone()));
+        let body = self.nested(|g| g.body(&types, true));
+        self.labels.pop();
+        let results = self.region_values(&types);
+        results.iter().for_each(|&r| self.add(r));
+        self.b.nodes.push(super::Node::Scope(Box::new(super::Scope { label, body, results })));
+    }
+
+    /// `loop { if counter >= limit break; scope continue { … } counter += 1 }`, the counter a param or a variable.
+    fn loop_(&mut self) {
+        self.loops += 1;
+        let label = self.b.shader.new_label();
+        let types = self.result_types();
+        let carried = self.result_types();
+        let limit = if self.rng.chance(60) {
+            let n = 1 + self.rng.below(5) as i32;
+            self.b.i32(n)
+        } else {
+            let (v, mask) = (self.value(Ty::I32), self.b.i32(7));
+            self.b.binary(Binary::And, v, mask)
+        };
+        let zero = self.b.i32(0);
+        let counter_var = if self.options.results { None } else { Some(self.b.var(Ty::I32, 1, "counter")) };
+        let mut inits = Vec::new();
+        match counter_var {
+            Some(var) => self.b.var_store(var, None, zero),
+            None => inits.push(zero),
+        }
+        let types_of_params: Vec<Ty> = inits.iter().map(|_| Ty::I32).chain(carried.iter().copied()).collect();
+        if self.options.results {
+            inits.extend(self.values(&carried));
+        }
+        let types_of_params = if self.options.results { types_of_params } else { Vec::new() };
+        let params = self.region_values(&types_of_params);
+        let marks = self.pools.each_ref().map(Vec::len);
+        let body = self.nested(|g| g.loop_body(label, &types, &params, &carried, limit, counter_var));
+        for (pool, mark) in self.pools.iter_mut().zip(marks) {
+            pool.truncate(mark);
+        }
+        let results = self.region_values(&types);
+        results.iter().for_each(|&r| self.add(r));
+        self.b.nodes.push(super::Node::Loop(Box::new(super::Loop { label, params, inits, body, results })));
+        self.loops -= 1;
+    }
+
+    fn loop_body(
+        &mut self,
+        label: Label,
+        types: &[Ty],
+        params: &[Value],
+        carried: &[Ty],
+        limit: Value,
+        counter_var: Option<Var>,
+    ) -> Term {
+        params.iter().for_each(|&p| self.add(p));
+        let counter = match counter_var {
+            Some(var) => self.b.var_load(var, None),
+            None => params[0],
+        };
+        let more = self.b.cmp(Cmp::SLt, counter, limit);
+        let results = self.values(types);
+        let exit = self.nested(|_| Term::Break(label, results));
+        let stay = super::Region::default();
+        self.b.nodes.push(super::Node::If(Box::new(super::If {
+            cond: more,
+            then: stay,
+            else_: exit,
+            results: vec![],
+        })));
+        self.labels.push((label, types.to_vec()));
+        let continue_types = if self.options.results { carried.to_vec() } else { Vec::new() };
+        let continue_label = self.b.shader.new_label();
+        self.labels.push((continue_label, continue_types.clone()));
+        let body = self.nested(|g| g.body(&continue_types, true));
+        self.labels.pop();
+        self.labels.pop();
+        let next = self.region_values(&continue_types);
+        let scope = super::Scope { label: continue_label, body, results: next.clone() };
+        self.b.nodes.push(super::Node::Scope(Box::new(scope)));
+        let one = self.b.i32(1);
+        let counter = self.b.binary(Binary::IAdd, counter, one);
+        match counter_var {
+            Some(var) => {
+                self.b.var_store(var, None, counter);
+                Term::default()
+            }
+            None => Term::Yield(std::iter::once(counter).chain(next).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_verify_and_run() {
+        let mut divergent = 0;
+        for seed in 0..200 {
+            let options = Options { vars: seed % 3 != 0, results: seed % 2 == 0, ..Options::default() };
+            let program = compute_shader(seed, options);
+            super::super::verify(&program.shader).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", program.shader));
+            let output = program.interpret(&program.shader);
+            assert!(program.same(&output, &output));
+            divergent += usize::from(output[..32] != output[32..64]);
+        }
+        assert!(divergent > 150);
+    }
+}

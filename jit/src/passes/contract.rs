@@ -1,0 +1,108 @@
+//! Fused multiply-add, decided once for all backends: an FMul whose only use is one FAdd or FSub, both without
+//! NoContraction, becomes an Fma. Of two multiplications under one addition the left one is fused.
+//!
+//! binary32 only: hosts without the instruction have a helper for that width.
+
+use crate::ir::{Binary, Inst, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef};
+use cranelift_entity::SecondaryMap;
+use smallvec::smallvec;
+
+/// Runs the pass. The multiplications stay behind, dead.
+pub fn contract(shader: &mut Shader) {
+    let mut root = std::mem::take(&mut shader.root.body);
+    let mut pass = Contract { uses: SecondaryMap::with_capacity(shader.values.len()), shader };
+    pass.count(&root);
+    pass.region(&mut root);
+    shader.root.body = root;
+}
+
+struct Contract<'a> {
+    shader: &'a mut Shader,
+    uses: SecondaryMap<Value, u32>,
+}
+
+impl Contract<'_> {
+    fn count(&mut self, region: &Region) {
+        for node in &region.nodes {
+            match node {
+                Node::Inst(inst) => {
+                    for &arg in &self.shader.insts[*inst].args {
+                        self.uses[arg] += 1;
+                    }
+                }
+                Node::If(n) => {
+                    self.count(&n.then);
+                    self.count(&n.else_);
+                }
+                Node::Loop(n) => {
+                    self.add(&n.inits);
+                    self.count(&n.body);
+                }
+                Node::Scope(n) => self.count(&n.body),
+            }
+        }
+        if let Term::Yield(args) | Term::Break(_, args) = &region.term {
+            self.add(args);
+        }
+    }
+
+    fn add(&mut self, values: &[Value]) {
+        for &v in values {
+            self.uses[v] += 1;
+        }
+    }
+
+    fn region(&mut self, region: &mut Region) {
+        let mut out = Vec::with_capacity(region.nodes.len());
+        for mut node in std::mem::take(&mut region.nodes) {
+            match &mut node {
+                Node::Inst(inst) => self.inst(*inst, &mut out),
+                Node::If(n) => {
+                    self.region(&mut n.then);
+                    self.region(&mut n.else_);
+                }
+                Node::Loop(n) => self.region(&mut n.body),
+                Node::Scope(n) => self.region(&mut n.body),
+            }
+            out.push(node);
+        }
+        region.nodes = out;
+    }
+
+    /// Factors of a value that may be fused into its user.
+    fn factors(&self, v: Value) -> Option<(Value, Value)> {
+        let ValueDef::Inst(inst, 0) = self.shader.values[v].def else { return None };
+        let data = &self.shader.insts[inst];
+        let fusible = data.op == Op::Binary(Binary::FMul) && !data.no_contraction && self.uses[v] == 1;
+        fusible.then(|| (data.args[0], data.args[1]))
+    }
+
+    fn inst(&mut self, inst: Inst, out: &mut Vec<Node>) {
+        let data = &self.shader.insts[inst];
+        let Op::Binary(op @ (Binary::FAdd | Binary::FSub)) = data.op else { return };
+        if data.no_contraction || self.shader.ty(data.first_result) != Ty::F32 {
+            return;
+        }
+        let (left, right, source) = (data.args[0], data.args[1], data.source);
+        let subtract = op == Binary::FSub;
+        let args = if let Some((a, b)) = self.factors(left) {
+            let addend = if subtract { self.negate(right, source, out) } else { right };
+            smallvec![a, b, addend]
+        } else if let Some((a, b)) = self.factors(right) {
+            let a = if subtract { self.negate(a, source, out) } else { a };
+            smallvec![a, b, left]
+        } else {
+            return;
+        };
+        let data = &mut self.shader.insts[inst];
+        data.op = Op::Fma;
+        data.args = args;
+    }
+
+    fn negate(&mut self, v: Value, source: u32, out: &mut Vec<Node>) -> Value {
+        let ty = self.shader.ty(v);
+        let inst = self.shader.inst(Op::Unary(Unary::FNeg), &[v], &[ty], source);
+        out.push(Node::Inst(inst));
+        self.shader.insts[inst].first_result
+    }
+}

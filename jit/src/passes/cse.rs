@@ -1,0 +1,117 @@
+//! Common subexpressions, by value numbering scoped to regions: a pure instruction that was computed in this region or
+//! one around it is not computed again. Loads count when the memory cannot change during the stage.
+
+use super::util::{FxHasher, FxMap, Renames, for_each_inst, is_pure};
+use crate::ir::{Binary, Inst, Node, Op, Region, Shader, Term};
+use std::hash::{Hash, Hasher};
+
+/// Runs the pass.
+pub fn cse(shader: &mut Shader) {
+    let mut root = std::mem::take(&mut shader.root.body);
+    let mut no_writes = true;
+    for_each_inst(&root, &mut |inst| {
+        no_writes &= !matches!(
+            shader.insts[inst].op,
+            Op::Store(..)
+                | Op::Atomic(..)
+                | Op::ImageStore { .. }
+                | Op::ImageAtomic { .. }
+                | Op::Barrier
+                | Op::MemoryBarrier
+        );
+    });
+    let mut cse = Cse { shader, renames: Renames::default(), known: FxMap::default(), log: Vec::new(), no_writes };
+    cse.region(&mut root);
+    shader.root.body = root;
+}
+
+struct Cse<'a> {
+    shader: &'a mut Shader,
+    renames: Renames,
+    /// The latest visible instruction with a hash; a collision only loses an opportunity.
+    known: FxMap<u64, Inst>,
+    log: Vec<(u64, Option<Inst>)>,
+    no_writes: bool,
+}
+
+impl Cse<'_> {
+    fn region(&mut self, region: &mut Region) {
+        let mark = self.log.len();
+        let mut nodes = std::mem::take(&mut region.nodes);
+        nodes.retain_mut(|node| match node {
+            Node::Inst(inst) => self.inst(*inst),
+            Node::If(n) => {
+                n.cond = self.renames.resolve(n.cond);
+                self.region(&mut n.then);
+                self.region(&mut n.else_);
+                true
+            }
+            Node::Loop(n) => {
+                self.renames.apply(&mut n.inits);
+                self.region(&mut n.body);
+                true
+            }
+            Node::Scope(n) => {
+                self.region(&mut n.body);
+                true
+            }
+        });
+        region.nodes = nodes;
+        if let Term::Yield(args) | Term::Break(_, args) = &mut region.term {
+            self.renames.apply(args);
+        }
+        for (hash, old) in self.log.drain(mark..).rev() {
+            match old {
+                Some(inst) => self.known.insert(hash, inst),
+                None => self.known.remove(&hash),
+            };
+        }
+    }
+
+    /// False when the instruction goes away.
+    fn inst(&mut self, inst: Inst) -> bool {
+        let data = &mut self.shader.insts[inst];
+        self.renames.apply(&mut data.args);
+        if data.result_count == 0 || !is_pure(&data.op, self.no_writes) {
+            return true;
+        }
+        if commutes(&data.op) && data.args[1] < data.args[0] {
+            // Constants stay on the right: they are the first values of the shader, or nearly so, once folded.
+            let right_is_const = self.shader.as_const(self.shader.insts[inst].args[1]).is_some();
+            if !right_is_const {
+                self.shader.insts[inst].args.swap(0, 1);
+            }
+        }
+        let data = &self.shader.insts[inst];
+        let mut hasher = FxHasher::default();
+        data.op.hash(&mut hasher);
+        data.args.hash(&mut hasher);
+        let hash = hasher.finish();
+        if let Some(&known) = self.known.get(&hash)
+            && self.same(known, inst)
+        {
+            let (from, to) = (data.results(), self.shader.insts[known].results());
+            for (from, to) in from.zip(to) {
+                self.renames.set(from, to);
+            }
+            let exact = data.no_contraction;
+            self.shader.insts[known].no_contraction |= exact;
+            return false;
+        }
+        self.log.push((hash, self.known.insert(hash, inst)));
+        true
+    }
+
+    fn same(&self, a: Inst, b: Inst) -> bool {
+        let (x, y) = (&self.shader.insts[a], &self.shader.insts[b]);
+        x.op == y.op
+            && x.args == y.args
+            && x.result_count == y.result_count
+            && x.results().zip(y.results()).all(|(p, q)| self.shader.ty(p) == self.shader.ty(q))
+    }
+}
+
+fn commutes(op: &Op) -> bool {
+    use Binary::*;
+    matches!(op, Op::Binary(IAdd | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FMul))
+}

@@ -1,0 +1,290 @@
+//! Divergence analysis: which values are the same for all lanes, or affine in the lane index.
+//!
+//! *Uniform* means: the same for all lanes that are **active** where the value is defined, of one chunk of lanes. The
+//! analysis is optimistic: everything starts uniform and is raised until nothing changes. Shapes only go up, so the number
+//! of rounds is bounded by loop nesting in practice.
+//!
+//! Control flow enters in two ways. An If with a varying condition is divergent: its results are varying. A break
+//! is divergent with regard to its target when, between the target and the break, some lanes of the target may be
+//! elsewhere: in the other arm of a divergent If, or gone by a divergent break to a label inside the target. Results of a label with a divergent break
+//! are varying, because lanes left by different breaks or in different iterations (temporal divergence). The params of such a
+//! loop are not: the lanes still in it have done the same number of iterations.
+//!
+//! Structures with barriers have uniform conditions by construction: see `uniform_barriers`.
+
+use crate::ir::{Binary, Builtin, Inst, Label, Node, Op, Region, Shader, Subgroup, Term, Ty, Value};
+use cranelift_entity::SecondaryMap;
+
+/// How a value depends on the lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// The same for all active lanes.
+    #[default]
+    Uniform,
+    /// I32 only: lane `l` has `base + stride * l`, wrapping; the stride is never 0.
+    Affine(i32),
+    /// Anything.
+    Varying,
+}
+
+/// What the analysis found.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    /// Shape of each value.
+    pub shape: SecondaryMap<Value, Shape>,
+    /// Labels with a break that some active lanes of the target may not take together with the others. For all other
+    /// labels every break is a plain jump of all active lanes.
+    pub divergent_labels: SecondaryMap<Label, bool>,
+}
+
+impl Divergence {
+    /// True when all active lanes agree on the value.
+    pub fn is_uniform(&self, v: Value) -> bool {
+        self.shape[v] == Shape::Uniform
+    }
+    /// True when an If with this condition is divergent.
+    pub fn is_divergent_if(&self, cond: Value) -> bool {
+        !self.is_uniform(cond)
+    }
+    /// True when lanes may leave the label's node at different breaks.
+    pub fn is_divergent_label(&self, label: Label) -> bool {
+        self.divergent_labels[label]
+    }
+}
+
+/// Analyses a shader for chunks of `lanes` lanes.
+pub fn divergence(shader: &Shader, lanes: u32) -> Divergence {
+    let mut a = Analysis {
+        shader,
+        lanes,
+        shape: SecondaryMap::with_capacity(shader.values.len()),
+        divergent_labels: SecondaryMap::new(),
+        frames: Vec::new(),
+        again: true,
+    };
+    while std::mem::take(&mut a.again) {
+        a.scope(shader.root.label, &shader.root.body, &[]);
+    }
+    let mut shape = SecondaryMap::with_default(Shape::Varying);
+    for value in shader.values.keys() {
+        shape[value] = a.shape[value].unwrap_or(Shape::Varying);
+    }
+    Divergence { shape, divergent_labels: a.divergent_labels }
+}
+
+/// A structured node around the current point.
+enum Frame<'a> {
+    If {
+        divergent: bool,
+    },
+    /// `left`: some lanes may have broken to this label before the current point.
+    Label {
+        label: Label,
+        results: &'a [Value],
+        left: bool,
+    },
+}
+
+struct Analysis<'a> {
+    shader: &'a Shader,
+    lanes: u32,
+    /// None: not reached yet.
+    shape: SecondaryMap<Value, Option<Shape>>,
+    divergent_labels: SecondaryMap<Label, bool>,
+    frames: Vec<Frame<'a>>,
+    /// Something at or before a loop header changed after it was used.
+    again: bool,
+}
+
+/// Merge of values that arrive over different uniform paths.
+fn join(a: Option<Shape>, b: Option<Shape>) -> Option<Shape> {
+    match (a, b) {
+        (None, x) | (x, None) => x,
+        (Some(x), Some(y)) if x == y => a,
+        _ => Some(Shape::Varying),
+    }
+}
+
+fn affine(stride: i32) -> Shape {
+    if stride == 0 { Shape::Uniform } else { Shape::Affine(stride) }
+}
+
+impl<'a> Analysis<'a> {
+    /// Joins into a region value; true when that changed it.
+    fn raise(&mut self, value: Value, shape: Option<Shape>) -> bool {
+        let new = join(self.shape[value], shape);
+        std::mem::replace(&mut self.shape[value], new) != new
+    }
+
+    fn region(&mut self, region: &'a Region) {
+        for node in &region.nodes {
+            match node {
+                Node::Inst(inst) => self.inst(*inst),
+                Node::If(n) => self.if_(n.cond, &n.then, &n.else_, &n.results),
+                Node::Scope(n) => self.scope(n.label, &n.body, &n.results),
+                Node::Loop(n) => {
+                    for (&param, &init) in n.params.iter().zip(&n.inits) {
+                        self.raise(param, self.shape[init]);
+                    }
+                    let divergent_before = self.divergent_labels[n.label];
+                    self.frames.push(Frame::Label { label: n.label, results: &n.results, left: divergent_before });
+                    self.region(&n.body);
+                    self.frames.pop();
+                    if let Term::Yield(args) = &n.body.term {
+                        for (&param, &arg) in n.params.iter().zip(args) {
+                            self.again |= self.raise(param, self.shape[arg]);
+                        }
+                    }
+                    self.again |= self.divergent_labels[n.label] != divergent_before;
+                    self.close_label(n.label, &n.results);
+                }
+            }
+        }
+        if let Term::Break(label, args) = &region.term {
+            self.break_(*label, args);
+        }
+    }
+
+    fn if_(&mut self, cond: Value, then: &'a Region, else_: &'a Region, results: &[Value]) {
+        let divergent = self.shape[cond] != Some(Shape::Uniform);
+        self.frames.push(Frame::If { divergent });
+        self.region(then);
+        self.region(else_);
+        self.frames.pop();
+        match (&then.term, &else_.term) {
+            (Term::Yield(a), Term::Yield(b)) => {
+                for ((&result, &x), &y) in results.iter().zip(a).zip(b) {
+                    let merged =
+                        if divergent && x != y { Some(Shape::Varying) } else { join(self.shape[x], self.shape[y]) };
+                    self.raise(result, merged);
+                }
+            }
+            // Only the lanes of one arm go on.
+            (Term::Yield(args), _) | (_, Term::Yield(args)) => {
+                for (&result, &arg) in results.iter().zip(args) {
+                    self.raise(result, self.shape[arg]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn scope(&mut self, label: Label, body: &'a Region, results: &'a [Value]) {
+        self.frames.push(Frame::Label { label, results, left: false });
+        self.region(body);
+        self.frames.pop();
+        if let Term::Yield(args) = &body.term {
+            for (&result, &arg) in results.iter().zip(args) {
+                self.raise(result, self.shape[arg]);
+            }
+        }
+        self.close_label(label, results);
+    }
+
+    fn close_label(&mut self, label: Label, results: &[Value]) {
+        if self.divergent_labels[label] {
+            for &result in results {
+                self.raise(result, Some(Shape::Varying));
+            }
+        }
+    }
+
+    fn break_(&mut self, label: Label, args: &[Value]) {
+        let mut divergent = false;
+        for frame in self.frames.iter_mut().rev() {
+            match frame {
+                Frame::If { divergent: d } => divergent |= *d,
+                Frame::Label { label: l, results, left } if *l == label => {
+                    *left |= divergent;
+                    self.divergent_labels[label] |= divergent;
+                    let results: &'a [Value] = results;
+                    for (&result, &arg) in results.iter().zip(args) {
+                        self.raise(result, self.shape[arg]);
+                    }
+                    return;
+                }
+                Frame::Label { left, .. } => divergent |= *left,
+            }
+        }
+    }
+
+    fn inst(&mut self, inst: Inst) {
+        let data = &self.shader.insts[inst];
+        let shape = self.transfer(&data.op, &data.args, data.result_count);
+        for result in data.results() {
+            self.shape[result] = Some(shape);
+        }
+    }
+
+    fn transfer(&self, op: &Op, args: &[Value], results: u16) -> Shape {
+        let uniform = |v: &Value| self.shape[*v] == Some(Shape::Uniform);
+        let all_uniform = if args.iter().all(uniform) { Shape::Uniform } else { Shape::Varying };
+        match op {
+            Op::Builtin(b) => self.builtin(*b),
+            Op::Binary(op) if results == 1 && self.shader.ty(args[0]) == Ty::I32 => {
+                self.integer(*op, args[0], args[1]).unwrap_or(all_uniform)
+            }
+            Op::Select if uniform(&args[0]) => join(self.shape[args[1]], self.shape[args[2]]).unwrap_or(Shape::Varying),
+            // Private arrays live per lane; interpolation, kernels and atomics work per lane.
+            Op::VarLoad(_) | Op::LoadInput(..) | Op::Sample(_) | Op::ImageFetch { .. } => Shape::Varying,
+            Op::Atomic(..) | Op::ImageAtomic { .. } | Op::IsHelper => Shape::Varying,
+            Op::Subgroup(op) => match op {
+                Subgroup::All | Subgroup::Any | Subgroup::AllEqual | Subgroup::Ballot => Shape::Uniform,
+                Subgroup::BroadcastFirst | Subgroup::Broadcast => Shape::Uniform,
+                Subgroup::Elect => Shape::Varying,
+                _ => all_uniform,
+            },
+            _ => all_uniform,
+        }
+    }
+
+    /// Affine arithmetic; None when only the generic rule applies.
+    fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Shape> {
+        let stride = |v: Value| match self.shape[v] {
+            Some(Shape::Uniform) => Some(0),
+            Some(Shape::Affine(s)) => Some(s),
+            _ => None,
+        };
+        let constant = |v: Value| self.shader.as_const(v).map(|bits| bits as u32 as i32);
+        let (sa, sb) = (stride(a)?, stride(b)?);
+        match op {
+            Binary::IAdd => Some(affine(sa.wrapping_add(sb))),
+            Binary::ISub => Some(affine(sa.wrapping_sub(sb))),
+            Binary::IMul => match (constant(a), constant(b)) {
+                (_, Some(c)) => Some(affine(sa.wrapping_mul(c))),
+                (Some(c), _) => Some(affine(sb.wrapping_mul(c))),
+                _ => None,
+            },
+            Binary::Shl => constant(b).map(|c| affine(sa.wrapping_shl(c as u32 & 31))),
+            _ => None,
+        }
+    }
+
+    fn builtin(&self, b: Builtin) -> Shape {
+        let [x, y, _] = self.shader.local_size;
+        let lanes = self.lanes;
+        // A chunk lies in one row (or column, when rows have one invocation) of the workgroup.
+        let local_id = |component: u8| match component {
+            0 if x == 1 => Shape::Uniform,
+            0 if x % lanes == 0 => Shape::Affine(1),
+            1 if x % lanes == 0 || y == 1 => Shape::Uniform,
+            1 if x == 1 && y % lanes == 0 => Shape::Affine(1),
+            2 if (x * y) % lanes == 0 => Shape::Uniform,
+            2 if x * y == 1 => Shape::Affine(1),
+            _ => Shape::Varying,
+        };
+        match b {
+            Builtin::LocalInvocationIndex | Builtin::SubgroupInvocation => Shape::Affine(1),
+            Builtin::LocalInvocationId(c) | Builtin::GlobalInvocationId(c) => local_id(c),
+            Builtin::WorkgroupId(_) | Builtin::NumWorkgroups(_) | Builtin::NumSubgroups => Shape::Uniform,
+            Builtin::SubgroupSize | Builtin::SubgroupId => Shape::Uniform,
+            Builtin::BaseVertex | Builtin::BaseInstance | Builtin::DrawIndex => Shape::Uniform,
+            Builtin::DeviceIndex | Builtin::ViewIndex => Shape::Uniform,
+            // The chunk may hold quads of two primitives.
+            Builtin::FrontFacing | Builtin::PrimitiveId | Builtin::Layer | Builtin::ViewportIndex => Shape::Varying,
+            Builtin::VertexIndex | Builtin::InstanceIndex => Shape::Varying,
+            Builtin::FragCoord(_) | Builtin::PointCoord(_) | Builtin::SampleId => Shape::Varying,
+            Builtin::SamplePosition(_) | Builtin::SampleMaskIn | Builtin::HelperInvocation => Shape::Varying,
+        }
+    }
+}

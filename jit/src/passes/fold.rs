@@ -1,0 +1,390 @@
+//! Constant folding and exact algebra: every rewrite gives the same bits (NaN payloads aside).
+//!
+//! Constants gather at the start of the root body, each once, so that a folded value is visible everywhere. Rewrites change an
+//! instruction in place or rename its result; no instruction is added. Transcendental functions are left to
+//! `lower_math`, whose expansions fold by themselves; an arithmetic result that is NaN is left to run time, where its payload is made.
+
+use super::util::{Consts, Renames};
+use crate::ir::eval::{eval, is_nan, is_transcendental};
+use crate::ir::{
+    Binary, Builtin, Cmp, Convert, Inst, InstData, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef,
+};
+use smallvec::{SmallVec, smallvec};
+
+/// Runs the pass.
+pub fn fold(shader: &mut Shader) {
+    let consts = Consts::new(shader);
+    let mut root = std::mem::take(&mut shader.root.body);
+    let mut fold = Fold { shader, renames: Renames::default(), consts };
+    fold.region(&mut root);
+    let consts = fold.consts;
+    shader.root.body = root;
+    consts.finish(shader);
+}
+
+/// What a rewrite says about an instruction.
+enum Rewrite {
+    /// Its result is this value.
+    Value(Value),
+    /// Its result is this constant.
+    Const(u64),
+    /// It is this operation.
+    Op(Op, SmallVec<[Value; 4]>),
+    /// It is this operation of a value and a constant of the value's type.
+    WithConst(Binary, Value, u64),
+}
+
+fn op1(op: Op, a: Value) -> Option<Rewrite> {
+    Some(Rewrite::Op(op, smallvec![a]))
+}
+
+fn op2(op: Binary, a: Value, b: Value) -> Option<Rewrite> {
+    Some(Rewrite::Op(Op::Binary(op), smallvec![a, b]))
+}
+
+struct Fold<'a> {
+    shader: &'a mut Shader,
+    renames: Renames,
+    consts: Consts,
+}
+
+impl Fold<'_> {
+    fn region(&mut self, region: &mut Region) {
+        let mut nodes = std::mem::take(&mut region.nodes);
+        nodes.retain_mut(|node| match node {
+            Node::Inst(inst) => self.inst(*inst),
+            Node::If(n) => {
+                n.cond = self.renames.resolve(n.cond);
+                // if !c: the arms change places.
+                if let Some(Op::Unary(Unary::Not)) = self.op(n.cond) {
+                    n.cond = self.arg(n.cond, 0);
+                    std::mem::swap(&mut n.then, &mut n.else_);
+                }
+                self.region(&mut n.then);
+                self.region(&mut n.else_);
+                true
+            }
+            Node::Loop(n) => {
+                self.renames.apply(&mut n.inits);
+                self.region(&mut n.body);
+                true
+            }
+            Node::Scope(n) => {
+                self.region(&mut n.body);
+                true
+            }
+        });
+        region.nodes = nodes;
+        if let Term::Yield(args) | Term::Break(_, args) = &mut region.term {
+            self.renames.apply(args);
+        }
+    }
+
+    /// False when the instruction goes away.
+    fn inst(&mut self, inst: Inst) -> bool {
+        self.renames.apply(&mut self.shader.insts[inst].args);
+        if let Op::Const(bits) = self.shader.insts[inst].op {
+            let result = self.shader.insts[inst].first_result;
+            return !self.replace_const(result, bits);
+        }
+        if self.evaluate(inst) {
+            return false;
+        }
+        // A rewritten instruction may allow another rewrite; chains are short.
+        for _ in 0..4 {
+            let data = &self.shader.insts[inst];
+            if data.result_count != 1 {
+                return true;
+            }
+            let result = data.first_result;
+            match self.rewrite(data) {
+                None => return true,
+                Some(Rewrite::Value(v)) => {
+                    self.renames.set(result, v);
+                    return false;
+                }
+                Some(Rewrite::Const(bits)) => return !self.replace_const(result, bits),
+                Some(Rewrite::Op(op, args)) => {
+                    let data = &mut self.shader.insts[inst];
+                    (data.op, data.args) = (op, args);
+                }
+                Some(Rewrite::WithConst(op, a, bits)) => {
+                    let ty = self.shader.ty(a);
+                    let constant = self.consts.get(self.shader, ty, bits);
+                    let data = &mut self.shader.insts[inst];
+                    (data.op, data.args) = (Op::Binary(op), smallvec![a, constant]);
+                }
+            }
+            if self.evaluate(inst) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Renames a value to a constant of the pool; false when it is the pool's constant itself.
+    fn replace_const(&mut self, value: Value, bits: u64) -> bool {
+        let ty = self.shader.ty(value);
+        let constant = self.consts.get(self.shader, ty, bits);
+        if constant != value {
+            self.renames.set(value, constant);
+        }
+        constant != value
+    }
+
+    /// Computes an instruction with constant operands.
+    fn evaluate(&mut self, inst: Inst) -> bool {
+        let data = &self.shader.insts[inst];
+        if data.args.is_empty() || is_transcendental(&data.op) {
+            return false;
+        }
+        let mut args: SmallVec<[u64; 4]> = SmallVec::new();
+        for &arg in &data.args {
+            let Some(bits) = self.shader.as_const(arg) else { return false };
+            args.push(bits);
+        }
+        let Some(&first) = data.args.first() else { return false };
+        if data.result_count == 0 {
+            return false;
+        }
+        let Some(bits) = eval(&data.op, self.shader.ty(first), self.shader.ty(data.first_result), &args) else {
+            return false;
+        };
+        let results: SmallVec<[Value; 2]> = data.results().collect();
+        if results.iter().zip(bits).any(|(&r, b)| is_nan(self.shader.ty(r), b)) {
+            return false;
+        }
+        for (&result, bits) in results.iter().zip(bits) {
+            self.replace_const(result, bits);
+        }
+        true
+    }
+
+    fn data(&self, v: Value) -> Option<&InstData> {
+        match self.shader.values[v].def {
+            ValueDef::Inst(inst, 0) => Some(&self.shader.insts[inst]),
+            _ => None,
+        }
+    }
+
+    fn op(&self, v: Value) -> Option<&Op> {
+        self.data(v).map(|d| &d.op)
+    }
+
+    /// Operand `n` of the instruction that defines `v`.
+    fn arg(&self, v: Value, n: usize) -> Value {
+        self.data(v).map_or(v, |d| self.renames.resolve(d.args[n]))
+    }
+
+    fn constant(&self, v: Value) -> Option<u64> {
+        self.shader.as_const(v)
+    }
+
+    fn rewrite(&self, data: &InstData) -> Option<Rewrite> {
+        let args = &data.args;
+        match &data.op {
+            Op::Unary(op) => self.unary(*op, args[0]),
+            Op::Binary(op) => {
+                let (a, b) = (args[0], args[1]);
+                if commutes(*op) && self.constant(a).is_some() && self.constant(b).is_none() {
+                    return op2(*op, b, a);
+                }
+                if self.shader.ty(a).is_float() { self.float(*op, a, b) } else { self.integer(*op, a, b) }
+            }
+            Op::Cmp(op) => self.compare(*op, args[0], args[1]),
+            Op::Convert(op) => self.convert(*op, args[0], self.shader.ty(data.first_result)),
+            Op::Select => self.select(args[0], args[1], args[2]),
+            Op::Builtin(b) => self.builtin(*b),
+            _ => None,
+        }
+    }
+
+    fn unary(&self, op: Unary, a: Value) -> Option<Rewrite> {
+        match (op, self.op(a)?) {
+            (Unary::Not, Op::Unary(Unary::Not))
+            | (Unary::INeg, Op::Unary(Unary::INeg))
+            | (Unary::BitReverse, Op::Unary(Unary::BitReverse))
+            | (Unary::FNeg, Op::Unary(Unary::FNeg)) => Some(Rewrite::Value(self.arg(a, 0))),
+            (Unary::FAbs, Op::Unary(Unary::FNeg | Unary::FAbs)) => op1(Op::Unary(op), self.arg(a, 0)),
+            (Unary::Not, &Op::Cmp(cmp)) => {
+                let (inverse, swap) = inverse(cmp);
+                let (x, y) = (self.arg(a, 0), self.arg(a, 1));
+                let args = if swap { smallvec![y, x] } else { smallvec![x, y] };
+                Some(Rewrite::Op(Op::Cmp(inverse), args))
+            }
+            (Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven, Op::Unary(inner)) => {
+                let integral = matches!(inner, Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven);
+                integral.then_some(Rewrite::Value(a))
+            }
+            _ => None,
+        }
+    }
+
+    fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
+        use Binary::*;
+        let ty = self.shader.ty(a);
+        let ones = if ty == Ty::B1 { 1 } else { u64::MAX >> (64 - 8 * ty.bytes()) };
+        if a == b {
+            return match op {
+                And | Or | SMin | SMax | UMin | UMax => Some(Rewrite::Value(a)),
+                Xor | ISub => Some(Rewrite::Const(0)),
+                _ => None,
+            };
+        }
+        let c = self.constant(b)?;
+        match op {
+            IAdd | ISub | Or | Xor | Shl | LShr | AShr if c == 0 => Some(Rewrite::Value(a)),
+            IMul | SDiv | UDiv if c == 1 => Some(Rewrite::Value(a)),
+            And | UMin if c == ones => Some(Rewrite::Value(a)),
+            UMax if c == 0 => Some(Rewrite::Value(a)),
+            Or if c == ones => Some(Rewrite::Const(ones)),
+            Xor if c == ones => op1(Op::Unary(Unary::Not), a),
+            IMul | And | UMin if c == 0 => Some(Rewrite::Const(0)),
+            // a - c = a + (-c), so that sums have one form.
+            ISub => Some(Rewrite::WithConst(IAdd, a, ones & c.wrapping_neg())),
+            IMul if c.is_power_of_two() => Some(Rewrite::WithConst(Shl, a, u64::from(c.trailing_zeros()))),
+            UDiv if c.is_power_of_two() => Some(Rewrite::WithConst(LShr, a, u64::from(c.trailing_zeros()))),
+            UMod if c.is_power_of_two() => Some(Rewrite::WithConst(And, a, c - 1)),
+            // (x + c1) + c2
+            IAdd if matches!(self.op(a), Some(Op::Binary(IAdd))) => {
+                let inner = self.constant(self.arg(a, 1))?;
+                Some(Rewrite::WithConst(IAdd, self.arg(a, 0), ones & inner.wrapping_add(c)))
+            }
+            _ => None,
+        }
+    }
+
+    fn float(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
+        let ty = self.shader.ty(a);
+        if a == b && matches!(op, Binary::FMin | Binary::FMax) {
+            return Some(Rewrite::Value(a));
+        }
+        let value = |v: Value| match ty {
+            Ty::F32 => self.constant(v).map(|c| f64::from(f32::from_bits(c as u32))),
+            Ty::F64 => self.constant(v).map(f64::from_bits),
+            _ => None,
+        };
+        if op == Binary::FSub
+            && let Some(x) = value(a)
+            && x == 0.0
+            && x.is_sign_negative()
+        {
+            return op1(Op::Unary(Unary::FNeg), b);
+        }
+        let c = value(b)?;
+        match op {
+            Binary::FMul | Binary::FDiv if c == 1.0 => Some(Rewrite::Value(a)),
+            Binary::FMul | Binary::FDiv if c == -1.0 => op1(Op::Unary(Unary::FNeg), a),
+            // A power of two whose reciprocal is normal: both operations scale exactly and round once.
+            Binary::FDiv if ty == Ty::F32 && reciprocal(c as f32).is_some() => {
+                reciprocal(c as f32).map(|r| Rewrite::WithConst(Binary::FMul, a, u64::from(r.to_bits())))
+            }
+            Binary::FAdd if c == 0.0 && c.is_sign_negative() => Some(Rewrite::Value(a)),
+            Binary::FSub if c == 0.0 && !c.is_sign_negative() => Some(Rewrite::Value(a)),
+            _ => None,
+        }
+    }
+
+    fn compare(&self, op: Cmp, a: Value, b: Value) -> Option<Rewrite> {
+        let ty = self.shader.ty(a);
+        if a == b && !ty.is_float() {
+            return Some(Rewrite::Const(u64::from(matches!(op, Cmp::IEq | Cmp::SLe | Cmp::ULe))));
+        }
+        if matches!(op, Cmp::IEq | Cmp::INe) && self.constant(a).is_some() && self.constant(b).is_none() {
+            return Some(Rewrite::Op(Op::Cmp(op), smallvec![b, a]));
+        }
+        let c = self.constant(b)?;
+        if op == Cmp::ULt && c == 0 {
+            return Some(Rewrite::Const(0));
+        }
+        // x == true, BToI(x) != 0, (x ? 1 : 0) == 0, …: the answer for each value of the boolean.
+        let (boolean, when_true, when_false) = match self.op(a) {
+            _ if ty == Ty::B1 => (a, 1, 0),
+            Some(Op::Convert(Convert::BToI)) => (self.arg(a, 0), 1, 0),
+            Some(Op::Select) => (self.arg(a, 0), self.constant(self.arg(a, 1))?, self.constant(self.arg(a, 2))?),
+            _ => return None,
+        };
+        let answer = |x: u64| eval(&Op::Cmp(op), ty, Ty::B1, &[x, c]).map(|r| r[0]);
+        match (answer(when_true)?, answer(when_false)?) {
+            (1, 0) => Some(Rewrite::Value(boolean)),
+            (0, 1) => op1(Op::Unary(Unary::Not), boolean),
+            (same, _) => Some(Rewrite::Const(same)),
+        }
+    }
+
+    fn convert(&self, op: Convert, a: Value, to: Ty) -> Option<Rewrite> {
+        let from = self.shader.ty(a);
+        if from == to && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS) {
+            return Some(Rewrite::Value(a));
+        }
+        match (op, self.op(a)?) {
+            (Convert::Bitcast, Op::Convert(Convert::Bitcast)) => op1(Op::Convert(op), self.arg(a, 0)),
+            _ => None,
+        }
+    }
+
+    fn select(&self, c: Value, a: Value, b: Value) -> Option<Rewrite> {
+        if a == b {
+            return Some(Rewrite::Value(a));
+        }
+        if let Some(c) = self.constant(c) {
+            return Some(Rewrite::Value(if c != 0 { a } else { b }));
+        }
+        if let Some(Op::Unary(Unary::Not)) = self.op(c) {
+            return Some(Rewrite::Op(Op::Select, smallvec![self.arg(c, 0), b, a]));
+        }
+        let boolean = self.shader.ty(a) == Ty::B1;
+        match (self.constant(a), self.constant(b)) {
+            (Some(1), Some(0)) if boolean => Some(Rewrite::Value(c)),
+            (Some(0), Some(1)) if boolean => op1(Op::Unary(Unary::Not), c),
+            (Some(1), None) if boolean => op2(Binary::Or, c, b),
+            (None, Some(0)) if boolean => op2(Binary::And, c, a),
+            (Some(1), Some(0)) if self.shader.ty(a) == Ty::I32 => op1(Op::Convert(Convert::BToI), c),
+            _ => None,
+        }
+    }
+
+    fn builtin(&self, b: Builtin) -> Option<Rewrite> {
+        let single = |c: u8| self.shader.local_size.get(c as usize) == Some(&1);
+        match b {
+            Builtin::LocalInvocationId(c) if single(c) => Some(Rewrite::Const(0)),
+            Builtin::GlobalInvocationId(c) if single(c) => {
+                Some(Rewrite::Op(Op::Builtin(Builtin::WorkgroupId(c)), SmallVec::new()))
+            }
+            Builtin::DeviceIndex => Some(Rewrite::Const(0)),
+            _ => None,
+        }
+    }
+}
+
+/// 1/c, if that is exact and normal.
+fn reciprocal(c: f32) -> Option<f32> {
+    let power_of_two = c.is_normal() && c.to_bits() & 0x007f_ffff == 0;
+    let r = 1.0 / c;
+    (power_of_two && r.is_normal()).then_some(r)
+}
+
+fn commutes(op: Binary) -> bool {
+    use Binary::*;
+    matches!(op, IAdd | IMul | SMulHi | UMulHi | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FMul)
+}
+
+/// The comparison that is true where `op` is false, and whether its operands change places.
+fn inverse(op: Cmp) -> (Cmp, bool) {
+    match op {
+        Cmp::IEq => (Cmp::INe, false),
+        Cmp::INe => (Cmp::IEq, false),
+        Cmp::SLt => (Cmp::SLe, true),
+        Cmp::SLe => (Cmp::SLt, true),
+        Cmp::ULt => (Cmp::ULe, true),
+        Cmp::ULe => (Cmp::ULt, true),
+        Cmp::FOrdEq => (Cmp::FUnoNe, false),
+        Cmp::FUnoNe => (Cmp::FOrdEq, false),
+        Cmp::FOrdNe => (Cmp::FUnoEq, false),
+        Cmp::FUnoEq => (Cmp::FOrdNe, false),
+        Cmp::FOrdLt => (Cmp::FUnoLe, true),
+        Cmp::FUnoLe => (Cmp::FOrdLt, true),
+        Cmp::FOrdLe => (Cmp::FUnoLt, true),
+        Cmp::FUnoLt => (Cmp::FOrdLe, true),
+    }
+}

@@ -1,0 +1,175 @@
+//! exp, exp2, log, log2, pow.
+//!
+//! exp2: x = n + f, |f| ≤ 1/2, Taylor polynomial of 2^f of degree 7 (error 5e-9), scaled in two steps so that results
+//! may be denormal. log2: m in [√½, √2), ln m = 2 atanh(s) with s = (m-1)/(m+1), series to s^9 (error 2e-9).
+
+use super::{Arith, keep_nan, poly};
+use core::f32::consts::{LN_2, LOG2_E};
+
+/// ln(2)^k / k!
+const EXP2: [f32; 8] = [
+    1.0,
+    core::f32::consts::LN_2,
+    0.240_226_5,
+    0.055_504_11,
+    0.009_618_129,
+    0.001_333_355_8,
+    0.000_154_035_3,
+    0.000_015_252_734,
+];
+/// 1 / k!
+const EXP: [f32; 8] = [1.0, 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
+/// atanh(s)/s in s².
+const ATANH: [f32; 5] = [1.0, 1.0 / 3.0, 0.2, 1.0 / 7.0, 1.0 / 9.0];
+/// ln 2 in two parts; the first has enough trailing zeros that n * LN2_HI is exact for |n| < 256.
+const LN2_HI: f32 = 0.693_359_4;
+const LN2_LO: f32 = -0.000_212_194_44;
+
+/// p * 2^n for n in -300..=300, p near 1.
+fn scale<A: Arith>(a: &mut A, p: A::F, n: A::F) -> A::F {
+    let n = a.f_to_s(n);
+    let half = a.ashr(n, 1);
+    let rest = a.isub(n, half);
+    let mut result = p;
+    for e in [half, rest] {
+        let bias = a.i(127);
+        let e = a.iadd(e, bias);
+        let e = a.shl(e, 23);
+        let factor = a.with_bits(e);
+        result = a.mul(result, factor);
+    }
+    result
+}
+
+fn clamp<A: Arith>(a: &mut A, x: A::F, lo: f32, hi: f32) -> A::F {
+    let hi = a.f(hi);
+    let lo = a.f(lo);
+    let x = a.min(x, hi);
+    a.max(x, lo)
+}
+
+/// 2^x.
+pub fn exp2<A: Arith>(a: &mut A, x: A::F) -> A::F {
+    let xc = clamp(a, x, -152.0, 130.0);
+    let n = a.round_even(xc);
+    let f = a.sub(xc, n);
+    let p = poly(a, f, &EXP2);
+    let r = scale(a, p, n);
+    keep_nan(a, x, r)
+}
+
+/// e^x.
+pub fn exp<A: Arith>(a: &mut A, x: A::F) -> A::F {
+    let xc = clamp(a, x, -106.0, 90.0);
+    let log2e = a.f(LOG2_E);
+    let n = a.mul(xc, log2e);
+    let n = a.round_even(n);
+    let minus_n = a.neg(n);
+    let hi = a.f(LN2_HI);
+    let lo = a.f(LN2_LO);
+    let f = a.fma(minus_n, hi, xc);
+    let f = a.fma(minus_n, lo, f);
+    let p = poly(a, f, &EXP);
+    let r = scale(a, p, n);
+    keep_nan(a, x, r)
+}
+
+/// Splits a positive finite x into (e, 2*s, s²·…): x = 2^e * m, returns e as float and ln m / 2 as (s, P(s²)).
+fn log_parts<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::F, A::F) {
+    let smallest = a.f(f32::MIN_POSITIVE);
+    let denormal = a.lt(x, smallest);
+    let up = a.f(8_388_608.0);
+    let scaled = a.mul(x, up);
+    let x = a.sel(denormal, scaled, x);
+    let zero = a.f(0.0);
+    let minus_23 = a.f(-23.0);
+    let adjust = a.sel(denormal, minus_23, zero);
+    let bits = a.bits(x);
+    let sqrt_half = a.i(0x3f35_04f3);
+    let e = a.isub(bits, sqrt_half);
+    let e = a.ashr(e, 23);
+    let shifted = a.shl(e, 23);
+    let m = a.isub(bits, shifted);
+    let m = a.with_bits(m);
+    let e = a.s_to_f(e);
+    let e = a.add(e, adjust);
+    let one = a.f(1.0);
+    let num = a.sub(m, one);
+    let den = a.add(m, one);
+    let s = a.div(num, den);
+    let z = a.mul(s, s);
+    let p = poly(a, z, &ATANH);
+    (e, s, p)
+}
+
+/// -inf for 0, NaN below 0, inf and NaN as they are, else r.
+fn log_specials<A: Arith>(a: &mut A, x: A::F, r: A::F) -> A::F {
+    let zero = a.f(0.0);
+    let inf = a.f(f32::INFINITY);
+    let minus_inf = a.f(f32::NEG_INFINITY);
+    let nan = a.f(f32::NAN);
+    let is_zero = a.eq(x, zero);
+    let below = a.lt(x, zero);
+    let is_inf = a.eq(x, inf);
+    let r = a.sel(is_zero, minus_inf, r);
+    let r = a.sel(below, nan, r);
+    let r = a.sel(is_inf, inf, r);
+    keep_nan(a, x, r)
+}
+
+/// log2(m) for the parts of [`log_parts`].
+fn mantissa_log2<A: Arith>(a: &mut A, s: A::F, p: A::F) -> A::F {
+    // 2/ln 2 = 2.885390081777927 in two parts.
+    let hi = a.f(2.885_39);
+    let lo = a.f(3.851_926e-8);
+    let sp = a.mul(s, p);
+    let t = a.mul(sp, lo);
+    a.fma(sp, hi, t)
+}
+
+/// log2 x.
+pub fn log2<A: Arith>(a: &mut A, x: A::F) -> A::F {
+    let (e, s, p) = log_parts(a, x);
+    let l = mantissa_log2(a, s, p);
+    let r = a.add(e, l);
+    log_specials(a, x, r)
+}
+
+/// ln x.
+pub fn log<A: Arith>(a: &mut A, x: A::F) -> A::F {
+    let (e, s, p) = log_parts(a, x);
+    let s2 = a.add(s, s);
+    let l = a.mul(s2, p);
+    let lo = a.f(LN2_LO);
+    let hi = a.f(LN2_HI);
+    let r = a.fma(e, lo, l);
+    let r = a.fma(e, hi, r);
+    log_specials(a, x, r)
+}
+
+/// x^y = 2^(y log2 x), with y·log2 x kept as integer part plus a fraction computed by fma, so that integer powers of
+/// small numbers come out right. 1 for y = 0; NaN for x < 0.
+pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
+    let (e, s, p) = log_parts(a, x);
+    let l = mantissa_log2(a, s, p);
+    let log = a.add(e, l);
+    let log = log_specials(a, x, log);
+    let t = a.mul(y, log);
+    let tc = clamp(a, t, -152.0, 130.0);
+    let n = a.round_even(tc);
+    let minus_n = a.neg(n);
+    let f = a.fma(y, e, minus_n);
+    let f = a.fma(y, l, f);
+    // Where t was clamped (or x is 0 or infinite) the fraction means nothing: take 0.
+    let clamped = a.eq(t, tc);
+    let zero = a.f(0.0);
+    let f = a.sel(clamped, f, zero);
+    let q = poly(a, f, &EXP2);
+    let r = scale(a, q, n);
+    let r = keep_nan(a, t, r);
+    let y_zero = a.eq(y, zero);
+    let one = a.f(1.0);
+    a.sel(y_zero, one, r)
+}
+
+const _: () = assert!(LN_2 == EXP2[1]);

@@ -1,0 +1,131 @@
+//! Passes over the IR, one file each; [`run`] is the list. [`divergence()`] is the analysis that `emit` reads.
+//!
+//! Each pass takes a shader that [`verify`] accepts and leaves one, with the same results bit for bit
+//! (except `contract`, which decides where two roundings become one, and `lower_math`, which defines the transcendental functions).
+//! After [`run`] constants lie at the start of the root body, each once: backends should materialise them where they are used.
+
+mod compact_vars;
+mod contract;
+mod cse;
+mod dce;
+mod divergence;
+mod flatten;
+mod fold;
+mod lower_math;
+pub mod math;
+mod mem2reg;
+mod split_arrays;
+mod structure;
+mod uniform_barriers;
+mod unroll;
+mod util;
+
+pub use compact_vars::compact_vars;
+pub use contract::contract;
+pub use cse::cse;
+pub use dce::dce;
+pub use divergence::{Divergence, Shape, divergence};
+pub use flatten::flatten;
+pub use fold::fold;
+pub use lower_math::lower_math;
+pub use mem2reg::mem2reg;
+pub use split_arrays::split_arrays;
+pub use structure::structure;
+pub use uniform_barriers::uniform_barriers;
+pub use unroll::unroll;
+
+use crate::error::Error;
+use crate::ir::{Shader, verify};
+use std::sync::OnceLock;
+
+#[cfg(test)]
+mod tests;
+
+/// What [`run`] does beside the passes.
+#[derive(Clone, Copy, Debug)]
+pub struct PassOptions {
+    /// Verify the shader before the first and after each pass.
+    pub verify: bool,
+}
+
+impl Default for PassOptions {
+    fn default() -> Self {
+        PassOptions { verify: cfg!(debug_assertions) }
+    }
+}
+
+/// Brings a translated shader into the form that `emit` takes.
+///
+/// # Errors
+/// Unsupported for operations that cannot be lowered; Internal when verification fails.
+pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
+    let mut p = Pipeline { shader, options };
+    p.done("input")?;
+    // Into SSA form, the simplest control flow first: fewer merges.
+    p.pass("structure", structure)?;
+    p.pass("mem2reg", mem2reg)?;
+    p.pass("fold", fold)?;
+    p.arrays()?;
+    p.pass("structure", structure)?;
+    p.pass("dce", dce)?;
+    p.pass("cse", cse)?;
+    if unroll(p.shader) {
+        p.done("unroll")?;
+        p.pass("fold", fold)?;
+        p.arrays()?;
+        p.pass("structure", structure)?;
+        p.pass("dce", dce)?;
+    }
+    lower_math(p.shader)?;
+    p.done("lower_math")?;
+    p.pass("fold", fold)?;
+    p.pass("cse", cse)?;
+    p.pass("contract", contract)?;
+    p.pass("flatten", flatten)?;
+    p.pass("structure", structure)?;
+    p.pass("fold", fold)?;
+    p.pass("dce", dce)?;
+    p.pass("compact_vars", compact_vars)?;
+    p.pass("uniform_barriers", uniform_barriers)
+}
+
+struct Pipeline<'a> {
+    shader: &'a mut Shader,
+    options: &'a PassOptions,
+}
+
+impl Pipeline<'_> {
+    fn pass(&mut self, name: &str, pass: impl FnOnce(&mut Shader)) -> Result<(), Error> {
+        pass(self.shader);
+        self.done(name)
+    }
+
+    /// Arrays without dynamic indices become values.
+    fn arrays(&mut self) -> Result<(), Error> {
+        if split_arrays(self.shader) {
+            self.done("split_arrays")?;
+            self.pass("mem2reg", mem2reg)?;
+            self.pass("fold", fold)?;
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, name: &str) -> Result<(), Error> {
+        if dump(name) {
+            eprintln!("; after {name}\n{}", self.shader);
+        }
+        if self.options.verify
+            && let Err(message) = verify(self.shader)
+        {
+            return Err(Error::internal(format!("after {name}: {message}")));
+        }
+        Ok(())
+    }
+}
+
+/// `GRUS_DUMP=<pass>` or `GRUS_DUMP=all` prints the shader after that pass.
+fn dump(name: &str) -> bool {
+    static WANTED: OnceLock<Option<String>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| std::env::var("GRUS_DUMP").ok());
+    wanted.as_deref().is_some_and(|w| w == name || w == "all")
+}

@@ -1,0 +1,492 @@
+//! Every pass against the interpreter, on random programs.
+
+use super::util::for_each_inst;
+use super::*;
+use crate::ir::interp::{Memory, Observer, run_workgroup};
+use crate::ir::random::{Options, Program, Rng, compute_shader};
+use crate::ir::{Binary, Builder, Builtin, Cmp, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var, verify};
+use base::shader::Stage;
+use cranelift_entity::SecondaryMap;
+use std::cell::{Cell, RefCell};
+
+/// Program sizes and forms, by seed.
+fn program(seed: u64) -> Program {
+    let options = Options {
+        vars: !seed.is_multiple_of(5),
+        results: seed.is_multiple_of(2),
+        size: 30 + (seed % 7) as u32 * 25,
+        ..Options::default()
+    };
+    compute_shader(seed, options)
+}
+
+type NamedPass<'a> = (&'a str, &'a dyn Fn(&mut Shader));
+
+/// Interprets before and after a list of passes.
+fn check(seeds: std::ops::Range<u64>, passes: &[NamedPass<'_>]) {
+    for seed in seeds {
+        let program = program(seed);
+        let expected = program.interpret(&program.shader);
+        let mut shader = program.shader.clone();
+        for (name, pass) in passes {
+            let before = shader.to_string();
+            pass(&mut shader);
+            if let Err(e) = verify(&shader) {
+                panic!("seed {seed}: after {name}: {e}\n{before}\n{shader}");
+            }
+            let output = program.interpret(&shader);
+            assert!(program.same(&expected, &output), "seed {seed}: {name} changed results\n{before}\n{shader}");
+        }
+    }
+}
+
+#[test]
+fn structure_keeps_results() {
+    check(0..400, &[("structure", &structure)]);
+}
+
+#[test]
+fn mem2reg_keeps_results() {
+    check(0..400, &[("mem2reg", &mem2reg)]);
+    check(400..600, &[("structure", &structure), ("mem2reg", &mem2reg), ("structure", &structure)]);
+}
+
+#[test]
+fn dce_keeps_results() {
+    check(0..400, &[("dce", &dce)]);
+    check(400..700, &[("mem2reg", &mem2reg), ("dce", &dce), ("structure", &structure), ("dce", &dce)]);
+}
+
+#[test]
+fn fold_keeps_results() {
+    check(0..400, &[("fold", &fold)]);
+    check(
+        400..700,
+        &[("mem2reg", &mem2reg), ("fold", &fold), ("structure", &structure), ("fold", &fold), ("dce", &dce)],
+    );
+}
+
+#[test]
+fn cse_keeps_results() {
+    check(0..400, &[("cse", &cse)]);
+    check(400..600, &[("mem2reg", &mem2reg), ("fold", &fold), ("cse", &cse), ("dce", &dce), ("cse", &cse)]);
+}
+
+#[test]
+fn flatten_keeps_results() {
+    check(0..400, &[("flatten", &flatten)]);
+    check(400..600, &[("mem2reg", &mem2reg), ("dce", &dce), ("flatten", &flatten), ("dce", &dce)]);
+}
+
+#[test]
+fn unroll_and_split_arrays_keep_results() {
+    let unroll = |s: &mut Shader| {
+        unroll(s);
+    };
+    let split = |s: &mut Shader| {
+        split_arrays(s);
+    };
+    check(
+        0..300,
+        &[("fold", &fold), ("unroll", &unroll), ("fold", &fold), ("split_arrays", &split), ("structure", &structure)],
+    );
+    check(
+        300..600,
+        &[
+            ("structure", &structure),
+            ("mem2reg", &mem2reg),
+            ("fold", &fold),
+            ("dce", &dce),
+            ("unroll", &unroll),
+            ("fold", &fold),
+            ("structure", &structure),
+            ("dce", &dce),
+        ],
+    );
+}
+
+#[test]
+fn contract_leaves_exact_arithmetic_alone() {
+    check(0..200, &[("contract", &contract)]);
+}
+
+#[test]
+fn the_whole_list_keeps_results() {
+    check(0..600, &[("run", &|s| run(s, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{e}")))]);
+}
+
+/// Checks the claims of a divergence analysis while a shader runs.
+struct DivergenceCheck<'a> {
+    divergence: &'a Divergence,
+    lanes: usize,
+    /// Per label and chunk: groups of lanes that left since it was entered.
+    left: RefCell<SecondaryMap<Label, Vec<u32>>>,
+    uniform: Cell<u32>,
+    affine: Cell<u32>,
+    plain_labels: Cell<u32>,
+}
+
+impl<'a> DivergenceCheck<'a> {
+    fn new(divergence: &'a Divergence, lanes: usize) -> Self {
+        DivergenceCheck {
+            divergence,
+            lanes,
+            left: RefCell::default(),
+            uniform: Cell::new(0),
+            affine: Cell::new(0),
+            plain_labels: Cell::new(0),
+        }
+    }
+
+    /// Active lanes by chunk.
+    fn chunks(&self, mask: u128) -> impl Iterator<Item = (usize, Vec<usize>)> {
+        let lanes = self.lanes;
+        (0..128 / lanes).filter_map(move |chunk| {
+            let active: Vec<usize> = (chunk * lanes..(chunk + 1) * lanes).filter(|&l| mask >> l & 1 == 1).collect();
+            (!active.is_empty()).then_some((chunk, active))
+        })
+    }
+}
+
+impl Observer for DivergenceCheck<'_> {
+    fn value(&self, value: Value, bits: &[u64], mask: u128) {
+        let shape = self.divergence.shape[value];
+        for (_, active) in self.chunks(mask) {
+            let first = active[0];
+            for &lane in &active {
+                let expected = match shape {
+                    Shape::Uniform => bits[first],
+                    Shape::Affine(stride) => {
+                        let steps = (lane - first) as u32;
+                        u64::from((bits[first] as u32).wrapping_add((stride as u32).wrapping_mul(steps)))
+                    }
+                    Shape::Varying => continue,
+                };
+                assert_eq!(bits[lane], expected, "{value} is not {shape:?}: {bits:x?}, lanes {active:?}");
+            }
+            let counter = if shape == Shape::Uniform { &self.uniform } else { &self.affine };
+            counter.set(counter.get() + u32::from(shape != Shape::Varying && active.len() > 1));
+        }
+    }
+    fn enter(&self, label: Label, mask: u128) {
+        let mut left = self.left.borrow_mut();
+        left[label].resize(128, 0);
+        for (chunk, _) in self.chunks(mask) {
+            left[label][chunk] = 0;
+        }
+    }
+    fn leave(&self, label: Label, mask: u128) {
+        if self.divergence.is_divergent_label(label) {
+            return;
+        }
+        for (chunk, _) in self.chunks(mask) {
+            let left = &mut self.left.borrow_mut()[label][chunk];
+            *left += 1;
+            assert_eq!(*left, 1, "{label} is left more than once by chunk {chunk}");
+            self.plain_labels.set(self.plain_labels.get() + 1);
+        }
+    }
+}
+
+#[test]
+fn divergence_is_sound() {
+    let (mut uniform, mut affine, mut plain) = (0, 0, 0);
+    for seed in 0..500 {
+        let program = program(seed);
+        for lowered in [false, true] {
+            let mut shader = program.shader.clone();
+            if lowered {
+                mem2reg(&mut shader);
+                dce(&mut shader);
+                fold(&mut shader);
+            }
+            for lanes in [4, 8] {
+                let found = divergence(&shader, lanes);
+                let check = DivergenceCheck::new(&found, lanes as usize);
+                program.try_interpret(&shader, Some(&check)).unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{shader}"));
+                uniform += check.uniform.get();
+                affine += check.affine.get();
+                plain += check.plain_labels.get();
+            }
+        }
+    }
+    // The claims were worth checking.
+    assert!(uniform > 20_000 && affine > 5_000 && plain > 1_000, "{uniform} {affine} {plain}");
+}
+
+/// Number of nodes of each kind: instructions, Ifs, loops, scopes.
+fn census(region: &Region) -> [usize; 4] {
+    let mut sum = [0; 4];
+    for node in &region.nodes {
+        let (kind, inner) = match node {
+            Node::Inst(_) => (0, vec![]),
+            Node::If(n) => (1, vec![&n.then, &n.else_]),
+            Node::Loop(n) => (2, vec![&n.body]),
+            Node::Scope(n) => (3, vec![&n.body]),
+        };
+        sum[kind] += 1;
+        for region in inner {
+            sum.iter_mut().zip(census(region)).for_each(|(s, i)| *s += i);
+        }
+    }
+    sum
+}
+
+fn optimised(build: impl FnOnce(&mut Builder<'_>)) -> Shader {
+    let mut shader = Shader::new(Stage::Compute, "test");
+    shader.local_size = [8, 1, 1];
+    let mut b = Builder::new(&mut shader);
+    build(&mut b);
+    b.finish();
+    run(&mut shader, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{e}"));
+    shader
+}
+
+/// A switch as the front end makes it: a scope, tests of the selector, breaks.
+#[test]
+fn a_switch_becomes_selects() {
+    let shader = optimised(|b| {
+        let id = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let result = b.var(Ty::I32, 1, "result");
+        b.scope(&[], |b, merge| {
+            for case in 0..4 {
+                let k = b.i32(case);
+                let hit = b.cmp(Cmp::IEq, id, k);
+                b.if_(
+                    hit,
+                    &[],
+                    |b| {
+                        let value = b.i32(100 + case);
+                        b.var_store(result, None, value);
+                        Term::Break(merge, vec![])
+                    },
+                    |_| Term::default(),
+                );
+            }
+            let value = b.i32(-1);
+            b.var_store(result, None, value);
+            Term::Break(merge, vec![])
+        });
+        let (buf, value) = (b.buffer(0, 1), b.var_load(result, None));
+        let four = b.i32(4);
+        let at = b.binary(Binary::IMul, id, four);
+        b.store(buf, at, value);
+    });
+    assert_eq!(census(&shader.root.body)[1..], [0, 0, 0], "{shader}");
+    let mut memory = Memory { buffers: vec![((0, 1), vec![0; 32])], ..Memory::default() };
+    run_workgroup(&shader, &mut memory, [0; 3], [1; 3], 8, None).unwrap();
+    let words: Vec<i32> = memory.buffers[0].1.chunks(4).map(|c| i32::from_le_bytes(c.try_into().unwrap())).collect();
+    assert_eq!(words, [100, 101, 102, 103, -1, -1, -1, -1]);
+}
+
+/// `for (i = 0; i < 4; i++) sum += a[i];` with a private array disappears altogether.
+#[test]
+fn a_counted_loop_over_a_private_array_becomes_a_constant() {
+    let shader = optimised(|b| {
+        let array = b.var(Ty::I32, 4, "a");
+        let (i, sum) = (b.var(Ty::I32, 1, "i"), b.var(Ty::I32, 1, "sum"));
+        let (zero, one, four) = (b.i32(0), b.i32(1), b.i32(4));
+        for k in 0..4 {
+            let (index, value) = (b.i32(k), b.i32(10 * k));
+            b.var_store(array, Some(index), value);
+        }
+        b.var_store(i, None, zero);
+        b.var_store(sum, None, zero);
+        b.loop_(&[], &[], |b, label, _| {
+            b.scope(&[], |b, next| {
+                let index = b.var_load(i, None);
+                let more = b.cmp(Cmp::SLt, index, four);
+                b.if_(more, &[], |_| Term::default(), |_| Term::Break(label, vec![]));
+                let (value, old) = (b.var_load(array, Some(index)), b.var_load(sum, None));
+                let new = b.binary(Binary::IAdd, old, value);
+                b.var_store(sum, None, new);
+                Term::Break(next, vec![])
+            });
+            let index = b.var_load(i, None);
+            let next = b.binary(Binary::IAdd, index, one);
+            b.var_store(i, None, next);
+            Term::default()
+        });
+        let (buf, value) = (b.buffer(0, 0), b.var_load(sum, None));
+        b.store(buf, zero, value);
+    });
+    let [insts, ifs, loops, scopes] = census(&shader.root.body);
+    assert_eq!((ifs, loops, scopes), (0, 0, 0), "{shader}");
+    assert!(shader.vars.is_empty());
+    // Two constants, the descriptor, the store.
+    assert_eq!(insts, 4, "{shader}");
+}
+
+#[test]
+fn a_multiplication_with_one_use_is_fused() {
+    let build = |exact: bool| {
+        optimised(move |b| {
+            let (buf, zero, four) = (b.buffer(0, 0), b.i32(0), b.i32(4));
+            let (x, y) = (b.load(buf, zero, Ty::F32), b.load(buf, four, Ty::F32));
+            let once = b.binary(Binary::FMul, x, y);
+            b.no_contraction = exact;
+            let sum = b.binary(Binary::FSub, x, once);
+            b.no_contraction = false;
+            let twice = b.binary(Binary::FMul, y, y);
+            let a = b.binary(Binary::FAdd, twice, x);
+            let c = b.binary(Binary::FAdd, twice, a);
+            b.store(buf, zero, sum);
+            b.store(buf, four, c);
+        })
+    };
+    let count = |shader: &Shader, op: Op| {
+        let mut n = 0;
+        for_each_inst(&shader.root.body, &mut |i| n += usize::from(shader.insts[i].op == op));
+        n
+    };
+    let fused = build(false);
+    assert_eq!((count(&fused, Op::Fma), count(&fused, Op::Binary(Binary::FMul))), (1, 1), "{fused}");
+    let exact = build(true);
+    assert_eq!((count(&exact, Op::Fma), count(&exact, Op::Binary(Binary::FMul))), (0, 2), "{exact}");
+}
+
+/// Conditions around barriers are made uniform; an early return in front of one is left alone.
+#[test]
+fn control_flow_around_barriers_is_uniform() {
+    let shader = optimised(|b| {
+        let (buf, zero) = (b.buffer(0, 0), b.i32(0));
+        let id = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let root = b.shader.root.label;
+        let four = b.i32(4);
+        let early = b.cmp(Cmp::ULt, four, id);
+        b.break_if(early, root, &[]);
+        b.loop_(&[zero], &[], |b, label, p| {
+            let data = b.load(buf, id, Ty::I32);
+            let done = b.cmp(Cmp::IEq, data, p[0]);
+            b.break_if(done, label, &[]);
+            b.inst(Op::Barrier, &[], &[]);
+            Term::Yield(vec![data])
+        });
+        b.store(buf, zero, id);
+    });
+    let found = divergence(&shader, 8);
+    let mut conditions = Vec::new();
+    fn visit(region: &Region, found: &Divergence, out: &mut Vec<bool>) {
+        for node in &region.nodes {
+            match node {
+                Node::Inst(_) => {}
+                Node::If(n) => {
+                    out.push(found.is_divergent_if(n.cond));
+                    visit(&n.then, found, out);
+                    visit(&n.else_, found, out);
+                }
+                Node::Loop(n) => {
+                    assert!(!found.is_divergent_label(n.label));
+                    visit(&n.body, found, out);
+                }
+                Node::Scope(n) => visit(&n.body, found, out),
+            }
+        }
+    }
+    visit(&shader.root.body, &found, &mut conditions);
+    assert_eq!(conditions, [true, false], "{shader}");
+}
+
+/// The expansions in IR give the bits of their plain-Rust twins.
+#[test]
+fn expansions_equal_their_rust_twins() {
+    type Twin = fn(&mut math::Eval, f32) -> f32;
+    let twins: [(Unary, Twin); 16] = [
+        (Unary::Sin, math::sin),
+        (Unary::Cos, math::cos),
+        (Unary::Tan, math::tan),
+        (Unary::Asin, math::asin),
+        (Unary::Acos, math::acos),
+        (Unary::Atan, math::atan),
+        (Unary::Sinh, math::sinh),
+        (Unary::Cosh, math::cosh),
+        (Unary::Tanh, math::tanh),
+        (Unary::Asinh, math::asinh),
+        (Unary::Acosh, math::acosh),
+        (Unary::Atanh, math::atanh),
+        (Unary::Exp, math::exp),
+        (Unary::Log, math::log),
+        (Unary::Exp2, math::exp2),
+        (Unary::Log2, math::log2),
+    ];
+    let mut rng = Rng::new(7);
+    for (op, twin) in twins {
+        let mut shader = optimised(|b| {
+            let (buf, four) = (b.buffer(0, 0), b.i32(4));
+            let id = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+            let at = b.binary(Binary::IMul, id, four);
+            let x = b.load(buf, at, Ty::F32);
+            let y = b.unary(op, x);
+            b.store(buf, at, y);
+        });
+        shader.local_size = [128, 1, 1];
+        for round in 0..20 {
+            let inputs: Vec<f32> = (0..128)
+                .map(|_| match round % 3 {
+                    0 => f32::from_bits(rng.next() as u32),
+                    1 => (rng.below(1 << 20) as f32 - 524_288.0) / 1024.0,
+                    _ => (rng.below(1 << 20) as f32 - 524_288.0) / 524_288.0,
+                })
+                .collect();
+            let bytes = inputs.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let mut memory = Memory { buffers: vec![((0, 0), bytes)], ..Memory::default() };
+            run_workgroup(&shader, &mut memory, [0; 3], [1; 3], 8, None).unwrap();
+            for (x, got) in inputs.iter().zip(memory.buffers[0].1.chunks(4)) {
+                let got = f32::from_le_bytes(got.try_into().unwrap());
+                let expected = twin(&mut math::Eval, *x);
+                assert!(
+                    got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan(),
+                    "{op:?}({x:e}): {got:e}, not {expected:e}"
+                );
+            }
+        }
+    }
+}
+
+/// The deepest nesting the front end lets through, and long rows of early exits, on a thread of ordinary size.
+#[test]
+fn deep_and_long_shaders_need_little_stack() {
+    fn nest(b: &mut Builder<'_>, var: Var, depth: u32) {
+        if depth == 0 {
+            return;
+        }
+        let (v, k) = (b.var_load(var, None), b.u32(depth));
+        let cond = b.cmp(Cmp::ULt, v, k);
+        let next = b.binary(Binary::IAdd, v, k);
+        let arm = |b: &mut Builder<'_>| {
+            b.var_store(var, None, next);
+            nest(b, var, depth - 1);
+            Term::default()
+        };
+        b.if_(cond, &[], arm, |_| Term::default());
+    }
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
+        let build = |row: bool| {
+            optimised(move |b| {
+                let (buf, zero) = (b.buffer(0, 0), b.i32(0));
+                let var = b.var(Ty::I32, 1, "v");
+                let start = b.load(buf, zero, Ty::I32);
+                b.var_store(var, None, start);
+                if row {
+                    b.scope(&[], |b, label| {
+                        for i in 0..2000 {
+                            let (v, k) = (b.var_load(var, None), b.i32(i + 3));
+                            let hit = b.cmp(Cmp::IEq, v, k);
+                            b.break_if(hit, label, &[]);
+                            let next = b.binary(Binary::IMul, v, k);
+                            b.var_store(var, None, next);
+                        }
+                        Term::default()
+                    });
+                } else {
+                    nest(b, var, 400);
+                }
+                let end = b.var_load(var, None);
+                b.store(buf, zero, end);
+            })
+        };
+        (census(&build(false).root.body), census(&build(true).root.body))
+    });
+    let (nested, row) = thread.unwrap().join().unwrap();
+    assert!(nested[1] > 300 && row[1] > 1000, "{nested:?} {row:?}");
+}

@@ -1,0 +1,316 @@
+//! Full unrolling of small loops with a constant trip count.
+//!
+//! The trip count is found by running the loop on what is constant: params with constant first values, and everything
+//! computed from them. An If with an unknown condition is followed both ways. When an iteration certainly does not come
+//! back, the loop is that many copies of its body in a Scope with the loop's label; `fold` and `structure` do the rest.
+
+use crate::ir::eval::{eval, is_transcendental};
+use crate::ir::{If, Inst, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value};
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+
+/// Most iterations.
+const MAX_TRIPS: usize = 32;
+/// Most resulting instructions.
+const MAX_INSTS: usize = 256;
+/// The same for loops that index private arrays, whose arrays may go away.
+const MAX_INSTS_ARRAYS: usize = 1024;
+
+/// Runs the pass; true when a loop was unrolled.
+pub fn unroll(shader: &mut Shader) -> bool {
+    let mut root = std::mem::take(&mut shader.root.body);
+    let mut pass = Unroll {
+        known: SecondaryMap::with_capacity(shader.values.len()),
+        map: SecondaryMap::new(),
+        labels: SecondaryMap::new(),
+        hits: Vec::new(),
+        any: false,
+        shader,
+    };
+    pass.region(&mut root);
+    let any = pass.any;
+    shader.root.body = root;
+    any
+}
+
+struct Unroll<'a> {
+    shader: &'a mut Shader,
+    /// What a value is in the iteration that is simulated.
+    known: SecondaryMap<Value, Option<u64>>,
+    /// Copies of values and labels.
+    map: SecondaryMap<Value, Option<Value>>,
+    labels: SecondaryMap<Label, Option<Label>>,
+    /// Labels open in the simulation, with what is known of their results if they were reached by exactly one break.
+    hits: Vec<(Label, Hit)>,
+    any: bool,
+}
+
+enum Hit {
+    None,
+    One(Vec<Option<u64>>),
+    Many,
+}
+
+impl Unroll<'_> {
+    /// Unrolls inside out.
+    fn region(&mut self, region: &mut Region) {
+        for node in &mut region.nodes {
+            match node {
+                Node::Inst(_) => {}
+                Node::If(n) => {
+                    self.region(&mut n.then);
+                    self.region(&mut n.else_);
+                }
+                Node::Scope(n) => self.region(&mut n.body),
+                Node::Loop(n) => {
+                    self.region(&mut n.body);
+                    if let Some(trips) = self.trips(n) {
+                        *node = self.copies(n, trips);
+                        self.any = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many times the body begins, if that is constant and small.
+    fn trips(&mut self, n: &Loop) -> Option<usize> {
+        let constant = |v: &Value| self.shader.as_const(*v);
+        if !n.inits.iter().any(|v| constant(v).is_some()) {
+            return None;
+        }
+        let mut size = Size::default();
+        size.region(self.shader, &n.body);
+        let limit = if size.arrays { MAX_INSTS_ARRAYS } else { MAX_INSTS };
+        if size.insts > limit || size.barrier {
+            return None;
+        }
+        let mut carried: Vec<Option<u64>> = n.inits.iter().map(constant).collect();
+        for trip in 1..=MAX_TRIPS.min(limit / size.insts.max(1)) {
+            for (&param, bits) in n.params.iter().zip(&carried) {
+                self.known[param] = *bits;
+            }
+            if !self.run(&n.body) {
+                return Some(trip);
+            }
+            let Term::Yield(args) = &n.body.term else { return Some(trip) };
+            carried = args.iter().map(|&a| self.value(a)).collect();
+            // Nothing known goes on: the trip count cannot be constant.
+            if carried.iter().all(Option::is_none) {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn value(&self, v: Value) -> Option<u64> {
+        self.known[v].or_else(|| self.shader.as_const(v))
+    }
+
+    fn assign(&mut self, targets: &[Value], values: &[Option<u64>]) {
+        for (i, &target) in targets.iter().enumerate() {
+            self.known[target] = values.get(i).copied().flatten();
+        }
+    }
+
+    /// Simulates a region; true when it may yield.
+    fn run(&mut self, region: &Region) -> bool {
+        for node in &region.nodes {
+            let goes_on = match node {
+                Node::Inst(inst) => {
+                    self.run_inst(*inst);
+                    true
+                }
+                Node::If(n) => self.run_if(n),
+                Node::Scope(n) => {
+                    self.hits.push((n.label, Hit::None));
+                    let yields = self.run(&n.body);
+                    let hit = self.hits.pop().map_or(Hit::Many, |h| h.1);
+                    match (hit, &n.body.term) {
+                        (Hit::None, Term::Yield(args)) if yields => {
+                            let values: Vec<_> = args.iter().map(|&a| self.value(a)).collect();
+                            self.assign(&n.results, &values);
+                            true
+                        }
+                        (Hit::None, _) => false,
+                        (Hit::One(values), _) if !yields => {
+                            self.assign(&n.results, &values);
+                            true
+                        }
+                        _ => {
+                            self.assign(&n.results, &[]);
+                            true
+                        }
+                    }
+                }
+                Node::Loop(n) => {
+                    self.assign(&n.params, &[]);
+                    self.hits.push((n.label, Hit::None));
+                    self.run(&n.body);
+                    let hit = self.hits.pop().map_or(Hit::Many, |h| h.1);
+                    self.assign(&n.results, &[]);
+                    !matches!(hit, Hit::None)
+                }
+            };
+            if !goes_on {
+                return false;
+            }
+        }
+        if let Term::Break(label, args) = &region.term
+            && let Some(i) = self.hits.iter().rposition(|h| h.0 == *label)
+        {
+            let values = args.iter().map(|&a| self.value(a)).collect();
+            self.hits[i].1 = if matches!(self.hits[i].1, Hit::None) { Hit::One(values) } else { Hit::Many };
+        }
+        matches!(region.term, Term::Yield(_))
+    }
+
+    fn run_if(&mut self, n: &If) -> bool {
+        if let Some(cond) = self.value(n.cond) {
+            let arm = if cond != 0 { &n.then } else { &n.else_ };
+            let yields = self.run(arm);
+            if let Term::Yield(args) = &arm.term {
+                let values: Vec<_> = args.iter().map(|&a| self.value(a)).collect();
+                self.assign(&n.results, &values);
+            }
+            return yields;
+        }
+        let then = self.run(&n.then);
+        let else_ = self.run(&n.else_);
+        self.assign(&n.results, &[]);
+        then || else_
+    }
+
+    fn run_inst(&mut self, inst: Inst) {
+        let data = &self.shader.insts[inst];
+        let mut args: SmallVec<[u64; 4]> = SmallVec::new();
+        args.extend(data.args.iter().map_while(|&a| self.value(a)));
+        let mut results = None;
+        if args.len() == data.args.len() && data.result_count > 0 && !is_transcendental(&data.op) {
+            let first = data.args.first().copied().unwrap_or(data.first_result);
+            results = eval(&data.op, self.shader.ty(first), self.shader.ty(data.first_result), &args);
+        }
+        for (i, result) in data.results().enumerate() {
+            self.known[result] = results.and_then(|r| r.get(i).copied());
+        }
+    }
+
+    /// The loop as `trips` copies of its body.
+    fn copies(&mut self, n: &Loop, trips: usize) -> Node {
+        let mut body = Region::default();
+        let mut carried = n.inits.clone();
+        for trip in 1..=trips {
+            for (&param, &value) in n.params.iter().zip(&carried) {
+                self.map[param] = Some(value);
+            }
+            let mut copy = self.copy(&n.body);
+            body.nodes.append(&mut copy.nodes);
+            match copy.term {
+                Term::Yield(args) if trip < trips => carried = args,
+                // The simulation has seen that the last copy is left before its end.
+                Term::Yield(_) => body.term = Term::Unreachable,
+                term => body.term = term,
+            }
+        }
+        Node::Scope(Box::new(Scope { label: n.label, body, results: n.results.clone() }))
+    }
+
+    fn mapped(&self, v: Value) -> Value {
+        self.map[v].unwrap_or(v)
+    }
+
+    fn mapped_list(&self, list: &[Value]) -> Vec<Value> {
+        list.iter().map(|&v| self.mapped(v)).collect()
+    }
+
+    fn fresh(&mut self, list: &[Value]) -> Vec<Value> {
+        list.iter()
+            .map(|&v| {
+                let ty = self.shader.ty(v);
+                let new = self.shader.region_value(ty);
+                self.map[v] = Some(new);
+                new
+            })
+            .collect()
+    }
+
+    fn fresh_label(&mut self, label: Label) -> Label {
+        let new = self.shader.new_label();
+        self.labels[label] = Some(new);
+        new
+    }
+
+    fn copy(&mut self, region: &Region) -> Region {
+        let nodes = region.nodes.iter().map(|node| self.copy_node(node)).collect();
+        let term = match &region.term {
+            Term::Yield(args) => Term::Yield(self.mapped_list(args)),
+            Term::Break(label, args) => Term::Break(self.labels[*label].unwrap_or(*label), self.mapped_list(args)),
+            Term::Unreachable => Term::Unreachable,
+        };
+        Region { nodes, term }
+    }
+
+    fn copy_node(&mut self, node: &Node) -> Node {
+        match node {
+            Node::Inst(inst) => Node::Inst(self.copy_inst(*inst)),
+            Node::If(n) => {
+                let cond = self.mapped(n.cond);
+                let (then, else_) = (self.copy(&n.then), self.copy(&n.else_));
+                Node::If(Box::new(If { cond, then, else_, results: self.fresh(&n.results) }))
+            }
+            Node::Scope(n) => {
+                let label = self.fresh_label(n.label);
+                let body = self.copy(&n.body);
+                Node::Scope(Box::new(Scope { label, body, results: self.fresh(&n.results) }))
+            }
+            Node::Loop(n) => {
+                let label = self.fresh_label(n.label);
+                let inits = self.mapped_list(&n.inits);
+                let params = self.fresh(&n.params);
+                let body = self.copy(&n.body);
+                Node::Loop(Box::new(Loop { label, params, inits, body, results: self.fresh(&n.results) }))
+            }
+        }
+    }
+
+    fn copy_inst(&mut self, inst: Inst) -> Inst {
+        let data = self.shader.insts[inst].clone();
+        let args = self.mapped_list(&data.args);
+        let types: SmallVec<[crate::ir::Ty; 4]> = data.results().map(|r| self.shader.ty(r)).collect();
+        let new = self.shader.inst(data.op.clone(), &args, &types, data.source);
+        self.shader.insts[new].no_contraction = data.no_contraction;
+        for (old, new) in data.results().zip(self.shader.insts[new].results()) {
+            self.map[old] = Some(new);
+        }
+        new
+    }
+}
+
+#[derive(Default)]
+struct Size {
+    insts: usize,
+    arrays: bool,
+    barrier: bool,
+}
+
+impl Size {
+    fn region(&mut self, shader: &Shader, region: &Region) {
+        for node in &region.nodes {
+            self.insts += 1;
+            match node {
+                Node::Inst(inst) => match shader.insts[*inst].op {
+                    Op::VarLoad(var) | Op::VarStore(var) => self.arrays |= shader.vars[var].len > 1,
+                    Op::Barrier => self.barrier = true,
+                    Op::Const(_) => self.insts -= 1,
+                    _ => {}
+                },
+                Node::If(n) => {
+                    self.region(shader, &n.then);
+                    self.region(shader, &n.else_);
+                }
+                Node::Loop(n) => self.region(shader, &n.body),
+                Node::Scope(n) => self.region(shader, &n.body),
+            }
+        }
+    }
+}

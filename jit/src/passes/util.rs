@@ -1,0 +1,141 @@
+//! Shared by the passes: renaming of values, the pool of constants, a fast hasher, effects of operations.
+
+use crate::ir::{Inst, Node, Op, Shader, Ty, Value};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Replaced values. Chains are followed, so a target may be replaced later.
+#[derive(Default)]
+pub struct Renames(SecondaryMap<Value, PackedOption<Value>>);
+
+impl Renames {
+    /// From now on `from` means `to`.
+    pub fn set(&mut self, from: Value, to: Value) {
+        debug_assert!(self.resolve(to) != from);
+        self.0[from] = to.into();
+    }
+    /// What a value means now.
+    pub fn resolve(&self, mut v: Value) -> Value {
+        while let Some(next) = self.0[v].expand() {
+            v = next;
+        }
+        v
+    }
+    /// Replaces in place.
+    pub fn apply(&self, values: &mut [Value]) {
+        for v in values {
+            *v = self.resolve(*v);
+        }
+    }
+}
+
+/// FxHash: multiply and rotate; for keys of a few words made by ourselves.
+#[derive(Default)]
+pub struct FxHasher(u64);
+
+impl Hasher for FxHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.write_u64(u64::from(b));
+        }
+    }
+    fn write_u8(&mut self, v: u8) {
+        self.write_u64(u64::from(v));
+    }
+    fn write_u32(&mut self, v: u32) {
+        self.write_u64(u64::from(v));
+    }
+    fn write_u64(&mut self, v: u64) {
+        self.0 = (self.0.rotate_left(5) ^ v).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+    fn write_usize(&mut self, v: usize) {
+        self.write_u64(v as u64);
+    }
+}
+
+/// A map with [`FxHasher`].
+pub type FxMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
+
+/// Constants at the start of the root body, where everything sees them; each (type, bits) once.
+pub struct Consts {
+    known: FxMap<(Ty, u64), Value>,
+    new: Vec<Node>,
+}
+
+impl Consts {
+    /// Finds the constants that already lie at the start of the root body.
+    pub fn new(shader: &Shader) -> Self {
+        let mut known = FxMap::default();
+        for node in &shader.root.body.nodes {
+            let Node::Inst(inst) = node else { break };
+            let Op::Const(bits) = shader.insts[*inst].op else { break };
+            let value = shader.insts[*inst].first_result;
+            known.entry((shader.ty(value), bits)).or_insert(value);
+        }
+        Consts { known, new: Vec::new() }
+    }
+
+    /// The constant with these bits.
+    pub fn get(&mut self, shader: &mut Shader, ty: Ty, bits: u64) -> Value {
+        *self.known.entry((ty, bits)).or_insert_with(|| {
+            let inst = shader.inst(Op::Const(bits), &[], &[ty], 0);
+            self.new.push(Node::Inst(inst));
+            shader.insts[inst].first_result
+        })
+    }
+
+    /// Puts the new constants into the shader. Must be called when the root body is in place.
+    pub fn finish(self, shader: &mut Shader) {
+        if !self.new.is_empty() {
+            shader.root.body.nodes.splice(0..0, self.new);
+        }
+    }
+}
+
+/// True when the instruction must stay although nobody uses its results.
+pub fn has_effect(op: &Op) -> bool {
+    match op {
+        Op::Load(_, flags) => flags.volatile,
+        Op::Store(..)
+        | Op::VarStore(_)
+        | Op::Atomic(..)
+        | Op::StoreOutput(_)
+        | Op::ImageStore { .. }
+        | Op::ImageAtomic { .. }
+        | Op::Barrier
+        | Op::MemoryBarrier
+        | Op::Demote => true,
+        _ => false,
+    }
+}
+
+/// True when equal operands always give equal results, wherever in the shader it is executed. `no_writes`: the shader
+/// changes no memory, so that loads count too.
+pub fn is_pure(op: &Op, no_writes: bool) -> bool {
+    match op {
+        Op::Load(_, flags) => !flags.volatile && (flags.readonly || no_writes),
+        Op::Sample(_) | Op::ImageFetch { .. } => no_writes,
+        Op::VarLoad(_) | Op::IsHelper | Op::Subgroup(_) => false,
+        op => !has_effect(op),
+    }
+}
+
+/// Visits every instruction in program order.
+pub fn for_each_inst(region: &crate::ir::Region, f: &mut impl FnMut(Inst)) {
+    for node in &region.nodes {
+        match node {
+            Node::Inst(inst) => f(*inst),
+            Node::If(n) => {
+                for_each_inst(&n.then, f);
+                for_each_inst(&n.else_, f);
+            }
+            Node::Loop(n) => for_each_inst(&n.body, f),
+            Node::Scope(n) => for_each_inst(&n.body, f),
+        }
+    }
+}

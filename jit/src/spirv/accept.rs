@@ -1,0 +1,155 @@
+//! Which capabilities and extensions a module may declare.
+
+use super::module::Module;
+use crate::error::{Error, Result};
+
+/// What a device accepts. Whatever it lists, only what this frontend implements is accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accept {
+    /// Capability numbers.
+    pub capabilities: Vec<u32>,
+    /// Extension names; `None`: all that are implemented.
+    pub extensions: Option<Vec<String>>,
+}
+
+/// Capabilities that are implemented.
+static CAPABILITIES: &[(u32, &str)] = &[
+    (0, "Matrix"),
+    (1, "Shader"),
+    (11, "Int64"),
+    (25, "ImageGatherExtended"),
+    (27, "StorageImageMultisample"),
+    (28, "UniformBufferArrayDynamicIndexing"),
+    (29, "SampledImageArrayDynamicIndexing"),
+    (30, "StorageBufferArrayDynamicIndexing"),
+    (31, "StorageImageArrayDynamicIndexing"),
+    (32, "ClipDistance"),
+    (33, "CullDistance"),
+    (34, "ImageCubeArray"),
+    (35, "SampleRateShading"),
+    (40, "InputAttachment"),
+    (42, "MinLod"),
+    (43, "Sampled1D"),
+    (44, "Image1D"),
+    (45, "SampledCubeArray"),
+    (46, "SampledBuffer"),
+    (47, "ImageBuffer"),
+    (48, "ImageMSArray"),
+    (49, "StorageImageExtendedFormats"),
+    (50, "ImageQuery"),
+    (51, "DerivativeControl"),
+    (52, "InterpolationFunction"),
+    (55, "StorageImageReadWithoutFormat"),
+    (56, "StorageImageWriteWithoutFormat"),
+    (61, "GroupNonUniform"),
+    (62, "GroupNonUniformVote"),
+    (64, "GroupNonUniformBallot"),
+    (65, "GroupNonUniformShuffle"),
+    (66, "GroupNonUniformShuffleRelative"),
+    (68, "GroupNonUniformQuad"),
+    (69, "ShaderLayer"),
+    (70, "ShaderViewportIndex"),
+    (4423, "SubgroupBallotKHR"),
+    (4427, "DrawParameters"),
+    (4431, "SubgroupVoteKHR"),
+    (4437, "DeviceGroup"),
+    (4439, "MultiView"),
+    (4441, "VariablePointersStorageBuffer"),
+    (4442, "VariablePointers"),
+    (4447, "SampleMaskPostDepthCoverage"),
+    (4464, "DenormPreserve"),
+    (4466, "SignedZeroInfNanPreserve"),
+    (4467, "RoundingModeRTE"),
+    (5013, "StencilExportEXT"),
+    (5254, "ShaderViewportIndexLayerEXT"),
+    (5301, "ShaderNonUniform"),
+    (5302, "RuntimeDescriptorArray"),
+    (5303, "InputAttachmentArrayDynamicIndexing"),
+    (5304, "UniformTexelBufferArrayDynamicIndexing"),
+    (5305, "StorageTexelBufferArrayDynamicIndexing"),
+    (5306, "UniformBufferArrayNonUniformIndexing"),
+    (5307, "SampledImageArrayNonUniformIndexing"),
+    (5308, "StorageBufferArrayNonUniformIndexing"),
+    (5309, "StorageImageArrayNonUniformIndexing"),
+    (5310, "InputAttachmentArrayNonUniformIndexing"),
+    (5311, "UniformTexelBufferArrayNonUniformIndexing"),
+    (5312, "StorageTexelBufferArrayNonUniformIndexing"),
+    (5345, "VulkanMemoryModel"),
+    (5346, "VulkanMemoryModelDeviceScope"),
+    (5347, "PhysicalStorageBufferAddresses"),
+    (5379, "DemoteToHelperInvocation"),
+    (5612, "AtomicFloat32MinMaxEXT"),
+    (6033, "AtomicFloat32AddEXT"),
+];
+
+/// Extensions that are implemented (or need nothing).
+static EXTENSIONS: &[&str] = &[
+    "SPV_EXT_demote_to_helper_invocation",
+    "SPV_EXT_descriptor_indexing",
+    "SPV_EXT_physical_storage_buffer",
+    "SPV_EXT_shader_atomic_float_add",
+    "SPV_EXT_shader_atomic_float_min_max",
+    "SPV_EXT_shader_stencil_export",
+    "SPV_EXT_shader_viewport_index_layer",
+    "SPV_GOOGLE_decorate_string",
+    "SPV_GOOGLE_hlsl_functionality1",
+    "SPV_GOOGLE_user_type",
+    "SPV_KHR_device_group",
+    "SPV_KHR_float_controls",
+    "SPV_KHR_maximal_reconvergence",
+    "SPV_KHR_multiview",
+    "SPV_KHR_non_semantic_info",
+    "SPV_KHR_physical_storage_buffer",
+    "SPV_KHR_post_depth_coverage",
+    "SPV_KHR_relaxed_extended_instruction",
+    "SPV_KHR_shader_ballot",
+    "SPV_KHR_shader_draw_parameters",
+    "SPV_KHR_storage_buffer_storage_class",
+    "SPV_KHR_subgroup_uniform_control_flow",
+    "SPV_KHR_subgroup_vote",
+    "SPV_KHR_terminate_invocation",
+    "SPV_KHR_variable_pointers",
+    "SPV_KHR_vulkan_memory_model",
+];
+
+impl Accept {
+    /// Everything this frontend implements.
+    pub fn all_implemented() -> Accept {
+        Accept { capabilities: CAPABILITIES.iter().map(|c| c.0).collect(), extensions: None }
+    }
+
+    /// Refuses a module that declares something else.
+    pub(crate) fn check(&self, m: &Module) -> Result<()> {
+        for &cap in &m.capabilities {
+            let known = CAPABILITIES.binary_search_by_key(&cap, |c| c.0).ok();
+            let name =
+                known.map_or_else(|| format!("capability {cap}"), |i| format!("capability {}", CAPABILITIES[i].1));
+            if known.is_none() {
+                return Err(Error::unsupported(format!("{name} is not implemented")).at((17, "OpCapability"), 0));
+            }
+            if !self.capabilities.contains(&cap) {
+                return Err(
+                    Error::unsupported(format!("{name} is not accepted by this device")).at((17, "OpCapability"), 0)
+                );
+            }
+        }
+        for ext in &m.extensions {
+            let own = EXTENSIONS.contains(&ext.as_str());
+            let accepted = self.extensions.as_ref().is_none_or(|list| list.contains(ext));
+            if !own || !accepted {
+                return Err(
+                    Error::unsupported(format!("extension {ext} is not implemented")).at((10, "OpExtension"), 0)
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn capabilities_are_sorted() {
+        assert!(super::CAPABILITIES.windows(2).all(|w| w[0].0 < w[1].0));
+    }
+}

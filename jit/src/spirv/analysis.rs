@@ -1,0 +1,206 @@
+//! What must be known of all reachable functions before the first instruction is translated: their trees, which ids leave the
+//! region that defines them, which globals are used, which array levels are indexed dynamically.
+
+use super::class;
+use super::module::{End, Module};
+use super::opcodes::op;
+use super::structure::{FunctionTree, MAX_DEPTH, Node, Tree, structure};
+use super::types::{Spec, Type};
+use crate::error::{Error, Result};
+use std::collections::HashSet;
+
+/// See the module header. Flags are indexed by definition number.
+pub(crate) struct Analysis {
+    /// By function number; reachable ones only.
+    pub trees: Vec<Option<FunctionTree>>,
+    /// Used outside the region that defines it: lives in variables.
+    pub escapes: Vec<bool>,
+    /// Occurs as an operand in reachable code.
+    pub used: Vec<bool>,
+    /// (root variable or 0, type): array or matrix levels that are indexed with something that is not a constant.
+    /// Root 0 stands for any variable.
+    pub dynamic: HashSet<(u32, u32)>,
+    /// Deepest nesting with all calls inlined.
+    pub depth: u32,
+}
+
+/// A tree's regions as intervals of a walk: an ancestor's interval contains its descendants'.
+#[derive(Default)]
+struct Regions {
+    clock: u32,
+    /// (block, interval start, interval number).
+    blocks: Vec<(u32, u32)>,
+    intervals: Vec<(u32, u32)>,
+}
+
+impl Regions {
+    fn walk(&mut self, t: &Tree) {
+        let me = self.intervals.len();
+        self.intervals.push((self.clock, 0));
+        self.clock += 1;
+        for n in &t.nodes {
+            match n {
+                Node::Block(b) => self.blocks.push((*b, me as u32)),
+                Node::If { then, else_, .. } => {
+                    self.walk(then);
+                    self.walk(else_);
+                }
+                Node::Loop { body, .. } | Node::Scope { body, .. } => self.walk(body),
+                Node::Switch { cases, .. } => cases.iter().for_each(|c| self.walk(&c.body)),
+                Node::Moves { .. } | Node::SetFlag(_) | Node::Return(_) => {}
+            }
+        }
+        self.intervals[me].1 = self.clock;
+        self.clock += 1;
+    }
+
+    fn contains(&self, outer: u32, inner: u32) -> bool {
+        let (o, i) = (self.intervals[outer as usize], self.intervals[inner as usize]);
+        o.0 <= i.0 && i.1 <= o.1
+    }
+}
+
+/// Analyses everything reachable from a function.
+pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
+    let m = s.m;
+    let count = m.def_count();
+    let mut a = Analysis {
+        trees: Vec::new(),
+        escapes: vec![false; count],
+        used: vec![false; count],
+        dynamic: HashSet::new(),
+        depth: 0,
+    };
+    a.trees.resize_with(m.functions.len(), || None);
+    let root = m.function(entry).ok_or_else(|| Error::invalid("entry point is not a function").with_id(entry))?;
+    // Depth-first over calls: (function, calls left to visit, deepest callee).
+    let mut depths = vec![0u32; m.functions.len()];
+    let mut active = vec![false; m.functions.len()];
+    let mut stack = vec![(root, a.function(s, root)?, 0u32)];
+    active[root] = true;
+    while let Some((f, calls, deepest)) = stack.last_mut() {
+        let f = *f;
+        let Some(id) = calls.pop() else {
+            depths[f] = *deepest + a.trees[f].as_ref().map_or(0, |t| t.depth) + 2;
+            if depths[f] > MAX_DEPTH {
+                return Err(Error::limit("control flow is nested too deeply over all calls").with_id(m.functions[f].id));
+            }
+            active[f] = false;
+            stack.pop();
+            if let Some(top) = stack.last_mut() {
+                top.2 = top.2.max(depths[f]);
+            }
+            continue;
+        };
+        let callee = m
+            .function(id)
+            .ok_or_else(|| Error::invalid("callee is not a function").at((op::OpFunctionCall, "OpFunctionCall"), id))?;
+        if active[callee] {
+            return Err(Error::invalid("recursion").at((op::OpFunctionCall, "OpFunctionCall"), id));
+        }
+        if a.trees[callee].is_some() {
+            *deepest = (*deepest).max(depths[callee]);
+            continue;
+        }
+        active[callee] = true;
+        let calls = a.function(s, callee)?;
+        stack.push((callee, calls, 0));
+    }
+    a.depth = depths[root];
+    Ok(a)
+}
+
+impl Analysis {
+    /// Structurises and scans one function; gives back the functions it calls.
+    fn function(&mut self, s: &Spec<'_>, number: usize) -> Result<Vec<u32>> {
+        let f = &s.m.functions[number];
+        let tree = structure(s, f)?;
+        let mut regions = Regions::default();
+        regions.walk(&tree.body);
+        self.trees[number] = Some(tree);
+        let mut region_of_block = vec![u32::MAX; f.blocks.len()];
+        let mut region_of_def = std::collections::HashMap::new();
+        for &(b, r) in &regions.blocks {
+            region_of_block[b as usize] = r;
+            for inst in f.blocks[b as usize].body.clone() {
+                if let Some(n) = s.m.dense(s.m.view(inst).result) {
+                    region_of_def.insert(n, r);
+                }
+            }
+        }
+        let mut calls = Vec::new();
+        for &(b, region) in &regions.blocks {
+            let block = &f.blocks[b as usize];
+            let mut use_at = |id: u32, region: u32| {
+                let Some(n) = s.m.dense(id) else { return };
+                self.used[n] = true;
+                if region_of_def.get(&n).is_some_and(|&d| !regions.contains(d, region)) {
+                    self.escapes[n] = true;
+                }
+            };
+            for inst in block.body.clone() {
+                let v = s.m.view(inst);
+                match v.op {
+                    op::OpPhi => {
+                        for pair in v.args.chunks_exact(2) {
+                            let from =
+                                s.m.block_of(&f.blocks, pair[1]).map_or(u32::MAX, |p| region_of_block[p as usize]);
+                            if from != u32::MAX {
+                                use_at(pair[0], from);
+                            }
+                        }
+                        continue;
+                    }
+                    op::OpFunctionCall => calls.push(v.args[0]),
+                    op::OpAccessChain | op::OpInBoundsAccessChain => scan_chain(s, &mut self.dynamic, v.args),
+                    _ => {}
+                }
+                // Literals may look like ids; that only makes a variable too many.
+                v.args.iter().for_each(|&id| use_at(id, region));
+            }
+            match block.end {
+                End::Cond(id, ..) | End::Switch(id) | End::ReturnValue(id) => use_at(id, region),
+                _ => {}
+            }
+        }
+        Ok(calls)
+    }
+}
+
+/// Notes the levels of a variable that an access chain indexes dynamically.
+fn scan_chain(s: &Spec<'_>, dynamic: &mut HashSet<(u32, u32)>, args: &[u32]) {
+    let Ok(Type::Pointer { class, to }) = s.m.def(args[0]).and_then(|v| s.ty(v.ty)) else { return };
+    if !matches!(*class, class::FUNCTION | class::PRIVATE | class::INPUT | class::OUTPUT) {
+        return;
+    }
+    let root = root_variable(s.m, args[0]);
+    let mut ty = *to;
+    for &index in &args[1..] {
+        let constant = s.constant_int(index);
+        if constant.is_none() {
+            dynamic.insert((root, ty));
+        }
+        let Ok(part) = s.part(ty, constant.unwrap_or(0).clamp(0, i64::from(u32::MAX)) as u32) else {
+            // An index out of range: go on along the first part.
+            match s.part(ty, 0) {
+                Ok(part) => ty = part,
+                Err(_) => return,
+            }
+            continue;
+        };
+        ty = part;
+    }
+}
+
+/// The variable that a chain of access chains begins at; 0 when it is not known here.
+fn root_variable(m: &Module, mut id: u32) -> u32 {
+    for _ in 0..64 {
+        let Ok(v) = m.def(id) else { return 0 };
+        match v.op {
+            op::OpVariable => return id,
+            op::OpAccessChain | op::OpInBoundsAccessChain | op::OpCopyObject => id = v.args[0],
+            _ => return 0,
+        }
+    }
+    0
+}

@@ -1,0 +1,458 @@
+//! The translator: walks the entry point's tree, inlining calls, and keeps what each id stands for.
+
+use super::analysis::Analysis;
+use super::build::Builder;
+use super::class;
+use super::module::{BlockIx, Module, View};
+use super::opcodes::op;
+use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
+use super::types::{Const, Spec, Type};
+use super::value::{Flat, Local, Pointer, Slot, Val};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Label, Op, Term, Ty, Value, Var};
+use base::shader::{PipelineLayoutInfo, SlotKind, Stage};
+use std::collections::{HashMap, HashSet};
+
+/// Most SPIR-V instructions translated, and most IR instructions made, calls inlined.
+const MAX_INSTRUCTIONS: usize = 1 << 21;
+
+/// See the module header.
+pub(crate) struct Translator<'a> {
+    pub m: &'a Module,
+    pub s: &'a Spec<'a>,
+    pub a: &'a Analysis,
+    pub layout: &'a PipelineLayoutInfo,
+    pub stage: Stage,
+    pub b: Builder,
+    pub locals: Vec<Local>,
+    pub input_slots: HashMap<SlotKind, u32>,
+    /// Output variables' locals.
+    pub outputs: Vec<usize>,
+    /// Private variables that some instruction stores to.
+    pub touched: HashSet<Var>,
+    slots: Vec<Slot>,
+    /// Variables that phis are handed over in.
+    phis: Vec<Slot>,
+    frames: Vec<Frame>,
+    steps: usize,
+}
+
+/// A function being inlined.
+struct Frame {
+    function: usize,
+    labels: Vec<Label>,
+    flags: Vec<Var>,
+    /// Where returned values go, once the first return was seen.
+    ret: Slot,
+}
+
+impl<'a> Translator<'a> {
+    pub fn new(s: &'a Spec<'a>, a: &'a Analysis, layout: &'a PipelineLayoutInfo, stage: Stage, b: Builder) -> Self {
+        let mut slots = Vec::new();
+        slots.resize_with(s.m.def_count(), Slot::default);
+        let phis = slots.clone();
+        Translator {
+            m: s.m,
+            s,
+            a,
+            layout,
+            stage,
+            b,
+            locals: Vec::new(),
+            input_slots: HashMap::new(),
+            outputs: Vec::new(),
+            touched: HashSet::new(),
+            slots,
+            phis,
+            frames: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    // What ids stand for.
+
+    /// What an id stands for here.
+    pub fn get(&mut self, id: u32) -> Result<Val> {
+        let n = self.m.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
+        self.in_scope(id)?;
+        match &self.slots[n] {
+            Slot::Val(v) => return Ok(v.clone()),
+            Slot::Stored(..) => {
+                let slot = self.slots[n].clone();
+                return Ok(self.load_slot(&slot));
+            }
+            Slot::None => {}
+        }
+        let Some(c) = self.s.constant(id) else {
+            let v = self.m.def(id)?;
+            return Err(Error::invalid("used where it is not defined (or not implemented)").at(v.opcode(), id));
+        };
+        let tys = self.s.leaf_types(c.ty())?;
+        let flat: Flat = match c {
+            Const::Null(_) => tys.iter().map(|&t| self.b.konst(t, 0)).collect(),
+            Const::Flat(_, bits) => tys.iter().zip(bits.iter()).map(|(&t, &bits)| self.b.konst(t, bits)).collect(),
+        };
+        let val = Val::Flat(flat);
+        self.slots[n] = Slot::Val(val.clone());
+        Ok(val)
+    }
+
+    /// Refuses ids of other functions: regions are told apart only inside one.
+    fn in_scope(&self, id: u32) -> Result<()> {
+        let (Some(inst), Some(frame)) = (self.m.def_inst(id), self.frames.last()) else { return Ok(()) };
+        if inst >= self.m.globals.end && !self.m.functions[frame.function].insts.contains(&inst) {
+            return Err(Error::invalid("id belongs to another function").with_id(id));
+        }
+        Ok(())
+    }
+
+    fn load_slot(&mut self, slot: &Slot) -> Val {
+        let Slot::Stored(val, vars) = slot else { return Val::Flat(Flat::new()) };
+        let mut val = val.clone();
+        let mut vars = vars.iter();
+        val.each(&mut |v| {
+            if let Some(Some(var)) = vars.next() {
+                *v = self.b.load_var(*var, None);
+            }
+        });
+        val
+    }
+
+    /// Puts a value into variables, new ones unless `slot` has them; constants stay in place when `keep_constants`.
+    fn store_slot(&mut self, slot: &mut Slot, mut val: Val, keep_constants: bool) -> Result<()> {
+        if let Slot::Stored(shape, vars) = &*slot {
+            if shape.shape() != val.shape() {
+                return Err(Error::unsupported("pointers of different origin meet"));
+            }
+            let mut at = 0;
+            val.each(&mut |v| {
+                if let Some(Some(var)) = vars.get(at) {
+                    self.b.store_var(*var, None, *v);
+                }
+                at += 1;
+            });
+            return Ok(());
+        }
+        let mut vars = Vec::new();
+        val.each(&mut |v| {
+            let constant = keep_constants && self.b.shader.as_const(*v).is_some();
+            vars.push((!constant).then(|| {
+                let var = self.b.var(self.b.ty(*v), 1, "");
+                self.b.store_var(var, None, *v);
+                var
+            }));
+        });
+        *slot = Slot::Stored(val, vars);
+        Ok(())
+    }
+
+    /// Says what an id stands for.
+    pub fn set(&mut self, id: u32, val: Val) -> Result<()> {
+        let n = self.m.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
+        if self.a.escapes[n] {
+            let mut slot = Slot::None;
+            self.store_slot(&mut slot, val, true)?;
+            self.slots[n] = slot;
+        } else {
+            self.slots[n] = Slot::Val(val);
+        }
+        Ok(())
+    }
+
+    /// Leaves of an id's value.
+    pub fn flat(&mut self, id: u32) -> Result<Flat> {
+        match self.get(id)? {
+            Val::Flat(flat) => Ok(flat),
+            Val::Ptr(p) => Ok(Flat::from_slice(&[self.address(&p).map_err(|e| e.with_id(id))?])),
+            Val::Handle(_) => Err(Error::invalid("operand is not a value").with_id(id)),
+        }
+    }
+
+    /// The only leaf of an id's value.
+    pub fn scalar(&mut self, id: u32) -> Result<Value> {
+        let flat = self.flat(id)?;
+        match flat[..] {
+            [v] => Ok(v),
+            _ => Err(Error::invalid("operand is not a scalar").with_id(id)),
+        }
+    }
+
+    /// A pointer.
+    pub fn pointer(&mut self, id: u32) -> Result<Pointer> {
+        match self.get(id)? {
+            Val::Ptr(p) => Ok(p),
+            Val::Flat(flat) => match (&flat[..], self.s.ty(self.type_of(id)?)?) {
+                (&[v], &Type::Pointer { class: class::PHYSICAL_STORAGE_BUFFER, to }) => {
+                    Ok(self.physical_pointer(v, to))
+                }
+                _ => Err(Error::invalid("operand is not a pointer").with_id(id)),
+            },
+            Val::Handle(_) => Err(Error::invalid("operand is not a pointer").with_id(id)),
+        }
+    }
+
+    /// Type id of an id.
+    pub fn type_of(&self, id: u32) -> Result<u32> {
+        Ok(self.m.def(id)?.ty)
+    }
+
+    // Functions and regions.
+
+    /// Translates a function's body into the region in hand; gives back what it returns.
+    pub fn inline(&mut self, number: usize, args: &[Val]) -> Result<Option<Val>> {
+        let (a, m) = (self.a, self.m);
+        let f = &m.functions[number];
+        let Some(tree) = &a.trees[number] else { return Err(Error::internal("function was not analysed")) };
+        if args.len() != f.params.len() {
+            return Err(Error::invalid("wrong number of arguments").with_id(f.id));
+        }
+        self.steps += 1;
+        // A second inlining must not see ids of the first.
+        for inst in f.insts.clone() {
+            if let Some(n) = m.dense(m.view(inst).result) {
+                self.slots[n] = Slot::None;
+                self.phis[n] = Slot::None;
+            }
+            self.steps += 1;
+        }
+        for (&param, arg) in f.params.iter().zip(args) {
+            self.set(param, arg.clone())?;
+        }
+        let labels = tree
+            .label_used
+            .iter()
+            .map(|&used| if used { self.b.shader.new_label() } else { self.b.shader.root.label })
+            .collect();
+        let flags = (0..tree.flags).map(|_| self.b.var(Ty::B1, 1, "")).collect();
+        self.frames.push(Frame { function: number, labels, flags, ret: Slot::None });
+        let result =
+            self.inlined_body(number, tree).and_then(|()| tree.direct_return.map(|id| self.get(id)).transpose());
+        let frame = self.frames.pop();
+        match (result?, frame) {
+            (Some(val), _) => Ok(Some(val)),
+            (None, Some(Frame { ret: slot @ Slot::Stored(..), .. })) => Ok(Some(self.load_slot(&slot))),
+            _ if *self.s.ty(f.result_ty)? == Type::Void => Ok(None),
+            // No return is reached: the value is never used.
+            _ => {
+                let tys = self.s.leaf_types(f.result_ty)?;
+                Ok(Some(Val::Flat(tys.iter().map(|&t| self.b.konst(t, 0)).collect())))
+            }
+        }
+    }
+
+    fn inlined_body(&mut self, number: usize, tree: &'a FunctionTree) -> Result<()> {
+        if tree.label_used[tree.ret as usize] || tree.body.term != TreeTerm::Yield {
+            let body = self.region(number, &tree.body)?;
+            let label = self.label(tree.ret);
+            // An unused label stands for the root's; a scope of its own keeps what follows in a region that yields.
+            let label = if label == self.b.shader.root.label { self.b.shader.new_label() } else { label };
+            self.b.scope(label, body);
+            return Ok(());
+        }
+        self.nodes(number, &tree.body)
+    }
+
+    fn label(&self, label: u32) -> Label {
+        self.frames.last().and_then(|f| f.labels.get(label as usize).copied()).unwrap_or(self.b.shader.root.label)
+    }
+
+    fn region(&mut self, f: usize, t: &'a Tree) -> Result<crate::ir::Region> {
+        self.b.push_region();
+        self.nodes(f, t)?;
+        let term = match t.term {
+            TreeTerm::Yield => Term::Yield(Vec::new()),
+            TreeTerm::Break(label) => Term::Break(self.label(label), Vec::new()),
+            TreeTerm::Unreachable => Term::Unreachable,
+            TreeTerm::Kill => {
+                self.b.emit(Op::Demote, &[], &[]);
+                self.b.shader.flags.kills = true;
+                Term::Break(self.b.shader.root.label, Vec::new())
+            }
+        };
+        Ok(self.b.pop_region(term))
+    }
+
+    fn nodes(&mut self, f: usize, t: &'a Tree) -> Result<()> {
+        for node in &t.nodes {
+            match node {
+                Node::Block(b) => self.block(f, *b)?,
+                Node::Moves { from, to } => self.moves(f, *from, *to)?,
+                Node::If { cond, then, else_ } => {
+                    let cond = self.scalar(*cond)?;
+                    let then = self.region(f, then)?;
+                    let else_ = self.region(f, else_)?;
+                    self.b.if_(cond, then, else_);
+                }
+                Node::Loop { label, body } => {
+                    let body = self.region(f, body)?;
+                    let label = self.fresh_if_unused(*label);
+                    self.b.loop_(label, body);
+                }
+                Node::Scope { label, body } => {
+                    let body = self.region(f, body)?;
+                    let label = self.label(*label);
+                    self.b.scope(label, body);
+                }
+                Node::Switch { selector, cases } => self.switch(f, *selector, cases)?,
+                Node::SetFlag(flag) => {
+                    let one = self.b.bool(true);
+                    self.store_flag(*flag, one);
+                }
+                Node::Return(id) => {
+                    let val = self.get(*id)?;
+                    let mut slot = self.frames.last_mut().map_or(Slot::None, |f| std::mem::take(&mut f.ret));
+                    self.store_slot(&mut slot, val, false)?;
+                    if let Some(frame) = self.frames.last_mut() {
+                        frame.ret = slot;
+                    }
+                }
+            }
+            self.check_fault()?;
+        }
+        Ok(())
+    }
+
+    /// A loop without breaks still needs a label of its own.
+    fn fresh_if_unused(&mut self, label: u32) -> Label {
+        let label = self.label(label);
+        if label == self.b.shader.root.label { self.b.shader.new_label() } else { label }
+    }
+
+    fn store_flag(&mut self, flag: u32, v: Value) {
+        let var = self.frames.last().and_then(|f| f.flags.get(flag as usize).copied());
+        if let Some(var) = var {
+            self.b.store_var(var, None, v);
+        }
+    }
+
+    fn switch(&mut self, f: usize, selector: u32, cases: &'a [Case]) -> Result<()> {
+        let sel = self.scalar(selector)?;
+        let ty = self.b.ty(sel);
+        let (yes, no) = (self.b.bool(true), self.b.bool(false));
+        let mut matched = no;
+        let mut conds = Vec::with_capacity(cases.len());
+        for case in cases {
+            let mut cond = no;
+            for &bits in &case.literals {
+                let literal = self.b.konst(ty, bits);
+                let eq = self.b.cmp(Cmp::IEq, sel, literal);
+                cond = if cond == no { eq } else { self.b.bin(Binary::Or, cond, eq) };
+            }
+            // The default's literals are not told apart from it.
+            if !case.default {
+                matched = if matched == no { cond } else { self.b.bin(Binary::Or, matched, cond) };
+            }
+            conds.push(cond);
+        }
+        for (case, cond) in cases.iter().zip(&mut conds) {
+            if case.default {
+                *cond = if matched == no { yes } else { self.b.un(crate::ir::Unary::Not, matched) };
+            }
+            if let Some(flag) = case.flag {
+                self.store_flag(flag, no);
+            }
+        }
+        for (case, &matches) in cases.iter().zip(&conds) {
+            let trivial = case.body.nodes.is_empty() && case.body.term == TreeTerm::Yield;
+            if trivial && case.entry.is_none() {
+                continue;
+            }
+            let cond = match case.flag.and_then(|flag| self.frames.last()?.flags.get(flag as usize).copied()) {
+                Some(var) => {
+                    let fell = self.b.load_var(var, None);
+                    self.b.bin(Binary::Or, matches, fell)
+                }
+                None => matches,
+            };
+            self.b.push_region();
+            if let Some((from, to)) = case.entry {
+                self.b.push_region();
+                self.moves(f, from, to)?;
+                let moves = self.b.pop_region(Term::default());
+                self.b.if_(matches, moves, crate::ir::Region::default());
+            }
+            let body = self.region(f, &case.body)?;
+            self.b.append(body);
+            let (nodes, term) = self.b.pop_parts();
+            self.b.if_(cond, crate::ir::Region { nodes, term }, crate::ir::Region::default());
+            self.check_fault()?;
+        }
+        Ok(())
+    }
+
+    /// What the phis of `to` take when control comes from `from`: all are read before any is written.
+    fn moves(&mut self, f: usize, from: BlockIx, to: BlockIx) -> Result<()> {
+        let m = self.m;
+        let blocks = &m.functions[f].blocks;
+        let label = blocks[from as usize].label;
+        let mut taken = Vec::new();
+        for inst in blocks[to as usize].body.clone() {
+            let v = m.view(inst);
+            if v.op != op::OpPhi {
+                continue;
+            }
+            let id = v.args.chunks_exact(2).find(|p| p[1] == label).map(|p| p[0]);
+            let id =
+                id.ok_or_else(|| Error::invalid("phi has no operand for a predecessor").at(v.opcode(), v.result))?;
+            let val = self.get(id).and_then(|val| self.normal(val)).map_err(|e| e.at(v.opcode(), v.result))?;
+            taken.push((v, val));
+        }
+        for (v, val) in taken {
+            let key = v.result;
+            let mut slot = self.phi_slot(key)?;
+            self.store_slot(&mut slot, val, false).map_err(|e| e.at(v.opcode(), v.result))?;
+            self.set_phi_slot(key, slot);
+        }
+        Ok(())
+    }
+
+    fn phi_slot(&mut self, id: u32) -> Result<Slot> {
+        let n = self.m.dense(id).ok_or_else(|| Error::invalid("phi without a result"))?;
+        Ok(std::mem::take(&mut self.phis[n]))
+    }
+
+    fn set_phi_slot(&mut self, id: u32, slot: Slot) {
+        if let Some(n) = self.m.dense(id) {
+            self.phis[n] = slot;
+        }
+    }
+
+    fn block(&mut self, f: usize, b: BlockIx) -> Result<()> {
+        let m = self.m;
+        let block = &m.functions[f].blocks[b as usize];
+        if block.has_phi {
+            let phis: Vec<View<'_>> = block.body.clone().map(|i| m.view(i)).filter(|v| v.op == op::OpPhi).collect();
+            for v in phis {
+                let slot = self.phi_slot(v.result)?;
+                let val = match &slot {
+                    Slot::Stored(..) => self.load_slot(&slot),
+                    // No predecessor is reachable.
+                    _ => Val::Flat(self.s.leaf_types(v.ty)?.iter().map(|&t| self.b.konst(t, 0)).collect()),
+                };
+                self.set_phi_slot(v.result, slot);
+                self.set(v.result, val)?;
+            }
+        }
+        for inst in block.body.clone() {
+            let v = m.view(inst);
+            self.steps += 1;
+            if self.steps > MAX_INSTRUCTIONS || self.b.shader.insts.len() > MAX_INSTRUCTIONS {
+                return Err(Error::limit("shader is too large with all calls inlined").at(v.opcode(), v.result));
+            }
+            self.b.source = if v.result != 0 { v.result } else { v.args.first().copied().unwrap_or(0) };
+            self.b.no_contraction = v.result != 0 && m.decorated(v.result, super::deco::NO_CONTRACTION);
+            self.instruction(v).map_err(|e| e.at(v.opcode(), v.result))?;
+            self.b.no_contraction = false;
+            self.check_fault().map_err(|e| e.at(v.opcode(), v.result))?;
+        }
+        Ok(())
+    }
+
+    /// Turns a fault of the builder into an error.
+    pub fn check_fault(&mut self) -> Result<()> {
+        match self.b.fault.take() {
+            Some(message) => Err(Error::invalid(message).with_id(self.b.source)),
+            None => Ok(()),
+        }
+    }
+}

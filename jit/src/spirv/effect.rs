@@ -1,0 +1,250 @@
+//! Atomics, barriers, demotion, and subgroup operations.
+
+use super::body::Translator;
+use super::module::View;
+use super::opcodes::op;
+use super::value::{Flat, Memory, Place};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Builtin, Op, Space, Subgroup, Ty, Unary, Value};
+use base::abi::AtomicOp;
+use base::shader::Stage;
+
+/// Scope numbers.
+const SCOPE_SUBGROUP: u64 = 3;
+const SCOPE_INVOCATION: u64 = 4;
+
+/// Atomic opcodes: operation, and where the value operand stands (after pointer, scope, semantics).
+static ATOMICS: &[(u16, AtomicOp, Option<usize>)] = &[
+    (op::OpAtomicLoad, AtomicOp::Load, None),
+    (op::OpAtomicStore, AtomicOp::Store, Some(3)),
+    (op::OpAtomicExchange, AtomicOp::Exchange, Some(3)),
+    (op::OpAtomicCompareExchange, AtomicOp::CompareExchange, Some(4)),
+    (op::OpAtomicIIncrement, AtomicOp::Add, None),
+    (op::OpAtomicIDecrement, AtomicOp::Sub, None),
+    (op::OpAtomicIAdd, AtomicOp::Add, Some(3)),
+    (op::OpAtomicISub, AtomicOp::Sub, Some(3)),
+    (op::OpAtomicSMin, AtomicOp::SMin, Some(3)),
+    (op::OpAtomicUMin, AtomicOp::UMin, Some(3)),
+    (op::OpAtomicSMax, AtomicOp::SMax, Some(3)),
+    (op::OpAtomicUMax, AtomicOp::UMax, Some(3)),
+    (op::OpAtomicAnd, AtomicOp::And, Some(3)),
+    (op::OpAtomicOr, AtomicOp::Or, Some(3)),
+    (op::OpAtomicXor, AtomicOp::Xor, Some(3)),
+    (op::OpAtomicFMinEXT, AtomicOp::FMin, Some(3)),
+    (op::OpAtomicFMaxEXT, AtomicOp::FMax, Some(3)),
+    (op::OpAtomicFAddEXT, AtomicOp::FAdd, Some(3)),
+];
+
+impl Translator<'_> {
+    /// Barriers, atomics, demotion.
+    pub fn effect(&mut self, v: View<'_>) -> Result<()> {
+        match v.op {
+            op::OpControlBarrier => {
+                let scope = self.s.constant_bits(v.arg(0)?)?;
+                // A subgroup runs in lockstep: only its memory order is left.
+                let lockstep = matches!(scope, SCOPE_SUBGROUP | SCOPE_INVOCATION) || self.stage != Stage::Compute;
+                self.b.emit(if lockstep { Op::MemoryBarrier } else { Op::Barrier }, &[], &[]);
+                Ok(())
+            }
+            op::OpMemoryBarrier => {
+                self.b.emit(Op::MemoryBarrier, &[], &[]);
+                Ok(())
+            }
+            op::OpDemoteToHelperInvocation => {
+                self.b.shader.flags.kills = true;
+                self.b.emit(Op::Demote, &[], &[]);
+                Ok(())
+            }
+            op::OpIsHelperInvocationEXT => {
+                let r = self.b.val(Op::IsHelper, &[], Ty::B1);
+                self.result(v, Flat::from_slice(&[r]))
+            }
+            _ => self.atomic(v),
+        }
+    }
+
+    fn atomic(&mut self, v: View<'_>) -> Result<()> {
+        let row = ATOMICS.iter().find(|r| r.0 == v.op);
+        let &(_, op, value_at) = row.ok_or_else(|| Error::unsupported("not implemented"))?;
+        // OpAtomicStore has no result, so its operands stand as those of the others.
+        let p = self.pointer(v.arg(0)?)?;
+        let ty = self.s.scalar(p.ty)?;
+        let is_float = matches!(op, AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax);
+        let any_type = matches!(op, AtomicOp::Load | AtomicOp::Store | AtomicOp::Exchange);
+        if !(if is_float { ty.is_float() } else { ty.is_int() || (any_type && ty.is_float()) }) {
+            return Err(Error::invalid("atomic on a value of this type"));
+        }
+        let mut operands = Flat::new();
+        match value_at {
+            Some(at) if op == AtomicOp::CompareExchange => {
+                // Memory order, value, comparator: SPIR-V has value before comparator behind both semantics.
+                operands.push(self.operand1(v, at)?);
+                operands.push(self.operand1(v, at + 1)?);
+            }
+            Some(at) => operands.push(self.operand1(v, at)?),
+            None if op == AtomicOp::Load => {}
+            None => operands.push(self.b.konst(ty, 1)),
+        }
+        if operands.iter().any(|&x| self.b.ty(x) != ty) {
+            return Err(Error::invalid("operand does not have the pointer's type"));
+        }
+        self.b.shader.flags.side_effects |= !matches!(p.place, Place::Memory(Memory { space: Space::Shared, .. }));
+        let (op, args) = match &p.place {
+            Place::Memory(m) if matches!(m.space, Space::Buffer | Space::Shared | Space::Global) => {
+                if m.readonly && op != AtomicOp::Load {
+                    return Err(Error::invalid("atomic on read-only memory"));
+                }
+                (Op::Atomic(m.space, op), self.atomic_address(m))
+            }
+            Place::Texel { image, coords, sample, .. } => {
+                let (args, coords, sample) = self.texel_args(*image, coords, *sample);
+                (Op::ImageAtomic { op, coords, sample }, args)
+            }
+            _ => return Err(Error::unsupported("atomic on this storage class")),
+        };
+        let mut args = args;
+        args.extend(operands);
+        if v.op == op::OpAtomicStore {
+            self.b.emit(op, &args, &[]);
+            return Ok(());
+        }
+        let old = self.b.val(op, &args, ty);
+        self.result(v, Flat::from_slice(&[old]))
+    }
+
+    // Subgroups.
+
+    fn lane(&mut self) -> Value {
+        self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32)
+    }
+
+    /// The operation on each component.
+    fn each_lane(&mut self, op: Subgroup, x: &[Value], extra: Option<Value>) -> Flat {
+        let one = |&x: &Value| {
+            let args: Flat = std::iter::once(x).chain(extra).collect();
+            self.b.val(Op::Subgroup(op), &args, self.b.ty(x))
+        };
+        x.iter().map(one).collect()
+    }
+
+    /// Subgroup and quad operations of both generations.
+    pub fn subgroup_op(&mut self, v: View<'_>) -> Result<()> {
+        self.b.shader.uses_subgroup = true;
+        let khr = v.op >= op::OpSubgroupBallotKHR;
+        // The newer instructions begin with a scope.
+        let v = if khr {
+            v
+        } else {
+            if self.s.constant_bits(v.arg(0)?)? != SCOPE_SUBGROUP {
+                return Err(Error::unsupported("scope other than Subgroup"));
+            }
+            View { args: &v.args[1..], ..v }
+        };
+        let vote = |t: &mut Self, op: Subgroup| -> Result<Flat> {
+            let x = t.operand1(v, 0)?;
+            Ok(Flat::from_slice(&[t.b.val(Op::Subgroup(op), &[x], Ty::B1)]))
+        };
+        let flat = match v.op {
+            op::OpGroupNonUniformElect => Flat::from_slice(&[self.b.val(Op::Subgroup(Subgroup::Elect), &[], Ty::B1)]),
+            op::OpGroupNonUniformAll | op::OpSubgroupAllKHR => vote(self, Subgroup::All)?,
+            op::OpGroupNonUniformAny | op::OpSubgroupAnyKHR => vote(self, Subgroup::Any)?,
+            op::OpGroupNonUniformAllEqual | op::OpSubgroupAllEqualKHR => {
+                let x = self.operand(v, 0)?;
+                let mut all = self.b.bool(true);
+                for &x in &x {
+                    let same = self.b.val(Op::Subgroup(Subgroup::AllEqual), &[x], Ty::B1);
+                    all = self.b.bin(Binary::And, all, same);
+                }
+                Flat::from_slice(&[all])
+            }
+            op::OpGroupNonUniformBroadcast => {
+                let (x, from) = (self.operand(v, 0)?, self.operand1(v, 1)?);
+                self.each_lane(Subgroup::Broadcast, &x, Some(from))
+            }
+            op::OpGroupNonUniformBroadcastFirst | op::OpSubgroupFirstInvocationKHR => {
+                let x = self.operand(v, 0)?;
+                self.each_lane(Subgroup::BroadcastFirst, &x, None)
+            }
+            op::OpGroupNonUniformBallot | op::OpSubgroupBallotKHR => {
+                let x = self.operand1(v, 0)?;
+                let word = self.b.val(Op::Subgroup(Subgroup::Ballot), &[x], Ty::I32);
+                let zero = self.b.i32(0);
+                Flat::from_slice(&[word, zero, zero, zero])
+            }
+            op::OpGroupNonUniformInverseBallot..=op::OpGroupNonUniformBallotFindMSB => self.ballot_op(v)?,
+            op::OpGroupNonUniformShuffle | op::OpSubgroupReadInvocationKHR => {
+                let (x, from) = (self.operand(v, 0)?, self.operand1(v, 1)?);
+                self.each_lane(Subgroup::Shuffle, &x, Some(from))
+            }
+            op::OpGroupNonUniformShuffleXor..=op::OpGroupNonUniformShuffleDown => {
+                let op = match v.op {
+                    op::OpGroupNonUniformShuffleXor => Binary::Xor,
+                    op::OpGroupNonUniformShuffleUp => Binary::ISub,
+                    _ => Binary::IAdd,
+                };
+                let (x, by, lane) = (self.operand(v, 0)?, self.operand1(v, 1)?, self.lane());
+                let from = self.b.bin(op, lane, by);
+                self.each_lane(Subgroup::Shuffle, &x, Some(from))
+            }
+            op::OpGroupNonUniformQuadBroadcast => {
+                let x = self.operand(v, 0)?;
+                let i = self.s.constant_bits(v.arg(1)?)?;
+                let i = self.b.i32(i as u32 & 3);
+                self.each_lane(Subgroup::QuadBroadcast, &x, Some(i))
+            }
+            op::OpGroupNonUniformQuadSwap => {
+                let x = self.operand(v, 0)?;
+                let op = match self.s.constant_bits(v.arg(1)?)? {
+                    0 => Subgroup::QuadSwapHorizontal,
+                    1 => Subgroup::QuadSwapVertical,
+                    2 => Subgroup::QuadSwapDiagonal,
+                    _ => return Err(Error::invalid("direction of a quad swap")),
+                };
+                self.each_lane(op, &x, None)
+            }
+            _ => return Err(Error::unsupported("not implemented")),
+        };
+        self.result(v, flat)
+    }
+
+    /// Operations on a ballot's four words, of which the first holds all lanes.
+    fn ballot_op(&mut self, v: View<'_>) -> Result<Flat> {
+        let count = v.op == op::OpGroupNonUniformBallotBitCount;
+        let words = self.operand(v, usize::from(count))?;
+        if words.len() != 4 || words.iter().any(|&w| self.b.ty(w) != Ty::I32) {
+            return Err(Error::invalid("ballot is not four words"));
+        }
+        let (one, five) = (self.b.i32(1), self.b.i32(5));
+        let r = match v.op {
+            op::OpGroupNonUniformInverseBallot | op::OpGroupNonUniformBallotBitExtract => {
+                let bit = if v.op == op::OpGroupNonUniformInverseBallot { self.lane() } else { self.operand1(v, 1)? };
+                let which = self.b.bin(Binary::LShr, bit, five);
+                let word = self.pick(&words, which);
+                let word = self.b.bin(Binary::LShr, word, bit);
+                let word = self.b.bin(Binary::And, word, one);
+                self.bit_to_bool(word)
+            }
+            op::OpGroupNonUniformBallotBitCount => {
+                let lanes = match v.arg(0)? {
+                    0 => self.subgroup_lanes(),
+                    scan @ (1 | 2) => {
+                        let lane = self.lane();
+                        let own = self.b.bin(Binary::Shl, one, lane);
+                        let below = self.b.bin(Binary::ISub, own, one);
+                        if scan == 1 { self.b.bin(Binary::Or, below, own) } else { below }
+                    }
+                    _ => return Err(Error::unsupported("group operation")),
+                };
+                let word = self.b.bin(Binary::And, words[0], lanes);
+                self.b.un(Unary::BitCount, word)
+            }
+            find => {
+                let lanes = self.subgroup_lanes();
+                let word = self.b.bin(Binary::And, words[0], lanes);
+                let op = if find == op::OpGroupNonUniformBallotFindLSB { Unary::FindLsb } else { Unary::FindUMsb };
+                self.b.un(op, word)
+            }
+        };
+        Ok(Flat::from_slice(&[r]))
+    }
+}

@@ -1,0 +1,176 @@
+//! Constant evaluation for OpSpecConstantOp. Semantics are those of `ir::inst`, so that a specialised module means the same as one
+//! with the constants written out.
+
+use super::alu::{self, Rule};
+use super::module::View;
+use super::opcodes::op;
+use super::types::{Spec, Type};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Convert, Unary};
+
+/// The low `bits` bits.
+pub(crate) fn mask(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// Sign-extends from `bits` bits.
+pub(crate) fn sign_extend(v: u64, bits: u32) -> u64 {
+    let shift = 64 - bits.clamp(1, 64);
+    (((v << shift) as i64) >> shift) as u64
+}
+
+/// Evaluates an OpSpecConstantOp; nothing when its operation is not a constant one this file knows.
+pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u64>>> {
+    let inner = u16::try_from(v.arg(0)?).map_err(|_| Error::invalid("opcode of a specialisation constant"))?;
+    let ids = &v.args[1..];
+    let leaves =
+        |i: usize| ids.get(i).ok_or_else(|| Error::invalid("operand missing")).and_then(|&id| s.constant_leaves(id));
+    let total = s.flat_leaves(v.ty)?;
+    let result = match inner {
+        op::OpCompositeExtract => {
+            let path = ids.get(1..).unwrap_or(&[]);
+            let base = s.constant(*ids.first().unwrap_or(&0)).ok_or_else(|| Error::invalid("not a constant"))?;
+            let (_, at) = s.walk(base.ty(), path)?;
+            leaves(0)?.get(at..at + total).map(<[u64]>::to_vec)
+        }
+        op::OpCompositeInsert => {
+            let (object, mut whole) = (leaves(0)?, leaves(1)?.to_vec());
+            let (_, at) = s.walk(v.ty, ids.get(2..).unwrap_or(&[]))?;
+            if let Some(part) = whole.get_mut(at..at + object.len()) {
+                part.copy_from_slice(&object);
+            }
+            Some(whole)
+        }
+        op::OpVectorShuffle => {
+            let both: Vec<u64> = leaves(0)?.iter().chain(leaves(1)?.iter()).copied().collect();
+            Some(ids.get(2..).unwrap_or(&[]).iter().map(|&i| both.get(i as usize).copied().unwrap_or(0)).collect())
+        }
+        op::OpSelect => {
+            let (c, a, b) = (leaves(0)?, leaves(1)?, leaves(2)?);
+            let pick = |i: usize| if c.get(i).or(c.first()).is_some_and(|&c| c != 0) { a.get(i) } else { b.get(i) };
+            (0..total).map(|i| pick(i).copied()).collect()
+        }
+        op::OpQuantizeToF16 => Some(leaves(0)?.iter().map(|&b| quantize(b as u32).into()).collect()),
+        _ => {
+            let Some(rule) = alu::rule(inner) else {
+                return Err(Error::unsupported("operation of a specialisation constant")
+                    .at((inner, super::opcodes::name(inner)), v.result));
+            };
+            let operand_ty = |i: usize| ids.get(i).and_then(|&id| s.constant(id)).map(|c| c.ty());
+            let width = |ty: Option<u32>| ty.map_or(32, |ty| scalar_bits(s, ty));
+            let (from, to) = (width(operand_ty(0)), scalar_bits(s, v.ty));
+            let a = leaves(0)?;
+            let b = if ids.len() > 1 { leaves(1)? } else { a.clone() };
+            let eval = |i: usize| scalar(rule, *a.get(i)?, *b.get(i)?, from, to);
+            (0..total).map(eval).collect()
+        }
+    };
+    match result {
+        Some(bits) if bits.len() == total => Ok(Some(bits)),
+        _ => {
+            Err(Error::invalid("operation of a specialisation constant")
+                .at((inner, super::opcodes::name(inner)), v.result))
+        }
+    }
+}
+
+fn scalar_bits(s: &Spec<'_>, ty: u32) -> u32 {
+    let elem = s.vector(ty).map_or(ty, |(e, _)| e);
+    match s.ty(elem) {
+        Ok(&Type::Int { bits, .. } | &Type::Float { bits }) => bits,
+        _ => 1,
+    }
+}
+
+/// One scalar of an elementwise rule: operands of `from` bits, result of `to` bits.
+fn scalar(rule: Rule, a: u64, b: u64, from: u32, to: u32) -> Option<u64> {
+    let (sa, sb) = (sign_extend(a, from) as i64, sign_extend(b, from) as i64);
+    let m = mask(from);
+    let bits = match rule {
+        Rule::Un(Unary::INeg) => a.wrapping_neg(),
+        Rule::Un(Unary::Not) => !a,
+        Rule::Bin(op) => binary(op, a, b, sa, sb)?,
+        Rule::Shift(op) => {
+            let n = (b as u32) & (from - 1);
+            match op {
+                Binary::Shl => a << n,
+                Binary::LShr => a >> n,
+                _ => (sa >> n) as u64,
+            }
+        }
+        Rule::Cmp(c) => u64::from(compare(c, a & m, b & m, sa, sb)?),
+        Rule::CmpRev(c) => u64::from(compare(c, b & m, a & m, sb, sa)?),
+        Rule::Cvt(Convert::UToU) => a & m,
+        Rule::Cvt(Convert::SToS) => sa as u64,
+        Rule::Cvt(Convert::Bitcast) if from == to => a,
+        Rule::Cvt(Convert::FToF) => match (from, to) {
+            (32, 64) => f64::from(f32::from_bits(a as u32)).to_bits(),
+            (64, 32) => u64::from((f64::from_bits(a) as f32).to_bits()),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(bits & mask(to))
+}
+
+fn binary(op: Binary, a: u64, b: u64, sa: i64, sb: i64) -> Option<u64> {
+    Some(match op {
+        Binary::IAdd => a.wrapping_add(b),
+        Binary::ISub => a.wrapping_sub(b),
+        Binary::IMul => a.wrapping_mul(b),
+        Binary::UDiv => a.checked_div(b).unwrap_or(u64::MAX),
+        Binary::UMod => a.checked_rem(b).unwrap_or(a),
+        Binary::SDiv => {
+            if sb == 0 {
+                u64::MAX
+            } else {
+                sa.wrapping_div(sb) as u64
+            }
+        }
+        Binary::SRem => {
+            if sb == 0 {
+                a
+            } else {
+                sa.wrapping_rem(sb) as u64
+            }
+        }
+        Binary::SMod => match sb {
+            0 => a,
+            _ => {
+                let r = sa.wrapping_rem(sb);
+                (if r != 0 && (r < 0) != (sb < 0) { r + sb } else { r }) as u64
+            }
+        },
+        Binary::And => a & b,
+        Binary::Or => a | b,
+        Binary::Xor => a ^ b,
+        _ => return None,
+    })
+}
+
+fn compare(c: Cmp, a: u64, b: u64, sa: i64, sb: i64) -> Option<bool> {
+    Some(match c {
+        Cmp::IEq => a == b,
+        Cmp::INe => a != b,
+        Cmp::SLt => sa < sb,
+        Cmp::SLe => sa <= sb,
+        Cmp::ULt => a < b,
+        Cmp::ULe => a <= b,
+        _ => return None,
+    })
+}
+
+/// OpQuantizeToF16 on the bits of an f32: round to nearest even; halves that would be denormal are kept.
+pub(crate) fn quantize(bits: u32) -> u32 {
+    let (sign, a) = (bits & 0x8000_0000, bits & 0x7fff_ffff);
+    let magnitude = if a > 0x7f80_0000 {
+        0x7fc0_0000
+    } else if a >= 0x3880_0000 {
+        let r = (a + 0xfff + ((a >> 13) & 1)) & !0x1fff;
+        if r >= 0x4780_0000 { 0x7f80_0000 } else { r }
+    } else {
+        // Adding and subtracting 0.5 rounds to multiples of 2^-24, the step of denormal halves.
+        ((f32::from_bits(a) + 0.5) - 0.5).to_bits()
+    };
+    sign | magnitude
+}

@@ -1,0 +1,567 @@
+//! GLSL.std.450: one row per instruction; most are one IR operation per component, the rest are lowered here.
+//! Transcendental functions stay operations and are expanded by a later pass.
+
+use super::body::Translator;
+use super::module::View;
+use super::value::{Flat, Place, Pointer};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Convert, InterpolateAt, Op, Ty, Unary, Value};
+
+/// One component: operands to result.
+type Lane = fn(&mut Translator<'_>, &[Value]) -> Value;
+
+/// How an instruction is lowered.
+#[derive(Clone, Copy)]
+enum Row {
+    /// One unary operation.
+    Un(Unary),
+    /// One binary operation.
+    Bin(Binary),
+    /// A function of `n` operands per component.
+    Each(u8, Lane),
+    /// Works on whole operands.
+    Whole,
+}
+
+use Row::{Bin, Each, Un, Whole};
+
+/// By instruction number.
+static ROWS: [Option<Row>; 82] = [
+    None,
+    Some(Un(Unary::RoundEven)), // Round
+    Some(Un(Unary::RoundEven)),
+    Some(Un(Unary::Trunc)),
+    Some(Un(Unary::FAbs)),
+    Some(Each(1, s_abs)),
+    Some(Each(1, f_sign)),
+    Some(Each(1, s_sign)),
+    Some(Un(Unary::Floor)),
+    Some(Un(Unary::Ceil)),
+    Some(Each(1, fract)),
+    Some(Each(1, |t, a| t.scale(a[0], 0x3c8e_fa35))), // Radians: π/180
+    Some(Each(1, |t, a| t.scale(a[0], 0x4265_2ee1))), // Degrees: 180/π
+    Some(Un(Unary::Sin)),
+    Some(Un(Unary::Cos)),
+    Some(Un(Unary::Tan)),
+    Some(Un(Unary::Asin)),
+    Some(Un(Unary::Acos)),
+    Some(Un(Unary::Atan)),
+    Some(Un(Unary::Sinh)),
+    Some(Un(Unary::Cosh)),
+    Some(Un(Unary::Tanh)),
+    Some(Un(Unary::Asinh)),
+    Some(Un(Unary::Acosh)),
+    Some(Un(Unary::Atanh)),
+    Some(Bin(Binary::Atan2)),
+    Some(Bin(Binary::Pow)),
+    Some(Un(Unary::Exp)),
+    Some(Un(Unary::Log)),
+    Some(Un(Unary::Exp2)),
+    Some(Un(Unary::Log2)),
+    Some(Un(Unary::Sqrt)),
+    Some(Un(Unary::InverseSqrt)),
+    Some(Whole), // Determinant
+    Some(Whole), // MatrixInverse
+    Some(Whole), // Modf
+    Some(Whole), // ModfStruct
+    Some(Bin(Binary::FMin)),
+    Some(Bin(Binary::UMin)),
+    Some(Bin(Binary::SMin)),
+    Some(Bin(Binary::FMax)),
+    Some(Bin(Binary::UMax)),
+    Some(Bin(Binary::SMax)),
+    Some(Each(3, f_clamp)),
+    Some(Each(3, |t, a| clamp(t, a, Binary::UMax, Binary::UMin))),
+    Some(Each(3, |t, a| clamp(t, a, Binary::SMax, Binary::SMin))),
+    Some(Each(3, f_mix)),
+    None, // IMix was removed
+    Some(Each(2, step)),
+    Some(Each(3, smooth_step)),
+    Some(Each(3, |t, a| t.b.fma(a[0], a[1], a[2]))),
+    Some(Whole), // Frexp
+    Some(Whole), // FrexpStruct
+    Some(Each(2, ldexp)),
+    Some(Whole), // PackSnorm4x8
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole),
+    Some(Whole), // UnpackDouble2x32
+    Some(Whole), // Length
+    Some(Whole), // Distance
+    Some(Whole), // Cross
+    Some(Whole), // Normalize
+    Some(Whole), // FaceForward
+    Some(Whole), // Reflect
+    Some(Whole), // Refract
+    Some(Un(Unary::FindLsb)),
+    Some(Un(Unary::FindSMsb)),
+    Some(Un(Unary::FindUMsb)),
+    Some(Whole), // InterpolateAtCentroid
+    Some(Whole),
+    Some(Whole), // InterpolateAtOffset
+    Some(Bin(Binary::FMin)),
+    Some(Bin(Binary::FMax)),
+    Some(Each(3, f_clamp)),
+];
+
+fn s_abs(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let negative = t.b.un(Unary::INeg, a[0]);
+    t.b.bin(Binary::SMax, a[0], negative)
+}
+
+fn s_sign(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let ty = t.b.ty(a[0]);
+    let ones = super::fold::mask(ty.bytes().max(1) * 8);
+    let (one, minus) = (t.b.konst(ty, 1), t.b.konst(ty, ones));
+    let low = t.b.bin(Binary::SMin, a[0], one);
+    t.b.bin(Binary::SMax, low, minus)
+}
+
+fn f_sign(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let ty = t.b.ty(a[0]);
+    let (zero, one, minus) = (t.b.float(ty, 0.0), t.b.float(ty, 1.0), t.b.float(ty, -1.0));
+    let positive = t.b.cmp(Cmp::FOrdLt, zero, a[0]);
+    let negative = t.b.cmp(Cmp::FOrdLt, a[0], zero);
+    let other = t.b.select(negative, minus, zero);
+    t.b.select(positive, one, other)
+}
+
+/// x - floor(x), kept below 1 for tiny negative x.
+fn fract(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let ty = t.b.ty(a[0]);
+    let floor = t.b.un(Unary::Floor, a[0]);
+    let f = t.b.bin(Binary::FSub, a[0], floor);
+    if ty != Ty::F32 {
+        return f;
+    }
+    let below_one = t.b.konst(ty, 0x3f7f_ffff);
+    let over = t.b.cmp(Cmp::FOrdLt, below_one, f);
+    t.b.select(over, below_one, f)
+}
+
+fn clamp(t: &mut Translator<'_>, a: &[Value], max: Binary, min: Binary) -> Value {
+    let low = t.b.bin(max, a[0], a[1]);
+    t.b.bin(min, low, a[2])
+}
+
+fn f_clamp(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    clamp(t, a, Binary::FMax, Binary::FMin)
+}
+
+/// x*(1-a) + y*a.
+fn f_mix(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let one = t.b.float(t.b.ty(a[2]), 1.0);
+    let rest = t.b.bin(Binary::FSub, one, a[2]);
+    let x = t.b.bin(Binary::FMul, a[0], rest);
+    let y = t.b.bin(Binary::FMul, a[1], a[2]);
+    t.b.bin(Binary::FAdd, x, y)
+}
+
+fn step(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let ty = t.b.ty(a[0]);
+    let (zero, one) = (t.b.float(ty, 0.0), t.b.float(ty, 1.0));
+    let below = t.b.cmp(Cmp::FOrdLt, a[1], a[0]);
+    t.b.select(below, zero, one)
+}
+
+fn smooth_step(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let ty = t.b.ty(a[0]);
+    let (zero, one, two, three) = (t.b.float(ty, 0.0), t.b.float(ty, 1.0), t.b.float(ty, 2.0), t.b.float(ty, 3.0));
+    let x = t.b.bin(Binary::FSub, a[2], a[0]);
+    let width = t.b.bin(Binary::FSub, a[1], a[0]);
+    let ratio = t.b.bin(Binary::FDiv, x, width);
+    let r = f_clamp(t, &[ratio, zero, one]);
+    let twice = t.b.bin(Binary::FMul, two, r);
+    let slope = t.b.bin(Binary::FSub, three, twice);
+    let square = t.b.bin(Binary::FMul, r, r);
+    t.b.bin(Binary::FMul, square, slope)
+}
+
+fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
+    let e = t.b.int_as(a[1], Ty::I32);
+    t.b.val(Op::Ldexp, &[a[0], e], t.b.ty(a[0]))
+}
+
+/// Layout of a packed format: components, bits each, scale, signed.
+fn packing(number: u32) -> Option<(u32, u32, f32, bool)> {
+    Some(match number {
+        54 | 63 => (4, 8, 127.0, true),
+        55 | 64 => (4, 8, 255.0, false),
+        56 | 60 => (2, 16, 32767.0, true),
+        57 | 61 => (2, 16, 65535.0, false),
+        _ => return None,
+    })
+}
+
+impl Translator<'_> {
+    /// One GLSL.std.450 instruction.
+    pub fn glsl(&mut self, v: View<'_>) -> Result<()> {
+        let number = v.arg(1)?;
+        let v = View { args: &v.args[2..], ..v };
+        let Some(row) = ROWS.get(number as usize).copied().flatten() else {
+            return Err(Error::unsupported(format!("GLSL.std.450 instruction {number}")));
+        };
+        let flat = match row {
+            Un(op) => self.operand(v, 0)?.iter().map(|&a| self.b.un(op, a)).collect(),
+            Bin(op) => {
+                let (a, b) = self.pair(v, 0, 1)?;
+                a.iter().zip(&b).map(|(&a, &b)| self.b.bin(op, a, b)).collect()
+            }
+            Each(n, f) => {
+                let operands = (0..n as usize).map(|i| self.operand(v, i)).collect::<Result<Vec<_>>>()?;
+                if operands.iter().any(|o| o.len() != operands[0].len()) {
+                    return Err(Error::invalid("operands of different size"));
+                }
+                let lane = |i: usize| {
+                    let args: Flat = operands.iter().map(|o| o[i]).collect();
+                    f(self, &args)
+                };
+                (0..operands[0].len()).map(lane).collect()
+            }
+            Whole => self.whole(v, number)?,
+        };
+        self.result(v, flat)
+    }
+
+    fn whole(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
+        Ok(match number {
+            33 => Flat::from_slice(&[self.determinant(v)?]),
+            34 => self.inverse(v)?,
+            35 | 36 | 51 | 52 => return self.two_parts(v, number),
+            54..=57 => Flat::from_slice(&[self.pack_norm(v, number)?]),
+            58 => {
+                let a = self.operand_n(v, 0, 2)?;
+                let (low, high) = (self.half_bits(a[0]), self.half_bits(a[1]));
+                let by = self.b.i32(16);
+                let high = self.b.bin(Binary::Shl, high, by);
+                Flat::from_slice(&[self.b.bin(Binary::Or, low, high)])
+            }
+            59 => {
+                let a = self.operand_n(v, 0, 2)?;
+                Flat::from_slice(&[self.join(&a, Ty::F64)])
+            }
+            60 | 61 | 63 | 64 => self.unpack_norm(v, number)?,
+            62 => {
+                let a = self.operand1(v, 0)?;
+                let (mask, by) = (self.b.i32(0xffff), self.b.i32(16));
+                let (low, high) = (self.b.bin(Binary::And, a, mask), self.b.bin(Binary::LShr, a, by));
+                Flat::from_slice(&[self.half_value(low), self.half_value(high)])
+            }
+            65 => {
+                let a = self.operand1(v, 0)?;
+                if self.b.ty(a) != Ty::F64 {
+                    return Err(Error::invalid("operand is not a double"));
+                }
+                self.split(a, Ty::I32, 2)
+            }
+            66..=72 => return self.geometric(v, number),
+            76..=78 => return self.interpolate(v, number),
+            _ => return Err(Error::unsupported(format!("GLSL.std.450 instruction {number}"))),
+        })
+    }
+
+    /// An operand of `n` scalars.
+    pub fn operand_n(&mut self, v: View<'_>, i: usize, n: usize) -> Result<Flat> {
+        let a = self.operand(v, i)?;
+        if a.len() != n { Err(Error::invalid("operand of another size")) } else { Ok(a) }
+    }
+
+    /// x times an f32 constant given by its bits.
+    fn scale(&mut self, x: Value, bits: u32) -> Value {
+        let by = self.b.float(self.b.ty(x), f32::from_bits(bits));
+        self.b.bin(Binary::FMul, x, by)
+    }
+
+    /// Modf, Frexp: whole part or exponent behind a pointer or as second member.
+    fn two_parts(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
+        let x = self.operand(v, 0)?;
+        let (mut first, mut second) = (Flat::new(), Flat::new());
+        for &x in &x {
+            let ty = self.b.ty(x);
+            if number <= 36 {
+                let whole = self.b.un(Unary::Trunc, x);
+                let rest = self.b.bin(Binary::FSub, x, whole);
+                // Infinity minus itself: the fraction of infinity is 0, with the sign of x.
+                let abs = self.b.un(Unary::FAbs, x);
+                let inf = self.b.float(ty, f32::INFINITY);
+                let infinite = self.b.cmp(Cmp::FOrdEq, abs, inf);
+                let zero = self.b.float(ty, 0.0);
+                first.push(self.b.select(infinite, zero, rest));
+                second.push(whole);
+            } else {
+                let r = self.b.vals(Op::Frexp, &[x], &[ty, Ty::I32]);
+                first.push(r[0]);
+                second.push(r[1]);
+            }
+        }
+        if matches!(number, 36 | 52) {
+            first.extend(second);
+            return Ok(first);
+        }
+        let p = self.pointer(v.arg(1)?)?;
+        let want = self.s.leaf_types(p.ty)?;
+        let second =
+            second.iter().zip(&want).map(|(&x, &t)| if t.is_int() { self.b.int_as(x, t) } else { x }).collect();
+        self.store(&p, second, false)?;
+        Ok(first)
+    }
+
+    // Packing.
+
+    fn pack_norm(&mut self, v: View<'_>, number: u32) -> Result<Value> {
+        let Some((n, bits, scale, signed)) = packing(number) else { return Err(Error::internal("packing")) };
+        let a = self.operand_n(v, 0, n as usize)?;
+        let mut word = self.b.i32(0);
+        for (i, &x) in (0..).zip(&a) {
+            let (low, one) = (self.b.float(Ty::F32, if signed { -1.0 } else { 0.0 }), self.b.float(Ty::F32, 1.0));
+            let x = f_clamp(self, &[x, low, one]);
+            let x = self.scale(x, scale.to_bits());
+            let x = self.b.un(Unary::RoundEven, x);
+            let x = self.b.cvt(Convert::FToS, x, Ty::I32);
+            let mask = self.b.i32((1 << bits) - 1);
+            let x = self.b.bin(Binary::And, x, mask);
+            let by = self.b.i32(i * bits);
+            let x = self.b.bin(Binary::Shl, x, by);
+            word = self.b.bin(Binary::Or, word, x);
+        }
+        Ok(word)
+    }
+
+    fn unpack_norm(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
+        let Some((n, bits, scale, signed)) = packing(number) else { return Err(Error::internal("packing")) };
+        let word = self.operand1(v, 0)?;
+        let extract = if signed { Op::BitfieldSExtract } else { Op::BitfieldUExtract };
+        let one = |i: u32| {
+            let (offset, count) = (self.b.i32(i * bits), self.b.i32(bits));
+            let x = self.b.val(extract.clone(), &[word, offset, count], Ty::I32);
+            let x = self.b.cvt(if signed { Convert::SToF } else { Convert::UToF }, x, Ty::F32);
+            let by = self.b.float(Ty::F32, scale);
+            let x = self.b.bin(Binary::FDiv, x, by);
+            let (minus, one) = (self.b.float(Ty::F32, -1.0), self.b.float(Ty::F32, 1.0));
+            if signed { f_clamp(self, &[x, minus, one]) } else { x }
+        };
+        Ok((0..n).map(one).collect())
+    }
+
+    /// f32 → bits of the nearest half, in integer operations so that no backend needs halves.
+    fn half_bits(&mut self, x: Value) -> Value {
+        let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
+        let c = |t: &mut Self, v: u32| t.b.i32(v);
+        let (abs_mask, sign_mask, sixteen) = (c(self, 0x7fff_ffff), c(self, 0x8000), c(self, 16));
+        let a = self.b.bin(Binary::And, bits, abs_mask);
+        let sign = self.b.bin(Binary::LShr, bits, sixteen);
+        let sign = self.b.bin(Binary::And, sign, sign_mask);
+        // Normal halves: round the mantissa to 10 bits, ties to even, and move the exponent's bias.
+        let (thirteen, one, half, bias, inf) =
+            (c(self, 13), c(self, 1), c(self, 0xfff), c(self, 112 << 10), c(self, 0x7c00));
+        let low = self.b.bin(Binary::LShr, a, thirteen);
+        let odd = self.b.bin(Binary::And, low, one);
+        let r = self.b.bin(Binary::IAdd, a, half);
+        let r = self.b.bin(Binary::IAdd, r, odd);
+        let r = self.b.bin(Binary::LShr, r, thirteen);
+        let r = self.b.bin(Binary::ISub, r, bias);
+        let normal = self.b.bin(Binary::UMin, r, inf);
+        // Denormal halves: adding 0.5 rounds to their step, 2^-24.
+        let (magic, magic_bits) = (self.b.float(Ty::F32, 0.5), c(self, 0x3f00_0000));
+        let af = self.b.cvt(Convert::Bitcast, a, Ty::F32);
+        let d = self.b.bin(Binary::FAdd, af, magic);
+        let d = self.b.cvt(Convert::Bitcast, d, Ty::I32);
+        let denormal = self.b.bin(Binary::ISub, d, magic_bits);
+        let (least, f32_inf, nan) = (c(self, 0x3880_0000), c(self, 0x7f80_0000), c(self, 0x7e00));
+        let small = self.b.cmp(Cmp::ULt, a, least);
+        let is_nan = self.b.cmp(Cmp::ULt, f32_inf, a);
+        let r = self.b.select(small, denormal, normal);
+        let r = self.b.select(is_nan, nan, r);
+        self.b.bin(Binary::Or, r, sign)
+    }
+
+    /// Bits of a half → f32, exact.
+    fn half_value(&mut self, h: Value) -> Value {
+        let c = |t: &mut Self, v: u32| t.b.i32(v);
+        let (mask, sign_mask, thirteen, sixteen) = (c(self, 0x7fff), c(self, 0x8000), c(self, 13), c(self, 16));
+        let a = self.b.bin(Binary::And, h, mask);
+        let sign = self.b.bin(Binary::And, h, sign_mask);
+        let sign = self.b.bin(Binary::Shl, sign, sixteen);
+        let shifted = self.b.bin(Binary::Shl, a, thirteen);
+        let (bias, special) = (c(self, 112 << 23), c(self, 224 << 23));
+        let normal = self.b.bin(Binary::IAdd, shifted, bias);
+        let infinite = self.b.bin(Binary::IAdd, shifted, special);
+        // Denormals: count steps of 2^-24.
+        let steps = self.b.cvt(Convert::UToF, a, Ty::F32);
+        let tiny = self.scale(steps, 0x3380_0000);
+        let tiny = self.b.cvt(Convert::Bitcast, tiny, Ty::I32);
+        let (least, inf) = (c(self, 0x400), c(self, 0x7c00));
+        let small = self.b.cmp(Cmp::ULt, a, least);
+        let big = self.b.cmp(Cmp::ULe, inf, a);
+        let r = self.b.select(small, tiny, normal);
+        let r = self.b.select(big, infinite, r);
+        let r = self.b.bin(Binary::Or, r, sign);
+        self.b.cvt(Convert::Bitcast, r, Ty::F32)
+    }
+
+    /// OpQuantizeToF16.
+    pub fn quantize(&mut self, x: Value) -> Value {
+        let h = self.half_bits(x);
+        self.half_value(h)
+    }
+
+    // Vectors.
+
+    fn length(&mut self, x: &[Value]) -> Value {
+        if let [x] = *x {
+            return self.b.un(Unary::FAbs, x);
+        }
+        let square = self.dot(x, x);
+        self.b.un(Unary::Sqrt, square)
+    }
+
+    fn geometric(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
+        let x = self.operand(v, 0)?;
+        if x.iter().any(|&c| !self.b.ty(c).is_float()) || x.is_empty() {
+            return Err(Error::invalid("operand is not a float vector"));
+        }
+        let ty = self.b.ty(x[0]);
+        let other = |t: &mut Self, i: usize| t.operand_n(v, i, x.len());
+        let zip = |t: &mut Self, op: Binary, a: &[Value], b: &[Value]| -> Flat {
+            a.iter().zip(b).map(|(&a, &b)| t.b.bin(op, a, b)).collect()
+        };
+        Ok(match number {
+            66 => Flat::from_slice(&[self.length(&x)]),
+            67 => {
+                let y = other(self, 1)?;
+                let d = zip(self, Binary::FSub, &x, &y);
+                Flat::from_slice(&[self.length(&d)])
+            }
+            68 => {
+                let y = other(self, 1)?;
+                if x.len() != 3 {
+                    return Err(Error::invalid("operand of another size"));
+                }
+                let term = |(i, j): (usize, usize)| {
+                    let (p, q) = (self.b.bin(Binary::FMul, x[i], y[j]), self.b.bin(Binary::FMul, x[j], y[i]));
+                    self.b.bin(Binary::FSub, p, q)
+                };
+                [(1, 2), (2, 0), (0, 1)].into_iter().map(term).collect()
+            }
+            69 => {
+                let length = self.length(&x);
+                x.iter().map(|&c| self.b.bin(Binary::FDiv, c, length)).collect()
+            }
+            70 => {
+                let (i, nref) = (other(self, 1)?, other(self, 2)?);
+                let d = self.dot(&nref, &i);
+                let zero = self.b.float(ty, 0.0);
+                let front = self.b.cmp(Cmp::FOrdLt, d, zero);
+                let one = |&c: &Value| {
+                    let back = self.b.un(Unary::FNeg, c);
+                    self.b.select(front, c, back)
+                };
+                x.iter().map(one).collect()
+            }
+            71 => {
+                // I - 2 * dot(N, I) * N
+                let n = other(self, 1)?;
+                let d = self.dot(&n, &x);
+                let two = self.b.float(ty, 2.0);
+                let d = self.b.bin(Binary::FMul, two, d);
+                let by: Flat = n.iter().map(|&c| self.b.bin(Binary::FMul, d, c)).collect();
+                zip(self, Binary::FSub, &x, &by)
+            }
+            _ => {
+                let n = other(self, 1)?;
+                let eta = self.operand1(v, 2)?;
+                self.refract(&x, &n, eta)
+            }
+        })
+    }
+
+    /// k = 1 - eta²(1 - dot(N, I)²); k < 0 ? 0 : eta*I - (eta*dot(N, I) + sqrt(k)) * N
+    fn refract(&mut self, i: &[Value], n: &[Value], eta: Value) -> Flat {
+        let ty = self.b.ty(i[0]);
+        let (zero, one) = (self.b.float(ty, 0.0), self.b.float(ty, 1.0));
+        let d = self.dot(n, i);
+        let dd = self.b.bin(Binary::FMul, d, d);
+        let rest = self.b.bin(Binary::FSub, one, dd);
+        let e2 = self.b.bin(Binary::FMul, eta, eta);
+        let k = self.b.bin(Binary::FMul, e2, rest);
+        let k = self.b.bin(Binary::FSub, one, k);
+        let total = self.b.cmp(Cmp::FOrdLt, k, zero);
+        let root = self.b.un(Unary::Sqrt, k);
+        let ed = self.b.bin(Binary::FMul, eta, d);
+        let f = self.b.bin(Binary::FAdd, ed, root);
+        let lane = |(&i, &n): (&Value, &Value)| {
+            let (a, b) = (self.b.bin(Binary::FMul, eta, i), self.b.bin(Binary::FMul, f, n));
+            let r = self.b.bin(Binary::FSub, a, b);
+            self.b.select(total, zero, r)
+        };
+        i.iter().zip(n).map(lane).collect()
+    }
+
+    // Interpolation.
+
+    fn interpolate(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
+        let Pointer { ty, place: Place::Local(l) } = self.pointer(v.arg(0)?)? else {
+            return Err(Error::invalid("interpolant is not an input"));
+        };
+        let (at, args) = match number {
+            76 => (InterpolateAt::Centroid, Flat::new()),
+            77 => (InterpolateAt::AtSample, Flat::from_slice(&[self.operand1(v, 1)?])),
+            _ => (InterpolateAt::Offset, self.operand_n(v, 1, 2)?),
+        };
+        let want = if at == InterpolateAt::Offset { Ty::F32 } else { Ty::I32 };
+        if args.iter().any(|&a| self.b.ty(a) != want) {
+            return Err(Error::invalid("operand type"));
+        }
+        let local = self.locals[l.local].clone();
+        if local.io.is_empty() || self.stage != base::shader::Stage::Fragment {
+            return Err(Error::invalid("interpolant is not an input"));
+        }
+        // Leaves in place: the pointer's leaves are those of the variable. A copy (indexed dynamically) has its own numbering.
+        if !local.vars.is_empty() {
+            return self.interpolate_copy(&local, l, ty, at, &args);
+        }
+        let n = self.s.flat_leaves(ty)?;
+        let read = |t: &mut Self, i: usize| local.io.get(i).map(|io| t.load_input_at(io, at, &args));
+        let outside = || Error::invalid("interpolant outside its variable");
+        match l.comp {
+            None => (l.first..l.first + n).map(|i| read(self, i).ok_or_else(outside)).collect(),
+            Some((comp, n)) => {
+                let all: Option<Flat> = (l.first..l.first + n as usize).map(|i| read(self, i)).collect();
+                Ok(Flat::from_slice(&[self.pick(&all.ok_or_else(outside)?, comp)]))
+            }
+        }
+    }
+
+    /// Interpolants of a variable that is indexed dynamically: the whole variable is read into a fresh copy.
+    fn interpolate_copy(
+        &mut self,
+        local: &super::value::Local,
+        l: super::value::LocalPlace,
+        ty: u32,
+        at: InterpolateAt,
+        args: &[Value],
+    ) -> Result<Flat> {
+        let mut copy = local.clone();
+        for var in &mut copy.vars {
+            let data = self.b.shader.vars[*var].clone();
+            *var = self.b.shader.vars.push(data);
+        }
+        self.locals.push(copy);
+        let number = self.locals.len() - 1;
+        let val = local.io.iter().map(|io| self.load_input_at(io, at, args)).collect();
+        let whole = super::value::LocalPlace { local: number, first: 0, index: self.b.i32(0), comp: None };
+        self.store(&Pointer { ty: local.ty, place: Place::Local(whole) }, val, false)?;
+        let part = Pointer { ty, place: Place::Local(super::value::LocalPlace { local: number, ..l }) };
+        match self.load(&part, false)? {
+            super::value::Val::Flat(flat) => Ok(flat),
+            _ => Err(Error::internal("interpolant")),
+        }
+    }
+}

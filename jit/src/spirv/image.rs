@@ -1,0 +1,374 @@
+//! Image instructions: sampling, fetching, storing, queries.
+
+use super::body::Translator;
+use super::module::View;
+use super::opcodes::op;
+use super::types::{ImageType, Type};
+use super::value::{Desc, Flat, Handle, Place, Pointer, Val};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Builtin, Convert, ImageQuery, Op, SampleInfo, Ty, Value};
+use base::abi::{LodMode, SampleOp};
+use base::shader::Stage;
+use smallvec::SmallVec;
+
+const DIM_1D: u32 = 0;
+const DIM_3D: u32 = 2;
+const DIM_CUBE: u32 = 3;
+const DIM_BUFFER: u32 = 5;
+const DIM_SUBPASS: u32 = 6;
+
+type Args = SmallVec<[Value; 12]>;
+
+/// Image operands, read.
+#[derive(Default)]
+struct Operands {
+    bias: Option<Value>,
+    lod: Option<Value>,
+    grad: Option<(Flat, Flat)>,
+    offset: Option<Flat>,
+    gather_offsets: Option<[i8; 8]>,
+    sample: Option<Value>,
+    min_lod: Option<Value>,
+}
+
+/// What a sampling opcode does.
+struct Sampling {
+    op: SampleOp,
+    dref: bool,
+    proj: bool,
+    /// Explicit level of detail or gather: no implicit one.
+    explicit: bool,
+}
+
+fn sampling(number: u16) -> Option<Sampling> {
+    let row = |op, dref, proj, explicit| Some(Sampling { op, dref, proj, explicit });
+    match number {
+        op::OpImageSampleImplicitLod => row(SampleOp::Sample, false, false, false),
+        op::OpImageSampleExplicitLod => row(SampleOp::Sample, false, false, true),
+        op::OpImageSampleDrefImplicitLod => row(SampleOp::SampleDref, true, false, false),
+        op::OpImageSampleDrefExplicitLod => row(SampleOp::SampleDref, true, false, true),
+        op::OpImageSampleProjImplicitLod => row(SampleOp::Sample, false, true, false),
+        op::OpImageSampleProjExplicitLod => row(SampleOp::Sample, false, true, true),
+        op::OpImageSampleProjDrefImplicitLod => row(SampleOp::SampleDref, true, true, false),
+        op::OpImageSampleProjDrefExplicitLod => row(SampleOp::SampleDref, true, true, true),
+        op::OpImageGather => row(SampleOp::Gather, false, false, true),
+        op::OpImageDrefGather => row(SampleOp::GatherDref, true, false, true),
+        op::OpImageQueryLod => row(SampleOp::QueryLod, false, false, false),
+        _ => None,
+    }
+}
+
+/// Spatial dimensions.
+fn spatial(t: &ImageType) -> usize {
+    match t.dim {
+        DIM_1D | DIM_BUFFER => 1,
+        DIM_3D | DIM_CUBE => 3,
+        _ => 2,
+    }
+}
+
+impl Translator<'_> {
+    /// One image instruction.
+    pub fn image_op(&mut self, v: View<'_>) -> Result<()> {
+        if let Some(kind) = sampling(v.op) {
+            let flat = self.sample(v, &kind)?;
+            return self.result(v, flat);
+        }
+        let flat = match v.op {
+            op::OpSampledImage => {
+                let (image, sampler) = (self.handle(v.arg(0)?)?, self.handle(v.arg(1)?)?);
+                let h = Handle { image: image.image, sampler: sampler.sampler };
+                return self.set(v.result, Val::Handle(h));
+            }
+            op::OpImage => {
+                let h = self.handle(v.arg(0)?)?;
+                return self.set(v.result, Val::Handle(Handle { sampler: None, ..h }));
+            }
+            op::OpImageTexelPointer => return self.texel_pointer(v),
+            op::OpImageFetch | op::OpImageRead => self.fetch(v)?,
+            op::OpImageWrite => return self.write(v),
+            op::OpImageQuerySizeLod..=op::OpImageQuerySamples => self.query(v)?,
+            _ => return Err(Error::unsupported("not implemented")),
+        };
+        self.result(v, flat)
+    }
+
+    /// The image operand's descriptor and type.
+    fn image_operand(&mut self, id: u32) -> Result<(Handle, Desc, ImageType)> {
+        let h = self.handle(id)?;
+        let (desc, ty) = h.image.ok_or_else(|| Error::invalid("operand is not an image").with_id(id))?;
+        Ok((h, desc, self.image_type(ty)?))
+    }
+
+    fn image_type(&self, ty: u32) -> Result<ImageType> {
+        match *self.s.ty(ty)? {
+            Type::Image(t) => Ok(t),
+            _ => Err(Error::invalid("not an image type").with_id(ty)),
+        }
+    }
+
+    fn image_value(&mut self, d: Desc) -> Value {
+        self.b.val(Op::ImageDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Img)
+    }
+
+    /// The image operands from `at` on.
+    fn image_operands(&mut self, v: View<'_>, at: usize) -> Result<Operands> {
+        let mut o = Operands::default();
+        let Some(&mask) = v.args.get(at) else { return Ok(o) };
+        let mut ids = v.args[at + 1..].iter().copied();
+        let mut next = || ids.next().ok_or_else(|| Error::invalid("image operand missing"));
+        if mask & !0xffff != 0 {
+            return Err(Error::unsupported(format!("image operands {mask:#x}")));
+        }
+        for bit in (0..16).filter(|bit| mask >> bit & 1 != 0) {
+            match bit {
+                0 => o.bias = Some(self.scalar(next()?)?),
+                1 => o.lod = Some(self.scalar(next()?)?),
+                2 => o.grad = Some((self.flat(next()?)?, self.flat(next()?)?)),
+                3 | 4 => o.offset = Some(self.flat(next()?)?),
+                5 => o.gather_offsets = Some(self.const_offsets(next()?)?),
+                6 => o.sample = Some(self.scalar(next()?)?),
+                7 => o.min_lod = Some(self.scalar(next()?)?),
+                // MakeTexelAvailable, MakeTexelVisible: a scope each; memory is coherent here.
+                8 | 9 => _ = next()?,
+                // NonPrivateTexel, VolatileTexel, SignExtend, ZeroExtend, Nontemporal.
+                _ => {}
+            }
+        }
+        Ok(o)
+    }
+
+    fn const_offsets(&mut self, id: u32) -> Result<[i8; 8]> {
+        let bits = self.s.constant_leaves(id)?;
+        let mut out = [0; 8];
+        if bits.len() != out.len() {
+            return Err(Error::invalid("ConstOffsets is not an array of four pairs").with_id(id));
+        }
+        for (o, &b) in out.iter_mut().zip(bits.iter()) {
+            *o = i8::try_from(b as u32 as i32).map_err(|_| Error::limit("gather offset").with_id(id))?;
+        }
+        Ok(out)
+    }
+
+    fn all_of(&self, values: &[Value], ty: Ty) -> Result<()> {
+        if values.iter().all(|&v| self.b.ty(v) == ty) {
+            Ok(())
+        } else {
+            Err(Error::invalid("operand of another component type"))
+        }
+    }
+
+    fn sample(&mut self, v: View<'_>, kind: &Sampling) -> Result<Flat> {
+        let (handle, desc, t) = self.image_operand(v.arg(0)?)?;
+        let sampler = handle.sampler.ok_or_else(|| Error::invalid("image without a sampler"))?;
+        if t.ms || matches!(t.dim, DIM_BUFFER | DIM_SUBPASS) {
+            return Err(Error::invalid("image of this type cannot be sampled"));
+        }
+        let gather = matches!(kind.op, SampleOp::Gather | SampleOp::GatherDref);
+        let query = kind.op == SampleOp::QueryLod;
+        let n = spatial(&t) + usize::from(t.arrayed && !query);
+        let mut coords = self.operand(v, 1)?;
+        if coords.len() < n + usize::from(kind.proj) {
+            return Err(Error::invalid("too few coordinates"));
+        }
+        self.all_of(&coords, Ty::F32)?;
+        // The third operand is a reference or, for gathers without one, a component.
+        let third = (kind.dref || gather).then(|| self.operand1(v, 2)).transpose()?;
+        let o = if query { Operands::default() } else { self.image_operands(v, 2 + usize::from(third.is_some()))? };
+        let mut dref = third.filter(|_| kind.dref);
+        if kind.proj {
+            let q = coords[n];
+            for c in &mut coords[..n] {
+                *c = self.b.bin(Binary::FDiv, *c, q);
+            }
+            dref = dref.map(|d| self.b.bin(Binary::FDiv, d, q));
+        }
+        let component = match third {
+            Some(_) if kind.op == SampleOp::Gather => (self.s.constant_bits(v.arg(2)?)? & 3) as u8,
+            _ => 0,
+        };
+        // Only fragment stages have quads to take an implicit level from; elsewhere it is level 0.
+        let implicit = !kind.explicit && o.grad.is_none() && o.lod.is_none();
+        let (mode, lod) = match (&o.grad, o.lod) {
+            (Some(_), _) => (LodMode::Grad, None),
+            (None, Some(lod)) => (LodMode::Explicit, Some(lod)),
+            _ if implicit && self.stage == Stage::Fragment => (LodMode::Implicit, o.bias),
+            _ => (LodMode::Explicit, Some(self.b.float(Ty::F32, 0.0))),
+        };
+        let lod = lod.map(|l| if self.b.ty(l) == Ty::I32 { self.b.cvt(Convert::SToF, l, Ty::F32) } else { l });
+        let mut args = Args::new();
+        args.push(self.image_value(desc));
+        args.push(self.b.val(
+            Op::SamplerDesc { set: sampler.set, binding: sampler.binding },
+            &[sampler.index],
+            Ty::Smp,
+        ));
+        args.extend_from_slice(&coords[..n]);
+        args.extend(dref);
+        args.extend(lod);
+        let grad = o.grad.as_ref().map_or(0, |(x, _)| x.len());
+        if let Some((x, y)) = &o.grad {
+            if x.len() != spatial(&t) || y.len() != spatial(&t) {
+                return Err(Error::invalid("gradient of another size"));
+            }
+            args.extend(x.iter().chain(y).copied());
+        }
+        self.all_of(&args[2..], Ty::F32)?;
+        let offset = o.offset.unwrap_or_default();
+        if offset.len() > 3 {
+            return Err(Error::invalid("offset of another size"));
+        }
+        self.all_of(&offset, Ty::I32)?;
+        args.extend_from_slice(&offset);
+        args.extend(o.min_lod);
+        let info = SampleInfo {
+            op: kind.op,
+            lod_mode: mode,
+            coords: n as u8,
+            dref: dref.is_some(),
+            lod: lod.is_some(),
+            grad: grad as u8,
+            offset: offset.len() as u8,
+            min_lod: o.min_lod.is_some(),
+            component,
+            gather_offsets: o.gather_offsets,
+        };
+        let tys: &[Ty] = match kind.op {
+            SampleOp::Sample | SampleOp::Gather => &[t.texel; 4],
+            SampleOp::GatherDref => &[Ty::F32; 4],
+            SampleOp::SampleDref => &[Ty::F32],
+            SampleOp::QueryLod => &[Ty::F32; 2],
+        };
+        Ok(self.b.vals(Op::Sample(info), &args, tys).into())
+    }
+
+    /// Integer coordinates: x, y, z or layer.
+    fn texel_coords(&mut self, id: u32, t: &ImageType) -> Result<Flat> {
+        let mut coords = self.flat(id)?;
+        if t.dim == DIM_SUBPASS {
+            return self.subpass_coords(&coords);
+        }
+        let n = (spatial(t) + usize::from(t.arrayed)).min(3);
+        if coords.len() < n {
+            return Err(Error::invalid("too few coordinates"));
+        }
+        coords.truncate(n);
+        self.all_of(&coords, Ty::I32)?;
+        Ok(coords)
+    }
+
+    /// A subpass input's coordinates are relative to the fragment; its layer is the fragment's.
+    fn subpass_coords(&mut self, relative: &[Value]) -> Result<Flat> {
+        if relative.len() < 2 || self.stage != Stage::Fragment {
+            return Err(Error::invalid("subpass input"));
+        }
+        self.all_of(relative, Ty::I32)?;
+        let mut out = Flat::new();
+        for (c, &by) in (0u8..2).zip(relative) {
+            let at = self.b.val(Op::Builtin(Builtin::FragCoord(c)), &[], Ty::F32);
+            let at = self.b.cvt(Convert::FToS, at, Ty::I32);
+            out.push(self.b.add(at, by));
+        }
+        out.push(self.b.val(Op::Builtin(Builtin::Layer), &[], Ty::I32));
+        Ok(out)
+    }
+
+    fn fetch(&mut self, v: View<'_>) -> Result<Flat> {
+        let (_, desc, t) = self.image_operand(v.arg(0)?)?;
+        let coords = self.texel_coords(v.arg(1)?, &t)?;
+        let o = self.image_operands(v, 2)?;
+        if o.offset.is_some() && o.offset.as_ref().is_some_and(|f| f.len() > coords.len()) {
+            return Err(Error::invalid("offset of another size"));
+        }
+        let mut args = Args::new();
+        args.push(self.image_value(desc));
+        let offset = o.offset.unwrap_or_default();
+        for (i, &c) in coords.iter().enumerate() {
+            args.push(offset.get(i).map_or(c, |&by| self.b.bin(Binary::IAdd, c, by)));
+        }
+        args.extend(o.lod);
+        args.extend(o.sample);
+        self.all_of(&args[1..], Ty::I32)?;
+        let op = Op::ImageFetch { coords: coords.len() as u8, level: o.lod.is_some(), sample: o.sample.is_some() };
+        let mut out: Flat = self.b.vals(op, &args, &[t.texel; 4]).into();
+        // OpImageRead may ask for fewer components.
+        out.truncate(self.s.flat_leaves(v.ty)?);
+        Ok(out)
+    }
+
+    fn write(&mut self, v: View<'_>) -> Result<()> {
+        let (_, desc, t) = self.image_operand(v.arg(0)?)?;
+        let coords = self.texel_coords(v.arg(1)?, &t)?;
+        let mut texel = self.operand(v, 2)?;
+        let o = self.image_operands(v, 3)?;
+        self.all_of(&texel, t.texel)?;
+        if texel.len() > 4 {
+            return Err(Error::invalid("texel of another size"));
+        }
+        let zero = self.b.konst(t.texel, 0);
+        texel.resize(4, zero);
+        let mut args = Args::new();
+        args.push(self.image_value(desc));
+        args.extend_from_slice(&coords);
+        args.extend(o.sample);
+        self.all_of(&args[1..], Ty::I32)?;
+        args.extend_from_slice(&texel);
+        let op = Op::ImageStore { coords: coords.len() as u8, sample: o.sample.is_some() };
+        self.b.emit(op, &args, &[]);
+        self.b.shader.flags.side_effects = true;
+        Ok(())
+    }
+
+    fn texel_pointer(&mut self, v: View<'_>) -> Result<()> {
+        let Pointer { ty, place: Place::Resource(r) } = self.pointer(v.arg(0)?)? else {
+            return Err(Error::invalid("operand is not a pointer to an image"));
+        };
+        let t = self.image_type(ty)?;
+        let coords = self.texel_coords(v.arg(1)?, &t)?;
+        let sample = if t.ms { Some(self.operand1(v, 2)?) } else { None };
+        let Type::Pointer { to, .. } = *self.s.ty(v.ty)? else { return Err(Error::invalid("result is not a pointer")) };
+        if self.s.scalar(to)? != t.texel {
+            return Err(Error::invalid("result does not point to the image's component type"));
+        }
+        let place = Place::Texel { image: r.desc, image_ty: ty, coords, sample };
+        self.set(v.result, Val::Ptr(Pointer { ty: to, place }))
+    }
+
+    /// Image, coordinates and sample of an atomic, with what the operation must say.
+    pub fn texel_args(
+        &mut self,
+        image: Desc,
+        coords: &[Value],
+        sample: Option<Value>,
+    ) -> (SmallVec<[Value; 8]>, u8, bool) {
+        let mut args = SmallVec::new();
+        args.push(self.image_value(image));
+        args.extend_from_slice(coords);
+        args.extend(sample);
+        (args, coords.len() as u8, sample.is_some())
+    }
+
+    fn query(&mut self, v: View<'_>) -> Result<Flat> {
+        let (_, desc, t) = self.image_operand(v.arg(0)?)?;
+        let img = self.image_value(desc);
+        let one = |t: &mut Self, q: ImageQuery, level: Option<Value>| {
+            let args: Flat = std::iter::once(img).chain(level).collect();
+            t.b.val(Op::ImageQuery(q), &args, Ty::I32)
+        };
+        match v.op {
+            op::OpImageQueryLevels => return Ok(Flat::from_slice(&[one(self, ImageQuery::Levels, None)])),
+            op::OpImageQuerySamples => return Ok(Flat::from_slice(&[one(self, ImageQuery::Samples, None)])),
+            op::OpImageQuerySizeLod | op::OpImageQuerySize => {}
+            _ => return Err(Error::unsupported("not implemented")),
+        }
+        let level = if v.op == op::OpImageQuerySizeLod { self.operand1(v, 1)? } else { self.b.i32(0) };
+        let level = self.b.int_as(level, Ty::I32);
+        let dims = if t.dim == DIM_CUBE { 2 } else { spatial(&t) };
+        let kinds = [ImageQuery::Width, ImageQuery::Height, ImageQuery::Depth];
+        let mut out: Flat = kinds[..dims].iter().map(|&q| one(self, q, Some(level))).collect();
+        if t.arrayed {
+            out.push(one(self, ImageQuery::Layers, None));
+        }
+        Ok(out)
+    }
+}

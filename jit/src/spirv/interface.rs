@@ -1,0 +1,554 @@
+//! Variables of the module and their way into the shader: inputs, outputs, descriptors, push constants, workgroup memory,
+//! private variables.
+//!
+//! Outputs are private variables during the shader; those that something was stored to go out once, at the end of the entry
+//! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
+
+use super::body::Translator;
+use super::layout::natural;
+use super::module::{EntryPoint, NO_MEMBER, View};
+use super::types::{Const, Type};
+use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, Place, Pointer, Resource, Val};
+use super::{builtin, class, deco};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, InterpolateAt, Op, Space, Ty, Value, Var};
+use base::shader::{BuiltinSlot, DescriptorKind as Kind, Interpolation, Slot, SlotKind, SlotType, Stage};
+
+/// Arrays above this length stay arrays even when every index is constant.
+const SPLIT_LIMIT: u32 = 64;
+/// Most scalars one invocation's private variable may have.
+const MAX_PRIVATE: u64 = 1 << 18;
+
+/// Decorations gathered on the way from a variable to a leaf.
+#[derive(Clone, Copy)]
+struct IoState {
+    location: Option<u32>,
+    component: u32,
+    index: u32,
+    builtin: Option<u32>,
+    interpolation: Interpolation,
+    at: InterpolateAt,
+    volatile: bool,
+}
+
+impl Translator<'_> {
+    /// True when an array or matrix level of a variable stays an array.
+    pub fn kept(&self, root: u32, ty: u32, len: u32) -> bool {
+        len > SPLIT_LIMIT || self.a.dynamic.contains(&(root, ty)) || self.a.dynamic.contains(&(0, ty))
+    }
+
+    /// Leaves of a part of a local: kept levels count once.
+    pub fn var_count(&self, root: u32, ty: u32) -> Result<usize> {
+        let n = self.count(root, ty)?;
+        usize::try_from(n)
+            .ok()
+            .filter(|&n| n <= 1 << 16)
+            .ok_or_else(|| Error::limit("variable has too many members").with_id(root))
+    }
+
+    fn count(&self, root: u32, ty: u32) -> Result<u64> {
+        Ok(match self.s.ty(ty)? {
+            Type::Vector { n, .. } => u64::from(*n),
+            Type::Struct(members) => {
+                members.iter().try_fold(0u64, |sum, &m| Ok::<_, Error>(sum.saturating_add(self.count(root, m)?)))?
+            }
+            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
+                let one = self.count(root, part)?;
+                if self.kept(root, ty, n) { one } else { one.saturating_mul(n.into()) }
+            }
+            _ => self.s.scalar(ty).map(|_| 1)?,
+        })
+    }
+
+    fn any_kept(&self, root: u32, ty: u32) -> Result<bool> {
+        Ok(match self.s.ty(ty)? {
+            Type::Struct(members) => {
+                for &m in members {
+                    if self.any_kept(root, m)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
+                self.kept(root, ty, n) || self.any_kept(root, part)?
+            }
+            _ => false,
+        })
+    }
+
+    /// Makes the variables of a local.
+    fn make_vars(&mut self, root: u32, ty: u32, len: u32, name: &str, out: &mut Vec<Var>) -> Result<()> {
+        let s = self.s;
+        match s.ty(ty)? {
+            &Type::Vector { elem, n } => {
+                let t = s.scalar(elem)?;
+                out.extend((0..n).map(|_| self.b.var(t, len, name)));
+            }
+            Type::Struct(members) => {
+                for &m in members {
+                    self.make_vars(root, m, len, name, out)?;
+                }
+            }
+            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
+                let (times, len) = if self.kept(root, ty, n) { (1, len.saturating_mul(n)) } else { (n, len) };
+                for _ in 0..times {
+                    self.make_vars(root, part, len, name, out)?;
+                }
+            }
+            _ => out.push(self.b.var(s.scalar(ty)?, len, name)),
+        }
+        Ok(())
+    }
+
+    /// A new private variable and the pointer to it.
+    fn make_local(&mut self, root: u32, ty: u32, io: Vec<IoLeaf>) -> Result<Pointer> {
+        if self.s.leaves(ty)? > MAX_PRIVATE {
+            return Err(Error::limit("private variable is too large").with_id(root));
+        }
+        self.var_count(root, ty)?;
+        let name = self.m.name(root);
+        let mut vars = Vec::new();
+        self.make_vars(root, ty, 1, &name, &mut vars)?;
+        self.locals.push(Local { ty, root, vars, io });
+        let place = LocalPlace { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
+        Ok(Pointer { ty, place: Place::Local(place) })
+    }
+
+    /// OpVariable of class Function or Private: a fresh variable, initialised.
+    pub fn private_variable(&mut self, v: View<'_>) -> Result<()> {
+        let &Type::Pointer { to, .. } = self.s.ty(v.ty)? else {
+            return Err(Error::invalid("variable without a pointer type"));
+        };
+        let p = self.make_local(v.result, to, Vec::new())?;
+        self.initialise(&p, v)?;
+        self.set(v.result, Val::Ptr(p))
+    }
+
+    fn initialise(&mut self, p: &Pointer, v: View<'_>) -> Result<()> {
+        if let Some(&init) = v.args.get(1) {
+            let val = self.flat(init)?;
+            self.store(p, val, false)?;
+        }
+        Ok(())
+    }
+
+    /// Makes every global variable that reachable code names.
+    pub fn globals(&mut self, entry: &EntryPoint) -> Result<()> {
+        let (m, s) = (self.m, self.s);
+        let mut shared = 0u32;
+        for inst in m.globals.clone() {
+            let v = m.view(inst);
+            if v.op != super::opcodes::op::OpVariable {
+                continue;
+            }
+            let class = v.args[0];
+            let used = m.dense(v.result).is_some_and(|n| self.a.used[n]);
+            // An output with an initialiser goes out even if nothing stores to it.
+            let initialised_output = class == class::OUTPUT && v.args.len() > 1 && entry.interface.contains(&v.result);
+            if !used && !initialised_output {
+                continue;
+            }
+            let at = |e: Error| e.at(v.opcode(), v.result);
+            let &Type::Pointer { to, .. } = s.ty(v.ty).map_err(at)? else {
+                return Err(at(Error::invalid("variable without a pointer type")));
+            };
+            self.global(v, class, to, &mut shared).map_err(at)?;
+        }
+        self.b.shader.shared_bytes = shared;
+        Ok(())
+    }
+
+    fn global(&mut self, v: View<'_>, class: u32, to: u32, shared: &mut u32) -> Result<()> {
+        let p = match class {
+            class::PRIVATE => return self.private_variable(v),
+            class::INPUT => self.input(v, to)?,
+            class::OUTPUT => self.output(v, to)?,
+            class::UNIFORM_CONSTANT | class::UNIFORM | class::STORAGE_BUFFER => self.resource(v, to)?,
+            class::PUSH_CONSTANT => {
+                if v.args.len() > 1 {
+                    return Err(Error::invalid("initialiser of a push constant block"));
+                }
+                self.block_pointer(Space::Push, 0, to, false)
+            }
+            class::WORKGROUP => {
+                let (size, align) = natural(self.s, to)?;
+                let at = shared.next_multiple_of(align.max(4));
+                *shared =
+                    at.checked_add(size).filter(|&n| n < 1 << 28).ok_or_else(|| Error::limit("workgroup memory"))?;
+                if let Some(&init) = v.args.get(1) {
+                    match self.s.constant(init) {
+                        Some(Const::Null(_)) => self.b.shader.zero_shared = true,
+                        _ => return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull")),
+                    }
+                }
+                self.block_pointer(Space::Shared, at, to, true)
+            }
+            _ => return Err(Error::unsupported(format!("storage class {class}"))),
+        };
+        self.set(v.result, Val::Ptr(p))
+    }
+
+    fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, natural: bool) -> Pointer {
+        let place = Place::Memory(Memory {
+            space,
+            desc: None,
+            base: self.b.i32(0),
+            offset,
+            natural,
+            matrix: None,
+            comp_stride: None,
+            readonly: space == Space::Push,
+            volatile: false,
+        });
+        Pointer { ty, place }
+    }
+
+    // Descriptors.
+
+    fn resource(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        let value = |kind| self.m.decoration_value(v.result, NO_MEMBER, kind);
+        let (set, binding) = (value(deco::DESCRIPTOR_SET), value(deco::BINDING));
+        let (Some(set), Some(binding)) = (set, binding) else {
+            return Err(Error::invalid("resource without DescriptorSet and Binding"));
+        };
+        let found = self.layout.find(set, binding);
+        let kind = found
+            .ok_or_else(|| Error::invalid(format!("set {set}, binding {binding} is not in the pipeline layout")))?
+            .kind;
+        if !self.compatible(v, to, kind)? {
+            return Err(Error::invalid(format!("set {set}, binding {binding} is a {kind:?} in the pipeline layout")));
+        }
+        self.b.shader.flags.reads_input_attachments |= kind == Kind::InputAttachment;
+        let index = self.b.i32(0);
+        self.resource_pointer(Resource { variable: v.result, desc: Desc { set, binding, index } }, to)
+    }
+
+    fn compatible(&self, v: View<'_>, mut ty: u32, kind: Kind) -> Result<bool> {
+        while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(ty)? {
+            ty = elem;
+        }
+        let class = v.args[0];
+        Ok(match self.s.ty(ty)? {
+            Type::Sampler => matches!(kind, Kind::Sampler | Kind::CombinedImageSampler),
+            // Older GLSL compilers wrap texel buffers into a sampled image.
+            &Type::SampledImage(image) => match self.s.ty(image)? {
+                Type::Image(t) if t.dim == 5 => kind == Kind::UniformTexelBuffer,
+                _ => kind == Kind::CombinedImageSampler,
+            },
+            Type::Image(image) => match (image.dim, image.sampled) {
+                (5, 1) => kind == Kind::UniformTexelBuffer,
+                (5, _) => kind == Kind::StorageTexelBuffer,
+                (6, _) => kind == Kind::InputAttachment,
+                (_, 1) => matches!(kind, Kind::SampledImage | Kind::CombinedImageSampler),
+                _ => kind == Kind::StorageImage,
+            },
+            Type::Struct(_) if class == class::STORAGE_BUFFER || self.m.decorated(ty, deco::BUFFER_BLOCK) => {
+                matches!(kind, Kind::StorageBuffer | Kind::StorageBufferDynamic)
+            }
+            Type::Struct(_) if class == class::UNIFORM => {
+                matches!(kind, Kind::UniformBuffer | Kind::UniformBufferDynamic | Kind::InlineUniformBlock)
+            }
+            _ => return Err(Error::unsupported("type of a resource")),
+        })
+    }
+
+    // Inputs and outputs.
+
+    fn input(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        let io = self.io_leaves(v.result, to)?;
+        self.b.shader.flags.sample_shading |= io.iter().any(|l| l.at == InterpolateAt::Sample);
+        if !self.any_kept(v.result, to)? {
+            self.locals.push(Local { ty: to, root: v.result, vars: Vec::new(), io });
+            let place = LocalPlace { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
+            return Ok(Pointer { ty: to, place: Place::Local(place) });
+        }
+        let p = self.make_local(v.result, to, io.clone())?;
+        let val = io.iter().map(|leaf| self.load_input(leaf)).collect();
+        self.store(&p, val, false)?;
+        Ok(p)
+    }
+
+    fn output(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        let io = self.io_leaves(v.result, to)?;
+        let p = self.make_local(v.result, to, io)?;
+        self.outputs.push(self.locals.len() - 1);
+        self.initialise(&p, v)?;
+        Ok(p)
+    }
+
+    /// Stores every output that was written; the end of the entry point.
+    pub fn store_outputs(&mut self) -> Result<()> {
+        for local in std::mem::take(&mut self.outputs) {
+            let Local { ty, vars, io, .. } = self.locals[local].clone();
+            let mut flat = 0;
+            let zero = self.b.i32(0);
+            self.visit_local(local, ty, 0, zero, &mut |t, leaf, index| {
+                let io = io[flat];
+                flat += 1;
+                let Some(slot) = output_slot(&io) else { return };
+                if t.touched.contains(&vars[leaf]) {
+                    let v = t.b.load_var(vars[leaf], Some(index));
+                    t.store_output(slot, v);
+                }
+            })?;
+            self.check_fault()?;
+        }
+        Ok(())
+    }
+
+    fn store_output(&mut self, slot: Slot, v: Value) {
+        let sh = &mut self.b.shader;
+        let number = sh.outputs.len() as u32;
+        sh.outputs.push(slot);
+        match slot.kind {
+            SlotKind::Builtin(BuiltinSlot::FragStencilRef) => sh.flags.writes_stencil = true,
+            SlotKind::Builtin(BuiltinSlot::SampleMask) => sh.flags.writes_sample_mask = true,
+            _ => {}
+        }
+        self.b.emit(Op::StoreOutput(number), &[v], &[]);
+    }
+
+    /// Interface scalars of a variable, in flat order.
+    fn io_leaves(&self, var: u32, ty: u32) -> Result<Vec<IoLeaf>> {
+        let mut out = Vec::with_capacity(self.s.flat_leaves(ty)?);
+        let none = IoState {
+            location: None,
+            component: 0,
+            index: 0,
+            builtin: None,
+            interpolation: Interpolation::Smooth,
+            at: InterpolateAt::Default,
+            volatile: false,
+        };
+        let state = self.io_decorations(none, var, NO_MEMBER);
+        self.push_io(ty, state, &mut out)?;
+        Ok(out)
+    }
+
+    fn io_decorations(&self, before: IoState, target: u32, member: u32) -> IoState {
+        let value = |kind| self.m.decoration_value(target, member, kind);
+        let has = |kind| self.m.decoration(target, member, kind).is_some();
+        IoState {
+            location: value(deco::LOCATION).or(before.location),
+            component: value(deco::COMPONENT).unwrap_or(before.component),
+            index: value(deco::INDEX).unwrap_or(before.index),
+            builtin: value(deco::BUILT_IN).or(before.builtin),
+            interpolation: match (has(deco::FLAT), has(deco::NO_PERSPECTIVE)) {
+                (true, _) => Interpolation::Flat,
+                (_, true) => Interpolation::Linear,
+                _ => before.interpolation,
+            },
+            at: match (has(deco::CENTROID), has(deco::SAMPLE)) {
+                (_, true) => InterpolateAt::Sample,
+                (true, _) => InterpolateAt::Centroid,
+                _ => before.at,
+            },
+            volatile: before.volatile || has(deco::VOLATILE),
+        }
+    }
+
+    /// Leaves of one type; gives back the location behind it.
+    fn push_io(&self, ty: u32, st: IoState, out: &mut Vec<IoLeaf>) -> Result<Option<u32>> {
+        match self.s.ty(ty)? {
+            Type::Struct(members) => {
+                let mut location = st.location;
+                for (i, &m) in (0..).zip(members) {
+                    let own = self.io_decorations(IoState { location, ..st }, ty, i);
+                    location = self.push_io(m, own, out)?;
+                }
+                Ok(location)
+            }
+            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
+                let mut location = st.location;
+                for _ in 0..n {
+                    location = self.push_io(part, IoState { location, ..st }, out)?;
+                }
+                if st.builtin.is_some() {
+                    self.number_builtins(out, n as usize * self.s.flat_leaves(part)?);
+                }
+                Ok(location)
+            }
+            _ => {
+                let (elem, n) = self.s.vector(ty)?;
+                for c in 0..n {
+                    out.push(self.io_leaf(elem, st, c)?);
+                }
+                Ok(st.location.map(|l| l.saturating_add(1)))
+            }
+        }
+    }
+
+    /// Components of a built-in array count through the whole array.
+    fn number_builtins(&self, out: &mut [IoLeaf], n: usize) {
+        let first = out.len() - n.min(out.len());
+        for (i, leaf) in (0..).zip(&mut out[first..]) {
+            if let IoKind::Builtin(b, _) = leaf.kind {
+                leaf.kind = IoKind::Builtin(b, i);
+                if let Some(kind) = builtin_slot(self.stage, b, i) {
+                    leaf.slot.kind = kind;
+                }
+            }
+        }
+    }
+
+    fn io_leaf(&self, elem: u32, st: IoState, c: u32) -> Result<IoLeaf> {
+        let ty = self.s.scalar(elem)?;
+        let class = match ty {
+            Ty::F32 => SlotType::Float,
+            Ty::I32 if self.s.is_signed(elem) => SlotType::Sint,
+            _ => SlotType::Uint,
+        };
+        let fragment = self.stage == Stage::Fragment;
+        let interpolation = match st.interpolation {
+            _ if !fragment => Interpolation::Smooth,
+            _ if ty != Ty::F32 => Interpolation::Flat,
+            i => i,
+        };
+        let at = if fragment && interpolation != Interpolation::Flat { st.at } else { InterpolateAt::Default };
+        let component = st.component + c;
+        let kind =
+            SlotKind::User { location: st.location.unwrap_or(0), component: component as u8, index: st.index as u8 };
+        let slot = Slot { kind, ty: class, interpolation };
+        let kind = match (st.builtin, st.location) {
+            (Some(b), _) => IoKind::Builtin(b, c),
+            (None, Some(_)) if !matches!(ty, Ty::F32 | Ty::I32) => {
+                return Err(Error::unsupported("interface variable that is not 32 bits wide"));
+            }
+            (None, Some(_)) if component > 3 => return Err(Error::invalid("Component beyond the location")),
+            (None, Some(_)) => IoKind::Slot,
+            (None, None) => IoKind::Unused,
+        };
+        let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile };
+        Ok(match kind {
+            IoKind::Builtin(b, c) => {
+                builtin_slot(self.stage, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })
+            }
+            _ => leaf,
+        })
+    }
+
+    /// Number of an input slot, made at its first use.
+    fn input_slot(&mut self, slot: Slot) -> u32 {
+        let inputs = &mut self.b.shader.inputs;
+        *self.input_slots.entry(slot.kind).or_insert_with(|| {
+            inputs.push(slot);
+            inputs.len() as u32 - 1
+        })
+    }
+
+    /// Reads an input scalar.
+    pub fn load_input(&mut self, io: &IoLeaf) -> Value {
+        match io.kind {
+            IoKind::Slot => {
+                let slot = self.input_slot(io.slot);
+                self.b.val(Op::LoadInput(slot, io.at), &[], io.ty)
+            }
+            IoKind::Builtin(number, c) => self.load_builtin(io, number, c),
+            IoKind::Unused => self.b.konst(io.ty, 0),
+        }
+    }
+
+    /// Reads an input scalar somewhere else than where its decorations say; built-ins have no such place.
+    pub fn load_input_at(&mut self, io: &IoLeaf, at: InterpolateAt, args: &[Value]) -> Value {
+        match io.kind {
+            IoKind::Slot if io.slot.interpolation != Interpolation::Flat => {
+                let slot = self.input_slot(io.slot);
+                self.b.val(Op::LoadInput(slot, at), args, io.ty)
+            }
+            _ => self.load_input(io),
+        }
+    }
+
+    fn load_builtin(&mut self, io: &IoLeaf, number: u32, c: u32) -> Value {
+        if let SlotKind::Builtin(_) = io.slot.kind {
+            let slot = self.input_slot(io.slot);
+            return self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], io.ty);
+        }
+        if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
+            return if c == 0 { self.subgroup_mask(number) } else { self.b.i32(0) };
+        }
+        if number == builtin::HELPER_INVOCATION && io.volatile && self.stage == Stage::Fragment {
+            return self.b.val(Op::IsHelper, &[], Ty::B1);
+        }
+        let Some((b, ty)) = builtin::input(self.stage, number, c) else {
+            if number == builtin::SAMPLE_MASK && self.stage == Stage::Fragment {
+                return self.b.i32(0);
+            }
+            self.b.fault = Some("built-in is not an input of this stage (or not implemented)");
+            return self.b.konst(io.ty, 0);
+        };
+        let flags = &mut self.b.shader.flags;
+        flags.sample_shading |= matches!(number, builtin::SAMPLE_ID | builtin::SAMPLE_POSITION);
+        self.b.shader.uses_subgroup |= builtin::is_subgroup(number);
+        let v = self.b.val(Op::Builtin(b), &[], ty);
+        if ty != io.ty {
+            self.b.fault = Some("built-in of an unexpected type");
+        }
+        v
+    }
+
+    /// Word 0 of SubgroupEqMask and its kin; the other words are 0 for subgroups of up to 32.
+    fn subgroup_mask(&mut self, number: u32) -> Value {
+        self.b.shader.uses_subgroup = true;
+        let lane = self.b.val(Op::Builtin(crate::ir::Builtin::SubgroupInvocation), &[], Ty::I32);
+        let (one, ones) = (self.b.i32(1), self.b.i32(u32::MAX));
+        let eq = self.b.bin(Binary::Shl, one, lane);
+        let lt = self.b.bin(Binary::ISub, eq, one);
+        let le = self.b.bin(Binary::Or, lt, eq);
+        let above = match number {
+            builtin::SUBGROUP_EQ_MASK => return eq,
+            builtin::SUBGROUP_LT_MASK => return lt,
+            builtin::SUBGROUP_LE_MASK => return le,
+            builtin::SUBGROUP_GE_MASK => self.b.bin(Binary::Xor, lt, ones),
+            _ => self.b.bin(Binary::Xor, le, ones),
+        };
+        let all = self.subgroup_lanes();
+        self.b.bin(Binary::And, above, all)
+    }
+
+    /// A bit for every lane of the subgroup.
+    pub fn subgroup_lanes(&mut self) -> Value {
+        self.b.shader.uses_subgroup = true;
+        let size = self.b.val(Op::Builtin(crate::ir::Builtin::SubgroupSize), &[], Ty::I32);
+        let (n, ones) = (self.b.i32(32), self.b.i32(u32::MAX));
+        let by = self.b.bin(Binary::ISub, n, size);
+        self.b.bin(Binary::LShr, ones, by)
+    }
+
+    /// A comparison with zero as 1 or 0.
+    pub fn bit_to_bool(&mut self, v: Value) -> Value {
+        let zero = self.b.i32(0);
+        let v = self.b.int_as(v, Ty::I32);
+        self.b.cmp(Cmp::INe, v, zero)
+    }
+}
+
+/// Slot of a built-in that crosses a stage boundary.
+fn builtin_slot(stage: Stage, number: u32, c: u32) -> Option<SlotKind> {
+    let c8 = c as u8;
+    let slot = match (stage, number) {
+        (Stage::Vertex, builtin::POSITION) => BuiltinSlot::Position(c8),
+        (Stage::Vertex, builtin::POINT_SIZE) => BuiltinSlot::PointSize,
+        (Stage::Vertex | Stage::Fragment, builtin::CLIP_DISTANCE) if c < 8 => BuiltinSlot::ClipDistance(c8),
+        (Stage::Vertex | Stage::Fragment, builtin::CULL_DISTANCE) if c < 8 => BuiltinSlot::CullDistance(c8),
+        (Stage::Vertex, builtin::LAYER) => BuiltinSlot::Layer,
+        (Stage::Vertex, builtin::VIEWPORT_INDEX) => BuiltinSlot::ViewportIndex,
+        (Stage::Fragment, builtin::FRAG_DEPTH) => BuiltinSlot::FragDepth,
+        (Stage::Fragment, builtin::FRAG_STENCIL_REF) => BuiltinSlot::FragStencilRef,
+        _ => return None,
+    };
+    Some(SlotKind::Builtin(slot))
+}
+
+/// Where an output scalar goes; nothing for what the stage does not pass on.
+fn output_slot(io: &IoLeaf) -> Option<Slot> {
+    match io.kind {
+        IoKind::Slot => Some(io.slot),
+        IoKind::Builtin(builtin::SAMPLE_MASK, 0) => {
+            Some(Slot { kind: SlotKind::Builtin(BuiltinSlot::SampleMask), ..io.slot })
+        }
+        IoKind::Builtin(..) if matches!(io.slot.kind, SlotKind::Builtin(_)) => Some(io.slot),
+        _ => None,
+    }
+}

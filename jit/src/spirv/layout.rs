@@ -1,0 +1,128 @@
+//! Where things lie in memory: by the module's decorations, or in a natural layout of our own (workgroup memory).
+
+use super::deco;
+use super::module::NO_MEMBER;
+use super::types::{Spec, Type};
+use super::value::Memory;
+use crate::error::{Error, Result};
+use crate::ir::Ty;
+
+/// A scalar in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct MemLeaf {
+    pub offset: u32,
+    pub ty: Ty,
+}
+
+/// Scalar type in memory: booleans (workgroup memory only) are 32 bits wide.
+pub(crate) fn memory_scalar(s: &Spec<'_>, ty: u32) -> Result<Ty> {
+    Ok(match s.scalar(ty)? {
+        Ty::B1 => Ty::I32,
+        t => t,
+    })
+}
+
+pub(crate) fn push_memory_leaves(s: &Spec<'_>, m: &Memory, ty: u32, at: u32, out: &mut Vec<MemLeaf>) -> Result<()> {
+    let step = |i: u32, stride: u32| at.wrapping_add(i.wrapping_mul(stride));
+    match s.ty(ty)? {
+        &Type::Vector { elem, n } => {
+            let ty = memory_scalar(s, elem)?;
+            let stride = m.comp_stride.unwrap_or(ty.bytes());
+            out.extend((0..n).map(|i| MemLeaf { offset: step(i, stride), ty }));
+        }
+        &Type::Matrix { col, n } => {
+            let (elem, _) = s.vector(col)?;
+            let size = s.scalar(elem)?.bytes();
+            let (stride, comp_stride) = match m.matrix {
+                Some((stride, true)) => (size, Some(stride)),
+                Some((stride, false)) => (stride, None),
+                None => (natural(s, col)?.0, None),
+            };
+            for i in 0..n {
+                push_memory_leaves(s, &Memory { comp_stride, ..*m }, col, step(i, stride), out)?;
+            }
+        }
+        &Type::Array { elem, len } => {
+            let stride = array_stride(s, ty, elem, m.natural)?;
+            for i in 0..len {
+                push_memory_leaves(s, m, elem, step(i, stride), out)?;
+            }
+        }
+        Type::Struct(members) => {
+            for (i, &member) in (0..).zip(members) {
+                let offset = if m.natural { natural_member(s, ty, i)? } else { member_offset(s, ty, i)? };
+                let matrix = member_matrix(s, ty, i);
+                push_memory_leaves(
+                    s,
+                    &Memory { matrix, comp_stride: None, ..*m },
+                    member,
+                    at.wrapping_add(offset),
+                    out,
+                )?;
+            }
+        }
+        Type::RuntimeArray { .. } => return Err(Error::invalid("load or store of a runtime array")),
+        _ => out.push(MemLeaf { offset: at, ty: memory_scalar(s, ty)? }),
+    }
+    Ok(())
+}
+
+pub(crate) fn member_offset(s: &Spec<'_>, ty: u32, member: u32) -> Result<u32> {
+    s.m.decoration_value(ty, member, deco::OFFSET).ok_or_else(|| Error::invalid("member without Offset").with_id(ty))
+}
+
+pub(crate) fn member_matrix(s: &Spec<'_>, ty: u32, member: u32) -> Option<(u32, bool)> {
+    let stride = s.m.decoration_value(ty, member, deco::MATRIX_STRIDE)?;
+    Some((stride, s.m.decoration(ty, member, deco::ROW_MAJOR).is_some()))
+}
+
+pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, own: bool) -> Result<u32> {
+    if own {
+        let (size, align) = natural(s, elem)?;
+        return Ok(size.next_multiple_of(align));
+    }
+    s.m.decoration_value(ty, NO_MEMBER, deco::ARRAY_STRIDE)
+        .ok_or_else(|| Error::invalid("array without ArrayStride").with_id(ty))
+}
+
+pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32) -> Result<u32> {
+    let Type::Struct(members) = s.ty(ty)? else { return Err(Error::invalid("not a structure")) };
+    let mut at = 0u32;
+    for (i, &m) in members.iter().enumerate() {
+        let (size, align) = natural(s, m)?;
+        at = at.next_multiple_of(align);
+        if i == member as usize {
+            break;
+        }
+        at = at.checked_add(size).ok_or_else(|| Error::limit("type is too large"))?;
+    }
+    Ok(at)
+}
+
+/// Size and alignment in our own layout: everything packed to its scalars' alignment.
+pub(crate) fn natural(s: &Spec<'_>, ty: u32) -> Result<(u32, u32)> {
+    // Bounds every product below.
+    if s.leaves(ty)? > 1 << 24 {
+        return Err(Error::limit("type is too large").with_id(ty));
+    }
+    Ok(match s.ty(ty)? {
+        &Type::Vector { elem: part, n } | &Type::Matrix { col: part, n } | &Type::Array { elem: part, len: n } => {
+            let (size, align) = natural(s, part)?;
+            let total = size.next_multiple_of(align).checked_mul(n);
+            (total.ok_or_else(|| Error::limit("type is too large").with_id(ty))?, align)
+        }
+        Type::Struct(members) => {
+            let (mut at, mut most) = (0u32, 1);
+            for &m in members {
+                let (size, align) = natural(s, m)?;
+                at = at.next_multiple_of(align).checked_add(size).ok_or_else(|| Error::limit("type is too large"))?;
+                most = most.max(align);
+            }
+            (at.next_multiple_of(most), most)
+        }
+        _ => {
+            let bytes = memory_scalar(s, ty)?.bytes();
+            (bytes, bytes)
+        }
+    })
+}

@@ -1,0 +1,488 @@
+//! Pointers: access chains, loads, stores, and the layouts they follow.
+//!
+//! Memory with a layout is reached by byte offsets: a dynamic base and a static offset, from the module's decorations or, for
+//! workgroup memory, from a natural layout of our own. Adjacent components of one access go into one [`Op::Load`] or
+//! [`Op::Store`] of up to four.
+
+use super::body::Translator;
+use super::build::address_len;
+use super::layout::{
+    MemLeaf, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
+};
+use super::module::NO_MEMBER;
+use super::types::Type;
+use super::value::{Desc, Flat, Handle, LocalPlace, Memory, Place, Pointer, Resource, Val};
+use super::{class, deco};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
+use smallvec::SmallVec;
+
+/// A step of an access chain.
+#[derive(Clone, Copy)]
+pub(crate) enum Index {
+    Const(u32),
+    Dynamic(Value),
+}
+
+impl Translator<'_> {
+    /// An index operand.
+    pub fn index(&mut self, id: u32) -> Result<Index> {
+        if let Some(c) = self.s.constant_int(id) {
+            return Ok(Index::Const(c.clamp(0, i64::from(i32::MAX)) as u32));
+        }
+        let v = self.scalar(id)?;
+        if !self.b.ty(v).is_int() {
+            return Err(Error::invalid("index is not an integer").with_id(id));
+        }
+        Ok(Index::Dynamic(v))
+    }
+
+    fn index_value(&mut self, i: Index, ty: Ty) -> Value {
+        match i {
+            Index::Const(c) => self.b.konst(ty, c.into()),
+            Index::Dynamic(v) => self.b.int_as(v, ty),
+        }
+    }
+
+    /// Follows an access chain.
+    pub fn chain(&mut self, base: u32, indices: &[u32]) -> Result<Pointer> {
+        let mut p = self.pointer(base)?;
+        for &id in indices {
+            let i = self.index(id)?;
+            p = self.part_pointer(p, i).map_err(|e| e.with_id(id))?;
+        }
+        Ok(p)
+    }
+
+    /// A pointer to a part of what `p` points to.
+    pub fn part_pointer(&mut self, p: Pointer, i: Index) -> Result<Pointer> {
+        let count = self.s.part_count(p.ty).unwrap_or(u32::MAX);
+        let is_struct = matches!(self.s.ty(p.ty)?, Type::Struct(_));
+        let i = match i {
+            Index::Dynamic(_) if is_struct => return Err(Error::invalid("member index is not a constant")),
+            // Out of range in an array: undefined, here the last element (memory has its own bounds).
+            Index::Const(c) if !is_struct && !matches!(p.place, Place::Memory(_)) => {
+                Index::Const(c.min(count.saturating_sub(1)))
+            }
+            i => i,
+        };
+        let part = match i {
+            Index::Const(c) if is_struct => self.s.part(p.ty, c)?,
+            _ => self.s.part(p.ty, 0)?,
+        };
+        let place = match p.place {
+            Place::Local(l) => Place::Local(self.local_part(l, p.ty, part, i)?),
+            Place::Memory(m) => Place::Memory(self.memory_part(m, p.ty, part, i)?),
+            Place::Resource(r) => {
+                let own = self.index_value(i, Ty::I32);
+                let scaled = self.b.mul(r.desc.index, count.into());
+                let index = self.b.add(scaled, own);
+                return self.resource_pointer(Resource { desc: Desc { index, ..r.desc }, ..r }, part);
+            }
+            Place::Texel { .. } => return Err(Error::invalid("access chain into a texel")),
+        };
+        Ok(Pointer { ty: part, place })
+    }
+
+    fn local_part(&mut self, l: LocalPlace, ty: u32, part: u32, i: Index) -> Result<LocalPlace> {
+        let root = self.locals[l.local].root;
+        match self.s.ty(ty)? {
+            Type::Struct(members) => {
+                let Index::Const(c) = i else { return Err(Error::invalid("member index is not a constant")) };
+                let before = members[..c as usize].iter().map(|&m| self.var_count(root, m)).sum::<Result<usize>>()?;
+                Ok(LocalPlace { first: l.first + before, ..l })
+            }
+            &Type::Vector { n, .. } => match i {
+                Index::Const(c) => Ok(LocalPlace { first: l.first + c as usize, ..l }),
+                Index::Dynamic(v) => Ok(LocalPlace { comp: Some((self.b.int_as(v, Ty::I32), n)), ..l }),
+            },
+            &Type::Array { len, .. } | &Type::Matrix { n: len, .. } if self.kept(root, ty, len) => {
+                let own = self.index_value(i, Ty::I32);
+                let scaled = self.b.mul(l.index, len.into());
+                Ok(LocalPlace { index: self.b.add(scaled, own), ..l })
+            }
+            _ => match i {
+                Index::Const(c) => Ok(LocalPlace { first: l.first + c as usize * self.var_count(root, part)?, ..l }),
+                Index::Dynamic(_) => Err(Error::unsupported("dynamic index through this pointer")),
+            },
+        }
+    }
+
+    fn memory_part(&mut self, m: Memory, ty: u32, part: u32, i: Index) -> Result<Memory> {
+        let s = self.s;
+        let mut out = Memory { comp_stride: None, ..m };
+        let stride = match s.ty(ty)? {
+            Type::Struct(_) => {
+                let Index::Const(c) = i else { return Err(Error::invalid("member index is not a constant")) };
+                let offset = if m.natural { natural_member(s, ty, c)? } else { member_offset(s, ty, c)? };
+                out.offset = out.offset.checked_add(offset).ok_or_else(|| Error::limit("offset beyond 4 GiB"))?;
+                out.matrix = member_matrix(s, ty, c);
+                out.volatile |= s.m.decoration(ty, c, deco::VOLATILE).is_some();
+                return Ok(out);
+            }
+            Type::Matrix { .. } => {
+                let (elem, _) = s.vector(part)?;
+                let size = s.scalar(elem)?.bytes();
+                match m.matrix {
+                    Some((stride, true)) => {
+                        out.comp_stride = Some(stride);
+                        size
+                    }
+                    Some((stride, false)) => stride,
+                    None => natural(s, part)?.0,
+                }
+            }
+            Type::Vector { elem, .. } => m.comp_stride.map_or_else(|| memory_scalar(s, *elem).map(Ty::bytes), Ok)?,
+            _ => array_stride(s, ty, part, m.natural)?,
+        };
+        self.advance(&mut out, i, stride)?;
+        Ok(out)
+    }
+
+    /// Moves an address by `i * stride`.
+    fn advance(&mut self, m: &mut Memory, i: Index, stride: u32) -> Result<()> {
+        match i {
+            Index::Const(c) => {
+                let by = c.checked_mul(stride).and_then(|by| m.offset.checked_add(by));
+                m.offset = by.ok_or_else(|| Error::limit("offset beyond 4 GiB"))?;
+            }
+            Index::Dynamic(v) => {
+                let ty = if m.space == Space::Global { Ty::I64 } else { Ty::I32 };
+                let v = self.b.int_as(v, ty);
+                let by = self.b.mul(v, stride.into());
+                m.base = self.b.add(m.base, by);
+            }
+        }
+        Ok(())
+    }
+
+    /// OpPtrAccessChain's element step: moves a pointer by whole elements of its pointer type's ArrayStride.
+    pub fn element_step(&mut self, p: Pointer, element: u32, pointer_ty: u32) -> Result<Pointer> {
+        let i = match self.s.constant_int(element) {
+            Some(0) => return Ok(p),
+            Some(c) if c > 0 => Index::Const(c.min(i64::from(u32::MAX)) as u32),
+            _ => Index::Dynamic(self.scalar(element)?),
+        };
+        let Place::Memory(mut m) = p.place else {
+            return Err(Error::unsupported("pointer arithmetic on this storage class"));
+        };
+        let stride = if m.natural {
+            array_stride(self.s, 0, p.ty, true)?
+        } else {
+            let own = self.m.decoration_value(pointer_ty, NO_MEMBER, deco::ARRAY_STRIDE);
+            own.ok_or_else(|| Error::invalid("pointer type without ArrayStride"))?
+        };
+        self.advance(&mut m, i, stride)?;
+        Ok(Pointer { ty: p.ty, place: Place::Memory(m) })
+    }
+
+    /// A physical pointer from its address.
+    pub fn physical_pointer(&mut self, address: Value, to: u32) -> Pointer {
+        let place = Place::Memory(Memory {
+            space: Space::Global,
+            desc: None,
+            base: address,
+            offset: 0,
+            natural: false,
+            matrix: None,
+            comp_stride: None,
+            readonly: false,
+            volatile: false,
+        });
+        Pointer { ty: to, place }
+    }
+
+    /// The address of a physical pointer.
+    pub fn address(&mut self, p: &Pointer) -> Result<Value> {
+        match &p.place {
+            Place::Memory(m) if m.space == Space::Global => Ok(self.memory_offset(m)),
+            _ => Err(Error::invalid("a logical pointer is used as a value")),
+        }
+    }
+
+    /// Byte offset (or address) as one value.
+    fn memory_offset(&mut self, m: &Memory) -> Value {
+        let ty = self.b.ty(m.base);
+        let offset = self.b.konst(ty, m.offset.into());
+        self.b.add(m.base, offset)
+    }
+
+    /// A pointer whose static offset is part of its dynamic base, so that two of them differ only in values.
+    pub fn normal(&mut self, val: Val) -> Result<Val> {
+        let Val::Ptr(Pointer { ty, place: Place::Memory(m) }) = val else { return Ok(val) };
+        let base = self.memory_offset(&m);
+        if m.space == Space::Global {
+            return Ok(Val::one(base));
+        }
+        Ok(Val::Ptr(Pointer { ty, place: Place::Memory(Memory { base, offset: 0, ..m }) }))
+    }
+
+    /// Address operands of an access.
+    fn address_args(&mut self, m: &Memory, extra: u32) -> SmallVec<[Value; 8]> {
+        let mut args = SmallVec::new();
+        if let Some(d) = m.desc {
+            args.push(self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf));
+        }
+        let at = Memory { offset: m.offset.wrapping_add(extra), ..*m };
+        args.push(self.memory_offset(&at));
+        debug_assert_eq!(args.len(), address_len(m.space));
+        args
+    }
+
+    /// Address operands for an atomic on what `m` points to.
+    pub fn atomic_address(&mut self, m: &Memory) -> SmallVec<[Value; 8]> {
+        self.address_args(m, 0)
+    }
+
+    fn memory_leaves(&self, m: &Memory, ty: u32) -> Result<Vec<MemLeaf>> {
+        let mut out = Vec::with_capacity(self.s.flat_leaves(ty)?);
+        push_memory_leaves(self.s, m, ty, 0, &mut out)?;
+        Ok(out)
+    }
+
+    /// Runs of leaves that one access covers: (first, count).
+    fn runs(leaves: &[MemLeaf]) -> Vec<(usize, usize)> {
+        let mut out: Vec<(usize, usize)> = Vec::new();
+        for (i, leaf) in leaves.iter().enumerate() {
+            if let Some((first, n)) = out.last_mut() {
+                let head = &leaves[*first];
+                let next = head.offset.wrapping_add(*n as u32 * head.ty.bytes());
+                if *n < 4 && head.ty == leaf.ty && leaf.offset == next && head.ty.bytes() >= 4 {
+                    *n += 1;
+                    continue;
+                }
+            }
+            out.push((i, 1));
+        }
+        out
+    }
+
+    /// Loads what `p` points to.
+    pub fn load(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
+        match &p.place {
+            Place::Local(l) => self.load_local(l, p.ty).map(Val::Flat),
+            Place::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
+            Place::Resource(r) => self.load_handle(r, p.ty).map(Val::Handle),
+            Place::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
+        }
+    }
+
+    fn load_memory(&mut self, m: &Memory, ty: u32, volatile: bool) -> Result<Flat> {
+        let leaves = self.memory_leaves(m, ty)?;
+        let kinds = self.s.leaf_types(ty)?;
+        let mut out = Flat::new();
+        for (first, n) in Self::runs(&leaves) {
+            let head = leaves[first];
+            let args = self.address_args(m, head.offset);
+            let flags =
+                MemFlags { readonly: m.readonly, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
+            let tys = [head.ty; 4];
+            out.extend(self.b.vals(Op::Load(m.space, flags), &args, &tys[..n]));
+        }
+        for (v, &kind) in out.iter_mut().zip(&kinds) {
+            if kind == Ty::B1 {
+                let zero = self.b.i32(0);
+                *v = self.b.cmp(Cmp::INe, *v, zero);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Stores to what `p` points to.
+    pub fn store(&mut self, p: &Pointer, val: Flat, volatile: bool) -> Result<()> {
+        let kinds = self.s.leaf_types(p.ty)?;
+        if kinds.len() != val.len() || kinds.iter().zip(&val).any(|(&t, &v)| t != self.b.ty(v)) {
+            return Err(Error::invalid("stored value does not have the pointer's type"));
+        }
+        match &p.place {
+            Place::Local(l) => self.store_local(l, p.ty, &val),
+            Place::Memory(m) => self.store_memory(m, p.ty, val, volatile),
+            Place::Resource(_) | Place::Texel { .. } => Err(Error::invalid("store to a descriptor")),
+        }
+    }
+
+    fn store_memory(&mut self, m: &Memory, ty: u32, mut val: Flat, volatile: bool) -> Result<()> {
+        if m.readonly || m.space == Space::Push {
+            return Err(Error::invalid("store to read-only memory"));
+        }
+        for v in &mut val {
+            if self.b.ty(*v) == Ty::B1 {
+                *v = self.b.cvt(Convert::BToI, *v, Ty::I32);
+            }
+        }
+        let leaves = self.memory_leaves(m, ty)?;
+        for (first, n) in Self::runs(&leaves) {
+            let head = leaves[first];
+            let mut args = self.address_args(m, head.offset);
+            args.extend_from_slice(&val[first..first + n]);
+            let flags = MemFlags { readonly: false, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
+            self.b.emit(Op::Store(m.space, flags), &args, &[]);
+        }
+        self.b.shader.flags.side_effects |= m.space != Space::Shared;
+        Ok(())
+    }
+
+    // Variables held in scalars.
+
+    fn load_local(&mut self, l: &LocalPlace, ty: u32) -> Result<Flat> {
+        let mut out = Flat::new();
+        self.visit_local(l.local, ty, l.first, l.index, &mut |t, leaf, index| {
+            let v = match l.comp {
+                None => t.load_leaf(l.local, leaf, index),
+                Some((comp, n)) => {
+                    let all: Flat = (0..n as usize).map(|c| t.load_leaf(l.local, leaf + c, index)).collect();
+                    t.pick(&all, comp)
+                }
+            };
+            out.push(v);
+        })?;
+        Ok(out)
+    }
+
+    fn store_local(&mut self, l: &LocalPlace, ty: u32, val: &Flat) -> Result<()> {
+        if self.locals[l.local].vars.is_empty() {
+            return Err(Error::invalid("store to an input"));
+        }
+        let mut values = val.iter().copied();
+        self.visit_local(l.local, ty, l.first, l.index, &mut |t, leaf, index| {
+            let Some(v) = values.next() else { return };
+            let Some((comp, n)) = l.comp else { return t.store_leaf(l.local, leaf, index, v) };
+            for c in 0..n {
+                let old = t.load_leaf(l.local, leaf + c as usize, index);
+                let which = t.b.i32(c);
+                let hit = t.b.cmp(Cmp::IEq, comp, which);
+                let new = t.b.select(hit, v, old);
+                t.store_leaf(l.local, leaf + c as usize, index, new);
+            }
+        })
+    }
+
+    /// Calls `f` with leaf and element of every scalar of a part of a local, in flat order.
+    pub fn visit_local(
+        &mut self,
+        local: usize,
+        ty: u32,
+        first: usize,
+        index: Value,
+        f: &mut dyn FnMut(&mut Self, usize, Value),
+    ) -> Result<()> {
+        let s = self.s;
+        let root = self.locals[local].root;
+        s.flat_leaves(ty)?;
+        match s.ty(ty)? {
+            &Type::Vector { n, .. } => (first..first + n as usize).for_each(|leaf| f(self, leaf, index)),
+            Type::Struct(members) => {
+                let mut first = first;
+                for &m in members {
+                    self.visit_local(local, m, first, index, f)?;
+                    first += self.var_count(root, m)?;
+                }
+            }
+            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
+                let kept = self.kept(root, ty, n);
+                let step = self.var_count(root, part)?;
+                for i in 0..n {
+                    if kept {
+                        let own = self.b.i32(i);
+                        let scaled = self.b.mul(index, n.into());
+                        let element = self.b.add(scaled, own);
+                        self.visit_local(local, part, first, element, f)?;
+                    } else {
+                        self.visit_local(local, part, first + i as usize * step, index, f)?;
+                    }
+                }
+            }
+            _ => f(self, first, index),
+        }
+        Ok(())
+    }
+
+    fn load_leaf(&mut self, local: usize, leaf: usize, index: Value) -> Value {
+        let l = &self.locals[local];
+        match (l.vars.get(leaf).copied(), l.io.get(leaf).copied()) {
+            (Some(var), _) => self.b.load_var(var, Some(index)),
+            (None, Some(io)) => self.load_input(&io),
+            (None, None) => {
+                self.b.fault = Some("leaf outside its variable");
+                self.b.i32(0)
+            }
+        }
+    }
+
+    fn store_leaf(&mut self, local: usize, leaf: usize, index: Value, v: Value) {
+        if let Some(&var) = self.locals[local].vars.get(leaf) {
+            self.touched.insert(var);
+            self.b.store_var(var, Some(index), v);
+        }
+    }
+
+    /// The component with a dynamic number; the last one when out of range.
+    pub fn pick(&mut self, all: &[Value], comp: Value) -> Value {
+        let comp = self.b.int_as(comp, Ty::I32);
+        let Some((&last, rest)) = all.split_last() else { return comp };
+        let mut v = last;
+        for (c, &x) in rest.iter().enumerate().rev() {
+            let which = self.b.i32(c as u32);
+            let hit = self.b.cmp(Cmp::IEq, comp, which);
+            v = self.b.select(hit, x, v);
+        }
+        v
+    }
+
+    // Descriptors.
+
+    /// A pointer to a resource: blocks become memory, everything else stays a descriptor.
+    pub fn resource_pointer(&mut self, r: Resource, ty: u32) -> Result<Pointer> {
+        let s = self.s;
+        let place = match s.ty(ty)? {
+            Type::Struct(_) => {
+                let storage =
+                    s.m.def(r.variable)?.args[0] == class::STORAGE_BUFFER || s.m.decorated(ty, deco::BUFFER_BLOCK);
+                let has = |kind| s.m.decorated(r.variable, kind);
+                Place::Memory(Memory {
+                    space: Space::Buffer,
+                    desc: Some(r.desc),
+                    base: self.b.i32(0),
+                    offset: 0,
+                    natural: false,
+                    matrix: None,
+                    comp_stride: None,
+                    // A writable alias may exist unless the variable is Restrict.
+                    readonly: !storage || (has(deco::NON_WRITABLE) && has(deco::RESTRICT)),
+                    volatile: has(deco::VOLATILE),
+                })
+            }
+            _ => Place::Resource(r),
+        };
+        Ok(Pointer { ty, place })
+    }
+
+    fn load_handle(&mut self, r: &Resource, ty: u32) -> Result<Handle> {
+        Ok(match *self.s.ty(ty)? {
+            Type::Image(_) => Handle { image: Some((r.desc, ty)), sampler: None },
+            Type::Sampler => Handle { image: None, sampler: Some(r.desc) },
+            Type::SampledImage(image) => Handle { image: Some((r.desc, image)), sampler: Some(r.desc) },
+            _ => return Err(Error::invalid("load of an array of descriptors")),
+        })
+    }
+
+    /// OpArrayLength: elements of the runtime array that ends a block.
+    pub fn array_length(&mut self, block: u32, member: u32) -> Result<Value> {
+        let p = self.pointer(block)?;
+        let Place::Memory(m) = p.place else { return Err(Error::invalid("not a pointer to a block")) };
+        let (Some(d), Type::Struct(members)) = (m.desc, self.s.ty(p.ty)?) else {
+            return Err(Error::invalid("not a pointer to a block"));
+        };
+        let array = *members.get(member as usize).ok_or_else(|| Error::invalid("member"))?;
+        let &Type::RuntimeArray { elem } = self.s.ty(array)? else { return Err(Error::invalid("not a runtime array")) };
+        let stride = array_stride(self.s, array, elem, false)?.max(1);
+        let offset = member_offset(self.s, p.ty, member)?;
+        let buf = self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf);
+        let size = self.b.val(Op::BufferSize, &[buf], Ty::I32);
+        let (offset, stride, zero) = (self.b.i32(offset), self.b.i32(stride), self.b.i32(0));
+        let rest = self.b.bin(Binary::ISub, size, offset);
+        let n = self.b.bin(Binary::UDiv, rest, stride);
+        let short = self.b.cmp(Cmp::ULt, size, offset);
+        Ok(self.b.select(short, zero, n))
+    }
+}

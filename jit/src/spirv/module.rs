@@ -1,0 +1,573 @@
+//! The reader: words → instructions, definitions, decorations, functions and blocks.
+//!
+//! Everything here is independent of entry point and specialisation, so one [`Module`] serves many pipelines. Memory is
+//! linear in the input (ids beyond [`MAX_BOUND`] are refused, side tables are indexed by definition, not by raw id).
+//! No word of the input is trusted: later stages look ids up with [`Module::def`] and get an error, never a panic.
+
+use super::opcodes::{self, op};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Largest id bound (universal limit of the SPIR-V specification).
+pub(crate) const MAX_BOUND: u32 = 0x3f_ffff;
+/// "Not a member" in [`Module::decoration`].
+pub(crate) const NO_MEMBER: u32 = u32::MAX;
+
+/// A parsed module.
+#[derive(Clone, Debug)]
+pub struct Module {
+    words: Vec<u32>,
+    insts: Vec<Record>,
+    /// Raw id → definition number.
+    index: Vec<u32>,
+    /// Definition number → instruction.
+    defs: Vec<u32>,
+    decorations: Vec<Decoration>,
+    names: HashMap<u32, u32>,
+    /// Instructions before the first function.
+    pub(crate) globals: Range<u32>,
+    pub(crate) functions: Vec<Function>,
+    entry_points: Vec<EntryPoint>,
+    pub(crate) capabilities: Vec<u32>,
+    pub(crate) extensions: Vec<String>,
+    pub(crate) memory_model: (u32, u32),
+    pub(crate) ext_sets: HashMap<u32, ExtSet>,
+    /// (entry point, instruction) of every OpExecutionMode(Id).
+    pub(crate) execution_modes: Vec<(u32, u32)>,
+}
+
+/// An entry point of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// SPIR-V ExecutionModel.
+    pub model: u32,
+    /// Function id.
+    pub function: u32,
+    /// Name.
+    pub name: String,
+    /// Interface ids.
+    pub interface: Vec<u32>,
+}
+
+/// An imported extended instruction set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ExtSet {
+    Glsl450,
+    /// `NonSemantic.*` and debug information: ignored.
+    NonSemantic,
+    Other(String),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    pos: u32,
+    op: u16,
+    len: u16,
+}
+
+/// An instruction, taken apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'m> {
+    pub op: u16,
+    /// Result type id; 0 without.
+    pub ty: u32,
+    /// Result id; 0 without.
+    pub result: u32,
+    /// Operands behind result type and result.
+    pub args: &'m [u32],
+}
+
+impl View<'_> {
+    /// Opcode number and name, for messages.
+    pub fn opcode(&self) -> (u16, &'static str) {
+        (self.op, opcodes::name(self.op))
+    }
+    /// An operand, or an error when the instruction is too short.
+    pub fn arg(&self, i: usize) -> Result<u32> {
+        self.args.get(i).copied().ok_or_else(|| Error::invalid("operand missing").at(self.opcode(), self.result))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Decoration {
+    target: u32,
+    member: u32,
+    kind: u32,
+    /// Operand words.
+    start: u32,
+    len: u32,
+}
+
+/// A function with a body.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub id: u32,
+    pub result_ty: u32,
+    pub params: Vec<u32>,
+    pub blocks: Vec<Block>,
+    /// All instructions from OpFunction to OpFunctionEnd.
+    pub insts: Range<u32>,
+}
+
+/// Index into [`Function::blocks`].
+pub(crate) type BlockIx = u32;
+
+/// A basic block.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub label: u32,
+    /// Instructions without label, merge instruction and terminator.
+    pub body: Range<u32>,
+    pub merge: Merge,
+    pub end: End,
+    /// The terminator.
+    pub end_inst: u32,
+    pub has_phi: bool,
+}
+
+/// A block's merge instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Merge {
+    None,
+    Selection(BlockIx),
+    Loop { merge: BlockIx, cont: BlockIx },
+}
+
+/// A terminator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Branch(BlockIx),
+    Cond(u32, BlockIx, BlockIx),
+    /// Targets are read by the structuriser: their literals depend on the selector's type.
+    Switch(u32),
+    Return,
+    ReturnValue(u32),
+    Kill,
+    Unreachable,
+    Unsupported,
+}
+
+impl Module {
+    /// Reads a module. Structure, lengths and ids are checked here; types and control flow at translation.
+    pub fn parse(words: &[u32]) -> Result<Module> {
+        Reader::new(words)?.read()
+    }
+
+    /// The module's entry points.
+    pub fn entry_points(&self) -> &[EntryPoint] {
+        &self.entry_points
+    }
+
+    /// The words the module was parsed from.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Number of definitions.
+    pub(crate) fn def_count(&self) -> usize {
+        self.defs.len()
+    }
+
+    /// Definition number of an id.
+    pub(crate) fn dense(&self, id: u32) -> Option<usize> {
+        match self.index.get(id as usize) {
+            Some(&n) if n != u32::MAX => Some(n as usize),
+            _ => None,
+        }
+    }
+
+    /// Instruction that defines an id.
+    pub(crate) fn def(&self, id: u32) -> Result<View<'_>> {
+        let n = self.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
+        Ok(self.view(self.defs[n]))
+    }
+
+    /// Instruction number of an id's definition.
+    pub(crate) fn def_inst(&self, id: u32) -> Option<u32> {
+        self.dense(id).map(|n| self.defs[n])
+    }
+
+    /// Takes an instruction apart. `inst` comes from this module's ranges.
+    pub(crate) fn view(&self, inst: u32) -> View<'_> {
+        let r = self.insts[inst as usize];
+        let words = &self.words[r.pos as usize + 1..r.pos as usize + r.len as usize];
+        view(r.op, words)
+    }
+
+    /// Operands of a decoration of an id or of a struct member.
+    pub(crate) fn decoration(&self, target: u32, member: u32, kind: u32) -> Option<&[u32]> {
+        let at = self.decorations.partition_point(|d| (d.target, d.member, d.kind) < (target, member, kind));
+        let d = self.decorations.get(at)?;
+        let found = (d.target, d.member, d.kind) == (target, member, kind);
+        found.then(|| &self.words[d.start as usize..(d.start + d.len) as usize])
+    }
+
+    /// True when an id has the decoration.
+    pub(crate) fn decorated(&self, target: u32, kind: u32) -> bool {
+        self.decoration(target, NO_MEMBER, kind).is_some()
+    }
+
+    /// First literal of a decoration.
+    pub(crate) fn decoration_value(&self, target: u32, member: u32, kind: u32) -> Option<u32> {
+        self.decoration(target, member, kind)?.first().copied()
+    }
+
+    /// OpName of an id, or nothing.
+    pub(crate) fn name(&self, id: u32) -> String {
+        let inst = self.names.get(&id).copied();
+        inst.and_then(|i| literal_string(&self.view(i).args[1..])).map_or_else(String::new, |(s, _)| s)
+    }
+
+    /// The function with that id.
+    pub(crate) fn function(&self, id: u32) -> Option<usize> {
+        let inst = self.def_inst(id)?;
+        self.functions.binary_search_by_key(&inst, |f| f.insts.start).ok()
+    }
+
+    /// Block of a function by label id.
+    pub(crate) fn block_of(&self, blocks: &[Block], label: u32) -> Option<BlockIx> {
+        let inst = self.def_inst(label)?;
+        // A label's instruction stands right before the block's first one.
+        let i = blocks.binary_search_by_key(&inst, |b| b.body.start - 1).ok()?;
+        Some(i as BlockIx)
+    }
+}
+
+fn view(op: u16, words: &[u32]) -> View<'_> {
+    let (mut ty, mut result, mut at) = (0, 0, 0);
+    if let Some(row) = opcodes::row(op) {
+        if row.has_type() {
+            ty = words[at];
+            at += 1;
+        }
+        if row.has_result() {
+            result = words[at];
+            at += 1;
+        }
+    }
+    View { op, ty, result, args: &words[at..] }
+}
+
+/// A literal string and the number of words it takes; nothing when it is not terminated.
+pub(crate) fn literal_string(words: &[u32]) -> Option<(String, usize)> {
+    let mut bytes = Vec::new();
+    for (i, w) in words.iter().enumerate() {
+        for b in w.to_le_bytes() {
+            if b == 0 {
+                return Some((String::from_utf8_lossy(&bytes).into_owned(), i + 1));
+            }
+            bytes.push(b);
+        }
+    }
+    None
+}
+
+/// State of one run over the words.
+struct Reader {
+    m: Module,
+}
+
+/// A block while it is read: labels are resolved when the function is complete.
+struct RawBlock {
+    label: u32,
+    start: u32,
+    end: u32,
+    merge: Option<u32>,
+    end_inst: u32,
+    has_phi: bool,
+}
+
+impl Reader {
+    fn new(words: &[u32]) -> Result<Reader> {
+        let [magic, version, _, bound, _, ..] = *words else {
+            return Err(Error::invalid("module shorter than its header"));
+        };
+        if magic != 0x0723_0203 {
+            return Err(Error::invalid("wrong magic number"));
+        }
+        if !(0x1_0000..=0x1_06ff).contains(&version) || version & 0xff != 0 {
+            return Err(Error::unsupported(format!("SPIR-V version {}.{}", version >> 16, version >> 8 & 0xff)));
+        }
+        if bound > MAX_BOUND {
+            return Err(Error::limit(format!("id bound {bound} is above {MAX_BOUND}")));
+        }
+        let m = Module {
+            words: words.to_vec(),
+            insts: Vec::new(),
+            index: Vec::new(),
+            defs: Vec::new(),
+            decorations: Vec::new(),
+            names: HashMap::new(),
+            globals: 0..0,
+            functions: Vec::new(),
+            entry_points: Vec::new(),
+            capabilities: Vec::new(),
+            extensions: Vec::new(),
+            memory_model: (0, 0),
+            ext_sets: HashMap::new(),
+            execution_modes: Vec::new(),
+        };
+        Ok(Reader { m })
+    }
+
+    fn read(mut self) -> Result<Module> {
+        self.split()?;
+        let count = self.m.insts.len() as u32;
+        let first = self.m.insts.iter().position(|r| r.op == op::OpFunction).map_or(count, |i| i as u32);
+        self.m.globals = 0..first;
+        let mut groups = Vec::new();
+        for inst in 0..first {
+            self.global(inst, &mut groups)?;
+        }
+        self.m.decorations.sort_by_key(|d| (d.target, d.member, d.kind));
+        self.expand_groups(&groups)?;
+        self.functions(first..count)?;
+        Ok(self.m)
+    }
+
+    /// Cuts the words into instructions and notes definitions.
+    fn split(&mut self) -> Result<()> {
+        let bound = self.m.words[3];
+        let mut pos = 5;
+        while pos < self.m.words.len() {
+            let word = self.m.words[pos];
+            let (op, len) = (word as u16, (word >> 16) as usize);
+            if len == 0 || pos + len > self.m.words.len() {
+                return Err(Error::invalid("instruction does not fit the module").at((op, opcodes::name(op)), 0));
+            }
+            if let Some(row) = opcodes::row(op) {
+                if len - 1 < row.least_words() {
+                    return Err(Error::invalid("instruction too short").at((op, row.name), 0));
+                }
+                let id = view(op, &self.m.words[pos + 1..pos + len]).result;
+                if row.has_result() {
+                    self.define(id, bound).map_err(|e| e.at((op, row.name), id))?;
+                }
+            }
+            self.m.insts.push(Record { pos: pos as u32, op, len: len as u16 });
+            pos += len;
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, id: u32, bound: u32) -> Result<()> {
+        if id == 0 || id >= bound {
+            return Err(Error::invalid("result id outside the id bound"));
+        }
+        if self.m.index.len() <= id as usize {
+            self.m.index.resize(id as usize + 1, u32::MAX);
+        }
+        let slot = &mut self.m.index[id as usize];
+        if *slot != u32::MAX {
+            return Err(Error::invalid("result id is defined twice"));
+        }
+        *slot = self.m.defs.len() as u32;
+        self.m.defs.push(self.m.insts.len() as u32);
+        Ok(())
+    }
+
+    /// One instruction before the first function. `groups` collects group decorations.
+    fn global(&mut self, inst: u32, groups: &mut Vec<u32>) -> Result<()> {
+        let v = self.m.view(inst);
+        let bad_string = || Error::invalid("string is not terminated").at(v.opcode(), v.result);
+        match v.op {
+            op::OpCapability => {
+                let cap = v.args[0];
+                self.m.capabilities.push(cap);
+            }
+            op::OpExtension => {
+                let name = literal_string(v.args).ok_or_else(bad_string)?.0;
+                self.m.extensions.push(name);
+            }
+            op::OpExtInstImport => {
+                let name = literal_string(v.args).ok_or_else(bad_string)?.0;
+                let set = match name.as_str() {
+                    "GLSL.std.450" => ExtSet::Glsl450,
+                    n if n.starts_with("NonSemantic.") || n == "OpenCL.DebugInfo.100" => ExtSet::NonSemantic,
+                    _ => ExtSet::Other(name),
+                };
+                let result = v.result;
+                self.m.ext_sets.insert(result, set);
+            }
+            op::OpMemoryModel => self.m.memory_model = (v.args[0], v.args[1]),
+            op::OpEntryPoint => {
+                let (name, used) = literal_string(&v.args[2..]).ok_or_else(bad_string)?;
+                let interface = v.args[2 + used..].to_vec();
+                let e = EntryPoint { model: v.args[0], function: v.args[1], name, interface };
+                self.m.entry_points.push(e);
+            }
+            op::OpExecutionMode | op::OpExecutionModeId => {
+                let target = v.args[0];
+                self.m.execution_modes.push((target, inst));
+            }
+            op::OpName => {
+                let target = v.args[0];
+                self.m.names.insert(target, inst);
+            }
+            op::OpDecorate | op::OpDecorateId | op::OpDecorateString => self.decorate(inst, false)?,
+            op::OpMemberDecorate | op::OpMemberDecorateString => self.decorate(inst, true)?,
+            op::OpGroupDecorate | op::OpGroupMemberDecorate => groups.push(inst),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn decorate(&mut self, inst: u32, of_member: bool) -> Result<()> {
+        let v = self.m.view(inst);
+        let target = v.args[0];
+        let (member, at) = if of_member { (v.args[1], 2) } else { (NO_MEMBER, 1) };
+        let kind = v.arg(at)?;
+        let len = (v.args.len() - at - 1) as u32;
+        let r = self.m.insts[inst as usize];
+        let start = r.pos + u32::from(r.len) - len;
+        self.m.decorations.push(Decoration { target, member, kind, start, len });
+        Ok(())
+    }
+
+    /// Copies the decorations of groups to their targets.
+    fn expand_groups(&mut self, groups: &[u32]) -> Result<()> {
+        let mut copies = Vec::new();
+        for &inst in groups {
+            let v = self.m.view(inst);
+            let group = v.args[0];
+            let from = self.m.decorations.partition_point(|d| d.target < group);
+            let to = self.m.decorations.partition_point(|d| d.target <= group);
+            let step = if v.op == op::OpGroupDecorate { 1 } else { 2 };
+            for pair in v.args[1..].chunks_exact(step) {
+                let member = if step == 1 { NO_MEMBER } else { pair[1] };
+                copies.extend(self.m.decorations[from..to].iter().map(|d| Decoration {
+                    target: pair[0],
+                    member,
+                    ..*d
+                }));
+                if copies.len() > 64 * 1024 + 4 * self.m.words.len() {
+                    return Err(Error::limit("too many group decorations").at(v.opcode(), group));
+                }
+            }
+        }
+        self.m.decorations.extend(copies);
+        self.m.decorations.sort_by_key(|d| (d.target, d.member, d.kind));
+        Ok(())
+    }
+
+    /// The function section.
+    fn functions(&mut self, range: Range<u32>) -> Result<()> {
+        let mut inst = range.start;
+        while inst < range.end {
+            let v = self.m.view(inst);
+            match v.op {
+                op::OpFunction => inst = self.function(inst, range.end)?,
+                op::OpLine | op::OpNoLine | op::OpNop | op::OpExtInst => inst += 1,
+                _ => return Err(Error::invalid("instruction outside a function").at(v.opcode(), v.result)),
+            }
+        }
+        Ok(())
+    }
+
+    /// One function from OpFunction on; returns the instruction behind its end.
+    fn function(&mut self, start: u32, limit: u32) -> Result<u32> {
+        let head = self.m.view(start);
+        let (id, result_ty) = (head.result, head.ty);
+        let fail = |message: &str| Error::invalid(message).at((op::OpFunction, "OpFunction"), id);
+        let (mut params, mut blocks) = (Vec::new(), Vec::<RawBlock>::new());
+        let mut open = false;
+        let mut inst = start + 1;
+        loop {
+            if inst >= limit {
+                return Err(fail("function has no OpFunctionEnd"));
+            }
+            let v = self.m.view(inst);
+            match v.op {
+                op::OpFunctionEnd if !open => break,
+                op::OpFunctionParameter if blocks.is_empty() => params.push(v.result),
+                op::OpLabel if !open => {
+                    open = true;
+                    blocks.push(RawBlock {
+                        label: v.result,
+                        start: inst + 1,
+                        end: inst + 1,
+                        merge: None,
+                        end_inst: 0,
+                        has_phi: false,
+                    });
+                }
+                op::OpLine | op::OpNoLine | op::OpNop if !open => {}
+                op::OpFunction | op::OpFunctionEnd | op::OpFunctionParameter | op::OpLabel => {
+                    return Err(Error::invalid("misplaced in a function").at(v.opcode(), v.result));
+                }
+                _ => {
+                    let Some(block) = blocks.last_mut().filter(|_| open) else {
+                        return Err(Error::invalid("instruction outside a block").at(v.opcode(), v.result));
+                    };
+                    if block.merge.is_some() && !is_terminator(v.op) && !matches!(v.op, op::OpLine | op::OpNoLine) {
+                        return Err(Error::invalid("instruction between merge and terminator").at(v.opcode(), v.result));
+                    }
+                    match v.op {
+                        op::OpSelectionMerge | op::OpLoopMerge => block.merge = Some(inst),
+                        op::OpPhi => block.has_phi = true,
+                        _ => {}
+                    }
+                    if is_terminator(v.op) {
+                        block.end_inst = inst;
+                        block.end = block.merge.unwrap_or(inst);
+                        open = false;
+                    }
+                }
+            }
+            inst += 1;
+        }
+        let blocks = self.resolve(&blocks)?;
+        self.m.functions.push(Function { id, result_ty, params, blocks, insts: start..inst + 1 });
+        Ok(inst + 1)
+    }
+
+    /// Turns label ids into block indices.
+    fn resolve(&self, raw: &[RawBlock]) -> Result<Vec<Block>> {
+        let target = |label: u32, v: View<'_>| -> Result<BlockIx> {
+            let inst = self.m.def_inst(label);
+            let found = inst.and_then(|i| raw.binary_search_by_key(&i, |b| b.start - 1).ok());
+            found
+                .map(|i| i as BlockIx)
+                .ok_or_else(|| Error::invalid("target is not a block of this function").at(v.opcode(), label))
+        };
+        raw.iter()
+            .map(|b| {
+                let merge = match b.merge.map(|i| self.m.view(i)) {
+                    None => Merge::None,
+                    Some(v) if v.op == op::OpSelectionMerge => Merge::Selection(target(v.args[0], v)?),
+                    Some(v) => Merge::Loop { merge: target(v.args[0], v)?, cont: target(v.args[1], v)? },
+                };
+                let v = self.m.view(b.end_inst);
+                let end = match v.op {
+                    op::OpBranch => End::Branch(target(v.args[0], v)?),
+                    op::OpBranchConditional => End::Cond(v.args[0], target(v.args[1], v)?, target(v.args[2], v)?),
+                    op::OpSwitch => End::Switch(v.args[0]),
+                    op::OpReturn => End::Return,
+                    op::OpReturnValue => End::ReturnValue(v.args[0]),
+                    op::OpKill | op::OpTerminateInvocation => End::Kill,
+                    op::OpUnreachable => End::Unreachable,
+                    _ => End::Unsupported,
+                };
+                Ok(Block { label: b.label, body: b.start..b.end, merge, end, end_inst: b.end_inst, has_phi: b.has_phi })
+            })
+            .collect()
+    }
+}
+
+fn is_terminator(number: u16) -> bool {
+    matches!(
+        number,
+        op::OpBranch
+            | op::OpBranchConditional
+            | op::OpSwitch
+            | op::OpReturn
+            | op::OpReturnValue
+            | op::OpKill
+            | op::OpTerminateInvocation
+            | op::OpUnreachable
+            | op::OpIgnoreIntersectionKHR
+            | op::OpTerminateRayKHR
+            | op::OpEmitMeshTasksEXT
+    )
+}

@@ -1,0 +1,496 @@
+//! The structuriser: blocks with merge instructions → a tree of labelled scopes, loops, ifs and switches.
+//!
+//! Idea: while a region is built, every block that ends an enclosing construct (merge block, continue target, loop header
+//! inside its continue construct, another case of the switch) is an *exit*: branching there leaves to its label. Any other
+//! target is placed right where it is reached, each block once, so the tree is linear in the function. A branch to the label
+//! that the end of the region leads to anyway (`tail`) is a plain yield; scopes nobody breaks out of are not made.
+//!
+//! A switch is a chain of ifs on exclusive conditions, ordered so that a case stands behind the one that falls into it;
+//! falling through sets the next case's flag.
+
+use super::module::{Block, BlockIx, End, Function, Merge, Module};
+use super::types::{Spec, Type};
+use crate::error::{Error, Result};
+
+/// Deepest nesting of regions, over all inlined calls.
+pub(crate) const MAX_DEPTH: u32 = 400;
+
+/// A region of the tree.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    pub nodes: Vec<Node>,
+    pub term: Term,
+}
+
+/// End of a region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Term {
+    #[default]
+    Yield,
+    Break(u32),
+    Kill,
+    Unreachable,
+}
+
+/// A node. Labels and flags are numbered per function.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// The block's instructions.
+    Block(BlockIx),
+    /// What the phis of a block take from a predecessor.
+    Moves {
+        from: BlockIx,
+        to: BlockIx,
+    },
+    If {
+        cond: u32,
+        then: Tree,
+        else_: Tree,
+    },
+    Loop {
+        label: u32,
+        body: Tree,
+    },
+    Scope {
+        label: u32,
+        body: Tree,
+    },
+    Switch {
+        selector: u32,
+        cases: Vec<Case>,
+    },
+    /// The next case is entered by falling into it.
+    SetFlag(u32),
+    /// The function's result.
+    Return(u32),
+}
+
+/// A case of a switch.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub literals: Vec<u64>,
+    pub default: bool,
+    /// Set when an earlier case falls into this one.
+    pub flag: Option<u32>,
+    /// Phi moves when entered from the switch itself.
+    pub entry: Option<(BlockIx, BlockIx)>,
+    pub body: Tree,
+}
+
+/// A function's tree.
+#[derive(Debug)]
+pub(crate) struct FunctionTree {
+    pub body: Tree,
+    /// Per label: some region breaks to it.
+    pub label_used: Vec<bool>,
+    pub flags: u32,
+    /// The label of returns.
+    pub ret: u32,
+    /// The one OpReturnValue, when it stands at the end of the body.
+    pub direct_return: Option<u32>,
+    /// Deepest nesting of nodes.
+    pub depth: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Exit {
+    Label(u32),
+    /// Merge block of a switch: the end of the case in hand.
+    CaseEnd(usize),
+    /// Another case of a switch.
+    Case(usize, u32),
+}
+
+/// A switch whose cases are being built.
+struct OpenSwitch {
+    label: u32,
+    current: u32,
+    /// (from, to) falls, and the flag of each case that is fallen into.
+    falls: Vec<(u32, u32)>,
+    flags: Vec<Option<u32>>,
+}
+
+struct Structurer<'a> {
+    s: &'a Spec<'a>,
+    m: &'a Module,
+    blocks: &'a [Block],
+    exits: Vec<Option<Exit>>,
+    placed: Vec<bool>,
+    label_used: Vec<bool>,
+    switches: Vec<OpenSwitch>,
+    flags: u32,
+    returns: u32,
+    depth: u32,
+    ret: u32,
+}
+
+/// Structurises one function.
+pub(crate) fn structure(s: &Spec<'_>, f: &Function) -> Result<FunctionTree> {
+    let n = f.blocks.len();
+    if n == 0 {
+        return Err(Error::unsupported("function has no body (linkage)").with_id(f.id));
+    }
+    let mut st = Structurer {
+        s,
+        m: s.m,
+        blocks: &f.blocks,
+        exits: vec![None; n],
+        placed: vec![false; n],
+        label_used: Vec::new(),
+        switches: Vec::new(),
+        flags: 0,
+        returns: 0,
+        depth: 0,
+        ret: 0,
+    };
+    st.ret = st.label();
+    let ret = st.ret;
+    let mut body = st.region(0, false, ret)?;
+    let mut direct_return = None;
+    if let (1, false, Some(&Node::Return(id))) = (st.returns, st.label_used[ret as usize], body.nodes.last()) {
+        direct_return = Some(id);
+        body.nodes.pop();
+    }
+    let depth = body.depth();
+    Ok(FunctionTree { body, label_used: st.label_used, flags: st.flags, ret, direct_return, depth })
+}
+
+impl Tree {
+    /// Nesting of IR nodes inside (the structuriser has bounded it).
+    fn depth(&self) -> u32 {
+        let node = |n: &Node| match n {
+            Node::If { then, else_, .. } => 1 + then.depth().max(else_.depth()),
+            Node::Loop { body, .. } | Node::Scope { body, .. } => 1 + body.depth(),
+            Node::Switch { cases, .. } => 2 + cases.iter().map(|c| c.body.depth()).max().unwrap_or(0),
+            _ => 0,
+        };
+        self.nodes.iter().map(node).max().unwrap_or(0)
+    }
+}
+
+impl Structurer<'_> {
+    fn label(&mut self) -> u32 {
+        self.label_used.push(false);
+        self.label_used.len() as u32 - 1
+    }
+
+    fn used(&self, label: u32) -> bool {
+        self.label_used[label as usize]
+    }
+
+    fn has_phi(&self, b: BlockIx) -> bool {
+        self.blocks[b as usize].has_phi
+    }
+
+    fn fail(&self, b: BlockIx, message: &str) -> Error {
+        let v = self.m.view(self.blocks[b as usize].end_inst);
+        Error::invalid(message).at(v.opcode(), self.blocks[b as usize].label)
+    }
+
+    /// Makes `block` an exit while `f` runs.
+    fn with_exit<T>(&mut self, block: BlockIx, exit: Exit, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = self.exits[block as usize].replace(exit);
+        let result = f(self);
+        self.exits[block as usize] = before;
+        result
+    }
+
+    /// The label that a branch to the block leaves to, and the flag it sets.
+    fn exit(&mut self, to: BlockIx) -> Option<(u32, Option<u32>)> {
+        match self.exits[to as usize]? {
+            Exit::Label(label) => Some((label, None)),
+            Exit::CaseEnd(s) => Some((self.switches[s].label, None)),
+            Exit::Case(s, case) => {
+                let sw = &mut self.switches[s];
+                sw.falls.push((sw.current, case));
+                let flag = *sw.flags[case as usize].get_or_insert_with(|| {
+                    self.flags += 1;
+                    self.flags - 1
+                });
+                Some((sw.label, Some(flag)))
+            }
+        }
+    }
+
+    /// Wraps a region into a scope when something breaks to its label.
+    fn scoped(&self, label: u32, body: Tree) -> Tree {
+        if self.used(label) { Tree { nodes: vec![Node::Scope { label, body }], term: Term::Yield } } else { body }
+    }
+
+    /// Branch `from → to` at the end of `t`: leaves, or gives back the block to go on with.
+    fn goto(&mut self, from: BlockIx, to: BlockIx, tail: u32, t: &mut Tree) -> Option<BlockIx> {
+        if self.has_phi(to) {
+            t.nodes.push(Node::Moves { from, to });
+        }
+        let Some((label, flag)) = self.exit(to) else { return Some(to) };
+        if let Some(flag) = flag {
+            t.nodes.push(Node::SetFlag(flag));
+        }
+        t.term = self.leave(label, tail);
+        None
+    }
+
+    fn leave(&mut self, label: u32, tail: u32) -> Term {
+        if label == tail {
+            return Term::Yield;
+        }
+        self.label_used[label as usize] = true;
+        Term::Break(label)
+    }
+
+    /// The region that begins with the branch `from → to`.
+    fn arm(&mut self, from: BlockIx, to: BlockIx, tail: u32) -> Result<Tree> {
+        let mut t = Tree::default();
+        if let Some(next) = self.goto(from, to, tail, &mut t) {
+            let rest = self.region(next, false, tail)?;
+            t.nodes.extend(rest.nodes);
+            t.term = rest.term;
+        }
+        Ok(t)
+    }
+
+    /// Places blocks from `b` on until the region ends. `opened`: `b` is a loop header whose loop is open already.
+    fn region(&mut self, b: BlockIx, opened: bool, tail: u32) -> Result<Tree> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Error::limit("control flow is nested too deeply").with_id(self.blocks[b as usize].label));
+        }
+        let mut t = Tree::default();
+        let mut next = Some((b, opened));
+        while let Some((b, opened)) = next {
+            next = self.step(b, opened, tail, &mut t)?.map(|b| (b, false));
+        }
+        self.depth -= 1;
+        Ok(t)
+    }
+
+    /// Places one block or loop; gives back the block that follows in this region.
+    fn step(&mut self, b: BlockIx, opened: bool, tail: u32, t: &mut Tree) -> Result<Option<BlockIx>> {
+        let block = &self.blocks[b as usize];
+        if let (Merge::Loop { merge, cont }, false) = (block.merge, opened) {
+            return self.loop_(b, merge, cont, t);
+        }
+        if std::mem::replace(&mut self.placed[b as usize], true) {
+            return Err(self.fail(b, "block is reached in a way that structured control flow does not allow"));
+        }
+        t.nodes.push(Node::Block(b));
+        match block.end {
+            End::Branch(to) => return Ok(self.goto(b, to, tail, t)),
+            End::Cond(_, x, y) if x == y => return Ok(self.goto(b, x, tail, t)),
+            End::Cond(cond, x, y) => match block.merge {
+                Merge::Selection(merge) => return self.selection(b, cond, (x, y), merge, t),
+                _ => return self.branch(b, cond, (x, y), tail, t),
+            },
+            End::Switch(selector) => return self.switch(b, selector, t),
+            End::Return => {
+                self.returns += 1;
+                t.term = self.leave(self.ret, tail);
+            }
+            End::ReturnValue(id) => {
+                self.returns += 1;
+                t.nodes.push(Node::Return(id));
+                t.term = self.leave(self.ret, tail);
+            }
+            End::Kill => t.term = Term::Kill,
+            End::Unreachable => t.term = Term::Unreachable,
+            End::Unsupported => {
+                let v = self.m.view(block.end_inst);
+                return Err(Error::unsupported("not implemented").at(v.opcode(), block.label));
+            }
+        }
+        Ok(None)
+    }
+
+    fn selection(
+        &mut self,
+        b: BlockIx,
+        cond: u32,
+        (x, y): (BlockIx, BlockIx),
+        merge: BlockIx,
+        t: &mut Tree,
+    ) -> Result<Option<BlockIx>> {
+        let label = self.label();
+        let (then, else_) =
+            self.with_exit(merge, Exit::Label(label), |st| Ok((st.arm(b, x, label)?, st.arm(b, y, label)?)))?;
+        let reaches = self.used(label) || then.term == Term::Yield || else_.term == Term::Yield;
+        let if_ = Tree { nodes: vec![Node::If { cond, then, else_ }], term: Term::Yield };
+        t.nodes.extend(self.scoped(label, if_).nodes);
+        Ok(self.merged(reaches, merge, t))
+    }
+
+    /// Goes on behind a construct, or ends the region when nothing comes out of it.
+    fn merged(&mut self, reaches: bool, merge: BlockIx, t: &mut Tree) -> Option<BlockIx> {
+        if !reaches {
+            t.term = Term::Unreachable;
+        }
+        reaches.then_some(merge)
+    }
+
+    /// A conditional branch without a merge instruction: at least one side leaves.
+    fn branch(
+        &mut self,
+        b: BlockIx,
+        cond: u32,
+        (x, y): (BlockIx, BlockIx),
+        tail: u32,
+        t: &mut Tree,
+    ) -> Result<Option<BlockIx>> {
+        let (exit_x, exit_y) = (self.exits[x as usize].is_some(), self.exits[y as usize].is_some());
+        if exit_x != exit_y {
+            // The side that stays follows in this region; `u32::MAX` is nobody's tail.
+            let mut then = Tree::default();
+            let mut else_ = Tree::default();
+            let stay_x = self.goto(b, x, u32::MAX, &mut then);
+            let stay_y = self.goto(b, y, u32::MAX, &mut else_);
+            t.nodes.push(Node::If { cond, then, else_ });
+            return Ok(stay_x.or(stay_y));
+        }
+        let then = self.arm(b, x, tail)?;
+        let else_ = self.arm(b, y, tail)?;
+        let yields = then.term == Term::Yield || else_.term == Term::Yield;
+        t.nodes.push(Node::If { cond, then, else_ });
+        t.term = if yields { Term::Yield } else { Term::Unreachable };
+        Ok(None)
+    }
+
+    fn loop_(&mut self, header: BlockIx, merge: BlockIx, cont: BlockIx, t: &mut Tree) -> Result<Option<BlockIx>> {
+        let label = self.label();
+        let back = self.label();
+        let body = self.with_exit(merge, Exit::Label(label), |st| {
+            if cont == header {
+                let body = st.with_exit(header, Exit::Label(back), |st| st.region(header, true, back))?;
+                return Ok(st.scoped(back, body));
+            }
+            let next = st.label();
+            let body = st.with_exit(cont, Exit::Label(next), |st| st.region(header, true, next))?;
+            if body.term != Term::Yield && !st.used(next) {
+                return Ok(body);
+            }
+            let mut body = st.scoped(next, body);
+            let construct = st.with_exit(header, Exit::Label(back), |st| st.region(cont, false, back))?;
+            let construct = st.scoped(back, construct);
+            body.nodes.extend(construct.nodes);
+            body.term = construct.term;
+            Ok(body)
+        })?;
+        t.nodes.push(Node::Loop { label, body });
+        let reaches = self.used(label);
+        Ok(self.merged(reaches, merge, t))
+    }
+
+    /// Literals and target of each case of an OpSwitch, the default last without literal.
+    fn targets(&self, b: BlockIx, selector: u32) -> Result<Vec<(Option<u64>, BlockIx)>> {
+        let v = self.m.view(self.blocks[b as usize].end_inst);
+        let ty = self.m.def(selector)?.ty;
+        let Type::Int { bits, .. } = *self.s.ty(ty)? else { return Err(self.fail(b, "selector is not an integer")) };
+        let width = if bits == 64 { 3 } else { 2 };
+        let block = |label: u32| {
+            self.m.block_of(self.blocks, label).ok_or_else(|| self.fail(b, "case is not a block of this function"))
+        };
+        let mut out = Vec::new();
+        if !(v.args.len() - 2).is_multiple_of(width) {
+            return Err(self.fail(b, "case without a label"));
+        }
+        for pair in v.args[2..].chunks_exact(width) {
+            let high = if width == 3 { u64::from(pair[1]) << 32 } else { 0 };
+            out.push((Some((u64::from(pair[0]) | high) & super::fold::mask(bits)), block(pair[width - 1])?));
+        }
+        out.push((None, block(v.arg(1)?)?));
+        Ok(out)
+    }
+
+    fn switch(&mut self, b: BlockIx, selector: u32, t: &mut Tree) -> Result<Option<BlockIx>> {
+        let Merge::Selection(merge) = self.blocks[b as usize].merge else {
+            return Err(self.fail(b, "switch without a merge instruction"));
+        };
+        // Cases by distinct target, in the order of the operands.
+        let mut targets: Vec<BlockIx> = Vec::new();
+        let mut cases: Vec<Case> = Vec::new();
+        let mut case_of = std::collections::HashMap::new();
+        for (literal, block) in self.targets(b, selector)? {
+            let i = *case_of.entry(block).or_insert_with(|| {
+                targets.push(block);
+                let entry = self.has_phi(block).then_some((b, block));
+                cases.push(Case { literals: Vec::new(), default: false, flag: None, entry, body: Tree::default() });
+                cases.len() - 1
+            });
+            match literal {
+                Some(bits) => cases[i].literals.push(bits),
+                None => cases[i].default = true,
+            }
+        }
+        let label = self.label();
+        let flags = vec![None; cases.len()];
+        let sw = self.switches.len();
+        self.switches.push(OpenSwitch { label, current: 0, falls: Vec::new(), flags });
+        let already: Vec<Option<Exit>> = targets.iter().map(|&x| self.exits[x as usize]).collect();
+        let merge_before = self.exits[merge as usize].replace(Exit::CaseEnd(sw));
+        for (i, &x) in targets.iter().enumerate() {
+            if already[i].is_none() && x != merge {
+                self.exits[x as usize] = Some(Exit::Case(sw, i as u32));
+            }
+        }
+        let mut reaches = false;
+        for (i, &x) in targets.iter().enumerate() {
+            let label = self.label();
+            self.switches[sw].label = label;
+            self.switches[sw].current = i as u32;
+            let body = if x == merge {
+                Tree::default()
+            } else if already[i].is_some() {
+                // The case leaves an enclosing construct; its moves are the entry's.
+                let mut body = Tree::default();
+                if let Some((l, flag)) = self.exit(x) {
+                    body.nodes.extend(flag.map(Node::SetFlag));
+                    body.term = self.leave(l, label);
+                }
+                body
+            } else {
+                let own = self.exits[x as usize].take();
+                let body = self.region(x, false, label);
+                self.exits[x as usize] = own;
+                body?
+            };
+            reaches |= body.term == Term::Yield || self.used(label);
+            cases[i].body = self.scoped(label, body);
+        }
+        for (i, &x) in targets.iter().enumerate() {
+            self.exits[x as usize] = already[i];
+        }
+        self.exits[merge as usize] = merge_before;
+        let Some(open) = self.switches.pop() else { return Err(Error::internal("switch stack")) };
+        for (case, flag) in cases.iter_mut().zip(&open.flags) {
+            case.flag = *flag;
+        }
+        let cases = order(cases, &open.falls).ok_or_else(|| self.fail(b, "cases fall into each other in a circle"))?;
+        t.nodes.push(Node::Switch { selector, cases });
+        Ok(self.merged(reaches, merge, t))
+    }
+}
+
+/// Cases in an order where each stands behind those that fall into it.
+fn order(cases: Vec<Case>, falls: &[(u32, u32)]) -> Option<Vec<Case>> {
+    if falls.is_empty() {
+        return Some(cases);
+    }
+    let n = cases.len();
+    let mut successors = vec![Vec::new(); n];
+    let mut waiting = vec![0u32; n];
+    for &(from, to) in falls {
+        successors[from as usize].push(to);
+        waiting[to as usize] += 1;
+    }
+    let mut ready: Vec<usize> = (0..n).rev().filter(|&i| waiting[i] == 0).collect();
+    let mut slots: Vec<Option<Case>> = cases.into_iter().map(Some).collect();
+    let mut out = Vec::with_capacity(n);
+    while let Some(i) = ready.pop() {
+        out.push(slots[i].take()?);
+        for &to in &successors[i] {
+            waiting[to as usize] -= 1;
+            if waiting[to as usize] == 0 {
+                ready.push(to as usize);
+            }
+        }
+    }
+    (out.len() == n).then_some(out)
+}

@@ -1,0 +1,190 @@
+//! What an id stands for during translation. Everything static (which variable, which binding, which member) is in the structure;
+//! everything dynamic is a [`Value`], so that any of these can be kept in variables by keeping its values.
+
+use crate::ir::{Space, Ty, Value, Var};
+use smallvec::SmallVec;
+
+/// Leaves of a composite.
+pub(crate) type Flat = SmallVec<[Value; 4]>;
+
+/// What an id stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Val {
+    /// Scalars of a value.
+    Flat(Flat),
+    /// A pointer.
+    Ptr(Pointer),
+    /// An image, a sampler or both.
+    Handle(Handle),
+}
+
+/// A descriptor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Desc {
+    pub set: u32,
+    pub binding: u32,
+    /// I32.
+    pub index: Value,
+}
+
+/// A loaded image, sampler or sampled image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Handle {
+    /// With its OpTypeImage id.
+    pub image: Option<(Desc, u32)>,
+    pub sampler: Option<Desc>,
+}
+
+/// A pointer to something of type `ty`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pointer {
+    pub ty: u32,
+    pub place: Place,
+}
+
+/// Where a pointer points.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    Local(LocalPlace),
+    Memory(Memory),
+    /// A descriptor, or an array of them.
+    Resource(Resource),
+    Texel {
+        image: Desc,
+        image_ty: u32,
+        coords: SmallVec<[Value; 4]>,
+        sample: Option<Value>,
+    },
+}
+
+/// In a variable that is held in scalars.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LocalPlace {
+    pub local: usize,
+    /// First leaf.
+    pub first: usize,
+    /// Element of the leaves' arrays: I32.
+    pub index: Value,
+    /// Dynamic component of the vector at `first`, and its size.
+    pub comp: Option<(Value, u32)>,
+}
+
+/// In memory with a layout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Memory {
+    pub space: Space,
+    pub desc: Option<Desc>,
+    /// Dynamic part of the address: I32, for [`Space::Global`] I64.
+    pub base: Value,
+    /// Static part.
+    pub offset: u32,
+    /// Our own layout (workgroup memory) instead of decorations.
+    pub natural: bool,
+    /// MatrixStride and RowMajor for matrices inside.
+    pub matrix: Option<(u32, bool)>,
+    /// Bytes between components when the pointee is a column of a row-major matrix.
+    pub comp_stride: Option<u32>,
+    pub readonly: bool,
+    pub volatile: bool,
+}
+
+/// A UniformConstant variable or an array of blocks, and the index so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Resource {
+    pub variable: u32,
+    pub desc: Desc,
+}
+
+impl Val {
+    /// One scalar.
+    pub fn one(v: Value) -> Val {
+        Val::Flat(SmallVec::from_slice(&[v]))
+    }
+
+    /// Calls `f` for every value, in a fixed order.
+    pub fn each(&mut self, f: &mut dyn FnMut(&mut Value)) {
+        match self {
+            Val::Flat(flat) => flat.iter_mut().for_each(f),
+            Val::Handle(h) => {
+                if let Some((d, _)) = &mut h.image {
+                    f(&mut d.index);
+                }
+                if let Some(d) = &mut h.sampler {
+                    f(&mut d.index);
+                }
+            }
+            Val::Ptr(p) => match &mut p.place {
+                Place::Local(l) => {
+                    f(&mut l.index);
+                    if let Some((c, _)) = &mut l.comp {
+                        f(c);
+                    }
+                }
+                Place::Memory(m) => {
+                    if let Some(d) = &mut m.desc {
+                        f(&mut d.index);
+                    }
+                    f(&mut m.base);
+                }
+                Place::Resource(r) => f(&mut r.desc.index),
+                Place::Texel { image, coords, sample, .. } => {
+                    f(&mut image.index);
+                    coords.iter_mut().for_each(&mut *f);
+                    if let Some(s) = sample {
+                        f(s);
+                    }
+                }
+            },
+        }
+    }
+
+    /// The same with another value everywhere: equal shapes differ only in values.
+    pub fn shape(&self) -> Val {
+        let mut shape = self.clone();
+        shape.each(&mut |v| *v = Value::from_u32(0));
+        shape
+    }
+}
+
+/// What is known of an id so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Slot {
+    #[default]
+    None,
+    Val(Val),
+    /// Values kept in variables (`None`: a constant, in place).
+    Stored(Val, Vec<Option<Var>>),
+}
+
+/// One scalar of an interface variable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct IoLeaf {
+    pub kind: IoKind,
+    pub ty: Ty,
+    pub slot: base::shader::Slot,
+    pub at: crate::ir::InterpolateAt,
+    /// HelperInvocation: demotes since entry are seen.
+    pub volatile: bool,
+}
+
+/// Source of an input scalar or destination of an output scalar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum IoKind {
+    Slot,
+    /// BuiltIn number and component.
+    Builtin(u32, u32),
+    /// A scalar of a structure that the stage does not pass on.
+    Unused,
+}
+
+/// A variable held in scalars.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    pub ty: u32,
+    /// Variable id.
+    pub root: u32,
+    /// Empty for inputs that are read in place.
+    pub vars: Vec<Var>,
+    /// Inputs and outputs: by flat leaf.
+    pub io: Vec<IoLeaf>,
+}

@@ -1,0 +1,118 @@
+//! What the `spirv_*` tests share: modules from `tests/data`, the pipeline layout of their convention, runs on the interpreter.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
+use jit::error::Error;
+use jit::ir::Shader;
+use jit::ir::interp::{Memory, run_workgroup};
+use jit::ir::verify;
+use jit::passes::{PassOptions, dce, mem2reg, run};
+use jit::spirv::{Accept, Module, Specialization, translate};
+
+/// Words of a module in `tests/data`.
+pub fn words(name: &str) -> Vec<u32> {
+    let path = format!("{}/tests/data/{name}.spv", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+/// The layout all test shaders use: the kind of a descriptor follows from its set.
+pub fn layout() -> PipelineLayoutInfo {
+    use DescriptorKind as K;
+    let kinds = [
+        K::StorageBuffer,
+        K::UniformBuffer,
+        K::CombinedImageSampler,
+        K::SampledImage,
+        K::Sampler,
+        K::StorageImage,
+        K::UniformTexelBuffer,
+        K::StorageTexelBuffer,
+        K::InputAttachment,
+    ];
+    let set = |kind| {
+        let binding = |binding| BindingLayout { binding, kind, offset: binding * 64, count: 4, dynamic_index: 0 };
+        (0..4).map(binding).collect()
+    };
+    PipelineLayoutInfo { sets: kinds.into_iter().map(set).collect() }
+}
+
+/// Stage by file name.
+pub fn stage(name: &str) -> Stage {
+    match name.rsplit('.').next() {
+        Some("vert") => Stage::Vertex,
+        Some("frag") => Stage::Fragment,
+        _ => Stage::Compute,
+    }
+}
+
+/// Parses and translates `main`; what comes out must verify.
+pub fn compile(words: &[u32], stage: Stage, spec: &Specialization) -> Result<Shader, Error> {
+    let module = Module::parse(words)?;
+    let shader = translate(&module, stage, "main", spec, &layout(), &Accept::all_implemented())?;
+    if let Err(e) = verify(&shader) {
+        panic!("the verifier refuses the translation: {e}\n{shader}");
+    }
+    Ok(shader)
+}
+
+/// Translates a module of `tests/data`.
+pub fn shader(name: &str) -> Shader {
+    compile(&words(name), stage(name), &Specialization::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Bytes of words.
+pub fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+/// Bytes of floats.
+pub fn float_bytes(floats: &[f32]) -> Vec<u8> {
+    floats.iter().flat_map(|w| w.to_le_bytes()).collect()
+}
+
+/// Words of a buffer.
+pub fn read(memory: &Memory, set: u32, binding: u32) -> Vec<u32> {
+    let b = memory.buffer(set, binding).expect("buffer");
+    b.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+/// Runs workgroup (0, 0, 0) as translated, in SSA form (the same bits), and through all passes (`exact`: the same bits too;
+/// multiplications and additions may have been contracted otherwise).
+pub fn execute(shader: &Shader, memory: &Memory, subgroup: usize, exact: bool) -> Memory {
+    let once = |s: &Shader| {
+        let mut m = memory.clone();
+        run_workgroup(s, &mut m, [0; 3], [1; 3], subgroup, None).expect("run");
+        m
+    };
+    let plain = once(shader);
+    let mut ssa = shader.clone();
+    mem2reg(&mut ssa);
+    dce(&mut ssa);
+    verify(&ssa).expect("verify after mem2reg");
+    assert_eq!(plain.buffers, once(&ssa).buffers, "mem2reg changes results");
+    let mut full = shader.clone();
+    run(&mut full, &PassOptions { verify: true }).expect("passes");
+    let last = once(&full);
+    if exact {
+        assert_eq!(plain.buffers, last.buffers, "passes change results");
+    }
+    last
+}
+
+/// A small random number generator.
+pub struct Rng(pub u64);
+
+impl Rng {
+    /// 64 random bits.
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 33) as usize % n.max(1)
+    }
+}

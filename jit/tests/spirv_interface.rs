@@ -1,0 +1,139 @@
+//! What the outside sees of a translated stage: slots, flags, and the image operations.
+
+mod spirv_common;
+
+use base::abi::{LodMode, SampleOp};
+use base::shader::{BuiltinSlot as B, Interpolation as I, Slot, SlotKind, SlotType as T};
+use jit::ir::{ImageQuery, InterpolateAt, Op, SampleInfo, Shader};
+use spirv_common::*;
+
+fn user(location: u32, component: u8) -> SlotKind {
+    SlotKind::User { location, component, index: 0 }
+}
+
+fn find(slots: &[Slot], kind: SlotKind) -> Slot {
+    *slots.iter().find(|s| s.kind == kind).unwrap_or_else(|| panic!("no slot {kind:?} in {slots:#?}"))
+}
+
+fn ops(s: &Shader) -> Vec<Op> {
+    s.insts.values().map(|i| i.op.clone()).collect()
+}
+
+fn samples(s: &Shader) -> Vec<SampleInfo> {
+    ops(s).into_iter().filter_map(|op| if let Op::Sample(i) = op { Some(i) } else { None }).collect()
+}
+
+#[test]
+fn vertex_slots() {
+    let s = shader("scene.vert");
+    // pos, a 2×2 matrix over two locations, ids.x; weights are indexed dynamically, so all of them.
+    let kinds: Vec<SlotKind> = s.inputs.iter().map(|i| i.kind).collect();
+    for want in [user(0, 2), user(1, 0), user(1, 1), user(2, 1), user(3, 0), user(4, 3), user(5, 0)] {
+        assert!(kinds.contains(&want), "{want:?}");
+    }
+    assert!(kinds.iter().all(|k| !matches!(k, SlotKind::Builtin(_))));
+    assert_eq!(find(&s.inputs, user(3, 0)).ty, T::Uint);
+    assert!(s.inputs.iter().all(|i| i.interpolation == I::Smooth));
+    // Outputs: uv sits at component 1 and 2 of its location; PointSize is not written.
+    for want in [user(0, 3), user(1, 1), user(1, 2), user(2, 0), user(3, 0), user(4, 1), user(6, 2)] {
+        find(&s.outputs, want);
+    }
+    assert_eq!(find(&s.outputs, user(2, 0)).ty, T::Sint);
+    for b in [B::Position(0), B::Position(3), B::ClipDistance(0), B::ClipDistance(1)] {
+        find(&s.outputs, SlotKind::Builtin(b));
+    }
+    assert!(!s.outputs.iter().any(|o| o.kind == SlotKind::Builtin(B::PointSize)));
+    assert_eq!(s.outputs.len(), 4 + 2 + 1 + 4 + 3 + 4 + 2);
+    let stores = ops(&s).iter().filter(|op| matches!(op, Op::StoreOutput(_))).count();
+    assert_eq!(stores, s.outputs.len());
+}
+
+#[test]
+fn fragment_slots_and_flags() {
+    let s = shader("scene.frag");
+    assert_eq!(find(&s.inputs, user(0, 0)).interpolation, I::Smooth);
+    assert_eq!(find(&s.inputs, user(1, 1)).interpolation, I::Linear);
+    let id = find(&s.inputs, user(2, 0));
+    assert_eq!((id.ty, id.interpolation), (T::Sint, I::Flat));
+    find(&s.inputs, user(10, 3));
+    for want in [user(0, 0), user(0, 3), user(2, 1)] {
+        find(&s.outputs, want);
+    }
+    assert_eq!(find(&s.outputs, user(2, 0)).ty, T::Sint);
+    find(&s.outputs, SlotKind::Builtin(B::FragDepth));
+    find(&s.outputs, SlotKind::Builtin(B::SampleMask));
+    let f = s.flags;
+    assert!(
+        f.side_effects
+            && f.kills
+            && f.early_fragment_tests
+            && f.writes_depth
+            && f.writes_sample_mask
+            && f.sample_shading
+    );
+    assert!(!f.writes_stencil && !f.reads_input_attachments);
+    let loads: Vec<InterpolateAt> =
+        ops(&s).into_iter().filter_map(|op| if let Op::LoadInput(_, at) = op { Some(at) } else { None }).collect();
+    for want in [InterpolateAt::Centroid, InterpolateAt::Default, InterpolateAt::Offset] {
+        assert!(loads.contains(&want), "{want:?}");
+    }
+}
+
+#[test]
+fn image_operations() {
+    let s = shader("scene.frag");
+    let all = samples(&s);
+    let has = |what: &str, f: &dyn Fn(&SampleInfo) -> bool| assert!(all.iter().any(f), "{what}: {all:#?}");
+    has("texture", &|i| i.lod_mode == LodMode::Implicit && i.coords == 2 && !i.lod && i.offset == 0);
+    has("textureLod", &|i| i.lod_mode == LodMode::Explicit && i.lod);
+    has("textureGrad", &|i| i.lod_mode == LodMode::Grad && i.grad == 2);
+    has("textureOffset with bias", &|i| i.offset == 2 && i.lod && i.lod_mode == LodMode::Implicit);
+    has("shadow array", &|i| i.op == SampleOp::SampleDref && i.dref && i.coords == 3);
+    has("cube", &|i| i.op == SampleOp::Sample && i.coords == 3);
+    has("gather", &|i| i.op == SampleOp::Gather && i.component == 2 && i.gather_offsets.is_none());
+    has("gather offsets", &|i| i.gather_offsets == Some([0, 0, 1, 1, -2, -2, 3, 4]));
+    has("query lod", &|i| i.op == SampleOp::QueryLod);
+    let ops = ops(&s);
+    for want in [
+        Op::ImageFetch { coords: 2, level: false, sample: true },
+        Op::ImageFetch { coords: 2, level: true, sample: false },
+        Op::ImageFetch { coords: 1, level: false, sample: false },
+        Op::ImageStore { coords: 2, sample: false },
+        Op::ImageStore { coords: 1, sample: false },
+        Op::ImageAtomic { op: base::abi::AtomicOp::Add, coords: 3, sample: false },
+        Op::ImageQuery(ImageQuery::Levels),
+        Op::ImageQuery(ImageQuery::Samples),
+        Op::ImageDesc { set: 3, binding: 0 },
+        Op::SamplerDesc { set: 4, binding: 0 },
+    ] {
+        assert!(ops.contains(&want), "{want:?}");
+    }
+}
+
+#[test]
+fn subpass_inputs_and_dual_source() {
+    let s = shader("subpass.frag");
+    assert!(s.flags.reads_input_attachments);
+    assert!(ops(&s).contains(&Op::ImageFetch { coords: 3, level: false, sample: true }));
+    find(&s.outputs, SlotKind::User { location: 0, component: 0, index: 1 });
+    find(&s.outputs, user(0, 0));
+}
+
+#[test]
+fn components_are_accessed_together() {
+    use jit::ir::Space;
+    // The physical pointer's vec3 value and matrix columns go in one access each.
+    let s = shader("nonuniform.comp");
+    let wide = s.insts.values().filter(|i| matches!(i.op, Op::Load(Space::Global, _)) && i.result_count == 3).count();
+    assert!(wide >= 1, "{s}");
+    assert!(s.insts.values().any(|i| matches!(i.op, Op::Store(Space::Global, _)) && i.args.len() == 4));
+    assert!(ops(&s).contains(&Op::BufferSize));
+}
+
+#[test]
+fn exclusive_of_passes() {
+    for name in ["scene.vert", "scene.frag", "subpass.frag", "nonuniform.comp"] {
+        let mut s = shader(name);
+        jit::passes::run(&mut s, &jit::passes::PassOptions { verify: true }).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}

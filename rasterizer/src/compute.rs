@@ -1,0 +1,74 @@
+//! Dispatches: workgroups in batches over the pool.
+//!
+//! A workgroup runs whole on one worker. The barrier protocol is [`ComputeBatch`]'s: the entry point is called again
+//! with the same batch until no chunk is pending.
+
+use crate::api::Dispatch;
+use crate::engine::{Engine, Worker};
+use base::abi::{BatchHeader, ComputeBatch};
+use std::sync::atomic::Ordering;
+
+/// Batches per thread that a dispatch is cut into, so that stealing can level uneven groups.
+const BATCHES_PER_THREAD: u64 = 16;
+/// Most workgroups per batch.
+const MAX_GROUPS_PER_BATCH: u64 = 64;
+
+/// Bit of compute invocations in the pipeline statistics.
+const STAT_COMPUTE: usize = 10;
+
+/// Runs all workgroups; stops early when the context's abort flag is set.
+pub(crate) fn dispatch(engine: &Engine, d: &Dispatch) {
+    let total = d.groups.iter().map(|&n| u64::from(n)).product::<u64>();
+    if total == 0 {
+        return;
+    }
+    let per_batch = (total / (engine.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
+    let batches = total.div_ceil(per_batch) as usize;
+    engine.for_each(batches, false, |worker, i| {
+        let first = i as u64 * per_batch;
+        run_groups(d, worker, first, (first + per_batch).min(total));
+    });
+    if let Some(statistics) = &d.queries.statistics {
+        let local = d.stage.local_size.iter().map(|&n| u64::from(n)).product::<u64>();
+        statistics[STAT_COMPUTE].fetch_add(total * local, Ordering::Relaxed);
+    }
+}
+
+fn run_groups(d: &Dispatch, worker: &mut Worker, first: u64, end: u64) {
+    let stage = &d.stage;
+    let invocations = stage.local_size.iter().map(|&n| n as usize).product::<usize>();
+    let chunks = invocations.div_ceil(stage.lanes.max(1) as usize);
+    let resume_bytes = if stage.has_barriers { chunks * 4 } else { 0 };
+    let scratch = worker.scratch.ensure((stage.scratch_bytes as usize).max(resume_bytes));
+    let shared = worker.shared.ensure(stage.shared_bytes as usize);
+    let header = BatchHeader { scratch, sink: worker.sink.ensure(64) };
+    let (gx, gy) = (u64::from(d.groups[0]), u64::from(d.groups[1]));
+    for group in first..end {
+        if aborted(d) {
+            return;
+        }
+        let id = [group % gx, group / gx % gy, group / (gx * gy)];
+        let workgroup_id = core::array::from_fn(|i| d.base[i].wrapping_add(id[i] as u32));
+        if stage.has_barriers {
+            // SAFETY: `ensure` above gave at least `resume_bytes` bytes.
+            unsafe { scratch.write_bytes(0, resume_bytes) };
+        }
+        if stage.zero_shared {
+            // SAFETY: `ensure` above gave `shared_bytes` bytes.
+            unsafe { shared.write_bytes(0, stage.shared_bytes as usize) };
+        }
+        let mut batch = ComputeBatch { header, workgroup_id, pending: 0, shared };
+        loop {
+            // SAFETY: the icd vouches for stage and context (they belong together and live until the dispatch ends);
+            // scratch and shared memory have the sizes the stage asks for, and only this worker uses them.
+            unsafe { (stage.entry)(&*d.context, (&raw mut batch).cast()) };
+            if batch.pending == 0 || aborted(d) {
+                break;
+            }
+        }
+    }
+}
+
+fn aborted(d: &Dispatch) -> bool {
+    crate::aborted(&d.context)
+}

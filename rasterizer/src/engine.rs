@@ -1,0 +1,126 @@
+//! The engine: one lazily started thread pool, and the scratch memory of its workers.
+//!
+//! Work is handed out by an atomic counter ([`Engine::for_each`]): items are taken in order, results never depend on
+//! who takes which. A panic in an item unwinds to the caller.
+
+use crate::api::{Dispatch, RenderTargets};
+use crate::front::ChunkOutput;
+use crate::mem::AlignedBuf;
+use crate::scene::RenderPass;
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Scratch memory that a worker keeps between uses is cut to this many bytes.
+const KEEP_SCRATCH: usize = 4 << 20;
+
+/// What one thread needs while it works on an item.
+#[derive(Default)]
+pub(crate) struct Worker {
+    /// `BatchHeader::scratch`.
+    pub scratch: AlignedBuf,
+    /// Workgroup memory.
+    pub shared: AlignedBuf,
+    /// `BatchHeader::sink`.
+    pub sink: AlignedBuf,
+    /// Front end.
+    pub front: crate::front::Scratch,
+    /// Tiles.
+    pub tile: crate::tile::Scratch,
+}
+
+/// The pool and the scratch memory of its workers. Creating an engine starts no thread.
+pub struct Engine {
+    threads: usize,
+    pool: OnceLock<rayon::ThreadPool>,
+    workers: Mutex<Vec<Worker>>,
+    /// Emptied chunk outputs, kept for their capacity.
+    pub(crate) arenas: Mutex<Vec<ChunkOutput>>,
+}
+
+impl core::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Engine").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// `threads`: 0 takes the count from affinity and cgroup quota. The pool starts at first use.
+    pub fn new(threads: usize) -> Engine {
+        let threads =
+            if threads == 0 { std::thread::available_parallelism().map_or(1, |n| n.get()) } else { threads.min(1024) };
+        Engine { threads, pool: OnceLock::new(), workers: Mutex::default(), arenas: Mutex::default() }
+    }
+
+    /// Worker threads.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The pool has been started.
+    pub fn started(&self) -> bool {
+        self.pool.get().is_some()
+    }
+
+    /// The pool; starts it.
+    pub fn pool(&self) -> &rayon::ThreadPool {
+        self.pool.get_or_init(|| {
+            let build =
+                |n| rayon::ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("grus-worker-{i}")).build();
+            build(self.threads).or_else(|_| build(1)).expect("the system grants one thread")
+        })
+    }
+
+    /// Runs a dispatch to its end.
+    pub fn dispatch(&self, d: &Dispatch) {
+        crate::compute::dispatch(self, d);
+    }
+
+    /// Starts a render pass instance.
+    pub fn begin_rendering(&self, targets: RenderTargets) -> RenderPass<'_> {
+        RenderPass::new(self, targets)
+    }
+
+    /// Calls `f` for every item number below `items`, on the caller's thread when `serial` or when one thread is all there is.
+    pub(crate) fn for_each(&self, items: usize, serial: bool, f: impl Fn(&mut Worker, usize) + Sync) {
+        if items == 0 {
+            return;
+        }
+        if serial || items == 1 || self.threads == 1 {
+            let mut worker = self.take_worker();
+            (0..items).for_each(|i| f(&mut worker, i));
+            return self.give_worker(worker);
+        }
+        let next = AtomicUsize::new(0);
+        let (f, next) = (&f, &next);
+        let pool = self.pool();
+        pool.scope(|scope| {
+            for _ in 0..pool.current_num_threads().min(items) {
+                scope.spawn(move |_| {
+                    let mut worker = self.take_worker();
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        if i >= items {
+                            break;
+                        }
+                        f(&mut worker, i);
+                    }
+                    self.give_worker(worker);
+                });
+            }
+        });
+    }
+
+    fn take_worker(&self) -> Worker {
+        self.workers.lock().pop().unwrap_or_default()
+    }
+
+    fn give_worker(&self, mut worker: Worker) {
+        worker.scratch.trim(KEEP_SCRATCH);
+        worker.shared.trim(KEEP_SCRATCH);
+        let mut workers = self.workers.lock();
+        if workers.len() < 2 * self.threads {
+            workers.push(worker);
+        }
+    }
+}

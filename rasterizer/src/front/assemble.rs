@@ -1,0 +1,125 @@
+//! Primitive assembly: index fetch, restart, and which vertices make primitive `i` of each topology.
+//!
+//! A draw's index stream is cut at restart indices into segments; primitive numbers run on through the segments of an
+//! instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
+
+use crate::api::{BufferRange, DrawCounts, IndexBuffer, Topology};
+
+/// Shape after assembly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One vertex.
+    Point,
+    /// Two.
+    Line,
+    /// Three.
+    Triangle,
+}
+
+/// A run of the index stream without a restart index.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Position in the draw's vertex or index stream.
+    pub first: u32,
+    /// Primitives.
+    pub primitives: u32,
+    /// Number of the first primitive within the instance.
+    pub base: u32,
+}
+
+impl Topology {
+    /// What the topology is made of.
+    pub fn shape(self) -> Shape {
+        match self {
+            Topology::PointList => Shape::Point,
+            Topology::LineList
+            | Topology::LineStrip
+            | Topology::LineListWithAdjacency
+            | Topology::LineStripWithAdjacency => Shape::Line,
+            _ => Shape::Triangle,
+        }
+    }
+
+    /// Whole primitives in `n` vertices.
+    pub fn primitives(self, n: u32) -> u32 {
+        match self {
+            Topology::PointList => n,
+            Topology::LineList => n / 2,
+            Topology::LineStrip => n.saturating_sub(1),
+            Topology::TriangleList => n / 3,
+            Topology::TriangleStrip | Topology::TriangleFan => n.saturating_sub(2),
+            Topology::LineListWithAdjacency => n / 4,
+            Topology::LineStripWithAdjacency => n.saturating_sub(3),
+            Topology::TriangleListWithAdjacency => n / 6,
+            Topology::TriangleStripWithAdjacency => (n / 2).saturating_sub(2),
+        }
+    }
+
+    /// Stream positions (relative to the segment) of primitive `i`, provoking vertex first.
+    #[inline]
+    pub fn vertices(self, i: u32) -> [u32; 3] {
+        let odd = i & 1;
+        match self {
+            Topology::PointList => [i, i, i],
+            Topology::LineList => [2 * i, 2 * i + 1, 2 * i],
+            Topology::LineStrip => [i, i + 1, i],
+            Topology::TriangleList => [3 * i, 3 * i + 1, 3 * i + 2],
+            Topology::TriangleStrip => [i, i + 1 + odd, i + 2 - odd],
+            Topology::TriangleFan => [i + 1, i + 2, 0],
+            Topology::LineListWithAdjacency => [4 * i + 1, 4 * i + 2, 4 * i + 1],
+            Topology::LineStripWithAdjacency => [i + 1, i + 2, i + 1],
+            Topology::TriangleListWithAdjacency => [6 * i, 6 * i + 2, 6 * i + 4],
+            Topology::TriangleStripWithAdjacency => [2 * i, 2 * i + 2 + 2 * odd, 2 * i + 4 - 2 * odd],
+        }
+    }
+}
+
+/// Reads one index; beyond the buffer gives 0 (robust buffer access).
+#[inline]
+pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
+    let mut bytes = [0u8; 4];
+    let width = buffer.index_bytes.min(4) as usize;
+    read_bytes(&buffer.range, position * width as u64, &mut bytes[..width]);
+    u32::from_le_bytes(bytes)
+}
+
+/// Copies bytes out of a buffer range when all of them lie inside; otherwise leaves `out` alone.
+#[inline]
+pub fn read_bytes(range: &BufferRange, offset: u64, out: &mut [u8]) {
+    let inside = offset.checked_add(out.len() as u64).is_some_and(|end| end <= range.size);
+    if inside && !range.address.is_null() {
+        // SAFETY: the icd vouches for `size` readable bytes at `address`; the range was checked.
+        unsafe { core::ptr::copy_nonoverlapping(range.address.add(offset as usize), out.as_mut_ptr(), out.len()) };
+    }
+}
+
+/// Cuts a draw into segments; appends to `out`.
+pub fn segments(
+    topology: Topology,
+    restart: bool,
+    counts: &DrawCounts,
+    indices: Option<&IndexBuffer>,
+    out: &mut Vec<Segment>,
+) {
+    out.clear();
+    let mut base = 0u32;
+    let mut push = |first: u32, count: u32| {
+        let primitives = topology.primitives(count);
+        if primitives > 0 {
+            out.push(Segment { first, primitives, base });
+            base = base.wrapping_add(primitives);
+        }
+    };
+    let Some(indices) = indices.filter(|_| restart) else {
+        return push(0, counts.count);
+    };
+    let restart_index = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
+    let mut start = 0;
+    for i in 0..counts.count {
+        if read_index(indices, u64::from(counts.first) + u64::from(i)) == restart_index {
+            push(start, i - start);
+            start = i + 1;
+        }
+    }
+    push(start, counts.count.saturating_sub(start));
+}

@@ -1,0 +1,177 @@
+//! What a (stages, state) pair means to the front end: vertex fetch plan, built-in slots, fragment input links.
+//!
+//! Computed once per pair and shared by its draws; a draw never searches an interface.
+
+use crate::api::{DrawState, GraphicsStages};
+use base::format::{Channel, ChannelName, ChannelType, Format};
+use base::shader::{BuiltinSlot, Interpolation, SlotKind, StageInterface};
+
+/// No slot.
+pub const NO_SLOT: u16 = u16::MAX;
+
+/// How an element becomes 32-bit components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchKind {
+    /// `n` 32-bit channels in R, G, B, A order: copied.
+    Raw32(u8),
+    /// Four 8-bit unsigned normalised channels in R, G, B, A order.
+    Unorm8x4,
+    /// Any other format.
+    Generic,
+}
+
+/// One vertex attribute that the vertex stage reads.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeFetch {
+    /// Binding number.
+    pub binding: u32,
+    /// Bytes between elements.
+    pub stride: u32,
+    /// `None`: per vertex; otherwise the instance divisor.
+    pub divisor: Option<u32>,
+    /// Byte offset in the element.
+    pub offset: u32,
+    /// Format.
+    pub format: Format,
+    /// Bytes of an element.
+    pub bytes: u32,
+    /// Conversion.
+    pub kind: FetchKind,
+    /// Input slot by component, or [`NO_SLOT`].
+    pub slots: [u16; 4],
+}
+
+/// Source of a fragment input.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Vertex output slot, or [`NO_SLOT`]: reads 0.
+    pub slot: u16,
+    /// Interpolation.
+    pub interpolation: Interpolation,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Linkage {
+    /// Attributes to fetch.
+    pub fetch: Vec<AttributeFetch>,
+    /// Vertex input slots that no attribute feeds (zeroed).
+    pub unfed: Vec<u16>,
+    /// Input slots.
+    pub input_slots: usize,
+    /// Output slots.
+    pub output_slots: usize,
+    /// Position by component.
+    pub position: [u16; 4],
+    /// PointSize.
+    pub point_size: u16,
+    /// Layer.
+    pub layer: u16,
+    /// ViewportIndex.
+    pub viewport: u16,
+    /// ClipDistance slots.
+    pub clip: Vec<u16>,
+    /// CullDistance slots.
+    pub cull: Vec<u16>,
+    /// Fragment inputs in slot order.
+    pub links: Vec<Link>,
+}
+
+fn builtin(interface: &StageInterface, slot: BuiltinSlot) -> u16 {
+    interface.output(SlotKind::Builtin(slot)).map_or(NO_SLOT, |i| i as u16)
+}
+
+impl Linkage {
+    /// Links the stages under a state.
+    pub fn new(stages: &GraphicsStages, state: &DrawState) -> Linkage {
+        let vertex = &*stages.vertex.interface;
+        let (fetch, unfed) = fetch_plan(vertex, state);
+        let distances = |make: fn(u8) -> BuiltinSlot| {
+            (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
+        };
+        let links = stages.fragment.as_ref().map_or_else(Vec::new, |fragment| {
+            let link = |s: &base::shader::Slot| Link {
+                slot: vertex.output(s.kind).map_or(NO_SLOT, |i| i as u16),
+                interpolation: s.interpolation,
+            };
+            fragment.interface.inputs.iter().map(link).collect()
+        });
+        Linkage {
+            fetch,
+            unfed,
+            input_slots: vertex.inputs.len(),
+            output_slots: vertex.outputs.len(),
+            position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
+            point_size: builtin(vertex, BuiltinSlot::PointSize),
+            layer: builtin(vertex, BuiltinSlot::Layer),
+            viewport: builtin(vertex, BuiltinSlot::ViewportIndex),
+            clip: distances(BuiltinSlot::ClipDistance),
+            cull: distances(BuiltinSlot::CullDistance),
+            links,
+        }
+    }
+}
+
+fn fetch_plan(vertex: &StageInterface, state: &DrawState) -> (Vec<AttributeFetch>, Vec<u16>) {
+    let mut fetch: Vec<AttributeFetch> = Vec::new();
+    let mut unfed = Vec::new();
+    for (i, slot) in vertex.inputs.iter().enumerate() {
+        let SlotKind::User { location, component, .. } = slot.kind else {
+            unfed.push(i as u16);
+            continue;
+        };
+        let attribute = state.attributes.iter().position(|a| a.location == location);
+        let binding = attribute.and_then(|a| {
+            let a = &state.attributes[a];
+            state.bindings.iter().find(|b| b.binding == a.binding).map(|b| (a, b))
+        });
+        let Some((a, b)) = binding else {
+            unfed.push(i as u16);
+            continue;
+        };
+        let found = fetch.iter().position(|f| f.binding == a.binding && f.offset == a.offset && f.format == a.format);
+        let index = found.unwrap_or_else(|| {
+            fetch.push(AttributeFetch {
+                binding: a.binding,
+                stride: b.stride,
+                divisor: b.per_instance.then_some(b.divisor),
+                offset: a.offset,
+                format: a.format,
+                bytes: u32::from(a.format.info().block_bytes),
+                kind: fetch_kind(a.format),
+                slots: [NO_SLOT; 4],
+            });
+            fetch.len() - 1
+        });
+        let place = &mut fetch[index].slots[usize::from(component.min(3))];
+        if *place == NO_SLOT {
+            *place = i as u16;
+        } else {
+            // Two locations read the same element: fetch it once more.
+            let mut again = fetch[index];
+            again.slots = [NO_SLOT; 4];
+            again.slots[usize::from(component.min(3))] = i as u16;
+            fetch.push(again);
+        }
+    }
+    (fetch, unfed)
+}
+
+fn fetch_kind(format: Format) -> FetchKind {
+    let info = format.info();
+    let channels = &info.channels[..usize::from(info.channel_count)];
+    const ORDER: [ChannelName; 4] = [ChannelName::R, ChannelName::G, ChannelName::B, ChannelName::A];
+    let in_order = |bits: u8, test: fn(&Channel) -> bool| {
+        let place = |(i, c): (usize, &Channel)| {
+            c.name == ORDER[i] && c.bits == bits && usize::from(c.shift) == i * usize::from(bits) && test(c)
+        };
+        !channels.is_empty() && channels.iter().enumerate().all(place)
+    };
+    if in_order(32, |c| matches!(c.ty, ChannelType::Sfloat | ChannelType::Uint | ChannelType::Sint)) {
+        FetchKind::Raw32(info.channel_count)
+    } else if channels.len() == 4 && in_order(8, |c| c.ty == ChannelType::Unorm) {
+        FetchKind::Unorm8x4
+    } else {
+        FetchKind::Generic
+    }
+}

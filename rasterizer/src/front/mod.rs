@@ -1,0 +1,246 @@
+//! The front end: one chunk of primitives, taken whole by one worker.
+//!
+//! A [`Chunk`] names a range of instances and primitives of one draw; [`run`] fills a [`ChunkOutput`] with set-up primitives
+//! and sorted (tile, primitive) pairs. Nothing is allocated per primitive: the output's vectors are reused.
+
+pub mod assemble;
+mod clip;
+pub mod link;
+mod primitive;
+pub mod setup;
+pub mod vertex;
+pub mod viewport;
+
+use crate::api::Draw;
+use crate::engine::Worker;
+use crate::mem::AlignedBuf;
+use crate::scene::SceneDraw;
+use base::abi::FragmentPrimitive;
+use setup::{Edge, Shaded};
+use std::sync::atomic::{AtomicU64, Ordering};
+use viewport::{Screen, code};
+
+/// Tiles are 64×64 pixels.
+pub const TILE_SHIFT: u32 = 6;
+/// Primitives a chunk holds.
+pub const CHUNK_PRIMITIVES: u32 = 256;
+
+/// Bits of `VkQueryPipelineStatisticFlagBits` that draws count.
+pub mod statistic {
+    /// Input assembly vertices.
+    pub const VERTICES: usize = 0;
+    /// Input assembly primitives.
+    pub const PRIMITIVES: usize = 1;
+    /// Vertex shader invocations.
+    pub const VERTEX_INVOCATIONS: usize = 2;
+    /// Primitives that reach clipping.
+    pub const CLIPPING_INVOCATIONS: usize = 5;
+    /// Primitives that leave clipping.
+    pub const CLIPPING_PRIMITIVES: usize = 6;
+    /// Fragment shader invocations.
+    pub const FRAGMENT_INVOCATIONS: usize = 7;
+}
+
+/// Adds to a statistic of a draw, if it is counted.
+pub fn count(draw: &Draw, bit: usize, n: u64) {
+    if let Some(statistics) = &draw.queries.statistics {
+        let counter: &AtomicU64 = &statistics[bit];
+        counter.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+/// Tile grid of a render pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    /// Tiles in x and y.
+    pub tiles: [u32; 2],
+    /// Layers.
+    pub layers: u32,
+    /// Rasterization samples.
+    pub samples: u32,
+}
+
+/// A set-up primitive.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Prim {
+    /// What the fragment stage sees. First, so that a quad's pointer to it also finds the rest.
+    pub shade: FragmentPrimitive,
+    /// Half planes.
+    pub edges: [Edge; 4],
+    /// How many of them.
+    pub edge_count: u32,
+    /// Index of its first attribute row until `shade.attributes` is set.
+    pub first_attribute: u32,
+    /// Pixels it may touch: x0, y0, x1, y1, never empty.
+    pub rect: [i32; 4],
+    /// Clamp of fragment depth.
+    pub depth_range: [f32; 2],
+}
+
+/// A range of primitives of one draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    /// Draw number in the scene.
+    pub draw: u32,
+    /// First instance (from 0) and how many.
+    pub instance: u32,
+    /// See `instance`.
+    pub instances: u32,
+    /// Primitives of each of these instances.
+    pub primitive: u32,
+    /// See `primitive`.
+    pub primitives: u32,
+}
+
+/// What a chunk leaves for the tiles.
+#[derive(Default)]
+pub struct ChunkOutput {
+    /// Set-up primitives.
+    pub prims: Vec<Prim>,
+    /// Attribute rows.
+    pub attributes: Vec<[u32; 3]>,
+    /// `tile << 32 | primitive`, sorted.
+    pub bins: Vec<u64>,
+}
+
+// SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null); it is filled by one worker and
+// then only read.
+unsafe impl Send for ChunkOutput {}
+// SAFETY: as above.
+unsafe impl Sync for ChunkOutput {}
+
+impl ChunkOutput {
+    /// Empties it, keeping the capacity.
+    pub fn clear(&mut self) {
+        self.prims.clear();
+        self.attributes.clear();
+        self.bins.clear();
+    }
+
+    /// Points the primitives at their attributes and sorts the bins; nothing may be pushed afterwards.
+    fn seal(&mut self) {
+        for prim in &mut self.prims {
+            prim.shade.attributes = self.attributes[prim.first_attribute as usize..].as_ptr();
+        }
+        self.bins.sort_unstable();
+    }
+}
+
+/// A shaded vertex, ready for assembly.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Vertex {
+    /// Clip coordinates.
+    pub position: [f32; 4],
+    /// Projection, if it lies in the guard band.
+    pub screen: Screen,
+    /// `screen` is valid.
+    pub projected: bool,
+    /// See [`viewport::code`].
+    pub codes: u32,
+    /// Viewport of `screen` and `codes`.
+    pub viewport: u32,
+}
+
+/// Front-end memory of a worker.
+#[derive(Default)]
+pub struct Scratch {
+    reuse: vertex::Reuse,
+    /// `VertexIndex` by local vertex number.
+    pub vertex_index: Vec<u32>,
+    /// `InstanceIndex`.
+    pub instance_index: Vec<u32>,
+    /// Stage inputs.
+    pub inputs: AlignedBuf,
+    /// Stage outputs.
+    pub outputs: AlignedBuf,
+    /// Local vertex numbers of the chunk's primitives and their `PrimitiveId`s.
+    assembled: Vec<([u32; 3], u32)>,
+    vertices: Vec<Vertex>,
+}
+
+/// Runs a chunk.
+pub fn run(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, out: &mut ChunkOutput) {
+    assemble_chunk(draw, chunk, &mut worker.front);
+    if worker.front.assembled.is_empty() || crate::aborted(&draw.draw.context) {
+        return;
+    }
+    let unique = worker.front.vertex_index.len();
+    vertex::shade(&draw.draw, &draw.linkage, worker);
+    let assembled = worker.front.assembled.len() as u64;
+    count(&draw.draw, statistic::VERTEX_INVOCATIONS, unique as u64);
+    count(&draw.draw, statistic::PRIMITIVES, assembled);
+    if draw.draw.state.rasterizer_discard {
+        return;
+    }
+    count(&draw.draw, statistic::CLIPPING_INVOCATIONS, assembled);
+    let front = &mut worker.front;
+    let padded = front.vertex_index.len();
+    let lanes = draw.draw.stages.vertex.lanes.max(1) as usize;
+    let slots = draw.linkage.output_slots;
+    let shaded = Shaded { outputs: front.outputs.as_words(padded * slots), slots, shift: lanes.trailing_zeros() };
+    front.vertices.clear();
+    front.vertices.extend((0..unique).map(|v| finish_vertex(draw, shaded, v)));
+    let mut builder = primitive::Builder { draw, grid, shaded, vertices: &front.vertices, out, leaving: 0 };
+    for &(vertices, id) in &front.assembled {
+        builder.primitive(vertices, id);
+    }
+    count(&draw.draw, statistic::CLIPPING_PRIMITIVES, builder.leaving);
+    out.seal();
+}
+
+/// Lists the primitives of a chunk and its distinct vertices.
+fn assemble_chunk(draw: &SceneDraw, chunk: &Chunk, front: &mut Scratch) {
+    front.vertex_index.clear();
+    front.instance_index.clear();
+    front.assembled.clear();
+    let topology = draw.draw.state.topology;
+    let end = chunk.primitive + chunk.primitives;
+    let first_segment = draw.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
+    for instance in chunk.instance..chunk.instance + chunk.instances {
+        front.reuse.restart();
+        let instance_index = draw.draw.counts.first_instance.wrapping_add(instance);
+        for segment in draw.segments[first_segment..].iter().take_while(|s| s.base < end) {
+            let from = chunk.primitive.max(segment.base);
+            for id in from..end.min(segment.base + segment.primitives) {
+                let positions = topology.vertices(id - segment.base);
+                let local = positions.map(|p| {
+                    let index = vertex::vertex_index(&draw.draw, segment.first + p);
+                    let next = front.vertex_index.len() as u32;
+                    let local = front.reuse.find(index, next);
+                    if local == next {
+                        front.vertex_index.push(index);
+                        front.instance_index.push(instance_index);
+                    }
+                    local
+                });
+                front.assembled.push((local, id));
+            }
+        }
+    }
+}
+
+/// Outcodes and projection of a vertex under the viewport it names.
+fn finish_vertex(draw: &SceneDraw, shaded: Shaded<'_>, v: usize) -> Vertex {
+    let linkage = &*draw.linkage;
+    let position: [f32; 4] = core::array::from_fn(|i| shaded.float(v, linkage.position[i], 0.0));
+    let viewport = if linkage.viewport == link::NO_SLOT { 0 } else { shaded.get(v, linkage.viewport) };
+    let negative = |slots: &[u16]| {
+        slots.iter().enumerate().fold(0u32, |bits, (i, &s)| {
+            let d = f32::from_bits(shaded.get(v, s));
+            bits | u32::from(d.is_nan() || d < 0.0) << i
+        })
+    };
+    let distances = negative(&linkage.clip) << code::USER_SHIFT | negative(&linkage.cull) << code::CULL_SHIFT;
+    project(draw, position, viewport, distances)
+}
+
+/// A vertex under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
+fn project(draw: &SceneDraw, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
+    let Some(transform) = draw.viewports.get(viewport as usize) else {
+        return Vertex { position, codes: code::NAN, viewport, ..Vertex::default() };
+    };
+    let codes = transform.outcode(&position) | distances;
+    let screen = transform.project(&position);
+    Vertex { position, screen: screen.unwrap_or_default(), projected: screen.is_some(), codes, viewport }
+}

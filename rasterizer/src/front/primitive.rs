@@ -1,0 +1,272 @@
+//! Assembled primitives → clipped, culled, set-up pieces.
+
+use super::assemble::Shape;
+use super::clip::{ClipVertex, Polygon, clip_segment};
+use super::link::NO_SLOT;
+use super::setup::{self, Common, Outline, Planes, Shaded, Weights, doubled_area};
+use super::viewport::{SUBPIXEL, Screen, Transform, code};
+use super::{ChunkOutput, Grid, Vertex};
+use crate::api::PolygonMode;
+use crate::scene::SceneDraw;
+
+/// Point sizes are clamped to this range (`pointSizeRange`).
+pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
+/// Line widths are clamped to this range (`lineWidthRange`).
+pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
+
+/// Cull mode bits.
+const CULL_FRONT: u32 = 1;
+const CULL_BACK: u32 = 2;
+
+/// Turns the primitives of a chunk into [`super::Prim`]s.
+pub struct Builder<'a> {
+    pub draw: &'a SceneDraw,
+    pub grid: &'a Grid,
+    pub shaded: Shaded<'a>,
+    pub vertices: &'a [Vertex],
+    pub out: &'a mut ChunkOutput,
+    /// Primitives that left clipping.
+    pub leaving: u64,
+}
+
+impl Builder<'_> {
+    /// One primitive, provoking vertex first.
+    pub fn primitive(&mut self, ids: [u32; 3], primitive_id: u32) {
+        let shape = self.draw.draw.state.topology.shape();
+        let corners = match shape {
+            Shape::Point => 1,
+            Shape::Line => 2,
+            Shape::Triangle => 3,
+        };
+        let mut v = ids.map(|i| self.vertices[i as usize]);
+        let viewport = v[0].viewport;
+        for vertex in &mut v[..corners] {
+            if vertex.viewport != viewport {
+                let distances = vertex.codes & (code::USER | code::CULL);
+                *vertex = super::project(self.draw, vertex.position, viewport, distances);
+            }
+        }
+        let all = v[..corners].iter().fold(u32::MAX, |a, v| a & v.codes);
+        let any = v[..corners].iter().fold(0, |a, v| a | v.codes);
+        if all & (code::REJECT | code::CULL) != 0 || any & code::NAN != 0 {
+            return;
+        }
+        let layer = match self.draw.linkage.layer {
+            NO_SLOT => self.draw.draw.context.view_index,
+            slot => self.shaded.get(ids[0] as usize, slot),
+        };
+        if layer >= self.grid.layers {
+            return;
+        }
+        let common = Common { vertices: ids, corners, primitive_id, layer, viewport, front: true, provoking: ids[0] };
+        match shape {
+            Shape::Point => self.point(&v[0], common, None),
+            Shape::Line => self.line([&v[0], &v[1]], any, common, None),
+            Shape::Triangle => self.triangle(&v, any, common),
+        }
+    }
+
+    fn transform(&self, common: &Common) -> &Transform {
+        &self.draw.viewports[common.viewport as usize]
+    }
+
+    /// Biased depth for pieces of a polygon: `slope` is the polygon's.
+    fn bias(&self, planes: &mut Planes, slope: f32) {
+        if let Some(bias) = self.draw.draw.state.depth_bias {
+            planes.bias(bias, self.draw.depth_unit, slope);
+        }
+    }
+
+    fn triangle(&mut self, v: &[Vertex; 3], any: u32, common: Common) {
+        if any & code::CLIP == 0 && v.iter().all(|v| v.projected) {
+            self.leaving += 1;
+            let screen = [v[0].screen, v[1].screen, v[2].screen];
+            let area = doubled_area(&screen);
+            if let Some(common) = self.facing(area, common) {
+                match self.draw.draw.state.polygon_mode {
+                    PolygonMode::Fill => self.fill(&screen, area, &common, None),
+                    _ => self.unfilled(v, any, common, slope_of(&screen)),
+                }
+            }
+            return;
+        }
+        let polygon = self.clipped(v, any, &common);
+        if polygon.len < 3 {
+            return;
+        }
+        self.leaving += 1;
+        let Some(screens) = self.projected(&polygon, &common) else { return };
+        let area = (2..polygon.len).map(|i| doubled_area(&[screens[0], screens[i - 1], screens[i]])).sum::<i64>();
+        let Some(common) = self.facing(area, common) else { return };
+        if self.draw.draw.state.polygon_mode != PolygonMode::Fill {
+            return self.unfilled(v, any, common, slope_of(&[screens[0], screens[1], screens[2]]));
+        }
+        for i in 2..polygon.len {
+            let corners = [0, i - 1, i];
+            let screen = corners.map(|c| screens[c]);
+            let weights: Weights = corners.map(|c| (polygon.v[c].weights, polygon.v[c].screen));
+            self.fill(&screen, doubled_area(&screen), &common, Some(&weights));
+        }
+    }
+
+    /// The triangle cut by the planes that its outcodes name.
+    fn clipped(&self, v: &[Vertex; 3], any: u32, common: &Common) -> Polygon {
+        let mut polygon = Polygon::triangle([v[0].position, v[1].position, v[2].position]);
+        let transform = self.transform(common);
+        if any & code::BEHIND != 0 {
+            // Keeps 1/w finite; the other planes alone only give w >= 0.
+            polygon.clip(|c| c.position[3] - 1e-9);
+        }
+        if any & code::NEAR != 0 {
+            polygon.clip(|c| c.position[2]);
+        }
+        if any & code::FAR != 0 {
+            polygon.clip(|c| c.position[3] - c.position[2]);
+        }
+        for i in 0..4 {
+            // A vertex behind the eye has no meaningful guard code: visit all four then.
+            if any & (1 << (8 + i) | code::BEHIND) != 0 {
+                polygon.clip(|c| transform.guard_distance(i, &c.position));
+            }
+        }
+        self.for_user_planes(any, common, |d| polygon.clip(|c| dot(d, c.weights)));
+        polygon
+    }
+
+    /// Calls `f` with the original vertices' distances for every user plane that some vertex is outside of.
+    fn for_user_planes(&self, any: u32, common: &Common, mut f: impl FnMut([f32; 3])) {
+        for (i, &slot) in self.draw.linkage.clip.iter().enumerate() {
+            if any & (1 << (code::USER_SHIFT as usize + i)) != 0 {
+                f(common.vertices.map(|v| f32::from_bits(self.shaded.get(v as usize, slot))));
+            }
+        }
+    }
+
+    fn projected(&self, polygon: &Polygon, common: &Common) -> Option<[Screen; super::clip::MAX_POLYGON]> {
+        let mut screens = [Screen::default(); super::clip::MAX_POLYGON];
+        for (screen, v) in screens.iter_mut().zip(&polygon.v[..polygon.len]) {
+            *screen = self.transform(common).project(&v.position)?;
+        }
+        Some(screens)
+    }
+
+    /// Decides the facing; `None` when culled.
+    fn facing(&self, area: i64, mut common: Common) -> Option<Common> {
+        let state = &self.draw.draw.state;
+        // The specification's area is -area/2: a counter-clockwise front face has negative `area` here (y points down).
+        common.front = if state.front_clockwise { area > 0 } else { area < 0 };
+        let culled = if common.front { CULL_FRONT } else { CULL_BACK };
+        (state.cull_mode & culled == 0).then_some(common)
+    }
+
+    fn fill(&mut self, screen: &[Screen; 3], area: i64, common: &Common, weights: Option<&Weights>) {
+        if area == 0 {
+            return;
+        }
+        let mut planes = Planes::triangle(screen, area);
+        let slope = planes.slope();
+        self.bias(&mut planes, slope);
+        let limit = self.transform(common).view_rect;
+        self.emit(limit, &Outline::triangle(screen), &planes, common, None, weights);
+    }
+
+    /// Polygon modes line and point: the polygon's own edges and vertices, clipped one by one.
+    fn unfilled(&mut self, v: &[Vertex; 3], any: u32, common: Common, slope: f32) {
+        for i in 0..3 {
+            let j = (i + 1) % 3;
+            let ids = common.vertices;
+            let mut piece = Common { vertices: [ids[i], ids[j], ids[j]], ..common };
+            if self.draw.draw.state.polygon_mode == PolygonMode::Line {
+                piece.corners = 2;
+                self.line([&v[i], &v[j]], any, piece, Some(slope));
+            } else {
+                piece.vertices = [ids[i]; 3];
+                piece.corners = 1;
+                self.point(&v[i], piece, Some(slope));
+            }
+        }
+    }
+
+    fn line(&mut self, v: [&Vertex; 2], any: u32, common: Common, slope: Option<f32>) {
+        let mut ends = [ClipVertex::corner(0, v[0].position), ClipVertex::corner(1, v[1].position)];
+        let clips = any & (code::REJECT | code::GUARD) != 0;
+        let transform = self.transform(&common);
+        let mut visible = true;
+        if clips {
+            if any & code::BEHIND != 0 {
+                visible = visible && clip_segment(&mut ends, |c| c.position[3] - 1e-9);
+            }
+            for i in 0..4 {
+                visible = visible && clip_segment(&mut ends, |c| Transform::view_distance(i, &c.position));
+                visible = visible && clip_segment(&mut ends, |c| transform.guard_distance(i, &c.position));
+            }
+            if any & code::NEAR != 0 {
+                visible = visible && clip_segment(&mut ends, |c| c.position[2]);
+            }
+            if any & code::FAR != 0 {
+                visible = visible && clip_segment(&mut ends, |c| c.position[3] - c.position[2]);
+            }
+            self.for_user_planes(any, &common, |d| {
+                visible = visible && clip_segment(&mut ends, |c| dot(d, c.weights));
+            });
+        }
+        let [Some(a), Some(b)] = [0, 1].map(|i| transform.project(&ends[i].position)) else { return };
+        if !visible {
+            return;
+        }
+        self.leaving += u64::from(slope.is_none());
+        let width = self.draw.draw.state.line_width.clamp(LINE_WIDTH_RANGE[0], LINE_WIDTH_RANGE[1]);
+        let Some(outline) = Outline::line(&[a, b], width) else { return };
+        let mut planes = Planes::line(&[a, b]);
+        if let Some(slope) = slope {
+            self.bias(&mut planes, slope);
+        }
+        let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
+        let limit = self.transform(&common).scissor_rect;
+        self.emit(limit, &outline, &planes, &common, None, clips.then_some(&weights));
+    }
+
+    fn point(&mut self, v: &Vertex, common: Common, slope: Option<f32>) {
+        if v.codes & code::REJECT != 0 || !v.projected {
+            return;
+        }
+        self.leaving += u64::from(slope.is_none());
+        let size = self.shaded.float(common.vertices[0] as usize, self.draw.linkage.point_size, 1.0);
+        let size = if size.is_nan() { 1.0 } else { size.clamp(POINT_SIZE_RANGE[0], POINT_SIZE_RANGE[1]) };
+        let mut planes = Planes::point(&v.screen);
+        if let Some(slope) = slope {
+            self.bias(&mut planes, slope);
+        }
+        let corner = |c: i32| c as f32 / SUBPIXEL as f32 - size * 0.5;
+        let sprite = (size, [corner(v.screen.x), corner(v.screen.y)]);
+        let outline = Outline::point(&v.screen, size);
+        let limit = self.transform(&common).scissor_rect;
+        self.emit(limit, &outline, &planes, &common, Some(sprite), None);
+    }
+
+    fn emit(
+        &mut self,
+        limit: [i32; 4],
+        outline: &Outline,
+        planes: &Planes,
+        common: &Common,
+        sprite: Option<(f32, [f32; 2])>,
+        weights: Option<&Weights>,
+    ) {
+        let depth_range = self.transform(common).depth_range;
+        let (linkage, shaded) = (&self.draw.linkage, self.shaded);
+        let piece = setup::Piece { limit, outline, planes, common, depth_range, sprite };
+        setup::emit(self.out, self.grid, &piece, |out| setup::attributes(linkage, shaded, common, weights, out));
+    }
+}
+
+/// Greatest depth slope of a triangle; 0 for one without area.
+fn slope_of(screen: &[Screen; 3]) -> f32 {
+    let area = doubled_area(screen);
+    if area == 0 { 0.0 } else { Planes::triangle(screen, area).slope() }
+}
+
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    // A weight of zero must not spread an infinite distance.
+    (0..3).map(|i| if b[i] == 0.0 { 0.0 } else { a[i] * b[i] }).sum()
+}

@@ -1,0 +1,398 @@
+//! Setup: screen vertices → edges, barycentric, depth and 1/w planes, attributes, bins.
+//!
+//! Planes are computed in f64 from the snapped positions and rounded once, relative to an origin inside the
+//! primitive's pixel rectangle. An edge is `a*x + b*y + c >= 0` in fixed point; the top-left rule is folded into `c`.
+
+use super::link::{Linkage, NO_SLOT};
+use super::viewport::{SUBPIXEL, SUBPIXEL_BITS, Screen};
+use super::{ChunkOutput, Prim};
+use base::abi::FragmentPrimitive;
+use base::shader::Interpolation;
+
+/// Half plane in fixed point: inside where `a*x + b*y + c >= 0`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edge {
+    /// d/dx.
+    pub a: i32,
+    /// d/dy.
+    pub b: i32,
+    /// Value at the framebuffer's origin, top-left rule included.
+    pub c: i64,
+}
+
+/// Affine function of the framebuffer position, in pixels from the framebuffer's origin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plane {
+    d: [f64; 2],
+    c: f64,
+}
+
+impl Plane {
+    fn constant(c: f64) -> Plane {
+        Plane { d: [0.0; 2], c }
+    }
+
+    /// `v0 + b1*(v1-v0) + b2*(v2-v0)`.
+    fn combine(v: [f32; 3], b1: &Plane, b2: &Plane) -> Plane {
+        let [v0, v1, v2] = v.map(f64::from);
+        let (d1, d2) = (v1 - v0, v2 - v0);
+        Plane { d: [b1.d[0] * d1 + b2.d[0] * d2, b1.d[1] * d1 + b2.d[1] * d2], c: v0 + b1.c * d1 + b2.c * d2 }
+    }
+
+    fn at_origin(&self, [x, y]: [i32; 2]) -> [f32; 3] {
+        let c = self.c + self.d[0] * f64::from(x) + self.d[1] * f64::from(y);
+        [self.d[0] as f32, self.d[1] as f32, c as f32]
+    }
+}
+
+/// The planes of a primitive.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Planes {
+    b1: Plane,
+    b2: Plane,
+    inv_w: Plane,
+    z: Plane,
+    inv_w1: f32,
+    inv_w2: f32,
+    /// Greatest depth magnitude of the vertices (for the float depth bias unit).
+    z_max: f32,
+}
+
+/// `(x1-x0)*(y2-y0) - (x2-x0)*(y1-y0)`: positive when the vertices turn clockwise on a y-down screen.
+pub fn doubled_area(v: &[Screen; 3]) -> i64 {
+    let d = |a: i32, b: i32| i64::from(a) - i64::from(b);
+    d(v[1].x, v[0].x) * d(v[2].y, v[0].y) - d(v[2].x, v[0].x) * d(v[1].y, v[0].y)
+}
+
+/// Greatest of three magnitudes.
+fn max_magnitude(z: [f32; 3]) -> f32 {
+    z[0].abs().max(z[1].abs()).max(z[2].abs())
+}
+
+impl Planes {
+    /// Of a triangle whose doubled area is not zero.
+    pub fn triangle(v: &[Screen; 3], area: i64) -> Planes {
+        // 1/256 pixel units: one factor of 256 remains when an edge is divided by the area.
+        let scale = f64::from(SUBPIXEL) / area as f64;
+        let px = v.map(|s| [f64::from(s.x) / f64::from(SUBPIXEL), f64::from(s.y) / f64::from(SUBPIXEL)]);
+        let plane = |dx: i32, dy: i32, sign: f64| {
+            let d = [sign * f64::from(dy) * scale, -sign * f64::from(dx) * scale];
+            Plane { d, c: -(d[0] * px[0][0] + d[1] * px[0][1]) }
+        };
+        let b1 = plane(v[2].x - v[0].x, v[2].y - v[0].y, 1.0);
+        let b2 = plane(v[1].x - v[0].x, v[1].y - v[0].y, -1.0);
+        Planes {
+            b1,
+            b2,
+            inv_w: Plane::combine(v.map(|s| s.inv_w), &b1, &b2),
+            z: Plane::combine(v.map(|s| s.z), &b1, &b2),
+            inv_w1: v[1].inv_w,
+            inv_w2: v[2].inv_w,
+            z_max: max_magnitude(v.map(|s| s.z)),
+        }
+    }
+
+    /// Of a segment: barycentric 1 grows along it.
+    pub fn line(v: &[Screen; 2]) -> Planes {
+        let d = [f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y)].map(|c| c / f64::from(SUBPIXEL));
+        let length2 = d[0] * d[0] + d[1] * d[1];
+        let g = d.map(|c| if length2 > 0.0 { c / length2 } else { 0.0 });
+        let at = [f64::from(v[0].x), f64::from(v[0].y)].map(|c| c / f64::from(SUBPIXEL));
+        let b1 = Plane { d: g, c: -(g[0] * at[0] + g[1] * at[1]) };
+        let b2 = Plane::default();
+        let three = |f: fn(&Screen) -> f32| [f(&v[0]), f(&v[1]), f(&v[1])];
+        Planes {
+            b1,
+            b2,
+            inv_w: Plane::combine(three(|s| s.inv_w), &b1, &b2),
+            z: Plane::combine(three(|s| s.z), &b1, &b2),
+            inv_w1: v[1].inv_w,
+            inv_w2: v[1].inv_w,
+            z_max: max_magnitude(three(|s| s.z)),
+        }
+    }
+
+    /// Of a point.
+    pub fn point(v: &Screen) -> Planes {
+        Planes {
+            inv_w: Plane::constant(f64::from(v.inv_w)),
+            z: Plane::constant(f64::from(v.z)),
+            inv_w1: v.inv_w,
+            inv_w2: v.inv_w,
+            z_max: v.z.abs(),
+            ..Planes::default()
+        }
+    }
+
+    /// Greatest slope of depth.
+    pub fn slope(&self) -> f32 {
+        self.z.d[0].abs().max(self.z.d[1].abs()) as f32
+    }
+
+    /// Adds a depth bias of `[constant, clamp, slope factor]`; `unit` is the least resolvable difference, or `None` for a
+    /// float buffer; `slope` that of the polygon.
+    pub fn bias(&mut self, [constant, clamp, factor]: [f32; 3], unit: Option<f32>, slope: f32) {
+        let r = unit.unwrap_or_else(|| {
+            // 2^(exponent of the greatest depth - 23).
+            let exponent = (self.z_max.to_bits() >> 23) & 0xff;
+            f32::from_bits(exponent.saturating_sub(23).max(1) << 23)
+        });
+        let mut o = slope * factor + r * constant;
+        if clamp > 0.0 {
+            o = o.min(clamp);
+        } else if clamp < 0.0 {
+            o = o.max(clamp);
+        }
+        self.z.c += f64::from(o);
+    }
+}
+
+/// Corners of the covered convex shape, in fixed point.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    corners: [[i32; 2]; 4],
+    len: usize,
+}
+
+impl Outline {
+    /// A triangle.
+    pub fn triangle(v: &[Screen; 3]) -> Outline {
+        let c = v.map(|s| [s.x, s.y]);
+        Outline { corners: [c[0], c[1], c[2], c[2]], len: 3 }
+    }
+
+    /// The rectangle of a line of `width` pixels ("strict" line rasterization). `None` for a line of no length.
+    pub fn line(v: &[Screen; 2], width: f32) -> Option<Outline> {
+        let (dx, dy) = (f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y));
+        let length = (dx * dx + dy * dy).sqrt();
+        if length == 0.0 {
+            return None;
+        }
+        let half = f64::from(width) * f64::from(SUBPIXEL) * 0.5 / length;
+        let (nx, ny) = (-dy * half, dx * half);
+        let corner = |s: &Screen, sign: f64| {
+            let round = |c: f64| (c + 0.5).floor() as i32;
+            [round(f64::from(s.x) + sign * nx), round(f64::from(s.y) + sign * ny)]
+        };
+        let corners = [corner(&v[0], 1.0), corner(&v[1], 1.0), corner(&v[1], -1.0), corner(&v[0], -1.0)];
+        Some(Outline { corners, len: 4 })
+    }
+
+    /// The square of a point.
+    pub fn point(v: &Screen, size: f32) -> Outline {
+        let side = super::viewport::fixed(size).max(1);
+        let (x0, y0) = (v.x - side / 2, v.y - side / 2);
+        let (x1, y1) = (x0 + side, y0 + side);
+        Outline { corners: [[x0, y0], [x1, y0], [x1, y1], [x0, y1]], len: 4 }
+    }
+
+    /// Pixels whose samples can be inside: x0, y0, x1, y1.
+    fn bounds(&self) -> [i32; 4] {
+        let c = &self.corners[..self.len];
+        let fold = |axis: usize, f: fn(i32, i32) -> i32| c.iter().map(|c| c[axis]).reduce(f).unwrap_or(0);
+        let last = |v: i32| (v >> SUBPIXEL_BITS) + 1;
+        [
+            fold(0, i32::min) >> SUBPIXEL_BITS,
+            fold(1, i32::min) >> SUBPIXEL_BITS,
+            last(fold(0, i32::max)),
+            last(fold(1, i32::max)),
+        ]
+    }
+
+    /// Bounds of the pixels whose centres can be inside.
+    fn centre_bounds(&self) -> [i32; 4] {
+        let c = &self.corners[..self.len];
+        let fold = |axis: usize, f: fn(i32, i32) -> i32| c.iter().map(|c| c[axis]).reduce(f).unwrap_or(0);
+        let (half, full) = (SUBPIXEL / 2, SUBPIXEL - 1);
+        let first = |v: i32| (v - half + full) >> SUBPIXEL_BITS;
+        let last = |v: i32| ((v - half) >> SUBPIXEL_BITS) + 1;
+        [first(fold(0, i32::min)), first(fold(1, i32::min)), last(fold(0, i32::max)), last(fold(1, i32::max))]
+    }
+
+    fn edges(&self) -> [Edge; 4] {
+        let c = &self.corners[..self.len];
+        let wide = |v: i32| i64::from(v);
+        let area: i64 = (0..self.len)
+            .map(|i| {
+                let (p, q) = (c[i], c[(i + 1) % self.len]);
+                wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1])
+            })
+            .sum();
+        let sign = if area < 0 { -1 } else { 1 };
+        let mut edges = [Edge::default(); 4];
+        for (i, edge) in edges.iter_mut().enumerate().take(self.len) {
+            let (p, q) = (c[i], c[(i + 1) % self.len]);
+            let (a, b) = (sign * (p[1] - q[1]), sign * (q[0] - p[0]));
+            let top_left = a > 0 || (a == 0 && b > 0);
+            let at = -(wide(a) * wide(p[0]) + wide(b) * wide(p[1]));
+            *edge = Edge { a, b, c: at - i64::from(!top_left) };
+        }
+        edges
+    }
+}
+
+/// What all pieces of an assembled primitive share.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    /// Local vertex numbers, provoking vertex first.
+    pub vertices: [u32; 3],
+    /// How many of them count: 1 point, 2 line, 3 triangle.
+    pub corners: usize,
+    /// `PrimitiveId`.
+    pub primitive_id: u32,
+    /// Layer.
+    pub layer: u32,
+    /// Viewport.
+    pub viewport: u32,
+    /// Front-facing.
+    pub front: bool,
+    /// Provoking vertex of the whole primitive (differs from `vertices[0]` for polygon modes line and point).
+    pub provoking: u32,
+}
+
+/// Weights of the original vertices at the corners of a clipped piece: (clip space, screen space).
+pub type Weights = [([f32; 3], [f32; 3]); 3];
+
+/// Shaded vertices of the chunk.
+#[derive(Clone, Copy)]
+pub struct Shaded<'a> {
+    /// `[chunk][slot][lane]`.
+    pub outputs: &'a [u32],
+    /// Slots.
+    pub slots: usize,
+    /// Logarithm of the lanes.
+    pub shift: u32,
+}
+
+impl Shaded<'_> {
+    /// Bits of a slot of a vertex.
+    #[inline(always)]
+    pub fn get(&self, vertex: usize, slot: u16) -> u32 {
+        let within = vertex & ((1 << self.shift) - 1);
+        self.outputs[(((vertex >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within]
+    }
+    /// The same as a float; a missing slot is `default`.
+    #[inline(always)]
+    pub fn float(&self, vertex: usize, slot: u16, default: f32) -> f32 {
+        if slot == NO_SLOT { default } else { f32::from_bits(self.get(vertex, slot)) }
+    }
+}
+
+/// Appends the `[a0, d1, d2]` rows of a primitive.
+pub fn attributes(
+    linkage: &Linkage,
+    shaded: Shaded<'_>,
+    common: &Common,
+    weights: Option<&Weights>,
+    out: &mut Vec<[u32; 3]>,
+) {
+    for link in &linkage.links {
+        if link.slot == NO_SLOT {
+            out.push([0; 3]);
+            continue;
+        }
+        if link.interpolation == Interpolation::Flat {
+            let bits = shaded.get(common.provoking as usize, link.slot);
+            out.push([bits, 0, 0]);
+            continue;
+        }
+        let mut v = common.vertices.map(|i| f32::from_bits(shaded.get(i as usize, link.slot)));
+        if let Some(weights) = weights {
+            let at = |k: usize| {
+                let w = if link.interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };
+                (0..common.corners).map(|i| w[i] * v[i]).sum::<f32>()
+            };
+            v = [at(0), at(1), at(2)];
+        }
+        let d = |i: usize| if i < common.corners { v[i] - v[0] } else { 0.0 };
+        out.push([v[0].to_bits(), d(1).to_bits(), d(2).to_bits()]);
+    }
+}
+
+/// A piece ready to be emitted.
+#[derive(Clone, Copy)]
+pub struct Piece<'a> {
+    /// Pixel rectangle it may touch.
+    pub limit: [i32; 4],
+    /// Shape.
+    pub outline: &'a Outline,
+    /// Planes.
+    pub planes: &'a Planes,
+    /// What it shares with the whole primitive.
+    pub common: &'a Common,
+    /// Clamp of fragment depth.
+    pub depth_range: [f32; 2],
+    /// Points: size and upper left corner.
+    pub sprite: Option<(f32, [f32; 2])>,
+}
+
+/// Appends a primitive with its attributes and bins it.
+pub fn emit(
+    out: &mut ChunkOutput,
+    grid: &super::Grid,
+    piece: &Piece<'_>,
+    write_attributes: impl FnOnce(&mut Vec<[u32; 3]>),
+) {
+    let Piece { limit, outline, planes, common, depth_range, sprite } = *piece;
+    let bounds = if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() };
+    let rect = super::viewport::intersect(limit, bounds);
+    if rect[0] >= rect[2] || rect[1] >= rect[3] {
+        return;
+    }
+    // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
+    let origin = [bounds[0].max(0), bounds[1].max(0)];
+    let first_attribute = out.attributes.len();
+    write_attributes(&mut out.attributes);
+    let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
+    let prim = Prim {
+        shade: FragmentPrimitive {
+            b1: planes.b1.at_origin(origin),
+            b2: planes.b2.at_origin(origin),
+            inv_w: planes.inv_w.at_origin(origin),
+            inv_w1: planes.inv_w1,
+            inv_w2: planes.inv_w2,
+            z: planes.z.at_origin(origin),
+            origin,
+            attributes: core::ptr::null(),
+            front_facing: u32::from(common.front),
+            primitive_id: common.primitive_id,
+            layer: common.layer,
+            viewport_index: common.viewport,
+            point_origin,
+            point_inv_size: inv_size,
+            _pad: 0,
+        },
+        edges: outline.edges(),
+        edge_count: outline.len as u32,
+        rect,
+        depth_range,
+        first_attribute: first_attribute as u32,
+    };
+    bin(out, grid, &prim);
+    out.prims.push(prim);
+}
+
+/// Pushes (tile, primitive) pairs of all tiles that an edge does not exclude.
+fn bin(out: &mut ChunkOutput, grid: &super::Grid, prim: &Prim) {
+    let shift = super::TILE_SHIFT;
+    let number = out.prims.len() as u64;
+    let [x0, y0, x1, y1] = prim.rect;
+    let (tx0, ty0, tx1, ty1) = (x0 >> shift, y0 >> shift, (x1 - 1) >> shift, (y1 - 1) >> shift);
+    let narrow = tx0 == tx1 || ty0 == ty1;
+    let layer_base = u64::from(prim.shade.layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
+    let extent = i64::from(SUBPIXEL) << shift;
+    for ty in ty0..=ty1 {
+        for tx in tx0..=tx1 {
+            let excluded = !narrow
+                && prim.edges[..prim.edge_count as usize].iter().any(|e| {
+                    let (a, b) = (i64::from(e.a), i64::from(e.b));
+                    let at = a * i64::from(tx) * extent + b * i64::from(ty) * extent + e.c;
+                    at + a.max(0) * extent + b.max(0) * extent < 0
+                });
+            if !excluded {
+                let tile = layer_base + ty as u64 * u64::from(grid.tiles[0]) + tx as u64;
+                out.bins.push(tile << 32 | number);
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Viewport transform, guard band, outcodes.
+//!
+//! Screen coordinates are fixed point with [`SUBPIXEL_BITS`] fraction bits and lie in the guard band, so that an edge
+//! function fits 32 bits inside a tile (see `tile::cover`). The view volume's sides are kept by the pixel rectangle of
+//! the viewport; geometry is really clipped at the guard band only.
+
+use crate::api::{DrawState, Viewport};
+
+/// Fraction bits of screen coordinates.
+pub const SUBPIXEL_BITS: u32 = 8;
+/// One pixel.
+pub const SUBPIXEL: i32 = 1 << SUBPIXEL_BITS;
+/// Least and greatest screen coordinate, pixels: 2^15 wide, so that a tile's edge values stay below 2^31.
+const GUARD: [f32; 2] = [-8192.0, 24576.0];
+
+/// Outcode bits.
+pub mod code {
+    /// Outside x, y of the view volume (four planes).
+    pub const VIEW: u32 = 0xf;
+    /// z < 0.
+    pub const NEAR: u32 = 1 << 4;
+    /// z > w.
+    pub const FAR: u32 = 1 << 5;
+    /// w is not positive.
+    pub const BEHIND: u32 = 1 << 6;
+    /// A coordinate is not a number: the primitive is dropped.
+    pub const NAN: u32 = 1 << 7;
+    /// Outside the guard band (four planes).
+    pub const GUARD: u32 = 0xf << 8;
+    /// Negative clip distances.
+    pub const USER_SHIFT: u32 = 16;
+    /// See `USER_SHIFT`.
+    pub const USER: u32 = 0xff << USER_SHIFT;
+    /// Negative cull distances.
+    pub const CULL_SHIFT: u32 = 24;
+    /// See `CULL_SHIFT`.
+    pub const CULL: u32 = 0xff << CULL_SHIFT;
+    /// A plane that all vertices are outside of rejects the primitive.
+    pub const REJECT: u32 = VIEW | NEAR | FAR | BEHIND | USER;
+    /// Planes that triangles are clipped against.
+    pub const CLIP: u32 = NEAR | FAR | BEHIND | GUARD | USER;
+}
+
+/// A projected vertex.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Screen {
+    /// Fixed point.
+    pub x: i32,
+    /// Fixed point.
+    pub y: i32,
+    /// Depth after the viewport transform.
+    pub z: f32,
+    /// 1/w.
+    pub inv_w: f32,
+}
+
+/// A viewport with its scissor, made ready.
+#[derive(Clone, Debug)]
+pub struct Transform {
+    scale: [f32; 3],
+    offset: [f32; 3],
+    /// Pixels x0, y0, x1, y1 that the viewport, the scissor and the render area leave to triangles.
+    pub view_rect: [i32; 4],
+    /// The same without the viewport: for points and lines, which are clipped before they get their width.
+    pub scissor_rect: [i32; 4],
+    /// Range fragment depth is clamped to.
+    pub depth_range: [f32; 2],
+    depth_clip: bool,
+}
+
+/// Common part of two rectangles x0, y0, x1, y1.
+pub fn intersect(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
+    [a[0].max(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].min(b[3])]
+}
+
+impl Transform {
+    /// `area` is the render area x0, y0, x1, y1.
+    pub fn new(v: &Viewport, scissor: [i32; 4], area: [i32; 4], samples: u32, state: &DrawState) -> Transform {
+        let [sx, sy, sw, sh] = scissor;
+        let scissor_rect = intersect(area, [sx, sy, sx.saturating_add(sw), sy.saturating_add(sh)]);
+        // Without multisampling a pixel belongs to the viewport when its centre does.
+        let inset = if samples > 1 { 0.0 } else { 0.5 };
+        let first = |x: f32| if samples > 1 { x.floor() as i32 } else { (x - inset).ceil() as i32 };
+        let last = |x: f32| (x - inset).ceil() as i32;
+        let (x0, x1) = (v.x.min(v.x + v.width), v.x.max(v.x + v.width));
+        let (y0, y1) = (v.y.min(v.y + v.height), v.y.max(v.y + v.height));
+        let (near, far) = (v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth));
+        Transform {
+            scale: [v.width * 0.5, v.height * 0.5, v.max_depth - v.min_depth],
+            offset: [v.x + v.width * 0.5, v.y + v.height * 0.5, v.min_depth],
+            view_rect: intersect(scissor_rect, [first(x0), first(y0), last(x1), last(y1)]),
+            scissor_rect,
+            depth_range: if state.depth_clamp { [near, far] } else { [0.0, 1.0] },
+            depth_clip: state.depth_clip,
+        }
+    }
+
+    /// Signed distance to guard plane `i` (x low, x high, y low, y high).
+    #[inline]
+    pub fn guard_distance(&self, i: usize, p: &[f32; 4]) -> f32 {
+        let axis = i / 2;
+        let at = self.scale[axis] * p[axis] + self.offset[axis] * p[3];
+        if i.is_multiple_of(2) { at - (GUARD[0] + 1.0) * p[3] } else { (GUARD[1] - 1.0) * p[3] - at }
+    }
+
+    /// Signed distance to side `i` of the view volume (same order as the guard planes).
+    #[inline]
+    pub fn view_distance(i: usize, p: &[f32; 4]) -> f32 {
+        if i.is_multiple_of(2) { p[i / 2] + p[3] } else { p[3] - p[i / 2] }
+    }
+
+    /// Outcode without user distances.
+    #[inline]
+    pub fn outcode(&self, p: &[f32; 4]) -> u32 {
+        let mut code = 0;
+        for i in 0..4 {
+            code |= u32::from(Self::view_distance(i, p) < 0.0) << i;
+            code |= u32::from(self.guard_distance(i, p) < 0.0) << (8 + i);
+        }
+        if self.depth_clip {
+            code |= if p[2] < 0.0 { code::NEAR } else { 0 } | if p[2] > p[3] { code::FAR } else { 0 };
+        }
+        code |= if p[3] > 0.0 { 0 } else { code::BEHIND };
+        code | if p.iter().any(|c| c.is_nan()) { code::NAN } else { 0 }
+    }
+
+    /// Perspective division and viewport; `None` outside the guard band or behind the eye.
+    #[inline]
+    pub fn project(&self, p: &[f32; 4]) -> Option<Screen> {
+        let w = p[3];
+        let at = |axis: usize| p[axis] / w * self.scale[axis] + self.offset[axis];
+        let (x, y) = (at(0), at(1));
+        let inside = |c: f32| (GUARD[0]..=GUARD[1]).contains(&c);
+        if !(w > 0.0 && inside(x) && inside(y)) {
+            return None;
+        }
+        Some(Screen { x: fixed(x), y: fixed(y), z: at(2), inv_w: 1.0 / w })
+    }
+}
+
+/// Nearest fixed-point value, ties to even; `c` inside the guard band.
+#[inline]
+pub fn fixed(c: f32) -> i32 {
+    // Adding 1.5 * 2^52 leaves the nearest integer in the low bits.
+    const MAGIC: f64 = 6_755_399_441_055_744.0;
+    (f64::from(c) * f64::from(SUBPIXEL) + MAGIC).to_bits() as i32
+}

@@ -1,0 +1,135 @@
+//! Cube maps: face selection (specification table "Cube map face and coordinate selection") and seamless edges.
+//!
+//! A footprint texel one step outside a face is found by integer arithmetic: its centre, as a direction with doubled texel
+//! coordinates, is given to the neighbouring face. All sizes up to 2^20 are exact.
+
+/// Axis and sign of (sc, tc, major) of each face: component index, negated.
+const FACES: [[(usize, bool); 3]; 6] = [
+    [(2, true), (1, true), (0, false)],
+    [(2, false), (1, true), (0, true)],
+    [(0, false), (2, false), (1, false)],
+    [(0, false), (2, true), (1, true)],
+    [(0, false), (1, true), (2, false)],
+    [(0, true), (1, true), (2, true)],
+];
+
+/// The face a direction hits; z wins over y over x where magnitudes are equal.
+#[inline(always)]
+fn face_of(magnitude: [bool; 2], negative: [bool; 3]) -> usize {
+    // magnitude: [|z| >= |x| and |y|, |y| >= |x|]
+    let axis = if magnitude[0] {
+        2
+    } else if magnitude[1] {
+        1
+    } else {
+        0
+    };
+    axis * 2 + usize::from(negative[axis])
+}
+
+/// Face and coordinates s, t in 0..=1 of a direction.
+#[inline(always)]
+pub fn project(r: [f32; 3]) -> (usize, [f32; 2]) {
+    let a = r.map(f32::abs);
+    let face = face_of([a[2] >= a[0] && a[2] >= a[1], a[1] >= a[0]], r.map(|c| c < 0.0));
+    let [s, t, m] = FACES[face];
+    let signed = |(axis, negative): (usize, bool)| if negative { -r[axis] } else { r[axis] };
+    let major = a[m.0];
+    (face, [0.5 * (signed(s) / major) + 0.5, 0.5 * (signed(t) / major) + 0.5])
+}
+
+/// Derivative of (s, t) on the face of `r`, for a derivative `d` of the direction (specification: "Cube Map Derivative
+/// Transformation").
+#[inline(always)]
+pub fn project_derivative(r: [f32; 3], d: [f32; 3]) -> [f32; 3] {
+    let a = r.map(f32::abs);
+    let face = face_of([a[2] >= a[0] && a[2] >= a[1], a[1] >= a[0]], r.map(|c| c < 0.0));
+    let [s, t, m] = FACES[face];
+    let pick = |v: [f32; 3], (axis, negative): (usize, bool)| if negative { -v[axis] } else { v[axis] };
+    let (major, d_major) = (pick(r, m), pick(d, m));
+    let quotient = |axis| 0.5 * (major * pick(d, axis) - pick(r, axis) * d_major) / (major * major);
+    [quotient(s), quotient(t), 0.0]
+}
+
+/// Where a footprint texel lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubeTexel {
+    /// Face, x, y.
+    At(usize, u32, u32),
+    /// Beyond a corner of the cube, where no texel is: the average of the other three.
+    Corner,
+}
+
+/// The texel (i, j) of `face`, where either may be one step outside `0..size`.
+#[inline(always)]
+pub fn texel(face: usize, i: i32, j: i32, size: u32) -> CubeTexel {
+    let inside = |v: i32| (v as u32) < size;
+    match (inside(i), inside(j)) {
+        (true, true) => CubeTexel::At(face, i as u32, j as u32),
+        (false, false) => CubeTexel::Corner,
+        _ => neighbour(face, i, j, size),
+    }
+}
+
+fn neighbour(face: usize, i: i32, j: i32, size: u32) -> CubeTexel {
+    let n = i64::from(size);
+    let mut r = [0i64; 3];
+    let sc_tc_major = [2 * i64::from(i) + 1 - n, 2 * i64::from(j) + 1 - n, n];
+    for ((axis, negative), v) in FACES[face].into_iter().zip(sc_tc_major) {
+        r[axis] = if negative { -v } else { v };
+    }
+    let a = r.map(i64::abs);
+    let face = face_of([a[2] >= a[0] && a[2] >= a[1], a[1] >= a[0]], r.map(|c| c < 0));
+    let [s, t, m] = FACES[face];
+    let major = a[m.0];
+    let index = |(axis, negative): (usize, bool)| {
+        let v = if negative { -r[axis] } else { r[axis] };
+        ((v + major) * n / (2 * major)).clamp(0, n - 1) as u32
+    };
+    CubeTexel::At(face, index(s), index(t))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Direction of a point of a face.
+    fn direction(face: usize, s: f32, t: f32) -> [f32; 3] {
+        let mut r = [0.0; 3];
+        for ((axis, negative), v) in FACES[face].into_iter().zip([2.0 * s - 1.0, 2.0 * t - 1.0, 1.0]) {
+            r[axis] = if negative { -v } else { v };
+        }
+        r
+    }
+
+    #[test]
+    fn faces_project_back() {
+        for face in 0..6 {
+            for (s, t) in [(0.25, 0.75), (0.5, 0.125), (0.0625, 0.9375)] {
+                assert_eq!(project(direction(face, s, t)), (face, [s, t]));
+            }
+        }
+        assert_eq!(project([0.0, 0.0, 0.0]).0, 4);
+    }
+
+    #[test]
+    fn neighbours_touch() {
+        // The point of the edge nearest to a texel belongs to both faces: the neighbour's texel must contain it.
+        for size in [1u32, 2, 3, 8, 17] {
+            for face in 0..6 {
+                for k in 0..size as i32 {
+                    for (i, j) in [(-1, k), (size as i32, k), (k, -1), (k, size as i32)] {
+                        let CubeTexel::At(other, x, y) = texel(face, i, j, size) else { panic!() };
+                        assert_ne!(other, face);
+                        let at = |v: i32| ((v as f32 + 0.5) / size as f32).clamp(0.0, 1.0);
+                        let edge = direction(face, at(i), at(j));
+                        let inside = direction(other, (x as f32 + 0.5) / size as f32, (y as f32 + 0.5) / size as f32);
+                        let far = edge.iter().zip(inside).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                        assert!(far <= 1.0 / size as f32 + 1e-6, "{size} {face} {i} {j}");
+                    }
+                }
+                assert_eq!(texel(face, -1, size as i32, size), CubeTexel::Corner);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Level of detail (specification section "Level-of-Detail Operation", "LOD Operation" of image operations).
+//!
+//! Derivatives are coarse: one per quad of four lanes, lane 1 - lane 0 in x, lane 2 - lane 0 in y. The scale factor is the length
+//! of the derivative in texels of the base level, the level of detail its logarithm, computed by our own [`log2`].
+
+use super::cube;
+use base::abi::{Dim, ImageArgs, ImageView, LodMode, Sampler};
+
+/// `maxSamplerLodBias`.
+pub const MAX_LOD_BIAS: f32 = 16.0;
+
+/// Base-2 logarithm to 2^-21 absolute; -127 for zero and denormals. Exact IEEE operations only.
+#[inline(always)]
+pub fn log2(x: f32) -> f32 {
+    // x = 2^e * m with m in sqrt(1/2)..sqrt(2); log2 m = 2/ln 2 * atanh((m - 1) / (m + 1)).
+    const SQRT_HALF: u32 = 0x3f35_04f3;
+    let bits = x.to_bits() & 0x7fff_ffff;
+    let e = (bits as i32 - SQRT_HALF as i32) >> 23;
+    let m = f32::from_bits((bits as i32 - (e << 23)) as u32);
+    let s = (m - 1.0) / (m + 1.0);
+    let s2 = s * s;
+    let series = ((s2 * (1.0 / 9.0) + 1.0 / 7.0) * s2 + 0.2) * s2 + 1.0 / 3.0;
+    e as f32 + s * (std::f32::consts::LOG2_E * 2.0) * (series * s2 + 1.0)
+}
+
+/// The footprint of a lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lod {
+    /// λ', before the sampler's clamp.
+    pub unclamped: f32,
+    /// λ.
+    pub lambda: f32,
+    /// Samples along the major axis; 1 without anisotropy.
+    pub probes: u32,
+    /// Derivative of the coordinate along the major axis.
+    pub major: [f32; 2],
+}
+
+/// Derivatives (d/dx, d/dy) of a lane's coordinates.
+#[inline(always)]
+fn derivatives(args: &ImageArgs, lane: usize) -> [[f32; 3]; 2] {
+    if args.lod_mode == LodMode::Grad {
+        return [
+            [args.grad_x[0][lane], args.grad_x[1][lane], args.grad_x[2][lane]],
+            [args.grad_y[0][lane], args.grad_y[1][lane], args.grad_y[2][lane]],
+        ];
+    }
+    let quad = lane & !3;
+    let difference = |other: usize, c: usize| args.coord[c][quad + other] - args.coord[c][quad];
+    [1, 2].map(|other| [difference(other, 0), difference(other, 1), difference(other, 2)])
+}
+
+/// Squared length in texels of one derivative.
+#[inline(always)]
+fn length_squared(view: &ImageView, d: [f32; 3]) -> f32 {
+    let l = &view.level[0];
+    let x = d[0] * l.width as f32;
+    let y = d[1] * l.height as f32;
+    match view.dim {
+        Dim::D1 | Dim::Buffer => x * x,
+        Dim::D2 | Dim::Cube => x * x + y * y,
+        Dim::D3 => {
+            let z = d[2] * l.depth as f32;
+            x * x + y * y + z * z
+        }
+    }
+}
+
+/// λ before bias, with the anisotropy of the footprint.
+#[inline(always)]
+fn base_lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) -> Lod {
+    let mut d = derivatives(args, lane);
+    if view.dim == Dim::Cube {
+        let direction = [args.coord[0][lane], args.coord[1][lane], args.coord[2][lane]];
+        d = d.map(|d| cube::project_derivative(direction, d));
+    }
+    let squares = d.map(|d| length_squared(view, d));
+    let x_major = squares[0] >= squares[1];
+    let (largest, least) = if x_major { (squares[0], squares[1]) } else { (squares[1], squares[0]) };
+    if sampler.max_anisotropy <= 1.0 || view.dim != Dim::D2 || largest.is_nan() || largest == 0.0 {
+        return Lod { unclamped: 0.5 * log2(largest), probes: 1, ..Lod::default() };
+    }
+    let (major, minor) = (largest.sqrt(), least.sqrt());
+    // NaN and infinity count as the largest ratio.
+    let probes = (major / minor).ceil().max(1.0).min(sampler.max_anisotropy.min(16.0).floor());
+    let axis = d[usize::from(!x_major)];
+    Lod { unclamped: log2(major / probes), probes: probes as u32, major: [axis[0], axis[1]], lambda: 0.0 }
+}
+
+/// The lane's level of detail.
+#[inline(always)]
+pub fn lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) -> Lod {
+    let (mut lod, bias) = match args.lod_mode {
+        LodMode::Explicit => (Lod { unclamped: args.lod[lane], probes: 1, ..Lod::default() }, 0.0),
+        LodMode::Implicit => (base_lod(view, sampler, args, lane), args.lod[lane]),
+        LodMode::Grad => (base_lod(view, sampler, args, lane), 0.0),
+    };
+    lod.unclamped += (sampler.lod_bias + bias).max(-MAX_LOD_BIAS).min(MAX_LOD_BIAS);
+    let least = sampler.min_lod.max(args.min_lod[lane]);
+    lod.lambda = lod.unclamped.max(least).min(sampler.max_lod).max(view.min_lod);
+    lod
+}
+
+/// The levels that λ selects: first, second, weight of the second.
+#[inline(always)]
+pub fn levels(view: &ImageView, lambda: f32, mip_linear: bool) -> (usize, usize, f32) {
+    let last = view.levels.max(1) - 1;
+    let d = lambda.max(0.0).min(last as f32);
+    if mip_linear {
+        let first = d as u32;
+        (first as usize, (first + 1).min(last) as usize, d - first as f32)
+    } else {
+        let nearest = nearest_level(d) as usize;
+        (nearest, nearest, 0.0)
+    }
+}
+
+/// ceil(d + 0.5) - 1, the specification's preferred rounding, for d >= 0.
+#[inline(always)]
+fn nearest_level(d: f32) -> u32 {
+    let floor = d as u32;
+    if d - floor as f32 > 0.5 { floor + 1 } else { floor }
+}
+
+/// `OpImageQueryLod`: the level that would be accessed, and λ'.
+#[inline(always)]
+pub fn query(view: &ImageView, sampler: &Sampler, lod: &Lod) -> [f32; 2] {
+    let d = lod.lambda.max(0.0).min((view.levels.max(1) - 1) as f32);
+    [if sampler.mipmap_mode == 1 { d } else { nearest_level(d) as f32 }, lod.unclamped]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log2_is_precise() {
+        for bits in (0x0080_0000..0x7f80_0000u32).step_by(7919) {
+            let x = f32::from_bits(bits);
+            let want = f64::from(x).log2();
+            assert!((f64::from(log2(x)) - want).abs() <= 2e-7 + want.abs() * 1e-7, "{x}");
+        }
+        for e in -126..=127 {
+            assert_eq!(log2(2f32.powi(e)), e as f32);
+        }
+        assert!(log2(0.0) <= -126.0);
+    }
+}

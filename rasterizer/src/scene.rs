@@ -1,0 +1,273 @@
+//! A render pass instance: draws are cut into chunks and deferred; a flush runs front end, merge and tiles.
+//!
+//! Order: chunks are numbered in draw order, a tile runs its primitives by chunk number and, in a chunk, by primitive number.
+//! Memory is bounded: after [`ROUND_PRIMITIVES`] primitives the pending chunks are run, in the middle of a draw if need be.
+
+use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets};
+use crate::engine::Engine;
+use crate::front::assemble::{Segment, segments};
+use crate::front::link::Linkage;
+use crate::front::viewport::Transform;
+use crate::front::{self, CHUNK_PRIMITIVES, Chunk, ChunkOutput, statistic};
+use crate::surface::{Pass, Surface, pack_texel};
+use crate::tile::depth::DepthFormat;
+use crate::tile::plan::TilePlan;
+use crate::tile::{self, Run};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Primitives that may be pending.
+const ROUND_PRIMITIVES: u32 = 64 << 10;
+/// Draws that may be pending.
+const ROUND_DRAWS: usize = 4096;
+/// Rows of a clear that one worker takes.
+const CLEAR_ROWS: u32 = 64;
+/// Chunk outputs larger than this are not kept for reuse (primitives).
+const KEEP_PRIMS: usize = 4096;
+
+/// Everything that a (stages, state) pair means in this pass.
+#[derive(Clone)]
+struct Prepared {
+    stages: Arc<GraphicsStages>,
+    state: Arc<DrawState>,
+    linkage: Arc<Linkage>,
+    plan: Arc<TilePlan>,
+    viewports: Arc<[Transform]>,
+}
+
+/// A deferred draw.
+pub struct SceneDraw {
+    /// The draw.
+    pub draw: Draw,
+    /// Links.
+    pub linkage: Arc<Linkage>,
+    /// Tile plan.
+    pub plan: Arc<TilePlan>,
+    /// Viewports.
+    pub viewports: Arc<[Transform]>,
+    /// Depth bias unit.
+    pub depth_unit: Option<f32>,
+    /// Index stream cut at restarts.
+    pub segments: Vec<Segment>,
+}
+
+/// A render pass instance: draws in order, deferred until [`RenderPass::flush`]. Dropping it without
+/// [`RenderPass::end`] drops the deferred work (a panic is unwinding, or the device is lost).
+pub struct RenderPass<'e> {
+    engine: &'e Engine,
+    pass: Pass,
+    draws: Vec<SceneDraw>,
+    chunks: Vec<Chunk>,
+    pending: u32,
+    prepared: Option<Prepared>,
+}
+
+impl<'e> RenderPass<'e> {
+    pub(crate) fn new(engine: &'e Engine, targets: RenderTargets) -> RenderPass<'e> {
+        RenderPass {
+            engine,
+            pass: Pass::new(&targets),
+            draws: Vec::new(),
+            chunks: Vec::new(),
+            pending: 0,
+            prepared: None,
+        }
+    }
+
+    /// Appends a draw; may defer it. Order is kept.
+    pub fn draw(&mut self, draw: Draw) {
+        let counts = draw.counts;
+        if counts.count == 0 || counts.instances == 0 || crate::aborted(&draw.context) {
+            return;
+        }
+        front::count(&draw, statistic::VERTICES, u64::from(counts.count) * u64::from(counts.instances));
+        let prepared = self.prepare(&draw);
+        let mut cut = Vec::new();
+        let state = &draw.state;
+        segments(state.topology, state.primitive_restart, &counts, draw.index_buffer.as_ref(), &mut cut);
+        let Some(last) = cut.last() else { return };
+        let primitives = last.base + last.primitives;
+        self.draws.push(SceneDraw {
+            linkage: prepared.linkage,
+            plan: prepared.plan,
+            viewports: prepared.viewports,
+            depth_unit: self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit),
+            segments: cut,
+            draw,
+        });
+        self.cut(primitives, counts.instances);
+        if self.draws.len() >= ROUND_DRAWS {
+            self.flush();
+        }
+    }
+
+    /// Cuts the last draw into chunks.
+    fn cut(&mut self, primitives: u32, instances: u32) {
+        let draw = self.draws.len() as u32 - 1;
+        let instances_per_chunk = (CHUNK_PRIMITIVES / primitives).max(1);
+        let mut instance = 0;
+        while instance < instances {
+            // A draw of billions of instances must end when the device is lost.
+            if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
+                return;
+            }
+            let take = instances_per_chunk.min(instances - instance);
+            let mut primitive = 0;
+            while primitive < primitives {
+                let n = CHUNK_PRIMITIVES.min(primitives - primitive);
+                self.chunks.push(Chunk { draw, instance, instances: take, primitive, primitives: n });
+                primitive += n;
+                self.pending += n * take;
+                if self.pending >= ROUND_PRIMITIVES {
+                    self.run_chunks();
+                }
+            }
+            instance += take;
+        }
+    }
+
+    /// Links and plans, reusing the last draw's when stages and state are the same objects.
+    fn prepare(&mut self, draw: &Draw) -> Prepared {
+        let same = |p: &&Prepared| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
+        if let Some(p) = self.prepared.as_ref().filter(same) {
+            return p.clone();
+        }
+        let state = &*draw.state;
+        let samples = self.pass.grid.samples;
+        let everything = [0, 0, i32::MAX, i32::MAX];
+        let viewport = |(i, v)| {
+            let scissor = state.scissors.get(i).copied().unwrap_or(everything);
+            Transform::new(v, scissor, self.pass.area, samples, state)
+        };
+        let linked = self.prepared.as_ref().filter(|p| {
+            let (a, b) = (&p.state, &draw.state);
+            Arc::ptr_eq(&p.stages, &draw.stages) && a.attributes == b.attributes && a.bindings == b.bindings
+        });
+        let prepared = Prepared {
+            linkage: linked.map_or_else(|| Arc::new(Linkage::new(&draw.stages, state)), |p| p.linkage.clone()),
+            plan: Arc::new(TilePlan::new(&draw.stages, state, &self.pass)),
+            viewports: state.viewports.iter().enumerate().map(viewport).collect(),
+            stages: draw.stages.clone(),
+            state: draw.state.clone(),
+        };
+        self.prepared = Some(prepared.clone());
+        prepared
+    }
+
+    /// Runs all deferred work: barriers, the end of the pass, before results are read.
+    pub fn flush(&mut self) {
+        self.run_chunks();
+        self.draws.clear();
+    }
+
+    /// Flushes and ends.
+    pub fn end(mut self) {
+        self.flush();
+    }
+
+    fn run_chunks(&mut self) {
+        let chunks = core::mem::take(&mut self.chunks);
+        self.pending = 0;
+        if chunks.is_empty() {
+            return;
+        }
+        let (engine, pass, draws) = (self.engine, &self.pass, &self.draws);
+        let outputs: Vec<Mutex<ChunkOutput>> = {
+            let mut arenas = engine.arenas.lock();
+            chunks.iter().map(|_| Mutex::new(arenas.pop().unwrap_or_default())).collect()
+        };
+        engine.for_each(chunks.len(), false, |worker, i| {
+            let chunk = &chunks[i];
+            front::run(&draws[chunk.draw as usize], &pass.grid, chunk, worker, &mut outputs[i].lock());
+        });
+        let outputs: Vec<ChunkOutput> = outputs.into_iter().map(Mutex::into_inner).collect();
+        let runs = merge(&outputs);
+        let tiles: Vec<&[Run]> = runs.chunk_by(|a, b| a.tile == b.tile).collect();
+        let chunk_draws: Vec<u32> = chunks.iter().map(|c| c.draw).collect();
+        engine.for_each(tiles.len(), tiles.len() <= 2, |worker, i| {
+            tile::run(pass, draws, &chunk_draws, &outputs, tiles[i], worker);
+        });
+        let mut arenas = engine.arenas.lock();
+        for mut output in outputs {
+            if output.prims.capacity() <= KEEP_PRIMS && arenas.len() < (ROUND_PRIMITIVES / CHUNK_PRIMITIVES) as usize {
+                output.clear();
+                arenas.push(output);
+            }
+        }
+    }
+
+    /// Clears a rectangle (x, y, width, height) of layers of a colour attachment, after all draws so far. `value` are bits of
+    /// f32 or integers by the format's class.
+    pub fn clear_color(&mut self, attachment: usize, value: [u32; 4], rect: [u32; 4], base_layer: u32, layers: u32) {
+        self.flush();
+        if let Some(surface) = self.pass.color.get(attachment).copied().flatten() {
+            self.fill(&surface, pack_texel(surface.format, value), rect, base_layer, layers);
+        }
+    }
+
+    /// Clears depth and/or stencil, after all draws so far.
+    pub fn clear_depth_stencil(
+        &mut self,
+        depth: Option<f32>,
+        stencil: Option<u32>,
+        rect: [u32; 4],
+        base_layer: u32,
+        layers: u32,
+    ) {
+        self.flush();
+        let texel = |bits: u32| {
+            let mut raw = [0; 16];
+            raw[..4].copy_from_slice(&bits.to_le_bytes());
+            raw
+        };
+        if let (Some(surface), Some(value)) = (self.pass.depth, depth)
+            && let Some(format) = DepthFormat::of(surface.format)
+        {
+            self.fill(&surface, texel(format.encode(value)), rect, base_layer, layers);
+        }
+        if let (Some(surface), Some(value)) = (self.pass.stencil, stencil) {
+            self.fill(&surface, texel(value & 0xff), rect, base_layer, layers);
+        }
+    }
+
+    /// Fills a rectangle of layers, cut to the render area and the surface, in all samples.
+    fn fill(&self, surface: &Surface, texel: [u8; 16], [x, y, w, h]: [u32; 4], base_layer: u32, layers: u32) {
+        let [ax0, ay0, ax1, ay1] = self.pass.area.map(|v| v as u32);
+        let (x0, x1) = (x.max(ax0), x.saturating_add(w).min(ax1));
+        let (y0, y1) = (y.max(ay0), y.saturating_add(h).min(ay1));
+        let end_layer = base_layer.saturating_add(layers).min(surface.layers);
+        if x0 >= x1 || y0 >= y1 || base_layer >= end_layer {
+            return;
+        }
+        let bytes = surface.bytes;
+        let row: Vec<u8> = texel[..bytes].iter().copied().cycle().take(bytes * (x1 - x0) as usize).collect();
+        let bands = (y1 - y0).div_ceil(CLEAR_ROWS);
+        let items = (end_layer - base_layer) * surface.samples * bands;
+        let serial = row.len() * (y1 - y0) as usize <= 1 << 16;
+        self.engine.for_each(items as usize, serial, |_, i| {
+            let i = i as u32;
+            let (band, sub) = (i % bands, i / bands);
+            let (sample, layer) = (sub % surface.samples, base_layer + sub / surface.samples);
+            let first = y0 + band * CLEAR_ROWS;
+            for y in first..(first + CLEAR_ROWS).min(y1) {
+                // SAFETY: rectangle, layer and sample lie inside the surface; items are disjoint.
+                unsafe { core::ptr::copy_nonoverlapping(row.as_ptr(), surface.at(layer, sample, x0, y), row.len()) };
+            }
+        });
+    }
+}
+
+/// Tile runs of all chunks, by tile and then chunk.
+fn merge(outputs: &[ChunkOutput]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (chunk, output) in outputs.iter().enumerate() {
+        let mut start = 0;
+        for group in output.bins.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let end = start + group.len() as u32;
+            runs.push(Run { tile: (group[0] >> 32) as u32, chunk: chunk as u32, start, end });
+            start = end;
+        }
+    }
+    runs.sort_unstable();
+    runs
+}

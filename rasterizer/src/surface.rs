@@ -1,0 +1,118 @@
+//! Attachments as addressable surfaces: one level, seen row by row, sample by sample, layer by layer.
+//!
+//! A surface is made from an attachment after its level, layers and extent were checked against the image's layout;
+//! addresses inside `extent`, `layers` and `samples` then lie inside the image.
+
+use crate::api::{Attachment, MAX_COLOR_ATTACHMENTS, RenderTargets};
+use crate::front::{Grid, TILE_SHIFT};
+use base::format::{ChannelName, Format};
+
+/// Texel bits of a colour format: f32 or integers by class; missing components are 0, 0, 0, 1.
+#[inline]
+pub fn unpack_texel(format: Format, raw: &[u8; 16]) -> [u32; 4] {
+    (base::format::kernels(format).unpack_one)(raw)
+}
+
+/// The bytes of a texel, rounded as the specification says.
+#[inline]
+pub fn pack_texel(format: Format, texel: [u32; 4]) -> [u8; 16] {
+    (base::format::kernels(format).pack_one)(texel)
+}
+
+/// One level of an attachment.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    base: *mut u8,
+    /// Bytes between rows.
+    pub row_pitch: usize,
+    /// Bytes between samples.
+    pub sample_stride: usize,
+    layer_stride: usize,
+    /// Layers (or slices).
+    pub layers: u32,
+    /// Samples.
+    pub samples: u32,
+    /// Pixels.
+    pub extent: [u32; 2],
+    /// View format.
+    pub format: Format,
+    /// Bytes of a texel.
+    pub bytes: usize,
+}
+
+// SAFETY: an address and sizes; tiles write disjoint texels, the icd keeps the memory alive.
+unsafe impl Send for Surface {}
+// SAFETY: as above.
+unsafe impl Sync for Surface {}
+
+impl Surface {
+    /// `None` when the attachment names levels or layers that the image has not.
+    pub fn new(attachment: &Attachment, aspect: ChannelName) -> Option<Surface> {
+        let layout = &*attachment.image.layout;
+        let plane = &layout.planes[layout.plane_of(aspect)];
+        let level = plane.levels.get(attachment.level as usize).filter(|_| attachment.level < layout.desc.levels)?;
+        let available = if attachment.slices { level.extent[2] } else { layout.desc.layers };
+        let layers = attachment.layers.min(available.checked_sub(attachment.base_layer)?);
+        let stride = if attachment.slices { level.slice_pitch } else { plane.layer_stride };
+        let offset = plane.offset + level.offset + stride * u64::from(attachment.base_layer);
+        Some(Surface {
+            base: attachment.image.base.wrapping_add(offset as usize),
+            row_pitch: level.row_pitch as usize,
+            sample_stride: plane.sample_stride as usize,
+            layer_stride: stride as usize,
+            layers,
+            samples: layout.desc.samples.max(1),
+            extent: [level.extent[0], level.extent[1]],
+            format: attachment.format,
+            bytes: plane.block_bytes as usize,
+        })
+    }
+
+    /// Address of a texel; valid for coordinates inside the surface.
+    #[inline(always)]
+    pub fn at(&self, layer: u32, sample: u32, x: u32, y: u32) -> *mut u8 {
+        self.base.wrapping_add(
+            layer as usize * self.layer_stride
+                + sample as usize * self.sample_stride
+                + y as usize * self.row_pitch
+                + x as usize * self.bytes,
+        )
+    }
+}
+
+/// The attachments of a render pass instance and its tile grid.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// By colour attachment number.
+    pub color: [Option<Surface>; MAX_COLOR_ATTACHMENTS],
+    /// Depth.
+    pub depth: Option<Surface>,
+    /// Stencil.
+    pub stencil: Option<Surface>,
+    /// Render area x0, y0, x1, y1, inside every attachment.
+    pub area: [i32; 4],
+    /// Tiles.
+    pub grid: Grid,
+}
+
+impl Pass {
+    /// Cuts area, layers and samples to what the attachments have.
+    pub fn new(targets: &RenderTargets) -> Pass {
+        let color: [Option<Surface>; MAX_COLOR_ATTACHMENTS] =
+            core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| Surface::new(a, ChannelName::R)));
+        let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, ChannelName::D));
+        let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, ChannelName::S));
+        let all = || color.iter().chain([&depth, &stencil]).flatten();
+        let mut samples = if targets.samples >= 4 { 4 } else { 1 };
+        let [x, y, w, h] = targets.area;
+        let mut end = [x.saturating_add(w).min(1 << 14), y.saturating_add(h).min(1 << 14)];
+        for s in all() {
+            end = [end[0].min(s.extent[0]), end[1].min(s.extent[1])];
+            samples = samples.min(s.samples);
+        }
+        let layers = all().map(|s| s.layers).min().unwrap_or(targets.layers.max(1));
+        let area = [x.min(end[0]), y.min(end[1]), end[0], end[1]].map(|v| v as i32);
+        let tiles = [end[0], end[1]].map(|n| n.div_ceil(1 << TILE_SHIFT).max(1));
+        Pass { color, depth, stencil, area, grid: Grid { tiles, layers, samples } }
+    }
+}

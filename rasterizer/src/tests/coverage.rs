@@ -1,0 +1,230 @@
+//! Coverage against a naive rasterizer; watertightness; lines and points.
+
+use super::*;
+
+/// Snapped screen position of a vertex with w = 1.
+fn snap(v: &V, w: u32, h: u32) -> [i64; 2] {
+    let at = |c: f32, n: u32| {
+        let half = n as f32 * 0.5;
+        (f64::from(c * half + half) * 256.0).round_ties_even() as i64
+    };
+    [at(v.position[0], w), at(v.position[1], h)]
+}
+
+/// Point (in 1/256 pixels) inside a triangle, top-left rule.
+fn inside(t: [[i64; 2]; 3], p: [i64; 2]) -> bool {
+    let cross = |a: [i64; 2], b: [i64; 2], c: [i64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
+    let area = cross(t[0], t[1], t[2]);
+    let t = if area < 0 { [t[0], t[2], t[1]] } else { t };
+    area != 0
+        && (0..3).all(|i| {
+            let (a, b) = (t[i], t[(i + 1) % 3]);
+            let e = cross(a, b, p);
+            let top_left = b[1] < a[1] || (a[1] == b[1] && b[0] > a[0]);
+            e > 0 || (e == 0 && top_left)
+        })
+}
+
+const SAMPLES: [[i64; 2]; 4] = [[96, 32], [224, 96], [32, 160], [160, 224]];
+
+fn random_triangles(rng: &mut Rng, n: usize) -> Vec<V> {
+    let mut out = Vec::new();
+    for _ in 0..n {
+        let scale = [0.02, 0.2, 1.0, 3.0][rng.below(4) as usize];
+        let (cx, cy) = (rng.unit(), rng.unit());
+        for _ in 0..3 {
+            // A coarse grid makes vertices and edges hit sample positions.
+            let grid = |c: f32| (c * 64.0).round() / 64.0;
+            let (x, y) = (cx + rng.unit() * scale, cy + rng.unit() * scale);
+            let (x, y) = if rng.below(2) == 0 { (grid(x), grid(y)) } else { (x, y) };
+            out.push(v(x, y, 0.5, WHITE));
+        }
+    }
+    out
+}
+
+#[test]
+fn triangles_match_a_naive_rasterizer() {
+    let (w, h) = (150, 133);
+    let mut rng = Rng(7);
+    for samples in [1, 4] {
+        let vertices = random_triangles(&mut rng, 300);
+        let image = Image::new(R32F, w, h, samples, 1);
+        let mut s = state(Topology::TriangleList, w, h);
+        s.blend[0] = ADDITIVE;
+        render(2, targets(&image, None), [draw(s, &vertices)]);
+        let triangles: Vec<_> = vertices.chunks(3).map(|t| [0, 1, 2].map(|i| snap(&t[i], w, h))).collect();
+        for y in 0..h {
+            for x in 0..w {
+                for sample in 0..samples {
+                    let [sx, sy] = if samples == 4 { SAMPLES[sample as usize] } else { [128, 128] };
+                    let p = [i64::from(x) * 256 + sx, i64::from(y) * 256 + sy];
+                    let want = triangles.iter().filter(|&&t| inside(t, p)).count();
+                    let got: f32 = image.texel(ChannelName::R, x, y, sample, 0);
+                    assert_eq!(got, want as f32, "pixel {x} {y} sample {sample} of {samples}");
+                }
+            }
+        }
+    }
+}
+
+/// A mesh over more than the viewport, with random w and vertices behind the eye, covers each pixel once.
+#[test]
+fn shared_edges_neither_overlap_nor_gap() {
+    let (w, h) = (200, 170);
+    let mut rng = Rng(99);
+    for round in 0..6 {
+        let n = 9;
+        let mut grid = Vec::new();
+        for j in 0..=n {
+            for i in 0..=n {
+                let edge = i == 0 || j == 0 || i == n || j == n;
+                let at = |k: i32| k as f32 / n as f32 * 2.0 - 1.0;
+                let jitter = if edge { 0.0 } else { 0.09 };
+                let reach = [1.0, 4.0, 200.0, 1e4][round % 4];
+                let (x, y) = (at(i) * reach + rng.unit() * jitter, at(j) * reach + rng.unit() * jitter);
+                let w = 1.0 + 0.5 * rng.unit();
+                grid.push(V { position: [x * w, y * w, 0.5 * w, w], color: WHITE, extra: [1.0, 0.0, 0.0, 1.0] });
+            }
+        }
+        let mut indices: Vec<u16> = Vec::new();
+        for j in 0..n as u16 {
+            for i in 0..n as u16 {
+                let a = j * (n as u16 + 1) + i;
+                let b = a + n as u16 + 1;
+                if rng.below(2) == 0 {
+                    indices.extend([a, a + 1, b, b, a + 1, b + 1]);
+                } else {
+                    indices.extend([a, a + 1, b + 1, b + 1, b, a]);
+                }
+            }
+        }
+        for samples in [1, 4] {
+            let image = Image::new(R32F, w, h, samples, 1);
+            let mut s = state(Topology::TriangleList, w, h);
+            s.blend[0] = ADDITIVE;
+            render(1, targets(&image, None), [indexed(draw(s, &grid), &indices)]);
+            for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
+                for sample in 0..samples {
+                    let got: f32 = image.texel(ChannelName::R, x, y, sample, 0);
+                    assert_eq!(got, 1.0, "round {round} pixel {x} {y} sample {sample}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_floor_through_the_near_plane_stays_watertight() {
+    let (w, h) = (128, 128);
+    // A plane below the eye, from behind it to far away, as perspective projects it: w = z.
+    let n = 16;
+    let mut grid = Vec::new();
+    for j in 0..=n {
+        for i in 0..=n {
+            let (x, z) = (i as f32 * 4.0 - 32.0, j as f32 * 2.0 - 8.0);
+            grid.push(V { position: [x, 1.0, z - 0.1, z], color: WHITE, extra: [1.0, 0.0, 0.0, 1.0] });
+        }
+    }
+    let mut indices: Vec<u16> = Vec::new();
+    for j in 0..n as u16 {
+        for i in 0..n as u16 {
+            let a = j * (n as u16 + 1) + i;
+            let b = a + n as u16 + 1;
+            indices.extend([a, a + 1, b, b, a + 1, b + 1]);
+        }
+    }
+    let image = Image::new(R32F, w, h, 1, 1);
+    let mut s = state(Topology::TriangleList, w, h);
+    s.blend[0] = ADDITIVE;
+    render(2, targets(&image, None), [indexed(draw(s, &grid), &indices)]);
+    let mut covered = 0;
+    for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
+        let got: f32 = image.color(x, y);
+        // The floor is seen from y = 1/24 (its far end) to the bottom; z = 1/y.
+        let ndc = (y as f32 + 0.5) / 64.0 - 1.0;
+        if ndc > 1.0 / 24.0 + 0.02 {
+            assert_eq!(got, 1.0, "pixel {x} {y}");
+        } else if ndc < 1.0 / 24.0 - 0.02 {
+            assert_eq!(got, 0.0, "pixel {x} {y}");
+        }
+        covered += u32::from(got == 1.0);
+    }
+    assert!(covered > 128 * 55);
+}
+
+#[test]
+fn points_cover_their_squares() {
+    let image = Image::new(R32F, 64, 64, 1, 1);
+    let mut s = state(Topology::PointList, 64, 64);
+    s.blend[0] = ADDITIVE;
+    let at =
+        |x: f32, y: f32, size: f32| V { extra: [size, 0.0, 0.0, 1.0], ..v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE) };
+    // The last one's centre lies outside the view volume: it draws nothing.
+    let points = [at(10.5, 10.5, 1.0), at(30.0, 20.0, 4.0), at(63.5, 40.0, 8.0), at(64.5, 60.0, 16.0)];
+    render(1, targets(&image, None), [draw(s, &points)]);
+    for (y, x) in (0..64).flat_map(|y| (0..64u32).map(move |x| (y, x))) {
+        let hit = (x == 10 && y == 10)
+            || ((28..32).contains(&x) && (18..22).contains(&y))
+            || (x >= 59 && (36..44).contains(&y));
+        assert_eq!(image.color::<f32>(x, y), f32::from(u8::from(hit)), "{x} {y}");
+    }
+}
+
+#[test]
+fn lines_are_rectangles() {
+    for (width, rows) in [(1.0, 10..11), (3.0, 9..12)] {
+        let image = Image::new(R32F, 64, 64, 1, 1);
+        let mut s = state(Topology::LineList, 64, 64);
+        s.line_width = width;
+        s.blend[0] = ADDITIVE;
+        let at = |x: f32, y: f32| v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE);
+        render(1, targets(&image, None), [draw(s, &[at(4.0, 10.5), at(20.0, 10.5)])]);
+        for (y, x) in (0..64u32).flat_map(|y| (0..64u32).map(move |x| (y, x))) {
+            let hit = (4..20).contains(&x) && rows.contains(&y);
+            assert_eq!(image.color::<f32>(x, y), f32::from(u8::from(hit)), "{x} {y}");
+        }
+    }
+}
+
+#[test]
+fn polygon_mode_line_draws_the_outline_only() {
+    let image = Image::new(R32F, 64, 64, 1, 1);
+    let mut s = state(Topology::TriangleList, 64, 64);
+    s.polygon_mode = PolygonMode::Line;
+    let at = |x: f32, y: f32| v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE);
+    render(1, targets(&image, None), [draw(s, &[at(8.5, 8.5), at(48.5, 8.5), at(8.5, 48.5)])]);
+    assert_eq!(image.color::<f32>(20, 8), 1.0);
+    assert_eq!(image.color::<f32>(8, 20), 1.0);
+    assert_eq!(image.color::<f32>(20, 20), 0.0);
+}
+
+/// The same pixels for any number of threads, with overlapping blended and depth-tested triangles.
+#[test]
+fn thread_count_changes_nothing() {
+    let (w, h) = (260, 190);
+    let mut rng = Rng(3);
+    let mut vertices = random_triangles(&mut rng, 3000);
+    for vertex in &mut vertices {
+        vertex.color = [rng.unit().abs(), rng.unit().abs(), rng.unit().abs(), rng.unit().abs()];
+        vertex.position[2] = rng.unit().abs();
+    }
+    let mut reference: Option<(Vec<u8>, Vec<u8>)> = None;
+    for (threads, samples) in [(1, 1), (2, 1), (8, 1), (1, 4), (8, 4)] {
+        if threads == 1 {
+            reference = None;
+        }
+        let (color, depth) = (Image::new(RGBA8, w, h, samples, 1), Image::new(D32F, w, h, samples, 1));
+        let mut s = state(Topology::TriangleList, w, h);
+        s.blend[0] =
+            BlendAttachment { color: (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add), ..ADDITIVE };
+        s.depth_test = true;
+        s.depth_write = true;
+        s.depth_compare = CompareOp::GreaterOrEqual;
+        let halves = vertices.split_at(4500);
+        render(threads, targets(&color, Some(&depth)), [draw(s.clone(), halves.0), draw(s, halves.1)]);
+        let got = (color.bytes(), depth.bytes());
+        assert!(got.0.iter().any(|&b| b != 0));
+        assert!(*reference.get_or_insert_with(|| got.clone()) == got, "{threads} threads, {samples} samples");
+    }
+}

@@ -1,0 +1,189 @@
+//! Topologies, restart, vertex fetch, clip distances, layers, viewports, interpolation.
+
+use super::*;
+
+fn at(x: f32, y: f32) -> V {
+    v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE)
+}
+
+fn additive(topology: Topology) -> DrawState {
+    let mut s = state(topology, 64, 64);
+    s.blend[0] = ADDITIVE;
+    s
+}
+
+fn image() -> Image {
+    Image::new(R32F, 64, 64, 1, 1)
+}
+
+/// A column of quads as strip vertices: x alternates, y grows.
+fn strip(n: usize) -> Vec<V> {
+    (0..n).map(|i| at(if i % 2 == 0 { 8.0 } else { 24.0 }, 8.0 + 4.0 * (i / 2) as f32)).collect()
+}
+
+#[test]
+fn strips_and_fans_equal_their_lists() {
+    let vertices = strip(12);
+    let culled = |topology| {
+        let mut s = additive(topology);
+        // All triangles of a strip face the same way: (8,8) (24,8) (8,12) turns clockwise on the screen.
+        s.cull_mode = 2;
+        s.front_clockwise = true;
+        s
+    };
+    let a = image();
+    render(1, targets(&a, None), [draw(culled(Topology::TriangleStrip), &vertices)]);
+    for (y, x) in (0..64u32).flat_map(|y| (0..64u32).map(move |x| (y, x))) {
+        let hit = (8..24).contains(&x) && (8..28).contains(&y);
+        assert_eq!(a.color::<f32>(x, y), f32::from(u8::from(hit)), "{x} {y}");
+    }
+    let fan = [at(4.0, 4.0), at(60.0, 4.0), at(60.0, 60.0), at(4.0, 60.0)];
+    let b = image();
+    render(1, targets(&b, None), [draw(culled(Topology::TriangleFan), &fan)]);
+    assert_eq!((b.color::<f32>(4, 4), b.color::<f32>(59, 59), b.color::<f32>(60, 59)), (1.0, 1.0, 0.0));
+    // With adjacency: only every other vertex counts.
+    let doubled: Vec<V> = vertices.iter().flat_map(|&v| [v, at(60.0, 60.0)]).collect();
+    let c = image();
+    render(1, targets(&c, None), [draw(culled(Topology::TriangleStripWithAdjacency), &doubled)]);
+    assert_eq!(a.bytes(), c.bytes());
+}
+
+#[test]
+fn restart_cuts_strips_and_keeps_parity() {
+    let vertices = strip(8);
+    let indices = [0u16, 1, 2, 3, 0xffff, 4, 5, 6, 7, 0xffff, 0xffff, 1];
+    let a = image();
+    let mut s = additive(Topology::TriangleStrip);
+    s.primitive_restart = true;
+    s.cull_mode = 2;
+    s.front_clockwise = true;
+    render(1, targets(&a, None), [indexed(draw(s, &vertices), &indices)]);
+    for y in 0..32 {
+        let hit = (8..12).contains(&y) || (16..20).contains(&y);
+        assert_eq!(a.color::<f32>(15, y), f32::from(u8::from(hit)), "row {y}");
+    }
+}
+
+#[test]
+fn reads_beyond_a_vertex_buffer_give_zero() {
+    let vertices = [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0)];
+    let a = image();
+    let mut d = draw(additive(Topology::TriangleList), &vertices);
+    // Vertex 2 is cut off: position (0, 0, 0, 0), nothing is drawn; index reads beyond the buffer give index 0.
+    d.vertex_buffers[0].size -= 40;
+    render(1, targets(&a, None), [d]);
+    assert!(a.bytes().iter().all(|&b| b == 0));
+    let mut d = indexed(draw(additive(Topology::TriangleList), &vertices), &[0, 1, 2, 0, 1, 2]);
+    if let Some(indices) = &mut d.index_buffer {
+        indices.range.size = 6;
+    }
+    render(1, targets(&a, None), [d]);
+    assert_eq!(a.color::<f32>(5, 5), 1.0);
+}
+
+#[test]
+fn instances_step_their_attributes() {
+    let vertices = [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0)];
+    let colors: Vec<[u8; 4]> = (0..8).map(|i| [i * 10, 0, 0, 255]).collect();
+    for (divisor, first, want) in [(1, 2, 20 + 30 + 40), (2, 2, 20 + 20 + 30), (0, 3, 90)] {
+        let a = Image::new(RGBA8, 64, 64, 1, 1);
+        let mut s = additive(Topology::TriangleList);
+        s.bindings.push(VertexBinding { binding: 3, stride: 4, per_instance: true, divisor });
+        let format = Format::from_vk(RGBA8).expect("format");
+        s.attributes[1] = VertexAttribute { location: 1, binding: 3, format, offset: 0 };
+        let mut d = draw(s, &vertices);
+        let null = BufferRange { address: core::ptr::null(), size: 0 };
+        d.vertex_buffers.resize(4, null);
+        d.vertex_buffers[3] = BufferRange { address: colors.as_ptr().cast(), size: 32 };
+        d.counts.instances = 3;
+        d.counts.first_instance = first;
+        render(1, targets(&a, None), [d]);
+        assert_eq!(a.color::<[u8; 4]>(3, 3)[0], want, "divisor {divisor}");
+    }
+}
+
+#[test]
+fn clip_distance_cuts_along_its_zero() {
+    let a = image();
+    let mut quad = [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0), at(64.0, 64.0)];
+    // The distance is zero at x = 20.
+    for vertex in &mut quad {
+        vertex.extra[3] = (vertex.position[0] + 1.0) * 32.0 - 20.0;
+    }
+    render(1, targets(&a, None), [draw(additive(Topology::TriangleStrip), &quad)]);
+    for (y, x) in (0..64u32).flat_map(|y| (0..64u32).map(move |x| (y, x))) {
+        assert_eq!(a.color::<f32>(x, y), f32::from(u8::from(x >= 20)), "{x} {y}");
+    }
+}
+
+#[test]
+fn layers_and_viewports_come_from_the_vertex_stage() {
+    let a = Image::new(R32F, 64, 64, 1, 3);
+    let mut s = additive(Topology::TriangleList);
+    s.viewports.push(Viewport { x: 32.0, y: 64.0, width: 32.0, height: -32.0, min_depth: 0.0, max_depth: 1.0 });
+    s.scissors.push([32, 0, 30, 64]);
+    let tagged = |layer: u32, viewport: u32| {
+        [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0)]
+            .map(|v| V { extra: [1.0, f32::from_bits(layer), f32::from_bits(viewport), 1.0], ..v })
+    };
+    // Layer 3 and viewport 2 do not exist.
+    let vertices: Vec<V> = [(0, 0), (2, 1), (3, 0), (1, 2)].into_iter().flat_map(|(l, v)| tagged(l, v)).collect();
+    render(2, targets(&a, None), [draw(s, &vertices)]);
+    let get = |x, y, layer| a.texel::<f32>(ChannelName::R, x, y, 0, layer);
+    assert_eq!((get(1, 1, 0), get(62, 62, 0)), (1.0, 0.0));
+    // Flipped in the lower right quarter, cut by its scissor at x = 62.
+    assert_eq!(
+        (get(33, 62, 2), get(33, 31, 2), get(61, 63, 2), get(62, 63, 2), get(40, 35, 2)),
+        (1.0, 0.0, 1.0, 0.0, 0.0)
+    );
+    assert!((0..64).all(|x| get(x, 20, 1) == 0.0));
+}
+
+#[test]
+fn interpolation_is_perspective_correct() {
+    let (w, h) = (64, 64);
+    let a = Image::new(RGBA32F, w, h, 1, 1);
+    let corner = |x: f32, y: f32, w: f32, c: f32| V {
+        position: [x * w, y * w, 0.5 * w, w],
+        color: [c, 1.0, 0.0, 1.0],
+        extra: [1.0, 0.0, 0.0, 1.0],
+    };
+    let vertices = [corner(-1.0, -1.0, 1.0, 0.0), corner(1.0, -1.0, 4.0, 1.0), corner(-1.0, 1.0, 1.0, 0.0)];
+    let mut s = state(Topology::TriangleList, w, h);
+    // The second time an edge is clipped, which must not move anything.
+    for far in [1.0, 30.0] {
+        s.viewports[0].width = w as f32;
+        let mut vertices = vertices;
+        vertices[2].extra[3] = -far + 1.0;
+        render(1, targets(&a, None), [draw(s.clone(), &vertices)]);
+        for (y, x) in (0..20u32).flat_map(|y| (0..20u32).map(move |x| (y, x))) {
+            let l1 = (f64::from(x) + 0.5) / 64.0;
+            let want = l1 * 0.25 / ((1.0 - l1) + l1 * 0.25);
+            let got: [f32; 4] = a.color(x, y);
+            assert!((f64::from(got[0]) - want).abs() < 1e-5 && got[1] == 1.0, "{x} {y}: {got:?} {want}");
+        }
+    }
+}
+
+#[test]
+fn nan_and_infinite_positions_draw_nothing_and_do_no_harm() {
+    let a = image();
+    let mut rng = Rng(5);
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, 1e38, -1e38, 1e-40, 1.0];
+    let vertices: Vec<V> = (0..3000)
+        .map(|_| V {
+            position: [0; 4].map(|_| odd[rng.below(9) as usize]),
+            color: WHITE,
+            extra: [odd[rng.below(9) as usize], 0.0, 0.0, odd[rng.below(9) as usize]],
+        })
+        .collect();
+    for topology in [Topology::TriangleList, Topology::LineList, Topology::PointList] {
+        for mode in [PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point] {
+            let mut s = additive(topology);
+            s.polygon_mode = mode;
+            s.depth_clip = rng.below(2) == 0;
+            s.depth_bias = Some([1.0, 0.0, 1.0]);
+            render(1, targets(&a, None), [draw(s, &vertices)]);
+        }
+    }
+}

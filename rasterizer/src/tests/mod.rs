@@ -1,0 +1,349 @@
+//! Draws and dispatches driven by stages written in Rust.
+//!
+//! The vertex stage copies its twelve inputs (position, colour, extra) to twelve outputs; fragment stages interpolate the
+//! colour from `FragmentPrimitive` as its documentation says.
+
+mod bench;
+mod compute;
+mod coverage;
+mod geometry;
+mod state;
+
+use crate::Engine;
+use crate::api::*;
+use base::abi::*;
+use base::format::{ChannelName, Format};
+use base::image::{ImageDesc, ImageLayout};
+use base::shader::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+pub const RGBA8: u32 = 37;
+pub const BGRA8: u32 = 44;
+pub const R32F: u32 = 100;
+pub const R32UI: u32 = 98;
+pub const RGBA32F: u32 = 109;
+pub const D16: u32 = 124;
+pub const D32F: u32 = 126;
+pub const D24S8: u32 = 129;
+
+pub struct Rng(pub u64);
+impl Rng {
+    pub fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as u32
+    }
+    pub fn below(&mut self, n: u32) -> u32 {
+        self.next() % n
+    }
+    /// In -1..1.
+    pub fn unit(&mut self) -> f32 {
+        self.next() as f32 / 2147483648.0 - 1.0
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct V {
+    pub position: [f32; 4],
+    pub color: [f32; 4],
+    /// Point size, layer bits, viewport bits, clip distance.
+    pub extra: [f32; 4],
+}
+
+/// A vertex at (x, y, z) with w = 1.
+pub fn v(x: f32, y: f32, z: f32, color: [f32; 4]) -> V {
+    V { position: [x, y, z, 1.0], color, extra: [1.0, 0.0, 0.0, 1.0] }
+}
+
+pub struct Image {
+    memory: Vec<[u128; 4]>,
+    pub layout: Arc<ImageLayout>,
+    base: usize,
+}
+impl Image {
+    pub fn new(vk: u32, w: u32, h: u32, samples: u32, layers: u32) -> Image {
+        let format = Format::from_vk(vk).expect("format");
+        let desc = ImageDesc { format, dim: Dim::D2, extent: [w, h, 1], levels: 1, layers, samples };
+        let layout = Arc::new(ImageLayout::new(desc).expect("small"));
+        let mut memory = vec![[0u128; 4]; layout.size.div_ceil(64) as usize + 1];
+        let base = (memory.as_mut_ptr() as usize).next_multiple_of(64);
+        Image { memory, layout, base }
+    }
+    pub fn attachment(&self) -> Option<Attachment> {
+        Some(Attachment {
+            image: ImageMemory { base: self.base as *mut u8, layout: self.layout.clone() },
+            format: self.layout.desc.format,
+            level: 0,
+            base_layer: 0,
+            layers: self.layout.desc.layers,
+            slices: false,
+        })
+    }
+    pub fn texel<T: Copy>(&self, aspect: ChannelName, x: u32, y: u32, sample: u32, layer: u32) -> T {
+        assert!(!self.memory.is_empty());
+        let plane = self.layout.plane_of(aspect);
+        let offset = self.layout.offset(plane, 0, layer, sample, [x, y, 0]);
+        assert!(offset as usize + size_of::<T>() <= self.layout.size as usize);
+        // SAFETY: inside the image.
+        unsafe { ((self.base + offset as usize) as *const T).read_unaligned() }
+    }
+    pub fn color<T: Copy>(&self, x: u32, y: u32) -> T {
+        self.texel(ChannelName::R, x, y, 0, 0)
+    }
+    /// All bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        // SAFETY: the image's own memory.
+        unsafe { core::slice::from_raw_parts(self.base as *const u8, self.layout.size as usize).to_vec() }
+    }
+}
+
+pub fn slot(kind: SlotKind, interpolation: Interpolation) -> Slot {
+    Slot { kind, ty: SlotType::Float, interpolation }
+}
+pub fn user(location: u32, component: u8) -> SlotKind {
+    SlotKind::User { location, component, index: 0 }
+}
+
+unsafe extern "C" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: called with a `VertexBatch` of 12 slots in and out, 4 lanes.
+    unsafe {
+        let b = &*batch.cast::<VertexBatch>();
+        let words = b.count.next_multiple_of(4) as usize * 12;
+        core::ptr::copy_nonoverlapping(b.inputs, b.outputs, words);
+    }
+}
+
+pub fn stage(stage: Stage, entry: StageFn, lanes: u32, interface: StageInterface, flags: StageFlags) -> CompiledStage {
+    CompiledStage {
+        stage,
+        entry,
+        lanes,
+        interface: Arc::new(interface),
+        flags,
+        local_size: [1; 3],
+        shared_bytes: 0,
+        zero_shared: false,
+        scratch_bytes: 0,
+        has_barriers: false,
+        code: Arc::new(()),
+    }
+}
+
+pub fn vertex_stage() -> CompiledStage {
+    let inputs = (0..12).map(|i| slot(user(i / 4, (i % 4) as u8), Interpolation::Smooth)).collect();
+    let builtins =
+        [BuiltinSlot::PointSize, BuiltinSlot::Layer, BuiltinSlot::ViewportIndex, BuiltinSlot::ClipDistance(0)];
+    let kind = |i: u32| match i {
+        0..4 => SlotKind::Builtin(BuiltinSlot::Position(i as u8)),
+        4..8 => user(0, (i - 4) as u8),
+        _ => SlotKind::Builtin(builtins[i as usize - 8]),
+    };
+    let outputs = (0..12).map(|i| slot(kind(i), Interpolation::Smooth)).collect();
+    stage(Stage::Vertex, copy_vertices, 4, StageInterface { inputs, outputs }, StageFlags::default())
+}
+
+/// Interpolated value of input `slot` at (fx, fy) in the framebuffer.
+pub unsafe fn interpolate(p: &FragmentPrimitive, slot: usize, fx: f32, fy: f32, mode: Interpolation) -> u32 {
+    let (x, y) = (fx - p.origin[0] as f32, fy - p.origin[1] as f32);
+    let plane = |b: [f32; 3]| b[0] * x + b[1] * y + b[2];
+    // SAFETY: the caller names an input slot of the stage.
+    let [a0, d1, d2] = unsafe { *p.attributes.add(slot) };
+    if mode == Interpolation::Flat {
+        return a0;
+    }
+    let (mut p1, mut p2) = (plane(p.b1), plane(p.b2));
+    if mode == Interpolation::Smooth {
+        let w = 1.0 / plane(p.inv_w);
+        (p1, p2) = (p1 * p.inv_w1 * w, p2 * p.inv_w2 * w);
+    }
+    let f = f32::from_bits;
+    (f(a0) + p1 * f(d1) + p2 * f(d2)).to_bits()
+}
+
+/// Runs `f(quad, pixel, colour) -> outputs` over the lanes of a fragment batch; `None` kills.
+unsafe fn fragments<const N: usize>(
+    batch: *mut BatchHeader,
+    f: impl Fn(&FragmentQuad, usize, [u32; 4]) -> Option<[u32; N]>,
+) {
+    const LANES: usize = 8;
+    // SAFETY: called with a `FragmentBatch` of N output slots and 8 lanes, padded to whole chunks.
+    unsafe {
+        let b = &mut *batch.cast::<FragmentBatch>();
+        for lane in 0..(b.count as usize * 4).next_multiple_of(LANES) {
+            let quad = &*b.quads.add(lane / 4);
+            let p = &*quad.primitive;
+            let (px, py) = (lane % 2, lane / 2 % 2);
+            let s = if quad.sample == u16::MAX { None } else { Some(quad.sample as usize) };
+            let (sx, sy) = s.map_or((0.5, 0.5), |s| (b.sample_positions[2 * s], b.sample_positions[2 * s + 1]));
+            let (x, y) = (quad.x as f32 + px as f32 + sx, quad.y as f32 + py as f32 + sy);
+            let color = core::array::from_fn(|c| interpolate(p, c, x, y, Interpolation::Smooth));
+            let chunk = lane / LANES;
+            match f(quad, lane % 4, color) {
+                Some(out) => {
+                    for (slot, value) in out.into_iter().enumerate() {
+                        *b.outputs.add((chunk * N + slot) * LANES + lane % LANES) = value;
+                    }
+                }
+                None => *b.alive.add(chunk) &= !(1 << (lane % LANES)),
+            }
+        }
+    }
+}
+
+pub unsafe extern "C" fn fs_color(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's contract.
+    unsafe { fragments(batch, |_, _, c| Some(c)) };
+}
+/// Kills pixels with an odd x.
+pub unsafe extern "C" fn fs_kill(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's contract.
+    unsafe { fragments(batch, |_, p, c| (p % 2 == 0).then_some(c)) };
+}
+/// Colour, and the colour's red as depth.
+pub unsafe extern "C" fn fs_depth(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's contract.
+    unsafe { fragments(batch, |_, _, c| Some([c[0], c[1], c[2], c[3], c[0]])) };
+}
+/// The sample number in red.
+pub unsafe extern "C" fn fs_sample(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's contract.
+    unsafe { fragments(batch, |q, _, _| Some([f32::from(q.sample).to_bits(), 0, 0, 0])) };
+}
+
+/// A fragment stage with colour output 0 and `extra` built-in outputs.
+pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], flags: StageFlags) -> CompiledStage {
+    let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
+    let outputs = (0..4).map(|c| user(0, c)).chain(extra.iter().map(|&b| SlotKind::Builtin(b)));
+    let outputs = outputs.map(|k| slot(k, Interpolation::Smooth)).collect();
+    stage(Stage::Fragment, entry, 8, StageInterface { inputs, outputs }, flags)
+}
+
+static NEVER: AtomicU32 = AtomicU32::new(0);
+unsafe extern "C" fn no_image(_: *const *const ImageView, _: *const *const Sampler, _: *mut ImageArgs) {}
+unsafe extern "C" fn no_fma(_: *const f32, _: *const f32, _: *const f32, _: *mut f32, _: u32) {}
+static HELPERS: HelperTable = HelperTable { image_divergent: no_image, fma_f32: no_fma };
+
+pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
+    let none = BufferDescriptor { address: core::ptr::null_mut(), range: 0 };
+    Arc::new(ShaderContext {
+        sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
+        dynamic_buffers: [none; MAX_DYNAMIC_BUFFERS],
+        push_constants: [0; MAX_PUSH_CONSTANTS],
+        num_workgroups: [1; 3],
+        base_vertex: 0,
+        base_instance: 0,
+        draw_index: 0,
+        view_index: 0,
+        device_index: 0,
+        abort,
+        helpers: &HELPERS,
+    })
+}
+pub fn context() -> Arc<ShaderContext> {
+    context_with(&NEVER)
+}
+
+pub const OPAQUE: BlendAttachment = BlendAttachment {
+    enable: false,
+    color: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
+    alpha: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
+    write_mask: 15,
+};
+pub const ADDITIVE: BlendAttachment = BlendAttachment {
+    enable: true,
+    color: (BlendFactor::One, BlendFactor::One, BlendOp::Add),
+    alpha: (BlendFactor::One, BlendFactor::One, BlendOp::Add),
+    write_mask: 15,
+};
+
+pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
+    let attribute = |i: u32| VertexAttribute {
+        location: i,
+        binding: 0,
+        format: Format::from_vk(RGBA32F).expect("format"),
+        offset: 16 * i,
+    };
+    DrawState {
+        topology,
+        primitive_restart: false,
+        attributes: (0..3).map(attribute).collect(),
+        bindings: vec![VertexBinding { binding: 0, stride: size_of::<V>() as u32, per_instance: false, divisor: 1 }],
+        viewports: vec![Viewport { x: 0.0, y: 0.0, width: w as f32, height: h as f32, min_depth: 0.0, max_depth: 1.0 }],
+        scissors: vec![[0, 0, w as i32, h as i32]],
+        depth_clamp: false,
+        depth_clip: true,
+        rasterizer_discard: false,
+        polygon_mode: PolygonMode::Fill,
+        cull_mode: 0,
+        front_clockwise: false,
+        depth_bias: None,
+        line_width: 1.0,
+        sample_mask: u32::MAX,
+        sample_shading: false,
+        alpha_to_coverage: false,
+        alpha_to_one: false,
+        depth_test: false,
+        depth_write: false,
+        depth_compare: CompareOp::Less,
+        depth_bounds: None,
+        stencil: None,
+        logic_op: None,
+        blend: [OPAQUE; MAX_COLOR_ATTACHMENTS],
+        blend_constants: [0.0; 4],
+    }
+}
+
+pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[V]) -> Draw {
+    Draw {
+        stages: Arc::new(GraphicsStages { vertex: vertex_stage(), fragment }),
+        state: Arc::new(state),
+        context: context(),
+        vertex_buffers: vec![BufferRange { address: vertices.as_ptr().cast(), size: size_of_val(vertices) as u64 }],
+        index_buffer: None,
+        counts: DrawCounts {
+            count: vertices.len() as u32,
+            instances: 1,
+            first: 0,
+            vertex_offset: 0,
+            first_instance: 0,
+        },
+        queries: QuerySinks::default(),
+    }
+}
+pub fn draw(state: DrawState, vertices: &[V]) -> Draw {
+    draw_with(Some(fragment_stage(fs_color, &[], StageFlags::default())), state, vertices)
+}
+pub fn indexed(mut d: Draw, indices: &[u16]) -> Draw {
+    let range = BufferRange { address: indices.as_ptr().cast(), size: size_of_val(indices) as u64 };
+    d.index_buffer = Some(IndexBuffer { range, index_bytes: 2 });
+    d.counts.count = indices.len() as u32;
+    d
+}
+
+pub fn targets(color: &Image, depth: Option<&Image>) -> RenderTargets {
+    let desc = &color.layout.desc;
+    let mut targets = RenderTargets {
+        samples: desc.samples,
+        layers: desc.layers,
+        area: [0, 0, desc.extent[0], desc.extent[1]],
+        ..RenderTargets::default()
+    };
+    targets.color[0] = color.attachment();
+    if let Some(d) = depth {
+        targets.depth = d.attachment().filter(|a| a.format.has_depth());
+        targets.stencil = d.attachment().filter(|a| a.format.has_stencil());
+    }
+    targets
+}
+
+pub fn render(threads: usize, targets: RenderTargets, draws: impl IntoIterator<Item = Draw>) {
+    let engine = Engine::new(threads);
+    let mut pass = engine.begin_rendering(targets);
+    draws.into_iter().for_each(|d| pass.draw(d));
+    pass.end();
+}
+
+pub const WHITE: [f32; 4] = [1.0; 4];

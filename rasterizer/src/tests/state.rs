@@ -1,0 +1,336 @@
+//! Depth, stencil, blending, masks, multisampling state, queries, clears.
+
+use super::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const W: u32 = 40;
+const H: u32 = 37;
+
+/// A strip that covers everything at one depth.
+fn full(z: f32, color: [f32; 4]) -> [V; 4] {
+    [v(-1.0, -1.0, z, color), v(1.0, -1.0, z, color), v(-1.0, 1.0, z, color), v(1.0, 1.0, z, color)]
+}
+
+fn strip_state() -> DrawState {
+    state(Topology::TriangleStrip, W, H)
+}
+
+fn depth_state(compare: CompareOp) -> DrawState {
+    DrawState { depth_test: true, depth_write: true, depth_compare: compare, ..strip_state() }
+}
+
+#[test]
+fn depth_compare_and_formats() {
+    let ops = [
+        (CompareOp::Never, [false, false, false]),
+        (CompareOp::Less, [true, false, false]),
+        (CompareOp::Equal, [false, true, false]),
+        (CompareOp::LessOrEqual, [true, true, false]),
+        (CompareOp::Greater, [false, false, true]),
+        (CompareOp::NotEqual, [true, false, true]),
+        (CompareOp::GreaterOrEqual, [false, true, true]),
+        (CompareOp::Always, [true, true, true]),
+    ];
+    for format in [D16, D32F, D24S8] {
+        for (op, want) in ops {
+            for (z, pass) in [0.25, 0.5, 0.75].into_iter().zip(want) {
+                let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(format, W, H, 1, 1));
+                let engine = Engine::new(1);
+                let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
+                p.clear_depth_stencil(Some(0.5), None, [0, 0, W, H], 0, 1);
+                let quad = full(z, WHITE);
+                p.draw(draw(depth_state(op), &quad));
+                p.end();
+                let hit = color.color::<f32>(W - 1, H - 1) == 1.0;
+                assert_eq!(hit, pass, "{format} {op:?} {z}");
+                let stored = if pass { z } else { 0.5 };
+                let raw = |n: u32| (f64::from(stored) * f64::from(n) + 0.5) as u32;
+                let (got, want) = match format {
+                    D16 => (u32::from(depth.texel::<u16>(ChannelName::D, 7, 9, 0, 0)), raw(0xffff)),
+                    D24S8 => (depth.texel::<u32>(ChannelName::D, 7, 9, 0, 0), raw(0xff_ffff)),
+                    _ => (depth.texel::<u32>(ChannelName::D, 7, 9, 0, 0), stored.to_bits()),
+                };
+                assert_eq!(got, want, "{format} {op:?} {z}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stencil_counts_faces() {
+    let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D24S8, W, H, 1, 1));
+    let face = |pass| StencilFace {
+        fail: StencilOp::Keep,
+        pass,
+        depth_fail: StencilOp::Invert,
+        compare: CompareOp::Always,
+        compare_mask: 0xff,
+        write_mask: 0xff,
+        reference: 9,
+    };
+    let s = DrawState {
+        stencil: Some([face(StencilOp::IncrementAndWrap), face(StencilOp::Replace)]),
+        front_clockwise: true,
+        ..strip_state()
+    };
+    let engine = Engine::new(1);
+    let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
+    p.clear_depth_stencil(None, Some(0x1fe), [0, 0, W, H], 0, 1);
+    let quad = full(0.5, WHITE);
+    // Front twice: 0xfe + 2 wraps to 0. Then the back half plane replaces.
+    p.draw(draw(s.clone(), &quad));
+    p.draw(draw(s.clone(), &quad));
+    let back = [quad[0], quad[2], quad[1]];
+    p.draw(draw(DrawState { topology: Topology::TriangleList, ..s }, &back));
+    p.end();
+    assert_eq!(depth.texel::<u8>(ChannelName::S, 1, 1, 0, 0), 9);
+    assert_eq!(depth.texel::<u8>(ChannelName::S, W - 1, H - 1, 0, 0), 0);
+}
+
+#[test]
+fn late_tests_see_the_fragment_stage() {
+    // Killed pixels write neither colour nor depth.
+    let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D32F, W, H, 1, 1));
+    let engine = Engine::new(1);
+    let occlusion = Arc::new(AtomicU64::new(0));
+    let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
+    p.clear_depth_stencil(Some(1.0), None, [0, 0, W, H], 0, 1);
+    let quad = full(0.5, WHITE);
+    let kills = fragment_stage(fs_kill, &[], StageFlags { kills: true, ..StageFlags::default() });
+    let mut d = draw_with(Some(kills), depth_state(CompareOp::Less), &quad);
+    d.queries.occlusion = Some(occlusion.clone());
+    p.draw(d);
+    // FragDepth = red = 0.25 at the front of everything.
+    let near = full(0.9, [0.25; 4]);
+    let flags = StageFlags { writes_depth: true, ..StageFlags::default() };
+    let writes = fragment_stage(fs_depth, &[BuiltinSlot::FragDepth], flags);
+    let mut s = depth_state(CompareOp::Less);
+    s.scissors[0] = [0, 0, 4, 4];
+    p.draw(draw_with(Some(writes), s, &near));
+    p.end();
+    assert_eq!(occlusion.load(Ordering::Relaxed), u64::from(W / 2 * H));
+    assert_eq!((color.color::<f32>(10, 10), color.color::<f32>(11, 10)), (1.0, 0.0));
+    assert_eq!(depth.texel::<f32>(ChannelName::D, 10, 10, 0, 0), 0.5);
+    assert_eq!(depth.texel::<f32>(ChannelName::D, 11, 10, 0, 0), 1.0);
+    assert_eq!(depth.texel::<f32>(ChannelName::D, 2, 3, 0, 0), 0.25);
+}
+
+const FACTORS: [BlendFactor; 15] = [
+    BlendFactor::Zero,
+    BlendFactor::One,
+    BlendFactor::SrcColor,
+    BlendFactor::OneMinusSrcColor,
+    BlendFactor::DstColor,
+    BlendFactor::OneMinusDstColor,
+    BlendFactor::SrcAlpha,
+    BlendFactor::OneMinusSrcAlpha,
+    BlendFactor::DstAlpha,
+    BlendFactor::OneMinusDstAlpha,
+    BlendFactor::ConstantColor,
+    BlendFactor::OneMinusConstantColor,
+    BlendFactor::ConstantAlpha,
+    BlendFactor::OneMinusConstantAlpha,
+    BlendFactor::SrcAlphaSaturate,
+];
+
+fn factor(f: BlendFactor, s: [f32; 4], d: [f32; 4], k: [f32; 4], c: usize) -> f32 {
+    let i = f as u32;
+    let pick = [s[c], d[c], s[3], d[3], k[c], k[3]];
+    match i {
+        0 => 0.0,
+        1 => 1.0,
+        14 => {
+            if c == 3 {
+                1.0
+            } else {
+                s[3].min(1.0 - d[3])
+            }
+        }
+        _ if i.is_multiple_of(2) => pick[i as usize / 2 - 1],
+        _ => 1.0 - pick[i as usize / 2 - 1],
+    }
+}
+
+#[test]
+fn blending_matches_a_scalar_reference() {
+    let mut rng = Rng(11);
+    let ops = [BlendOp::Add, BlendOp::Subtract, BlendOp::ReverseSubtract, BlendOp::Min, BlendOp::Max];
+    for round in 0..200 {
+        let format = [RGBA8, BGRA8, RGBA32F][round % 3];
+        let image = Image::new(format, 8, 8, 1, 1);
+        let mut pick =
+            || (FACTORS[rng.below(15) as usize], FACTORS[rng.below(15) as usize], ops[rng.below(5) as usize]);
+        let (color, alpha) = (pick(), pick());
+        let mut any = || [0; 4].map(|_| (rng.below(256) as f32) / 255.0);
+        let (src, dst, constants) = (any(), any(), any());
+        let mut s = state(Topology::TriangleStrip, 8, 8);
+        let write_mask = if round % 5 == 0 { 0b1010 } else { 15 };
+        s.blend[0] = BlendAttachment { enable: true, color, alpha, write_mask };
+        s.blend_constants = constants;
+        let engine = Engine::new(1);
+        let mut p = engine.begin_rendering(targets(&image, None));
+        p.clear_color(0, dst.map(f32::to_bits), [0, 0, 8, 8], 0, 1);
+        let quad = full(0.5, src);
+        p.draw(draw(s, &quad));
+        p.end();
+        let want: [f32; 4] = core::array::from_fn(|c| {
+            let (fs, fd, op) = if c == 3 { alpha } else { color };
+            if write_mask & (1 << c) == 0 {
+                return dst[c];
+            }
+            let (a, b) = (src[c] * factor(fs, src, dst, constants, c), dst[c] * factor(fd, src, dst, constants, c));
+            match op {
+                BlendOp::Add => a + b,
+                BlendOp::Subtract => a - b,
+                BlendOp::ReverseSubtract => b - a,
+                BlendOp::Min => src[c].min(dst[c]),
+                BlendOp::Max => src[c].max(dst[c]),
+            }
+        });
+        if format == RGBA32F {
+            assert_eq!(image.color::<[f32; 4]>(5, 6), want, "{color:?} {alpha:?}");
+        } else {
+            let mut got = image.color::<[u8; 4]>(5, 6);
+            if format == BGRA8 {
+                got.swap(0, 2);
+            }
+            let want = want.map(|v| (v.clamp(0.0, 1.0) * 255.0).round_ties_even() as u8);
+            assert_eq!(got, want, "{color:?} {alpha:?}");
+        }
+    }
+}
+
+/// The 8-bit paths and the one through the format table give the same bits.
+#[test]
+fn srgb_targets_blend_in_linear_light() {
+    for (format, swapped) in [(43, false), (50, true)] {
+        let image = Image::new(format, 8, 8, 1, 1);
+        let mut s = state(Topology::TriangleStrip, 8, 8);
+        s.blend[0] =
+            BlendAttachment { color: (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add), ..ADDITIVE };
+        let engine = Engine::new(1);
+        let mut p = engine.begin_rendering(targets(&image, None));
+        p.clear_color(0, [0.2f32, 0.4, 0.6, 0.25].map(f32::to_bits), [0, 0, 8, 8], 0, 1);
+        let before: [u8; 4] = image.color(4, 4);
+        let quad = full(0.5, [0.9, 0.1, 0.5, 0.5]);
+        p.draw(draw(s, &quad));
+        p.end();
+        let mut got: [u8; 4] = image.color(4, 4);
+        let mut old = before.map(base::format::srgb::srgb_to_linear);
+        if swapped {
+            got.swap(0, 2);
+            old.swap(0, 2);
+        }
+        let want = [0.9, 0.1, 0.5].into_iter().zip(old);
+        let want = want.map(|(s, d): (f32, f32)| base::format::srgb::linear_to_srgb(s * 0.5 + d * 0.5));
+        assert_eq!(got[..3], want.collect::<Vec<_>>());
+        assert_eq!(got[3], (0.5 * 255.0f32 + 64.0).round_ties_even() as u8);
+    }
+}
+
+#[test]
+fn logic_operations_and_integer_targets() {
+    let image = Image::new(RGBA8, W, H, 1, 1);
+    let mut s = strip_state();
+    s.logic_op = Some(6);
+    let quad = full(0.5, [1.0, 0.0, 1.0, 0.0]);
+    render(1, targets(&image, None), [draw(s.clone(), &quad), draw(s.clone(), &quad), draw(s, &quad)]);
+    assert_eq!(image.color::<[u8; 4]>(3, 3), [255, 0, 255, 0]);
+    // Bits go to an integer target unchanged, blending does not apply.
+    let image = Image::new(R32UI, W, H, 1, 1);
+    let mut s = strip_state();
+    s.blend[0] = ADDITIVE;
+    let quad = full(0.5, [2.5; 4]);
+    render(1, targets(&image, None), [draw(s, &quad)]);
+    assert_eq!(image.color::<u32>(3, 3), 2.5f32.to_bits());
+}
+
+#[test]
+fn sample_state() {
+    let samples = |s: DrawState, fragment: CompiledStage, alpha: f32| {
+        let image = Image::new(R32F, W, H, 4, 1);
+        let quad = full(0.5, [1.0, 1.0, 1.0, alpha]);
+        render(1, targets(&image, None), [draw_with(Some(fragment), s, &quad)]);
+        [0, 1, 2, 3].map(|i| image.texel::<f32>(ChannelName::R, 20, 20, i, 0))
+    };
+    let plain = || fragment_stage(fs_color, &[], StageFlags::default());
+    assert_eq!(samples(DrawState { sample_mask: 0b1010, ..strip_state() }, plain(), 1.0), [0.0, 1.0, 0.0, 1.0]);
+    for (alpha, n) in [(0.0, 0), (0.3, 1), (0.5, 2), (0.8, 3), (1.0, 4)] {
+        let got = samples(DrawState { alpha_to_coverage: true, ..strip_state() }, plain(), alpha);
+        assert_eq!(got.iter().filter(|&&v| v == 1.0).count(), n, "alpha {alpha}");
+    }
+    let per_sample = fragment_stage(fs_sample, &[], StageFlags { sample_shading: true, ..StageFlags::default() });
+    assert_eq!(samples(strip_state(), per_sample, 1.0), [0.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn queries_count_exactly() {
+    let (color, depth) = (Image::new(R32F, W, H, 4, 1), Image::new(D32F, W, H, 4, 1));
+    let engine = Engine::new(2);
+    let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
+    p.clear_depth_stencil(Some(0.5), None, [0, 0, W, H / 2], 0, 1);
+    let occlusion = Arc::new(AtomicU64::new(0));
+    let statistics: Arc<[AtomicU64; 11]> = Arc::default();
+    let quad = full(0.25, WHITE);
+    let mut d = draw(depth_state(CompareOp::Less), &quad);
+    d.queries = QuerySinks { occlusion: Some(occlusion.clone()), statistics: Some(statistics.clone()) };
+    p.draw(d);
+    p.end();
+    // The lower part was never cleared: depth 0 there.
+    assert_eq!(occlusion.load(Ordering::Relaxed), u64::from(4 * W * (H / 2)));
+    let n: Vec<u64> = statistics.iter().map(|s| s.load(Ordering::Relaxed)).collect();
+    assert_eq!((n[0], n[1], n[2], n[5], n[6]), (4, 2, 4, 2, 2));
+    assert!(n[7] >= u64::from(W * (H / 2)));
+}
+
+#[test]
+fn depth_does_not_depend_on_the_scissor() {
+    let triangle = [v(-1.3, -0.9, 0.11, WHITE), v(1.4, -0.3, 0.93, WHITE), v(0.1, 1.7, 0.37, WHITE)];
+    let once = |scissor: [i32; 4]| {
+        let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D32F, W, H, 1, 1));
+        let mut s = depth_state(CompareOp::Always);
+        s.topology = Topology::TriangleList;
+        s.scissors[0] = scissor;
+        render(1, targets(&color, Some(&depth)), [draw(s, &triangle)]);
+        (0..8).map(|i| depth.texel::<u32>(ChannelName::D, 16 + i, 18, 0, 0)).collect::<Vec<_>>()
+    };
+    assert_eq!(once([0, 0, W as i32, H as i32]), once([13, 17, 20, 3]));
+}
+
+#[test]
+fn depth_bias_clamp_and_bounds() {
+    let once = |change: &dyn Fn(&mut DrawState), z: f32| {
+        let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D16, W, H, 1, 1));
+        let mut s = depth_state(CompareOp::Always);
+        change(&mut s);
+        let quad = full(z, WHITE);
+        render(1, targets(&color, Some(&depth)), [draw(s, &quad)]);
+        (depth.texel::<u16>(ChannelName::D, 5, 5, 0, 0), color.color::<f32>(5, 5))
+    };
+    assert_eq!(once(&|s| s.depth_bias = Some([2.0, 0.0, 0.0]), 0.5).0, 32769);
+    assert_eq!(once(&|s| s.depth_bias = Some([64.0, 4.0 / 65536.0, 0.0]), 0.5).0, 32771);
+    assert_eq!(once(&|_| (), 1.5), (0, 0.0));
+    let clamps = |s: &mut DrawState| (s.depth_clamp, s.depth_clip) = (true, false);
+    assert_eq!(once(&clamps, 1.5), (0xffff, 1.0));
+    assert_eq!(once(&|s| s.depth_bounds = Some([0.1, 0.2]), 0.5), (0, 0.0));
+    assert_eq!(once(&|s| s.depth_bounds = Some([0.0, 0.2]), 0.5).1, 1.0);
+}
+
+#[test]
+fn clears_stay_inside_the_render_area() {
+    let image = Image::new(RGBA8, W, H, 1, 2);
+    let engine = Engine::new(1);
+    let mut t = targets(&image, None);
+    t.area = [4, 4, 10, 10];
+    let mut p = engine.begin_rendering(t);
+    p.clear_color(0, WHITE.map(f32::to_bits), [0, 0, u32::MAX, 12], 1, 9);
+    let quad = full(0.5, WHITE);
+    p.draw(draw(strip_state(), &quad));
+    p.end();
+    let get = |x, y, layer| image.texel::<u32>(ChannelName::R, x, y, 0, layer);
+    assert_eq!(
+        (get(4, 4, 1), get(13, 11, 1), get(13, 12, 1), get(3, 4, 1), get(14, 4, 1)),
+        (u32::MAX, u32::MAX, 0, 0, 0)
+    );
+    assert_eq!((get(4, 4, 0), get(13, 13, 0), get(14, 13, 0), get(3, 13, 0)), (u32::MAX, u32::MAX, 0, 0));
+}

@@ -1,0 +1,225 @@
+//! A batch of quads: fragment stage, coverage it changes, late tests, colour writes.
+
+use super::color::ShadedQuads;
+use super::cover::sample_offsets;
+use super::depth::{self, Block};
+use super::{TileJob, clamp_depth, plane_z};
+use crate::front::Prim;
+use crate::front::link::NO_SLOT;
+use base::abi::{BatchHeader, FragmentBatch, FragmentQuad};
+use base::shader::CompiledStage;
+
+/// Shaded quads: where lane `4*quad + pixel` of a slot lies.
+#[derive(Clone, Copy)]
+pub struct Outputs<'a> {
+    words: &'a [u32],
+    alive: &'a [u32],
+    slots: usize,
+    /// Lanes per chunk: 4 or 8.
+    shift: u32,
+}
+
+impl Outputs<'_> {
+    /// The four lanes of a quad; zeros for a missing slot.
+    #[inline(always)]
+    pub fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
+        let lane = quad * 4;
+        let within = lane & ((1 << self.shift) - 1);
+        let at = (((lane >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within;
+        match self.words.get(at..at + 4) {
+            Some(&[a, b, c, d]) if slot != NO_SLOT => [a, b, c, d],
+            _ => [0; 4],
+        }
+    }
+    /// Four slots of a quad.
+    #[inline(always)]
+    pub fn color(&self, quad: usize, slots: &[u16; 4]) -> super::color::Quad {
+        let mut out = [[0; 4]; 4];
+        for (out, &slot) in out.iter_mut().zip(slots) {
+            *out = self.quad(quad, slot);
+        }
+        out
+    }
+    /// Pixels that are still alive.
+    #[inline(always)]
+    fn alive(&self, quad: usize) -> u32 {
+        let lane = quad * 4;
+        self.alive[lane >> self.shift] >> (lane & ((1 << self.shift) - 1)) & 0xf
+    }
+}
+
+/// Pixels with sample `s` in a quad's coverage.
+#[inline(always)]
+pub fn pixels(coverage: u16, s: u32) -> u32 {
+    let c = u32::from(coverage) >> s;
+    c & 1 | c >> 3 & 2 | c >> 6 & 4 | c >> 9 & 8
+}
+
+/// Pixels with any sample.
+fn any_sample(coverage: u16) -> u32 {
+    (0..4).fold(0, |m, s| m | pixels(coverage, s))
+}
+
+/// Shades, tests and writes the quads collected so far, and forgets them.
+pub fn shade(job: &mut TileJob<'_>) {
+    let count = job.worker.tile.quads.len();
+    let mut outputs = (core::mem::take(&mut job.worker.tile.outputs), core::mem::take(&mut job.worker.tile.alive));
+    let stage = job.draw.draw.stages.fragment.as_ref();
+    let (slots, lanes) = stage.map_or((0, 4), |s| (s.interface.outputs.len(), s.lanes.max(4) as usize));
+    if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
+        call(job, stage, count, slots * BATCH_QUADS_PADDED * 4, &mut outputs);
+    } else {
+        outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
+        outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
+    }
+    let view = Outputs {
+        words: outputs.0.as_words(slots * BATCH_QUADS_PADDED * 4),
+        alive: outputs.1.as_words(BATCH_QUADS_PADDED),
+        slots,
+        shift: lanes.trailing_zeros(),
+    };
+    let quads = core::mem::take(&mut job.worker.tile.quads);
+    let draw = job.draw;
+    let plan = &*draw.plan;
+    let mut coverage = [0u16; super::BATCH_QUADS];
+    for (i, quad) in quads[..count].iter().enumerate() {
+        coverage[i] = if plan.coverage_is_final { quad.coverage } else { finish_quad(job, quad, i, view) };
+    }
+    let samples = job.pass.grid.samples;
+    let shaded = ShadedQuads {
+        quads: &quads[..count],
+        coverage: &coverage[..count],
+        outputs: view,
+        alpha_to_one: plan.alpha_to_one,
+        layer: job.layer,
+        samples,
+    };
+    for color in &plan.colors {
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        unsafe { color.write_batch(&shaded) };
+    }
+    job.worker.tile.quads = quads;
+    job.worker.tile.quads.clear();
+    (job.worker.tile.outputs, job.worker.tile.alive) = outputs;
+}
+
+/// A batch and the padding of its last chunk.
+const BATCH_QUADS_PADDED: usize = super::BATCH_QUADS + 2;
+
+fn call(
+    job: &mut TileJob<'_>,
+    stage: &CompiledStage,
+    count: usize,
+    words: usize,
+    outputs: &mut (crate::mem::AlignedBuf, crate::mem::AlignedBuf),
+) {
+    let worker = &mut *job.worker;
+    let quads = &mut worker.tile.quads;
+    if job.draw.draw.queries.statistics.is_some() {
+        job.invocations += quads.iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
+    }
+    let last = FragmentQuad { coverage: 0, ..quads[count - 1] };
+    let per_chunk = (stage.lanes as usize / 4).max(1);
+    quads.resize(count.next_multiple_of(per_chunk), last);
+    let samples = job.pass.grid.samples;
+    let mut sample_positions = [0.5; 8];
+    if samples == 4 {
+        for (i, [x, y]) in sample_offsets::<4>().into_iter().enumerate() {
+            sample_positions[2 * i] = x as f32 / 256.0;
+            sample_positions[2 * i + 1] = y as f32 / 256.0;
+        }
+    }
+    let alive = outputs.1.words(BATCH_QUADS_PADDED);
+    alive.fill(u32::MAX);
+    let mut batch = FragmentBatch {
+        header: BatchHeader {
+            scratch: worker.scratch.ensure(stage.scratch_bytes as usize),
+            sink: worker.sink.ensure(64),
+        },
+        count: count as u32,
+        samples,
+        quads: quads.as_ptr(),
+        outputs: outputs.0.words(words).as_mut_ptr(),
+        alive: alive.as_mut_ptr(),
+        sample_positions,
+    };
+    // SAFETY: quads are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
+    // the tile; the icd vouches for stage and context.
+    unsafe { (stage.entry)(&*job.draw.draw.context, (&raw mut batch).cast()) };
+}
+
+/// Coverage after the shader and late tests.
+fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>) -> u16 {
+    let plan = &*job.draw.plan;
+    // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
+    let prim = unsafe { &*quad.primitive.cast::<Prim>() };
+    let mut coverage = quad.coverage & (super::SPREAD[outputs.alive(index) as usize] * 0xf);
+    let samples = job.pass.grid.samples;
+    if plan.sample_mask_output != NO_SLOT {
+        coverage &= pixel_bits(outputs.quad(index, plan.sample_mask_output).map(|m| m as u16));
+    }
+    if let Some(slot) = plan.coverage_alpha {
+        let mask = |alpha: u32| {
+            let n = (f32::from_bits(alpha).clamp(0.0, 1.0) * samples as f32 + 0.5) as u16;
+            (1u16 << n.min(4)) - 1
+        };
+        coverage &= pixel_bits(outputs.quad(index, slot).map(mask));
+    }
+    if coverage != 0 && !plan.early {
+        coverage = late(job, prim, quad, coverage, index, outputs);
+    }
+    coverage
+}
+
+/// Four bits per pixel.
+fn pixel_bits(masks: [u16; 4]) -> u16 {
+    masks.iter().enumerate().fold(0, |c, (p, &m)| c | (m & 0xf) << (4 * p))
+}
+
+/// Tests after the fragment stage; returns the coverage left.
+fn late(
+    job: &mut TileJob<'_>,
+    prim: &Prim,
+    quad: &FragmentQuad,
+    coverage: u16,
+    index: usize,
+    outputs: Outputs<'_>,
+) -> u16 {
+    let plan = &*job.draw.plan;
+    let mut left = 0;
+    let mut references = [0u8; 16];
+    if plan.frag_stencil != NO_SLOT {
+        let written = outputs.quad(index, plan.frag_stencil);
+        (0..4).for_each(|i| references[i] = written[i] as u8);
+    }
+    for s in 0..job.pass.grid.samples {
+        let mask = pixels(coverage, s);
+        if mask == 0 {
+            continue;
+        }
+        let mut passed = mask;
+        if !plan.depth.idle() {
+            let offset = if job.pass.grid.samples == 4 { sample_offsets::<4>()[s as usize] } else { [128; 2] };
+            let offset = offset.map(|o| o as f32 / 256.0);
+            let mut z = plane_z::<2>(prim, i32::from(quad.x), i32::from(quad.y), offset);
+            if plan.frag_depth != NO_SLOT {
+                let written = outputs.quad(index, plan.frag_depth);
+                (0..4).for_each(|i| z[i] = clamp_depth(prim, f32::from_bits(written[i])));
+            }
+            let (x, y) = (u32::from(quad.x), u32::from(quad.y));
+            let block = Block {
+                depth: job.address(&job.pass.depth, s, x, y),
+                stencil: job.address(&job.pass.stencil, s, x, y),
+                z: &z,
+                mask,
+                front: prim.shade.front_facing != 0,
+                references: (plan.frag_stencil != NO_SLOT).then_some(&references),
+            };
+            // SAFETY: as for the colour writes.
+            passed = unsafe { depth::test::<2>(&plan.depth, &block) };
+        }
+        job.passed += u64::from(passed.count_ones());
+        left |= super::SPREAD[passed as usize] << s;
+    }
+    left
+}

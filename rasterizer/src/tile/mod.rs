@@ -1,0 +1,223 @@
+//! Tiles: one worker runs all primitives of a 64×64 tile in draw order.
+//!
+//! Coverage comes in 4×4 blocks; early tests work on blocks; survivors become quads; up to [`BATCH_QUADS`] quads of one
+//! draw are shaded in one call, then tested (late) and written in order. Everything a pixel sees happens on this worker,
+//! in primitive order.
+
+pub mod color;
+mod cover;
+pub mod depth;
+mod fragment;
+pub mod plan;
+
+use crate::engine::Worker;
+use crate::front::{self, ChunkOutput, Prim, TILE_SHIFT, statistic};
+use crate::mem::AlignedBuf;
+use crate::scene::SceneDraw;
+use crate::surface::{Pass, Surface};
+use base::abi::FragmentQuad;
+use depth::{Block, BlockAddress};
+use std::sync::atomic::Ordering;
+
+/// Most quads of a fragment batch.
+pub const BATCH_QUADS: usize = 64;
+
+/// Tile memory of a worker.
+#[derive(Default)]
+pub struct Scratch {
+    quads: Vec<FragmentQuad>,
+    outputs: AlignedBuf,
+    alive: AlignedBuf,
+}
+
+/// The quads' pointers are only followed inside the call that pushed them.
+// SAFETY: `quads` is emptied before a tile ends; no pointer in it is followed by another thread.
+unsafe impl Send for Scratch {}
+
+/// A range of one chunk's bins that belong to one tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// Tile number: layer-major, then row-major.
+    pub tile: u32,
+    /// Chunk number.
+    pub chunk: u32,
+    /// Range in the chunk's bins.
+    pub start: u32,
+    /// See `start`.
+    pub end: u32,
+}
+
+/// A tile at work for one draw.
+struct TileJob<'a> {
+    pass: &'a Pass,
+    draw: &'a SceneDraw,
+    layer: u32,
+    worker: &'a mut Worker,
+    /// Samples that passed.
+    passed: u64,
+    /// Fragment invocations.
+    invocations: u64,
+}
+
+/// Runs a tile. `chunk_draws[i]` is the draw of chunk `i`.
+pub fn run(
+    pass: &Pass,
+    draws: &[SceneDraw],
+    chunk_draws: &[u32],
+    outputs: &[ChunkOutput],
+    runs: &[Run],
+    worker: &mut Worker,
+) {
+    let Some(first) = runs.first() else { return };
+    let per_layer = pass.grid.tiles[0] * pass.grid.tiles[1];
+    let (layer, tile) = (first.tile / per_layer, first.tile % per_layer);
+    let x0 = ((tile % pass.grid.tiles[0]) << TILE_SHIFT) as i32;
+    let y0 = ((tile / pass.grid.tiles[0]) << TILE_SHIFT) as i32;
+    let same_draw = |a: &Run, b: &Run| chunk_draws[a.chunk as usize] == chunk_draws[b.chunk as usize];
+    for group in runs.chunk_by(same_draw) {
+        let draw = &draws[chunk_draws[group[0].chunk as usize] as usize];
+        if crate::aborted(&draw.draw.context) {
+            return;
+        }
+        worker.tile.quads.clear();
+        let mut job = TileJob { pass, draw, layer, worker, passed: 0, invocations: 0 };
+        for run in group {
+            let output = &outputs[run.chunk as usize];
+            for &bin in &output.bins[run.start as usize..run.end as usize] {
+                job.primitive(&output.prims[bin as u32 as usize], x0, y0);
+            }
+        }
+        job.finish();
+    }
+}
+
+/// Spreads pixel bits p to bits 4*p.
+const SPREAD: [u16; 16] = {
+    let mut table = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        table[i] = (i as u16 & 1) | (i as u16 & 2) << 3 | (i as u16 & 4) << 6 | (i as u16 & 8) << 9;
+        i += 1;
+    }
+    table
+};
+
+impl TileJob<'_> {
+    fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
+        if self.pass.grid.samples == 4 {
+            cover::cover::<4>(prim, x0, y0, &mut |x, y, masks| self.block(prim, x, y, masks));
+        } else {
+            cover::cover::<1>(prim, x0, y0, &mut |x, y, masks| self.block(prim, x, y, masks));
+        }
+    }
+
+    /// A covered 4×4 block: early tests, then its quads.
+    #[inline]
+    fn block<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
+        let plan = &*self.draw.plan;
+        for (s, mask) in masks.iter_mut().enumerate() {
+            if plan.sample_mask & (1 << s) == 0 {
+                *mask = 0;
+            }
+            if plan.early && *mask != 0 && !plan.depth.idle() {
+                *mask = self.early::<S>(prim, x, y, s, *mask);
+            }
+            if plan.early {
+                self.passed += u64::from(mask.count_ones());
+            }
+        }
+        let any = masks.iter().fold(0, |a, m| a | m);
+        if any == 0 {
+            return;
+        }
+        if plan.early && !plan.shades {
+            // Nothing would see the stage run, except who counts its invocations.
+            self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
+            return;
+        }
+        for q in 0..4 {
+            let shift = (q & 1) * 2 + (q >> 1) * 8;
+            let mut coverage = 0;
+            for (s, mask) in masks.iter().enumerate() {
+                let pixels = mask >> shift & 3 | (mask >> (shift + 4) & 3) << 2;
+                coverage |= SPREAD[pixels as usize] << s;
+            }
+            if coverage != 0 {
+                let (qx, qy) = (x + (q & 1) * 2, y + (q >> 1) * 2);
+                self.push(prim, qx as u16, qy as u16, coverage);
+            }
+        }
+    }
+
+    /// Early tests of one sample of a block.
+    #[inline]
+    fn early<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
+        let [sx, sy] = cover::sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
+        let z = plane_z::<4>(prim, x, y, [sx, sy]);
+        let (bx, by) = (x as u32, y as u32);
+        let block = Block {
+            depth: self.address(&self.pass.depth, s as u32, bx, by),
+            stencil: self.address(&self.pass.stencil, s as u32, bx, by),
+            z: &z,
+            mask,
+            front: prim.shade.front_facing != 0,
+            references: None,
+        };
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        unsafe { depth::test::<4>(&self.draw.plan.depth, &block) }
+    }
+
+    fn address(&self, surface: &Option<Surface>, sample: u32, x: u32, y: u32) -> BlockAddress {
+        surface.as_ref().map_or(BlockAddress { base: core::ptr::null_mut(), pitch: 0 }, |s| BlockAddress {
+            base: s.at(self.layer, sample, x, y),
+            pitch: s.row_pitch,
+        })
+    }
+
+    fn push(&mut self, prim: &Prim, x: u16, y: u16, coverage: u16) {
+        let primitive = (&raw const *prim).cast();
+        let per_sample = self.draw.plan.per_sample;
+        for s in 0..if per_sample { 4 } else { 1 } {
+            let (coverage, sample) = if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, u16::MAX) };
+            if coverage != 0 {
+                self.worker.tile.quads.push(FragmentQuad { x, y, coverage, sample, primitive });
+                if self.worker.tile.quads.len() == BATCH_QUADS {
+                    fragment::shade(self);
+                }
+            }
+        }
+    }
+
+    /// The draw has ended in this tile.
+    fn finish(&mut self) {
+        if !self.worker.tile.quads.is_empty() {
+            fragment::shade(self);
+        }
+        let draw = &self.draw.draw;
+        if let Some(occlusion) = draw.queries.occlusion.as_ref().filter(|_| self.passed > 0) {
+            occlusion.fetch_add(self.passed, Ordering::Relaxed);
+        }
+        front::count(draw, statistic::FRAGMENT_INVOCATIONS, self.invocations);
+    }
+}
+
+/// Clamped plane depth of a W×W block at (x, y), at `offset` in the pixels.
+#[inline(always)]
+fn plane_z<const W: usize>(prim: &Prim, x: i32, y: i32, offset: [f32; 2]) -> [f32; 16] {
+    let [zx, zy, zc] = prim.shade.z;
+    let (x, y) = ((x - prim.shade.origin[0]) as f32, (y - prim.shade.origin[1]) as f32);
+    let mut z = [0.0; 16];
+    for (i, z) in z.iter_mut().enumerate().take(W * W) {
+        let (px, py) = (x + (i % W) as f32 + offset[0], y + (i / W) as f32 + offset[1]);
+        *z = clamp_depth(prim, zx * px + (zy * py + zc));
+    }
+    z
+}
+
+/// Clamps to the primitive's depth range; not-a-number becomes the low end.
+#[inline(always)]
+fn clamp_depth(prim: &Prim, z: f32) -> f32 {
+    let [low, high] = prim.depth_range;
+    let z = if z > low { z } else { low };
+    if z < high { z } else { high }
+}

@@ -1,0 +1,97 @@
+//! What a (stages, state) pair means to the tiles of a pass: test order, depth plan, colour plans.
+
+use super::color::ColorPlan;
+use super::depth::{DepthFormat, DepthPlan};
+use crate::api::{DrawState, GraphicsStages};
+use crate::front::link::NO_SLOT;
+use crate::surface::Pass;
+use base::shader::{BuiltinSlot, SlotKind, StageInterface};
+
+/// See the module.
+#[derive(Debug)]
+pub struct TilePlan {
+    /// Tests run before the fragment stage (and nothing after it can change coverage).
+    pub early: bool,
+    /// Nothing after the fragment stage changes coverage.
+    pub coverage_is_final: bool,
+    /// One invocation per sample.
+    pub per_sample: bool,
+    /// Depth and stencil.
+    pub depth: DepthPlan,
+    /// Colour writes.
+    pub colors: Vec<ColorPlan>,
+    /// The fragment stage has to run: it writes something or has effects.
+    pub shades: bool,
+    /// FragDepth, unless early tests made it moot.
+    pub frag_depth: u16,
+    /// FragStencilRef.
+    pub frag_stencil: u16,
+    /// SampleMask output.
+    pub sample_mask_output: u16,
+    /// Alpha of colour output 0, for alpha to coverage.
+    pub coverage_alpha: Option<u16>,
+    /// alphaToOne.
+    pub alpha_to_one: bool,
+    /// pSampleMask, cut to the pass's samples.
+    pub sample_mask: u32,
+}
+
+fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4] {
+    core::array::from_fn(|c| {
+        let kind = SlotKind::User { location, component: c as u8, index };
+        interface.output(kind).map_or(NO_SLOT, |i| i as u16)
+    })
+}
+
+impl TilePlan {
+    /// Plans a pair for a pass.
+    pub fn new(stages: &GraphicsStages, state: &DrawState, pass: &Pass) -> TilePlan {
+        let none = StageInterface::default();
+        let interface = stages.fragment.as_ref().map_or(&none, |f| &f.interface);
+        let flags = stages.fragment.as_ref().map_or_else(Default::default, |f| f.flags);
+        let builtin = |b| interface.output(SlotKind::Builtin(b)).map_or(NO_SLOT, |i| i as u16);
+        let colors: Vec<ColorPlan> = (0..pass.color.len())
+            .filter_map(|i| {
+                let slots = [color_slots(interface, i as u32, 0), color_slots(interface, i as u32, 1)];
+                ColorPlan::new(i, pass.color[i]?, slots, state)
+            })
+            .collect();
+        let format = pass.depth.as_ref().and_then(|s| DepthFormat::of(s.format));
+        let test = state.depth_test && format.is_some();
+        let depth = DepthPlan {
+            format,
+            test,
+            write: test && state.depth_write,
+            compare: state.depth_compare,
+            bounds: state.depth_bounds.filter(|_| format.is_some()),
+            stencil: state.stencil.filter(|_| pass.stencil.is_some()),
+        };
+        let changes = flags.kills
+            || flags.side_effects
+            || flags.writes_sample_mask
+            || flags.writes_stencil
+            || flags.writes_depth
+            || state.alpha_to_coverage;
+        let early = flags.early_fragment_tests || !changes;
+        let (frag_depth, frag_stencil) = if early {
+            (NO_SLOT, NO_SLOT)
+        } else {
+            (builtin(BuiltinSlot::FragDepth), builtin(BuiltinSlot::FragStencilRef))
+        };
+        let samples = pass.grid.samples;
+        TilePlan {
+            early,
+            coverage_is_final: early && !flags.kills && !flags.writes_sample_mask && !state.alpha_to_coverage,
+            per_sample: samples > 1 && (flags.sample_shading || state.sample_shading),
+            depth,
+            shades: stages.fragment.is_some() && (!colors.is_empty() || changes),
+            colors,
+            frag_depth,
+            frag_stencil,
+            sample_mask_output: builtin(BuiltinSlot::SampleMask),
+            coverage_alpha: state.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
+            alpha_to_one: state.alpha_to_one,
+            sample_mask: state.sample_mask & ((1 << samples) - 1),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Copies between images, and between images and buffers: rows of blocks, byte for byte.
+
+use super::region::{ASPECT_STENCIL, Slices, SubresourceLayers, block_of, level_of, planes};
+use super::{for_rows, memory_of};
+use crate::api::ImageMemory;
+use base::mem::DeviceMemory;
+
+/// `VkImageCopy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageCopy {
+    /// Source subresource.
+    pub src: SubresourceLayers,
+    /// Source offset, texels.
+    pub src_offset: [i32; 3],
+    /// Destination subresource.
+    pub dst: SubresourceLayers,
+    /// Destination offset, texels.
+    pub dst_offset: [i32; 3],
+    /// Extent in source texels.
+    pub extent: [u32; 3],
+}
+
+/// `VkBufferImageCopy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferImageCopy {
+    /// Bytes into the buffer.
+    pub buffer_offset: u64,
+    /// Texels per buffer row; 0: tightly packed.
+    pub buffer_row_length: u32,
+    /// Rows per buffer image; 0: tightly packed.
+    pub buffer_image_height: u32,
+    /// Image subresource; one aspect.
+    pub image: SubresourceLayers,
+    /// Texels.
+    pub image_offset: [i32; 3],
+    /// Texels.
+    pub image_extent: [u32; 3],
+}
+
+/// Blocks of `[from, from + count)` texels that lie inside `size` texels, as (first block, blocks).
+fn blocks(from: i32, count: u32, size: u32, block: u32) -> (u32, u32) {
+    let from = from.max(0) as u32;
+    let end = from.saturating_add(count).min(size);
+    (from / block, end.saturating_sub(from).div_ceil(block))
+}
+
+/// `vkCmdCopyImage`, one region. Formats are size-compatible (also compressed with uncompressed); samples are equal.
+pub fn copy_image(src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy) {
+    let src_planes = planes(src, region.src.aspects);
+    let dst_planes = planes(dst, region.dst.aspects);
+    for ((_, src_plane), (_, dst_plane)) in src_planes.zip(dst_planes) {
+        copy_plane(src, src_plane, dst, dst_plane, region);
+    }
+}
+
+fn copy_plane(src: &ImageMemory, src_plane: usize, dst: &ImageMemory, dst_plane: usize, region: &ImageCopy) {
+    let (Some(src_level), Some(dst_level)) =
+        (level_of(src, src_plane, region.src.level), level_of(dst, dst_plane, region.dst.level))
+    else {
+        return;
+    };
+    let (src_bw, src_bh, bytes) = block_of(src, src_plane);
+    let (dst_bw, dst_bh, dst_bytes) = block_of(dst, dst_plane);
+    if bytes != dst_bytes {
+        return;
+    }
+    let [width, height, depth] = region.extent;
+    let (src_x, columns) = blocks(region.src_offset[0], width, src_level.extent[0], src_bw);
+    let (src_y, rows) = blocks(region.src_offset[1], height, src_level.extent[1], src_bh);
+    let (dst_x, dst_columns) = blocks(region.dst_offset[0], columns * dst_bw, dst_level.extent[0], dst_bw);
+    let (dst_y, dst_rows) = blocks(region.dst_offset[1], rows * dst_bh, dst_level.extent[1], dst_bh);
+    let (columns, rows) = (columns.min(dst_columns), rows.min(dst_rows));
+    let from = Slices::new(src, region.src_offset[2], &region.src);
+    let to = Slices::new(dst, region.dst_offset[2], &region.dst);
+    let wanted = from.count(depth, region.src.layer_count).max(to.count(depth, region.dst.layer_count));
+    let slices = wanted.min(from.available(src, src_level)).min(to.available(dst, dst_level));
+    let samples = src.layout.desc.samples.min(dst.layout.desc.samples);
+    let row_bytes = u64::from(columns) * u64::from(bytes);
+    let total = u64::from(slices) * u64::from(samples) * u64::from(rows);
+    let (src_memory, dst_memory) = (memory_of(src), memory_of(dst));
+    for_rows(total, total * row_bytes, |i| {
+        let row = (i % u64::from(rows)) as u32;
+        let rest = (i / u64::from(rows)) as u32;
+        let (sample, slice) = (rest % samples, rest / samples);
+        let at = |image: &ImageMemory, plane, level, slices: Slices, x, y| {
+            let (layer, z) = slices.at(slice);
+            image.layout.offset(plane, level, layer, sample, [x, y, z])
+        };
+        let src_at = at(src, src_plane, region.src.level, from, src_x * src_bw, (src_y + row) * src_bh);
+        let dst_at = at(dst, dst_plane, region.dst.level, to, dst_x * dst_bw, (dst_y + row) * dst_bh);
+        dst_memory.copy_from(dst_at, src_memory, src_at, row_bytes);
+    });
+}
+
+/// `vkCmdCopyBufferToImage`, one region.
+pub fn copy_buffer_to_image(src: DeviceMemory, dst: &ImageMemory, region: &BufferImageCopy) {
+    let memory = memory_of(dst);
+    walk(dst, region, |image_at, buffer_at, bytes| {
+        memory.copy_from(image_at, src, buffer_at, bytes);
+    });
+}
+
+/// `vkCmdCopyImageToBuffer`, one region.
+pub fn copy_image_to_buffer(src: &ImageMemory, dst: DeviceMemory, region: &BufferImageCopy) {
+    let memory = memory_of(src);
+    walk(src, region, |image_at, buffer_at, bytes| {
+        dst.copy_from(buffer_at, memory, image_at, bytes);
+    });
+}
+
+/// Calls `row(image offset, buffer offset, bytes)` for every row of blocks.
+fn walk(image: &ImageMemory, region: &BufferImageCopy, row: impl Fn(u64, u64, u64) + Sync) {
+    let Some((aspect, plane)) = planes(image, region.image.aspects).next() else { return };
+    let Some(level) = level_of(image, plane, region.image.level) else { return };
+    let (bw, bh, bytes) = block_of(image, plane);
+    debug_assert!(aspect != ASPECT_STENCIL || bytes == 1, "stencil is a byte in buffers and in its plane");
+    let [width, height, depth] = region.image_extent;
+    let row_blocks = if region.buffer_row_length == 0 { width } else { region.buffer_row_length }.div_ceil(bw);
+    let image_rows = if region.buffer_image_height == 0 { height } else { region.buffer_image_height }.div_ceil(bh);
+    let (x, columns) = blocks(region.image_offset[0], width, level.extent[0], bw);
+    let (y, rows) = blocks(region.image_offset[1], height, level.extent[1], bh);
+    let slices = Slices::new(image, region.image_offset[2], &region.image);
+    let count = slices.count(depth, region.image.layer_count).min(slices.available(image, level));
+    let row_bytes = u64::from(columns) * u64::from(bytes);
+    let buffer_row = u64::from(row_blocks) * u64::from(bytes);
+    let buffer_slice = buffer_row.saturating_mul(u64::from(image_rows));
+    let total = u64::from(rows) * u64::from(count);
+    for_rows(total, total * row_bytes, |i| {
+        let (r, slice) = (i % u64::from(rows), i / u64::from(rows));
+        let (layer, z) = slices.at(slice as u32);
+        let at = image.layout.offset(plane, region.image.level, layer, 0, [x * bw, (y + r as u32) * bh, z]);
+        let skip = slice.saturating_mul(buffer_slice).saturating_add(r * buffer_row);
+        row(at, region.buffer_offset.saturating_add(skip), row_bytes);
+    });
+}

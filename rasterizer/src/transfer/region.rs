@@ -1,0 +1,86 @@
+//! Subresources and boxes of an image.
+
+use crate::api::ImageMemory;
+use base::abi::Dim;
+use base::format::ChannelName;
+use base::image::LevelLayout;
+
+/// `VK_IMAGE_ASPECT_COLOR_BIT`.
+pub const ASPECT_COLOR: u32 = 1;
+/// `VK_IMAGE_ASPECT_DEPTH_BIT`.
+pub const ASPECT_DEPTH: u32 = 2;
+/// `VK_IMAGE_ASPECT_STENCIL_BIT`.
+pub const ASPECT_STENCIL: u32 = 4;
+
+/// `VkImageSubresourceLayers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubresourceLayers {
+    /// `ASPECT_*` bits.
+    pub aspects: u32,
+    /// Mip level.
+    pub level: u32,
+    /// First layer.
+    pub base_layer: u32,
+    /// Layers (the icd has resolved VK_REMAINING_ARRAY_LAYERS).
+    pub layer_count: u32,
+}
+
+/// The planes that `aspects` name, as (aspect bit, plane index).
+pub fn planes(image: &ImageMemory, aspects: u32) -> impl Iterator<Item = (u32, usize)> {
+    let format = image.layout.desc.format;
+    let color = !format.has_depth() && !format.has_stencil();
+    let table = [
+        (ASPECT_COLOR, color, ChannelName::R),
+        (ASPECT_DEPTH, format.has_depth(), ChannelName::D),
+        (ASPECT_STENCIL, format.has_stencil(), ChannelName::S),
+    ];
+    let layout = image.layout.clone();
+    table
+        .into_iter()
+        .filter(move |&(bit, present, _)| present && aspects & bit != 0)
+        .map(move |(bit, _, channel)| (bit, layout.plane_of(channel)))
+}
+
+/// Level layout of a plane; `None` when the image has no such level.
+pub fn level_of(image: &ImageMemory, plane: usize, level: u32) -> Option<&LevelLayout> {
+    (level < image.layout.desc.levels).then(|| &image.layout.planes[plane].levels[level as usize])
+}
+
+/// A box's position on the third axis: depth slices of a 3D image, layers of any other. (`vkCmdCopyImage` may copy between
+/// the two kinds.)
+#[derive(Clone, Copy, Debug)]
+pub struct Slices {
+    first: u32,
+    volume: bool,
+}
+
+impl Slices {
+    /// Slices or layers from an offset and subresource.
+    pub fn new(image: &ImageMemory, z: i32, subresource: &SubresourceLayers) -> Slices {
+        let volume = image.layout.desc.dim == Dim::D3;
+        let first = if volume { z.max(0) as u32 } else { subresource.base_layer };
+        Slices { first, volume }
+    }
+
+    /// How many the image has behind the first.
+    pub fn available(self, image: &ImageMemory, level: &LevelLayout) -> u32 {
+        let total = if self.volume { level.extent[2] } else { image.layout.desc.layers };
+        total.saturating_sub(self.first)
+    }
+
+    /// (layer, z) of slice `i`.
+    pub fn at(self, i: u32) -> (u32, u32) {
+        if self.volume { (0, self.first + i) } else { (self.first + i, 0) }
+    }
+
+    /// Slices of the box: depth of the extent for volumes, layers otherwise.
+    pub fn count(self, depth: u32, layers: u32) -> u32 {
+        if self.volume { depth } else { layers }
+    }
+}
+
+/// Texel size of a plane's blocks as (width, height, bytes).
+pub fn block_of(image: &ImageMemory, plane: usize) -> (u32, u32, u32) {
+    let (w, h) = image.layout.desc.format.info().block;
+    (u32::from(w), u32::from(h), image.layout.planes[plane].block_bytes)
+}

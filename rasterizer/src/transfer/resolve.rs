@@ -1,0 +1,182 @@
+//! Multisample resolves: `vkCmdResolveImage` and the resolves of render passes.
+
+use super::region::{ASPECT_COLOR, ASPECT_DEPTH, ASPECT_STENCIL, SubresourceLayers, level_of, planes};
+use super::texel::{Rows, Texel};
+use super::{for_rows, memory_of};
+use crate::api::ImageMemory;
+use base::format::{self, Format};
+
+/// `VkImageResolve`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageResolve {
+    /// Source subresource.
+    pub src: SubresourceLayers,
+    /// Texels.
+    pub src_offset: [i32; 3],
+    /// Destination subresource.
+    pub dst: SubresourceLayers,
+    /// Texels.
+    pub dst_offset: [i32; 3],
+    /// Texels.
+    pub extent: [u32; 3],
+}
+
+/// `VkResolveModeFlagBits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum ResolveMode {
+    /// VK_RESOLVE_MODE_NONE.
+    None = 0,
+    /// Sample 0.
+    SampleZero = 1,
+    /// Mean of the samples.
+    Average = 2,
+    /// Least sample.
+    Min = 4,
+    /// Greatest sample.
+    Max = 8,
+}
+
+/// Resolves one region. `format` is the format the values are seen in (that of the views in a render pass: an sRGB view averages
+/// linear values). For colour, `mode` Average becomes SampleZero with integer formats; depth and stencil
+/// aspects of the region are each resolved with `mode` (stencil never averages).
+pub fn resolve_image(src: &ImageMemory, dst: &ImageMemory, format: Format, region: &ImageResolve, mode: ResolveMode) {
+    if mode == ResolveMode::None {
+        return;
+    }
+    let dst_planes = planes(dst, region.dst.aspects);
+    for ((aspect, src_plane), (_, dst_plane)) in planes(src, region.src.aspects).zip(dst_planes) {
+        let kind = match aspect {
+            ASPECT_COLOR if format.is_integer() && mode == ResolveMode::Average => {
+                (Kind::Color, ResolveMode::SampleZero)
+            }
+            ASPECT_COLOR => (Kind::Color, mode),
+            ASPECT_DEPTH => (Kind::Depth, mode),
+            ASPECT_STENCIL if mode == ResolveMode::Average => (Kind::Stencil, ResolveMode::SampleZero),
+            _ => (Kind::Stencil, mode),
+        };
+        resolve_plane(src, src_plane, dst, dst_plane, format, region, kind);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Color,
+    Depth,
+    Stencil,
+}
+
+fn resolve_plane(
+    src: &ImageMemory,
+    src_plane: usize,
+    dst: &ImageMemory,
+    dst_plane: usize,
+    format: Format,
+    region: &ImageResolve,
+    (kind, mode): (Kind, ResolveMode),
+) {
+    let (Some(from), Some(to)) =
+        (level_of(src, src_plane, region.src.level), level_of(dst, dst_plane, region.dst.level))
+    else {
+        return;
+    };
+    let start = |o: i32| o.max(0) as u32;
+    let [sx, sy] = [start(region.src_offset[0]), start(region.src_offset[1])];
+    let [dx, dy] = [start(region.dst_offset[0]), start(region.dst_offset[1])];
+    let width = region.extent[0].min(from.extent[0].saturating_sub(sx)).min(to.extent[0].saturating_sub(dx));
+    let height = region.extent[1].min(from.extent[1].saturating_sub(sy)).min(to.extent[1].saturating_sub(dy));
+    let layers = region
+        .src
+        .layer_count
+        .min(src.layout.desc.layers.saturating_sub(region.src.base_layer))
+        .min(dst.layout.desc.layers.saturating_sub(region.dst.base_layer));
+    let samples = src.layout.desc.samples;
+    let bytes = src.layout.planes[src_plane].block_bytes;
+    let (src_memory, dst_memory) = (memory_of(src), memory_of(dst));
+    let rows = u64::from(height) * u64::from(layers);
+    let total = rows * u64::from(width) * u64::from(bytes) * u64::from(samples);
+    for_rows(rows, total, |i| {
+        let (y, layer) = ((i % u64::from(height)) as u32, (i / u64::from(height)) as u32);
+        let at = |sample| {
+            src.layout.offset(src_plane, region.src.level, region.src.base_layer + layer, sample, [sx, sy + y, 0])
+        };
+        let to = dst.layout.offset(dst_plane, region.dst.level, region.dst.base_layer + layer, 0, [dx, dy + y, 0]);
+        if mode == ResolveMode::SampleZero {
+            dst_memory.copy_from(to, src_memory, at(0), u64::from(width) * u64::from(bytes));
+            return;
+        }
+        let mut sum = vec![[0u32; 4]; width as usize];
+        let mut row = sum.clone();
+        let mut reader = Reader::new(kind, format, bytes as usize);
+        reader.read(src_memory, at(0), &mut sum);
+        for sample in 1..samples {
+            reader.read(src_memory, at(sample), &mut row);
+            accumulate(&mut sum, &row, mode, kind == Kind::Stencil || format.is_integer());
+        }
+        if mode == ResolveMode::Average {
+            // A power of two: the division is exact.
+            let scale = 1.0 / samples as f32;
+            sum.iter_mut().flatten().for_each(|c| *c = (f32::from_bits(*c) * scale).to_bits());
+        }
+        reader.write(dst_memory, to, &sum);
+    });
+}
+
+fn accumulate(sum: &mut [Texel], row: &[Texel], mode: ResolveMode, integer: bool) {
+    let float = |f: fn(f32, f32) -> f32| move |a: u32, b: u32| f(f32::from_bits(a), f32::from_bits(b)).to_bits();
+    let combine: &dyn Fn(u32, u32) -> u32 = match (mode, integer) {
+        (ResolveMode::Min, true) => &|a, b| a.min(b),
+        (ResolveMode::Max, true) => &|a, b| a.max(b),
+        (ResolveMode::Min, false) => &float(f32::min),
+        (ResolveMode::Max, false) => &float(f32::max),
+        _ => &float(|a, b| a + b),
+    };
+    for (s, r) in sum.iter_mut().flatten().zip(row.iter().flatten()) {
+        *s = combine(*s, *r);
+    }
+}
+
+/// Rows of colour texels, or of a depth or stencil plane in component 0.
+struct Reader {
+    kind: Kind,
+    format: Format,
+    texel: usize,
+    rows: Rows,
+    bytes: Vec<u8>,
+}
+
+impl Reader {
+    fn new(kind: Kind, format: Format, texel: usize) -> Reader {
+        Reader { kind, format, texel, rows: Rows::new(format), bytes: Vec::new() }
+    }
+
+    fn read(&mut self, memory: base::mem::DeviceMemory, offset: u64, out: &mut [Texel]) {
+        if self.kind == Kind::Color {
+            self.rows.read(memory, offset, out);
+            return;
+        }
+        self.bytes.resize(out.len() * self.texel, 0);
+        memory.read(offset, &mut self.bytes);
+        for (texel, bytes) in out.iter_mut().zip(self.bytes.chunks_exact(self.texel)) {
+            texel[0] = match self.kind {
+                Kind::Stencil => u32::from(bytes[0]),
+                _ => format::pack::unpack_depth(self.format, bytes).to_bits(),
+            };
+        }
+    }
+
+    fn write(&mut self, memory: base::mem::DeviceMemory, offset: u64, texels: &[Texel]) {
+        if self.kind == Kind::Color {
+            self.rows.write(memory, offset, texels);
+            return;
+        }
+        self.bytes.resize(texels.len() * self.texel, 0);
+        for (texel, bytes) in texels.iter().zip(self.bytes.chunks_exact_mut(self.texel)) {
+            match self.kind {
+                Kind::Stencil => bytes[0] = texel[0] as u8,
+                _ => format::pack::pack_depth(self.format, f32::from_bits(texel[0]), bytes),
+            }
+        }
+        memory.write(offset, &self.bytes);
+    }
+}

@@ -1,0 +1,342 @@
+//! Transfers against naive loops over single texels, on random sizes.
+
+use super::*;
+use crate::api::ImageMemory;
+use base::abi::Dim;
+use base::format::{self, Format};
+use base::image::{ImageDesc, ImageLayout};
+use std::sync::Arc;
+
+/// An image with its own memory.
+struct Owned {
+    image: ImageMemory,
+    _bytes: Vec<u64>,
+}
+
+fn image(vk: u32, dim: Dim, extent: [u32; 3], levels: u32, layers: u32, samples: u32) -> Owned {
+    let format = Format::from_vk(vk).expect("format");
+    let layout = ImageLayout::new(ImageDesc { format, dim, extent, levels, layers, samples }).expect("layout");
+    let mut bytes = vec![0u64; layout.size as usize / 8 + 8];
+    let image = ImageMemory { base: bytes.as_mut_ptr().cast(), layout: Arc::new(layout) };
+    Owned { image, _bytes: bytes }
+}
+
+struct Rng(u64);
+impl Rng {
+    fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as u32
+    }
+    fn below(&mut self, n: u32) -> u32 {
+        self.next() % n
+    }
+}
+
+fn randomize(o: &Owned, rng: &mut Rng) {
+    let memory = memory_of(&o.image);
+    for i in 0..memory.len() {
+        memory.write(i, &[rng.next() as u8]);
+    }
+}
+
+fn texel(o: &Owned, level: u32, layer: u32, sample: u32, at: [u32; 3]) -> Vec<u8> {
+    let mut out = vec![0; o.image.layout.planes[0].block_bytes as usize];
+    assert!(memory_of(&o.image).read(o.image.layout.offset(0, level, layer, sample, at), &mut out));
+    out
+}
+
+fn color(level: u32, base_layer: u32, layer_count: u32) -> SubresourceLayers {
+    SubresourceLayers { aspects: ASPECT_COLOR, level, base_layer, layer_count }
+}
+
+fn buffer(bytes: &mut [u8]) -> DeviceMemory {
+    // SAFETY: the slice outlives the uses in each test.
+    unsafe { DeviceMemory::new(bytes.as_mut_ptr(), bytes.len() as u64) }
+}
+
+const RGBA8: u32 = 37;
+const RGBA8_SRGB: u32 = 43;
+const RGBA32F: u32 = 109;
+const R8_UINT: u32 = 13;
+const R16_SINT: u32 = 75;
+const R32_SINT: u32 = 99;
+const BC1: u32 = 131;
+const D32_S8: u32 = 130;
+
+#[test]
+fn buffer_copies_fills_and_updates_stay_inside() {
+    let mut rng = Rng(7);
+    for _ in 0..200 {
+        let (mut a, mut b) = (vec![0u8; 4096], vec![0xaau8; 3000]);
+        a.iter_mut().for_each(|x| *x = rng.next() as u8);
+        let before = b.clone();
+        let region = BufferCopy {
+            src_offset: rng.below(5000).into(),
+            dst_offset: rng.below(3500).into(),
+            size: rng.below(5000).into(),
+        };
+        copy_buffer(buffer(&mut a), buffer(&mut b), &region);
+        for i in 0..3000u64 {
+            let copied = i >= region.dst_offset && i - region.dst_offset < region.size;
+            let from = (i.wrapping_sub(region.dst_offset)).wrapping_add(region.src_offset);
+            let want = if copied && from < 4096 { a[from as usize] } else { before[i as usize] };
+            assert_eq!(b[i as usize], want, "{region:?} at {i}");
+        }
+    }
+    let mut c = vec![0u8; 64];
+    fill_buffer(buffer(&mut c), 8, u64::MAX, 0x0403_0201);
+    assert_eq!(&c[..12], &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
+    assert_eq!(&c[60..], &[1, 2, 3, 4]);
+    update_buffer(buffer(&mut c), 62, &[9, 9, 9, 9]);
+    assert_eq!(&c[60..], &[1, 2, 9, 9]);
+}
+
+#[test]
+fn copy_buffer_to_image_and_back_is_the_identity() {
+    let mut rng = Rng(11);
+    for (vk, block) in [(RGBA8, 1), (R8_UINT, 1), (RGBA32F, 1), (BC1, 4)] {
+        for _ in 0..20 {
+            let (w, h, layers) = (1 + rng.below(70), 1 + rng.below(40), 1 + rng.below(3));
+            let a = image(vk, Dim::D2, [w, h, 1], 2, layers, 1);
+            let b = image(vk, Dim::D2, [w, h, 1], 2, layers, 1);
+            randomize(&a, &mut rng);
+            let level = rng.below(2);
+            let extent = a.image.layout.planes[0].levels[level as usize].extent;
+            let region = BufferImageCopy {
+                buffer_offset: 16,
+                buffer_row_length: if rng.below(2) == 0 { 0 } else { (extent[0] + 5).next_multiple_of(block) },
+                buffer_image_height: if rng.below(2) == 0 { 0 } else { (extent[1] + 3).next_multiple_of(block) },
+                image: color(level, 0, layers),
+                image_offset: [0; 3],
+                image_extent: extent,
+            };
+            let mut bytes = vec![0u8; 1 << 20];
+            copy_image_to_buffer(&a.image, buffer(&mut bytes), &region);
+            copy_buffer_to_image(buffer(&mut bytes), &b.image, &region);
+            for layer in 0..layers {
+                for y in (0..extent[1]).step_by(block as usize) {
+                    for x in (0..extent[0]).step_by(block as usize) {
+                        let at = [x, y, 0];
+                        assert_eq!(texel(&a, level, layer, 0, at), texel(&b, level, layer, 0, at));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn buffer_rows_lie_where_the_specification_says() {
+    let a = image(R8_UINT, Dim::D3, [4, 3, 2], 1, 1, 1);
+    let mut bytes: Vec<u8> = (0..=255).collect();
+    let region = BufferImageCopy {
+        buffer_offset: 3,
+        buffer_row_length: 10,
+        buffer_image_height: 5,
+        image: color(0, 0, 1),
+        image_offset: [1, 1, 0],
+        image_extent: [2, 2, 2],
+    };
+    copy_buffer_to_image(buffer(&mut bytes), &a.image, &region);
+    for z in 0..2 {
+        for y in 0..3 {
+            for x in 0..4 {
+                let inside = (1..3).contains(&x) && y >= 1;
+                let want = if inside { 3 + z * 50 + (y - 1) * 10 + (x - 1) } else { 0 };
+                assert_eq!(texel(&a, 0, 0, 0, [x, y, z]), [want as u8], "{x} {y} {z}");
+            }
+        }
+    }
+}
+
+#[test]
+fn copy_image_between_layers_and_slices() {
+    let mut rng = Rng(3);
+    let array = image(RGBA8, Dim::D2, [20, 10, 1], 1, 6, 1);
+    let volume = image(RGBA8, Dim::D3, [20, 10, 6], 1, 1, 1);
+    randomize(&array, &mut rng);
+    let region = ImageCopy {
+        src: color(0, 2, 3),
+        src_offset: [4, 2, 0],
+        dst: color(0, 0, 1),
+        dst_offset: [1, 0, 1],
+        extent: [10, 8, 1],
+    };
+    copy_image(&array.image, &volume.image, &region);
+    for slice in 0..3 {
+        for (x, y) in (0..80).map(|i| (i % 10, i / 10)) {
+            let got = texel(&volume, 0, 0, 0, [1 + x, y, 1 + slice]);
+            assert_eq!(got, texel(&array, 0, 2 + slice, 0, [4 + x, 2 + y, 0]));
+        }
+    }
+    assert_eq!(texel(&volume, 0, 0, 0, [0, 0, 1]), [0; 4], "left of the region");
+    assert_eq!(texel(&volume, 0, 0, 0, [1, 0, 4]), [0; 4], "behind the region");
+}
+
+#[test]
+fn clears_write_every_texel_of_the_range_and_no_other() {
+    let a = image(RGBA8, Dim::D2, [37, 19, 1], 3, 4, 4);
+    let half = 0.5f32.to_bits();
+    let range =
+        SubresourceRange { aspects: ASPECT_COLOR, base_level: 1, level_count: 1, base_layer: 1, layer_count: 2 };
+    clear_color_image(&a.image, [half, 0, 1f32.to_bits(), 1f32.to_bits()], &range);
+    for level in 0..3 {
+        let [w, h, _] = a.image.layout.planes[0].levels[level as usize].extent;
+        for layer in 0..4 {
+            for sample in 0..4 {
+                for (x, y) in (0..w * h).map(|i| (i % w, i / w)) {
+                    let inside = level == 1 && (1..3).contains(&layer);
+                    let want = if inside { [128, 0, 255, 255] } else { [0; 4] };
+                    assert_eq!(texel(&a, level, layer, sample, [x, y, 0]), want);
+                }
+            }
+        }
+    }
+    let d = image(D32_S8, Dim::D2, [9, 9, 1], 1, 1, 1);
+    let both = ASPECT_DEPTH | ASPECT_STENCIL;
+    let range = SubresourceRange { aspects: both, base_level: 0, level_count: 1, base_layer: 0, layer_count: 1 };
+    clear_depth_stencil_image(&d.image, 0.25, 0x1ff, &range);
+    assert_eq!(texel(&d, 0, 0, 0, [8, 8, 0]), 0.25f32.to_le_bytes());
+    let mut s = [0];
+    memory_of(&d.image).read(d.image.layout.offset(1, 0, 0, 0, [8, 8, 0]), &mut s);
+    assert_eq!(s, [0xff]);
+}
+
+#[test]
+fn resolve_averages_in_linear_space_and_takes_sample_zero_of_integers() {
+    let mut rng = Rng(5);
+    for (vk, integer) in [(RGBA8, false), (RGBA8_SRGB, false), (RGBA32F, false), (R16_SINT, true)] {
+        let format = Format::from_vk(vk).expect("format");
+        let a = image(vk, Dim::D2, [13, 7, 1], 1, 2, 4);
+        let b = image(vk, Dim::D2, [13, 7, 1], 1, 2, 1);
+        let at = |x, y| [x, y, 0];
+        for i in 0..13 * 7 * 4 * 2 {
+            let (x, y, s, l) = (i % 13, i / 13 % 7, i / 91 % 4, i / 364);
+            let texel: [u32; 4] =
+                if integer { [rng.next(); 4] } else { [0; 4].map(|_| (rng.below(1000) as f32 / 1000.0).to_bits()) };
+            let mut bytes = vec![0; usize::from(format.info().block_bytes)];
+            format::pack_row(format, &[texel], &mut bytes);
+            memory_of(&a.image).write(a.image.layout.offset(0, 0, l, s, at(x, y)), &bytes);
+        }
+        let region = ImageResolve {
+            src: color(0, 0, 2),
+            src_offset: [1, 2, 0],
+            dst: color(0, 0, 2),
+            dst_offset: [0, 1, 0],
+            extent: [12, 5, 1],
+        };
+        resolve_image(&a.image, &b.image, format, &region, ResolveMode::Average);
+        for i in 0..12 * 5 * 2 {
+            let (x, y, l) = (i % 12, i / 12 % 5, i / 60);
+            let sample = |s| format::unpack(format, &texel(&a, 0, l, s, at(x + 1, y + 2)));
+            let want: [u32; 4] = if integer {
+                sample(0)
+            } else {
+                let mean = |c: usize| (0..4).fold(0.0, |sum, s| sum + f32::from_bits(sample(s)[c])) / 4.0;
+                std::array::from_fn(|c| mean(c).to_bits())
+            };
+            let mut bytes = vec![0; usize::from(format.info().block_bytes)];
+            format::pack_row(format, &[want], &mut bytes);
+            assert_eq!(texel(&b, 0, l, 0, at(x, y + 1)), bytes, "{vk} {x} {y}");
+        }
+        assert!(texel(&b, 0, 0, 0, at(0, 0)).iter().all(|&v| v == 0));
+    }
+}
+
+#[test]
+fn blit_halves_flips_and_converts() {
+    let a = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
+    let mut rng = Rng(9);
+    randomize(&a, &mut rng);
+    let corners = |w: i32, h: i32| [[0, 0, 0], [w, h, 1]];
+    // Halving: the mean of four texels.
+    let half = image(RGBA32F, Dim::D2, [4, 4, 1], 1, 1, 1);
+    let region =
+        ImageBlit { src: color(0, 0, 1), src_offsets: corners(8, 8), dst: color(0, 0, 1), dst_offsets: corners(4, 4) };
+    blit_image(&a.image, &half.image, &region, Filter::Linear);
+    let (from, to) = (Format::from_vk(RGBA8).expect("format"), Format::from_vk(RGBA32F).expect("format"));
+    for (x, y) in (0..16).map(|i| (i % 4, i / 4)) {
+        let got = format::unpack(to, &texel(&half, 0, 0, 0, [x, y, 0]));
+        for c in 0..4 {
+            let t = |dx, dy| f32::from_bits(format::unpack(from, &texel(&a, 0, 0, 0, [2 * x + dx, 2 * y + dy, 0]))[c]);
+            let want = (t(0, 0) + t(1, 0) + t(0, 1) + t(1, 1)) / 4.0;
+            assert!((f32::from_bits(got[c]) - want).abs() < 1e-6);
+        }
+    }
+    // Mirrored in x, nearest, twice as large, cut off by the destination's edge.
+    let big = image(RGBA8, Dim::D2, [12, 16, 1], 1, 1, 1);
+    let region = ImageBlit { dst_offsets: [[14, 0, 0], [-2, 16, 1]], ..region };
+    blit_image(&a.image, &big.image, &region, Filter::Nearest);
+    for (x, y) in (0..192).map(|i| (i % 12, i / 12)) {
+        assert_eq!(texel(&big, 0, 0, 0, [x, y, 0]), texel(&a, 0, 0, 0, [(13 - x) / 2, y / 2, 0]), "{x} {y}");
+    }
+    // Integers clamp.
+    let wide = image(R32_SINT, Dim::D2, [3, 1, 1], 1, 1, 1);
+    for (x, v) in [-5i32, 100_000, 77].into_iter().enumerate() {
+        memory_of(&wide.image).write(wide.image.layout.offset(0, 0, 0, 0, [x as u32, 0, 0]), &v.to_le_bytes());
+    }
+    let narrow = image(R16_SINT, Dim::D2, [3, 1, 1], 1, 1, 1);
+    let region =
+        ImageBlit { src: color(0, 0, 1), src_offsets: corners(3, 1), dst: color(0, 0, 1), dst_offsets: corners(3, 1) };
+    blit_image(&wide.image, &narrow.image, &region, Filter::Linear);
+    let got = [0, 1, 2].map(|x| texel(&narrow, 0, 0, 0, [x, 0, 0]));
+    assert_eq!(got, [(-5i16).to_le_bytes(), 32767i16.to_le_bytes(), 77i16.to_le_bytes()]);
+}
+
+#[test]
+fn regions_outside_the_image_do_nothing_bad() {
+    let a = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
+    let b = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
+    for offset in [-5, 7, 8, i32::MAX, i32::MIN] {
+        let region = ImageCopy {
+            src: color(0, 0, 9),
+            src_offset: [offset, 0, 0],
+            dst: color(0, 0, 9),
+            dst_offset: [0, offset, 0],
+            extent: [u32::MAX; 3],
+        };
+        copy_image(&a.image, &b.image, &region);
+        copy_image(&a.image, &b.image, &ImageCopy { src: color(5, 0, 1), ..region });
+        let mut bytes = vec![0u8; 100];
+        let region = BufferImageCopy {
+            buffer_offset: 90,
+            buffer_row_length: 0,
+            buffer_image_height: 0,
+            image: color(0, 0, 3),
+            image_offset: [offset, offset, offset],
+            image_extent: [u32::MAX; 3],
+        };
+        copy_image_to_buffer(&a.image, buffer(&mut bytes), &region);
+        let offsets = [[offset, offset, 0], [3, 3, 1]];
+        let region = ImageBlit { src: color(0, 0, 1), src_offsets: offsets, dst: color(0, 0, 1), dst_offsets: offsets };
+        blit_image(&a.image, &b.image, &region, Filter::Linear);
+    }
+}
+
+#[test]
+fn blit_decodes_compressed_sources() {
+    const BC3: u32 = 137;
+    let mut rng = Rng(31);
+    let src = image(BC3, Dim::D2, [11, 9, 1], 1, 1, 1);
+    randomize(&src, &mut rng);
+    let dst = image(RGBA8, Dim::D2, [11, 9, 1], 1, 1, 1);
+    let region = ImageBlit {
+        src: color(0, 0, 1),
+        src_offsets: [[2, 1, 0], [11, 9, 1]],
+        dst: color(0, 0, 1),
+        dst_offsets: [[2, 1, 0], [11, 9, 1]],
+    };
+    blit_image(&src.image, &dst.image, &region, Filter::Nearest);
+    for y in 1..9 {
+        for x in 2..11 {
+            let block: [u8; 16] = texel(&src, 0, 0, 0, [x, y, 0]).try_into().expect("a block");
+            let want =
+                format::decode_block(Format::from_vk(BC3).expect("format"), &block)[(y % 4 * 4 + x % 4) as usize];
+            let mut bytes = [0; 4];
+            format::pack(Format::from_vk(RGBA8).expect("format"), want, &mut bytes);
+            assert_eq!(texel(&dst, 0, 0, 0, [x, y, 0]), bytes, "{x} {y}");
+        }
+    }
+}

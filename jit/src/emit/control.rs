@@ -133,11 +133,22 @@ impl Emitter<'_> {
         let target = &self.targets[index];
         let (exit, results, broke) = (target.exit, target.results.clone(), target.broke.clone());
         let Some(broke) = broke else {
+            // With masks the block may run for no lane at all; then nobody breaks.
+            let nobody = (!self.full).then(|| {
+                let (jump, nobody) = (self.b.create_block(), self.b.create_block());
+                let exec = self.exec_mask();
+                let any = self.any(&exec);
+                self.b.ins().brif(any, jump, &[], nobody, &[]);
+                self.enter(jump);
+                nobody
+            });
             for ((value, cells), rep) in results.iter().zip(&reps) {
                 self.set_cells(*value, cells, rep)?;
             }
             self.b.ins().jump(exit, &[]);
-            return Ok(End::Gone);
+            let Some(nobody) = nobody else { return Ok(End::Gone) };
+            self.enter(nobody);
+            return Ok(End::Empty);
         };
         let exec = self.exec_mask();
         for ((value, cells), rep) in results.iter().zip(&reps) {

@@ -104,10 +104,15 @@ impl Emitter<'_> {
         match &region.term {
             Term::Yield(values) => Ok(End::Yield(values)),
             Term::Break(label, values) => self.break_(*label, values),
-            Term::Unreachable => {
-                // Whatever follows is not reached by valid programs; leaving is always safe.
+            // No lane comes here, but with masks the block may: all lanes have broken to divergent labels before.
+            Term::Unreachable if self.full => {
                 self.leave();
                 Ok(End::Gone)
+            }
+            Term::Unreachable => {
+                let none = self.empty_mask();
+                self.set_exec(&none, false);
+                Ok(End::Empty)
             }
         }
     }

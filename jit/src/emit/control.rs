@@ -320,8 +320,8 @@ impl Emitter<'_> {
         let params = self.new_results(&n.params, crosses);
         self.set_results(&params, &n.inits)?;
         self.push_target(n.label, &n.results, crosses)?;
-        // Lanes can disappear only through masks: then the back edge asks whether one is left.
-        let shrinks = self.div.is_divergent_label(n.label) || escapes;
+        // Lanes can disappear only through masks (or be none to begin with): then the back edge asks whether one is left.
+        let shrinks = self.div.is_divergent_label(n.label) || escapes || !full;
         self.full = full && !shrinks;
         let header = self.b.create_block();
         self.b.ins().jump(header, &[]);

@@ -9,4 +9,5 @@ pub mod abi;
 pub mod format;
 pub mod image;
 pub mod mem;
+pub mod sample;
 pub mod shader;

@@ -101,6 +101,8 @@ macro_rules! extensions {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
+const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
+const NO_COMMANDS: Support = Support::No("some of its commands are not written yet");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
 #[rustfmt::skip]
@@ -122,7 +124,7 @@ extensions! {
     VK_KHR_maintenance1, 2, Device, YES, Some(V1_1), [];
     VK_KHR_maintenance2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_maintenance3, 1, Device, YES, Some(V1_1), [PROPERTIES2];
-    VK_KHR_maintenance4, 2, Device, LATER, Some(V1_3), [Core(V1_1)];
+    VK_KHR_maintenance4, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_KHR_maintenance5, 1, Device, LATER, None, [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
@@ -144,7 +146,7 @@ extensions! {
     VK_KHR_sampler_mirror_clamp_to_edge, 3, Device, YES, Some(V1_2), [];
     VK_KHR_driver_properties, 1, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_format_feature_flags2, 2, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_imageless_framebuffer, 1, Device, LATER, Some(V1_2), [Any(&[All(&[Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance2)]), Core(V1_1)]), Ext(E::VK_KHR_image_format_list)]), Core(V1_2)])];
+    VK_KHR_imageless_framebuffer, 1, Device, YES, Some(V1_2), [Any(&[All(&[Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance2)]), Core(V1_1)]), Ext(E::VK_KHR_image_format_list)]), Core(V1_2)])];
     VK_KHR_storage_buffer_storage_class, 1, Device, YES, Some(V1_1), [];
     VK_KHR_relaxed_block_layout, 1, Device, YES, Some(V1_1), [];
     VK_KHR_uniform_buffer_standard_layout, 1, Device, YES, Some(V1_2), [PROPERTIES2];
@@ -155,12 +157,12 @@ extensions! {
     VK_KHR_vulkan_memory_model, 3, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_float_controls, 4, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
-    VK_KHR_variable_pointers, 1, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
     VK_KHR_8bit_storage, 1, Device, LATER, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
     VK_KHR_16bit_storage, 1, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
     VK_KHR_shader_float16_int8, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_atomic_int64, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_subgroup_extended_types, 1, Device, LATER, Some(V1_2), [Core(V1_1)];
+    VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
     VK_KHR_shader_integer_dot_product, 1, Device, LATER, Some(V1_3), [PROPERTIES2];
     VK_KHR_sampler_ycbcr_conversion, 14, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_vertex_attribute_divisor, 1, Device, YES, None, [PROPERTIES2];
@@ -184,14 +186,20 @@ extensions! {
     VK_EXT_image_robustness, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_texel_buffer_alignment, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_4444_formats, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_extended_dynamic_state, 1, Device, LATER, Some(V1_3), [PROPERTIES2];
-    VK_EXT_extended_dynamic_state2, 1, Device, LATER, Some(V1_3), [PROPERTIES2];
+    VK_EXT_shader_subgroup_ballot, 1, Device, YES, None, [];
+    VK_EXT_shader_subgroup_vote, 1, Device, YES, None, [];
+    VK_GOOGLE_decorate_string, 1, Device, YES, None, [];
+    VK_GOOGLE_hlsl_functionality1, 1, Device, YES, None, [];
+    VK_GOOGLE_user_type, 1, Device, YES, None, [];
+    VK_EXT_buffer_device_address, 2, Device, SUPERSEDED, None, [PROPERTIES2];
+    VK_EXT_extended_dynamic_state, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_EXT_extended_dynamic_state2, 1, Device, NO_COMMANDS, Some(V1_3), [PROPERTIES2];
     VK_EXT_robustness2, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_pipeline_creation_feedback, 1, Device, LATER, Some(V1_3), [];
     VK_EXT_subgroup_size_control, 2, Device, LATER, Some(V1_3), [Core(V1_1)];
     VK_EXT_inline_uniform_block, 1, Device, LATER, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
     VK_EXT_custom_border_color, 12, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_depth_clip_enable, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_depth_clip_enable, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_depth_clip_control, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_provoking_vertex, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_primitive_topology_list_restart, 1, Device, LATER, None, [PROPERTIES2];
@@ -204,7 +212,7 @@ extensions! {
     VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_mutable_descriptor_type, 1, Device, LATER, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
     VK_EXT_shader_atomic_float, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_tooling_info, 1, Device, LATER, Some(V1_3), [];
+    VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
     VK_EXT_depth_range_unrestricted, 1, Device, LATER, None, [];
 }
 

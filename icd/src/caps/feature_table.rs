@@ -110,7 +110,7 @@ core {
     shaderInt64, shader_int64, NO_TYPE;
     shaderInt16, shader_int16, NO_TYPE;
     shaderResourceResidency, shader_resource_residency, NO_SPARSE;
-    shaderResourceMinLod, shader_resource_min_lod, LATER;
+    shaderResourceMinLod, shader_resource_min_lod, YES;
     sparseBinding, sparse_binding, NO_SPARSE;
     sparseResidencyBuffer, sparse_residency_buffer, NO_SPARSE;
     sparseResidencyImage2D, sparse_residency_image2_d, NO_SPARSE;
@@ -131,8 +131,8 @@ extended {
     multiview, multiview, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     multiviewGeometryShader, multiview_geometry_shader, NO_GEOMETRY, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     multiviewTessellationShader, multiview_tessellation_shader, NO_TESSELLATION, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
-    variablePointersStorageBuffer, variable_pointers_storage_buffer, LATER, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
-    variablePointers, variable_pointers, LATER, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
+    variablePointersStorageBuffer, variable_pointers_storage_buffer, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
+    variablePointers, variable_pointers, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     protectedMemory, protected_memory, NO_PROTECTED, [PhysicalDeviceVulkan11Features, PhysicalDeviceProtectedMemoryFeatures];
     samplerYcbcrConversion, sampler_ycbcr_conversion, LATER, [PhysicalDeviceVulkan11Features, PhysicalDeviceSamplerYcbcrConversionFeatures];
     shaderDrawParameters, shader_draw_parameters, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceShaderDrawParametersFeatures];
@@ -168,9 +168,9 @@ extended {
     runtimeDescriptorArray, runtime_descriptor_array, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
     samplerFilterMinmax, sampler_filter_minmax, YES, [PhysicalDeviceVulkan12Features];
     scalarBlockLayout, scalar_block_layout, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceScalarBlockLayoutFeatures];
-    imagelessFramebuffer, imageless_framebuffer, LATER, [PhysicalDeviceVulkan12Features, PhysicalDeviceImagelessFramebufferFeatures];
+    imagelessFramebuffer, imageless_framebuffer, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceImagelessFramebufferFeatures];
     uniformBufferStandardLayout, uniform_buffer_standard_layout, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceUniformBufferStandardLayoutFeatures];
-    shaderSubgroupExtendedTypes, shader_subgroup_extended_types, LATER, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderSubgroupExtendedTypesFeatures];
+    shaderSubgroupExtendedTypes, shader_subgroup_extended_types, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderSubgroupExtendedTypesFeatures];
     separateDepthStencilLayouts, separate_depth_stencil_layouts, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceSeparateDepthStencilLayoutsFeatures];
     hostQueryReset, host_query_reset, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceHostQueryResetFeatures];
     timelineSemaphore, timeline_semaphore, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceTimelineSemaphoreFeatures];
@@ -182,7 +182,7 @@ extended {
     vulkanMemoryModelAvailabilityVisibilityChains, vulkan_memory_model_availability_visibility_chains, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceVulkanMemoryModelFeatures];
     shaderOutputViewportIndex, shader_output_viewport_index, YES, [PhysicalDeviceVulkan12Features];
     shaderOutputLayer, shader_output_layer, YES, [PhysicalDeviceVulkan12Features];
-    subgroupBroadcastDynamicId, subgroup_broadcast_dynamic_id, LATER, [PhysicalDeviceVulkan12Features];
+    subgroupBroadcastDynamicId, subgroup_broadcast_dynamic_id, YES, [PhysicalDeviceVulkan12Features];
     robustImageAccess, robust_image_access, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceImageRobustnessFeatures];
     inlineUniformBlock, inline_uniform_block, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceInlineUniformBlockFeatures];
     descriptorBindingInlineUniformBlockUpdateAfterBind, descriptor_binding_inline_uniform_block_update_after_bind, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceInlineUniformBlockFeatures];
@@ -197,7 +197,7 @@ extended {
     shaderZeroInitializeWorkgroupMemory, shader_zero_initialize_workgroup_memory, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures];
     dynamicRendering, dynamic_rendering, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceDynamicRenderingFeatures];
     shaderIntegerDotProduct, shader_integer_dot_product, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
-    maintenance4, maintenance4, LATER, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
+    maintenance4, maintenance4, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
     maintenance5, maintenance5, LATER, [PhysicalDeviceMaintenance5FeaturesKHR];
     vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
@@ -211,7 +211,7 @@ extended {
     texelBufferAlignment, texel_buffer_alignment, YES, [PhysicalDeviceTexelBufferAlignmentFeaturesEXT];
     formatA4R4G4B4, format_a4r4g4b4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
     formatA4B4G4R4, format_a4b4g4r4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
-    extendedDynamicState, extended_dynamic_state, LATER, [PhysicalDeviceExtendedDynamicStateFeaturesEXT];
+    extendedDynamicState, extended_dynamic_state, YES, [PhysicalDeviceExtendedDynamicStateFeaturesEXT];
     extendedDynamicState2, extended_dynamic_state2, LATER, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
     extendedDynamicState2LogicOp, extended_dynamic_state2_logic_op, LATER, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
     extendedDynamicState2PatchControlPoints, extended_dynamic_state2_patch_control_points, NO_TESSELLATION, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
@@ -220,7 +220,7 @@ extended {
     nullDescriptor, null_descriptor, LATER, [PhysicalDeviceRobustness2FeaturesEXT];
     customBorderColors, custom_border_colors, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
     customBorderColorWithoutFormat, custom_border_color_without_format, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
-    depthClipEnable, depth_clip_enable, LATER, [PhysicalDeviceDepthClipEnableFeaturesEXT];
+    depthClipEnable, depth_clip_enable, YES, [PhysicalDeviceDepthClipEnableFeaturesEXT];
     depthClipControl, depth_clip_control, LATER, [PhysicalDeviceDepthClipControlFeaturesEXT];
     provokingVertexLast, provoking_vertex_last, LATER, [PhysicalDeviceProvokingVertexFeaturesEXT];
     transformFeedbackPreservesProvokingVertex, transform_feedback_preserves_provoking_vertex, LATER, [PhysicalDeviceProvokingVertexFeaturesEXT];

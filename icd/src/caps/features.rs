@@ -311,6 +311,54 @@ mod tests {
         assert!(Feature::robustBufferAccess.is_advertised(), "required by 1.0");
     }
 
+    /// "Feature Requirements" of the core version that is advertised.
+    #[test]
+    fn core_version_has_its_mandatory_features() {
+        use crate::caps::{API_VERSION, V1_1, V1_2, V1_3};
+        use Feature as F;
+        let versions: &[(u32, &[F])] = &[
+            (V1_1, &[F::multiview]),
+            (
+                V1_2,
+                &[
+                    F::imagelessFramebuffer,
+                    F::uniformBufferStandardLayout,
+                    F::shaderSubgroupExtendedTypes,
+                    F::separateDepthStencilLayouts,
+                    F::hostQueryReset,
+                    F::timelineSemaphore,
+                    F::subgroupBroadcastDynamicId,
+                ],
+            ),
+            (
+                V1_3,
+                &[
+                    F::robustImageAccess,
+                    F::inlineUniformBlock,
+                    F::pipelineCreationCacheControl,
+                    F::privateData,
+                    F::shaderDemoteToHelperInvocation,
+                    F::shaderTerminateInvocation,
+                    F::subgroupSizeControl,
+                    F::computeFullSubgroups,
+                    F::synchronization2,
+                    F::shaderZeroInitializeWorkgroupMemory,
+                    F::dynamicRendering,
+                    F::shaderIntegerDotProduct,
+                    F::maintenance4,
+                    F::vulkanMemoryModel,
+                    F::vulkanMemoryModelDeviceScope,
+                    F::bufferDeviceAddress,
+                ],
+            ),
+        ];
+        for (_, features) in versions.iter().filter(|(version, _)| *version <= API_VERSION) {
+            for feature in *features {
+                assert!(feature.is_advertised(), "mandatory: {}", feature.row().name);
+            }
+        }
+    }
+
     #[test]
     fn chain_is_filled_and_unknown_structures_are_left_alone() {
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();

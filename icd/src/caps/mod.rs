@@ -21,6 +21,9 @@ pub use formats::{fill_format_properties2, fill_image_format_properties2, format
 pub use host::{heap_size, memory_properties, queue_family_properties, thread_count};
 pub use properties::{fill_properties2, properties};
 
+#[cfg(test)]
+mod commands_tests;
+
 use ash::vk;
 
 /// `VkPhysicalDeviceProperties::apiVersion`: the highest core version whose mandatory features all work. Raising it is this line

@@ -15,11 +15,20 @@ pub const SUBGROUP_SIZE: u32 = base::abi::MAX_LANES as u32;
 pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::from_raw(
     vk::SubgroupFeatureFlags::BASIC.as_raw()
         | vk::SubgroupFeatureFlags::VOTE.as_raw()
-        | vk::SubgroupFeatureFlags::BALLOT.as_raw(),
+        | vk::SubgroupFeatureFlags::BALLOT.as_raw()
+        | vk::SubgroupFeatureFlags::SHUFFLE.as_raw()
+        | vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE.as_raw()
+        | vk::SubgroupFeatureFlags::QUAD.as_raw(),
 );
 /// Stages with subgroup operations.
 pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
+/// `shaderDenormPreserveFloat32`: generated code never sets flush-to-zero.
+pub const DENORM_PRESERVE_FLOAT32: bool = true;
+/// `shaderSignedZeroInfNanPreserveFloat32`: passes fold by IEEE rules only.
+pub const SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32: bool = true;
+/// `shaderRoundingModeRTEFloat32`: the one rounding mode there is.
+pub const ROUNDING_MODE_RTE_FLOAT32: bool = true;
 /// `maxPushDescriptors`.
 pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 /// `maxMultiviewViewCount`.
@@ -95,8 +104,11 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         // Khronos has no number for Grus, and Grus has not been through conformance testing.
         driver_id: vk::DriverId::from_raw(0),
         conformance_version: vk::ConformanceVersion { major: 0, minor: 0, subminor: 0, patch: 0 },
-        denorm_behavior_independence: vk::ShaderFloatControlsIndependence::NONE,
-        rounding_mode_independence: vk::ShaderFloatControlsIndependence::NONE,
+        denorm_behavior_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
+        rounding_mode_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
+        shader_signed_zero_inf_nan_preserve_float32: SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32.into(),
+        shader_denorm_preserve_float32: DENORM_PRESERVE_FLOAT32.into(),
+        shader_rounding_mode_rte_float32: ROUNDING_MODE_RTE_FLOAT32.into(),
         max_update_after_bind_descriptors_in_all_pools: u32::MAX,
         // Divergent indices run a waterfall: the same result, not at the same price.
         shader_uniform_buffer_array_non_uniform_indexing_native: vk::FALSE,
@@ -117,9 +129,9 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         max_descriptor_set_update_after_bind_sampled_images: MAX_DESCRIPTORS,
         max_descriptor_set_update_after_bind_storage_images: MAX_DESCRIPTORS,
         max_descriptor_set_update_after_bind_input_attachments: MAX_DESCRIPTORS,
-        // What rasterizer::transfer's resolve does: sample zero is the required one.
-        supported_depth_resolve_modes: Resolve::SAMPLE_ZERO,
-        supported_stencil_resolve_modes: Resolve::SAMPLE_ZERO,
+        // What rasterizer::transfer's resolve does.
+        supported_depth_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::AVERAGE | Resolve::MIN | Resolve::MAX,
+        supported_stencil_resolve_modes: Resolve::SAMPLE_ZERO | Resolve::MIN | Resolve::MAX,
         independent_resolve_none: vk::TRUE,
         independent_resolve: vk::TRUE,
         filter_minmax_single_component_formats: minmax,

@@ -3,9 +3,11 @@
 
 use super::extensions::{Extension as E, Extension};
 use super::features::{Feature, Feature as F};
-use super::properties::SUBGROUP_OPERATIONS;
+use super::properties::{
+    DENORM_PRESERVE_FLOAT32, ROUNDING_MODE_RTE_FLOAT32, SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32, SUBGROUP_OPERATIONS,
+};
 use super::{API_VERSION, V1_0, V1_1, V1_2, V1_3};
-use By::{Core, Ext, Feature as Feat, Subgroup};
+use By::{Core, Ext, Feature as Feat, FloatControls, Subgroup};
 use ash::vk;
 
 /// What unlocks a capability or a SPIR-V extension.
@@ -19,6 +21,8 @@ pub enum By {
     Feature(Feature),
     /// `subgroupSupportedOperations`, from Vulkan 1.1 on.
     Subgroup(vk::SubgroupFeatureFlags),
+    /// A property of VK_KHR_shader_float_controls.
+    FloatControls(bool),
 }
 
 impl By {
@@ -27,6 +31,9 @@ impl By {
             Core(version) => API_VERSION >= version,
             Ext(extension) => extension.is_advertised(),
             Feat(feature) => feature.is_advertised(),
+            FloatControls(property) => {
+                property && (API_VERSION >= V1_2 || Extension::VK_KHR_shader_float_controls.is_advertised())
+            }
             Subgroup(operations) => API_VERSION >= V1_1 && SUBGROUP_OPERATIONS.contains(operations),
         }
     }
@@ -106,7 +113,6 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "InterpolationFunction", number: 52, by: &[Feat(F::sampleRateShading)] },
     Capability { name: "StorageImageReadWithoutFormat", number: 55, by: &[Feat(F::shaderStorageImageReadWithoutFormat), Core(V1_3), Ext(E::VK_KHR_format_feature_flags2)] },
     Capability { name: "StorageImageWriteWithoutFormat", number: 56, by: &[Feat(F::shaderStorageImageWriteWithoutFormat), Core(V1_3), Ext(E::VK_KHR_format_feature_flags2)] },
-    Capability { name: "MultiViewport", number: 57, by: &[Feat(F::multiViewport)] },
     Capability { name: "DrawParameters", number: 4427, by: &[Feat(F::shaderDrawParameters), Ext(E::VK_KHR_shader_draw_parameters)] },
     Capability { name: "MultiView", number: 4439, by: &[Feat(F::multiview)] },
     Capability { name: "DeviceGroup", number: 4437, by: &[Core(V1_1), Ext(E::VK_KHR_device_group)] },
@@ -155,6 +161,11 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "DotProductInput4x8Bit", number: 6017, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProductInput4x8BitPacked", number: 6018, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProduct", number: 6019, by: &[Feat(F::shaderIntegerDotProduct)] },
+    Capability { name: "DenormPreserve", number: 4464, by: &[FloatControls(DENORM_PRESERVE_FLOAT32)] },
+    Capability { name: "SignedZeroInfNanPreserve", number: 4466, by: &[FloatControls(SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32)] },
+    Capability { name: "RoundingModeRTE", number: 4467, by: &[FloatControls(ROUNDING_MODE_RTE_FLOAT32)] },
+    Capability { name: "SubgroupBallotKHR", number: 4423, by: &[Ext(E::VK_EXT_shader_subgroup_ballot)] },
+    Capability { name: "SubgroupVoteKHR", number: 4431, by: &[Ext(E::VK_EXT_shader_subgroup_vote)] },
 ];
 
 /// SPIR-V extensions that some row of the extension table unlocks.
@@ -178,6 +189,11 @@ pub static SPIRV_EXTENSIONS: &[(&str, &[By])] = &[
     ("SPV_EXT_shader_atomic_float_add", &[Ext(E::VK_EXT_shader_atomic_float)]),
     ("SPV_KHR_integer_dot_product", &[Core(V1_3), Ext(E::VK_KHR_shader_integer_dot_product)]),
     ("SPV_KHR_device_group", &[Core(V1_1), Ext(E::VK_KHR_device_group)]),
+    ("SPV_KHR_shader_ballot", &[Ext(E::VK_EXT_shader_subgroup_ballot)]),
+    ("SPV_KHR_subgroup_vote", &[Ext(E::VK_EXT_shader_subgroup_vote)]),
+    ("SPV_GOOGLE_decorate_string", &[Ext(E::VK_GOOGLE_decorate_string)]),
+    ("SPV_GOOGLE_hlsl_functionality1", &[Ext(E::VK_GOOGLE_hlsl_functionality1)]),
+    ("SPV_GOOGLE_user_type", &[Ext(E::VK_GOOGLE_user_type)]),
 ];
 
 #[cfg(test)]
@@ -196,6 +212,16 @@ mod tests {
         assert_eq!(has("GroupNonUniform"), API_VERSION >= V1_1);
         assert_eq!(version() >= 0x1_0300, API_VERSION >= V1_1);
         assert!(extensions().iter().any(|e| e == "SPV_KHR_storage_buffer_storage_class"));
+    }
+
+    /// What is advertised, the front end translates.
+    #[test]
+    fn accepted_is_implemented() {
+        let implemented = jit::spirv::Accept::all_implemented().capabilities;
+        for number in capabilities() {
+            let name = CAPABILITIES.iter().find(|c| c.number == number).unwrap().name;
+            assert!(implemented.contains(&number), "{name} is advertised and not implemented");
+        }
     }
 
     #[test]

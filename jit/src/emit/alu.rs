@@ -299,9 +299,18 @@ impl Emitter<'_> {
             Cmp::FUnoLt => float(FloatCC::UnorderedOrLessThan),
             Cmp::FUnoLe => float(FloatCC::UnorderedOrLessThanOrEqual),
         };
-        match icc {
-            Some(cc) => self.b.ins().icmp(cc, a, b),
-            None => self.b.ins().fcmp(fcc, a, b),
+        match (icc, fcc) {
+            (Some(cc), _) => self.b.ins().icmp(cc, a, b),
+            // x86 has no vector form of these two.
+            (None, FloatCC::OrderedNotEqual | FloatCC::UnorderedOrEqual)
+                if self.b.func.dfg.value_type(a).is_vector() =>
+            {
+                let less = self.b.ins().fcmp(FloatCC::LessThan, a, b);
+                let greater = self.b.ins().fcmp(FloatCC::GreaterThan, a, b);
+                let differ = self.b.ins().bor(less, greater);
+                if fcc == FloatCC::OrderedNotEqual { differ } else { self.b.ins().bnot(differ) }
+            }
+            (None, cc) => self.b.ins().fcmp(cc, a, b),
         }
     }
 

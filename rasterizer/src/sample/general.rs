@@ -64,7 +64,7 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
                     let texel = filtered::<T>(&lane, &lod::lod(view, sampler, args, i));
                     swizzle(view, texel, integer)
                 }
-                SampleOp::Gather | SampleOp::GatherDref => gather::<T>(&lane, args, i),
+                SampleOp::Gather | SampleOp::GatherDref => gather::<T>(&lane, args),
             }
         };
         for (c, v) in result.into_iter().enumerate() {
@@ -94,47 +94,39 @@ pub fn swizzle(view: &ImageView, t: Texel, integer: bool) -> Texel {
     })
 }
 
-/// Both levels, all probes.
+/// Both levels, all probes along the major axis of an anisotropic footprint.
 #[inline(always)]
 unsafe fn filtered<T: Texels>(lane: &Lane<'_>, lod: &lod::Lod) -> Texel {
     let sampler = lane.sampler;
     let magnified = lod.lambda <= 0.0;
     let linear = (if magnified { sampler.mag_filter } else { sampler.min_filter }) == 1 && !lane.integer;
     let (first, second, weight) = lod::levels(lane.view, lod.lambda, sampler.mipmap_mode == 1 && !lane.integer);
-    // SAFETY: the caller's promise; both levels exist.
-    let mut result = unsafe { probes::<T>(lane, first, linear, lod) };
-    if weight > 0.0 {
-        // SAFETY: as above.
-        let other = unsafe { probes::<T>(lane, second, linear, lod) };
-        result = collapse(result, other, weight, sampler.reduction);
+    let mut result = [0; 4];
+    for (pass, level) in [first, second].into_iter().enumerate().take(1 + usize::from(weight > 0.0)) {
+        let mut sum = [0; 4];
+        // One call site for all: the loop's body is large, and inlined.
+        for i in 1..=lod.probes {
+            let mut probe = *lane;
+            if lod.probes > 1 {
+                let at = i as f32 / (lod.probes + 1) as f32 - 0.5;
+                probe.coord[0] += lod.major[0] * at;
+                probe.coord[1] += lod.major[1] * at;
+            }
+            // SAFETY: the caller's promise; both levels exist.
+            let t = unsafe { sample_level::<T>(&probe, level, linear) };
+            sum = match (i, sampler.reduction) {
+                (1, _) => t,
+                (_, 0) => zip(sum, t, |a, b| a + b),
+                (_, reduction) => collapse(sum, t, 1.0, reduction),
+            };
+        }
+        if lod.probes > 1 && sampler.reduction == 0 {
+            let count = lod.probes as f32;
+            sum = sum.map(|c| (f32::from_bits(c) / count).to_bits());
+        }
+        result = if pass == 0 { sum } else { collapse(result, sum, weight, sampler.reduction) };
     }
     result
-}
-
-/// The samples along the major axis of an anisotropic footprint; just one for an isotropic one.
-#[inline(always)]
-unsafe fn probes<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool, lod: &lod::Lod) -> Texel {
-    if lod.probes <= 1 {
-        // SAFETY: the caller's promise.
-        return unsafe { sample_level::<T>(lane, level, linear) };
-    }
-    let mut sum: Option<Texel> = None;
-    for i in 1..=lod.probes {
-        let at = i as f32 / (lod.probes + 1) as f32 - 0.5;
-        let mut probe = *lane;
-        probe.coord[0] += lod.major[0] * at;
-        probe.coord[1] += lod.major[1] * at;
-        // SAFETY: the caller's promise.
-        let t = unsafe { sample_level::<T>(&probe, level, linear) };
-        sum = Some(match (sum, lane.sampler.reduction) {
-            (None, _) => t,
-            (Some(s), 0) => zip(s, t, |a, b| a + b),
-            (Some(s), reduction) => collapse(s, t, 1.0, reduction),
-        });
-    }
-    let sum = sum.unwrap_or_default();
-    let count = lod.probes as f32;
-    if lane.sampler.reduction == 0 { sum.map(|c| (f32::from_bits(c) / count).to_bits()) } else { sum }
 }
 
 #[inline(always)]
@@ -330,21 +322,22 @@ unsafe fn cube_grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> G
 
 /// `OpImageGather` and `OpImageDrefGather`: one component of the base level's footprint, counter-clockwise from the lower left.
 #[inline(always)]
-unsafe fn gather<T: Texels>(lane: &Lane<'_>, args: &ImageArgs, i: usize) -> Texel {
+unsafe fn gather<T: Texels>(lane: &Lane<'_>, args: &ImageArgs) -> Texel {
     const ORDER: [usize; 4] = [2, 3, 1, 0];
-    let _ = i;
+    let offsets = args.has_gather_offsets != 0;
     let mut texels = [[0; 4]; 4];
-    if args.has_gather_offsets != 0 {
-        for (k, texel) in texels.iter_mut().enumerate() {
-            let mut shifted = *lane;
+    for k in 0..if offsets { 4 } else { 1 } {
+        let mut shifted = *lane;
+        if offsets {
             shifted.offset = [args.gather_offsets[2 * k], args.gather_offsets[2 * k + 1], 0];
-            // SAFETY: the caller's promise.
-            *texel = unsafe { grid::<T>(&shifted, 0, true) }.texels[0];
         }
-    } else {
         // SAFETY: the caller's promise.
-        let grid = unsafe { grid::<T>(lane, 0, true) };
-        texels = ORDER.map(|k| grid.texels[k]);
+        let grid = unsafe { grid::<T>(&shifted, 0, true) };
+        if offsets {
+            texels[k] = grid.texels[0];
+        } else {
+            texels = ORDER.map(|k| grid.texels[k]);
+        }
     }
     let component = match lane.map {
         Map::Identity => (args.component & 3) as usize,

@@ -4,10 +4,11 @@
 //! lane loads its texels and blends four components at a time. Anything else goes to the general kernel.
 
 use super::address::{self, BORDER, mode};
+use super::entry::class::GENERAL;
 use super::general;
 use super::lod;
 use super::texel::Texels;
-use base::abi::{Dim, ImageArgs, ImageView, MAX_LANES, SampleOp, Sampler};
+use base::abi::{Dim, ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::Texel;
 
 type Floats = [f32; MAX_LANES];
@@ -33,8 +34,9 @@ pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
 ) {
     let borders = sampler.address_mode[0] == mode::CLAMP_TO_BORDER || sampler.address_mode[1] == mode::CLAMP_TO_BORDER;
     if args.op != SampleOp::Sample || view.dim != Dim::D2 || borders {
-        // SAFETY: the caller's promise.
-        return unsafe { general::sample::<T>(view, sampler, args) };
+        // Through the pointer: the general kernel is big, and one copy of it per class is enough.
+        // SAFETY: the caller's promise; the general kernel of the same view.
+        return unsafe { (view.kernels[KERNEL_SAMPLE + GENERAL as usize])(view, sampler, args) };
     }
     let mut level = [[0usize; MAX_LANES]; 2];
     let mut weight = [0f32; MAX_LANES];
@@ -49,13 +51,13 @@ pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
             layer[i] = address::layer(args.coord[2][i], view.layers);
         }
     }
-    // SAFETY: the levels exist, by `levels`.
-    let mut texel = unsafe { sample_level::<T, LINEAR>(view, sampler, args, &level[0], &layer) };
-    if MIP_LINEAR && weight.iter().any(|&w| w > 0.0) {
-        // SAFETY: as above.
-        let other = unsafe { sample_level::<T, LINEAR>(view, sampler, args, &level[1], &layer) };
+    let passes = 1 + usize::from(MIP_LINEAR && weight.iter().any(|&w| w > 0.0));
+    let mut texel = [[0f32; 4]; MAX_LANES];
+    for (pass, level) in level.iter().enumerate().take(passes) {
+        // SAFETY: the levels exist, by `levels`.
+        let sampled = unsafe { sample_level::<T, LINEAR>(view, sampler, args, level, &layer) };
         for i in 0..MAX_LANES {
-            texel[i] = lerp(texel[i], other[i], weight[i]);
+            texel[i] = if pass == 0 { sampled[i] } else { lerp(texel[i], sampled[i], weight[i]) };
         }
     }
     for i in 0..MAX_LANES {
@@ -128,8 +130,8 @@ fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_
         let u = (coord[i] * size[i] as f32 - if LINEAR { 0.5 } else { 0.0 }).max(-FAR).min(FAR);
         let floor = u.floor();
         axis.weight[i] = u - floor;
-        axis.first[i] = floor as i32 + offset[i];
-        axis.second[i] = axis.first[i] + 1;
+        axis.first[i] = (floor as i32).wrapping_add(offset[i]);
+        axis.second[i] = axis.first[i].wrapping_add(1);
     }
     let outside = (0..MAX_LANES).any(|i| axis.first[i] < 0 || axis.second[i] >= size[i]);
     if outside {

@@ -8,7 +8,6 @@ use super::region::{ASPECT_COLOR, Slices, SubresourceLayers, block_of, level_of,
 use super::texel::{Rows, Texel, clamp_integer};
 use super::{for_rows, memory_of};
 use crate::api::ImageMemory;
-use base::format::Layout;
 
 /// `VkFilter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -180,8 +179,8 @@ impl<'a> Job<'a> {
 
     fn color(&self) {
         let (src_format, dst_format) = (self.src.layout.desc.format, self.dst.layout.desc.format);
-        if src_format.info().layout != Layout::Plain {
-            // Compressed sources are decoded by the sampler; the format table gives them no blit bit.
+        if dst_format.is_compressed() {
+            // No format has the feature: the icd refused it.
             return;
         }
         let integer = src_format.is_integer();
@@ -230,9 +229,14 @@ impl<'a> SourceRows<'a> {
         let i = self.next;
         self.next = (i + 1) % 4;
         self.keys[i] = Some((z, y));
-        let texel = u64::from(self.job.src.layout.planes[self.job.src_plane].block_bytes);
-        let offset = self.job.src_row(self.layer, z, y) + u64::from(self.first) * texel;
-        self.reader.read(memory_of(self.job.src), offset, &mut self.rows[i]);
+        let offset = self.job.src_row(self.layer, z, y);
+        let memory = memory_of(self.job.src);
+        if self.job.src.layout.desc.format.is_compressed() {
+            self.reader.read_blocks(memory, offset, self.first, y, &mut self.rows[i]);
+        } else {
+            let texel = u64::from(self.job.src.layout.planes[self.job.src_plane].block_bytes);
+            self.reader.read(memory, offset + u64::from(self.first) * texel, &mut self.rows[i]);
+        }
         i
     }
 

@@ -314,3 +314,29 @@ fn regions_outside_the_image_do_nothing_bad() {
         blit_image(&a.image, &b.image, &region, Filter::Linear);
     }
 }
+
+#[test]
+fn blit_decodes_compressed_sources() {
+    const BC3: u32 = 137;
+    let mut rng = Rng(31);
+    let src = image(BC3, Dim::D2, [11, 9, 1], 1, 1, 1);
+    randomize(&src, &mut rng);
+    let dst = image(RGBA8, Dim::D2, [11, 9, 1], 1, 1, 1);
+    let region = ImageBlit {
+        src: color(0, 0, 1),
+        src_offsets: [[2, 1, 0], [11, 9, 1]],
+        dst: color(0, 0, 1),
+        dst_offsets: [[2, 1, 0], [11, 9, 1]],
+    };
+    blit_image(&src.image, &dst.image, &region, Filter::Nearest);
+    for y in 1..9 {
+        for x in 2..11 {
+            let block: [u8; 16] = texel(&src, 0, 0, 0, [x, y, 0]).try_into().expect("a block");
+            let want =
+                format::decode_block(Format::from_vk(BC3).expect("format"), &block)[(y % 4 * 4 + x % 4) as usize];
+            let mut bytes = [0; 4];
+            format::pack(Format::from_vk(RGBA8).expect("format"), want, &mut bytes);
+            assert_eq!(texel(&dst, 0, 0, 0, [x, y, 0]), bytes, "{x} {y}");
+        }
+    }
+}

@@ -14,7 +14,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// For a colour format of one-texel blocks.
+    /// For a colour format. (Only [`Rows::read_blocks`] reads block-compressed formats; nothing writes them.)
     pub fn new(format: Format) -> Rows {
         Rows { format, bytes_per_texel: usize::from(format.info().block_bytes), bytes: Vec::new() }
     }
@@ -27,6 +27,20 @@ impl Rows {
             return;
         }
         format::unpack_row(self.format, &self.bytes, out);
+    }
+
+    /// Decodes the texels from column `first` on of row `y % 4` of the row of 4×4 blocks at `offset` (block-compressed formats).
+    pub fn read_blocks(&mut self, memory: DeviceMemory, offset: u64, first: u32, y: u32, out: &mut [Texel]) {
+        let mut decoded = (u32::MAX, [[0; 4]; 16]);
+        for (x, texel) in (first..).zip(out) {
+            if decoded.0 != x / 4 {
+                let mut block = [0; 16];
+                let at = offset + u64::from(x / 4) * self.bytes_per_texel as u64;
+                memory.read(at, &mut block[..self.bytes_per_texel]);
+                decoded = (x / 4, format::decode_block(self.format, &block));
+            }
+            *texel = decoded.1[(y % 4 * 4 + x % 4) as usize];
+        }
     }
 
     /// Packs texels to `offset`.

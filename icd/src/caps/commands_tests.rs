@@ -1,0 +1,69 @@
+//! Every command of an advertised extension is in the command table (vk.xml's `require` blocks, for the rows of the extension table).
+
+use super::extensions::Extension as E;
+use crate::entry::table;
+
+#[rustfmt::skip]
+static COMMANDS: &[(E, &[&str])] = &[
+    (E::VK_KHR_get_physical_device_properties2, &["vkGetPhysicalDeviceFeatures2KHR", "vkGetPhysicalDeviceProperties2KHR", "vkGetPhysicalDeviceFormatProperties2KHR", "vkGetPhysicalDeviceImageFormatProperties2KHR", "vkGetPhysicalDeviceQueueFamilyProperties2KHR", "vkGetPhysicalDeviceMemoryProperties2KHR", "vkGetPhysicalDeviceSparseImageFormatProperties2KHR"]),
+    (E::VK_KHR_surface, &["vkDestroySurfaceKHR", "vkGetPhysicalDeviceSurfaceSupportKHR", "vkGetPhysicalDeviceSurfaceCapabilitiesKHR", "vkGetPhysicalDeviceSurfaceFormatsKHR", "vkGetPhysicalDeviceSurfacePresentModesKHR"]),
+    (E::VK_KHR_get_surface_capabilities2, &["vkGetPhysicalDeviceSurfaceCapabilities2KHR", "vkGetPhysicalDeviceSurfaceFormats2KHR"]),
+    (E::VK_KHR_xcb_surface, &["vkCreateXcbSurfaceKHR", "vkGetPhysicalDeviceXcbPresentationSupportKHR"]),
+    (E::VK_KHR_xlib_surface, &["vkCreateXlibSurfaceKHR", "vkGetPhysicalDeviceXlibPresentationSupportKHR"]),
+    (E::VK_EXT_headless_surface, &["vkCreateHeadlessSurfaceEXT"]),
+    (E::VK_EXT_debug_utils, &["vkSetDebugUtilsObjectNameEXT", "vkSetDebugUtilsObjectTagEXT", "vkQueueBeginDebugUtilsLabelEXT", "vkQueueEndDebugUtilsLabelEXT", "vkQueueInsertDebugUtilsLabelEXT", "vkCmdBeginDebugUtilsLabelEXT", "vkCmdEndDebugUtilsLabelEXT", "vkCmdInsertDebugUtilsLabelEXT", "vkCreateDebugUtilsMessengerEXT", "vkDestroyDebugUtilsMessengerEXT", "vkSubmitDebugUtilsMessageEXT"]),
+    (E::VK_KHR_device_group_creation, &["vkEnumeratePhysicalDeviceGroupsKHR"]),
+    (E::VK_KHR_external_memory_capabilities, &["vkGetPhysicalDeviceExternalBufferPropertiesKHR"]),
+    (E::VK_KHR_external_semaphore_capabilities, &["vkGetPhysicalDeviceExternalSemaphorePropertiesKHR"]),
+    (E::VK_KHR_external_fence_capabilities, &["vkGetPhysicalDeviceExternalFencePropertiesKHR"]),
+    (E::VK_KHR_swapchain, &["vkCreateSwapchainKHR", "vkDestroySwapchainKHR", "vkGetSwapchainImagesKHR", "vkAcquireNextImageKHR", "vkQueuePresentKHR"]),
+    (E::VK_KHR_maintenance1, &["vkTrimCommandPoolKHR"]),
+    (E::VK_KHR_maintenance3, &["vkGetDescriptorSetLayoutSupportKHR"]),
+    (E::VK_KHR_maintenance4, &["vkGetDeviceBufferMemoryRequirementsKHR", "vkGetDeviceImageMemoryRequirementsKHR", "vkGetDeviceImageSparseMemoryRequirementsKHR"]),
+    (E::VK_KHR_maintenance5, &["vkCmdBindIndexBuffer2KHR", "vkGetRenderingAreaGranularityKHR", "vkGetDeviceImageSubresourceLayoutKHR", "vkGetImageSubresourceLayout2KHR"]),
+    (E::VK_KHR_bind_memory2, &["vkBindBufferMemory2KHR", "vkBindImageMemory2KHR"]),
+    (E::VK_KHR_get_memory_requirements2, &["vkGetImageMemoryRequirements2KHR", "vkGetBufferMemoryRequirements2KHR", "vkGetImageSparseMemoryRequirements2KHR"]),
+    (E::VK_KHR_descriptor_update_template, &["vkCreateDescriptorUpdateTemplateKHR", "vkDestroyDescriptorUpdateTemplateKHR", "vkUpdateDescriptorSetWithTemplateKHR", "vkCmdPushDescriptorSetWithTemplateKHR"]),
+    (E::VK_KHR_push_descriptor, &["vkCmdPushDescriptorSetKHR", "vkCmdPushDescriptorSetWithTemplateKHR"]),
+    (E::VK_KHR_device_group, &["vkGetDeviceGroupPeerMemoryFeaturesKHR", "vkCmdSetDeviceMaskKHR", "vkCmdDispatchBaseKHR", "vkGetDeviceGroupPresentCapabilitiesKHR", "vkGetDeviceGroupSurfacePresentModesKHR", "vkGetPhysicalDevicePresentRectanglesKHR", "vkAcquireNextImage2KHR"]),
+    (E::VK_KHR_create_renderpass2, &["vkCreateRenderPass2KHR", "vkCmdBeginRenderPass2KHR", "vkCmdNextSubpass2KHR", "vkCmdEndRenderPass2KHR"]),
+    (E::VK_KHR_dynamic_rendering, &["vkCmdBeginRenderingKHR", "vkCmdEndRenderingKHR"]),
+    (E::VK_KHR_synchronization2, &["vkCmdSetEvent2KHR", "vkCmdResetEvent2KHR", "vkCmdWaitEvents2KHR", "vkCmdPipelineBarrier2KHR", "vkCmdWriteTimestamp2KHR", "vkQueueSubmit2KHR"]),
+    (E::VK_KHR_timeline_semaphore, &["vkGetSemaphoreCounterValueKHR", "vkWaitSemaphoresKHR", "vkSignalSemaphoreKHR"]),
+    (E::VK_KHR_copy_commands2, &["vkCmdCopyBuffer2KHR", "vkCmdCopyImage2KHR", "vkCmdCopyBufferToImage2KHR", "vkCmdCopyImageToBuffer2KHR", "vkCmdBlitImage2KHR", "vkCmdResolveImage2KHR"]),
+    (E::VK_KHR_buffer_device_address, &["vkGetBufferDeviceAddressKHR", "vkGetBufferOpaqueCaptureAddressKHR", "vkGetDeviceMemoryOpaqueCaptureAddressKHR"]),
+    (E::VK_KHR_draw_indirect_count, &["vkCmdDrawIndirectCountKHR", "vkCmdDrawIndexedIndirectCountKHR"]),
+    (E::VK_KHR_sampler_ycbcr_conversion, &["vkCreateSamplerYcbcrConversionKHR", "vkDestroySamplerYcbcrConversionKHR"]),
+    (E::VK_KHR_map_memory2, &["vkMapMemory2KHR", "vkUnmapMemory2KHR"]),
+    (E::VK_KHR_line_rasterization, &["vkCmdSetLineStippleKHR"]),
+    (E::VK_EXT_host_query_reset, &["vkResetQueryPoolEXT"]),
+    (E::VK_EXT_private_data, &["vkCreatePrivateDataSlotEXT", "vkDestroyPrivateDataSlotEXT", "vkSetPrivateDataEXT", "vkGetPrivateDataEXT"]),
+    (E::VK_EXT_extended_dynamic_state, &["vkCmdSetCullModeEXT", "vkCmdSetFrontFaceEXT", "vkCmdSetPrimitiveTopologyEXT", "vkCmdSetViewportWithCountEXT", "vkCmdSetScissorWithCountEXT", "vkCmdBindVertexBuffers2EXT", "vkCmdSetDepthTestEnableEXT", "vkCmdSetDepthWriteEnableEXT", "vkCmdSetDepthCompareOpEXT", "vkCmdSetDepthBoundsTestEnableEXT", "vkCmdSetStencilTestEnableEXT", "vkCmdSetStencilOpEXT"]),
+    (E::VK_EXT_extended_dynamic_state2, &["vkCmdSetPatchControlPointsEXT", "vkCmdSetRasterizerDiscardEnableEXT", "vkCmdSetDepthBiasEnableEXT", "vkCmdSetLogicOpEXT", "vkCmdSetPrimitiveRestartEnableEXT"]),
+    (E::VK_EXT_color_write_enable, &["vkCmdSetColorWriteEnableEXT"]),
+    (E::VK_EXT_vertex_input_dynamic_state, &["vkCmdSetVertexInputEXT"]),
+    (E::VK_EXT_conditional_rendering, &["vkCmdBeginConditionalRenderingEXT", "vkCmdEndConditionalRenderingEXT"]),
+    (E::VK_EXT_transform_feedback, &["vkCmdBindTransformFeedbackBuffersEXT", "vkCmdBeginTransformFeedbackEXT", "vkCmdEndTransformFeedbackEXT", "vkCmdBeginQueryIndexedEXT", "vkCmdEndQueryIndexedEXT", "vkCmdDrawIndirectByteCountEXT"]),
+    (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
+];
+
+#[test]
+fn advertised_extensions_have_their_commands() {
+    for (extension, commands) in COMMANDS.iter().filter(|(e, _)| e.is_advertised()) {
+        for command in *commands {
+            assert!(table::find(command).is_some(), "{} without {command}", extension.row().name);
+        }
+    }
+}
+
+#[test]
+fn table_names_only_known_extensions() {
+    for row in table::tables().into_iter().flatten() {
+        for (name, need) in row.names {
+            if let table::Need::Extension(extension) = need {
+                let known = super::extensions::EXTENSIONS.iter().any(|e| e.name == *extension);
+                assert!(known, "{name} needs {extension}, which has no row");
+            }
+        }
+    }
+}

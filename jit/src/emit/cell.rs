@@ -205,7 +205,7 @@ impl Emitter<'_> {
             (Form::Vectors, _) => self.rep_vectors(cells.ty, rep)?.iter().copied().collect(),
             (Form::Scalar | Form::Affine(_), Rep::Varying(v)) => {
                 let c = self.lane(cells.ty, v, 0);
-                let c = if cells.ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c };
+                let c = if cells.ty == Ty::B1 { self.mask_word_to_bool(c) } else { c };
                 smallvec![c]
             }
             (Form::Buffers, Rep::Buffer(p)) => (0..self.lanes).flat_map(|_| [p.address, p.range]).collect(),

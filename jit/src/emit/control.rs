@@ -390,7 +390,8 @@ impl Emitter<'_> {
     /// Leaves the function when the device is lost or the budget spent.
     fn poll_abort(&mut self) {
         let flag = self.abort;
-        let stop = self.b.ins().load(types::I32, super::memory::trusted(), flag, 0);
+        // Atomic: never merged with an earlier poll.
+        let stop = self.b.ins().atomic_load(types::I32, super::memory::trusted(), flag);
         let go_on = self.b.create_block();
         let stop = self.b.ins().icmp_imm_u(IntCC::NotEqual, stop, 0);
         let exit = self.exit;

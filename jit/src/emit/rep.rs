@@ -114,7 +114,10 @@ impl Emitter<'_> {
         let ty = self.shader.ty(v);
         Ok(match self.rep(v)? {
             Rep::Uniform(c) | Rep::Affine(c, _) => c,
-            Rep::Varying(vecs) => self.lane(ty, &vecs, 0),
+            Rep::Varying(vecs) => {
+                let c = self.lane(ty, &vecs, 0);
+                if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }
+            }
             Rep::Pointers(p) => p[0],
             Rep::Buffer(_) | Rep::Buffers(_) => return Err(Error::internal("a buffer is not a scalar")),
         })
@@ -148,6 +151,12 @@ impl Emitter<'_> {
     pub fn bool_to_mask_scalar(&mut self, c: C) -> C {
         let wide = self.b.ins().uextend(types::I32, c);
         self.b.ins().ineg(wide)
+    }
+
+    /// I32 0 or -1 → I8 truth value, 0 or 1.
+    pub fn mask_word_to_bool(&mut self, c: C) -> C {
+        let c = self.b.ins().ireduce(types::I8, c);
+        self.b.ins().band_imm_u(c, 1)
     }
 
     /// base + stride * lane.
@@ -187,7 +196,7 @@ impl Emitter<'_> {
             }
             Rep::Varying(vecs) => {
                 let c = self.lane(ty, &vecs, lane);
-                if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c }
+                if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }
             }
             Rep::Pointers(p) => p[lane],
             Rep::Buffer(_) | Rep::Buffers(_) => return Err(Error::internal("a buffer has no scalar lanes")),

@@ -74,7 +74,7 @@ impl Emitter<'_> {
             (Shape::Uniform, Rep::Varying(v)) => {
                 let ty = self.shader.ty(result);
                 let c = self.lane(ty, &v, 0);
-                Rep::Uniform(if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c })
+                Rep::Uniform(if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c })
             }
             (_, rep) => rep,
         };
@@ -123,7 +123,7 @@ impl Emitter<'_> {
         let vecs = self.vectors(v)?;
         let address = self.spread(&vecs);
         let c = self.read_lane(ty, address, lane);
-        Ok(Rep::Uniform(if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c }))
+        Ok(Rep::Uniform(if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }))
     }
 
     /// Stores vectors to the lane buffer; its address.

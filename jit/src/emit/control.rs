@@ -15,19 +15,30 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value as C, types};
 use smallvec::smallvec;
 
 /// How a region ended.
-pub enum End<'r> {
-    /// Falls out with values.
-    Yield(&'r [Value]),
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Falls out; its values are in the cells.
+    Yield,
     /// The block is terminated.
     Gone,
     /// All active lanes broke to a divergent label: the mask is empty, the block goes on.
     Empty,
 }
 
+/// What becomes of the values that a region yields.
+#[derive(Clone, Copy)]
+pub enum Finish<'c> {
+    /// They replace what the cells hold.
+    Set(&'c [(Value, Cells)]),
+    /// They replace it for the lanes of a mask.
+    Merge(&'c [(Value, Cells)], &'c Vecs),
+    /// They replace it for the lanes that are active at the end.
+    MergeActive(&'c [(Value, Cells)]),
+}
+
 /// An enclosing Scope or Loop.
 pub struct Target {
     label: Label,
-    divergent: bool,
     exit: Block,
     results: Vec<(Value, Cells)>,
     /// Lanes that broke here (divergent only).
@@ -88,9 +99,29 @@ impl Emitter<'_> {
         smallvec![zero; self.lanes as usize / 4]
     }
 
-    /// Emits a region.
-    pub fn region<'r>(&mut self, region: &'r Region) -> Result<End<'r>> {
-        for node in &region.nodes {
+    /// Contains a barrier: the construct is emitted in segments.
+    fn crosses(&self, region: &Region) -> bool {
+        self.barriers.any && facts::has_barrier(self.shader, region)
+    }
+
+    fn escapes_node(&self, node: &Node) -> bool {
+        match node {
+            Node::Inst(_) => false,
+            Node::If(n) => self.escapes_if(n),
+            Node::Loop(n) => facts::escapes(&n.body, Some(n.label), self.div),
+            Node::Scope(n) => facts::escapes(&n.body, Some(n.label), self.div),
+        }
+    }
+
+    fn escapes_if(&self, n: &If) -> bool {
+        [&n.then, &n.else_].into_iter().any(|r| facts::escapes(r, None, self.div))
+    }
+
+    /// Emits a region. Behind a node through which lanes may have left, what is worth skipping runs only if a lane is
+    /// there: a loop whose last lane has broken out does not go through its body once more.
+    pub fn region(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
+        let mut skip = None;
+        for (i, node) in region.nodes.iter().enumerate() {
             match node {
                 Node::Inst(inst) => self.inst(*inst)?,
                 Node::If(n) => self.if_(n)?,
@@ -98,18 +129,69 @@ impl Emitter<'_> {
                 Node::Scope(n) => self.scope(n)?,
             }
             if self.unreachable {
-                return Ok(End::Gone);
+                break;
+            }
+            let rest = &region.nodes[i + 1..];
+            if !self.full
+                && facts::nodes_worth_skipping(self.shader, rest)
+                && self.escapes_node(node)
+                && !(self.barriers.any && facts::nodes_have_barrier(self.shader, rest))
+            {
+                let end = *skip.get_or_insert_with(|| self.b.create_block());
+                let (more, exec) = (self.b.create_block(), self.exec_mask());
+                let any = self.any(&exec);
+                self.b.ins().brif(any, more, &[], end, &[]);
+                self.enter(more);
             }
         }
+        let end = if self.unreachable { End::Gone } else { self.term(region, finish)? };
+        let Some(block) = skip else { return Ok(end) };
+        // Whoever skipped has an empty mask, in the cells too.
+        if end != End::Gone {
+            self.b.ins().jump(block, &[]);
+        }
+        self.enter(block);
+        self.full = false;
+        self.unreachable = false;
+        Ok(if end == End::Yield { End::Yield } else { End::Empty })
+    }
+
+    fn term(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
         match &region.term {
-            Term::Yield(values) => Ok(End::Yield(values)),
+            Term::Yield(values) => {
+                self.finish(finish, values)?;
+                Ok(End::Yield)
+            }
             Term::Break(label, values) => self.break_(*label, values),
+            // Behind divergent breaks this place is passed with an empty mask, while lanes wait at a label.
+            Term::Unreachable if !self.full => {
+                let none = self.empty_mask();
+                self.set_exec(&none, false);
+                Ok(End::Empty)
+            }
             Term::Unreachable => {
-                // Whatever follows is not reached by valid programs; leaving is always safe.
+                // Not reached by valid programs; leaving is always safe.
                 self.leave();
                 Ok(End::Gone)
             }
         }
+    }
+
+    fn finish(&mut self, finish: Finish<'_>, values: &[Value]) -> Result<()> {
+        let active;
+        let (results, mask) = match finish {
+            Finish::Set(results) => return self.set_results(results, values),
+            Finish::Merge(results, mask) => (results, mask),
+            Finish::MergeActive(results) => {
+                active = self.exec_mask();
+                (results, &active)
+            }
+        };
+        for ((result, cells), &value) in results.iter().zip(values) {
+            let rep = self.rep(value)?;
+            self.merge_cells(*result, cells, &rep, mask)?;
+        }
+        Ok(())
     }
 
     /// Jumps out of the function.
@@ -118,7 +200,7 @@ impl Emitter<'_> {
         self.b.ins().jump(exit, &[]);
     }
 
-    fn break_<'r>(&mut self, label: Label, values: &[Value]) -> Result<End<'r>> {
+    fn break_(&mut self, label: Label, values: &[Value]) -> Result<End> {
         let index = self
             .targets
             .iter()
@@ -147,7 +229,7 @@ impl Emitter<'_> {
     }
 
     fn if_(&mut self, n: &If) -> Result<()> {
-        let crosses = facts::has_barrier(self.shader, &n.then) || facts::has_barrier(self.shader, &n.else_);
+        let crosses = self.crosses(&n.then) || self.crosses(&n.else_);
         if let Rep::Uniform(c) = self.rep(n.cond)? {
             return self.uniform_if(n, c, crosses);
         }
@@ -168,11 +250,8 @@ impl Emitter<'_> {
             self.enter(block);
             self.full = full;
             self.next_segment(crosses);
-            let end = self.region(region)?;
-            if let End::Yield(values) = end {
-                self.set_results(&results, values)?;
-            }
-            if !matches!(end, End::Gone) {
+            let end = self.region(region, Finish::Set(&results))?;
+            if end != End::Gone {
                 full_after &= self.full;
                 reached = true;
                 self.b.ins().jump(merge, &[]);
@@ -198,7 +277,7 @@ impl Emitter<'_> {
         let then_mask = if full { cond.clone() } else { self.mask_and(&saved, &cond) };
         let else_mask = self.mask_and_not(&saved, &cond);
         let results = self.new_results(&n.results, false);
-        let escapes = facts::escapes(&n.then) || facts::escapes(&n.else_);
+        let escapes = self.escapes_if(n);
         let after = escapes.then(|| {
             let cells = self.mask_cells();
             let none = self.empty_mask();
@@ -235,17 +314,8 @@ impl Emitter<'_> {
             rest
         });
         self.set_exec(mask, false);
-        let end = self.region(region)?;
-        let gone = matches!(end, End::Gone);
-        if let End::Yield(values) = end {
-            for ((result, cells), &value) in results.iter().zip(values) {
-                let rep = self.rep(value)?;
-                match merge {
-                    Some(mask) => self.merge_cells(*result, cells, &rep, mask)?,
-                    None => self.set_cells(*result, cells, &rep)?,
-                }
-            }
-        }
+        let finish = merge.map_or(Finish::Set(results), |mask| Finish::Merge(results, mask));
+        let gone = self.region(region, finish)? == End::Gone;
         if let (Some(cells), false) = (after, gone) {
             let exec = self.exec_mask();
             let old = self.cell_vectors(cells);
@@ -271,25 +341,18 @@ impl Emitter<'_> {
 
     /// Emits a scope.
     pub fn scope(&mut self, n: &Scope) -> Result<()> {
-        let crosses = facts::has_barrier(self.shader, &n.body);
-        let escapes = facts::leaves(&n.body, n.label);
+        let crosses = self.crosses(&n.body);
+        let escapes = facts::escapes(&n.body, Some(n.label), self.div);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
         self.push_target(n.label, &n.results, crosses)?;
         self.next_segment(crosses);
-        let end = self.region(&n.body)?;
+        let results = self.targets.last().map_or(Vec::new(), |t| t.results.clone());
+        let divergent = self.div.is_divergent_label(n.label);
+        let finish = if divergent { Finish::MergeActive(&results) } else { Finish::Set(&results) };
+        let end = self.region(&n.body, finish)?;
         let target = self.pop_target()?;
-        if let End::Yield(values) = end {
-            let exec = target.divergent.then(|| self.exec_mask());
-            for ((result, cells), &value) in target.results.iter().zip(values) {
-                let rep = self.rep(value)?;
-                match &exec {
-                    Some(mask) => self.merge_cells(*result, cells, &rep, mask)?,
-                    None => self.set_cells(*result, cells, &rep)?,
-                }
-            }
-        }
-        if !matches!(end, End::Gone) {
+        if end != End::Gone {
             self.b.ins().jump(target.exit, &[]);
         }
         self.unreachable = false;
@@ -297,8 +360,8 @@ impl Emitter<'_> {
     }
 
     fn loop_(&mut self, n: &Loop) -> Result<()> {
-        let crosses = facts::has_barrier(self.shader, &n.body);
-        let escapes = facts::leaves(&n.body, n.label);
+        let crosses = self.crosses(&n.body);
+        let escapes = facts::escapes(&n.body, Some(n.label), self.div);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
         let params = self.new_results(&n.params, crosses);
@@ -312,11 +375,10 @@ impl Emitter<'_> {
         self.b.switch_to_block(header);
         self.next_segment(crosses);
         self.define_results(&params)?;
-        let end = self.region(&n.body)?;
+        let end = self.region(&n.body, Finish::Set(&params))?;
         let target = self.pop_target()?;
         match end {
-            End::Yield(next) => {
-                self.set_results(&params, next)?;
+            End::Yield => {
                 self.poll_abort();
                 if shrinks {
                     let exec = self.exec_mask();
@@ -371,7 +433,7 @@ impl Emitter<'_> {
             }
         }
         let exit = self.b.create_block();
-        self.targets.push(Target { label, divergent, exit, results, broke });
+        self.targets.push(Target { label, exit, results, broke });
         Ok(())
     }
 

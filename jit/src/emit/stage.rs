@@ -454,8 +454,16 @@ impl Emitter<'_> {
             Stage::Fragment => offset_of!(FragmentBatch, outputs),
             Stage::Compute => return Err(Error::internal("a compute stage has no outputs")),
         };
-        let vecs = self.vectors(data.args[0])?;
+        let mut vecs = self.vectors(data.args[0])?;
         let (base, at) = self.slot_base(array, self.shader.outputs.len(), slot);
+        if !self.full {
+            // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
+            let ty = self.shader.ty(data.args[0]);
+            let load = |e: &mut Self, i| e.b.ins().load(vector_type(ty), trusted(), base, at + 16 * i as i32);
+            let old = (0..vecs.len()).map(|i| load(self, i)).collect();
+            let mask = self.exec_mask();
+            vecs = self.select_vectors(ty, &mask, &vecs, &old);
+        }
         for (i, &v) in vecs.iter().enumerate() {
             self.b.ins().store(trusted(), v, base, at + 16 * i as i32);
         }

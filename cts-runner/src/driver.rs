@@ -78,22 +78,31 @@ pub fn built_library() -> Option<PathBuf> {
 
 /// Grus from this checkout, built in release when there is no library yet; the manifest is written beside the library.
 pub fn grus() -> Result<Manifest> {
-    let library = match built_library() {
-        Some(library) => library,
-        None => {
-            build()?;
-            built_library().ok_or_else(|| Error::Missing(format!("{LIBRARY} after a successful build")))?
-        }
-    };
+    match built_library() {
+        Some(library) => beside(library),
+        None => grus_up_to_date(true),
+    }
+}
+
+/// Grus from this checkout, brought up to date by cargo; the manifest is written beside the library.
+pub fn grus_up_to_date(release: bool) -> Result<Manifest> {
+    build(release)?;
+    let library = target_dir().join(if release { "release" } else { "debug" }).join(LIBRARY);
+    if library.exists() { beside(library) } else { Err(Error::Missing(format!("{LIBRARY} after a successful build"))) }
+}
+
+fn beside(library: PathBuf) -> Result<Manifest> {
     let path = library.with_file_name(MANIFEST);
     write_manifest(&path, &library)?;
     Ok(Manifest { path, library })
 }
 
-fn build() -> Result<()> {
-    eprintln!("building the driver: cargo build --release -p grus-icd");
+fn build(release: bool) -> Result<()> {
+    eprintln!("building the driver: cargo build -p grus-icd");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).args(["build", "--release", "-p", "grus-icd"]).current_dir(workspace()).status();
+    let mut command = Command::new(cargo);
+    command.args(["build", "-p", "grus-icd"]).args(release.then_some("--release"));
+    let status = command.current_dir(workspace()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Error::Missing(format!("the driver: cargo build ended with {status}"))),

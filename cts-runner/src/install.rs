@@ -1,6 +1,6 @@
 //! `install` and `uninstall`: the library and a manifest with its absolute path, where the loader looks.
 
-use crate::driver::{LIBRARY, MANIFEST, grus, write_manifest};
+use crate::driver::{LIBRARY, MANIFEST, grus_up_to_date, write_manifest};
 use crate::vk::{Error, Result};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -33,9 +33,9 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
 }
 
-/// Builds the driver when it is not there, then copies it and writes the manifest.
+/// Builds the driver in release, then copies it and writes the manifest.
 pub fn install(prefix: Option<&Path>) -> Result<Places> {
-    let built = grus()?;
+    let built = grus_up_to_date(true)?;
     let places = Places::under(prefix)?;
     for file in [&places.library, &places.manifest] {
         if let Some(folder) = file.parent() {

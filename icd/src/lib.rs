@@ -14,6 +14,6 @@ mod command;
 mod entry;
 mod object;
 mod queue;
-pub mod wsi;
+mod wsi;
 
 pub use entry::{vk_icdGetInstanceProcAddr, vk_icdGetPhysicalDeviceProcAddr, vk_icdNegotiateLoaderICDInterfaceVersion};

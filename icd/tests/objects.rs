@@ -32,10 +32,7 @@ fn unknown_and_foreign_names_resolve_to_null() {
     };
     assert!(global(c"vkCreateInstance"));
     assert!(!global(c"vkDestroyInstance"));
-    let with = Context::new(
-        &[c"VK_KHR_get_physical_device_properties2"],
-        &[c"VK_KHR_copy_commands2"],
-    );
+    let with = Context::new(&[c"VK_KHR_get_physical_device_properties2"], &[c"VK_KHR_copy_commands2"]);
     // SAFETY: valid usage.
     let function = unsafe { with.instance.get_device_proc_addr(with.device.handle(), c"vkCmdCopyBuffer2KHR".as_ptr()) };
     assert!(function.is_some());

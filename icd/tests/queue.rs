@@ -7,11 +7,7 @@ use std::time::{Duration, Instant};
 
 fn timeline_context() -> Context {
     let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-    Context::with(
-        &[c"VK_KHR_get_physical_device_properties2"],
-        &[c"VK_KHR_timeline_semaphore"],
-        &mut [&mut timeline],
-    )
+    Context::with(&[c"VK_KHR_get_physical_device_properties2"], &[c"VK_KHR_timeline_semaphore"], &mut [&mut timeline])
 }
 
 #[test]
@@ -20,7 +16,8 @@ fn fences_time_out_and_signal() {
     let d = &context.device;
     // SAFETY: valid usage.
     unsafe {
-        let fences = [d.create_fence(&Default::default(), None).unwrap(), d.create_fence(&Default::default(), None).unwrap()];
+        let fences =
+            [d.create_fence(&Default::default(), None).unwrap(), d.create_fence(&Default::default(), None).unwrap()];
         assert_eq!(d.wait_for_fences(&fences, false, 0), Err(vk::Result::TIMEOUT));
         let began = Instant::now();
         assert_eq!(d.wait_for_fences(&fences, true, 30_000_000), Err(vk::Result::TIMEOUT));
@@ -44,13 +41,15 @@ fn a_submission_waits_for_a_host_signal() {
     let timeline = ash::khr::timeline_semaphore::Device::new(&context.instance, d);
     // SAFETY: valid usage.
     unsafe {
-        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE).initial_value(3);
+        let mut kind =
+            vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE).initial_value(3);
         let semaphore = d.create_semaphore(&vk::SemaphoreCreateInfo::default().push_next(&mut kind), None).unwrap();
         assert_eq!(timeline.get_semaphore_counter_value(semaphore), Ok(3));
         let target = context.buffer(64);
         let commands = [context.record(|c| d.cmd_fill_buffer(c, target.buffer, 0, vk::WHOLE_SIZE, 7))];
         let (waits, signals) = ([5], [9]);
-        let mut values = vk::TimelineSemaphoreSubmitInfo::default().wait_semaphore_values(&waits).signal_semaphore_values(&signals);
+        let mut values =
+            vk::TimelineSemaphoreSubmitInfo::default().wait_semaphore_values(&waits).signal_semaphore_values(&signals);
         let (semaphores, stages) = ([semaphore], [vk::PipelineStageFlags::ALL_COMMANDS]);
         let submit = vk::SubmitInfo::default()
             .wait_semaphores(&semaphores)
@@ -89,7 +88,10 @@ fn binary_semaphores_order_submissions() {
             let stages = [vk::PipelineStageFlags::ALL_COMMANDS];
             let submits = [
                 vk::SubmitInfo::default().command_buffers(&first).signal_semaphores(&semaphore),
-                vk::SubmitInfo::default().command_buffers(&second).wait_semaphores(&semaphore).wait_dst_stage_mask(&stages),
+                vk::SubmitInfo::default()
+                    .command_buffers(&second)
+                    .wait_semaphores(&semaphore)
+                    .wait_dst_stage_mask(&stages),
             ];
             d.queue_submit(context.queue, &submits, vk::Fence::null()).unwrap();
             d.queue_wait_idle(context.queue).unwrap();
@@ -106,13 +108,15 @@ fn device_waits_for_an_event_the_host_sets() {
     let d = &context.device;
     // SAFETY: valid usage.
     unsafe {
-        let events = [d.create_event(&Default::default(), None).unwrap(), d.create_event(&Default::default(), None).unwrap()];
+        let events =
+            [d.create_event(&Default::default(), None).unwrap(), d.create_event(&Default::default(), None).unwrap()];
         let commands = [context.record(|c| {
             let all = vk::PipelineStageFlags::ALL_COMMANDS;
             d.cmd_wait_events(c, &events[..1], vk::PipelineStageFlags::HOST, all, &[], &[], &[]);
             d.cmd_set_event(c, events[1], all);
         })];
-        d.queue_submit(context.queue, &[vk::SubmitInfo::default().command_buffers(&commands)], vk::Fence::null()).unwrap();
+        d.queue_submit(context.queue, &[vk::SubmitInfo::default().command_buffers(&commands)], vk::Fence::null())
+            .unwrap();
         std::thread::sleep(Duration::from_millis(10));
         assert_eq!(d.get_event_status(events[1]), Ok(false));
         d.set_event(events[0]).unwrap();
@@ -142,7 +146,8 @@ fn timestamps_rise_and_queries_report_availability() {
             })
             .unwrap();
         let mut values = [0u64; 2];
-        d.get_query_pool_results(pool, 0, &mut values, vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT).unwrap();
+        d.get_query_pool_results(pool, 0, &mut values, vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT)
+            .unwrap();
         assert!(values[0] > 0 && values[1] >= values[0]);
         let copied: Vec<u64> = results.bytes().as_chunks::<8>().0.iter().map(|b| u64::from_le_bytes(*b)).collect();
         assert_eq!(copied, [values[0], 1, values[1], 1, u64::MAX, 0], "the third was never written");
@@ -221,18 +226,24 @@ fn clears_of_a_render_pass() {
         let info = vk::RenderPassCreateInfo::default().attachments(&attachment).subpasses(&subpass);
         let pass = d.create_render_pass(&info, None).unwrap();
         let views = [image.view];
-        let info = vk::FramebufferCreateInfo::default().render_pass(pass).attachments(&views).width(70).height(50).layers(1);
+        let info =
+            vk::FramebufferCreateInfo::default().render_pass(pass).attachments(&views).width(70).height(50).layers(1);
         let framebuffer = d.create_framebuffer(&info, None).unwrap();
         context
             .run(|c| {
                 let clear = [vk::ClearValue { color: vk::ClearColorValue { float32: [0.0, 1.0, 0.0, 1.0] } }];
                 let area = vk::Rect2D { offset: Default::default(), extent: vk::Extent2D { width: 70, height: 50 } };
-                let begin =
-                    vk::RenderPassBeginInfo::default().render_pass(pass).framebuffer(framebuffer).render_area(area).clear_values(&clear);
+                let begin = vk::RenderPassBeginInfo::default()
+                    .render_pass(pass)
+                    .framebuffer(framebuffer)
+                    .render_area(area)
+                    .clear_values(&clear);
                 d.cmd_begin_render_pass(c, &begin, vk::SubpassContents::INLINE);
                 let red = vk::ClearValue { color: vk::ClearColorValue { float32: [1.0, 0.0, 0.0, 0.0] } };
-                let attachment = vk::ClearAttachment { aspect_mask: image.aspect, color_attachment: 0, clear_value: red };
-                let rect = vk::Rect2D { offset: vk::Offset2D { x: 3, y: 4 }, extent: vk::Extent2D { width: 5, height: 6 } };
+                let attachment =
+                    vk::ClearAttachment { aspect_mask: image.aspect, color_attachment: 0, clear_value: red };
+                let rect =
+                    vk::Rect2D { offset: vk::Offset2D { x: 3, y: 4 }, extent: vk::Extent2D { width: 5, height: 6 } };
                 let rect = vk::ClearRect { rect, base_array_layer: 0, layer_count: 1 };
                 d.cmd_clear_attachments(c, &[attachment], &[rect]);
                 d.cmd_end_render_pass(c);

@@ -58,3 +58,54 @@ fn rgba8(digit: u8, block: &[u8; 16], srgb: bool, opaque: bool) -> [Texel; 16] {
         [color(r), color(g), color(b), if opaque { ONE } else { unorm(a) }]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(name: &str, bytes: &[u8]) -> [Texel; 16] {
+        let row = super::super::TABLE.iter().position(|row| row.name == name).expect("a row");
+        let mut block = [0; 16];
+        block[..bytes.len()].copy_from_slice(bytes);
+        decode_block(Format(row as u16), &block)
+    }
+
+    #[test]
+    fn solid_and_transparent_blocks() {
+        // color0 = red > color1 = black; indices 0, 1, 0, 1 in the first row.
+        let bc1 = [0x00, 0xf8, 0x00, 0x00, 0b0100_0100, 0, 0, 0];
+        let texels = decode("BC1_RGBA_UNORM_BLOCK", &bc1);
+        assert_eq!(texels[..4], [[ONE, 0, 0, ONE], [0, 0, 0, ONE], [ONE, 0, 0, ONE], [0, 0, 0, ONE]]);
+        // color0 <= color1: index 3 is transparent black, or opaque in the RGB format.
+        let punch = [0, 0, 0, 0xf8, 3, 0, 0, 0];
+        assert_eq!(decode("BC1_RGBA_UNORM_BLOCK", &punch)[0], [0; 4]);
+        assert_eq!(decode("BC1_RGB_UNORM_BLOCK", &punch)[0], [0, 0, 0, ONE]);
+        assert_eq!(decode("BC4_UNORM_BLOCK", &[255, 0, 0, 0, 0, 0, 0, 0])[5], [ONE, 0, 0, ONE]);
+        assert_eq!(decode("BC4_SNORM_BLOCK", &[0x81, 0x7f, 0, 0, 0, 0, 0, 0])[5], [(-1f32).to_bits(), 0, 0, ONE]);
+        assert_eq!(decode("BC5_UNORM_BLOCK", &[255, 0, 0, 0, 0, 0, 0, 0, 0])[15], [ONE, 0, 0, ONE]);
+        // BC3's alpha is a BC4 block: alpha0 <= alpha1, index 6 is 0 and 7 is 1.
+        assert_eq!(decode("BC3_SRGB_BLOCK", &[0, 255, 0b111, 0, 0, 0, 0, 0, 0, 0xf8])[0], [ONE, 0, 0, ONE]);
+        // Reserved BC7 mode: zeros.
+        assert_eq!(decode("BC7_UNORM_BLOCK", &[0; 16])[0], [0; 4]);
+        assert_eq!(decode("ETC2_R8G8B8_UNORM_BLOCK", &[0xff; 16])[0], [0; 4]);
+    }
+
+    #[test]
+    fn random_blocks_decode_without_panic() {
+        let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+        for _ in 0..20_000 {
+            let mut block = [0; 16];
+            for b in &mut block {
+                seed ^= seed << 13;
+                seed ^= seed >> 7;
+                seed ^= seed << 17;
+                *b = seed as u8;
+            }
+            for row in 131..=146 {
+                for texel in decode_block(Format(row), &block) {
+                    assert!(row == 143 || row == 144 || texel.iter().all(|&c| f32::from_bits(c).abs() <= 1.0));
+                }
+            }
+        }
+    }
+}

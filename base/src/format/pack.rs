@@ -11,6 +11,8 @@
 //! Rounding: to nearest even for normalised and half values, as the specification's conversions ask. Integers outside
 //! the channel's range are clamped.
 
+#![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
+
 use super::float::*;
 use super::srgb::{linear_to_srgb, srgb_to_linear};
 use super::{ChannelName, ChannelType, Format, FormatInfo, Layout, TABLE};

@@ -6,13 +6,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
-/// The driver under test: `GRUS_TEST_ICD`, or Grus from this checkout, built in release when it is not there.
+/// The driver under test: `GRUS_TEST_ICD`, or Grus from this checkout, brought up to date in the profile of the tests.
 pub fn driver() -> PathBuf {
-    if let Some(path) = std::env::var_os("GRUS_TEST_ICD") {
-        return path.into();
-    }
-    cts_runner::driver::grus().expect("the driver is built").path
+    static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| match std::env::var_os("GRUS_TEST_ICD") {
+        Some(path) => path.into(),
+        None => cts_runner::driver::grus_up_to_date(!cfg!(debug_assertions)).expect("the driver is built").path,
+    });
+    DRIVER.clone()
 }
 
 /// Lavapipe, the driver compared with.

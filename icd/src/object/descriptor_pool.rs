@@ -108,8 +108,10 @@ impl DescriptorSet {
                     self.write_dynamic(at, null_buffer(), 0)
                 }
                 _ => {
-                    let sampler =
-                        binding.immutable_samplers.get(element).map_or(&raw const *default_sampler(), |s| &raw const *s.sampler);
+                    let sampler = binding
+                        .immutable_samplers
+                        .get(element)
+                        .map_or(&raw const *default_sampler(), |s| &raw const *s.sampler);
                     self.write(at, ImageDescriptor { view: null_view(), sampler });
                 }
             }

@@ -14,3 +14,6 @@ pub mod x11;
 
 pub use entry::COMMANDS;
 pub use swapchain::swapchain_image_memory;
+
+#[cfg(test)]
+mod tests;

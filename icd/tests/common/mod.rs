@@ -160,7 +160,13 @@ impl Context {
             let region = region(image);
             // SAFETY: valid usage.
             unsafe {
-                self.device.cmd_copy_image_to_buffer(c, image.image, vk::ImageLayout::GENERAL, buffer.buffer, &[region]);
+                self.device.cmd_copy_image_to_buffer(
+                    c,
+                    image.image,
+                    vk::ImageLayout::GENERAL,
+                    buffer.buffer,
+                    &[region],
+                );
             }
         })
         .expect("copy");
@@ -227,7 +233,13 @@ pub struct Image {
 }
 
 pub fn range(aspect: vk::ImageAspectFlags, levels: u32) -> vk::ImageSubresourceRange {
-    vk::ImageSubresourceRange { aspect_mask: aspect, base_mip_level: 0, level_count: levels, base_array_layer: 0, layer_count: 1 }
+    vk::ImageSubresourceRange {
+        aspect_mask: aspect,
+        base_mip_level: 0,
+        level_count: levels,
+        base_array_layer: 0,
+        layer_count: 1,
+    }
 }
 
 pub fn layers(aspect: vk::ImageAspectFlags, level: u32) -> vk::ImageSubresourceLayers {
@@ -235,9 +247,11 @@ pub fn layers(aspect: vk::ImageAspectFlags, level: u32) -> vk::ImageSubresourceL
 }
 
 pub fn region(image: &Image) -> vk::BufferImageCopy {
-    vk::BufferImageCopy::default()
-        .image_subresource(layers(image.aspect, 0))
-        .image_extent(vk::Extent3D { width: image.extent[0], height: image.extent[1], depth: 1 })
+    vk::BufferImageCopy::default().image_subresource(layers(image.aspect, 0)).image_extent(vk::Extent3D {
+        width: image.extent[0],
+        height: image.extent[1],
+        depth: 1,
+    })
 }
 
 /// SPIR-V words of a committed file.

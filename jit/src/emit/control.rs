@@ -163,16 +163,15 @@ impl Emitter<'_> {
                 Ok(End::Yield)
             }
             Term::Break(label, values) => self.break_(*label, values),
-            // Behind divergent breaks this place is passed with an empty mask, while lanes wait at a label.
-            Term::Unreachable if !self.full => {
+            // No lane comes here, but with masks the block may: all lanes have broken to divergent labels before.
+            Term::Unreachable if self.full => {
+                self.leave();
+                Ok(End::Gone)
+            }
+            Term::Unreachable => {
                 let none = self.empty_mask();
                 self.set_exec(&none, false);
                 Ok(End::Empty)
-            }
-            Term::Unreachable => {
-                // Not reached by valid programs; leaving is always safe.
-                self.leave();
-                Ok(End::Gone)
             }
         }
     }

@@ -375,7 +375,13 @@ impl<'a> Machine<'a, '_> {
     fn load(&mut self, space: Space, data: &InstData, args: &[u64], lane: usize) -> Result<(), Stop> {
         let (buffer, offset, _) = Self::address(space, args)?;
         let bytes = self.shader.ty(data.first_result).bytes();
+        // In bounds as a whole or not at all.
+        let ok = offset + u64::from(bytes) * u64::from(data.result_count) <= self.bytes(space, buffer).len() as u64;
         for (i, result) in data.results().enumerate() {
+            if !ok {
+                self.set(result, lane, 0);
+                continue;
+            }
             let value = self.read(space, buffer, offset + i as u64 * u64::from(bytes), bytes);
             self.set(result, lane, value);
         }
@@ -385,6 +391,9 @@ impl<'a> Machine<'a, '_> {
     fn store(&mut self, space: Space, data: &InstData, args: &[u64]) -> Result<(), Stop> {
         let (buffer, offset, first) = Self::address(space, args)?;
         let bytes = self.shader.ty(data.args[first]).bytes();
+        if offset + u64::from(bytes) * (args.len() - first) as u64 > self.bytes(space, buffer).len() as u64 {
+            return Ok(());
+        }
         for (i, &value) in args[first..].iter().enumerate() {
             self.write(space, buffer, offset + i as u64 * u64::from(bytes), bytes, value);
         }

@@ -129,7 +129,7 @@ pub fn apply(cell: &AtomicU32, op: AtomicOp, value: u32, comparator: u32) -> u32
             0
         }
         AtomicOp::FAdd => float(|a, b| a + b),
-        AtomicOp::FMin => float(f32::min),
-        AtomicOp::FMax => float(f32::max),
+        AtomicOp::FMin => float(|a, b| if b < a { b } else { a }),
+        AtomicOp::FMax => float(|a, b| if b > a { b } else { a }),
     }
 }

@@ -4,6 +4,9 @@
 //! before collapsing (depth comparison) and how (average, minimum, maximum) are parameters. Common cases have
 //! kernels of their own in `planar`; those fall back to this one.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+#![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
+
 use super::address::{self, Taps};
 use super::cube::{self, CubeTexel};
 use super::lod;
@@ -38,6 +41,7 @@ struct Lane<'a> {
 #[inline(always)]
 pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
     let integer = Format(view.format as u16).is_integer();
+    let lods = lod::lods(view, sampler, args);
     for i in 0..MAX_LANES {
         if args.mask >> i & 1 == 0 {
             continue;
@@ -57,11 +61,11 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
         let result = unsafe {
             match args.op {
                 SampleOp::QueryLod => {
-                    let [level, lambda] = lod::query(view, sampler, &lod::lod(view, sampler, args, i));
+                    let [level, lambda] = lod::query(view, sampler, &lods[i]);
                     [level.to_bits(), lambda.to_bits(), 0, 0]
                 }
                 SampleOp::Sample | SampleOp::SampleDref => {
-                    let texel = filtered::<T>(&lane, &lod::lod(view, sampler, args, i));
+                    let texel = filtered::<T>(&lane, &lods[i]);
                     swizzle(view, texel, integer)
                 }
                 SampleOp::Gather | SampleOp::GatherDref => gather::<T>(&lane, args),
@@ -140,8 +144,9 @@ fn collapse(a: Texel, b: Texel, weight: f32, reduction: u32) -> Texel {
     match reduction {
         0 => zip(a, b, |a, b| a + (b - a) * weight),
         _ if weight == 0.0 => a,
-        1 => zip(a, b, f32::min),
-        _ => zip(a, b, f32::max),
+        // Comparisons, not f32::min: the sign of a zero result must be the same everywhere.
+        1 => zip(a, b, |a, b| if b < a { b } else { a }),
+        _ => zip(a, b, |a, b| if b > a { b } else { a }),
     }
 }
 

@@ -3,8 +3,10 @@
 //! Derivatives are coarse: one per quad of four lanes, lane 1 - lane 0 in x, lane 2 - lane 0 in y. The scale factor is the length
 //! of the derivative in texels of the base level, the level of detail its logarithm, computed by our own [`log2`].
 
+#![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
+
 use super::cube;
-use base::abi::{Dim, ImageArgs, ImageView, LodMode, Sampler};
+use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 
 /// `maxSamplerLodBias`.
 pub const MAX_LOD_BIAS: f32 = 16.0;
@@ -87,18 +89,34 @@ fn base_lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) 
     Lod { unclamped: log2(major / probes), probes: probes as u32, major: [axis[0], axis[1]], lambda: 0.0 }
 }
 
-/// The lane's level of detail.
+/// The levels of detail of the active lanes.
 #[inline(always)]
-pub fn lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) -> Lod {
-    let (mut lod, bias) = match args.lod_mode {
-        LodMode::Explicit => (Lod { unclamped: args.lod[lane], probes: 1, ..Lod::default() }, 0.0),
-        LodMode::Implicit => (base_lod(view, sampler, args, lane), args.lod[lane]),
-        LodMode::Grad => (base_lod(view, sampler, args, lane), 0.0),
-    };
-    lod.unclamped += (sampler.lod_bias + bias).max(-MAX_LOD_BIAS).min(MAX_LOD_BIAS);
-    let least = sampler.min_lod.max(args.min_lod[lane]);
-    lod.lambda = lod.unclamped.max(least).min(sampler.max_lod).max(view.min_lod);
-    lod
+pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_LANES] {
+    let mut lods = [Lod::default(); MAX_LANES];
+    // Gathers use the base level.
+    if matches!(args.op, SampleOp::Gather | SampleOp::GatherDref) {
+        return lods;
+    }
+    // A quad has one derivative; on a cube the lanes may still be on different faces.
+    let per_quad = args.lod_mode == LodMode::Implicit && view.dim != Dim::Cube;
+    for i in 0..MAX_LANES {
+        let repeats = per_quad && i & 3 != 0;
+        if !repeats && args.mask >> i & if per_quad { 0xf } else { 1 } == 0 {
+            continue;
+        }
+        lods[i] = match args.lod_mode {
+            _ if repeats => lods[i & !3],
+            LodMode::Explicit => Lod { unclamped: args.lod[i], probes: 1, ..Lod::default() },
+            LodMode::Implicit | LodMode::Grad => base_lod(view, sampler, args, i),
+        };
+    }
+    for (i, lod) in lods.iter_mut().enumerate() {
+        let bias = if args.lod_mode == LodMode::Implicit { args.lod[i] } else { 0.0 };
+        lod.unclamped += (sampler.lod_bias + bias).max(-MAX_LOD_BIAS).min(MAX_LOD_BIAS);
+        let least = sampler.min_lod.max(args.min_lod[i]);
+        lod.lambda = lod.unclamped.max(least).min(sampler.max_lod).max(view.min_lod);
+    }
+    lods
 }
 
 /// The levels that λ selects: first, second, weight of the second.

@@ -3,6 +3,9 @@
 //! Coordinates, wrapping and weights are computed for all lanes together, in loops the compiler turns into vectors; then each
 //! lane loads its texels and blends four components at a time. Anything else goes to the general kernel.
 
+#![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use super::address::{self, BORDER, mode};
 use super::entry::class::GENERAL;
 use super::general;
@@ -41,12 +44,12 @@ pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
     let mut level = [[0usize; MAX_LANES]; 2];
     let mut weight = [0f32; MAX_LANES];
     let mut layer = [0u32; MAX_LANES];
+    let lods = if view.levels > 1 { lod::lods(view, sampler, args) } else { Default::default() };
     for i in 0..MAX_LANES {
         if args.mask >> i & 1 == 0 {
             continue;
         }
-        let lambda = if view.levels > 1 { lod::lod(view, sampler, args, i).lambda } else { 0.0 };
-        (level[0][i], level[1][i], weight[i]) = lod::levels(view, lambda, MIP_LINEAR);
+        (level[0][i], level[1][i], weight[i]) = lod::levels(view, lods[i].lambda, MIP_LINEAR);
         if view.arrayed != 0 {
             layer[i] = address::layer(args.coord[2][i], view.layers);
         }

@@ -1,5 +1,7 @@
 //! Kernels against the oracle of `base::sample`, over random images, views, samplers and coordinates.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use super::*;
 use base::abi::{
     AtomicOp, ImageArgs, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE, LodMode, MAX_LANES, SampleOp,

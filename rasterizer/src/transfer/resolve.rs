@@ -127,8 +127,8 @@ fn accumulate(sum: &mut [Texel], row: &[Texel], mode: ResolveMode, integer: bool
     let combine: &dyn Fn(u32, u32) -> u32 = match (mode, integer) {
         (ResolveMode::Min, true) => &|a, b| a.min(b),
         (ResolveMode::Max, true) => &|a, b| a.max(b),
-        (ResolveMode::Min, false) => &float(f32::min),
-        (ResolveMode::Max, false) => &float(f32::max),
+        (ResolveMode::Min, false) => &float(|a, b| if b < a { b } else { a }),
+        (ResolveMode::Max, false) => &float(|a, b| if b > a { b } else { a }),
         _ => &float(|a, b| a + b),
     };
     for (s, r) in sum.iter_mut().flatten().zip(row.iter().flatten()) {

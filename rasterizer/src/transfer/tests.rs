@@ -259,6 +259,7 @@ fn blit_halves_flips_and_converts() {
     let (from, to) = (Format::from_vk(RGBA8).expect("format"), Format::from_vk(RGBA32F).expect("format"));
     for (x, y) in (0..16).map(|i| (i % 4, i / 4)) {
         let got = format::unpack(to, &texel(&half, 0, 0, 0, [x, y, 0]));
+        #[allow(clippy::needless_range_loop, reason = "indexes two arrays")]
         for c in 0..4 {
             let t = |dx, dy| f32::from_bits(format::unpack(from, &texel(&a, 0, 0, 0, [2 * x + dx, 2 * y + dy, 0]))[c]);
             let want = (t(0, 0) + t(1, 0) + t(0, 1) + t(1, 1)) / 4.0;

@@ -1,0 +1,198 @@
+//! Swapchains on a headless surface, through the entry points as an application calls them.
+
+use crate::caps::device_extensions;
+use crate::entry::vk_icdGetInstanceProcAddr;
+use ash::vk;
+use std::time::{Duration, Instant};
+
+/// An instance, a device and a headless surface.
+struct World {
+    entry: ash::Entry,
+    instance: ash::Instance,
+    device: ash::Device,
+    physical: vk::PhysicalDevice,
+    surface: vk::SurfaceKHR,
+    surfaces: ash::khr::surface::Instance,
+    swapchains: ash::khr::swapchain::Device,
+    queue: vk::Queue,
+}
+
+impl World {
+    fn new() -> World {
+        let static_fn = ash::StaticFn { get_instance_proc_addr: vk_icdGetInstanceProcAddr };
+        // SAFETY: the driver's own entry point; everything below is valid usage.
+        unsafe {
+            let entry = ash::Entry::from_static_fn(static_fn);
+            let names = [c"VK_KHR_surface".as_ptr(), c"VK_EXT_headless_surface".as_ptr()];
+            let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names);
+            let instance = entry.create_instance(&info, None).unwrap();
+            let physical = instance.enumerate_physical_devices().unwrap()[0];
+            let priorities = [1.0];
+            let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
+            let names = [c"VK_KHR_swapchain".as_ptr()];
+            let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+            let device = instance.create_device(physical, &info, None).unwrap();
+            let headless = ash::ext::headless_surface::Instance::new(&entry, &instance);
+            let surface = headless.create_headless_surface(&Default::default(), None).unwrap();
+            let surfaces = ash::khr::surface::Instance::new(&entry, &instance);
+            let swapchains = ash::khr::swapchain::Device::new(&instance, &device);
+            let queue = device.get_device_queue(0, 0);
+            World { entry, instance, device, physical, surface, surfaces, swapchains, queue }
+        }
+    }
+
+    fn info(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> vk::SwapchainCreateInfoKHR<'static> {
+        vk::SwapchainCreateInfoKHR::default()
+            .surface(self.surface)
+            .min_image_count(2)
+            .image_format(vk::Format::B8G8R8A8_UNORM)
+            .image_extent(vk::Extent2D { width: 64, height: 32 })
+            .image_array_layers(1)
+            .image_usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_DST)
+            .pre_transform(vk::SurfaceTransformFlagsKHR::IDENTITY)
+            .composite_alpha(vk::CompositeAlphaFlagsKHR::OPAQUE)
+            .present_mode(mode)
+            .old_swapchain(old)
+    }
+
+    fn create(&self, mode: vk::PresentModeKHR, old: vk::SwapchainKHR) -> Result<vk::SwapchainKHR, vk::Result> {
+        // SAFETY: valid usage.
+        unsafe { self.swapchains.create_swapchain(&self.info(mode, old), None) }
+    }
+
+    fn present(&self, swapchain: vk::SwapchainKHR, index: u32, wait: &[vk::Semaphore]) -> Result<bool, vk::Result> {
+        let (swapchains, indices) = ([swapchain], [index]);
+        let info = vk::PresentInfoKHR::default().swapchains(&swapchains).image_indices(&indices).wait_semaphores(wait);
+        // SAFETY: valid usage.
+        unsafe { self.swapchains.queue_present(self.queue, &info) }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // SAFETY: everything made from these is gone.
+        unsafe {
+            self.surfaces.destroy_surface(self.surface, None);
+            self.device.destroy_device(None);
+            self.instance.destroy_instance(None);
+        }
+        let _ = &self.entry;
+    }
+}
+
+const NONE: vk::Semaphore = vk::Semaphore::null();
+const FOREVER: u64 = u64::MAX;
+
+#[test]
+fn frames_go_round_with_semaphores_and_fences() {
+    let w = World::new();
+    let swapchain = w.create(vk::PresentModeKHR::IMMEDIATE, vk::SwapchainKHR::null()).unwrap();
+    // SAFETY: valid usage.
+    unsafe {
+        assert_eq!(w.swapchains.get_swapchain_images(swapchain).unwrap().len(), 2);
+        // One per image: an image comes back after its presentation has waited for its semaphore.
+        let semaphores = [(); 2].map(|()| w.device.create_semaphore(&Default::default(), None).unwrap());
+        let fence = w.device.create_fence(&Default::default(), None).unwrap();
+        for semaphore in semaphores.into_iter().cycle().take(20) {
+            let (index, suboptimal) = w.swapchains.acquire_next_image(swapchain, FOREVER, semaphore, fence).unwrap();
+            assert!(index < 2 && !suboptimal);
+            w.device.wait_for_fences(&[fence], true, FOREVER).unwrap();
+            w.device.reset_fences(&[fence]).unwrap();
+            assert!(!w.present(swapchain, index, &[semaphore]).unwrap());
+        }
+        w.device.device_wait_idle().unwrap();
+        semaphores.iter().for_each(|s| w.device.destroy_semaphore(*s, None));
+        w.device.destroy_fence(fence, None);
+        w.swapchains.destroy_swapchain(swapchain, None);
+    }
+}
+
+#[test]
+fn acquiring_too_much_times_out() {
+    let w = World::new();
+    let swapchain = w.create(vk::PresentModeKHR::MAILBOX, vk::SwapchainKHR::null()).unwrap();
+    // SAFETY: valid usage.
+    unsafe {
+        let acquire = |timeout| w.swapchains.acquire_next_image(swapchain, timeout, NONE, vk::Fence::null());
+        acquire(0).unwrap();
+        acquire(0).unwrap();
+        assert_eq!(acquire(0).unwrap_err(), vk::Result::NOT_READY);
+        let start = Instant::now();
+        assert_eq!(acquire(20_000_000).unwrap_err(), vk::Result::TIMEOUT);
+        assert!(start.elapsed() >= Duration::from_millis(20));
+        w.present(swapchain, 1, &[]).unwrap();
+        assert_eq!(acquire(FOREVER).unwrap().0, 1);
+        w.swapchains.destroy_swapchain(swapchain, None);
+    }
+}
+
+#[test]
+fn fifo_is_paced() {
+    let w = World::new();
+    let swapchain = w.create(vk::PresentModeKHR::FIFO, vk::SwapchainKHR::null()).unwrap();
+    let (start, frames) = (Instant::now(), 10);
+    for _ in 0..frames {
+        // SAFETY: valid usage.
+        let (index, _) =
+            unsafe { w.swapchains.acquire_next_image(swapchain, FOREVER, NONE, vk::Fence::null()) }.unwrap();
+        w.present(swapchain, index, &[]).unwrap();
+    }
+    let unpaced = std::env::var("GRUS_FIFO_HZ").is_ok();
+    assert!(unpaced || start.elapsed() >= Duration::from_millis(16) * (frames - 3), "{:?}", start.elapsed());
+    // SAFETY: valid usage.
+    unsafe {
+        w.device.device_wait_idle().unwrap();
+        w.swapchains.destroy_swapchain(swapchain, None);
+    }
+}
+
+#[test]
+fn the_old_swapchain_retires() {
+    let w = World::new();
+    let mode = vk::PresentModeKHR::IMMEDIATE;
+    let old = w.create(mode, vk::SwapchainKHR::null()).unwrap();
+    // SAFETY: valid usage.
+    unsafe {
+        let in_use = w.create(mode, vk::SwapchainKHR::null());
+        assert_eq!(in_use.unwrap_err(), vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR);
+        let (index, _) = w.swapchains.acquire_next_image(old, FOREVER, NONE, vk::Fence::null()).unwrap();
+        let new = w.create(mode, old).unwrap();
+        let acquire = |s| w.swapchains.acquire_next_image(s, FOREVER, NONE, vk::Fence::null());
+        assert_eq!(acquire(old).unwrap_err(), vk::Result::ERROR_OUT_OF_DATE_KHR);
+        assert_eq!(w.present(old, index, &[]).unwrap_err(), vk::Result::ERROR_OUT_OF_DATE_KHR);
+        acquire(new).unwrap();
+        w.device.device_wait_idle().unwrap();
+        w.swapchains.destroy_swapchain(old, None);
+        w.swapchains.destroy_swapchain(new, None);
+        let again = w.create(mode, vk::SwapchainKHR::null()).unwrap();
+        w.swapchains.destroy_swapchain(again, None);
+    }
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    let w = World::new();
+    let good = w.info(vk::PresentModeKHR::FIFO, vk::SwapchainKHR::null());
+    let bad = [
+        good.image_format(vk::Format::R32_UINT),
+        good.image_extent(vk::Extent2D { width: 0, height: 4 }),
+        good.image_extent(vk::Extent2D { width: 1 << 20, height: 4 }),
+        good.image_array_layers(2),
+        good.min_image_count(100_000),
+        good.present_mode(vk::PresentModeKHR::SHARED_DEMAND_REFRESH),
+    ];
+    for info in bad {
+        // SAFETY: the structure is valid, if not its content.
+        let result = unsafe { w.swapchains.create_swapchain(&info, None) };
+        assert_eq!(result.unwrap_err(), vk::Result::ERROR_INITIALIZATION_FAILED);
+    }
+    // SAFETY: valid usage.
+    unsafe {
+        assert!(w.surfaces.get_physical_device_surface_support(w.physical, 0, w.surface).unwrap());
+        let modes = w.surfaces.get_physical_device_surface_present_modes(w.physical, w.surface).unwrap();
+        assert!(modes.contains(&vk::PresentModeKHR::FIFO));
+        let swapchain = w.swapchains.create_swapchain(&good, None).unwrap();
+        w.swapchains.destroy_swapchain(swapchain, None);
+    }
+    assert!(!device_extensions().is_empty());
+}

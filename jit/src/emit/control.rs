@@ -43,6 +43,8 @@ pub struct Target {
     results: Vec<(Value, Cells)>,
     /// Lanes that broke here (divergent only).
     broke: Option<Cells>,
+    /// A break to here was emitted.
+    used: bool,
 }
 
 impl Emitter<'_> {
@@ -121,14 +123,19 @@ impl Emitter<'_> {
     /// there: a loop whose last lane has broken out does not go through its body once more.
     pub fn region(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
         let mut skip = None;
+        let mut early = None;
         for (i, node) in region.nodes.iter().enumerate() {
-            match node {
-                Node::Inst(inst) => self.inst(*inst)?,
+            let end = match node {
+                Node::Inst(inst) => {
+                    self.inst(*inst)?;
+                    End::Yield
+                }
                 Node::If(n) => self.if_(n)?,
                 Node::Loop(n) => self.loop_(n)?,
                 Node::Scope(n) => self.scope(n)?,
-            }
-            if self.unreachable {
+            };
+            if end != End::Yield {
+                early = Some(end);
                 break;
             }
             let rest = &region.nodes[i + 1..];
@@ -144,7 +151,10 @@ impl Emitter<'_> {
                 self.enter(more);
             }
         }
-        let end = if self.unreachable { End::Gone } else { self.term(region, finish)? };
+        let end = match early {
+            Some(end) => end,
+            None => self.term(region, finish)?,
+        };
         let Some(block) = skip else { return Ok(end) };
         // Whoever skipped has an empty mask, in the cells too.
         if end != End::Gone {
@@ -152,7 +162,6 @@ impl Emitter<'_> {
         }
         self.enter(block);
         self.full = false;
-        self.unreachable = false;
         Ok(if end == End::Yield { End::Yield } else { End::Empty })
     }
 
@@ -208,12 +217,24 @@ impl Emitter<'_> {
         let reps = values.iter().map(|&v| self.rep(v)).collect::<Result<Vec<Rep>>>()?;
         let target = &self.targets[index];
         let (exit, results, broke) = (target.exit, target.results.clone(), target.broke.clone());
+        self.targets[index].used = true;
         let Some(broke) = broke else {
+            // All active lanes go; but if there is none (lanes may wait at a label in between), the jump is not theirs.
+            let stay = (!self.full).then(|| {
+                let (go, stay) = (self.b.create_block(), self.b.create_block());
+                let exec = self.exec_mask();
+                let any = self.any(&exec);
+                self.b.ins().brif(any, go, &[], stay, &[]);
+                self.enter(go);
+                stay
+            });
             for ((value, cells), rep) in results.iter().zip(&reps) {
                 self.set_cells(*value, cells, rep)?;
             }
             self.b.ins().jump(exit, &[]);
-            return Ok(End::Gone);
+            let Some(stay) = stay else { return Ok(End::Gone) };
+            self.enter(stay);
+            return Ok(End::Empty);
         };
         let exec = self.exec_mask();
         for ((value, cells), rep) in results.iter().zip(&reps) {
@@ -227,7 +248,7 @@ impl Emitter<'_> {
         Ok(End::Empty)
     }
 
-    fn if_(&mut self, n: &If) -> Result<()> {
+    fn if_(&mut self, n: &If) -> Result<End> {
         let crosses = self.crosses(&n.then) || self.crosses(&n.else_);
         if let Rep::Uniform(c) = self.rep(n.cond)? {
             return self.uniform_if(n, c, crosses);
@@ -238,13 +259,13 @@ impl Emitter<'_> {
         self.divergent_if(n)
     }
 
-    fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<()> {
+    fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<End> {
         let results = self.new_results(&n.results, crosses);
         let (then, else_, merge) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.ins().brif(cond, then, &[], else_, &[]);
         let full = self.full;
         let mut full_after = true;
-        let mut reached = false;
+        let (mut reached, mut yields) = (false, false);
         for (block, region) in [(then, &n.then), (else_, &n.else_)] {
             self.enter(block);
             self.full = full;
@@ -253,23 +274,22 @@ impl Emitter<'_> {
             if end != End::Gone {
                 full_after &= self.full;
                 reached = true;
+                yields |= end == End::Yield;
                 self.b.ins().jump(merge, &[]);
             }
-            self.unreachable = false;
         }
         self.full = full_after && full;
         self.next_segment(crosses);
         self.enter(merge);
-        self.unreachable = false;
         if !reached {
             self.leave();
-            self.unreachable = true;
-            return Ok(());
+            return Ok(End::Gone);
         }
-        self.define_results(&results)
+        self.define_results(&results)?;
+        Ok(if yields { End::Yield } else { End::Empty })
     }
 
-    fn divergent_if(&mut self, n: &If) -> Result<()> {
+    fn divergent_if(&mut self, n: &If) -> Result<End> {
         let cond = self.vectors(n.cond)?;
         let full = self.full;
         let saved = self.exec_mask();
@@ -283,9 +303,14 @@ impl Emitter<'_> {
             self.set_cell_vectors(&cells, &none);
             cells
         });
-        self.arm(&n.then, &then_mask, &results, None, after.as_ref())?;
-        let merge = matches!(n.then.term, Term::Yield(_)).then_some(&else_mask);
-        self.arm(&n.else_, &else_mask, &results, merge, after.as_ref())?;
+        let then = self.arm(&n.then, &then_mask, &results, None, after.as_ref())?;
+        let merge = (then == End::Yield).then_some(&else_mask);
+        let else_ = self.arm(&n.else_, &else_mask, &results, merge, after.as_ref())?;
+        if then != End::Yield && else_ != End::Yield {
+            let none = self.empty_mask();
+            self.set_exec(&none, false);
+            return Ok(End::Empty);
+        }
         match after {
             Some(cells) => {
                 let mask = self.cell_vectors(&cells);
@@ -293,7 +318,8 @@ impl Emitter<'_> {
             }
             None => self.set_exec(&saved, full),
         }
-        self.define_results(&results)
+        self.define_results(&results)?;
+        Ok(End::Yield)
     }
 
     /// One arm of a divergent If. `merge`: the mask under which its results replace those that are there.
@@ -304,7 +330,7 @@ impl Emitter<'_> {
         results: &[(Value, Cells)],
         merge: Option<&Vecs>,
         after: Option<&Cells>,
-    ) -> Result<()> {
+    ) -> Result<End> {
         let skip = facts::worth_skipping(self.shader, region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
             let any = self.any(mask);
@@ -314,14 +340,14 @@ impl Emitter<'_> {
         });
         self.set_exec(mask, false);
         let finish = merge.map_or(Finish::Set(results), |mask| Finish::Merge(results, mask));
-        let gone = self.region(region, finish)? == End::Gone;
+        let end = self.region(region, finish)?;
+        let gone = end == End::Gone;
         if let (Some(cells), false) = (after, gone) {
             let exec = self.exec_mask();
             let old = self.cell_vectors(cells);
             let new = self.mask_or(&old, &exec);
             self.set_cell_vectors(cells, &new);
         }
-        self.unreachable = false;
         match skip {
             Some(rest) => {
                 if !gone {
@@ -335,11 +361,11 @@ impl Emitter<'_> {
             }
             None => {}
         }
-        Ok(())
+        Ok(end)
     }
 
     /// Emits a scope.
-    pub fn scope(&mut self, n: &Scope) -> Result<()> {
+    pub fn scope(&mut self, n: &Scope) -> Result<End> {
         let crosses = self.crosses(&n.body);
         let escapes = facts::escapes(&n.body, Some(n.label), self.div);
         let full = self.full;
@@ -354,11 +380,11 @@ impl Emitter<'_> {
         if end != End::Gone {
             self.b.ins().jump(target.exit, &[]);
         }
-        self.unreachable = false;
-        self.close(target, saved, full && !escapes, crosses)
+        let live = target.used || end == End::Yield;
+        self.close(target, saved, full && !escapes, crosses, live)
     }
 
-    fn loop_(&mut self, n: &Loop) -> Result<()> {
+    fn loop_(&mut self, n: &Loop) -> Result<End> {
         let crosses = self.crosses(&n.body);
         let escapes = facts::escapes(&n.body, Some(n.label), self.div);
         let full = self.full;
@@ -392,17 +418,23 @@ impl Emitter<'_> {
             }
             End::Gone => {}
         }
-        self.unreachable = false;
         if !crosses {
             self.b.seal_block(header);
         }
-        self.close(target, saved, full && !escapes, crosses)
+        let live = target.used;
+        self.close(target, saved, full && !escapes, crosses, live)
     }
 
-    /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again.
-    fn close(&mut self, target: Target, saved: Option<Vecs>, full: bool, crosses: bool) -> Result<()> {
+    /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again; `live`: some
+    /// lane may come here at all.
+    fn close(&mut self, target: Target, saved: Option<Vecs>, full: bool, crosses: bool, live: bool) -> Result<End> {
         self.next_segment(crosses);
         self.enter(target.exit);
+        if !live {
+            let none = self.empty_mask();
+            self.set_exec(&none, false);
+            return Ok(End::Empty);
+        }
         if let Some(saved) = saved {
             self.set_exec(&saved, full);
         } else if let Some(broke) = &target.broke {
@@ -414,7 +446,8 @@ impl Emitter<'_> {
             // No mask was touched, except by lanes that left for good: the cells are right.
             self.full = full;
         }
-        self.define_results(&target.results)
+        self.define_results(&target.results)?;
+        Ok(End::Yield)
     }
 
     fn push_target(&mut self, label: Label, results: &[Value], crosses: bool) -> Result<()> {
@@ -432,7 +465,7 @@ impl Emitter<'_> {
             }
         }
         let exit = self.b.create_block();
-        self.targets.push(Target { label, exit, results, broke });
+        self.targets.push(Target { label, exit, results, broke, used: false });
         Ok(())
     }
 

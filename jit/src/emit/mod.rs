@@ -74,8 +74,6 @@ struct Emitter<'a> {
     /// The exec mask, and whether it is statically full.
     exec: Cells,
     full: bool,
-    /// The current block was left for good.
-    unreachable: bool,
     barriers: barrier::Barriers,
     /// Function arguments and what the entry block loads.
     ctx: C,

@@ -85,7 +85,6 @@ pub fn function(
         targets: Vec::new(),
         exec: Cells { ty: Ty::B1, form: super::cell::Form::Vectors, places: SmallVec::new() },
         full: true,
-        unreachable: false,
         barriers,
         ctx,
         batch,
@@ -156,7 +155,7 @@ impl Emitter<'_> {
         self.b.ins().brif(more, body, &[], exit, &[]);
         self.enter(body);
         self.body()?;
-        if !self.unreachable {
+        if !self.barriers.any {
             self.finish_chunk();
             self.b.ins().jump(latch, &[]);
         }
@@ -227,11 +226,8 @@ impl Emitter<'_> {
     fn finish_regions(&mut self, dispatch: Block) {
         let latch = self.latch.unwrap_or(self.exit);
         let done = self.barriers.resume.len() as u32;
-        if !self.unreachable {
-            self.set_resume(done);
-            self.b.ins().jump(latch, &[]);
-        }
-        self.unreachable = true;
+        self.set_resume(done);
+        self.b.ins().jump(latch, &[]);
         self.b.switch_to_block(dispatch);
         let index = self.b.ins().load(types::I32, trusted(), self.resume_address, 0);
         let blocks: Vec<_> = self.barriers.resume.iter().map(|&r| self.b.func.dfg.block_call(r, &[])).collect();

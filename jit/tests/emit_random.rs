@@ -1,8 +1,8 @@
 //! Random structured compute shaders: generated code against the interpreter, for 4 and 8 lanes.
 
 use base::abi::{
-    BatchHeader, BufferDescriptor, ComputeBatch, HelperTable, ImageArgs, ImageView, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS,
-    MAX_PUSH_CONSTANTS, Sampler, ShaderContext,
+    BatchHeader, BufferDescriptor, ComputeBatch, HelperTable, ImageArgs, ImageView, MAX_DESCRIPTOR_SETS,
+    MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, Sampler, ShaderContext,
 };
 use base::shader::{BindingLayout, CompiledStage, DescriptorKind, PipelineLayoutInfo};
 use jit::code::CodeBlob;
@@ -111,7 +111,8 @@ fn check(seed: u64, options: Options, optimise: bool) {
     for lanes in [4, 8] {
         let got = execute(&program, &build(&shader, lanes));
         if !program.same(&want, &got) {
-            let word = |bytes: &[u8], i: usize| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().expect("4 bytes"));
+            let word =
+                |bytes: &[u8], i: usize| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().expect("4 bytes"));
             let differ: Vec<String> = (0..want.len() / 4)
                 .filter(|&i| word(&want, i) != word(&got, i))
                 .map(|i| format!("{}.{}: {:08x} not {:08x}", i / 8, i % 8, word(&got, i), word(&want, i)))

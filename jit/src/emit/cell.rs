@@ -203,11 +203,8 @@ impl Emitter<'_> {
         let mismatch = || Error::internal(format!("{value:?}: {form:?} does not fit {:?}", cells.form));
         Ok(match (cells.form, rep) {
             (Form::Vectors, _) => self.rep_vectors(cells.ty, rep)?.iter().copied().collect(),
-            (Form::Scalar | Form::Affine(_), Rep::Varying(v)) => {
-                let c = self.lane(cells.ty, v, 0);
-                let c = if cells.ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c };
-                smallvec![c]
-            }
+            (Form::Scalar, Rep::Varying(v)) => smallvec![self.first_of(cells.ty, v)],
+            (Form::Affine(stride), Rep::Varying(v)) => smallvec![self.affine_base(v, stride)],
             (Form::Buffers, Rep::Buffer(p)) => (0..self.lanes).flat_map(|_| [p.address, p.range]).collect(),
             (Form::Pointers, Rep::Uniform(c)) => smallvec![*c; self.lanes as usize],
             (Form::Affine(_), Rep::Affine(..) | Rep::Uniform(_)) | (Form::Scalar, Rep::Affine(..)) => values,

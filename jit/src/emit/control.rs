@@ -15,23 +15,36 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value as C, types};
 use smallvec::smallvec;
 
 /// How a region ended.
-pub enum End<'r> {
-    /// Falls out with values.
-    Yield(&'r [Value]),
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Falls out; its values are in the cells.
+    Yield,
     /// The block is terminated.
     Gone,
     /// All active lanes broke to a divergent label: the mask is empty, the block goes on.
     Empty,
 }
 
+/// What becomes of the values that a region yields.
+#[derive(Clone, Copy)]
+pub enum Finish<'c> {
+    /// They replace what the cells hold.
+    Set(&'c [(Value, Cells)]),
+    /// They replace it for the lanes of a mask.
+    Merge(&'c [(Value, Cells)], &'c Vecs),
+    /// They replace it for the lanes that are active at the end.
+    MergeActive(&'c [(Value, Cells)]),
+}
+
 /// An enclosing Scope or Loop.
 pub struct Target {
     label: Label,
-    divergent: bool,
     exit: Block,
     results: Vec<(Value, Cells)>,
     /// Lanes that broke here (divergent only).
     broke: Option<Cells>,
+    /// A break to here was emitted.
+    used: bool,
 }
 
 impl Emitter<'_> {
@@ -88,21 +101,76 @@ impl Emitter<'_> {
         smallvec![zero; self.lanes as usize / 4]
     }
 
-    /// Emits a region.
-    pub fn region<'r>(&mut self, region: &'r Region) -> Result<End<'r>> {
-        for node in &region.nodes {
-            match node {
-                Node::Inst(inst) => self.inst(*inst)?,
+    /// Contains a barrier: the construct is emitted in segments.
+    fn crosses(&self, region: &Region) -> bool {
+        self.barriers.any && facts::has_barrier(self.shader, region)
+    }
+
+    fn escapes_node(&self, node: &Node) -> bool {
+        match node {
+            Node::Inst(_) => false,
+            Node::If(n) => self.escapes_if(n),
+            Node::Loop(n) => facts::escapes(&n.body, Some(n.label), self.div),
+            Node::Scope(n) => facts::escapes(&n.body, Some(n.label), self.div),
+        }
+    }
+
+    fn escapes_if(&self, n: &If) -> bool {
+        [&n.then, &n.else_].into_iter().any(|r| facts::escapes(r, None, self.div))
+    }
+
+    /// Emits a region. Behind a node through which lanes may have left, what is worth skipping runs only if a lane is
+    /// there: a loop whose last lane has broken out does not go through its body once more.
+    pub fn region(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
+        let mut skip = None;
+        let mut early = None;
+        for (i, node) in region.nodes.iter().enumerate() {
+            let end = match node {
+                Node::Inst(inst) => {
+                    self.inst(*inst)?;
+                    End::Yield
+                }
                 Node::If(n) => self.if_(n)?,
                 Node::Loop(n) => self.loop_(n)?,
                 Node::Scope(n) => self.scope(n)?,
+            };
+            if end != End::Yield {
+                early = Some(end);
+                break;
             }
-            if self.unreachable {
-                return Ok(End::Gone);
+            let rest = &region.nodes[i + 1..];
+            if !self.full
+                && facts::nodes_worth_skipping(self.shader, rest)
+                && self.escapes_node(node)
+                && !(self.barriers.any && facts::nodes_have_barrier(self.shader, rest))
+            {
+                let end = *skip.get_or_insert_with(|| self.b.create_block());
+                let (more, exec) = (self.b.create_block(), self.exec_mask());
+                let any = self.any(&exec);
+                self.b.ins().brif(any, more, &[], end, &[]);
+                self.enter(more);
             }
         }
+        let end = match early {
+            Some(end) => end,
+            None => self.term(region, finish)?,
+        };
+        let Some(block) = skip else { return Ok(end) };
+        // Whoever skipped has an empty mask, in the cells too.
+        if end != End::Gone {
+            self.b.ins().jump(block, &[]);
+        }
+        self.enter(block);
+        self.full = false;
+        Ok(if end == End::Yield { End::Yield } else { End::Empty })
+    }
+
+    fn term(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
         match &region.term {
-            Term::Yield(values) => Ok(End::Yield(values)),
+            Term::Yield(values) => {
+                self.finish(finish, values)?;
+                Ok(End::Yield)
+            }
             Term::Break(label, values) => self.break_(*label, values),
             // No lane comes here, but with masks the block may: all lanes have broken to divergent labels before.
             Term::Unreachable if self.full => {
@@ -117,13 +185,30 @@ impl Emitter<'_> {
         }
     }
 
+    fn finish(&mut self, finish: Finish<'_>, values: &[Value]) -> Result<()> {
+        let active;
+        let (results, mask) = match finish {
+            Finish::Set(results) => return self.set_results(results, values),
+            Finish::Merge(results, mask) => (results, mask),
+            Finish::MergeActive(results) => {
+                active = self.exec_mask();
+                (results, &active)
+            }
+        };
+        for ((result, cells), &value) in results.iter().zip(values) {
+            let rep = self.rep(value)?;
+            self.merge_cells(*result, cells, &rep, mask)?;
+        }
+        Ok(())
+    }
+
     /// Jumps out of the function.
     pub fn leave(&mut self) {
         let exit = self.exit;
         self.b.ins().jump(exit, &[]);
     }
 
-    fn break_<'r>(&mut self, label: Label, values: &[Value]) -> Result<End<'r>> {
+    fn break_(&mut self, label: Label, values: &[Value]) -> Result<End> {
         let index = self
             .targets
             .iter()
@@ -132,22 +217,23 @@ impl Emitter<'_> {
         let reps = values.iter().map(|&v| self.rep(v)).collect::<Result<Vec<Rep>>>()?;
         let target = &self.targets[index];
         let (exit, results, broke) = (target.exit, target.results.clone(), target.broke.clone());
+        self.targets[index].used = true;
         let Some(broke) = broke else {
-            // With masks the block may run for no lane at all; then nobody breaks.
-            let nobody = (!self.full).then(|| {
-                let (jump, nobody) = (self.b.create_block(), self.b.create_block());
+            // All active lanes go; but if there is none (lanes may wait at a label in between), the jump is not theirs.
+            let stay = (!self.full).then(|| {
+                let (go, stay) = (self.b.create_block(), self.b.create_block());
                 let exec = self.exec_mask();
                 let any = self.any(&exec);
-                self.b.ins().brif(any, jump, &[], nobody, &[]);
-                self.enter(jump);
-                nobody
+                self.b.ins().brif(any, go, &[], stay, &[]);
+                self.enter(go);
+                stay
             });
             for ((value, cells), rep) in results.iter().zip(&reps) {
                 self.set_cells(*value, cells, rep)?;
             }
             self.b.ins().jump(exit, &[]);
-            let Some(nobody) = nobody else { return Ok(End::Gone) };
-            self.enter(nobody);
+            let Some(stay) = stay else { return Ok(End::Gone) };
+            self.enter(stay);
             return Ok(End::Empty);
         };
         let exec = self.exec_mask();
@@ -162,8 +248,8 @@ impl Emitter<'_> {
         Ok(End::Empty)
     }
 
-    fn if_(&mut self, n: &If) -> Result<()> {
-        let crosses = facts::has_barrier(self.shader, &n.then) || facts::has_barrier(self.shader, &n.else_);
+    fn if_(&mut self, n: &If) -> Result<End> {
+        let crosses = self.crosses(&n.then) || self.crosses(&n.else_);
         if let Rep::Uniform(c) = self.rep(n.cond)? {
             return self.uniform_if(n, c, crosses);
         }
@@ -173,57 +259,58 @@ impl Emitter<'_> {
         self.divergent_if(n)
     }
 
-    fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<()> {
+    fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<End> {
         let results = self.new_results(&n.results, crosses);
         let (then, else_, merge) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.ins().brif(cond, then, &[], else_, &[]);
         let full = self.full;
         let mut full_after = true;
-        let mut reached = false;
+        let (mut reached, mut yields) = (false, false);
         for (block, region) in [(then, &n.then), (else_, &n.else_)] {
             self.enter(block);
             self.full = full;
             self.next_segment(crosses);
-            let end = self.region(region)?;
-            if let End::Yield(values) = end {
-                self.set_results(&results, values)?;
-            }
-            if !matches!(end, End::Gone) {
+            let end = self.region(region, Finish::Set(&results))?;
+            if end != End::Gone {
                 full_after &= self.full;
                 reached = true;
+                yields |= end == End::Yield;
                 self.b.ins().jump(merge, &[]);
             }
-            self.unreachable = false;
         }
         self.full = full_after && full;
         self.next_segment(crosses);
         self.enter(merge);
-        self.unreachable = false;
         if !reached {
             self.leave();
-            self.unreachable = true;
-            return Ok(());
+            return Ok(End::Gone);
         }
-        self.define_results(&results)
+        self.define_results(&results)?;
+        Ok(if yields { End::Yield } else { End::Empty })
     }
 
-    fn divergent_if(&mut self, n: &If) -> Result<()> {
+    fn divergent_if(&mut self, n: &If) -> Result<End> {
         let cond = self.vectors(n.cond)?;
         let full = self.full;
         let saved = self.exec_mask();
         let then_mask = if full { cond.clone() } else { self.mask_and(&saved, &cond) };
         let else_mask = self.mask_and_not(&saved, &cond);
         let results = self.new_results(&n.results, false);
-        let escapes = facts::escapes(&n.then) || facts::escapes(&n.else_);
+        let escapes = self.escapes_if(n);
         let after = escapes.then(|| {
             let cells = self.mask_cells();
             let none = self.empty_mask();
             self.set_cell_vectors(&cells, &none);
             cells
         });
-        self.arm(&n.then, &then_mask, &results, None, after.as_ref())?;
-        let merge = matches!(n.then.term, Term::Yield(_)).then_some(&else_mask);
-        self.arm(&n.else_, &else_mask, &results, merge, after.as_ref())?;
+        let then = self.arm(&n.then, &then_mask, &results, None, after.as_ref())?;
+        let merge = (then == End::Yield).then_some(&else_mask);
+        let else_ = self.arm(&n.else_, &else_mask, &results, merge, after.as_ref())?;
+        if then != End::Yield && else_ != End::Yield {
+            let none = self.empty_mask();
+            self.set_exec(&none, false);
+            return Ok(End::Empty);
+        }
         match after {
             Some(cells) => {
                 let mask = self.cell_vectors(&cells);
@@ -231,7 +318,8 @@ impl Emitter<'_> {
             }
             None => self.set_exec(&saved, full),
         }
-        self.define_results(&results)
+        self.define_results(&results)?;
+        Ok(End::Yield)
     }
 
     /// One arm of a divergent If. `merge`: the mask under which its results replace those that are there.
@@ -242,7 +330,7 @@ impl Emitter<'_> {
         results: &[(Value, Cells)],
         merge: Option<&Vecs>,
         after: Option<&Cells>,
-    ) -> Result<()> {
+    ) -> Result<End> {
         let skip = facts::worth_skipping(self.shader, region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
             let any = self.any(mask);
@@ -251,24 +339,15 @@ impl Emitter<'_> {
             rest
         });
         self.set_exec(mask, false);
-        let end = self.region(region)?;
-        let gone = matches!(end, End::Gone);
-        if let End::Yield(values) = end {
-            for ((result, cells), &value) in results.iter().zip(values) {
-                let rep = self.rep(value)?;
-                match merge {
-                    Some(mask) => self.merge_cells(*result, cells, &rep, mask)?,
-                    None => self.set_cells(*result, cells, &rep)?,
-                }
-            }
-        }
+        let finish = merge.map_or(Finish::Set(results), |mask| Finish::Merge(results, mask));
+        let end = self.region(region, finish)?;
+        let gone = end == End::Gone;
         if let (Some(cells), false) = (after, gone) {
             let exec = self.exec_mask();
             let old = self.cell_vectors(cells);
             let new = self.mask_or(&old, &exec);
             self.set_cell_vectors(cells, &new);
         }
-        self.unreachable = false;
         match skip {
             Some(rest) => {
                 if !gone {
@@ -282,57 +361,49 @@ impl Emitter<'_> {
             }
             None => {}
         }
-        Ok(())
+        Ok(end)
     }
 
     /// Emits a scope.
-    pub fn scope(&mut self, n: &Scope) -> Result<()> {
-        let crosses = facts::has_barrier(self.shader, &n.body);
-        let escapes = facts::leaves(&n.body, n.label);
+    pub fn scope(&mut self, n: &Scope) -> Result<End> {
+        let crosses = self.crosses(&n.body);
+        let escapes = facts::escapes(&n.body, Some(n.label), self.div);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
         self.push_target(n.label, &n.results, crosses)?;
         self.next_segment(crosses);
-        let end = self.region(&n.body)?;
+        let results = self.targets.last().map_or(Vec::new(), |t| t.results.clone());
+        let divergent = self.div.is_divergent_label(n.label);
+        let finish = if divergent { Finish::MergeActive(&results) } else { Finish::Set(&results) };
+        let end = self.region(&n.body, finish)?;
         let target = self.pop_target()?;
-        if let End::Yield(values) = end {
-            let exec = target.divergent.then(|| self.exec_mask());
-            for ((result, cells), &value) in target.results.iter().zip(values) {
-                let rep = self.rep(value)?;
-                match &exec {
-                    Some(mask) => self.merge_cells(*result, cells, &rep, mask)?,
-                    None => self.set_cells(*result, cells, &rep)?,
-                }
-            }
-        }
-        if !matches!(end, End::Gone) {
+        if end != End::Gone {
             self.b.ins().jump(target.exit, &[]);
         }
-        self.unreachable = false;
-        self.close(target, saved, full && !escapes, crosses)
+        let live = target.used || end == End::Yield;
+        self.close(target, saved, full && !escapes, crosses, live)
     }
 
-    fn loop_(&mut self, n: &Loop) -> Result<()> {
-        let crosses = facts::has_barrier(self.shader, &n.body);
-        let escapes = facts::leaves(&n.body, n.label);
+    fn loop_(&mut self, n: &Loop) -> Result<End> {
+        let crosses = self.crosses(&n.body);
+        let escapes = facts::escapes(&n.body, Some(n.label), self.div);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
         let params = self.new_results(&n.params, crosses);
         self.set_results(&params, &n.inits)?;
         self.push_target(n.label, &n.results, crosses)?;
-        // Lanes can disappear only through masks (or be none to begin with): then the back edge asks whether one is left.
-        let shrinks = self.div.is_divergent_label(n.label) || escapes || !full;
+        // Lanes can disappear only through masks: then the back edge asks whether one is left.
+        let shrinks = self.div.is_divergent_label(n.label) || escapes;
         self.full = full && !shrinks;
         let header = self.b.create_block();
         self.b.ins().jump(header, &[]);
         self.b.switch_to_block(header);
         self.next_segment(crosses);
         self.define_results(&params)?;
-        let end = self.region(&n.body)?;
+        let end = self.region(&n.body, Finish::Set(&params))?;
         let target = self.pop_target()?;
         match end {
-            End::Yield(next) => {
-                self.set_results(&params, next)?;
+            End::Yield => {
                 self.poll_abort();
                 if shrinks {
                     let exec = self.exec_mask();
@@ -347,17 +418,23 @@ impl Emitter<'_> {
             }
             End::Gone => {}
         }
-        self.unreachable = false;
         if !crosses {
             self.b.seal_block(header);
         }
-        self.close(target, saved, full && !escapes, crosses)
+        let live = target.used;
+        self.close(target, saved, full && !escapes, crosses, live)
     }
 
-    /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again.
-    fn close(&mut self, target: Target, saved: Option<Vecs>, full: bool, crosses: bool) -> Result<()> {
+    /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again; `live`: some
+    /// lane may come here at all.
+    fn close(&mut self, target: Target, saved: Option<Vecs>, full: bool, crosses: bool, live: bool) -> Result<End> {
         self.next_segment(crosses);
         self.enter(target.exit);
+        if !live {
+            let none = self.empty_mask();
+            self.set_exec(&none, false);
+            return Ok(End::Empty);
+        }
         if let Some(saved) = saved {
             self.set_exec(&saved, full);
         } else if let Some(broke) = &target.broke {
@@ -369,7 +446,8 @@ impl Emitter<'_> {
             // No mask was touched, except by lanes that left for good: the cells are right.
             self.full = full;
         }
-        self.define_results(&target.results)
+        self.define_results(&target.results)?;
+        Ok(End::Yield)
     }
 
     fn push_target(&mut self, label: Label, results: &[Value], crosses: bool) -> Result<()> {
@@ -387,7 +465,7 @@ impl Emitter<'_> {
             }
         }
         let exit = self.b.create_block();
-        self.targets.push(Target { label, divergent, exit, results, broke });
+        self.targets.push(Target { label, exit, results, broke, used: false });
         Ok(())
     }
 
@@ -406,7 +484,8 @@ impl Emitter<'_> {
     /// Leaves the function when the device is lost or the budget spent.
     fn poll_abort(&mut self) {
         let flag = self.abort;
-        let stop = self.b.ins().load(types::I32, super::memory::trusted(), flag, 0);
+        // Atomic: never merged with an earlier poll.
+        let stop = self.b.ins().atomic_load(types::I32, super::memory::trusted(), flag);
         let go_on = self.b.create_block();
         let stop = self.b.ins().icmp_imm_u(IntCC::NotEqual, stop, 0);
         let exit = self.exit;

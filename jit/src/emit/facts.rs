@@ -1,6 +1,7 @@
 //! Questions about regions that decide how control flow is emitted.
 
 use crate::ir::{Label, Node, Op, Region, Shader, Term};
+use crate::passes::Divergence;
 
 /// Calls `f` for every region nested in `region`, itself first; stops when it answers true.
 fn any_region(region: &Region, f: &mut dyn FnMut(&Region) -> bool) -> bool {
@@ -15,8 +16,16 @@ fn any_region(region: &Region, f: &mut dyn FnMut(&Region) -> bool) -> bool {
 
 /// Contains a barrier?
 pub fn has_barrier(shader: &Shader, region: &Region) -> bool {
-    any_region(region, &mut |r| {
-        r.nodes.iter().any(|n| matches!(n, Node::Inst(i) if shader.insts[*i].op == Op::Barrier))
+    nodes_have_barrier(shader, &region.nodes)
+}
+
+/// As [`has_barrier`], for the rest of a region.
+pub fn nodes_have_barrier(shader: &Shader, nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Inst(i) => shader.insts[*i].op == Op::Barrier,
+        Node::If(n) => has_barrier(shader, &n.then) || has_barrier(shader, &n.else_),
+        Node::Loop(n) => has_barrier(shader, &n.body),
+        Node::Scope(n) => has_barrier(shader, &n.body),
     })
 }
 
@@ -36,20 +45,16 @@ fn labels(region: &Region) -> Vec<Label> {
     out
 }
 
-/// Breaks to a label outside of the region?
-pub fn escapes(region: &Region) -> bool {
+/// Can some lanes leave the region (the body of `own`, if it is one) for a label outside, while others go on? Breaks to labels
+/// that are not divergent take all active lanes along: who passes the region's end has met none.
+pub fn escapes(region: &Region, own: Option<Label>, div: &Divergence) -> bool {
     let mut inner: Option<Vec<Label>> = None;
     any_region(region, &mut |r| match &r.term {
-        Term::Break(label, _) => !inner.get_or_insert_with(|| labels(region)).contains(label),
-        _ => false,
-    })
-}
-
-/// The body of `own` breaks to a label outside of it?
-pub fn leaves(region: &Region, own: Label) -> bool {
-    let mut inner: Option<Vec<Label>> = None;
-    any_region(region, &mut |r| match &r.term {
-        Term::Break(label, _) => *label != own && !inner.get_or_insert_with(|| labels(region)).contains(label),
+        Term::Break(label, _) => {
+            div.is_divergent_label(*label)
+                && Some(*label) != own
+                && !inner.get_or_insert_with(|| labels(region)).contains(label)
+        }
         _ => false,
     })
 }
@@ -59,16 +64,23 @@ const SKIP_FROM: usize = 8;
 
 /// Is the region big enough, or has it effects, calls or loops, so that a branch around it pays?
 pub fn worth_skipping(shader: &Shader, region: &Region) -> bool {
-    let mut count = 0;
-    any_region(region, &mut |r| {
-        r.nodes.iter().any(|node| match node {
-            Node::Inst(i) => {
-                count += 1;
-                count >= SKIP_FROM || is_heavy(&shader.insts[*i].op)
-            }
-            Node::Loop(_) => true,
-            _ => false,
-        })
+    nodes_worth_skipping(shader, &region.nodes)
+}
+
+/// As [`worth_skipping`], for the rest of a region.
+pub fn nodes_worth_skipping(shader: &Shader, nodes: &[Node]) -> bool {
+    weigh(shader, nodes, &mut 0)
+}
+
+fn weigh(shader: &Shader, nodes: &[Node], count: &mut usize) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Inst(i) => {
+            *count += 1;
+            *count >= SKIP_FROM || is_heavy(&shader.insts[*i].op)
+        }
+        Node::Loop(_) => true,
+        Node::If(n) => weigh(shader, &n.then.nodes, count) || weigh(shader, &n.else_.nodes, count),
+        Node::Scope(n) => weigh(shader, &n.body.nodes, count),
     })
 }
 

@@ -431,7 +431,7 @@ impl Emitter<'_> {
             (0..self.lanes as usize)
                 .map(|lane| {
                     let bit = self.lane(Ty::B1, &mask, lane);
-                    self.b.ins().ireduce(types::I8, bit)
+                    self.mask_word_to_bool(bit)
                 })
                 .collect(),
         )

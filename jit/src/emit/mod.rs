@@ -74,8 +74,6 @@ struct Emitter<'a> {
     /// The exec mask, and whether it is statically full.
     exec: Cells,
     full: bool,
-    /// The current block was left for good.
-    unreachable: bool,
     barriers: barrier::Barriers,
     /// Function arguments and what the entry block loads.
     ctx: C,
@@ -123,9 +121,15 @@ pub fn emit(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, opti
     if std::env::var_os("GRUS_CLIF").is_some() {
         eprintln!("{}", context.func.display());
     }
-    let compiled = context
-        .compile(&**isa, &mut ControlPlane::default())
-        .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))?;
+    // A panic in there is a compiler bug, not the end of the process.
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        context
+            .compile(&**isa, &mut ControlPlane::default())
+            .map(|_| ())
+            .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))
+    }));
+    result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
+    let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
     if !compiled.buffer.relocs().is_empty() {
         return Err(Error::internal("emitted code has relocations"));
     }

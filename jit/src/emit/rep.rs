@@ -90,8 +90,14 @@ impl Emitter<'_> {
         self.reps[v].clone().ok_or_else(|| Error::internal(format!("{v:?} is used before it is defined")))
     }
 
-    /// Sets the machine form of a value.
+    /// Sets the machine form of a value. What the analysis promised to be uniform becomes a scalar whatever
+    /// the operation made of it (a kernel's result, a private array's element): control flow relies on the promise.
     pub fn define(&mut self, v: Value, rep: Rep) -> Result<()> {
+        let rep = match (self.shape(v), rep) {
+            (Shape::Uniform, Rep::Varying(vecs)) => Rep::Uniform(self.first_of(self.shader.ty(v), &vecs)),
+            (Shape::Affine(stride), Rep::Varying(vecs)) => Rep::Affine(self.affine_base(&vecs, stride), stride),
+            (_, rep) => rep,
+        };
         self.spill(v, &rep)?;
         self.reps[v] = Some(rep);
         Ok(())
@@ -109,12 +115,12 @@ impl Emitter<'_> {
         }
     }
 
-    /// A uniform value as scalar; lane 0 of anything else (constructs that are uniform by definition).
+    /// A uniform value as scalar; of vectors the lowest active lane's (constructs that are uniform by definition).
     pub fn scalar(&mut self, v: Value) -> Result<C> {
         let ty = self.shader.ty(v);
         Ok(match self.rep(v)? {
             Rep::Uniform(c) | Rep::Affine(c, _) => c,
-            Rep::Varying(vecs) => self.lane(ty, &vecs, 0),
+            Rep::Varying(vecs) => self.first_of(ty, &vecs),
             Rep::Pointers(p) => p[0],
             Rep::Buffer(_) | Rep::Buffers(_) => return Err(Error::internal("a buffer is not a scalar")),
         })
@@ -148,6 +154,12 @@ impl Emitter<'_> {
     pub fn bool_to_mask_scalar(&mut self, c: C) -> C {
         let wide = self.b.ins().uextend(types::I32, c);
         self.b.ins().ineg(wide)
+    }
+
+    /// I32 0 or -1 → I8 truth value, 0 or 1.
+    pub fn mask_word_to_bool(&mut self, c: C) -> C {
+        let c = self.b.ins().ireduce(types::I8, c);
+        self.b.ins().band_imm_u(c, 1)
     }
 
     /// base + stride * lane.
@@ -187,7 +199,7 @@ impl Emitter<'_> {
             }
             Rep::Varying(vecs) => {
                 let c = self.lane(ty, &vecs, lane);
-                if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c }
+                if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }
             }
             Rep::Pointers(p) => p[lane],
             Rep::Buffer(_) | Rep::Buffers(_) => return Err(Error::internal("a buffer has no scalar lanes")),

@@ -85,7 +85,6 @@ pub fn function(
         targets: Vec::new(),
         exec: Cells { ty: Ty::B1, form: super::cell::Form::Vectors, places: SmallVec::new() },
         full: true,
-        unreachable: false,
         barriers,
         ctx,
         batch,
@@ -156,7 +155,7 @@ impl Emitter<'_> {
         self.b.ins().brif(more, body, &[], exit, &[]);
         self.enter(body);
         self.body()?;
-        if !self.unreachable {
+        if !self.barriers.any {
             self.finish_chunk();
             self.b.ins().jump(latch, &[]);
         }
@@ -227,11 +226,8 @@ impl Emitter<'_> {
     fn finish_regions(&mut self, dispatch: Block) {
         let latch = self.latch.unwrap_or(self.exit);
         let done = self.barriers.resume.len() as u32;
-        if !self.unreachable {
-            self.set_resume(done);
-            self.b.ins().jump(latch, &[]);
-        }
-        self.unreachable = true;
+        self.set_resume(done);
+        self.b.ins().jump(latch, &[]);
         self.b.switch_to_block(dispatch);
         let index = self.b.ins().load(types::I32, trusted(), self.resume_address, 0);
         let blocks: Vec<_> = self.barriers.resume.iter().map(|&r| self.b.func.dfg.block_call(r, &[])).collect();
@@ -454,8 +450,16 @@ impl Emitter<'_> {
             Stage::Fragment => offset_of!(FragmentBatch, outputs),
             Stage::Compute => return Err(Error::internal("a compute stage has no outputs")),
         };
-        let vecs = self.vectors(data.args[0])?;
+        let mut vecs = self.vectors(data.args[0])?;
         let (base, at) = self.slot_base(array, self.shader.outputs.len(), slot);
+        if !self.full {
+            // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
+            let ty = self.shader.ty(data.args[0]);
+            let load = |e: &mut Self, i| e.b.ins().load(vector_type(ty), trusted(), base, at + 16 * i as i32);
+            let old = (0..vecs.len()).map(|i| load(self, i)).collect();
+            let mask = self.exec_mask();
+            vecs = self.select_vectors(ty, &mask, &vecs, &old);
+        }
         for (i, &v) in vecs.iter().enumerate() {
             self.b.ins().store(trusted(), v, base, at + 16 * i as i32);
         }

@@ -5,7 +5,6 @@ use super::memory::trusted;
 use super::rep::{Rep, Vecs, scalar_type, vector_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Subgroup, Ty, Value};
-use crate::passes::Shape;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value as C, types};
 
@@ -69,15 +68,6 @@ impl Emitter<'_> {
             Subgroup::QuadSwapVertical => self.quad(data.args[0], [2, 3, 0, 1])?,
             Subgroup::QuadSwapDiagonal => self.quad(data.args[0], [3, 2, 1, 0])?,
         };
-        // A uniform operand keeps its form; the analysis may have promised less.
-        let rep = match (self.shape(result), rep) {
-            (Shape::Uniform, Rep::Varying(v)) => {
-                let ty = self.shader.ty(result);
-                let c = self.lane(ty, &v, 0);
-                Rep::Uniform(if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c })
-            }
-            (_, rep) => rep,
-        };
         self.define(result, rep)
     }
 
@@ -104,6 +94,29 @@ impl Emitter<'_> {
         self.b.ins().band_imm_u(lane, i64::from(self.lanes) - 1)
     }
 
+    /// Element of the lowest active lane, as a scalar.
+    pub fn first_of(&mut self, ty: Ty, vecs: &Vecs) -> C {
+        let c = if self.full {
+            self.lane(ty, vecs, 0)
+        } else {
+            let lane = self.first_active();
+            let address = self.spread(vecs);
+            self.read_lane(ty, address, lane)
+        };
+        if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }
+    }
+
+    /// Base of integers that step by `stride` over the active lanes.
+    pub fn affine_base(&mut self, vecs: &Vecs, stride: i32) -> C {
+        let first = self.first_of(Ty::I32, vecs);
+        if self.full {
+            return first;
+        }
+        let lane = self.first_active();
+        let steps = self.b.ins().imul_imm_s(lane, i64::from(stride));
+        self.b.ins().isub(first, steps)
+    }
+
     /// Value of the lowest active lane.
     pub fn broadcast_first(&mut self, v: Value) -> Result<Rep> {
         match self.rep(v)? {
@@ -123,7 +136,7 @@ impl Emitter<'_> {
         let vecs = self.vectors(v)?;
         let address = self.spread(&vecs);
         let c = self.read_lane(ty, address, lane);
-        Ok(Rep::Uniform(if ty == Ty::B1 { self.b.ins().ireduce(types::I8, c) } else { c }))
+        Ok(Rep::Uniform(if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }))
     }
 
     /// Stores vectors to the lane buffer; its address.

@@ -29,9 +29,13 @@ pub fn compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> Comp
 }
 
 /// As [`compile`].
-pub fn try_compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> Result<CompiledStage, jit::error::Error> {
+pub fn try_compile(
+    shader: &Shader,
+    layout: &PipelineLayoutInfo,
+    lanes: u32,
+) -> Result<CompiledStage, jit::error::Error> {
     let divergence = passes::divergence(shader, lanes);
-    let emitted = emit::emit(shader, &divergence, layout, &EmitOptions { lanes, ..EmitOptions::default() })?;
+    let emitted = emit::emit(shader, &divergence, layout, &EmitOptions { lanes })?;
     let blob = CodeBlob {
         code: emitted.code,
         cpu_features: emit::cpu_features(),
@@ -55,7 +59,11 @@ unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *
     }
 }
 
-unsafe extern "C" fn image_divergent(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
+unsafe extern "C" fn image_divergent(
+    views: *const *const ImageView,
+    samplers: *const *const Sampler,
+    args: *mut ImageArgs,
+) {
     // SAFETY: the waterfall's contract; every lane's view is valid.
     unsafe {
         let all = (*args).mask;
@@ -192,7 +200,9 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
             }
         }
     }
-    assert!(scratch.bytes(stage.scratch_bytes as usize + 32)[stage.scratch_bytes as usize..].iter().all(|&b| b == 0x5a));
+    assert!(
+        scratch.bytes(stage.scratch_bytes as usize + 32)[stage.scratch_bytes as usize..].iter().all(|&b| b == 0x5a)
+    );
     calls
 }
 

@@ -143,7 +143,8 @@ fn level(texture: &Texture, level: u32) -> TextureView {
 }
 
 /// A soft pattern: its mip levels lie close together, so that the precision of the level of detail, which drivers choose,
-/// stays below one step of 8 bits.
+/// stays below one step of 8 bits; and the mean of four texels is always a whole number, so that no level depends on how a tie
+/// is rounded.
 fn mipmapped_texture(device: &Device, queue: &Queue, module: &ShaderModule) -> Texture {
     let usage = TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST | TextureUsages::RENDER_ATTACHMENT;
     let texture = texture(device, TEXTURE, LEVELS, COLOR, usage);
@@ -151,8 +152,8 @@ fn mipmapped_texture(device: &Device, queue: &Queue, module: &ShaderModule) -> T
     for y in 0..TEXTURE {
         for x in 0..TEXTURE {
             let check = ((x / 8 + y / 8) & 1) as u8 * 6;
-            let wave = (x.min(TEXTURE - x) / 8) as u8;
-            texels.extend([160 + check + wave, 120 + check, 90 + wave * 2, 255]);
+            let wave = (x.min(TEXTURE - 1 - x) / 8) as u8 * 2;
+            texels.extend([160 + check + wave, 120 + check, 90 + wave, 255]);
         }
     }
     let layout = TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(TEXTURE * 4), rows_per_image: None };

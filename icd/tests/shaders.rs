@@ -50,7 +50,8 @@ impl Layout {
             let range = [vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::ALL, offset: 0, size: 16 }];
             let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts).push_constant_ranges(&range);
             let layout = d.create_pipeline_layout(&info, None).unwrap();
-            let sizes: Vec<_> = types.iter().map(|ty| vk::DescriptorPoolSize { ty: *ty, descriptor_count: 1 }).collect();
+            let sizes: Vec<_> =
+                types.iter().map(|ty| vk::DescriptorPoolSize { ty: *ty, descriptor_count: 1 }).collect();
             let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
             let pool = d.create_descriptor_pool(&info, None).unwrap();
             let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
@@ -60,7 +61,11 @@ impl Layout {
     }
     fn buffer(&self, c: &Context, binding: u32, ty: vk::DescriptorType, buffer: vk::Buffer, range: u64) {
         let info = [vk::DescriptorBufferInfo { buffer, offset: 0, range }];
-        let write = vk::WriteDescriptorSet::default().dst_set(self.set).dst_binding(binding).descriptor_type(ty).buffer_info(&info);
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(self.set)
+            .dst_binding(binding)
+            .descriptor_type(ty)
+            .buffer_info(&info);
         // SAFETY: valid usage.
         unsafe { c.device.update_descriptor_sets(&[write], &[]) };
     }
@@ -146,7 +151,8 @@ fn compute_with_shared_memory_and_specialization() {
     let layout = Layout::new(&c, &SQUARE);
     for (group, factor) in [(64, 3), (1, 9), (13, 2), (256, 5)] {
         let constants = [(0, group), (1, factor)];
-        let pipeline = compute(&c, vk::PipelineCache::null(), layout.layout, &shader!("square.comp"), &constants).unwrap();
+        let pipeline =
+            compute(&c, vk::PipelineCache::null(), layout.layout, &shader!("square.comp"), &constants).unwrap();
         run_square(&c, &layout, pipeline, group, factor);
         // SAFETY: valid usage.
         unsafe { c.device.destroy_pipeline(pipeline, None) };
@@ -221,7 +227,10 @@ fn bad_modules_are_refused_with_a_message() {
     let layout = Layout::new(&c, &SQUARE);
     let words = shader!("square.comp");
     for length in (0..words.len()).step_by(7) {
-        assert!(compute(&c, vk::PipelineCache::null(), layout.layout, &words[..length], &[]).is_err(), "{length} words");
+        assert!(
+            compute(&c, vk::PipelineCache::null(), layout.layout, &words[..length], &[]).is_err(),
+            "{length} words"
+        );
     }
     assert!(said("Compute shader module"));
     // A capability that is not advertised (Kernel) is named.
@@ -289,13 +298,15 @@ fn graphics(c: &Context, draw: &Draw<'_>) -> vk::Pipeline {
     let (vertex, fragment) = (module(c, &shader!("triangle.vert")), module(c, draw.fragment));
     let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
     let stages = [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
-    let bindings = [vk::VertexInputBindingDescription { binding: 0, stride: 12, input_rate: vk::VertexInputRate::VERTEX }];
+    let bindings =
+        [vk::VertexInputBindingDescription { binding: 0, stride: 12, input_rate: vk::VertexInputRate::VERTEX }];
     let attributes = [
         vk::VertexInputAttributeDescription { location: 0, binding: 0, format: vk::Format::R32G32_SFLOAT, offset: 0 },
         vk::VertexInputAttributeDescription { location: 1, binding: 0, format: RGBA8, offset: 8 },
     ];
-    let input =
-        vk::PipelineVertexInputStateCreateInfo::default().vertex_binding_descriptions(&bindings).vertex_attribute_descriptions(&attributes);
+    let input = vk::PipelineVertexInputStateCreateInfo::default()
+        .vertex_binding_descriptions(&bindings)
+        .vertex_attribute_descriptions(&attributes);
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
     let viewports = [vk::Viewport { x: 0.0, y: 0.0, width: 64.0, height: 64.0, min_depth: 0.0, max_depth: 1.0 }];
     let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissor_count(1);
@@ -334,13 +345,16 @@ fn graphics(c: &Context, draw: &Draw<'_>) -> vk::Pipeline {
 /// The lower left half of the target, red.
 fn half(c: &Context) -> common::Buffer {
     let mut vertices = c.buffer(36);
-    let points: [([f32; 2], u32); 3] = [([-1.0, -1.0], 0xff00_00ff), ([-1.0, 1.0], 0xff00_00ff), ([1.0, 1.0], 0xff00_00ff)];
-    let bytes = points.iter().flat_map(|([x, y], color)| [x.to_le_bytes(), y.to_le_bytes(), color.to_le_bytes()].concat());
+    let points: [([f32; 2], u32); 3] =
+        [([-1.0, -1.0], 0xff00_00ff), ([-1.0, 1.0], 0xff00_00ff), ([1.0, 1.0], 0xff00_00ff)];
+    let bytes =
+        points.iter().flat_map(|([x, y], color)| [x.to_le_bytes(), y.to_le_bytes(), color.to_le_bytes()].concat());
     vertices.bytes_mut().iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     vertices
 }
 
-const AREA: vk::Rect2D = vk::Rect2D { offset: vk::Offset2D { x: 0, y: 0 }, extent: vk::Extent2D { width: 64, height: 64 } };
+const AREA: vk::Rect2D =
+    vk::Rect2D { offset: vk::Offset2D { x: 0, y: 0 }, extent: vk::Extent2D { width: 64, height: 64 } };
 const BLUE: vk::ClearValue = vk::ClearValue { color: vk::ClearColorValue { float32: [0.0, 0.0, 1.0, 1.0] } };
 
 fn dynamic_context() -> Context {
@@ -356,7 +370,14 @@ fn dynamic_context() -> Context {
 }
 
 /// One draw in a dynamic rendering instance.
-fn draw_dynamic(c: &Context, target: &Image, resolve: Option<&Image>, pipeline: vk::Pipeline, layout: &Layout, query: Option<vk::QueryPool>) {
+fn draw_dynamic(
+    c: &Context,
+    target: &Image,
+    resolve: Option<&Image>,
+    pipeline: vk::Pipeline,
+    layout: &Layout,
+    query: Option<vk::QueryPool>,
+) {
     let (d, vertices) = (&c.device, half(c));
     let rendering = ash::khr::dynamic_rendering::Device::new(&c.instance, d);
     let mut attachment = vk::RenderingAttachmentInfo::default()
@@ -366,8 +387,10 @@ fn draw_dynamic(c: &Context, target: &Image, resolve: Option<&Image>, pipeline: 
         .store_op(vk::AttachmentStoreOp::STORE)
         .clear_value(BLUE);
     if let Some(resolve) = resolve {
-        attachment =
-            attachment.resolve_image_view(resolve.view).resolve_image_layout(LAYOUT).resolve_mode(vk::ResolveModeFlags::AVERAGE);
+        attachment = attachment
+            .resolve_image_view(resolve.view)
+            .resolve_image_layout(LAYOUT)
+            .resolve_mode(vk::ResolveModeFlags::AVERAGE);
     }
     let attachments = [attachment];
     let info = vk::RenderingInfo::default().render_area(AREA).layer_count(1).color_attachments(&attachments);
@@ -458,7 +481,9 @@ fn a_texture_is_sampled() {
     texels.fill_words(|i| i.wrapping_mul(0x0101_0713) | 0xff00_0000);
     c.run(|b| {
         // SAFETY: valid usage.
-        unsafe { c.device.cmd_copy_buffer_to_image(b, texels.buffer, texture.image, LAYOUT, &[common::region(&texture)]) };
+        unsafe {
+            c.device.cmd_copy_buffer_to_image(b, texels.buffer, texture.image, LAYOUT, &[common::region(&texture)])
+        };
     })
     .unwrap();
     // SAFETY: valid usage.
@@ -506,19 +531,26 @@ fn a_subpass_reads_what_the_one_before_drew() {
     ];
     let dependency = [vk::SubpassDependency { src_subpass: 0, dst_subpass: 1, ..Default::default() }];
     let attachments = [attachment, attachment];
-    let info = vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&subpasses).dependencies(&dependency);
+    let info =
+        vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&subpasses).dependencies(&dependency);
     // SAFETY: valid usage.
     unsafe {
         let pass = d.create_render_pass(&info, None).unwrap();
         let views = [first.view, second.view];
-        let info = vk::FramebufferCreateInfo::default().render_pass(pass).attachments(&views).width(64).height(64).layers(1);
+        let info =
+            vk::FramebufferCreateInfo::default().render_pass(pass).attachments(&views).width(64).height(64).layers(1);
         let framebuffer = d.create_framebuffer(&info, None).unwrap();
         let (color, input) = (shader!("triangle.frag"), shader!("input.frag"));
-        let draw = |fragment, subpass| graphics(&c, &Draw { fragment, layout: layout.layout, pass, subpass, samples: ONE });
+        let draw =
+            |fragment, subpass| graphics(&c, &Draw { fragment, layout: layout.layout, pass, subpass, samples: ONE });
         let pipelines = [draw(&color, 0), draw(&input, 1)];
         let vertices = half(&c);
         let clears = [BLUE, BLUE];
-        let begin = vk::RenderPassBeginInfo::default().render_pass(pass).framebuffer(framebuffer).render_area(AREA).clear_values(&clears);
+        let begin = vk::RenderPassBeginInfo::default()
+            .render_pass(pass)
+            .framebuffer(framebuffer)
+            .render_area(AREA)
+            .clear_values(&clears);
         c.run(|b| {
             d.cmd_begin_render_pass(b, &begin, vk::SubpassContents::INLINE);
             for (i, pipeline) in pipelines.iter().enumerate() {

@@ -53,7 +53,7 @@ impl Need {
     /// Met by what the driver advertises?
     pub fn is_met(&self) -> bool {
         match *self {
-            Ext(extension) => extension.is_advertised(),
+            Ext(extension) => extension.is_advertised() || extension.is_core(),
             Core(version) => API_VERSION >= version,
             Any(needs) => needs.iter().any(Need::is_met),
             All(needs) => needs.iter().all(Need::is_met),
@@ -228,6 +228,11 @@ impl Extension {
         row.implemented.is_yes() && row.needs.iter().all(Need::is_met)
     }
 
+    /// Part of the core version that is advertised?
+    pub fn is_core(self) -> bool {
+        self.row().promoted.is_some_and(|version| API_VERSION >= version)
+    }
+
     /// By name, advertised or not.
     pub fn from_name(name: &CStr) -> Option<Extension> {
         let name = name.to_str().ok()?;
@@ -305,7 +310,7 @@ mod tests {
 
     fn met_by(need: &Need, set: ExtensionSet) -> bool {
         match *need {
-            Ext(e) => set.has(e),
+            Ext(e) => set.has(e) || e.is_core(),
             Core(version) => API_VERSION >= version,
             Any(needs) => needs.iter().any(|n| met_by(n, set)),
             All(needs) => needs.iter().all(|n| met_by(n, set)),

@@ -398,8 +398,7 @@ mod tests {
         // SAFETY: valid.
         assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::geometryShader)));
 
-        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
-        address.buffer_device_address = 1;
+        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
         let info = vk::DeviceCreateInfo::default().push_next(&mut address).push_next(&mut timeline);
         // SAFETY: valid.

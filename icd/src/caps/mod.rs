@@ -15,8 +15,8 @@ pub mod properties;
 pub mod spirv;
 
 pub use build_id::build_id;
-pub use extensions::{Extension, ExtensionSet, device_extensions, enable_device, enable_instance, instance_extensions};
-pub use features::{Feature, FeatureSet, MissingFeature, enable_features, features, fill_features2};
+pub use extensions::{ExtensionSet, device_extensions, enable_device, enable_instance, instance_extensions};
+pub use features::{enable_features, features, fill_features2};
 pub use formats::{fill_format_properties2, fill_image_format_properties2, format_properties, image_format_properties};
 pub use host::{heap_size, memory_properties, queue_family_properties, thread_count};
 pub use properties::{fill_properties2, properties};
@@ -51,9 +51,4 @@ pub(crate) fn copy_str<const N: usize>(out: &mut [std::ffi::c_char; N], text: &s
 pub fn has_device_extension(name: &str) -> bool {
     let is = |e: &vk::ExtensionProperties| e.extension_name_as_c_str().is_ok_and(|n| n.to_bytes() == name.as_bytes());
     device_extensions().iter().any(is)
-}
-
-/// Vendor, device and build: what the header of a pipeline cache blob says.
-pub fn identity() -> (u32, u32, [u8; 16]) {
-    (properties::VENDOR_ID, properties::DEVICE_ID, build_id())
 }

@@ -306,7 +306,7 @@ const _: () = assert!(limits::MAX_DESCRIPTORS >= 500_000, "required by descripto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caps::Extension;
+    use crate::caps::extensions::Extension;
 
     #[test]
     fn device_is_a_cpu_with_a_name() {

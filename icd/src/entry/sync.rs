@@ -77,11 +77,12 @@ unsafe fn semaphore_ops(semaphores: &[vk::Semaphore], values: &[u64]) -> Vec<Sem
 /// # Safety
 /// The handles are live.
 unsafe fn semaphore_infos(infos: &[vk::SemaphoreSubmitInfo<'_>]) -> Vec<SemaphoreOp> {
-    // SAFETY: the caller's promise.
-    infos
-        .iter()
-        .map(|i| SemaphoreOp { semaphore: unsafe { share::<Semaphore>(i.semaphore) }, value: i.value })
-        .collect()
+    let op = |i: &vk::SemaphoreSubmitInfo<'_>| SemaphoreOp {
+        // SAFETY: the caller's promise.
+        semaphore: unsafe { share::<Semaphore>(i.semaphore) },
+        value: i.value,
+    };
+    infos.iter().map(op).collect()
 }
 
 /// # Safety

@@ -48,7 +48,7 @@ pub unsafe fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32,
 
 unsafe fn write_one(set: &DescriptorSet, b: &Binding, element: u32, info: *const u8) {
     let at = b.offset as usize + element as usize * b.stride();
-    // SAFETY (all reads here): `info` is the info structure of the binding's type, handles live or null.
+    // SAFETY: (all reads here) `info` is the info structure of the binding's type, handles live or null.
     match b.kind {
         DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => {
             // SAFETY: as above.
@@ -63,9 +63,11 @@ unsafe fn write_one(set: &DescriptorSet, b: &Binding, element: u32, info: *const
         DescriptorKind::UniformTexelBuffer | DescriptorKind::StorageTexelBuffer => {
             // SAFETY: as above.
             let handle = unsafe { *info.cast::<vk::BufferView>() };
-            // SAFETY: as above.
-            let view =
-                if handle.is_null() { null_view() } else { unsafe { &raw const *get::<BufferView>(handle).view } };
+            let view = match handle.is_null() {
+                true => std::ptr::from_ref(null_view()),
+                // SAFETY: as above.
+                false => unsafe { &raw const *get::<BufferView>(handle).view },
+            };
             set.write(at, ImageDescriptor { view, sampler: default_sampler() });
         }
         _ => {

@@ -54,7 +54,7 @@ pub unsafe fn create_graphics(
     cache: Option<&PipelineCache>,
     info: &vk::GraphicsPipelineCreateInfo<'_>,
 ) -> Result<Arc<Pipeline>, vk::Result> {
-    // SAFETY (all here): the caller's promise.
+    // SAFETY: (all here) the caller's promise.
     let layout = unsafe { handle::optional::<PipelineLayout>(info.layout) }.unwrap_or_else(empty_layout);
     // SAFETY: as above.
     let state = unsafe { translate(info) }.map_err(|message| refuse(device, "graphics pipeline", &message))?;
@@ -113,7 +113,7 @@ unsafe fn stage_of(
     stage: Stage,
     layout: &PipelineLayout,
 ) -> Result<CompiledStage, vk::Result> {
-    // SAFETY (all here): the caller's promise.
+    // SAFETY: (all here) the caller's promise.
     let module = unsafe { handle::optional::<ShaderModule>(info.module) };
     let inline;
     let words: &[u32] = match &module {
@@ -150,7 +150,7 @@ unsafe fn stage_of(
 }
 
 unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Vec<(u32, Vec<u8>)> {
-    // SAFETY (all here): the caller's promise.
+    // SAFETY: (all here) the caller's promise.
     let Some(info) = (unsafe { info.as_ref() }) else { return Vec::new() };
     // SAFETY: as above.
     let (entries, data) = unsafe {

@@ -201,7 +201,7 @@ pub struct GraphicsState {
 /// # Safety
 /// `info` is valid with its chains.
 pub unsafe fn translate(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<GraphicsState, String> {
-    // SAFETY (all here): the caller's promise.
+    // SAFETY: (all here) the caller's promise.
     let dynamic = match unsafe { info.p_dynamic_state.as_ref() } {
         // SAFETY: as above.
         Some(d) => Dynamic::new(unsafe { slice(d.p_dynamic_states, d.dynamic_state_count) })?,

@@ -32,6 +32,17 @@ pub struct Subpass {
     pub view_mask: u32,
 }
 
+impl Subpass {
+    /// Every attachment it refers to.
+    fn attachments(&self) -> impl Iterator<Item = u32> {
+        let options = self.colors.iter().chain(&self.resolves).chain([&self.depth_stencil]).flatten().copied();
+        options.chain(self.depth_stencil_resolve.map(|r| r.0)).chain(self.inputs.iter().copied())
+    }
+    fn uses(&self, attachment: u32) -> bool {
+        self.attachments().any(|a| a == attachment)
+    }
+}
+
 /// `VkRenderPass`.
 pub struct RenderPass {
     /// Attachments.
@@ -49,14 +60,17 @@ impl RenderPass {
             let lists = subpass.colors.iter_mut().chain(&mut subpass.resolves).chain([&mut subpass.depth_stencil]);
             lists.for_each(|a| *a = a.filter(|&a| a < count));
             subpass.depth_stencil_resolve = subpass.depth_stencil_resolve.filter(|r| r.0 < count);
-            let used =
-                subpass.colors.iter().chain(&subpass.resolves).chain([&subpass.depth_stencil]).flatten().copied();
-            let resolve = subpass.depth_stencil_resolve.map(|r| r.0);
-            for a in used.chain(resolve).chain(subpass.inputs.iter().copied()).collect::<Vec<_>>() {
+            for a in subpass.attachments() {
                 attachments[a as usize].first_use.get_or_insert(number);
             }
         }
         RenderPass { attachments, subpasses }
+    }
+
+    /// With multiview: the views for which subpass `number` is the first to use an attachment.
+    pub fn first_use_views(&self, attachment: u32, number: usize) -> u32 {
+        let before = self.subpasses[..number].iter().filter(|s| s.uses(attachment));
+        !before.fold(0, |seen, s| seen | s.view_mask)
     }
 }
 

@@ -112,7 +112,8 @@ shims! {
         _allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        client::flush_xcb((*info).connection);
+        // Without libxcb in the process there is nothing to wait for that could be waited for.
+        let _ = client::sync_xcb((*info).connection);
         *surface = handle::create(Arc::new(Surface::x11(None, (*info).window)));
         Ok(())
     }
@@ -123,7 +124,7 @@ shims! {
         _allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        let display = client::flush_xlib((*info).dpy);
+        let display = client::sync_xlib((*info).dpy);
         // XIDs have 29 bits; Xlib keeps them in longs.
         *surface = handle::create(Arc::new(Surface::x11(display, (*info).window as u32)));
         Ok(())

@@ -16,18 +16,20 @@ pub struct Surface {
 enum Target {
     /// Nothing to see; images come straight back.
     Headless,
-    X11 {
-        display: Option<String>,
-        window: u32,
-        connection: Mutex<Connection>,
-    },
+    X11(Box<X11Target>),
+}
+
+struct X11Target {
+    display: Option<String>,
+    window: u32,
+    connection: Mutex<Connection>,
 }
 
 /// The driver's connection for one surface.
 enum Connection {
     /// Not asked for yet, or the server did not know the window when it was.
     Closed,
-    Open(X11Window),
+    Open(Box<X11Window>),
     /// Window or server went away; that is for ever.
     Lost,
 }
@@ -70,16 +72,17 @@ impl Surface {
 
     /// A window on the X server `display` (`None`: `$DISPLAY`). Connects at the first question.
     pub fn x11(display: Option<String>, window: u32) -> Surface {
-        let connection = Mutex::new(Connection::Closed);
-        Surface { target: Target::X11 { display, window, connection }, owner: AtomicU64::new(0) }
+        let target = X11Target { display, window, connection: Mutex::new(Connection::Closed) };
+        Surface { target: Target::X11(Box::new(target)), owner: AtomicU64::new(0) }
     }
 
     /// Runs `ask` on the window of an X11 surface; `None` for a headless one.
     fn with_window<R>(&self, ask: impl FnOnce(&mut X11Window) -> Result<R, X11Error>) -> Result<Option<R>, vk::Result> {
-        let Target::X11 { display, window, connection } = &self.target else { return Ok(None) };
-        let mut connection = connection.lock();
+        let Target::X11(target) = &self.target else { return Ok(None) };
+        let mut connection = target.connection.lock();
         if matches!(*connection, Connection::Closed) {
-            *connection = Connection::Open(X11Window::open(display.as_deref(), *window).map_err(|_| LOST)?);
+            let window = X11Window::open(target.display.as_deref(), target.window).map_err(|_| LOST)?;
+            *connection = Connection::Open(Box::new(window));
         }
         let Connection::Open(window) = &mut *connection else { return Err(LOST) };
         let answer = ask(window);
@@ -98,7 +101,7 @@ impl Surface {
     /// As [`extent`](Self::extent), and `None` too while a presentation is using the connection.
     pub fn extent_if_idle(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
         match &self.target {
-            Target::X11 { connection, .. } if connection.is_locked() => Ok(None),
+            Target::X11(target) if target.connection.is_locked() => Ok(None),
             _ => self.extent(),
         }
     }

@@ -34,7 +34,7 @@ impl Context {
         let entry = entry();
         let names: Vec<_> = instance_extensions.iter().map(|n| n.as_ptr()).collect();
         let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names);
-        // SAFETY (all here): valid usage.
+        // SAFETY: (all here) valid usage.
         let instance = unsafe { entry.create_instance(&info, None) }.expect("instance");
         // SAFETY: as above.
         let physical = unsafe { instance.enumerate_physical_devices() }.expect("devices")[0];

@@ -7,6 +7,7 @@ use crate::entry::handle;
 use crate::object::buffer::Buffer;
 use crate::object::pipeline::PipelineKind;
 use ash::vk;
+use rasterizer::RenderPass;
 use rasterizer::api::{Dispatch, Draw, DrawCounts};
 use std::sync::Arc;
 
@@ -72,8 +73,9 @@ impl Executor<'_> {
         };
         device.queue.watchdog.begin(handle::raw(&pipeline));
         render.use_samples(device, graphics.state.samples);
-        for (view_index, pass) in &mut render.passes {
-            parameters.view_index = *view_index;
+        let Some(pass) = &mut render.pass else { return };
+        for &view_index in &render.views {
+            parameters.view_index = view_index;
             let context =
                 self.state.graphics.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
             pass.draw(Draw {
@@ -117,27 +119,31 @@ impl Executor<'_> {
     pub(super) fn clear_attachments(&mut self, attachments: &[vk::ClearAttachment], rects: &[vk::ClearRect]) {
         let Some(render) = &mut self.render else { return };
         let multiview = render.is_multiview();
+        let Some(pass) = &mut render.pass else { return };
         for rect in rects {
-            let r = rect.rect;
-            let area = [r.offset.x.max(0) as u32, r.offset.y.max(0) as u32, r.extent.width, r.extent.height];
-            let layers = if multiview { (0, 1) } else { (rect.base_array_layer, rect.layer_count) };
+            let layers = (rect.base_array_layer, rect.layer_count);
             for clear in attachments {
-                // SAFETY: every member of the unions is plain 32-bit words.
-                let (color, depth_stencil) =
-                    unsafe { (clear.clear_value.color.uint32, clear.clear_value.depth_stencil) };
-                for (_, pass) in &mut render.passes {
-                    if clear.aspect_mask.contains(vk::ImageAspectFlags::COLOR) {
-                        pass.clear_color(clear.color_attachment as usize, color, area, layers.0, layers.1);
-                    }
-                    let depth = clear.aspect_mask.contains(vk::ImageAspectFlags::DEPTH).then_some(depth_stencil.depth);
-                    let stencil =
-                        clear.aspect_mask.contains(vk::ImageAspectFlags::STENCIL).then_some(depth_stencil.stencil);
-                    if depth.is_some() || stencil.is_some() {
-                        pass.clear_depth_stencil(depth, stencil, area, layers.0, layers.1);
-                    }
+                if multiview {
+                    render.views.iter().for_each(|&view| clear_attachment(pass, clear, rect.rect, (view, 1)));
+                } else {
+                    clear_attachment(pass, clear, rect.rect, layers);
                 }
             }
         }
+    }
+}
+
+fn clear_attachment(pass: &mut RenderPass<'_>, clear: &vk::ClearAttachment, r: vk::Rect2D, (first, count): (u32, u32)) {
+    let area = [r.offset.x.max(0) as u32, r.offset.y.max(0) as u32, r.extent.width, r.extent.height];
+    // SAFETY: every member of the unions is plain 32-bit words.
+    let (color, depth_stencil) = unsafe { (clear.clear_value.color.uint32, clear.clear_value.depth_stencil) };
+    if clear.aspect_mask.contains(vk::ImageAspectFlags::COLOR) {
+        pass.clear_color(clear.color_attachment as usize, color, area, first, count);
+    }
+    let depth = clear.aspect_mask.contains(vk::ImageAspectFlags::DEPTH).then_some(depth_stencil.depth);
+    let stencil = clear.aspect_mask.contains(vk::ImageAspectFlags::STENCIL).then_some(depth_stencil.stencil);
+    if depth.is_some() || stencil.is_some() {
+        pass.clear_depth_stencil(depth, stencil, area, first, count);
     }
 }
 

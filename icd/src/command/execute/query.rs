@@ -34,7 +34,7 @@ impl Executor<'_> {
     pub(super) fn write_timestamp(&mut self, pool: &QueryPool, query: u32) {
         self.flush();
         // Multiview writes one query per view.
-        let views = self.render.as_ref().map_or(1, |r| r.passes.len().max(1));
+        let views = self.render.as_ref().map_or(1, |r| r.views.len());
         for query in pool.range(query, views as u32) {
             query.value.store(now(), Ordering::Release);
             query.make_available(&self.device.sync);

@@ -1,6 +1,6 @@
 //! Render pass instances: subpasses and dynamic rendering become sets of targets with load operations, clears and resolves.
 //!
-//! With multiview there is one rasterizer pass per view, each on its layer; every draw goes to all of them.
+//! With multiview every draw is repeated for each view, and the rasterizer takes the view index as the layer.
 
 use super::Executor;
 use crate::command::{BeginRenderPass, BeginRendering, RenderingAttachment};
@@ -18,6 +18,8 @@ use std::sync::Arc;
 struct Target {
     view: Arc<ImageView>,
     clear: Option<[u32; 4]>,
+    /// With multiview: the views that are cleared.
+    clear_views: u32,
     resolve: Option<(Arc<ImageView>, vk::ResolveModeFlags)>,
 }
 
@@ -32,10 +34,20 @@ struct Targets {
     view_mask: u32,
 }
 
+/// View indices.
+pub(super) type Views = SmallVec<[u32; 6]>;
+
+/// The views of a mask; view 0 for no multiview.
+fn views_of(mask: u32) -> Views {
+    if mask == 0 { Views::from_slice(&[0]) } else { (0..32).filter(|v| mask & (1 << v) != 0).collect() }
+}
+
 /// A render pass instance under way.
 pub(super) struct RenderInstance<'d> {
-    /// View index and pass.
-    pub passes: SmallVec<[(u32, RenderPass<'d>); 1]>,
+    /// The rasterizer's pass; `None` only while it is being exchanged.
+    pub pass: Option<RenderPass<'d>>,
+    /// View indices that draws are repeated for; one 0 without multiview.
+    pub views: Views,
     /// Queries that ended in it; available once their draws are done.
     pub ended_queries: Vec<(Arc<QueryPool>, u32)>,
     targets: Targets,
@@ -59,44 +71,36 @@ impl<'d> RenderInstance<'d> {
     fn begin(device: &'d Device, targets: Targets) -> RenderInstance<'d> {
         let samples = targets.samples().unwrap_or(1);
         let mut instance = RenderInstance {
-            passes: SmallVec::new(),
+            pass: Some(device.engine.begin_rendering(targets.for_rasterizer(samples))),
+            views: views_of(targets.view_mask),
             ended_queries: Vec::new(),
             targets,
             samples,
             suspends: false,
             subpasses: None,
         };
-        instance.begin_passes(device);
         instance.clear();
         instance
     }
 
-    fn begin_passes(&mut self, device: &'d Device) {
-        let mask = self.targets.view_mask;
-        if mask == 0 {
-            let targets = self.targets.for_view(None, self.samples);
-            self.passes.push((0, device.engine.begin_rendering(targets)));
-        }
-        for view in (0..32).filter(|v| mask & (1 << v) != 0) {
-            let targets = self.targets.for_view(Some(view), self.samples);
-            self.passes.push((view, device.engine.begin_rendering(targets)));
-        }
-    }
-
     /// Load operations that clear.
     fn clear(&mut self) {
-        let t = &self.targets;
-        let layers = if t.view_mask != 0 { 1 } else { t.layers };
-        for (_, pass) in &mut self.passes {
-            for (i, target) in t.colors.iter().enumerate() {
-                if let Some(value) = target.as_ref().and_then(|t| t.clear) {
-                    pass.clear_color(i, value, t.area, 0, layers);
-                }
+        let (t, Some(pass)) = (&self.targets, &mut self.pass) else { return };
+        for (i, target) in t.colors.iter().enumerate() {
+            if let Some((target, value)) = target.as_ref().and_then(|t| Some((t, t.clear?))) {
+                t.layers_cleared(target)
+                    .iter()
+                    .for_each(|&(first, count)| pass.clear_color(i, value, t.area, first, count));
             }
-            let depth = t.depth.as_ref().and_then(|d| d.clear).map(|c| f32::from_bits(c[0]));
-            let stencil = t.stencil.as_ref().and_then(|s| s.clear).map(|c| c[1]);
-            if depth.is_some() || stencil.is_some() {
-                pass.clear_depth_stencil(depth, stencil, t.area, 0, layers);
+        }
+        for (target, stencil) in [(&t.depth, false), (&t.stencil, true)] {
+            if let Some((target, value)) = target.as_ref().and_then(|t| Some((t, t.clear?))) {
+                let (depth, stencil) =
+                    if stencil { (None, Some(value[1])) } else { (Some(f32::from_bits(value[0])), None) };
+                let layers = t.layers_cleared(target);
+                layers
+                    .iter()
+                    .for_each(|&(first, count)| pass.clear_depth_stencil(depth, stencil, t.area, first, count));
             }
         }
     }
@@ -104,9 +108,9 @@ impl<'d> RenderInstance<'d> {
     /// Without attachments the pipeline says how many samples there are.
     pub fn use_samples(&mut self, device: &'d Device, samples: u32) {
         if self.samples != samples && self.targets.samples().is_none() {
-            self.passes.drain(..).for_each(|(_, pass)| pass.end());
+            self.pass.take().into_iter().for_each(RenderPass::end);
             self.samples = samples;
-            self.begin_passes(device);
+            self.pass = Some(device.engine.begin_rendering(self.targets.for_rasterizer(samples)));
         }
     }
 
@@ -116,16 +120,15 @@ impl<'d> RenderInstance<'d> {
 
     /// Deferred draws are done when this returns.
     fn flush(&mut self, device: &Device) {
-        self.passes.iter_mut().for_each(|(_, pass)| pass.flush());
-        let views = self.targets.view_mask.count_ones().max(1);
+        self.pass.iter_mut().for_each(RenderPass::flush);
         for (pool, query) in self.ended_queries.drain(..) {
-            pool.range(query, views).iter().for_each(|q| q.make_available(&device.sync));
+            pool.range(query, self.views.len() as u32).iter().for_each(|q| q.make_available(&device.sync));
         }
     }
 
     fn end(mut self, device: &Device) {
         self.flush(device);
-        self.passes.drain(..).for_each(|(_, pass)| pass.end());
+        self.pass.take().into_iter().for_each(RenderPass::end);
         if !self.suspends {
             self.targets.resolve(device);
         }
@@ -142,20 +145,13 @@ impl Targets {
         self.all().next().map(|t| t.view.image.layout.desc.samples)
     }
 
-    fn for_view(&self, view: Option<u32>, samples: u32) -> RenderTargets {
-        let attachment = |target: &Target| {
-            let mut a: Attachment = target.view.attachment.clone();
-            if let Some(view) = view {
-                a.base_layer += view;
-                a.layers = 1;
-            }
-            a
-        };
+    fn for_rasterizer(&self, samples: u32) -> RenderTargets {
+        let attachment = |target: &Target| -> Attachment { target.view.attachment.clone() };
         let mut targets = RenderTargets {
             depth: self.depth.as_ref().map(attachment),
             stencil: self.stencil.as_ref().map(attachment),
             samples,
-            layers: if view.is_some() { 1 } else { self.layers },
+            layers: if self.view_mask != 0 { 32 - self.view_mask.leading_zeros() } else { self.layers },
             area: self.area,
             ..Default::default()
         };
@@ -165,10 +161,18 @@ impl Targets {
         targets
     }
 
+    /// Layers (first, count) that a target's load operation clears.
+    fn layers_cleared(&self, target: &Target) -> SmallVec<[(u32, u32); 6]> {
+        match self.view_mask {
+            0 => SmallVec::from_slice(&[(0, self.layers)]),
+            mask => (0..32).filter(|v| mask & target.clear_views & (1 << v) != 0).map(|v| (v, 1)).collect(),
+        }
+    }
+
     fn resolve(&self, device: &Device) {
         let views: SmallVec<[(u32, u32); 8]> = match self.view_mask {
             0 => SmallVec::from_slice(&[(0, self.layers)]),
-            mask => (0..32).filter(|v| mask & (1 << v) != 0).map(|v| (v, 1)).collect(),
+            mask => views_of(mask).iter().map(|&v| (v, 1)).collect(),
         };
         let aspects = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
         let colors = self.colors.iter().flatten().map(|t| (t, vk::ImageAspectFlags::COLOR));
@@ -187,8 +191,11 @@ impl SubpassSource {
     fn targets(&self, number: usize) -> Targets {
         let pass = &self.render_pass;
         let Some(subpass) = pass.subpasses.get(number) else { return Targets::default() };
+        // The load operation is done at the first use; with multiview, at each view's first use.
+        let clear_views = |a: u32| pass.first_use_views(a, number);
         let clears = |a: u32, op: vk::AttachmentLoadOp| {
-            let first = pass.attachments[a as usize].first_use == Some(number);
+            let first =
+                pass.attachments[a as usize].first_use == Some(number) || (subpass.view_mask & clear_views(a)) != 0;
             (first && op == vk::AttachmentLoadOp::CLEAR)
                 .then(|| self.clear_values.get(a as usize).copied().unwrap_or_default())
         };
@@ -197,7 +204,12 @@ impl SubpassSource {
             let a = (*a)?;
             let resolve = subpass.resolves.get(i).copied().flatten().and_then(view);
             let clear = clears(a, pass.attachments[a as usize].load_op);
-            Some(Target { view: view(a)?, clear, resolve: resolve.map(|v| (v, vk::ResolveModeFlags::AVERAGE)) })
+            Some(Target {
+                view: view(a)?,
+                clear,
+                clear_views: clear_views(a),
+                resolve: resolve.map(|v| (v, vk::ResolveModeFlags::AVERAGE)),
+            })
         };
         let mut targets = Targets {
             colors: subpass.colors.iter().enumerate().map(color).collect(),
@@ -215,11 +227,20 @@ impl SubpassSource {
             };
             let format = view.attachment.format;
             if format.has_depth() {
-                targets.depth =
-                    Some(Target { view: view.clone(), clear: clears(a, info.load_op), resolve: resolve(false) });
+                targets.depth = Some(Target {
+                    view: view.clone(),
+                    clear: clears(a, info.load_op),
+                    clear_views: clear_views(a),
+                    resolve: resolve(false),
+                });
             }
             if format.has_stencil() {
-                targets.stencil = Some(Target { view, clear: clears(a, info.stencil_load_op), resolve: resolve(true) });
+                targets.stencil = Some(Target {
+                    view,
+                    clear: clears(a, info.stencil_load_op),
+                    clear_views: clear_views(a),
+                    resolve: resolve(true),
+                });
             }
         }
         targets
@@ -233,12 +254,14 @@ impl SubpassSource {
         let mut list = Vec::new();
         for &a in subpass.inputs.iter().filter(|&&a| !is_target(a)) {
             let info = &pass.attachments[a as usize];
-            let Some(view) = self.views.get(a as usize).filter(|_| info.first_use == Some(number)) else { continue };
+            let first = info.first_use == Some(number) || (subpass.view_mask & pass.first_use_views(a, number)) != 0;
+            let Some(view) = self.views.get(a as usize).filter(|_| first) else { continue };
             let value = self.clear_values.get(a as usize).copied().unwrap_or_default();
             let target = |op| {
                 (op == vk::AttachmentLoadOp::CLEAR).then(|| Target {
                     view: view.clone(),
                     clear: Some(value),
+                    clear_views: pass.first_use_views(a, number),
                     resolve: None,
                 })
             };
@@ -317,6 +340,7 @@ impl Executor<'_> {
         let target = |a: &RenderingAttachment| Target {
             view: a.view.clone(),
             clear: (a.load_op == vk::AttachmentLoadOp::CLEAR && !resumes).then_some(a.clear_value),
+            clear_views: !0,
             resolve: a.resolve.clone(),
         };
         let mut targets = Targets {

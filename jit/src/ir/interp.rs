@@ -382,8 +382,7 @@ impl<'a> Machine<'a, '_> {
         let bytes = self.shader.ty(data.first_result).bytes();
         let inside = self.inside(space, buffer, offset, u64::from(bytes) * u64::from(data.result_count));
         for (i, result) in data.results().enumerate() {
-            let value =
-                if inside { self.read(space, buffer, offset + i as u64 * u64::from(bytes), bytes) } else { 0 };
+            let value = if inside { self.read(space, buffer, offset + i as u64 * u64::from(bytes), bytes) } else { 0 };
             self.set(result, lane, value);
         }
         Ok(())

@@ -268,7 +268,7 @@ fn interpolation_bit_for_bit() {
                 assert_eq!(alive[0], [1; 4]);
                 // SAFETY: the primitives outlive the quads.
                 let p = unsafe { &*q.primitive };
-                for lane in 0..4 {
+                for lane in 0..4usize {
                     let pixel = [q.x + lane as u16 % 2, q.y + lane as u16 / 2];
                     let sample = |i: usize| [POSITIONS[2 * i], POSITIONS[2 * i + 1]];
                     let default = if q.sample == 0xffff { [0.5, 0.5] } else { sample(q.sample as usize) };
@@ -282,9 +282,8 @@ fn interpolation_bit_for_bit() {
                         reference(p, pixel, [0.75, 0.375], attributes[0], Smooth),
                         reference(p, pixel, third, attributes[1], Linear),
                     ];
-                    for (slot, e) in expected.iter().enumerate() {
-                        assert_eq!(rows[slot][lane], e.to_bits(), "slot {slot}, lane {lane}, {samples} samples, {q:?}");
-                    }
+                    let got: Vec<u32> = rows.iter().map(|r| r[lane]).collect();
+                    assert_eq!(got, expected.map(f32::to_bits), "lane {lane}, {samples} samples, {q:?}");
                 }
             }
         }

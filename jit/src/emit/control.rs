@@ -219,21 +219,21 @@ impl Emitter<'_> {
         let (exit, results, broke) = (target.exit, target.results.clone(), target.broke.clone());
         self.targets[index].used = true;
         let Some(broke) = broke else {
-            // With masks the block may run for no lane at all; then nobody breaks.
-            let nobody = (!self.full).then(|| {
-                let (jump, nobody) = (self.b.create_block(), self.b.create_block());
+            // All active lanes go; but if there is none (lanes may wait at a label in between), the jump is not theirs.
+            let stay = (!self.full).then(|| {
+                let (go, stay) = (self.b.create_block(), self.b.create_block());
                 let exec = self.exec_mask();
                 let any = self.any(&exec);
-                self.b.ins().brif(any, jump, &[], nobody, &[]);
-                self.enter(jump);
-                nobody
+                self.b.ins().brif(any, go, &[], stay, &[]);
+                self.enter(go);
+                stay
             });
             for ((value, cells), rep) in results.iter().zip(&reps) {
                 self.set_cells(*value, cells, rep)?;
             }
             self.b.ins().jump(exit, &[]);
-            let Some(nobody) = nobody else { return Ok(End::Gone) };
-            self.enter(nobody);
+            let Some(stay) = stay else { return Ok(End::Gone) };
+            self.enter(stay);
             return Ok(End::Empty);
         };
         let exec = self.exec_mask();

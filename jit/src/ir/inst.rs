@@ -229,8 +229,8 @@ pub enum Convert {
 /// Memory spaces of [`Op::Load`], [`Op::Store`], [`Op::Atomic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// address operands: (buf: Buf, offset: I32 bytes). Bounds-checked as a whole: if any component is
-    /// out of bounds, a load gives 0 in all of them and a store is dropped.
+    /// address operands: (buf: Buf, offset: I32 bytes). Bounds-checked: out of bounds loads give 0, stores are dropped;
+    /// an access of several elements is in bounds as a whole or not at all.
     Buffer,
     /// (offset: I32 bytes) into workgroup memory, bounds-checked against `shared_bytes`.
     Shared,

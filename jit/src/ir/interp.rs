@@ -372,17 +372,17 @@ impl<'a> Machine<'a, '_> {
         }
     }
 
-    /// Bounds are those of the whole access: one component outside makes all of them 0, or the store nothing.
-    fn inside(&mut self, space: Space, buffer: u64, offset: u64, bytes: u64) -> bool {
-        offset.checked_add(bytes).is_some_and(|end| end <= self.bytes(space, buffer).len() as u64)
-    }
-
     fn load(&mut self, space: Space, data: &InstData, args: &[u64], lane: usize) -> Result<(), Stop> {
         let (buffer, offset, _) = Self::address(space, args)?;
         let bytes = self.shader.ty(data.first_result).bytes();
-        let inside = self.inside(space, buffer, offset, u64::from(bytes) * u64::from(data.result_count));
+        // In bounds as a whole or not at all.
+        let ok = offset + u64::from(bytes) * u64::from(data.result_count) <= self.bytes(space, buffer).len() as u64;
         for (i, result) in data.results().enumerate() {
-            let value = if inside { self.read(space, buffer, offset + i as u64 * u64::from(bytes), bytes) } else { 0 };
+            if !ok {
+                self.set(result, lane, 0);
+                continue;
+            }
+            let value = self.read(space, buffer, offset + i as u64 * u64::from(bytes), bytes);
             self.set(result, lane, value);
         }
         Ok(())
@@ -391,7 +391,7 @@ impl<'a> Machine<'a, '_> {
     fn store(&mut self, space: Space, data: &InstData, args: &[u64]) -> Result<(), Stop> {
         let (buffer, offset, first) = Self::address(space, args)?;
         let bytes = self.shader.ty(data.args[first]).bytes();
-        if !self.inside(space, buffer, offset, u64::from(bytes) * (args.len() - first) as u64) {
+        if offset + u64::from(bytes) * (args.len() - first) as u64 > self.bytes(space, buffer).len() as u64 {
             return Ok(());
         }
         for (i, &value) in args[first..].iter().enumerate() {

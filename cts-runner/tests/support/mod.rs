@@ -76,19 +76,16 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// The program of an example of this crate, which `cargo test` builds beside the tests.
+/// The program of an example of this crate, up to date: `cargo test` builds examples only when it runs all targets.
 pub fn example(name: &str) -> PathBuf {
     let exe = std::env::current_exe().expect("the path of this test");
     let profile = exe.ancestors().nth(2).expect("the folder of the profile");
-    let path = profile.join("examples").join(name);
-    if !path.exists() {
-        let release = profile.ends_with("release").then_some("--release");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "-p", "cts-runner", "--example", name]).args(release);
-        succeed(build.current_dir(cts_runner::driver::workspace()));
-    }
-    path
+    let release = profile.ends_with("release").then_some("--release");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "-p", "cts-runner", "--example", name]).args(release);
+    succeed(build.current_dir(cts_runner::driver::workspace()));
+    profile.join("examples").join(name)
 }
 
 /// The validation layer was enabled by the environment and said nothing; it reports on standard output.

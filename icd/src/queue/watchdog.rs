@@ -7,7 +7,7 @@ use crate::backend::machine::shader_timeout;
 use crate::object::device::Device;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -19,11 +19,14 @@ pub struct Watchdog {
     /// When the current operation began, in nanoseconds; 0: none.
     began: AtomicU64,
     pipeline: AtomicU64,
+    timeout: OnceLock<Option<Duration>>,
 }
 
 #[derive(Default)]
 struct State {
     busy: bool,
+    /// The thread sleeps until it is woken; it parks itself when it finds the queue idle, so that short submissions wake nobody.
+    parked: bool,
     stop: bool,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,7 +53,7 @@ impl Watchdog {
 
     /// The queue has work: watch it.
     pub fn busy(self: &Arc<Self>, device: &Arc<Device>) {
-        let Some(timeout) = shader_timeout() else { return };
+        let Some(timeout) = *self.timeout.get_or_init(shader_timeout) else { return };
         let mut state = self.state.lock();
         state.busy = true;
         if state.thread.is_none() {
@@ -58,7 +61,9 @@ impl Watchdog {
             let thread = std::thread::Builder::new().name("grus-watchdog".into()).stack_size(256 << 10);
             state.thread = thread.spawn(move || watchdog.run(timeout, &device)).ok();
         }
-        self.wake.notify_one();
+        if std::mem::take(&mut state.parked) {
+            self.wake.notify_one();
+        }
     }
 
     /// The queue has nothing to do.
@@ -84,6 +89,7 @@ impl Watchdog {
         let mut state = self.state.lock();
         while !state.stop {
             if !state.busy {
+                state.parked = true;
                 self.wake.wait(&mut state);
                 continue;
             }

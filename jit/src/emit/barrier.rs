@@ -189,14 +189,15 @@ impl Emitter<'_> {
     /// Bytes of the chunk's frame, a multiple of 16; their offset.
     pub fn new_bytes(&mut self, bytes: u32) -> u32 {
         let offset = self.barriers.frame;
-        self.barriers.frame += bytes.next_multiple_of(16);
+        // A frame beyond all bounds is refused when the function is finished.
+        self.barriers.frame = self.barriers.frame.saturating_add(bytes.next_multiple_of(16));
         offset
     }
 
     /// Address of a frame offset of the current chunk. Slots lie chunk-major inside 16-byte units, so that the address does not depend
     /// on the final frame size: unit u of chunk c is at (u * chunks + c) * 16.
     fn slot_address(&mut self, offset: u32) -> (C, i32) {
-        let fixed = self.slots_start + (offset / 16) * self.chunks * 16;
+        let fixed = (offset / 16).wrapping_mul(self.chunks * 16).wrapping_add(self.slots_start);
         (self.chunk_slots, fixed as i32)
     }
 

@@ -81,6 +81,10 @@ impl Emitter<'_> {
         if !matches!(ty, Ty::I32 | Ty::F32 | Ty::I64 | Ty::F64) {
             return Err(Error::unsupported("8- and 16-bit memory accesses").with_id(data.source));
         }
+        if flags.volatile {
+            // Cranelift forwards no earlier load or store past a fence.
+            self.b.ins().fence();
+        }
         let machine = self.flags(space, flags);
         let n = results.len();
         let (address, _) = self.address(space, &data.args)?;

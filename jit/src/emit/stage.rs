@@ -120,6 +120,7 @@ pub fn function(
 
 impl Emitter<'_> {
     fn place_arrays(&mut self) -> Result<()> {
+        let copies = if self.barriers.any { u64::from(self.chunks) } else { 1 };
         let mut bytes = 0u64;
         for (var, data) in self.shader.vars.iter() {
             if matches!(data.ty, Ty::I8 | Ty::I16 | Ty::F16 | Ty::Buf | Ty::Img | Ty::Smp) {
@@ -128,7 +129,7 @@ impl Emitter<'_> {
             let size = u64::from(data.len) * u64::from(self.lanes) * u64::from(scalar_bytes(data.ty));
             self.arrays.offset[var] = bytes as u32;
             bytes += size;
-            if bytes > super::MAX_SCRATCH {
+            if bytes * copies > super::MAX_SCRATCH {
                 return Err(Error::limit("private memory"));
             }
         }

@@ -1,0 +1,570 @@
+//! Vertex and fragment stages: slots, partial chunks, interpolation, derivatives, helper invocations, image calls.
+
+mod emit_common;
+
+use base::abi::*;
+use base::shader::{BindingLayout, DescriptorKind, Interpolation, PipelineLayoutInfo, Slot, SlotKind, SlotType, Stage};
+use emit_common::*;
+use jit::ir::*;
+
+fn slot(location: u32, interpolation: Interpolation) -> Slot {
+    Slot { kind: SlotKind::User { location, component: 0, index: 0 }, ty: SlotType::Float, interpolation }
+}
+
+fn shader(stage: Stage, inputs: &[Interpolation], outputs: u32, build: impl FnOnce(&mut Builder<'_>)) -> Shader {
+    let mut shader = Shader::new(stage, "test");
+    shader.inputs = inputs.iter().enumerate().map(|(i, &k)| slot(i as u32, k)).collect();
+    shader.outputs = (0..outputs).map(|i| slot(i, Interpolation::Smooth)).collect();
+    let mut b = Builder::new(&mut shader);
+    build(&mut b);
+    b.finish();
+    if let Err(e) = verify(&shader) {
+        panic!("{e}\n{shader}");
+    }
+    shader
+}
+
+fn out(b: &mut Builder<'_>, slot: u32, v: Value) {
+    b.inst(Op::StoreOutput(slot), &[v], &[]);
+}
+
+fn input(b: &mut Builder<'_>, slot: u32, at: InterpolateAt, args: &[Value], ty: Ty) -> Value {
+    b.op(Op::LoadInput(slot, at), args, ty)
+}
+
+/// 32-byte aligned words.
+fn aligned(words: &[u32]) -> Aligned {
+    let mut m = Aligned::new(words.len() * 4, 0xee);
+    for (to, w) in m.bytes(words.len() * 4).chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&w.to_le_bytes());
+    }
+    m
+}
+
+fn read(m: &mut Aligned, words: usize) -> Vec<u32> {
+    m.bytes(words * 4).chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+}
+
+#[test]
+fn vertices() {
+    let s = shader(Stage::Vertex, &[Interpolation::Smooth; 2], 5, |b| {
+        let x = input(b, 0, InterpolateAt::Default, &[], Ty::F32);
+        let n = input(b, 1, InterpolateAt::Default, &[], Ty::I32);
+        let vertex = b.builtin(Builtin::VertexIndex, Ty::I32);
+        let instance = b.builtin(Builtin::InstanceIndex, Ty::I32);
+        let base = b.builtin(Builtin::BaseVertex, Ty::I32);
+        let draw = b.builtin(Builtin::DrawIndex, Ty::I32);
+        let double = b.binary(Binary::FAdd, x, x);
+        out(b, 0, double);
+        let sum = b.binary(Binary::IAdd, n, base);
+        out(b, 1, sum);
+        let both = b.binary(Binary::Xor, vertex, instance);
+        out(b, 2, both);
+        out(b, 3, draw);
+        // Only some lanes write the last one.
+        let two = b.u32(2);
+        let some = b.cmp(Cmp::ULt, n, two);
+        b.if_(
+            some,
+            &[],
+            |b| {
+                out(b, 4, vertex);
+                Term::default()
+            },
+            |_| Term::default(),
+        );
+        // A side effect happens once per vertex, not for the padding.
+        let buf = b.buffer(0, 0);
+        let (zero, one) = (b.u32(0), b.u32(1));
+        b.op(Op::Atomic(Space::Buffer, AtomicOp::Add), &[buf, zero, one], Ty::I32);
+    });
+    for lanes in [4usize, 8] {
+        for count in [1usize, 4, 7, 8, 19] {
+            let stage = compile(&s, &buffers_layout(1), lanes as u32);
+            let mut env = Environment::new(&[vec![0; 4]], &[]);
+            let chunks = count.div_ceil(lanes);
+            let total = chunks * lanes;
+            let mut inputs = Vec::new();
+            for chunk in 0..chunks {
+                inputs.extend((0..lanes).map(|l| ((chunk * lanes + l) as f32 * 0.5).to_bits()));
+                inputs.extend((0..lanes).map(|l| (l % 4) as u32));
+            }
+            let mut vertex = aligned(&(0..total as u32).map(|i| i * 3).collect::<Vec<_>>());
+            let mut instance = aligned(&(0..total as u32).map(|i| i / 4).collect::<Vec<_>>());
+            let mut inputs = aligned(&inputs);
+            let mut outputs = aligned(&vec![7; total * 5]);
+            let (mut scratch, mut sink) = (Aligned::new(stage.scratch_bytes as usize, 0), Aligned::new(64, 0));
+            let mut batch = VertexBatch {
+                header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
+                count: count as u32,
+                _pad: 0,
+                vertex_index: vertex.ptr().cast(),
+                instance_index: instance.ptr().cast(),
+                inputs: inputs.ptr().cast(),
+                outputs: outputs.ptr().cast(),
+            };
+            // SAFETY: the batch is laid out as the interface says.
+            unsafe { (stage.entry)(&*env.context, (&raw mut batch).cast()) };
+            let got = read(&mut outputs, total * 5);
+            for i in 0..count {
+                let (chunk, lane) = (i / lanes, i % lanes);
+                let at = |slot: usize| got[(chunk * 5 + slot) * lanes + lane];
+                assert_eq!(f32::from_bits(at(0)), i as f32);
+                assert_eq!(at(1), (lane % 4) as u32 + 100);
+                assert_eq!(at(2), (i as u32 * 3) ^ (i as u32 / 4));
+                assert_eq!(at(3), 300);
+                assert_eq!(at(4), if lane % 4 < 2 { i as u32 * 3 } else { 7 });
+            }
+            assert_eq!(env.buffer(0), (count as u32).to_le_bytes());
+        }
+    }
+}
+
+const POSITIONS: [f32; 8] = [0.375, 0.125, 0.875, 0.375, 0.125, 0.625, 0.625, 0.875];
+
+fn primitive(attributes: &[[u32; 3]], seed: u32) -> FragmentPrimitive {
+    let f = |i: u32| (seed * 37 + i * 11) as f32 % 64.0 / 64.0 - 0.25;
+    FragmentPrimitive {
+        b1: [f(1) / 8.0, f(2) / 8.0, f(3)],
+        b2: [f(4) / 8.0, f(5) / 8.0, f(6)],
+        inv_w: [f(7) / 64.0, f(8) / 64.0, 1.5 + f(9)],
+        inv_w1: 1.25 + f(10),
+        inv_w2: 0.75 + f(11),
+        z: [f(12), f(13), f(14)],
+        origin: [2 * (seed as i32 % 5), 4 - seed as i32],
+        attributes: attributes.as_ptr(),
+        front_facing: seed & 1,
+        primitive_id: 1000 + seed,
+        layer: 10 + seed,
+        viewport_index: 20 + seed,
+        point_origin: [1.5, 2.5],
+        point_inv_size: 0.25,
+        _pad: 0,
+    }
+}
+
+/// Runs a fragment stage; `[quad][slot][lane]` and the alive bit per `[quad][lane]`.
+fn run_quads(
+    s: &Shader,
+    env: &mut Environment,
+    quads: &[FragmentQuad],
+    samples: u32,
+    lanes: usize,
+) -> Vec<[Vec<[u32; 4]>; 2]> {
+    run_stage(&compile(s, &buffers_layout(1), lanes as u32), env, quads, samples)
+}
+
+fn run_stage(
+    stage: &base::shader::CompiledStage,
+    env: &mut Environment,
+    quads: &[FragmentQuad],
+    samples: u32,
+) -> Vec<[Vec<[u32; 4]>; 2]> {
+    let lanes = stage.lanes as usize;
+    let slots = stage.interface.outputs.len();
+    let per = lanes / 4;
+    let chunks = quads.len().div_ceil(per);
+    let mut padded = quads.to_vec();
+    padded.resize(chunks * per, FragmentQuad { coverage: 0, ..quads[0] });
+    let mut outputs = aligned(&vec![7; chunks * slots * lanes]);
+    let mut alive = aligned(&vec![0xffff_ffff; chunks]);
+    let (mut scratch, mut sink) = (Aligned::new(stage.scratch_bytes as usize, 0), Aligned::new(64, 0));
+    let mut batch = FragmentBatch {
+        header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
+        count: quads.len() as u32,
+        samples,
+        quads: padded.as_ptr(),
+        outputs: outputs.ptr().cast(),
+        alive: alive.ptr().cast(),
+        sample_positions: POSITIONS,
+    };
+    // SAFETY: the batch is laid out as the interface says.
+    unsafe { (stage.entry)(&*env.context, (&raw mut batch).cast()) };
+    let (words, alive) = (read(&mut outputs, chunks * slots * lanes), read(&mut alive, chunks));
+    (0..quads.len())
+        .map(|q| {
+            let (chunk, group) = (q / per, q % per);
+            let lane = |slot: usize, l: usize| words[(chunk * slots + slot) * lanes + group * 4 + l];
+            let rows = (0..slots).map(|slot| [0, 1, 2, 3].map(|l| lane(slot, l))).collect();
+            [rows, vec![[0, 1, 2, 3].map(|l| alive[chunk] >> (group * 4 + l) & 1)]]
+        })
+        .collect()
+}
+
+/// The formulas of `FragmentPrimitive`.
+fn reference(p: &FragmentPrimitive, pixel: [u16; 2], inside: [f32; 2], a: [f32; 3], kind: Interpolation) -> f32 {
+    let x = (i32::from(pixel[0]) - p.origin[0]) as f32 + inside[0];
+    let y = (i32::from(pixel[1]) - p.origin[1]) as f32 + inside[1];
+    let plane = |q: [f32; 3]| q[0] * x + q[1] * y + q[2];
+    let (l1, l2) = (plane(p.b1), plane(p.b2));
+    let (w1, w2) = match kind {
+        Interpolation::Smooth => {
+            let w = 1.0 / plane(p.inv_w);
+            ((l1 * p.inv_w1) * w, (l2 * p.inv_w2) * w)
+        }
+        _ => (l1, l2),
+    };
+    a[0] + w1 * a[1] + w2 * a[2]
+}
+
+fn centroid(coverage: u16, pixel: usize, samples: u32) -> [f32; 2] {
+    let bits = coverage >> (4 * pixel) & 15;
+    if samples == 1 || bits == 0 || bits == 15 {
+        return [0.5, 0.5];
+    }
+    let (mut sum, mut n) = ([0.0f32; 2], 0.0f32);
+    for s in 0..4 {
+        if bits >> s & 1 == 1 {
+            sum[0] += POSITIONS[2 * s];
+            sum[1] += POSITIONS[2 * s + 1];
+            n += 1.0;
+        }
+    }
+    [sum[0] / n, sum[1] / n]
+}
+
+#[test]
+fn interpolation_bit_for_bit() {
+    use Interpolation::{Flat, Linear, Smooth};
+    let s = shader(Stage::Fragment, &[Smooth, Linear, Flat], 7, |b| {
+        let v = input(b, 0, InterpolateAt::Default, &[], Ty::F32);
+        out(b, 0, v);
+        let v = input(b, 1, InterpolateAt::Default, &[], Ty::F32);
+        out(b, 1, v);
+        let v = input(b, 2, InterpolateAt::Default, &[], Ty::I32);
+        out(b, 2, v);
+        let v = input(b, 0, InterpolateAt::Centroid, &[], Ty::F32);
+        out(b, 3, v);
+        let v = input(b, 0, InterpolateAt::Sample, &[], Ty::F32);
+        out(b, 4, v);
+        let (dx, dy) = (b.f32(0.25), b.f32(-0.125));
+        let v = input(b, 0, InterpolateAt::Offset, &[dx, dy], Ty::F32);
+        out(b, 5, v);
+        let two = b.u32(2);
+        let v = input(b, 1, InterpolateAt::AtSample, &[two], Ty::F32);
+        out(b, 6, v);
+    });
+    let attributes: [[f32; 3]; 2] = [[0.3, -1.7, 2.25], [100.5, 0.01, -3.0]];
+    let list: Vec<[u32; 3]> = attributes.iter().map(|a| a.map(f32::to_bits)).chain([[0xdead_beef, 1, 2]]).collect();
+    let primitives: Vec<FragmentPrimitive> = (0..3).map(|i| primitive(&list, i)).collect();
+    for samples in [1, 4] {
+        let quads: Vec<FragmentQuad> = (0..7u16)
+            .map(|q| FragmentQuad {
+                x: q * 6,
+                y: q * 2 + 4,
+                coverage: if samples == 1 {
+                    0x1111 & (0x1011 << q)
+                } else {
+                    0xf731u16.rotate_left(u32::from(q) * 4) ^ q
+                },
+                sample: if samples == 4 && q % 3 == 2 { q % 4 } else { 0xffff },
+                primitive: &primitives[q as usize % 3],
+            })
+            .collect();
+        for lanes in [4, 8] {
+            let mut env = Environment::new(&[vec![0; 4]], &[]);
+            let got = run_quads(&s, &mut env, &quads, samples, lanes);
+            for (q, [rows, alive]) in quads.iter().zip(&got) {
+                assert_eq!(alive[0], [1; 4]);
+                // SAFETY: the primitives outlive the quads.
+                let p = unsafe { &*q.primitive };
+                for lane in 0..4usize {
+                    let pixel = [q.x + lane as u16 % 2, q.y + lane as u16 / 2];
+                    let sample = |i: usize| [POSITIONS[2 * i], POSITIONS[2 * i + 1]];
+                    let default = if q.sample == 0xffff { [0.5, 0.5] } else { sample(q.sample as usize) };
+                    let third = if samples == 1 { [0.5, 0.5] } else { sample(2) };
+                    let expected = [
+                        reference(p, pixel, default, attributes[0], Smooth),
+                        reference(p, pixel, default, attributes[1], Linear),
+                        f32::from_bits(0xdead_beef),
+                        reference(p, pixel, centroid(q.coverage, lane, samples), attributes[0], Smooth),
+                        reference(p, pixel, default, attributes[0], Smooth),
+                        reference(p, pixel, [0.75, 0.375], attributes[0], Smooth),
+                        reference(p, pixel, third, attributes[1], Linear),
+                    ];
+                    let got: Vec<u32> = rows.iter().map(|r| r[lane]).collect();
+                    assert_eq!(got, expected.map(f32::to_bits), "lane {lane}, {samples} samples, {q:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fragment_builtins() {
+    let list = [[[1f32.to_bits(); 3]; 1], [[2f32.to_bits(); 3]; 1]];
+    let primitives = [primitive(&list[0], 3), primitive(&list[1], 4)];
+    let s = shader(Stage::Fragment, &[], 14, |b| {
+        for c in 0..4 {
+            let v = b.builtin(Builtin::FragCoord(c), Ty::F32);
+            out(b, u32::from(c), v);
+        }
+        for (i, builtin) in
+            [Builtin::PrimitiveId, Builtin::Layer, Builtin::ViewportIndex, Builtin::SampleId, Builtin::SampleMaskIn]
+                .into_iter()
+                .enumerate()
+        {
+            let v = b.builtin(builtin, Ty::I32);
+            out(b, 4 + i as u32, v);
+        }
+        for (i, builtin) in [Builtin::FrontFacing, Builtin::HelperInvocation].into_iter().enumerate() {
+            let v = b.builtin(builtin, Ty::B1);
+            let v = b.convert(Convert::BToI, v, Ty::I32);
+            out(b, 9 + i as u32, v);
+        }
+        let v = b.builtin(Builtin::PointCoord(1), Ty::F32);
+        out(b, 11, v);
+        let x = b.builtin(Builtin::FragCoord(0), Ty::F32);
+        let sq = b.binary(Binary::FMul, x, x);
+        let d = b.op(Op::Ddx { fine: false }, &[sq], Ty::F32);
+        out(b, 12, d);
+        let y = b.builtin(Builtin::FragCoord(1), Ty::F32);
+        let xy = b.binary(Binary::FMul, x, y);
+        let d = b.op(Op::Ddy { fine: true }, &[xy], Ty::F32);
+        out(b, 13, d);
+    });
+    let quads: Vec<FragmentQuad> = (0..5u16)
+        .map(|q| FragmentQuad {
+            x: 2 * q + 10,
+            y: 8 * q,
+            coverage: [0xffff, 0x0f10, 0x8421, 0, 0x00f0][q as usize],
+            sample: [0xffff, 0xffff, 3, 0xffff, 0][q as usize],
+            primitive: &primitives[q as usize % 2],
+        })
+        .collect();
+    for lanes in [4, 8] {
+        let mut env = Environment::new(&[vec![0; 4]], &[]);
+        for (q, [rows, _]) in quads.iter().zip(run_quads(&s, &mut env, &quads, 4, lanes)) {
+            // SAFETY: the primitives outlive the quads.
+            let p = unsafe { &*q.primitive };
+            let inside = match q.sample {
+                0xffff => [0.5, 0.5],
+                s => [POSITIONS[2 * s as usize], POSITIONS[2 * s as usize + 1]],
+            };
+            let (left, top) = (f32::from(q.x) + inside[0], f32::from(q.y) + inside[1]);
+            for lane in 0..4u16 {
+                let (x, y) = (f32::from(q.x + lane % 2) + inside[0], f32::from(q.y + lane / 2) + inside[1]);
+                let (rx, ry) = (x - p.origin[0] as f32, y - p.origin[1] as f32);
+                let plane = |q: [f32; 3]| q[0] * rx + q[1] * ry + q[2];
+                let bits = u32::from(q.coverage >> (4 * lane) & 15);
+                let expected = [
+                    x.to_bits(),
+                    y.to_bits(),
+                    plane(p.z).to_bits(),
+                    plane(p.inv_w).to_bits(),
+                    p.primitive_id,
+                    p.layer,
+                    p.viewport_index,
+                    if q.sample == 0xffff { 0 } else { u32::from(q.sample) },
+                    bits,
+                    p.front_facing,
+                    u32::from(bits == 0),
+                    ((y - 2.5) * 0.25).to_bits(),
+                    ((left + 1.0) * (left + 1.0) - left * left).to_bits(),
+                    (x * (top + 1.0) - x * top).to_bits(),
+                ];
+                for (slot, e) in expected.iter().enumerate() {
+                    assert_eq!(rows[slot][lane as usize], *e, "slot {slot}, lane {lane}, {q:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Kill and demote: alive bits, IsHelper, no side effects of helper lanes, derivatives still right after a demote.
+#[test]
+fn demote_and_kill() {
+    let list = [[0u32; 3]];
+    let p = primitive(&list, 2);
+    for kill in [false, true] {
+        let s = shader(Stage::Fragment, &[], 3, |b| {
+            let x = b.builtin(Builtin::FragCoord(0), Ty::F32);
+            let limit = b.f32(12.0);
+            let right = b.cmp(Cmp::FOrdLt, limit, x);
+            let root = b.shader.root.label;
+            b.if_(
+                right,
+                &[],
+                |b| {
+                    b.inst(Op::Demote, &[], &[]);
+                    if kill { Term::Break(root, vec![]) } else { Term::default() }
+                },
+                |_| Term::default(),
+            );
+            let d = b.op(Op::Ddx { fine: true }, &[x], Ty::F32);
+            out(b, 0, d);
+            let helper = b.op(Op::IsHelper, &[], Ty::B1);
+            let helper = b.convert(Convert::BToI, helper, Ty::I32);
+            out(b, 1, helper);
+            let buf = b.buffer(0, 0);
+            let (zero, one) = (b.u32(0), b.u32(1));
+            let old = b.op(Op::Atomic(Space::Buffer, AtomicOp::Add), &[buf, zero, one], Ty::I32);
+            out(b, 2, old);
+        });
+        let quads: Vec<FragmentQuad> = [(8u16, 0x1111u16), (11 & !1, 0x0101), (12, 0x1111), (10, 0x1110), (6, 0)]
+            .map(|(x, coverage)| FragmentQuad { x, y: 0, coverage, sample: 0xffff, primitive: &p })
+            .to_vec();
+        for lanes in [4, 8] {
+            let mut env = Environment::new(&[vec![0; 4]], &[]);
+            let got = run_quads(&s, &mut env, &quads, 1, lanes);
+            let mut effects = 0;
+            for (q, [rows, alive]) in quads.iter().zip(&got) {
+                for lane in 0..4u16 {
+                    let demoted = f32::from(q.x + lane % 2) + 0.5 > 12.0;
+                    let covered = q.coverage >> (4 * lane) & 1 == 1;
+                    assert_eq!(alive[0][lane as usize], u32::from(!demoted), "kill {kill}, lane {lane}, {q:?}");
+                    effects += u32::from(covered && !demoted);
+                    if !kill || !demoted {
+                        assert_eq!(rows[0][lane as usize], 1f32.to_bits());
+                        assert_eq!(rows[1][lane as usize], u32::from(demoted || !covered));
+                    }
+                }
+            }
+            assert_eq!(env.buffer(0), effects.to_le_bytes());
+        }
+    }
+}
+
+/// A kernel that reports what it was asked.
+unsafe extern "C" fn echo(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: called by generated code with valid pointers.
+    let (view, args) = unsafe { (&*view, &mut *args) };
+    let class = if sampler.is_null() {
+        0
+    } else {
+        // SAFETY: not null.
+        unsafe { (*sampler).class }
+    };
+    for lane in 0..args.lanes as usize {
+        if args.mask >> lane & 1 == 1 {
+            let (x, lod) = match args.kernel as usize {
+                KERNEL_SAMPLE => (args.coord[0][lane], args.lod[lane]),
+                _ => (args.icoord[0][lane] as f32, args.level[lane] as f32),
+            };
+            args.result[0][lane] = x.to_bits();
+            args.result[1][lane] = lod.to_bits();
+            args.result[2][lane] = (view.layers as f32 * 10.0 + class as f32).to_bits();
+            let offset = if args.kernel as usize == KERNEL_SAMPLE { args.offset[1][lane] * 100 } else { 0 };
+            args.result[3][lane] = ((offset + args.mask.count_ones() as i32) as f32).to_bits();
+        }
+    }
+}
+
+fn view(layers: u32) -> ImageView {
+    ImageView {
+        kernels: [echo; KERNEL_COUNT],
+        base: 64 as *mut u8,
+        size: 0,
+        layer_stride: 0,
+        sample_stride: 0,
+        format: 0,
+        dim: Dim::D2,
+        arrayed: 1,
+        levels: 5,
+        layers,
+        samples: 1,
+        swizzle: [0, 1, 2, 3],
+        stencil_aspect: 0,
+        min_lod: 0.0,
+        texels: 0,
+        level: std::array::from_fn(|i| ImageLevel {
+            width: 64 >> i,
+            height: 32 >> i,
+            depth: 1,
+            ..ImageLevel::default()
+        }),
+    }
+}
+
+#[test]
+fn image_calls() {
+    let views = [view(1), view(2), view(3)];
+    let mut samplers = Vec::new();
+    for class in [1u32, 4] {
+        samplers.push(Sampler {
+            class,
+            mag_filter: 0,
+            min_filter: 0,
+            mipmap_mode: 0,
+            address_mode: [0; 3],
+            lod_bias: 0.0,
+            min_lod: 0.0,
+            max_lod: 1.0,
+            max_anisotropy: 1.0,
+            compare_enable: 0,
+            compare_op: 0,
+            border_color: [0; 4],
+            border_is_int: 0,
+            unnormalized: 0,
+            reduction: 0,
+        });
+    }
+    let descriptors: Vec<ImageDescriptor> =
+        views.iter().map(|v| ImageDescriptor { view: v, sampler: &samplers[(v.layers as usize) % 2] }).collect();
+    let binding =
+        BindingLayout { binding: 0, kind: DescriptorKind::CombinedImageSampler, offset: 0, count: 3, dynamic_index: 0 };
+    let layout = PipelineLayoutInfo { sets: vec![vec![binding]] };
+    for varying in [false, true] {
+        let s = shader(Stage::Fragment, &[], 11, |b| {
+            let x = b.builtin(Builtin::FragCoord(0), Ty::F32);
+            let column = b.convert(Convert::FToS, x, Ty::I32);
+            let (one, two) = (b.u32(1), b.u32(2));
+            let index = if varying { b.binary(Binary::UMod, column, two) } else { one };
+            let image = b.op(Op::ImageDesc { set: 0, binding: 0 }, &[index], Ty::Img);
+            let sampler = b.op(Op::SamplerDesc { set: 0, binding: 0 }, &[index], Ty::Smp);
+            let lod = b.f32(2.5);
+            let info = SampleInfo {
+                op: SampleOp::Sample,
+                lod_mode: LodMode::Explicit,
+                coords: 2,
+                dref: false,
+                lod: true,
+                grad: 0,
+                offset: 2,
+                min_lod: false,
+                component: 0,
+                gather_offsets: None,
+            };
+            let inst = b.inst(Op::Sample(info), &[image, sampler, x, x, lod, one, two], &[Ty::F32; 4]);
+            let texel: Vec<Value> = b.shader.insts[inst].results().collect();
+            for (i, &v) in texel.iter().enumerate() {
+                out(b, i as u32, v);
+            }
+            let op = Op::ImageFetch { coords: 2, level: true, sample: false };
+            let inst = b.inst(op, &[image, column, one, two], &[Ty::F32; 4]);
+            let texel: Vec<Value> = b.shader.insts[inst].results().collect();
+            for (i, &v) in texel.iter().enumerate() {
+                out(b, 4 + i as u32, v);
+            }
+            for (i, query) in [ImageQuery::Width, ImageQuery::Layers, ImageQuery::Levels].into_iter().enumerate() {
+                let args: &[Value] = if query == ImageQuery::Width { &[image, two] } else { &[image] };
+                let v = b.op(Op::ImageQuery(query), args, Ty::I32);
+                out(b, 8 + i as u32, v);
+            }
+        });
+        let list = [[0u32; 3]];
+        let p = primitive(&list, 2);
+        let quads: Vec<FragmentQuad> = (0..3u16)
+            .map(|q| FragmentQuad { x: 2 * q, y: 0, coverage: 0x1111, sample: 0xffff, primitive: &p })
+            .collect();
+        for lanes in [4usize, 8] {
+            let mut env = Environment::new(&[], &[]);
+            env.context.sets[0] = descriptors.as_ptr().cast();
+            let stage = compile(&s, &layout, lanes as u32);
+            for (q, [rows, _]) in quads.iter().zip(run_stage(&stage, &mut env, &quads, 1)) {
+                for lane in 0..4u16 {
+                    let column = q.x + lane % 2;
+                    let index = if varying { usize::from(column % 2) } else { 1 };
+                    let (x, tag) = (f32::from(column) + 0.5, (index as f32 + 1.0) * 10.0);
+                    let class = samplers[(index + 1) % 2].class as f32;
+                    let active = if varying { 1.0 } else { lanes as f32 };
+                    let floats = [x, 2.5, tag + class, 200.0 + active, f32::from(column), 2.0, tag, active];
+                    let got: Vec<f32> = rows[..8].iter().map(|r| f32::from_bits(r[lane as usize])).collect();
+                    assert_eq!(got, floats, "varying {varying}, lane {lane}");
+                    let words: Vec<u32> = rows[8..].iter().map(|r| r[lane as usize]).collect();
+                    assert_eq!(words, [16, index as u32 + 1, 5]);
+                }
+            }
+        }
+    }
+}

@@ -3,9 +3,11 @@
 use crate::code::CodeBlob;
 use crate::emit::{self, EmitOptions};
 use crate::error::{Error, Result};
+use crate::ir::{Node, Region, Shader};
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
 use base::shader::{CompiledStage, PipelineLayoutInfo, Stage, StageInterface};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What to compile.
@@ -34,12 +36,17 @@ pub struct Compiled {
     pub blob: CodeBlob,
 }
 
+/// Nesting up to which the passes and the emitter run on the caller's stack, whatever its size (they are recursive).
+const SHALLOW: usize = 32;
+/// Stack for shaders nested deeper, up to the front end's limit. Reserved, committed only as far as it is used.
+const DEEP_STACK: usize = 256 << 20;
+
 /// Compiles one stage.
 ///
 /// # Errors
-/// By whose fault: see [`crate::error::ErrorKind`].
+/// By whose fault: see [`crate::error::ErrorKind`]. A panic inside is an Internal error.
 pub fn compile(request: &CompileRequest<'_>) -> Result<Compiled> {
-    let mut shader = spirv::translate(
+    let shader = spirv::translate(
         request.module,
         request.stage,
         request.entry,
@@ -47,6 +54,34 @@ pub fn compile(request: &CompileRequest<'_>) -> Result<Compiled> {
         request.layout,
         request.accept,
     )?;
+    if depth(&shader.root.body) <= SHALLOW {
+        return lower(shader, request);
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, || lower(shader, request));
+        let thread = thread.map_err(|e| Error::limit(format!("no thread for a deeply nested shader: {e}")))?;
+        thread.join().unwrap_or_else(|_| Err(Error::internal("panic while compiling")))
+    })
+}
+
+/// Deepest nesting of regions.
+fn depth(region: &Region) -> usize {
+    let inner = region.nodes.iter().map(|node| match node {
+        Node::Inst(_) => 0,
+        Node::If(n) => depth(&n.then).max(depth(&n.else_)),
+        Node::Loop(n) => depth(&n.body),
+        Node::Scope(n) => depth(&n.body),
+    });
+    1 + inner.max().unwrap_or(0)
+}
+
+/// Passes and emission.
+fn lower(shader: Shader, request: &CompileRequest<'_>) -> Result<Compiled> {
+    catch_unwind(AssertUnwindSafe(|| lower_unguarded(shader, request)))
+        .unwrap_or_else(|_| Err(Error::internal("panic while compiling")))
+}
+
+fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Compiled> {
     passes::run(&mut shader, &passes::PassOptions::default())?;
     let divergence = passes::divergence(&shader, request.options.lanes);
     let emitted = emit::emit(&shader, &divergence, request.layout, &request.options)?;

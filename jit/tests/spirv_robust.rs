@@ -47,31 +47,83 @@ fn every_truncation() {
     }
 }
 
+/// `GRUS_SPIRV_MUTATIONS`: mutations per module, for longer runs.
+fn mutations(default: usize) -> usize {
+    std::env::var("GRUS_SPIRV_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+/// One to five damaged words.
+fn mutate(all: &[u32], rng: &mut Rng) -> Vec<u32> {
+    let mut bad = all.to_vec();
+    for _ in 0..=rng.below(4) {
+        let at = rng.below(bad.len());
+        match rng.below(6) {
+            0 => bad[at] = rng.next() as u32,
+            1 => bad[at] ^= 1 << rng.below(32),
+            // Another id or literal.
+            2 => bad[at] = rng.below(all[3] as usize) as u32,
+            // Another opcode of the same length.
+            3 => bad[at] = bad[at] & 0xffff_0000 | rng.below(450) as u32,
+            4 => bad[at] = all[rng.below(all.len())],
+            _ => drop(bad.remove(at)),
+        }
+    }
+    bad
+}
+
 #[test]
 fn random_mutations() {
     let mut rng = Rng(0x1234_5678_9abc);
-    // `GRUS_SPIRV_MUTATIONS`: mutations per module, for longer runs.
-    let count = std::env::var("GRUS_SPIRV_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     for name in NAMES {
         let all = words(name);
-        for _ in 0..count {
-            let mut bad = all.clone();
-            for _ in 0..=rng.below(4) {
-                let at = rng.below(bad.len());
-                match rng.below(6) {
-                    0 => bad[at] = rng.next() as u32,
-                    1 => bad[at] ^= 1 << rng.below(32),
-                    // Another id or literal.
-                    2 => bad[at] = rng.below(all[3] as usize) as u32,
-                    // Another opcode of the same length.
-                    3 => bad[at] = bad[at] & 0xffff_0000 | rng.below(450) as u32,
-                    4 => bad[at] = all[rng.below(all.len())],
-                    _ => drop(bad.remove(at)),
-                }
-            }
-            attempt(&bad, stage(name));
+        for _ in 0..mutations(400) {
+            attempt(&mutate(&all, &mut rng), stage(name));
         }
     }
+}
+
+/// The whole road, to executable code.
+fn build(words: &[u32], stage: Stage) -> Result<jit::Compiled, jit::error::Error> {
+    let module = Module::parse(words)?;
+    jit::compile(&jit::CompileRequest {
+        module: &module,
+        stage,
+        entry: "main",
+        specialization: &Specialization::default(),
+        layout: &layout(),
+        accept: &Accept::all_implemented(),
+        options: jit::emit::EmitOptions::default(),
+    })
+}
+
+#[test]
+fn mutated_modules_compile_to_code_or_are_refused() {
+    let mut rng = Rng(0xfeed_5678_9abc);
+    let start = Instant::now();
+    let long = std::env::var_os("GRUS_SPIRV_MUTATIONS").is_some();
+    let mut built = 0;
+    for _ in 0..mutations(100) {
+        for name in NAMES {
+            let bad = mutate(&words(name), &mut rng);
+            let began = Instant::now();
+            match build(&bad, stage(name)) {
+                Ok(_) => built += 1,
+                Err(e) => assert_ne!(e.kind, ErrorKind::Internal, "{name}: {e}"),
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "{name} takes too long");
+        }
+        if !long && start.elapsed() > Duration::from_secs(1) {
+            break;
+        }
+    }
+    assert!(built > 0, "no mutation was harmless: the test mutates too much");
+}
+
+#[test]
+fn deeply_nested_shaders_compile_on_a_small_stack() {
+    let thread = std::thread::Builder::new().stack_size(512 << 10);
+    let result = thread.spawn(|| build(&nested_ifs(300), Stage::Compute).map(|_| ())).expect("thread").join();
+    assert_eq!(result.expect("no panic"), Ok(()));
 }
 
 /// A module from instructions `(opcode, operands)`.

@@ -223,7 +223,7 @@ impl Emitter<'_> {
         let count = self.b.ins().load(types::I32, trusted(), self.batch, pending);
         let count = self.b.ins().iadd_imm_s(count, 1);
         self.b.ins().store(trusted(), count, self.batch, pending);
-        let latch = self.latch.ok_or_else(|| Error::internal("a barrier outside of a compute stage"))?;
+        let latch = self.latch.ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
         self.b.ins().jump(latch, &[]);
         self.b.switch_to_block(resume);
         self.barriers.segment += 1;

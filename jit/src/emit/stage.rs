@@ -349,7 +349,7 @@ impl Emitter<'_> {
     }
 
     fn fragment(&self) -> Result<&FragmentState> {
-        self.fragment.as_ref().ok_or_else(|| Error::internal("a fragment operation outside of a fragment stage"))
+        self.fragment.as_ref().ok_or_else(|| Error::invalid("a fragment operation outside of a fragment stage"))
     }
 
     /// The end of a chunk's work.
@@ -439,7 +439,7 @@ impl Emitter<'_> {
                 self.load_slot_vectors(offset_of!(VertexBatch, inputs), self.shader.inputs.len(), slot, ty)
             }
             Stage::Fragment => self.interpolate(slot, at, ty, data)?,
-            Stage::Compute => return Err(Error::internal("a compute stage has no inputs")),
+            Stage::Compute => return Err(Error::invalid("a compute stage has no inputs")),
         };
         self.define(data.result(), Rep::Varying(vecs))
     }
@@ -449,7 +449,7 @@ impl Emitter<'_> {
         let array = match self.shader.stage {
             Stage::Vertex => offset_of!(VertexBatch, outputs),
             Stage::Fragment => offset_of!(FragmentBatch, outputs),
-            Stage::Compute => return Err(Error::internal("a compute stage has no outputs")),
+            Stage::Compute => return Err(Error::invalid("a compute stage has no outputs")),
         };
         let mut vecs = self.vectors(data.args[0])?;
         let (base, at) = self.slot_base(array, self.shader.outputs.len(), slot);
@@ -765,7 +765,7 @@ impl Emitter<'_> {
                     bits
                 }
                 Builtin::HelperInvocation => self.b.ins().bnot(covered),
-                other => return Err(Error::internal(format!("{other:?} in a fragment stage"))),
+                other => return Err(Error::invalid(format!("{other:?} in a fragment stage"))),
             });
         }
         self.define(result, Rep::Varying(out))

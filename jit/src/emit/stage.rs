@@ -632,7 +632,19 @@ impl Emitter<'_> {
 
     /// `Op::Builtin`.
     pub fn builtin(&mut self, builtin: Builtin, data: &InstData) -> Result<()> {
+        use Builtin as B;
         let result = data.result();
+        // The batch of another stage has other fields at these offsets.
+        let stage = match builtin {
+            B::VertexIndex | B::InstanceIndex => Some(Stage::Vertex),
+            B::WorkgroupId(_) | B::LocalInvocationIndex | B::LocalInvocationId(_) | B::GlobalInvocationId(_) => {
+                Some(Stage::Compute)
+            }
+            _ => None,
+        };
+        if stage.is_some_and(|s| s != self.shader.stage) {
+            return Err(Error::invalid(format!("{builtin:?} in a {:?} stage", self.shader.stage)));
+        }
         let rep = match builtin {
             Builtin::VertexIndex => self.vertex_word(offset_of!(VertexBatch, vertex_index)),
             Builtin::InstanceIndex => self.vertex_word(offset_of!(VertexBatch, instance_index)),

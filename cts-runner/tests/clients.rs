@@ -142,13 +142,22 @@ fn vkcube_draws_what_lavapipe_draws() {
         Ok(reference) => reference,
         Err(why) => return skip(&why),
     };
-    let (expected, actual) = (frame_of_vkcube(&reference), frame_of_vkcube(&driver()));
-    assert_eq!(expected.len(), actual.len());
-    assert!(expected.iter().any(|b| *b != expected[0]), "lavapipe's picture is empty");
-    let pixels = expected.chunks_exact(4).zip(actual.chunks_exact(4));
-    let far = pixels.filter(|(e, a)| (0..3).any(|i| e[i].abs_diff(a[i]) > 2)).count();
-    let allowed = expected.len() / 4 / 1000;
-    assert!(far <= allowed, "{far} of {} pixels differ by more than 2/255 ({allowed} may)", expected.len() / 4);
+    // vkcube draws once more or less when a late ConfigureNotify makes it resize, which on a busy machine shifts its animation by
+    // a frame: so a few attempts, until both stand at the same frame. A wrong picture never becomes right that way.
+    let mut least = usize::MAX;
+    for _ in 0..4 {
+        let (expected, actual) = (frame_of_vkcube(&reference), frame_of_vkcube(&driver()));
+        assert_eq!(expected.len(), actual.len());
+        assert!(expected.iter().any(|b| *b != expected[0]), "lavapipe's picture is empty");
+        let pixels = expected.chunks_exact(4).zip(actual.chunks_exact(4));
+        let far = pixels.filter(|(e, a)| (0..3).any(|i| e[i].abs_diff(a[i]) > 2)).count();
+        let allowed = expected.len() / 4 / 1000;
+        if far <= allowed {
+            return;
+        }
+        least = least.min(far);
+    }
+    panic!("at least {least} pixels differ by more than 2/255 in every attempt");
 }
 
 /// The pixels of frame [`FRAME`] of vkcube.

@@ -13,6 +13,7 @@ mod error;
 mod gpu;
 mod memory;
 mod pipeline;
+mod record;
 mod submit;
 
 pub use api::{Api, Manifest};
@@ -21,4 +22,5 @@ pub use error::{Error, Result};
 pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
 pub use memory::{Buffer, Image, ImageDesc};
 pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, spirv_words};
+pub use record::Recorded;
 pub use submit::{image_barrier, memory_barrier};

@@ -163,7 +163,7 @@ fn options() -> GpuOptions {
         .shader_image_gather_extended(true)
         .shader_storage_image_extended_formats(true)
         .fragment_stores_and_atomics(true);
-    GpuOptions { api_version: vk::API_VERSION_1_1, features, validation: false }
+    GpuOptions { api_version: vk::API_VERSION_1_1, features, ..GpuOptions::default() }
 }
 
 type Pair = std::result::Result<[Driver; 2], String>;

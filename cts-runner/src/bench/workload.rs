@@ -7,7 +7,7 @@
 //!
 //! Invariant: nothing in a workload knows which driver runs it. It asks for features, formats and limits only.
 
-use crate::vk::{Api, Error, Gpu};
+use crate::vk::{Api, Error, Gpu, GpuOptions};
 use std::fmt;
 use std::path::Path;
 
@@ -72,6 +72,31 @@ pub enum Unit {
 }
 
 impl Unit {
+    const ALL: [Unit; 12] = [
+        Unit::Flop,
+        Unit::Byte,
+        Unit::Filled,
+        Unit::Pixel,
+        Unit::Sample,
+        Unit::Triangle,
+        Unit::Vertex,
+        Unit::Draw,
+        Unit::Dispatch,
+        Unit::Command,
+        Unit::Element,
+        Unit::Pipeline,
+    ];
+
+    /// The name in JSON.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    /// The unit of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|u| u.name() == name)
+    }
+
     /// The unit after an SI prefix, per second.
     pub fn per_second(self) -> &'static str {
         match self {
@@ -91,7 +116,7 @@ impl Unit {
 }
 
 /// What one iteration amounts to, for the rate and the share of the machine's limit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
     /// How much.
     pub value: f64,
@@ -161,26 +186,28 @@ pub trait Workload {
     fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong>;
 }
 
-/// One figure of a [`Make::Fresh`] workload; less is better.
-#[derive(Clone, Debug)]
+/// One figure of a workload; less is better.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is, such as `cold`; shown after the workload's name.
-    pub name: &'static str,
-    /// Seconds, or bytes.
+    /// What it is, such as `cold`; empty for a steady workload, which has one.
+    pub name: String,
+    /// Seconds (of one iteration), or bytes; a median where there were several samples.
     pub value: f64,
     /// Whether the value is bytes.
     pub bytes: bool,
+    /// What the time is for.
+    pub amount: Option<Amount>,
 }
 
 impl Figure {
-    /// A time in seconds.
-    pub fn seconds(name: &'static str, value: std::time::Duration) -> Self {
-        Self { name, value: value.as_secs_f64(), bytes: false }
+    /// A time.
+    pub fn seconds(name: &str, value: std::time::Duration) -> Self {
+        Self { name: name.into(), value: value.as_secs_f64(), bytes: false, amount: None }
     }
 
     /// A size in bytes.
-    pub fn bytes(name: &'static str, value: u64) -> Self {
-        Self { name, value: value as f64, bytes: true }
+    pub fn bytes(name: &str, value: u64) -> Self {
+        Self { name: name.into(), value: value as f64, bytes: true, amount: None }
     }
 }
 
@@ -188,6 +215,8 @@ impl Figure {
 pub struct Fresh<'a> {
     /// The driver's entry points.
     pub api: &'a Api,
+    /// How to make devices.
+    pub options: GpuOptions,
     /// An empty folder of its own.
     pub scratch: &'a Path,
     /// Runs the same workload in a second new process on the same driver, which sees the same `scratch` and this text as
@@ -204,6 +233,8 @@ pub enum FreshError {
     Make(MakeError),
     /// It made something wrong.
     Wrong(Wrong),
+    /// The second process ended like this.
+    Other(Box<super::report::Report>),
 }
 
 impl From<Error> for FreshError {

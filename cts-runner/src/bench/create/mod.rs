@@ -1,0 +1,6 @@
+//! Family create.
+
+use super::workload::Spec;
+
+/// The workloads.
+pub const SPECS: &[Spec] = &[];

@@ -7,6 +7,7 @@
 pub mod check;
 pub mod child;
 pub mod drivers;
+pub mod kit;
 pub mod limits;
 pub mod options;
 pub mod process;

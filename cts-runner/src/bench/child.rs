@@ -1,5 +1,6 @@
 //! The child: one workload on one driver, checked, warmed up, calibrated, timed.
 
+use super::create::{self, MODULES};
 use super::options::Options;
 use super::process::{self, End};
 use super::report::{Outcome, Report};
@@ -8,6 +9,7 @@ use crate::driver::{Route, Target};
 use crate::vk::{Api, Error, Gpu, GpuOptions, Result};
 use ash::vk;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Samples of which the median is taken.
@@ -39,6 +41,21 @@ pub fn probe(options: &Options) -> Result<Value> {
         "driver_version": version(p.driver_version),
         "vendor_id": p.vendor_id,
     }))
+}
+
+/// Draws the contact sheet of the create family on the driver the options name; what it does not support stays black.
+pub fn record_sheet(path: &Path, options: &Options) -> Result<()> {
+    let gpu = Gpu::new(&open(options)?, &gpu_options(options))?;
+    let draw = |module| match create::draw(&gpu, module) {
+        Ok(picture) => Ok(picture),
+        Err(MakeError::Unsupported(what)) => {
+            eprintln!("{}: {what}", module.name);
+            Ok(Vec::new())
+        }
+        Err(MakeError::Failed(error)) => Err(error),
+    };
+    let pictures = MODULES.iter().map(draw).collect::<Result<Vec<_>>>()?;
+    create::write_sheet(path, &pictures)
 }
 
 /// Runs a workload; everything that can go wrong but death and hanging becomes a report.
@@ -124,10 +141,13 @@ fn fresh(
     make: fn(&Fresh<'_>) -> std::result::Result<Vec<super::workload::Figure>, FreshError>,
     options: &Options,
 ) -> Reported {
+    let start = Instant::now();
     let api = open(options).map_err(boxed)?;
+    let opened = start.elapsed();
     let again = |stage: &str| second_process(spec, options, stage);
     let fresh = Fresh {
         api: &api,
+        opened,
         options: gpu_options(options),
         scratch: &options.scratch,
         again: &again,

@@ -52,6 +52,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     match &options.role {
         Role::Parent if options.list => list(&options.select(&specs)),
         Role::Parent => return parent(&options.select(&specs), options),
+        Role::Sheet(path) => child::record_sheet(path, options)?,
         Role::Probe => println!("{}", child::probe(options)?),
         Role::Limits => println!("{}", Limits::measure().to_json()),
         Role::Child(name) => {

@@ -52,6 +52,8 @@ pub enum Role {
     Limits,
     /// Runs the workload of this name.
     Child(String),
+    /// Records the contact sheet of the create family.
+    Sheet(PathBuf),
 }
 
 /// All options.
@@ -138,6 +140,7 @@ impl Options {
                 Arg::Long("probe") => options.role = Role::Probe,
                 Arg::Long("limits") => options.role = Role::Limits,
                 Arg::Long("child") => options.role = Role::Child(parser.value()?.string()?),
+                Arg::Long("record-sheet") => options.role = Role::Sheet(parser.value()?.into()),
                 Arg::Long("scratch") => options.scratch = parser.value()?.into(),
                 Arg::Long("stage") => options.stage = parser.value()?.string()?,
                 other => return Err(other.unexpected()),

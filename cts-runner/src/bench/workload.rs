@@ -215,6 +215,8 @@ impl Figure {
 pub struct Fresh<'a> {
     /// The driver's entry points.
     pub api: &'a Api,
+    /// How long opening the driver's library took.
+    pub opened: std::time::Duration,
     /// How to make devices.
     pub options: GpuOptions,
     /// An empty folder of its own.
@@ -291,13 +293,13 @@ impl Spec {
     }
 }
 
-/// The words of a committed SPIR-V file below `src/bench/shaders`: `spirv!("compute/saxpy.comp")`.
+/// The words of a committed SPIR-V file below `src/bench/shaders`: `spirv!("compute/saxpy.comp")`; parts are joined.
 macro_rules! spirv {
-    ($path:literal) => {
+    ($($path:literal),+) => {
         crate::vk::spirv_words(include_bytes!(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/src/bench/shaders/",
-            $path,
+            $($path,)+
             ".spv"
         )))
     };

@@ -112,7 +112,7 @@ pub struct Job {
 
 impl Job {
     /// Records `work`, followed by a barrier, so that iterations follow one another and the host may read.
-    pub fn new(
+    pub fn boxed(
         gpu: &Gpu,
         amount: (f64, Unit),
         work: impl FnOnce(&ash::Device, vk::CommandBuffer),

@@ -68,6 +68,11 @@ impl Report {
         Self { outcome, why: why.into(), figures: Vec::new(), peak_memory: 0 }
     }
 
+    /// The validation layer had something to say.
+    pub fn invalid(messages: usize) -> Self {
+        Self::without(Outcome::Invalid, format!("{messages} messages of the validation layer"))
+    }
+
     /// A good report.
     pub fn ok(figures: Vec<Figure>) -> Self {
         Self { figures, ..Self::without(Outcome::Ok, "") }

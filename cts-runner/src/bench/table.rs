@@ -55,8 +55,12 @@ pub fn render(results: &Results, details: bool) -> String {
 
 fn head(results: &Results) -> String {
     let l = &results.limits;
-    let mut text = format!("{}, {} threads", results.machine, l.threads);
-    let _ = writeln!(text, "; FMA {}FLOP/s, copy {}B/s, fill {}B/s", si(l.flops), si(l.copy), si(l.fill));
+    let mut text = results.machine.clone();
+    if l.threads > 0 {
+        let (flops, copy, fill) = (si(l.flops), si(l.copy), si(l.fill));
+        let _ = write!(text, ", {} threads; FMA {flops}FLOP/s, copy {copy}B/s, fill {fill}B/s", l.threads);
+    }
+    text.push('\n');
     for d in &results.drivers {
         let _ =
             writeln!(text, "{:14} {} {}, Vulkan {} ({})", d.label, d.device, d.version, d.api, d.manifest.display());
@@ -76,6 +80,9 @@ fn group_table(text: &mut String, results: &Results, group: &str, details: bool)
     let folded = rows.len() > FOLD && !details;
     for row in if folded { extremes(&rows) } else { rows } {
         line(text, results, row);
+    }
+    if results.drivers.len() < 2 {
+        return;
     }
     let _ = write!(text, "{:53}", "geometric mean");
     for rival in 1..results.drivers.len() {

@@ -7,6 +7,7 @@
 //!
 //! Invariant: nothing in a workload knows which driver runs it. It asks for features, formats and limits only.
 
+use super::report::Report;
 use crate::vk::{Api, Error, Gpu, GpuOptions};
 use std::fmt;
 use std::path::Path;
@@ -228,6 +229,17 @@ pub struct Fresh<'a> {
     pub stage: &'a str,
 }
 
+impl Fresh<'_> {
+    /// Ends a device; under the validation layer, its messages are an error.
+    pub fn close(&self, gpu: Gpu) -> Result<(), FreshError> {
+        gpu.release_to(0);
+        match gpu.validation_messages() {
+            0 => Ok(()),
+            count => Err(FreshError::Other(Box::new(Report::invalid(count)))),
+        }
+    }
+}
+
 /// Why a [`Make::Fresh`] workload has no figures.
 #[derive(Debug)]
 pub enum FreshError {
@@ -236,7 +248,7 @@ pub enum FreshError {
     /// It made something wrong.
     Wrong(Wrong),
     /// The second process ended like this.
-    Other(Box<super::report::Report>),
+    Other(Box<Report>),
 }
 
 impl From<Error> for FreshError {

@@ -54,5 +54,5 @@ pub fn many_dispatches(gpu: &Gpu) -> Made {
             kernel.dispatch(d, cmd, &[], [WORDS as u32 / 64, 1, 1]);
         }
     };
-    Job::new(gpu, (f64::from(DISPATCHES), Unit::Dispatch), work, move |_| equal(&data.read(), &[DISPATCHES; WORDS]))
+    Job::boxed(gpu, (f64::from(DISPATCHES), Unit::Dispatch), work, move |_| equal(&data.read(), &[DISPATCHES; WORDS]))
 }

@@ -28,10 +28,13 @@ fn measure(fresh: &Fresh<'_>, index: usize) -> Result<Vec<Figure>, FreshError> {
     let saved = fresh.scratch.join("cache");
     if fresh.stage == WARM {
         let data = std::fs::read(&saved).map_err(|e| Error::Io(saved, e))?;
-        return Ok(vec![one(&gpu, &program, index, &data, [WARM, ""])?.0.swap_remove(0)]);
+        let (mut figures, _) = one(&gpu, &program, index, &data, [WARM, ""])?;
+        fresh.close(gpu)?;
+        figures.truncate(1);
+        return Ok(figures);
     }
     let (mut figures, data) = one(&gpu, &program, index, &[], ["cold", "first-use"])?;
-    drop(gpu);
+    fresh.close(gpu)?;
     std::fs::write(&saved, data).map_err(|e| Error::Io(saved, e))?;
     figures.extend((fresh.again)(WARM)?);
     Ok(figures)

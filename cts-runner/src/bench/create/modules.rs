@@ -9,6 +9,7 @@ pub struct Module {
     /// Name of the source, without stage.
     pub name: &'static str,
     /// Whether its picture is one colour.
+    #[cfg(test)]
     pub plain: bool,
     program: fn() -> Program,
 }
@@ -93,7 +94,12 @@ macro_rules! modules {
     ($($index:literal $kind:ident $name:literal $run:ident $($plain:ident)?;)*) => {
         /// All modules; the contact sheet has their pictures in this order.
         pub const MODULES: &[Module] = &[
-            $(Module { name: $name, plain: only!($($plain)?), program: || program!($kind $name) },)*
+            $(Module {
+                name: $name,
+                #[cfg(test)]
+                plain: only!($($plain)?),
+                program: || program!($kind $name),
+            },)*
         ];
         /// A workload per module.
         pub const SPECS: &[Spec] = &[

@@ -26,18 +26,21 @@ fn trivial(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     let start = Instant::now();
     let gpu = Gpu::new(fresh.api, &fresh.options)?;
     let device = start.elapsed();
-    let module = &MODULES[0];
-    let picture = create::draw(&gpu, module).map_err(FreshError::Make)?;
+    let solid = MODULES.iter().find(|m| m.name == "solid");
+    let solid = solid.ok_or_else(|| Error::Missing("the module that draws one colour".into()))?;
+    let picture = create::draw(&gpu, solid).map_err(FreshError::Make)?;
     let pixel = start.elapsed();
     if picture[..4] != [51, 102, 153, 255] {
         return Err(Wrong::Output(format!("the first pixel is {:?}", &picture[..4])).into());
     }
+    let peak = peak_memory();
+    fresh.close(gpu)?;
     Ok(vec![
         Figure::seconds("open", fresh.opened),
         Figure::seconds("instance", made),
         Figure::seconds("device", device),
         Figure::seconds("first-pixel", pixel),
-        Figure::bytes("memory", peak_memory()),
+        Figure::bytes("memory", peak),
     ])
 }
 
@@ -81,6 +84,6 @@ fn heavy(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     }
     let time = start.elapsed();
     let peak = peak_memory();
-    drop(gpu);
+    fresh.close(gpu)?;
     Ok(vec![Figure::seconds("time", time), Figure::bytes("memory", peak)])
 }

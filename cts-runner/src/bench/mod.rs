@@ -5,6 +5,8 @@
 //! one JSON object; a crash or a hang is the child's and is reported as such. Ratios are taken round by round.
 
 pub mod check;
+pub mod graphics;
+pub mod recording;
 pub mod workload;
 
 pub use workload::{Amount, Family, Figure, Fresh, FreshError, Make, MakeError, Spec, Unit, Workload, Wrong};

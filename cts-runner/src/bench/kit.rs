@@ -1,7 +1,8 @@
-//! What workloads of dispatches are built from: a kernel, and a job that repeats a recorded command buffer.
+//! What workloads of dispatches are built from: a kernel, and recordings of its dispatches.
 
-use super::workload::{Amount, MakeError, Unit, Workload, Wrong};
-use crate::vk::{Binding, Buffer, Error, Gpu, Recorded, Resource, ShaderStage};
+use super::recording::{Made, Recording};
+use super::workload::{Amount, MakeError, Unit, Wrong};
+use crate::vk::{Binding, Buffer, Error, Gpu, Resource, ShaderStage};
 use ash::vk;
 
 /// A compute pipeline with its descriptor set.
@@ -101,43 +102,18 @@ pub fn storage_of_floats(gpu: &Gpu, values: &[f32]) -> Result<Buffer, Error> {
     Ok(buffer)
 }
 
-type Check = Box<dyn FnMut(&Gpu) -> Result<(), Wrong>>;
-
-/// A recorded command buffer that is submitted as often as asked, and the check of what it leaves behind.
-pub struct Job {
-    recorded: Recorded,
-    amount: Amount,
-    check: Check,
-}
-
-impl Job {
-    /// Records `work`, followed by a barrier, so that iterations follow one another and the host may read.
-    pub fn boxed(
-        gpu: &Gpu,
-        amount: (f64, Unit),
-        work: impl FnOnce(&ash::Device, vk::CommandBuffer),
-        check: impl FnMut(&Gpu) -> Result<(), Wrong> + 'static,
-    ) -> Result<Box<dyn Workload>, MakeError> {
-        let recorded = gpu.record(|d, cmd| {
-            work(d, cmd);
-            crate::vk::memory_barrier(d, cmd);
-        })?;
-        Ok(Box::new(Self { recorded, amount: Amount::new(amount.0, amount.1), check: Box::new(check) }))
-    }
-}
-
-impl Workload for Job {
-    fn amount(&self) -> Amount {
-        self.amount
-    }
-
-    fn run(&mut self, gpu: &Gpu, iterations: u32) -> Result<(), Error> {
-        gpu.submit(&self.recorded, iterations).map(|_| ())
-    }
-
-    fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong> {
-        (self.check)(gpu)
-    }
+/// Records `work`, followed by a barrier, so that iterations follow one another and the host may read.
+pub fn job(
+    gpu: &Gpu,
+    amount: (f64, Unit),
+    work: impl FnOnce(&ash::Device, vk::CommandBuffer),
+    check: impl Fn(&Gpu) -> Result<(), Wrong> + 'static,
+) -> Made {
+    let recorded = gpu.record(|d, cmd| {
+        work(d, cmd);
+        crate::vk::memory_barrier(d, cmd);
+    })?;
+    Ok(Recording::of(recorded, Amount::new(amount.0, amount.1), check))
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@
 pub mod check;
 pub mod child;
 pub mod drivers;
+pub mod graphics;
 pub mod kit;
 pub mod limits;
 pub mod options;
 pub mod process;
+pub mod recording;
 pub mod report;
 pub mod stats;
 pub mod workload;
@@ -30,7 +32,8 @@ pub use workload::{Amount, Family, Figure, Fresh, FreshError, Make, MakeError, S
 
 /// All workloads of all families.
 pub fn specs() -> Vec<Spec> {
-    [create::SPECS, compute::SPECS, start::SPECS].concat()
+    let graphics = graphics::SPECS.concat();
+    [create::SPECS, compute::SPECS, &graphics, start::SPECS].concat()
 }
 
 #[cfg(test)]

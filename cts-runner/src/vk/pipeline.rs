@@ -13,6 +13,8 @@ pub enum Resource {
     Storage(vk::Buffer),
     /// A whole uniform buffer.
     Uniform(vk::Buffer),
+    /// A part of a uniform buffer of this many bytes; where it begins is a dynamic offset.
+    UniformDynamic(vk::Buffer, u64),
     /// A combined image and sampler, in `SHADER_READ_ONLY_OPTIMAL`.
     Texture(vk::ImageView, vk::Sampler),
     /// A sampled image, in `SHADER_READ_ONLY_OPTIMAL`.
@@ -42,6 +44,7 @@ impl Resource {
         match self {
             Resource::Storage(_) => vk::DescriptorType::STORAGE_BUFFER,
             Resource::Uniform(_) => vk::DescriptorType::UNIFORM_BUFFER,
+            Resource::UniformDynamic(..) => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
             Resource::Texture(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
             Resource::Sampled(_) => vk::DescriptorType::SAMPLED_IMAGE,
             Resource::Sampler(_) => vk::DescriptorType::SAMPLER,
@@ -56,6 +59,7 @@ impl Resource {
             Resource::Storage(b) | Resource::Uniform(b) => {
                 vk::DescriptorBufferInfo::default().buffer(b).range(vk::WHOLE_SIZE)
             }
+            Resource::UniformDynamic(b, range) => vk::DescriptorBufferInfo::default().buffer(b).range(range),
             _ => vk::DescriptorBufferInfo::default(),
         }
     }
@@ -223,7 +227,7 @@ impl Gpu {
             .descriptor_type(binding.resource.kind())
             .descriptor_count(1);
         let write = match binding.resource {
-            Resource::Storage(_) | Resource::Uniform(_) => write.buffer_info(&buffers),
+            Resource::Storage(_) | Resource::Uniform(_) | Resource::UniformDynamic(..) => write.buffer_info(&buffers),
             Resource::UniformTexel(_) | Resource::StorageTexel(_) => write.texel_buffer_view(&texels),
             _ => write.image_info(&images),
         };
@@ -356,7 +360,7 @@ impl Gpu {
         self.keep_pipeline(made, "vkCreateGraphicsPipelines")
     }
 
-    fn keep_pipeline(
+    pub(super) fn keep_pipeline(
         &self,
         made: std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
         command: &'static str,
@@ -459,7 +463,7 @@ impl Gpu {
     }
 }
 
-fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::PipelineColorBlendAttachmentState {
+pub(super) fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::PipelineColorBlendAttachmentState {
     let state = vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA);
     match blend {
         None => state,
@@ -472,7 +476,7 @@ fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::Pipelin
     }
 }
 
-fn stage_info<'a>(
+pub(super) fn stage_info<'a>(
     stage: vk::ShaderStageFlags,
     module: vk::ShaderModule,
     special: &'a vk::SpecializationInfo<'a>,
@@ -482,13 +486,13 @@ fn stage_info<'a>(
 }
 
 /// Specialisation constants in the form Vulkan wants them.
-struct Constants {
+pub(super) struct Constants {
     entries: Vec<vk::SpecializationMapEntry>,
     data: Vec<u8>,
 }
 
 impl Constants {
-    fn new(constants: &[(u32, u32)]) -> Self {
+    pub(super) fn new(constants: &[(u32, u32)]) -> Self {
         let entries = constants
             .iter()
             .enumerate()
@@ -498,7 +502,7 @@ impl Constants {
         Self { entries, data }
     }
 
-    fn info(&self) -> vk::SpecializationInfo<'_> {
+    pub(super) fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.data)
     }
 }

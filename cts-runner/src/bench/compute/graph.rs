@@ -1,6 +1,6 @@
 //! Gathers over a random graph in compressed rows: a step of page rank, and breadth-first search.
 
-use super::{Job, Kernel, Made, Unit, between, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close, equal};
 use crate::vk::{Gpu, Resource};
 
@@ -47,7 +47,7 @@ pub fn gather(gpu: &Gpu) -> Made {
     let resources = [rows, edges, input, Resource::Storage(next.handle)];
     let kernel = Kernel::new(gpu, &spirv!("compute/graph_gather.comp"), &resources, 0)?;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[], [NODES as u32 / 64, 1, 1]);
-    Job::boxed(gpu, (graph.edges.len() as f64, Unit::Element), work, move |_| {
+    job(gpu, (graph.edges.len() as f64, Unit::Element), work, move |_| {
         let sum = |node| graph.neighbours(node).iter().map(|&n| f64::from(rank[n as usize])).sum::<f64>();
         let expected: Vec<f32> = (0..NODES).map(|node| (0.15 + 0.85 * sum(node)) as f32).collect();
         close(&as_floats(&next.read()), &expected, 1e-4)
@@ -72,7 +72,7 @@ pub fn breadth_first(gpu: &Gpu) -> Made {
             kernel.dispatch(d, cmd, &[level], [NODES as u32 / 64, 1, 1]);
         }
     };
-    Job::boxed(gpu, (graph.edges.len() as f64, Unit::Element), work, move |_| equal(&distances.read(), &search(&graph)))
+    job(gpu, (graph.edges.len() as f64, Unit::Element), work, move |_| equal(&distances.read(), &search(&graph)))
 }
 
 fn search(graph: &Graph) -> Vec<u32> {

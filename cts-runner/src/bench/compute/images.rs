@@ -1,6 +1,6 @@
 //! A 5×5 convolution: from a storage image, through a sampler, and in shared memory over a buffer.
 
-use super::{Job, Kernel, Made, Unit, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::bench::workload::Wrong;
 use crate::vk::{Error, Gpu, Image, ImageDesc, Resource, image_barrier};
@@ -59,7 +59,7 @@ fn convolve(gpu: &Gpu, code: &[u32], source: Image, resource: Resource, layout: 
     let kernel = Kernel::new(gpu, code, &[resource, Resource::StorageImage(target.view), weights], 0)?;
     let groups = [N as u32 / 8, N as u32 / 8, 1];
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[], groups);
-    Job::boxed(gpu, ((N * N) as f64, Unit::Pixel), work, move |gpu| {
+    job(gpu, ((N * N) as f64, Unit::Pixel), work, move |gpu| {
         let mark = gpu.mark();
         let bytes = gpu.read_image(&target, 4, GENERAL)?.read_bytes();
         // The copy out left the image in another layout.
@@ -94,7 +94,7 @@ pub fn convolve_shared(gpu: &Gpu) -> Made {
     let kernel = Kernel::new(gpu, &spirv!("compute/convolve_shared.comp"), &resources, 2)?;
     let groups = [N as u32 / 16, N as u32 / 16, 1];
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[N as u32, N as u32], groups);
-    Job::boxed(gpu, ((N * N) as f64, Unit::Pixel), work, move |_| {
+    job(gpu, ((N * N) as f64, Unit::Pixel), work, move |_| {
         let expected: Vec<f32> = (0..N * N).map(|i| convolved(i % N, i / N, |px, py| x[py * N + px])).collect();
         close(&as_floats(&y.read()), &expected, 1e-5)
     })

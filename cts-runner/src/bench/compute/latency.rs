@@ -1,6 +1,6 @@
 //! What a dispatch costs when it does nothing: one per submission, and a thousand with barriers between.
 
-use super::{Job, Kernel, Made, Unit, between, spirv, storage};
+use super::{Kernel, Made, Unit, between, job, spirv, storage};
 use crate::bench::check::equal;
 use crate::bench::workload::{Amount, Workload, Wrong};
 use crate::vk::{Buffer, Error, Gpu, Recorded, Resource, memory_barrier};
@@ -54,5 +54,5 @@ pub fn many_dispatches(gpu: &Gpu) -> Made {
             kernel.dispatch(d, cmd, &[], [WORDS as u32 / 64, 1, 1]);
         }
     };
-    Job::boxed(gpu, (f64::from(DISPATCHES), Unit::Dispatch), work, move |_| equal(&data.read(), &[DISPATCHES; WORDS]))
+    job(gpu, (f64::from(DISPATCHES), Unit::Dispatch), work, move |_| equal(&data.read(), &[DISPATCHES; WORDS]))
 }

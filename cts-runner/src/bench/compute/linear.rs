@@ -1,6 +1,6 @@
 //! Dense linear algebra in f32: saxpy and three ways to multiply matrices.
 
-use super::{Job, Kernel, Made, Unit, spirv, storage, storage_of_floats};
+use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Gpu, Resource};
 
@@ -30,7 +30,7 @@ fn saxpy_with(gpu: &Gpu, code: &[u32], groups: u32) -> Made {
     let kernel = Kernel::new(gpu, code, &resources, 2)?;
     let push = [A.to_bits(), SAXPY as u32];
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &push, [groups, 1, 1]);
-    Job::boxed(gpu, (12.0 * SAXPY as f64, Unit::Byte), work, move |_| {
+    job(gpu, (12.0 * SAXPY as f64, Unit::Byte), work, move |_| {
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| A * x + y).collect();
         close(&as_floats(&z.read()), &expected, 0.0)
     })
@@ -60,7 +60,7 @@ fn matmul(gpu: &Gpu, code: &[u32], tile: u32) -> Made {
     let groups = N as u32 / tile;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[N as u32], [groups, groups, 1]);
     let flops = 2.0 * (N * N * N) as f64;
-    Job::boxed(gpu, (flops, Unit::Flop), work, move |_| {
+    job(gpu, (flops, Unit::Flop), work, move |_| {
         // Every 61st element: a stride that meets all rows and columns of a tile.
         let all = as_floats(&c.read());
         let picks = (0..N * N).step_by(61);

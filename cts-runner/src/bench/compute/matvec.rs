@@ -2,7 +2,7 @@
 //!
 //! The packed variants need no feature beyond Vulkan 1.0; those in 16- and 8-bit storage say so when a device has none.
 
-use super::{Job, Kernel, Made, Unit, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::bench::workload::MakeError;
 use crate::vk::{Error, Gpu, Resource};
@@ -101,7 +101,7 @@ fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> Made {
     let resources: Vec<_> = buffers.iter().map(|b| Resource::Storage(b.handle)).collect();
     let kernel = Kernel::new(gpu, code, &resources, 1)?;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[N as u32], [N as u32, 1, 1]);
-    Job::boxed(gpu, (2.0 * (N * N) as f64, Unit::Flop), work, move |_| {
+    job(gpu, (2.0 * (N * N) as f64, Unit::Flop), work, move |_| {
         let all = as_floats(&y.read());
         let picks = (0..N).step_by(CHECKED);
         let actual: Vec<f32> = picks.clone().map(|row| all[row]).collect();

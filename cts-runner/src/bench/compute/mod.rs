@@ -10,11 +10,9 @@ mod prefix;
 mod rows;
 mod words;
 
-use super::kit::{Job, Kernel, between, storage, storage_of, storage_of_floats};
-use super::workload::{Family, MakeError, Spec, Unit, Workload, spirv};
-
-/// What making a workload gives.
-type Made = Result<Box<dyn Workload>, MakeError>;
+use super::kit::{Kernel, between, job, storage, storage_of, storage_of_floats};
+use super::recording::Made;
+use super::workload::{Family, Spec, Unit, spirv};
 
 const C: Family = Family::Compute;
 

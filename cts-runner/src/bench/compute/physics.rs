@@ -1,6 +1,6 @@
 //! Simulations: n-body, Mandelbrot, FFT, particles in two layouts.
 
-use super::{Job, Kernel, Made, Unit, spirv, storage, storage_of_floats};
+use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::bench::workload::Wrong;
 use crate::vk::{Gpu, Resource};
@@ -23,7 +23,7 @@ pub fn nbody(gpu: &Gpu) -> Made {
     let kernel = Kernel::new(gpu, &spirv!("compute/nbody.comp"), &resources, 1)?;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[BODIES as u32], [BODIES as u32 / 256, 1, 1]);
     let flops = PAIR * (BODIES * BODIES) as f64;
-    Job::boxed(gpu, (flops, Unit::Flop), work, move |_| {
+    job(gpu, (flops, Unit::Flop), work, move |_| {
         let all = as_floats(&output.read());
         for body in (0..BODIES).step_by(101) {
             close(&all[body * 4..body * 4 + 3], &acceleration(&bodies, body), 2e-3)?;
@@ -53,7 +53,7 @@ pub fn mandelbrot(gpu: &Gpu) -> Made {
     let kernel = Kernel::new(gpu, &spirv!("compute/mandelbrot.comp"), &[Resource::Storage(output.handle)], 2)?;
     let push = [WIDTH as u32, HEIGHT as u32];
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &push, [push[0] / 8, push[1] / 8, 1]);
-    Job::boxed(gpu, ((WIDTH * HEIGHT) as f64, Unit::Pixel), work, move |_| {
+    job(gpu, ((WIDTH * HEIGHT) as f64, Unit::Pixel), work, move |_| {
         // Rounding decides where the orbit is chaotic: a few counts may differ.
         let counts = output.read();
         let far = (0..WIDTH * HEIGHT).step_by(3).filter(|&i| counts[i] != escape(i % WIDTH, i / WIDTH)).count();
@@ -85,7 +85,7 @@ pub fn fft(gpu: &Gpu) -> Made {
     let kernel = Kernel::new(gpu, &spirv!("compute/fft.comp"), &resources, 0)?;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[], [TRANSFORMS as u32, 1, 1]);
     let flops = 5.0 * POINTS as f64 * (POINTS as f64).log2() * TRANSFORMS as f64;
-    Job::boxed(gpu, (flops, Unit::Flop), work, move |_| {
+    job(gpu, (flops, Unit::Flop), work, move |_| {
         let all = as_floats(&output.read());
         for transform in (0..TRANSFORMS).step_by(89) {
             let range = transform * POINTS * 2..(transform + 1) * POINTS * 2;
@@ -132,7 +132,7 @@ fn particles(gpu: &Gpu, code: &[u32], place: fn(usize, usize) -> usize) -> Made 
     let push = [DT.to_bits(), PARTICLES as u32];
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &push, [PARTICLES as u32 / 64, 1, 1]);
     let bytes = 2.0 * (PARTICLES * FIELDS * 4) as f64;
-    Job::boxed(gpu, (bytes, Unit::Byte), work, move |_| {
+    job(gpu, (bytes, Unit::Byte), work, move |_| {
         let after = as_floats(&output.read());
         for particle in (0..PARTICLES).step_by(7) {
             let of = |values: &[f32]| std::array::from_fn(|field| values[place(particle, field)]);

@@ -1,6 +1,6 @@
 //! Reduction and scan, through shared memory and by subgroup operations.
 
-use super::{Job, Kernel, Made, Unit, between, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close, equal};
 use crate::bench::workload::MakeError;
 use crate::vk::{Error, Gpu, Resource};
@@ -42,7 +42,7 @@ fn reduce(gpu: &Gpu, code: &[u32]) -> Made {
         between(d, cmd);
         last.dispatch(d, cmd, &[], [second as u32, 1, 1]);
     };
-    Job::boxed(gpu, (4.0 * REDUCED as f64, Unit::Byte), work, move |_| {
+    job(gpu, (4.0 * REDUCED as f64, Unit::Byte), work, move |_| {
         let expected: Vec<f32> =
             x.chunks(REDUCED / second).map(|c| c.iter().map(|&v| f64::from(v)).sum::<f64>() as f32).collect();
         close(&as_floats(&total.read()), &expected, 0.0)
@@ -78,7 +78,7 @@ fn scan(gpu: &Gpu, code: &[u32]) -> Made {
         between(d, cmd);
         add.dispatch(d, cmd, &[], [blocks as u32, 1, 1]);
     };
-    Job::boxed(gpu, (SCANNED as f64, Unit::Element), work, move |_| {
+    job(gpu, (SCANNED as f64, Unit::Element), work, move |_| {
         let mut sum = 0u32;
         let expected: Vec<u32> = x
             .iter()

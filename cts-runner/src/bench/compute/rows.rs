@@ -1,6 +1,6 @@
 //! Softmax and layer norm over the rows of a matrix.
 
-use super::{Job, Kernel, Made, Unit, spirv, storage, storage_of_floats};
+use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Buffer, Gpu, Resource};
 
@@ -20,7 +20,7 @@ fn rows(gpu: &Gpu, code: &[u32], more: Option<Buffer>, scale: f32, reference: Re
     let resources: Vec<_> = buffers.iter().map(|b| Resource::Storage(b.handle)).collect();
     let kernel = Kernel::new(gpu, code, &resources, 1)?;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[COLUMNS as u32], [ROWS as u32, 1, 1]);
-    Job::boxed(gpu, (8.0 * (ROWS * COLUMNS) as f64, Unit::Byte), work, move |_| {
+    job(gpu, (8.0 * (ROWS * COLUMNS) as f64, Unit::Byte), work, move |_| {
         let all = as_floats(&y.read());
         for row in (0..ROWS).step_by(STRIDE) {
             let range = row * COLUMNS..(row + 1) * COLUMNS;

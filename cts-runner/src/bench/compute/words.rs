@@ -1,6 +1,6 @@
 //! Integer work: histograms, SHA-256, bitonic sort.
 
-use super::{Job, Kernel, Made, Unit, between, spirv, storage, storage_of};
+use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of};
 use crate::bench::check::{Random, equal};
 use crate::vk::{Gpu, Resource};
 
@@ -30,7 +30,7 @@ fn histogram(gpu: &Gpu, code: &[u32], groups: usize) -> Made {
         between(d, cmd);
         kernel.dispatch(d, cmd, &[], [groups as u32, 1, 1]);
     };
-    Job::boxed(gpu, (COUNTED as f64, Unit::Element), work, move |_| {
+    job(gpu, (COUNTED as f64, Unit::Element), work, move |_| {
         let mut expected = vec![0u32; 256];
         x.iter().for_each(|v| expected[(v >> 24) as usize] += 1);
         equal(&bins.read(), &expected)
@@ -44,7 +44,7 @@ pub fn sha256(gpu: &Gpu) -> Made {
     let resources = [input.handle, output.handle].map(Resource::Storage);
     let kernel = Kernel::new(gpu, &spirv!("compute/sha256.comp"), &resources, 0)?;
     let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[], [MESSAGES as u32 / 64, 1, 1]);
-    Job::boxed(gpu, (MESSAGES as f64, Unit::Element), work, move |_| {
+    job(gpu, (MESSAGES as f64, Unit::Element), work, move |_| {
         let all = output.read();
         let picks = (0..MESSAGES).step_by(997);
         let actual: Vec<u32> = picks.clone().flat_map(|i| all[i * 8..i * 8 + 8].to_vec()).collect();
@@ -112,7 +112,7 @@ pub fn bitonic_sort(gpu: &Gpu) -> Made {
             size *= 2;
         }
     };
-    Job::boxed(gpu, (SORTED as f64, Unit::Element), work, move |_| {
+    job(gpu, (SORTED as f64, Unit::Element), work, move |_| {
         let mut expected = x.clone();
         expected.sort_unstable();
         equal(&data.read(), &expected)

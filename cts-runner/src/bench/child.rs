@@ -122,14 +122,10 @@ fn measure(workload: &mut dyn Workload, gpu: &Gpu, sample: Duration) -> Result<f
         time = timed(iterations)?;
     }
     iterations = scale(iterations, time, sample);
-    let mut samples = Vec::with_capacity(SAMPLES);
-    for _ in 0..SAMPLES {
-        let time = timed(iterations)?;
-        samples.push(time.as_secs_f64() / f64::from(iterations));
-        // Work that takes longer than expected must not make the whole run long.
-        if time > sample * 8 {
-            break;
-        }
+    // Slow work gets fewer samples, or the whole run would be long; the rounds give the spread.
+    let (mut samples, start) = (Vec::with_capacity(SAMPLES), Instant::now());
+    while samples.is_empty() || (samples.len() < SAMPLES && start.elapsed() < sample * SAMPLES as u32 * 2) {
+        samples.push(timed(iterations)?.as_secs_f64() / f64::from(iterations));
     }
     Ok(super::stats::median(&mut samples))
 }

@@ -7,7 +7,7 @@ use crate::vk::{Error, Gpu, Image, ImageDesc, Resource, image_barrier};
 use ash::vk;
 
 /// Width and height.
-const N: usize = 1024;
+const N: usize = 512;
 /// A binomial kernel.
 const ROW: [f32; 5] = [1.0, 4.0, 6.0, 4.0, 1.0];
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;

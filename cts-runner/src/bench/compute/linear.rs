@@ -4,9 +4,9 @@ use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Gpu, Resource};
 
-const SAXPY: usize = 8 << 20;
+const SAXPY: usize = 4 << 20;
 /// Rows of the square matrices.
-const N: usize = 512;
+const N: usize = 256;
 
 /// One element per invocation.
 pub fn saxpy(gpu: &Gpu) -> Made {

@@ -8,11 +8,11 @@ use crate::bench::workload::MakeError;
 use crate::vk::{Error, Gpu, Resource};
 
 /// Rows and columns.
-const N: usize = 4096;
+const N: usize = 2048;
 /// Weights of a block.
 const BLOCK: usize = 32;
 /// Rows that are checked.
-const CHECKED: usize = 61;
+const CHECKED: usize = 31;
 
 /// Weights as the device stores them and as they are meant.
 struct Weights {

@@ -6,7 +6,7 @@ use crate::bench::workload::Wrong;
 use crate::vk::{Gpu, Resource};
 use std::f64::consts::PI;
 
-const BODIES: usize = 4096;
+const BODIES: usize = 2048;
 /// Operations per pair, by the custom of the field.
 const PAIR: f64 = 20.0;
 
@@ -15,7 +15,7 @@ pub fn nbody(gpu: &Gpu) -> Made {
     let mut random = Random::new(15);
     let bodies: Vec<f32> = (0..BODIES)
         .flat_map(|_| {
-            [random.float(-1.0, 1.0), random.float(-1.0, 1.0), random.float(-1.0, 1.0), random.float(0.1, 1.0) / 4096.0]
+            [random.float(-1.0, 1.0), random.float(-1.0, 1.0), random.float(-1.0, 1.0), random.float(0.1, 1.0) / 2048.0]
         })
         .collect();
     let (input, output) = (storage_of_floats(gpu, &bodies)?, storage(gpu, BODIES * 16)?);

@@ -6,7 +6,7 @@ use crate::bench::workload::MakeError;
 use crate::vk::{Error, Gpu, Resource};
 use ash::vk;
 
-const REDUCED: usize = 8 << 20;
+const REDUCED: usize = 4 << 20;
 const PER_GROUP: usize = 2048;
 const SCANNED: usize = 1 << 20;
 const BLOCK: usize = 1024;

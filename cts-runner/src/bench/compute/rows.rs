@@ -4,7 +4,7 @@ use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Buffer, Gpu, Resource};
 
-const ROWS: usize = 1024;
+const ROWS: usize = 512;
 const COLUMNS: usize = 4096;
 /// Every how many rows one is checked.
 const STRIDE: usize = 37;

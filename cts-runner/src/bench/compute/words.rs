@@ -5,7 +5,7 @@ use crate::bench::check::{Random, equal};
 use crate::vk::{Gpu, Resource};
 
 const COUNTED: usize = 4 << 20;
-const MESSAGES: usize = 1 << 16;
+const MESSAGES: usize = 1 << 15;
 const SORTED: usize = 1 << 17;
 /// Elements that one workgroup sorts by itself.
 const LOCAL: u32 = 512;

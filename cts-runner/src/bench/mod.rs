@@ -7,6 +7,7 @@
 pub mod check;
 pub mod graphics;
 pub mod recording;
+pub mod transfer;
 pub mod workload;
 
 pub use workload::{Amount, Family, Figure, Fresh, FreshError, Make, MakeError, Spec, Unit, Workload, Wrong};

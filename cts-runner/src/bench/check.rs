@@ -53,8 +53,9 @@ pub fn equal(actual: &[u32], expected: &[u32]) -> Result<(), Wrong> {
 /// All floats differ by at most `tolerance`, times the expected value's size where that is above 1.
 pub fn close(actual: &[f32], expected: &[f32], tolerance: f32) -> Result<(), Wrong> {
     same_length(actual.len(), expected.len())?;
-    let far = |(a, b): (&f32, &f32)| !((a - b).abs() <= tolerance * b.abs().max(1.0));
-    match actual.iter().zip(expected).position(far) {
+    // A NaN is near nothing.
+    let near = |(a, b): (&f32, &f32)| (a - b).abs() <= tolerance * b.abs().max(1.0);
+    match actual.iter().zip(expected).position(|pair| !near(pair)) {
         None => Ok(()),
         Some(i) => Err(Wrong::Output(format!("float {i} is {}, not {}", actual[i], expected[i]))),
     }

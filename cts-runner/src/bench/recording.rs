@@ -25,8 +25,16 @@ impl Recording {
         record: impl FnOnce(Recorder<'_>),
         check: impl Fn(&Gpu) -> Result<(), Wrong> + 'static,
     ) -> Made {
-        let recorded = gpu.recorded(record)?;
-        Ok(Box::new(Self { recorded, amount, check: Box::new(check) }))
+        Ok(Self::of(gpu.recorded(record)?, amount, check))
+    }
+
+    /// From a command buffer that was recorded already, under the same rules.
+    pub fn of(
+        recorded: Recorded,
+        amount: Amount,
+        check: impl Fn(&Gpu) -> Result<(), Wrong> + 'static,
+    ) -> Box<dyn Workload> {
+        Box::new(Self { recorded, amount, check: Box::new(check) })
     }
 }
 

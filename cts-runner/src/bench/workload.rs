@@ -7,7 +7,8 @@
 //!
 //! Invariant: nothing in a workload knows which driver runs it. It asks for features, formats and limits only.
 
-use crate::vk::{Api, Error, Gpu};
+use super::report::Report;
+use crate::vk::{Api, Error, Gpu, GpuOptions};
 use std::fmt;
 use std::path::Path;
 
@@ -72,6 +73,31 @@ pub enum Unit {
 }
 
 impl Unit {
+    const ALL: [Unit; 12] = [
+        Unit::Flop,
+        Unit::Byte,
+        Unit::Filled,
+        Unit::Pixel,
+        Unit::Sample,
+        Unit::Triangle,
+        Unit::Vertex,
+        Unit::Draw,
+        Unit::Dispatch,
+        Unit::Command,
+        Unit::Element,
+        Unit::Pipeline,
+    ];
+
+    /// The name in JSON.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    /// The unit of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|u| u.name() == name)
+    }
+
     /// The unit after an SI prefix, per second.
     pub fn per_second(self) -> &'static str {
         match self {
@@ -91,7 +117,7 @@ impl Unit {
 }
 
 /// What one iteration amounts to, for the rate and the share of the machine's limit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
     /// How much.
     pub value: f64,
@@ -161,26 +187,28 @@ pub trait Workload {
     fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong>;
 }
 
-/// One figure of a [`Make::Fresh`] workload; less is better.
-#[derive(Clone, Debug)]
+/// One figure of a workload; less is better.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What it is, such as `cold`; shown after the workload's name.
-    pub name: &'static str,
-    /// Seconds, or bytes.
+    /// What it is, such as `cold`; empty for a steady workload, which has one.
+    pub name: String,
+    /// Seconds (of one iteration), or bytes; a median where there were several samples.
     pub value: f64,
     /// Whether the value is bytes.
     pub bytes: bool,
+    /// What the time is for.
+    pub amount: Option<Amount>,
 }
 
 impl Figure {
-    /// A time in seconds.
-    pub fn seconds(name: &'static str, value: std::time::Duration) -> Self {
-        Self { name, value: value.as_secs_f64(), bytes: false }
+    /// A time.
+    pub fn seconds(name: &str, value: std::time::Duration) -> Self {
+        Self { name: name.into(), value: value.as_secs_f64(), bytes: false, amount: None }
     }
 
     /// A size in bytes.
-    pub fn bytes(name: &'static str, value: u64) -> Self {
-        Self { name, value: value as f64, bytes: true }
+    pub fn bytes(name: &str, value: u64) -> Self {
+        Self { name: name.into(), value: value as f64, bytes: true, amount: None }
     }
 }
 
@@ -188,6 +216,10 @@ impl Figure {
 pub struct Fresh<'a> {
     /// The driver's entry points.
     pub api: &'a Api,
+    /// How long opening the driver's library took.
+    pub opened: std::time::Duration,
+    /// How to make devices.
+    pub options: GpuOptions,
     /// An empty folder of its own.
     pub scratch: &'a Path,
     /// Runs the same workload in a second new process on the same driver, which sees the same `scratch` and this text as
@@ -197,6 +229,17 @@ pub struct Fresh<'a> {
     pub stage: &'a str,
 }
 
+impl Fresh<'_> {
+    /// Ends a device; under the validation layer, its messages are an error.
+    pub fn close(&self, gpu: Gpu) -> Result<(), FreshError> {
+        gpu.release_to(0);
+        match gpu.validation_messages() {
+            0 => Ok(()),
+            count => Err(FreshError::Other(Box::new(Report::invalid(count)))),
+        }
+    }
+}
+
 /// Why a [`Make::Fresh`] workload has no figures.
 #[derive(Debug)]
 pub enum FreshError {
@@ -204,6 +247,8 @@ pub enum FreshError {
     Make(MakeError),
     /// It made something wrong.
     Wrong(Wrong),
+    /// The second process ended like this.
+    Other(Box<Report>),
 }
 
 impl From<Error> for FreshError {
@@ -260,13 +305,13 @@ impl Spec {
     }
 }
 
-/// The words of a committed SPIR-V file below `src/bench/shaders`: `spirv!("compute/saxpy.comp")`.
+/// The words of a committed SPIR-V file below `src/bench/shaders`: `spirv!("compute/saxpy.comp")`; parts are joined.
 macro_rules! spirv {
-    ($path:literal) => {
+    ($($path:literal),+) => {
         crate::vk::spirv_words(include_bytes!(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/src/bench/shaders/",
-            $path,
+            $($path,)+
             ".spv"
         )))
     };

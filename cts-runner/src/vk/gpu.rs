@@ -53,6 +53,7 @@ pub(crate) enum Owned {
     PipelineLayout(vk::PipelineLayout),
     DescriptorPool(vk::DescriptorPool),
     Pipeline(vk::Pipeline),
+    PipelineCache(vk::PipelineCache),
     RenderPass(vk::RenderPass),
     Framebuffer(vk::Framebuffer),
 }
@@ -201,6 +202,7 @@ impl Gpu {
                 Owned::PipelineLayout(h) => d.destroy_pipeline_layout(h, None),
                 Owned::DescriptorPool(h) => d.destroy_descriptor_pool(h, None),
                 Owned::Pipeline(h) => d.destroy_pipeline(h, None),
+                Owned::PipelineCache(h) => d.destroy_pipeline_cache(h, None),
                 Owned::RenderPass(h) => d.destroy_render_pass(h, None),
                 Owned::Framebuffer(h) => d.destroy_framebuffer(h, None),
             }

@@ -26,7 +26,7 @@ pub use error::{Error, Result};
 pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
 pub use memory::{Buffer, Image, ImageDesc};
 pub use optional::Optional;
-pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, spirv_words};
+pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, StagesDesc, spirv_words};
 pub use record::Recorded;
 pub use recorder::Recorder;
 pub use submit::{image_barrier, memory_barrier};

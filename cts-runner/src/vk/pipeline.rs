@@ -121,6 +121,27 @@ pub struct GraphicsDesc<'a> {
     pub extent: vk::Extent2D,
 }
 
+/// A graphics pipeline of any stages.
+#[derive(Clone, Copy)]
+pub struct StagesDesc<'a> {
+    /// Stages and their modules.
+    pub stages: &'a [(vk::ShaderStageFlags, vk::ShaderModule)],
+    /// Pipeline layout.
+    pub layout: vk::PipelineLayout,
+    /// Render pass; subpass 0 is used.
+    pub render_pass: vk::RenderPass,
+    /// Vertex buffers.
+    pub bindings: &'a [vk::VertexInputBindingDescription],
+    /// Vertex attributes.
+    pub attributes: &'a [vk::VertexInputAttributeDescription],
+    /// Topology.
+    pub topology: vk::PrimitiveTopology,
+    /// Control points of a patch; 0 without tessellation.
+    pub patch_points: u32,
+    /// Size of the render area.
+    pub extent: vk::Extent2D,
+}
+
 const ENTRY: &CStr = c"main";
 
 impl Gpu {
@@ -270,6 +291,75 @@ impl Gpu {
         self.keep_pipeline(made, "vkCreateGraphicsPipelines")
     }
 
+    /// Makes a pipeline cache from what [`Self::pipeline_cache_data`] gave, or an empty one.
+    pub fn pipeline_cache(&self, data: &[u8]) -> Result<vk::PipelineCache> {
+        let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
+        // SAFETY: `info` is valid; the driver checks the data's header.
+        let cache = unsafe { self.device.create_pipeline_cache(&info, None) }.of("vkCreatePipelineCache")?;
+        self.own(Owned::PipelineCache(cache));
+        Ok(cache)
+    }
+
+    /// What a pipeline cache holds.
+    pub fn pipeline_cache_data(&self, cache: vk::PipelineCache) -> Result<Vec<u8>> {
+        // SAFETY: the cache is alive.
+        unsafe { self.device.get_pipeline_cache_data(cache) }.of("vkGetPipelineCacheData")
+    }
+
+    /// Makes a compute pipeline in a cache.
+    pub fn compute_pipeline_in(
+        &self,
+        module: vk::ShaderModule,
+        layout: vk::PipelineLayout,
+        cache: vk::PipelineCache,
+    ) -> Result<vk::Pipeline> {
+        let special = vk::SpecializationInfo::default();
+        let info = vk::ComputePipelineCreateInfo::default()
+            .stage(stage_info(vk::ShaderStageFlags::COMPUTE, module, &special))
+            .layout(layout);
+        // SAFETY: `info` and what it points to are valid.
+        let made = unsafe { self.device.create_compute_pipelines(cache, &[info], None) };
+        self.keep_pipeline(made, "vkCreateComputePipelines")
+    }
+
+    /// Makes a graphics pipeline of any stages in a cache: no depth, no blending, fixed viewport, one colour attachment.
+    pub fn stages_pipeline_in(&self, desc: &StagesDesc<'_>, cache: vk::PipelineCache) -> Result<vk::Pipeline> {
+        let special = vk::SpecializationInfo::default();
+        let stages: Vec<_> = desc.stages.iter().map(|&(stage, module)| stage_info(stage, module, &special)).collect();
+        let input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(desc.bindings)
+            .vertex_attribute_descriptions(desc.attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(desc.topology);
+        let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(desc.patch_points);
+        let vk::Extent2D { width, height } = desc.extent;
+        let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
+        let scissors = [vk::Rect2D::default().extent(desc.extent)];
+        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        let samples =
+            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let depth = vk::PipelineDepthStencilStateCreateInfo::default();
+        let attachments = [blend_state(None)];
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
+        let mut info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&raster)
+            .multisample_state(&samples)
+            .depth_stencil_state(&depth)
+            .color_blend_state(&blend)
+            .layout(desc.layout)
+            .render_pass(desc.render_pass);
+        if desc.patch_points > 0 {
+            info = info.tessellation_state(&tessellation);
+        }
+        // SAFETY: `info` and what it points to are valid.
+        let made = unsafe { self.device.create_graphics_pipelines(cache, &[info], None) };
+        self.keep_pipeline(made, "vkCreateGraphicsPipelines")
+    }
+
     pub(super) fn keep_pipeline(
         &self,
         made: std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
@@ -329,6 +419,37 @@ impl Gpu {
             .height(color.desc.extent[1])
             .layers(1);
         // SAFETY: the views match the attachments of the pass.
+        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
+        self.own(Owned::Framebuffer(framebuffer));
+        Ok((pass, framebuffer))
+    }
+
+    /// A render pass that clears one colour attachment and leaves it in `TRANSFER_SRC_OPTIMAL`, with its framebuffer.
+    pub fn color_target(&self, color: &Image) -> Result<(vk::RenderPass, vk::Framebuffer)> {
+        let attachments = [vk::AttachmentDescription::default()
+            .format(color.desc.format)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .load_op(vk::AttachmentLoadOp::CLEAR)
+            .store_op(vk::AttachmentStoreOp::STORE)
+            .stencil_load_op(vk::AttachmentLoadOp::DONT_CARE)
+            .stencil_store_op(vk::AttachmentStoreOp::DONT_CARE)
+            .final_layout(vk::ImageLayout::TRANSFER_SRC_OPTIMAL)];
+        let refs = [vk::AttachmentReference { attachment: 0, layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL }];
+        let subpasses = [vk::SubpassDescription::default()
+            .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
+            .color_attachments(&refs)];
+        let info = vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&subpasses);
+        // SAFETY: `info` and what it points to are valid.
+        let pass = unsafe { self.device.create_render_pass(&info, None) }.of("vkCreateRenderPass")?;
+        self.own(Owned::RenderPass(pass));
+        let views = [color.view];
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(pass)
+            .attachments(&views)
+            .width(color.desc.extent[0])
+            .height(color.desc.extent[1])
+            .layers(1);
+        // SAFETY: the view matches the attachment of the pass.
         let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
         self.own(Owned::Framebuffer(framebuffer));
         Ok((pass, framebuffer))

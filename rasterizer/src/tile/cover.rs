@@ -77,10 +77,15 @@ fn rect_mask(rect: [i32; 4], x: i32, y: i32, shift: u32) -> u32 {
     columns * spread
 }
 
-/// Calls `sink(x, y, masks)` for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a covered sample; mask
-/// bit `4*j + i` is pixel (i, j), one mask per sample.
-#[inline]
-pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl FnMut(i32, i32, [u32; S])) {
+/// Takes covered blocks. A trait and not a closure, because closures can't be made to inline.
+pub trait Sink<const S: usize> {
+    /// A 4×4 block at (x, y) with a covered sample; mask bit `4*j + i` is pixel (i, j), one mask per sample.
+    fn block(&mut self, x: i32, y: i32, masks: [u32; S]);
+}
+
+/// Calls [`Sink::block`] for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a covered sample.
+#[inline(always)]
+pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
     let rect = crate::front::viewport::intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
     let mut storage = [TileEdge { a: 0, b: 0, c: [0; S], low: 0, high: 0, up: 0, down: 0 }; 4];
@@ -109,13 +114,7 @@ pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl FnMu
 
 /// Tile → 16×16 → 4×4.
 #[inline(always)]
-fn descend<const S: usize>(
-    edges: &[TileEdge<S>],
-    rect: [i32; 4],
-    x0: i32,
-    y0: i32,
-    sink: &mut impl FnMut(i32, i32, [u32; S]),
-) {
+fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let mut squares = rect_mask(rect, x0, y0, 4);
     let single = squares & squares.wrapping_sub(1) == 0;
     if !single {
@@ -150,7 +149,7 @@ fn descend<const S: usize>(
                 }
             }
             if masks.iter().any(|&m| m != 0) {
-                sink(x + bx, y + by, masks);
+                sink.block(x + bx, y + by, masks);
             }
         }
     }

@@ -127,6 +127,12 @@ pub struct DepthPlan {
 }
 
 impl DepthPlan {
+    /// A depth test on floats and nothing else.
+    #[inline(always)]
+    fn plain_float(&self) -> bool {
+        self.test && self.format == Some(DepthFormat::F32) && self.bounds.is_none() && self.stencil.is_none()
+    }
+
     /// Nothing to test and nothing to write.
     pub fn idle(&self) -> bool {
         !self.test && self.bounds.is_none() && self.stencil.is_none()
@@ -164,8 +170,90 @@ pub struct Block<'a> {
 /// # Safety
 /// Rows with a bit in `block.mask` must have W addressable texels (row padding included) in every attachment the plan uses,
 /// and no other thread may write them.
-#[inline]
+#[inline(always)]
 pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if W == 4 && plan.plain_float() {
+        // SAFETY: the caller's contract.
+        return unsafe { test_float(plan, block) };
+    }
+    // SAFETY: the caller's contract.
+    unsafe { test_any::<W>(plan, block) }
+}
+
+/// The depth test alone, of a 4×4 block of floats.
+///
+/// # Safety
+/// As for [`test`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn test_float(plan: &DepthPlan, block: &Block<'_>) -> u32 {
+    use core::arch::x86_64::*;
+    macro_rules! rows {
+        ($compare:expr) => {{
+            let mut pass = 0;
+            for row in 0..4 {
+                let covered = block.mask >> (4 * row) & 0xf;
+                if covered == 0 {
+                    continue;
+                }
+                // SAFETY: the row has four texels (the caller's contract); SSE2 is part of x86-64.
+                unsafe {
+                    let p = block.depth.base.add(row * block.depth.pitch).cast::<f32>();
+                    let new = _mm_loadu_ps(block.z.as_ptr().add(4 * row));
+                    let old = _mm_loadu_ps(p);
+                    let inside = _mm_and_ps($compare(new, old), _mm_load_ps(LANES[covered as usize].0.as_ptr().cast()));
+                    let bits = _mm_movemask_ps(inside) as u32;
+                    if bits != 0 {
+                        pass |= bits << (4 * row);
+                        if plan.write {
+                            _mm_storeu_ps(p, _mm_or_ps(_mm_and_ps(inside, new), _mm_andnot_ps(inside, old)));
+                        }
+                    }
+                }
+            }
+            pass
+        }};
+    }
+    match plan.compare {
+        CompareOp::Never => 0,
+        CompareOp::Less => rows!(|a, b| _mm_cmplt_ps(a, b)),
+        CompareOp::Equal => rows!(|a, b| _mm_cmpeq_ps(a, b)),
+        CompareOp::LessOrEqual => rows!(|a, b| _mm_cmple_ps(a, b)),
+        CompareOp::Greater => rows!(|a, b| _mm_cmpgt_ps(a, b)),
+        CompareOp::NotEqual => rows!(|a, b| _mm_cmpneq_ps(a, b)),
+        CompareOp::GreaterOrEqual => rows!(|a, b| _mm_cmpge_ps(a, b)),
+        CompareOp::Always => rows!(|a, _| _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_castps_si128(a), _mm_castps_si128(a)))),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[repr(align(16))]
+struct Aligned([u32; 4]);
+
+/// Lane masks by their bits.
+#[cfg(target_arch = "x86_64")]
+static LANES: [Aligned; 16] = {
+    let mut table = [const { Aligned([0; 4]) }; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        let mut lane = 0;
+        while lane < 4 {
+            if bits >> lane & 1 != 0 {
+                table[bits].0[lane] = u32::MAX;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    table
+};
+
+/// Every plan.
+///
+/// # Safety
+/// As for [`test`].
+unsafe fn test_any<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     match plan.format {
         // SAFETY: the caller's contract.
         Some(DepthFormat::D16) => unsafe { test_as::<D16, W>(plan, block) },

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes that stay mapped behind every allocation, because a descriptor's address promises a few readable bytes.
 const TAIL: usize = 64;
 const PAGE: usize = 4096;
+/// Allocations from this size on begin at a multiple of it, and the kernel may back them with pages of it: one page fault instead of 512.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// The memory heap.
 pub struct Heap {
@@ -34,8 +36,41 @@ impl Heap {
 pub struct Memory {
     base: *mut u8,
     size: u64,
-    mapped: usize,
+    _mapping: Mapping,
     heap: Arc<Heap>,
+}
+
+/// An anonymous mapping of zeros, committed when touched.
+struct Mapping {
+    start: *mut libc::c_void,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn new(bytes: usize) -> Option<Mapping> {
+        let (access, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+        // SAFETY: a new anonymous mapping.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+        (start != libc::MAP_FAILED).then_some(Mapping { start, bytes })
+    }
+
+    /// `bytes` bytes that begin at a multiple of [`HUGE_PAGE`], and lie on huge pages where they fill them.
+    fn huge(bytes: usize) -> Option<(Mapping, *mut u8)> {
+        let mapping = Mapping::new(bytes.checked_add(HUGE_PAGE)?)?;
+        let base = mapping.start.cast::<u8>();
+        let base = base.wrapping_add(base.align_offset(HUGE_PAGE));
+        // SAFETY: a range of the mapping. Advice: a kernel without huge pages declines.
+        unsafe { libc::madvise(base.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
+        Some((mapping, base))
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and nobody holds a reference any more.
+        unsafe { libc::munmap(self.start, self.bytes) };
+    }
 }
 
 // SAFETY: an address range owned by this object; what lies in it is device memory, accessed as such.
@@ -52,17 +87,19 @@ impl Memory {
         }
         let bytes =
             usize::try_from(size).ok().and_then(|s| s.checked_add(TAIL)).and_then(|s| s.checked_next_multiple_of(PAGE));
-        let base = bytes.map(|bytes| {
-            let (access, flags) =
-                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-            // SAFETY: a new anonymous mapping.
-            unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) }
-        });
-        match (base, bytes) {
-            (Some(base), Some(mapped)) if base != libc::MAP_FAILED => {
-                Ok(Memory { base: base.cast(), size, mapped, heap: heap.clone() })
+        let mapped = bytes.and_then(|bytes| {
+            if bytes >= HUGE_PAGE {
+                Mapping::huge(bytes)
+            } else {
+                Mapping::new(bytes).map(|mapping| {
+                    let base = mapping.start.cast();
+                    (mapping, base)
+                })
             }
-            _ => {
+        });
+        match mapped {
+            Some((mapping, base)) => Ok(Memory { base, size, _mapping: mapping, heap: heap.clone() }),
+            None => {
                 heap.used.fetch_sub(size, Ordering::Relaxed);
                 Err(FAILED)
             }
@@ -83,8 +120,6 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped by `allocate`, and nobody holds a reference any more.
-        unsafe { libc::munmap(self.base.cast(), self.mapped) };
         self.heap.used.fetch_sub(self.size, Ordering::Relaxed);
     }
 }

@@ -312,12 +312,15 @@ pub fn attributes(
     let at = common.vertices.map(|v| shaded.base(v as usize));
     let provoking = shaded.base(common.provoking as usize);
     let (second, third) = (common.corners > 1, common.corners > 2);
-    out.extend(linkage.links.iter().map(|link| {
+    out.reserve(linkage.links.len());
+    for link in &linkage.links {
         if link.slot == NO_SLOT {
-            return [0; 3];
+            out.push([0; 3]);
+            continue;
         }
         if link.interpolation == Interpolation::Flat {
-            return [shaded.slot(provoking, link.slot), 0, 0];
+            out.push([shaded.slot(provoking, link.slot), 0, 0]);
+            continue;
         }
         let mut v = at.map(|base| f32::from_bits(shaded.slot(base, link.slot)));
         if let Some(weights) = weights {
@@ -325,8 +328,8 @@ pub fn attributes(
         }
         let d1 = if second { v[1] - v[0] } else { 0.0 };
         let d2 = if third { v[2] - v[0] } else { 0.0 };
-        [v[0].to_bits(), d1.to_bits(), d2.to_bits()]
-    }));
+        out.push([v[0].to_bits(), d1.to_bits(), d2.to_bits()]);
+    }
 }
 
 /// Values at the corners of a clipped piece.

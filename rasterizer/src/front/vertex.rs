@@ -68,6 +68,7 @@ pub fn vertex_index(draw: &Draw, position: u32) -> u32 {
 }
 
 /// Fetches attributes of and shades the vertices listed in `worker.front`; outputs go to `worker.front.outputs`.
+#[inline(always)]
 pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
     let stage = &draw.stages.vertex;
     let lanes = stage.lanes.max(1) as usize;

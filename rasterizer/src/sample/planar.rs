@@ -174,6 +174,17 @@ fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_
 fn wrap_axis(axis: &mut Axis, size: &Ints, address_mode: u32) {
     match address_mode {
         mode::REPEAT => {
+            let mut not_power = 0;
+            for i in 0..MAX_LANES {
+                not_power |= size[i] & (size[i] - 1);
+            }
+            if not_power == 0 {
+                for i in 0..MAX_LANES {
+                    axis.first[i] &= size[i] - 1;
+                    axis.second[i] &= size[i] - 1;
+                }
+                return;
+            }
             for i in 0..MAX_LANES {
                 let (at, n) = (f64::from(axis.first[i]), f64::from(size[i]));
                 // |at| < 2^31 and n <= 2^14: the quotient is further from an integer than its rounding error, or is one.

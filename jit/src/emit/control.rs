@@ -149,10 +149,7 @@ impl Emitter<'_> {
                 break;
             }
             let rest = &region.nodes[i + 1..];
-            if !self.full
-                && facts::nodes_worth_skipping(self.shader, rest)
-                && self.escapes_node(node)
-            {
+            if !self.full && facts::nodes_worth_skipping(self.shader, rest) && self.escapes_node(node) {
                 let end = *skip.get_or_insert_with(|| self.b.create_block());
                 let (more, exec) = (self.b.create_block(), self.exec_mask());
                 let any = self.any(&exec);

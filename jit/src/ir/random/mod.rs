@@ -484,7 +484,8 @@ impl Generator<'_> {
             self.statement();
         }
         self.depth -= 1;
-        let target = if can_break && !self.labels.is_empty() && self.rng.chance(35) { self.break_target() } else { None };
+        let target =
+            if can_break && !self.labels.is_empty() && self.rng.chance(35) { self.break_target() } else { None };
         let term = match target {
             Some(target) => {
                 let (label, types) = self.labels[target].clone();

@@ -1,7 +1,7 @@
 //! Random structured compute shaders: generated code against the interpreter, for 4 and 8 lanes.
 
 use base::abi::{
-    BatchHeader, BufferDescriptor, ComputeBatch, HelperTable, ImageArgs, ImageView, MAX_DESCRIPTOR_SETS,
+    AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, HelperTable, ImageArgs, ImageView, MAX_DESCRIPTOR_SETS,
     MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, Sampler, ShaderContext,
 };
 use base::shader::{BindingLayout, CompiledStage, DescriptorKind, PipelineLayoutInfo};
@@ -75,6 +75,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         draw_index: 0,
         view_index: 0,
         device_index: 0,
+        addresses: AddressSpace::EMPTY,
         abort: &ABORT,
         helpers: &HELPERS,
     };

@@ -238,6 +238,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         draw_index: 0,
         view_index: 0,
         device_index: 0,
+        addresses: AddressSpace::EMPTY,
         abort,
         helpers: &HELPERS,
     })

@@ -79,6 +79,11 @@ impl Device {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
     }
 
+    /// Tells the application that it did something invalid, and what became of it is not what it asked for.
+    pub fn misuse(&self, message: &str) {
+        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message, None);
+    }
+
     /// `vkSetDebugUtilsObjectNameEXT`.
     pub fn set_name(&self, object: u64, name: Option<String>) {
         let mut names = self.names.lock();

@@ -299,6 +299,7 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
 
 pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
+        pipeline: 1,
         stages: Arc::new(GraphicsStages { vertex: vertex_stage(), fragment }),
         state: Arc::new(state),
         context: context(),

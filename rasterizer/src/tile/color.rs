@@ -346,8 +346,8 @@ impl ColorPlan {
                 BlendOp::Add => core::array::from_fn(|i| (s[c][i] * fs[i] + d[c][i] * fd[i]).to_bits()),
                 BlendOp::Subtract => core::array::from_fn(|i| (s[c][i] * fs[i] - d[c][i] * fd[i]).to_bits()),
                 BlendOp::ReverseSubtract => core::array::from_fn(|i| (d[c][i] * fd[i] - s[c][i] * fs[i]).to_bits()),
-                BlendOp::Min => each(&|i| s[c][i].min(d[c][i])),
-                BlendOp::Max => each(&|i| s[c][i].max(d[c][i])),
+                BlendOp::Min => each(&|i| least(s[c][i], d[c][i])),
+                BlendOp::Max => each(&|i| -least(-s[c][i], -d[c][i])),
             };
         }
         out
@@ -368,6 +368,13 @@ pub struct ShadedQuads<'a> {
     pub layer: u32,
     /// Samples.
     pub samples: u32,
+}
+
+/// The smaller number; `b` of equal ones, so that the sign of a zero is the same everywhere (`f32::min` leaves it open); the number
+/// beside a NaN.
+#[inline(always)]
+fn least(a: f32, b: f32) -> f32 {
+    if a < b || b.is_nan() { a } else { b }
 }
 
 /// Operands of blending.
@@ -399,7 +406,7 @@ impl Inputs<'_> {
             BlendFactor::ConstantAlpha => [self.constants[3]; 4],
             BlendFactor::OneMinusConstantAlpha => [1.0 - self.constants[3]; 4],
             BlendFactor::SrcAlphaSaturate if c == 3 => [1.0; 4],
-            BlendFactor::SrcAlphaSaturate => core::array::from_fn(|i| self.s[3][i].min(1.0 - self.d[3][i])),
+            BlendFactor::SrcAlphaSaturate => core::array::from_fn(|i| least(self.s[3][i], 1.0 - self.d[3][i])),
             BlendFactor::Src1Color => self.s1[c],
             BlendFactor::OneMinusSrc1Color => one_minus(self.s1[c]),
             BlendFactor::Src1Alpha => self.s1[3],

@@ -80,6 +80,7 @@ pub fn run(
             return;
         }
         worker.tile.quads.clear();
+        worker.runs(draw.draw.pipeline);
         let mut job = TileJob { pass, draw, layer, worker, passed: 0, invocations: 0 };
         for run in group {
             let output = &outputs[run.chunk as usize];

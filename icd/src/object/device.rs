@@ -66,12 +66,17 @@ impl Device {
         self.extensions.has_name(name)
     }
 
-    /// Loses the device, once: generated code stops, waits return, and the application is told why.
+    /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
     pub fn lose(&self, id: &str, message: &str) {
-        self.abort.store(1, Ordering::Relaxed);
-        if self.sync.lose() {
+        if self.abort.swap(1, Ordering::AcqRel) == 0 {
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
+            self.sync.lose();
         }
+    }
+
+    /// Lost, or about to be.
+    pub fn is_losing(&self) -> bool {
+        self.abort.load(Ordering::Acquire) != 0
     }
 
     /// Tells the application that something is not supported.

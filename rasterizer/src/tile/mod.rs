@@ -76,13 +76,14 @@ pub fn run(
     let same_draw = |a: &Run, b: &Run| chunk_draws[a.chunk as usize] == chunk_draws[b.chunk as usize];
     for group in runs.chunk_by(same_draw) {
         let draw = &draws[chunk_draws[group[0].chunk as usize] as usize];
-        if crate::aborted(&draw.draw.context) {
-            return;
-        }
         worker.tile.quads.clear();
         worker.runs(draw.draw.pipeline);
         let mut job = TileJob { pass, draw, layer, worker, passed: 0, invocations: 0 };
         for run in group {
+            if crate::aborted(&draw.draw.context) {
+                job.worker.tile.quads.clear();
+                return;
+            }
             let output = &outputs[run.chunk as usize];
             for &bin in &output.bins[run.start as usize..run.end as usize] {
                 job.primitive(&output.prims[bin as u32 as usize], x0, y0);

@@ -113,10 +113,6 @@ impl<'e> RenderPass<'e> {
         let instances_per_chunk = (CHUNK_PRIMITIVES / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
-            // A draw of billions of instances must end when the device is lost.
-            if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
-                return;
-            }
             let take = instances_per_chunk.min(instances - instance);
             let mut primitive = 0;
             while primitive < primitives {
@@ -126,6 +122,10 @@ impl<'e> RenderPass<'e> {
                 self.pending += n * take;
                 if self.pending >= ROUND_PRIMITIVES {
                     self.run_chunks();
+                    // A draw of billions of primitives must end when the device is lost.
+                    if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
+                        return;
+                    }
                 }
             }
             instance += take;
@@ -184,7 +184,9 @@ impl<'e> RenderPass<'e> {
         };
         engine.for_each(chunks.len(), false, |worker, i| {
             let chunk = &chunks[i];
-            front::run(&draws[chunk.draw as usize], &pass.grid, chunk, worker, &mut outputs[i].lock());
+            let draw = &draws[chunk.draw as usize];
+            worker.runs(draw.draw.pipeline);
+            front::run(draw, &pass.grid, chunk, worker, &mut outputs[i].lock());
         });
         let outputs: Vec<ChunkOutput> = outputs.into_iter().map(Mutex::into_inner).collect();
         let runs = merge(&outputs);

@@ -66,17 +66,27 @@ impl Device {
         self.extensions.has_name(name)
     }
 
-    /// Loses the device, once: generated code stops, waits return, and the application is told why.
+    /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
     pub fn lose(&self, id: &str, message: &str) {
-        self.abort.store(1, Ordering::Relaxed);
-        if self.sync.lose() {
+        if self.abort.swap(1, Ordering::AcqRel) == 0 {
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
+            self.sync.lose();
         }
+    }
+
+    /// Lost, or about to be.
+    pub fn is_losing(&self) -> bool {
+        self.abort.load(Ordering::Acquire) != 0
     }
 
     /// Tells the application that something is not supported.
     pub fn unsupported(&self, message: &str) {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
+    }
+
+    /// Tells the application that it did something invalid, and what became of it is not what it asked for.
+    pub fn misuse(&self, message: &str) {
+        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message, None);
     }
 
     /// `vkSetDebugUtilsObjectNameEXT`.

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::memory::ExecutableCode;
 
 /// Changes with every release and with the layout of the structs that code takes offsets from.
-const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 1");
+const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 2");
 const CHECKSUM: usize = 16;
 
 /// A compiled stage without its memory.

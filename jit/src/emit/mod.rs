@@ -13,6 +13,7 @@ mod barrier;
 mod cell;
 mod control;
 mod facts;
+mod global;
 mod image;
 mod isa;
 mod memory;

@@ -239,6 +239,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         draw_index: 0,
         view_index: 0,
         device_index: 0,
+        addresses: AddressSpace::EMPTY,
         abort,
         helpers: &HELPERS,
     })
@@ -299,6 +300,7 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
 
 pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
+        pipeline: 1,
         stages: Arc::new(GraphicsStages { vertex: vertex_stage(), fragment }),
         state: Arc::new(state),
         context: context(),

@@ -112,9 +112,6 @@ fn run_any(
     let same_draw = |a: &Run, b: &Run| chunk_draws[a.chunk as usize] == chunk_draws[b.chunk as usize];
     for group in runs.chunk_by(same_draw) {
         let draw = &draws[chunk_draws[group[0].chunk as usize] as usize];
-        if crate::aborted(&draw.draw.context) {
-            return;
-        }
         worker.tile.quads.clear();
         let plan = &*draw.plan;
         let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
@@ -129,8 +126,13 @@ fn run_any(
                 bounds.forget(layer, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
             }
         }
+        worker.runs(draw.draw.pipeline);
         let mut job = TileJob { pass, draw, layer, worker, reject, passed: 0, invocations: 0 };
         for run in group {
+            if crate::aborted(&draw.draw.context) {
+                job.worker.tile.quads.clear();
+                return;
+            }
             let output = &outputs[run.chunk as usize];
             let bins = &output.bins[run.start as usize..run.end as usize];
             for (i, &bin) in bins.iter().enumerate() {

@@ -84,9 +84,10 @@ fn lower(shader: Shader, request: &CompileRequest<'_>) -> Result<Compiled> {
 fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Compiled> {
     passes::run(&mut shader, &passes::PassOptions::default())?;
     let divergence = passes::divergence(&shader, request.options.lanes);
-    let emitted = emit::emit(&shader, &divergence, request.layout, &request.options)?;
+    let emitted = emit::build(&shader, &divergence, request.layout, &request.options)?;
+    let (scratch_bytes, has_barriers) = (emitted.scratch_bytes, emitted.has_barriers);
     let blob = CodeBlob {
-        code: emitted.code,
+        code: emitted.finish(emit::Tier::Full)?,
         cpu_features: emit::cpu_features(),
         stage: shader.stage,
         lanes: request.options.lanes,
@@ -95,8 +96,8 @@ fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<C
         local_size: shader.local_size,
         shared_bytes: shader.shared_bytes,
         zero_shared: shader.zero_shared,
-        scratch_bytes: emitted.scratch_bytes,
-        has_barriers: emitted.has_barriers,
+        scratch_bytes,
+        has_barriers,
     };
     let stage = blob.load().ok_or_else(|| Error::limit("no executable memory"))?;
     Ok(Compiled { stage, blob })

@@ -49,7 +49,8 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 7], [usiz
         lap(0);
         let entry = module.entry_points().first();
         let (stage, name) = entry.map_or((Stage::Vertex, "main"), |e| (stage_of(e.model), &*e.name));
-        let mut shader = translate(&module, stage, name, &Specialization::default(), &layout, &Accept::all_implemented())?;
+        let mut shader =
+            translate(&module, stage, name, &Specialization::default(), &layout, &Accept::all_implemented())?;
         lap(1);
         run(&mut shader, &PassOptions::default())?;
         lap(2);

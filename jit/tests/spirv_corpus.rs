@@ -8,8 +8,8 @@ use jit::error::ErrorKind;
 use jit::ir::verify;
 use jit::passes::{PassOptions, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
-use std::collections::BTreeMap;
 use spirv_common::reflect::layout_of;
+use std::collections::BTreeMap;
 
 #[test]
 fn corpus() {

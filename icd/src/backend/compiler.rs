@@ -5,6 +5,9 @@
 //! of creation. Jobs refer to stages weakly: one that is gone before its turn costs nothing.
 //!
 //! A prepared stage is some hundred kilobytes; when too many wait, the creating thread makes code itself.
+//!
+//! Better code for stages that run long is made beside the pool, whose threads are just then busy with the draw or dispatch that wants
+//! it: by threads that are started when there is such work and end when there is none.
 
 use super::compile::{Key, StageRequest};
 use super::tiered::TieredCode;
@@ -17,9 +20,13 @@ use rasterizer::Engine;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
 
 /// Jobs that may wait, per thread of the pool.
 const WAITING_PER_THREAD: usize = 16;
+
+/// One thread makes better code for so many threads of the pool.
+const POOL_THREADS_PER_IMPROVER: usize = 4;
 
 /// `GRUS_TIER`: which tiers are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,9 +95,10 @@ pub struct Compiler {
 struct Jobs {
     /// Given to the pool and not finished.
     spawned: usize,
-    /// Stages being improved, and those whose turn comes.
-    improving: usize,
+    /// Stages to be improved, threads that do, and those not joined yet.
     queue: VecDeque<Weak<TieredCode>>,
+    improving: usize,
+    threads: Vec<JoinHandle<()>>,
     stopping: bool,
 }
 
@@ -171,49 +179,57 @@ impl Compiler {
             return code.generate_if_waiting();
         }
         let code = Arc::downgrade(code);
-        self.spawn(move |_| {
+        self.spawn(move || {
             if let Some(code) = code.upgrade() {
                 code.generate_if_waiting();
             }
         });
     }
 
-    /// Has better code made, not for too many stages at a time: the pool's threads are there to draw.
+    /// Has better code made.
     pub fn improve(self: &Arc<Self>, code: Weak<TieredCode>) {
         let mut jobs = self.jobs.lock();
+        if jobs.stopping {
+            return;
+        }
         jobs.queue.push_back(code);
-        if jobs.improving < (self.engine.threads() / 2).max(1) {
+        if jobs.improving >= (self.engine.threads() / POOL_THREADS_PER_IMPROVER).max(1) {
+            return;
+        }
+        let compiler = self.clone();
+        let thread = std::thread::Builder::new().name("grus-compiler".into()).spawn(move || compiler.improve_all());
+        // Without a thread it stays with the quick code until the next request.
+        if let Ok(thread) = thread {
             jobs.improving += 1;
-            drop(jobs);
-            self.spawn(Compiler::improve_next);
+            jobs.threads.retain(|t| !t.is_finished());
+            jobs.threads.push(thread);
         }
     }
 
-    fn improve_next(self: &Arc<Self>) {
-        let next = {
-            let mut jobs = self.jobs.lock();
-            let next = if jobs.stopping { None } else { jobs.queue.pop_front() };
-            jobs.improving -= usize::from(next.is_none());
-            next
-        };
-        let Some(next) = next else { return };
-        if let Some(code) = next.upgrade()
-            && let Err(message) = code.upgrade()
-        {
-            let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
-            let message = format!("a shader stays on the quick tier: {message}");
-            self.instance.report(severity, "GRUS-internal", &message, None);
+    fn improve_all(&self) {
+        loop {
+            let next = {
+                let mut jobs = self.jobs.lock();
+                let next = if jobs.stopping { None } else { jobs.queue.pop_front() };
+                jobs.improving -= usize::from(next.is_none());
+                next
+            };
+            let Some(next) = next else { return };
+            let Some(code) = next.upgrade() else { continue };
+            if let Err(message) = code.upgrade() {
+                let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
+                let message = format!("a shader stays on the quick tier: {message}");
+                self.instance.report(severity, "GRUS-internal", &message, None);
+            }
         }
-        // A job of its own, so that draws get their turn in between.
-        self.spawn(Compiler::improve_next);
     }
 
-    fn spawn(self: &Arc<Self>, job: impl FnOnce(&Arc<Compiler>) + Send + 'static) {
+    fn spawn(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) {
         self.jobs.lock().spawned += 1;
         let compiler = self.clone();
         self.engine.pool().spawn(move || {
             // A panic would end the process. Who waits for the code is told by the stage's own state.
-            let _ = catch_unwind(AssertUnwindSafe(|| job(&compiler)));
+            let _ = catch_unwind(AssertUnwindSafe(job));
             let mut jobs = compiler.jobs.lock();
             jobs.spawned -= 1;
             if jobs.spawned == 0 {
@@ -228,6 +244,12 @@ impl Compiler {
         jobs.stopping = true;
         while jobs.spawned != 0 {
             self.finished.wait(&mut jobs);
+        }
+        let threads = std::mem::take(&mut jobs.threads);
+        drop(jobs);
+        for thread in threads {
+            // One that panicked has nothing left to say.
+            let _ = thread.join();
         }
     }
 }

@@ -7,3 +7,6 @@ pub mod helpers;
 pub mod machine;
 pub mod tiered;
 pub mod transfer;
+
+#[cfg(test)]
+mod tiered_tests;

@@ -187,6 +187,7 @@ impl TieredCode {
     }
 
     /// Which tier runs; `None` while there is no code.
+    #[cfg(test)]
     pub fn tier(&self) -> Option<Tier> {
         let state = self.state.lock();
         match (&state.full, &state.quick) {

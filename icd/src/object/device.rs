@@ -12,7 +12,7 @@ use base::abi::HelperTable;
 use parking_lot::Mutex;
 use rasterizer::Engine;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// `VkDevice`.
@@ -36,6 +36,7 @@ pub struct Device {
     /// Enabled extensions.
     pub extensions: ExtensionSet,
     queue_handle: OnceLock<vk::Queue>,
+    losing: AtomicBool,
     names: Mutex<HashMap<u64, String>>,
 }
 
@@ -55,6 +56,7 @@ impl Device {
             queue: Queue::default(),
             extensions,
             queue_handle: OnceLock::new(),
+            losing: AtomicBool::new(false),
             names: Mutex::default(),
         });
         let queue = Arc::new(QueueRef { device: Arc::downgrade(&device) });
@@ -75,8 +77,10 @@ impl Device {
     /// Loses the device, once: generated code stops, waits return, and the application is told why.
     pub fn lose(&self, id: &str, message: &str) {
         self.abort.store(1, Ordering::Relaxed);
-        if self.sync.lose() {
+        // Who is told by a wait's result finds the message said.
+        if !self.losing.swap(true, Ordering::AcqRel) {
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
+            self.sync.lose();
         }
     }
 

@@ -12,7 +12,7 @@ use base::abi::HelperTable;
 use parking_lot::Mutex;
 use rasterizer::Engine;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// `VkDevice`.
@@ -36,7 +36,6 @@ pub struct Device {
     /// Enabled extensions.
     pub extensions: ExtensionSet,
     queue_handle: OnceLock<vk::Queue>,
-    losing: AtomicBool,
     names: Mutex<HashMap<u64, String>>,
 }
 
@@ -56,7 +55,6 @@ impl Device {
             queue: Queue::default(),
             extensions,
             queue_handle: OnceLock::new(),
-            losing: AtomicBool::new(false),
             names: Mutex::default(),
         });
         let queue = Arc::new(QueueRef { device: Arc::downgrade(&device) });
@@ -74,11 +72,9 @@ impl Device {
         self.extensions.has_name(name)
     }
 
-    /// Loses the device, once: generated code stops, waits return, and the application is told why.
+    /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
     pub fn lose(&self, id: &str, message: &str) {
-        self.abort.store(1, Ordering::Relaxed);
-        // Who is told by a wait's result finds the message said.
-        if !self.losing.swap(true, Ordering::AcqRel) {
+        if self.abort.swap(1, Ordering::AcqRel) == 0 {
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
             self.sync.lose();
         }

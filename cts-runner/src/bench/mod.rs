@@ -15,6 +15,7 @@ pub mod process;
 pub mod recording;
 pub mod report;
 pub mod stats;
+pub mod transfer;
 pub mod workload;
 
 mod engine;
@@ -32,8 +33,8 @@ pub use workload::{Amount, Family, Figure, Fresh, FreshError, Make, MakeError, S
 
 /// All workloads of all families.
 pub fn specs() -> Vec<Spec> {
-    let graphics = graphics::SPECS.concat();
-    [create::SPECS, compute::SPECS, &graphics, start::SPECS].concat()
+    let (graphics, transfer) = (graphics::SPECS.concat(), transfer::SPECS.concat());
+    [create::SPECS, compute::SPECS, &graphics, &transfer, start::SPECS].concat()
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ fn both(gpu: &Gpu) -> Made {
     let program = gpu.program(
         &target.pass,
         &ProgramDesc {
-            vertex: &spirv!("graphics/full.vert"),
+            vertex: &spirv!("graphics/cover.vert"),
             fragment: &spirv!("graphics/light.frag"),
             resources: &[a, b, c, d, Resource::Uniform(uniforms.handle)],
             ..Default::default()

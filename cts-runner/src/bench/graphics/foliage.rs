@@ -69,7 +69,7 @@ fn foliage(gpu: &Gpu) -> Made {
     let program = gpu.program(
         &target.pass,
         &ProgramDesc {
-            vertex: &spirv!("graphics/rectangle.vert"),
+            vertex: &spirv!("graphics/leaf.vert"),
             fragment: &spirv!("graphics/foliage.frag"),
             resources: &[Resource::Texture(image.view, sampler)],
             streams: &[Stream {

@@ -21,6 +21,7 @@ mod texels;
 mod ui;
 
 use super::workload::Spec;
+pub(super) use reference::{Level, Wrap, hash};
 
 /// The workloads, in the order they are shown.
 pub const SPECS: &[&[Spec]] = &[

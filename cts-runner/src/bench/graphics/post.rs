@@ -56,19 +56,14 @@ impl Step {
     fn new(
         gpu: &Gpu,
         pass: Pass,
-        fragment: &[u32],
+        (vertex, fragment): (&[u32], &[u32]),
         inputs: &[Image],
         sampler: vk::Sampler,
         push: Vec<u32>,
     ) -> Result<Self, Error> {
         let resources: Vec<_> = inputs.iter().map(|i| Resource::Texture(i.view, sampler)).collect();
-        let desc = ProgramDesc {
-            vertex: &spirv!("graphics/full.vert"),
-            fragment,
-            resources: &resources,
-            push: 4 * push.len() as u32,
-            ..Default::default()
-        };
+        let desc =
+            ProgramDesc { vertex, fragment, resources: &resources, push: 4 * push.len() as u32, ..Default::default() };
         let program = gpu.program(&pass, &desc)?;
         Ok(Self { pass, program, push })
     }
@@ -99,10 +94,11 @@ fn blur(gpu: &Gpu) -> Made {
     let sampler = gpu.sampler(&vk::SamplerCreateInfo::default())?;
     let target = Target::covered(gpu, SIZE)?;
     let (middle, across) = between(gpu, COLOR, SIZE)?;
-    let fragment = spirv!("graphics/gauss.frag");
+    let (cover, gauss_fragment) = (spirv!("graphics/cover.vert"), spirv!("graphics/gauss.frag"));
+    let shaders = (&cover[..], &gauss_fragment[..]);
     let steps = [
-        Step::new(gpu, across, &fragment, &[source], sampler, vec![1, 0])?,
-        Step::new(gpu, target.pass.clone(), &fragment, &[middle], sampler, vec![0, 1])?,
+        Step::new(gpu, across, shaders, &[source], sampler, vec![1, 0])?,
+        Step::new(gpu, target.pass.clone(), shaders, &[middle], sampler, vec![0, 1])?,
     ];
     let color = target.color;
     let amount = Amount::new(2 * SIZE * SIZE, Unit::Pixel);
@@ -152,7 +148,9 @@ fn bloom(gpu: &Gpu) -> Made {
 /// The passes, and how many pixels they write.
 fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, u32), MakeError> {
     let sampler = linear_sampler(gpu)?;
-    let (down, blur) = (spirv!("graphics/down.frag"), spirv!("graphics/blur.frag"));
+    let full = spirv!("graphics/full.vert");
+    let fragments = [spirv!("graphics/down.frag"), spirv!("graphics/blur.frag"), spirv!("graphics/combine.frag")];
+    let [down, blur, combine] = [0, 1, 2].map(|i: usize| (&full[..], &fragments[i][..]));
     let (mut steps, mut pixels, mut from) = (Vec::new(), SIZE * SIZE, source);
     let mut inputs = vec![source];
     for level in 1..=LEVELS {
@@ -162,14 +160,14 @@ fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, 
         let (blurred, to_blurred) = between(gpu, BETWEEN, size)?;
         let threshold = if level == 1 { THRESHOLD } else { 0.0 };
         let texel = (1.0 / size as f32).to_bits();
-        steps.push(Step::new(gpu, to_small, &down, &[from], sampler, vec![threshold.to_bits()])?);
-        steps.push(Step::new(gpu, to_across, &blur, &[small], sampler, vec![texel, 0])?);
-        steps.push(Step::new(gpu, to_blurred, &blur, &[across], sampler, vec![0, texel])?);
+        steps.push(Step::new(gpu, to_small, down, &[from], sampler, vec![threshold.to_bits()])?);
+        steps.push(Step::new(gpu, to_across, blur, &[small], sampler, vec![texel, 0])?);
+        steps.push(Step::new(gpu, to_blurred, blur, &[across], sampler, vec![0, texel])?);
         inputs.push(blurred);
         from = blurred;
         pixels += 3 * size * size;
     }
-    steps.push(Step::new(gpu, target.pass.clone(), &spirv!("graphics/combine.frag"), &inputs, sampler, Vec::new())?);
+    steps.push(Step::new(gpu, target.pass.clone(), combine, &inputs, sampler, Vec::new())?);
     Ok((steps, pixels))
 }
 

@@ -1,7 +1,7 @@
 //! The command line.
 
 use cts_runner::driver::{Route, Target};
-use cts_runner::{compare, demo, install, vk};
+use cts_runner::{compare, cts, demo, install, vk};
 use lexopt::{Arg, Parser, ValueExt};
 use std::error::Error;
 use std::path::PathBuf;
@@ -21,6 +21,7 @@ cts-runner: runs a Vulkan driver from outside
       --validate        enable VK_LAYER_KHRONOS_validation; a message makes the run fail
   cts-runner compare --icd A --icd B [--runs N] [--frames N] [--json]
                                      interleaved runs of the demo on two drivers ('grus': this checkout)
+  cts-runner cts --deqp PATH ...     the Vulkan CTS on a driver; cts-runner cts --help
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
                                      (/usr/local for root, else ~/.local)
   cts-runner uninstall [--prefix DIR]
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "demo" => run_demo(&mut parser),
         "compare" => run_compare(&mut parser),
+        "cts" => Ok(cts::command(&mut parser)),
         "install" => run_install(&mut parser),
         "uninstall" => run_uninstall(&mut parser),
         "help" => help(),

@@ -7,11 +7,12 @@
 //! The linker's list (`LD_DEBUG=libs`) is glibc's; where it gives nothing at all, the report says that the library was not checked.
 
 use super::error::{At, Error, Result};
-use super::shard::{How, Launch};
+use super::scheduler::STARTS;
+use super::shard::{How, Launch, ShardEnd};
 use crate::vk::Manifest;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Cases that log the device: its name, and its driver's name and version (`VkPhysicalDeviceDriverProperties`).
 const PROBES: [&str; 2] = ["dEQP-VK.info.device", "dEQP-VK.api.info.get_physical_device_properties2.properties.basic"];
@@ -54,22 +55,18 @@ impl Device {
 
 /// Runs the probe and proves which driver it ran on.
 pub fn prove(launch: &Launch, manifest: &Manifest) -> Result<Device> {
-    let traces = launch.scratch.join("probe");
+    // Each probe has a folder of its own: two jobs may be suspicious at the same time.
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let traces = launch.scratch.join(format!("probe-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
     std::fs::create_dir_all(&traces).at(&traces)?;
     let mut probe = launch.clone();
     let trace = traces.join("linker").display().to_string();
     probe.environment.extend([("LD_DEBUG".into(), "libs".into()), ("LD_DEBUG_OUTPUT".into(), trace)]);
     let mut log = String::new();
-    let end = probe.run(&PROBES, &AtomicBool::new(false), &mut |end| {
-        log.push_str(&String::from_utf8_lossy(&end.log));
-        Ok(())
-    });
+    let end = start(&probe, &mut log);
     let loaded = loaded_libraries(&traces);
     let _ = std::fs::remove_dir_all(&traces);
     let end = end?;
-    if let How::NotStarted(output) = end.how {
-        return Err(Error::Start(output));
-    }
     let mut device = read_properties(&log);
     device.release = end.release.unwrap_or_default();
     match (end.device, device.name.is_empty()) {
@@ -85,6 +82,22 @@ pub fn prove(launch: &Launch, manifest: &Manifest) -> Result<Device> {
     }
     device.library = check_library(&manifest.library, &loaded, &device.name)?;
     Ok(device)
+}
+
+/// Runs the probe's cases and collects their logs; a start may fail, not three in a row.
+fn start(probe: &Launch, log: &mut String) -> Result<ShardEnd> {
+    let mut printed = String::new();
+    for _ in 0..STARTS {
+        let end = probe.run(&PROBES, &AtomicBool::new(false), &mut |end| {
+            log.push_str(&String::from_utf8_lossy(&end.log));
+            Ok(())
+        })?;
+        match end.how {
+            How::NotStarted(output) => printed = output,
+            _ => return Ok(end),
+        }
+    }
+    Err(Error::Start(printed))
 }
 
 /// The libraries that were initialised, from the linker's traces in a folder.
@@ -123,7 +136,7 @@ fn check_library(library: &Path, loaded: &[PathBuf], device: &str) -> Result<Opt
 
 /// The device's properties in the logs of the probe's cases: `key: value`, or `key = value` with texts as bytes in the next line.
 fn read_properties(log: &str) -> Device {
-    let lines: Vec<&str> = log.lines().map(str::trim).collect();
+    let lines: Vec<&str> = log.lines().map(|line| line.trim().trim_start_matches("<Text>")).collect();
     let plain = |key: &str| {
         let value =
             |line: &&str| Some(line.strip_prefix(key)?.trim_start().strip_prefix(['=', ':'])?.trim().to_string());

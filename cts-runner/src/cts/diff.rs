@@ -139,7 +139,7 @@ fn fold(pairs: &[Pair], prefix: usize, differs: &impl Fn(&Pair) -> bool) -> Vec<
     while let Some(pair) = rest.first() {
         let end = pair.name[prefix..].find('.').map_or(pair.name.len(), |dot| prefix + dot + 1);
         let child = &pair.name[..end];
-        let count = rest.iter().take_while(|other| other.name.starts_with(child)).count();
+        let count = rest.iter().take_while(|other| inside_of(&other.name, child)).count();
         let (now, later) = rest.split_at(count);
         lines.extend(fold(now, end, differs));
         rest = later;
@@ -151,6 +151,11 @@ fn fold(pairs: &[Pair], prefix: usize, differs: &impl Fn(&Pair) -> bool) -> Vec<
     }
     let of = pairs.iter().filter(|pair| pair.name.starts_with(common)).count();
     group(format!("{common}*"), of)
+}
+
+/// Whether a name is the child itself or, when that is a group (it ends in a dot), in it.
+fn inside_of(name: &str, child: &str) -> bool {
+    if child.ends_with('.') { name.starts_with(child) } else { name == child }
 }
 
 /// The longest prefix of whole components that two names share. Of sorted names, the first and the last share what all share.

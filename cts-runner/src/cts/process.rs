@@ -2,9 +2,9 @@
 //! the runner's CTS part with unsafe code: `libc` calls that std has no words for.
 
 use super::error::{At, Result};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, PipeReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Longest line that is looked at; the rest of it is dropped.
 const LONGEST_LINE: usize = 16 << 10;
@@ -13,13 +13,17 @@ const LONGEST_LINE: usize = 16 << 10;
 #[derive(Debug)]
 pub struct Group {
     leader: Child,
+    output: Option<PipeReader>,
     ended: Option<ExitStatus>,
 }
 
 impl Group {
-    /// Starts a command as the leader of a group of its own, with its output in pipes and no input.
+    /// Starts a command as the leader of a group of its own, with no input and one pipe for both outputs: only so can what is printed to
+    /// standard error be told from what comes before and after it on standard output.
     pub fn start(command: &mut Command) -> Result<Self> {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let (output, writer) = std::io::pipe().at("pipe")?;
+        command.stdout(writer.try_clone().at("pipe")?).stderr(writer);
+        command.stdin(Stdio::null()).process_group(0);
         // SAFETY: prctl is async-signal-safe and the closure allocates nothing.
         unsafe {
             command.pre_exec(|| {
@@ -28,13 +32,15 @@ impl Group {
                 Ok(())
             });
         }
-        let leader = command.spawn().at(command.get_program())?;
-        Ok(Self { leader, ended: None })
+        let leader = command.spawn().at(command.get_program());
+        // The command holds the pipe's other end: the pipe would never close.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self { leader: leader?, output: Some(output), ended: None })
     }
 
-    /// The leader's pipes; given out once.
-    pub fn pipes(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
-        (self.leader.stdout.take(), self.leader.stderr.take())
+    /// What the group prints; given out once.
+    pub fn output(&mut self) -> Option<PipeReader> {
+        self.output.take()
     }
 
     /// How the leader ended, or none while it runs. When it has ended, what is left of its group is ended too.
@@ -141,16 +147,16 @@ mod tests {
     fn the_whole_group_ends() {
         // The grandchild holds the pipe open: the pipe ends only when it does.
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "sleep 1000 & echo started; kill -SEGV $$"]);
+        command.args(["-c", "sleep 1000 & echo started; echo beside >&2; echo again; kill -SEGV $$"]);
         let mut group = Group::start(&mut command).unwrap();
-        let (out, _) = group.pipes();
+        let out = group.output();
         let reader = std::thread::spawn(move || {
             let mut seen = Vec::new();
             lines(out.unwrap(), |line| seen.push(line.to_string()));
             seen
         });
         assert_eq!(describe(wait(&mut group)), "signal 11 (SIGSEGV)");
-        assert_eq!(reader.join().unwrap(), ["started"]);
+        assert_eq!(reader.join().unwrap(), ["started", "beside", "again"]);
     }
 
     #[test]

@@ -15,8 +15,8 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Starts that may fail in a row.
-const STARTS: u32 = 3;
+/// Starts that fail in a row before something is suspected.
+pub const STARTS: u32 = 3;
 
 /// Some cases for one process.
 #[derive(Clone, PartialEq, Eq, Debug)]

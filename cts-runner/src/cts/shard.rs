@@ -1,8 +1,8 @@
 //! One deqp process over some cases: start it, follow its output and its log, hold every case to the time limit, and say at the end
 //! which cases ended how and which one the process died in.
 //!
-//! The log is the truth about results: it is a file of deqp's own, flushed after every element, and no driver prints into it. Standard
-//! output is the clock: it says when a case starts, and it stands in for results that the log lacks.
+//! The log is the truth about results: it is a file of deqp's own, flushed after every element, and no driver prints into it. What is
+//! printed is the clock: it says when a case starts, and it stands in for results that the log lacks.
 //!
 //! Invariant: a case is reported at most once, and only if it was asked for.
 
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const OUTPUT_LIMIT: usize = 32 << 10;
 /// How often a silent process is looked at.
 const TICK: Duration = Duration::from_millis(50);
-/// How long pipes may stay open after everything that was started has been ended.
+/// How long the pipe may stay open after everything that was started has been ended.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// How deqp is started for one driver.
@@ -125,6 +125,7 @@ impl Launch {
             log: Tail::new(files.log.clone()),
             current: None,
             printed: HashMap::new(),
+            unread: HashMap::new(),
             done: false,
             last: now,
             report,
@@ -185,26 +186,25 @@ impl Output {
 
 /// What deqp prints that means something.
 enum Event {
-    Started(String),
-    Ended { code: String, message: String, output: String },
+    /// A case starts; what was printed since the last result.
+    Started {
+        name: String,
+        before: String,
+    },
+    Ended {
+        code: String,
+        message: String,
+        output: String,
+    },
     Done,
 }
 
-/// Reads both pipes in threads of their own; the channel closes when both pipes have.
+/// Reads the output in a thread of its own; the channel closes when the pipe has.
 fn follow(group: &mut Group, output: &Arc<Mutex<Output>>) -> Receiver<Event> {
     let (sender, events) = channel();
-    let (stdout, stderr) = group.pipes();
-    if let Some(stream) = stdout {
-        let (sender, output) = (sender.clone(), Arc::clone(output));
-        std::thread::spawn(move || process::lines(stream, |line| read_line(line, &output, &sender)));
-    }
-    if let Some(stream) = stderr {
+    if let Some(stream) = group.output() {
         let output = Arc::clone(output);
-        std::thread::spawn(move || {
-            // Held so that the channel stays open as long as this pipe.
-            let _sender = sender;
-            process::lines(stream, |line| output.lock().unwrap_or_else(PoisonError::into_inner).push(line));
-        });
+        std::thread::spawn(move || process::lines(stream, |line| read_line(line, &output, &sender)));
     }
     events
 }
@@ -212,8 +212,7 @@ fn follow(group: &mut Group, output: &Arc<Mutex<Output>>) -> Receiver<Event> {
 fn read_line(line: &str, output: &Mutex<Output>, sender: &Sender<Event>) {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
     let event = if let Some(name) = line.strip_prefix("Test case '").and_then(|rest| rest.strip_suffix("'..")) {
-        output.0.clear();
-        Event::Started(name.into())
+        Event::Started { name: name.into(), before: std::mem::take(&mut output.0) }
     } else if line == "DONE!" {
         Event::Done
     } else if let Some((code, message)) = result_line(line) {
@@ -238,10 +237,12 @@ struct Watch<'a> {
     todo: HashSet<&'a str>,
     accepted: usize,
     log: Tail,
-    /// The case that runs as far as standard output tells, and since when.
+    /// The case that runs as far as the output tells, and since when.
     current: Option<(String, Instant)>,
     /// Results printed and not yet seen in the log.
     printed: HashMap<String, (CaseEnd, f64)>,
+    /// Output and seconds of cases whose result was not printed in a readable way.
+    unread: HashMap<String, (String, f64)>,
     done: bool,
     /// When the process last showed that it gets on.
     last: Instant,
@@ -264,7 +265,7 @@ impl Watch<'_> {
                 Ok(event) => self.event(event)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if ended.is_some() => return Ok(timed_out),
-                // The pipes close a moment before the process ends.
+                // The pipe closes a moment before the process ends.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(1)),
             }
             if ended.is_none() && group.poll().is_some() {
@@ -292,9 +293,10 @@ impl Watch<'_> {
     fn event(&mut self, event: Event) -> Result<()> {
         let now = Instant::now();
         match event {
-            Event::Started(name) => {
-                let unfinished = self.current.replace((name, now)).is_some();
-                if unfinished {
+            Event::Started { name, before } => {
+                // A result line that could not be read: the log has the result.
+                if let Some((unfinished, since)) = self.current.replace((name, now)) {
+                    self.unread.insert(unfinished, (before, since.elapsed().as_secs_f64()));
                     self.read_log()?;
                 }
             }
@@ -316,8 +318,8 @@ impl Watch<'_> {
     /// Takes the cases that the log says have ended.
     fn read_log(&mut self) -> Result<()> {
         for entry in self.log.poll() {
-            let printed = self.printed.remove(&entry.name);
-            let (output, wall) = printed.map_or((String::new(), 0.0), |(end, wall)| (end.output, wall));
+            let printed = self.printed.remove(&entry.name).map(|(end, wall)| (end.output, wall));
+            let (output, wall) = printed.or_else(|| self.unread.remove(&entry.name)).unwrap_or_default();
             self.accept(of_entry(entry, output, wall))?;
         }
         Ok(())

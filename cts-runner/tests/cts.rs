@@ -159,6 +159,11 @@ fn a_killed_run_goes_on_where_it_was() {
     for (name, ..) in done {
         assert!(!later.iter().any(|line| line.ends_with(&name)), "{name} runs again");
     }
+    let left = std::fs::read_dir(bench.path("out"))
+        .unwrap()
+        .flatten()
+        .filter(|e| e.path().display().to_string().contains("scratch"));
+    assert_eq!(left.count(), 0, "files of killed runs are swept away");
     assert_eq!(bench.run(&["--json"]).code, Some(1), "a finished run only reports");
     assert_eq!(bench.starts().len(), starts + later.len());
 }

@@ -122,7 +122,7 @@ fn fold(pairs: &[Pair], prefix: usize, differs: &impl Fn(&Pair) -> bool) -> Vec<
     let (Some(first), Some(last)) = (members.first(), members.last()) else { return Vec::new() };
     let group = |pattern: String, of: usize| {
         let example = match first.message.as_str() {
-            "" => first.here.to_string(),
+            message if message.is_empty() || message == first.here.name() => first.here.to_string(),
             message => format!("{}: {message}", first.here),
         };
         vec![Group { pattern, cases: members.len(), of, example }]

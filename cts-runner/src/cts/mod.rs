@@ -30,6 +30,7 @@ use diff::{Comparison, Pair};
 use error::{At, Error, Result};
 use expect::Expectations;
 use options::Options;
+use process::Group;
 use progress::Progress;
 use report::{Other, Report, Row};
 use results::{Executions, Record, Store};
@@ -86,8 +87,30 @@ impl Driver {
     }
 }
 
-/// Files that only live as long as the run.
+/// Files that only live as long as the run, in a folder beside the results.
 struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(out: &Path) -> Result<Self> {
+        let out = std::path::absolute(out).at(out)?;
+        let scratch = Self(out.join(format!("{SCRATCH}{}", std::process::id())));
+        std::fs::create_dir_all(&scratch.0).at(&scratch.0)?;
+        Ok(scratch)
+    }
+
+    /// Removes what killed runs have left; only for who holds the lock of the results.
+    fn sweep(&self, out: &Path) {
+        for entry in std::fs::read_dir(out).into_iter().flatten().flatten() {
+            let left = entry.file_name().to_string_lossy().starts_with(SCRATCH);
+            if left && Some(entry.file_name().as_os_str()) != self.0.file_name() {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+/// Beginning of the names of such folders.
+const SCRATCH: &str = "scratch-";
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -98,10 +121,10 @@ impl Drop for Scratch {
 /// Runs, reports, and gives the number of surprises.
 fn run(options: &Options) -> Result<usize> {
     let start = Instant::now();
-    let scratch = Scratch(std::env::temp_dir().join(format!("cts-runner-{}", std::process::id())));
-    std::fs::create_dir_all(&scratch.0).at(&scratch.0)?;
+    let scratch = Scratch::new(&options.out)?;
     let baseline = options.baseline.as_deref().map(results::read_baseline).transpose()?;
     let drivers = prepare(options, &scratch.0)?;
+    scratch.sweep(&options.out);
     let names = select(options, &drivers[0].launch)?;
     let resumed = names.iter().filter(|name| drivers[0].executions().contains_key(*name)).count();
     let session = Session { names: &names, drivers: &drivers, jobs: options.jobs, quiet: options.json };
@@ -179,8 +202,23 @@ fn select(options: &Options, launch: &Launch) -> Result<Vec<String>> {
     let mut command = launch.command();
     command.arg("--deqp-runmode=stdout-caselist").arg("--deqp-log-filename=/dev/null").args(&launch.arguments);
     command.args(selection.deqp_patterns().map(|patterns| format!("--deqp-case={patterns}")));
-    let output = command.stdin(std::process::Stdio::null()).output().at(&launch.deqp)?;
-    selection.listed(&String::from_utf8_lossy(&output.stdout))
+    let mut group = Group::start(&mut command)?;
+    let mut listed = String::new();
+    if let Some(output) = group.output() {
+        process::lines(output, |line| {
+            listed.push_str(line);
+            listed.push('\n');
+        });
+    }
+    match group.wait() {
+        Some(status) if status.success() => selection.listed(&listed),
+        status => {
+            let how = status.map(process::describe).unwrap_or_default();
+            let last: Vec<&str> = listed.lines().rev().take(5).collect();
+            let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
+            Err(Error::Usage(format!("deqp cannot list its cases, {how}; give --caselist. It printed last:\n{last}")))
+        }
+    }
 }
 
 /// A run with everything that is fixed for its length.
@@ -304,7 +342,7 @@ impl Session<'_> {
             .map(|driver| Other { device: driver.device.clone(), cases: settled(self.names, &driver.executions()) });
         let mut comparisons = Vec::new();
         if let Some(other) = &other {
-            comparisons.push(self.compare(&format!("on {}", other.device.name), &other.cases));
+            comparisons.push(self.compare(&format!("on {}", short_name(&other.device, &tested.device)), &other.cases));
         }
         if let (Some(executions), Some(path)) = (baseline, &options.baseline) {
             comparisons.push(self.compare(&format!("in {}", path.display()), &settled(self.names, executions)));
@@ -330,6 +368,12 @@ impl Session<'_> {
         };
         Comparison::new(with, self.names.iter().filter_map(pair).collect())
     }
+}
+
+/// The other device's name without what stands in brackets, as long as that tells it from the tested one.
+fn short_name(other: &Device, tested: &Device) -> String {
+    let short = |device: &Device| device.name.split(" (").next().unwrap_or_default().to_string();
+    if short(other) == short(tested) { other.describe() } else { short(other) }
 }
 
 /// Status and seconds of each case, where one good execution outweighs bad ones.

@@ -5,6 +5,7 @@ use super::error::{At, Result};
 use std::io::{BufRead, BufReader, PipeReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// Longest line that is looked at; the rest of it is dropped.
 const LONGEST_LINE: usize = 16 << 10;
@@ -47,6 +48,14 @@ impl Group {
     pub fn poll(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() && self.leader_is_done() {
             self.end();
+        }
+        self.ended
+    }
+
+    /// Waits for the leader to end by itself.
+    pub fn wait(&mut self) -> Option<ExitStatus> {
+        while self.poll().is_none() {
+            std::thread::sleep(Duration::from_millis(2));
         }
         self.ended
     }
@@ -130,18 +139,6 @@ pub fn lines(stream: impl Read, mut each: impl FnMut(&str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
-
-    fn wait(group: &mut Group) -> ExitStatus {
-        let start = Instant::now();
-        loop {
-            if let Some(status) = group.poll() {
-                return status;
-            }
-            assert!(start.elapsed() < Duration::from_secs(20), "the process does not end");
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
 
     #[test]
     fn the_whole_group_ends() {
@@ -155,7 +152,7 @@ mod tests {
             lines(out.unwrap(), |line| seen.push(line.to_string()));
             seen
         });
-        assert_eq!(describe(wait(&mut group)), "signal 11 (SIGSEGV)");
+        assert_eq!(describe(group.wait().unwrap()), "signal 11 (SIGSEGV)");
         assert_eq!(reader.join().unwrap(), ["started", "beside", "again"]);
     }
 
@@ -170,7 +167,7 @@ mod tests {
     #[test]
     fn exit_codes_have_words() {
         let mut group = Group::start(Command::new("/bin/sh").args(["-c", "exit 3"])).unwrap();
-        assert_eq!(describe(wait(&mut group)), "exit code 3");
+        assert_eq!(describe(group.wait().unwrap()), "exit code 3");
     }
 
     #[test]

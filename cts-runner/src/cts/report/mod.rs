@@ -43,7 +43,7 @@ impl Row {
     /// What it says in a line: the message, or else the code.
     pub fn why(&self) -> String {
         match (self.message.as_str(), self.code == self.outcome.name()) {
-            ("", _) => self.code.clone(),
+            (message, _) if message.is_empty() || message == self.code => self.code.clone(),
             (message, true) => message.into(),
             (message, false) => format!("{}: {message}", self.code),
         }

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Primitives that may be pending.
-const ROUND_PRIMITIVES: u32 = 64 << 10;
+const ROUND_PRIMITIVES: u32 = 16 << 10;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Rows of a clear that one worker takes.
@@ -72,6 +72,12 @@ impl<'e> RenderPass<'e> {
             pending: 0,
             prepared: None,
         }
+    }
+
+    /// Turns hierarchical depth off, for what it is compared with.
+    #[cfg(test)]
+    pub(crate) fn without_depth_bounds(&mut self) {
+        self.pass.depth_bounds = None;
     }
 
     /// Appends a draw; may defer it. Order is kept.
@@ -225,21 +231,33 @@ impl<'e> RenderPass<'e> {
         if let (Some(surface), Some(value)) = (self.pass.depth, depth)
             && let Some(format) = DepthFormat::of(surface.format)
         {
-            self.fill(&surface, texel(format.encode(value)), rect, base_layer, layers);
+            let bits = format.encode(value);
+            if let Some((rect, layers)) = self.fill(&surface, texel(bits), rect, base_layer, layers)
+                && let Some(bounds) = &self.pass.depth_bounds
+            {
+                layers.for_each(|layer| bounds.fill(layer, rect, format.value(bits)));
+            }
         }
         if let (Some(surface), Some(value)) = (self.pass.stencil, stencil) {
             self.fill(&surface, texel(value & 0xff), rect, base_layer, layers);
         }
     }
 
-    /// Fills a rectangle of layers, cut to the render area and the surface, in all samples.
-    fn fill(&self, surface: &Surface, texel: [u8; 16], [x, y, w, h]: [u32; 4], base_layer: u32, layers: u32) {
+    /// Fills a rectangle of layers, cut to the render area and the surface, in all samples; returns what is left of both.
+    fn fill(
+        &self,
+        surface: &Surface,
+        texel: [u8; 16],
+        [x, y, w, h]: [u32; 4],
+        base_layer: u32,
+        layers: u32,
+    ) -> Option<([u32; 4], core::ops::Range<u32>)> {
         let [ax0, ay0, ax1, ay1] = self.pass.area.map(|v| v as u32);
         let (x0, x1) = (x.max(ax0), x.saturating_add(w).min(ax1));
         let (y0, y1) = (y.max(ay0), y.saturating_add(h).min(ay1));
         let end_layer = base_layer.saturating_add(layers).min(surface.layers);
         if x0 >= x1 || y0 >= y1 || base_layer >= end_layer {
-            return;
+            return None;
         }
         let bytes = surface.bytes;
         let row: Vec<u8> = texel[..bytes].iter().copied().cycle().take(bytes * (x1 - x0) as usize).collect();
@@ -256,6 +274,7 @@ impl<'e> RenderPass<'e> {
                 unsafe { core::ptr::copy_nonoverlapping(row.as_ptr(), surface.at(layer, sample, x0, y), row.len()) };
             }
         });
+        Some(([x0, y0, x1, y1], base_layer..end_layer))
     }
 }
 

@@ -4,6 +4,7 @@
 //! colour from `FragmentPrimitive` as its documentation says.
 
 mod bench;
+mod bounds;
 mod compute;
 mod coverage;
 mod geometry;

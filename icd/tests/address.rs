@@ -115,7 +115,7 @@ fn addresses_that_point_nowhere() {
             };
             assert_eq!(got, expected, "mode {mode}, address {:#x}", wild[lane]);
         }
-        let identity = |i: usize| if i % 5 == 0 { 1f32.to_bits() } else { 0 };
+        let identity = |i: usize| if i.is_multiple_of(5) { 1f32.to_bits() } else { 0 };
         for (i, word) in alive.words().into_iter().enumerate() {
             let expected = match (mode, i) {
                 (1, 0 | 16) => 7,

@@ -1,4 +1,4 @@
-//! Runs a Vulkan driver from outside: demo, installation, comparison of two drivers, and the harness the tests use.
+//! Runs a Vulkan driver from outside: demo, the CTS, installation, comparison of two drivers, and the harness the tests use.
 //!
 //! Knows no driver crate: everything here works with any ICD.
 
@@ -6,6 +6,7 @@ pub mod vk;
 
 pub mod bench;
 pub mod compare;
+pub mod cts;
 pub mod demo;
 pub mod driver;
 pub mod install;

@@ -1,7 +1,7 @@
 //! The command line.
 
 use cts_runner::driver::{Route, Target};
-use cts_runner::{bench, compare, demo, install, vk};
+use cts_runner::{bench, compare, cts, demo, install, vk};
 use lexopt::{Arg, Parser, ValueExt};
 use std::error::Error;
 use std::path::PathBuf;
@@ -23,6 +23,7 @@ cts-runner: runs a Vulkan driver from outside
                                      interleaved runs of the demo on two drivers ('grus': this checkout)
   cts-runner bench [options]         compute, draws, copies, pipelines on several drivers, timed in turns;
                                      `cts-runner bench --help` explains
+  cts-runner cts --deqp PATH ...     the Vulkan CTS on a driver; `cts-runner cts --help` explains
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
                                      (/usr/local for root, else ~/.local)
   cts-runner uninstall [--prefix DIR]
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         "demo" => run_demo(&mut parser),
         "bench" => run_bench(&mut parser),
         "compare" => run_compare(&mut parser),
+        "cts" => Ok(cts::command(&mut parser)),
         "install" => run_install(&mut parser),
         "uninstall" => run_uninstall(&mut parser),
         "help" => help(),

@@ -1,16 +1,17 @@
 //! Shader modules, pipeline caches, pipelines.
 
 use super::handle::{self, dispatchable, get, optional};
-use super::shim::{find, shims, slice};
+use super::shim::{find, shims, slice, slice_mut};
 use super::table::{CommandRow, V1_0, row};
 use crate::object::device::Device;
-use crate::object::pipeline::{Pipeline, create_compute, create_graphics};
+use crate::object::pipeline::{Feedback, Pipeline, create_compute, create_graphics};
 use crate::object::pipeline_cache::PipelineCache;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
 use core::ffi::c_void;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use vk::PipelineCreationFeedbackFlags as Flags;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
@@ -27,6 +28,25 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, destroy_pipeline as vk::PFN_vkDestroyPipeline, vkDestroyPipeline: V1_0),
 ];
 
+/// # Safety
+/// `out` is valid.
+unsafe fn give_feedback(out: &vk::PipelineCreationFeedbackCreateInfo<'_>, feedback: &Feedback, took: Duration) {
+    let answer = |hit: bool, took: Duration| {
+        let hit = if hit { Flags::APPLICATION_PIPELINE_CACHE_HIT } else { Flags::empty() };
+        vk::PipelineCreationFeedback { flags: Flags::VALID | hit, duration: took.as_nanos() as u64 }
+    };
+    let all = !feedback.stages.is_empty() && feedback.stages.iter().all(|s| s.0);
+    // SAFETY: the caller's promise.
+    unsafe {
+        *out.p_pipeline_creation_feedback = answer(all, took);
+        let stages = slice_mut(out.p_pipeline_stage_creation_feedbacks, out.pipeline_stage_creation_feedback_count);
+        for (i, stage) in stages.iter_mut().enumerate() {
+            // Stages that were not compiled (a fragment stage of a pipeline that discards) have none.
+            *stage = feedback.stages.get(i).map_or_else(Default::default, |&(hit, took)| answer(hit, took));
+        }
+    }
+}
+
 /// Creates `infos.len()` pipelines: the failed ones are null, the first error is returned.
 ///
 /// # Safety
@@ -36,7 +56,7 @@ unsafe fn create_all<T>(
     pipelines: *mut vk::Pipeline,
     flags: impl Fn(&T) -> vk::PipelineCreateFlags,
     chain: impl Fn(&T) -> *const c_void,
-    create: impl Fn(&T) -> Result<Arc<Pipeline>, vk::Result>,
+    create: impl Fn(&T, &mut Feedback) -> Result<Arc<Pipeline>, vk::Result>,
 ) -> Result<(), vk::Result> {
     let mut result = Ok(());
     let mut stopped = false;
@@ -47,8 +67,8 @@ unsafe fn create_all<T>(
         if stopped {
             continue;
         }
-        let began = Instant::now();
-        match create(info) {
+        let (began, mut feedback) = (Instant::now(), Feedback::default());
+        match create(info, &mut feedback) {
             Ok(pipeline) => *out = handle::create(pipeline),
             Err(error) => {
                 // A compile-required answer must not hide an error.
@@ -59,21 +79,9 @@ unsafe fn create_all<T>(
             }
         }
         // SAFETY: the caller's promise.
-        if let Some(feedback) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain(info)) } {
-            let answer = vk::PipelineCreationFeedback {
-                flags: vk::PipelineCreationFeedbackFlags::VALID,
-                duration: began.elapsed().as_nanos() as u64,
-            };
+        if let Some(out) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain(info)) } {
             // SAFETY: the structure's pointers are outputs of the application.
-            unsafe {
-                *feedback.p_pipeline_creation_feedback = answer;
-                for stage in super::shim::slice_mut(
-                    feedback.p_pipeline_stage_creation_feedbacks,
-                    feedback.pipeline_stage_creation_feedback_count,
-                ) {
-                    *stage = vk::PipelineCreationFeedback::default();
-                }
-            }
+            unsafe { give_feedback(out, &feedback, began.elapsed()) };
         }
     }
     result
@@ -139,7 +147,7 @@ shims! {
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i| create_graphics(device, cache.as_deref(), i))
+        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i, f| create_graphics(device, cache.as_deref(), i, f))
     }
 
     fn create_compute_pipelines(
@@ -151,7 +159,7 @@ shims! {
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i| create_compute(device, cache.as_deref(), i))
+        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i, f| create_compute(device, cache.as_deref(), i, f))
     }
 
     fn destroy_pipeline(_device: vk::Device, pipeline: vk::Pipeline, _allocator: Allocator<'_>) {

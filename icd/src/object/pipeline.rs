@@ -6,12 +6,14 @@ use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::{GraphicsState, translate};
 use super::shader_module::ShaderModule;
 use crate::backend::compile::{StageRequest, compile};
+use crate::caps::properties::SUBGROUP_SIZE;
 use crate::entry::handle;
 use crate::entry::shim::{find, slice, string};
 use ash::vk;
 use base::shader::{CompiledStage, Stage};
 use rasterizer::api::GraphicsStages;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// `VkPipeline`.
 pub struct Pipeline {
@@ -45,6 +47,13 @@ pub struct ComputePipeline {
     pub layout: Arc<PipelineLayout>,
 }
 
+/// What `VkPipelineCreationFeedback` says of a pipeline: for each stage in order, whether the cache had it and how long it took.
+#[derive(Default)]
+pub struct Feedback {
+    /// Stages.
+    pub stages: Vec<(bool, Duration)>,
+}
+
 /// Compiles a graphics pipeline.
 ///
 /// # Safety
@@ -53,6 +62,7 @@ pub unsafe fn create_graphics(
     device: &Device,
     cache: Option<&PipelineCache>,
     info: &vk::GraphicsPipelineCreateInfo<'_>,
+    feedback: &mut Feedback,
 ) -> Result<Arc<Pipeline>, vk::Result> {
     // SAFETY: (all here) the caller's promise.
     let layout = unsafe { handle::optional::<PipelineLayout>(info.layout) }.unwrap_or_else(empty_layout);
@@ -72,7 +82,7 @@ pub unsafe fn create_graphics(
             kind == Stage::Fragment && state.values.rasterizer_discard && !state.dynamic.rasterizer_discard();
         if !discarded {
             // SAFETY: as above.
-            *slot = Some(unsafe { stage_of(device, cache, info.flags, stage, kind, &layout) }?);
+            *slot = Some(unsafe { stage_of((device, cache), info.flags, stage, kind, &layout, feedback) }?);
         }
     }
     let vertex = vertex.ok_or_else(|| refuse(device, "graphics pipeline", "there is no vertex stage"))?;
@@ -88,11 +98,12 @@ pub unsafe fn create_compute(
     device: &Device,
     cache: Option<&PipelineCache>,
     info: &vk::ComputePipelineCreateInfo<'_>,
+    feedback: &mut Feedback,
 ) -> Result<Arc<Pipeline>, vk::Result> {
     // SAFETY: the caller's promise.
     let layout = unsafe { handle::optional::<PipelineLayout>(info.layout) }.unwrap_or_else(empty_layout);
     // SAFETY: the caller's promise.
-    let stage = unsafe { stage_of(device, cache, info.flags, &info.stage, Stage::Compute, &layout) }?;
+    let stage = unsafe { stage_of((device, cache), info.flags, &info.stage, Stage::Compute, &layout, feedback) }?;
     Ok(Arc::new(Pipeline { kind: PipelineKind::Compute(Arc::new(ComputePipeline { stage, layout })) }))
 }
 
@@ -106,12 +117,12 @@ fn refuse(device: &Device, what: &str, message: &str) -> vk::Result {
 }
 
 unsafe fn stage_of(
-    device: &Device,
-    cache: Option<&PipelineCache>,
+    (device, cache): (&Device, Option<&PipelineCache>),
     flags: vk::PipelineCreateFlags,
     info: &vk::PipelineShaderStageCreateInfo<'_>,
     stage: Stage,
     layout: &PipelineLayout,
+    feedback: &mut Feedback,
 ) -> Result<CompiledStage, vk::Result> {
     // SAFETY: (all here) the caller's promise.
     let module = unsafe { handle::optional::<ShaderModule>(info.module) };
@@ -131,9 +142,20 @@ unsafe fn stage_of(
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: as above.
     let specialization = unsafe { specialization(info.p_specialization_info) };
+    // SAFETY: as above.
+    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
+    if let Some(size) = required.map(|r| r.required_subgroup_size).filter(|&size| size != SUBGROUP_SIZE) {
+        return Err(refuse(
+            device,
+            "pipeline",
+            &format!("subgroups of {size}, there are only those of {SUBGROUP_SIZE}"),
+        ));
+    }
+    let began = Instant::now();
     let request = StageRequest { words, stage, entry: &entry, specialization, layout: &layout.info };
     let only_cached = flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
     if let Some(found) = cache.and_then(|c| c.find(&request)) {
+        feedback.stages.push((true, began.elapsed()));
         return Ok(found);
     }
     if only_cached {
@@ -146,6 +168,7 @@ unsafe fn stage_of(
     if let Some(cache) = cache {
         cache.insert(&request, &compiled);
     }
+    feedback.stages.push((false, began.elapsed()));
     Ok(compiled.stage)
 }
 

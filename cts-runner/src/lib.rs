@@ -4,6 +4,7 @@
 
 pub mod vk;
 
+pub mod bench;
 pub mod compare;
 pub mod cts;
 pub mod demo;

@@ -43,8 +43,6 @@ fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
         let mut shader = shader.clone();
         if optimise {
             passes::run(&mut shader, &PassOptions::default()).expect("passes");
-        } else {
-            passes::uniform_barriers(&mut shader);
         }
         for lanes in [4, 8] {
             let mut expected = memory.clone();

@@ -15,6 +15,7 @@ pub mod transfer;
 
 mod compute;
 mod front;
+mod host;
 mod mem;
 mod surface;
 mod tile;

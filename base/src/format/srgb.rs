@@ -33,8 +33,8 @@ const fn decode_table() -> [f32; 256] {
 }
 
 /// `THRESHOLD[k]`: the least f32 that encodes to more than `k`.
-const fn thresholds() -> [f32; 256] {
-    let mut table = [f32::INFINITY; 256];
+const fn thresholds() -> [f32; 257] {
+    let mut table = [f32::INFINITY; 257];
     let mut code = 0;
     while code < 255 {
         let exact = linear((code as f64 + 0.5) / 255.0);
@@ -51,28 +51,29 @@ const BUCKET_BITS: u32 = 7;
 const FIRST: u32 = (127 - 13) << 23;
 const BUCKETS: usize = 13 << BUCKET_BITS;
 
-/// The code of each bucket's least value. A bucket holds at most one threshold (checked below).
-const fn buckets() -> [u8; BUCKETS] {
+/// Of each bucket: the code of its least value, shifted by 17, and where in the bucket (in its 2^16 values) the next code begins;
+/// 2^16 when it begins in a later one. A bucket holds at most one threshold (checked below).
+const fn buckets() -> [u32; BUCKETS] {
+    const VALUES: u32 = 1 << (23 - BUCKET_BITS);
     let mut table = [0; BUCKETS];
     let mut code = 0;
     let mut i = 0;
     while i < BUCKETS {
-        let least = f32::from_bits(FIRST + ((i as u32) << (23 - BUCKET_BITS)));
-        while THRESHOLD[code] <= least {
+        let least = FIRST + i as u32 * VALUES;
+        while THRESHOLD[code].to_bits() <= least {
             code += 1;
         }
-        table[i] = code as u8;
-        if i > 0 {
-            assert!(table[i] - table[i - 1] <= 1);
-        }
+        let next = THRESHOLD[code].to_bits() - least;
+        table[i] = (code as u32) << 17 | if next < VALUES { next } else { VALUES };
+        assert!(THRESHOLD[code + 1].to_bits() - least >= VALUES);
         i += 1;
     }
     table
 }
 
 static DECODE: [f32; 256] = decode_table();
-static THRESHOLD: [f32; 256] = thresholds();
-static BUCKET: [u8; BUCKETS] = buckets();
+const THRESHOLD: [f32; 257] = thresholds();
+static BUCKET: [u32; BUCKETS] = buckets();
 
 /// Linear value of an sRGB code.
 #[inline(always)]
@@ -83,11 +84,13 @@ pub fn srgb_to_linear(code: u8) -> f32 {
 /// The nearest sRGB code of a linear value; NaN and negative values give 0.
 #[inline(always)]
 pub fn linear_to_srgb(x: f32) -> u8 {
-    // The largest f32 below 1 encodes to 255 as 1 does.
-    let x = x.max(f32::from_bits(FIRST)).min(1f32.next_down());
-    let index = (x.to_bits() - FIRST) >> (23 - BUCKET_BITS);
-    let code = BUCKET[index as usize % BUCKETS];
-    code + u8::from(x >= THRESHOLD[code as usize])
+    // The largest f32 below 1 encodes to 255 as 1 does. Not-a-number becomes the lower bound.
+    let x = if x > f32::from_bits(FIRST) { x } else { f32::from_bits(FIRST) };
+    let x = if x < 1f32.next_down() { x } else { 1f32.next_down() };
+    let at = x.to_bits() - FIRST;
+    let entry = BUCKET[(at >> (23 - BUCKET_BITS)) as usize % BUCKETS];
+    let within = at & ((1 << (23 - BUCKET_BITS)) - 1);
+    (entry >> 17) as u8 + u8::from(within >= entry & 0x1_ffff)
 }
 
 #[cfg(test)]

@@ -75,12 +75,25 @@ impl Topology {
 }
 
 /// Reads one index; beyond the buffer gives 0 (robust buffer access).
-#[inline]
+#[inline(always)]
 pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
-    let mut bytes = [0u8; 4];
-    let width = buffer.index_bytes.min(4) as usize;
-    read_bytes(&buffer.range, position * width as u64, &mut bytes[..width]);
-    u32::from_le_bytes(bytes)
+    match buffer.index_bytes {
+        1 => u32::from(read::<1>(&buffer.range, position)[0]),
+        2 => u32::from(u16::from_le_bytes(read(&buffer.range, position * 2))),
+        _ => u32::from_le_bytes(read(&buffer.range, position * 4)),
+    }
+}
+
+/// `N` bytes at an offset when all of them lie inside; zeros otherwise.
+#[inline(always)]
+pub fn read<const N: usize>(range: &BufferRange, offset: u64) -> [u8; N] {
+    let inside = offset.checked_add(N as u64).is_some_and(|end| end <= range.size);
+    if inside && !range.address.is_null() {
+        // SAFETY: the icd vouches for `size` readable bytes at `address`; the range was checked.
+        unsafe { range.address.add(offset as usize).cast::<[u8; N]>().read_unaligned() }
+    } else {
+        [0; N]
+    }
 }
 
 /// Copies bytes out of a buffer range when all of them lie inside; otherwise leaves `out` alone.
@@ -114,8 +127,10 @@ pub fn segments(
         return push(0, counts.count);
     };
     let restart_index = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
+    // Behind the buffer every index reads as 0, which is no restart.
+    let inside = (indices.range.size / u64::from(indices.index_bytes.clamp(1, 4))).saturating_sub(counts.first.into());
     let mut start = 0;
-    for i in 0..counts.count {
+    for i in 0..u64::from(counts.count).min(inside) as u32 {
         if read_index(indices, u64::from(counts.first) + u64::from(i)) == restart_index {
             push(start, i - start);
             start = i + 1;

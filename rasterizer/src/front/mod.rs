@@ -6,6 +6,7 @@
 pub mod assemble;
 mod clip;
 pub mod link;
+mod post;
 mod primitive;
 pub mod setup;
 pub mod vertex;
@@ -18,7 +19,7 @@ use crate::scene::SceneDraw;
 use base::abi::FragmentPrimitive;
 use setup::{Edge, Shaded};
 use std::sync::atomic::{AtomicU64, Ordering};
-use viewport::{Screen, code};
+use viewport::Screen;
 
 /// Tiles are 64×64 pixels.
 pub const TILE_SHIFT: u32 = 6;
@@ -161,6 +162,24 @@ pub struct Scratch {
 
 /// Runs a chunk.
 pub fn run(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, out: &mut ChunkOutput) {
+    #[cfg(target_arch = "x86_64")]
+    if crate::host::wide() {
+        // SAFETY: the host has the features.
+        return unsafe { run_wide(draw, grid, chunk, worker, out) };
+    }
+    run_any(draw, grid, chunk, worker, out);
+}
+
+/// # Safety
+/// On a [`crate::host::wide`] host.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn run_wide(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, out: &mut ChunkOutput) {
+    run_any(draw, grid, chunk, worker, out);
+}
+
+#[inline(always)]
+fn run_any(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, out: &mut ChunkOutput) {
     assemble_chunk(draw, chunk, &mut worker.front);
     if worker.front.assembled.is_empty() || crate::aborted(&draw.draw.context) {
         return;
@@ -175,12 +194,11 @@ pub fn run(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, ou
     }
     count(&draw.draw, statistic::CLIPPING_INVOCATIONS, assembled);
     let front = &mut worker.front;
+    post::finish(draw, front, unique);
     let padded = front.vertex_index.len();
     let lanes = draw.draw.stages.vertex.lanes.max(1) as usize;
     let slots = draw.linkage.output_slots;
     let shaded = Shaded { outputs: front.outputs.as_words(padded * slots), slots, shift: lanes.trailing_zeros() };
-    front.vertices.clear();
-    front.vertices.extend((0..unique).map(|v| finish_vertex(draw, shaded, v)));
     let mut builder = primitive::Builder { draw, grid, shaded, vertices: &front.vertices, out, leaving: 0 };
     for &(vertices, id) in &front.assembled {
         builder.primitive(vertices, id);
@@ -190,6 +208,7 @@ pub fn run(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, ou
 }
 
 /// Lists the primitives of a chunk and its distinct vertices.
+#[inline(always)]
 fn assemble_chunk(draw: &SceneDraw, chunk: &Chunk, front: &mut Scratch) {
     front.vertex_index.clear();
     front.instance_index.clear();
@@ -204,43 +223,18 @@ fn assemble_chunk(draw: &SceneDraw, chunk: &Chunk, front: &mut Scratch) {
             let from = chunk.primitive.max(segment.base);
             for id in from..end.min(segment.base + segment.primitives) {
                 let positions = topology.vertices(id - segment.base);
-                let local = positions.map(|p| {
+                let mut local = [0; 3];
+                for (local, p) in local.iter_mut().zip(positions) {
                     let index = vertex::vertex_index(&draw.draw, segment.first + p);
                     let next = front.vertex_index.len() as u32;
-                    let local = front.reuse.find(index, next);
-                    if local == next {
+                    *local = front.reuse.find(index, next);
+                    if *local == next {
                         front.vertex_index.push(index);
                         front.instance_index.push(instance_index);
                     }
-                    local
-                });
+                }
                 front.assembled.push((local, id));
             }
         }
     }
-}
-
-/// Outcodes and projection of a vertex under the viewport it names.
-fn finish_vertex(draw: &SceneDraw, shaded: Shaded<'_>, v: usize) -> Vertex {
-    let linkage = &*draw.linkage;
-    let position: [f32; 4] = core::array::from_fn(|i| shaded.float(v, linkage.position[i], 0.0));
-    let viewport = if linkage.viewport == link::NO_SLOT { 0 } else { shaded.get(v, linkage.viewport) };
-    let negative = |slots: &[u16]| {
-        slots.iter().enumerate().fold(0u32, |bits, (i, &s)| {
-            let d = f32::from_bits(shaded.get(v, s));
-            bits | u32::from(d.is_nan() || d < 0.0) << i
-        })
-    };
-    let distances = negative(&linkage.clip) << code::USER_SHIFT | negative(&linkage.cull) << code::CULL_SHIFT;
-    project(draw, position, viewport, distances)
-}
-
-/// A vertex under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
-fn project(draw: &SceneDraw, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
-    let Some(transform) = draw.viewports.get(viewport as usize) else {
-        return Vertex { position, codes: code::NAN, viewport, ..Vertex::default() };
-    };
-    let codes = transform.outcode(&position) | distances;
-    let screen = transform.project(&position);
-    Vertex { position, screen: screen.unwrap_or_default(), projected: screen.is_some(), codes, viewport }
 }

@@ -3,7 +3,7 @@
 use super::assemble::Shape;
 use super::clip::{ClipVertex, Polygon, clip_segment};
 use super::link::NO_SLOT;
-use super::setup::{self, Common, Outline, Planes, Shaded, Weights, doubled_area};
+use super::setup::{self, Common, Outline, Place, Planes, Shaded, Weights, doubled_area};
 use super::viewport::{SUBPIXEL, Screen, Transform, code};
 use super::{ChunkOutput, Grid, Vertex};
 use crate::api::PolygonMode;
@@ -31,6 +31,7 @@ pub struct Builder<'a> {
 
 impl Builder<'_> {
     /// One primitive, provoking vertex first.
+    #[inline(always)]
     pub fn primitive(&mut self, ids: [u32; 3], primitive_id: u32) {
         let shape = self.draw.draw.state.topology.shape();
         let corners = match shape {
@@ -38,12 +39,17 @@ impl Builder<'_> {
             Shape::Line => 2,
             Shape::Triangle => 3,
         };
-        let mut v = ids.map(|i| self.vertices[i as usize]);
+        let vertices = self.vertices;
+        let mut v = ids.map(|i| &vertices[i as usize]);
         let viewport = v[0].viewport;
-        for vertex in &mut v[..corners] {
-            if vertex.viewport != viewport {
-                let distances = vertex.codes & (code::USER | code::CULL);
-                *vertex = super::project(self.draw, vertex.position, viewport, distances);
+        let mut moved = [Vertex::default(); 3];
+        if self.draw.linkage.viewport != NO_SLOT {
+            for (vertex, moved) in v[..corners].iter_mut().zip(&mut moved) {
+                if vertex.viewport != viewport {
+                    let distances = vertex.codes & (code::USER | code::CULL);
+                    *moved = super::post::project(self.draw, vertex.position, viewport, distances);
+                    *vertex = moved;
+                }
             }
         }
         let all = v[..corners].iter().fold(u32::MAX, |a, v| a & v.codes);
@@ -60,9 +66,9 @@ impl Builder<'_> {
         }
         let common = Common { vertices: ids, corners, primitive_id, layer, viewport, front: true, provoking: ids[0] };
         match shape {
-            Shape::Point => self.point(&v[0], common, None),
-            Shape::Line => self.line([&v[0], &v[1]], any, common, None),
-            Shape::Triangle => self.triangle(&v, any, common),
+            Shape::Point => self.point(v[0], common, None),
+            Shape::Line => self.line([v[0], v[1]], any, common, None),
+            Shape::Triangle => self.triangle(v, any, common),
         }
     }
 
@@ -77,7 +83,8 @@ impl Builder<'_> {
         }
     }
 
-    fn triangle(&mut self, v: &[Vertex; 3], any: u32, common: Common) {
+    #[inline(always)]
+    fn triangle(&mut self, v: [&Vertex; 3], any: u32, common: Common) {
         if any & code::CLIP == 0 && v.iter().all(|v| v.projected) {
             self.leaving += 1;
             let screen = [v[0].screen, v[1].screen, v[2].screen];
@@ -110,7 +117,7 @@ impl Builder<'_> {
     }
 
     /// The triangle cut by the planes that its outcodes name.
-    fn clipped(&self, v: &[Vertex; 3], any: u32, common: &Common) -> Polygon {
+    fn clipped(&self, v: [&Vertex; 3], any: u32, common: &Common) -> Polygon {
         let mut polygon = Polygon::triangle([v[0].position, v[1].position, v[2].position]);
         let transform = self.transform(common);
         if any & code::BEHIND != 0 {
@@ -159,30 +166,35 @@ impl Builder<'_> {
         (state.cull_mode & culled == 0).then_some(common)
     }
 
+    #[inline(always)]
     fn fill(&mut self, screen: &[Screen; 3], area: i64, common: &Common, weights: Option<&Weights>) {
         if area == 0 {
             return;
         }
-        let mut planes = Planes::triangle(screen, area);
-        let slope = planes.slope();
-        self.bias(&mut planes, slope);
+        let outline = Outline::triangle(screen);
         let limit = self.transform(common).view_rect;
-        self.emit(limit, &Outline::triangle(screen), &planes, common, None, weights);
+        let Some(place) = Place::new(self.grid, limit, &outline) else { return };
+        let mut planes = Planes::triangle(screen, area);
+        if self.draw.draw.state.depth_bias.is_some() {
+            let slope = planes.slope();
+            self.bias(&mut planes, slope);
+        }
+        self.emit(place, &outline, &planes, common, None, weights);
     }
 
     /// Polygon modes line and point: the polygon's own edges and vertices, clipped one by one.
-    fn unfilled(&mut self, v: &[Vertex; 3], any: u32, common: Common, slope: f32) {
+    fn unfilled(&mut self, v: [&Vertex; 3], any: u32, common: Common, slope: f32) {
         for i in 0..3 {
             let j = (i + 1) % 3;
             let ids = common.vertices;
             let mut piece = Common { vertices: [ids[i], ids[j], ids[j]], ..common };
             if self.draw.draw.state.polygon_mode == PolygonMode::Line {
                 piece.corners = 2;
-                self.line([&v[i], &v[j]], any, piece, Some(slope));
+                self.line([v[i], v[j]], any, piece, Some(slope));
             } else {
                 piece.vertices = [ids[i]; 3];
                 piece.corners = 1;
-                self.point(&v[i], piece, Some(slope));
+                self.point(v[i], piece, Some(slope));
             }
         }
     }
@@ -223,7 +235,8 @@ impl Builder<'_> {
         }
         let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
         let limit = self.transform(&common).scissor_rect;
-        self.emit(limit, &outline, &planes, &common, None, clips.then_some(&weights));
+        let Some(place) = Place::new(self.grid, limit, &outline) else { return };
+        self.emit(place, &outline, &planes, &common, None, clips.then_some(&weights));
     }
 
     fn point(&mut self, v: &Vertex, common: Common, slope: Option<f32>) {
@@ -241,12 +254,14 @@ impl Builder<'_> {
         let sprite = (size, [corner(v.screen.x), corner(v.screen.y)]);
         let outline = Outline::point(&v.screen, size);
         let limit = self.transform(&common).scissor_rect;
-        self.emit(limit, &outline, &planes, &common, Some(sprite), None);
+        let Some(place) = Place::new(self.grid, limit, &outline) else { return };
+        self.emit(place, &outline, &planes, &common, Some(sprite), None);
     }
 
+    #[inline(always)]
     fn emit(
         &mut self,
-        limit: [i32; 4],
+        place: Place,
         outline: &Outline,
         planes: &Planes,
         common: &Common,
@@ -254,9 +269,8 @@ impl Builder<'_> {
         weights: Option<&Weights>,
     ) {
         let depth_range = self.transform(common).depth_range;
-        let (linkage, shaded) = (&self.draw.linkage, self.shaded);
-        let piece = setup::Piece { limit, outline, planes, common, depth_range, sprite };
-        setup::emit(self.out, self.grid, &piece, |out| setup::attributes(linkage, shaded, common, weights, out));
+        setup::emit(self.out, self.grid, &setup::Piece { place, outline, planes, common, depth_range, sprite });
+        setup::attributes(&self.draw.linkage, self.shaded, common, weights, &mut self.out.attributes);
     }
 }
 

@@ -139,9 +139,9 @@ impl Planes {
         });
         let mut o = slope * factor + r * constant;
         if clamp > 0.0 {
-            o = o.min(clamp);
+            o = if o < clamp { o } else { clamp };
         } else if clamp < 0.0 {
-            o = o.max(clamp);
+            o = if o > clamp { o } else { clamp };
         }
         self.z.c += f64::from(o);
     }
@@ -186,42 +186,50 @@ impl Outline {
         Outline { corners: [[x0, y0], [x1, y0], [x1, y1], [x0, y1]], len: 4 }
     }
 
+    /// Least x, least y, greatest x, greatest y. (Unused corners repeat a used one.)
+    #[inline(always)]
+    fn extremes(&self) -> [i32; 4] {
+        let [p, q, r, s] = self.corners;
+        let least = |i: usize| p[i].min(q[i]).min(r[i].min(s[i]));
+        let greatest = |i: usize| p[i].max(q[i]).max(r[i].max(s[i]));
+        [least(0), least(1), greatest(0), greatest(1)]
+    }
+
     /// Pixels whose samples can be inside: x0, y0, x1, y1.
+    #[inline(always)]
     fn bounds(&self) -> [i32; 4] {
-        let c = &self.corners[..self.len];
-        let fold = |axis: usize, f: fn(i32, i32) -> i32| c.iter().map(|c| c[axis]).reduce(f).unwrap_or(0);
-        let last = |v: i32| (v >> SUBPIXEL_BITS) + 1;
-        [
-            fold(0, i32::min) >> SUBPIXEL_BITS,
-            fold(1, i32::min) >> SUBPIXEL_BITS,
-            last(fold(0, i32::max)),
-            last(fold(1, i32::max)),
-        ]
+        let [x0, y0, x1, y1] = self.extremes().map(|v| v >> SUBPIXEL_BITS);
+        [x0, y0, x1 + 1, y1 + 1]
     }
 
     /// Bounds of the pixels whose centres can be inside.
+    #[inline(always)]
     fn centre_bounds(&self) -> [i32; 4] {
-        let c = &self.corners[..self.len];
-        let fold = |axis: usize, f: fn(i32, i32) -> i32| c.iter().map(|c| c[axis]).reduce(f).unwrap_or(0);
         let (half, full) = (SUBPIXEL / 2, SUBPIXEL - 1);
         let first = |v: i32| (v - half + full) >> SUBPIXEL_BITS;
         let last = |v: i32| ((v - half) >> SUBPIXEL_BITS) + 1;
-        [first(fold(0, i32::min)), first(fold(1, i32::min)), last(fold(0, i32::max)), last(fold(1, i32::max))]
+        let [x0, y0, x1, y1] = self.extremes();
+        [first(x0), first(y0), last(x1), last(y1)]
     }
 
+    #[inline(always)]
     fn edges(&self) -> [Edge; 4] {
-        let c = &self.corners[..self.len];
+        if self.len == 3 { self.edges_of::<3>() } else { self.edges_of::<4>() }
+    }
+
+    #[inline(always)]
+    fn edges_of<const N: usize>(&self) -> [Edge; 4] {
+        let c = &self.corners;
         let wide = |v: i32| i64::from(v);
-        let area: i64 = (0..self.len)
-            .map(|i| {
-                let (p, q) = (c[i], c[(i + 1) % self.len]);
-                wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1])
-            })
-            .sum();
+        let mut area = 0;
+        for i in 0..N {
+            let (p, q) = (c[i], c[(i + 1) % N]);
+            area += wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1]);
+        }
         let sign = if area < 0 { -1 } else { 1 };
         let mut edges = [Edge::default(); 4];
-        for (i, edge) in edges.iter_mut().enumerate().take(self.len) {
-            let (p, q) = (c[i], c[(i + 1) % self.len]);
+        for (i, edge) in edges.iter_mut().enumerate().take(N) {
+            let (p, q) = (c[i], c[(i + 1) % N]);
             let (a, b) = (sign * (p[1] - q[1]), sign * (q[0] - p[0]));
             let top_left = a > 0 || (a == 0 && b > 0);
             let at = -(wide(a) * wide(p[0]) + wide(b) * wide(p[1]));
@@ -265,11 +273,25 @@ pub struct Shaded<'a> {
 }
 
 impl Shaded<'_> {
+    /// Where slot 0 of a vertex lies.
+    #[inline(always)]
+    fn base(&self, vertex: usize) -> usize {
+        (((vertex >> self.shift) * self.slots) << self.shift) + (vertex & ((1 << self.shift) - 1))
+    }
+    /// Bits of a slot of the vertex whose slot 0 lies at `base`.
+    #[inline(always)]
+    fn slot(&self, base: usize, slot: u16) -> u32 {
+        self.outputs[base + (usize::from(slot) << self.shift)]
+    }
+    /// A slot of the chunk of lanes that begins at a vertex.
+    #[inline(always)]
+    pub fn row(&self, first: usize, slot: u16) -> &[u32] {
+        &self.outputs[self.base(first) + (usize::from(slot) << self.shift)..][..1 << self.shift]
+    }
     /// Bits of a slot of a vertex.
     #[inline(always)]
     pub fn get(&self, vertex: usize, slot: u16) -> u32 {
-        let within = vertex & ((1 << self.shift) - 1);
-        self.outputs[(((vertex >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within]
+        self.slot(self.base(vertex), slot)
     }
     /// The same as a float; a missing slot is `default`.
     #[inline(always)]
@@ -279,6 +301,7 @@ impl Shaded<'_> {
 }
 
 /// Appends the `[a0, d1, d2]` rows of a primitive.
+#[inline(always)]
 pub fn attributes(
     linkage: &Linkage,
     shaded: Shaded<'_>,
@@ -286,34 +309,65 @@ pub fn attributes(
     weights: Option<&Weights>,
     out: &mut Vec<[u32; 3]>,
 ) {
+    let at = common.vertices.map(|v| shaded.base(v as usize));
+    let provoking = shaded.base(common.provoking as usize);
+    let (second, third) = (common.corners > 1, common.corners > 2);
+    out.reserve(linkage.links.len());
     for link in &linkage.links {
         if link.slot == NO_SLOT {
             out.push([0; 3]);
             continue;
         }
         if link.interpolation == Interpolation::Flat {
-            let bits = shaded.get(common.provoking as usize, link.slot);
-            out.push([bits, 0, 0]);
+            out.push([shaded.slot(provoking, link.slot), 0, 0]);
             continue;
         }
-        let mut v = common.vertices.map(|i| f32::from_bits(shaded.get(i as usize, link.slot)));
+        let mut v = at.map(|base| f32::from_bits(shaded.slot(base, link.slot)));
         if let Some(weights) = weights {
-            let at = |k: usize| {
-                let w = if link.interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };
-                (0..common.corners).map(|i| w[i] * v[i]).sum::<f32>()
-            };
-            v = [at(0), at(1), at(2)];
+            v = weighted(v, weights, link.interpolation, common.corners);
         }
-        let d = |i: usize| if i < common.corners { v[i] - v[0] } else { 0.0 };
-        out.push([v[0].to_bits(), d(1).to_bits(), d(2).to_bits()]);
+        let d1 = if second { v[1] - v[0] } else { 0.0 };
+        let d2 = if third { v[2] - v[0] } else { 0.0 };
+        out.push([v[0].to_bits(), d1.to_bits(), d2.to_bits()]);
+    }
+}
+
+/// Values at the corners of a clipped piece.
+#[cold]
+fn weighted(v: [f32; 3], weights: &Weights, interpolation: Interpolation, corners: usize) -> [f32; 3] {
+    let at = |k: usize| {
+        let w = if interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };
+        (0..corners).map(|i| w[i] * v[i]).sum::<f32>()
+    };
+    [at(0), at(1), at(2)]
+}
+
+/// The pixels of a piece.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Pixels it may touch: x0, y0, x1, y1, not empty.
+    rect: [i32; 4],
+    /// What its planes are relative to.
+    origin: [i32; 2],
+}
+
+impl Place {
+    /// `None` when an outline touches no sample inside of `limit`.
+    #[inline(always)]
+    pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
+        let bounds = if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() };
+        let rect = super::viewport::intersect(limit, bounds);
+        // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
+        let origin = [bounds[0].max(0), bounds[1].max(0)];
+        (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin })
     }
 }
 
 /// A piece ready to be emitted.
 #[derive(Clone, Copy)]
 pub struct Piece<'a> {
-    /// Pixel rectangle it may touch.
-    pub limit: [i32; 4],
+    /// Pixels.
+    pub place: Place,
     /// Shape.
     pub outline: &'a Outline,
     /// Planes.
@@ -326,25 +380,12 @@ pub struct Piece<'a> {
     pub sprite: Option<(f32, [f32; 2])>,
 }
 
-/// Appends a primitive with its attributes and bins it.
-pub fn emit(
-    out: &mut ChunkOutput,
-    grid: &super::Grid,
-    piece: &Piece<'_>,
-    write_attributes: impl FnOnce(&mut Vec<[u32; 3]>),
-) {
-    let Piece { limit, outline, planes, common, depth_range, sprite } = *piece;
-    let bounds = if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() };
-    let rect = super::viewport::intersect(limit, bounds);
-    if rect[0] >= rect[2] || rect[1] >= rect[3] {
-        return;
-    }
-    // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
-    let origin = [bounds[0].max(0), bounds[1].max(0)];
-    let first_attribute = out.attributes.len();
-    write_attributes(&mut out.attributes);
+/// Appends a primitive and bins it; its attributes are appended next.
+#[inline(always)]
+pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
+    let Piece { place: Place { rect, origin }, outline, planes, common, depth_range, sprite } = *piece;
     let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
-    let prim = Prim {
+    out.prims.push(Prim {
         shade: FragmentPrimitive {
             b1: planes.b1.at_origin(origin),
             b2: planes.b2.at_origin(origin),
@@ -366,16 +407,17 @@ pub fn emit(
         edge_count: outline.len as u32,
         rect,
         depth_range,
-        first_attribute: first_attribute as u32,
-    };
-    bin(out, grid, &prim);
-    out.prims.push(prim);
+        first_attribute: out.attributes.len() as u32,
+    });
+    bin(out, grid);
 }
 
-/// Pushes (tile, primitive) pairs of all tiles that an edge does not exclude.
-fn bin(out: &mut ChunkOutput, grid: &super::Grid, prim: &Prim) {
+/// Pushes (tile, primitive) pairs of all tiles that an edge of the last primitive does not exclude.
+#[inline(always)]
+fn bin(out: &mut ChunkOutput, grid: &super::Grid) {
     let shift = super::TILE_SHIFT;
-    let number = out.prims.len() as u64;
+    let Some(prim) = out.prims.last() else { return };
+    let number = out.prims.len() as u64 - 1;
     let [x0, y0, x1, y1] = prim.rect;
     let (tx0, ty0, tx1, ty1) = (x0 >> shift, y0 >> shift, (x1 - 1) >> shift, (y1 - 1) >> shift);
     let narrow = tx0 == tx1 || ty0 == ty1;

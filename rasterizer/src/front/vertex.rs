@@ -2,28 +2,30 @@
 //!
 //! Vertices are numbered in order of first use, so the batch a chunk shades never depends on other chunks.
 
-use super::assemble::{read_bytes, read_index};
+use super::assemble::{read, read_bytes, read_index};
 use super::link::{AttributeFetch, FetchKind, Linkage, NO_SLOT};
 use crate::api::{BufferRange, Draw};
 use crate::engine::Worker;
 use crate::surface::unpack_texel;
 use base::abi::{BatchHeader, VertexBatch};
 
-/// Slots of the reuse table; more than twice the vertices of a chunk.
-const TABLE: usize = 4096;
+/// Slots of the reuse table; more than twice the vertices of a chunk, few enough for the first-level cache.
+const TABLE: usize = 2048;
 
 /// Finds the local number of a vertex index within the current instance.
 pub struct Reuse {
-    /// (epoch, index, local number).
-    table: Vec<(u32, u32, u32)>,
-    epoch: u32,
+    /// Index, epoch, local number.
+    table: Box<[(u32, u16, u16); TABLE]>,
+    epoch: u16,
 }
 
 impl Default for Reuse {
     fn default() -> Self {
-        Reuse { table: vec![(0, 0, 0); TABLE], epoch: 0 }
+        Reuse { table: Box::new([(0, 0, 0); TABLE]), epoch: 0 }
     }
 }
+
+const _: () = assert!(3 * super::CHUNK_PRIMITIVES as usize * 2 < TABLE);
 
 impl Reuse {
     /// Forgets everything: a new instance or chunk begins.
@@ -35,18 +37,18 @@ impl Reuse {
         }
     }
 
-    /// The local number of `index`; `next` if it is new.
-    #[inline]
+    /// The local number of `index`; `next` (at most three for each primitive of the chunk) if it is new.
+    #[inline(always)]
     pub fn find(&mut self, index: u32, next: u32) -> u32 {
-        let mut at = (index.wrapping_mul(0x9e37_79b1) >> 20) as usize % TABLE;
+        let mut at = (index.wrapping_mul(0x9e37_79b1) >> 21) as usize % TABLE;
         loop {
             let entry = &mut self.table[at];
-            if entry.0 != self.epoch {
-                *entry = (self.epoch, index, next);
+            if entry.1 != self.epoch {
+                *entry = (index, self.epoch, next as u16);
                 return next;
             }
-            if entry.1 == index {
-                return entry.2;
+            if entry.0 == index {
+                return u32::from(entry.2);
             }
             at = (at + 1) % TABLE;
         }
@@ -66,6 +68,7 @@ pub fn vertex_index(draw: &Draw, position: u32) -> u32 {
 }
 
 /// Fetches attributes of and shades the vertices listed in `worker.front`; outputs go to `worker.front.outputs`.
+#[inline(always)]
 pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
     let stage = &draw.stages.vertex;
     let lanes = stage.lanes.max(1) as usize;
@@ -106,7 +109,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
         outputs: front.outputs.words(padded * linkage.output_slots).as_mut_ptr(),
     };
     // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; the icd vouches for stage and context.
-    unsafe { (stage.entry)(&*draw.context, (&raw mut batch).cast()) };
+    unsafe { stage.run(&draw.context, (&raw mut batch).cast()) };
 }
 
 fn fill_slot(inputs: &mut [u32], slots: usize, lanes: usize, slot: u16, vertices: usize) {
@@ -135,6 +138,18 @@ impl Scatter<'_> {
     }
 }
 
+/// `N` words of `BYTES` = 4 N bytes; the rest is 0, 0, `one`.
+#[inline(always)]
+fn words<const N: usize, const BYTES: usize>(buffer: &BufferRange, offset: u64, one: u32) -> [u32; 4] {
+    let raw = read::<BYTES>(buffer, offset);
+    let mut texel = [0, 0, 0, if N < 4 { one } else { 0 }];
+    for (i, word) in texel.iter_mut().enumerate().take(N) {
+        *word = u32::from_le_bytes([raw[4 * i], raw[4 * i + 1], raw[4 * i + 2], raw[4 * i + 3]]);
+    }
+    texel
+}
+
+#[inline(always)]
 fn fetch(
     attribute: &AttributeFetch,
     buffer: &BufferRange,
@@ -146,23 +161,21 @@ fn fetch(
     let integer = attribute.format.is_integer();
     let one = if integer { 1 } else { 1f32.to_bits() };
     match attribute.kind {
-        FetchKind::Raw32(channels) => {
-            let bytes = usize::from(channels) * 4;
-            for (v, &n) in numbers.iter().enumerate() {
-                let mut raw = [0u8; 16];
-                read_bytes(buffer, at(n), &mut raw[..bytes]);
-                let mut texel = core::array::from_fn(|i| u32::from_le_bytes([0, 1, 2, 3].map(|b| raw[4 * i + b])));
-                if channels < 4 {
-                    texel[3] = one;
-                }
-                out.put(v, texel);
-            }
+        FetchKind::Raw32(1) => {
+            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<1, 4>(buffer, at(n), one)))
+        }
+        FetchKind::Raw32(2) => {
+            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<2, 8>(buffer, at(n), one)))
+        }
+        FetchKind::Raw32(3) => {
+            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<3, 12>(buffer, at(n), one)))
+        }
+        FetchKind::Raw32(_) => {
+            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<4, 16>(buffer, at(n), one)))
         }
         FetchKind::Unorm8x4 => {
             for (v, &n) in numbers.iter().enumerate() {
-                let mut raw = [0u8; 4];
-                read_bytes(buffer, at(n), &mut raw);
-                out.put(v, raw.map(|b| (f32::from(b) / 255.0).to_bits()));
+                out.put(v, read::<4>(buffer, at(n)).map(|b| (f32::from(b) / 255.0).to_bits()));
             }
         }
         FetchKind::Generic => {

@@ -4,6 +4,8 @@
 //! function fits 32 bits inside a tile (see `tile::cover`). The view volume's sides are kept by the pixel rectangle of
 //! the viewport; geometry is really clipped at the guard band only.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use crate::api::{DrawState, Viewport};
 
 /// Fraction bits of screen coordinates.
@@ -52,6 +54,23 @@ pub struct Screen {
     pub z: f32,
     /// 1/w.
     pub inv_w: f32,
+}
+
+/// Outcodes and projections of some vertices.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes<const N: usize> {
+    /// See [`code`].
+    pub codes: [u32; N],
+    /// Fixed point; 0 where not projected, as all that follows.
+    pub x: [i32; N],
+    /// Fixed point.
+    pub y: [i32; N],
+    /// Depth after the viewport transform.
+    pub z: [f32; N],
+    /// 1/w.
+    pub inv_w: [f32; N],
+    /// Inside the guard band and in front of the eye.
+    pub projected: [bool; N],
 }
 
 /// A viewport with its scissor, made ready.
@@ -109,32 +128,46 @@ impl Transform {
         if i.is_multiple_of(2) { p[i / 2] + p[3] } else { p[3] - p[i / 2] }
     }
 
-    /// Outcode without user distances.
-    #[inline]
-    pub fn outcode(&self, p: &[f32; 4]) -> u32 {
-        let mut code = 0;
-        for i in 0..4 {
-            code |= u32::from(Self::view_distance(i, p) < 0.0) << i;
-            code |= u32::from(self.guard_distance(i, p) < 0.0) << (8 + i);
+    /// Outcodes (without user distances) and projections of `N` vertices, component first.
+    #[inline(always)]
+    pub fn lanes<const N: usize>(&self, p: &[[f32; N]; 4]) -> Lanes<N> {
+        let mut out =
+            Lanes { codes: [0; N], x: [0; N], y: [0; N], z: [0.0; N], inv_w: [0.0; N], projected: [false; N] };
+        let depth = if self.depth_clip { u32::MAX } else { 0 };
+        let nan = |v: f32| v.is_nan();
+        for i in 0..N {
+            let [x, y, z, w] = [p[0][i], p[1][i], p[2][i], p[3][i]];
+            let mut codes = 0;
+            for axis in 0..2 {
+                let c = p[axis][i];
+                let at = self.scale[axis] * c + self.offset[axis] * w;
+                codes |= u32::from(c + w < 0.0) << (2 * axis);
+                codes |= u32::from(w - c < 0.0) << (2 * axis + 1);
+                codes |= u32::from(at - (GUARD[0] + 1.0) * w < 0.0) << (8 + 2 * axis);
+                codes |= u32::from((GUARD[1] - 1.0) * w - at < 0.0) << (9 + 2 * axis);
+            }
+            codes |= depth & ((u32::from(z < 0.0) * code::NEAR) | (u32::from(z > w) * code::FAR));
+            let front = w > 0.0;
+            codes |= u32::from(!front) * code::BEHIND;
+            codes |= u32::from(nan(x) | nan(y) | nan(z) | nan(w)) * code::NAN;
+            out.codes[i] = codes;
+            let (sx, sy) = (x / w * self.scale[0] + self.offset[0], y / w * self.scale[1] + self.offset[1]);
+            let inside = |c: f32| (GUARD[0]..=GUARD[1]).contains(&c);
+            let projected = front & inside(sx) & inside(sy);
+            // What is not projected is zero, whatever it would have been.
+            out.projected[i] = projected;
+            out.x[i] = if projected { fixed(sx) } else { 0 };
+            out.y[i] = if projected { fixed(sy) } else { 0 };
+            out.z[i] = if projected { z / w * self.scale[2] + self.offset[2] } else { 0.0 };
+            out.inv_w[i] = if projected { 1.0 / w } else { 0.0 };
         }
-        if self.depth_clip {
-            code |= if p[2] < 0.0 { code::NEAR } else { 0 } | if p[2] > p[3] { code::FAR } else { 0 };
-        }
-        code |= if p[3] > 0.0 { 0 } else { code::BEHIND };
-        code | if p.iter().any(|c| c.is_nan()) { code::NAN } else { 0 }
+        out
     }
 
     /// Perspective division and viewport; `None` outside the guard band or behind the eye.
-    #[inline]
     pub fn project(&self, p: &[f32; 4]) -> Option<Screen> {
-        let w = p[3];
-        let at = |axis: usize| p[axis] / w * self.scale[axis] + self.offset[axis];
-        let (x, y) = (at(0), at(1));
-        let inside = |c: f32| (GUARD[0]..=GUARD[1]).contains(&c);
-        if !(w > 0.0 && inside(x) && inside(y)) {
-            return None;
-        }
-        Some(Screen { x: fixed(x), y: fixed(y), z: at(2), inv_w: 1.0 / w })
+        let lanes = self.lanes(&p.map(|c| [c]));
+        lanes.projected[0].then_some(Screen { x: lanes.x[0], y: lanes.y[0], z: lanes.z[0], inv_w: lanes.inv_w[0] })
     }
 }
 

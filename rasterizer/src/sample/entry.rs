@@ -39,18 +39,6 @@ pub fn class_of(s: &Sampler) -> u32 {
     }
 }
 
-/// Does the host have what the AVX2 variants use?
-fn wide_host() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
-}
-
 /// Defines `$name::<…>(wide)`: the kernel in one of its two variants.
 macro_rules! kernel {
     ($(#[$doc:meta])* $name:ident [$($generics:tt)*] [$($names:tt)*] |$view:ident, $sampler:ident, $args:ident| $body:expr) => {
@@ -137,7 +125,7 @@ fn planar_set<T: Texels>(wide: bool) -> [ImageKernel; KERNEL_COUNT] {
 
 /// The kernels of views of a plane format (`Format::plane_format`) on this host.
 pub fn kernels_of(format: Format) -> [ImageKernel; KERNEL_COUNT] {
-    kernels_for_host(format, wide_host())
+    kernels_for_host(format, crate::host::wide())
 }
 
 /// The kernels of a format in one variant; `wide` only on hosts that have AVX2 and FMA.

@@ -3,6 +3,7 @@
 //! Derivatives are coarse: one per quad of four lanes, lane 1 - lane 0 in x, lane 2 - lane 0 in y. The scale factor is the length
 //! of the derivative in texels of the base level, the level of detail its logarithm, computed by our own [`log2`].
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::cube;
@@ -117,6 +118,80 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
         lod.lambda = lod.unclamped.max(least).min(sampler.max_lod).max(view.min_lod);
     }
     lods
+}
+
+/// λ of all lanes of a plain sample of a 2D view by a sampler without anisotropy; inactive lanes hold some number. The same
+/// bits as [`lods`] gives.
+#[inline(always)]
+pub fn planar(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [f32; MAX_LANES] {
+    let mut unclamped = args.lod;
+    if args.lod_mode != LodMode::Explicit {
+        let implicit = args.lod_mode == LodMode::Implicit;
+        let (width, height) = (view.level[0].width as f32, view.level[0].height as f32);
+        let mut squares = [[0f32; MAX_LANES]; 2];
+        for (axis, squares) in squares.iter_mut().enumerate() {
+            let mut d = if axis == 0 { [args.grad_x[0], args.grad_x[1]] } else { [args.grad_y[0], args.grad_y[1]] };
+            if implicit {
+                for c in 0..2 {
+                    for i in 0..MAX_LANES {
+                        d[c][i] = args.coord[c][(i & !3) + 1 + axis] - args.coord[c][i & !3];
+                    }
+                }
+            }
+            for i in 0..MAX_LANES {
+                let (x, y) = (d[0][i] * width, d[1][i] * height);
+                squares[i] = x * x + y * y;
+            }
+        }
+        for i in 0..MAX_LANES {
+            let [x, y] = [squares[0][i], squares[1][i]];
+            let bias = clamp(sampler.lod_bias + if implicit { args.lod[i] } else { 0.0 }, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+            unclamped[i] = 0.5 * log2(if x >= y { x } else { y }) + bias;
+        }
+    } else {
+        for lod in &mut unclamped {
+            *lod += clamp(sampler.lod_bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+        }
+    }
+    let mut lambda = [0f32; MAX_LANES];
+    for i in 0..MAX_LANES {
+        let least = if args.min_lod[i] > sampler.min_lod { args.min_lod[i] } else { sampler.min_lod };
+        let l = clamp(unclamped[i], least, sampler.max_lod);
+        lambda[i] = if l > view.min_lod { l } else { view.min_lod };
+    }
+    lambda
+}
+
+/// `low` for not-a-number.
+#[inline(always)]
+fn clamp(v: f32, low: f32, high: f32) -> f32 {
+    let v = if v > low { v } else { low };
+    if v < high { v } else { high }
+}
+
+/// [`levels`] of all lanes; `first` and `second` exist in the view for every lane.
+#[inline(always)]
+pub fn level_lanes<const MIP_LINEAR: bool>(
+    view: &ImageView,
+    lambda: &[f32; MAX_LANES],
+    first: &mut [u32; MAX_LANES],
+    second: &mut [u32; MAX_LANES],
+    weight: &mut [f32; MAX_LANES],
+) {
+    let last = view.levels.max(1) - 1;
+    for i in 0..MAX_LANES {
+        let d = clamp(lambda[i], 0.0, last as f32);
+        // SAFETY: within 0..=last, by the clamp.
+        let floor = unsafe { d.to_int_unchecked::<i32>() } as u32;
+        let fraction = d - floor as i32 as f32;
+        if MIP_LINEAR {
+            first[i] = floor;
+            second[i] = (floor + 1).min(last);
+            weight[i] = fraction;
+        } else {
+            first[i] = floor + u32::from(fraction > 0.5);
+        }
+    }
 }
 
 /// The levels that λ selects: first, second, weight of the second.

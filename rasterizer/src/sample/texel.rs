@@ -3,12 +3,53 @@
 //! A load never checks: callers pass coordinates inside the level. What is read may change under us (the application shares the
 //! memory), so every load is a copy of the texel's bytes and any bytes are a valid texel.
 
-use base::abi::ImageView;
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use base::abi::{ImageView, MAX_LANES};
 use base::format::float::half_to_f32;
 use base::format::pack::ONE;
 use base::format::srgb::srgb_to_linear;
 use base::format::{Format, Texel, decode_block, kernels};
 use std::cell::RefCell;
+
+/// Components of texels of all lanes, component first.
+pub type LaneTexels = [[f32; MAX_LANES]; 4];
+
+/// The slices that the lanes read.
+pub struct Places {
+    /// Bytes from the view's base to the slice.
+    pub slice: [u64; MAX_LANES],
+    /// Bytes between its rows (of blocks).
+    pub pitch: [u32; MAX_LANES],
+    /// Lanes whose texels are wanted; the others may be skipped.
+    pub mask: u32,
+}
+
+impl Places {
+    /// The texels of `N` bytes at (x, y).
+    ///
+    /// # Safety
+    /// (x, y) lie inside their lanes' slices (all lanes, active or not), whose texels have `N` bytes.
+    #[inline(always)]
+    unsafe fn read<const N: usize>(
+        &self,
+        view: &ImageView,
+        x: &[i32; MAX_LANES],
+        y: &[i32; MAX_LANES],
+    ) -> [[u8; N]; MAX_LANES] {
+        let mut offset = [0u64; MAX_LANES];
+        for i in 0..MAX_LANES {
+            offset[i] =
+                self.slice[i] + u64::from(y[i] as u32) * u64::from(self.pitch[i]) + u64::from(x[i] as u32 * N as u32);
+        }
+        let mut out = [[0; N]; MAX_LANES];
+        for i in 0..MAX_LANES {
+            // SAFETY: inside the slice; byte arrays have no alignment.
+            out[i] = unsafe { view.base.add(offset[i] as usize).cast::<[u8; N]>().read_unaligned() };
+        }
+        out
+    }
+}
 
 /// A texel class.
 pub trait Texels {
@@ -20,6 +61,33 @@ pub trait Texels {
     /// # Safety
     /// (x, y) lies inside the slice, whose rows are `row_pitch` bytes apart, and the view's format belongs to the class.
     unsafe fn load(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel;
+
+    /// The texels of all lanes as floats, multiplied by `SCALE`. For classes of float texels.
+    ///
+    /// # Safety
+    /// (x, y) lie inside their lanes' slices (all lanes, active or not), and the view's format belongs to the class.
+    #[inline(always)]
+    unsafe fn load_lanes(
+        view: &ImageView,
+        places: &Places,
+        x: &[i32; MAX_LANES],
+        y: &[i32; MAX_LANES],
+        out: &mut LaneTexels,
+    ) {
+        for i in 0..MAX_LANES {
+            if places.mask >> i & 1 == 0 {
+                continue;
+            }
+            // SAFETY: the caller's promise.
+            let t = unsafe {
+                let slice = view.base.add(places.slice[i] as usize).cast_const();
+                Self::load(view, slice, u64::from(places.pitch[i]), x[i] as u32, y[i] as u32)
+            };
+            for c in 0..4 {
+                out[c][i] = f32::from_bits(t[c]);
+            }
+        }
+    }
 
     /// The texel without scaling.
     ///
@@ -55,6 +123,23 @@ impl<const BGRA: bool> Texels for Unorm8<BGRA> {
         let t = unsafe { read::<4>(slice, row_pitch, x, y) }.map(|c| f32::from(c).to_bits());
         if BGRA { [t[2], t[1], t[0], t[3]] } else { t }
     }
+    #[inline(always)]
+    unsafe fn load_lanes(
+        view: &ImageView,
+        places: &Places,
+        x: &[i32; MAX_LANES],
+        y: &[i32; MAX_LANES],
+        out: &mut LaneTexels,
+    ) {
+        // SAFETY: the caller's promise.
+        let raw = unsafe { places.read::<4>(view, x, y) };
+        for c in 0..4 {
+            let shift = 8 * if BGRA && c != 3 { 2 - c } else { c };
+            for i in 0..MAX_LANES {
+                out[c][i] = (u32::from_le_bytes(raw[i]) >> shift & 0xff) as i32 as f32;
+            }
+        }
+    }
 }
 
 /// `R8G8B8A8_SRGB` and `B8G8R8A8_SRGB`.
@@ -69,6 +154,25 @@ impl<const BGRA: bool> Texels for Srgb8<BGRA> {
         let (r, b) = if BGRA { (t[2], t[0]) } else { (t[0], t[2]) };
         [linear(r), linear(t[1]), linear(b), (f32::from(t[3]) / 255.0).to_bits()]
     }
+    #[inline(always)]
+    unsafe fn load_lanes(
+        view: &ImageView,
+        places: &Places,
+        x: &[i32; MAX_LANES],
+        y: &[i32; MAX_LANES],
+        out: &mut LaneTexels,
+    ) {
+        // SAFETY: the caller's promise.
+        let raw = unsafe { places.read::<4>(view, x, y) };
+        for i in 0..MAX_LANES {
+            for c in 0..3 {
+                out[c][i] = srgb_to_linear(raw[i][if BGRA { 2 - c } else { c }]);
+            }
+        }
+        for i in 0..MAX_LANES {
+            out[3][i] = (u32::from_le_bytes(raw[i]) >> 24) as i32 as f32 / 255.0;
+        }
+    }
 }
 
 /// `R8_UNORM`.
@@ -82,6 +186,23 @@ impl Texels for R8 {
         let [r] = unsafe { read::<1>(slice, row_pitch, x, y) };
         [f32::from(r).to_bits(), 0, 0, 255f32.to_bits()]
     }
+    #[inline(always)]
+    unsafe fn load_lanes(
+        view: &ImageView,
+        places: &Places,
+        x: &[i32; MAX_LANES],
+        y: &[i32; MAX_LANES],
+        out: &mut LaneTexels,
+    ) {
+        // SAFETY: the caller's promise.
+        let raw = unsafe { places.read::<1>(view, x, y) };
+        for i in 0..MAX_LANES {
+            out[0][i] = f32::from(raw[i][0]);
+        }
+        out[1] = [0.0; MAX_LANES];
+        out[2] = [0.0; MAX_LANES];
+        out[3] = [255.0; MAX_LANES];
+    }
 }
 
 /// `R32_SFLOAT` and `D32_SFLOAT`.
@@ -93,6 +214,23 @@ impl Texels for R32Float {
         // SAFETY: the caller's promise.
         let r = unsafe { read::<4>(slice, row_pitch, x, y) };
         [u32::from_le_bytes(r), 0, 0, ONE]
+    }
+    #[inline(always)]
+    unsafe fn load_lanes(
+        view: &ImageView,
+        places: &Places,
+        x: &[i32; MAX_LANES],
+        y: &[i32; MAX_LANES],
+        out: &mut LaneTexels,
+    ) {
+        // SAFETY: the caller's promise.
+        let raw = unsafe { places.read::<4>(view, x, y) };
+        for i in 0..MAX_LANES {
+            out[0][i] = f32::from_le_bytes(raw[i]);
+        }
+        out[1] = [0.0; MAX_LANES];
+        out[2] = [0.0; MAX_LANES];
+        out[3] = [1.0; MAX_LANES];
     }
 }
 

@@ -41,7 +41,13 @@ fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
     use core::arch::x86_64::*;
     // SAFETY: SSE2 is part of x86-64.
     unsafe {
-        let row0 = _mm_add_epi32(_mm_set1_epi32(e), _mm_set_epi32(dx.wrapping_mul(3), dx.wrapping_mul(2), dx, 0));
+        let x = _mm_set1_epi32(dx);
+        // 0, dx, 2 dx, 3 dx.
+        let steps = _mm_add_epi32(
+            _mm_and_si128(x, _mm_set_epi32(-1, 0, -1, 0)),
+            _mm_and_si128(_mm_add_epi32(x, x), _mm_set_epi32(-1, -1, 0, 0)),
+        );
+        let row0 = _mm_add_epi32(_mm_set1_epi32(e), steps);
         let step = _mm_set1_epi32(dy);
         let row1 = _mm_add_epi32(row0, step);
         let row2 = _mm_add_epi32(row1, step);
@@ -77,12 +83,26 @@ fn rect_mask(rect: [i32; 4], x: i32, y: i32, shift: u32) -> u32 {
     columns * spread
 }
 
-/// Calls `sink(x, y, masks)` for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a covered sample; mask
-/// bit `4*j + i` is pixel (i, j), one mask per sample.
-#[inline]
-pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl FnMut(i32, i32, [u32; S])) {
+/// Takes covered blocks. A trait and not a closure, because closures can't be made to inline.
+pub trait Sink<const S: usize> {
+    /// Is it worth going into a region x0, y0, x1, y1 of the primitive?
+    fn visible(&mut self, rect: [i32; 4]) -> bool;
+    /// All pixels of the 16×16 square at (x, y) are covered, and have been passed on.
+    fn covered(&mut self, x: i32, y: i32);
+    /// A 4×4 block at (x, y) with a covered sample; mask bit `4*j + i` is pixel (i, j), one mask per sample.
+    fn block(&mut self, x: i32, y: i32, masks: [u32; S]);
+}
+
+/// Calls [`Sink::block`] for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a covered sample.
+#[inline(always)]
+pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
     let rect = crate::front::viewport::intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
+    // Most triangles are small.
+    let (bx, by) = (rect[0] & !3, rect[1] & !3);
+    if rect[2] - bx <= 8 && rect[3] - by <= 8 {
+        return small(prim, rect, bx, by, sink);
+    }
     let mut storage = [TileEdge { a: 0, b: 0, c: [0; S], low: 0, high: 0, up: 0, down: 0 }; 4];
     let mut len = 0;
     for edge in &prim.edges[..prim.edge_count as usize] {
@@ -107,15 +127,42 @@ pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl FnMu
     descend(&storage[..len], rect, x0, y0, sink);
 }
 
+/// The value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per pixel; far from zero it is only as large as
+/// keeps its sign over a block's steps.
+#[inline(always)]
+fn edge_at(edge: &crate::front::setup::Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
+    let (x, y) = ((i64::from(x) << 8) + i64::from(sx), (i64::from(y) << 8) + i64::from(sy));
+    let at = (i64::from(edge.a) * x + i64::from(edge.b) * y + edge.c) >> 8;
+    at.clamp(-(1 << 30), 1 << 30) as i32
+}
+
+/// A rectangle of at most 2×2 blocks from (bx, by) on: no descent.
+#[inline(always)]
+fn small<const S: usize>(prim: &Prim, rect: [i32; 4], bx: i32, by: i32, sink: &mut impl Sink<S>) {
+    let edges = &prim.edges[..prim.edge_count as usize];
+    let offsets = sample_offsets::<S>();
+    if !sink.visible(rect) {
+        return;
+    }
+    for y in (by..rect[3]).step_by(4) {
+        for x in (bx..rect[2]).step_by(4) {
+            let inside = rect_mask(rect, x, y, 0);
+            let mut masks = [inside; S];
+            for e in edges {
+                for (mask, &offset) in masks.iter_mut().zip(&offsets) {
+                    *mask &= mask16(edge_at(e, x, y, offset), e.a, e.b);
+                }
+            }
+            if masks.iter().any(|&m| m != 0) {
+                sink.block(x, y, masks);
+            }
+        }
+    }
+}
+
 /// Tile → 16×16 → 4×4.
 #[inline(always)]
-fn descend<const S: usize>(
-    edges: &[TileEdge<S>],
-    rect: [i32; 4],
-    x0: i32,
-    y0: i32,
-    sink: &mut impl FnMut(i32, i32, [u32; S]),
-) {
+fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let mut squares = rect_mask(rect, x0, y0, 4);
     let single = squares & squares.wrapping_sub(1) == 0;
     if !single {
@@ -135,6 +182,10 @@ fn descend<const S: usize>(
             blocks &= mask16(e.high + step + 3 * e.up, e.a * 4, e.b * 4);
             full &= mask16(e.low + step + 3 * e.down, e.a * 4, e.b * 4);
         }
+        if blocks == 0 || !sink.visible(crate::front::viewport::intersect(rect, [x, y, x + 16, y + 16])) {
+            continue;
+        }
+        let all = blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3];
         while blocks != 0 {
             let k = blocks.trailing_zeros() as i32;
             blocks &= blocks - 1;
@@ -150,8 +201,11 @@ fn descend<const S: usize>(
                 }
             }
             if masks.iter().any(|&m| m != 0) {
-                sink(x + bx, y + by, masks);
+                sink.block(x + bx, y + by, masks);
             }
+        }
+        if all {
+            sink.covered(x, y);
         }
     }
 }

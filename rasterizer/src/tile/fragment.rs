@@ -31,6 +31,21 @@ impl Outputs<'_> {
             _ => [0; 4],
         }
     }
+    /// The eight lanes of quads `2 * pair` and `2 * pair + 1`; zeros for a missing slot.
+    #[inline(always)]
+    pub fn pair(&self, pair: usize, slot: u16) -> [u32; 8] {
+        if slot == NO_SLOT {
+            return [0; 8];
+        }
+        if self.shift == 3
+            && let Some(&[a, b, c, d, e, f, g, h]) =
+                self.words.get((pair * self.slots + usize::from(slot)) * 8..).and_then(|w| w.first_chunk::<8>())
+        {
+            return [a, b, c, d, e, f, g, h];
+        }
+        let [[a, b, c, d], [e, f, g, h]] = [self.quad(2 * pair, slot), self.quad(2 * pair + 1, slot)];
+        [a, b, c, d, e, f, g, h]
+    }
     /// Four slots of a quad.
     #[inline(always)]
     pub fn color(&self, quad: usize, slots: &[u16; 4]) -> super::color::Quad {
@@ -145,7 +160,7 @@ fn call(
     };
     // SAFETY: quads are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
     // the tile; the icd vouches for stage and context.
-    unsafe { (stage.entry)(&*job.draw.draw.context, (&raw mut batch).cast()) };
+    unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
 /// Coverage after the shader and late tests.

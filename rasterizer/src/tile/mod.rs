@@ -4,6 +4,7 @@
 //! draw are shaded in one call, then tested (late) and written in order. Everything a pixel sees happens on this worker,
 //! in primitive order.
 
+pub mod bounds;
 pub mod color;
 mod cover;
 pub mod depth;
@@ -16,6 +17,7 @@ use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use crate::surface::{Pass, Surface};
 use base::abi::FragmentQuad;
+use bounds::DepthReject;
 use depth::{Block, BlockAddress};
 use std::sync::atomic::Ordering;
 
@@ -53,6 +55,8 @@ struct TileJob<'a> {
     draw: &'a SceneDraw,
     layer: u32,
     worker: &'a mut Worker,
+    /// Hierarchical depth, where it may be used.
+    reject: Option<DepthReject<'a>>,
     /// Samples that passed.
     passed: u64,
     /// Fragment invocations.
@@ -68,6 +72,38 @@ pub fn run(
     runs: &[Run],
     worker: &mut Worker,
 ) {
+    #[cfg(target_arch = "x86_64")]
+    if crate::host::wide() {
+        // SAFETY: the host has the features.
+        return unsafe { run_wide(pass, draws, chunk_draws, outputs, runs, worker) };
+    }
+    run_any(pass, draws, chunk_draws, outputs, runs, worker);
+}
+
+/// # Safety
+/// On a [`crate::host::wide`] host.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn run_wide(
+    pass: &Pass,
+    draws: &[SceneDraw],
+    chunk_draws: &[u32],
+    outputs: &[ChunkOutput],
+    runs: &[Run],
+    worker: &mut Worker,
+) {
+    run_any(pass, draws, chunk_draws, outputs, runs, worker);
+}
+
+#[inline(always)]
+fn run_any(
+    pass: &Pass,
+    draws: &[SceneDraw],
+    chunk_draws: &[u32],
+    outputs: &[ChunkOutput],
+    runs: &[Run],
+    worker: &mut Worker,
+) {
     let Some(first) = runs.first() else { return };
     let per_layer = pass.grid.tiles[0] * pass.grid.tiles[1];
     let (layer, tile) = (first.tile / per_layer, first.tile % per_layer);
@@ -76,19 +112,54 @@ pub fn run(
     let same_draw = |a: &Run, b: &Run| chunk_draws[a.chunk as usize] == chunk_draws[b.chunk as usize];
     for group in runs.chunk_by(same_draw) {
         let draw = &draws[chunk_draws[group[0].chunk as usize] as usize];
-        if crate::aborted(&draw.draw.context) {
-            return;
-        }
         worker.tile.quads.clear();
-        let mut job = TileJob { pass, draw, layer, worker, passed: 0, invocations: 0 };
+        let plan = &*draw.plan;
+        let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
+        let reject = if plan.early {
+            DepthReject::new(pass.depth_bounds.as_deref(), pass.depth.as_ref(), &plan.depth, layer, all_samples)
+        } else {
+            None
+        };
+        if plan.depth.write && reject.is_none() {
+            // Depth changes without the bounds' knowledge.
+            if let Some(bounds) = &pass.depth_bounds {
+                bounds.forget(layer, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
+            }
+        }
+        worker.runs(draw.draw.pipeline);
+        let mut job = TileJob { pass, draw, layer, worker, reject, passed: 0, invocations: 0 };
         for run in group {
+            if crate::aborted(&draw.draw.context) {
+                job.worker.tile.quads.clear();
+                return;
+            }
             let output = &outputs[run.chunk as usize];
-            for &bin in &output.bins[run.start as usize..run.end as usize] {
+            let bins = &output.bins[run.start as usize..run.end as usize];
+            for (i, &bin) in bins.iter().enumerate() {
+                if let Some(&ahead) = bins.get(i + PREFETCH) {
+                    prefetch(&output.prims[ahead as u32 as usize]);
+                }
                 job.primitive(&output.prims[bin as u32 as usize], x0, y0);
             }
         }
         job.finish();
     }
+}
+
+/// Primitives that are fetched ahead: they were written by another worker, some time ago.
+const PREFETCH: usize = 3;
+
+/// Asks for a primitive's cache lines.
+#[inline(always)]
+fn prefetch(prim: &Prim) {
+    #[cfg(target_arch = "x86_64")]
+    for offset in (0..size_of::<Prim>()).step_by(64) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address is no access.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const *prim).cast::<i8>().wrapping_add(offset)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = prim;
 }
 
 /// Spreads pixel bits p to bits 4*p.
@@ -102,17 +173,41 @@ const SPREAD: [u16; 16] = {
     table
 };
 
+/// The covered blocks of a primitive go to the job.
+struct Blocks<'a, 'b> {
+    job: &'a mut TileJob<'b>,
+    prim: &'a Prim,
+}
+
+impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
+    #[inline(always)]
+    fn visible(&mut self, rect: [i32; 4]) -> bool {
+        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<S>(self.prim, rect))
+    }
+    #[inline(always)]
+    fn covered(&mut self, x: i32, y: i32) {
+        if let Some(reject) = &self.job.reject {
+            reject.covered::<S>(self.prim, x, y);
+        }
+    }
+    #[inline(always)]
+    fn block(&mut self, x: i32, y: i32, masks: [u32; S]) {
+        self.job.block(self.prim, x, y, masks);
+    }
+}
+
 impl TileJob<'_> {
+    #[inline(always)]
     fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
         if self.pass.grid.samples == 4 {
-            cover::cover::<4>(prim, x0, y0, &mut |x, y, masks| self.block(prim, x, y, masks));
+            cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim });
         } else {
-            cover::cover::<1>(prim, x0, y0, &mut |x, y, masks| self.block(prim, x, y, masks));
+            cover::cover::<1>(prim, x0, y0, &mut Blocks { job: self, prim });
         }
     }
 
     /// A covered 4×4 block: early tests, then its quads.
-    #[inline]
+    #[inline(always)]
     fn block<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
         let plan = &*self.draw.plan;
         for (s, mask) in masks.iter_mut().enumerate() {
@@ -150,7 +245,7 @@ impl TileJob<'_> {
     }
 
     /// Early tests of one sample of a block.
-    #[inline]
+    #[inline(always)]
     fn early<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
         let [sx, sy] = cover::sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
         let z = plane_z::<4>(prim, x, y, [sx, sy]);
@@ -167,6 +262,7 @@ impl TileJob<'_> {
         unsafe { depth::test::<4>(&self.draw.plan.depth, &block) }
     }
 
+    #[inline(always)]
     fn address(&self, surface: &Option<Surface>, sample: u32, x: u32, y: u32) -> BlockAddress {
         surface.as_ref().map_or(BlockAddress { base: core::ptr::null_mut(), pitch: 0 }, |s| BlockAddress {
             base: s.at(self.layer, sample, x, y),
@@ -174,6 +270,7 @@ impl TileJob<'_> {
         })
     }
 
+    #[inline(always)]
     fn push(&mut self, prim: &Prim, x: u16, y: u16, coverage: u16) {
         let primitive = (&raw const *prim).cast();
         let per_sample = self.draw.plan.per_sample;

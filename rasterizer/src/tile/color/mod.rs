@@ -1,15 +1,21 @@
-//! Blending and colour writes, a quad (four lanes, structure of arrays) at a time.
+//! Blending and colour writes, in structures of lanes.
 //!
-//! Load, blend and store are separate: a format never meets a blend state. Common formats have their own load and store,
-//! the rest goes texel by texel through `base::format`. Write masks and logic operations act on packed bits.
+//! Load, blend and store are separate: a format never meets a blend state. 8-bit formats have their own path (`eight`), the rest
+//! goes quad by quad and texel by texel through `base::format`. Write masks and logic operations act on packed bits.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+mod eight;
+mod equation;
 
 use super::fragment::Outputs;
-use crate::api::{BlendAttachment, BlendFactor, BlendOp};
+use crate::api::BlendAttachment;
 use crate::front::link::NO_SLOT;
 use crate::surface::{Surface, pack_texel, unpack_texel};
 use base::abi::FragmentQuad;
-use base::format::srgb::{linear_to_srgb, srgb_to_linear};
 use base::format::{Channel, ChannelName, ChannelType, Format};
+use eight::byte_of;
+use equation::{Clamp, Operands, logic};
 
 /// Four components of four pixels, component first; bits of f32 or integers by format class.
 pub type Quad = [[u32; 4]; 4];
@@ -25,14 +31,6 @@ enum Access {
     Raw32(usize),
     /// Any other format.
     Generic,
-}
-
-/// Range that sources and results of blending are clamped to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clamp {
-    Unorm,
-    Snorm,
-    None,
 }
 
 /// Writing one colour attachment in one draw.
@@ -90,6 +88,28 @@ impl ColorPlan {
     /// # Safety
     /// Covered pixels and samples lie inside the surface's layer and no other thread touches them.
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        if crate::host::wide() {
+            // SAFETY: the host has the features; otherwise the caller's contract.
+            return unsafe { self.write_wide(batch) };
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.write(batch) };
+    }
+
+    /// # Safety
+    /// As for [`ColorPlan::write_batch`], on a [`crate::host::wide`] host.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn write_wide(&self, batch: &ShadedQuads<'_>) {
+        // SAFETY: the caller's contract.
+        unsafe { self.write(batch) };
+    }
+
+    /// # Safety
+    /// As for [`ColorPlan::write_batch`].
+    #[inline(always)]
+    unsafe fn write(&self, batch: &ShadedQuads<'_>) {
         let plain = !self.masked && self.logic.is_none();
         match self.access {
             // SAFETY: the caller's contract, in all four.
@@ -121,7 +141,8 @@ impl ColorPlan {
                 let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
                     // SAFETY: masked pixels lie inside the surface.
                     let d = unsafe { self.load(p, mask) };
-                    let color = self.blend(blend, s, s1, &d);
+                    let blended = Operands { s, s1, d: &d, constants: self.constants }.blend(blend);
+                    let color = blended.map(|row| row.map(f32::to_bits));
                     // SAFETY: as above.
                     unsafe { self.store(p, mask, &color) };
                 };
@@ -129,51 +150,6 @@ impl ColorPlan {
                 unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
             }
         }
-    }
-
-    /// 8-bit targets.
-    ///
-    /// # Safety
-    /// As for [`ColorPlan::write_batch`].
-    unsafe fn write8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>) {
-        let Some(blend) = &self.blend else {
-            let packed = |quad: usize| pack8::<SRGB, SWAP>(&self.source(batch, quad));
-            // SAFETY: the caller's contract.
-            return unsafe { self.each(batch, packed, |p, mask, packed| self.store_words(p, mask, packed)) };
-        };
-        let over = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        let alpha_over = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        // Constants here let the compiler drop the choice of factors from the loop.
-        if blend.color == over && blend.alpha == over {
-            let blend = BlendAttachment { color: over, alpha: over, ..*blend };
-            // SAFETY: the caller's contract.
-            return unsafe { self.blend8::<SRGB, SWAP>(batch, &blend) };
-        }
-        if blend.color == over && blend.alpha == alpha_over {
-            let blend = BlendAttachment { color: over, alpha: alpha_over, ..*blend };
-            // SAFETY: the caller's contract.
-            return unsafe { self.blend8::<SRGB, SWAP>(batch, &blend) };
-        }
-        // SAFETY: the caller's contract.
-        unsafe { self.blend8::<SRGB, SWAP>(batch, blend) };
-    }
-
-    /// Blended 8-bit target.
-    ///
-    /// # Safety
-    /// As for [`ColorPlan::write_batch`].
-    #[inline(always)]
-    unsafe fn blend8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendAttachment) {
-        let operands = |quad: usize| self.clamped(batch, quad);
-        let write = |p: *mut u8, mask: u32, (s, s1): &([[f32; 4]; 4], [[f32; 4]; 4])| {
-            // SAFETY: masked pixels lie inside the surface.
-            let d = unpack8::<SRGB, SWAP>(unsafe { self.load_words(p, mask) });
-            let color = self.blend(blend, s, s1, &d);
-            // SAFETY: as above.
-            unsafe { self.store_words(p, mask, &pack8::<SRGB, SWAP>(&color)) };
-        };
-        // SAFETY: the caller's contract.
-        unsafe { self.each(batch, operands, |p, mask, s| write(p, mask, s)) };
     }
 
     /// Prepares every covered quad once and calls `write` for each of its samples.
@@ -227,44 +203,6 @@ impl ColorPlan {
         let second =
             if self.slots1 == [NO_SLOT; 4] { [[0.0; 4]; 4] } else { clamp(batch.outputs.color(quad, &self.slots1)) };
         (clamp(self.source(batch, quad)), second)
-    }
-
-    /// Four 32-bit texels; zero where not masked.
-    ///
-    /// # Safety
-    /// The masked pixels lie inside the surface.
-    #[inline(always)]
-    unsafe fn load_words(&self, p: *const u8, mask: u32) -> [u32; 4] {
-        // SAFETY: the caller's contract; texels are aligned.
-        unsafe {
-            let (row0, row1) = (p.cast::<u32>(), p.wrapping_add(self.surface.row_pitch).cast::<u32>());
-            if mask == 0xf {
-                return [*row0, *row0.add(1), *row1, *row1.add(1)];
-            }
-            let at = [row0, row0.wrapping_add(1), row1, row1.wrapping_add(1)];
-            core::array::from_fn(|i| if mask & (1 << i) != 0 { *at[i] } else { 0 })
-        }
-    }
-
-    /// # Safety
-    /// The masked pixels lie inside the surface and no other thread touches them.
-    #[inline(always)]
-    unsafe fn store_words(&self, p: *mut u8, mask: u32, texels: &[u32; 4]) {
-        // SAFETY: the caller's contract; texels are aligned.
-        unsafe {
-            let (row0, row1) = (p.cast::<u32>(), p.wrapping_add(self.surface.row_pitch).cast::<u32>());
-            if mask == 0xf {
-                row0.cast::<[u32; 2]>().write([texels[0], texels[1]]);
-                row1.cast::<[u32; 2]>().write([texels[2], texels[3]]);
-                return;
-            }
-            let at = [row0, row0.wrapping_add(1), row1, row1.wrapping_add(1)];
-            for i in 0..4 {
-                if mask & (1 << i) != 0 {
-                    at[i].write(texels[i]);
-                }
-            }
-        }
     }
 
     #[inline(always)]
@@ -333,25 +271,6 @@ impl ColorPlan {
         // SAFETY: the caller's contract.
         unsafe { core::ptr::copy_nonoverlapping(new.as_ptr(), p, bytes) };
     }
-
-    #[inline(always)]
-    fn blend(&self, blend: &BlendAttachment, s: &[[f32; 4]; 4], s1: &[[f32; 4]; 4], d: &[[f32; 4]; 4]) -> Quad {
-        let inputs = Inputs { s, s1, d, constants: self.constants };
-        let mut out = Quad::default();
-        for (c, out) in out.iter_mut().enumerate() {
-            let (src, dst, op) = if c == 3 { blend.alpha } else { blend.color };
-            let (fs, fd) = (inputs.factor(src, c), inputs.factor(dst, c));
-            let each = |f: &dyn Fn(usize) -> f32| -> [u32; 4] { core::array::from_fn(|i| f(i).to_bits()) };
-            *out = match op {
-                BlendOp::Add => core::array::from_fn(|i| (s[c][i] * fs[i] + d[c][i] * fd[i]).to_bits()),
-                BlendOp::Subtract => core::array::from_fn(|i| (s[c][i] * fs[i] - d[c][i] * fd[i]).to_bits()),
-                BlendOp::ReverseSubtract => core::array::from_fn(|i| (d[c][i] * fd[i] - s[c][i] * fs[i]).to_bits()),
-                BlendOp::Min => each(&|i| s[c][i].min(d[c][i])),
-                BlendOp::Max => each(&|i| s[c][i].max(d[c][i])),
-            };
-        }
-        out
-    }
 }
 
 /// The quads of a batch after the fragment stage and all tests.
@@ -368,99 +287,6 @@ pub struct ShadedQuads<'a> {
     pub layer: u32,
     /// Samples.
     pub samples: u32,
-}
-
-/// Operands of blending.
-struct Inputs<'a> {
-    s: &'a [[f32; 4]; 4],
-    s1: &'a [[f32; 4]; 4],
-    d: &'a [[f32; 4]; 4],
-    constants: [f32; 4],
-}
-
-impl Inputs<'_> {
-    /// A blend factor of component `c`.
-    #[inline(always)]
-    fn factor(&self, factor: BlendFactor, c: usize) -> [f32; 4] {
-        let one_minus = |v: [f32; 4]| v.map(|v| 1.0 - v);
-        match factor {
-            BlendFactor::Zero => [0.0; 4],
-            BlendFactor::One => [1.0; 4],
-            BlendFactor::SrcColor => self.s[c],
-            BlendFactor::OneMinusSrcColor => one_minus(self.s[c]),
-            BlendFactor::DstColor => self.d[c],
-            BlendFactor::OneMinusDstColor => one_minus(self.d[c]),
-            BlendFactor::SrcAlpha => self.s[3],
-            BlendFactor::OneMinusSrcAlpha => one_minus(self.s[3]),
-            BlendFactor::DstAlpha => self.d[3],
-            BlendFactor::OneMinusDstAlpha => one_minus(self.d[3]),
-            BlendFactor::ConstantColor => [self.constants[c]; 4],
-            BlendFactor::OneMinusConstantColor => [1.0 - self.constants[c]; 4],
-            BlendFactor::ConstantAlpha => [self.constants[3]; 4],
-            BlendFactor::OneMinusConstantAlpha => [1.0 - self.constants[3]; 4],
-            BlendFactor::SrcAlphaSaturate if c == 3 => [1.0; 4],
-            BlendFactor::SrcAlphaSaturate => core::array::from_fn(|i| self.s[3][i].min(1.0 - self.d[3][i])),
-            BlendFactor::Src1Color => self.s1[c],
-            BlendFactor::OneMinusSrc1Color => one_minus(self.s1[c]),
-            BlendFactor::Src1Alpha => self.s1[3],
-            BlendFactor::OneMinusSrc1Alpha => one_minus(self.s1[3]),
-        }
-    }
-}
-
-impl Clamp {
-    #[inline(always)]
-    fn apply(self, v: f32) -> f32 {
-        let between = |lo: f32, hi: f32| {
-            let v = if v > lo { v } else { lo };
-            if v < hi { v } else { hi }
-        };
-        match self {
-            Clamp::Unorm => between(0.0, 1.0),
-            Clamp::Snorm => between(-1.0, 1.0),
-            Clamp::None => v,
-        }
-    }
-}
-
-/// Byte of a component.
-const fn byte_of(component: usize, swap: bool) -> usize {
-    if swap && component != 3 { 2 - component } else { component }
-}
-
-/// The components of four texels.
-#[inline(always)]
-fn unpack8<const SRGB: bool, const SWAP: bool>(texels: [u32; 4]) -> [[f32; 4]; 4] {
-    let mut out = [[0.0; 4]; 4];
-    for (component, out) in out.iter_mut().enumerate() {
-        let shift = 8 * byte_of(component, SWAP);
-        for i in 0..4 {
-            let code = texels[i] >> shift & 0xff;
-            out[i] = if SRGB && component != 3 { srgb_to_linear(code as u8) } else { code as i32 as f32 / 255.0 };
-        }
-    }
-    out
-}
-
-/// Four texels of 8-bit components; normalised ones nearest, ties to even.
-#[inline(always)]
-fn pack8<const SRGB: bool, const SWAP: bool>(color: &Quad) -> [u32; 4] {
-    // 1.5 * 2^23: the nearest integer is left in the low bits of the sum.
-    const MAGIC: f32 = 12_582_912.0;
-    let mut packed = [0u32; 4];
-    for (component, lanes) in color.iter().enumerate() {
-        let shift = 8 * byte_of(component, SWAP);
-        for i in 0..4 {
-            let v = f32::from_bits(lanes[i]);
-            let code = if SRGB && component != 3 {
-                u32::from(linear_to_srgb(v))
-            } else {
-                (Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff
-            };
-            packed[i] |= code << shift;
-        }
-    }
-    packed
 }
 
 /// # Safety
@@ -527,26 +353,4 @@ fn write_bits(format: Format, mask: u8) -> ([u8; 16], bool) {
         }
     }
     (bits, masked)
-}
-
-/// `VkLogicOp` on bits.
-fn logic(op: u32, s: u8, d: u8) -> u8 {
-    match op {
-        0 => 0,
-        1 => s & d,
-        2 => s & !d,
-        3 => s,
-        4 => !s & d,
-        5 => d,
-        6 => s ^ d,
-        7 => s | d,
-        8 => !(s | d),
-        9 => !(s ^ d),
-        10 => !d,
-        11 => s | !d,
-        12 => !s,
-        13 => !s | d,
-        14 => !(s & d),
-        _ => 0xff,
-    }
 }

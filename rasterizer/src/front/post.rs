@@ -1,0 +1,101 @@
+//! Shaded vertices → outcodes and screen positions, a chunk of lanes at a time.
+//!
+//! The stage leaves its outputs as `[chunk][slot][lane]`, so the positions of a chunk are four rows; what happens to them is loops
+//! over lanes. Vertices that name another viewport are projected again one by one (see [`project`]).
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::link::{Linkage, NO_SLOT};
+use super::setup::Shaded;
+use super::viewport::{Screen, Transform, code};
+use super::{Scratch, Vertex};
+use crate::scene::SceneDraw;
+
+/// Fills `front.vertices` with the first `count` shaded vertices.
+#[inline(always)]
+pub fn finish(draw: &SceneDraw, front: &mut Scratch, count: usize) {
+    let linkage = &*draw.linkage;
+    let padded = front.vertex_index.len();
+    let lanes = draw.draw.stages.vertex.lanes.max(1) as usize;
+    let slots = linkage.output_slots;
+    let shaded = Shaded { outputs: front.outputs.as_words(padded * slots), slots, shift: lanes.trailing_zeros() };
+    front.vertices.clear();
+    let first = draw.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
+    match (first, lanes) {
+        (Some(transform), 8) => chunks::<8>(linkage, transform, shaded, &mut front.vertices, count),
+        (Some(transform), 4) => chunks::<4>(linkage, transform, shaded, &mut front.vertices, count),
+        _ => front.vertices.extend((0..count).map(|v| single(draw, shaded, v))),
+    }
+}
+
+#[inline(always)]
+fn chunks<const N: usize>(
+    linkage: &Linkage,
+    transform: &Transform,
+    shaded: Shaded<'_>,
+    out: &mut Vec<Vertex>,
+    count: usize,
+) {
+    out.reserve(count.next_multiple_of(N));
+    for first in (0..count).step_by(N) {
+        let mut p = [[0f32; N]; 4];
+        for (row, &slot) in p.iter_mut().zip(&linkage.position) {
+            if slot != NO_SLOT {
+                let words = shaded.row(first, slot);
+                for i in 0..N {
+                    row[i] = f32::from_bits(words[i]);
+                }
+            }
+        }
+        let lanes = transform.lanes(&p);
+        for i in 0..N {
+            let v = first + i;
+            out.push(Vertex {
+                position: [p[0][i], p[1][i], p[2][i], p[3][i]],
+                screen: Screen { x: lanes.x[i], y: lanes.y[i], z: lanes.z[i], inv_w: lanes.inv_w[i] },
+                projected: lanes.projected[i],
+                codes: lanes.codes[i] | distances(linkage, shaded, v),
+                viewport: 0,
+            });
+        }
+    }
+    out.truncate(count);
+}
+
+/// Outcodes of the user's clip and cull distances.
+#[inline(always)]
+fn distances(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> u32 {
+    let negative = |slots: &[u16]| {
+        slots.iter().enumerate().fold(0u32, |bits, (i, &s)| {
+            let d = f32::from_bits(shaded.get(v, s));
+            bits | u32::from(d.is_nan() || d < 0.0) << i
+        })
+    };
+    negative(&linkage.clip) << code::USER_SHIFT | negative(&linkage.cull) << code::CULL_SHIFT
+}
+
+/// Outcodes and projection of a vertex under the viewport it names.
+fn single(draw: &SceneDraw, shaded: Shaded<'_>, v: usize) -> Vertex {
+    let linkage = &*draw.linkage;
+    let mut position = [0f32; 4];
+    for (p, &slot) in position.iter_mut().zip(&linkage.position) {
+        *p = shaded.float(v, slot, 0.0);
+    }
+    let viewport = if linkage.viewport == NO_SLOT { 0 } else { shaded.get(v, linkage.viewport) };
+    project(draw, position, viewport, distances(linkage, shaded, v))
+}
+
+/// A vertex under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
+pub fn project(draw: &SceneDraw, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
+    let Some(transform) = draw.viewports.get(viewport as usize) else {
+        return Vertex { position, codes: code::NAN, viewport, ..Vertex::default() };
+    };
+    let lanes = transform.lanes(&position.map(|p| [p]));
+    Vertex {
+        position,
+        screen: Screen { x: lanes.x[0], y: lanes.y[0], z: lanes.z[0], inv_w: lanes.inv_w[0] },
+        projected: lanes.projected[0],
+        codes: lanes.codes[0] | distances,
+        viewport,
+    }
+}

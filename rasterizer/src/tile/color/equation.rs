@@ -1,0 +1,143 @@
+//! The blend equation, on N lanes at a time (structure of arrays), and the logic operations.
+
+use crate::api::{BlendAttachment, BlendFactor, BlendOp};
+
+/// Four components of N lanes as floats.
+pub type Floats<const N: usize> = [[f32; N]; 4];
+
+/// Range that sources and results of blending are clamped to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clamp {
+    /// 0..=1.
+    Unorm,
+    /// -1..=1.
+    Snorm,
+    /// Floats.
+    None,
+}
+
+impl Clamp {
+    /// Not-a-number becomes the lower bound.
+    #[inline(always)]
+    pub fn apply(self, v: f32) -> f32 {
+        let between = |lo: f32, hi: f32| {
+            let v = if v > lo { v } else { lo };
+            if v < hi { v } else { hi }
+        };
+        match self {
+            Clamp::Unorm => between(0.0, 1.0),
+            Clamp::Snorm => between(-1.0, 1.0),
+            Clamp::None => v,
+        }
+    }
+}
+
+/// Operands of blending.
+pub struct Operands<'a, const N: usize> {
+    /// Source.
+    pub s: &'a Floats<N>,
+    /// Second source.
+    pub s1: &'a Floats<N>,
+    /// Destination.
+    pub d: &'a Floats<N>,
+    /// Blend constants.
+    pub constants: [f32; 4],
+}
+
+/// The smaller number; `b` of equal ones, so that the sign of a zero is the same everywhere (`f32::min` leaves it open); the number
+/// beside a NaN.
+#[inline(always)]
+fn least(a: f32, b: f32) -> f32 {
+    if a < b || b.is_nan() { a } else { b }
+}
+
+/// The greater number; else as [`least`].
+#[inline(always)]
+fn greatest(a: f32, b: f32) -> f32 {
+    if a > b || b.is_nan() { a } else { b }
+}
+
+impl<const N: usize> Operands<'_, N> {
+    /// A blend factor of component `c`.
+    #[inline(always)]
+    fn factor(&self, factor: BlendFactor, c: usize) -> [f32; N] {
+        let one_minus = |v: &[f32; N]| {
+            let mut out = [1.0; N];
+            for i in 0..N {
+                out[i] -= v[i];
+            }
+            out
+        };
+        match factor {
+            BlendFactor::Zero => [0.0; N],
+            BlendFactor::One => [1.0; N],
+            BlendFactor::SrcColor => self.s[c],
+            BlendFactor::OneMinusSrcColor => one_minus(&self.s[c]),
+            BlendFactor::DstColor => self.d[c],
+            BlendFactor::OneMinusDstColor => one_minus(&self.d[c]),
+            BlendFactor::SrcAlpha => self.s[3],
+            BlendFactor::OneMinusSrcAlpha => one_minus(&self.s[3]),
+            BlendFactor::DstAlpha => self.d[3],
+            BlendFactor::OneMinusDstAlpha => one_minus(&self.d[3]),
+            BlendFactor::ConstantColor => [self.constants[c]; N],
+            BlendFactor::OneMinusConstantColor => [1.0 - self.constants[c]; N],
+            BlendFactor::ConstantAlpha => [self.constants[3]; N],
+            BlendFactor::OneMinusConstantAlpha => [1.0 - self.constants[3]; N],
+            BlendFactor::SrcAlphaSaturate if c == 3 => [1.0; N],
+            BlendFactor::SrcAlphaSaturate => {
+                let mut out = one_minus(&self.d[3]);
+                for i in 0..N {
+                    out[i] = least(self.s[3][i], out[i]);
+                }
+                out
+            }
+            BlendFactor::Src1Color => self.s1[c],
+            BlendFactor::OneMinusSrc1Color => one_minus(&self.s1[c]),
+            BlendFactor::Src1Alpha => self.s1[3],
+            BlendFactor::OneMinusSrc1Alpha => one_minus(&self.s1[3]),
+        }
+    }
+
+    /// The blended colour.
+    #[inline(always)]
+    pub fn blend(&self, blend: &BlendAttachment) -> Floats<N> {
+        let mut out = [[0.0; N]; 4];
+        for c in 0..4 {
+            let (src, dst, op) = if c == 3 { blend.alpha } else { blend.color };
+            let (s, d) = (&self.s[c], &self.d[c]);
+            let (fs, fd) = (self.factor(src, c), self.factor(dst, c));
+            for i in 0..N {
+                out[c][i] = match op {
+                    BlendOp::Add => s[i] * fs[i] + d[i] * fd[i],
+                    BlendOp::Subtract => s[i] * fs[i] - d[i] * fd[i],
+                    BlendOp::ReverseSubtract => d[i] * fd[i] - s[i] * fs[i],
+                    BlendOp::Min => least(s[i], d[i]),
+                    BlendOp::Max => greatest(s[i], d[i]),
+                };
+            }
+        }
+        out
+    }
+}
+
+/// `VkLogicOp` on bits.
+pub fn logic(op: u32, s: u8, d: u8) -> u8 {
+    match op {
+        0 => 0,
+        1 => s & d,
+        2 => s & !d,
+        3 => s,
+        4 => !s & d,
+        5 => d,
+        6 => s ^ d,
+        7 => s | d,
+        8 => !(s | d),
+        9 => !(s ^ d),
+        10 => !d,
+        11 => s | !d,
+        12 => !s,
+        13 => !s | d,
+        14 => !(s & d),
+        _ => 0xff,
+    }
+}

@@ -405,14 +405,11 @@ fn row(driver: &Driver, name: &str) -> Row {
 }
 
 fn write_reports(report: &Report, folder: &Path) -> Result<()> {
-    let files: [(&str, fn(&Report) -> String); 3] = [
-        ("report.md", report::markdown::render),
-        ("junit.xml", report::junit::render),
-        ("report.html", report::html::render),
-    ];
-    for (name, render) in files {
+    let write = |name: &str, text: String| {
         let path = folder.join(name);
-        std::fs::write(&path, render(report)).at(&path)?;
-    }
-    Ok(())
+        std::fs::write(&path, text).at(&path)
+    };
+    write("report.md", report::markdown::render(report))?;
+    write("junit.xml", report::junit::render(report))?;
+    write("report.html", report::html::render(report))
 }

@@ -9,10 +9,10 @@
 use super::Emitter;
 use super::rep::{BufPair, Rep, Vecs, scalar_type, vector_type};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, MemFlags, Op, Space, Ty, Value};
+use crate::ir::{InstData, MemFlags, Space, Ty, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as C, types};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// Accesses to our own structs and checked device memory: never fault.
 pub fn trusted() -> MemFlagsData {
@@ -30,7 +30,7 @@ pub fn read_only() -> MemFlagsData {
 }
 
 /// The address operands of an access.
-enum Address {
+pub enum Address {
     /// Buffer for all lanes, offsets.
     Buffer(BufPair, Value),
     /// Buffers per lane, offsets.
@@ -40,7 +40,7 @@ enum Address {
 }
 
 impl Emitter<'_> {
-    fn address(&mut self, space: Space, args: &[Value]) -> Result<(Address, usize)> {
+    pub fn address(&mut self, space: Space, args: &[Value]) -> Result<(Address, usize)> {
         Ok(match space {
             Space::Buffer => match self.rep(args[0])? {
                 Rep::Buffer(pair) => (Address::Buffer(pair, args[1]), 2),
@@ -59,15 +59,6 @@ impl Emitter<'_> {
             }
             Space::Global => (Address::Global(args[0]), 1),
         })
-    }
-
-    /// The buffer of a lane.
-    pub fn buffer_lane(&mut self, v: Value, lane: usize) -> Result<BufPair> {
-        match self.rep(v)? {
-            Rep::Buffer(pair) => Ok(pair),
-            Rep::Buffers(list) => Ok(list[lane]),
-            _ => Err(Error::internal("not a buffer")),
-        }
     }
 
     fn flags(&self, space: Space, flags: MemFlags) -> MemFlagsData {
@@ -126,7 +117,7 @@ impl Emitter<'_> {
     }
 
     /// I8: `offset + bytes <= range`.
-    fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
+    pub fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
         let wide = self.b.ins().uextend(types::I64, offset);
         let end = self.b.ins().iadd_imm_s(wide, i64::from(bytes));
         (self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, pair.range), wide)
@@ -209,17 +200,20 @@ impl Emitter<'_> {
     }
 
     /// 4×4 transpose.
-    pub fn transpose(&mut self, [a, b, c, d]: [C; 4]) -> [C; 4] {
-        let ab_low = self.shuffle_words(a, b, [0, 4, 1, 5]);
-        let ab_high = self.shuffle_words(a, b, [2, 6, 3, 7]);
-        let cd_low = self.shuffle_words(c, d, [0, 4, 1, 5]);
-        let cd_high = self.shuffle_words(c, d, [2, 6, 3, 7]);
+    pub fn transpose(&mut self, rows: [C; 4]) -> [C; 4] {
+        let ty = self.b.func.dfg.value_type(rows[0]);
+        let [a, b, c, d] = rows.map(|row| self.bitcast(types::I8X16, row));
+        let ab_low = self.shuffle_bytes(a, b, [0, 4, 1, 5]);
+        let ab_high = self.shuffle_bytes(a, b, [2, 6, 3, 7]);
+        let cd_low = self.shuffle_bytes(c, d, [0, 4, 1, 5]);
+        let cd_high = self.shuffle_bytes(c, d, [2, 6, 3, 7]);
         [
-            self.shuffle_words(ab_low, cd_low, [0, 1, 4, 5]),
-            self.shuffle_words(ab_low, cd_low, [2, 3, 6, 7]),
-            self.shuffle_words(ab_high, cd_high, [0, 1, 4, 5]),
-            self.shuffle_words(ab_high, cd_high, [2, 3, 6, 7]),
+            self.shuffle_bytes(ab_low, cd_low, [0, 1, 4, 5]),
+            self.shuffle_bytes(ab_low, cd_low, [2, 3, 6, 7]),
+            self.shuffle_bytes(ab_high, cd_high, [0, 1, 4, 5]),
+            self.shuffle_bytes(ab_high, cd_high, [2, 3, 6, 7]),
         ]
+        .map(|column| self.bitcast(ty, column))
     }
 
     /// Lanes whose `bytes` at `offsets` are in range, as a mask.
@@ -417,7 +411,7 @@ impl Emitter<'_> {
     }
 
     /// Address of a lane's access and whether it is in range (I8).
-    fn lane_address(&mut self, address: &Address, lane: usize, bytes: u32) -> Result<(C, Option<C>)> {
+    pub fn lane_address(&mut self, address: &Address, lane: usize, bytes: u32) -> Result<(C, Option<C>)> {
         let (pair, offset) = match address {
             Address::Global(pointer) => return Ok((self.value_lane(*pointer, lane)?, None)),
             Address::Buffer(pair, offset) => (*pair, *offset),
@@ -429,7 +423,7 @@ impl Emitter<'_> {
     }
 
     /// The mask of lanes with side effects, lane by lane (I8); None: all.
-    fn effect_lanes(&mut self) -> Option<SmallVec<[C; 8]>> {
+    pub fn effect_lanes(&mut self) -> Option<SmallVec<[C; 8]>> {
         let mask = self.side_effect_mask()?;
         Some(
             (0..self.lanes as usize)
@@ -458,213 +452,5 @@ impl Emitter<'_> {
             }
         }
         Ok(())
-    }
-
-    /// `Op::Atomic`: one locked operation per active lane, in lane order.
-    pub fn atomic(&mut self, space: Space, op: base::abi::AtomicOp, data: &InstData) -> Result<()> {
-        let (address, used) = self.address(space, &data.args)?;
-        let operands = data.args[used..].to_vec();
-        let result = (data.result_count == 1).then(|| data.result());
-        let ty = match (result, operands.first()) {
-            (Some(r), _) => self.shader.ty(r),
-            (None, Some(&v)) => self.shader.ty(v),
-            _ => return Err(Error::internal("an atomic without a type")),
-        };
-        if !matches!(ty, Ty::I32 | Ty::F32) {
-            return Err(Error::unsupported("64-bit atomics").with_id(data.source));
-        }
-        let bits = self.effect_lanes();
-        let mut olds = Vec::new();
-        for lane in 0..self.lanes as usize {
-            let (at, ok) = self.lane_address(&address, lane, 4)?;
-            let go = match (&bits, ok) {
-                (Some(bits), Some(ok)) => Some(self.b.ins().band(bits[lane], ok)),
-                (Some(bits), None) => Some(bits[lane]),
-                (None, ok) => ok,
-            };
-            // A lane without effect works on the sink: the loop of a compare-and-swap ends there too.
-            let at = go.map_or(at, |go| self.b.ins().select(go, at, self.sink));
-            let values = operands.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<SmallVec<[C; 2]>>>()?;
-            let old = self.atomic_lane(op, ty, at, &values)?;
-            olds.push(match go {
-                Some(go) => {
-                    let none = self.zero(scalar_type(ty));
-                    self.b.ins().select(go, old, none)
-                }
-                None => old,
-            });
-        }
-        match result {
-            Some(result) => {
-                let vecs = self.gather_lanes(ty, &olds);
-                self.define(result, Rep::Varying(vecs))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn atomic_lane(&mut self, op: base::abi::AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
-        use base::abi::AtomicOp as A;
-        use cranelift_codegen::ir::AtomicRmwOp as R;
-        let flags = trusted();
-        let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.bitcast(types::I32, v)).collect();
-        let rmw = match op {
-            A::Exchange => R::Xchg,
-            A::Add => R::Add,
-            A::Sub => R::Sub,
-            A::SMin => R::Smin,
-            A::UMin => R::Umin,
-            A::SMax => R::Smax,
-            A::UMax => R::Umax,
-            A::And => R::And,
-            A::Or => R::Or,
-            A::Xor => R::Xor,
-            A::CompareExchange => {
-                let old = self.b.ins().atomic_cas(flags, at, words[1], words[0]);
-                return Ok(self.bitcast(scalar_type(ty), old));
-            }
-            A::Load => {
-                let old = self.b.ins().atomic_load(types::I32, flags, at);
-                return Ok(self.bitcast(scalar_type(ty), old));
-            }
-            A::Store => {
-                self.b.ins().atomic_store(flags, words[0], at);
-                return Ok(values[0]);
-            }
-            A::FAdd | A::FMin | A::FMax => return Ok(self.atomic_float(op, at, values[0])),
-        };
-        let old = self.b.ins().atomic_rmw(types::I32, flags, rmw, at, words[0]);
-        Ok(self.bitcast(scalar_type(ty), old))
-    }
-
-    /// Compare-and-swap loop.
-    fn atomic_float(&mut self, op: base::abi::AtomicOp, at: C, value: C) -> C {
-        let flags = trusted();
-        let (retry, done) = (self.b.create_block(), self.b.create_block());
-        self.b.append_block_param(retry, types::I32);
-        let first = self.b.ins().atomic_load(types::I32, flags, at);
-        self.b.ins().jump(retry, &[cranelift_codegen::ir::BlockArg::Value(first)]);
-        self.b.switch_to_block(retry);
-        let old = self.b.block_params(retry)[0];
-        let old_float = self.bitcast(types::F32, old);
-        let new = self.float_atomic_value(op, old_float, value);
-        let new = self.bitcast(types::I32, new);
-        let seen = self.b.ins().atomic_cas(flags, at, old, new);
-        let same = self.b.ins().icmp(IntCC::Equal, seen, old);
-        self.b.ins().brif(same, done, &[], retry, &[cranelift_codegen::ir::BlockArg::Value(seen)]);
-        if !self.barriers.any {
-            self.b.seal_block(retry);
-        }
-        self.enter(done);
-        self.bitcast(types::F32, old)
-    }
-
-    fn float_atomic_value(&mut self, op: base::abi::AtomicOp, old: C, value: C) -> C {
-        use base::abi::AtomicOp as A;
-        use cranelift_codegen::ir::condcodes::FloatCC;
-        match op {
-            A::FMin | A::FMax => {
-                let cc = if op == A::FMin { FloatCC::LessThan } else { FloatCC::GreaterThan };
-                let better = self.b.ins().fcmp(cc, value, old);
-                let nan = self.b.ins().fcmp(FloatCC::Unordered, old, old);
-                let take = self.b.ins().bor(better, nan);
-                self.b.ins().select(take, value, old)
-            }
-            _ => self.b.ins().fadd(old, value),
-        }
-    }
-
-    /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc`.
-    pub fn descriptor(&mut self, set: u32, binding: u32, data: &InstData) -> Result<()> {
-        use base::shader::DescriptorKind as K;
-        let layout = *self.layout.find(set, binding).ok_or_else(|| {
-            Error::invalid(format!("set {set} binding {binding} is not in the pipeline layout")).with_id(data.source)
-        })?;
-        let (base, start, inline) = match layout.kind {
-            K::UniformBufferDynamic | K::StorageBufferDynamic => {
-                let start = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers)
-                    + layout.dynamic_index as usize * base::abi::DESCRIPTOR_SIZE;
-                (self.ctx, start as i32, false)
-            }
-            kind => {
-                let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();
-                let memory = self.b.ins().load(types::I64, read_only(), self.ctx, at as i32);
-                (memory, layout.offset as i32, kind == K::InlineUniformBlock)
-            }
-        };
-        if inline {
-            let address = self.b.ins().iadd_imm_s(base, i64::from(start));
-            let range = self.b.ins().iconst(types::I64, i64::from(layout.count));
-            return self.define(data.result(), Rep::Buffer(BufPair { address, range }));
-        }
-        let rep = match self.rep(data.args[0])? {
-            Rep::Uniform(index) => {
-                let at = self.descriptor_address(base, index, layout.count);
-                self.read_descriptor(data, &[at], start)
-            }
-            _ => {
-                let mut addresses: SmallVec<[C; 8]> = smallvec![];
-                for lane in 0..self.lanes as usize {
-                    let index = self.value_lane(data.args[0], lane)?;
-                    addresses.push(self.descriptor_address(base, index, layout.count));
-                }
-                self.read_descriptor(data, &addresses, start)
-            }
-        };
-        self.define(data.result(), rep)
-    }
-
-    /// base + 16 * min(index, count - 1)
-    fn descriptor_address(&mut self, base: C, index: C, count: u32) -> C {
-        let last = self.b.ins().iconst(types::I32, i64::from(count.max(1) - 1));
-        let index = self.b.ins().umin(index, last);
-        let index = self.b.ins().uextend(types::I64, index);
-        let offset = self.b.ins().ishl_imm_u(index, base::abi::DESCRIPTOR_SIZE.trailing_zeros() as i64);
-        self.b.ins().iadd(base, offset)
-    }
-
-    fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> Rep {
-        use base::abi::{BufferDescriptor, ImageDescriptor};
-        let at = |field: usize| start + field as i32;
-        let load = |e: &mut Self, a: C, field: usize| e.b.ins().load(types::I64, read_only(), a, at(field));
-        match data.op {
-            Op::BufferDesc { .. } => {
-                let pairs: SmallVec<[BufPair; 8]> = addresses
-                    .iter()
-                    .map(|&a| BufPair {
-                        address: load(self, a, core::mem::offset_of!(BufferDescriptor, address)),
-                        range: load(self, a, core::mem::offset_of!(BufferDescriptor, range)),
-                    })
-                    .collect();
-                if pairs.len() == 1 { Rep::Buffer(pairs[0]) } else { Rep::Buffers(pairs) }
-            }
-            _ => {
-                let field = if matches!(data.op, Op::SamplerDesc { .. }) {
-                    core::mem::offset_of!(ImageDescriptor, sampler)
-                } else {
-                    core::mem::offset_of!(ImageDescriptor, view)
-                };
-                let pointers: SmallVec<[C; 8]> = addresses.iter().map(|&a| load(self, a, field)).collect();
-                if pointers.len() == 1 { Rep::Uniform(pointers[0]) } else { Rep::Pointers(pointers) }
-            }
-        }
-    }
-
-    /// `Op::BufferSize`: bytes, saturated to 32 bits.
-    pub fn buffer_size(&mut self, data: &InstData) -> Result<()> {
-        let size = |e: &mut Self, pair: BufPair| {
-            let most = e.b.ins().iconst(types::I64, 0xffff_ffff);
-            let n = e.b.ins().umin(pair.range, most);
-            e.b.ins().ireduce(types::I32, n)
-        };
-        let rep = match self.rep(data.args[0])? {
-            Rep::Buffer(pair) => Rep::Uniform(size(self, pair)),
-            Rep::Buffers(list) => {
-                let lanes: Vec<C> = list.iter().map(|&p| size(self, p)).collect();
-                Rep::Varying(self.gather_lanes(Ty::I32, &lanes))
-            }
-            _ => return Err(Error::internal("the size of something that is no buffer")),
-        };
-        self.define(data.result(), rep)
     }
 }

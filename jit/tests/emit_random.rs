@@ -3,8 +3,8 @@
 mod emit_common;
 
 use base::abi::{
-    BatchHeader, BufferDescriptor, ComputeBatch, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS,
-    ShaderContext,
+    AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS,
+    MAX_PUSH_CONSTANTS, ShaderContext,
 };
 use base::shader::CompiledStage;
 use emit_common::{CONFIGURATIONS, HELPERS, buffers_layout, compile_tier};
@@ -34,6 +34,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         draw_index: 0,
         view_index: 0,
         device_index: 0,
+        addresses: AddressSpace::EMPTY,
         abort: &ABORT,
         helpers: &HELPERS,
     };

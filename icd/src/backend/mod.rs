@@ -1,5 +1,6 @@
 //! The joints to the other rooms: the shader compiler, the rasterizer's sampling kernels and transfers, the machine.
 
+pub mod bounds;
 pub mod compile;
 pub mod compiler;
 pub mod hash;

@@ -156,6 +156,7 @@ fn run_nothing(code: &TieredCode) {
         device_index: 0,
         abort: &NEVER,
         helpers: &helpers,
+        addresses: base::abi::AddressSpace::EMPTY,
     };
     let mut batch = VertexBatch {
         header: BatchHeader { scratch: std::ptr::null_mut(), sink: std::ptr::null_mut() },

@@ -80,9 +80,19 @@ impl Device {
         }
     }
 
+    /// Lost, or about to be.
+    pub fn is_losing(&self) -> bool {
+        self.abort.load(Ordering::Acquire) != 0
+    }
+
     /// Tells the application that something is not supported.
     pub fn unsupported(&self, message: &str) {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
+    }
+
+    /// Tells the application that it did something invalid, and what became of it is not what it asked for.
+    pub fn misuse(&self, message: &str) {
+        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message, None);
     }
 
     /// `vkSetDebugUtilsObjectNameEXT`.

@@ -109,7 +109,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn define_all(&mut self, results: &[Value], reps: impl Iterator<Item = Rep>) -> Result<()> {
+    /// Defines several results.
+    pub fn define_all(&mut self, results: &[Value], reps: impl Iterator<Item = Rep>) -> Result<()> {
         for (&v, rep) in results.iter().zip(reps) {
             self.define(v, rep)?;
         }
@@ -323,38 +324,6 @@ impl Emitter<'_> {
         self.gather_lanes(ty, &lanes)[0]
     }
 
-    /// Addresses of the application: inactive lanes read the sink.
-    fn load_global(&mut self, pointer: Value, results: &[Value], ty: Ty, flags: MemFlagsData) -> Result<()> {
-        let n = results.len();
-        if let Rep::Uniform(address) = self.rep(pointer)? {
-            let address = if self.full {
-                address
-            } else {
-                let exec = self.exec_mask();
-                let any = self.any(&exec);
-                self.b.ins().select(any, address, self.sink)
-            };
-            let values: Vec<Rep> = (0..n)
-                .map(|i| Rep::Uniform(self.b.ins().load(scalar_type(ty), flags, address, i as i32 * ty.bytes() as i32)))
-                .collect();
-            return self.define_all(results, values.into_iter());
-        }
-        let exec = (!self.full).then(|| self.exec_mask());
-        let mut lanes: Vec<Vec<C>> = vec![Vec::new(); n];
-        for lane in 0..self.lanes as usize {
-            let mut address = self.value_lane(pointer, lane)?;
-            if let Some(exec) = &exec {
-                let bit = self.lane(Ty::B1, exec, lane);
-                address = self.b.ins().select(bit, address, self.sink);
-            }
-            for (i, list) in lanes.iter_mut().enumerate() {
-                list.push(self.b.ins().load(scalar_type(ty), flags, address, i as i32 * ty.bytes() as i32));
-            }
-        }
-        let reps: Vec<Rep> = lanes.iter().map(|l| Rep::Varying(self.gather_lanes(ty, l))).collect();
-        self.define_all(results, reps.into_iter())
-    }
-
     /// `Op::Store`.
     pub fn store(&mut self, space: Space, data: &InstData) -> Result<()> {
         let (address, used) = self.address(space, &data.args)?;
@@ -413,7 +382,11 @@ impl Emitter<'_> {
     /// Address of a lane's access and whether it is in range (I8).
     pub fn lane_address(&mut self, address: &Address, lane: usize, bytes: u32) -> Result<(C, Option<C>)> {
         let (pair, offset) = match address {
-            Address::Global(pointer) => return Ok((self.value_lane(*pointer, lane)?, None)),
+            Address::Global(pointer) => {
+                let address = self.value_lane(*pointer, lane)?;
+                let ok = self.is_live(address);
+                return Ok((address, Some(ok)));
+            }
             Address::Buffer(pair, offset) => (*pair, *offset),
             Address::Buffers(list, offset) => (list[lane], *offset),
         };

@@ -17,6 +17,7 @@ mod control;
 mod descriptor;
 mod facts;
 mod fragment;
+mod global;
 mod image;
 mod interface;
 mod isa;

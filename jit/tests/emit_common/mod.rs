@@ -160,6 +160,7 @@ impl Environment {
             draw_index: 300,
             view_index: 400,
             device_index: 0,
+            addresses: AddressSpace::EMPTY,
             abort: &*abort,
             helpers: &HELPERS,
         });

@@ -4,6 +4,7 @@
 //! colour from `FragmentPrimitive` as its documentation says.
 
 mod bench;
+mod bounds;
 mod compute;
 mod coverage;
 mod geometry;
@@ -237,6 +238,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         draw_index: 0,
         view_index: 0,
         device_index: 0,
+        addresses: AddressSpace::EMPTY,
         abort,
         helpers: &HELPERS,
     })
@@ -297,6 +299,7 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
 
 pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
+        pipeline: 1,
         stages: Arc::new(GraphicsStages { vertex: vertex_stage(), fragment }),
         state: Arc::new(state),
         context: context(),

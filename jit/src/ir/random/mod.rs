@@ -577,7 +577,7 @@ impl Generator<'_> {
             self.together.fenced = self.labels.len() + 1;
         }
         // In any other loop lanes may be gone from the start of an iteration.
-        let body = self.nested(|g| g.loop_body(label, &types, &params, &carried, limit, counter_var, !kept));
+        let body = self.nested(|g| g.loop_body(label, &types, &params, &carried, (limit, counter_var), !kept));
         self.together.fenced = fenced;
         for (pool, mark) in self.pools.iter_mut().zip(marks) {
             pool.truncate(mark);
@@ -594,8 +594,7 @@ impl Generator<'_> {
         types: &[Ty],
         params: &[Value],
         carried: &[Ty],
-        limit: Value,
-        counter_var: Option<Var>,
+        (limit, counter_var): (Value, Option<Var>),
         parting: bool,
     ) -> Term {
         params.iter().for_each(|&p| self.add(p));

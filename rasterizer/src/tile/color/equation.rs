@@ -44,16 +44,17 @@ pub struct Operands<'a, const N: usize> {
     pub constants: [f32; 4],
 }
 
-/// The lesser; `b` when they do not compare (so the sign of zero and NaN do not depend on the host).
+/// The smaller number; `b` of equal ones, so that the sign of a zero is the same everywhere (`f32::min` leaves it open); the number
+/// beside a NaN.
 #[inline(always)]
 fn least(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
+    if a < b || b.is_nan() { a } else { b }
 }
 
-/// The greater; `b` when they do not compare.
+/// The greater number; else as [`least`].
 #[inline(always)]
 fn greatest(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
+    if a > b || b.is_nan() { a } else { b }
 }
 
 impl<const N: usize> Operands<'_, N> {

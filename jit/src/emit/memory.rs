@@ -1,10 +1,9 @@
 //! Loads, stores and atomics.
 //!
 //! An access is (uniform buffer, offset shape). Uniform offset: one scalar access. Offsets that step by the access's own size:
-//! whole vectors behind one bounds check. Everything else: one access per lane, several components at a time, transposed into
-//! vectors. Offsets are clamped so that a load never leaves its buffer (out of range lanes give 0); a masked or
-//! out of range store goes to the batch's sink. Bounds are checked in 64 bits where a scalar checks, and against
-//! a saturated 32-bit limit where a vector does.
+//! whole vectors behind one bounds check (`contiguous`). Everything else: one access per lane, several components at a time,
+//! transposed into vectors. A load out of range reads zeros, or is clamped and masked; a masked or out of range store goes to the
+//! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
 use super::Emitter;
 use super::rep::{BufPair, Rep, Vecs, scalar_type, vector_type};
@@ -81,8 +80,13 @@ impl Emitter<'_> {
         let (address, _) = self.address(space, &data.args)?;
         match address {
             Address::Buffer(pair, offset) => match self.rep(offset)? {
-                Rep::Uniform(offset) => {
-                    let values = self.load_uniform(pair, offset, ty, n, machine);
+                Rep::Uniform(scalar) => {
+                    let bytes = ty.bytes() * n as u32;
+                    let address = match self.constant_bits(offset) {
+                        Some(bits) => self.constant_address_or_zeros(pair, bits as u32, bytes),
+                        None => self.address_or_zeros(pair, scalar, bytes),
+                    };
+                    let values = self.load_components(address, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Uniform))
                 }
                 Rep::Affine(base, stride) if ty.bytes() == 4 && stride == 4 * n as i32 && n != 3 => {
@@ -117,104 +121,38 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// I8: `offset + bytes <= range`.
+    /// I8: `offset + bytes <= range`; and the offset as I64.
     pub fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
         let wide = self.b.ins().uextend(types::I64, offset);
         let end = self.b.ins().iadd_imm_s(wide, i64::from(bytes));
         (self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, pair.range), wide)
     }
 
+    /// Address of an access at a scalar offset; out of range that of zeros.
+    pub fn address_or_zeros(&mut self, pair: BufPair, offset: C, bytes: u32) -> C {
+        let (ok, wide) = self.in_range(pair, offset, bytes);
+        let address = self.b.ins().iadd(pair.address, wide);
+        self.b.ins().select(ok, address, self.zeros)
+    }
+
+    /// As [`Emitter::address_or_zeros`], at a constant offset.
+    fn constant_address_or_zeros(&mut self, pair: BufPair, offset: u32, bytes: u32) -> C {
+        let end = i64::from(offset) + i64::from(bytes);
+        let ok = self.b.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, pair.range, end);
+        let address = if offset == 0 { pair.address } else { self.b.ins().iadd_imm_s(pair.address, i64::from(offset)) };
+        self.b.ins().select(ok, address, self.zeros)
+    }
+
+    /// `n` components from an address.
+    pub fn load_components(&mut self, address: C, ty: Ty, n: usize, flags: MemFlagsData) -> Vec<C> {
+        let at = |i: usize| (i as u32 * ty.bytes()) as i32;
+        (0..n).map(|i| self.b.ins().load(scalar_type(ty), flags, address, at(i))).collect()
+    }
+
     /// One access of `n` components at a scalar offset; 0 out of range.
     fn load_uniform(&mut self, pair: BufPair, offset: C, ty: Ty, n: usize, flags: MemFlagsData) -> Vec<C> {
-        let (ok, wide) = self.in_range(pair, offset, ty.bytes() * n as u32);
-        let zero = self.b.ins().iconst(types::I64, 0);
-        let wide = self.b.ins().select(ok, wide, zero);
-        let address = self.b.ins().iadd(pair.address, wide);
-        // A descriptor's first 16 bytes are always readable; longer groups (64-bit vectors) read them again.
-        let none = self.zero(scalar_type(ty));
-        (0..n)
-            .map(|i| {
-                let at = i as i32 * ty.bytes() as i32;
-                let at = if at + ty.bytes() as i32 <= 16 { at } else { 0 };
-                let address = if at == i as i32 * ty.bytes() as i32 {
-                    address
-                } else {
-                    let step = self.b.ins().iconst(types::I64, i as i64 * i64::from(ty.bytes()));
-                    let step = self.b.ins().select(ok, step, zero);
-                    self.b.ins().iadd(address, step)
-                };
-                let c = self.b.ins().load(scalar_type(ty), flags, address, at);
-                self.b.ins().select(ok, c, none)
-            })
-            .collect()
-    }
-
-    /// Lane l reads `n` components at base + l * 4n: whole vectors when all of it is in range.
-    fn load_contiguous(
-        &mut self,
-        pair: BufPair,
-        base: C,
-        stride: i32,
-        ty: Ty,
-        n: usize,
-        flags: MemFlagsData,
-    ) -> Result<Vec<Vecs>> {
-        let vectors = self.lanes as usize / 4;
-        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(slow);
-        for _ in 0..n * vectors {
-            self.b.append_block_param(done, vector_type(ty));
-        }
-        let (ok, wide) = self.in_range(pair, base, self.lanes * 4 * n as u32);
-        self.b.ins().brif(ok, fast, &[], slow, &[]);
-        self.enter(fast);
-        let address = self.b.ins().iadd(pair.address, wide);
-        let mut parts = Vec::new();
-        for v in 0..vectors {
-            let raw: Vec<C> =
-                (0..n).map(|i| self.b.ins().load(vector_type(ty), flags, address, (v * n + i) as i32 * 16)).collect();
-            parts.push(self.deinterleave(&raw));
-        }
-        let fast_values: Vec<Vecs> = (0..n).map(|i| parts.iter().map(|p| p[i]).collect()).collect();
-        self.jump_with(done, &fast_values);
-        self.enter(slow);
-        let offsets = self.rep_vectors(Ty::I32, &Rep::Affine(base, stride))?;
-        let slow_values = self.load_gather(pair, &offsets, ty, n, flags);
-        self.jump_with(done, &slow_values);
-        self.enter(done);
-        let params: Vec<C> = self.b.block_params(done).to_vec();
-        Ok(params.chunks(vectors).map(|c| c.iter().copied().collect()).collect())
-    }
-
-    fn jump_with(&mut self, block: cranelift_codegen::ir::Block, values: &[Vecs]) {
-        let args: Vec<_> = values.iter().flatten().map(|&c| cranelift_codegen::ir::BlockArg::Value(c)).collect();
-        self.b.ins().jump(block, args.iter());
-    }
-
-    /// `n` vectors of interleaved components to one vector per component (n = 1, 2, 4).
-    fn deinterleave(&mut self, raw: &[C]) -> Vec<C> {
-        match raw {
-            [a, b] => vec![self.shuffle_words(*a, *b, [0, 2, 4, 6]), self.shuffle_words(*a, *b, [1, 3, 5, 7])],
-            [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
-            _ => raw.to_vec(),
-        }
-    }
-
-    /// 4×4 transpose.
-    pub fn transpose(&mut self, rows: [C; 4]) -> [C; 4] {
-        let ty = self.b.func.dfg.value_type(rows[0]);
-        let [a, b, c, d] = rows.map(|row| self.bitcast(types::I8X16, row));
-        let ab_low = self.shuffle_bytes(a, b, [0, 4, 1, 5]);
-        let ab_high = self.shuffle_bytes(a, b, [2, 6, 3, 7]);
-        let cd_low = self.shuffle_bytes(c, d, [0, 4, 1, 5]);
-        let cd_high = self.shuffle_bytes(c, d, [2, 6, 3, 7]);
-        [
-            self.shuffle_bytes(ab_low, cd_low, [0, 1, 4, 5]),
-            self.shuffle_bytes(ab_low, cd_low, [2, 3, 6, 7]),
-            self.shuffle_bytes(ab_high, cd_high, [0, 1, 4, 5]),
-            self.shuffle_bytes(ab_high, cd_high, [2, 3, 6, 7]),
-        ]
-        .map(|column| self.bitcast(ty, column))
+        let address = self.address_or_zeros(pair, offset, ty.bytes() * n as u32);
+        self.load_components(address, ty, n, flags)
     }
 
     /// Lanes whose `bytes` at `offsets` are in range, as a mask.
@@ -339,44 +277,9 @@ impl Emitter<'_> {
             && stride == 4 * n as i32
             && n != 3
         {
-            return self.store_contiguous(*pair, base, *offset, &values, ty);
+            return self.store_contiguous(*pair, base, &values, ty);
         }
         self.store_lanes(&address, &values, ty)
-    }
-
-    /// Whole vectors when every lane is active and in range, else lane by lane.
-    fn store_contiguous(&mut self, pair: BufPair, base: C, offset: Value, values: &[Value], ty: Ty) -> Result<()> {
-        let n = values.len();
-        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let (mut ok, wide) = self.in_range(pair, base, self.lanes * 4 * n as u32);
-        if let Some(mask) = self.side_effect_mask() {
-            let all = self.all(&mask);
-            ok = self.b.ins().band(ok, all);
-        }
-        let vectors = values.iter().map(|&v| self.vectors(v)).collect::<Result<Vec<Vecs>>>()?;
-        self.b.ins().brif(ok, fast, &[], slow, &[]);
-        self.enter(fast);
-        let address = self.b.ins().iadd(pair.address, wide);
-        for v in 0..self.lanes as usize / 4 {
-            let components: Vec<C> = vectors.iter().map(|c| c[v]).collect();
-            for (i, c) in self.interleave(&components).into_iter().enumerate() {
-                self.b.ins().store(trusted(), c, address, (v * n + i) as i32 * 16);
-            }
-        }
-        self.b.ins().jump(done, &[]);
-        self.enter(slow);
-        self.store_lanes(&Address::Buffer(pair, offset), values, ty)?;
-        self.b.ins().jump(done, &[]);
-        self.enter(done);
-        Ok(())
-    }
-
-    fn interleave(&mut self, components: &[C]) -> Vec<C> {
-        match components {
-            [a, b] => vec![self.shuffle_words(*a, *b, [0, 4, 1, 5]), self.shuffle_words(*a, *b, [2, 6, 3, 7])],
-            [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
-            _ => components.to_vec(),
-        }
     }
 
     /// Address of a lane's access and whether it is in range (I8).

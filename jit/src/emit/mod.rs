@@ -2,7 +2,7 @@
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
 //! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
-//! structured control flow, `alu`, `memory`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `barrier` the
+//! structured control flow, `alu`, `memory`, `contiguous`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `barrier` the
 //! regions of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
@@ -13,6 +13,7 @@ mod array;
 mod atomic;
 mod barrier;
 mod cell;
+mod contiguous;
 mod control;
 mod descriptor;
 mod facts;
@@ -93,6 +94,8 @@ struct Emitter<'a> {
     batch: C,
     scratch: C,
     sink: C,
+    /// Bytes of zeros, more than an access has.
+    zeros: C,
     abort: C,
     shared: C,
     /// Chunk index (I32) and, for compute, the number of chunks.
@@ -115,6 +118,7 @@ struct Emitter<'a> {
     vertex: Option<stage::VertexState>,
     image_args: Option<StackSlot>,
     lane_buffer: Option<StackSlot>,
+    lane_rows: Option<StackSlot>,
 }
 
 /// Builds the Cranelift IR of a stage. Everything that can be wrong with a shader is found by now.

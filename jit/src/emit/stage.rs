@@ -10,7 +10,7 @@ use super::rep::{Memo, Rep, Vecs};
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::passes::Divergence;
-use base::abi::{BatchHeader, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
+use base::abi::{AddressSpace, BatchHeader, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
 use base::shader::{PipelineLayoutInfo, Stage};
 use core::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -43,6 +43,7 @@ pub fn function(
         |b: &mut FunctionBuilder<'_>, base, offset: usize| b.ins().load(types::I64, read_only(), base, offset as i32);
     let scratch = pointer(&mut b, batch, offset_of!(BatchHeader, scratch));
     let sink = pointer(&mut b, batch, offset_of!(BatchHeader, sink));
+    let zeros = pointer(&mut b, ctx, offset_of!(ShaderContext, addresses) + offset_of!(AddressSpace, zeros));
     let abort = pointer(&mut b, ctx, offset_of!(ShaderContext, abort));
     let shared =
         if shader.stage == Stage::Compute { pointer(&mut b, batch, offset_of!(ComputeBatch, shared)) } else { sink };
@@ -65,6 +66,7 @@ pub fn function(
         batch,
         scratch,
         sink,
+        zeros,
         abort,
         shared,
         chunk: ctx,
@@ -81,6 +83,7 @@ pub fn function(
         vertex: None,
         image_args: None,
         lane_buffer: None,
+        lane_rows: None,
     };
     e.place_arrays()?;
     e.chunk_loop()?;

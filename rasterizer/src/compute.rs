@@ -69,7 +69,7 @@ fn run_groups(d: &Dispatch, worker: &mut Worker, first: u64, end: u64) {
         loop {
             // SAFETY: the icd vouches for stage and context (they belong together and live until the dispatch ends);
             // scratch and shared memory have the sizes the stage asks for, and only this worker uses them.
-            unsafe { (stage.entry)(&*d.context, (&raw mut batch).cast()) };
+            unsafe { stage.run(&d.context, (&raw mut batch).cast()) };
             if batch.pending == 0 || aborted(d) {
                 break;
             }

@@ -2,7 +2,12 @@
 
 pub mod bounds;
 pub mod compile;
+pub mod compiler;
 pub mod hash;
 pub mod helpers;
 pub mod machine;
+pub mod tiered;
 pub mod transfer;
+
+#[cfg(test)]
+mod tiered_tests;

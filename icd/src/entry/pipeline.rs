@@ -4,7 +4,7 @@ use super::handle::{self, dispatchable, get, optional};
 use super::shim::{find, shims, slice};
 use super::table::{CommandRow, V1_0, row};
 use crate::object::device::Device;
-use crate::object::pipeline::{Pipeline, create_compute, create_graphics};
+use crate::object::pipeline::{Created, Pipeline, create_compute, create_graphics};
 use crate::object::pipeline_cache::PipelineCache;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
@@ -36,7 +36,7 @@ unsafe fn create_all<T>(
     pipelines: *mut vk::Pipeline,
     flags: impl Fn(&T) -> vk::PipelineCreateFlags,
     chain: impl Fn(&T) -> *const c_void,
-    create: impl Fn(&T) -> Result<Arc<Pipeline>, vk::Result>,
+    create: impl Fn(&T) -> Result<Created, vk::Result>,
 ) -> Result<(), vk::Result> {
     let mut result = Ok(());
     let mut stopped = false;
@@ -48,8 +48,12 @@ unsafe fn create_all<T>(
             continue;
         }
         let began = Instant::now();
+        let mut stages = Vec::new();
         match create(info) {
-            Ok(pipeline) => *out = handle::create(pipeline),
+            Ok(created) => {
+                *out = handle::create(created.pipeline);
+                stages = created.feedback;
+            }
             Err(error) => {
                 // A compile-required answer must not hide an error.
                 if result.is_ok() || error.as_raw() < 0 {
@@ -60,23 +64,37 @@ unsafe fn create_all<T>(
         }
         // SAFETY: the caller's promise.
         if let Some(feedback) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain(info)) } {
-            let answer = vk::PipelineCreationFeedback {
-                flags: vk::PipelineCreationFeedbackFlags::VALID,
-                duration: began.elapsed().as_nanos() as u64,
-            };
             // SAFETY: the structure's pointers are outputs of the application.
-            unsafe {
-                *feedback.p_pipeline_creation_feedback = answer;
-                for stage in super::shim::slice_mut(
-                    feedback.p_pipeline_stage_creation_feedbacks,
-                    feedback.pipeline_stage_creation_feedback_count,
-                ) {
-                    *stage = vk::PipelineCreationFeedback::default();
-                }
-            }
+            unsafe { answer(feedback, began, &stages) };
         }
     }
     result
+}
+
+/// Fills in a pipeline's feedback: it hit the cache if every stage did.
+///
+/// # Safety
+/// The structure's pointers are valid for writing.
+unsafe fn answer(
+    feedback: &vk::PipelineCreationFeedbackCreateInfo<'_>,
+    began: Instant,
+    stages: &[vk::PipelineCreationFeedback],
+) {
+    use vk::PipelineCreationFeedbackFlags as F;
+    let hit = F::APPLICATION_PIPELINE_CACHE_HIT;
+    let all = !stages.is_empty() && stages.iter().all(|s| s.flags.contains(hit));
+    let whole = vk::PipelineCreationFeedback {
+        flags: if all { F::VALID | hit } else { F::VALID },
+        duration: began.elapsed().as_nanos() as u64,
+    };
+    // SAFETY: the caller's promise.
+    let outputs = unsafe {
+        *feedback.p_pipeline_creation_feedback = whole;
+        let count = feedback.pipeline_stage_creation_feedback_count;
+        super::shim::slice_mut(feedback.p_pipeline_stage_creation_feedbacks, count)
+    };
+    let none = std::iter::repeat(vk::PipelineCreationFeedback::default());
+    outputs.iter_mut().zip(stages.iter().copied().chain(none)).for_each(|(out, stage)| *out = stage);
 }
 
 shims! {

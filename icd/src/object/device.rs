@@ -3,6 +3,7 @@
 use super::instance::{Instance, PhysicalDevice};
 use super::memory::Heap;
 use super::sync::Sync;
+use crate::backend::compiler::{Compiler, Policy};
 use crate::caps::ExtensionSet;
 use crate::entry::handle;
 use crate::queue::{Queue, QueueRef};
@@ -23,7 +24,9 @@ pub struct Device {
     /// Waits and the lost state.
     pub sync: Sync,
     /// Draws and dispatches; starts its threads at the first work.
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
+    /// Makes the code of pipelines, on the engine's pool.
+    pub compiler: Arc<Compiler>,
     /// Polled by generated loops; non-zero once the device is lost.
     pub abort: AtomicU32,
     /// Functions that generated code calls.
@@ -39,11 +42,14 @@ pub struct Device {
 impl Device {
     /// A device; starts no thread.
     pub fn new(instance: Arc<Instance>, physical: &PhysicalDevice, extensions: ExtensionSet) -> Arc<Device> {
+        let engine = Arc::new(Engine::new(crate::caps::thread_count()));
+        let compiler = Compiler::new(instance.clone(), engine.clone(), Policy::from_env());
         let device = Arc::new(Device {
             instance,
             heap: physical.heap.clone(),
             sync: Sync::default(),
-            engine: Engine::new(crate::caps::thread_count()),
+            engine,
+            compiler,
             abort: AtomicU32::new(0),
             helpers: crate::backend::helpers::helpers(),
             queue: Queue::default(),

@@ -49,11 +49,18 @@ impl Default for EmitOptions {
     }
 }
 
-/// Emitted code.
-#[derive(Clone, Debug)]
-pub struct Emitted {
-    /// Machine code, entry at offset 0, no relocations.
-    pub code: Vec<u8>,
+/// How much work code generation puts into a function. Both tiers give the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tier {
+    /// No optimisation, single-pass register allocation: made in about half the time.
+    Quick,
+    /// Optimised; less than half the code.
+    Full,
+}
+
+/// A stage as Cranelift's IR, ready for code generation.
+pub struct Emission {
+    function: Function,
     /// See [`base::shader::CompiledStage::scratch_bytes`].
     pub scratch_bytes: u32,
     /// See [`base::shader::CompiledStage::has_barriers`].
@@ -101,40 +108,73 @@ struct Emitter<'a> {
     lane_buffer: Option<StackSlot>,
 }
 
-/// Emits a stage.
+/// Builds the Cranelift IR of a stage. Everything that can be wrong with a shader is found by now.
 ///
 /// # Errors
 /// Unsupported for operations that this emitter has not; Limit for excessive private memory; Internal otherwise.
-pub fn emit(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, options: &EmitOptions) -> Result<Emitted> {
+pub fn build(
+    shader: &Shader,
+    div: &Divergence,
+    layout: &PipelineLayoutInfo,
+    options: &EmitOptions,
+) -> Result<Emission> {
     if !matches!(options.lanes, 4 | 8) {
         return Err(Error::internal("lanes must be 4 or 8"));
     }
-    let isa = isa::target()?;
     let mut signature = Signature::new(CallConv::SystemV);
     signature.params.extend([AbiParam::new(types::I64); 2]);
-    let mut context = Context::for_function(Function::with_name_signature(UserFuncName::default(), signature));
+    let mut function = Function::with_name_signature(UserFuncName::default(), signature);
     let mut builder_context = FunctionBuilderContext::new();
-    let builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
+    let builder = FunctionBuilder::new(&mut function, &mut builder_context);
     let (scratch, has_barriers) = stage::function(builder, shader, div, layout, options.lanes)?;
     if scratch > MAX_SCRATCH {
         return Err(Error::limit(format!("{scratch} bytes of private memory")));
     }
     if std::env::var_os("GRUS_CLIF").is_some() {
-        eprintln!("{}", context.func.display());
+        eprintln!("{}", function.display());
     }
-    // A panic in there is a compiler bug, not the end of the process.
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        context
-            .compile(&**isa, &mut ControlPlane::default())
-            .map(|_| ())
-            .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))
-    }));
-    result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
-    let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
-    if !compiled.buffer.relocs().is_empty() {
-        return Err(Error::internal("emitted code has relocations"));
+    Ok(Emission { function, scratch_bytes: scratch as u32, has_barriers })
+}
+
+impl Emission {
+    /// CLIF instructions.
+    pub fn instructions(&self) -> usize {
+        self.function.dfg.num_insts()
     }
-    Ok(Emitted { code: compiled.code_buffer().to_vec(), scratch_bytes: scratch as u32, has_barriers })
+
+    /// Machine code, entry at offset 0, no relocations. The function stays, for another tier.
+    ///
+    /// # Errors
+    /// Internal: nothing here depends on what an application may get wrong.
+    pub fn generate(&self, tier: Tier) -> Result<Vec<u8>> {
+        self.clone_function().finish(tier)
+    }
+
+    /// As [`Emission::generate`], when the function is not needed any more.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish(self, tier: Tier) -> Result<Vec<u8>> {
+        let isa = isa::target(tier)?;
+        let mut context = Context::for_function(self.function);
+        // A panic in there is a compiler bug, not the end of the process.
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            context
+                .compile(&**isa, &mut ControlPlane::default())
+                .map(|_| ())
+                .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))
+        }));
+        result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
+        let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
+        if !compiled.buffer.relocs().is_empty() {
+            return Err(Error::internal("emitted code has relocations"));
+        }
+        Ok(compiled.code_buffer().to_vec())
+    }
+
+    fn clone_function(&self) -> Emission {
+        Emission { function: self.function.clone(), ..*self }
+    }
 }
 
 impl Emitter<'_> {

@@ -113,7 +113,7 @@ pub fn function(
     } else {
         u64::from(e.arrays.bytes)
     };
-    let isa = super::isa::target()?;
+    let isa = super::isa::target(super::Tier::Full)?;
     e.b.finalize(isa.frontend_config());
     Ok((scratch, has_barriers))
 }

@@ -120,7 +120,6 @@ unsafe extern "C" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHea
 pub fn stage(stage: Stage, entry: StageFn, lanes: u32, interface: StageInterface, flags: StageFlags) -> CompiledStage {
     CompiledStage {
         stage,
-        entry,
         lanes,
         interface: Arc::new(interface),
         flags,
@@ -129,7 +128,7 @@ pub fn stage(stage: Stage, entry: StageFn, lanes: u32, interface: StageInterface
         zero_shared: false,
         scratch_bytes: 0,
         has_barriers: false,
-        code: Arc::new(()),
+        code: Arc::new(entry),
     }
 }
 

@@ -160,7 +160,7 @@ fn call(
     };
     // SAFETY: quads are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
     // the tile; the icd vouches for stage and context.
-    unsafe { (stage.entry)(&*job.draw.draw.context, (&raw mut batch).cast()) };
+    unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
 /// Coverage after the shader and late tests.

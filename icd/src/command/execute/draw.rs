@@ -72,6 +72,9 @@ impl Executor<'_> {
         if counts.count == 0 || counts.instances == 0 {
             return;
         }
+        if let Err(message) = graphics.ready() {
+            return self.no_code(handle::raw(&pipeline), &message);
+        }
         let index_buffer = if indexed { self.state.index_buffer } else { None };
         if indexed && index_buffer.is_none() {
             return device.misuse("an indexed draw without an index buffer");
@@ -115,6 +118,9 @@ impl Executor<'_> {
         if groups.contains(&0) {
             return;
         }
+        if let Err(message) = compute.ready() {
+            return self.no_code(handle::raw(&pipeline), &message);
+        }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let context = self.state.compute.context(device, &compute.layout, &self.state.push_constants.0, parameters);
         device.queue.watchdog.begin(handle::raw(&pipeline));
@@ -126,6 +132,12 @@ impl Executor<'_> {
             queries: self.queries.clone(),
         });
         device.queue.watchdog.end();
+    }
+
+    /// Code generation failed after creation: a mistake of Grus that nothing can be drawn after.
+    fn no_code(&self, pipeline: u64, message: &str) {
+        let device = self.device;
+        device.lose("GRUS-internal", &format!("pipeline {}: no code: {message}", device.name(pipeline)));
     }
 
     pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {

@@ -12,7 +12,7 @@ cts-runner bench: the same Vulkan programs on several drivers, timed in turns
   cts-runner bench --quick                       a first look: under 3 minutes for two drivers
   cts-runner bench --json all.json --svg all.svg the full run: all workloads, 5 rounds
   cts-runner bench --filter compute/ --icd grus --icd /usr/share/vulkan/icd.d/lvp_icd.x86_64.json
-  cts-runner bench --list                        the workloads and what each one is about
+  cts-runner bench --list                        the names of the workloads
 
 Which drivers
       --icd WHAT        repeatable, the first one is what the others are compared with: 'grus' (this checkout, built when
@@ -22,7 +22,7 @@ Which drivers
 Which workloads
       --quick           a part of them, 3 rounds, shorter samples
       --filter PATTERN  repeatable; a part of the name, or with * a pattern for all of it ('create/*', 'matmul')
-      --list            print the workloads and stop
+      --list            print the names and stop
 How
       --rounds N        rounds; in each, every driver runs every workload once, in turns (5, quick 3)
       --sample-ms N     how long one sample is (150, quick 50)

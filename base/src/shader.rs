@@ -3,8 +3,7 @@
 //! `jit` produces [`CompiledStage`]; `rasterizer` consumes it; `icd` links the two. Also the description of a pipeline
 //! layout that `jit` needs to find descriptors.
 
-use crate::abi::StageFn;
-use std::any::Any;
+use crate::abi::{BatchHeader, ShaderContext, StageFn};
 use std::sync::Arc;
 
 /// Shader stage.
@@ -192,13 +191,28 @@ pub struct StageFlags {
     pub post_depth_coverage: bool,
 }
 
-/// A stage ready to run. Cloning shares the code; the code's memory goes back when the last clone is dropped.
+/// The code of a stage, as those who run it see it: it may be made late, and replaced by better code between two batches.
+pub trait StageCode: Send + Sync {
+    /// Runs a batch. Who runs code has made sure before that there is some; without it nothing is done.
+    ///
+    /// # Safety
+    /// As [`StageFn`]'s.
+    unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader);
+}
+
+/// Code that is a plain function.
+impl StageCode for StageFn {
+    unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
+        // SAFETY: the caller's promise.
+        unsafe { self(context, batch) }
+    }
+}
+
+/// A stage and its code. Cloning shares the code; the code's memory goes back when the last clone is dropped.
 #[derive(Clone)]
 pub struct CompiledStage {
     /// Stage.
     pub stage: Stage,
-    /// Entry point, valid while `code` lives.
-    pub entry: StageFn,
     /// Lanes per chunk: 4 or 8.
     pub lanes: u32,
     /// Slots.
@@ -215,8 +229,19 @@ pub struct CompiledStage {
     pub scratch_bytes: u32,
     /// True when the stage has barriers: zero the first `chunks * 4` bytes of scratch per workgroup, call until `pending` is 0.
     pub has_barriers: bool,
-    /// Keeps the executable memory alive.
-    pub code: Arc<dyn Any + Send + Sync>,
+    /// What runs.
+    pub code: Arc<dyn StageCode>,
+}
+
+impl CompiledStage {
+    /// Runs a batch.
+    ///
+    /// # Safety
+    /// `batch` is the stage's own batch struct; both are valid for the call and laid out as the stage's interface says.
+    pub unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
+        // SAFETY: the caller's promise.
+        unsafe { self.code.run(context, batch) }
+    }
 }
 
 impl core::fmt::Debug for CompiledStage {

@@ -1,7 +1,7 @@
 //! The command line.
 
 use cts_runner::driver::{Route, Target};
-use cts_runner::{compare, demo, install, vk};
+use cts_runner::{bench, compare, cts, demo, install, vk};
 use lexopt::{Arg, Parser, ValueExt};
 use std::error::Error;
 use std::path::PathBuf;
@@ -21,6 +21,9 @@ cts-runner: runs a Vulkan driver from outside
       --validate        enable VK_LAYER_KHRONOS_validation; a message makes the run fail
   cts-runner compare --icd A --icd B [--runs N] [--frames N] [--json]
                                      interleaved runs of the demo on two drivers ('grus': this checkout)
+  cts-runner bench [options]         compute, draws, copies, pipelines on several drivers, timed in turns;
+                                     `cts-runner bench --help` explains
+  cts-runner cts --deqp PATH ...     the Vulkan CTS on a driver; `cts-runner cts --help` explains
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
                                      (/usr/local for root, else ~/.local)
   cts-runner uninstall [--prefix DIR]
@@ -39,7 +42,9 @@ fn main() -> ExitCode {
     };
     let outcome = match command.as_str() {
         "demo" => run_demo(&mut parser),
+        "bench" => run_bench(&mut parser),
         "compare" => run_compare(&mut parser),
+        "cts" => Ok(cts::command(&mut parser)),
         "install" => run_install(&mut parser),
         "uninstall" => run_uninstall(&mut parser),
         "help" => help(),
@@ -123,6 +128,16 @@ fn run_compare(parser: &mut Parser) -> Outcome {
     }
     compare::run(&options, json)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn run_bench(parser: &mut Parser) -> Outcome {
+    match bench::Options::parse(parser)? {
+        Some(options) => Ok(bench::run(&options)?),
+        None => {
+            print!("{}", bench::HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 }
 
 fn parse_prefix(parser: &mut Parser) -> Result<Option<PathBuf>, lexopt::Error> {

@@ -200,3 +200,23 @@ fn mapped_window(connection: &RustConnection) -> Window {
     }
     panic!("vkcube shows no window");
 }
+
+#[test]
+fn the_library_needs_nothing_but_libc() {
+    if let Err(why) = tool("readelf") {
+        return skip(&why);
+    }
+    let manifest = cts_runner::vk::Manifest::read(&driver()).expect("the driver's manifest");
+    let output = succeed(Command::new("readelf").arg("-d").arg(&manifest.library));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let needed: Vec<&str> =
+        text.lines().filter(|l| l.contains("(NEEDED)")).filter_map(|l| l.split(['[', ']']).nth(1)).collect();
+    assert!(needed.contains(&"libc.so.6"), "{text}");
+    for name in &needed {
+        // glibc's own: the loader, the C library and what it was split into.
+        assert!(
+            ["ld-linux", "libc.", "libm.", "libdl.", "libpthread.", "librt."].iter().any(|p| name.starts_with(p)),
+            "{name}"
+        );
+    }
+}

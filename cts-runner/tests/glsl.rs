@@ -130,8 +130,10 @@ fn committed_spirv_is_what_the_compiler_makes() {
         Err(why) => return support::skip(&why),
     };
     let scratch = support::scratch("glsl");
-    let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/demo/shaders");
-    let sources = harness::sources(&harness::folder()).into_iter().chain(harness::sources(&demo));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let benches = std::fs::read_dir(root.join("bench/shaders")).expect("the shaders of the benchmarks").flatten();
+    let folders = [harness::folder(), root.join("demo/shaders")].into_iter().chain(benches.map(|e| e.path()));
+    let sources = folders.flat_map(|folder| harness::sources(&folder));
     for source in sources {
         let name = source.file_name().and_then(|n| n.to_str()).expect("a name");
         let out = scratch.join(format!("{name}.spv"));

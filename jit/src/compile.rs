@@ -1,12 +1,13 @@
-//! The whole road of a stage in one function: SPIR-V → IR → passes → divergence → code.
+//! The whole road of a stage: SPIR-V → IR → passes → divergence → CLIF ([`prepare`]), and from there to code
+//! ([`Prepared::generate`]), which is most of the time and can be somebody else's.
 
 use crate::code::CodeBlob;
-use crate::emit::{self, EmitOptions};
+use crate::emit::{self, Emission, EmitOptions, Tier};
 use crate::error::{Error, Result};
 use crate::ir::{Node, Region, Shader};
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
-use base::shader::{CompiledStage, PipelineLayoutInfo, Stage, StageInterface};
+use base::shader::{PipelineLayoutInfo, Stage, StageInterface};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -28,12 +29,25 @@ pub struct CompileRequest<'a> {
     pub options: EmitOptions,
 }
 
-/// A compiled stage and its storable form.
-pub struct Compiled {
-    /// Ready to run.
-    pub stage: CompiledStage,
-    /// For pipeline caches.
-    pub blob: CodeBlob,
+/// A stage that nothing can be wrong with any more, without its code.
+pub struct Prepared {
+    emission: Emission,
+    facts: CodeBlob,
+}
+
+impl Prepared {
+    /// Everything about the stage but the code.
+    pub fn facts(&self) -> &CodeBlob {
+        &self.facts
+    }
+
+    /// Makes the code.
+    ///
+    /// # Errors
+    /// Internal, if any.
+    pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
+        Ok(CodeBlob { code: self.emission.finish(tier)?, tier, ..self.facts })
+    }
 }
 
 /// Nesting up to which the passes and the emitter run on the caller's stack, whatever its size (they are recursive).
@@ -44,8 +58,16 @@ const DEEP_STACK: usize = 256 << 20;
 /// Compiles one stage.
 ///
 /// # Errors
+/// As [`prepare`].
+pub fn compile(request: &CompileRequest<'_>, tier: Tier) -> Result<CodeBlob> {
+    prepare(request)?.generate(tier)
+}
+
+/// Brings one stage to where only code generation is left.
+///
+/// # Errors
 /// By whose fault: see [`crate::error::ErrorKind`]. A panic inside is an Internal error.
-pub fn compile(request: &CompileRequest<'_>) -> Result<Compiled> {
+pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
     let shader = spirv::translate(
         request.module,
         request.stage,
@@ -75,18 +97,19 @@ fn depth(region: &Region) -> usize {
     1 + inner.max().unwrap_or(0)
 }
 
-/// Passes and emission.
-fn lower(shader: Shader, request: &CompileRequest<'_>) -> Result<Compiled> {
+/// Passes and CLIF.
+fn lower(shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared> {
     catch_unwind(AssertUnwindSafe(|| lower_unguarded(shader, request)))
         .unwrap_or_else(|_| Err(Error::internal("panic while compiling")))
 }
 
-fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Compiled> {
+fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared> {
     passes::run(&mut shader, &passes::PassOptions::default())?;
     let divergence = passes::divergence(&shader, request.options.lanes);
-    let emitted = emit::emit(&shader, &divergence, request.layout, &request.options)?;
-    let blob = CodeBlob {
-        code: emitted.code,
+    let emission = emit::build(&shader, &divergence, request.layout, &request.options)?;
+    let facts = CodeBlob {
+        code: Vec::new(),
+        tier: Tier::Quick,
         cpu_features: emit::cpu_features(),
         stage: shader.stage,
         lanes: request.options.lanes,
@@ -95,14 +118,13 @@ fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<C
         local_size: shader.local_size,
         shared_bytes: shader.shared_bytes,
         zero_shared: shader.zero_shared,
-        scratch_bytes: emitted.scratch_bytes,
-        has_barriers: emitted.has_barriers,
+        scratch_bytes: emission.scratch_bytes,
+        has_barriers: emission.has_barriers,
     };
-    let stage = blob.load().ok_or_else(|| Error::limit("no executable memory"))?;
-    Ok(Compiled { stage, blob })
+    Ok(Prepared { emission, facts })
 }
 
-/// A stage from its stored form; `None` unless it is intact, of this build, and for this CPU.
-pub fn load(bytes: &[u8]) -> Option<CompiledStage> {
-    CodeBlob::from_bytes(bytes, emit::cpu_features())?.load()
+/// The stored form of a stage; `None` unless it is intact, of this build, and for this CPU.
+pub fn stored(bytes: &[u8]) -> Option<CodeBlob> {
+    CodeBlob::from_bytes(bytes, emit::cpu_features())
 }

@@ -11,4 +11,4 @@ pub mod ir;
 pub mod passes;
 pub mod spirv;
 
-pub use compile::{CompileRequest, Compiled, compile, load};
+pub use compile::{CompileRequest, Prepared, compile, prepare, stored};

@@ -78,9 +78,9 @@ fn vertices() {
         let (zero, one) = (b.u32(0), b.u32(1));
         b.op(Op::Atomic(Space::Buffer, AtomicOp::Add), &[buf, zero, one], Ty::I32);
     });
-    for lanes in [4usize, 8] {
+    for (lanes, tier) in CONFIGURATIONS {
         for count in [1usize, 4, 7, 8, 19] {
-            let stage = compile(&s, &buffers_layout(1), lanes as u32);
+            let stage = compile_tier(&s, &buffers_layout(1), lanes as u32, tier);
             let mut env = Environment::new(&[vec![0; 4]], &[]);
             let chunks = count.div_ceil(lanes);
             let total = chunks * lanes;
@@ -104,7 +104,7 @@ fn vertices() {
                 outputs: outputs.ptr().cast(),
             };
             // SAFETY: the batch is laid out as the interface says.
-            unsafe { (stage.entry)(&*env.context, (&raw mut batch).cast()) };
+            unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
             let got = read(&mut outputs, total * 5);
             for i in 0..count {
                 let (chunk, lane) = (i / lanes, i % lanes);
@@ -120,7 +120,7 @@ fn vertices() {
     }
 }
 
-const POSITIONS: [f32; 8] = [0.375, 0.125, 0.875, 0.375, 0.125, 0.625, 0.625, 0.875];
+const POSITIONS: [f32; 10] = [0.375, 0.125, 0.875, 0.375, 0.125, 0.625, 0.625, 0.875, 0.5, 0.5];
 
 fn primitive(attributes: &[[u32; 3]], seed: u32) -> FragmentPrimitive {
     let f = |i: u32| (seed * 37 + i * 11) as f32 % 64.0 / 64.0 - 0.25;
@@ -149,9 +149,9 @@ fn run_quads(
     env: &mut Environment,
     quads: &[FragmentQuad],
     samples: u32,
-    lanes: usize,
+    (lanes, tier): (usize, Tier),
 ) -> Vec<[Vec<[u32; 4]>; 2]> {
-    run_stage(&compile(s, &buffers_layout(1), lanes as u32), env, quads, samples)
+    run_stage(&compile_tier(s, &buffers_layout(1), lanes as u32, tier), env, quads, samples)
 }
 
 fn run_stage(
@@ -179,7 +179,7 @@ fn run_stage(
         sample_positions: POSITIONS,
     };
     // SAFETY: the batch is laid out as the interface says.
-    unsafe { (stage.entry)(&*env.context, (&raw mut batch).cast()) };
+    unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
     let (words, alive) = (read(&mut outputs, chunks * slots * lanes), read(&mut alive, chunks));
     (0..quads.len())
         .map(|q| {
@@ -261,9 +261,9 @@ fn interpolation_bit_for_bit() {
                 primitive: &primitives[q as usize % 3],
             })
             .collect();
-        for lanes in [4, 8] {
+        for (lanes, tier) in CONFIGURATIONS {
             let mut env = Environment::new(&[vec![0; 4]], &[]);
-            let got = run_quads(&s, &mut env, &quads, samples, lanes);
+            let got = run_quads(&s, &mut env, &quads, samples, (lanes, tier));
             for (q, [rows, alive]) in quads.iter().zip(&got) {
                 assert_eq!(alive[0], [1; 4]);
                 // SAFETY: the primitives outlive the quads.
@@ -332,9 +332,9 @@ fn fragment_builtins() {
             primitive: &primitives[q as usize % 2],
         })
         .collect();
-    for lanes in [4, 8] {
+    for (lanes, tier) in CONFIGURATIONS {
         let mut env = Environment::new(&[vec![0; 4]], &[]);
-        for (q, [rows, _]) in quads.iter().zip(run_quads(&s, &mut env, &quads, 4, lanes)) {
+        for (q, [rows, _]) in quads.iter().zip(run_quads(&s, &mut env, &quads, 4, (lanes, tier))) {
             // SAFETY: the primitives outlive the quads.
             let p = unsafe { &*q.primitive };
             let inside = match q.sample {
@@ -404,9 +404,9 @@ fn demote_and_kill() {
         let quads: Vec<FragmentQuad> = [(8u16, 0x1111u16), (11 & !1, 0x0101), (12, 0x1111), (10, 0x1110), (6, 0)]
             .map(|(x, coverage)| FragmentQuad { x, y: 0, coverage, sample: 0xffff, primitive: &p })
             .to_vec();
-        for lanes in [4, 8] {
+        for (lanes, tier) in CONFIGURATIONS {
             let mut env = Environment::new(&[vec![0; 4]], &[]);
-            let got = run_quads(&s, &mut env, &quads, 1, lanes);
+            let got = run_quads(&s, &mut env, &quads, 1, (lanes, tier));
             let mut effects = 0;
             for (q, [rows, alive]) in quads.iter().zip(&got) {
                 for lane in 0..4u16 {
@@ -547,10 +547,10 @@ fn image_calls() {
         let quads: Vec<FragmentQuad> = (0..3u16)
             .map(|q| FragmentQuad { x: 2 * q, y: 0, coverage: 0x1111, sample: 0xffff, primitive: &p })
             .collect();
-        for lanes in [4usize, 8] {
+        for (lanes, tier) in CONFIGURATIONS {
             let mut env = Environment::new(&[], &[]);
             env.context.sets[0] = descriptors.as_ptr().cast();
-            let stage = compile(&s, &layout, lanes as u32);
+            let stage = compile_tier(&s, &layout, lanes as u32, tier);
             for (q, [rows, _]) in quads.iter().zip(run_stage(&stage, &mut env, &quads, 1)) {
                 for lane in 0..4u16 {
                     let column = q.x + lane % 2;

@@ -3,70 +3,13 @@
 
 mod spirv_common;
 
-use base::shader::{BindingLayout, DescriptorKind as K, PipelineLayoutInfo, Stage};
+use base::shader::Stage;
 use jit::error::ErrorKind;
 use jit::ir::verify;
 use jit::passes::{PassOptions, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
-use std::collections::{BTreeMap, HashMap};
-
-/// A layout with what the module declares.
-fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
-    let (mut set, mut binding, mut block) = (HashMap::new(), HashMap::new(), HashMap::new());
-    let (mut types, mut vars) = (HashMap::new(), Vec::new());
-    let mut at = 5;
-    while at < words.len() {
-        let (op, len) = (words[at] & 0xffff, (words[at] >> 16).max(1) as usize);
-        let Some(w) = words.get(at..at + len) else { break };
-        match (op, w) {
-            (71, [_, id, 34, v]) => _ = set.insert(*id, *v),
-            (71, [_, id, 33, v]) => _ = binding.insert(*id, *v),
-            (71, [_, id, 3]) => _ = block.insert(*id, ()),
-            (25..=32, [_, id, ..]) => _ = types.insert(*id, w.to_vec()),
-            (59, [_, ty, id, class, ..]) => vars.push((*ty, *id, *class)),
-            _ => {}
-        }
-        at += len;
-    }
-    let mut sets: BTreeMap<u32, BTreeMap<u32, BindingLayout>> = BTreeMap::new();
-    for (ty, id, class) in vars {
-        let (Some(&set), Some(&binding), Some(ptr)) = (set.get(&id), binding.get(&id), types.get(&ty)) else {
-            continue;
-        };
-        let mut t = ptr[3];
-        while let Some([w, _, elem, ..]) = types.get(&t).map(Vec::as_slice) {
-            if !matches!(w & 0xffff, 28 | 29) {
-                break;
-            }
-            t = *elem;
-        }
-        let Some(w) = types.get(&t) else { continue };
-        let image = |w: &[u32]| match (w[3], w[7]) {
-            (5, 1) => K::UniformTexelBuffer,
-            (5, _) => K::StorageTexelBuffer,
-            (6, _) => K::InputAttachment,
-            (_, 1) => K::SampledImage,
-            _ => K::StorageImage,
-        };
-        let kind = match w[0] & 0xffff {
-            25 => image(w),
-            26 => K::Sampler,
-            27 => match types.get(&w[2]).map(|w| image(w)) {
-                Some(K::UniformTexelBuffer) => K::UniformTexelBuffer,
-                _ => K::CombinedImageSampler,
-            },
-            30 if class == 12 || block.contains_key(&t) => K::StorageBuffer,
-            30 => K::UniformBuffer,
-            _ => continue,
-        };
-        let b = BindingLayout { binding, kind, offset: 0, count: 16, dynamic_index: 0 };
-        sets.entry(set & 63).or_default().insert(binding, b);
-    }
-    let last = sets.keys().last().map_or(0, |n| n + 1);
-    PipelineLayoutInfo {
-        sets: (0..last).map(|n| sets.remove(&n).map_or_else(Vec::new, |s| s.into_values().collect())).collect(),
-    }
-}
+use spirv_common::reflect::layout_of;
+use std::collections::BTreeMap;
 
 #[test]
 fn corpus() {

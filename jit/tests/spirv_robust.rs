@@ -3,6 +3,7 @@
 mod spirv_common;
 
 use base::shader::Stage;
+use jit::emit::Tier;
 use jit::error::ErrorKind;
 use jit::spirv::{Accept, Module, Specialization, translate};
 use spirv_common::*;
@@ -85,9 +86,9 @@ fn random_mutations() {
 }
 
 /// The whole road, to executable code.
-fn build(words: &[u32], stage: Stage) -> Result<jit::Compiled, jit::error::Error> {
+fn build(words: &[u32], stage: Stage, tier: Tier) -> Result<jit::code::CodeBlob, jit::error::Error> {
     let module = Module::parse(words)?;
-    jit::compile(&jit::CompileRequest {
+    let request = jit::CompileRequest {
         module: &module,
         stage,
         entry: "main",
@@ -95,7 +96,8 @@ fn build(words: &[u32], stage: Stage) -> Result<jit::Compiled, jit::error::Error
         layout: &layout(),
         accept: &Accept::all_implemented(),
         options: jit::emit::EmitOptions::default(),
-    })
+    };
+    jit::compile(&request, tier)
 }
 
 #[test]
@@ -108,7 +110,8 @@ fn mutated_modules_compile_to_code_or_are_refused() {
         for name in NAMES {
             let bad = mutate(&words(name), &mut rng);
             let began = Instant::now();
-            match build(&bad, stage(name)) {
+            let tier = if rng.next().is_multiple_of(2) { Tier::Quick } else { Tier::Full };
+            match build(&bad, stage(name), tier) {
                 Ok(_) => built += 1,
                 Err(e) => assert_ne!(e.kind, ErrorKind::Internal, "{name}: {e}"),
             }
@@ -124,7 +127,8 @@ fn mutated_modules_compile_to_code_or_are_refused() {
 #[test]
 fn deeply_nested_shaders_compile_on_a_small_stack() {
     let thread = std::thread::Builder::new().stack_size(512 << 10);
-    let result = thread.spawn(|| build(&nested_ifs(300), Stage::Compute).map(|_| ())).expect("thread").join();
+    let result =
+        thread.spawn(|| build(&nested_ifs(300), Stage::Compute, Tier::Full).map(|_| ())).expect("thread").join();
     assert_eq!(result.expect("no panic"), Ok(()));
 }
 

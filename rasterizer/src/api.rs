@@ -354,6 +354,8 @@ pub struct DrawCounts {
 /// One draw.
 #[derive(Clone)]
 pub struct Draw {
+    /// What to call it: see [`Engine::running`](crate::Engine::running). Not 0.
+    pub pipeline: u64,
     /// Code.
     pub stages: Arc<GraphicsStages>,
     /// State.

@@ -12,25 +12,33 @@ use std::sync::atomic::Ordering;
 const BATCHES_PER_THREAD: u64 = 16;
 /// Most workgroups per batch.
 const MAX_GROUPS_PER_BATCH: u64 = 64;
+/// Batches between two looks at the abort flag outside of them: a dispatch of 2^64 workgroups must end when the device is lost.
+const ROUND: u64 = 1 << 20;
 
 /// Bit of compute invocations in the pipeline statistics.
 const STAT_COMPUTE: usize = 10;
 
 /// Runs all workgroups; stops early when the context's abort flag is set.
 pub(crate) fn dispatch(engine: &Engine, d: &Dispatch) {
-    let total = d.groups.iter().map(|&n| u64::from(n)).product::<u64>();
+    // Nobody comes to the end of so many.
+    let total = d.groups.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
     if total == 0 {
         return;
     }
     let per_batch = (total / (engine.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
-    let batches = total.div_ceil(per_batch) as usize;
-    engine.for_each(batches, false, |worker, i| {
-        let first = i as u64 * per_batch;
-        run_groups(d, worker, first, (first + per_batch).min(total));
-    });
+    let batches = total.div_ceil(per_batch);
+    for start in (0..batches).step_by(ROUND as usize) {
+        engine.for_each((batches - start).min(ROUND) as usize, false, |worker, i| {
+            let first = (start + i as u64) * per_batch;
+            run_groups(d, worker, first, first.saturating_add(per_batch).min(total));
+        });
+        if aborted(d) {
+            return;
+        }
+    }
     if let Some(statistics) = &d.queries.statistics {
         let local = d.stage.local_size.iter().map(|&n| u64::from(n)).product::<u64>();
-        statistics[STAT_COMPUTE].fetch_add(total * local, Ordering::Relaxed);
+        statistics[STAT_COMPUTE].fetch_add(total.saturating_mul(local), Ordering::Relaxed);
     }
 }
 
@@ -61,7 +69,7 @@ fn run_groups(d: &Dispatch, worker: &mut Worker, first: u64, end: u64) {
         loop {
             // SAFETY: the icd vouches for stage and context (they belong together and live until the dispatch ends);
             // scratch and shared memory have the sizes the stage asks for, and only this worker uses them.
-            unsafe { (stage.entry)(&*d.context, (&raw mut batch).cast()) };
+            unsafe { stage.run(&d.context, (&raw mut batch).cast()) };
             if batch.pending == 0 || aborted(d) {
                 break;
             }

@@ -8,8 +8,8 @@ use crate::front::ChunkOutput;
 use crate::mem::AlignedBuf;
 use crate::scene::RenderPass;
 use parking_lot::Mutex;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Scratch memory that a worker keeps between uses is cut to this many bytes.
 const KEEP_SCRATCH: usize = 4 << 20;
@@ -17,6 +17,8 @@ const KEEP_SCRATCH: usize = 4 << 20;
 /// What one thread needs while it works on an item.
 #[derive(Default)]
 pub(crate) struct Worker {
+    /// [`Draw::pipeline`](crate::api::Draw::pipeline) of the draw at work; 0: none.
+    running: Arc<AtomicU64>,
     /// `BatchHeader::scratch`.
     pub scratch: AlignedBuf,
     /// Workgroup memory.
@@ -29,11 +31,20 @@ pub(crate) struct Worker {
     pub tile: crate::tile::Scratch,
 }
 
+impl Worker {
+    /// Works for a draw from now on.
+    pub fn runs(&self, pipeline: u64) {
+        self.running.store(pipeline, Ordering::Relaxed);
+    }
+}
+
 /// The pool and the scratch memory of its workers. Creating an engine starts no thread.
 pub struct Engine {
     threads: usize,
     pool: OnceLock<rayon::ThreadPool>,
     workers: Mutex<Vec<Worker>>,
+    /// [`Worker::running`] of all workers.
+    running: Mutex<Vec<Weak<AtomicU64>>>,
     /// Emptied chunk outputs, kept for their capacity.
     pub(crate) arenas: Mutex<Vec<ChunkOutput>>,
 }
@@ -49,7 +60,13 @@ impl Engine {
     pub fn new(threads: usize) -> Engine {
         let threads =
             if threads == 0 { std::thread::available_parallelism().map_or(1, |n| n.get()) } else { threads.min(1024) };
-        Engine { threads, pool: OnceLock::new(), workers: Mutex::default(), arenas: Mutex::default() }
+        Engine {
+            threads,
+            pool: OnceLock::new(),
+            workers: Mutex::default(),
+            running: Mutex::default(),
+            arenas: Mutex::default(),
+        }
     }
 
     /// Worker threads.
@@ -111,11 +128,29 @@ impl Engine {
         });
     }
 
+    /// Pipelines of the draws that workers are at this moment, each once, in no order.
+    pub fn running(&self) -> Vec<u64> {
+        let running = self.running.lock();
+        let mut all: Vec<u64> =
+            running.iter().filter_map(Weak::upgrade).map(|r| r.load(Ordering::Relaxed)).filter(|&p| p != 0).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     fn take_worker(&self) -> Worker {
-        self.workers.lock().pop().unwrap_or_default()
+        if let Some(worker) = self.workers.lock().pop() {
+            return worker;
+        }
+        let worker = Worker::default();
+        let mut running = self.running.lock();
+        running.retain(|r| r.strong_count() > 0);
+        running.push(Arc::downgrade(&worker.running));
+        worker
     }
 
     fn give_worker(&self, mut worker: Worker) {
+        worker.runs(0);
         worker.scratch.trim(KEEP_SCRATCH);
         worker.shared.trim(KEEP_SCRATCH);
         let mut workers = self.workers.lock();

@@ -74,6 +74,12 @@ impl<'e> RenderPass<'e> {
         }
     }
 
+    /// Turns hierarchical depth off, for what it is compared with.
+    #[cfg(test)]
+    pub(crate) fn without_depth_bounds(&mut self) {
+        self.pass.depth_bounds = None;
+    }
+
     /// Appends a draw; may defer it. Order is kept.
     pub fn draw(&mut self, draw: Draw) {
         let counts = draw.counts;
@@ -107,10 +113,6 @@ impl<'e> RenderPass<'e> {
         let instances_per_chunk = (CHUNK_PRIMITIVES / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
-            // A draw of billions of instances must end when the device is lost.
-            if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
-                return;
-            }
             let take = instances_per_chunk.min(instances - instance);
             let mut primitive = 0;
             while primitive < primitives {
@@ -120,6 +122,10 @@ impl<'e> RenderPass<'e> {
                 self.pending += n * take;
                 if self.pending >= ROUND_PRIMITIVES {
                     self.run_chunks();
+                    // A draw of billions of primitives must end when the device is lost.
+                    if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
+                        return;
+                    }
                 }
             }
             instance += take;
@@ -178,7 +184,9 @@ impl<'e> RenderPass<'e> {
         };
         engine.for_each(chunks.len(), false, |worker, i| {
             let chunk = &chunks[i];
-            front::run(&draws[chunk.draw as usize], &pass.grid, chunk, worker, &mut outputs[i].lock());
+            let draw = &draws[chunk.draw as usize];
+            worker.runs(draw.draw.pipeline);
+            front::run(draw, &pass.grid, chunk, worker, &mut outputs[i].lock());
         });
         let outputs: Vec<ChunkOutput> = outputs.into_iter().map(Mutex::into_inner).collect();
         let runs = merge(&outputs);
@@ -223,21 +231,33 @@ impl<'e> RenderPass<'e> {
         if let (Some(surface), Some(value)) = (self.pass.depth, depth)
             && let Some(format) = DepthFormat::of(surface.format)
         {
-            self.fill(&surface, texel(format.encode(value)), rect, base_layer, layers);
+            let bits = format.encode(value);
+            if let Some((rect, layers)) = self.fill(&surface, texel(bits), rect, base_layer, layers)
+                && let Some(bounds) = &self.pass.depth_bounds
+            {
+                layers.for_each(|layer| bounds.fill(layer, rect, format.value(bits)));
+            }
         }
         if let (Some(surface), Some(value)) = (self.pass.stencil, stencil) {
             self.fill(&surface, texel(value & 0xff), rect, base_layer, layers);
         }
     }
 
-    /// Fills a rectangle of layers, cut to the render area and the surface, in all samples.
-    fn fill(&self, surface: &Surface, texel: [u8; 16], [x, y, w, h]: [u32; 4], base_layer: u32, layers: u32) {
+    /// Fills a rectangle of layers, cut to the render area and the surface, in all samples; returns what is left of both.
+    fn fill(
+        &self,
+        surface: &Surface,
+        texel: [u8; 16],
+        [x, y, w, h]: [u32; 4],
+        base_layer: u32,
+        layers: u32,
+    ) -> Option<([u32; 4], core::ops::Range<u32>)> {
         let [ax0, ay0, ax1, ay1] = self.pass.area.map(|v| v as u32);
         let (x0, x1) = (x.max(ax0), x.saturating_add(w).min(ax1));
         let (y0, y1) = (y.max(ay0), y.saturating_add(h).min(ay1));
         let end_layer = base_layer.saturating_add(layers).min(surface.layers);
         if x0 >= x1 || y0 >= y1 || base_layer >= end_layer {
-            return;
+            return None;
         }
         let bytes = surface.bytes;
         let row: Vec<u8> = texel[..bytes].iter().copied().cycle().take(bytes * (x1 - x0) as usize).collect();
@@ -254,6 +274,7 @@ impl<'e> RenderPass<'e> {
                 unsafe { core::ptr::copy_nonoverlapping(row.as_ptr(), surface.at(layer, sample, x0, y), row.len()) };
             }
         });
+        Some(([x0, y0, x1, y1], base_layer..end_layer))
     }
 }
 

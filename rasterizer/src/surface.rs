@@ -5,7 +5,9 @@
 
 use crate::api::{Attachment, MAX_COLOR_ATTACHMENTS, RenderTargets};
 use crate::front::{Grid, TILE_SHIFT};
+use crate::tile::bounds::DepthBounds;
 use base::format::{ChannelName, Format};
+use std::sync::Arc;
 
 /// Texel bits of a colour format: f32 or integers by class; missing components are 0, 0, 0, 1.
 #[inline]
@@ -89,6 +91,8 @@ pub struct Pass {
     pub depth: Option<Surface>,
     /// Stencil.
     pub stencil: Option<Surface>,
+    /// Of `depth`.
+    pub depth_bounds: Option<Arc<DepthBounds>>,
     /// Render area x0, y0, x1, y1, inside every attachment.
     pub area: [i32; 4],
     /// Tiles.
@@ -113,6 +117,7 @@ impl Pass {
         let layers = all().map(|s| s.layers).min().unwrap_or(targets.layers.max(1));
         let area = [x.min(end[0]), y.min(end[1]), end[0], end[1]].map(|v| v as i32);
         let tiles = [end[0], end[1]].map(|n| n.div_ceil(1 << TILE_SHIFT).max(1));
-        Pass { color, depth, stencil, area, grid: Grid { tiles, layers, samples } }
+        let depth_bounds = depth.as_ref().and_then(DepthBounds::new).map(Arc::new);
+        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples } }
     }
 }

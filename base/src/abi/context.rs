@@ -1,5 +1,6 @@
 //! What a shader invocation can see beside its batch: descriptor sets, push constants, draw parameters, helpers.
 
+use super::address::AddressSpace;
 use super::descriptor::BufferDescriptor;
 use super::image::{ImageArgs, ImageView, Sampler};
 use core::sync::atomic::AtomicU32;
@@ -38,6 +39,8 @@ pub struct ShaderContext {
     pub abort: *const AtomicU32,
     /// Never null.
     pub helpers: *const HelperTable,
+    /// Where physical pointers may point.
+    pub addresses: AddressSpace,
 }
 
 // SAFETY: the pointers are to memory the submission keeps alive; shaders only read the context itself.

@@ -7,11 +7,13 @@
 //! All per-lane arrays of a batch are laid out `[chunk][slot][lane]`, 32 bits each, unless said otherwise.
 //! Arrays in call arguments ([`image::ImageArgs`]) always have [`MAX_LANES`] lanes; a 4-lane shader fills the first 4.
 
+pub mod address;
 pub mod context;
 pub mod descriptor;
 pub mod image;
 pub mod stage;
 
+pub use address::*;
 pub use context::*;
 pub use descriptor::*;
 pub use image::*;

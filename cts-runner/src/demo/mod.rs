@@ -97,6 +97,12 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
     let mut times = Vec::new();
     for index in 0..options.frames.max(1) {
         times.push(scene.frame(&gpu, index)?);
+        if std::env::var_os("TMP_TIMES").is_some() {
+            eprintln!(
+                "{index} {:?} {:?} {:?}",
+                times[index as usize].total, times[index as usize].compute, times[index as usize].scene
+            );
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();

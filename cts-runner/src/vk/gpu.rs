@@ -2,6 +2,7 @@
 
 use super::api::Api;
 use super::error::{Context, Error, Result};
+use super::optional::Optional;
 use ash::{ext, vk};
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
@@ -19,11 +20,22 @@ pub struct GpuOptions {
     pub features: vk::PhysicalDeviceFeatures,
     /// Enable the validation layer and count its messages.
     pub validation: bool,
+    /// Also enable what [`Optional`] lists, where the device has it.
+    pub optional: bool,
+}
+
+impl GpuOptions {
+    /// Everything a device has but `robustBufferAccess`, which has a price in every access.
+    pub fn everything() -> Self {
+        let features = all_features().robust_buffer_access(false);
+        Self { api_version: vk::API_VERSION_1_3, features, validation: false, optional: true }
+    }
 }
 
 impl Default for GpuOptions {
     fn default() -> Self {
-        Self { api_version: vk::API_VERSION_1_0, features: vk::PhysicalDeviceFeatures::default(), validation: false }
+        let features = vk::PhysicalDeviceFeatures::default();
+        Self { api_version: vk::API_VERSION_1_0, features, validation: false, optional: false }
     }
 }
 
@@ -41,6 +53,7 @@ pub(crate) enum Owned {
     PipelineLayout(vk::PipelineLayout),
     DescriptorPool(vk::DescriptorPool),
     Pipeline(vk::Pipeline),
+    PipelineCache(vk::PipelineCache),
     RenderPass(vk::RenderPass),
     Framebuffer(vk::Framebuffer),
 }
@@ -59,6 +72,8 @@ pub struct Gpu {
     pub properties: vk::PhysicalDeviceProperties,
     /// The features that were enabled.
     pub features: vk::PhysicalDeviceFeatures,
+    /// What was enabled beyond Vulkan 1.0.
+    pub optional: Optional,
     /// Instance version in use: the requested one, lowered to what the driver knows.
     pub api_version: u32,
     pub(crate) memory_types: vk::PhysicalDeviceMemoryProperties,
@@ -98,7 +113,16 @@ impl Gpu {
         let family = family.ok_or_else(|| Error::Missing("a queue with graphics and compute".into()))? as u32;
         let features = intersect(&options.features, &supported);
         let queue_infos = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
-        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queue_infos).enabled_features(&features);
+        let version = api_version.min(properties.api_version);
+        let optional =
+            if options.optional { Optional::query(&instance, physical, version) } else { Optional::default() };
+        let mut more = optional.features();
+        let extensions = optional.extensions(version);
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queue_infos)
+            .enabled_features(&features)
+            .enabled_extension_names(&extensions);
+        let info = more.chain(info);
         // SAFETY: `info` and what it points to are valid; the enabled features are a subset of the supported ones.
         let device = unsafe { instance.create_device(physical, &info, None) }.of("vkCreateDevice")?;
         // SAFETY: the family has at least one queue and was requested above.
@@ -116,6 +140,7 @@ impl Gpu {
             queue,
             properties,
             features,
+            optional,
             api_version,
             memory_types,
             pool,
@@ -177,6 +202,7 @@ impl Gpu {
                 Owned::PipelineLayout(h) => d.destroy_pipeline_layout(h, None),
                 Owned::DescriptorPool(h) => d.destroy_descriptor_pool(h, None),
                 Owned::Pipeline(h) => d.destroy_pipeline(h, None),
+                Owned::PipelineCache(h) => d.destroy_pipeline_cache(h, None),
                 Owned::RenderPass(h) => d.destroy_render_pass(h, None),
                 Owned::Framebuffer(h) => d.destroy_framebuffer(h, None),
             }
@@ -251,14 +277,22 @@ unsafe extern "system" fn on_message(
     vk::FALSE
 }
 
+/// Number of features in `VkPhysicalDeviceFeatures`.
+const FEATURES: usize = size_of::<vk::PhysicalDeviceFeatures>() / size_of::<vk::Bool32>();
+
 /// The features that are both wanted and supported.
 fn intersect(a: &vk::PhysicalDeviceFeatures, b: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
-    const COUNT: usize = size_of::<vk::PhysicalDeviceFeatures>() / size_of::<vk::Bool32>();
-    // SAFETY: the structure is a C struct of `COUNT` VkBool32 and nothing else.
+    // SAFETY: the structure is a C struct of `FEATURES` VkBool32 and nothing else.
     unsafe {
-        let a: [vk::Bool32; COUNT] = std::mem::transmute(*a);
-        let b: [vk::Bool32; COUNT] = std::mem::transmute(*b);
-        let both: [vk::Bool32; COUNT] = std::array::from_fn(|i| a[i] & b[i]);
+        let a: [vk::Bool32; FEATURES] = std::mem::transmute(*a);
+        let b: [vk::Bool32; FEATURES] = std::mem::transmute(*b);
+        let both: [vk::Bool32; FEATURES] = std::array::from_fn(|i| a[i] & b[i]);
         std::mem::transmute(both)
     }
+}
+
+/// Every feature.
+fn all_features() -> vk::PhysicalDeviceFeatures {
+    // SAFETY: as in `intersect`.
+    unsafe { std::mem::transmute([vk::TRUE; FEATURES]) }
 }

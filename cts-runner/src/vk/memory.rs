@@ -81,10 +81,12 @@ impl ImageDesc {
 pub struct Image {
     /// The Vulkan handle.
     pub handle: vk::Image,
-    /// A view of all levels and layers.
+    /// A view of all levels and layers; null when the usage is transfers only.
     pub view: vk::ImageView,
     /// What it was made from.
     pub desc: ImageDesc,
+    /// Samples per texel.
+    pub samples: vk::SampleCountFlags,
 }
 
 impl Image {
@@ -112,6 +114,10 @@ impl Image {
         vk::Extent3D { width, height, depth }
     }
 }
+
+const TRANSFERS: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::TRANSFER_SRC.as_raw() | vk::ImageUsageFlags::TRANSFER_DST.as_raw(),
+);
 
 fn aspect_of(format: vk::Format) -> vk::ImageAspectFlags {
     match format {
@@ -144,6 +150,11 @@ impl Gpu {
 
     /// Makes an image in device memory and a view of all of it. Its layout is undefined.
     pub fn image(&self, desc: &ImageDesc) -> Result<Image> {
+        self.image_of_samples(desc, vk::SampleCountFlags::TYPE_1)
+    }
+
+    /// As [`Self::image`], with several samples per texel.
+    pub fn image_of_samples(&self, desc: &ImageDesc, samples: vk::SampleCountFlags) -> Result<Image> {
         use vk::ImageViewType as V;
         let (kind, flags) = match desc.view {
             V::TYPE_1D | V::TYPE_1D_ARRAY => (vk::ImageType::TYPE_1D, vk::ImageCreateFlags::empty()),
@@ -159,7 +170,7 @@ impl Gpu {
             .extent(vk::Extent3D { width, height, depth })
             .mip_levels(desc.levels)
             .array_layers(desc.layers)
-            .samples(vk::SampleCountFlags::TYPE_1)
+            .samples(samples)
             .usage(desc.usage);
         // SAFETY: `info` is valid.
         let handle = unsafe { self.device.create_image(&info, None) }.of("vkCreateImage")?;
@@ -169,7 +180,11 @@ impl Gpu {
         let memory = self.allocate(&needs, vk::MemoryPropertyFlags::empty())?;
         // SAFETY: memory and image are new and fit each other.
         unsafe { self.device.bind_image_memory(handle, memory, 0) }.of("vkBindImageMemory")?;
-        let mut image = Image { handle, view: vk::ImageView::null(), desc: *desc };
+        let mut image = Image { handle, view: vk::ImageView::null(), desc: *desc, samples };
+        // An image that is only copied needs no view and must not have one.
+        if desc.usage & !TRANSFERS == vk::ImageUsageFlags::empty() {
+            return Ok(image);
+        }
         let info = vk::ImageViewCreateInfo::default()
             .image(handle)
             .view_type(desc.view)

@@ -9,16 +9,24 @@
 //! Unsafe code of this crate lives in this module and in the recording functions of its callers.
 
 mod api;
+mod draw;
 mod error;
 mod gpu;
 mod memory;
+mod optional;
 mod pipeline;
+mod record;
+mod recorder;
 mod submit;
 
 pub use api::{Api, Manifest};
 pub use ash::vk as raw;
+pub use draw::{Attachment, Pass, Program, ProgramDesc, Role, Stream};
 pub use error::{Error, Result};
 pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
 pub use memory::{Buffer, Image, ImageDesc};
-pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, spirv_words};
+pub use optional::Optional;
+pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, StagesDesc, spirv_words};
+pub use record::Recorded;
+pub use recorder::Recorder;
 pub use submit::{image_barrier, memory_barrier};

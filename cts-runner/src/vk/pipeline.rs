@@ -13,6 +13,8 @@ pub enum Resource {
     Storage(vk::Buffer),
     /// A whole uniform buffer.
     Uniform(vk::Buffer),
+    /// A part of a uniform buffer of this many bytes; where it begins is a dynamic offset.
+    UniformDynamic(vk::Buffer, u64),
     /// A combined image and sampler, in `SHADER_READ_ONLY_OPTIMAL`.
     Texture(vk::ImageView, vk::Sampler),
     /// A sampled image, in `SHADER_READ_ONLY_OPTIMAL`.
@@ -42,6 +44,7 @@ impl Resource {
         match self {
             Resource::Storage(_) => vk::DescriptorType::STORAGE_BUFFER,
             Resource::Uniform(_) => vk::DescriptorType::UNIFORM_BUFFER,
+            Resource::UniformDynamic(..) => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
             Resource::Texture(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
             Resource::Sampled(_) => vk::DescriptorType::SAMPLED_IMAGE,
             Resource::Sampler(_) => vk::DescriptorType::SAMPLER,
@@ -56,6 +59,7 @@ impl Resource {
             Resource::Storage(b) | Resource::Uniform(b) => {
                 vk::DescriptorBufferInfo::default().buffer(b).range(vk::WHOLE_SIZE)
             }
+            Resource::UniformDynamic(b, range) => vk::DescriptorBufferInfo::default().buffer(b).range(range),
             _ => vk::DescriptorBufferInfo::default(),
         }
     }
@@ -113,6 +117,27 @@ pub struct GraphicsDesc<'a> {
     pub depth_write: bool,
     /// Source and destination factor of both colour and alpha blending (`ADD`); none for no blending.
     pub blend: Option<(vk::BlendFactor, vk::BlendFactor)>,
+    /// Size of the render area.
+    pub extent: vk::Extent2D,
+}
+
+/// A graphics pipeline of any stages.
+#[derive(Clone, Copy)]
+pub struct StagesDesc<'a> {
+    /// Stages and their modules.
+    pub stages: &'a [(vk::ShaderStageFlags, vk::ShaderModule)],
+    /// Pipeline layout.
+    pub layout: vk::PipelineLayout,
+    /// Render pass; subpass 0 is used.
+    pub render_pass: vk::RenderPass,
+    /// Vertex buffers.
+    pub bindings: &'a [vk::VertexInputBindingDescription],
+    /// Vertex attributes.
+    pub attributes: &'a [vk::VertexInputAttributeDescription],
+    /// Topology.
+    pub topology: vk::PrimitiveTopology,
+    /// Control points of a patch; 0 without tessellation.
+    pub patch_points: u32,
     /// Size of the render area.
     pub extent: vk::Extent2D,
 }
@@ -202,7 +227,7 @@ impl Gpu {
             .descriptor_type(binding.resource.kind())
             .descriptor_count(1);
         let write = match binding.resource {
-            Resource::Storage(_) | Resource::Uniform(_) => write.buffer_info(&buffers),
+            Resource::Storage(_) | Resource::Uniform(_) | Resource::UniformDynamic(..) => write.buffer_info(&buffers),
             Resource::UniformTexel(_) | Resource::StorageTexel(_) => write.texel_buffer_view(&texels),
             _ => write.image_info(&images),
         };
@@ -266,7 +291,76 @@ impl Gpu {
         self.keep_pipeline(made, "vkCreateGraphicsPipelines")
     }
 
-    fn keep_pipeline(
+    /// Makes a pipeline cache from what [`Self::pipeline_cache_data`] gave, or an empty one.
+    pub fn pipeline_cache(&self, data: &[u8]) -> Result<vk::PipelineCache> {
+        let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
+        // SAFETY: `info` is valid; the driver checks the data's header.
+        let cache = unsafe { self.device.create_pipeline_cache(&info, None) }.of("vkCreatePipelineCache")?;
+        self.own(Owned::PipelineCache(cache));
+        Ok(cache)
+    }
+
+    /// What a pipeline cache holds.
+    pub fn pipeline_cache_data(&self, cache: vk::PipelineCache) -> Result<Vec<u8>> {
+        // SAFETY: the cache is alive.
+        unsafe { self.device.get_pipeline_cache_data(cache) }.of("vkGetPipelineCacheData")
+    }
+
+    /// Makes a compute pipeline in a cache.
+    pub fn compute_pipeline_in(
+        &self,
+        module: vk::ShaderModule,
+        layout: vk::PipelineLayout,
+        cache: vk::PipelineCache,
+    ) -> Result<vk::Pipeline> {
+        let special = vk::SpecializationInfo::default();
+        let info = vk::ComputePipelineCreateInfo::default()
+            .stage(stage_info(vk::ShaderStageFlags::COMPUTE, module, &special))
+            .layout(layout);
+        // SAFETY: `info` and what it points to are valid.
+        let made = unsafe { self.device.create_compute_pipelines(cache, &[info], None) };
+        self.keep_pipeline(made, "vkCreateComputePipelines")
+    }
+
+    /// Makes a graphics pipeline of any stages in a cache: no depth, no blending, fixed viewport, one colour attachment.
+    pub fn stages_pipeline_in(&self, desc: &StagesDesc<'_>, cache: vk::PipelineCache) -> Result<vk::Pipeline> {
+        let special = vk::SpecializationInfo::default();
+        let stages: Vec<_> = desc.stages.iter().map(|&(stage, module)| stage_info(stage, module, &special)).collect();
+        let input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(desc.bindings)
+            .vertex_attribute_descriptions(desc.attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(desc.topology);
+        let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(desc.patch_points);
+        let vk::Extent2D { width, height } = desc.extent;
+        let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
+        let scissors = [vk::Rect2D::default().extent(desc.extent)];
+        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        let samples =
+            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let depth = vk::PipelineDepthStencilStateCreateInfo::default();
+        let attachments = [blend_state(None)];
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
+        let mut info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&raster)
+            .multisample_state(&samples)
+            .depth_stencil_state(&depth)
+            .color_blend_state(&blend)
+            .layout(desc.layout)
+            .render_pass(desc.render_pass);
+        if desc.patch_points > 0 {
+            info = info.tessellation_state(&tessellation);
+        }
+        // SAFETY: `info` and what it points to are valid.
+        let made = unsafe { self.device.create_graphics_pipelines(cache, &[info], None) };
+        self.keep_pipeline(made, "vkCreateGraphicsPipelines")
+    }
+
+    pub(super) fn keep_pipeline(
         &self,
         made: std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
         command: &'static str,
@@ -330,6 +424,37 @@ impl Gpu {
         Ok((pass, framebuffer))
     }
 
+    /// A render pass that clears one colour attachment and leaves it in `TRANSFER_SRC_OPTIMAL`, with its framebuffer.
+    pub fn color_target(&self, color: &Image) -> Result<(vk::RenderPass, vk::Framebuffer)> {
+        let attachments = [vk::AttachmentDescription::default()
+            .format(color.desc.format)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .load_op(vk::AttachmentLoadOp::CLEAR)
+            .store_op(vk::AttachmentStoreOp::STORE)
+            .stencil_load_op(vk::AttachmentLoadOp::DONT_CARE)
+            .stencil_store_op(vk::AttachmentStoreOp::DONT_CARE)
+            .final_layout(vk::ImageLayout::TRANSFER_SRC_OPTIMAL)];
+        let refs = [vk::AttachmentReference { attachment: 0, layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL }];
+        let subpasses = [vk::SubpassDescription::default()
+            .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
+            .color_attachments(&refs)];
+        let info = vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&subpasses);
+        // SAFETY: `info` and what it points to are valid.
+        let pass = unsafe { self.device.create_render_pass(&info, None) }.of("vkCreateRenderPass")?;
+        self.own(Owned::RenderPass(pass));
+        let views = [color.view];
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(pass)
+            .attachments(&views)
+            .width(color.desc.extent[0])
+            .height(color.desc.extent[1])
+            .layers(1);
+        // SAFETY: the view matches the attachment of the pass.
+        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
+        self.own(Owned::Framebuffer(framebuffer));
+        Ok((pass, framebuffer))
+    }
+
     /// A buffer with the given usage that holds `words`.
     pub fn buffer_with(&self, words: &[u32], usage: vk::BufferUsageFlags) -> Result<Buffer> {
         let buffer = self.buffer(size_of_val(words), usage)?;
@@ -338,7 +463,7 @@ impl Gpu {
     }
 }
 
-fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::PipelineColorBlendAttachmentState {
+pub(super) fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::PipelineColorBlendAttachmentState {
     let state = vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA);
     match blend {
         None => state,
@@ -351,7 +476,7 @@ fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::Pipelin
     }
 }
 
-fn stage_info<'a>(
+pub(super) fn stage_info<'a>(
     stage: vk::ShaderStageFlags,
     module: vk::ShaderModule,
     special: &'a vk::SpecializationInfo<'a>,
@@ -361,13 +486,13 @@ fn stage_info<'a>(
 }
 
 /// Specialisation constants in the form Vulkan wants them.
-struct Constants {
+pub(super) struct Constants {
     entries: Vec<vk::SpecializationMapEntry>,
     data: Vec<u8>,
 }
 
 impl Constants {
-    fn new(constants: &[(u32, u32)]) -> Self {
+    pub(super) fn new(constants: &[(u32, u32)]) -> Self {
         let entries = constants
             .iter()
             .enumerate()
@@ -377,7 +502,7 @@ impl Constants {
         Self { entries, data }
     }
 
-    fn info(&self) -> vk::SpecializationInfo<'_> {
+    pub(super) fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.data)
     }
 }

@@ -7,7 +7,7 @@ use ash::vk;
 use std::time::{Duration, Instant};
 
 /// How long a submission may take before the harness gives up on it.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Gpu {
     /// Records a command buffer, submits it, waits for its fence; returns the time from submit to fence.

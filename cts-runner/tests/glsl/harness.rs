@@ -50,7 +50,8 @@ pub fn folder() -> PathBuf {
 /// All GLSL sources of a folder.
 pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder of the shaders");
-    let is_source = |p: &PathBuf| p.extension().is_some_and(|e| e == "comp" || e == "vert" || e == "frag");
+    const STAGES: [&str; 6] = ["comp", "vert", "tesc", "tese", "geom", "frag"];
+    let is_source = |p: &PathBuf| p.extension().is_some_and(|e| STAGES.iter().any(|s| e == *s));
     entries.flatten().map(|e| e.path()).filter(is_source).collect()
 }
 
@@ -163,7 +164,7 @@ fn options() -> GpuOptions {
         .shader_image_gather_extended(true)
         .shader_storage_image_extended_formats(true)
         .fragment_stores_and_atomics(true);
-    GpuOptions { api_version: vk::API_VERSION_1_1, features, validation: false }
+    GpuOptions { api_version: vk::API_VERSION_1_1, features, ..GpuOptions::default() }
 }
 
 type Pair = std::result::Result<[Driver; 2], String>;

@@ -1,67 +1,86 @@
-//! From SPIR-V words to a compiled stage.
+//! From SPIR-V words to a stage without code, and to code.
 
 use super::hash::hash128;
-use base::shader::{CompiledStage, PipelineLayoutInfo, Stage};
-use std::sync::OnceLock;
+use crate::object::pipeline_layout::PipelineLayout;
+use base::shader::Stage;
+use jit::code::CodeBlob;
+use jit::emit::Tier;
+use jit::spirv::{Accept, Module, Specialization};
+use jit::{CompileRequest, Prepared};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
-/// What to compile.
-pub struct StageRequest<'a> {
+/// A stage's key: 128 bits over everything the code depends on.
+pub type Key = [u8; 16];
+
+/// What to compile. Owned: it may be compiled again later, by a better tier.
+pub struct StageRequest {
     /// SPIR-V.
-    pub words: &'a [u32],
+    pub words: Arc<[u32]>,
     /// Stage.
     pub stage: Stage,
     /// Entry point.
-    pub entry: &'a str,
-    /// Specialisation: id, bytes.
-    pub specialization: Vec<(u32, Vec<u8>)>,
+    pub entry: String,
+    /// Specialisation.
+    pub specialization: Specialization,
     /// Layout.
-    pub layout: &'a PipelineLayoutInfo,
+    pub layout: Arc<PipelineLayout>,
 }
 
-/// A stage and its bytes for pipeline caches (empty when it cannot be stored).
-pub struct Compiled {
-    /// Stage.
-    pub stage: CompiledStage,
-    /// Bytes.
-    pub blob: Vec<u8>,
-}
+impl StageRequest {
+    /// Everything the code depends on, hashed; the same in every process.
+    pub fn key(&self) -> Key {
+        let mut bytes = Bytes::default();
+        self.words.hash(&mut bytes);
+        (self.stage, &self.entry, &self.specialization, &self.layout.info).hash(&mut bytes);
+        hash128(&[&bytes.0, env!("CARGO_PKG_VERSION").as_bytes()])
+    }
 
-impl StageRequest<'_> {
-    /// Everything the code depends on, hashed.
-    pub fn key(&self) -> [u8; 16] {
-        let words: Vec<u8> = self.words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let rest = format!("{:?} {:?} {:?}", self.stage, self.specialization, self.layout);
-        hash128(&[&words, self.entry.as_bytes(), rest.as_bytes(), env!("CARGO_PKG_VERSION").as_bytes()])
+    /// All but the code; the error is the message for the application.
+    pub fn prepare(&self) -> Result<Prepared, String> {
+        self.with_jit(jit::prepare).map_err(|e| e.to_string())
+    }
+
+    /// The whole road, by a tier.
+    pub fn compile(&self, tier: Tier) -> Result<CodeBlob, String> {
+        self.with_jit(|request| jit::compile(request, tier)).map_err(|e| e.to_string())
+    }
+
+    fn with_jit<T>(
+        &self,
+        f: impl FnOnce(&CompileRequest<'_>) -> Result<T, jit::error::Error>,
+    ) -> Result<T, jit::error::Error> {
+        let module = Module::parse(&self.words)?;
+        f(&CompileRequest {
+            module: &module,
+            stage: self.stage,
+            entry: &self.entry,
+            specialization: &self.specialization,
+            layout: &self.layout.info,
+            accept: accepted(),
+            options: jit::emit::EmitOptions::default(),
+        })
     }
 }
 
-/// Compiles; the error is the message for the application.
-pub fn compile(request: &StageRequest<'_>) -> Result<Compiled, String> {
-    let module = jit::spirv::Module::parse(request.words).map_err(|e| e.to_string())?;
-    let specialization = jit::spirv::Specialization { entries: request.specialization.clone() };
-    let compiled = jit::compile(&jit::CompileRequest {
-        module: &module,
-        stage: request.stage,
-        entry: request.entry,
-        specialization: &specialization,
-        layout: request.layout,
-        accept: accepted(),
-        options: jit::emit::EmitOptions::default(),
-    })
-    .map_err(|e| e.to_string())?;
-    Ok(Compiled { stage: compiled.stage, blob: compiled.blob.to_bytes() })
+/// Collects what is hashed into it.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+    fn finish(&self) -> u64 {
+        0
+    }
 }
 
 /// What modules may declare: exactly what the device advertises.
-fn accepted() -> &'static jit::spirv::Accept {
-    static ACCEPT: OnceLock<jit::spirv::Accept> = OnceLock::new();
-    ACCEPT.get_or_init(|| jit::spirv::Accept {
+fn accepted() -> &'static Accept {
+    static ACCEPT: OnceLock<Accept> = OnceLock::new();
+    ACCEPT.get_or_init(|| Accept {
         capabilities: crate::caps::spirv::capabilities(),
         extensions: Some(crate::caps::spirv::extensions()),
     })
-}
-
-/// A stage from cached bytes, if they are intact and of this build and machine.
-pub fn load(blob: &[u8]) -> Option<CompiledStage> {
-    jit::load(blob)
 }

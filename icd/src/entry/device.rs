@@ -123,6 +123,7 @@ shims! {
     fn destroy_device(device: vk::Device, _allocator: *const vk::AllocationCallbacks<'_>) {
         if let Some(device) = handle::destroy_dispatchable::<Device>(device) {
             device.queue.stop(&device);
+            device.compiler.stop();
         }
     }
 

@@ -1,17 +1,16 @@
 //! Shader modules, pipeline caches, pipelines.
 
 use super::handle::{self, dispatchable, get, optional};
-use super::shim::{find, shims, slice, slice_mut};
+use super::shim::{find, shims, slice};
 use super::table::{CommandRow, V1_0, row};
 use crate::object::device::Device;
-use crate::object::pipeline::{Feedback, Pipeline, create_compute, create_graphics};
+use crate::object::pipeline::{Created, Pipeline, create_compute, create_graphics};
 use crate::object::pipeline_cache::PipelineCache;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
 use core::ffi::c_void;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use vk::PipelineCreationFeedbackFlags as Flags;
+use std::time::Instant;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
@@ -28,25 +27,6 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, destroy_pipeline as vk::PFN_vkDestroyPipeline, vkDestroyPipeline: V1_0),
 ];
 
-/// # Safety
-/// `out` is valid.
-unsafe fn give_feedback(out: &vk::PipelineCreationFeedbackCreateInfo<'_>, feedback: &Feedback, took: Duration) {
-    let answer = |hit: bool, took: Duration| {
-        let hit = if hit { Flags::APPLICATION_PIPELINE_CACHE_HIT } else { Flags::empty() };
-        vk::PipelineCreationFeedback { flags: Flags::VALID | hit, duration: took.as_nanos() as u64 }
-    };
-    let all = !feedback.stages.is_empty() && feedback.stages.iter().all(|s| s.0);
-    // SAFETY: the caller's promise.
-    unsafe {
-        *out.p_pipeline_creation_feedback = answer(all, took);
-        let stages = slice_mut(out.p_pipeline_stage_creation_feedbacks, out.pipeline_stage_creation_feedback_count);
-        for (i, stage) in stages.iter_mut().enumerate() {
-            // Stages that were not compiled (a fragment stage of a pipeline that discards) have none.
-            *stage = feedback.stages.get(i).map_or_else(Default::default, |&(hit, took)| answer(hit, took));
-        }
-    }
-}
-
 /// Creates `infos.len()` pipelines: the failed ones are null, the first error is returned.
 ///
 /// # Safety
@@ -56,7 +36,7 @@ unsafe fn create_all<T>(
     pipelines: *mut vk::Pipeline,
     flags: impl Fn(&T) -> vk::PipelineCreateFlags,
     chain: impl Fn(&T) -> *const c_void,
-    create: impl Fn(&T, &mut Feedback) -> Result<Arc<Pipeline>, vk::Result>,
+    create: impl Fn(&T) -> Result<Created, vk::Result>,
 ) -> Result<(), vk::Result> {
     let mut result = Ok(());
     let mut stopped = false;
@@ -67,9 +47,13 @@ unsafe fn create_all<T>(
         if stopped {
             continue;
         }
-        let (began, mut feedback) = (Instant::now(), Feedback::default());
-        match create(info, &mut feedback) {
-            Ok(pipeline) => *out = handle::create(pipeline),
+        let began = Instant::now();
+        let mut stages = Vec::new();
+        match create(info) {
+            Ok(created) => {
+                *out = handle::create(created.pipeline);
+                stages = created.feedback;
+            }
             Err(error) => {
                 // A compile-required answer must not hide an error.
                 if result.is_ok() || error.as_raw() < 0 {
@@ -79,12 +63,38 @@ unsafe fn create_all<T>(
             }
         }
         // SAFETY: the caller's promise.
-        if let Some(out) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain(info)) } {
+        if let Some(feedback) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain(info)) } {
             // SAFETY: the structure's pointers are outputs of the application.
-            unsafe { give_feedback(out, &feedback, began.elapsed()) };
+            unsafe { answer(feedback, began, &stages) };
         }
     }
     result
+}
+
+/// Fills in a pipeline's feedback: it hit the cache if every stage did.
+///
+/// # Safety
+/// The structure's pointers are valid for writing.
+unsafe fn answer(
+    feedback: &vk::PipelineCreationFeedbackCreateInfo<'_>,
+    began: Instant,
+    stages: &[vk::PipelineCreationFeedback],
+) {
+    use vk::PipelineCreationFeedbackFlags as F;
+    let hit = F::APPLICATION_PIPELINE_CACHE_HIT;
+    let all = !stages.is_empty() && stages.iter().all(|s| s.flags.contains(hit));
+    let whole = vk::PipelineCreationFeedback {
+        flags: if all { F::VALID | hit } else { F::VALID },
+        duration: began.elapsed().as_nanos() as u64,
+    };
+    // SAFETY: the caller's promise.
+    let outputs = unsafe {
+        *feedback.p_pipeline_creation_feedback = whole;
+        let count = feedback.pipeline_stage_creation_feedback_count;
+        super::shim::slice_mut(feedback.p_pipeline_stage_creation_feedbacks, count)
+    };
+    let none = std::iter::repeat(vk::PipelineCreationFeedback::default());
+    outputs.iter_mut().zip(stages.iter().copied().chain(none)).for_each(|(out, stage)| *out = stage);
 }
 
 shims! {
@@ -147,7 +157,7 @@ shims! {
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i, f| create_graphics(device, cache.as_deref(), i, f))
+        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i| create_graphics(device, cache.as_deref(), i))
     }
 
     fn create_compute_pipelines(
@@ -159,7 +169,7 @@ shims! {
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i, f| create_compute(device, cache.as_deref(), i, f))
+        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i| create_compute(device, cache.as_deref(), i))
     }
 
     fn destroy_pipeline(_device: vk::Device, pipeline: vk::Pipeline, _allocator: Allocator<'_>) {

@@ -3,6 +3,7 @@
 use super::instance::{Instance, PhysicalDevice};
 use super::memory::Heap;
 use super::sync::Sync;
+use crate::backend::compiler::{Compiler, Policy};
 use crate::caps::ExtensionSet;
 use crate::entry::handle;
 use crate::queue::{Queue, QueueRef};
@@ -23,7 +24,9 @@ pub struct Device {
     /// Waits and the lost state.
     pub sync: Sync,
     /// Draws and dispatches; starts its threads at the first work.
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
+    /// Makes the code of pipelines, on the engine's pool.
+    pub compiler: Arc<Compiler>,
     /// Polled by generated loops; non-zero once the device is lost.
     pub abort: AtomicU32,
     /// Functions that generated code calls.
@@ -39,11 +42,14 @@ pub struct Device {
 impl Device {
     /// A device; starts no thread.
     pub fn new(instance: Arc<Instance>, physical: &PhysicalDevice, extensions: ExtensionSet) -> Arc<Device> {
+        let engine = Arc::new(Engine::new(crate::caps::thread_count()));
+        let compiler = Compiler::new(instance.clone(), engine.clone(), Policy::from_env());
         let device = Arc::new(Device {
             instance,
             heap: physical.heap.clone(),
             sync: Sync::default(),
-            engine: Engine::new(crate::caps::thread_count()),
+            engine,
+            compiler,
             abort: AtomicU32::new(0),
             helpers: crate::backend::helpers::helpers(),
             queue: Queue::default(),
@@ -66,17 +72,27 @@ impl Device {
         self.extensions.has_name(name)
     }
 
-    /// Loses the device, once: generated code stops, waits return, and the application is told why.
+    /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
     pub fn lose(&self, id: &str, message: &str) {
-        self.abort.store(1, Ordering::Relaxed);
-        if self.sync.lose() {
+        if self.abort.swap(1, Ordering::AcqRel) == 0 {
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
+            self.sync.lose();
         }
+    }
+
+    /// Lost, or about to be.
+    pub fn is_losing(&self) -> bool {
+        self.abort.load(Ordering::Acquire) != 0
     }
 
     /// Tells the application that something is not supported.
     pub fn unsupported(&self, message: &str) {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
+    }
+
+    /// Tells the application that it did something invalid, and what became of it is not what it asked for.
+    pub fn misuse(&self, message: &str) {
+        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message, None);
     }
 
     /// `vkSetDebugUtilsObjectNameEXT`.

@@ -101,8 +101,9 @@ impl ImageView {
             all_layers.saturating_sub(layer)
         };
         let (dim, arrayed) = dimension(info.view_type);
-        if level + levels > desc.levels || (layer + layers > all_layers && dim != Dim::D3) || layers == 0 || levels == 0
-        {
+        let beyond = |first: u32, count: u32, all: u32| first.checked_add(count).is_none_or(|end| end > all);
+        let layers_beyond = dim != Dim::D3 && beyond(layer, layers, all_layers);
+        if beyond(level, levels, desc.levels) || layers_beyond || layers == 0 || levels == 0 {
             return Err(vk::Result::ERROR_UNKNOWN);
         }
         let stencil = !range.aspect_mask.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::COLOR);

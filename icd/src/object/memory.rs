@@ -1,26 +1,33 @@
-//! Device memory: anonymous mappings, committed by the kernel when touched, counted against one heap.
+//! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap.
 
+use super::arena::{Arena, Piece};
 use ash::vk;
-use std::sync::Arc;
+use base::abi::AddressSpace;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Bytes that stay mapped behind every allocation, because a descriptor's address promises a few readable bytes.
-const TAIL: usize = 64;
-const PAGE: usize = 4096;
-/// Allocations from this size on begin at a multiple of it, and the kernel may back them with pages of it: one page fault instead of 512.
-const HUGE_PAGE: usize = 2 << 20;
+use std::sync::{Arc, OnceLock};
 
 /// The memory heap.
 pub struct Heap {
     /// Bytes.
     pub size: u64,
     used: AtomicU64,
+    /// Reserved at the first allocation; None: the process got no addresses.
+    arena: OnceLock<Option<Arena>>,
 }
 
 impl Heap {
     /// `GRUS_HEAP_MB`, or three quarters of the machine's memory (what a cgroup allows, if less).
     pub fn from_machine() -> Heap {
-        Heap { size: crate::caps::heap_size(), used: AtomicU64::new(0) }
+        Heap { size: crate::caps::heap_size(), used: AtomicU64::new(0), arena: OnceLock::new() }
+    }
+
+    fn arena(&self) -> Option<&Arena> {
+        self.arena.get_or_init(|| Arena::reserve(self.size)).as_ref()
+    }
+
+    /// Where physical pointers may point.
+    pub fn addresses(&self) -> AddressSpace {
+        self.arena.get().and_then(Option::as_ref).map_or(AddressSpace::EMPTY, Arena::addresses)
     }
 
     fn reserve(&self, bytes: u64) -> bool {
@@ -34,43 +41,9 @@ impl Heap {
 
 /// `VkDeviceMemory`.
 pub struct Memory {
-    base: *mut u8,
+    piece: Piece,
     size: u64,
-    _mapping: Mapping,
     heap: Arc<Heap>,
-}
-
-/// An anonymous mapping of zeros, committed when touched.
-struct Mapping {
-    start: *mut libc::c_void,
-    bytes: usize,
-}
-
-impl Mapping {
-    fn new(bytes: usize) -> Option<Mapping> {
-        let (access, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-        // SAFETY: a new anonymous mapping.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
-        (start != libc::MAP_FAILED).then_some(Mapping { start, bytes })
-    }
-
-    /// `bytes` bytes that begin at a multiple of [`HUGE_PAGE`], and lie on huge pages where they fill them.
-    fn huge(bytes: usize) -> Option<(Mapping, *mut u8)> {
-        let mapping = Mapping::new(bytes.checked_add(HUGE_PAGE)?)?;
-        let base = mapping.start.cast::<u8>();
-        let base = base.wrapping_add(base.align_offset(HUGE_PAGE));
-        // SAFETY: a range of the mapping. Advice: a kernel without huge pages declines.
-        unsafe { libc::madvise(base.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
-        Some((mapping, base))
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and nobody holds a reference any more.
-        unsafe { libc::munmap(self.start, self.bytes) };
-    }
 }
 
 // SAFETY: an address range owned by this object; what lies in it is device memory, accessed as such.
@@ -85,20 +58,10 @@ impl Memory {
         if size == 0 || !heap.reserve(size) {
             return Err(FAILED);
         }
-        let bytes =
-            usize::try_from(size).ok().and_then(|s| s.checked_add(TAIL)).and_then(|s| s.checked_next_multiple_of(PAGE));
-        let mapped = bytes.and_then(|bytes| {
-            if bytes >= HUGE_PAGE {
-                Mapping::huge(bytes)
-            } else {
-                Mapping::new(bytes).map(|mapping| {
-                    let base = mapping.start.cast();
-                    (mapping, base)
-                })
-            }
-        });
-        match mapped {
-            Some((mapping, base)) => Ok(Memory { base, size, _mapping: mapping, heap: heap.clone() }),
+        // A descriptor's address promises a few readable bytes: the arena's tail.
+        let piece = usize::try_from(size).ok().and_then(|bytes| heap.arena()?.allocate(bytes));
+        match piece {
+            Some(piece) => Ok(Memory { piece, size, heap: heap.clone() }),
             None => {
                 heap.used.fetch_sub(size, Ordering::Relaxed);
                 Err(FAILED)
@@ -114,12 +77,16 @@ impl Memory {
     /// The address of `offset`, if `bytes` bytes from there are inside.
     pub fn range(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
         let inside = offset.checked_add(bytes).is_some_and(|end| end <= self.size);
-        inside.then(|| self.base.wrapping_add(offset as usize))
+        inside.then(|| self.piece.address.wrapping_add(offset as usize))
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if let Some(arena) = self.heap.arena() {
+            // SAFETY: from this heap's arena, and nobody holds a reference any more.
+            unsafe { arena.free(self.piece) };
+        }
         self.heap.used.fetch_sub(self.size, Ordering::Relaxed);
     }
 }

@@ -1,5 +1,6 @@
 //! The objects behind the handles, one file per family. Safe Rust over reference counts; the entry points keep the raw world out.
 
+pub mod arena;
 pub mod buffer;
 pub mod descriptor;
 pub mod descriptor_pool;

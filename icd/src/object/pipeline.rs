@@ -1,19 +1,23 @@
-//! Pipelines: compiled at creation, refused with a message when a shader or a state is not supported.
+//! Pipelines: refused at creation with a message when a shader or a state is not supported; their code is made meanwhile
+//! ([`Compiler`](crate::backend::compiler::Compiler)).
 
 use super::device::Device;
 use super::pipeline_cache::PipelineCache;
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::{GraphicsState, translate};
 use super::shader_module::ShaderModule;
-use crate::backend::compile::{StageRequest, compile};
+use crate::backend::compile::StageRequest;
+use crate::backend::compiler::{Origin, Refusal};
+use crate::backend::tiered::TieredCode;
 use crate::caps::properties::SUBGROUP_SIZE;
 use crate::entry::handle;
 use crate::entry::shim::{find, slice, string};
 use ash::vk;
 use base::shader::{CompiledStage, Stage};
+use jit::spirv::Specialization;
 use rasterizer::api::GraphicsStages;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// `VkPipeline`.
 pub struct Pipeline {
@@ -31,8 +35,9 @@ pub enum PipelineKind {
 
 /// A graphics pipeline.
 pub struct GraphicsPipeline {
-    /// Code.
+    /// Stages.
     pub stages: Arc<GraphicsStages>,
+    code: Vec<Arc<TieredCode>>,
     /// State.
     pub state: GraphicsState,
     /// Layout.
@@ -41,20 +46,36 @@ pub struct GraphicsPipeline {
 
 /// A compute pipeline.
 pub struct ComputePipeline {
-    /// Code.
+    /// Stage.
     pub stage: CompiledStage,
+    code: Arc<TieredCode>,
     /// Layout.
     pub layout: Arc<PipelineLayout>,
 }
 
-/// What `VkPipelineCreationFeedback` says of a pipeline: for each stage in order, whether the cache had it and how long it took.
-#[derive(Default)]
-pub struct Feedback {
-    /// Stages.
-    pub stages: Vec<(bool, Duration)>,
+impl GraphicsPipeline {
+    /// Waits until there is code. An error means that the device can't go on.
+    pub fn ready(&self) -> Result<(), String> {
+        self.code.iter().try_for_each(|code| code.ready())
+    }
 }
 
-/// Compiles a graphics pipeline.
+impl ComputePipeline {
+    /// As [`GraphicsPipeline::ready`].
+    pub fn ready(&self) -> Result<(), String> {
+        self.code.ready()
+    }
+}
+
+/// A pipeline and what `VkPipelineCreationFeedbackCreateInfo` asks about its stages, in their order.
+pub struct Created {
+    /// The pipeline.
+    pub pipeline: Arc<Pipeline>,
+    /// A stage that was not compiled has no valid feedback.
+    pub feedback: Vec<vk::PipelineCreationFeedback>,
+}
+
+/// Creates a graphics pipeline.
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
@@ -62,13 +83,13 @@ pub unsafe fn create_graphics(
     device: &Device,
     cache: Option<&PipelineCache>,
     info: &vk::GraphicsPipelineCreateInfo<'_>,
-    feedback: &mut Feedback,
-) -> Result<Arc<Pipeline>, vk::Result> {
+) -> Result<Created, vk::Result> {
     // SAFETY: (all here) the caller's promise.
     let layout = unsafe { handle::optional::<PipelineLayout>(info.layout) }.unwrap_or_else(empty_layout);
     // SAFETY: as above.
     let state = unsafe { translate(info) }.map_err(|message| refuse(device, "graphics pipeline", &message))?;
     let (mut vertex, mut fragment) = (None, None);
+    let (mut code, mut feedback) = (Vec::new(), Vec::new());
     // SAFETY: as above.
     for stage in unsafe { slice(info.p_stages, info.stage_count) } {
         let (slot, kind) = match stage.stage {
@@ -80,17 +101,23 @@ pub unsafe fn create_graphics(
         };
         let discarded =
             kind == Stage::Fragment && state.values.rasterizer_discard && !state.dynamic.rasterizer_discard();
-        if !discarded {
-            // SAFETY: as above.
-            *slot = Some(unsafe { stage_of((device, cache), info.flags, stage, kind, &layout, feedback) }?);
+        if discarded {
+            feedback.push(vk::PipelineCreationFeedback::default());
+            continue;
         }
+        // SAFETY: as above.
+        let (own, answer) = unsafe { stage_of(device, cache, info.flags, stage, kind, &layout) }?;
+        *slot = Some(own.stage());
+        code.push(own);
+        feedback.push(answer);
     }
     let vertex = vertex.ok_or_else(|| refuse(device, "graphics pipeline", "there is no vertex stage"))?;
     let stages = Arc::new(GraphicsStages { vertex, fragment });
-    Ok(Arc::new(Pipeline { kind: PipelineKind::Graphics(Arc::new(GraphicsPipeline { stages, state, layout })) }))
+    let kind = PipelineKind::Graphics(Arc::new(GraphicsPipeline { stages, code, state, layout }));
+    Ok(Created { pipeline: Arc::new(Pipeline { kind }), feedback })
 }
 
-/// Compiles a compute pipeline.
+/// Creates a compute pipeline.
 ///
 /// # Safety
 /// As [`create_graphics`].
@@ -98,13 +125,13 @@ pub unsafe fn create_compute(
     device: &Device,
     cache: Option<&PipelineCache>,
     info: &vk::ComputePipelineCreateInfo<'_>,
-    feedback: &mut Feedback,
-) -> Result<Arc<Pipeline>, vk::Result> {
+) -> Result<Created, vk::Result> {
     // SAFETY: the caller's promise.
     let layout = unsafe { handle::optional::<PipelineLayout>(info.layout) }.unwrap_or_else(empty_layout);
     // SAFETY: the caller's promise.
-    let stage = unsafe { stage_of((device, cache), info.flags, &info.stage, Stage::Compute, &layout, feedback) }?;
-    Ok(Arc::new(Pipeline { kind: PipelineKind::Compute(Arc::new(ComputePipeline { stage, layout })) }))
+    let (code, answer) = unsafe { stage_of(device, cache, info.flags, &info.stage, Stage::Compute, &layout) }?;
+    let kind = PipelineKind::Compute(Arc::new(ComputePipeline { stage: code.stage(), code, layout }));
+    Ok(Created { pipeline: Arc::new(Pipeline { kind }), feedback: vec![answer] })
 }
 
 fn empty_layout() -> Arc<PipelineLayout> {
@@ -117,59 +144,63 @@ fn refuse(device: &Device, what: &str, message: &str) -> vk::Result {
 }
 
 unsafe fn stage_of(
-    (device, cache): (&Device, Option<&PipelineCache>),
+    device: &Device,
+    cache: Option<&PipelineCache>,
     flags: vk::PipelineCreateFlags,
     info: &vk::PipelineShaderStageCreateInfo<'_>,
     stage: Stage,
-    layout: &PipelineLayout,
-    feedback: &mut Feedback,
-) -> Result<CompiledStage, vk::Result> {
+    layout: &Arc<PipelineLayout>,
+) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), vk::Result> {
+    let began = Instant::now();
     // SAFETY: (all here) the caller's promise.
+    unsafe { check_subgroup_size(device, info) }?;
+    // SAFETY: as above.
     let module = unsafe { handle::optional::<ShaderModule>(info.module) };
-    let inline;
-    let words: &[u32] = match &module {
-        Some(module) => &module.words,
+    let words: Arc<[u32]> = match &module {
+        Some(module) => module.words.clone(),
         None => {
             // Without a module the code is in the chain (VK_KHR_maintenance5, graphics pipeline library).
             // SAFETY: as above.
-            inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(info.p_next) };
+            let inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(info.p_next) };
             let inline = inline.ok_or_else(|| refuse(device, "pipeline", "a stage has no shader module"))?;
             // SAFETY: as above.
-            unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) }
+            unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) }.into()
         }
     };
     // SAFETY: as above.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: as above.
-    let specialization = unsafe { specialization(info.p_specialization_info) };
-    // SAFETY: as above.
-    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
-    if let Some(size) = required.map(|r| r.required_subgroup_size).filter(|&size| size != SUBGROUP_SIZE) {
-        return Err(refuse(
-            device,
-            "pipeline",
-            &format!("subgroups of {size}, there are only those of {SUBGROUP_SIZE}"),
-        ));
-    }
-    let began = Instant::now();
-    let request = StageRequest { words, stage, entry: &entry, specialization, layout: &layout.info };
+    let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) } };
+    let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout: layout.clone() };
     let only_cached = flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
-    if let Some(found) = cache.and_then(|c| c.find(&request)) {
-        feedback.stages.push((true, began.elapsed()));
-        return Ok(found);
-    }
-    if only_cached {
-        return Err(vk::Result::PIPELINE_COMPILE_REQUIRED);
-    }
-    let compiled = compile(&request).map_err(|e| {
-        let name = module.as_ref().map(|m| device.name(handle::raw(m))).unwrap_or_default();
-        refuse(device, &format!("{stage:?} shader module {name}, entry point \"{entry}\""), &e)
+    let (code, origin) = device.compiler.stage(request, cache, only_cached).map_err(|refusal| match refusal {
+        Refusal::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED,
+        Refusal::Shader(message) => {
+            let name = module.as_ref().map(|m| device.name(handle::raw(m))).unwrap_or_default();
+            refuse(device, &format!("{stage:?} shader module {name}, entry point \"{entry}\""), &message)
+        }
     })?;
-    if let Some(cache) = cache {
-        cache.insert(&request, &compiled);
+    let hit = match origin {
+        Origin::Cache => vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT,
+        Origin::Living | Origin::Compiled => vk::PipelineCreationFeedbackFlags::empty(),
+    };
+    let flags = vk::PipelineCreationFeedbackFlags::VALID | hit;
+    Ok((code, vk::PipelineCreationFeedback { flags, duration: began.elapsed().as_nanos() as u64 }))
+}
+
+/// There are subgroups of one size only; a stage that requires another is refused.
+unsafe fn check_subgroup_size(
+    device: &Device,
+    info: &vk::PipelineShaderStageCreateInfo<'_>,
+) -> Result<(), vk::Result> {
+    // SAFETY: the caller's promise.
+    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
+    match required.map(|r| r.required_subgroup_size) {
+        Some(size) if size != SUBGROUP_SIZE => {
+            Err(refuse(device, "pipeline", &format!("subgroups of {size}: there are only those of {SUBGROUP_SIZE}")))
+        }
+        _ => Ok(()),
     }
-    feedback.stages.push((false, began.elapsed()));
-    Ok(compiled.stage)
 }
 
 unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Vec<(u32, Vec<u8>)> {

@@ -1,22 +1,23 @@
-//! Pipeline caches: compiled stages by key, and their bytes.
+//! Pipeline caches: stages by key, and their bytes.
 //!
 //! The blob is `VkPipelineCacheHeaderVersionOne`, then a checksum over the rest, then entries (key, length, code blob). A
 //! blob whose header, checksum or lengths do not fit is ignored as a whole: nothing in it is ever trusted.
 
-use crate::backend::compile::{Compiled, StageRequest};
-use base::shader::CompiledStage;
+use crate::backend::compile::Key;
+use crate::backend::tiered::TieredCode;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-
-/// A stage's key: 128 bits over everything the code depends on.
-pub type Key = [u8; 16];
+use std::sync::Arc;
 
 /// Bytes before the entries: Vulkan's header and our checksum.
 const HEADER: usize = 32 + 16;
 
-struct Entry {
-    blob: Vec<u8>,
-    stage: Option<CompiledStage>,
+#[derive(Clone)]
+enum Entry {
+    /// As it came.
+    Stored(Arc<[u8]>),
+    /// In use; its code may still be in the making.
+    Living(Arc<TieredCode>),
 }
 
 /// `VkPipelineCache`.
@@ -31,20 +32,22 @@ impl PipelineCache {
         PipelineCache { entries: Mutex::new(parse(data).unwrap_or_default()) }
     }
 
-    /// The stage, if cached.
-    pub fn find(&self, request: &StageRequest<'_>) -> Option<CompiledStage> {
+    /// The stage, if cached; `load` makes it from its bytes.
+    pub fn find(&self, key: &Key, load: impl FnOnce(&[u8]) -> Option<Arc<TieredCode>>) -> Option<Arc<TieredCode>> {
         let mut entries = self.entries.lock();
-        let entry = entries.get_mut(&request.key())?;
-        if entry.stage.is_none() {
-            entry.stage = crate::backend::compile::load(&entry.blob);
+        let entry = entries.get_mut(key)?;
+        if let Entry::Stored(bytes) = entry {
+            *entry = Entry::Living(load(bytes)?);
         }
-        entry.stage.clone()
+        match entry {
+            Entry::Living(code) => Some(code.clone()),
+            Entry::Stored(_) => None,
+        }
     }
 
     /// Remembers a stage.
-    pub fn insert(&self, request: &StageRequest<'_>, compiled: &Compiled) {
-        let entry = Entry { blob: compiled.blob.clone(), stage: Some(compiled.stage.clone()) };
-        self.entries.lock().insert(request.key(), entry);
+    pub fn insert(&self, code: &Arc<TieredCode>) {
+        self.entries.lock().insert(*code.key(), Entry::Living(code.clone()));
     }
 
     /// `vkMergePipelineCaches`.
@@ -52,36 +55,40 @@ impl PipelineCache {
         if std::ptr::eq(self, from) {
             return;
         }
-        let others: Vec<(Key, Entry)> = from
-            .entries
-            .lock()
-            .iter()
-            .map(|(k, e)| (*k, Entry { blob: e.blob.clone(), stage: e.stage.clone() }))
-            .collect();
+        let others: Vec<(Key, Entry)> = from.entries.lock().iter().map(|(k, e)| (*k, e.clone())).collect();
         let mut entries = self.entries.lock();
         for (key, entry) in others {
             entries.entry(key).or_insert(entry);
         }
     }
 
+    /// Every entry's bytes, by key; waits for code in the making.
+    fn sorted(&self) -> Vec<(Key, Arc<[u8]>)> {
+        let entries: Vec<(Key, Entry)> = self.entries.lock().iter().map(|(k, e)| (*k, e.clone())).collect();
+        let bytes = |entry: Entry| match entry {
+            Entry::Stored(bytes) => Some(bytes),
+            Entry::Living(code) => code.bytes().map(Arc::from),
+        };
+        let mut list: Vec<_> = entries.into_iter().filter_map(|(key, entry)| Some((key, bytes(entry)?))).collect();
+        list.sort_by_key(|(key, _)| *key);
+        list
+    }
+
     /// The blob. With `limit`, as many whole entries as fit; the flag says whether all did.
     pub fn data(&self, limit: Option<usize>) -> (Vec<u8>, bool) {
-        let entries = self.entries.lock();
-        let mut sorted: Vec<_> = entries.iter().filter(|(_, e)| !e.blob.is_empty()).collect();
-        sorted.sort_by_key(|(key, _)| **key);
         let limit = limit.unwrap_or(usize::MAX);
         if limit < HEADER {
             return (Vec::new(), false);
         }
         let (mut body, mut complete) = (Vec::new(), true);
-        for (key, entry) in sorted {
-            if HEADER + body.len() + 24 + entry.blob.len() > limit {
+        for (key, bytes) in self.sorted() {
+            if HEADER + body.len() + 24 + bytes.len() > limit {
                 complete = false;
                 break;
             }
-            body.extend_from_slice(key);
-            body.extend_from_slice(&(entry.blob.len() as u64).to_le_bytes());
-            body.extend_from_slice(&entry.blob);
+            body.extend_from_slice(&key);
+            body.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            body.extend_from_slice(&bytes);
         }
         let mut data = header().to_vec();
         data.extend_from_slice(&checksum(&body));
@@ -116,7 +123,7 @@ fn parse(data: &[u8]) -> Option<HashMap<Key, Entry>> {
         let key: Key = rest.get(..16)?.try_into().ok()?;
         let length = usize::try_from(u64::from_le_bytes(rest.get(16..24)?.try_into().ok()?)).ok()?;
         let blob = rest.get(24..24usize.checked_add(length)?)?;
-        entries.insert(key, Entry { blob: blob.to_vec(), stage: None });
+        entries.insert(key, Entry::Stored(blob.into()));
         rest = &rest[24 + length..];
     }
     Some(entries)
@@ -129,7 +136,7 @@ mod tests {
     fn filled() -> PipelineCache {
         let cache = PipelineCache::default();
         for i in 0..5u8 {
-            cache.entries.lock().insert([i; 16], Entry { blob: vec![i; 10 + i as usize], stage: None });
+            cache.entries.lock().insert([i; 16], Entry::Stored(vec![i; 10 + i as usize].into()));
         }
         cache
     }

@@ -54,9 +54,9 @@ impl Sync {
         self.lost.load(Ordering::Acquire)
     }
 
-    /// The device is lost from now on; true the first time.
-    pub fn lose(&self) -> bool {
-        self.notify(|| !self.lost.swap(true, Ordering::AcqRel))
+    /// The device is lost from now on.
+    pub fn lose(&self) {
+        self.notify(|| self.lost.store(true, Ordering::Release));
     }
 
     /// VK_ERROR_DEVICE_LOST if so.

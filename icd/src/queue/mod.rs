@@ -134,13 +134,13 @@ fn run(device: &Arc<Device>) {
             device.queue.watchdog.busy(device);
         }
         for item in work {
-            if device.sync.is_lost() {
+            if device.is_losing() {
                 break;
             }
             perform(device, item);
         }
-        // What the work referred to is released by now, before anyone is told.
-        if !device.sync.is_lost() {
+        // What the work referred to is released by now, before anyone is told; work that was cut short is not done.
+        if !device.is_losing() {
             signals.iter().for_each(|s| s.semaphore.signal(&device.sync, s.value));
             fence.into_iter().for_each(|f| f.set(&device.sync, true));
         }

@@ -99,11 +99,16 @@ impl Watchdog {
                 let Some(device) = device.upgrade() else { return };
                 // The lock is not held while the application's callback runs.
                 drop(state);
-                let pipeline = device.name(self.pipeline.load(Ordering::Relaxed));
-                let ms = timeout.as_millis();
+                // Draws are deferred: the one that does not end need not be the one recorded last.
+                let mut pipelines = device.engine.running();
+                if pipelines.is_empty() {
+                    pipelines.push(self.pipeline.load(Ordering::Relaxed));
+                }
+                let names: Vec<String> = pipelines.into_iter().map(|p| device.name(p)).collect();
+                let (names, ms) = (names.join(", "), timeout.as_millis());
                 device.lose(
                     "GRUS-shader-timeout",
-                    &format!("pipeline {pipeline} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)"),
+                    &format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)"),
                 );
                 return;
             }

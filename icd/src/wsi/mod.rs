@@ -11,6 +11,7 @@ pub mod pace;
 pub mod surface;
 pub mod swapchain;
 pub mod x11;
+mod x11_stream;
 
 pub use entry::COMMANDS;
 pub use swapchain::swapchain_image_memory;

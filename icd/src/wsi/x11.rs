@@ -3,13 +3,14 @@
 //! x11rb speaks the protocol in Rust, so the library needs no libX11 or libxcb: nothing of this runs before a surface is
 //! made. With MIT-SHM (server on this machine) a frame is one copy into a shared segment; otherwise `PutImage` in bands
 //! no larger than the server's maximum request. A round trip after each frame both paces the client and reports a window or
-//! server that is gone.
+//! server that is gone (or silent for too long: `x11_stream`).
 
+use super::x11_stream::{BoundedConnection, PATIENCE, connect};
 use std::fmt;
+use std::time::Duration;
 use x11rb::connection::{Connection, RequestConnection};
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{ConnectionExt as _, CreateGCAux, Gcontext, ImageFormat, Window};
-use x11rb::rust_connection::RustConnection;
 
 /// Bytes of a `PutImage` request before its data.
 const PUT_IMAGE_HEADER: usize = 24;
@@ -54,7 +55,7 @@ pub enum PixelOrder {
 
 /// A window on an X server.
 pub struct X11Window {
-    connection: RustConnection,
+    connection: BoundedConnection,
     window: Window,
     gc: Gcontext,
     depth: u8,
@@ -71,7 +72,12 @@ impl X11Window {
     /// # Errors
     /// No server, no such window, or a visual that is not true colour with 8-bit channels.
     pub fn open(display: Option<&str>, window: Window) -> Result<X11Window, X11Error> {
-        let (connection, _) = x11rb::connect(display).map_err(|e| X11Error::Connect(e.to_string()))?;
+        Self::open_within(display, window, PATIENCE)
+    }
+
+    /// As [`open`](Self::open), with a bound on how long the server may be silent, then and later.
+    fn open_within(display: Option<&str>, window: Window, patience: Duration) -> Result<X11Window, X11Error> {
+        let connection = connect(display, patience).map_err(|e| X11Error::Connect(e.to_string()))?;
         let visual = connection.get_window_attributes(window).map_err(lost)?.reply().map_err(lost)?.visual;
         let depth = connection.get_geometry(window).map_err(lost)?.reply().map_err(lost)?.depth;
         let order = pixel_order(&connection, depth, visual).ok_or(X11Error::Visual)?;
@@ -223,7 +229,7 @@ impl Drop for X11Window {
     }
 }
 
-fn pixel_order(connection: &RustConnection, depth: u8, visual: u32) -> Option<PixelOrder> {
+fn pixel_order(connection: &BoundedConnection, depth: u8, visual: u32) -> Option<PixelOrder> {
     let setup = connection.setup();
     let visual = setup
         .roots

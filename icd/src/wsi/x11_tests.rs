@@ -4,6 +4,7 @@ use super::*;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use x11rb::protocol::xproto::{ConfigureWindowAux, CreateWindowAux, WindowClass};
+use x11rb::rust_connection::RustConnection;
 
 /// A server of our own, on a display number that it chose.
 struct Xvfb {
@@ -122,4 +123,27 @@ fn a_server_that_dies_is_an_error_and_not_a_hang() {
 #[test]
 fn no_server_is_an_error() {
     assert!(matches!(X11Window::open(Some(":4094"), 1), Err(X11Error::Connect(_))));
+}
+
+/// A server that was stopped (a debugger, a suspended session) loses the surface after a bounded time; it blocks nobody for ever.
+#[test]
+fn a_stopped_server_is_waited_for_in_bounds() {
+    for extra in [&[][..], &["-extension", "MIT-SHM"]] {
+        let Some(server) = Xvfb::start("640x480x24", extra) else { return };
+        let (_client, window) = window(&server, 320, 240);
+        let patience = Duration::from_millis(400);
+        let mut presenter = X11Window::open_within(Some(&server.display), window, patience).unwrap();
+        presenter.present(320, 240, |_, out| out.fill(1)).unwrap();
+        let pid = server.child.id() as libc::pid_t;
+        // SAFETY: our own child.
+        unsafe { libc::kill(pid, libc::SIGSTOP) };
+        let start = std::time::Instant::now();
+        let results: Vec<_> = (0..3).map(|_| presenter.present(320, 240, |_, out| out.fill(2))).collect();
+        drop(presenter);
+        let waited = start.elapsed();
+        // SAFETY: as above.
+        unsafe { libc::kill(pid, libc::SIGCONT) };
+        assert!(results.iter().all(|r| matches!(r, Err(X11Error::Lost(_)))), "{results:?}");
+        assert!(waited >= patience && waited < patience * 8, "{waited:?}");
+    }
 }

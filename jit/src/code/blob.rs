@@ -1,20 +1,21 @@
-//! Compiled stages as bytes, for pipeline caches: the code and every fact of [`CompiledStage`].
+//! Compiled stages as bytes, for pipeline caches: the code and every fact of [`CompiledStage`]; and code that is loaded.
 //!
 //! A blob comes back from outside (an application stores pipeline cache data where it likes), so nothing in it is
 //! believed: length and a 128-bit checksum over everything, the build that made it, and the CPU features its code uses must match before
 //! a single field is read. The checksum guards against damage; against an attacker who can forge it, only the application's
 //! own storage does, as with every driver's cache.
 
+use super::memory::ExecutableCode;
+use crate::emit::Tier;
+use base::abi::{BatchHeader, ShaderContext, StageFn};
 use base::shader::{
-    BuiltinSlot, CompiledStage, Interpolation, Slot, SlotKind, SlotType, Stage, StageFlags, StageInterface,
+    BuiltinSlot, CompiledStage, Interpolation, Slot, SlotKind, SlotType, Stage, StageCode, StageFlags, StageInterface,
 };
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::memory::ExecutableCode;
-
 /// Changes with every release and with the layout of the structs that code takes offsets from.
-const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 1");
+const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 2");
 const CHECKSUM: usize = 16;
 
 /// A compiled stage without its memory.
@@ -22,6 +23,8 @@ const CHECKSUM: usize = 16;
 pub struct CodeBlob {
     /// Machine code; entry at offset 0.
     pub code: Vec<u8>,
+    /// How it was made.
+    pub tier: Tier,
     /// Bits of CPU features that emission was allowed to use.
     pub cpu_features: u64,
     /// Facts.
@@ -46,13 +49,17 @@ pub struct CodeBlob {
 
 impl CodeBlob {
     /// Puts the code into executable memory; `None` when there is none.
-    pub fn load(&self) -> Option<CompiledStage> {
-        let code = Arc::new(ExecutableCode::new(&self.code)?);
+    pub fn load(&self) -> Option<LoadedCode> {
+        let memory = ExecutableCode::new(&self.code)?;
         // SAFETY: the bytes are a function of this type by construction (`emit`), or checked to be what `emit` made.
-        let entry = unsafe { core::mem::transmute::<*const u8, base::abi::StageFn>(code.address()) };
-        Some(CompiledStage {
+        let entry = unsafe { core::mem::transmute::<*const u8, StageFn>(memory.address()) };
+        Some(LoadedCode { memory, entry })
+    }
+
+    /// The stage that these facts describe, with its code, wherever that comes from.
+    pub fn stage(&self, code: Arc<dyn StageCode>) -> CompiledStage {
+        CompiledStage {
             stage: self.stage,
-            entry,
             lanes: self.lanes,
             interface: self.interface.clone(),
             flags: self.flags,
@@ -62,7 +69,17 @@ impl CodeBlob {
             scratch_bytes: self.scratch_bytes,
             has_barriers: self.has_barriers,
             code,
-        })
+        }
+    }
+
+    /// The same facts about other code.
+    pub fn with_code(&self, code: Vec<u8>, tier: Tier) -> CodeBlob {
+        CodeBlob { code, tier, interface: self.interface.clone(), ..*self }
+    }
+
+    /// All but code and tier are the same: one may run instead of the other, even from one call to the next of a workgroup.
+    pub fn same_facts(&self, other: &CodeBlob) -> bool {
+        self.with_code(Vec::new(), Tier::Quick) == other.with_code(Vec::new(), Tier::Quick)
     }
 
     /// The stored form.
@@ -83,7 +100,9 @@ impl CodeBlob {
         w.u32(flag_bits(&self.flags));
         self.local_size.iter().for_each(|&n| w.u32(n));
         w.u32(self.shared_bytes);
-        w.u32(u32::from(self.zero_shared) | u32::from(self.has_barriers) << 1);
+        w.u32(
+            u32::from(self.zero_shared) | u32::from(self.has_barriers) << 1 | u32::from(self.tier == Tier::Full) << 2,
+        );
         w.u32(self.scratch_bytes);
         w.bytes(&self.code);
         let sum = xxh3_128(&w.0[CHECKSUM..]);
@@ -118,6 +137,7 @@ impl CodeBlob {
         let code = r.bytes()?.to_vec();
         Some(CodeBlob {
             code,
+            tier: if bits & 4 != 0 { Tier::Full } else { Tier::Quick },
             cpu_features: used,
             stage,
             lanes,
@@ -129,6 +149,32 @@ impl CodeBlob {
             scratch_bytes,
             has_barriers: bits & 2 != 0,
         })
+    }
+}
+
+/// Code in executable memory.
+#[derive(Debug)]
+pub struct LoadedCode {
+    memory: ExecutableCode,
+    entry: StageFn,
+}
+
+impl LoadedCode {
+    /// The function, as long as this value lives.
+    pub fn entry(&self) -> StageFn {
+        self.entry
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
+    }
+}
+
+impl StageCode for LoadedCode {
+    unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.entry)(context, batch) }
     }
 }
 
@@ -266,6 +312,7 @@ mod tests {
         let flags = StageFlags { side_effects: true, writes_stencil: true, ..StageFlags::default() };
         CodeBlob {
             code: vec![0xc3; 100],
+            tier: Tier::Full,
             cpu_features: 0b101,
             stage: Stage::Fragment,
             lanes: 8,

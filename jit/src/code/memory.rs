@@ -37,6 +37,7 @@ impl Region {
 pub struct ExecutableCode {
     start: NonNull<u8>,
     pages: usize,
+    length: usize,
 }
 
 // SAFETY: the bytes are immutable while the value lives.
@@ -49,7 +50,7 @@ impl ExecutableCode {
     pub fn new(code: &[u8]) -> Option<ExecutableCode> {
         let pages = code.len().div_ceil(PAGE).max(1);
         let start = reserve(pages)?;
-        let piece = ExecutableCode { start, pages };
+        let piece = ExecutableCode { start, pages, length: code.len() };
         // SAFETY: the pages are reserved for this piece alone and nobody has their address yet; they are mapped and
         // at least `code.len()` long.
         let ready = unsafe {
@@ -64,6 +65,12 @@ impl ExecutableCode {
     /// First byte.
     pub fn address(&self) -> *const u8 {
         self.start.as_ptr()
+    }
+
+    /// The code.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `length` bytes were copied there; the pages stay readable and unchanged while the value lives.
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 

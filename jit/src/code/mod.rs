@@ -5,5 +5,5 @@
 pub mod blob;
 pub mod memory;
 
-pub use blob::CodeBlob;
+pub use blob::{CodeBlob, LoadedCode};
 pub use memory::ExecutableCode;

@@ -4,6 +4,10 @@
 //! needs to look. A divergent `If` runs its arms under `mask & cond` and `mask & !cond`, each behind an any-lane-active
 //! branch when it is worth skipping. A break to a divergent label moves the active lanes into the label's break mask and
 //! leaves an empty exec mask behind; the lanes come back where the label ends. A break to any other label is a jump.
+//!
+//! A barrier may stand in a divergent construct: its condition is then the same for the whole workgroup, or no lane comes to the
+//! barrier, but nobody can see that in the text. So such a part is entered if any lane is there, never otherwise (a loop and a barrier
+//! are never reached with an empty mask), and masks that are wanted behind it wait in slots.
 
 use super::cell::Cells;
 use super::rep::{Rep, Vecs};
@@ -45,6 +49,12 @@ pub struct Target {
     broke: Option<Cells>,
     /// A break to here was emitted.
     used: bool,
+}
+
+/// A mask that is wanted later: in a slot when a barrier may come in between.
+enum Kept {
+    Here(Vecs),
+    InSlot(Cells),
 }
 
 impl Emitter<'_> {
@@ -139,11 +149,7 @@ impl Emitter<'_> {
                 break;
             }
             let rest = &region.nodes[i + 1..];
-            if !self.full
-                && facts::nodes_worth_skipping(self.shader, rest)
-                && self.escapes_node(node)
-                && !(self.barriers.any && facts::nodes_have_barrier(self.shader, rest))
-            {
+            if !self.full && facts::nodes_worth_skipping(self.shader, rest) && self.escapes_node(node) {
                 let end = *skip.get_or_insert_with(|| self.b.create_block());
                 let (more, exec) = (self.b.create_block(), self.exec_mask());
                 let any = self.any(&exec);
@@ -253,10 +259,7 @@ impl Emitter<'_> {
         if let Rep::Uniform(c) = self.rep(n.cond)? {
             return self.uniform_if(n, c, crosses);
         }
-        if crosses {
-            return Err(Error::internal("a barrier under a condition that differs between lanes"));
-        }
-        self.divergent_if(n)
+        self.divergent_if(n, crosses)
     }
 
     fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<End> {
@@ -289,23 +292,46 @@ impl Emitter<'_> {
         Ok(if yields { End::Yield } else { End::Empty })
     }
 
-    fn divergent_if(&mut self, n: &If) -> Result<End> {
+    fn keep(&mut self, mask: Vecs, crosses: bool) -> Kept {
+        if !crosses {
+            return Kept::Here(mask);
+        }
+        let cells = self.mask_cells(true);
+        self.set_cell_vectors(&cells, &mask);
+        Kept::InSlot(cells)
+    }
+
+    fn kept(&mut self, mask: &Kept) -> Vecs {
+        match mask {
+            Kept::Here(mask) => mask.clone(),
+            Kept::InSlot(cells) => self.cell_vectors(cells),
+        }
+    }
+
+    fn divergent_if(&mut self, n: &If, crosses: bool) -> Result<End> {
         let cond = self.vectors(n.cond)?;
         let full = self.full;
         let saved = self.exec_mask();
         let then_mask = if full { cond.clone() } else { self.mask_and(&saved, &cond) };
         let else_mask = self.mask_and_not(&saved, &cond);
-        let results = self.new_results(&n.results, false);
+        let results = self.new_results(&n.results, crosses);
         let escapes = self.escapes_if(n);
         let after = escapes.then(|| {
-            let cells = self.mask_cells();
+            let cells = self.mask_cells(crosses);
             let none = self.empty_mask();
             self.set_cell_vectors(&cells, &none);
             cells
         });
-        let then = self.arm(&n.then, &then_mask, &results, None, after.as_ref())?;
-        let merge = (then == End::Yield).then_some(&else_mask);
-        let else_ = self.arm(&n.else_, &else_mask, &results, merge, after.as_ref())?;
+        let (saved, else_mask) = (self.keep(saved, crosses), self.keep(else_mask, crosses));
+        let then = self.arm(&n.then, &then_mask, Finish::Set(&results), after.as_ref(), crosses)?;
+        let else_mask = self.kept(&else_mask);
+        let finish = match then {
+            End::Yield if crosses => Finish::MergeActive(&results),
+            End::Yield => Finish::Merge(&results, &else_mask),
+            _ => Finish::Set(&results),
+        };
+        let else_ = self.arm(&n.else_, &else_mask, finish, after.as_ref(), crosses)?;
+        self.next_segment(crosses);
         if then != End::Yield && else_ != End::Yield {
             let none = self.empty_mask();
             self.set_exec(&none, false);
@@ -316,20 +342,23 @@ impl Emitter<'_> {
                 let mask = self.cell_vectors(&cells);
                 self.set_exec(&mask, false);
             }
-            None => self.set_exec(&saved, full),
+            None => {
+                let saved = self.kept(&saved);
+                self.set_exec(&saved, full);
+            }
         }
         self.define_results(&results)?;
         Ok(End::Yield)
     }
 
-    /// One arm of a divergent If. `merge`: the mask under which its results replace those that are there.
+    /// One arm of a divergent If. `after` collects the lanes that reach its end.
     fn arm(
         &mut self,
         region: &Region,
         mask: &Vecs,
-        results: &[(Value, Cells)],
-        merge: Option<&Vecs>,
+        finish: Finish<'_>,
         after: Option<&Cells>,
+        crosses: bool,
     ) -> Result<End> {
         let skip = facts::worth_skipping(self.shader, region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
@@ -339,7 +368,7 @@ impl Emitter<'_> {
             rest
         });
         self.set_exec(mask, false);
-        let finish = merge.map_or(Finish::Set(results), |mask| Finish::Merge(results, mask));
+        self.next_segment(crosses);
         let end = self.region(region, finish)?;
         let gone = end == End::Gone;
         if let (Some(cells), false) = (after, gone) {
@@ -454,7 +483,7 @@ impl Emitter<'_> {
         let divergent = self.div.is_divergent_label(label);
         let results = self.new_results(results, crosses);
         let broke = divergent.then(|| {
-            let cells = if crosses { self.slot_mask_cells() } else { self.mask_cells() };
+            let cells = self.mask_cells(crosses);
             let none = self.empty_mask();
             self.set_cell_vectors(&cells, &none);
             cells
@@ -515,11 +544,7 @@ impl Emitter<'_> {
     }
 
     /// Cells for a mask.
-    pub fn mask_cells(&mut self) -> Cells {
-        self.vector_cells(Ty::B1, false)
-    }
-
-    fn slot_mask_cells(&mut self) -> Cells {
-        self.vector_cells(Ty::B1, true)
+    pub fn mask_cells(&mut self, in_slots: bool) -> Cells {
+        self.vector_cells(Ty::B1, in_slots)
     }
 }

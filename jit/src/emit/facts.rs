@@ -95,5 +95,7 @@ fn is_heavy(op: &Op) -> bool {
             | Op::ImageStore { .. }
             | Op::ImageAtomic { .. }
             | Op::VarStore(_)
+            // Nobody waits at a barrier that none of its lanes reaches.
+            | Op::Barrier
     )
 }

@@ -3,6 +3,7 @@
 //! Features change which instructions are chosen, never a result: without FMA a fused multiply-add goes through the
 //! context's helper.
 
+use super::Tier;
 use crate::error::{Error, Result};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
@@ -47,24 +48,34 @@ pub fn has_fma() -> bool {
     has("has_fma")
 }
 
-/// The target, built once.
+/// The target of a tier, built once.
 ///
 /// # Errors
 /// Unsupported on other architectures and on x86-64 without SSE4.1 (CPUs before 2008).
-pub fn target() -> Result<&'static OwnedTargetIsa> {
-    static ISA: OnceLock<Result<OwnedTargetIsa>> = OnceLock::new();
-    ISA.get_or_init(build).as_ref().map_err(Clone::clone)
+pub fn target(tier: Tier) -> Result<&'static OwnedTargetIsa> {
+    static QUICK: OnceLock<Result<OwnedTargetIsa>> = OnceLock::new();
+    static FULL: OnceLock<Result<OwnedTargetIsa>> = OnceLock::new();
+    let once = match tier {
+        Tier::Quick => &QUICK,
+        Tier::Full => &FULL,
+    };
+    once.get_or_init(|| build(tier)).as_ref().map_err(Clone::clone)
 }
 
-fn build() -> Result<OwnedTargetIsa> {
+fn build(tier: Tier) -> Result<OwnedTargetIsa> {
     if !cfg!(target_arch = "x86_64") || !has("has_sse41") {
         return Err(Error::unsupported("shader code needs an x86-64 CPU with SSE4.1"));
     }
     let failed = |e: &dyn std::fmt::Display| Error::internal(format!("Cranelift: {e}"));
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
+    let (level, allocation) = match tier {
+        Tier::Quick => ("none", "single_pass"),
+        Tier::Full => ("speed", "backtracking"),
+    };
     for (name, value) in [
-        ("opt_level", "speed"),
+        ("opt_level", level),
+        ("regalloc_algorithm", allocation),
         ("enable_verifier", verifier),
         ("is_pic", "false"),
         ("unwind_info", "false"),

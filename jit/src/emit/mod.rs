@@ -1,19 +1,26 @@
 //! From IR to machine code. The only place that knows Cranelift.
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
-//! `stage` makes the loop and what surrounds a stage, `control` the structured control flow, `alu`, `memory`, `image` and `subgroup`
-//! the operations, `barrier` the regions of shaders with barriers. A machine value is uniform, affine or varying
-//! ([`rep::Rep`]), as `passes::divergence` found.
+//! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
+//! structured control flow, `alu`, `memory`, `contiguous`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `barrier` the
+//! regions of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
 //! instruction that can trap; nothing whose bits depend on the CPU's features.
 
 mod alu;
+mod array;
+mod atomic;
 mod barrier;
 mod cell;
+mod contiguous;
 mod control;
+mod descriptor;
 mod facts;
+mod fragment;
+mod global;
 mod image;
+mod interface;
 mod isa;
 mod memory;
 mod rep;
@@ -48,11 +55,18 @@ impl Default for EmitOptions {
     }
 }
 
-/// Emitted code.
-#[derive(Clone, Debug)]
-pub struct Emitted {
-    /// Machine code, entry at offset 0, no relocations.
-    pub code: Vec<u8>,
+/// How much work code generation puts into a function. Both tiers give the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tier {
+    /// No optimisation, single-pass register allocation: made in about half the time.
+    Quick,
+    /// Optimised; less than half the code.
+    Full,
+}
+
+/// A stage as Cranelift's IR, ready for code generation.
+pub struct Emission {
+    function: Function,
     /// See [`base::shader::CompiledStage::scratch_bytes`].
     pub scratch_bytes: u32,
     /// See [`base::shader::CompiledStage::has_barriers`].
@@ -80,6 +94,8 @@ struct Emitter<'a> {
     batch: C,
     scratch: C,
     sink: C,
+    /// Bytes of zeros, more than an access has.
+    zeros: C,
     abort: C,
     shared: C,
     /// Chunk index (I32) and, for compute, the number of chunks.
@@ -93,47 +109,85 @@ struct Emitter<'a> {
     latch: Option<Block>,
     exit: Block,
     /// Private arrays: byte offset of each in scratch (or in the frame's arrays).
-    arrays: stage::Arrays,
-    fragment: Option<stage::FragmentState>,
+    arrays: array::Arrays,
+    /// What the current block has already made.
+    memo: rep::Memo,
+    /// First byte of the chunk's input and output slots.
+    slots: interface::Slots,
+    fragment: Option<fragment::FragmentState>,
     vertex: Option<stage::VertexState>,
     image_args: Option<StackSlot>,
     lane_buffer: Option<StackSlot>,
+    lane_rows: Option<StackSlot>,
 }
 
-/// Emits a stage.
+/// Builds the Cranelift IR of a stage. Everything that can be wrong with a shader is found by now.
 ///
 /// # Errors
 /// Unsupported for operations that this emitter has not; Limit for excessive private memory; Internal otherwise.
-pub fn emit(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, options: &EmitOptions) -> Result<Emitted> {
+pub fn build(
+    shader: &Shader,
+    div: &Divergence,
+    layout: &PipelineLayoutInfo,
+    options: &EmitOptions,
+) -> Result<Emission> {
     if !matches!(options.lanes, 4 | 8) {
         return Err(Error::internal("lanes must be 4 or 8"));
     }
-    let isa = isa::target()?;
     let mut signature = Signature::new(CallConv::SystemV);
     signature.params.extend([AbiParam::new(types::I64); 2]);
-    let mut context = Context::for_function(Function::with_name_signature(UserFuncName::default(), signature));
+    let mut function = Function::with_name_signature(UserFuncName::default(), signature);
     let mut builder_context = FunctionBuilderContext::new();
-    let builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
+    let builder = FunctionBuilder::new(&mut function, &mut builder_context);
     let (scratch, has_barriers) = stage::function(builder, shader, div, layout, options.lanes)?;
     if scratch > MAX_SCRATCH {
         return Err(Error::limit(format!("{scratch} bytes of private memory")));
     }
     if std::env::var_os("GRUS_CLIF").is_some() {
-        eprintln!("{}", context.func.display());
+        eprintln!("{}", function.display());
     }
-    // A panic in there is a compiler bug, not the end of the process.
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        context
-            .compile(&**isa, &mut ControlPlane::default())
-            .map(|_| ())
-            .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))
-    }));
-    result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
-    let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
-    if !compiled.buffer.relocs().is_empty() {
-        return Err(Error::internal("emitted code has relocations"));
+    Ok(Emission { function, scratch_bytes: scratch as u32, has_barriers })
+}
+
+impl Emission {
+    /// CLIF instructions.
+    pub fn instructions(&self) -> usize {
+        self.function.dfg.num_insts()
     }
-    Ok(Emitted { code: compiled.code_buffer().to_vec(), scratch_bytes: scratch as u32, has_barriers })
+
+    /// Machine code, entry at offset 0, no relocations. The function stays, for another tier.
+    ///
+    /// # Errors
+    /// Internal: nothing here depends on what an application may get wrong.
+    pub fn generate(&self, tier: Tier) -> Result<Vec<u8>> {
+        self.clone_function().finish(tier)
+    }
+
+    /// As [`Emission::generate`], when the function is not needed any more.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish(self, tier: Tier) -> Result<Vec<u8>> {
+        let isa = isa::target(tier)?;
+        let mut context = Context::for_function(self.function);
+        // A panic in there is a compiler bug, not the end of the process.
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            context
+                .compile(&**isa, &mut ControlPlane::default())
+                .map(|_| ())
+                .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))
+        }));
+        result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
+        let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
+        if !compiled.buffer.relocs().is_empty() {
+            return Err(Error::internal("emitted code has relocations"));
+        }
+        Ok(compiled.code_buffer().to_vec())
+    }
+
+    fn clone_function(&self) -> Emission {
+        Emission { function: self.function.clone(), ..*self }
+    }
 }
 
 impl Emitter<'_> {

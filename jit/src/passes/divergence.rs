@@ -10,7 +10,7 @@
 //! are varying, because lanes left by different breaks or in different iterations (temporal divergence). The params of such a
 //! loop are not: the lanes still in it have done the same number of iterations.
 //!
-//! Structures with barriers have uniform conditions by construction: see `uniform_barriers`.
+//! Barriers change nothing: that a workgroup agrees at a barrier does not say that a condition around it is uniform elsewhere.
 
 use crate::ir::{Binary, Builtin, Inst, Label, Node, Op, Region, Scan, Shader, Subgroup, Term, Ty, Value};
 use cranelift_entity::SecondaryMap;

@@ -16,7 +16,6 @@ pub mod math;
 mod mem2reg;
 mod split_arrays;
 mod structure;
-mod uniform_barriers;
 mod unroll;
 mod util;
 
@@ -31,7 +30,6 @@ pub use lower_math::lower_math;
 pub use mem2reg::mem2reg;
 pub use split_arrays::split_arrays;
 pub use structure::structure;
-pub use uniform_barriers::uniform_barriers;
 pub use unroll::unroll;
 
 use crate::error::Error;
@@ -85,8 +83,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     p.pass("structure", structure)?;
     p.pass("fold", fold)?;
     p.pass("dce", dce)?;
-    p.pass("compact_vars", compact_vars)?;
-    p.pass("uniform_barriers", uniform_barriers)
+    p.pass("compact_vars", compact_vars)
 }
 
 struct Pipeline<'a> {

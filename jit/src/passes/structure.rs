@@ -3,14 +3,13 @@
 //! * An If with a constant condition becomes its arm; what follows a node that never completes goes away.
 //! * Where falling out of a region already leaves scope `L` (*tail position*), a break to `L` becomes a yield. To bring
 //!   breaks there, `if c { …; break L } rest` becomes `if c { … } else { rest }`, up to a nesting limit.
-//!   Code with a barrier is not moved: an early return in front of a barrier would otherwise become an If around it.
 //! * A scope at the end of a scope's body shares its label; a scope nobody breaks to is spliced into its parent.
 //! * A loop without a back edge is a scope.
 //!
 //! Works before and after mem2reg: results are kept right by renaming.
 
 use super::util::Renames;
-use crate::ir::{If, Label, Loop, Node, Op, Region, Scope, Shader, Term, Ty, Value};
+use crate::ir::{If, Label, Loop, Node, Region, Scope, Shader, Term, Ty, Value};
 use cranelift_entity::EntityRef;
 
 /// Deepest nesting that moving code into arms may create.
@@ -25,7 +24,6 @@ pub fn structure(shader: &mut Shader) {
         alias: (0..labels).map(Label::new).collect(),
         breaks: vec![0; labels],
         types: vec![Vec::new(); labels],
-        barriers: shader.insts.values().any(|i| i.op == Op::Barrier),
         shader,
     };
     let label = pass.shader.root.label;
@@ -42,8 +40,6 @@ struct Pass<'a> {
     breaks: Vec<u32>,
     /// Result types of a label.
     types: Vec<Vec<Ty>>,
-    /// The shader has barriers.
-    barriers: bool,
 }
 
 impl Pass<'_> {
@@ -86,16 +82,6 @@ impl Pass<'_> {
         }
     }
 
-    fn has_barrier(&self, node: &Node) -> bool {
-        let inside = |region: &Region| region.nodes.iter().any(|n| self.has_barrier(n));
-        match node {
-            Node::Inst(inst) => self.shader.insts[*inst].op == Op::Barrier,
-            Node::If(n) => inside(&n.then) || inside(&n.else_),
-            Node::Loop(n) => inside(&n.body),
-            Node::Scope(n) => inside(&n.body),
-        }
-    }
-
     fn is_break_to(&self, term: &Term, tail: Option<Label>) -> bool {
         matches!(term, Term::Break(label, _) if Some(self.alias[label.index()]) == tail)
     }
@@ -125,7 +111,7 @@ impl Pass<'_> {
             self.splice(arm, &n.results, region, todo);
             return;
         }
-        if tail.is_some() && depth < MAX_DEPTH && !(self.barriers && todo.iter().any(|n| self.has_barrier(n))) {
+        if tail.is_some() && depth < MAX_DEPTH {
             self.bring_to_tail(&mut n, region, todo, tail);
         }
         let in_tail = todo.is_empty() && self.yields(&region.term, &n.results);

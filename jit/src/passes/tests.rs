@@ -345,48 +345,6 @@ fn a_multiplication_with_one_use_is_fused() {
     assert_eq!((count(&exact, Op::Fma), count(&exact, Op::Binary(Binary::FMul))), (0, 2), "{exact}");
 }
 
-/// Conditions around barriers are made uniform; an early return in front of one is left alone.
-#[test]
-fn control_flow_around_barriers_is_uniform() {
-    let shader = optimised(|b| {
-        let (buf, zero) = (b.buffer(0, 0), b.i32(0));
-        let id = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
-        let root = b.shader.root.label;
-        let four = b.i32(4);
-        let early = b.cmp(Cmp::ULt, four, id);
-        b.break_if(early, root, &[]);
-        b.loop_(&[zero], &[], |b, label, p| {
-            let data = b.load(buf, id, Ty::I32);
-            let done = b.cmp(Cmp::IEq, data, p[0]);
-            b.break_if(done, label, &[]);
-            b.inst(Op::Barrier, &[], &[]);
-            Term::Yield(vec![data])
-        });
-        b.store(buf, zero, id);
-    });
-    let found = divergence(&shader, 8);
-    let mut conditions = Vec::new();
-    fn visit(region: &Region, found: &Divergence, out: &mut Vec<bool>) {
-        for node in &region.nodes {
-            match node {
-                Node::Inst(_) => {}
-                Node::If(n) => {
-                    out.push(found.is_divergent_if(n.cond));
-                    visit(&n.then, found, out);
-                    visit(&n.else_, found, out);
-                }
-                Node::Loop(n) => {
-                    assert!(!found.is_divergent_label(n.label));
-                    visit(&n.body, found, out);
-                }
-                Node::Scope(n) => visit(&n.body, found, out),
-            }
-        }
-    }
-    visit(&shader.root.body, &found, &mut conditions);
-    assert_eq!(conditions, [true, false], "{shader}");
-}
-
 /// The expansions in IR give the bits of their plain-Rust twins.
 #[test]
 fn expansions_equal_their_rust_twins() {

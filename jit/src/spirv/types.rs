@@ -7,7 +7,7 @@
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
-use super::{Specialization, deco};
+use super::{Specialization, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 use smallvec::SmallVec;
@@ -97,6 +97,10 @@ impl<'m> Spec<'m> {
         let mut flattened = 0u64;
         for inst in m.globals.clone() {
             let v = m.view(inst);
+            if v.op == op::OpTypeForwardPointer {
+                s.forward_pointer(v)?;
+                continue;
+            }
             let Some(n) = m.dense(v.result) else { continue };
             match v.op {
                 op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction => {
@@ -116,6 +120,21 @@ impl<'m> Spec<'m> {
             }
         }
         Ok(s)
+    }
+
+    /// A pointer may be declared before what it points to: its own entry needs nothing of that.
+    fn forward_pointer(&mut self, v: View<'_>) -> Result<()> {
+        let id = v.arg(0)?;
+        let at = |e: Error| e.at(v.opcode(), id);
+        let pointer = self.m.def(id).map_err(at)?;
+        let physical = v.arg(1)? == class::PHYSICAL_STORAGE_BUFFER && pointer.args.first() == v.args.get(1);
+        if pointer.op != op::OpTypePointer || !physical {
+            return Err(at(Error::invalid("forward declaration of something else than a physical pointer")));
+        }
+        if let Some(n) = self.m.dense(id) {
+            self.types[n] = self.make_type(pointer)?;
+        }
+        Ok(())
     }
 
     fn entry(&self, id: u32) -> Result<&TypeEntry> {

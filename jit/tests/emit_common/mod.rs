@@ -23,21 +23,33 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
     PipelineLayoutInfo { sets: vec![(0..n).map(binding).collect()] }
 }
 
+pub use jit::emit::Tier;
+
+/// Everything that must give the same bits: lanes and tiers.
+pub const CONFIGURATIONS: [(usize, Tier); 4] = [(4, Tier::Quick), (4, Tier::Full), (8, Tier::Quick), (8, Tier::Full)];
+
 /// Emits and loads a shader.
 pub fn compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> CompiledStage {
-    try_compile(shader, layout, lanes).unwrap_or_else(|e| panic!("{e}\n{shader}"))
+    compile_tier(shader, layout, lanes, Tier::Full)
 }
 
-/// As [`compile`].
+/// As [`compile`], by one tier.
+pub fn compile_tier(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, tier: Tier) -> CompiledStage {
+    try_compile(shader, layout, lanes, tier).unwrap_or_else(|e| panic!("{e}\n{shader}"))
+}
+
+/// As [`compile_tier`].
 pub fn try_compile(
     shader: &Shader,
     layout: &PipelineLayoutInfo,
     lanes: u32,
+    tier: Tier,
 ) -> Result<CompiledStage, jit::error::Error> {
     let divergence = passes::divergence(shader, lanes);
-    let emitted = emit::emit(shader, &divergence, layout, &EmitOptions { lanes })?;
+    let emitted = emit::build(shader, &divergence, layout, &EmitOptions { lanes })?;
     let blob = CodeBlob {
-        code: emitted.code,
+        code: emitted.generate(tier)?,
+        tier,
         cpu_features: emit::cpu_features(),
         stage: shader.stage,
         lanes,
@@ -49,7 +61,7 @@ pub fn try_compile(
         scratch_bytes: emitted.scratch_bytes,
         has_barriers: emitted.has_barriers,
     };
-    Ok(blob.load().expect("executable memory"))
+    Ok(blob.stage(Arc::new(blob.load().expect("executable memory"))))
 }
 
 unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
@@ -148,6 +160,7 @@ impl Environment {
             draw_index: 300,
             view_index: 400,
             device_index: 0,
+            addresses: AddressSpace::EMPTY,
             abort: &*abort,
             helpers: &HELPERS,
         });
@@ -189,7 +202,7 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
                 calls = 0;
                 loop {
                     // SAFETY: context and batch are laid out as the stage's interface says.
-                    unsafe { (stage.entry)(&*env.context, (&raw mut batch).cast()) };
+                    unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
                     calls += 1;
                     let aborted = env.abort.load(std::sync::atomic::Ordering::Relaxed) != 0;
                     if !stage.has_barriers || batch.pending == 0 || aborted {
@@ -206,12 +219,19 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
     calls
 }
 
-/// Runs a compute shader over an interpreter's memory; the buffers afterwards.
+/// Runs a compute shader over an interpreter's memory, by either tier; the buffers afterwards.
 pub fn run_memory(shader: &Shader, memory: &Memory, lanes: u32, groups: [u32; 3]) -> Vec<Vec<u8>> {
+    let layout = buffers_layout(memory.buffers.len() as u32);
+    let [quick, full] =
+        [Tier::Quick, Tier::Full].map(|tier| run_compiled(&compile_tier(shader, &layout, lanes, tier), memory, groups));
+    assert_eq!(quick, full, "the tiers differ, {lanes} lanes\n{shader}");
+    full
+}
+
+/// As [`run_memory`], of a compiled stage.
+pub fn run_compiled(stage: &CompiledStage, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
     let buffers: Vec<Vec<u8>> = memory.buffers.iter().map(|b| b.1.clone()).collect();
-    let layout = buffers_layout(buffers.len() as u32);
-    let stage = compile(shader, &layout, lanes);
     let mut env = Environment::new(&buffers, &memory.push);
-    dispatch(&stage, &mut env, groups);
+    dispatch(stage, &mut env, groups);
     (0..buffers.len()).map(|i| env.buffer(i)).collect()
 }

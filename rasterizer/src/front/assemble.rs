@@ -127,8 +127,10 @@ pub fn segments(
         return push(0, counts.count);
     };
     let restart_index = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
+    // Behind the buffer every index reads as 0, which is no restart.
+    let inside = (indices.range.size / u64::from(indices.index_bytes.clamp(1, 4))).saturating_sub(counts.first.into());
     let mut start = 0;
-    for i in 0..counts.count {
+    for i in 0..u64::from(counts.count).min(inside) as u32 {
         if read_index(indices, u64::from(counts.first) + u64::from(i)) == restart_index {
             push(start, i - start);
             start = i + 1;

@@ -139,9 +139,9 @@ impl Planes {
         });
         let mut o = slope * factor + r * constant;
         if clamp > 0.0 {
-            o = o.min(clamp);
+            o = if o < clamp { o } else { clamp };
         } else if clamp < 0.0 {
-            o = o.max(clamp);
+            o = if o > clamp { o } else { clamp };
         }
         self.z.c += f64::from(o);
     }

@@ -109,7 +109,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
         outputs: front.outputs.words(padded * linkage.output_slots).as_mut_ptr(),
     };
     // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; the icd vouches for stage and context.
-    unsafe { (stage.entry)(&*draw.context, (&raw mut batch).cast()) };
+    unsafe { stage.run(&draw.context, (&raw mut batch).cast()) };
 }
 
 fn fill_slot(inputs: &mut [u32], slots: usize, lanes: usize, slot: u16, vertices: usize) {

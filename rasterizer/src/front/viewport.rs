@@ -4,6 +4,8 @@
 //! function fits 32 bits inside a tile (see `tile::cover`). The view volume's sides are kept by the pixel rectangle of
 //! the viewport; geometry is really clipped at the guard band only.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use crate::api::{DrawState, Viewport};
 
 /// Fraction bits of screen coordinates.
@@ -144,13 +146,13 @@ impl Transform {
                 codes |= u32::from(at - (GUARD[0] + 1.0) * w < 0.0) << (8 + 2 * axis);
                 codes |= u32::from((GUARD[1] - 1.0) * w - at < 0.0) << (9 + 2 * axis);
             }
-            codes |= depth & (u32::from(z < 0.0) * code::NEAR | u32::from(z > w) * code::FAR);
+            codes |= depth & ((u32::from(z < 0.0) * code::NEAR) | (u32::from(z > w) * code::FAR));
             let front = w > 0.0;
             codes |= u32::from(!front) * code::BEHIND;
             codes |= u32::from(nan(x) | nan(y) | nan(z) | nan(w)) * code::NAN;
             out.codes[i] = codes;
             let (sx, sy) = (x / w * self.scale[0] + self.offset[0], y / w * self.scale[1] + self.offset[1]);
-            let inside = |c: f32| (c >= GUARD[0]) & (c <= GUARD[1]);
+            let inside = |c: f32| (GUARD[0]..=GUARD[1]).contains(&c);
             let projected = front & inside(sx) & inside(sy);
             // What is not projected is zero, whatever it would have been.
             out.projected[i] = projected;

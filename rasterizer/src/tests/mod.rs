@@ -4,6 +4,7 @@
 //! colour from `FragmentPrimitive` as its documentation says.
 
 mod bench;
+mod bounds;
 mod compute;
 mod coverage;
 mod geometry;
@@ -119,7 +120,6 @@ unsafe extern "C" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHea
 pub fn stage(stage: Stage, entry: StageFn, lanes: u32, interface: StageInterface, flags: StageFlags) -> CompiledStage {
     CompiledStage {
         stage,
-        entry,
         lanes,
         interface: Arc::new(interface),
         flags,
@@ -128,7 +128,7 @@ pub fn stage(stage: Stage, entry: StageFn, lanes: u32, interface: StageInterface
         zero_shared: false,
         scratch_bytes: 0,
         has_barriers: false,
-        code: Arc::new(()),
+        code: Arc::new(entry),
     }
 }
 
@@ -238,6 +238,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         draw_index: 0,
         view_index: 0,
         device_index: 0,
+        addresses: AddressSpace::EMPTY,
         abort,
         helpers: &HELPERS,
     })
@@ -298,6 +299,7 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
 
 pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
+        pipeline: 1,
         stages: Arc::new(GraphicsStages { vertex: vertex_stage(), fragment }),
         state: Arc::new(state),
         context: context(),

@@ -85,6 +85,10 @@ fn rect_mask(rect: [i32; 4], x: i32, y: i32, shift: u32) -> u32 {
 
 /// Takes covered blocks. A trait and not a closure, because closures can't be made to inline.
 pub trait Sink<const S: usize> {
+    /// Is it worth going into a region x0, y0, x1, y1 of the primitive?
+    fn visible(&mut self, rect: [i32; 4]) -> bool;
+    /// All pixels of the 16×16 square at (x, y) are covered, and have been passed on.
+    fn covered(&mut self, x: i32, y: i32);
     /// A 4×4 block at (x, y) with a covered sample; mask bit `4*j + i` is pixel (i, j), one mask per sample.
     fn block(&mut self, x: i32, y: i32, masks: [u32; S]);
 }
@@ -137,6 +141,9 @@ fn edge_at(edge: &crate::front::setup::Edge, x: i32, y: i32, [sx, sy]: [i32; 2])
 fn small<const S: usize>(prim: &Prim, rect: [i32; 4], bx: i32, by: i32, sink: &mut impl Sink<S>) {
     let edges = &prim.edges[..prim.edge_count as usize];
     let offsets = sample_offsets::<S>();
+    if !sink.visible(rect) {
+        return;
+    }
     for y in (by..rect[3]).step_by(4) {
         for x in (bx..rect[2]).step_by(4) {
             let inside = rect_mask(rect, x, y, 0);
@@ -175,6 +182,10 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             blocks &= mask16(e.high + step + 3 * e.up, e.a * 4, e.b * 4);
             full &= mask16(e.low + step + 3 * e.down, e.a * 4, e.b * 4);
         }
+        if blocks == 0 || !sink.visible(crate::front::viewport::intersect(rect, [x, y, x + 16, y + 16])) {
+            continue;
+        }
+        let all = blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3];
         while blocks != 0 {
             let k = blocks.trailing_zeros() as i32;
             blocks &= blocks - 1;
@@ -192,6 +203,9 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             if masks.iter().any(|&m| m != 0) {
                 sink.block(x + bx, y + by, masks);
             }
+        }
+        if all {
+            sink.covered(x, y);
         }
     }
 }

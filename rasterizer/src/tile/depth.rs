@@ -4,6 +4,8 @@
 //! (i, j) at `W*j + i`; masks have the same bits. Rows without a covered pixel are not touched; in a row, pixels that are
 //! not covered are written back as they were (a tile has one writer, and a row is padded to 16 bytes).
 
+#![allow(clippy::needless_range_loop, reason = "loops over pixels index several arrays of pixels")]
+
 use crate::api::{CompareOp, StencilFace, StencilOp};
 
 /// Storage of depth.
@@ -49,6 +51,31 @@ impl DepthFormat {
         }
     }
 
+    /// What stored bits are worth.
+    #[inline(always)]
+    pub fn value(self, raw: u32) -> f32 {
+        match self {
+            DepthFormat::D16 => D16::value(raw as u16),
+            DepthFormat::D24 => D24::value(raw),
+            DepthFormat::F32 => f32::from_bits(raw),
+        }
+    }
+
+    /// Widens `low..=high` by `count` texels from `p` on; to nothing when one is not a number.
+    ///
+    /// # Safety
+    /// The texels are readable, aligned, and nobody writes them.
+    pub unsafe fn row_range(self, p: *const u8, count: usize, low: &mut f32, high: &mut f32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                DepthFormat::D16 => range_of::<D16>(p.cast(), count, low, high),
+                DepthFormat::D24 => range_of::<D24>(p.cast(), count, low, high),
+                DepthFormat::F32 => range_of::<F32>(p.cast(), count, low, high),
+            }
+        }
+    }
+
     /// Bytes of a texel.
     pub fn bytes(self) -> usize {
         if self == DepthFormat::D16 { 2 } else { 4 }
@@ -66,13 +93,29 @@ struct D16;
 struct D24;
 struct F32;
 
+/// See [`DepthFormat::row_range`].
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn range_of<T: Texel>(p: *const T::Raw, count: usize, low: &mut f32, high: &mut f32) {
+    for i in 0..count {
+        // SAFETY: the caller's promise.
+        let value = T::value(unsafe { *p.add(i) });
+        // Written so that not-a-number stays.
+        *low = if *low <= value { *low } else { value };
+        *high = if *high >= value { *high } else { value };
+    }
+}
+
 /// Nearest integer to `z * max`, ties to even; the product is exact in f64. Not-a-number gives 0.
-#[expect(clippy::manual_clamp, reason = "clamp keeps NaN")]
 #[inline(always)]
 fn nearest(z: f32, max: f64) -> u32 {
     // 1.5 * 2^52 leaves the nearest integer in the low bits of the sum.
     const MAGIC: f64 = 6_755_399_441_055_744.0;
-    (f64::from(z.max(0.0).min(1.0)) * max + MAGIC).to_bits() as u32
+    let z = if z > 0.0 { z } else { 0.0 };
+    let z = if z < 1.0 { z } else { 1.0 };
+    (f64::from(z) * max + MAGIC).to_bits() as u32
 }
 
 impl Texel for D16 {
@@ -253,6 +296,7 @@ static LANES: [Aligned; 16] = {
 ///
 /// # Safety
 /// As for [`test`].
+#[inline(always)]
 unsafe fn test_any<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     match plan.format {
         // SAFETY: the caller's contract.
@@ -279,10 +323,11 @@ unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>)
         unsafe { load_rows::<_, W>(block.depth, mask, &mut old) };
     }
     if let Some([low, high]) = plan.bounds {
-        let inside = old.map(|d| {
+        let mut inside = [false; 16];
+        for (inside, &d) in inside.iter_mut().zip(&old) {
             let d = T::value(d);
-            d >= low && d <= high
-        });
+            *inside = (d >= low) & (d <= high);
+        }
         mask &= bits(inside);
     }
     let depth_pass = if plan.test { compare(plan.compare, &new, &old) } else { u32::MAX };
@@ -303,6 +348,19 @@ unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>)
     pass
 }
 
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn bits(b: [bool; 16]) -> u32 {
+    use core::arch::x86_64::*;
+    // SAFETY: sixteen bytes of 0 or 1; SSE2 is part of x86-64.
+    unsafe {
+        let bytes = _mm_loadu_si128(b.as_ptr().cast());
+        // Bit 0 of every byte becomes its sign.
+        _mm_movemask_epi8(_mm_slli_epi16::<7>(bytes)) as u32
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn bits(b: [bool; 16]) -> u32 {
     b.iter().enumerate().fold(0, |m, (i, &b)| m | u32::from(b) << i)
@@ -312,7 +370,11 @@ fn bits(b: [bool; 16]) -> u32 {
 fn compare<T: PartialOrd + Copy>(op: CompareOp, a: &[T; 16], b: &[T; 16]) -> u32 {
     #[inline(always)]
     fn each<T: Copy>(a: &[T; 16], b: &[T; 16], f: impl Fn(T, T) -> bool) -> u32 {
-        (0..16).fold(0, |m, i| m | u32::from(f(a[i], b[i])) << i)
+        let mut passes = [false; 16];
+        for i in 0..16 {
+            passes[i] = f(a[i], b[i]);
+        }
+        bits(passes)
     }
     match op {
         CompareOp::Never => 0,

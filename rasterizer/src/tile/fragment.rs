@@ -137,7 +137,7 @@ fn call(
     let per_chunk = (stage.lanes as usize / 4).max(1);
     quads.resize(count.next_multiple_of(per_chunk), last);
     let samples = job.pass.grid.samples;
-    let mut sample_positions = [0.5; 8];
+    let mut sample_positions = [0.5; 10];
     if samples == 4 {
         for (i, [x, y]) in sample_offsets::<4>().into_iter().enumerate() {
             sample_positions[2 * i] = x as f32 / 256.0;
@@ -160,7 +160,7 @@ fn call(
     };
     // SAFETY: quads are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
     // the tile; the icd vouches for stage and context.
-    unsafe { (stage.entry)(&*job.draw.draw.context, (&raw mut batch).cast()) };
+    unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
 /// Coverage after the shader and late tests.

@@ -4,6 +4,7 @@
 //! draw are shaded in one call, then tested (late) and written in order. Everything a pixel sees happens on this worker,
 //! in primitive order.
 
+pub mod bounds;
 pub mod color;
 mod cover;
 pub mod depth;
@@ -16,6 +17,7 @@ use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use crate::surface::{Pass, Surface};
 use base::abi::FragmentQuad;
+use bounds::DepthReject;
 use depth::{Block, BlockAddress};
 use std::sync::atomic::Ordering;
 
@@ -53,6 +55,8 @@ struct TileJob<'a> {
     draw: &'a SceneDraw,
     layer: u32,
     worker: &'a mut Worker,
+    /// Hierarchical depth, where it may be used.
+    reject: Option<DepthReject<'a>>,
     /// Samples that passed.
     passed: u64,
     /// Fragment invocations.
@@ -108,12 +112,27 @@ fn run_any(
     let same_draw = |a: &Run, b: &Run| chunk_draws[a.chunk as usize] == chunk_draws[b.chunk as usize];
     for group in runs.chunk_by(same_draw) {
         let draw = &draws[chunk_draws[group[0].chunk as usize] as usize];
-        if crate::aborted(&draw.draw.context) {
-            return;
-        }
         worker.tile.quads.clear();
-        let mut job = TileJob { pass, draw, layer, worker, passed: 0, invocations: 0 };
+        let plan = &*draw.plan;
+        let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
+        let reject = if plan.early {
+            DepthReject::new(pass.depth_bounds.as_deref(), pass.depth.as_ref(), &plan.depth, layer, all_samples)
+        } else {
+            None
+        };
+        if plan.depth.write && reject.is_none() {
+            // Depth changes without the bounds' knowledge.
+            if let Some(bounds) = &pass.depth_bounds {
+                bounds.forget(layer, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
+            }
+        }
+        worker.runs(draw.draw.pipeline);
+        let mut job = TileJob { pass, draw, layer, worker, reject, passed: 0, invocations: 0 };
         for run in group {
+            if crate::aborted(&draw.draw.context) {
+                job.worker.tile.quads.clear();
+                return;
+            }
             let output = &outputs[run.chunk as usize];
             let bins = &output.bins[run.start as usize..run.end as usize];
             for (i, &bin) in bins.iter().enumerate() {
@@ -161,6 +180,16 @@ struct Blocks<'a, 'b> {
 }
 
 impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
+    #[inline(always)]
+    fn visible(&mut self, rect: [i32; 4]) -> bool {
+        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<S>(self.prim, rect))
+    }
+    #[inline(always)]
+    fn covered(&mut self, x: i32, y: i32) {
+        if let Some(reject) = &self.job.reject {
+            reject.covered::<S>(self.prim, x, y);
+        }
+    }
     #[inline(always)]
     fn block(&mut self, x: i32, y: i32, masks: [u32; S]) {
         self.job.block(self.prim, x, y, masks);

@@ -74,6 +74,7 @@ impl BindPoint {
             draw_index: p.draw_index,
             view_index: p.view_index,
             device_index: 0,
+            addresses: device.heap.addresses(),
             abort: &device.abort,
             helpers: &device.helpers,
         };

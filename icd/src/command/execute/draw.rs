@@ -10,6 +10,7 @@ use ash::vk;
 use rasterizer::RenderPass;
 use rasterizer::api::{Dispatch, Draw, DrawCounts};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Executor<'_> {
     pub(super) fn draw(&mut self, vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) {
@@ -20,12 +21,12 @@ impl Executor<'_> {
             vertex_offset: 0,
             first_instance,
         };
-        self.draw_counts(counts, false, 0);
+        self.draw_counts(counts, false, None);
     }
 
     /// `[indexCount, instanceCount, firstIndex, vertexOffset, firstInstance]`, as in an indirect buffer.
     pub(super) fn draw_indexed(&mut self, words: [u32; 5]) {
-        self.draw_counts(indexed_counts(words), true, 0);
+        self.draw_counts(indexed_counts(words), true, None);
     }
 
     pub(super) fn draw_indirect(&mut self, c: &DrawIndirect) {
@@ -33,7 +34,14 @@ impl Executor<'_> {
             Some((buffer, offset)) => read_words::<1>(buffer, *offset).map_or(0, |[count]| count.min(c.draw_count)),
             None => c.draw_count,
         };
+        // The budget is the whole command's, not each draw's.
+        if let Some(pipeline) = &self.state.graphics_pipeline {
+            self.device.queue.watchdog.begin(handle::raw(pipeline));
+        }
         for i in 0..limit {
+            if self.device.abort.load(Ordering::Relaxed) != 0 {
+                return;
+            }
             let offset = c.offset + u64::from(i) * u64::from(c.stride);
             let counts = if c.indexed {
                 read_words::<5>(&c.buffer, offset).map(indexed_counts)
@@ -46,32 +54,42 @@ impl Executor<'_> {
                     first_instance,
                 })
             };
-            let Some(counts) = counts else { return };
-            self.draw_counts(counts, c.indexed, i);
+            let Some(counts) = counts else {
+                return self.device.misuse(&format!("an indirect draw reads outside of its buffer (draw {i})"));
+            };
+            self.draw_counts(counts, c.indexed, Some(i));
         }
     }
 
-    fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, draw_index: u32) {
+    /// `indirect`: number of the draw in its command.
+    fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, indirect: Option<u32>) {
         let device = self.device;
-        let Some(pipeline) = self.state.graphics_pipeline.clone() else { return };
+        let Some(pipeline) = self.state.graphics_pipeline.clone() else {
+            return device.misuse("a draw without a graphics pipeline");
+        };
         let PipelineKind::Graphics(graphics) = &pipeline.kind else { return };
-        let Some(render) = &mut self.render else { return };
+        let Some(render) = &mut self.render else { return device.misuse("a draw outside of a render pass") };
         if counts.count == 0 || counts.instances == 0 {
             return;
         }
+        if let Err(message) = graphics.ready() {
+            return self.no_code(handle::raw(&pipeline), &message);
+        }
         let index_buffer = if indexed { self.state.index_buffer } else { None };
         if indexed && index_buffer.is_none() {
-            return;
+            return device.misuse("an indexed draw without an index buffer");
         }
         let state =
             self.state.joined.get_or_insert_with(|| Arc::new(self.state.values.join(&graphics.state.fixed))).clone();
         let mut parameters = DrawParameters {
             base_vertex: if indexed { counts.vertex_offset as u32 } else { counts.first },
             base_instance: counts.first_instance,
-            draw_index,
+            draw_index: indirect.unwrap_or(0),
             ..Default::default()
         };
-        device.queue.watchdog.begin(handle::raw(&pipeline));
+        if indirect.is_none() {
+            device.queue.watchdog.begin(handle::raw(&pipeline));
+        }
         render.use_samples(device, graphics.state.samples);
         let Some(pass) = &mut render.pass else { return };
         for &view_index in &render.views {
@@ -79,6 +97,7 @@ impl Executor<'_> {
             let context =
                 self.state.graphics.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
             pass.draw(Draw {
+                pipeline: handle::raw(&pipeline),
                 stages: graphics.stages.clone(),
                 state: state.clone(),
                 context,
@@ -92,10 +111,15 @@ impl Executor<'_> {
 
     pub(super) fn dispatch(&mut self, base: [u32; 3], groups: [u32; 3]) {
         let device = self.device;
-        let Some(pipeline) = self.state.compute_pipeline.clone() else { return };
+        let Some(pipeline) = self.state.compute_pipeline.clone() else {
+            return device.misuse("a dispatch without a compute pipeline");
+        };
         let PipelineKind::Compute(compute) = &pipeline.kind else { return };
         if groups.contains(&0) {
             return;
+        }
+        if let Err(message) = compute.ready() {
+            return self.no_code(handle::raw(&pipeline), &message);
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let context = self.state.compute.context(device, &compute.layout, &self.state.push_constants.0, parameters);
@@ -110,9 +134,16 @@ impl Executor<'_> {
         device.queue.watchdog.end();
     }
 
+    /// Code generation failed after creation: a mistake of Grus that nothing can be drawn after.
+    fn no_code(&self, pipeline: u64, message: &str) {
+        let device = self.device;
+        device.lose("GRUS-internal", &format!("pipeline {}: no code: {message}", device.name(pipeline)));
+    }
+
     pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {
-        if let Some(groups) = read_words::<3>(buffer, offset) {
-            self.dispatch([0; 3], groups);
+        match read_words::<3>(buffer, offset) {
+            Some(groups) => self.dispatch([0; 3], groups),
+            None => self.device.misuse("an indirect dispatch reads outside of its buffer"),
         }
     }
 
@@ -134,7 +165,7 @@ impl Executor<'_> {
 }
 
 fn clear_attachment(pass: &mut RenderPass<'_>, clear: &vk::ClearAttachment, r: vk::Rect2D, (first, count): (u32, u32)) {
-    let area = [r.offset.x.max(0) as u32, r.offset.y.max(0) as u32, r.extent.width, r.extent.height];
+    let area = super::render::area_of(&r);
     // SAFETY: every member of the unions is plain 32-bit words.
     let (color, depth_stencil) = unsafe { (clear.clear_value.color.uint32, clear.clear_value.depth_stencil) };
     if clear.aspect_mask.contains(vk::ImageAspectFlags::COLOR) {

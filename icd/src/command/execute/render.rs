@@ -282,8 +282,11 @@ impl SubpassSource {
     }
 }
 
-fn area_of(rect: &vk::Rect2D) -> [u32; 4] {
-    [rect.offset.x.max(0) as u32, rect.offset.y.max(0) as u32, rect.extent.width, rect.extent.height]
+/// x, y, width, height of what a rectangle has at positions from 0 on.
+pub(super) fn area_of(rect: &vk::Rect2D) -> [u32; 4] {
+    let axis = |at: i32, size: u32| (at.max(0) as u32, size.saturating_sub(at.min(0).unsigned_abs()));
+    let ((x, width), (y, height)) = (axis(rect.offset.x, rect.extent.width), axis(rect.offset.y, rect.extent.height));
+    [x, y, width, height]
 }
 
 /// The area cut to the attachments' extents: nothing outside an image is ever touched.
@@ -300,6 +303,7 @@ fn cut(mut area: [u32; 4], views: impl Iterator<Item = [u32; 3]>) -> [u32; 4] {
 impl Executor<'_> {
     pub(super) fn begin_render_pass(&mut self, c: &BeginRenderPass) {
         let area = cut(area_of(&c.area), c.views.iter().map(|v| v.extent()));
+        self.check_area(&c.area, area);
         let source = SubpassSource {
             render_pass: c.render_pass.clone(),
             views: c.views.clone(),
@@ -308,6 +312,14 @@ impl Executor<'_> {
             layers: c.framebuffer.layers,
         };
         self.begin_subpass(Arc::new(source), 0);
+    }
+
+    /// What lies outside of the attachments is not rendered; the application is told.
+    fn check_area(&self, asked: &vk::Rect2D, [x, y, width, height]: [u32; 4]) {
+        let (o, e) = (asked.offset, asked.extent);
+        if (i64::from(o.x), i64::from(o.y), e.width, e.height) != (x.into(), y.into(), width, height) {
+            self.device.misuse(&format!("the render area {asked:?} reaches outside of an attachment"));
+        }
     }
 
     fn begin_subpass(&mut self, source: Arc<SubpassSource>, number: usize) {
@@ -352,6 +364,7 @@ impl Executor<'_> {
             view_mask: c.view_mask,
         };
         targets.area = cut(targets.area, targets.all().map(|t| t.view.extent()));
+        self.check_area(&c.area, targets.area);
         let mut instance = RenderInstance::begin(self.device, targets);
         instance.suspends = c.flags.contains(vk::RenderingFlags::SUSPENDING);
         self.render = Some(instance);

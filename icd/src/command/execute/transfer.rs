@@ -1,64 +1,119 @@
-//! Copies, fills, blits, clears and resolves outside of render passes. Ranges are checked here or in the rasterizer's transfers:
-//! nothing outside of a buffer or image is touched.
+//! Copies, fills, updates, blits, clears and resolves outside of render passes.
+//!
+//! Nothing outside of a buffer or image is ever touched (the rasterizer's transfers see to that). A region that reaches outside is the
+//! application's error: what lies inside is done, and a message says so.
 
 use super::Executor;
-use crate::backend::transfer;
-use crate::object::buffer::Buffer;
+use crate::backend::{bounds, transfer};
+use crate::object::buffer::{Buffer, Range};
 use crate::object::image::Image;
 use ash::vk;
+use rasterizer::api::ImageMemory;
 
 impl Executor<'_> {
+    /// Tells the application about a region that does not fit.
+    fn fits(&self, command: &str, region: usize, inside: bool) {
+        if !inside {
+            self.device.misuse(&format!("{command}: region {region} reaches outside of its buffer or image"));
+        }
+    }
+
+    fn bound(&self, command: &str, image: &Image) -> Option<ImageMemory> {
+        let memory = image.memory();
+        if memory.is_none() {
+            self.device.misuse(&format!("{command}: an image has no memory"));
+        }
+        memory
+    }
+
     pub(super) fn copy_buffer(&mut self, src: &Buffer, dst: &Buffer, regions: &[vk::BufferCopy]) {
-        for r in regions {
-            if let (Some(from), Some(to)) = (src.exact(r.src_offset, r.size), dst.exact(r.dst_offset, r.size)) {
-                transfer::copy_buffer(self.device, from, to);
+        for (i, r) in regions.iter().enumerate() {
+            match (src.exact(r.src_offset, r.size), dst.exact(r.dst_offset, r.size)) {
+                (Some(from), Some(to)) => transfer::copy_buffer(self.device, from, to),
+                _ => self.fits("vkCmdCopyBuffer", i, r.size == 0),
             }
         }
     }
 
     pub(super) fn update_buffer(&mut self, dst: &Buffer, offset: u64, data: &[u8]) {
-        if let Some(to) = dst.exact(offset, data.len() as u64) {
-            transfer::update_buffer(to, data);
+        match dst.exact(offset, data.len() as u64) {
+            Some(to) => transfer::update_buffer(to, data),
+            None => self.fits("vkCmdUpdateBuffer", 0, data.is_empty()),
         }
     }
 
     pub(super) fn fill_buffer(&mut self, dst: &Buffer, offset: u64, size: u64, data: u32) {
         let mut to = dst.range(offset, size);
+        self.fits("vkCmdFillBuffer", 0, to.size != 0 && (size == vk::WHOLE_SIZE || to.size == size));
         to.size &= !3;
         transfer::fill_buffer(self.device, to, data);
     }
 
     pub(super) fn copy_image(&mut self, src: &Image, dst: &Image, regions: &[vk::ImageCopy]) {
-        if let (Some(from), Some(to)) = (src.memory(), dst.memory()) {
-            regions.iter().for_each(|r| transfer::copy_image(self.device, &from, &to, r));
+        const COMMAND: &str = "vkCmdCopyImage";
+        let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
+        let (a, b) = (&src.layout.desc, &dst.layout.desc);
+        // The extent counts texels of the source; blocks of the two formats correspond.
+        let (x, y) = (a.format.info().block, b.format.info().block);
+        let scaled = |n: u32, from: u8, to: u8| n.div_ceil(from.into()).saturating_mul(to.into());
+        for (i, r) in regions.iter().enumerate() {
+            let extent = vk::Extent3D {
+                width: scaled(r.extent.width, x.0, y.0),
+                height: scaled(r.extent.height, x.1, y.1),
+                depth: r.extent.depth,
+            };
+            let inside = bounds::has_box(a, &r.src_subresource, r.src_offset, r.extent)
+                && bounds::has_box(b, &r.dst_subresource, r.dst_offset, extent);
+            self.fits(COMMAND, i, inside);
+            transfer::copy_image(self.device, &from, &to, r);
         }
     }
 
     pub(super) fn blit_image(&mut self, src: &Image, dst: &Image, regions: &[vk::ImageBlit], filter: vk::Filter) {
-        if let (Some(from), Some(to)) = (src.memory(), dst.memory()) {
-            regions.iter().for_each(|r| transfer::blit_image(self.device, &from, &to, r, filter));
+        const COMMAND: &str = "vkCmdBlitImage";
+        let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
+        for (i, r) in regions.iter().enumerate() {
+            let inside = bounds::has_corners(&src.layout.desc, &r.src_subresource, &r.src_offsets)
+                && bounds::has_corners(&dst.layout.desc, &r.dst_subresource, &r.dst_offsets);
+            self.fits(COMMAND, i, inside);
+            transfer::blit_image(self.device, &from, &to, r, filter);
         }
     }
 
     pub(super) fn copy_buffer_to_image(&mut self, buffer: &Buffer, image: &Image, regions: &[vk::BufferImageCopy]) {
-        if let Some(to) = image.memory() {
-            regions.iter().for_each(|r| {
-                transfer::copy_buffer_to_image(self.device, buffer.range(r.buffer_offset, vk::WHOLE_SIZE), &to, r)
-            });
+        const COMMAND: &str = "vkCmdCopyBufferToImage";
+        let Some(to) = self.bound(COMMAND, image) else { return };
+        for (i, r) in regions.iter().enumerate() {
+            let from = self.rows(COMMAND, buffer, image, i, r);
+            transfer::copy_buffer_to_image(self.device, from, &to, r);
         }
     }
 
     pub(super) fn copy_image_to_buffer(&mut self, image: &Image, buffer: &Buffer, regions: &[vk::BufferImageCopy]) {
-        if let Some(from) = image.memory() {
-            regions.iter().for_each(|r| {
-                transfer::copy_image_to_buffer(self.device, &from, buffer.range(r.buffer_offset, vk::WHOLE_SIZE), r)
-            });
+        const COMMAND: &str = "vkCmdCopyImageToBuffer";
+        let Some(from) = self.bound(COMMAND, image) else { return };
+        for (i, r) in regions.iter().enumerate() {
+            let to = self.rows(COMMAND, buffer, image, i, r);
+            transfer::copy_image_to_buffer(self.device, &from, to, r);
         }
     }
 
+    /// The buffer's side of a copy: everything from the region's offset on.
+    fn rows(&self, command: &str, buffer: &Buffer, image: &Image, i: usize, r: &vk::BufferImageCopy) -> Range {
+        let block_bytes = image.layout.planes[image.plane(r.image_subresource.aspect_mask)].block_bytes;
+        let desc = &image.layout.desc;
+        let inside = bounds::has_box(desc, &r.image_subresource, r.image_offset, r.image_extent)
+            && bounds::has_rows(buffer, desc, block_bytes, r);
+        self.fits(command, i, inside);
+        buffer.range(r.buffer_offset, vk::WHOLE_SIZE)
+    }
+
     pub(super) fn clear_color_image(&mut self, image: &Image, color: [u32; 4], ranges: &[vk::ImageSubresourceRange]) {
-        if let Some(to) = image.memory() {
-            ranges.iter().for_each(|r| transfer::clear_color_image(self.device, &to, color, r));
+        const COMMAND: &str = "vkCmdClearColorImage";
+        let Some(to) = self.bound(COMMAND, image) else { return };
+        for (i, r) in ranges.iter().enumerate() {
+            self.fits(COMMAND, i, bounds::has_range(&image.layout.desc, r));
+            transfer::clear_color_image(self.device, &to, color, r);
         }
     }
 
@@ -68,14 +123,22 @@ impl Executor<'_> {
         value: vk::ClearDepthStencilValue,
         ranges: &[vk::ImageSubresourceRange],
     ) {
-        if let Some(to) = image.memory() {
-            ranges.iter().for_each(|r| transfer::clear_depth_stencil_image(self.device, &to, value, r));
+        const COMMAND: &str = "vkCmdClearDepthStencilImage";
+        let Some(to) = self.bound(COMMAND, image) else { return };
+        for (i, r) in ranges.iter().enumerate() {
+            self.fits(COMMAND, i, bounds::has_range(&image.layout.desc, r));
+            transfer::clear_depth_stencil_image(self.device, &to, value, r);
         }
     }
 
     pub(super) fn resolve_image(&mut self, src: &Image, dst: &Image, regions: &[vk::ImageResolve]) {
-        if let (Some(from), Some(to)) = (src.memory(), dst.memory()) {
-            regions.iter().for_each(|r| transfer::resolve_image(self.device, &from, &to, r));
+        const COMMAND: &str = "vkCmdResolveImage";
+        let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
+        for (i, r) in regions.iter().enumerate() {
+            let inside = bounds::has_box(&src.layout.desc, &r.src_subresource, r.src_offset, r.extent)
+                && bounds::has_box(&dst.layout.desc, &r.dst_subresource, r.dst_offset, r.extent);
+            self.fits(COMMAND, i, inside);
+            transfer::resolve_image(self.device, &from, &to, r);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Random structured compute shaders, for tests of passes (interpreted before and after) and of generated code.
 //!
 //! A program reads words of buffer (0, 0) chosen by its GlobalInvocationId, computes through nested Ifs, Scopes and bounded
-//! Loops with divergent breaks, variables, private arrays and results, and stores to buffer (0, 1). Invocations do not
-//! influence each other, every loop ends, and integer and float data stay apart, so that a NaN's payload
+//! Loops with divergent breaks, variables, private arrays and results, and stores to buffer (0, 1). Invocations influence
+//! each other only through [`Options::barriers`], every loop ends, and integer and float data stay apart, so that a NaN's payload
 //! never reaches an integer: compare outputs with [`Program::same`].
 
+mod barriers;
 mod tables;
 
 use super::interp::{self, Memory, Outcome};
@@ -62,6 +63,8 @@ pub struct Options {
     pub transcendental: bool,
     /// FRem and FMod (which `lower_math` may fuse).
     pub float_rem: bool,
+    /// Exchanges through workgroup memory, in control flow that is uniform without looking so; early returns.
+    pub barriers: bool,
 }
 
 impl Default for Options {
@@ -74,6 +77,7 @@ impl Default for Options {
             exact: true,
             transcendental: false,
             float_rem: false,
+            barriers: false,
         }
     }
 }
@@ -172,9 +176,13 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
         pools: Default::default(),
         vars: Vec::new(),
         labels: Vec::new(),
+        together: barriers::Together::default(),
     };
     g.program();
     g.b.finish();
+    if options.barriers {
+        shader.shared_bytes = options.local_size * 4;
+    }
     Program { shader, workgroups: 2, seed }
 }
 
@@ -196,6 +204,7 @@ struct Generator<'a> {
     vars: Vec<Var>,
     /// Enclosing labels and their result types.
     labels: Vec<(Label, Vec<Ty>)>,
+    together: barriers::Together,
 }
 
 fn pool_index(ty: Ty) -> usize {
@@ -225,6 +234,9 @@ impl Generator<'_> {
                 let var = self.b.var(TYPES[i % 3], len, "");
                 self.vars.push(var);
             }
+        }
+        if self.options.barriers {
+            self.start_together();
         }
         while self.budget > 0 {
             self.statement();
@@ -283,6 +295,8 @@ impl Generator<'_> {
             }
             25..40 if !self.vars.is_empty() => self.access_var(),
             40..44 => self.load(),
+            44..54 if self.is_together() => self.exchange(),
+            54 if self.options.barriers => self.early_return(),
             _ => self.arithmetic(),
         }
     }
@@ -470,11 +484,14 @@ impl Generator<'_> {
             self.statement();
         }
         self.depth -= 1;
-        let term = if can_break && !self.labels.is_empty() && self.rng.chance(35) {
-            let (label, types) = self.labels[self.rng.below(self.labels.len())].clone();
-            Term::Break(label, self.values(&types))
-        } else {
-            Term::Yield(self.values(yields))
+        let target =
+            if can_break && !self.labels.is_empty() && self.rng.chance(35) { self.break_target() } else { None };
+        let term = match target {
+            Some(target) => {
+                let (label, types) = self.labels[target].clone();
+                Term::Break(label, self.values(&types))
+            }
+            None => Term::Yield(self.values(yields)),
         };
         for (pool, mark) in self.pools.iter_mut().zip(marks) {
             pool.truncate(mark);
@@ -495,14 +512,18 @@ impl Generator<'_> {
     }
 
     fn if_(&mut self) {
-        let cond = self.value(Ty::B1);
+        let common = self.common_condition();
+        let parts = u32::from(common.is_none());
+        let cond = common.unwrap_or_else(|| self.value(Ty::B1));
         let types = self.result_types();
+        self.together.parted_ifs += parts;
         let then = self.nested(|g| g.body(&types, true));
         let else_ = if types.is_empty() && self.rng.chance(50) {
             super::Region::default()
         } else {
             self.nested(|g| g.body(&types, true))
         };
+        self.together.parted_ifs -= parts;
         let results = self.region_values(&types);
         results.iter().for_each(|&r| self.add(r));
         self.b.nodes.push(super::Node::If(Box::new(super::If { cond, then, else_, results })));
@@ -511,9 +532,9 @@ impl Generator<'_> {
     fn scope(&mut self) {
         let types = self.result_types();
         let label = self.b.shader.new_label();
-        self.labels.push((label, types.clone()));
+        self.push_label(label, types.clone(), false);
         let body = self.nested(|g| g.body(&types, true));
-        self.labels.pop();
+        self.pop_label();
         let results = self.region_values(&types);
         results.iter().for_each(|&r| self.add(r));
         self.b.nodes.push(super::Node::Scope(Box::new(super::Scope { label, body, results })));
@@ -525,7 +546,11 @@ impl Generator<'_> {
         let label = self.b.shader.new_label();
         let types = self.result_types();
         let carried = self.result_types();
-        let limit = if self.rng.chance(60) {
+        let kept = self.is_together() && self.rng.chance(60);
+        let limit = if kept && self.rng.chance(70) {
+            let (v, mask) = (self.common(), self.b.i32(3));
+            self.b.binary(Binary::And, v, mask)
+        } else if kept || self.rng.chance(60) {
             let n = 1 + self.rng.below(5) as i32;
             self.b.i32(n)
         } else {
@@ -546,7 +571,14 @@ impl Generator<'_> {
         let types_of_params = if self.options.results { types_of_params } else { Vec::new() };
         let params = self.region_values(&types_of_params);
         let marks = self.pools.each_ref().map(Vec::len);
-        let body = self.nested(|g| g.loop_body(label, &types, &params, &carried, limit, counter_var));
+        let fenced = self.together.fenced;
+        if kept {
+            // Its own label too; the inner scope of an iteration is free.
+            self.together.fenced = self.labels.len() + 1;
+        }
+        // In any other loop lanes may be gone from the start of an iteration.
+        let body = self.nested(|g| g.loop_body(label, &types, &params, &carried, (limit, counter_var), !kept));
+        self.together.fenced = fenced;
         for (pool, mark) in self.pools.iter_mut().zip(marks) {
             pool.truncate(mark);
         }
@@ -562,8 +594,8 @@ impl Generator<'_> {
         types: &[Ty],
         params: &[Value],
         carried: &[Ty],
-        limit: Value,
-        counter_var: Option<Var>,
+        (limit, counter_var): (Value, Option<Var>),
+        parting: bool,
     ) -> Term {
         params.iter().for_each(|&p| self.add(p));
         let counter = match counter_var {
@@ -580,13 +612,13 @@ impl Generator<'_> {
             else_: exit,
             results: vec![],
         })));
-        self.labels.push((label, types.to_vec()));
+        self.push_label(label, types.to_vec(), parting);
         let continue_types = if self.options.results { carried.to_vec() } else { Vec::new() };
         let continue_label = self.b.shader.new_label();
-        self.labels.push((continue_label, continue_types.clone()));
+        self.push_label(continue_label, continue_types.clone(), false);
         let body = self.nested(|g| g.body(&continue_types, true));
-        self.labels.pop();
-        self.labels.pop();
+        self.pop_label();
+        self.pop_label();
         let next = self.region_values(&continue_types);
         let scope = super::Scope { label: continue_label, body, results: next.clone() };
         self.b.nodes.push(super::Node::Scope(Box::new(scope)));

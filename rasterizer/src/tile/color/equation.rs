@@ -44,16 +44,17 @@ pub struct Operands<'a, const N: usize> {
     pub constants: [f32; 4],
 }
 
-/// The lesser; `b` when they do not compare (so the sign of zero and NaN do not depend on the host).
+/// The smaller number; `b` of equal ones, so that the sign of a zero is the same everywhere (`f32::min` leaves it open); the number
+/// beside a NaN.
 #[inline(always)]
 fn least(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
+    if a < b || b.is_nan() { a } else { b }
 }
 
-/// The greater; `b` when they do not compare.
+/// The greater number; else as [`least`].
 #[inline(always)]
 fn greatest(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
+    if a > b || b.is_nan() { a } else { b }
 }
 
 impl<const N: usize> Operands<'_, N> {
@@ -138,5 +139,27 @@ pub fn logic(op: u32, s: u8, d: u8) -> u8 {
         13 => !s | d,
         14 => !(s & d),
         _ => 0xff,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{greatest, least};
+
+    #[test]
+    fn of_equal_numbers_the_second_and_never_a_nan_beside_a_number() {
+        for f in [least, greatest] {
+            for (a, b, expected) in [
+                (0.0, -0.0, -0.0f32),
+                (-0.0, 0.0, 0.0),
+                (f32::NAN, 2.0, 2.0),
+                (2.0, f32::NAN, 2.0),
+                (f32::NAN, -0.0, -0.0),
+            ] {
+                assert_eq!(f(a, b).to_bits(), expected.to_bits(), "{a} {b}");
+            }
+        }
+        assert_eq!((least(-1.0, 1.0), least(1.0, -1.0)), (-1.0, -1.0));
+        assert_eq!((greatest(-1.0, 1.0), greatest(1.0, -1.0)), (1.0, 1.0));
     }
 }

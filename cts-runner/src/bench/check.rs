@@ -1,0 +1,87 @@
+//! What checks of outputs share: random inputs and comparisons that name the first difference.
+
+use super::workload::Wrong;
+
+/// xorshift32: inputs that are the same everywhere.
+#[derive(Clone)]
+pub struct Random(u32);
+
+impl Random {
+    /// A generator; the seed must not be 0.
+    pub fn new(seed: u32) -> Self {
+        Self(seed.max(1))
+    }
+
+    /// The next word.
+    pub fn word(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0
+    }
+
+    /// A float in `low..high`, a multiple of 2⁻²⁴ of the range.
+    pub fn float(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * ((self.word() >> 8) as f32 / 16_777_216.0)
+    }
+
+    /// Many words.
+    pub fn words(&mut self, count: usize) -> Vec<u32> {
+        (0..count).map(|_| self.word()).collect()
+    }
+
+    /// Many floats.
+    pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
+        (0..count).map(|_| self.float(low, high)).collect()
+    }
+}
+
+/// Words as floats.
+pub fn as_floats(words: &[u32]) -> Vec<f32> {
+    words.iter().map(|&w| f32::from_bits(w)).collect()
+}
+
+/// All words are equal.
+pub fn equal(actual: &[u32], expected: &[u32]) -> Result<(), Wrong> {
+    same_length(actual.len(), expected.len())?;
+    match actual.iter().zip(expected).position(|(a, b)| a != b) {
+        None => Ok(()),
+        Some(i) => Err(Wrong::Output(format!("word {i} is {:#010x}, not {:#010x}", actual[i], expected[i]))),
+    }
+}
+
+/// All floats differ by at most `tolerance`, times the expected value's size where that is above 1.
+pub fn close(actual: &[f32], expected: &[f32], tolerance: f32) -> Result<(), Wrong> {
+    same_length(actual.len(), expected.len())?;
+    // A NaN is near nothing.
+    let near = |(a, b): (&f32, &f32)| (a - b).abs() <= tolerance * b.abs().max(1.0);
+    match actual.iter().zip(expected).position(|pair| !near(pair)) {
+        None => Ok(()),
+        Some(i) => Err(Wrong::Output(format!("float {i} is {}, not {}", actual[i], expected[i]))),
+    }
+}
+
+fn same_length(actual: usize, expected: usize) -> Result<(), Wrong> {
+    if actual == expected { Ok(()) } else { Err(Wrong::Output(format!("{actual} values, not {expected}"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_found_and_named() {
+        assert!(equal(&[1, 2, 3], &[1, 2, 3]).is_ok());
+        let Err(Wrong::Output(what)) = equal(&[1, 2, 3], &[1, 5, 3]) else { panic!("a difference") };
+        assert_eq!(what, "word 1 is 0x00000002, not 0x00000005");
+        assert!(equal(&[1], &[1, 2]).is_err());
+    }
+
+    #[test]
+    fn tolerance_is_relative_above_one_and_nan_is_far() {
+        assert!(close(&[100.05], &[100.0], 1e-3).is_ok());
+        assert!(close(&[100.2], &[100.0], 1e-3).is_err());
+        assert!(close(&[0.0005], &[0.0], 1e-3).is_ok());
+        assert!(close(&[f32::NAN], &[0.0], 1e-3).is_err());
+    }
+}

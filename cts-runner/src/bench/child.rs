@@ -1,0 +1,230 @@
+//! The child: one workload on one driver, checked, warmed up, calibrated, timed.
+
+use super::create::{self, MODULES};
+use super::options::Options;
+use super::process::{self, End};
+use super::report::{Outcome, Report};
+use super::workload::{Fresh, FreshError, Make, MakeError, Spec, Workload};
+use crate::driver::{Route, Target};
+use crate::vk::{Api, Error, Gpu, GpuOptions, Result};
+use ash::vk;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Samples of which the median is taken.
+const SAMPLES: usize = 3;
+/// Most iterations in one submission.
+const MOST: u32 = 1 << 14;
+
+/// Opens the driver the options name.
+fn open(options: &Options) -> Result<Api> {
+    let route = if options.validate { Route::Loader } else { Route::Direct };
+    let icd = options.icds.first().map(Into::into);
+    // SAFETY: a child has one thread at this point.
+    unsafe { Target { icd, route }.open() }
+}
+
+/// How devices are made. The validation layer judges by the instance's version what it should judge by the device's, so
+/// under it the instance is no newer than the device.
+fn gpu_options(api: &Api, options: &Options) -> Result<GpuOptions> {
+    let everything = GpuOptions::everything();
+    if !options.validate {
+        return Ok(everything);
+    }
+    let device = Gpu::new(api, &everything)?.properties.api_version;
+    Ok(GpuOptions { validation: true, api_version: device.min(everything.api_version), ..everything })
+}
+
+/// A device as all workloads get it.
+fn device(options: &Options) -> Result<Gpu> {
+    let api = open(options)?;
+    Gpu::new(&api, &gpu_options(&api, options)?)
+}
+
+/// Name and version of the driver, as JSON.
+pub fn probe(options: &Options) -> Result<Value> {
+    let gpu = device(options)?;
+    let version =
+        |v: u32| format!("{}.{}.{}", vk::api_version_major(v), vk::api_version_minor(v), vk::api_version_patch(v));
+    let p = &gpu.properties;
+    Ok(json!({
+        "device": gpu.name(),
+        "api_version": version(p.api_version),
+        "driver_version": version(p.driver_version),
+        "vendor_id": p.vendor_id,
+    }))
+}
+
+/// Draws the contact sheet of the create family on the driver the options name; what it does not support stays black.
+pub fn record_sheet(path: &Path, options: &Options) -> Result<()> {
+    let gpu = device(options)?;
+    let draw = |module| match create::draw(&gpu, module) {
+        Ok(picture) => Ok(picture),
+        Err(MakeError::Unsupported(what)) => {
+            eprintln!("{}: {what}", module.name);
+            Ok(Vec::new())
+        }
+        Err(MakeError::Failed(error)) => Err(error),
+    };
+    let pictures = MODULES.iter().map(draw).collect::<Result<Vec<_>>>()?;
+    create::write_sheet(path, &pictures)
+}
+
+/// Runs a workload; everything that can go wrong but death and hanging becomes a report.
+pub fn run(spec: &Spec, options: &Options) -> Report {
+    let made = match spec.make {
+        Make::Steady(make) => steady(make, options),
+        Make::Fresh(make) => fresh(spec, make, options),
+    };
+    let mut report = made.unwrap_or_else(|report| *report);
+    report.peak_memory = process::peak_memory();
+    report
+}
+
+type Reported = std::result::Result<Report, Box<Report>>;
+
+fn boxed<E: Into<Report>>(error: E) -> Box<Report> {
+    Box::new(error.into())
+}
+
+fn steady(make: fn(&Gpu) -> std::result::Result<Box<dyn Workload>, MakeError>, options: &Options) -> Reported {
+    let gpu = device(options).map_err(boxed)?;
+    let mut workload = make(&gpu).map_err(boxed)?;
+    workload.run(&gpu, 1).map_err(boxed)?;
+    workload.check(&gpu).map_err(boxed)?;
+    if options.validate {
+        drop(workload);
+        gpu.release_to(0);
+        return match gpu.validation_messages() {
+            0 => Ok(Report::ok(Vec::new())),
+            messages => Err(Box::new(Report::invalid(messages))),
+        };
+    }
+    let seconds = measure(&mut *workload, &gpu, options.sample()).map_err(boxed)?;
+    workload.check(&gpu).map_err(boxed)?;
+    Ok(Report::steady(seconds, workload.amount()))
+}
+
+/// Seconds per iteration: warm up for a sample's length, then the median of samples.
+fn measure(workload: &mut dyn Workload, gpu: &Gpu, sample: Duration) -> Result<f64> {
+    let mut timed = |iterations: u32| -> Result<Duration> {
+        let start = Instant::now();
+        workload.run(gpu, iterations)?;
+        Ok(start.elapsed())
+    };
+    let (mut iterations, mut spent) = (1u32, Duration::ZERO);
+    let mut time = timed(1)?;
+    // The warm-up doubles as the calibration: drivers that recompile hot shaders get the time to do so.
+    while spent + time < sample {
+        spent += time;
+        iterations = next_count(iterations, time, sample);
+        time = timed(iterations)?;
+    }
+    iterations = scale(iterations, time, sample);
+    // Slow work gets fewer samples, or the whole run would be long; the rounds give the spread.
+    let (mut samples, start) = (Vec::with_capacity(SAMPLES), Instant::now());
+    while samples.is_empty() || (samples.len() < SAMPLES && start.elapsed() < sample * SAMPLES as u32 * 2) {
+        samples.push(timed(iterations)?.as_secs_f64() / f64::from(iterations));
+    }
+    Ok(super::stats::median(&mut samples))
+}
+
+/// The count that would take `sample`, by the time that `iterations` took.
+fn scale(iterations: u32, time: Duration, sample: Duration) -> u32 {
+    let wanted = f64::from(iterations) * sample.as_secs_f64() / time.as_secs_f64().max(1e-9);
+    (wanted.round() as u32).clamp(1, MOST)
+}
+
+/// At most four times as many: the first times are not to be trusted.
+fn next_count(iterations: u32, time: Duration, sample: Duration) -> u32 {
+    scale(iterations, time, sample).min(iterations.saturating_mul(4)).max(iterations)
+}
+
+fn fresh(
+    spec: &Spec,
+    make: fn(&Fresh<'_>) -> std::result::Result<Vec<super::workload::Figure>, FreshError>,
+    options: &Options,
+) -> Reported {
+    let start = Instant::now();
+    let api = open(options).map_err(boxed)?;
+    let opened = start.elapsed();
+    let again = |stage: &str| second_process(spec, options, stage);
+    let fresh = Fresh {
+        api: &api,
+        opened,
+        options: gpu_options(&api, options).map_err(boxed)?,
+        scratch: &options.scratch,
+        again: &again,
+        stage: &options.stage,
+    };
+    let figures = make(&fresh).map_err(boxed)?;
+    // Times under the validation layer are nobody's.
+    let untimed = options.stage.is_empty() && options.validate;
+    Ok(Report::ok(if untimed { Vec::new() } else { figures }))
+}
+
+fn second_process(
+    spec: &Spec,
+    options: &Options,
+    stage: &str,
+) -> std::result::Result<Vec<super::workload::Figure>, FreshError> {
+    let icd = options.icds.first().map(String::as_str).unwrap_or_default();
+    let report = spawn(spec.name, icd, &Options { stage: stage.into(), ..options.clone() })?;
+    if report.outcome == Outcome::Ok { Ok(report.figures) } else { Err(FreshError::Other(Box::new(report))) }
+}
+
+/// Starts a child for a workload and waits for its report.
+pub fn spawn(name: &str, icd: &str, options: &Options) -> Result<Report> {
+    let (sample, timeout) = (options.sample().as_millis().to_string(), options.timeout.as_secs().to_string());
+    let scratch = options.scratch.display().to_string();
+    let mut args = vec!["--child", name, "--icd", icd, "--sample-ms", &sample, "--timeout", &timeout];
+    args.extend(["--scratch", &scratch, "--stage", &options.stage]);
+    if options.validate {
+        args.push("--validate");
+    }
+    let pin = options.pin.map(|n| n.to_string());
+    if let Some(pin) = &pin {
+        args.extend(["--pin", pin]);
+    }
+    Ok(match process::run(&args, options.timeout)? {
+        End::Good(text) => Report::from_output(&text)
+            .unwrap_or_else(|| Report::without(Outcome::Crashed, "the child ended without a report")),
+        End::Died(why) => Report::without(Outcome::Crashed, why),
+        End::TimedOut => Report::without(Outcome::TimedOut, format!("after {timeout} s")),
+    })
+}
+
+/// Starts a child that prints one JSON object: the probe or the limits.
+pub fn ask(args: &[&str], options: &Options) -> Result<Value> {
+    let pin = options.pin.map(|n| n.to_string());
+    let mut args = args.to_vec();
+    if let Some(pin) = &pin {
+        args.extend(["--pin", pin]);
+    }
+    match process::run(&args, options.timeout)? {
+        End::Good(text) => {
+            let found = text.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
+            found.ok_or_else(|| Error::Missing("JSON from a child".into()))
+        }
+        End::Died(why) => Err(Error::Missing(why)),
+        End::TimedOut => Err(Error::Missing("an answer in time".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: Duration = Duration::from_millis(150);
+
+    #[test]
+    fn calibration_aims_at_the_sample_and_grows_slowly() {
+        assert_eq!(scale(1, Duration::from_millis(15), SAMPLE), 10);
+        assert_eq!(scale(1, Duration::from_secs(3), SAMPLE), 1);
+        assert_eq!(scale(1, Duration::from_nanos(10), SAMPLE), MOST);
+        assert_eq!(next_count(1, Duration::from_millis(1), SAMPLE), 4);
+        assert_eq!(next_count(64, Duration::from_millis(100), SAMPLE), 96);
+        assert_eq!(next_count(64, Duration::from_millis(300), SAMPLE), 64);
+    }
+}

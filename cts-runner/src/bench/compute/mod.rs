@@ -1,0 +1,54 @@
+//! Family `compute`: dispatches, from streaming to sorting, as compute programs and language models use them.
+
+mod graph;
+mod images;
+mod latency;
+mod linear;
+mod matvec;
+mod physics;
+mod prefix;
+mod rows;
+mod words;
+
+use super::kit::{Kernel, between, job, storage, storage_of, storage_of_floats};
+use super::recording::Made;
+use super::workload::{Family, Spec, Unit, spirv};
+
+const C: Family = Family::Compute;
+
+/// The workloads.
+pub const SPECS: &[Spec] = &[
+    Spec::quick("compute/saxpy", C, linear::saxpy),
+    Spec::full("compute/saxpy-vec4", C, linear::saxpy_vec4),
+    Spec::quick("compute/matmul-naive", C, linear::matmul_naive),
+    Spec::quick("compute/matmul-tiled", C, linear::matmul_tiled),
+    Spec::full("compute/matmul-blocked", C, linear::matmul_blocked),
+    Spec::full("compute/matvec-f32", C, matvec::f32_weights),
+    Spec::quick("compute/matvec-f16", C, matvec::f16_weights),
+    Spec::full("compute/matvec-f16-storage", C, matvec::f16_storage),
+    Spec::full("compute/matvec-q8", C, matvec::q8_weights),
+    Spec::full("compute/matvec-q8-storage", C, matvec::q8_storage),
+    Spec::quick("compute/matvec-q4", C, matvec::q4_weights),
+    Spec::quick("compute/softmax", C, rows::softmax),
+    Spec::full("compute/layer-norm", C, rows::layer_norm),
+    Spec::quick("compute/reduce-shared", C, prefix::reduce_shared),
+    Spec::full("compute/reduce-subgroup", C, prefix::reduce_subgroup),
+    Spec::quick("compute/scan-shared", C, prefix::scan_shared),
+    Spec::full("compute/scan-subgroup", C, prefix::scan_subgroup),
+    Spec::quick("compute/histogram-shared", C, words::histogram_shared),
+    Spec::full("compute/histogram-global", C, words::histogram_global),
+    Spec::quick("compute/nbody", C, physics::nbody),
+    Spec::quick("compute/mandelbrot", C, physics::mandelbrot),
+    Spec::quick("compute/sha256", C, words::sha256),
+    Spec::quick("compute/bitonic-sort", C, words::bitonic_sort),
+    Spec::quick("compute/fft", C, physics::fft),
+    Spec::full("compute/convolve-storage", C, images::convolve_storage),
+    Spec::quick("compute/convolve-sampled", C, images::convolve_sampled),
+    Spec::full("compute/convolve-shared", C, images::convolve_shared),
+    Spec::quick("compute/graph-gather", C, graph::gather),
+    Spec::full("compute/graph-bfs", C, graph::breadth_first),
+    Spec::quick("compute/particles-aos", C, physics::particles_aos),
+    Spec::full("compute/particles-soa", C, physics::particles_soa),
+    Spec::quick("compute/empty-dispatch", C, latency::empty_dispatch),
+    Spec::quick("compute/dispatches-1000", C, latency::many_dispatches),
+];

@@ -1,0 +1,71 @@
+//! Family `create`: how long pipelines take to make. Each module in new processes: `cold` (shader modules and pipeline with
+//! an empty cache), `first-use` (that, and the first draw or dispatch up to its fence: a driver that compiles late pays here),
+//! and in a second process `warm` (from the data of a `VkPipelineCache`).
+//!
+//! Each pipeline draws a picture, which is compared with the committed one (`expected.png`, a contact sheet).
+
+mod modules;
+mod picture;
+mod reflect;
+mod rig;
+
+use super::workload::{Figure, Fresh, FreshError, Spec};
+use crate::vk::{Error, Gpu};
+pub use modules::{MODULES, Module};
+use rig::{Program, Rig};
+use std::time::Instant;
+
+/// The workloads.
+pub const SPECS: &[Spec] = modules::SPECS;
+
+const WARM: &str = "warm";
+
+/// One module: cold and first use here, warm in a second process.
+fn measure(fresh: &Fresh<'_>, index: usize) -> Result<Vec<Figure>, FreshError> {
+    let module = &MODULES[index];
+    let program = module.program();
+    let gpu = Gpu::new(fresh.api, &fresh.options)?;
+    let saved = fresh.scratch.join("cache");
+    if fresh.stage == WARM {
+        let data = std::fs::read(&saved).map_err(|e| Error::Io(saved, e))?;
+        let (mut figures, _) = one(&gpu, &program, index, &data, [WARM, ""])?;
+        fresh.close(gpu)?;
+        figures.truncate(1);
+        return Ok(figures);
+    }
+    let (mut figures, data) = one(&gpu, &program, index, &[], ["cold", "first-use"])?;
+    fresh.close(gpu)?;
+    std::fs::write(&saved, data).map_err(|e| Error::Io(saved, e))?;
+    figures.extend((fresh.again)(WARM)?);
+    Ok(figures)
+}
+
+/// Creates, uses, checks; the times and the cache's data.
+fn one(
+    gpu: &Gpu,
+    program: &Program,
+    index: usize,
+    data: &[u8],
+    names: [&str; 2],
+) -> Result<(Vec<Figure>, Vec<u8>), FreshError> {
+    let rig = Rig::new(gpu, program).map_err(FreshError::Make)?;
+    let cache = gpu.pipeline_cache(data)?;
+    let start = Instant::now();
+    let pipeline = rig.pipeline(cache)?;
+    let created = start.elapsed();
+    let picture = rig.picture(pipeline)?;
+    let used = start.elapsed();
+    picture::check(&picture, index)?;
+    let data = gpu.pipeline_cache_data(cache)?;
+    Ok((vec![Figure::seconds(names[0], created), Figure::seconds(names[1], used)], data))
+}
+
+/// The picture of a module on a device; for recording the contact sheet and for programs that use many pipelines.
+pub fn draw(gpu: &Gpu, module: &Module) -> Result<Vec<u8>, super::MakeError> {
+    let program = module.program();
+    let rig = Rig::new(gpu, &program)?;
+    let pipeline = rig.pipeline(ash::vk::PipelineCache::null())?;
+    Ok(rig.picture(pipeline)?)
+}
+
+pub use picture::write_sheet;

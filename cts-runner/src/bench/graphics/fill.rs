@@ -1,0 +1,159 @@
+//! Fill: whole targets, opaque, with a gradient, blended, and layer upon layer with a depth test.
+
+use super::super::recording::{Made, Recording};
+use super::super::workload::{Amount, Family, Spec, Unit, Wrong, spirv};
+use super::picture::{Picture, Tolerance};
+use super::reference::hash;
+use super::target::{SIZE, Target, packed};
+use crate::vk::{Gpu, ProgramDesc, Stream};
+use ash::vk;
+
+const FAMILY: Family = Family::Graphics;
+
+/// The workloads.
+pub const SPECS: &[Spec] = &[
+    Spec::quick("graphics/fill-opaque", FAMILY, opaque),
+    Spec::full("graphics/fill-gradient", FAMILY, gradient),
+    Spec::quick("graphics/fill-blended", FAMILY, blended),
+    Spec::full("graphics/fill-additive", FAMILY, additive),
+    Spec::quick("graphics/overdraw-front-to-back", FAMILY, front_to_back),
+    Spec::quick("graphics/overdraw-back-to-front", FAMILY, back_to_front),
+];
+
+const LAYERS: u32 = 16;
+
+type Blend = Option<(vk::BlendFactor, vk::BlendFactor)>;
+type Colors = [[u8; 4]; LAYERS as usize];
+
+/// A vertex and a fragment shader.
+type Shaders = (Vec<u32>, Vec<u32>);
+
+fn flat() -> Shaders {
+    (spirv!("graphics/fill.vert"), spirv!("graphics/flat.frag"))
+}
+
+fn smooth() -> Shaders {
+    (spirv!("graphics/gradient.vert"), spirv!("graphics/smooth.frag"))
+}
+
+/// One instance over the whole target for each colour, over black.
+fn fill(
+    gpu: &Gpu,
+    (vertex, fragment): Shaders,
+    colors: Colors,
+    blend: Blend,
+    check: impl Fn(&Picture) -> Result<(), Wrong> + 'static,
+) -> Made {
+    let target = Target::flat(gpu, [0.0; 4])?;
+    let words: Vec<u32> = colors.map(packed).into();
+    let instances = gpu.buffer_with(&words, vk::BufferUsageFlags::VERTEX_BUFFER)?;
+    let attributes = [(vk::Format::R8G8B8A8_UNORM, 0)];
+    let program = gpu.program(
+        &target.pass,
+        &ProgramDesc {
+            vertex: &vertex,
+            fragment: &fragment,
+            streams: &[Stream { stride: 4, per_instance: true, attributes: &attributes }],
+            topology: vk::PrimitiveTopology::TRIANGLE_STRIP,
+            blend,
+            ..Default::default()
+        },
+    )?;
+    let record = |r: crate::vk::Recorder<'_>| {
+        r.begin(&target.pass);
+        r.bind(&program);
+        r.vertices(&[instances]);
+        r.draw(4, LAYERS);
+        r.end();
+    };
+    let color = target.color;
+    let amount = Amount::new(LAYERS * SIZE * SIZE, Unit::Pixel);
+    Recording::make(gpu, amount, record, move |gpu| check(&Picture::read(gpu, &color)?))
+}
+
+/// A colour for each layer, all with this alpha.
+fn colors(alpha: u8) -> Colors {
+    std::array::from_fn(|i| {
+        let [r, g, b, _] = hash(i as u32 + 7).to_le_bytes();
+        [r, g, b, alpha]
+    })
+}
+
+fn opaque(gpu: &Gpu) -> Made {
+    let colors = colors(255);
+    fill(gpu, flat(), colors, None, move |picture| picture.exact(|_, _| colors[colors.len() - 1]))
+}
+
+/// What `gradient.vert` makes of a colour.
+fn gradient_of(color: [u8; 4], x: usize, y: usize) -> [f32; 4] {
+    let [u, v] = [x, y].map(|n| (n as f32 + 0.5) / SIZE as f32);
+    let [r, g, b, a] = color.map(|c| f32::from(c) / 255.0);
+    [r * u, g * v, b * (1.0 - u), a]
+}
+
+fn gradient(gpu: &Gpu) -> Made {
+    let colors = colors(255);
+    fill(gpu, smooth(), colors, None, move |picture| {
+        picture.near(1, Tolerance::of(1.0), |x, y| gradient_of(colors[colors.len() - 1], x, y))
+    })
+}
+
+fn blended(gpu: &Gpu) -> Made {
+    let colors = colors(64);
+    let over = Some((vk::BlendFactor::SRC_ALPHA, vk::BlendFactor::ONE_MINUS_SRC_ALPHA));
+    let expected = move |x, y| {
+        colors.iter().fold([0.0f32; 4], |below, &color| {
+            let above = gradient_of(color, x, y);
+            std::array::from_fn(|i| above[i] * above[3] + below[i] * (1.0 - above[3]))
+        })
+    };
+    // Each layer is rounded to 8 bits, by up to one step, and a quarter of what lies below is lost: 1 + 3/4 + 9/16 + ….
+    fill(gpu, smooth(), colors, over, move |picture| picture.near(3, Tolerance::of(4.0), expected))
+}
+
+fn additive(gpu: &Gpu) -> Made {
+    let colors: Colors = std::array::from_fn(|i| [i as u8, 15 - i as u8, (i % 3) as u8, 1]);
+    let sum = colors.iter().fold([0u8; 4], |sum, c| std::array::from_fn(|i| sum[i] + c[i]));
+    let add = Some((vk::BlendFactor::ONE, vk::BlendFactor::ONE));
+    fill(gpu, flat(), colors, add, move |picture| picture.exact(|_, _| sum))
+}
+
+const DEEP: u32 = 32;
+
+/// Layers with a depth test; `nearest` is the layer that must be seen.
+fn overdraw(gpu: &Gpu, first: f32, next: f32, nearest: u32) -> Made {
+    let target = Target::deep(gpu, [0.0; 4])?;
+    let program = gpu.program(
+        &target.pass,
+        &ProgramDesc {
+            vertex: &spirv!("graphics/overdraw.vert"),
+            fragment: &spirv!("graphics/overdraw.frag"),
+            topology: vk::PrimitiveTopology::TRIANGLE_STRIP,
+            depth: Some((vk::CompareOp::LESS, true)),
+            push: 8,
+            ..Default::default()
+        },
+    )?;
+    let record = |r: crate::vk::Recorder<'_>| {
+        r.begin(&target.pass);
+        r.bind(&program);
+        r.push(&program, &[first.to_bits(), next.to_bits()]);
+        r.draw(4, DEEP);
+        r.end();
+    };
+    let expected = move |x: usize, y: usize| {
+        let start = (x as u32 + y as u32 * 1024).wrapping_add(nearest.wrapping_mul(0x9e37_79b9));
+        (0..8).fold(start, |x, _| hash(x)).to_le_bytes()
+    };
+    let color = target.color;
+    let amount = Amount::new(DEEP * SIZE * SIZE, Unit::Pixel);
+    Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.exact(expected))
+}
+
+fn front_to_back(gpu: &Gpu) -> Made {
+    overdraw(gpu, 0.125, 1.0 / 64.0, 0)
+}
+
+fn back_to_front(gpu: &Gpu) -> Made {
+    overdraw(gpu, 0.875, -1.0 / 64.0, DEEP - 1)
+}

@@ -1,0 +1,37 @@
+//! Draws: fill rate, sampling, geometry, depth, several samples and attachments, and what applications do with them.
+//!
+//! Idea: every workload draws to a target of 1024×1024 and knows what must be there. Positions are multiples of 1/16 of a
+//! pixel and exact as floats all the way through the viewport, so coverage is known to the pixel on every driver; colours
+//! are exact where the workload allows it, else a reference computed here must be close.
+//!
+//! Invariant: what is drawn does not depend on what was there before; passes clear or overwrite all of their attachments.
+
+mod deferred;
+mod depth;
+mod fill;
+mod foliage;
+mod geometry;
+mod objects;
+mod picture;
+mod post;
+mod reference;
+mod sampling;
+mod target;
+mod texels;
+mod ui;
+
+use super::workload::Spec;
+pub(super) use reference::{Level, Wrap, hash};
+
+/// The workloads, in the order they are shown.
+pub const SPECS: &[&[Spec]] = &[
+    fill::SPECS,
+    sampling::SPECS,
+    geometry::SPECS,
+    objects::SPECS,
+    depth::SPECS,
+    deferred::SPECS,
+    foliage::SPECS,
+    post::SPECS,
+    ui::SPECS,
+];

@@ -1,0 +1,133 @@
+//! Reading a target back and comparing it with what must be there.
+
+use super::super::workload::Wrong;
+use crate::vk::{Gpu, Image};
+use ash::vk;
+
+/// A picture of 8 bits per component.
+pub struct Picture {
+    /// Width in pixels.
+    pub width: usize,
+    /// Row by row.
+    pub pixels: Vec<[u8; 4]>,
+}
+
+/// How much may differ.
+#[derive(Clone, Copy)]
+pub struct Tolerance {
+    /// Of a component, in 1/255.
+    pub component: f32,
+    /// Share of the pixels that may be further off.
+    pub outliers: f64,
+}
+
+impl Tolerance {
+    /// No outliers.
+    pub fn of(component: f32) -> Self {
+        Self { component, outliers: 0.0 }
+    }
+}
+
+impl Picture {
+    /// Reads an image of four bytes per texel that a pass left in `TRANSFER_SRC_OPTIMAL`.
+    pub fn read(gpu: &Gpu, image: &Image) -> Result<Self, Wrong> {
+        let buffer = gpu.read_image(image, 4, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?;
+        let pixels = buffer.read().into_iter().map(u32::to_le_bytes).collect();
+        Ok(Self { width: image.desc.extent[0] as usize, pixels })
+    }
+
+    /// A pixel.
+    pub fn at(&self, x: usize, y: usize) -> [u8; 4] {
+        self.pixels[y * self.width + x]
+    }
+
+    /// Every pixel is what is expected of it.
+    pub fn exact(&self, expected: impl Fn(usize, usize) -> [u8; 4]) -> Result<(), Wrong> {
+        for (i, &pixel) in self.pixels.iter().enumerate() {
+            let (x, y) = (i % self.width, i / self.width);
+            let expected = expected(x, y);
+            if pixel != expected {
+                return Err(Wrong::Output(format!("pixel ({x}, {y}) is {pixel:?}, not {expected:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Pixels of a raster that is `step` wide are near what is expected of them (in 0..1).
+    pub fn near(
+        &self,
+        step: usize,
+        tolerance: Tolerance,
+        expected: impl Fn(usize, usize) -> [f32; 4],
+    ) -> Result<(), Wrong> {
+        let height = self.pixels.len() / self.width.max(1);
+        let places = (0..height).step_by(step).flat_map(|y| (0..self.width).step_by(step).map(move |x| (x, y)));
+        self.near_at(places, tolerance, expected)
+    }
+
+    /// Pixels at these places are near what is expected of them (in 0..1).
+    pub fn near_at(
+        &self,
+        places: impl Iterator<Item = (usize, usize)>,
+        tolerance: Tolerance,
+        expected: impl Fn(usize, usize) -> [f32; 4],
+    ) -> Result<(), Wrong> {
+        let (mut seen, mut far, mut first) = (0usize, 0usize, None);
+        for (x, y) in places {
+            let (pixel, expected) = (self.at(x, y), expected(x, y).map(|v| v * 255.0));
+            seen += 1;
+            let off = |(&p, e): (&u8, &f32)| e.is_nan() || (f32::from(p) - e).abs() > tolerance.component;
+            if pixel.iter().zip(&expected).any(off) {
+                far += 1;
+                first.get_or_insert_with(|| format!("pixel ({x}, {y}) is {pixel:?}, not about {expected:.1?}"));
+            }
+        }
+        match first {
+            Some(first) if far as f64 > tolerance.outliers * seen as f64 => {
+                Err(Wrong::Output(format!("{far} of {seen} pixels are off; {first}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of pixels that are not this colour.
+    pub fn count_other(&self, color: [u8; 4]) -> usize {
+        self.pixels.iter().filter(|&&p| p != color).count()
+    }
+}
+
+/// A count lies in a range.
+pub fn within(what: &str, count: usize, range: std::ops::RangeInclusive<usize>) -> Result<(), Wrong> {
+    if range.contains(&count) {
+        return Ok(());
+    }
+    Err(Wrong::Output(format!("{count} {what}, not {} to {}", range.start(), range.end())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture() -> Picture {
+        Picture { width: 2, pixels: vec![[0, 0, 0, 255], [10, 0, 0, 255], [20, 0, 0, 255], [30, 0, 0, 255]] }
+    }
+
+    #[test]
+    fn exact_names_the_first_difference() {
+        assert!(picture().exact(|x, y| [(x * 10 + y * 20) as u8, 0, 0, 255]).is_ok());
+        let Err(Wrong::Output(what)) = picture().exact(|_, _| [0, 0, 0, 255]) else { panic!("a difference") };
+        assert_eq!(what, "pixel (1, 0) is [10, 0, 0, 255], not [0, 0, 0, 255]");
+    }
+
+    #[test]
+    fn near_counts_outliers() {
+        let expected = |x: usize, y: usize| [(x * 10 + y * 20 + 1) as f32 / 255.0, 0.0, 0.0, 1.0];
+        assert!(picture().near(1, Tolerance::of(1.01), expected).is_ok());
+        assert!(picture().near(1, Tolerance::of(0.5), expected).is_err());
+        let one_off = |x: usize, y: usize| if (x, y) == (0, 0) { [1.0; 4] } else { expected(x, y) };
+        assert!(picture().near(1, Tolerance { component: 1.01, outliers: 0.25 }, one_off).is_ok());
+        assert!(picture().near(1, Tolerance { component: 1.01, outliers: 0.24 }, one_off).is_err());
+        assert_eq!(picture().count_other([0, 0, 0, 255]), 3);
+        assert!(within("pixels", 3, 1..=3).is_ok() && within("pixels", 4, 1..=3).is_err());
+    }
+}

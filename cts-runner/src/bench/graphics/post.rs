@@ -1,0 +1,205 @@
+//! Post-processing: a separable blur, and a bloom chain of bright pass, smaller sizes, blurs and their sum.
+
+use super::super::recording::{Made, Recording, need_format};
+use super::super::workload::{Amount, Family, MakeError, Spec, Unit, spirv};
+use super::picture::{Picture, Tolerance};
+use super::reference::{Level, Wrap, add, hash, scale};
+use super::target::{COLOR, SIZE, Target, attachment, packed};
+use crate::vk::{Attachment, Error, Gpu, Image, ImageDesc, Pass, Program, ProgramDesc, Recorder, Resource};
+use ash::vk;
+
+const FAMILY: Family = Family::Graphics;
+
+/// The workloads.
+pub const SPECS: &[Spec] =
+    &[Spec::quick("graphics/blur", FAMILY, blur), Spec::quick("graphics/bloom-chain", FAMILY, bloom)];
+
+/// Format between the passes.
+const BETWEEN: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
+
+/// The picture: squares of random colours, a tenth of them bright.
+fn source_texel(x: u32, y: u32) -> [u8; 4] {
+    let seed = x / 16 + y / 16 * 64;
+    let [r, g, b, dice] = hash(seed).to_le_bytes();
+    let dim = |c: u8| if dice < 26 { c | 192 } else { c / 2 };
+    [dim(r), dim(g), dim(b), 255]
+}
+
+fn source(gpu: &Gpu) -> Result<Image, Error> {
+    let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
+    let image = gpu.image(&ImageDesc::d2(COLOR, SIZE, SIZE, usage))?;
+    let texels: Vec<u32> = (0..SIZE * SIZE).map(|i| packed(source_texel(i % SIZE, i / SIZE))).collect();
+    let staging = gpu.buffer_with(&texels, vk::BufferUsageFlags::TRANSFER_SRC)?;
+    gpu.upload(&staging, &image, 4, vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL)?;
+    Ok(image)
+}
+
+fn source_level() -> Level {
+    let size = SIZE as usize;
+    Level::new(size, size, |x, y| source_texel(x as u32, y as u32).map(|c| f32::from(c) / 255.0))
+}
+
+fn linear_sampler(gpu: &Gpu) -> Result<vk::Sampler, Error> {
+    let (edge, linear) = (vk::SamplerAddressMode::CLAMP_TO_EDGE, vk::Filter::LINEAR);
+    let info = vk::SamplerCreateInfo::default().mag_filter(linear).min_filter(linear);
+    gpu.sampler(&info.address_mode_u(edge).address_mode_v(edge))
+}
+
+/// A pass over a whole target with what it pushes.
+struct Step {
+    pass: Pass,
+    program: Program,
+    push: Vec<u32>,
+}
+
+impl Step {
+    fn new(
+        gpu: &Gpu,
+        pass: Pass,
+        (vertex, fragment): (&[u32], &[u32]),
+        inputs: &[Image],
+        sampler: vk::Sampler,
+        push: Vec<u32>,
+    ) -> Result<Self, Error> {
+        let resources: Vec<_> = inputs.iter().map(|i| Resource::Texture(i.view, sampler)).collect();
+        let desc =
+            ProgramDesc { vertex, fragment, resources: &resources, push: 4 * push.len() as u32, ..Default::default() };
+        let program = gpu.program(&pass, &desc)?;
+        Ok(Self { pass, program, push })
+    }
+
+    fn record(&self, r: Recorder<'_>) {
+        r.begin(&self.pass);
+        r.bind(&self.program);
+        if !self.push.is_empty() {
+            r.push(&self.program, &self.push);
+        }
+        r.draw(3, 1);
+        r.end();
+    }
+}
+
+/// An image between passes and the pass that writes it.
+fn between(gpu: &Gpu, format: vk::Format, size: u32) -> Result<(Image, Pass), Error> {
+    let image = attachment(gpu, format, size, vk::ImageUsageFlags::SAMPLED)?;
+    Ok((image, gpu.pass(&[Attachment::texture(image)])?))
+}
+
+/// Weights of the 13 taps from the middle.
+const GAUSS: [f32; 7] =
+    [0.225_585_94, 0.193_359_38, 0.120_849_61, 0.053_710_94, 0.016_113_281, 0.002_929_687_5, 0.000_244_140_63];
+
+fn blur(gpu: &Gpu) -> Made {
+    let source = source(gpu)?;
+    let sampler = gpu.sampler(&vk::SamplerCreateInfo::default())?;
+    let target = Target::covered(gpu, SIZE)?;
+    let (middle, across) = between(gpu, COLOR, SIZE)?;
+    let (cover, gauss_fragment) = (spirv!("graphics/cover.vert"), spirv!("graphics/gauss.frag"));
+    let shaders = (&cover[..], &gauss_fragment[..]);
+    let steps = [
+        Step::new(gpu, across, shaders, &[source], sampler, vec![1, 0])?,
+        Step::new(gpu, target.pass.clone(), shaders, &[middle], sampler, vec![0, 1])?,
+    ];
+    let color = target.color;
+    let amount = Amount::new(2 * SIZE * SIZE, Unit::Pixel);
+    Recording::make(
+        gpu,
+        amount,
+        |r| steps.iter().for_each(|s| s.record(r)),
+        move |gpu| {
+            let across = gauss(&source_level(), 1, 0);
+            let both = gauss(&across, 0, 1);
+            // The picture in between is rounded to 8 bits.
+            Picture::read(gpu, &color)?.near(1, Tolerance::of(1.6), |x, y| both.texels[y * both.width + x])
+        },
+    )
+}
+
+fn gauss(level: &Level, dx: i64, dy: i64) -> Level {
+    Level::new(level.width, level.height, |x, y| {
+        let at = |i: i64| level.texel(x as i64 + dx * i, y as i64 + dy * i, Wrap::Clamp);
+        let taps = (1..7).map(|i| scale(add(at(i), at(-i)), GAUSS[i as usize]));
+        taps.fold(scale(at(0), GAUSS[0]), add)
+    })
+}
+
+/// Sizes of the chain: halves of the target's.
+const LEVELS: u32 = 4;
+const THRESHOLD: f32 = 0.5;
+
+fn bloom(gpu: &Gpu) -> Made {
+    let features = vk::FormatFeatureFlags::COLOR_ATTACHMENT | vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR;
+    need_format(gpu, BETWEEN, features)?;
+    let source = source(gpu)?;
+    let target = Target::covered(gpu, SIZE)?;
+    let (steps, pixels) = bloom_steps(gpu, source, &target)?;
+    let color = target.color;
+    Recording::make(
+        gpu,
+        Amount::new(pixels, Unit::Pixel),
+        |r| steps.iter().for_each(|s| s.record(r)),
+        move |gpu| {
+            let expected = bloomed();
+            Picture::read(gpu, &color)?.near(1, Tolerance::of(2.0), |x, y| expected.texels[y * expected.width + x])
+        },
+    )
+}
+
+/// The passes, and how many pixels they write.
+fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, u32), MakeError> {
+    let sampler = linear_sampler(gpu)?;
+    let full = spirv!("graphics/full.vert");
+    let fragments = [spirv!("graphics/down.frag"), spirv!("graphics/blur.frag"), spirv!("graphics/combine.frag")];
+    let [down, blur, combine] = [0, 1, 2].map(|i: usize| (&full[..], &fragments[i][..]));
+    let (mut steps, mut pixels, mut from) = (Vec::new(), SIZE * SIZE, source);
+    let mut inputs = vec![source];
+    for level in 1..=LEVELS {
+        let size = SIZE >> level;
+        let (small, to_small) = between(gpu, BETWEEN, size)?;
+        let (across, to_across) = between(gpu, BETWEEN, size)?;
+        let (blurred, to_blurred) = between(gpu, BETWEEN, size)?;
+        let threshold = if level == 1 { THRESHOLD } else { 0.0 };
+        let texel = (1.0 / size as f32).to_bits();
+        steps.push(Step::new(gpu, to_small, down, &[from], sampler, vec![threshold.to_bits()])?);
+        steps.push(Step::new(gpu, to_across, blur, &[small], sampler, vec![texel, 0])?);
+        steps.push(Step::new(gpu, to_blurred, blur, &[across], sampler, vec![0, texel])?);
+        inputs.push(blurred);
+        from = blurred;
+        pixels += 3 * size * size;
+    }
+    steps.push(Step::new(gpu, target.pass.clone(), combine, &inputs, sampler, Vec::new())?);
+    Ok((steps, pixels))
+}
+
+/// A level of another size from samples of this one.
+fn resample(size: usize, sample: impl Fn(f64, f64) -> [f32; 4]) -> Level {
+    let middle = |n: usize| (n as f64 + 0.5) / size as f64;
+    Level::new(size, size, |x, y| sample(middle(x), middle(y)))
+}
+
+fn blurred(level: &Level, dx: f64, dy: f64) -> Level {
+    let texel = 1.0 / level.width as f64;
+    resample(level.width, |u, v| {
+        let at = |i: f64| level.bilinear(u + dx * i * texel, v + dy * i * texel, Wrap::Clamp);
+        let taps = [(1.375, 0.3125), (3.25, 0.0625)].map(|(i, weight)| scale(add(at(i), at(-i)), weight));
+        taps.into_iter().fold(scale(at(0.0), 0.25), add)
+    })
+}
+
+/// The picture that the chain must make.
+fn bloomed() -> Level {
+    let source = source_level();
+    let mut chain = Vec::new();
+    for level in 1..=LEVELS {
+        let size = (SIZE >> level) as usize;
+        let threshold = if level == 1 { THRESHOLD } else { 0.0 };
+        let from = chain.last().unwrap_or(&source);
+        let small = resample(size, |u, v| from.bilinear(u, v, Wrap::Clamp).map(|c| (c - threshold).max(0.0)));
+        chain.push(blurred(&blurred(&small, 1.0, 0.0), 0.0, 1.0));
+    }
+    resample(SIZE as usize, |u, v| {
+        let glow = chain.iter().fold([0.0; 4], |sum, level| add(sum, level.bilinear(u, v, Wrap::Clamp)));
+        let sum = add(scale(source.bilinear(u, v, Wrap::Clamp), 0.5), scale(glow, 0.25));
+        sum.map(|c| c.clamp(0.0, 1.0))
+    })
+}

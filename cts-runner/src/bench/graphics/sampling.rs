@@ -1,0 +1,167 @@
+//! Texture sampling: four filters in five formats.
+
+use super::super::recording::{Made, Recording, need, need_limit};
+use super::super::workload::{Amount, Family, Spec, Unit, spirv};
+use super::picture::{Picture, Tolerance};
+use super::reference::{Level, Wrap, add, lerp, scale};
+use super::target::{SIZE, Target};
+use super::texels::{BC1, BC7, ENCODINGS, R11G11B10, RGBA8, SRGB, TEXTURE, texture};
+use crate::vk::{Gpu, ProgramDesc, Recorder, Resource};
+use ash::vk;
+
+const FAMILY: Family = Family::Graphics;
+
+/// The workloads.
+pub const SPECS: &[Spec] = &[
+    Spec::quick("graphics/sample-nearest-rgba8", FAMILY, sampled::<NEAREST, RGBA8>),
+    Spec::full("graphics/sample-nearest-srgb", FAMILY, sampled::<NEAREST, SRGB>),
+    Spec::full("graphics/sample-nearest-bc1", FAMILY, sampled::<NEAREST, BC1>),
+    Spec::full("graphics/sample-nearest-bc7", FAMILY, sampled::<NEAREST, BC7>),
+    Spec::full("graphics/sample-nearest-r11g11b10", FAMILY, sampled::<NEAREST, R11G11B10>),
+    Spec::quick("graphics/sample-bilinear-rgba8", FAMILY, sampled::<BILINEAR, RGBA8>),
+    Spec::full("graphics/sample-bilinear-srgb", FAMILY, sampled::<BILINEAR, SRGB>),
+    Spec::full("graphics/sample-bilinear-bc1", FAMILY, sampled::<BILINEAR, BC1>),
+    Spec::quick("graphics/sample-bilinear-bc7", FAMILY, sampled::<BILINEAR, BC7>),
+    Spec::full("graphics/sample-bilinear-r11g11b10", FAMILY, sampled::<BILINEAR, R11G11B10>),
+    Spec::quick("graphics/sample-trilinear-rgba8", FAMILY, sampled::<TRILINEAR, RGBA8>),
+    Spec::quick("graphics/sample-trilinear-srgb", FAMILY, sampled::<TRILINEAR, SRGB>),
+    Spec::full("graphics/sample-trilinear-bc1", FAMILY, sampled::<TRILINEAR, BC1>),
+    Spec::full("graphics/sample-trilinear-bc7", FAMILY, sampled::<TRILINEAR, BC7>),
+    Spec::full("graphics/sample-trilinear-r11g11b10", FAMILY, sampled::<TRILINEAR, R11G11B10>),
+    Spec::quick("graphics/sample-aniso16-rgba8", FAMILY, sampled::<ANISOTROPIC, RGBA8>),
+    Spec::full("graphics/sample-aniso16-srgb", FAMILY, sampled::<ANISOTROPIC, SRGB>),
+    Spec::full("graphics/sample-aniso16-bc1", FAMILY, sampled::<ANISOTROPIC, BC1>),
+    Spec::full("graphics/sample-aniso16-bc7", FAMILY, sampled::<ANISOTROPIC, BC7>),
+    Spec::full("graphics/sample-aniso16-r11g11b10", FAMILY, sampled::<ANISOTROPIC, R11G11B10>),
+];
+
+/// How a texture is filtered, where its pixels lie, and what comes of it.
+struct Mode {
+    filter: vk::Filter,
+    mipmap: vk::SamplerMipmapMode,
+    max_lod: f32,
+    anisotropy: f32,
+    /// Size of the target: what is slow everywhere must not take a minute anywhere.
+    size: u32,
+    /// Steps in texels: u and v for a pixel to the right, then for a pixel down.
+    steps: [f64; 4],
+    expected: fn(&[Level], f64, f64) -> [f32; 4],
+    tolerance: Tolerance,
+}
+
+const NEAREST: usize = 0;
+const BILINEAR: usize = 1;
+const TRILINEAR: usize = 2;
+const ANISOTROPIC: usize = 3;
+
+/// Turned by 0.3.
+const fn turned(size: f64) -> [f64; 4] {
+    [0.955_336_5 * size, 0.295_520_2 * size, -0.295_520_2 * size, 0.955_336_5 * size]
+}
+
+const MODES: [Mode; 4] = [
+    Mode {
+        filter: vk::Filter::NEAREST,
+        mipmap: vk::SamplerMipmapMode::NEAREST,
+        max_lod: 0.0,
+        size: SIZE,
+        anisotropy: 1.0,
+        steps: turned(1.03),
+        expected: |levels, u, v| levels[0].nearest(u, v, Wrap::Repeat),
+        // Coordinates on the edge of a texel fall to either side.
+        tolerance: Tolerance { component: 1.01, outliers: 0.03 },
+    },
+    Mode {
+        filter: vk::Filter::LINEAR,
+        mipmap: vk::SamplerMipmapMode::NEAREST,
+        max_lod: 0.0,
+        size: SIZE,
+        anisotropy: 1.0,
+        steps: turned(1.03),
+        expected: |levels, u, v| levels[0].bilinear(u, v, Wrap::Repeat),
+        tolerance: Tolerance { component: 2.5, outliers: 0.0 },
+    },
+    Mode {
+        filter: vk::Filter::LINEAR,
+        mipmap: vk::SamplerMipmapMode::LINEAR,
+        max_lod: 16.0,
+        size: SIZE / 2,
+        anisotropy: 1.0,
+        steps: turned(2.5),
+        // The exact level of detail is 1.32; Vulkan allows 1.25 to 2.14. Blue grows by 16 from level to level.
+        expected: |levels, u, v| {
+            let [a, b] = [1, 2].map(|i: usize| levels[i].bilinear(u, v, Wrap::Repeat));
+            lerp(a, b, 0.6)
+        },
+        tolerance: Tolerance { component: 10.0, outliers: 0.01 },
+    },
+    Mode {
+        filter: vk::Filter::LINEAR,
+        mipmap: vk::SamplerMipmapMode::LINEAR,
+        max_lod: 16.0,
+        size: SIZE / 4,
+        anisotropy: 16.0,
+        steps: [0.9, 0.0, 0.0, 14.0],
+        // The mean along a pixel's height. Without anisotropic filtering the level would be 3.8 and blue 60 more.
+        expected: |levels, u, v| {
+            let along = |i: usize| v + ((i as f64 + 0.5) / 16.0 - 0.5) * 14.0 / f64::from(TEXTURE);
+            let sum = (0..16).fold([0.0; 4], |sum, i| add(sum, levels[0].bilinear(u, along(i), Wrap::Repeat)));
+            scale(sum, 1.0 / 16.0)
+        },
+        tolerance: Tolerance { component: 12.0, outliers: 0.01 },
+    },
+];
+
+const TAPS: u32 = 4;
+
+fn sampled<const MODE: usize, const FORMAT: usize>(gpu: &Gpu) -> Made {
+    let (mode, encoding) = (&MODES[MODE], &ENCODINGS[FORMAT]);
+    if mode.anisotropy > 1.0 {
+        need(gpu.features.sampler_anisotropy, "samplerAnisotropy")?;
+        need_limit(gpu.properties.limits.max_sampler_anisotropy >= mode.anisotropy, "maxSamplerAnisotropy")?;
+    }
+    let (image, levels) = texture(gpu, encoding)?;
+    let sampler = gpu.sampler(
+        &vk::SamplerCreateInfo::default()
+            .mag_filter(mode.filter)
+            .min_filter(mode.filter)
+            .mipmap_mode(mode.mipmap)
+            .max_lod(mode.max_lod)
+            .anisotropy_enable(mode.anisotropy > 1.0)
+            .max_anisotropy(mode.anisotropy),
+    )?;
+    let target = Target::covered(gpu, mode.size)?;
+    let program = gpu.program(
+        &target.pass,
+        &ProgramDesc {
+            vertex: &spirv!("graphics/sample.vert"),
+            fragment: &spirv!("graphics/sample.frag"),
+            resources: &[Resource::Texture(image.view, sampler)],
+            push: 28,
+            ..Default::default()
+        },
+    )?;
+    let offset = 0.0123f32;
+    let [a, b, c, d] = mode.steps.map(|s| (s / f64::from(TEXTURE)) as f32);
+    let push = [a, c, b, d, offset, offset, mode.size as f32].map(f32::to_bits);
+    let record = |r: Recorder<'_>| {
+        r.begin(&target.pass);
+        r.bind(&program);
+        r.push(&program, &push);
+        r.draw(3, 1);
+        r.end();
+    };
+    let expected = move |x: usize, y: usize| {
+        let (px, py) = (x as f64 + 0.5, y as f64 + 0.5);
+        let u = f64::from(a) * px + f64::from(c) * py + f64::from(offset);
+        let v = f64::from(b) * px + f64::from(d) * py + f64::from(offset);
+        let taps = [(0.0, 0.0), (0.25, 0.0), (0.0, 0.25), (0.25, 0.25)];
+        let sum = taps.iter().fold([0.0; 4], |sum, t| add(sum, (mode.expected)(&levels, u + t.0, v + t.1)));
+        scale(sum, 0.25)
+    };
+    let color = target.color;
+    let amount = Amount::new(TAPS * mode.size * mode.size, Unit::Sample);
+    let component = mode.tolerance.component * encoding.slack.1 + encoding.slack.0;
+    let tolerance = Tolerance { component, ..mode.tolerance };
+    Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.near(7, tolerance, &expected))
+}

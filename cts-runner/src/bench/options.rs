@@ -1,0 +1,226 @@
+//! The command line of `bench`.
+
+use super::workload::{Family, Spec};
+use lexopt::{Arg, Parser, ValueExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What `cts-runner bench --help` prints.
+pub const HELP: &str = "\
+cts-runner bench: the same Vulkan programs on several drivers, timed in turns
+
+  cts-runner bench --quick                       a first look: under 3 minutes for two drivers
+  cts-runner bench --json all.json --svg all.svg the full run: all workloads, 5 rounds
+  cts-runner bench --filter compute/ --icd grus --icd /usr/share/vulkan/icd.d/lvp_icd.x86_64.json
+  cts-runner bench --list                        the names of the workloads
+
+Which drivers
+      --icd WHAT        repeatable, the first one is what the others are compared with: 'grus' (this checkout, built when
+                        it is not there), a manifest (JSON), or a driver's library (.so; a manifest is made for it).
+                        Default: Grus, and every driver that the Vulkan loader would find and that has a device, and
+                        Chromium's SwiftShader
+Which workloads
+      --quick           a part of them, 3 rounds, shorter samples
+      --filter PATTERN  repeatable; a part of the name, or with * a pattern for all of it ('create/*', 'matmul')
+      --list            print the names and stop
+How
+      --rounds N        rounds; in each, every driver runs every workload once, in turns (5, quick 3)
+      --sample-ms N     how long one sample is (150, quick 50)
+      --timeout S       a child that takes longer is stopped and reported (120)
+      --pin N           run on the first N of the allowed CPUs (all of them)
+      --validate        run every workload once under VK_LAYER_KHRONOS_validation; a message is an error, no times
+What comes out
+      --json FILE       everything, with the figures of each round; written after each round
+      --svg FILE        a chart of the ratios
+      --details         a line for each pipeline of the create family (otherwise their mean)
+
+How to read it: a ratio is the rival's time divided by the first driver's, so 2.00 means that the first driver takes half
+as long. Beside it stand the smallest and the largest ratio of a round; an interval that contains 1 is no difference.
+'%' is the share of the machine's limit (FMA peak, bandwidth of a copy or a fill), measured in the same run.
+'wrong' means that the output was checked and is not right, 'unsupported' that the driver does not have what the workload
+needs. The exit code is 1 when the first driver was wrong, crashed, hung or failed somewhere.
+";
+
+/// Which of the hidden children this process is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The command the user started.
+    Parent,
+    /// Prints name and version of the driver.
+    Probe,
+    /// Prints the machine's limits.
+    Limits,
+    /// Runs the workload of this name.
+    Child(String),
+    /// Records the contact sheet of the create family.
+    Sheet(PathBuf),
+}
+
+/// All options.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Drivers as given; empty for the default.
+    pub icds: Vec<String>,
+    /// Patterns of names; empty for all.
+    pub filter: Vec<String>,
+    /// The quick run.
+    pub quick: bool,
+    /// Print the names only.
+    pub list: bool,
+    /// Rounds, when given.
+    pub rounds: Option<u32>,
+    /// Length of a sample, when given.
+    pub sample: Option<Duration>,
+    /// How long a child may take.
+    pub timeout: Duration,
+    /// Number of CPUs.
+    pub pin: Option<usize>,
+    /// Run under the validation layer instead of taking times.
+    pub validate: bool,
+    /// Where the JSON goes.
+    pub json: Option<PathBuf>,
+    /// Where the chart goes.
+    pub svg: Option<PathBuf>,
+    /// Show each pipeline.
+    pub details: bool,
+    /// Which process this is.
+    pub role: Role,
+    /// For a child: the folder it may use.
+    pub scratch: PathBuf,
+    /// For a child: see [`super::workload::Fresh::stage`].
+    pub stage: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            icds: Vec::new(),
+            filter: Vec::new(),
+            quick: false,
+            list: false,
+            rounds: None,
+            sample: None,
+            timeout: Duration::from_secs(120),
+            pin: None,
+            validate: false,
+            json: None,
+            svg: None,
+            details: false,
+            role: Role::Parent,
+            scratch: PathBuf::new(),
+            stage: String::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Reads the arguments after `bench`; none when help was asked for.
+    pub fn parse(parser: &mut Parser) -> Result<Option<Self>, lexopt::Error> {
+        let mut options = Self::default();
+        while let Some(arg) = parser.next()? {
+            match arg {
+                Arg::Long("icd") => options.icds.push(parser.value()?.string()?),
+                Arg::Long("filter") => options.filter.push(parser.value()?.string()?),
+                Arg::Long("quick") => options.quick = true,
+                Arg::Long("list") => options.list = true,
+                Arg::Long("rounds") => options.rounds = Some(parser.value()?.parse_with(at_least_one)?),
+                Arg::Long("sample-ms") => {
+                    options.sample = Some(Duration::from_millis(parser.value()?.parse_with(at_least_one)?.into()));
+                }
+                Arg::Long("timeout") => {
+                    options.timeout = Duration::from_secs(parser.value()?.parse_with(at_least_one)?.into());
+                }
+                Arg::Long("pin") => options.pin = Some(parser.value()?.parse_with(at_least_one)? as usize),
+                Arg::Long("validate") => options.validate = true,
+                Arg::Long("json") => options.json = Some(parser.value()?.into()),
+                Arg::Long("svg") => options.svg = Some(parser.value()?.into()),
+                Arg::Long("details") => options.details = true,
+                Arg::Long("help") | Arg::Short('h') => return Ok(None),
+                // Hidden: how the parent starts its children.
+                Arg::Long("probe") => options.role = Role::Probe,
+                Arg::Long("limits") => options.role = Role::Limits,
+                Arg::Long("child") => options.role = Role::Child(parser.value()?.string()?),
+                Arg::Long("record-sheet") => options.role = Role::Sheet(parser.value()?.into()),
+                Arg::Long("scratch") => options.scratch = parser.value()?.into(),
+                Arg::Long("stage") => options.stage = parser.value()?.string()?,
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok(Some(options))
+    }
+
+    /// Number of rounds.
+    pub fn rounds(&self) -> u32 {
+        if self.validate { 1 } else { self.rounds.unwrap_or(if self.quick { 3 } else { 5 }) }
+    }
+
+    /// Length of a sample.
+    pub fn sample(&self) -> Duration {
+        self.sample.unwrap_or(Duration::from_millis(if self.quick { 50 } else { 150 }))
+    }
+
+    /// Whether a workload is asked for.
+    pub fn wants(&self, spec: &Spec) -> bool {
+        let named = self.filter.is_empty() || self.filter.iter().any(|pattern| matches(pattern, spec.name));
+        named && (spec.quick || !self.quick)
+    }
+
+    /// The workloads asked for, by family.
+    pub fn select(&self, specs: &[Spec]) -> Vec<Spec> {
+        let of = |family: Family| specs.iter().filter(move |s| s.family == family && self.wants(s)).copied();
+        Family::ALL.into_iter().flat_map(of).collect()
+    }
+}
+
+fn at_least_one(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "expected a number above 0".into())
+}
+
+/// Whether a name contains the pattern, or with `*` in the pattern: matches it as a whole.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return name.contains(pattern) };
+    let Some(mut left) = name.strip_prefix(head) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let tail = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = left.find(part) else { return false };
+        left = &left[at + part.len()..];
+    }
+    left.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Option<Options>, lexopt::Error> {
+        Options::parse(&mut Parser::from_args(args))
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, expected) in [
+            ("matmul", "compute/matmul-tiled", true),
+            ("create/*", "create/pbr", true),
+            ("create/*", "compute/create/x", false),
+            ("*tiled", "compute/matmul-tiled", true),
+            ("*tiled", "compute/matmul-tiled-2", false),
+            ("c*m*d", "compute/matmul-tiled", true),
+            ("c*q*d", "compute/matmul-tiled", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn options_are_read_and_refused() {
+        let options =
+            parse(&["--quick", "--icd", "grus", "--icd", "x.json", "--pin", "1"]).expect("good").expect("no help");
+        assert_eq!((options.rounds(), options.sample(), options.pin), (3, Duration::from_millis(50), Some(1)));
+        assert_eq!(options.icds, ["grus", "x.json"]);
+        assert_eq!(parse(&[]).expect("good").expect("no help").rounds(), 5);
+        assert!(parse(&["--help"]).expect("good").is_none());
+        assert!(parse(&["--rounds", "0"]).is_err());
+        assert!(parse(&["--nonsense"]).is_err());
+    }
+}

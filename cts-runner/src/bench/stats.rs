@@ -1,0 +1,259 @@
+//! From reports to rows: medians, ratios round by round, geometric means.
+//!
+//! Invariant: a ratio compares two reports of the same round, which were taken one after the other; only rows on which both
+//! drivers were right in every round count for a mean.
+
+use super::report::{Outcome, Report};
+use super::workload::{Amount, Family, Spec, Unit};
+use super::{limits::Limits, workload::Figure};
+
+/// One child's report with its coordinates.
+pub struct Run {
+    /// Index into the workloads.
+    pub spec: usize,
+    /// Index into the drivers.
+    pub driver: usize,
+    /// Round, from 0.
+    pub round: usize,
+    /// What it said.
+    pub report: Report,
+}
+
+/// One figure of one workload on all drivers.
+pub struct Row {
+    /// The workload's name and the figure's.
+    pub name: String,
+    /// What it counts for.
+    pub group: String,
+    /// Whether the values are bytes.
+    pub bytes: bool,
+    /// By driver.
+    pub cells: Vec<Cell>,
+}
+
+/// One figure on one driver.
+#[derive(Clone)]
+pub struct Cell {
+    /// The worst outcome of a round.
+    pub outcome: Outcome,
+    /// Why.
+    pub why: String,
+    /// By round; seconds of one iteration, or bytes.
+    pub rounds: Vec<Option<f64>>,
+    /// What one iteration amounts to.
+    pub amount: Option<Amount>,
+    /// Most memory of a round's process.
+    pub peak_memory: u64,
+}
+
+/// How much longer a rival takes: median of the rounds, and the least and the most.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ratio {
+    /// Median.
+    pub median: f64,
+    /// Least of a round.
+    pub least: f64,
+    /// Most of a round.
+    pub most: f64,
+}
+
+impl Cell {
+    /// Median of the rounds.
+    pub fn median(&self) -> Option<f64> {
+        let mut values: Vec<f64> = self.rounds.iter().flatten().copied().collect();
+        (self.outcome == Outcome::Ok && !values.is_empty()).then(|| median(&mut values))
+    }
+
+    /// Amount per second.
+    pub fn rate(&self) -> Option<(f64, Unit)> {
+        Some((self.amount?.value / self.median()?, self.amount?.unit))
+    }
+
+    /// Share of the machine's limit, when the unit has one.
+    pub fn share(&self, limits: &Limits) -> Option<f64> {
+        let (rate, unit) = self.rate()?;
+        let limit = match unit {
+            Unit::Flop => limits.flops,
+            Unit::Byte => limits.copy,
+            Unit::Filled => limits.fill,
+            _ => return None,
+        };
+        (limit > 0.0).then(|| rate / limit)
+    }
+}
+
+impl Row {
+    /// The rival's value over the first driver's.
+    pub fn ratio(&self, rival: usize) -> Option<Ratio> {
+        let (first, other) = (self.cells.first()?, self.cells.get(rival)?);
+        if first.outcome != Outcome::Ok || other.outcome != Outcome::Ok {
+            return None;
+        }
+        let pairs = first.rounds.iter().zip(&other.rounds);
+        let mut ratios: Vec<f64> = pairs.filter_map(|(a, b)| Some((*b)? / (*a)?)).filter(|r| r.is_finite()).collect();
+        if ratios.is_empty() {
+            return None;
+        }
+        let median = median(&mut ratios);
+        Some(Ratio { median, least: ratios[0], most: ratios[ratios.len() - 1] })
+    }
+}
+
+/// The middle value; sorts. NaN for none.
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match (values.len(), values.len() / 2) {
+        (0, _) => f64::NAN,
+        (n, half) if n % 2 == 0 => (values[half - 1] + values[half]) / 2.0,
+        (_, half) => values[half],
+    }
+}
+
+/// Geometric mean; none of none.
+pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.into_iter().fold((0.0, 0u32), |(sum, n), v| (sum + v.ln(), n + 1));
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}
+
+/// Geometric mean of a group's ratios to a rival, and how many there are.
+pub fn group_mean(rows: &[Row], group: &str, rival: usize) -> Option<(f64, usize)> {
+    let ratios: Vec<f64> =
+        rows.iter().filter(|r| r.group == group).filter_map(|r| Some(r.ratio(rival)?.median)).collect();
+    Some((geometric_mean(ratios.iter().copied())?, ratios.len()))
+}
+
+/// The groups in the order of their rows.
+pub fn groups(rows: &[Row]) -> Vec<&str> {
+    let mut groups: Vec<&str> = Vec::new();
+    for row in rows {
+        if !groups.contains(&row.group.as_str()) {
+            groups.push(&row.group);
+        }
+    }
+    groups
+}
+
+/// All rows of all runs; figures of one group follow one another.
+pub fn rows(specs: &[Spec], drivers: usize, rounds: usize, runs: &[Run]) -> Vec<Row> {
+    let mut rows: Vec<Row> =
+        specs.iter().enumerate().flat_map(|(i, spec)| rows_of(spec, i, drivers, rounds, runs)).collect();
+    let order: Vec<String> = groups(&rows).into_iter().map(String::from).collect();
+    rows.sort_by_key(|r| order.iter().position(|g| *g == r.group));
+    rows
+}
+
+fn rows_of(spec: &Spec, index: usize, drivers: usize, rounds: usize, runs: &[Run]) -> Vec<Row> {
+    let own: Vec<&Run> = runs.iter().filter(|r| r.spec == index).collect();
+    if own.is_empty() {
+        return Vec::new();
+    }
+    let mut figures: Vec<&Figure> = Vec::new();
+    for figure in own.iter().flat_map(|r| &r.report.figures) {
+        if !figures.iter().any(|f| f.name == figure.name) {
+            figures.push(figure);
+        }
+    }
+    let nothing = Figure { name: String::new(), value: 0.0, bytes: false, amount: None };
+    if figures.is_empty() {
+        figures.push(&nothing);
+    }
+    let row = |figure: &&Figure| Row {
+        name: format!("{} {}", spec.name, figure.name).trim().into(),
+        group: group_of(spec.family, figure),
+        bytes: figure.bytes,
+        cells: (0..drivers).map(|driver| cell(&own, driver, rounds, &figure.name)).collect(),
+    };
+    figures.iter().map(row).collect()
+}
+
+fn group_of(family: Family, figure: &Figure) -> String {
+    match family {
+        Family::Create => format!("create {}", figure.name).trim().into(),
+        family if figure.bytes => format!("{} memory", family.name()),
+        family => family.name().into(),
+    }
+}
+
+fn cell(own: &[&Run], driver: usize, rounds: usize, name: &str) -> Cell {
+    let mut cell =
+        Cell { outcome: Outcome::Ok, why: String::new(), rounds: vec![None; rounds], amount: None, peak_memory: 0 };
+    for run in own.iter().filter(|r| r.driver == driver) {
+        let report = &run.report;
+        cell.peak_memory = cell.peak_memory.max(report.peak_memory);
+        if report.outcome != Outcome::Ok && cell.outcome == Outcome::Ok {
+            (cell.outcome, cell.why) = (report.outcome, report.why.clone());
+        }
+        if let Some(figure) = report.figures.iter().find(|f| f.name == name) {
+            cell.amount = figure.amount;
+            if let Some(place) = cell.rounds.get_mut(run.round) {
+                *place = Some(figure.value);
+            }
+        }
+    }
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell_of(values: &[f64]) -> Cell {
+        let rounds = values.iter().map(|&v| Some(v)).collect();
+        Cell { outcome: Outcome::Ok, why: String::new(), rounds, amount: None, peak_memory: 0 }
+    }
+
+    fn row_of(cells: Vec<Cell>) -> Row {
+        Row { name: "x".into(), group: "g".into(), bytes: false, cells }
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round() {
+        // The machine was ten times slower in round 2: the ratio does not see it.
+        let row = row_of(vec![cell_of(&[1.0, 10.0, 1.0]), cell_of(&[2.0, 20.0, 3.0])]);
+        assert_eq!(row.ratio(1), Some(Ratio { median: 2.0, least: 2.0, most: 3.0 }));
+    }
+
+    #[test]
+    fn a_wrong_result_has_no_ratio() {
+        let mut wrong = cell_of(&[1e-9, 1e-9]);
+        wrong.outcome = Outcome::Wrong;
+        let rows = [row_of(vec![cell_of(&[1.0, 1.0]), wrong.clone()]), row_of(vec![wrong, cell_of(&[4.0, 4.0])])];
+        assert!(rows.iter().all(|r| r.ratio(1).is_none()));
+        assert_eq!(group_mean(&rows, "g", 1), None);
+        assert_eq!(rows[1].cells[0].median(), None);
+    }
+
+    #[test]
+    fn means() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+        assert!((geometric_mean([2.0, 8.0]).expect("two") - 4.0).abs() < 1e-12);
+        assert_eq!(geometric_mean([]), None);
+    }
+
+    #[test]
+    fn a_crash_in_one_round_is_the_outcome() {
+        fn never(_: &crate::vk::Gpu) -> Result<Box<dyn super::super::Workload>, super::super::MakeError> {
+            Err(super::super::MakeError::Unsupported("never made".into()))
+        }
+        let specs = [Spec::quick("compute/a", Family::Compute, never)];
+        let good = || Report::steady(2.0, Amount::new(4.0, Unit::Flop));
+        let run = |driver, round, report| Run { spec: 0, driver, round, report };
+        let runs = [
+            run(0, 0, good()),
+            run(1, 0, good()),
+            run(0, 1, good()),
+            run(1, 1, Report::without(Outcome::Crashed, "signal: 11")),
+        ];
+        let rows = rows(&specs, 2, 2, &runs);
+        assert_eq!(rows.len(), 1);
+        let cells = &rows[0].cells;
+        assert_eq!((cells[0].outcome, cells[1].outcome), (Outcome::Ok, Outcome::Crashed));
+        assert_eq!(cells[0].rate(), Some((2.0, Unit::Flop)));
+        assert_eq!(cells[1].rate(), None);
+        let limits = Limits { flops: 8.0, ..Limits::default() };
+        assert_eq!(cells[0].share(&limits), Some(0.25));
+        assert_eq!(rows[0].ratio(1), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! The results as text for a terminal.
+
+use super::Results;
+use super::report::Outcome;
+use super::stats::{self, Cell, Row};
+use std::fmt::Write;
+
+/// A group with more rows than this is folded to its mean, its best and its worst, unless all lines are asked for.
+const FOLD: usize = 40;
+
+/// A number with an SI prefix and three significant digits: `1.23 G`.
+pub fn si(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 8] =
+        [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
+    let (scale, prefix) = PREFIXES.into_iter().find(|(s, _)| value >= *s * 0.9995).unwrap_or((1e-9, "n"));
+    let scaled = value / scale;
+    let digits = if scaled < 9.995 { 2 } else { usize::from(scaled < 99.95) };
+    format!("{scaled:.digits$} {prefix}")
+}
+
+/// A size in powers of 1024.
+fn mebibytes(bytes: f64) -> String {
+    format!("{:.1} MiB", bytes / f64::from(1 << 20))
+}
+
+/// What a cell shows: its rate, its time, its size, or why there is none.
+pub fn shown(cell: &Cell, bytes: bool) -> String {
+    match (cell.outcome, cell.median(), cell.rate()) {
+        (Outcome::Ok, _, Some((rate, unit))) => format!("{}{}", si(rate), unit.per_second()),
+        (Outcome::Ok, Some(value), None) if bytes => mebibytes(value),
+        (Outcome::Ok, Some(value), None) => format!("{}s", si(value)),
+        (Outcome::Ok, None, _) => "ok".into(),
+        (outcome, ..) => outcome.name().into(),
+    }
+}
+
+fn ratio_shown(row: &Row, rival: usize) -> String {
+    row.ratio(rival).map_or_else(String::new, |r| {
+        let digits = |v: f64| if v < 9.995 { 2 } else { usize::from(v < 99.95) };
+        let (m, l, u) = (digits(r.median), digits(r.least), digits(r.most));
+        format!("{:.m$} ({:.l$}–{:.u$})", r.median, r.least, r.most)
+    })
+}
+
+/// Everything.
+pub fn render(results: &Results, details: bool) -> String {
+    let mut text = head(results);
+    for group in stats::groups(&results.rows) {
+        group_table(&mut text, results, group, details);
+    }
+    means(&mut text, results);
+    troubles(&mut text, results);
+    text
+}
+
+fn head(results: &Results) -> String {
+    let l = &results.limits;
+    let mut text = results.machine.clone();
+    if l.threads > 0 {
+        let (flops, copy, fill) = (si(l.flops), si(l.copy), si(l.fill));
+        let _ = write!(text, ", {} threads; FMA {flops}FLOP/s, copy {copy}B/s, fill {fill}B/s", l.threads);
+    }
+    text.push('\n');
+    for d in &results.drivers {
+        let _ =
+            writeln!(text, "{:14} {} {}, Vulkan {} ({})", d.label, d.device, d.version, d.api, d.manifest.display());
+    }
+    let _ =
+        writeln!(text, "{} rounds; ratio = time of the rival / time of {}", results.rounds, results.drivers[0].label);
+    text
+}
+
+fn group_table(text: &mut String, results: &Results, group: &str, details: bool) {
+    let rows: Vec<&Row> = results.rows.iter().filter(|r| r.group == group).collect();
+    let _ = write!(text, "\n{group:32}{:>16}{:>5}", results.drivers[0].label, "%");
+    for rival in &results.drivers[1..] {
+        let _ = write!(text, "{:>16}{:>20}", rival.label, "ratio");
+    }
+    text.push('\n');
+    let folded = rows.len() > FOLD && !details;
+    for row in if folded { extremes(&rows) } else { rows } {
+        line(text, results, row);
+    }
+    if results.drivers.len() < 2 {
+        return;
+    }
+    let _ = write!(text, "{:53}", "geometric mean");
+    for rival in 1..results.drivers.len() {
+        let mean = stats::group_mean(&results.rows, group, rival);
+        let mean = mean.map_or_else(String::new, |(mean, n)| format!("{mean:.2} of {n}"));
+        let _ = write!(text, "{:16}{mean:>20}", "");
+    }
+    text.push('\n');
+}
+
+/// The three rows with the smallest and the three with the largest ratio to any rival.
+fn extremes<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
+    let worst = |row: &Row| {
+        (1..row.cells.len()).filter_map(|i| Some(row.ratio(i)?.median)).min_by(f64::total_cmp).unwrap_or(0.0)
+    };
+    let mut sorted = rows.to_vec();
+    sorted.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
+    let tail = sorted.split_off(sorted.len().saturating_sub(3).max(3).min(sorted.len()));
+    sorted.truncate(3);
+    sorted.extend(tail);
+    sorted
+}
+
+fn line(text: &mut String, results: &Results, row: &Row) {
+    let name = row.name.split_once('/').map_or(row.name.as_str(), |(_, name)| name);
+    let Some(first) = row.cells.first() else { return };
+    let share = first.share(&results.limits).map_or_else(String::new, |s| format!("{:.0}%", s * 100.0));
+    let _ = write!(text, "  {name:30}{:>16}{share:>5}", shown(first, row.bytes));
+    for (i, cell) in row.cells.iter().enumerate().skip(1) {
+        let _ = write!(text, "{:>16}{:>20}", shown(cell, row.bytes), ratio_shown(row, i));
+    }
+    text.push('\n');
+}
+
+fn means(text: &mut String, results: &Results) {
+    if results.drivers.len() < 2 {
+        return;
+    }
+    let _ = write!(text, "\n{:32}", "geometric means");
+    for rival in &results.drivers[1..] {
+        let _ = write!(text, "{:>16}", rival.label);
+    }
+    text.push('\n');
+    for group in stats::groups(&results.rows) {
+        let _ = write!(text, "  {group:30}");
+        for rival in 1..results.drivers.len() {
+            let mean = stats::group_mean(&results.rows, group, rival);
+            let _ = write!(text, "{:>16}", mean.map_or_else(|| "–".into(), |(mean, _)| format!("{mean:.2}")));
+        }
+        text.push('\n');
+    }
+}
+
+/// Why cells have no value.
+fn troubles(text: &mut String, results: &Results) {
+    let mut said = Vec::new();
+    for row in &results.rows {
+        let workload = row.name.split(' ').next().unwrap_or_default();
+        for (cell, driver) in row.cells.iter().zip(&results.drivers).filter(|(c, _)| c.outcome != Outcome::Ok) {
+            let key = format!("{} on {}: {}: {}", workload, driver.label, cell.outcome.name(), cell.why);
+            if !said.contains(&key) {
+                said.push(key);
+            }
+        }
+    }
+    if !said.is_empty() {
+        let _ = write!(text, "\n{}\n", said.join("\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        for (value, expected) in [
+            (1234.0, "1.23 k"),
+            (999.9, "1.00 k"),
+            (12.34e9, "12.3 G"),
+            (0.0456, "45.6 m"),
+            (1.0, "1.00 "),
+            (123.4e-6, "123 µ"),
+        ] {
+            assert_eq!(si(value), expected);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What differs, case by case, from another driver or an earlier run, folded so that the next thing to fix is the first line.
+//!
+//! A difference belongs to a [`Kind`]. The cases of a kind are folded along the components of their names: a group all of whose
+//! compared cases are in it becomes one line, and so does a group with more than a few lines of its own; its line then names the longest prefix
+//! that its cases share and how many of the compared cases under it are meant.
+
+use super::status::Status;
+
+/// A subtree with more lines than this becomes one.
+const LINES: usize = 4;
+
+/// Here and there, as far as a difference is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Side {
+    Passes,
+    Unsupported,
+    Fails,
+}
+
+fn side(status: Status) -> Side {
+    match status {
+        Status::NotSupported => Side::Unsupported,
+        status if status.failed() => Side::Fails,
+        _ => Side::Passes,
+    }
+}
+
+/// A kind of difference: what the case does there and here, and the words for it; worst first. `{}` is the other side.
+const KINDS: [(Side, Side, &str); 6] = [
+    (Side::Passes, Side::Fails, "passes {}, fails here"),
+    (Side::Unsupported, Side::Fails, "not supported {}, fails here"),
+    (Side::Passes, Side::Unsupported, "supported {}, not here"),
+    (Side::Fails, Side::Unsupported, "fails {}, not supported here"),
+    (Side::Fails, Side::Passes, "fails {}, passes here"),
+    (Side::Unsupported, Side::Passes, "supported here, not {}"),
+];
+
+/// A case that both sides ran.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pair {
+    /// Full name.
+    pub name: String,
+    /// Here.
+    pub here: Status,
+    /// There.
+    pub there: Status,
+    /// What this side says about it.
+    pub message: String,
+    /// Seconds here and there.
+    pub seconds: [f64; 2],
+}
+
+/// Cases that differ in the same way.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kind {
+    /// What the difference is.
+    pub title: String,
+    /// Whether something that works there does not here.
+    pub worse: bool,
+    /// How many cases.
+    pub cases: usize,
+    /// The cases, folded, largest group first.
+    pub groups: Vec<Group>,
+}
+
+/// Cases with a common prefix.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Group {
+    /// The prefix with a star, or the name of the only case.
+    pub pattern: String,
+    /// Cases that differ.
+    pub cases: usize,
+    /// Cases under the prefix that were compared.
+    pub of: usize,
+    /// What the first of them says.
+    pub example: String,
+}
+
+/// All differences to one other side.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    /// The other side, as in "on llvmpipe".
+    pub with: String,
+    /// Cases that both sides ran.
+    pub compared: usize,
+    /// Seconds for the cases that both sides passed, here and there.
+    pub seconds: [f64; 2],
+    /// The kinds of differences that there are.
+    pub kinds: Vec<Kind>,
+}
+
+impl Comparison {
+    /// Compares; `with` is the other side with its preposition.
+    pub fn new(with: &str, mut pairs: Vec<Pair>) -> Self {
+        pairs.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut seconds = [0.0; 2];
+        for pair in pairs.iter().filter(|pair| [pair.here, pair.there].iter().all(|status| status.passed())) {
+            seconds[0] += pair.seconds[0];
+            seconds[1] += pair.seconds[1];
+        }
+        let kind = |&(there, here, title): &(Side, Side, &str)| {
+            let differs = |pair: &Pair| side(pair.here) == here && side(pair.there) == there;
+            let cases = pairs.iter().filter(|pair| differs(pair)).count();
+            let mut groups = fold(&pairs, 0, &differs);
+            // Stable: equal ones stay in the order of their names.
+            groups.sort_by_key(|group| std::cmp::Reverse(group.cases));
+            Kind {
+                title: title.replace("{}", with),
+                worse: here == Side::Fails || there == Side::Passes,
+                cases,
+                groups,
+            }
+        };
+        let kinds = KINDS.iter().map(kind).filter(|kind| kind.cases > 0).collect();
+        Self { with: with.into(), compared: pairs.len(), seconds, kinds }
+    }
+}
+
+/// The groups of the cases that differ, in pairs sorted by name that share their first `prefix` bytes.
+fn fold(pairs: &[Pair], prefix: usize, differs: &impl Fn(&Pair) -> bool) -> Vec<Group> {
+    let members: Vec<&Pair> = pairs.iter().filter(|pair| differs(pair)).collect();
+    let (Some(first), Some(last)) = (members.first(), members.last()) else { return Vec::new() };
+    let group = |pattern: String, of: usize| {
+        let example = match first.message.as_str() {
+            message if message.is_empty() || message == first.here.name() => first.here.to_string(),
+            message => format!("{}: {message}", first.here),
+        };
+        vec![Group { pattern, cases: members.len(), of, example }]
+    };
+    if members.len() == 1 {
+        return group(first.name.clone(), 1);
+    }
+    let common = common_prefix(&first.name, &last.name);
+    if members.len() == pairs.len() {
+        return group(format!("{common}*"), pairs.len());
+    }
+    let mut lines = Vec::new();
+    let mut rest = pairs;
+    while let Some(pair) = rest.first() {
+        let end = pair.name[prefix..].find('.').map_or(pair.name.len(), |dot| prefix + dot + 1);
+        let child = &pair.name[..end];
+        let count = rest.iter().take_while(|other| inside_of(&other.name, child)).count();
+        let (now, later) = rest.split_at(count);
+        lines.extend(fold(now, end, differs));
+        rest = later;
+    }
+    // The root ("dEQP-VK.") is never one line: that would say nothing.
+    let inside = pairs[0].name[..prefix].matches('.').count() >= 2;
+    if lines.len() <= LINES || !inside {
+        return lines;
+    }
+    let of = pairs.iter().filter(|pair| pair.name.starts_with(common)).count();
+    group(format!("{common}*"), of)
+}
+
+/// Whether a name is the child itself or, when that is a group (it ends in a dot), in it.
+fn inside_of(name: &str, child: &str) -> bool {
+    if child.ends_with('.') { name.starts_with(child) } else { name == child }
+}
+
+/// The longest prefix of whole components that two names share. Of sorted names, the first and the last share what all share.
+fn common_prefix<'a>(a: &'a str, b: &str) -> &'a str {
+    let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    let end = a.as_bytes()[..same].iter().rposition(|&c| c == b'.').map_or(0, |dot| dot + 1);
+    &a[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Status::{Crash, Fail, NotSupported, Pass, Warning};
+
+    fn pair(name: &str, here: Status, there: Status) -> Pair {
+        Pair { name: format!("dEQP-VK.{name}"), here, there, message: String::new(), seconds: [1.0, 2.0] }
+    }
+
+    #[test]
+    fn kinds_come_worst_first_and_same_is_no_difference() {
+        let pairs = vec![
+            pair("a.1", Pass, Fail),
+            pair("a.2", Crash, Pass),
+            pair("a.3", NotSupported, Pass),
+            pair("a.4", Fail, Crash),
+            pair("a.5", Warning, Pass),
+            pair("a.6", Pass, Pass),
+        ];
+        let comparison = Comparison::new("on B", pairs);
+        let titles: Vec<_> = comparison.kinds.iter().map(|kind| (kind.title.as_str(), kind.worse)).collect();
+        let expected =
+            [("passes on B, fails here", true), ("supported on B, not here", true), ("fails on B, passes here", false)];
+        assert_eq!(titles, expected);
+        assert_eq!((comparison.compared, comparison.seconds), (6, [2.0, 4.0]));
+    }
+
+    #[test]
+    fn whole_groups_are_one_line_and_the_largest_is_first() {
+        let mut pairs: Vec<Pair> = (0..5).map(|i| pair(&format!("glsl.loops.case_{i}"), Fail, Pass)).collect();
+        pairs.extend((0..9).map(|i| pair(&format!("glsl.ops.add.case_{i}"), Fail, Pass)));
+        pairs.push(pair("glsl.ops.mul", Pass, Pass));
+        pairs.push(pair("api.smoke", Fail, Pass));
+        let groups = &Comparison::new("on B", pairs).kinds[0].groups;
+        let lines: Vec<_> = groups.iter().map(|g| (g.pattern.as_str(), g.cases, g.of)).collect();
+        let expected = [("dEQP-VK.glsl.ops.add.*", 9, 9), ("dEQP-VK.glsl.loops.*", 5, 5), ("dEQP-VK.api.smoke", 1, 1)];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn scattered_cases_fold_into_their_group() {
+        let status = |i: usize| if i.is_multiple_of(3) { NotSupported } else { Pass };
+        let pairs = (0..60).map(|i| pair(&format!("tex.filter.f{}.case_{i:02}", i % 5), status(i), Pass)).collect();
+        let kinds = Comparison::new("in old.csv", pairs).kinds;
+        assert_eq!(kinds[0].title, "supported in old.csv, not here");
+        let lines: Vec<_> = kinds[0].groups.iter().map(|g| (g.pattern.as_str(), g.cases, g.of)).collect();
+        assert_eq!(lines, [("dEQP-VK.tex.filter.*", 20, 60)]);
+    }
+
+    #[test]
+    fn every_differing_case_is_in_one_group() {
+        for seed in 0..200_u64 {
+            let bit = |i: u64, m: u64| super::super::caselist::hash(&[i as u8, m as u8, seed as u8]) % m;
+            let make = |i: u64| {
+                let name = format!("g{}.h{}.{}c{i}", bit(i, 3), bit(i, 5), if bit(i, 2) == 0 { "k." } else { "" });
+                pair(&name, if bit(i, 7) < 1 + seed % 6 { Fail } else { Pass }, Pass)
+            };
+            let pairs: Vec<Pair> = (0..80).map(make).collect();
+            let failing: Vec<Pair> = pairs.iter().filter(|pair| pair.here == Fail).cloned().collect();
+            let comparison = Comparison::new("on B", pairs);
+            let Some(kind) = comparison.kinds.first() else {
+                assert!(failing.is_empty());
+                continue;
+            };
+            assert_eq!(kind.groups.iter().map(|group| group.cases).sum::<usize>(), failing.len());
+            for pair in failing {
+                let fits = |group: &&Group| super::super::glob::matches(&group.pattern, &pair.name);
+                assert!(kind.groups.iter().any(|group| fits(&group)), "{}", pair.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What can end a run before its report, as one type. Every message says what to do.
+
+use crate::vk;
+use std::fmt;
+use std::path::PathBuf;
+
+/// An error of a run.
+#[derive(Debug)]
+pub enum Error {
+    /// A file could not be read or written.
+    Io(PathBuf, std::io::Error),
+    /// The command line asks for something that is not there or makes no sense.
+    Usage(String),
+    /// A line of an input file is not in its format.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The manifest of a driver cannot be used.
+    Driver(vk::Error),
+    /// The deqp process dies before it runs a case; what it printed.
+    Start(String),
+    /// It is not proven that the chosen driver ran.
+    Unproven(String),
+    /// The results in the folder are of another driver or another deqp.
+    OtherRun(PathBuf, String),
+    /// The runner contradicts itself.
+    Internal(String),
+}
+
+/// Result of a run.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Error::Usage(what) => f.write_str(what),
+            Error::Line { path, line, why } => write!(f, "{}:{line}: {why}", path.display()),
+            Error::Driver(error) => error.fmt(f),
+            Error::Start(output) => {
+                write!(f, "deqp dies before it runs a case, three times in a row; it printed:\n{output}")
+            }
+            Error::Unproven(why) => write!(f, "no proof of which driver ran, so there is nothing to report: {why}"),
+            Error::OtherRun(folder, why) => write!(
+                f,
+                "{} holds the results of another run ({why}); --fresh deletes them, --out names another folder",
+                folder.display()
+            ),
+            Error::Internal(what) => write!(f, "error in cts-runner itself: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<vk::Error> for Error {
+    fn from(error: vk::Error) -> Self {
+        Error::Driver(error)
+    }
+}
+
+/// Names the file of an I/O error.
+pub(crate) trait At<T> {
+    /// Turns an I/O error into an [`Error`] that says which file it is about.
+    fn at(self, path: impl Into<PathBuf>) -> Result<T>;
+}
+
+impl<T> At<T> for std::io::Result<T> {
+    fn at(self, path: impl Into<PathBuf>) -> Result<T> {
+        self.map_err(|error| Error::Io(path.into(), error))
+    }
+}

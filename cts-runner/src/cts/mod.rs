@@ -1,0 +1,422 @@
+//! `cts-runner cts`: runs the Vulkan CTS (a `deqp-vk` binary) on a driver, survives what the driver does to it, compares with what is
+//! expected, with an earlier run or with another driver, and reports.
+//!
+//! The road of a run: [`options`] → [`caselist`] (which cases) → [`device`] (proof of which driver runs) → [`scheduler`] over [`shard`]s (one
+//! deqp process each, its output followed by [`process`] and [`qpa`]) → [`results`] (a CSV that grows) → [`expect`] and [`diff`] → [`report`].
+//!
+//! Invariants: a case gets exactly one result per execution; no result is taken from a process whose driver is not proven; a driver
+//! can crash, hang and print what it likes without ending the run or growing its memory. Models: Mesa's deqp-runner, SwiftShader's regres.
+
+pub mod caselist;
+pub mod device;
+pub mod diff;
+pub mod error;
+pub mod expect;
+pub mod glob;
+pub mod options;
+pub mod process;
+pub mod progress;
+pub mod qpa;
+pub mod report;
+pub mod results;
+pub mod scheduler;
+pub mod shard;
+pub mod status;
+
+use crate::driver::Target;
+use crate::vk::Manifest;
+use device::Device;
+use diff::{Comparison, Pair};
+use error::{At, Error, Result};
+use expect::Expectations;
+use options::Options;
+use process::Group;
+use progress::Progress;
+use report::{Other, Report, Row};
+use results::{Executions, Record, Store};
+use scheduler::{Machine, Shard};
+use shard::{CaseEnd, Launch, ShardEnd};
+use status::{Outcome, Status};
+use std::collections::HashMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The command: 0 as expected, 1 a surprise, 2 no report.
+pub fn command(parser: &mut lexopt::Parser) -> ExitCode {
+    let outcome = options::parse(parser).and_then(|options| options.map(|options| run(&options)).transpose());
+    match outcome {
+        Ok(None) => {
+            print!("{}", options::HELP);
+            ExitCode::SUCCESS
+        }
+        Ok(Some(surprises)) => ExitCode::from(u8::from(surprises > 0)),
+        Err(error) => {
+            eprintln!("cts-runner: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// One driver of a run.
+struct Driver {
+    launch: Launch,
+    device: Device,
+    store: Store,
+    executions: Mutex<Executions>,
+    expectations: Expectations,
+}
+
+impl Driver {
+    fn executions(&self) -> MutexGuard<'_, Executions> {
+        self.executions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What became of a case, and why it is expected.
+    fn judge(&self, name: &str) -> (Outcome, Option<String>) {
+        if let Some(reason) = self.expectations.skip(name) {
+            return (Outcome::Skip, Some(reason.into()));
+        }
+        let statuses: Vec<Status> =
+            self.executions().get(name).into_iter().flatten().map(|record| record.status).collect();
+        let (outcome, reason) = self.expectations.judge(name, &statuses);
+        (outcome, reason.map(str::to_owned))
+    }
+}
+
+/// Files that only live as long as the run, in a folder beside the results.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(out: &Path) -> Result<Self> {
+        let out = std::path::absolute(out).at(out)?;
+        let scratch = Self(out.join(format!("{SCRATCH}{}", std::process::id())));
+        std::fs::create_dir_all(&scratch.0).at(&scratch.0)?;
+        Ok(scratch)
+    }
+
+    /// Removes what killed runs have left; only for who holds the lock of the results.
+    fn sweep(&self, out: &Path) {
+        for entry in std::fs::read_dir(out).into_iter().flatten().flatten() {
+            let left = entry.file_name().to_string_lossy().starts_with(SCRATCH);
+            if left && Some(entry.file_name().as_os_str()) != self.0.file_name() {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+/// Beginning of the names of such folders.
+const SCRATCH: &str = "scratch-";
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs, reports, and gives the number of surprises.
+fn run(options: &Options) -> Result<usize> {
+    let start = Instant::now();
+    let scratch = Scratch::new(&options.out)?;
+    let baseline = options.baseline.as_deref().map(results::read_baseline).transpose()?;
+    let drivers = prepare(options, &scratch.0)?;
+    scratch.sweep(&options.out);
+    let names = select(options, &drivers[0].launch)?;
+    let resumed = names.iter().filter(|name| drivers[0].executions().contains_key(*name)).count();
+    let session = Session { names: &names, drivers: &drivers, jobs: options.jobs, quiet: options.json };
+    session.announce(resumed);
+    let mut notes = session.execute(options)?;
+    notes.sort();
+    notes.dedup();
+    let mut report = session.report(baseline.as_ref(), options, notes);
+    report.wall = start.elapsed();
+    report.resumed = resumed;
+    write_reports(&report, &options.out)?;
+    match options.json {
+        true => println!("{:#}", report.json()),
+        false => print!("{}", report::terminal::render(&report, &options.out, std::io::stdout().is_terminal())),
+    }
+    Ok(report.counts().surprises())
+}
+
+/// The drivers: manifests read, devices proven, earlier results opened.
+fn prepare(options: &Options, scratch: &Path) -> Result<Vec<Driver>> {
+    let tested = Target { icd: options.icd.clone(), ..Target::default() }.manifest()?;
+    let against = options.against.as_deref().map(Manifest::read).transpose()?;
+    let manifests: Vec<Manifest> = std::iter::once(tested).chain(against).collect();
+    let launches: Vec<Launch> =
+        manifests.iter().map(|manifest| launch(options, manifest, scratch)).collect::<Result<_>>()?;
+    let prove = |(launch, manifest): (&Launch, &Manifest)| {
+        let absolute = Manifest { library: absolute_library(&manifest.library)?, ..manifest.clone() };
+        device::prove(launch, &absolute)
+    };
+    let devices: Vec<Device> = launches.iter().zip(&manifests).map(prove).collect::<Result<_>>()?;
+    if let Some(pattern) = options.device.as_ref().filter(|pattern| !glob::matches(pattern, &devices[0].name)) {
+        return Err(Error::Unproven(format!("the device is \"{}\", and --device wants {pattern}", devices[0].name)));
+    }
+    if options.expect != Options::default().expect && !options.expect.is_dir() {
+        return Err(Error::Usage(format!("--expect {}: no such folder", options.expect.display())));
+    }
+    let stores = results::open_folder(&options.out, &devices, options.fresh)?;
+    let driver = |((launch, device), store): ((Launch, Device), Store)| {
+        let executions = Mutex::new(store.resume()?);
+        let expectations = Expectations::read(&options.expect, &device.name)?;
+        Ok(Driver { launch, device, store, executions, expectations })
+    };
+    launches.into_iter().zip(devices).zip(stores).map(driver).collect()
+}
+
+/// A path relative to where the runner was started; deqp runs elsewhere. A bare name is the linker's to find.
+fn absolute_library(library: &Path) -> Result<PathBuf> {
+    match library.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Ok(library.into()),
+        _ => std::path::absolute(library).at(library),
+    }
+}
+
+fn launch(options: &Options, manifest: &Manifest, scratch: &Path) -> Result<Launch> {
+    let deqp = std::path::absolute(&options.deqp).at(&options.deqp)?;
+    let own = deqp.parent().map(Path::to_path_buf).unwrap_or_default();
+    Ok(Launch {
+        folder: options.deqp_dir.clone().unwrap_or(own),
+        deqp,
+        manifest: std::path::absolute(&manifest.path).at(&manifest.path)?,
+        arguments: options.deqp_args.clone(),
+        environment: Vec::new(),
+        timeout: options.timeout,
+        scratch: scratch.into(),
+        images: options.images,
+    })
+}
+
+/// The selected cases: of the lists, or of deqp itself.
+fn select(options: &Options, launch: &Launch) -> Result<Vec<String>> {
+    let selection = &options.selection;
+    if !selection.lists.is_empty() {
+        return selection.read();
+    }
+    let mut command = launch.command();
+    command.arg("--deqp-runmode=stdout-caselist").arg("--deqp-log-filename=/dev/null").args(&launch.arguments);
+    command.args(selection.deqp_patterns().map(|patterns| format!("--deqp-case={patterns}")));
+    let mut group = Group::start(&mut command)?;
+    let mut listed = String::new();
+    if let Some(output) = group.output() {
+        process::lines(output, |line| {
+            listed.push_str(line);
+            listed.push('\n');
+        });
+    }
+    match group.wait() {
+        Some(status) if status.success() => selection.listed(&listed),
+        status => {
+            let how = status.map(process::describe).unwrap_or_default();
+            let last: Vec<&str> = listed.lines().rev().take(5).collect();
+            let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
+            Err(Error::Usage(format!("deqp cannot list its cases, {how}; give --caselist. It printed last:\n{last}")))
+        }
+    }
+}
+
+/// A run with everything that is fixed for its length.
+struct Session<'a> {
+    names: &'a [String],
+    drivers: &'a [Driver],
+    jobs: usize,
+    quiet: bool,
+}
+
+impl Machine for Session<'_> {
+    fn run(
+        &self,
+        shard: &Shard,
+        cancel: &AtomicBool,
+        report: &mut dyn FnMut(u32, CaseEnd) -> Result<()>,
+    ) -> Result<ShardEnd> {
+        let driver = &self.drivers[shard.driver];
+        let names: Vec<&str> = shard.cases.iter().map(|&case| self.name(case)).collect();
+        let places: HashMap<&str, u32> = names.iter().copied().zip(shard.cases.iter().copied()).collect();
+        let end = driver.launch.run(&names, cancel, &mut |end| match places.get(end.name.as_str()) {
+            Some(&case) => report(case, end),
+            None => Ok(()),
+        })?;
+        match &end.device {
+            Some(device) if *device != driver.device.name => {
+                Err(Error::Unproven(format!("a process ran on \"{device}\" instead of \"{}\"", driver.device.name)))
+            }
+            _ => Ok(end),
+        }
+    }
+
+    fn probe(&self, driver: usize) -> Result<()> {
+        let driver = &self.drivers[driver];
+        let manifest = Manifest { path: driver.launch.manifest.clone(), library: PathBuf::new() };
+        let library = driver.device.library.clone().unwrap_or_default();
+        device::prove(&driver.launch, &Manifest { library, ..manifest }).map(drop)
+    }
+
+    fn name(&self, case: u32) -> &str {
+        &self.names[case as usize]
+    }
+}
+
+impl Session<'_> {
+    fn announce(&self, resumed: usize) {
+        if self.quiet {
+            return;
+        }
+        for driver in self.drivers {
+            eprintln!("{}", driver.device.describe());
+        }
+        match resumed {
+            0 => eprintln!("{} cases", self.names.len()),
+            resumed => eprintln!("{} cases, {resumed} of them done by an earlier call", self.names.len()),
+        }
+    }
+
+    /// Runs what has no result yet, then repeats failures that nothing explains.
+    fn execute(&self, options: &Options) -> Result<Vec<String>> {
+        let plans: Vec<Vec<Shard>> = (0..self.drivers.len())
+            .map(|driver| {
+                scheduler::plan(driver, &self.cases(driver, |of| of.is_empty()), options.shard_size, self.jobs)
+            })
+            .collect();
+        let mut notes = self.phase("cases", scheduler::interleave(plans))?;
+        for attempt in 1..=options.reruns {
+            let unexplained = |driver: usize| {
+                let due = |name: &str, of: &[Record]| {
+                    let failed = of.iter().all(|record| record.status.failed());
+                    let first = of.first().map_or(Status::Missing, |record| record.status);
+                    failed && of.len() == attempt as usize && !self.drivers[driver].expectations.explains(name, first)
+                };
+                let cases = self.named_cases(driver, due);
+                scheduler::repeat(driver, &cases, attempt)
+            };
+            let plans: Vec<Vec<Shard>> = (0..self.drivers.len()).map(unexplained).collect();
+            notes.extend(self.phase("reruns", scheduler::interleave(plans))?);
+        }
+        Ok(notes)
+    }
+
+    fn cases(&self, driver: usize, due: impl Fn(&[Record]) -> bool) -> Vec<u32> {
+        self.named_cases(driver, |_, of| due(of))
+    }
+
+    /// The cases that are to be run, by what is known of them.
+    fn named_cases(&self, driver: usize, due: impl Fn(&str, &[Record]) -> bool) -> Vec<u32> {
+        let driver = &self.drivers[driver];
+        let executions = driver.executions();
+        let is_due = |name: &str| {
+            driver.expectations.skip(name).is_none() && due(name, executions.get(name).map_or(&[], Vec::as_slice))
+        };
+        self.names.iter().zip(0..).filter(|(name, _)| is_due(name)).map(|(_, case)| case).collect()
+    }
+
+    fn phase(&self, what: &str, shards: Vec<Shard>) -> Result<Vec<String>> {
+        if shards.is_empty() {
+            return Ok(Vec::new());
+        }
+        let total = shards.iter().map(|shard| shard.cases.len()).sum();
+        let progress = Progress::new(what, total, self.quiet);
+        scheduler::run(shards, self.jobs, self, &|shard, _, end| {
+            let driver = &self.drivers[shard.driver];
+            let record = driver.store.add(shard.attempt, &end)?;
+            driver.executions().entry(end.name.clone()).or_default().push(record);
+            let (outcome, _) = driver.judge(&end.name);
+            progress.add(outcome);
+            if outcome.surprise() && shard.driver == 0 {
+                progress.say(&format!("{outcome:14}  {}", end.name));
+            }
+            Ok(())
+        })
+    }
+
+    fn report(&self, baseline: Option<&Executions>, options: &Options, notes: Vec<String>) -> Report {
+        let tested = &self.drivers[0];
+        let other = self
+            .drivers
+            .get(1)
+            .map(|driver| Other { device: driver.device.clone(), cases: settled(self.names, &driver.executions()) });
+        let mut comparisons = Vec::new();
+        if let Some(other) = &other {
+            comparisons.push(self.compare(&format!("on {}", short_name(&other.device, &tested.device)), &other.cases));
+        }
+        if let (Some(executions), Some(path)) = (baseline, &options.baseline) {
+            comparisons.push(self.compare(&format!("in {}", path.display()), &settled(self.names, executions)));
+        }
+        Report {
+            device: tested.device.clone(),
+            rows: self.names.iter().map(|name| row(tested, name)).collect(),
+            other,
+            comparisons,
+            notes,
+            wall: std::time::Duration::ZERO,
+            resumed: 0,
+        }
+    }
+
+    fn compare(&self, with: &str, there: &HashMap<String, (Status, f64)>) -> Comparison {
+        let executions = self.drivers[0].executions();
+        let here = settled(self.names, &executions);
+        let pair = |name: &String| {
+            let ((here, seconds), (there, there_seconds)) = (*here.get(name)?, *there.get(name)?);
+            // A flake differs from itself.
+            let statuses: Vec<Status> = executions.get(name)?.iter().map(|record| record.status).collect();
+            let known = |status: Status| self.drivers[0].expectations.judge(name, &[status]).0;
+            if self.drivers[0].expectations.judge(name, &statuses).0 == Outcome::Flake || known(there) == Outcome::Flake
+            {
+                return None;
+            }
+            let message = executions.get(name)?.first()?.message.clone();
+            Some(Pair { name: name.clone(), here, there, message, seconds: [seconds, there_seconds] })
+        };
+        Comparison::new(with, self.names.iter().filter_map(pair).collect())
+    }
+}
+
+/// The other device's name without what stands in brackets, as long as that tells it from the tested one.
+fn short_name(other: &Device, tested: &Device) -> String {
+    let short = |device: &Device| device.name.split(" (").next().unwrap_or_default().to_string();
+    if short(other) == short(tested) { other.describe() } else { short(other) }
+}
+
+/// Status and seconds of each case, where one good execution outweighs bad ones.
+fn settled(names: &[String], executions: &Executions) -> HashMap<String, (Status, f64)> {
+    let settle = |name: &String| {
+        let of = executions.get(name)?;
+        let record = of.iter().find(|record| !record.status.failed()).or(of.first())?;
+        Some((name.clone(), (record.status, record.seconds)))
+    };
+    names.iter().filter_map(settle).collect()
+}
+
+fn row(driver: &Driver, name: &str) -> Row {
+    let (outcome, reason) = driver.judge(name);
+    let executions = driver.executions();
+    let of = executions.get(name).map_or(&[][..], Vec::as_slice);
+    let first = of.first();
+    let logs = driver.store.logs_of(name);
+    Row {
+        name: name.into(),
+        outcome,
+        attempts: of.iter().map(|record| record.status).collect(),
+        code: first.map(|record| record.code.clone()).unwrap_or_default(),
+        message: first.map(|record| record.message.clone()).unwrap_or_default(),
+        seconds: first.map_or(0.0, |record| record.seconds),
+        reason,
+        logs: (outcome != Outcome::Is(Status::Pass) && logs[0].exists()).then_some(logs),
+    }
+}
+
+fn write_reports(report: &Report, folder: &Path) -> Result<()> {
+    let write = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).at(&path)
+    };
+    write("report.md", report::markdown::render(report))?;
+    write("junit.xml", report::junit::render(report))?;
+    write("report.html", report::html::render(report))
+}

@@ -1,0 +1,319 @@
+//! The results on disk: a CSV per driver that grows by a line per execution, so that a killed run loses at most the line it was writing.
+//!
+//! Columns: `case,attempt,status,code,seconds,message`; attempt 0 is the run, 1 and up are repetitions of failures. `run.json` beside it says
+//! which driver and which CTS the results are of; a run with others refuses to mix with them.
+//! Logs of cases that did not simply pass are in `logs/`, by a hash of the name.
+//!
+//! Invariant: at most one line counts per case and attempt, the first.
+
+use super::caselist::hash;
+use super::device::Device;
+use super::error::{At, Error, Result};
+use super::shard::CaseEnd;
+use super::status::Status;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+const HEADER: &str = "case,attempt,status,code,seconds,message";
+/// Bytes of a message that are kept.
+const MESSAGE_LIMIT: usize = 600;
+
+/// One execution of a case.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Record {
+    /// Full name.
+    pub case: String,
+    /// 0, or the number of the repetition.
+    pub attempt: u32,
+    /// What it gave.
+    pub status: Status,
+    /// deqp's code, or how the process died.
+    pub code: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why, in one line.
+    pub message: String,
+}
+
+impl Record {
+    /// The record of a case that ended.
+    pub fn new(attempt: u32, end: &CaseEnd) -> Self {
+        let line = end.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let cut = line.floor_char_boundary(MESSAGE_LIMIT.min(line.len()));
+        let message = line[..cut].to_string();
+        let (case, code) = (end.name.clone(), end.code.clone());
+        Self { case, attempt, status: end.status, code, seconds: end.seconds, message }
+    }
+
+    fn line(&self) -> String {
+        let fields = [&self.case, &self.attempt.to_string(), self.status.name(), &self.code];
+        let mut line: Vec<String> = fields.into_iter().map(quote).collect();
+        line.push(format!("{:.6}", self.seconds));
+        line.push(quote(&self.message));
+        line.join(",") + "\n"
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let fields = split(line)?;
+        let [case, attempt, status, code, seconds, message] = <[String; 6]>::try_from(fields).ok()?;
+        Some(Self {
+            case,
+            attempt: attempt.parse().ok()?,
+            status: Status::parse(&status)?,
+            code,
+            seconds: seconds.parse().ok()?,
+            message,
+        })
+    }
+}
+
+/// A field, quoted where it must be (RFC 4180). Line ends never get here: a record is one line.
+fn quote(field: impl AsRef<str>) -> String {
+    let field = field.as_ref();
+    let field: String = field.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+}
+
+/// The fields of a line; none when a quote is open at its end.
+fn split(line: &str) -> Option<Vec<String>> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        let field = fields.last_mut()?;
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                field.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            c => field.push(c),
+        }
+    }
+    (!quoted).then_some(fields)
+}
+
+/// The executions of each case, in order.
+pub type Executions = HashMap<String, Vec<Record>>;
+
+/// Reads results; a last line without its end is what a killed run was writing, and is left out. Also gives the bytes read.
+fn read_lines(path: &Path) -> Result<(Executions, u64)> {
+    let text = std::fs::read(path).at(path)?;
+    let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+    let mut executions = Executions::new();
+    for (number, line) in String::from_utf8_lossy(&text[..whole]).lines().enumerate() {
+        if number == 0 && line == HEADER || line.is_empty() {
+            continue;
+        }
+        let why = || format!("not a line of results ({HEADER})");
+        let record =
+            Record::parse(line).ok_or_else(|| Error::Line { path: path.into(), line: number + 1, why: why() })?;
+        let of_case = executions.entry(record.case.clone()).or_default();
+        if of_case.iter().all(|other| other.attempt != record.attempt) {
+            of_case.push(record);
+        }
+    }
+    executions.values_mut().for_each(|records| records.sort_by_key(|record| record.attempt));
+    Ok((executions, whole as u64))
+}
+
+/// The results of an earlier run, to compare with.
+pub fn read_baseline(path: &Path) -> Result<Executions> {
+    Ok(read_lines(path)?.0)
+}
+
+/// Prepares the folder of a run: what is in it must be of the same drivers and CTS, or is deleted with `fresh`.
+pub fn open_folder(folder: &Path, devices: &[Device], fresh: bool) -> Result<Vec<Store>> {
+    std::fs::create_dir_all(folder.join("logs")).at(folder)?;
+    let path = folder.join("run.json");
+    let now = json!({ "version": 1, "drivers": devices.iter().map(Device::json).collect::<Vec<_>>() });
+    let stores: Vec<Store> = (0..devices.len()).map(|driver| Store::open(folder, driver)).collect::<Result<_>>()?;
+    let old: Option<Value> = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+    if fresh {
+        stores.iter().try_for_each(Store::clear)?;
+    } else if let Some(why) = old.and_then(|old| difference(&old, &now)) {
+        return Err(Error::OtherRun(folder.into(), why));
+    }
+    std::fs::write(&path, format!("{now:#}\n")).at(&path)?;
+    Ok(stores)
+}
+
+/// What tells two runs apart; none when the results of one may go on in the other. A driver to compare with may come or go.
+fn difference(old: &Value, now: &Value) -> Option<String> {
+    let drivers = |run: &Value| run["drivers"].as_array().cloned().unwrap_or_default();
+    let (old, now) = (drivers(old), drivers(now));
+    let pairs = old.iter().zip(&now);
+    pairs.into_iter().find_map(|(old, now)| {
+        let keys = ["device", "driver_name", "driver_info", "library", "cts"];
+        let key = keys.into_iter().find(|&key| old[key] != now[key])?;
+        Some(format!("{key} was {} and is {}", old[key], now[key]))
+    })
+}
+
+/// The growing results of one driver.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    logs: PathBuf,
+    driver: usize,
+    file: Mutex<File>,
+}
+
+impl Store {
+    fn open(folder: &Path, driver: usize) -> Result<Self> {
+        let path = folder.join(if driver == 0 { "results.csv" } else { "against.csv" });
+        let file = OpenOptions::new().create(true).append(true).open(&path).at(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let why =
+                    format!("another cts-runner writes to {}; choose another folder with --out", folder.display());
+                return Err(Error::Usage(why));
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::Io(path, error)),
+        }
+        Ok(Self { path, logs: folder.join("logs"), driver, file: Mutex::new(file) })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.truncate(0)?;
+        for entry in std::fs::read_dir(&self.logs).at(&self.logs)?.flatten() {
+            if entry.path().extension().is_some_and(|end| end == "qpa" || end == "out") {
+                std::fs::remove_file(entry.path()).at(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn truncate(&self, length: u64) -> Result<()> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).set_len(length).at(&self.path)
+    }
+
+    /// What an earlier run left here; afterwards the file is ready to go on.
+    pub fn resume(&self) -> Result<Executions> {
+        let (executions, whole) = read_lines(&self.path)?;
+        self.truncate(whole)?;
+        if whole == 0 {
+            self.append(&format!("{HEADER}\n"))?;
+        }
+        Ok(executions)
+    }
+
+    /// Writes one execution, and the log of a case that did not simply pass.
+    pub fn add(&self, attempt: u32, end: &CaseEnd) -> Result<Record> {
+        let record = Record::new(attempt, end);
+        if end.status.failed() || end.status == Status::Warning {
+            let [log, output] = self.logs_of(&end.name);
+            std::fs::write(&log, &end.log).at(log)?;
+            std::fs::write(&output, &end.output).at(output)?;
+        }
+        self.append(&record.line())?;
+        Ok(record)
+    }
+
+    /// One write per line: a killed run can tear the last line only.
+    fn append(&self, text: &str) -> Result<()> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes()).at(&self.path)
+    }
+
+    /// Where the log and the output of a case are kept.
+    pub fn logs_of(&self, case: &str) -> [PathBuf; 2] {
+        let name = format!("{}-{:016x}", if self.driver == 0 { "run" } else { "against" }, hash(case.as_bytes()));
+        ["qpa", "out"].map(|end| self.logs.join(format!("{name}.{end}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(name: &str, status: Status, message: &str) -> CaseEnd {
+        let (log, output) = (b"<log>".to_vec(), "printed".to_string());
+        CaseEnd {
+            name: name.into(),
+            status,
+            code: "x, \"y\"".into(),
+            message: message.into(),
+            seconds: 0.25,
+            log,
+            output,
+        }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("cts-results-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    #[test]
+    fn records_survive_quotes_commas_and_line_ends() {
+        let record = Record::new(2, &end("a.b", Status::Fail, "got \"3, 4\",\r\n expected\t5"));
+        assert_eq!(record.message, "got \"3, 4\", expected 5");
+        let line = record.line();
+        assert_eq!(line, "a.b,2,Fail,\"x, \"\"y\"\"\",0.250000,\"got \"\"3, 4\"\", expected 5\"\n");
+        assert_eq!(Record::parse(line.trim_end()), Some(record));
+        let long = Record::new(0, &end("a", Status::Fail, &"ä".repeat(1000)));
+        assert!(long.message.len() <= MESSAGE_LIMIT);
+    }
+
+    #[test]
+    fn a_torn_line_is_left_out_and_overwritten() {
+        let folder = folder("torn");
+        let device = [Device { name: "A".into(), ..Device::default() }];
+        let stores = open_folder(&folder, &device, false).unwrap();
+        assert!(stores[0].resume().unwrap().is_empty());
+        stores[0].add(0, &end("a", Status::Pass, "")).unwrap();
+        stores[0].add(0, &end("b", Status::Crash, "")).unwrap();
+        stores[0].append("c,0,Pas").unwrap();
+        drop(stores);
+        let stores = open_folder(&folder, &device, false).unwrap();
+        let executions = stores[0].resume().unwrap();
+        assert_eq!(executions.len(), 2);
+        stores[0].add(0, &end("c", Status::Pass, "")).unwrap();
+        stores[0].add(1, &end("b", Status::Pass, "")).unwrap();
+        stores[0].add(0, &end("c", Status::Fail, "a second line must not count")).unwrap();
+        let executions = read_baseline(&folder.join("results.csv")).unwrap();
+        let statuses = |case: &str| executions[case].iter().map(|r| (r.attempt, r.status)).collect::<Vec<_>>();
+        assert_eq!(statuses("c"), [(0, Status::Pass)]);
+        assert_eq!(statuses("b"), [(0, Status::Crash), (1, Status::Pass)]);
+        assert_eq!(std::fs::read_to_string(&stores[0].logs_of("b")[1]).unwrap(), "printed");
+        assert!(!stores[0].logs_of("a")[0].exists());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn results_of_another_driver_are_not_mixed_in() {
+        let folder = folder("mixed");
+        let device = |info: &str| Device { name: "A".into(), driver_info: info.into(), ..Device::default() };
+        let stores = open_folder(&folder, &[device("1")], false).unwrap();
+        stores[0].resume().unwrap();
+        stores[0].add(0, &end("a", Status::Pass, "")).unwrap();
+        let busy = open_folder(&folder, &[device("1")], false).unwrap_err();
+        assert!(busy.to_string().contains("another cts-runner"), "{busy}");
+        drop(stores);
+        let other = open_folder(&folder, &[device("2")], false).unwrap_err();
+        assert!(other.to_string().contains("driver_info was \"1\" and is \"2\""), "{other}");
+        // A driver to compare with may be added later.
+        assert_eq!(open_folder(&folder, &[device("1"), device("3")], false).unwrap()[0].resume().unwrap().len(), 1);
+        let fresh = open_folder(&folder, &[device("2")], true).unwrap();
+        assert!(fresh[0].resume().unwrap().is_empty());
+        drop(fresh);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_no_results_is_refused() {
+        let folder = folder("wrong");
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("x.csv");
+        std::fs::write(&path, "case\tPass\t0.1\n").unwrap();
+        assert!(matches!(read_baseline(&path), Err(Error::Line { line: 1, .. })));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

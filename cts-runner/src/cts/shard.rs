@@ -1,0 +1,408 @@
+//! One deqp process over some cases: start it, follow its output and its log, hold every case to the time limit, and say at the end
+//! which cases ended how and which one the process died in.
+//!
+//! The log is the truth about results: it is a file of deqp's own, flushed after every element, and no driver prints into it. What is
+//! printed is the clock: it says when a case starts, and it stands in for results that the log lacks.
+//!
+//! Invariant: a case is reported at most once, and only if it was asked for.
+
+use super::error::{At, Result};
+use super::process::{self, Group};
+use super::qpa::{Entry, Tail};
+use super::status::Status;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes of a case's output that are kept: the last ones.
+const OUTPUT_LIMIT: usize = 32 << 10;
+/// How often a silent process is looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// How long the pipe may stay open after everything that was started has been ended.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// How deqp is started for one driver.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The deqp binary.
+    pub deqp: PathBuf,
+    /// The folder it runs in: deqp looks for its data there.
+    pub folder: PathBuf,
+    /// The driver's manifest, absolute.
+    pub manifest: PathBuf,
+    /// Further arguments for deqp.
+    pub arguments: Vec<String>,
+    /// Further environment.
+    pub environment: Vec<(String, String)>,
+    /// Time limit per case, and for the start.
+    pub timeout: Duration,
+    /// Where a process's own files go; removed with it.
+    pub scratch: PathBuf,
+    /// Whether images are logged.
+    pub images: bool,
+}
+
+/// What became of one case.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CaseEnd {
+    /// Full name.
+    pub name: String,
+    /// The status.
+    pub status: Status,
+    /// deqp's own code, or how the process died.
+    pub code: String,
+    /// Why, in one line or a few.
+    pub message: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// Its part of deqp's log.
+    pub log: Vec<u8>,
+    /// What was printed while it ran, to standard output and standard error.
+    pub output: String,
+}
+
+/// How a process ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum How {
+    /// deqp says that it is through.
+    Done,
+    /// It ended early, after at least one case.
+    Interrupted,
+    /// It ended, or was ended, before any case; what it printed.
+    NotStarted(String),
+    /// The run is being given up.
+    Cancelled,
+}
+
+/// What a process left behind, besides its cases.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShardEnd {
+    /// How it ended.
+    pub how: How,
+    /// The device that the log's header names.
+    pub device: Option<String>,
+    /// The CTS release that the log's header names.
+    pub release: Option<String>,
+    /// Something odd that no case is to blame for.
+    pub note: Option<String>,
+}
+
+impl Launch {
+    /// The command that every run of deqp begins with.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.deqp);
+        command.current_dir(&self.folder);
+        command.env("VK_DRIVER_FILES", &self.manifest).env("VK_ICD_FILENAMES", &self.manifest);
+        command.envs(self.environment.iter().map(|(key, value)| (key, value)));
+        command
+    }
+
+    /// Runs a process over cases and reports each that ended.
+    pub fn run(
+        &self,
+        names: &[&str],
+        cancel: &AtomicBool,
+        report: &mut dyn FnMut(CaseEnd) -> Result<()>,
+    ) -> Result<ShardEnd> {
+        let files = Files::new(&self.scratch, names)?;
+        let mut command = self.command();
+        command.arg(option("caselist-file", &files.list)).arg(option("log-filename", &files.log));
+        command.arg(option("shadercache-filename", &files.cache));
+        command.arg("--deqp-log-shader-sources=disable");
+        command.args((!self.images).then_some("--deqp-log-images=disable"));
+        command.args(&self.arguments);
+        let mut group = Group::start(&mut command)?;
+        let output = Arc::new(Mutex::new(Output::default()));
+        let events = follow(&mut group, &output);
+        let now = Instant::now();
+        let mut watch = Watch {
+            todo: names.iter().copied().collect(),
+            accepted: 0,
+            log: Tail::new(files.log.clone()),
+            current: None,
+            printed: HashMap::new(),
+            unread: HashMap::new(),
+            done: false,
+            last: now,
+            report,
+        };
+        let timed_out = watch.follow(&mut group, &events, self.timeout, cancel)?;
+        watch.end(&group.end().map(process::describe).unwrap_or_default(), timed_out, &output, cancel)
+    }
+}
+
+fn option(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut option = std::ffi::OsString::from(format!("--deqp-{name}="));
+    option.push(path);
+    option
+}
+
+/// The files of one process.
+struct Files {
+    list: PathBuf,
+    log: PathBuf,
+    cache: PathBuf,
+}
+
+impl Files {
+    fn new(scratch: &Path, names: &[&str]) -> Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let file = |kind: &str| scratch.join(format!("{number}.{kind}"));
+        let files = Self { list: file("txt"), log: file("qpa"), cache: file("shadercache") };
+        let mut text = names.join("\n");
+        text.push('\n');
+        std::fs::write(&files.list, text).at(&files.list)?;
+        Ok(files)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for path in [&self.list, &self.log, &self.cache] {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// The last of what was printed since the current case began.
+#[derive(Debug, Default)]
+struct Output(String);
+
+impl Output {
+    fn push(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+        if self.0.len() > OUTPUT_LIMIT {
+            let cut = self.0.ceil_char_boundary(self.0.len() - OUTPUT_LIMIT / 2);
+            self.0.drain(..cut);
+        }
+    }
+}
+
+/// What deqp prints that means something.
+enum Event {
+    /// A case starts; what was printed since the last result.
+    Started {
+        name: String,
+        before: String,
+    },
+    Ended {
+        code: String,
+        message: String,
+        output: String,
+    },
+    Done,
+}
+
+/// Reads the output in a thread of its own; the channel closes when the pipe has.
+fn follow(group: &mut Group, output: &Arc<Mutex<Output>>) -> Receiver<Event> {
+    let (sender, events) = channel();
+    if let Some(stream) = group.output() {
+        let output = Arc::clone(output);
+        std::thread::spawn(move || process::lines(stream, |line| read_line(line, &output, &sender)));
+    }
+    events
+}
+
+fn read_line(line: &str, output: &Mutex<Output>, sender: &Sender<Event>) {
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    let event = if let Some(name) = line.strip_prefix("Test case '").and_then(|rest| rest.strip_suffix("'..")) {
+        Event::Started { name: name.into(), before: std::mem::take(&mut output.0) }
+    } else if line == "DONE!" {
+        Event::Done
+    } else if let Some((code, message)) = result_line(line) {
+        Event::Ended { code: code.into(), message: message.into(), output: std::mem::take(&mut output.0) }
+    } else {
+        output.push(line);
+        return;
+    };
+    // Nobody listens any more when the run is being given up.
+    let _ = sender.send(event);
+}
+
+/// `  Fail (why)`; the closing bracket is missing when the explanation goes on in the next line.
+fn result_line(line: &str) -> Option<(&str, &str)> {
+    let (code, message) = line.strip_prefix("  ")?.split_once(" (")?;
+    Status::from_deqp(code)?;
+    Some((code, message.strip_suffix(')').unwrap_or(message)))
+}
+
+/// The state of following one process.
+struct Watch<'a> {
+    todo: HashSet<&'a str>,
+    accepted: usize,
+    log: Tail,
+    /// The case that runs as far as the output tells, and since when.
+    current: Option<(String, Instant)>,
+    /// Results printed and not yet seen in the log.
+    printed: HashMap<String, (CaseEnd, f64)>,
+    /// Output and seconds of cases whose result was not printed in a readable way.
+    unread: HashMap<String, (String, f64)>,
+    done: bool,
+    /// When the process last showed that it gets on.
+    last: Instant,
+    report: &'a mut dyn FnMut(CaseEnd) -> Result<()>,
+}
+
+impl Watch<'_> {
+    /// Follows the process to its end; whether it was ended for taking too long.
+    fn follow(
+        &mut self,
+        group: &mut Group,
+        events: &Receiver<Event>,
+        timeout: Duration,
+        cancel: &AtomicBool,
+    ) -> Result<bool> {
+        let mut timed_out = false;
+        let mut ended: Option<Instant> = None;
+        loop {
+            match events.recv_timeout(TICK) {
+                Ok(event) => self.event(event)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if ended.is_some() => return Ok(timed_out),
+                // The pipe closes a moment before the process ends.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(1)),
+            }
+            if ended.is_none() && group.poll().is_some() {
+                ended = Some(Instant::now());
+            }
+            if ended.is_some_and(|since| since.elapsed() > DRAIN) {
+                return Ok(timed_out);
+            }
+            if ended.is_none() && cancel.load(Ordering::Relaxed) {
+                group.end();
+            }
+            if ended.is_none() && self.last.elapsed() > timeout {
+                // Output that nobody can read is no reason to end a process that gets on.
+                let before = (self.accepted, self.log.running().map(str::to_owned));
+                self.read_log()?;
+                if before == (self.accepted, self.log.running().map(str::to_owned)) {
+                    timed_out = true;
+                    group.end();
+                }
+                self.last = Instant::now();
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event) -> Result<()> {
+        let now = Instant::now();
+        match event {
+            Event::Started { name, before } => {
+                // A result line that could not be read: the log has the result.
+                if let Some((unfinished, since)) = self.current.replace((name, now)) {
+                    self.unread.insert(unfinished, (before, since.elapsed().as_secs_f64()));
+                    self.read_log()?;
+                }
+            }
+            Event::Ended { code, message, output } => {
+                if let Some((name, since)) = self.current.take() {
+                    let seconds = since.elapsed().as_secs_f64();
+                    let status = Status::from_deqp(&code).unwrap_or(Status::Fail);
+                    let end = CaseEnd { name: name.clone(), status, code, message, seconds, log: Vec::new(), output };
+                    self.printed.insert(name, (end, seconds));
+                    self.read_log()?;
+                }
+            }
+            Event::Done => self.done = true,
+        }
+        self.last = now;
+        Ok(())
+    }
+
+    /// Takes the cases that the log says have ended.
+    fn read_log(&mut self) -> Result<()> {
+        for entry in self.log.poll() {
+            let printed = self.printed.remove(&entry.name).map(|(end, wall)| (end.output, wall));
+            let (output, wall) = printed.or_else(|| self.unread.remove(&entry.name)).unwrap_or_default();
+            self.accept(of_entry(entry, output, wall))?;
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, end: CaseEnd) -> Result<()> {
+        if self.todo.remove(end.name.as_str()) {
+            self.accepted += 1;
+            (self.report)(end)?;
+        }
+        Ok(())
+    }
+
+    /// Sorts out what the end of the process means.
+    fn end(mut self, exit: &str, timed_out: bool, output: &Mutex<Output>, cancel: &AtomicBool) -> Result<ShardEnd> {
+        self.read_log()?;
+        for (_, (end, _)) in std::mem::take(&mut self.printed) {
+            self.accept(end)?;
+        }
+        let output = std::mem::take(&mut output.lock().unwrap_or_else(PoisonError::into_inner).0);
+        let mut blamed = false;
+        let cancelled = cancel.load(Ordering::Relaxed) && !self.done;
+        if !self.done && !cancelled {
+            // What the log says began last is surer than what was printed.
+            let printed = self.current.take();
+            let since = printed.as_ref().map(|(_, since)| *since);
+            let logged = self.log.take_running();
+            let entry = logged.or_else(|| printed.map(|(name, _)| Entry { name, ..Entry::default() }));
+            if let Some(entry) = entry.filter(|entry| self.todo.contains(entry.name.as_str())) {
+                blamed = true;
+                let wall = since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+                self.accept(died(entry, output.clone(), wall, exit, timed_out))?;
+            }
+        }
+        let odd = if timed_out { "hung".to_string() } else { format!("ended with {exit}") };
+        let late = self.done && (timed_out || exit.starts_with("signal"));
+        let note = late.then(|| format!("deqp {odd} after its last case; no case is to blame"));
+        let how = match () {
+            () if cancelled => How::Cancelled,
+            () if self.done => How::Done,
+            () if blamed || self.accepted > 0 => How::Interrupted,
+            () => How::NotStarted(format!("{odd}\n{}", output.trim_end())),
+        };
+        Ok(ShardEnd { how, device: self.log.device, release: self.log.release, note })
+    }
+}
+
+fn of_entry(entry: Entry, output: String, wall: f64) -> CaseEnd {
+    let seconds = entry.seconds.unwrap_or(wall);
+    // A code that is not in the table is a CTS newer than this program: not a pass until someone has looked.
+    let status = Status::from_deqp(&entry.code).unwrap_or(Status::Fail);
+    CaseEnd { name: entry.name, status, code: entry.code, message: entry.message, seconds, log: entry.log, output }
+}
+
+/// The case that the process died in.
+fn died(entry: Entry, output: String, wall: f64, exit: &str, timed_out: bool) -> CaseEnd {
+    let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
+    let last: String = last.chars().take(300).collect();
+    let (status, code, message) = match timed_out {
+        true => (Status::Timeout, "Timeout".to_string(), format!("ended after {wall:.1} s without a result")),
+        false => (Status::Crash, exit.to_string(), last),
+    };
+    CaseEnd { name: entry.name, status, code, message, seconds: wall, log: entry.log, output }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_told_from_other_lines() {
+        assert_eq!(result_line("  Fail (Got 3 (of 4))"), Some(("Fail", "Got 3 (of 4)")));
+        assert_eq!(result_line("  NotSupported (a long"), Some(("NotSupported", "a long")));
+        assert_eq!(result_line("  Passed:        4/4 (100.0%)"), None);
+        assert_eq!(result_line("Pass (x)"), None);
+    }
+
+    #[test]
+    fn output_keeps_its_end() {
+        let mut output = Output::default();
+        for i in 0..20_000 {
+            output.push(&format!("zeile {i} ä"));
+        }
+        assert!(output.0.len() <= OUTPUT_LIMIT && output.0.ends_with("zeile 19999 ä\n"));
+    }
+}

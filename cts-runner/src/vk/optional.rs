@@ -1,0 +1,107 @@
+//! What a device may have beyond Vulkan 1.0 and a workload may use: small types and subgroup operations.
+
+use ash::{khr, vk};
+use std::ffi::c_char;
+
+/// What was found and is enabled. All of it is absent on a Vulkan 1.0 device.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Optional {
+    /// `storageBuffer16BitAccess`.
+    pub storage16: bool,
+    /// `storageBuffer8BitAccess`.
+    pub storage8: bool,
+    /// `shaderFloat16`.
+    pub float16: bool,
+    /// `shaderInt8`.
+    pub int8: bool,
+    /// `subgroupSize`; 0 when unknown.
+    pub subgroup_size: u32,
+    /// The subgroup operations of compute shaders.
+    pub subgroup_operations: vk::SubgroupFeatureFlags,
+    /// Which of the two extensions below the device lists.
+    has: [bool; 2],
+}
+
+/// The feature structures that enable an [`Optional`].
+#[derive(Default)]
+pub(super) struct Features {
+    storage16: vk::PhysicalDevice16BitStorageFeatures<'static>,
+    storage8: vk::PhysicalDevice8BitStorageFeatures<'static>,
+    small: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
+    wanted: [bool; 3],
+}
+
+impl Optional {
+    /// Asks a device whose version (the lower of instance and device) is `version`.
+    pub(super) fn query(instance: &ash::Instance, physical: vk::PhysicalDevice, version: u32) -> Self {
+        if version < vk::API_VERSION_1_1 {
+            return Self::default();
+        }
+        // SAFETY: `physical` belongs to `instance`; a plain query.
+        let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }.unwrap_or_default();
+        let listed = |name| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
+        let core = version >= vk::API_VERSION_1_2;
+        let has = [khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME].map(|name| core || listed(name));
+        let mut storage16 = vk::PhysicalDevice16BitStorageFeatures::default();
+        let mut storage8 = vk::PhysicalDevice8BitStorageFeatures::default();
+        let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage16);
+        if has[0] {
+            features = features.push_next(&mut storage8);
+        }
+        if has[1] {
+            features = features.push_next(&mut small);
+        }
+        let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
+        // SAFETY: instance and device know Vulkan 1.1, and the chained structures belong to it or to what the device lists.
+        unsafe {
+            instance.get_physical_device_features2(physical, &mut features);
+            instance.get_physical_device_properties2(physical, &mut properties);
+        }
+        let computes = subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE);
+        Self {
+            storage16: storage16.storage_buffer16_bit_access == vk::TRUE,
+            storage8: storage8.storage_buffer8_bit_access == vk::TRUE,
+            float16: small.shader_float16 == vk::TRUE,
+            int8: small.shader_int8 == vk::TRUE,
+            subgroup_size: subgroup.subgroup_size,
+            subgroup_operations: if computes { subgroup.supported_operations } else { Default::default() },
+            has,
+        }
+    }
+
+    /// The structures that enable what was found.
+    pub(super) fn features(&self) -> Features {
+        let small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
+        Features {
+            storage16: vk::PhysicalDevice16BitStorageFeatures::default().storage_buffer16_bit_access(self.storage16),
+            storage8: vk::PhysicalDevice8BitStorageFeatures::default().storage_buffer8_bit_access(self.storage8),
+            small: small.shader_float16(self.float16).shader_int8(self.int8),
+            wanted: [self.storage16, self.storage8, self.float16 || self.int8],
+        }
+    }
+
+    /// The extensions that a device of this version needs for them.
+    pub(super) fn extensions(&self, version: u32) -> Vec<*const c_char> {
+        let below = version < vk::API_VERSION_1_2;
+        let names = [khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME];
+        names.iter().zip(self.has).filter(|&(_, has)| has && below).map(|(name, _)| name.as_ptr()).collect()
+    }
+}
+
+impl Features {
+    /// Appends the structures to a device's creation.
+    pub(super) fn chain<'a>(&'a mut self, mut info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
+        if self.wanted[0] {
+            info = info.push_next(&mut self.storage16);
+        }
+        if self.wanted[1] {
+            info = info.push_next(&mut self.storage8);
+        }
+        if self.wanted[2] {
+            info = info.push_next(&mut self.small);
+        }
+        info
+    }
+}

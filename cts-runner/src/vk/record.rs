@@ -1,0 +1,54 @@
+//! Command buffers that are recorded once and submitted many times.
+
+use super::error::{Context, Result};
+use super::gpu::Gpu;
+use super::submit::PATIENCE;
+use ash::vk;
+use std::time::{Duration, Instant};
+
+/// A recorded command buffer. It lives as long as the [`Gpu`]; what it uses must live as long as it is submitted.
+#[derive(Clone, Copy)]
+pub struct Recorded {
+    cmd: vk::CommandBuffer,
+}
+
+impl Gpu {
+    /// Records a command buffer for [`Self::submit`]. Consecutive submissions overlap unless it ends with a barrier.
+    pub fn record(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Result<Recorded> {
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
+        // SAFETY: the pool is used by one thread at a time (`Gpu` is not `Sync`).
+        let cmd = unsafe { self.device.allocate_command_buffers(&info) }.of("vkAllocateCommandBuffers")?[0];
+        let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        // SAFETY: `cmd` is new and recorded by this thread alone.
+        unsafe { self.device.begin_command_buffer(cmd, &begin) }.of("vkBeginCommandBuffer")?;
+        record(&self.device, cmd);
+        // SAFETY: as above.
+        unsafe { self.device.end_command_buffer(cmd) }.of("vkEndCommandBuffer")?;
+        Ok(Recorded { cmd })
+    }
+
+    /// Submits a command buffer `times` times in one submission, waits for its fence, returns the time both took.
+    pub fn submit(&self, recorded: &Recorded, times: u32) -> Result<Duration> {
+        let d = &self.device;
+        // SAFETY: `device` is alive.
+        let fence = unsafe { d.create_fence(&vk::FenceCreateInfo::default(), None) }.of("vkCreateFence")?;
+        let buffers = vec![recorded.cmd; times as usize];
+        let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
+        let start = Instant::now();
+        // SAFETY: queue, command buffer and fence are alive and used by this thread alone; the buffer allows to be pending
+        // more than once.
+        let waited = unsafe {
+            d.queue_submit(self.queue, &submit, fence)
+                .of("vkQueueSubmit")
+                .and_then(|()| d.wait_for_fences(&[fence], true, PATIENCE.as_nanos() as u64).of("vkWaitForFences"))
+        };
+        let time = start.elapsed();
+        if waited.is_err() {
+            // SAFETY: the fence must not be in use when it goes; a lost device returns at once.
+            let _ = unsafe { d.device_wait_idle() };
+        }
+        // SAFETY: the fence is no longer in use.
+        unsafe { d.destroy_fence(fence, None) };
+        waited.map(|()| time)
+    }
+}

@@ -1,0 +1,197 @@
+//! Recording commands without unsafe code at each call.
+//!
+//! Invariant, as for all of this harness: what a method is given was made by the same [`Gpu`], is not destroyed while the
+//! command buffer can be submitted, and regions lie inside of what they name. The validation layer checks the callers.
+
+use super::draw::{Pass, Program, STAGES};
+use super::error::Result;
+use super::gpu::Gpu;
+use super::memory::{Buffer, Image};
+use super::record::Recorded;
+use super::submit::{image_barrier, memory_barrier};
+use ash::vk;
+
+/// The layouts that transfers use here.
+const SRC: vk::ImageLayout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+const DST: vk::ImageLayout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+
+/// A command buffer being recorded.
+#[derive(Clone, Copy)]
+pub struct Recorder<'a> {
+    d: &'a ash::Device,
+    cmd: vk::CommandBuffer,
+}
+
+impl Gpu {
+    /// As [`Gpu::record`], with a [`Recorder`].
+    pub fn recorded(&self, record: impl FnOnce(Recorder<'_>)) -> Result<Recorded> {
+        self.record(|d, cmd| record(Recorder { d, cmd }))
+    }
+
+    /// As [`Gpu::run`], with a [`Recorder`].
+    pub fn once(&self, record: impl FnOnce(Recorder<'_>)) -> Result<()> {
+        self.run(|d, cmd| record(Recorder { d, cmd })).map(|_| ())
+    }
+}
+
+/// Draws.
+impl Recorder<'_> {
+    /// Begins a render pass.
+    pub fn begin(self, pass: &Pass) {
+        let info = vk::RenderPassBeginInfo::default()
+            .render_pass(pass.handle)
+            .framebuffer(pass.framebuffer)
+            .render_area(vk::Rect2D { offset: vk::Offset2D::default(), extent: pass.extent })
+            .clear_values(&pass.clears);
+        // SAFETY: the module's invariant; one clear value per attachment.
+        unsafe { self.d.cmd_begin_render_pass(self.cmd, &info, vk::SubpassContents::INLINE) }
+    }
+
+    /// Ends the render pass.
+    pub fn end(self) {
+        // SAFETY: a pass was begun.
+        unsafe { self.d.cmd_end_render_pass(self.cmd) }
+    }
+
+    /// Binds a pipeline and its descriptors.
+    pub fn bind(self, program: &Program) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_bind_pipeline(self.cmd, vk::PipelineBindPoint::GRAPHICS, program.pipeline) }
+        if program.set.is_some() {
+            self.offsets(program, &[]);
+        }
+    }
+
+    /// Binds a pipeline alone; descriptors follow with [`Self::offsets`].
+    pub fn bind_pipeline(self, program: &Program) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_bind_pipeline(self.cmd, vk::PipelineBindPoint::GRAPHICS, program.pipeline) }
+    }
+
+    /// Binds a program's descriptors with these dynamic offsets.
+    pub fn offsets(self, program: &Program, offsets: &[u32]) {
+        let (point, sets) = (vk::PipelineBindPoint::GRAPHICS, [program.set.unwrap_or_default()]);
+        // SAFETY: the module's invariant; one offset per dynamic descriptor.
+        unsafe { self.d.cmd_bind_descriptor_sets(self.cmd, point, program.layout, 0, &sets, offsets) }
+    }
+
+    /// Sets push constants from offset 0.
+    pub fn push(self, program: &Program, words: &[u32]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+        // SAFETY: the layout's range begins at 0 and is as long as what the caller pushes.
+        unsafe { self.d.cmd_push_constants(self.cmd, program.layout, STAGES, 0, &bytes) }
+    }
+
+    /// Binds vertex buffers from binding 0.
+    pub fn vertices(self, buffers: &[Buffer]) {
+        let handles: Vec<_> = buffers.iter().map(|b| b.handle).collect();
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_bind_vertex_buffers(self.cmd, 0, &handles, &vec![0; handles.len()]) }
+    }
+
+    /// Binds an index buffer.
+    pub fn indices(self, buffer: &Buffer, kind: vk::IndexType) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_bind_index_buffer(self.cmd, buffer.handle, 0, kind) }
+    }
+
+    /// Sets the scissor: position, then size.
+    pub fn scissor(self, [x, y, width, height]: [u32; 4]) {
+        let offset = vk::Offset2D { x: x as i32, y: y as i32 };
+        let rect = vk::Rect2D { offset, extent: vk::Extent2D { width, height } };
+        // SAFETY: a pipeline with a dynamic scissor is bound or will be.
+        unsafe { self.d.cmd_set_scissor(self.cmd, 0, &[rect]) }
+    }
+
+    /// Draws.
+    pub fn draw(self, vertices: u32, instances: u32) {
+        // SAFETY: a pipeline and what it needs are bound, a pass was begun.
+        unsafe { self.d.cmd_draw(self.cmd, vertices, instances, 0, 0) }
+    }
+
+    /// Draws indexed: `count` indices from `first`, with `base` added to each.
+    pub fn draw_indexed(self, count: u32, first: u32, base: i32, instances: u32) {
+        // SAFETY: as in `draw`; an index buffer is bound.
+        unsafe { self.d.cmd_draw_indexed(self.cmd, count, instances, first, base, 0) }
+    }
+}
+
+/// Transfers and barriers. Images are read in `TRANSFER_SRC_OPTIMAL` and written in `TRANSFER_DST_OPTIMAL`.
+impl Recorder<'_> {
+    /// Everything before happens before everything after.
+    pub fn barrier(self) {
+        memory_barrier(self.d, self.cmd);
+    }
+
+    /// Moves all of an image to another layout.
+    pub fn layout(self, image: &Image, from: vk::ImageLayout, to: vk::ImageLayout) {
+        image_barrier(self.d, self.cmd, image, image.full_range(), from, to);
+    }
+
+    /// Moves one level of an image to another layout.
+    pub fn level_layout(self, image: &Image, level: u32, from: vk::ImageLayout, to: vk::ImageLayout) {
+        let range = image.full_range().base_mip_level(level).level_count(1);
+        image_barrier(self.d, self.cmd, image, range, from, to);
+    }
+
+    /// Copies between buffers.
+    pub fn copy_buffer(self, from: &Buffer, to: &Buffer, regions: &[vk::BufferCopy]) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_copy_buffer(self.cmd, from.handle, to.handle, regions) }
+    }
+
+    /// Fills a buffer.
+    pub fn fill_buffer(self, to: &Buffer, word: u32) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_fill_buffer(self.cmd, to.handle, 0, vk::WHOLE_SIZE, word) }
+    }
+
+    /// Writes bytes (at most 65,536) to a buffer.
+    pub fn update_buffer(self, to: &Buffer, offset: u64, bytes: &[u8]) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_update_buffer(self.cmd, to.handle, offset, bytes) }
+    }
+
+    /// Copies between images.
+    pub fn copy_image(self, from: &Image, to: &Image, regions: &[vk::ImageCopy]) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_copy_image(self.cmd, from.handle, SRC, to.handle, DST, regions) }
+    }
+
+    /// Copies from a buffer to an image.
+    pub fn copy_to_image(self, from: &Buffer, to: &Image, regions: &[vk::BufferImageCopy]) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_copy_buffer_to_image(self.cmd, from.handle, to.handle, DST, regions) }
+    }
+
+    /// Copies from an image to a buffer.
+    pub fn copy_to_buffer(self, from: &Image, to: &Buffer, regions: &[vk::BufferImageCopy]) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_copy_image_to_buffer(self.cmd, from.handle, SRC, to.handle, regions) }
+    }
+
+    /// Blits between images or levels of one.
+    pub fn blit(self, from: &Image, to: &Image, regions: &[vk::ImageBlit], filter: vk::Filter) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_blit_image(self.cmd, from.handle, SRC, to.handle, DST, regions, filter) }
+    }
+
+    /// Resolves a multisampled image.
+    pub fn resolve(self, from: &Image, to: &Image, regions: &[vk::ImageResolve]) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_resolve_image(self.cmd, from.handle, SRC, to.handle, DST, regions) }
+    }
+
+    /// Clears all of a colour image.
+    pub fn clear_color(self, image: &Image, color: vk::ClearColorValue) {
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_clear_color_image(self.cmd, image.handle, DST, &color, &[image.full_range()]) }
+    }
+
+    /// Clears all of a depth image.
+    pub fn clear_depth(self, image: &Image, depth: f32) {
+        let (value, range) = (vk::ClearDepthStencilValue { depth, stencil: 0 }, [image.full_range()]);
+        // SAFETY: the module's invariant.
+        unsafe { self.d.cmd_clear_depth_stencil_image(self.cmd, image.handle, DST, &value, &range) }
+    }
+}

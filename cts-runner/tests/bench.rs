@@ -1,0 +1,100 @@
+//! `cts-runner bench` from outside: what it writes, what it refuses, and that its workloads are valid Vulkan.
+
+mod support;
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+use support::{driver, layer, scratch, skip, succeed};
+
+fn bench(icds: &[&Path], args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cts-runner"));
+    command.arg("bench");
+    for icd in icds {
+        command.arg("--icd").arg(icd);
+    }
+    command.args(args);
+    command
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn two_drivers_are_compared_round_by_round() {
+    let (icd, folder) = (driver(), scratch("bench-two"));
+    let (json, svg) = (folder.join("all.json"), folder.join("all.svg"));
+    let args = ["--filter", "compute/empty-dispatch", "--filter", "create/solid", "--rounds", "2", "--sample-ms", "5"];
+    let mut command = bench(&[&icd, &icd], &args);
+    let output = succeed(command.arg("--json").arg(&json).arg("--svg").arg(&svg));
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("the JSON")).expect("JSON");
+    let label = report["drivers"][0]["label"].as_str().expect("a label").to_owned();
+    assert_eq!(report["drivers"][1]["label"], format!("{label}-2"));
+    let results = report["results"].as_array().expect("results");
+    let names: Vec<_> = results.iter().filter_map(|r| r["name"].as_str()).collect();
+    let expected = ["create/solid cold", "create/solid first-use", "create/solid warm", "compute/empty-dispatch"];
+    assert_eq!(names, expected);
+    for result in results {
+        for driver in 0..2 {
+            let cell = &result["drivers"][driver];
+            assert_eq!(cell["outcome"], "ok", "{result}");
+            let rounds = cell["rounds"].as_array().expect("rounds");
+            assert!(rounds.len() == 2 && rounds.iter().all(|r| r.as_f64() > Some(0.0)), "{cell}");
+            assert!(cell["peak_memory"].as_u64() > Some(1 << 20), "{cell}");
+        }
+        let ratio = |key: &str| result["ratios"][0][key].as_f64().expect("a ratio");
+        assert!(ratio("least") <= ratio("median") && ratio("median") <= ratio("most"), "{result}");
+    }
+    assert!(report["machine"]["limits"]["copy"].as_f64() > Some(1e8), "bytes per second");
+    assert!(std::fs::read_to_string(&svg).expect("the chart").starts_with("<svg"));
+    let table = text(&output);
+    assert!(table.contains("geometric mean") && table.contains("empty-dispatch"), "{table}");
+}
+
+#[test]
+fn a_failure_is_told_and_the_exit_code_says_so() {
+    // A heap of 1 MiB: every allocation of the workload fails.
+    let icd = driver();
+    let args = ["--filter", "compute/particles-aos", "--rounds", "2", "--sample-ms", "5"];
+    let output = bench(&[&icd], &args).env("GRUS_HEAP_MB", "1").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let table = text(&output);
+    assert!(table.contains("failed: vkAllocateMemory returned ERROR_OUT_OF_DEVICE_MEMORY"), "{table}");
+}
+
+#[test]
+fn what_cannot_run_is_refused() {
+    let missing = bench(&[Path::new("/nonexistent/icd.json")], &[]).output().expect("it runs");
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("/nonexistent/icd.json"));
+    let nothing = bench(&[&driver()], &["--filter", "no-such-workload"]).output().expect("it runs");
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("bench --list"));
+}
+
+#[test]
+fn workloads_are_right_and_silent_under_the_validation_layer() {
+    if let Err(why) = layer() {
+        return skip(&why);
+    }
+    // What a debug build of the driver does in seconds; `cts-runner bench --validate` runs everything.
+    let names = [
+        "convolve-sampled",
+        "dispatches-1000",
+        "fft",
+        "graph-bfs",
+        "scan-shared",
+        "histogram-shared",
+        "bitonic-sort",
+        "create/phong",
+        "create/skinning",
+        "create/bvh_any",
+        "create/tess_patch",
+        "create/geometry_quads",
+        "start/trivial",
+    ];
+    let filters: Vec<&str> = names.iter().flat_map(|name| ["--filter", name]).collect();
+    let output = bench(&[&driver()], &[&filters[..], &["--validate"]].concat()).output().expect("it runs");
+    assert!(output.status.success(), "{}{}", text(&output), String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,134 @@
+//! Do the regions of a transfer lie inside of their buffers and images? The rasterizer touches nothing outside in any case; these
+//! questions are asked so that the application is told what was left out.
+
+use crate::object::buffer::Buffer;
+use ash::vk;
+use base::abi::Dim;
+use base::image::ImageDesc;
+
+/// `first..first + count` lies in `0..all`; `count` may be the constant for "the rest".
+fn within(first: u32, count: u32, all: u32) -> bool {
+    let count = if count == u32::MAX { all.saturating_sub(first) } else { count };
+    first.checked_add(count).is_some_and(|end| end <= all)
+}
+
+/// Texels of a level, whole blocks.
+fn level_extent(desc: &ImageDesc, level: u32) -> [u32; 3] {
+    let block = desc.format.info().block;
+    let [width, height, depth] = desc.extent.map(|e| e.checked_shr(level).unwrap_or(0).max(1));
+    [width.next_multiple_of(block.0.into()), height.next_multiple_of(block.1.into()), depth]
+}
+
+fn has_subresource(desc: &ImageDesc, s: &vk::ImageSubresourceLayers) -> bool {
+    s.mip_level < desc.levels && (desc.dim == Dim::D3 || within(s.base_array_layer, s.layer_count, desc.layers))
+}
+
+/// A box of an image. The third axis counts in volumes only (elsewhere a copy's depth may name layers).
+pub fn has_box(desc: &ImageDesc, s: &vk::ImageSubresourceLayers, o: vk::Offset3D, e: vk::Extent3D) -> bool {
+    let size = level_extent(desc, s.mip_level);
+    let axes = [(o.x, e.width), (o.y, e.height), (o.z, e.depth)];
+    let inside = |axis: usize| {
+        let (at, count) = axes[axis];
+        u32::try_from(at).is_ok_and(|at| at.checked_add(count).is_some_and(|end| end <= size[axis]))
+    };
+    has_subresource(desc, s) && inside(0) && inside(1) && (desc.dim != Dim::D3 || inside(2))
+}
+
+/// The corners of one side of a blit.
+pub fn has_corners(desc: &ImageDesc, s: &vk::ImageSubresourceLayers, corners: &[vk::Offset3D; 2]) -> bool {
+    let size = level_extent(desc, s.mip_level);
+    let inside = |at: i32, axis: usize| u32::try_from(at).is_ok_and(|at| at <= size[axis]);
+    has_subresource(desc, s)
+        && corners.iter().all(|c| inside(c.x, 0) && inside(c.y, 1) && (desc.dim != Dim::D3 || inside(c.z, 2)))
+}
+
+/// Levels and layers.
+pub fn has_range(desc: &ImageDesc, r: &vk::ImageSubresourceRange) -> bool {
+    r.base_mip_level < desc.levels
+        && within(r.base_mip_level, r.level_count, desc.levels)
+        && (desc.dim == Dim::D3 || within(r.base_array_layer, r.layer_count, desc.layers))
+}
+
+/// The bytes that a copy between a buffer and an image takes of the buffer, whose texel blocks have `block_bytes` bytes.
+pub fn has_rows(buffer: &Buffer, desc: &ImageDesc, block_bytes: u32, r: &vk::BufferImageCopy) -> bool {
+    let (bw, bh) = desc.format.info().block;
+    let (bw, bh, e) = (u32::from(bw), u32::from(bh), r.image_extent);
+    let or = |length: u32, tight: u32| if length == 0 { tight } else { length };
+    let columns = u64::from(e.width.div_ceil(bw));
+    let rows = u64::from(e.height.div_ceil(bh));
+    let row = u64::from(or(r.buffer_row_length, e.width).div_ceil(bw));
+    let slice = row.saturating_mul(or(r.buffer_image_height, e.height).div_ceil(bh).into());
+    let layers = match r.image_subresource.layer_count {
+        vk::REMAINING_ARRAY_LAYERS => desc.layers.saturating_sub(r.image_subresource.base_array_layer),
+        count => count,
+    };
+    let slices = u64::from(if desc.dim == Dim::D3 { e.depth } else { layers });
+    if columns == 0 || rows == 0 || slices == 0 {
+        return true;
+    }
+    let blocks = slice.saturating_mul(slices - 1).saturating_add(row * (rows - 1)).saturating_add(columns);
+    let end = blocks.saturating_mul(block_bytes.into()).saturating_add(r.buffer_offset);
+    end <= buffer.size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::format::Format;
+
+    fn desc(format: vk::Format, dim: Dim, extent: [u32; 3], levels: u32, layers: u32) -> ImageDesc {
+        let format = Format::from_vk(format.as_raw() as u32).expect("format");
+        ImageDesc { format, dim, extent, levels, layers, samples: 1 }
+    }
+
+    fn at(level: u32, layer: u32, layers: u32) -> vk::ImageSubresourceLayers {
+        vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            mip_level: level,
+            base_array_layer: layer,
+            layer_count: layers,
+        }
+    }
+
+    #[test]
+    fn boxes() {
+        let image = desc(vk::Format::R8G8B8A8_UNORM, Dim::D2, [20, 10, 1], 3, 2);
+        let fits = |s, o: [i32; 3], e: [u32; 3]| {
+            let [x, y, z] = o;
+            let [width, height, depth] = e;
+            has_box(&image, &s, vk::Offset3D { x, y, z }, vk::Extent3D { width, height, depth })
+        };
+        assert!(fits(at(0, 0, 2), [0, 0, 0], [20, 10, 1]) && fits(at(2, 1, u32::MAX), [4, 1, 0], [1, 1, 1]));
+        for (s, o, e) in [
+            (at(0, 0, 1), [1, 0, 0], [20, 10, 1]),
+            (at(0, 0, 1), [-1, 0, 0], [2, 2, 1]),
+            (at(0, 0, 1), [0, 2, 0], [1, u32::MAX, 1]),
+            (at(3, 0, 1), [0; 3], [1; 3]),
+            (at(40, 0, 1), [0; 3], [1; 3]),
+            (at(0, 1, 2), [0; 3], [1; 3]),
+            (at(0, 3, u32::MAX), [0; 3], [1; 3]),
+        ] {
+            assert!(!fits(s, o, e), "{s:?} {o:?} {e:?}");
+        }
+        let blocks = desc(vk::Format::BC1_RGB_UNORM_BLOCK, Dim::D2, [10, 10, 1], 1, 1);
+        let whole = |width| vk::Extent3D { width, height: 12, depth: 1 };
+        assert!(has_box(&blocks, &at(0, 0, 1), vk::Offset3D::default(), whole(12)));
+        assert!(!has_box(&blocks, &at(0, 0, 1), vk::Offset3D::default(), whole(16)));
+    }
+
+    #[test]
+    fn rows_of_a_buffer() {
+        let image = desc(vk::Format::R8G8B8A8_UNORM, Dim::D2, [8, 8, 1], 1, 4);
+        let region = vk::BufferImageCopy {
+            buffer_offset: 16,
+            buffer_row_length: 10,
+            buffer_image_height: 9,
+            image_subresource: at(0, 1, 3),
+            image_offset: vk::Offset3D::default(),
+            image_extent: vk::Extent3D { width: 8, height: 8, depth: 1 },
+        };
+        let needed = 16 + 4 * (2 * 90 + 7 * 10 + 8);
+        let buffer = |size| Buffer::new(&vk::BufferCreateInfo::default().size(size));
+        assert!(has_rows(&buffer(needed), &image, 4, &region) && !has_rows(&buffer(needed - 1), &image, 4, &region));
+    }
+}

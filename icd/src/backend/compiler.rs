@@ -1,0 +1,255 @@
+//! The device's compiler: which stages live, and who makes their code.
+//!
+//! A stage is found in the application's cache, or among the living stages of the device (same key, same code, also while it is being
+//! made), or prepared on the calling thread, which finds everything that is wrong with it. Its code is then made on the pool, in the order
+//! of creation. Jobs refer to stages weakly: one that is gone before its turn costs nothing.
+//!
+//! A prepared stage is some hundred kilobytes; when too many wait, the creating thread makes code itself.
+//!
+//! Better code for stages that run long is made beside the pool, whose threads are just then busy with the draw or dispatch that wants
+//! it: by threads that are started when there is such work and end when there is none.
+
+use super::compile::{Key, StageRequest};
+use super::tiered::TieredCode;
+use crate::object::instance::Instance;
+use crate::object::pipeline_cache::PipelineCache;
+use ash::vk;
+use jit::emit::Tier;
+use parking_lot::{Condvar, Mutex};
+use rasterizer::Engine;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+
+/// Jobs that may wait, per thread of the pool.
+const WAITING_PER_THREAD: usize = 16;
+
+/// One thread makes better code for so many threads of the pool.
+const POOL_THREADS_PER_IMPROVER: usize = 4;
+
+/// `GRUS_TIER`: which tiers are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Quick first, full when it pays.
+    #[default]
+    Auto,
+    /// Quick only.
+    Quick,
+    /// Full only.
+    Full,
+}
+
+impl Policy {
+    /// From the environment.
+    pub fn from_env() -> Policy {
+        match std::env::var("GRUS_TIER").as_deref() {
+            Ok("quick") => Policy::Quick,
+            Ok("full") => Policy::Full,
+            _ => Policy::Auto,
+        }
+    }
+
+    /// The tier of the first code.
+    pub fn first(self) -> Tier {
+        if self == Policy::Full { Tier::Full } else { Tier::Quick }
+    }
+
+    /// Quick code is replaced when it runs long enough.
+    pub fn improves(self) -> bool {
+        self == Policy::Auto
+    }
+}
+
+/// Where a stage came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The application's pipeline cache.
+    Cache,
+    /// Another pipeline of the device.
+    Living,
+    /// Compiled for this request.
+    Compiled,
+}
+
+/// Why there is no stage.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It is not cached, and the application wants nothing compiled.
+    CompileRequired,
+    /// What is wrong with the shader.
+    Shader(String),
+}
+
+/// See the module.
+pub struct Compiler {
+    instance: Arc<Instance>,
+    engine: Arc<Engine>,
+    policy: Policy,
+    living: Mutex<HashMap<Key, Weak<TieredCode>>>,
+    jobs: Mutex<Jobs>,
+    finished: Condvar,
+}
+
+#[derive(Default)]
+struct Jobs {
+    /// Given to the pool and not finished.
+    spawned: usize,
+    /// Stages to be improved, threads that do, and those not joined yet.
+    queue: VecDeque<Weak<TieredCode>>,
+    improving: usize,
+    threads: Vec<JoinHandle<()>>,
+    stopping: bool,
+}
+
+impl Compiler {
+    /// A compiler that uses the engine's pool; starts nothing.
+    pub fn new(instance: Arc<Instance>, engine: Arc<Engine>, policy: Policy) -> Arc<Compiler> {
+        Arc::new(Compiler {
+            instance,
+            engine,
+            policy,
+            living: Mutex::default(),
+            jobs: Mutex::default(),
+            finished: Condvar::new(),
+        })
+    }
+
+    /// Which tiers are used.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// The stage for a request; its code may still be in the making.
+    ///
+    /// # Errors
+    /// See [`Refusal`].
+    pub fn stage(
+        self: &Arc<Self>,
+        request: StageRequest,
+        cache: Option<&PipelineCache>,
+        only_cached: bool,
+    ) -> Result<(Arc<TieredCode>, Origin), Refusal> {
+        let key = request.key();
+        let mut request = Some(request);
+        let load = |bytes: &[u8]| TieredCode::stored(self, key, request.take()?, bytes).map(|code| self.enlist(code));
+        if let Some(code) = cache.and_then(|c| c.find(&key, load)) {
+            return Ok((code, Origin::Cache));
+        }
+        let living = self.living.lock().get(&key).and_then(Weak::upgrade);
+        let (code, origin) = match living {
+            Some(code) => (code, Origin::Living),
+            None if only_cached => return Err(Refusal::CompileRequired),
+            None => {
+                let request = request.ok_or_else(|| Refusal::Shader("a cached stage could not be loaded".into()))?;
+                let prepared = request.prepare().map_err(Refusal::Shader)?;
+                let code = self.enlist(TieredCode::new(self, key, request, prepared));
+                self.generate(&code);
+                (code, Origin::Compiled)
+            }
+        };
+        if let Some(cache) = cache {
+            cache.insert(&code);
+        }
+        Ok((code, origin))
+    }
+
+    /// Remembers a stage; another thread's, if it was faster.
+    fn enlist(&self, code: Arc<TieredCode>) -> Arc<TieredCode> {
+        let mut living = self.living.lock();
+        if let Some(first) = living.get(code.key()).and_then(Weak::upgrade) {
+            drop(living);
+            return first;
+        }
+        living.insert(*code.key(), Arc::downgrade(&code));
+        code
+    }
+
+    /// A stage is gone.
+    pub fn forget(&self, key: &Key) {
+        let mut living = self.living.lock();
+        if living.get(key).is_some_and(|code| code.strong_count() == 0) {
+            living.remove(key);
+        }
+    }
+
+    /// Has the code made.
+    fn generate(self: &Arc<Self>, code: &Arc<TieredCode>) {
+        if self.jobs.lock().spawned >= WAITING_PER_THREAD * self.engine.threads() {
+            return code.generate_if_waiting();
+        }
+        let code = Arc::downgrade(code);
+        self.spawn(move || {
+            if let Some(code) = code.upgrade() {
+                code.generate_if_waiting();
+            }
+        });
+    }
+
+    /// Has better code made.
+    pub fn improve(self: &Arc<Self>, code: Weak<TieredCode>) {
+        let mut jobs = self.jobs.lock();
+        if jobs.stopping {
+            return;
+        }
+        jobs.queue.push_back(code);
+        if jobs.improving >= (self.engine.threads() / POOL_THREADS_PER_IMPROVER).max(1) {
+            return;
+        }
+        let compiler = self.clone();
+        let thread = std::thread::Builder::new().name("grus-compiler".into()).spawn(move || compiler.improve_all());
+        // Without a thread it stays with the quick code until the next request.
+        if let Ok(thread) = thread {
+            jobs.improving += 1;
+            jobs.threads.retain(|t| !t.is_finished());
+            jobs.threads.push(thread);
+        }
+    }
+
+    fn improve_all(&self) {
+        loop {
+            let next = {
+                let mut jobs = self.jobs.lock();
+                let next = if jobs.stopping { None } else { jobs.queue.pop_front() };
+                jobs.improving -= usize::from(next.is_none());
+                next
+            };
+            let Some(next) = next else { return };
+            let Some(code) = next.upgrade() else { continue };
+            if let Err(message) = code.upgrade() {
+                let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
+                let message = format!("a shader stays on the quick tier: {message}");
+                self.instance.report(severity, "GRUS-internal", &message, None);
+            }
+        }
+    }
+
+    fn spawn(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) {
+        self.jobs.lock().spawned += 1;
+        let compiler = self.clone();
+        self.engine.pool().spawn(move || {
+            // A panic would end the process. Who waits for the code is told by the stage's own state.
+            let _ = catch_unwind(AssertUnwindSafe(job));
+            let mut jobs = compiler.jobs.lock();
+            jobs.spawned -= 1;
+            if jobs.spawned == 0 {
+                compiler.finished.notify_all();
+            }
+        });
+    }
+
+    /// Waits for running jobs; nothing is begun any more. The device's pipelines are gone, so what has not begun has no stage.
+    pub fn stop(&self) {
+        let mut jobs = self.jobs.lock();
+        jobs.stopping = true;
+        while jobs.spawned != 0 {
+            self.finished.wait(&mut jobs);
+        }
+        let threads = std::mem::take(&mut jobs.threads);
+        drop(jobs);
+        for thread in threads {
+            // One that panicked has nothing left to say.
+            let _ = thread.join();
+        }
+    }
+}

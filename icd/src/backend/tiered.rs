@@ -1,0 +1,238 @@
+//! The code of a stage in its life: being made, quick, full.
+//!
+//! Creating a pipeline leaves a job here ([`jit::Prepared`]: nothing can be wrong with the shader any more, only code is missing).
+//! A thread of the pool does it, or whoever needs the code first: [`TieredCode::ready`]. The quick tier's code measures the time it
+//! runs; when that has become as long as better code takes to make (estimated from the code's size), the compiler is asked for it,
+//! once, and puts it in place between two batches. Who runs the old code meanwhile goes on: both stay until the stage goes.
+//!
+//! Invariant: either tier's code has the same facts (interface, scratch layout, resume points), so that even the calls of one workgroup may
+//! take turns.
+
+use super::compile::{Key, StageRequest};
+use super::compiler::Compiler;
+use base::abi::{BatchHeader, ShaderContext, StageFn};
+use base::shader::{CompiledStage, StageCode};
+use jit::Prepared;
+use jit::code::{CodeBlob, LoadedCode};
+use jit::emit::Tier;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+/// Running time after which better code is wanted, per byte of quick code.
+const PATIENCE_NS_PER_BYTE: i64 = 50;
+
+/// A stage and its code.
+pub struct TieredCode {
+    this: Weak<TieredCode>,
+    key: Key,
+    request: StageRequest,
+    /// Everything about the stage but code.
+    facts: CodeBlob,
+    compiler: Weak<Compiler>,
+    /// The best function so far; null until there is one.
+    entry: AtomicPtr<()>,
+    /// Nanoseconds that the quick code may still run; not above 0: nobody wants to know.
+    patience: AtomicI64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    phase: Phase,
+    quick: Option<LoadedCode>,
+    full: Option<LoadedCode>,
+}
+
+enum Phase {
+    Waiting(Box<Prepared>),
+    Running,
+    Ready,
+    Failed(String),
+}
+
+impl TieredCode {
+    /// A stage whose code is still to be made.
+    pub fn new(compiler: &Arc<Compiler>, key: Key, request: StageRequest, prepared: Prepared) -> Arc<TieredCode> {
+        let facts = prepared.facts().with_code(Vec::new(), Tier::Quick);
+        Self::with_phase(compiler, key, request, facts, Phase::Waiting(Box::new(prepared)))
+    }
+
+    /// A stage from a pipeline cache's bytes; `None` unless they are intact, of this build and machine.
+    pub fn stored(compiler: &Arc<Compiler>, key: Key, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
+        let blob = jit::stored(bytes)?;
+        let facts = blob.with_code(Vec::new(), Tier::Quick);
+        let code = Self::with_phase(compiler, key, request, facts, Phase::Running);
+        code.install(&blob).ok()?;
+        Some(code)
+    }
+
+    fn with_phase(
+        compiler: &Arc<Compiler>,
+        key: Key,
+        request: StageRequest,
+        facts: CodeBlob,
+        phase: Phase,
+    ) -> Arc<TieredCode> {
+        Arc::new_cyclic(|this| TieredCode {
+            this: this.clone(),
+            key,
+            request,
+            facts,
+            compiler: Arc::downgrade(compiler),
+            entry: AtomicPtr::default(),
+            patience: AtomicI64::new(0),
+            state: Mutex::new(State { phase, quick: None, full: None }),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The stage as the rasterizer wants it.
+    pub fn stage(self: &Arc<Self>) -> CompiledStage {
+        self.facts.stage(self.clone())
+    }
+
+    /// The key it was compiled for.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Makes sure that there is code: waits for who makes it, or makes it here when nobody has begun.
+    ///
+    /// # Errors
+    /// A message; an internal error, as everything else was found at creation.
+    pub fn ready(&self) -> Result<(), String> {
+        if !self.entry.load(Ordering::Acquire).is_null() {
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        loop {
+            match &state.phase {
+                Phase::Ready => return Ok(()),
+                Phase::Failed(message) => return Err(message.clone()),
+                Phase::Running => self.changed.wait(&mut state),
+                Phase::Waiting(_) => {
+                    let Phase::Waiting(prepared) = std::mem::replace(&mut state.phase, Phase::Running) else {
+                        continue;
+                    };
+                    drop(state);
+                    self.generate(*prepared);
+                    state = self.state.lock();
+                }
+            }
+        }
+    }
+
+    /// Does the job, if it is still to be done.
+    pub fn generate_if_waiting(&self) {
+        let mut state = self.state.lock();
+        if !matches!(state.phase, Phase::Waiting(_)) {
+            return;
+        }
+        if let Phase::Waiting(prepared) = std::mem::replace(&mut state.phase, Phase::Running) {
+            drop(state);
+            self.generate(*prepared);
+        }
+    }
+
+    fn generate(&self, prepared: Prepared) {
+        let tier = self.compiler.upgrade().map_or(Tier::Quick, |c| c.policy().first());
+        let made = prepared.generate(tier).map_err(|e| e.to_string());
+        if let Err(message) = made.and_then(|blob| self.install(&blob)) {
+            self.state.lock().phase = Phase::Failed(message);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Better code, on the pool.
+    pub fn upgrade(&self) -> Result<(), String> {
+        let blob = self.request.compile(Tier::Full)?;
+        if !blob.same_facts(&self.facts) {
+            return Err("the tiers disagree about a stage".into());
+        }
+        self.install(&blob)
+    }
+
+    /// Loads code and puts it in place.
+    fn install(&self, blob: &CodeBlob) -> Result<(), String> {
+        let code = blob.load().ok_or("no executable memory")?;
+        let entry = code.entry() as *mut ();
+        let mut state = self.state.lock();
+        match blob.tier {
+            Tier::Full => state.full = Some(code),
+            Tier::Quick => {
+                let improve = self.compiler.upgrade().is_some_and(|c| c.policy().improves());
+                let patience = if improve { blob.code.len() as i64 * PATIENCE_NS_PER_BYTE } else { 0 };
+                self.patience.store(patience, Ordering::Relaxed);
+                state.quick = Some(code);
+            }
+        }
+        // The code stays in `state` as long as `self`; nothing takes it out again.
+        self.entry.store(entry, Ordering::Release);
+        state.phase = Phase::Ready;
+        Ok(())
+    }
+
+    /// The stored form of the best code so far; waits for the first. `None` when there will be none.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        self.ready().ok()?;
+        let state = self.state.lock();
+        let (code, tier) = match (&state.full, &state.quick) {
+            (Some(code), _) => (code, Tier::Full),
+            (None, Some(code)) => (code, Tier::Quick),
+            (None, None) => return None,
+        };
+        Some(self.facts.with_code(code.bytes().to_vec(), tier).to_bytes())
+    }
+
+    /// Which tier runs; `None` while there is no code.
+    #[cfg(test)]
+    pub fn tier(&self) -> Option<Tier> {
+        let state = self.state.lock();
+        match (&state.full, &state.quick) {
+            (Some(_), _) => Some(Tier::Full),
+            (None, Some(_)) => Some(Tier::Quick),
+            (None, None) => None,
+        }
+    }
+
+    /// Counts time that quick code ran.
+    #[cold]
+    fn ran(&self, ns: i64) {
+        let left = self.patience.fetch_sub(ns, Ordering::Relaxed);
+        if left > 0
+            && left <= ns
+            && let Some(compiler) = self.compiler.upgrade()
+        {
+            compiler.improve(self.this.clone());
+        }
+    }
+}
+
+impl StageCode for TieredCode {
+    unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
+        let entry = self.entry.load(Ordering::Acquire);
+        if entry.is_null() {
+            return;
+        }
+        // SAFETY: only `install` stores another value than null: a function of this type that lives as long as `self`.
+        let function = unsafe { core::mem::transmute::<*mut (), StageFn>(entry) };
+        if self.patience.load(Ordering::Relaxed) <= 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { function(context, batch) };
+        }
+        let began = Instant::now();
+        // SAFETY: the caller's promise.
+        unsafe { function(context, batch) };
+        self.ran(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX).max(1));
+    }
+}
+
+impl Drop for TieredCode {
+    fn drop(&mut self) {
+        if let Some(compiler) = self.compiler.upgrade() {
+            compiler.forget(&self.key);
+        }
+    }
+}

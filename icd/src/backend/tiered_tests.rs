@@ -1,0 +1,227 @@
+//! The compiler's jobs: sharing, waiting, cancelling, tiers, what caches get.
+
+use super::compile::StageRequest;
+use super::compiler::{Compiler, Origin, Policy, Refusal};
+use super::tiered::TieredCode;
+use crate::caps::ExtensionSet;
+use crate::object::instance::Instance;
+use crate::object::pipeline_cache::PipelineCache;
+use base::abi::{
+    BatchHeader, BufferDescriptor, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext,
+    VertexBatch,
+};
+use base::shader::{Stage, StageCode};
+use jit::emit::Tier;
+use jit::spirv::Specialization;
+use rasterizer::Engine;
+use std::sync::atomic::AtomicU32;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+fn words(bytes: &[u8]) -> Arc<[u32]> {
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+fn request() -> StageRequest {
+    StageRequest {
+        words: words(include_bytes!("../../tests/data/triangle.vert.spv")),
+        stage: Stage::Vertex,
+        entry: "main".into(),
+        specialization: Specialization::default(),
+        layout: Arc::default(),
+    }
+}
+
+struct Setup {
+    compiler: Arc<Compiler>,
+    engine: Arc<Engine>,
+}
+
+impl Setup {
+    fn new(policy: Policy) -> Setup {
+        let engine = Arc::new(Engine::new(1));
+        let instance = Instance::new(0, ExtensionSet::default());
+        Setup { compiler: Compiler::new(instance, engine.clone(), policy), engine }
+    }
+
+    /// Occupies the pool's only thread until the sender is dropped.
+    fn block(&self) -> Sender<()> {
+        let (send, receive) = channel::<()>();
+        self.engine.pool().spawn(move || _ = receive.recv());
+        send
+    }
+
+    fn stage(&self) -> (Arc<TieredCode>, Origin) {
+        self.compiler.stage(request(), None, false).expect("stage")
+    }
+}
+
+impl Drop for Setup {
+    fn drop(&mut self) {
+        self.compiler.stop();
+    }
+}
+
+fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what} does not happen");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn the_pool_makes_code() {
+    let setup = Setup::new(Policy::Auto);
+    let (code, origin) = setup.stage();
+    assert_eq!(origin, Origin::Compiled);
+    wait_for("code", || code.tier() == Some(Tier::Quick));
+}
+
+#[test]
+fn who_needs_code_first_makes_it() {
+    let setup = Setup::new(Policy::Auto);
+    let _busy = setup.block();
+    let (code, _) = setup.stage();
+    assert_eq!(code.tier(), None, "nobody could make it yet");
+    code.ready().expect("code");
+    assert_eq!(code.tier(), Some(Tier::Quick));
+}
+
+#[test]
+fn a_stage_that_is_dropped_cancels_its_job() {
+    let setup = Setup::new(Policy::Auto);
+    let busy = setup.block();
+    let (code, _) = setup.stage();
+    let weak: Weak<TieredCode> = Arc::downgrade(&code);
+    drop(code);
+    assert_eq!(weak.strong_count(), 0, "the job keeps its stage");
+    drop(busy);
+    // Compiled anew: the dead one is not found.
+    assert_eq!(setup.stage().1, Origin::Compiled);
+}
+
+#[test]
+fn too_many_waiting_jobs_are_done_by_the_creator() {
+    let setup = Setup::new(Policy::Auto);
+    let _busy = setup.block();
+    let stages: Vec<_> = (0..40)
+        .map(|i| {
+            let specialization = Specialization { entries: vec![(1000 + i, vec![0; 4])] };
+            let request = StageRequest { specialization, ..request() };
+            setup.compiler.stage(request, None, false).expect("stage").0
+        })
+        .collect();
+    let made = stages.iter().filter(|code| code.tier().is_some()).count();
+    assert!((1..40).contains(&made), "{made} of 40 made by the creator");
+}
+
+#[test]
+fn equal_stages_are_one_also_while_it_is_made() {
+    let setup = Setup::new(Policy::Auto);
+    let _busy = setup.block();
+    let (first, _) = setup.stage();
+    let (second, origin) = setup.stage();
+    assert_eq!(origin, Origin::Living);
+    assert!(Arc::ptr_eq(&first, &second));
+    let other = StageRequest { entry: "other".into(), ..request() };
+    assert!(matches!(setup.compiler.stage(other, None, false), Err(Refusal::Shader(_))), "another entry point");
+}
+
+#[test]
+fn only_cached_stages_are_given_when_nothing_may_be_compiled() {
+    let setup = Setup::new(Policy::Auto);
+    let cache = PipelineCache::default();
+    let strict = |cache| setup.compiler.stage(request(), cache, true);
+    assert!(matches!(strict(Some(&cache)), Err(Refusal::CompileRequired)));
+    setup.compiler.stage(request(), Some(&cache), false).expect("stage");
+    assert_eq!(strict(Some(&cache)).expect("cached").1, Origin::Cache);
+}
+
+/// Runs the stage on a batch of no vertices.
+fn run_nothing(code: &TieredCode) {
+    static NEVER: AtomicU32 = AtomicU32::new(0);
+    let helpers = super::helpers::helpers();
+    let none = BufferDescriptor { address: std::ptr::null_mut(), range: 0 };
+    let context = ShaderContext {
+        sets: [std::ptr::null(); MAX_DESCRIPTOR_SETS],
+        dynamic_buffers: [none; MAX_DYNAMIC_BUFFERS],
+        push_constants: [0; MAX_PUSH_CONSTANTS],
+        num_workgroups: [0; 3],
+        base_vertex: 0,
+        base_instance: 0,
+        draw_index: 0,
+        view_index: 0,
+        device_index: 0,
+        abort: &NEVER,
+        helpers: &helpers,
+        addresses: base::abi::AddressSpace::EMPTY,
+    };
+    let mut batch = VertexBatch {
+        header: BatchHeader { scratch: std::ptr::null_mut(), sink: std::ptr::null_mut() },
+        count: 0,
+        _pad: 0,
+        vertex_index: std::ptr::null(),
+        instance_index: std::ptr::null(),
+        inputs: std::ptr::null(),
+        outputs: std::ptr::null_mut(),
+    };
+    // SAFETY: the chunk loop of a batch without vertices touches nothing but the batch's head.
+    unsafe { code.run(&context, (&raw mut batch).cast()) };
+}
+
+#[test]
+fn code_that_runs_long_becomes_better_code() {
+    let setup = Setup::new(Policy::Auto);
+    let (code, _) = setup.stage();
+    run_nothing(&code);
+    code.ready().expect("code");
+    wait_for("the full tier", || {
+        (0..1000).for_each(|_| run_nothing(&code));
+        code.tier() == Some(Tier::Full)
+    });
+    run_nothing(&code);
+}
+
+#[test]
+fn a_policy_of_one_tier_keeps_to_it() {
+    for (policy, tier) in [(Policy::Quick, Tier::Quick), (Policy::Full, Tier::Full)] {
+        let setup = Setup::new(policy);
+        let (code, _) = setup.stage();
+        code.ready().expect("code");
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(50) {
+            run_nothing(&code);
+        }
+        assert_eq!(code.tier(), Some(tier));
+    }
+}
+
+#[test]
+fn a_cache_gets_the_code_when_it_is_there_and_brings_it_back_without_a_job() {
+    for policy in [Policy::Auto, Policy::Full] {
+        let setup = Setup::new(policy);
+        let busy = setup.block();
+        let cache = PipelineCache::default();
+        let (code, _) = setup.compiler.stage(request(), Some(&cache), false).expect("stage");
+        assert_eq!(code.tier(), None);
+        let (data, complete) = cache.data(None);
+        assert!(complete && code.tier().is_some(), "the cache waits for the code");
+        let tier = code.tier();
+        drop((busy, code, cache));
+
+        let setup = Setup::new(policy);
+        let _busy = setup.block();
+        let cache = PipelineCache::new(&data);
+        let (code, origin) = setup.compiler.stage(request(), Some(&cache), true).expect("stage");
+        assert_eq!((origin, code.tier()), (Origin::Cache, tier));
+        assert_eq!(cache.data(None).0, data);
+        // Quick code from a cache is as good a beginning as any.
+        if policy == Policy::Auto {
+            setup.compiler.improve(Arc::downgrade(&code));
+            wait_for("the full tier", || code.tier() == Some(Tier::Full));
+            assert_ne!(cache.data(None).0, data);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Host addresses of device memory: one reserved range per heap, from which allocations are cut.
+//!
+//! Reserving costs nothing: pages are committed by the kernel when they are touched and given back when an allocation is freed.
+//! What is not allocated cannot be accessed. The range exists so that a shader's physical pointers can be
+//! checked by a table of granules ([`AddressSpace`]).
+
+use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
+/// Allocations of this size and more begin at a multiple of it: the kernel can use huge pages.
+const HUGE_PAGE: usize = 2 << 20;
+/// Reserved addresses per byte of the heap, against fragmentation; and the bounds of a reservation.
+const RESERVED_PER_BYTE: u64 = 4;
+const LEAST: usize = 64 << 30;
+const MOST: usize = 4 << 40;
+
+/// See the module header.
+pub struct Arena {
+    base: *mut u8,
+    /// By granule. The first and last are never live.
+    live: Box<[AtomicU8]>,
+    /// Free granules: start → count.
+    free: Mutex<BTreeMap<usize, usize>>,
+}
+
+// SAFETY: an address range owned by this object, handed out in pieces that do not overlap.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+/// A piece of an arena.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// First byte.
+    pub address: *mut u8,
+    granules: usize,
+}
+
+fn map(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*mut u8> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
+    // SAFETY: a new anonymous mapping, at a place of the kernel's choice or over a part of a reservation that its caller owns.
+    let p = unsafe { libc::mmap(address.cast(), bytes, access, flags, -1, 0) };
+    (p != libc::MAP_FAILED).then_some(p.cast())
+}
+
+impl Arena {
+    /// Reserves addresses for a heap; fewer where the process may not have so many.
+    pub fn reserve(heap: u64) -> Option<Arena> {
+        let wanted = usize::try_from(heap.saturating_mul(RESERVED_PER_BYTE)).unwrap_or(MOST);
+        let mut bytes = wanted.clamp(LEAST, MOST).next_power_of_two();
+        loop {
+            if let Some(base) = map(std::ptr::null_mut(), bytes, libc::PROT_NONE, 0) {
+                return Some(Arena::over(base, bytes / GRANULE));
+            }
+            bytes /= 2;
+            if bytes < HUGE_PAGE {
+                return None;
+            }
+        }
+    }
+
+    fn over(base: *mut u8, granules: usize) -> Arena {
+        let live = Box::<[AtomicU8]>::new_zeroed_slice(granules);
+        // SAFETY: zero is a valid AtomicU8.
+        let live = unsafe { live.assume_init() };
+        Arena { base, live, free: Mutex::new(BTreeMap::from([(1, granules - 2)])) }
+    }
+
+    /// For shaders. Valid as long as the arena.
+    pub fn addresses(&self) -> AddressSpace {
+        AddressSpace::new(self.base, self.live.len(), self.live.as_ptr().cast())
+    }
+
+    /// Zeroed memory for `bytes` bytes and a tail.
+    pub fn allocate(&self, bytes: usize) -> Option<Piece> {
+        let granules = bytes.checked_add(ADDRESS_TAIL)?.div_ceil(GRANULE);
+        let align = if bytes >= HUGE_PAGE { HUGE_PAGE } else { GRANULE };
+        let start = self.take(granules, align)?;
+        let address = self.base.wrapping_add(start * GRANULE);
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        if map(address, granules * GRANULE, access, libc::MAP_FIXED).is_none() {
+            self.give(start, granules);
+            return None;
+        }
+        if bytes >= HUGE_PAGE {
+            // One page fault instead of 512, where a piece fills huge pages.
+            // SAFETY: a range of the piece. Advice: a kernel without huge pages declines.
+            unsafe { libc::madvise(address.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
+        }
+        self.mark(start, granules, 1);
+        Some(Piece { address, granules })
+    }
+
+    /// Gives a piece back.
+    ///
+    /// # Safety
+    /// It is from this arena, and nobody uses it any more.
+    pub unsafe fn free(&self, piece: Piece) {
+        let start = (piece.address as usize - self.base as usize) / GRANULE;
+        self.mark(start, piece.granules, 0);
+        // If the kernel refuses, the addresses stay taken.
+        if map(piece.address, piece.granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
+            self.give(start, piece.granules);
+        }
+    }
+
+    fn mark(&self, start: usize, granules: usize, live: u8) {
+        self.live[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
+    }
+
+    /// The first free run that is long enough.
+    fn take(&self, granules: usize, align: usize) -> Option<usize> {
+        let mut free = self.free.lock();
+        let aligned = |start: usize| {
+            let address = self.base as usize + start * GRANULE;
+            start + (address.next_multiple_of(align) - address) / GRANULE
+        };
+        let (start, count) = free
+            .iter()
+            .map(|(&start, &count)| (start, count))
+            .find(|&(start, count)| aligned(start).checked_add(granules).is_some_and(|end| end <= start + count))?;
+        free.remove(&start);
+        let first = aligned(start);
+        let runs = [(start, first - start), (first + granules, start + count - first - granules)];
+        free.extend(runs.into_iter().filter(|&(_, count)| count > 0));
+        Some(first)
+    }
+
+    /// Back to the free runs, joined with its neighbours.
+    fn give(&self, mut start: usize, mut granules: usize) {
+        let mut free = self.free.lock();
+        if let Some((&before, &count)) = free.range(..start).next_back()
+            && before + count == start
+        {
+            free.remove(&before);
+            (start, granules) = (before, granules + count);
+        }
+        if let Some(count) = free.remove(&(start + granules)) {
+            granules += count;
+        }
+        free.insert(start, granules);
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `reserve`; every piece has been given back, as each holds the heap.
+        unsafe { libc::munmap(self.base.cast(), self.live.len() * GRANULE) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_live(arena: &Arena, address: *const u8) -> bool {
+        let space = arena.addresses();
+        let granule = ((address as u64).wrapping_sub(space.base) >> ADDRESS_GRANULE_BITS).min(space.last);
+        arena.live[granule as usize].load(Ordering::Relaxed) != 0
+    }
+
+    #[test]
+    fn pieces_come_and_go_and_runs_join() {
+        let arena = Arena::reserve(1 << 30).expect("addresses");
+        let whole = arena.free.lock().clone();
+        let sizes = [1, GRANULE - ADDRESS_TAIL, GRANULE - ADDRESS_TAIL + 1, 3 * HUGE_PAGE, 5 * GRANULE];
+        let pieces: Vec<Piece> = sizes.iter().map(|&s| arena.allocate(s).expect("memory")).collect();
+        assert_eq!(pieces.iter().map(|p| p.granules).collect::<Vec<_>>()[..3], [1, 1, 2]);
+        assert_eq!(pieces[3].address as usize % HUGE_PAGE, 0);
+        for (piece, size) in pieces.iter().zip(sizes) {
+            let last = piece.address.wrapping_add(size + ADDRESS_TAIL - 1);
+            assert!(is_live(&arena, piece.address) && is_live(&arena, last));
+            // SAFETY: the piece's own bytes.
+            unsafe {
+                assert_eq!(*last, 0);
+                last.write(1);
+            }
+        }
+        assert!(!is_live(&arena, std::ptr::null()) && !is_live(&arena, usize::MAX as *const u8));
+        assert!(!is_live(&arena, arena.base) && !is_live(&arena, arena.base.wrapping_sub(1)));
+        for i in [1, 3, 0, 4, 2] {
+            // SAFETY: used no more.
+            unsafe { arena.free(pieces[i]) };
+            assert!(!is_live(&arena, pieces[i].address));
+        }
+        assert_eq!(*arena.free.lock(), whole);
+        let again = arena.allocate(1).expect("memory");
+        // SAFETY: the piece's own bytes.
+        assert_eq!(unsafe { *again.address.add(ADDRESS_TAIL) }, 0, "memory that was written before is zero again");
+        // SAFETY: used no more.
+        unsafe { arena.free(again) };
+    }
+}

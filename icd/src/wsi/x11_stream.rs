@@ -1,0 +1,91 @@
+//! The socket to an X server, with bounded patience: x11rb waits as long as the server likes, also for one that was
+//! stopped; a driver may not. The bound is on silence, not on work: whoever takes or sends a byte has all of it again.
+
+use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use x11rb::errors::ConnectError;
+use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
+use x11rb::reexports::x11rb_protocol::xauth::get_auth;
+use x11rb::rust_connection::{DefaultStream, PollMode, RustConnection, Stream};
+use x11rb::utils::RawFdContainer;
+
+/// Silence after which a server counts as gone.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// See the module header.
+pub struct BoundedStream {
+    inner: DefaultStream,
+    patience: Duration,
+    /// The server was silent for too long: nobody waits for it again.
+    gone: AtomicBool,
+}
+
+/// A connection that gives up.
+pub type BoundedConnection = RustConnection<BoundedStream>;
+
+/// Connects to a display (`None`: `$DISPLAY`), as `x11rb::connect` does.
+///
+/// # Errors
+/// No server, or a silent one.
+pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result<BoundedConnection, ConnectError> {
+    let display = parse_display(display)?;
+    let mut error = ConnectError::UnknownError;
+    for address in display.connect_instruction() {
+        match DefaultStream::connect(&address) {
+            Ok((inner, (family, peer))) => {
+                // Without a cookie the server decides.
+                let (name, data) = get_auth(family, &peer, display.display).ok().flatten().unwrap_or_default();
+                let stream = BoundedStream { inner, patience, gone: AtomicBool::new(false) };
+                return RustConnection::connect_to_stream_with_auth_info(stream, display.screen.into(), name, data);
+            }
+            Err(e) => error = ConnectError::IoError(e),
+        }
+    }
+    Err(error)
+}
+
+impl BoundedStream {
+    fn silence(&self) -> Error {
+        self.gone.store(true, Ordering::Relaxed);
+        Error::new(ErrorKind::TimedOut, format!("the X server did not answer for {:?}", self.patience))
+    }
+}
+
+impl Stream for BoundedStream {
+    fn poll(&self, mode: PollMode) -> Result<()> {
+        if self.gone.load(Ordering::Relaxed) {
+            return Err(self.silence());
+        }
+        let wanted = if mode.readable() { libc::POLLIN } else { 0 } | if mode.writable() { libc::POLLOUT } else { 0 };
+        let mut fd = libc::pollfd { fd: self.inner.as_raw_fd(), events: wanted, revents: 0 };
+        let end = Instant::now() + self.patience;
+        loop {
+            let left = end.saturating_duration_since(Instant::now()).as_millis() as i32 + 1;
+            // SAFETY: one valid pollfd.
+            match unsafe { libc::poll(&raw mut fd, 1, left) } {
+                0 => return Err(self.silence()),
+                n if n > 0 => return Ok(()),
+                _ => {
+                    let error = Error::last_os_error();
+                    if error.kind() != ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn read(&self, buf: &mut [u8], fd_storage: &mut Vec<RawFdContainer>) -> Result<usize> {
+        self.inner.read(buf, fd_storage)
+    }
+
+    fn write(&self, buf: &[u8], fds: &mut Vec<RawFdContainer>) -> Result<usize> {
+        self.inner.write(buf, fds)
+    }
+
+    fn write_vectored(&self, bufs: &[IoSlice<'_>], fds: &mut Vec<RawFdContainer>) -> Result<usize> {
+        self.inner.write_vectored(bufs, fds)
+    }
+}

@@ -1,0 +1,86 @@
+//! Pipeline cache data that is not what the driver wrote: as if there were none.
+
+mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
+use ash::vk;
+use common::{Context, spirv};
+use pipeline::{Set, compute, run};
+
+const TYPES: [(vk::DescriptorType, u32); 2] =
+    [(vk::DescriptorType::STORAGE_BUFFER, 1), (vk::DescriptorType::UNIFORM_BUFFER, 1)];
+
+/// The pipeline's result over one workgroup.
+fn result(c: &Context, set: &Set, pipeline: vk::Pipeline) -> Vec<u32> {
+    let (mut data, mut uniform) = (c.buffer(4 * 64), c.buffer(16));
+    data.fill_words(|i| i * 7);
+    uniform.fill_words(|_| 1000);
+    set.buffers(c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(data.buffer, 0, vk::WHOLE_SIZE)]);
+    set.buffers(c, 1, vk::DescriptorType::UNIFORM_BUFFER, &[(uniform.buffer, 0, 16)]);
+    run(c, set, pipeline, &5u32.to_le_bytes()).unwrap();
+    let words = data.words();
+    c.free(data);
+    c.free(uniform);
+    words
+}
+
+fn cache(c: &Context, data: &[u8]) -> vk::PipelineCache {
+    // SAFETY: any data is valid.
+    unsafe { c.device.create_pipeline_cache(&vk::PipelineCacheCreateInfo::default().initial_data(data), None) }.unwrap()
+}
+
+#[test]
+fn damaged_data_is_as_good_as_none() {
+    let c = Context::new(&[], &[]);
+    let set = Set::new(&c, &TYPES);
+    let words = spirv(include_bytes!("data/square.comp.spv"));
+    // SAFETY: (all here) valid usage.
+    let contents = |cache| unsafe { c.device.get_pipeline_cache_data(cache) }.unwrap();
+    // SAFETY: as above.
+    let destroy = |cache| unsafe { c.device.destroy_pipeline_cache(cache, None) };
+    let make = |cache| compute(&c, cache, set.layout, &words, &[]);
+
+    let empty = cache(&c, &[]);
+    let nothing = contents(empty);
+    let expected = result(&c, &set, make(empty));
+    let data = contents(empty);
+    destroy(empty);
+    assert!(data.len() > nothing.len() + 200);
+    // Whole data is used: the check below would notice if nothing ever was.
+    let whole = cache(&c, &data);
+    assert_eq!(contents(whole), data);
+    assert_eq!(result(&c, &set, make(whole)), expected);
+    destroy(whole);
+
+    let mut checked = 0;
+    let mut check = |what: &str, bad: &[u8]| {
+        let cache = cache(&c, bad);
+        assert_eq!(contents(cache), nothing, "{what}");
+        // Compiling costs a millisecond: not for each of thousands.
+        checked += 1;
+        if checked % 97 == 0 {
+            assert_eq!(result(&c, &set, make(cache)), expected, "{what}");
+            assert_eq!(contents(cache), data, "{what}: the cache is filled again");
+        }
+        destroy(cache);
+    };
+    for length in 0..data.len() {
+        check(&format!("cut to {length}"), &data[..length]);
+    }
+    let header = 48;
+    let bits = (0..header * 8).chain((header..data.len()).map(|byte| 8 * byte + byte * 5 % 8));
+    for bit in bits {
+        let mut flipped = data.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        check(&format!("bit {bit}"), &flipped);
+    }
+    // Another vendor, device, or build.
+    for (at, bytes) in [(8, &b"abcd"[..]), (12, b"\0\0\0\x7f"), (16, b"another driver's")] {
+        let mut other = data.clone();
+        other[at..at + bytes.len()].copy_from_slice(bytes);
+        check(&format!("header at {at}"), &other);
+    }
+    check("something behind", &[&data[..], &[0]].concat());
+    check("twice", &[&data[..], &data].concat());
+    set.destroy(&c);
+}

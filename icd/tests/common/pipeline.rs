@@ -1,0 +1,292 @@
+//! Sets, pipelines and messages for the tests of bad input.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use super::common::{Context, Image};
+use ash::vk;
+use std::ffi::{CStr, c_void};
+use std::sync::Mutex;
+
+pub const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
+pub const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
+pub const AREA: vk::Rect2D =
+    vk::Rect2D { offset: vk::Offset2D { x: 0, y: 0 }, extent: vk::Extent2D { width: 64, height: 64 } };
+
+/// One set: its layouts, with 16 bytes of push constants, and pool.
+pub struct Set {
+    set_layout: vk::DescriptorSetLayout,
+    pub layout: vk::PipelineLayout,
+    pool: vk::DescriptorPool,
+    pub set: vk::DescriptorSet,
+}
+
+impl Set {
+    /// Bindings from 0, with their counts.
+    pub fn new(c: &Context, types: &[(vk::DescriptorType, u32)]) -> Set {
+        let d = &c.device;
+        let binding = |(binding, &(ty, count)): (u32, &(vk::DescriptorType, u32))| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding)
+                .descriptor_type(ty)
+                .descriptor_count(count)
+                .stage_flags(vk::ShaderStageFlags::ALL)
+        };
+        let bindings: Vec<_> = (0..).zip(types).map(binding).collect();
+        let sizes: Vec<_> =
+            types.iter().map(|&(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count }).collect();
+        // SAFETY: valid usage.
+        unsafe {
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            let set_layout = d.create_descriptor_set_layout(&info, None).unwrap();
+            let layouts = [set_layout];
+            let range = [vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::ALL, offset: 0, size: 16 }];
+            let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts).push_constant_ranges(&range);
+            let layout = d.create_pipeline_layout(&info, None).unwrap();
+            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+            let pool = d.create_descriptor_pool(&info, None).unwrap();
+            let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
+            Set { set_layout, layout, pool, set: d.allocate_descriptor_sets(&info).unwrap()[0] }
+        }
+    }
+
+    fn write(&self, binding: u32, ty: vk::DescriptorType) -> vk::WriteDescriptorSet<'_> {
+        vk::WriteDescriptorSet::default().dst_set(self.set).dst_binding(binding).descriptor_type(ty)
+    }
+
+    /// Buffers (handle, offset, range) of an array from element 0.
+    pub fn buffers(&self, c: &Context, binding: u32, ty: vk::DescriptorType, list: &[(vk::Buffer, u64, u64)]) {
+        let info: Vec<_> =
+            list.iter().map(|&(buffer, offset, range)| vk::DescriptorBufferInfo { buffer, offset, range }).collect();
+        // SAFETY: valid usage.
+        unsafe { c.device.update_descriptor_sets(&[self.write(binding, ty).buffer_info(&info)], &[]) };
+    }
+
+    /// Images of an array from element 0.
+    pub fn images(&self, c: &Context, binding: u32, ty: vk::DescriptorType, list: &[(vk::ImageView, vk::Sampler)]) {
+        let info: Vec<_> = list
+            .iter()
+            .map(|&(image_view, sampler)| vk::DescriptorImageInfo { sampler, image_view, image_layout: GENERAL })
+            .collect();
+        // SAFETY: valid usage.
+        unsafe { c.device.update_descriptor_sets(&[self.write(binding, ty).image_info(&info)], &[]) };
+    }
+
+    /// Texel buffers of an array from element 0.
+    pub fn texels(&self, c: &Context, binding: u32, ty: vk::DescriptorType, list: &[vk::BufferView]) {
+        let mut write = self.write(binding, ty).texel_buffer_view(list);
+        write.descriptor_count = list.len() as u32;
+        // SAFETY: valid usage.
+        unsafe { c.device.update_descriptor_sets(&[write], &[]) };
+    }
+
+    pub fn destroy(self, c: &Context) {
+        // SAFETY: valid usage.
+        unsafe {
+            c.device.destroy_descriptor_pool(self.pool, None);
+            c.device.destroy_pipeline_layout(self.layout, None);
+            c.device.destroy_descriptor_set_layout(self.set_layout, None);
+        }
+    }
+}
+
+fn module(c: &Context, words: &[u32]) -> vk::ShaderModule {
+    // SAFETY: valid usage.
+    unsafe { c.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(words), None) }.unwrap()
+}
+
+/// A compute pipeline with specialisation constants 0, 1, ….
+pub fn compute(
+    c: &Context,
+    cache: vk::PipelineCache,
+    layout: vk::PipelineLayout,
+    words: &[u32],
+    constants: &[u32],
+) -> vk::Pipeline {
+    let module = module(c, words);
+    let entries: Vec<_> = (0..)
+        .zip(constants)
+        .map(|(i, _)| vk::SpecializationMapEntry { constant_id: i, offset: 4 * i, size: 4 })
+        .collect();
+    let data: Vec<u8> = constants.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module)
+        .name(c"main")
+        .specialization_info(&specialization);
+    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+    // SAFETY: valid usage.
+    unsafe {
+        let pipelines = c.device.create_compute_pipelines(cache, &[info], None).expect("pipeline");
+        c.device.destroy_shader_module(module, None);
+        pipelines[0]
+    }
+}
+
+/// Binds and dispatches.
+pub fn record_dispatch(c: &Context, b: vk::CommandBuffer, set: &Set, pipeline: vk::Pipeline, push: &[u8], groups: u32) {
+    let point = vk::PipelineBindPoint::COMPUTE;
+    // SAFETY: valid usage.
+    unsafe {
+        c.device.cmd_bind_pipeline(b, point, pipeline);
+        c.device.cmd_bind_descriptor_sets(b, point, set.layout, 0, &[set.set], &[]);
+        if !push.is_empty() {
+            c.device.cmd_push_constants(b, set.layout, vk::ShaderStageFlags::ALL, 0, push);
+        }
+        if groups > 0 {
+            c.device.cmd_dispatch(b, groups, 1, 1);
+        }
+    }
+}
+
+/// Runs one workgroup and destroys the pipeline.
+pub fn run(c: &Context, set: &Set, pipeline: vk::Pipeline, push: &[u8]) -> Result<(), vk::Result> {
+    let result = c.run(|b| record_dispatch(c, b, set, pipeline, push, 1));
+    // SAFETY: not in use any more.
+    unsafe { c.device.destroy_pipeline(pipeline, None) };
+    result
+}
+
+/// A context with dynamic rendering and more extensions.
+pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
+    let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+    let mut features = vk::PhysicalDeviceFeatures2::default()
+        .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(robust));
+    let mut instance = instance.to_vec();
+    instance.push(c"VK_KHR_get_physical_device_properties2");
+    let extensions = [
+        c"VK_KHR_dynamic_rendering",
+        c"VK_KHR_depth_stencil_resolve",
+        c"VK_KHR_create_renderpass2",
+        c"VK_KHR_multiview",
+        c"VK_KHR_maintenance2",
+    ];
+    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering])
+}
+
+/// Triangles over a 64×64 target; `attributes`: a vec2 from binding 0.
+pub fn graphics(
+    c: &Context,
+    vertex: &[u32],
+    fragment: &[u32],
+    layout: vk::PipelineLayout,
+    attributes: bool,
+) -> vk::Pipeline {
+    let (vertex, fragment) = (module(c, vertex), module(c, fragment));
+    let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
+    let stages = [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
+    let bindings =
+        [vk::VertexInputBindingDescription { binding: 0, stride: 8, input_rate: vk::VertexInputRate::VERTEX }];
+    let format = vk::Format::R32G32_SFLOAT;
+    let descriptions = [vk::VertexInputAttributeDescription { location: 0, binding: 0, format, offset: 0 }];
+    let mut input = vk::PipelineVertexInputStateCreateInfo::default();
+    if attributes {
+        input = input.vertex_binding_descriptions(&bindings).vertex_attribute_descriptions(&descriptions);
+    }
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+    let viewports = [vk::Viewport { x: 0.0, y: 0.0, width: 64.0, height: 64.0, min_depth: 0.0, max_depth: 1.0 }];
+    let scissors = [AREA];
+    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+    let multisample =
+        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
+    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
+    let formats = [RGBA8];
+    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .vertex_input_state(&input)
+        .input_assembly_state(&assembly)
+        .viewport_state(&viewport)
+        .rasterization_state(&rasterization)
+        .multisample_state(&multisample)
+        .color_blend_state(&blend)
+        .layout(layout)
+        .push_next(&mut rendering);
+    // SAFETY: valid usage.
+    unsafe {
+        let pipelines = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None).expect("pipeline");
+        c.device.destroy_shader_module(vertex, None);
+        c.device.destroy_shader_module(fragment, None);
+        pipelines[0]
+    }
+}
+
+/// A dynamic rendering instance over a cleared (black, transparent) target.
+pub fn render(
+    c: &Context,
+    target: &Image,
+    area: vk::Rect2D,
+    with: impl FnOnce(vk::CommandBuffer),
+) -> Result<(), vk::Result> {
+    let rendering = ash::khr::dynamic_rendering::Device::new(&c.instance, &c.device);
+    let attachments = [vk::RenderingAttachmentInfo::default()
+        .image_view(target.view)
+        .image_layout(GENERAL)
+        .load_op(vk::AttachmentLoadOp::CLEAR)
+        .store_op(vk::AttachmentStoreOp::STORE)];
+    let info = vk::RenderingInfo::default().render_area(area).layer_count(1).color_attachments(&attachments);
+    c.run(|b| {
+        // SAFETY: valid usage.
+        unsafe {
+            rendering.cmd_begin_rendering(b, &info);
+            with(b);
+            rendering.cmd_end_rendering(b);
+        }
+    })
+}
+
+/// Gives a pipeline a name for messages.
+pub fn name(c: &Context, pipeline: vk::Pipeline, name: &CStr) {
+    let names = ash::ext::debug_utils::Device::new(&c.instance, &c.device);
+    let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(pipeline).object_name(name);
+    // SAFETY: valid usage.
+    unsafe { names.set_debug_utils_object_name(&info) }.unwrap();
+}
+
+/// The errors that the driver tells.
+pub struct Messenger {
+    functions: ash::ext::debug_utils::Instance,
+    messenger: vk::DebugUtilsMessengerEXT,
+    messages: Box<Mutex<Vec<String>>>,
+}
+
+unsafe extern "system" fn collect(
+    _: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    user: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: the driver's data, and the list that the messenger keeps alive.
+    let (message, list) = unsafe { (CStr::from_ptr((*data).p_message), &*user.cast::<Mutex<Vec<String>>>()) };
+    list.lock().unwrap().push(message.to_string_lossy().into_owned());
+    vk::FALSE
+}
+
+impl Messenger {
+    pub fn new(c: &Context) -> Messenger {
+        let functions = ash::ext::debug_utils::Instance::new(&c.entry, &c.instance);
+        let messages: Box<Mutex<Vec<String>>> = Box::default();
+        let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
+            .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
+            .message_type(vk::DebugUtilsMessageTypeFlagsEXT::GENERAL)
+            .pfn_user_callback(Some(collect))
+            .user_data((&raw const *messages).cast_mut().cast());
+        // SAFETY: valid usage.
+        let messenger = unsafe { functions.create_debug_utils_messenger(&info, None) }.unwrap();
+        Messenger { functions, messenger, messages }
+    }
+
+    /// What was said since the last call.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.messages.lock().unwrap())
+    }
+}
+
+impl Drop for Messenger {
+    fn drop(&mut self) {
+        // SAFETY: valid usage.
+        unsafe { self.functions.destroy_debug_utils_messenger(self.messenger, None) };
+    }
+}

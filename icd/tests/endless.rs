@@ -1,0 +1,146 @@
+//! Work that never ends: the device is lost after the budget, with a message that names the pipeline, and the process goes on.
+
+mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
+use ash::vk;
+use common::{Buffer, Context, spirv};
+use pipeline::{AREA, Messenger, RGBA8, Set, compute, graphics, record_dispatch, render, render_context};
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+macro_rules! shader {
+    ($name:literal) => {
+        spirv(include_bytes!(concat!("data/", $name, ".spv")))
+    };
+}
+
+const BUDGET: Duration = Duration::from_millis(400);
+
+/// A device in a process with a short budget.
+fn context() -> (Context, Messenger) {
+    static BUDGET_IS_SET: Once = Once::new();
+    // SAFETY: once, before any device of this process starts a thread; nobody else changes the environment.
+    BUDGET_IS_SET.call_once(|| unsafe { std::env::set_var("GRUS_SHADER_TIMEOUT_MS", BUDGET.as_millis().to_string()) });
+    let c = render_context(&[c"VK_EXT_debug_utils"], false);
+    let messenger = Messenger::new(&c);
+    (c, messenger)
+}
+
+/// A set with one zeroed storage buffer.
+fn stop_set(c: &Context) -> (Set, Buffer) {
+    let set = Set::new(c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
+    let buffer = c.buffer(64);
+    set.buffers(c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(buffer.buffer, 0, vk::WHOLE_SIZE)]);
+    (set, buffer)
+}
+
+/// The device is lost in time, says who did it, is destroyed in time; and another device works.
+fn expect_lost(c: Context, messenger: Messenger, name: &str, start: Instant, result: Result<(), vk::Result>) {
+    assert_eq!(result, Err(vk::Result::ERROR_DEVICE_LOST), "{name}");
+    let messages = messenger.take();
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(messages[0].contains(name) && !messages[0].contains("bystander"), "{messages:?}");
+    assert!(start.elapsed() >= BUDGET);
+    // SAFETY: valid usage.
+    unsafe {
+        assert_eq!(c.device.queue_submit(c.queue, &[], vk::Fence::null()), Err(vk::Result::ERROR_DEVICE_LOST));
+    }
+    drop(messenger);
+    drop(c);
+    assert!(start.elapsed() < BUDGET * 20, "{:?}", start.elapsed());
+    Context::new(&[], &[]).run(|_| ()).expect("another device works");
+}
+
+fn lost_by_draws(vertex: &[u32], fragment: &[u32], name: &str, draw: impl FnOnce(&Context, vk::CommandBuffer)) {
+    let (c, messenger) = context();
+    let (set, _buffer) = stop_set(&c);
+    let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
+    let innocent = graphics(&c, &shader!("full.vert"), &shader!("red.frag"), set.layout, false);
+    let endless = graphics(&c, vertex, fragment, set.layout, false);
+    let terminated = std::ffi::CString::new(name).unwrap();
+    pipeline::name(&c, endless, &terminated);
+    pipeline::name(&c, innocent, c"innocent bystander");
+    let record = |b| {
+        let point = vk::PipelineBindPoint::GRAPHICS;
+        // SAFETY: valid usage.
+        unsafe {
+            c.device.cmd_bind_descriptor_sets(b, point, set.layout, 0, &[set.set], &[]);
+            c.device.cmd_bind_pipeline(b, point, innocent);
+            c.device.cmd_draw(b, 3, 1, 0, 0);
+            c.device.cmd_bind_pipeline(b, point, endless);
+            draw(&c, b);
+            // What comes later, in the same pass, is not to blame.
+            c.device.cmd_bind_pipeline(b, point, innocent);
+            c.device.cmd_draw(b, 3, 1, 0, 0);
+        }
+    };
+    let start = Instant::now();
+    let result = render(&c, &target, AREA, record);
+    expect_lost(c, messenger, name, start, result);
+}
+
+fn one_triangle(c: &Context, b: vk::CommandBuffer) {
+    // SAFETY: valid usage.
+    unsafe { c.device.cmd_draw(b, 3, 1, 0, 0) };
+}
+
+#[test]
+fn an_endless_vertex_shader() {
+    lost_by_draws(&shader!("endless.vert"), &shader!("red.frag"), "vertex top", one_triangle);
+}
+
+#[test]
+fn an_endless_fragment_shader() {
+    lost_by_draws(&shader!("full.vert"), &shader!("endless.frag"), "fragment top", one_triangle);
+}
+
+#[test]
+fn draws_of_absurd_counts() {
+    lost_by_draws(&shader!("full.vert"), &shader!("red.frag"), "too many", |c, b| {
+        // SAFETY: valid usage.
+        unsafe { c.device.cmd_draw(b, u32::MAX, u32::MAX, 7, 9) };
+    });
+    lost_by_draws(&shader!("full.vert"), &shader!("red.frag"), "too many instances", |c, b| {
+        let mut indirect = c.buffer(64);
+        indirect.fill_words(|i| [3, u32::MAX, 0, u32::MAX][i as usize % 4]);
+        // SAFETY: valid usage; the buffer lives as long as the device.
+        unsafe { c.device.cmd_draw_indirect(b, indirect.buffer, 0, 1, 16) };
+    });
+    lost_by_draws(&shader!("full.vert"), &shader!("red.frag"), "too many draws", |c, b| {
+        let mut indirect = c.buffer(64);
+        indirect.fill_words(|i| [3, 1, 0, 0][i as usize % 4]);
+        // SAFETY: valid usage but for the count and stride.
+        unsafe { c.device.cmd_draw_indirect(b, indirect.buffer, 0, u32::MAX, 0) };
+    });
+}
+
+#[test]
+fn an_endless_loop_with_barriers() {
+    let (c, messenger) = context();
+    let (set, _buffer) = stop_set(&c);
+    let endless = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("endless_barrier.comp"), &[]);
+    pipeline::name(&c, endless, c"barrier top");
+    let start = Instant::now();
+    let result = c.run(|b| record_dispatch(&c, b, &set, endless, &[], 3));
+    expect_lost(c, messenger, "barrier top", start, result);
+}
+
+#[test]
+fn dispatches_of_absurd_counts() {
+    for groups in [[u32::MAX; 3], [u32::MAX, 1, u32::MAX], [1 << 22, 1 << 21, 1 << 21]] {
+        let (c, messenger) = context();
+        let (set, mut indirect) = stop_set(&c);
+        // The shader finds that it should stop: each workgroup is short.
+        indirect.fill_words(|i| groups.get(i as usize).copied().unwrap_or(0));
+        let short = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("endless_barrier.comp"), &[]);
+        pipeline::name(&c, short, c"too many groups");
+        let start = Instant::now();
+        let result = c.run(|b| {
+            record_dispatch(&c, b, &set, short, &[], 0);
+            // SAFETY: valid usage.
+            unsafe { c.device.cmd_dispatch_indirect(b, indirect.buffer, 0) };
+        });
+        expect_lost(c, messenger, "too many groups", start, result);
+    }
+}

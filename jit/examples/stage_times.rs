@@ -1,0 +1,82 @@
+//! Where the compile time of shaders goes: `cargo run --release -p grus-jit --example stage_times -- FILE.spv...`
+//!
+//! One row per file: microseconds of parsing, translation, passes, divergence, CLIF building and code generation by either tier;
+//! CLIF instructions, bytes of either tier's code. The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr.
+
+#[path = "../tests/spirv_common/reflect.rs"]
+#[allow(missing_docs, reason = "shared with the tests")]
+mod reflect;
+
+use base::shader::Stage;
+use jit::emit::{EmitOptions, Tier, build};
+use jit::passes::{PassOptions, divergence, run};
+use jit::spirv::{Accept, Module, Specialization, translate};
+use std::time::Instant;
+
+fn main() {
+    let rounds = std::env::var("GRUS_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+    let columns = ["parse", "trans", "passes", "diverg", "clif", "quick", "full", "insts", "bytes q", "bytes f"];
+    println!("{:24}{}", "", columns.map(|c| format!("{c:>8}")).concat());
+    for path in std::env::args().skip(1) {
+        let Ok(bytes) = std::fs::read(&path) else {
+            eprintln!("{path}: can't be read");
+            continue;
+        };
+        let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        match measure(&words, rounds) {
+            Ok((times, sizes)) => {
+                let cells = times.iter().map(|t| *t as usize).chain(sizes);
+                println!("{name:24}{}", cells.map(|n| format!("{n:8}")).collect::<String>());
+            }
+            Err(e) => println!("{name:32}{e}"),
+        }
+    }
+}
+
+fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 7], [usize; 3])> {
+    let layout = reflect::layout_of(words);
+    let mut times = [const { Vec::new() }; 7];
+    let mut sizes = [0; 3];
+    for _ in 0..rounds.max(1) {
+        let mut last = Instant::now();
+        let mut lap = |i: usize| {
+            let now = Instant::now();
+            times[i].push((now - last).as_micros());
+            last = now;
+        };
+        let module = Module::parse(words)?;
+        lap(0);
+        let entry = module.entry_points().first();
+        let (stage, name) = entry.map_or((Stage::Vertex, "main"), |e| (stage_of(e.model), &*e.name));
+        let mut shader =
+            translate(&module, stage, name, &Specialization::default(), &layout, &Accept::all_implemented())?;
+        lap(1);
+        run(&mut shader, &PassOptions::default())?;
+        lap(2);
+        let options = EmitOptions::default();
+        let shapes = divergence(&shader, options.lanes);
+        lap(3);
+        let function = build(&shader, &shapes, &layout, &options)?;
+        lap(4);
+        sizes[0] = function.instructions();
+        sizes[1] = function.generate(Tier::Quick)?.len();
+        lap(5);
+        sizes[2] = function.generate(Tier::Full)?.len();
+        lap(6);
+    }
+    let medians = times.map(|mut list| {
+        list.sort_unstable();
+        list[list.len() / 2]
+    });
+    Ok((medians, sizes))
+}
+
+/// The stage of an execution model.
+fn stage_of(model: u32) -> Stage {
+    match model {
+        4 => Stage::Fragment,
+        5 => Stage::Compute,
+        _ => Stage::Vertex,
+    }
+}

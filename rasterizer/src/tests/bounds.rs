@@ -1,0 +1,105 @@
+//! Hierarchical depth never changes a bit.
+
+use super::*;
+
+const COMPARE: [CompareOp; 8] = [
+    CompareOp::Less,
+    CompareOp::LessOrEqual,
+    CompareOp::Greater,
+    CompareOp::GreaterOrEqual,
+    CompareOp::Equal,
+    CompareOp::NotEqual,
+    CompareOp::Always,
+    CompareOp::Never,
+];
+
+/// Triangles from a few pixels to all of the target, depths on a coarse grid (so that equal ones occur) and beyond the range.
+fn triangles(random: &mut Rng, count: u32) -> Vec<V> {
+    let mut out = Vec::new();
+    for i in 0..count {
+        let size = [0.05, 0.3, 4.0][random.below(3) as usize];
+        let (x, y) = (random.unit(), random.unit());
+        let flat = random.below(2) == 0;
+        let z0 = random.below(9) as f32 / 8.0;
+        for _ in 0..3 {
+            let z = if flat { z0 } else { random.unit() * 0.6 + 0.5 };
+            let color = [i as f32 + 1.0, 0.0, 0.0, 1.0];
+            out.push(v(x + random.unit() * size, y + random.unit() * size, z, color));
+        }
+    }
+    out
+}
+
+#[test]
+fn hierarchical_depth_changes_no_bit() {
+    let (w, h) = (150, 90);
+    for seed in 1..40u32 {
+        let random = &mut Rng(u64::from(seed) * 0x9e37_79b9_7f4a);
+        let format = [D32F, D16, D24S8][random.below(3) as usize];
+        let samples = [1, 4][random.below(2) as usize];
+        let favourite = COMPARE[random.below(4) as usize];
+        let vertices: Vec<Vec<V>> = (0..12)
+            .map(|_| {
+                let count = 1 + random.below(40);
+                triangles(random, count)
+            })
+            .collect();
+        // The draws point into the vertices.
+        let draws: Vec<Draw> = vertices
+            .iter()
+            .map(|vertices| {
+                let compare = if random.below(4) == 0 { COMPARE[random.below(8) as usize] } else { favourite };
+                let mut state = state(Topology::TriangleList, w, h);
+                state.depth_test = true;
+                state.depth_write = random.below(5) != 0;
+                state.depth_compare = compare;
+                state.depth_clamp = random.below(4) == 0;
+                state.depth_clip = !state.depth_clamp;
+                state.depth_bias = (random.below(4) == 0).then_some([random.unit() * 100.0, 0.0, random.unit()]);
+                if samples == 4 && random.below(4) == 0 {
+                    state.sample_mask = 0b0101;
+                }
+                draw(state, vertices)
+            })
+            .collect();
+        let clears: Vec<(f32, [u32; 4])> =
+            (0..3).map(|_| (random.below(9) as f32 / 8.0, [random.below(100), random.below(60), 40, 35])).collect();
+        let run = |with: bool| {
+            let (color, depth) = (Image::new(R32F, w, h, samples, 1), Image::new(format, w, h, samples, 1));
+            let engine = Engine::new(1);
+            let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
+            if !with {
+                p.without_depth_bounds();
+            }
+            let start = if matches!(favourite, CompareOp::Less | CompareOp::LessOrEqual) { 1.0 } else { 0.0 };
+            p.clear_depth_stencil(Some(start), None, [0, 0, w, h], 0, 1);
+            for (i, d) in draws.iter().enumerate() {
+                p.draw(d.clone());
+                if i % 4 == 3 {
+                    let (z, rect) = clears[i / 4];
+                    p.clear_depth_stencil(Some(z), None, rect, 0, 1);
+                }
+            }
+            p.end();
+            let mut bits = Vec::new();
+            for (y, x, s) in (0..h).flat_map(|y| (0..w).flat_map(move |x| (0..samples).map(move |s| (y, x, s)))) {
+                let z = if format == D16 {
+                    u32::from(depth.texel::<u16>(ChannelName::D, x, y, s, 0))
+                } else {
+                    depth.texel::<u32>(ChannelName::D, x, y, s, 0)
+                };
+                bits.push((color.texel::<u32>(ChannelName::R, x, y, s, 0), z));
+            }
+            bits
+        };
+        let (want, got) = (run(false), run(true));
+        let first = want.iter().zip(&got).position(|(a, b)| a != b);
+        assert_eq!(
+            first,
+            None,
+            "seed {seed} {format} x{samples} {favourite:?}: {:?}",
+            first.map(|i| (i, want[i], got[i]))
+        );
+        assert!(want.iter().any(|&(color, _)| color != 0), "seed {seed} draws nothing");
+    }
+}

@@ -1,0 +1,274 @@
+//! Hierarchical depth: least and greatest depth of every 16×16 square of the depth attachment, for the time of a render pass.
+//!
+//! Invariant: every stored depth of a square lies in `low..=high`. A primitive whose depth range in a square cannot pass the depth
+//! test against that range is rejected there before any texel is touched. Writes only widen a range (by the primitive's own
+//! range); a primitive that covers a square whole narrows it, and so does reading the square again after some visits. Ranges
+//! begin unknown; a clear sets them.
+//!
+//! Planes are evaluated as the depth test evaluates them, and IEEE operations are monotonic, so the corners of a region bound all its
+//! pixels exactly. (Greene, Kass, Miller: "Hierarchical Z-Buffer Visibility", 1993, with one level.)
+
+use super::cover::sample_offsets;
+use super::depth::{DepthFormat, DepthPlan};
+use crate::api::CompareOp;
+use crate::front::Prim;
+use crate::surface::Surface;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Logarithm of a square's side.
+const SHIFT: u32 = 4;
+/// Visits after which a square is read again when it could not reject.
+const VISITS: u32 = 32;
+/// Squares that are worth keeping at most: beyond (layers of large images) there are no bounds.
+const MOST_SQUARES: usize = 1 << 20;
+
+/// Of one square; written by the worker that owns its tile.
+#[derive(Debug)]
+struct Square {
+    low: AtomicU32,
+    high: AtomicU32,
+    visits: AtomicU32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct DepthBounds {
+    squares: Box<[Square]>,
+    columns: u32,
+    rows: u32,
+}
+
+impl DepthBounds {
+    /// Unknown bounds of a depth attachment.
+    pub fn new(surface: &Surface) -> Option<DepthBounds> {
+        DepthFormat::of(surface.format)?;
+        let [columns, rows] = surface.extent.map(|n| n.div_ceil(1 << SHIFT));
+        let count = columns as usize * rows as usize * surface.layers as usize;
+        let unknown = || Square {
+            low: AtomicU32::new(f32::NEG_INFINITY.to_bits()),
+            high: AtomicU32::new(f32::INFINITY.to_bits()),
+            // Read at the first visit.
+            visits: AtomicU32::new(VISITS),
+        };
+        (count <= MOST_SQUARES).then(|| DepthBounds { squares: (0..count).map(|_| unknown()).collect(), columns, rows })
+    }
+
+    #[inline(always)]
+    fn square(&self, layer: u32, x: i32, y: i32) -> &Square {
+        let row = layer * self.rows + (y as u32 >> SHIFT);
+        &self.squares[(row * self.columns + (x as u32 >> SHIFT)) as usize]
+    }
+
+    /// Nothing is known of a region x0, y0, x1, y1 of a layer any more (what lies outside of the surface is ignored).
+    pub fn forget(&self, layer: u32, [x0, y0, x1, y1]: [i32; 4]) {
+        let side = 1 << SHIFT;
+        let (x1, y1) = (x1.min((self.columns << SHIFT) as i32), y1.min((self.rows << SHIFT) as i32));
+        for y in (y0 & !(side - 1)..y1).step_by(side as usize) {
+            for x in (x0 & !(side - 1)..x1).step_by(side as usize) {
+                let square = self.square(layer, x, y);
+                square.low.store(f32::NEG_INFINITY.to_bits(), Relaxed);
+                square.high.store(f32::INFINITY.to_bits(), Relaxed);
+                square.visits.store(VISITS, Relaxed);
+            }
+        }
+    }
+
+    /// A rectangle x0, y0, x1, y1 of a layer was filled with a depth (as it reads back).
+    pub fn fill(&self, layer: u32, [x0, y0, x1, y1]: [u32; 4], depth: f32) {
+        let side = 1 << SHIFT;
+        for y in (y0 & !(side - 1)..y1).step_by(side as usize) {
+            for x in (x0 & !(side - 1)..x1).step_by(side as usize) {
+                let square = self.square(layer, x as i32, y as i32);
+                if x0 <= x && y0 <= y && x + side <= x1 && y + side <= y1 {
+                    square.low.store(depth.to_bits(), Relaxed);
+                    square.high.store(depth.to_bits(), Relaxed);
+                    square.visits.store(0, Relaxed);
+                } else {
+                    square.widen(depth, depth);
+                }
+            }
+        }
+    }
+}
+
+impl Square {
+    #[inline(always)]
+    fn range(&self) -> [f32; 2] {
+        [f32::from_bits(self.low.load(Relaxed)), f32::from_bits(self.high.load(Relaxed))]
+    }
+
+    #[inline(always)]
+    fn widen(&self, low: f32, high: f32) {
+        let [l, h] = self.range();
+        if low < l {
+            self.low.store(low.to_bits(), Relaxed);
+        }
+        if high > h {
+            self.high.store(high.to_bits(), Relaxed);
+        }
+    }
+}
+
+/// Bounds at work for one draw in one tile.
+#[derive(Clone, Copy)]
+pub struct DepthReject<'a> {
+    bounds: &'a DepthBounds,
+    surface: &'a Surface,
+    plan: &'a DepthPlan,
+    format: DepthFormat,
+    layer: u32,
+    /// Every sample of a covered pixel takes part.
+    all_samples: bool,
+}
+
+impl<'a> DepthReject<'a> {
+    /// `None` when a failed depth test must still be noticed (stencil), or there is no test.
+    pub fn new(
+        bounds: Option<&'a DepthBounds>,
+        surface: Option<&'a Surface>,
+        plan: &'a DepthPlan,
+        layer: u32,
+        all_samples: bool,
+    ) -> Option<DepthReject<'a>> {
+        let (bounds, surface, format) = (bounds?, surface?, plan.format?);
+        let usable = plan.test && plan.stencil.is_none() && plan.bounds.is_none();
+        usable.then_some(DepthReject { bounds, surface, plan, format, layer, all_samples })
+    }
+
+    /// Can any pixel of a region x0, y0, x1, y1 of a primitive pass? If so, and depth is written, the region is taken as written.
+    #[inline(always)]
+    pub fn visible<const S: usize>(&self, prim: &Prim, rect: [i32; 4]) -> bool {
+        let Some([low, high]) = depth_range::<S>(prim, rect) else {
+            if self.plan.write {
+                self.bounds.forget(self.layer, rect);
+            }
+            return true;
+        };
+        let [low, high] = [low, high].map(|z| self.format.value(self.format.encode(z)));
+        let side = 1 << SHIFT;
+        let mut any = false;
+        let mut y = rect[1] & !(side - 1);
+        while y < rect[3] {
+            let mut x = rect[0] & !(side - 1);
+            while x < rect[2] {
+                any |= self.passes(x, y, low, high);
+                x += side;
+            }
+            y += side;
+        }
+        any
+    }
+
+    /// May depths in `low..=high` pass in the square at (x, y)?
+    #[inline(always)]
+    fn passes(&self, x: i32, y: i32, low: f32, high: f32) -> bool {
+        let square = self.bounds.square(self.layer, x, y);
+        if self.fails(square.range(), low, high) {
+            return false;
+        }
+        let visits = square.visits.load(Relaxed);
+        if visits >= VISITS {
+            self.read_again(square, x, y);
+            if self.fails(square.range(), low, high) {
+                return false;
+            }
+        } else if self.plan.write {
+            square.visits.store(visits + 1, Relaxed);
+        }
+        if self.plan.write {
+            square.widen(low, high);
+        }
+        true
+    }
+
+    /// The test fails for every pair of a new depth in `low..=high` and an old one in `old`.
+    #[inline(always)]
+    fn fails(&self, old: [f32; 2], low: f32, high: f32) -> bool {
+        // Two codes of a normalised format may be the same float.
+        let exact = self.format == DepthFormat::F32;
+        match self.plan.compare {
+            CompareOp::Never => true,
+            CompareOp::Less => low > old[1] || exact && low >= old[1],
+            CompareOp::LessOrEqual => low > old[1],
+            CompareOp::Greater => high < old[0] || exact && high <= old[0],
+            CompareOp::GreaterOrEqual => high < old[0],
+            CompareOp::Equal => low > old[1] || high < old[0],
+            CompareOp::NotEqual | CompareOp::Always => false,
+        }
+    }
+
+    /// The primitive has covered all of the square at (x, y): what is stored is its depth, or what was before and passed for better.
+    #[inline(always)]
+    pub fn covered<const S: usize>(&self, prim: &Prim, x: i32, y: i32) {
+        if !self.plan.write || !self.all_samples {
+            return;
+        }
+        let side = 1 << SHIFT;
+        let Some([low, high]) = depth_range::<S>(prim, [x, y, x + side, y + side]) else { return };
+        let [low, high] = [low, high].map(|z| self.format.value(self.format.encode(z)));
+        let square = self.bounds.square(self.layer, x, y);
+        let [old_low, old_high] = square.range();
+        match self.plan.compare {
+            CompareOp::Less | CompareOp::LessOrEqual if high < old_high => square.high.store(high.to_bits(), Relaxed),
+            CompareOp::Greater | CompareOp::GreaterOrEqual if low > old_low => square.low.store(low.to_bits(), Relaxed),
+            CompareOp::Always => {
+                square.low.store(low.to_bits(), Relaxed);
+                square.high.store(high.to_bits(), Relaxed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads the square's depths.
+    #[inline(never)]
+    fn read_again(&self, square: &Square, x: i32, y: i32) {
+        let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+        let side = 1u32 << SHIFT;
+        let (x, y) = (x as u32, y as u32);
+        let width = side.min(self.surface.extent[0] - x) as usize;
+        for sample in 0..self.surface.samples {
+            for row in y..(y + side).min(self.surface.extent[1]) {
+                // SAFETY: the row's texels lie inside the surface; this worker owns the tile they belong to.
+                unsafe {
+                    self.format.row_range(self.surface.at(self.layer, sample, x, row), width, &mut low, &mut high)
+                };
+            }
+        }
+        // Not-a-number (a float buffer may hold any bits) leaves the square unknown.
+        if low <= high {
+            square.low.store(low.to_bits(), Relaxed);
+            square.high.store(high.to_bits(), Relaxed);
+        } else {
+            square.low.store(f32::NEG_INFINITY.to_bits(), Relaxed);
+            square.high.store(f32::INFINITY.to_bits(), Relaxed);
+        }
+        square.visits.store(0, Relaxed);
+    }
+}
+
+/// Least and greatest depth of a primitive at the samples of a region's pixels; `None` when its plane is not finite.
+#[inline(always)]
+fn depth_range<const S: usize>(prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> Option<[f32; 2]> {
+    let [zx, zy, zc] = prim.shade.z;
+    if !(zx.is_finite() && zy.is_finite() && zc.is_finite()) {
+        return None;
+    }
+    let offsets = sample_offsets::<S>();
+    let (mut first, mut last) = ([256; 2], [0; 2]);
+    for offset in offsets {
+        for axis in 0..2 {
+            first[axis] = offset[axis].min(first[axis]);
+            last[axis] = offset[axis].max(last[axis]);
+        }
+    }
+    let [ox, oy] = prim.shade.origin;
+    let at = |pixel: i32, offset: i32| pixel as f32 + offset as f32 / 256.0;
+    let (left, right) = (at(x0 - ox, first[0]), at(x1 - 1 - ox, last[0]));
+    let (top, bottom) = (at(y0 - oy, first[1]), at(y1 - 1 - oy, last[1]));
+    let z = |x: f32, y: f32| zx * x + (zy * y + zc);
+    let (x_low, x_high) = if zx < 0.0 { (right, left) } else { (left, right) };
+    let (y_low, y_high) = if zy < 0.0 { (bottom, top) } else { (top, bottom) };
+    let (low, high) = (z(x_low, y_low), z(x_high, y_high));
+    // Infinities can cancel to not-a-number.
+    (!low.is_nan() && !high.is_nan()).then(|| [super::clamp_depth(prim, low), super::clamp_depth(prim, high)])
+}

@@ -556,6 +556,58 @@ fn subgroup_operations_under_masks() {
     }
 }
 
+/// Reductions and scans of every operation and type, by all lanes and under a mask.
+#[test]
+fn subgroup_arithmetic() {
+    use Binary::*;
+    let ints = [IAdd, IMul, SMin, UMin, SMax, UMax, And, Or, Xor];
+    let floats = [FAdd, FMul, FMin, FMax];
+    let scans = [Scan::Reduce, Scan::Cluster(1), Scan::Cluster(2), Scan::Cluster(4), Scan::Inclusive, Scan::Exclusive];
+    let cases = [(Ty::I32, &ints[..]), (Ty::I64, &ints), (Ty::F32, &floats)];
+    let rows = cases.iter().map(|c| c.1.len()).sum::<usize>() * scans.len() * 2;
+    let s = shader([16, 1, 1], |b| {
+        let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let value = get(b, 0, index, Ty::I32);
+        let mut row = 0u32;
+        let mut emit_all = |b: &mut Builder<'_>| {
+            for (ty, ops) in cases {
+                let convert = if ty == Ty::F32 { Convert::Bitcast } else { Convert::SToS };
+                let x = if ty == Ty::I32 { value } else { b.convert(convert, value, ty) };
+                for (&op, scan) in ops.iter().flat_map(|op| scans.map(|scan| (op, scan))) {
+                    let r = b.op(Op::Subgroup(Subgroup::Arithmetic(op, scan)), &[x], ty);
+                    let r = if ty == Ty::I32 { r } else { b.convert(convert, r, Ty::I32) };
+                    let at = b.u32(row * 16);
+                    let at = b.binary(Binary::IAdd, at, index);
+                    put(b, 1, at, r);
+                    row += 1;
+                }
+            }
+        };
+        emit_all(b);
+        let one = b.u32(1);
+        let low = b.binary(Binary::And, value, one);
+        let zero = b.u32(0);
+        let odd = b.cmp(Cmp::INe, low, zero);
+        b.if_(
+            odd,
+            &[],
+            |b| {
+                emit_all(b);
+                Term::default()
+            },
+            |_| Term::default(),
+        );
+    });
+    let mut s = s;
+    s.uses_subgroup = true;
+    let mut rng = Rng::new(9);
+    for round in 0..4 {
+        let value = |rng: &mut Rng| (rng.below(2000) as f32 / 3.0 - 300.0).to_bits() ^ rng.below(2) as u32;
+        let values: Vec<u32> = (0..16).map(|_| if round == 0 { 0x8000_0000 } else { value(&mut rng) }).collect();
+        check(&s, &memory(vec![words(values), words(vec![0; rows * 16])]), [1, 1, 1]);
+    }
+}
+
 /// Arrays by uniform, affine and wild indices, under a mask.
 #[test]
 fn private_arrays() {

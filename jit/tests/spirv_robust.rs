@@ -9,12 +9,14 @@ use jit::spirv::{Accept, Module, Specialization, translate};
 use spirv_common::*;
 use std::time::{Duration, Instant};
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "control.comp",
     "layout.comp",
     "shared.comp",
     "glsl.comp",
     "subgroup.comp",
+    "subgroup_arithmetic.comp",
+    "dot.comp",
     "nonuniform.comp",
     "scene.vert",
     "scene.frag",

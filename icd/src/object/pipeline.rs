@@ -9,6 +9,7 @@ use super::shader_module::ShaderModule;
 use crate::backend::compile::StageRequest;
 use crate::backend::compiler::{Origin, Refusal};
 use crate::backend::tiered::TieredCode;
+use crate::caps::properties::SUBGROUP_SIZE;
 use crate::entry::handle;
 use crate::entry::shim::{find, slice, string};
 use ash::vk;
@@ -143,8 +144,7 @@ fn refuse(device: &Device, what: &str, message: &str) -> vk::Result {
 }
 
 unsafe fn stage_of(
-    device: &Device,
-    cache: Option<&PipelineCache>,
+    (device, cache): (&Device, Option<&PipelineCache>),
     flags: vk::PipelineCreateFlags,
     info: &vk::PipelineShaderStageCreateInfo<'_>,
     stage: Stage,
@@ -166,6 +166,12 @@ unsafe fn stage_of(
     };
     // SAFETY: as above.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
+    // SAFETY: as above.
+    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
+    if let Some(size) = required.map(|r| r.required_subgroup_size).filter(|&size| size != SUBGROUP_SIZE) {
+        let message = format!("subgroups of {size}, there are only those of {SUBGROUP_SIZE}");
+        return Err(refuse(device, "pipeline", &message));
+    }
     // SAFETY: as above.
     let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) } };
     let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout: layout.clone() };

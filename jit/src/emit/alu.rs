@@ -180,7 +180,7 @@ impl Emitter<'_> {
     }
 
     /// A binary operation on scalars, and on vectors where the machine has it.
-    fn binary_scalar(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
+    pub fn binary_scalar(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
         use Binary::*;
         match op {
             IAdd => self.b.ins().iadd(a, b),

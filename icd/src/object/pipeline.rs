@@ -144,8 +144,7 @@ fn refuse(device: &Device, what: &str, message: &str) -> vk::Result {
 }
 
 unsafe fn stage_of(
-    device: &Device,
-    cache: Option<&PipelineCache>,
+    (device, cache): (&Device, Option<&PipelineCache>),
     flags: vk::PipelineCreateFlags,
     info: &vk::PipelineShaderStageCreateInfo<'_>,
     stage: Stage,
@@ -153,8 +152,6 @@ unsafe fn stage_of(
 ) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), vk::Result> {
     let began = Instant::now();
     // SAFETY: (all here) the caller's promise.
-    unsafe { check_subgroup_size(device, info) }?;
-    // SAFETY: as above.
     let module = unsafe { handle::optional::<ShaderModule>(info.module) };
     let words: Arc<[u32]> = match &module {
         Some(module) => module.words.clone(),
@@ -169,6 +166,12 @@ unsafe fn stage_of(
     };
     // SAFETY: as above.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
+    // SAFETY: as above.
+    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
+    if let Some(size) = required.map(|r| r.required_subgroup_size).filter(|&size| size != SUBGROUP_SIZE) {
+        let message = format!("subgroups of {size}, there are only those of {SUBGROUP_SIZE}");
+        return Err(refuse(device, "pipeline", &message));
+    }
     // SAFETY: as above.
     let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) } };
     let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout: layout.clone() };
@@ -186,21 +189,6 @@ unsafe fn stage_of(
     };
     let flags = vk::PipelineCreationFeedbackFlags::VALID | hit;
     Ok((code, vk::PipelineCreationFeedback { flags, duration: began.elapsed().as_nanos() as u64 }))
-}
-
-/// There are subgroups of one size only; a stage that requires another is refused.
-unsafe fn check_subgroup_size(
-    device: &Device,
-    info: &vk::PipelineShaderStageCreateInfo<'_>,
-) -> Result<(), vk::Result> {
-    // SAFETY: the caller's promise.
-    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
-    match required.map(|r| r.required_subgroup_size) {
-        Some(size) if size != SUBGROUP_SIZE => {
-            Err(refuse(device, "pipeline", &format!("subgroups of {size}: there are only those of {SUBGROUP_SIZE}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Vec<(u32, Vec<u8>)> {

@@ -144,7 +144,8 @@ fn refuse(device: &Device, what: &str, message: &str) -> vk::Result {
 }
 
 unsafe fn stage_of(
-    (device, cache): (&Device, Option<&PipelineCache>),
+    device: &Device,
+    cache: Option<&PipelineCache>,
     flags: vk::PipelineCreateFlags,
     info: &vk::PipelineShaderStageCreateInfo<'_>,
     stage: Stage,

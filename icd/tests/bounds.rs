@@ -430,6 +430,7 @@ fn regions_out_of_range_are_told() {
     assert_eq!(messenger.take(), [""; 0]);
     copy(1, 256);
     told("vkCmdCopyBuffer");
+    // SAFETY: as above.
     c.run(|cmd| unsafe { c.device.cmd_fill_buffer(cmd, a.buffer, 128, 256, 7) }).unwrap();
     told("vkCmdFillBuffer");
     assert_eq!((a.words()[31], a.words()[32], a.words()[63]), (0, 7, 7));
@@ -440,6 +441,7 @@ fn regions_out_of_range_are_told() {
             image_extent: vk::Extent3D { width, height, depth: 1 },
             ..common::region(&image)
         };
+        // SAFETY: as above.
         c.run(|cmd| unsafe { c.device.cmd_copy_buffer_to_image(cmd, a.buffer, image.image, GENERAL, &[region]) })
             .unwrap();
     };
@@ -454,6 +456,7 @@ fn regions_out_of_range_are_told() {
 
     let layers = common::layers(image.aspect, 1);
     let blit = vk::ImageBlit { src_subresource: layers, dst_subresource: layers, ..Default::default() };
+    // SAFETY: as above.
     c.run(|cmd| unsafe {
         c.device.cmd_blit_image(cmd, image.image, GENERAL, image.image, GENERAL, &[blit], vk::Filter::NEAREST)
     })
@@ -461,6 +464,7 @@ fn regions_out_of_range_are_told() {
     told("vkCmdBlitImage");
     let ranges = [vk::ImageSubresourceRange { layer_count: 2, ..common::range(image.aspect, 1) }];
     let red = vk::ClearColorValue { float32: [1.0, 0.0, 0.0, 1.0] };
+    // SAFETY: as above.
     c.run(|cmd| unsafe { c.device.cmd_clear_color_image(cmd, image.image, GENERAL, &red, &ranges) }).unwrap();
     told("vkCmdClearColorImage");
     assert_eq!(c.read_image(&image, 4)[..4], [255, 0, 0, 255]);
@@ -468,6 +472,7 @@ fn regions_out_of_range_are_told() {
     render(&c, &image, AREA, |_| ()).unwrap();
     assert_eq!(messenger.take(), [""; 0]);
     let area = vk::Rect2D { offset: vk::Offset2D { x: 32, y: -8 }, extent: vk::Extent2D { width: 64, height: 16 } };
+    // SAFETY: as above.
     c.run(|cmd| unsafe {
         c.device.cmd_clear_color_image(cmd, image.image, GENERAL, &red, &[common::range(image.aspect, 1)])
     })
@@ -478,6 +483,7 @@ fn regions_out_of_range_are_told() {
     let is_cleared = |x: usize, y: usize| pixels[4 * (64 * y + x)] == 0;
     assert!(is_cleared(32, 0) && is_cleared(63, 7) && !is_cleared(31, 0) && !is_cleared(32, 8));
 
+    // SAFETY: as above.
     c.run(|cmd| unsafe { c.device.cmd_dispatch(cmd, 1, 1, 1) }).unwrap();
     told("without a compute pipeline");
     c.free(a);

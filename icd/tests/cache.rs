@@ -36,6 +36,7 @@ fn damaged_data_is_as_good_as_none() {
     let words = spirv(include_bytes!("data/square.comp.spv"));
     // SAFETY: (all here) valid usage.
     let contents = |cache| unsafe { c.device.get_pipeline_cache_data(cache) }.unwrap();
+    // SAFETY: as above.
     let destroy = |cache| unsafe { c.device.destroy_pipeline_cache(cache, None) };
     let make = |cache| compute(&c, cache, set.layout, &words, &[]);
 

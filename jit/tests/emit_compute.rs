@@ -250,64 +250,91 @@ fn barrier_with_a_partial_chunk() {
 }
 
 /// Loads and stores around the end of a buffer, by every address shape and component count.
+/// An access of `components` words at start + stride * invocation: from buffer 0 to buffer 1, and what was loaded to buffer 2.
+/// `masked`: only odd invocations store.
+fn copies(components: usize, stride: u32, start: u32, masked: bool) -> Shader {
+    shader([16, 1, 1], |b| {
+        let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let (stride, start) = (b.u32(stride), b.u32(start));
+        let scaled = b.binary(Binary::IMul, index, stride);
+        let at = b.binary(Binary::IAdd, scaled, start);
+        let (input, output) = (b.buffer(0, 0), b.buffer(0, 1));
+        let types = vec![Ty::I32; components];
+        let inst = b.inst(Op::Load(Space::Buffer, FLAGS), &[input, at], &types);
+        let loaded: Vec<Value> = b.shader.insts[inst].results().collect();
+        let mut args = vec![output, at];
+        args.extend(&loaded);
+        if masked {
+            let (one, zero) = (b.u32(1), b.u32(0));
+            let bit = b.binary(Binary::And, index, one);
+            let odd = b.cmp(Cmp::INe, bit, zero);
+            b.if_(
+                odd,
+                &[],
+                |b| {
+                    b.inst(Op::Store(Space::Buffer, FLAGS), &args, &[]);
+                    Term::default()
+                },
+                |_| Term::default(),
+            );
+        } else {
+            b.inst(Op::Store(Space::Buffer, FLAGS), &args, &[]);
+        }
+        for (i, &v) in loaded.iter().enumerate() {
+            let four = b.u32(4);
+            let base = b.binary(Binary::IMul, index, four);
+            let i = b.u32(i as u32);
+            let at = b.binary(Binary::IAdd, base, i);
+            put(b, 2, at, v);
+        }
+    })
+}
+
+/// An access is in bounds as a whole or not at all (the interpreter looks at each component).
 #[test]
 fn out_of_bounds_loads_give_zero_and_stores_vanish() {
     for components in 1..=4usize {
         for stride in [4u32, 8, 12, 16, 20] {
-            for start in [0u32, 4, 60, 64, 100, 0xffff_fff0] {
-                let s = shader([16, 1, 1], |b| {
-                    let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
-                    let (stride, start) = (b.u32(stride), b.u32(start));
-                    let scaled = b.binary(Binary::IMul, index, stride);
-                    let at = b.binary(Binary::IAdd, scaled, start);
-                    let (input, output) = (b.buffer(0, 0), b.buffer(0, 1));
-                    let types = vec![Ty::I32; components];
-                    let inst = b.inst(Op::Load(Space::Buffer, FLAGS), &[input, at], &types);
-                    let loaded: Vec<Value> = b.shader.insts[inst].results().collect();
-                    let mut args = vec![output, at];
-                    args.extend(&loaded);
-                    b.inst(Op::Store(Space::Buffer, FLAGS), &args, &[]);
-                    // And what was loaded, in bounds.
-                    for (i, &v) in loaded.iter().enumerate() {
-                        let four = b.u32(4);
-                        let base = b.binary(Binary::IMul, index, four);
-                        let i = b.u32(i as u32);
-                        let at = b.binary(Binary::IAdd, base, i);
-                        put(b, 2, at, v);
+            for masked in [false, true] {
+                for start in [0u32, 4, 60, 100, 0xffff_fff0] {
+                    let s = copies(components, stride, start, masked);
+                    let stages =
+                        CONFIGURATIONS.map(|(lanes, tier)| compile_tier(&s, &buffers_layout(3), lanes as u32, tier));
+                    for bytes in [0usize, 4, 36, 64, 92, 400] {
+                        let (m, want) = copied(bytes, components, stride, start, masked);
+                        for (stage, config) in stages.iter().zip(CONFIGURATIONS) {
+                            let got = run_compiled(stage, &m, [1, 1, 1]);
+                            let what = format!(
+                                "{components} components, stride {stride}, start {start}, {bytes} bytes, {config:?}"
+                            );
+                            assert_eq!(as_words(&got[2]), as_words(&want[1]), "loads: {what}");
+                            assert_eq!(as_words(&got[1]), as_words(&want[0]), "stores: {what}, masked: {masked}");
+                        }
                     }
-                });
-                for bytes in [0usize, 4, 36, 64, 92, 400] {
-                    check_bounds(&s, bytes, components, stride, start);
                 }
             }
         }
     }
 }
 
-/// An access is in bounds as a whole or not at all (the interpreter looks at each component).
-fn check_bounds(s: &Shader, bytes: usize, components: usize, stride: u32, start: u32) {
+/// The memory for [`copies`], and what it makes of buffers 1 and 2.
+fn copied(bytes: usize, components: usize, stride: u32, start: u32, masked: bool) -> (Memory, [Vec<u8>; 2]) {
     let input: Vec<u8> = (0..bytes).map(|i| i as u8 | 1).collect();
     let output = vec![0xcc; bytes];
-    let (mut expected, mut loaded) = (output.clone(), vec![7u8; 4 * 64]);
-    for v in loaded.chunks_mut(4) {
-        v.copy_from_slice(&[7, 0, 0, 0]);
-    }
+    let (mut expected, mut loaded) = (output.clone(), words(vec![7; 64]));
     for lane in 0..16usize {
         let at = (lane as u32).wrapping_mul(stride).wrapping_add(start) as usize;
         let row = &mut loaded[lane * 16..][..4 * components];
         row.fill(0);
-        if at + 4 * components <= bytes {
-            row.copy_from_slice(&input[at..][..4 * components]);
+        if at + 4 * components > bytes {
+            continue;
+        }
+        row.copy_from_slice(&input[at..][..4 * components]);
+        if !masked || lane % 2 == 1 {
             expected[at..][..4 * components].copy_from_slice(row);
         }
     }
-    let m = memory(vec![input, output, words(vec![7; 64])]);
-    for lanes in [4, 8] {
-        let got = run_memory(s, &m, lanes, [1, 1, 1]);
-        let what = format!("{components} components, stride {stride}, start {start}, {bytes} bytes, {lanes} lanes");
-        assert_eq!(as_words(&got[2]), as_words(&loaded), "loads: {what}");
-        assert_eq!(as_words(&got[1]), as_words(&expected), "stores: {what}");
-    }
+    (memory(vec![input, output, words(vec![7; 64])]), [expected, loaded])
 }
 
 /// One address for all lanes.
@@ -526,6 +553,58 @@ fn subgroup_operations_under_masks() {
         let values: Vec<u32> =
             (0..16).map(|_| (rng.below(2000) as f32 / 3.0).to_bits() ^ rng.below(2) as u32).collect();
         check(&s, &memory(vec![words(values), words(vec![0; 26 * 16])]), [1, 1, 1]);
+    }
+}
+
+/// Reductions and scans of every operation and type, by all lanes and under a mask.
+#[test]
+fn subgroup_arithmetic() {
+    use Binary::*;
+    let ints = [IAdd, IMul, SMin, UMin, SMax, UMax, And, Or, Xor];
+    let floats = [FAdd, FMul, FMin, FMax];
+    let scans = [Scan::Reduce, Scan::Cluster(1), Scan::Cluster(2), Scan::Cluster(4), Scan::Inclusive, Scan::Exclusive];
+    let cases = [(Ty::I32, &ints[..]), (Ty::I64, &ints), (Ty::F32, &floats)];
+    let rows = cases.iter().map(|c| c.1.len()).sum::<usize>() * scans.len() * 2;
+    let s = shader([16, 1, 1], |b| {
+        let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let value = get(b, 0, index, Ty::I32);
+        let mut row = 0u32;
+        let mut emit_all = |b: &mut Builder<'_>| {
+            for (ty, ops) in cases {
+                let convert = if ty == Ty::F32 { Convert::Bitcast } else { Convert::SToS };
+                let x = if ty == Ty::I32 { value } else { b.convert(convert, value, ty) };
+                for (&op, scan) in ops.iter().flat_map(|op| scans.map(|scan| (op, scan))) {
+                    let r = b.op(Op::Subgroup(Subgroup::Arithmetic(op, scan)), &[x], ty);
+                    let r = if ty == Ty::I32 { r } else { b.convert(convert, r, Ty::I32) };
+                    let at = b.u32(row * 16);
+                    let at = b.binary(Binary::IAdd, at, index);
+                    put(b, 1, at, r);
+                    row += 1;
+                }
+            }
+        };
+        emit_all(b);
+        let one = b.u32(1);
+        let low = b.binary(Binary::And, value, one);
+        let zero = b.u32(0);
+        let odd = b.cmp(Cmp::INe, low, zero);
+        b.if_(
+            odd,
+            &[],
+            |b| {
+                emit_all(b);
+                Term::default()
+            },
+            |_| Term::default(),
+        );
+    });
+    let mut s = s;
+    s.uses_subgroup = true;
+    let mut rng = Rng::new(9);
+    for round in 0..4 {
+        let value = |rng: &mut Rng| (rng.below(2000) as f32 / 3.0 - 300.0).to_bits() ^ rng.below(2) as u32;
+        let values: Vec<u32> = (0..16).map(|_| if round == 0 { 0x8000_0000 } else { value(&mut rng) }).collect();
+        check(&s, &memory(vec![words(values), words(vec![0; rows * 16])]), [1, 1, 1]);
     }
 }
 

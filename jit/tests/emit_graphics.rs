@@ -120,7 +120,7 @@ fn vertices() {
     }
 }
 
-const POSITIONS: [f32; 8] = [0.375, 0.125, 0.875, 0.375, 0.125, 0.625, 0.625, 0.875];
+const POSITIONS: [f32; 10] = [0.375, 0.125, 0.875, 0.375, 0.125, 0.625, 0.625, 0.875, 0.5, 0.5];
 
 fn primitive(attributes: &[[u32; 3]], seed: u32) -> FragmentPrimitive {
     let f = |i: u32| (seed * 37 + i * 11) as f32 % 64.0 / 64.0 - 0.25;

@@ -84,7 +84,7 @@ fn check(seed: u64, options: Options, optimise: bool) {
 }
 
 fn seeds() -> std::ops::Range<u64> {
-    let n = std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let n = std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(80);
     let from = std::env::var("GRUS_SEED_FROM").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     from..from + n
 }

@@ -245,6 +245,75 @@ fn subgroups() {
     }
 }
 
+#[test]
+fn subgroup_arithmetic() {
+    let a: Vec<u32> = (0..16).map(|i| (i * 7 + 3) % 16).collect();
+    let memory = Memory { buffers: vec![((0, 0), bytes(&a)), ((0, 1), vec![0; 16 * 128])], ..Memory::default() };
+    let out = read(&execute(&shader("subgroup_arithmetic.comp"), &memory, 8, true), 0, 1);
+    for i in 0..16usize {
+        let (lane, first) = (i % 8, i / 8 * 8);
+        let x = &a[first..first + 8];
+        let s: Vec<i32> = x.iter().map(|&x| x as i32 - 8).collect();
+        let (own, below) = (x[lane], &x[..lane]);
+        let quad = &x[lane & !3..][..4];
+        let float = |v: i32| (v as f32).to_bits();
+        let o = &out[i * 32..][..32];
+        assert_eq!(o[0], x.iter().sum::<u32>());
+        assert_eq!(o[1] as i32, *s.iter().min().unwrap());
+        assert_eq!(o[2], *x.iter().max().unwrap());
+        assert_eq!(o[3], x.iter().fold(0, |a, b| a ^ b));
+        assert_eq!((o[4], o[5]), (float(s.iter().sum()), 256f32.to_bits()));
+        assert_eq!((o[6], o[7]), (below.iter().sum::<u32>() + own, below.iter().sum()));
+        assert_eq!(o[8] as i32, *s[..=lane].iter().max().unwrap());
+        assert_eq!(o[9] as i32, *s[..lane].iter().max().unwrap_or(&i32::MIN));
+        assert_eq!(o[10], float(s[..lane].iter().sum()), "the first lane has 0.0, not -0.0");
+        assert_eq!(o[11], s[..lane].iter().fold(f32::INFINITY, |a, &b| a.min(b as f32)).to_bits());
+        assert_eq!((o[12], o[13]), (quad.iter().sum(), own | x[lane ^ 1]));
+        let (all, any) = (x.iter().all(|&x| x > 2), x.iter().any(|&x| x > 14));
+        let parity = x.iter().filter(|&&x| x > 7).count() as u32 % 2;
+        assert_eq!(o[14], u32::from(all) + 2 * u32::from(any) + 4 * parity);
+        assert_eq!(o[15], u32::from(below.iter().all(|&x| x > 2)));
+        let odd = |list: &[u32]| list.iter().copied().filter(|x| x & 1 == 1).collect::<Vec<u32>>();
+        let expected = [
+            odd(x).iter().sum(),
+            odd(below).iter().product(),
+            *odd(x).iter().min().unwrap(),
+            odd(&x[..=lane]).iter().fold(!0, |a, b| a & b),
+            odd(x).len() as u32,
+            odd(quad).len() as u32,
+        ];
+        assert_eq!(o[16..22], if own & 1 == 1 { expected } else { [0; 6] });
+        assert_eq!(o[22], quad[2]);
+    }
+}
+
+#[test]
+fn integer_dot_products() {
+    let mut rng = Rng(77);
+    let extremes = [0x8080_8080, 0x7f7f_7f7f, 0xffff_ffff, 0, i32::MAX as u32, i32::MIN as u32, 1, u32::MAX - 1];
+    for _ in 0..50 {
+        let pick = |rng: &mut Rng| if rng.below(2) == 0 { extremes[rng.below(8)] } else { rng.next() as u32 };
+        let input: Vec<u32> = (0..48).map(|_| pick(&mut rng)).collect();
+        let memory = Memory { buffers: vec![((0, 0), bytes(&input)), ((0, 1), vec![0; 16 * 28])], ..Memory::default() };
+        let out = read(&execute(&shader("dot.comp"), &memory, 8, true), 0, 1);
+        for (row, o) in input.chunks(3).zip(out.chunks(7)) {
+            let (a, b, c) = (row[0], row[1], row[2]);
+            let u = |x: u32| x.to_le_bytes().map(i64::from);
+            let s = |x: u32| x.to_le_bytes().map(|b| i64::from(b as i8));
+            let dot = |a: [i64; 4], b: [i64; 4]| (0..4).map(|i| a[i] * b[i]).sum::<i64>();
+            let signed = |x: i64| x.clamp(i32::MIN.into(), i32::MAX.into()) as u32;
+            let ci = i64::from(c as i32);
+            assert_eq!(o[0], dot(s(a), s(b)) as u32);
+            assert_eq!(o[1], dot(u(a), u(b)) as u32);
+            assert_eq!(o[2], dot(s(a), u(b)) as u32);
+            assert_eq!(o[3], signed(dot(s(a), s(b)) + ci), "{a:x} {b:x} {c:x}");
+            assert_eq!(o[4], (dot(u(a), u(b)) + i64::from(c)).min(u32::MAX.into()) as u32);
+            assert_eq!(o[5], signed(dot(s(a), u(b)) + ci));
+            assert_eq!(o[6], a.wrapping_mul(b).wrapping_add(c.wrapping_mul(a)));
+        }
+    }
+}
+
 fn half(x: f32) -> u32 {
     // The definition: the nearest of all halves, ties to the even one.
     let value = |h: u32| match h >> 10 {

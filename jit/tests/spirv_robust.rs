@@ -9,12 +9,14 @@ use jit::spirv::{Accept, Module, Specialization, translate};
 use spirv_common::*;
 use std::time::{Duration, Instant};
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "control.comp",
     "layout.comp",
     "shared.comp",
     "glsl.comp",
     "subgroup.comp",
+    "subgroup_arithmetic.comp",
+    "dot.comp",
     "nonuniform.comp",
     "scene.vert",
     "scene.frag",
@@ -108,7 +110,7 @@ fn mutated_modules_compile_to_code_or_are_refused() {
         for name in NAMES {
             let bad = mutate(&words(name), &mut rng);
             let began = Instant::now();
-            let tier = if rng.next() % 2 == 0 { Tier::Quick } else { Tier::Full };
+            let tier = if rng.next().is_multiple_of(2) { Tier::Quick } else { Tier::Full };
             match build(&bad, stage(name), tier) {
                 Ok(_) => built += 1,
                 Err(e) => assert_ne!(e.kind, ErrorKind::Internal, "{name}: {e}"),

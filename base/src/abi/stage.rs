@@ -119,8 +119,13 @@ pub struct FragmentBatch {
     pub outputs: *mut u32,
     /// Out, one u32 per chunk: bit per lane, set where the invocation is still alive (not killed, not demoted). Helper lanes may be set or not.
     pub alive: *mut u32,
-    /// Positions of the samples inside a pixel in 0..1: x0, y0, x1, y1, …
-    pub sample_positions: [f32; 8],
+    /// Positions of the samples inside a pixel in 0..1: x0, y0, x1, y1, …; behind the samples the centre.
+    pub sample_positions: [f32; 10],
+}
+
+impl FragmentBatch {
+    /// Index of the pixel's centre in `sample_positions`.
+    pub const CENTRE: usize = 4;
 }
 
 /// One workgroup of a dispatch; generated code loops over its chunks.

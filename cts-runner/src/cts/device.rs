@@ -125,7 +125,7 @@ fn check_library(library: &Path, loaded: &[PathBuf], device: &str) -> Result<Opt
         _ => real(path) == wanted,
     };
     match loaded.iter().find(same) {
-        Some(path) => Ok(Some(path.clone())),
+        Some(path) => Ok(Some(real(path))),
         None => Err(Error::Unproven(format!(
             "deqp reports the device \"{device}\", but {} was never loaded; is another driver installed as a layer, or is \
              deqp linked to a loader that ignores VK_DRIVER_FILES?",

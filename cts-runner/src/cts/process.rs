@@ -2,7 +2,7 @@
 //! the runner's CTS part with unsafe code: `libc` calls that std has no words for.
 
 use super::error::{At, Result};
-use std::io::{BufRead, BufReader, PipeReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, PipeReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -116,10 +116,11 @@ pub fn lines(stream: impl Read, mut each: impl FnMut(&str)) {
     let mut stream = BufReader::with_capacity(LONGEST_LINE, stream);
     let mut line = Vec::new();
     loop {
-        let Ok(bytes) = stream.fill_buf() else { break };
-        if bytes.is_empty() {
-            break;
-        }
+        let bytes = match stream.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) | Ok([]) => break,
+            Ok(bytes) => bytes,
+        };
         let end = bytes.iter().position(|&b| b == b'\n');
         let part = &bytes[..end.unwrap_or(bytes.len())];
         let room = LONGEST_LINE - line.len();

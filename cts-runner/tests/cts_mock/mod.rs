@@ -186,10 +186,10 @@ impl Mock {
 
     /// Never comes back, and neither does the process it starts.
     fn hang(&self) -> ! {
-        let child = std::process::Command::new("/bin/sleep").arg("1000").spawn().expect("sleep");
+        let mut child = std::process::Command::new("/bin/sleep").arg("1000").spawn().expect("sleep");
         std::fs::write(self.state.join("sleeper"), child.id().to_string()).expect("a file");
         loop {
-            std::thread::sleep(Duration::from_secs(1));
+            let _ = child.wait();
         }
     }
 }

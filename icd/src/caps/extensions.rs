@@ -102,7 +102,6 @@ macro_rules! extensions {
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
 const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
-const NO_COMMANDS: Support = Support::No("some of its commands are not written yet");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
 #[rustfmt::skip]
@@ -163,7 +162,7 @@ extensions! {
     VK_KHR_shader_float16_int8, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_atomic_int64, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
-    VK_KHR_shader_integer_dot_product, 1, Device, LATER, Some(V1_3), [PROPERTIES2];
+    VK_KHR_shader_integer_dot_product, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_KHR_sampler_ycbcr_conversion, 14, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_vertex_attribute_divisor, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
@@ -193,11 +192,11 @@ extensions! {
     VK_GOOGLE_user_type, 1, Device, YES, None, [];
     VK_EXT_buffer_device_address, 2, Device, SUPERSEDED, None, [PROPERTIES2];
     VK_EXT_extended_dynamic_state, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_extended_dynamic_state2, 1, Device, NO_COMMANDS, Some(V1_3), [PROPERTIES2];
+    VK_EXT_extended_dynamic_state2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_robustness2, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_pipeline_creation_feedback, 1, Device, LATER, Some(V1_3), [];
-    VK_EXT_subgroup_size_control, 2, Device, LATER, Some(V1_3), [Core(V1_1)];
-    VK_EXT_inline_uniform_block, 1, Device, LATER, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
+    VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
+    VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
+    VK_EXT_inline_uniform_block, 1, Device, YES, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
     VK_EXT_custom_border_color, 12, Device, LATER, None, [PROPERTIES2];
     VK_EXT_depth_clip_enable, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_depth_clip_control, 1, Device, LATER, None, [PROPERTIES2];

@@ -28,7 +28,7 @@ use ash::vk;
 
 /// `VkPhysicalDeviceProperties::apiVersion`: the highest core version whose mandatory features all work. Raising it is this line
 /// and the rows that [`features`]' tests then ask for.
-pub const API_VERSION: u32 = vk::API_VERSION_1_0;
+pub const API_VERSION: u32 = vk::make_api_version(0, 1, 1, vk::HEADER_VERSION);
 
 /// Vulkan 1.0.
 pub const V1_0: u32 = vk::API_VERSION_1_0;
@@ -51,4 +51,18 @@ pub(crate) fn copy_str<const N: usize>(out: &mut [std::ffi::c_char; N], text: &s
 pub fn has_device_extension(name: &str) -> bool {
     let is = |e: &vk::ExtensionProperties| e.extension_name_as_c_str().is_ok_and(|n| n.to_bytes() == name.as_bytes());
     device_extensions().iter().any(is)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The loader reads the version from the manifest before it opens the library.
+    #[test]
+    fn manifest_says_the_same_version() {
+        let (major, minor) = (vk::api_version_major(API_VERSION), vk::api_version_minor(API_VERSION));
+        let version = format!("\"api_version\": \"{major}.{minor}.{}\"", vk::api_version_patch(API_VERSION));
+        let manifest = include_str!("../../../manifest/grus_icd.json");
+        assert!(manifest.contains(&version), "manifest/grus_icd.json needs {version}");
+    }
 }

@@ -15,9 +15,11 @@ pub const SUBGROUP_SIZE: u32 = base::abi::MAX_LANES as u32;
 pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::from_raw(
     vk::SubgroupFeatureFlags::BASIC.as_raw()
         | vk::SubgroupFeatureFlags::VOTE.as_raw()
+        | vk::SubgroupFeatureFlags::ARITHMETIC.as_raw()
         | vk::SubgroupFeatureFlags::BALLOT.as_raw()
         | vk::SubgroupFeatureFlags::SHUFFLE.as_raw()
         | vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE.as_raw()
+        | vk::SubgroupFeatureFlags::CLUSTERED.as_raw()
         | vk::SubgroupFeatureFlags::QUAD.as_raw(),
 );
 /// Stages with subgroup operations.
@@ -29,6 +31,10 @@ pub const DENORM_PRESERVE_FLOAT32: bool = true;
 pub const SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32: bool = true;
 /// `shaderRoundingModeRTEFloat32`: the one rounding mode there is.
 pub const ROUNDING_MODE_RTE_FLOAT32: bool = true;
+/// `maxInlineUniformBlockSize`: as any uniform buffer. An inline block lies in the set's own memory.
+pub const MAX_INLINE_UNIFORM_BLOCK_SIZE: u32 = LIMITS.max_uniform_buffer_range;
+/// Inline uniform blocks of a stage, and of all sets.
+pub const MAX_INLINE_UNIFORM_BLOCKS: u32 = 64;
 /// `maxPushDescriptors`.
 pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 /// `maxMultiviewViewCount`.
@@ -79,13 +85,12 @@ fn driver_info() -> String {
 fn vulkan11() -> vk::PhysicalDeviceVulkan11Properties<'static> {
     let mut device_uuid = [0; 16];
     device_uuid[..8].copy_from_slice(b"Grus CPU");
-    let ballot = API_VERSION >= super::V1_1;
     vk::PhysicalDeviceVulkan11Properties {
         device_uuid,
         driver_uuid: build_id(),
         subgroup_size: SUBGROUP_SIZE,
-        subgroup_supported_stages: if ballot { SUBGROUP_STAGES } else { vk::ShaderStageFlags::empty() },
-        subgroup_supported_operations: if ballot { SUBGROUP_OPERATIONS } else { vk::SubgroupFeatureFlags::empty() },
+        subgroup_supported_stages: SUBGROUP_STAGES,
+        subgroup_supported_operations: SUBGROUP_OPERATIONS,
         subgroup_quad_operations_in_all_stages: vk::FALSE,
         point_clipping_behavior: vk::PointClippingBehavior::ALL_CLIP_PLANES,
         max_multiview_view_count: MAX_VIEWS,
@@ -149,6 +154,13 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
     vk::PhysicalDeviceVulkan13Properties {
         min_subgroup_size: SUBGROUP_SIZE,
         max_subgroup_size: SUBGROUP_SIZE,
+        required_subgroup_size_stages: SUBGROUP_STAGES,
+        max_inline_uniform_block_size: MAX_INLINE_UNIFORM_BLOCK_SIZE,
+        max_per_stage_descriptor_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
+        max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
+        max_descriptor_set_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
+        max_descriptor_set_update_after_bind_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
+        max_inline_uniform_total_size: MAX_INLINE_UNIFORM_BLOCK_SIZE * MAX_INLINE_UNIFORM_BLOCKS,
         max_compute_workgroup_subgroups: LIMITS.max_compute_work_group_invocations / SUBGROUP_SIZE,
         // Texel buffers are read texel by texel at any component's alignment; 16 covers every format.
         storage_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
@@ -274,6 +286,12 @@ unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
         PhysicalDeviceVulkan13Properties => |p| replace!(p, vulkan13());
         PhysicalDeviceSubgroupSizeControlProperties => |p| copy!(p, vulkan13(),
             min_subgroup_size, max_subgroup_size, max_compute_workgroup_subgroups, required_subgroup_size_stages);
+        PhysicalDeviceInlineUniformBlockProperties => |p| copy!(p, vulkan13(),
+            max_inline_uniform_block_size, max_per_stage_descriptor_inline_uniform_blocks,
+            max_per_stage_descriptor_update_after_bind_inline_uniform_blocks, max_descriptor_set_inline_uniform_blocks,
+            max_descriptor_set_update_after_bind_inline_uniform_blocks);
+        // Dot products are sums of products: nothing about them is accelerated.
+        PhysicalDeviceShaderIntegerDotProductProperties => |p| replace!(p, Default::default());
         PhysicalDeviceTexelBufferAlignmentProperties => |p| copy!(p, vulkan13(),
             storage_texel_buffer_offset_alignment_bytes, storage_texel_buffer_offset_single_texel_alignment,
             uniform_texel_buffer_offset_alignment_bytes, uniform_texel_buffer_offset_single_texel_alignment);
@@ -352,6 +370,11 @@ mod tests {
         assert!(v12.max_descriptor_set_update_after_bind_uniform_buffers_dynamic >= 8);
         assert!(v12.max_descriptor_set_update_after_bind_storage_buffers_dynamic >= 4);
         assert!(v13.max_buffer_size >= 1 << 30);
+        assert!(v13.max_inline_uniform_block_size >= 256 && v13.max_inline_uniform_total_size >= 256);
+        assert!(v13.max_per_stage_descriptor_inline_uniform_blocks >= 4);
+        assert!(v13.min_subgroup_size >= 4 && v13.max_subgroup_size <= 128);
+        let most = v13.max_compute_workgroup_subgroups * v13.min_subgroup_size;
+        assert!(most >= LIMITS.max_compute_work_group_invocations, "every workgroup has full subgroups");
         if Extension::VK_EXT_sampler_filter_minmax.is_advertised() {
             assert_eq!(v12.filter_minmax_single_component_formats, vk::TRUE);
         }

@@ -197,6 +197,7 @@ pub enum DynamicState {
     RasterizerDiscardEnable(bool),
     DepthBiasEnable(bool),
     PrimitiveRestartEnable(bool),
+    LogicOp(u32),
 }
 
 /// `vkCmdBeginRenderPass`.

@@ -119,6 +119,12 @@ pub const COMMANDS: &[CommandRow] = &[
         vkCmdSetPrimitiveRestartEnable: V1_3,
         vkCmdSetPrimitiveRestartEnableEXT: ext(EDS2)
     ),
+    row!(Device, cmd_set_logic_op as vk::PFN_vkCmdSetLogicOpEXT, vkCmdSetLogicOpEXT: ext(EDS2)),
+    row!(
+        Device,
+        cmd_set_patch_control_points as vk::PFN_vkCmdSetPatchControlPointsEXT,
+        vkCmdSetPatchControlPointsEXT: ext(EDS2)
+    ),
 ];
 
 unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
@@ -376,5 +382,14 @@ shims! {
 
     fn cmd_set_primitive_restart_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
         set(buffer, DynamicState::PrimitiveRestartEnable(enable != 0));
+    }
+
+    fn cmd_set_logic_op(buffer: vk::CommandBuffer, op: vk::LogicOp) {
+        set(buffer, DynamicState::LogicOp(op.as_raw() as u32));
+    }
+
+    fn cmd_set_patch_control_points(buffer: vk::CommandBuffer, _points: u32) {
+        // The extension brings the command, its feature needs tessellation: there is no valid call.
+        record(buffer, |recorder| recorder.fail(vk::Result::ERROR_UNKNOWN));
     }
 }

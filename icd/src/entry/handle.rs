@@ -4,6 +4,7 @@
 //! address of a [`Dispatchable`], whose first word belongs to the loader.
 
 use ash::vk::{self, Handle};
+use std::mem::offset_of;
 use std::sync::Arc;
 
 /// What the loader expects in the first word of a dispatchable object before it puts its own pointer there.
@@ -74,6 +75,15 @@ pub struct Dispatchable<T> {
     object: Arc<T>,
 }
 
+/// A [`Dispatchable`] as it is allocated. Loaders before 1.4.345 may read the first word of a destroyed device's handle while
+/// another thread destroys it (`loader_get_icd_and_device`); allocators put their own pointers into the first words of what is freed, so
+/// the loader's word does not lie there.
+#[repr(C)]
+struct Allocation<T> {
+    for_the_allocator: [usize; 2],
+    dispatchable: Dispatchable<T>,
+}
+
 /// An object behind a dispatchable handle.
 pub trait DispatchableObject: Send + Sync + Sized + 'static {
     /// Its handle type.
@@ -82,8 +92,9 @@ pub trait DispatchableObject: Send + Sync + Sized + 'static {
 
 /// Makes a dispatchable handle.
 pub fn create_dispatchable<T: DispatchableObject>(object: Arc<T>) -> T::Handle {
-    let dispatchable = Box::new(Dispatchable { loader_data: ICD_LOADER_MAGIC, object });
-    T::Handle::from_raw(Box::into_raw(dispatchable) as u64)
+    let dispatchable = Dispatchable { loader_data: ICD_LOADER_MAGIC, object };
+    let allocation = Box::into_raw(Box::new(Allocation { for_the_allocator: [0; 2], dispatchable }));
+    T::Handle::from_raw(allocation as u64 + offset_of!(Allocation<T>, dispatchable) as u64)
 }
 
 /// The object behind a dispatchable handle.
@@ -103,8 +114,9 @@ pub unsafe fn destroy_dispatchable<T: DispatchableObject>(handle: T::Handle) -> 
     if handle.as_raw() == 0 {
         return None;
     }
+    let allocation = handle.as_raw() - offset_of!(Allocation<T>, dispatchable) as u64;
     // SAFETY: made by `Box::into_raw` in `create_dispatchable`.
-    Some(unsafe { Box::from_raw(handle.as_raw() as *mut Dispatchable<T>) }.object)
+    Some(unsafe { Box::from_raw(allocation as *mut Allocation<T>) }.dispatchable.object)
 }
 
 /// One line per object: which handle type is which.

@@ -111,6 +111,18 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, destroy_image_view as vk::PFN_vkDestroyImageView, vkDestroyImageView: V1_0),
     row!(Device, create_sampler as vk::PFN_vkCreateSampler, vkCreateSampler: V1_0),
     row!(Device, destroy_sampler as vk::PFN_vkDestroySampler, vkDestroySampler: V1_0),
+    row!(
+        Device,
+        create_sampler_ycbcr_conversion as vk::PFN_vkCreateSamplerYcbcrConversion,
+        vkCreateSamplerYcbcrConversion: V1_1,
+        vkCreateSamplerYcbcrConversionKHR: ext("VK_KHR_sampler_ycbcr_conversion")
+    ),
+    row!(
+        Device,
+        destroy_sampler_ycbcr_conversion as vk::PFN_vkDestroySamplerYcbcrConversion,
+        vkDestroySamplerYcbcrConversion: V1_1,
+        vkDestroySamplerYcbcrConversionKHR: ext("VK_KHR_sampler_ycbcr_conversion")
+    ),
     row!(Device, create_query_pool as vk::PFN_vkCreateQueryPool, vkCreateQueryPool: V1_0),
     row!(Device, destroy_query_pool as vk::PFN_vkDestroyQueryPool, vkDestroyQueryPool: V1_0),
     row!(Device, get_query_pool_results as vk::PFN_vkGetQueryPoolResults, vkGetQueryPoolResults: V1_0),
@@ -329,6 +341,20 @@ shims! {
     fn destroy_sampler(_device: vk::Device, sampler: vk::Sampler, _allocator: Allocator<'_>) {
         handle::destroy::<Sampler>(sampler);
     }
+
+    fn create_sampler_ycbcr_conversion(
+        device: vk::Device,
+        _info: *const vk::SamplerYcbcrConversionCreateInfo<'_>,
+        _allocator: Allocator<'_>,
+        conversion: *mut vk::SamplerYcbcrConversion,
+    ) -> VkResult {
+        // The command is core, the feature is optional: without samplerYcbcrConversion there is no valid call of it.
+        *conversion = vk::SamplerYcbcrConversion::null();
+        dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: feature samplerYcbcrConversion is not supported");
+        Err(vk::Result::ERROR_UNKNOWN)
+    }
+
+    fn destroy_sampler_ycbcr_conversion(_device: vk::Device, _conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {}
 
     fn create_query_pool(_device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, _allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {
         *pool = handle::create(Arc::new(QueryPool::new(&*info)?));

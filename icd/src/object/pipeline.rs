@@ -9,6 +9,7 @@ use super::shader_module::ShaderModule;
 use crate::backend::compile::StageRequest;
 use crate::backend::compiler::{Origin, Refusal};
 use crate::backend::tiered::TieredCode;
+use crate::caps::properties::SUBGROUP_SIZE;
 use crate::entry::handle;
 use crate::entry::shim::{find, slice, string};
 use ash::vk;
@@ -166,6 +167,12 @@ unsafe fn stage_of(
     };
     // SAFETY: as above.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
+    // SAFETY: as above.
+    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
+    if let Some(size) = required.map(|r| r.required_subgroup_size).filter(|&size| size != SUBGROUP_SIZE) {
+        let message = format!("subgroups of {size}, there are only those of {SUBGROUP_SIZE}");
+        return Err(refuse(device, "pipeline", &message));
+    }
     // SAFETY: as above.
     let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) } };
     let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout: layout.clone() };

@@ -50,6 +50,7 @@ dynamic_states! {
     RASTERIZER_DISCARD_ENABLE = vk::DynamicState::RASTERIZER_DISCARD_ENABLE: rasterizer_discard;
     DEPTH_BIAS_ENABLE = vk::DynamicState::DEPTH_BIAS_ENABLE: depth_bias_enable;
     PRIMITIVE_RESTART_ENABLE = vk::DynamicState::PRIMITIVE_RESTART_ENABLE: primitive_restart;
+    LOGIC_OP = vk::DynamicState::LOGIC_OP_EXT: logic_op;
 }
 
 /// Which states are dynamic.
@@ -113,6 +114,7 @@ pub struct Values {
     pub rasterizer_discard: bool,
     pub depth_bias_enable: bool,
     pub primitive_restart: bool,
+    pub logic_op: u32,
 }
 
 impl Default for Values {
@@ -141,6 +143,7 @@ impl Default for Values {
             rasterizer_discard: false,
             depth_bias_enable: false,
             primitive_restart: false,
+            logic_op: 0,
         }
     }
 }
@@ -163,6 +166,8 @@ impl Values {
         state.depth_compare = self.depth_compare;
         state.rasterizer_discard = self.rasterizer_discard;
         state.primitive_restart = self.primitive_restart;
+        // Whether there is one is static.
+        state.logic_op = fixed.logic_op.map(|_| self.logic_op);
         state.stencil = self.stencil_test.then(|| [self.face(0), self.face(1)]);
         for binding in &mut state.bindings {
             binding.stride = self.strides.get(binding.binding as usize).copied().unwrap_or(binding.stride);
@@ -372,7 +377,8 @@ unsafe fn depth_stencil(
 }
 
 unsafe fn color_blend(b: &vk::PipelineColorBlendStateCreateInfo<'_>, state: &mut GraphicsState) -> Result<(), String> {
-    state.fixed.logic_op = (b.logic_op_enable != 0).then_some(b.logic_op.as_raw() as u32);
+    state.values.logic_op = b.logic_op.as_raw() as u32;
+    state.fixed.logic_op = (b.logic_op_enable != 0).then_some(state.values.logic_op);
     state.values.blend_constants = b.blend_constants;
     // SAFETY: the caller's promise.
     let attachments = unsafe { slice(b.p_attachments, b.attachment_count) };

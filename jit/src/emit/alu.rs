@@ -162,13 +162,25 @@ impl Emitter<'_> {
                 let p = e.b.ins().fmul(a[1], q);
                 e.b.ins().fsub(a[0], p)
             }),
+            FMin | FMax => {
+                let number = [0, 1].map(|i| self.is_number(data.args[i]));
+                let (ordered, unordered) = match op {
+                    FMin => (FloatCC::LessThan, FloatCC::UnorderedOrLessThan),
+                    _ => (FloatCC::GreaterThan, FloatCC::UnorderedOrGreaterThan),
+                };
+                self.map(data, |e, a| match number {
+                    [true, _] => e.float_choice(ordered, a[0], a[1]),
+                    [_, true] => e.float_choice(unordered, a[0], a[1]),
+                    _ => e.float_extreme(ordered, a[0], a[1]),
+                })
+            }
             Pow | Atan2 => Err(Error::internal(format!("{op:?} was not lowered")).with_id(data.source)),
             _ => self.map(data, |e, a| e.binary_scalar(op, ty, a[0], a[1])),
         }
     }
 
     /// A binary operation on scalars, and on vectors where the machine has it.
-    fn binary_scalar(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
+    pub fn binary_scalar(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
         use Binary::*;
         match op {
             IAdd => self.b.ins().iadd(a, b),
@@ -188,13 +200,21 @@ impl Emitter<'_> {
             FSub => self.b.ins().fsub(a, b),
             FMul => self.b.ins().fmul(a, b),
             FDiv => self.b.ins().fdiv(a, b),
-            FMin => self.float_extreme(FloatCC::LessThan, a, b),
-            FMax => self.float_extreme(FloatCC::GreaterThan, a, b),
             SDiv | UDiv | SRem | SMod | UMod => self.divide(op, ty, a, b),
             SMulHi => self.b.ins().smulhi(a, b),
             UMulHi => self.b.ins().umulhi(a, b),
-            FRem | FMod | Pow | Atan2 => a,
+            FMin | FMax | FRem | FMod | Pow | Atan2 => a,
         }
+    }
+
+    /// A constant that is not NaN.
+    fn is_number(&self, v: Value) -> bool {
+        let ty = self.shader.ty(v);
+        self.constant_bits(v).is_some_and(|bits| match ty {
+            Ty::F32 => !f32::from_bits(bits as u32).is_nan(),
+            Ty::F64 => !f64::from_bits(bits).is_nan(),
+            _ => false,
+        })
     }
 
     /// `b cc a || a is NaN ? b : a`.
@@ -202,12 +222,22 @@ impl Emitter<'_> {
         let better = self.b.ins().fcmp(cc, b, a);
         let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
         let take = self.b.ins().bor(better, nan);
-        let ty = self.b.func.dfg.value_type(a);
+        self.float_select(take, b, a)
+    }
+
+    /// `b cc a ? b : a`.
+    fn float_choice(&mut self, cc: FloatCC, a: C, b: C) -> C {
+        let take = self.b.ins().fcmp(cc, b, a);
+        self.float_select(take, b, a)
+    }
+
+    fn float_select(&mut self, take: C, x: C, y: C) -> C {
+        let ty = self.b.func.dfg.value_type(x);
         if ty.is_vector() {
             let take = self.bitcast(ty, take);
-            self.b.ins().bitselect(take, b, a)
+            self.b.ins().bitselect(take, x, y)
         } else {
-            self.b.ins().select(take, b, a)
+            self.b.ins().select(take, x, y)
         }
     }
 

@@ -31,11 +31,10 @@ impl Emitter<'_> {
 
     /// Loads through a pointer; zero where nothing is alive. Inactive lanes load too, whatever their address is.
     pub fn load_global(&mut self, pointer: Value, results: &[Value], ty: Ty, flags: MemFlagsData) -> Result<()> {
-        let zeros = self.address_space(offset_of!(AddressSpace, zeros));
         let bytes = ty.bytes() as i32;
         let load = |e: &mut Self, address: C| -> Vec<C> {
             let live = e.is_live(address);
-            let at = e.b.ins().select(live, address, zeros);
+            let at = e.b.ins().select(live, address, e.zeros);
             (0..results.len()).map(|i| e.b.ins().load(scalar_type(ty), flags, at, i as i32 * bytes)).collect()
         };
         if let Rep::Uniform(address) = self.rep(pointer)? {

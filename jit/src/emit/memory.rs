@@ -1,18 +1,17 @@
 //! Loads, stores and atomics.
 //!
 //! An access is (uniform buffer, offset shape). Uniform offset: one scalar access. Offsets that step by the access's own size:
-//! whole vectors behind one bounds check. Everything else: one access per lane, several components at a time, transposed into
-//! vectors. Offsets are clamped so that a load never leaves its buffer (out of range lanes give 0); a masked or
-//! out of range store goes to the batch's sink. Bounds are checked in 64 bits where a scalar checks, and against
-//! a saturated 32-bit limit where a vector does.
+//! whole vectors behind one bounds check (`contiguous`). Everything else: one access per lane, several components at a time,
+//! transposed into vectors. A load out of range reads zeros, or is clamped and masked; a masked or out of range store goes to the
+//! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
 use super::Emitter;
 use super::rep::{BufPair, Rep, Vecs, scalar_type, vector_type};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, MemFlags, Op, Space, Ty, Value};
+use crate::ir::{InstData, MemFlags, Space, Ty, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as C, types};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// Accesses to our own structs and checked device memory: never fault.
 pub fn trusted() -> MemFlagsData {
@@ -30,7 +29,7 @@ pub fn read_only() -> MemFlagsData {
 }
 
 /// The address operands of an access.
-enum Address {
+pub enum Address {
     /// Buffer for all lanes, offsets.
     Buffer(BufPair, Value),
     /// Buffers per lane, offsets.
@@ -40,7 +39,7 @@ enum Address {
 }
 
 impl Emitter<'_> {
-    fn address(&mut self, space: Space, args: &[Value]) -> Result<(Address, usize)> {
+    pub fn address(&mut self, space: Space, args: &[Value]) -> Result<(Address, usize)> {
         Ok(match space {
             Space::Buffer => match self.rep(args[0])? {
                 Rep::Buffer(pair) => (Address::Buffer(pair, args[1]), 2),
@@ -59,15 +58,6 @@ impl Emitter<'_> {
             }
             Space::Global => (Address::Global(args[0]), 1),
         })
-    }
-
-    /// The buffer of a lane.
-    pub fn buffer_lane(&mut self, v: Value, lane: usize) -> Result<BufPair> {
-        match self.rep(v)? {
-            Rep::Buffer(pair) => Ok(pair),
-            Rep::Buffers(list) => Ok(list[lane]),
-            _ => Err(Error::internal("not a buffer")),
-        }
     }
 
     fn flags(&self, space: Space, flags: MemFlags) -> MemFlagsData {
@@ -90,8 +80,13 @@ impl Emitter<'_> {
         let (address, _) = self.address(space, &data.args)?;
         match address {
             Address::Buffer(pair, offset) => match self.rep(offset)? {
-                Rep::Uniform(offset) => {
-                    let values = self.load_uniform(pair, offset, ty, n, machine);
+                Rep::Uniform(scalar) => {
+                    let bytes = ty.bytes() * n as u32;
+                    let address = match self.constant_bits(offset) {
+                        Some(bits) => self.constant_address_or_zeros(pair, bits as u32, bytes),
+                        None => self.address_or_zeros(pair, scalar, bytes),
+                    };
+                    let values = self.load_components(address, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Uniform))
                 }
                 Rep::Affine(base, stride) if ty.bytes() == 4 && stride == 4 * n as i32 && n != 3 => {
@@ -126,101 +121,38 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// I8: `offset + bytes <= range`.
-    fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
+    /// I8: `offset + bytes <= range`; and the offset as I64.
+    pub fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
         let wide = self.b.ins().uextend(types::I64, offset);
         let end = self.b.ins().iadd_imm_s(wide, i64::from(bytes));
         (self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, pair.range), wide)
     }
 
+    /// Address of an access at a scalar offset; out of range that of zeros.
+    pub fn address_or_zeros(&mut self, pair: BufPair, offset: C, bytes: u32) -> C {
+        let (ok, wide) = self.in_range(pair, offset, bytes);
+        let address = self.b.ins().iadd(pair.address, wide);
+        self.b.ins().select(ok, address, self.zeros)
+    }
+
+    /// As [`Emitter::address_or_zeros`], at a constant offset.
+    fn constant_address_or_zeros(&mut self, pair: BufPair, offset: u32, bytes: u32) -> C {
+        let end = i64::from(offset) + i64::from(bytes);
+        let ok = self.b.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, pair.range, end);
+        let address = if offset == 0 { pair.address } else { self.b.ins().iadd_imm_s(pair.address, i64::from(offset)) };
+        self.b.ins().select(ok, address, self.zeros)
+    }
+
+    /// `n` components from an address.
+    pub fn load_components(&mut self, address: C, ty: Ty, n: usize, flags: MemFlagsData) -> Vec<C> {
+        let at = |i: usize| (i as u32 * ty.bytes()) as i32;
+        (0..n).map(|i| self.b.ins().load(scalar_type(ty), flags, address, at(i))).collect()
+    }
+
     /// One access of `n` components at a scalar offset; 0 out of range.
     fn load_uniform(&mut self, pair: BufPair, offset: C, ty: Ty, n: usize, flags: MemFlagsData) -> Vec<C> {
-        let (ok, wide) = self.in_range(pair, offset, ty.bytes() * n as u32);
-        let zero = self.b.ins().iconst(types::I64, 0);
-        let wide = self.b.ins().select(ok, wide, zero);
-        let address = self.b.ins().iadd(pair.address, wide);
-        // A descriptor's first 16 bytes are always readable; longer groups (64-bit vectors) read them again.
-        let none = self.zero(scalar_type(ty));
-        (0..n)
-            .map(|i| {
-                let at = i as i32 * ty.bytes() as i32;
-                let at = if at + ty.bytes() as i32 <= 16 { at } else { 0 };
-                let address = if at == i as i32 * ty.bytes() as i32 {
-                    address
-                } else {
-                    let step = self.b.ins().iconst(types::I64, i as i64 * i64::from(ty.bytes()));
-                    let step = self.b.ins().select(ok, step, zero);
-                    self.b.ins().iadd(address, step)
-                };
-                let c = self.b.ins().load(scalar_type(ty), flags, address, at);
-                self.b.ins().select(ok, c, none)
-            })
-            .collect()
-    }
-
-    /// Lane l reads `n` components at base + l * 4n: whole vectors when all of it is in range.
-    fn load_contiguous(
-        &mut self,
-        pair: BufPair,
-        base: C,
-        stride: i32,
-        ty: Ty,
-        n: usize,
-        flags: MemFlagsData,
-    ) -> Result<Vec<Vecs>> {
-        let vectors = self.lanes as usize / 4;
-        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(slow);
-        for _ in 0..n * vectors {
-            self.b.append_block_param(done, vector_type(ty));
-        }
-        let (ok, wide) = self.in_range(pair, base, self.lanes * 4 * n as u32);
-        self.b.ins().brif(ok, fast, &[], slow, &[]);
-        self.enter(fast);
-        let address = self.b.ins().iadd(pair.address, wide);
-        let mut parts = Vec::new();
-        for v in 0..vectors {
-            let raw: Vec<C> =
-                (0..n).map(|i| self.b.ins().load(vector_type(ty), flags, address, (v * n + i) as i32 * 16)).collect();
-            parts.push(self.deinterleave(&raw));
-        }
-        let fast_values: Vec<Vecs> = (0..n).map(|i| parts.iter().map(|p| p[i]).collect()).collect();
-        self.jump_with(done, &fast_values);
-        self.enter(slow);
-        let offsets = self.rep_vectors(Ty::I32, &Rep::Affine(base, stride))?;
-        let slow_values = self.load_gather(pair, &offsets, ty, n, flags);
-        self.jump_with(done, &slow_values);
-        self.enter(done);
-        let params: Vec<C> = self.b.block_params(done).to_vec();
-        Ok(params.chunks(vectors).map(|c| c.iter().copied().collect()).collect())
-    }
-
-    fn jump_with(&mut self, block: cranelift_codegen::ir::Block, values: &[Vecs]) {
-        let args: Vec<_> = values.iter().flatten().map(|&c| cranelift_codegen::ir::BlockArg::Value(c)).collect();
-        self.b.ins().jump(block, args.iter());
-    }
-
-    /// `n` vectors of interleaved components to one vector per component (n = 1, 2, 4).
-    fn deinterleave(&mut self, raw: &[C]) -> Vec<C> {
-        match raw {
-            [a, b] => vec![self.shuffle_words(*a, *b, [0, 2, 4, 6]), self.shuffle_words(*a, *b, [1, 3, 5, 7])],
-            [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
-            _ => raw.to_vec(),
-        }
-    }
-
-    /// 4×4 transpose.
-    pub fn transpose(&mut self, [a, b, c, d]: [C; 4]) -> [C; 4] {
-        let ab_low = self.shuffle_words(a, b, [0, 4, 1, 5]);
-        let ab_high = self.shuffle_words(a, b, [2, 6, 3, 7]);
-        let cd_low = self.shuffle_words(c, d, [0, 4, 1, 5]);
-        let cd_high = self.shuffle_words(c, d, [2, 6, 3, 7]);
-        [
-            self.shuffle_words(ab_low, cd_low, [0, 1, 4, 5]),
-            self.shuffle_words(ab_low, cd_low, [2, 3, 6, 7]),
-            self.shuffle_words(ab_high, cd_high, [0, 1, 4, 5]),
-            self.shuffle_words(ab_high, cd_high, [2, 3, 6, 7]),
-        ]
+        let address = self.address_or_zeros(pair, offset, ty.bytes() * n as u32);
+        self.load_components(address, ty, n, flags)
     }
 
     /// Lanes whose `bytes` at `offsets` are in range, as a mask.
@@ -345,48 +277,13 @@ impl Emitter<'_> {
             && stride == 4 * n as i32
             && n != 3
         {
-            return self.store_contiguous(*pair, base, *offset, &values, ty);
+            return self.store_contiguous(*pair, base, &values, ty);
         }
         self.store_lanes(&address, &values, ty)
     }
 
-    /// Whole vectors when every lane is active and in range, else lane by lane.
-    fn store_contiguous(&mut self, pair: BufPair, base: C, offset: Value, values: &[Value], ty: Ty) -> Result<()> {
-        let n = values.len();
-        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let (mut ok, wide) = self.in_range(pair, base, self.lanes * 4 * n as u32);
-        if let Some(mask) = self.side_effect_mask() {
-            let all = self.all(&mask);
-            ok = self.b.ins().band(ok, all);
-        }
-        let vectors = values.iter().map(|&v| self.vectors(v)).collect::<Result<Vec<Vecs>>>()?;
-        self.b.ins().brif(ok, fast, &[], slow, &[]);
-        self.enter(fast);
-        let address = self.b.ins().iadd(pair.address, wide);
-        for v in 0..self.lanes as usize / 4 {
-            let components: Vec<C> = vectors.iter().map(|c| c[v]).collect();
-            for (i, c) in self.interleave(&components).into_iter().enumerate() {
-                self.b.ins().store(trusted(), c, address, (v * n + i) as i32 * 16);
-            }
-        }
-        self.b.ins().jump(done, &[]);
-        self.enter(slow);
-        self.store_lanes(&Address::Buffer(pair, offset), values, ty)?;
-        self.b.ins().jump(done, &[]);
-        self.enter(done);
-        Ok(())
-    }
-
-    fn interleave(&mut self, components: &[C]) -> Vec<C> {
-        match components {
-            [a, b] => vec![self.shuffle_words(*a, *b, [0, 4, 1, 5]), self.shuffle_words(*a, *b, [2, 6, 3, 7])],
-            [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
-            _ => components.to_vec(),
-        }
-    }
-
     /// Address of a lane's access and whether it is in range (I8).
-    fn lane_address(&mut self, address: &Address, lane: usize, bytes: u32) -> Result<(C, Option<C>)> {
+    pub fn lane_address(&mut self, address: &Address, lane: usize, bytes: u32) -> Result<(C, Option<C>)> {
         let (pair, offset) = match address {
             Address::Global(pointer) => {
                 let address = self.value_lane(*pointer, lane)?;
@@ -402,7 +299,7 @@ impl Emitter<'_> {
     }
 
     /// The mask of lanes with side effects, lane by lane (I8); None: all.
-    fn effect_lanes(&mut self) -> Option<SmallVec<[C; 8]>> {
+    pub fn effect_lanes(&mut self) -> Option<SmallVec<[C; 8]>> {
         let mask = self.side_effect_mask()?;
         Some(
             (0..self.lanes as usize)
@@ -431,213 +328,5 @@ impl Emitter<'_> {
             }
         }
         Ok(())
-    }
-
-    /// `Op::Atomic`: one locked operation per active lane, in lane order.
-    pub fn atomic(&mut self, space: Space, op: base::abi::AtomicOp, data: &InstData) -> Result<()> {
-        let (address, used) = self.address(space, &data.args)?;
-        let operands = data.args[used..].to_vec();
-        let result = (data.result_count == 1).then(|| data.result());
-        let ty = match (result, operands.first()) {
-            (Some(r), _) => self.shader.ty(r),
-            (None, Some(&v)) => self.shader.ty(v),
-            _ => return Err(Error::internal("an atomic without a type")),
-        };
-        if !matches!(ty, Ty::I32 | Ty::F32) {
-            return Err(Error::unsupported("64-bit atomics").with_id(data.source));
-        }
-        let bits = self.effect_lanes();
-        let mut olds = Vec::new();
-        for lane in 0..self.lanes as usize {
-            let (at, ok) = self.lane_address(&address, lane, 4)?;
-            let go = match (&bits, ok) {
-                (Some(bits), Some(ok)) => Some(self.b.ins().band(bits[lane], ok)),
-                (Some(bits), None) => Some(bits[lane]),
-                (None, ok) => ok,
-            };
-            // A lane without effect works on the sink: the loop of a compare-and-swap ends there too.
-            let at = go.map_or(at, |go| self.b.ins().select(go, at, self.sink));
-            let values = operands.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<SmallVec<[C; 2]>>>()?;
-            let old = self.atomic_lane(op, ty, at, &values)?;
-            olds.push(match go {
-                Some(go) => {
-                    let none = self.zero(scalar_type(ty));
-                    self.b.ins().select(go, old, none)
-                }
-                None => old,
-            });
-        }
-        match result {
-            Some(result) => {
-                let vecs = self.gather_lanes(ty, &olds);
-                self.define(result, Rep::Varying(vecs))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn atomic_lane(&mut self, op: base::abi::AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
-        use base::abi::AtomicOp as A;
-        use cranelift_codegen::ir::AtomicRmwOp as R;
-        let flags = trusted();
-        let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.bitcast(types::I32, v)).collect();
-        let rmw = match op {
-            A::Exchange => R::Xchg,
-            A::Add => R::Add,
-            A::Sub => R::Sub,
-            A::SMin => R::Smin,
-            A::UMin => R::Umin,
-            A::SMax => R::Smax,
-            A::UMax => R::Umax,
-            A::And => R::And,
-            A::Or => R::Or,
-            A::Xor => R::Xor,
-            A::CompareExchange => {
-                let old = self.b.ins().atomic_cas(flags, at, words[1], words[0]);
-                return Ok(self.bitcast(scalar_type(ty), old));
-            }
-            A::Load => {
-                let old = self.b.ins().atomic_load(types::I32, flags, at);
-                return Ok(self.bitcast(scalar_type(ty), old));
-            }
-            A::Store => {
-                self.b.ins().atomic_store(flags, words[0], at);
-                return Ok(values[0]);
-            }
-            A::FAdd | A::FMin | A::FMax => return Ok(self.atomic_float(op, at, values[0])),
-        };
-        let old = self.b.ins().atomic_rmw(types::I32, flags, rmw, at, words[0]);
-        Ok(self.bitcast(scalar_type(ty), old))
-    }
-
-    /// Compare-and-swap loop.
-    fn atomic_float(&mut self, op: base::abi::AtomicOp, at: C, value: C) -> C {
-        let flags = trusted();
-        let (retry, done) = (self.b.create_block(), self.b.create_block());
-        self.b.append_block_param(retry, types::I32);
-        let first = self.b.ins().atomic_load(types::I32, flags, at);
-        self.b.ins().jump(retry, &[cranelift_codegen::ir::BlockArg::Value(first)]);
-        self.b.switch_to_block(retry);
-        let old = self.b.block_params(retry)[0];
-        let old_float = self.bitcast(types::F32, old);
-        let new = self.float_atomic_value(op, old_float, value);
-        let new = self.bitcast(types::I32, new);
-        let seen = self.b.ins().atomic_cas(flags, at, old, new);
-        let same = self.b.ins().icmp(IntCC::Equal, seen, old);
-        self.b.ins().brif(same, done, &[], retry, &[cranelift_codegen::ir::BlockArg::Value(seen)]);
-        if !self.barriers.any {
-            self.b.seal_block(retry);
-        }
-        self.enter(done);
-        self.bitcast(types::F32, old)
-    }
-
-    fn float_atomic_value(&mut self, op: base::abi::AtomicOp, old: C, value: C) -> C {
-        use base::abi::AtomicOp as A;
-        use cranelift_codegen::ir::condcodes::FloatCC;
-        match op {
-            A::FMin | A::FMax => {
-                let cc = if op == A::FMin { FloatCC::LessThan } else { FloatCC::GreaterThan };
-                let better = self.b.ins().fcmp(cc, value, old);
-                let nan = self.b.ins().fcmp(FloatCC::Unordered, old, old);
-                let take = self.b.ins().bor(better, nan);
-                self.b.ins().select(take, value, old)
-            }
-            _ => self.b.ins().fadd(old, value),
-        }
-    }
-
-    /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc`.
-    pub fn descriptor(&mut self, set: u32, binding: u32, data: &InstData) -> Result<()> {
-        use base::shader::DescriptorKind as K;
-        let layout = *self.layout.find(set, binding).ok_or_else(|| {
-            Error::invalid(format!("set {set} binding {binding} is not in the pipeline layout")).with_id(data.source)
-        })?;
-        let (base, start, inline) = match layout.kind {
-            K::UniformBufferDynamic | K::StorageBufferDynamic => {
-                let start = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers)
-                    + layout.dynamic_index as usize * base::abi::DESCRIPTOR_SIZE;
-                (self.ctx, start as i32, false)
-            }
-            kind => {
-                let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();
-                let memory = self.b.ins().load(types::I64, read_only(), self.ctx, at as i32);
-                (memory, layout.offset as i32, kind == K::InlineUniformBlock)
-            }
-        };
-        if inline {
-            let address = self.b.ins().iadd_imm_s(base, i64::from(start));
-            let range = self.b.ins().iconst(types::I64, i64::from(layout.count));
-            return self.define(data.result(), Rep::Buffer(BufPair { address, range }));
-        }
-        let rep = match self.rep(data.args[0])? {
-            Rep::Uniform(index) => {
-                let at = self.descriptor_address(base, index, layout.count);
-                self.read_descriptor(data, &[at], start)
-            }
-            _ => {
-                let mut addresses: SmallVec<[C; 8]> = smallvec![];
-                for lane in 0..self.lanes as usize {
-                    let index = self.value_lane(data.args[0], lane)?;
-                    addresses.push(self.descriptor_address(base, index, layout.count));
-                }
-                self.read_descriptor(data, &addresses, start)
-            }
-        };
-        self.define(data.result(), rep)
-    }
-
-    /// base + 16 * min(index, count - 1)
-    fn descriptor_address(&mut self, base: C, index: C, count: u32) -> C {
-        let last = self.b.ins().iconst(types::I32, i64::from(count.max(1) - 1));
-        let index = self.b.ins().umin(index, last);
-        let index = self.b.ins().uextend(types::I64, index);
-        let offset = self.b.ins().ishl_imm_u(index, base::abi::DESCRIPTOR_SIZE.trailing_zeros() as i64);
-        self.b.ins().iadd(base, offset)
-    }
-
-    fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> Rep {
-        use base::abi::{BufferDescriptor, ImageDescriptor};
-        let at = |field: usize| start + field as i32;
-        let load = |e: &mut Self, a: C, field: usize| e.b.ins().load(types::I64, read_only(), a, at(field));
-        match data.op {
-            Op::BufferDesc { .. } => {
-                let pairs: SmallVec<[BufPair; 8]> = addresses
-                    .iter()
-                    .map(|&a| BufPair {
-                        address: load(self, a, core::mem::offset_of!(BufferDescriptor, address)),
-                        range: load(self, a, core::mem::offset_of!(BufferDescriptor, range)),
-                    })
-                    .collect();
-                if pairs.len() == 1 { Rep::Buffer(pairs[0]) } else { Rep::Buffers(pairs) }
-            }
-            _ => {
-                let field = if matches!(data.op, Op::SamplerDesc { .. }) {
-                    core::mem::offset_of!(ImageDescriptor, sampler)
-                } else {
-                    core::mem::offset_of!(ImageDescriptor, view)
-                };
-                let pointers: SmallVec<[C; 8]> = addresses.iter().map(|&a| load(self, a, field)).collect();
-                if pointers.len() == 1 { Rep::Uniform(pointers[0]) } else { Rep::Pointers(pointers) }
-            }
-        }
-    }
-
-    /// `Op::BufferSize`: bytes, saturated to 32 bits.
-    pub fn buffer_size(&mut self, data: &InstData) -> Result<()> {
-        let size = |e: &mut Self, pair: BufPair| {
-            let most = e.b.ins().iconst(types::I64, 0xffff_ffff);
-            let n = e.b.ins().umin(pair.range, most);
-            e.b.ins().ireduce(types::I32, n)
-        };
-        let rep = match self.rep(data.args[0])? {
-            Rep::Buffer(pair) => Rep::Uniform(size(self, pair)),
-            Rep::Buffers(list) => {
-                let lanes: Vec<C> = list.iter().map(|&p| size(self, p)).collect();
-                Rep::Varying(self.gather_lanes(Ty::I32, &lanes))
-            }
-            _ => return Err(Error::internal("the size of something that is no buffer")),
-        };
-        self.define(data.result(), rep)
     }
 }

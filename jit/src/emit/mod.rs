@@ -1,20 +1,26 @@
 //! From IR to machine code. The only place that knows Cranelift.
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
-//! `stage` makes the loop and what surrounds a stage, `control` the structured control flow, `alu`, `memory`, `image` and `subgroup`
-//! the operations, `barrier` the regions of shaders with barriers. A machine value is uniform, affine or varying
-//! ([`rep::Rep`]), as `passes::divergence` found.
+//! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
+//! structured control flow, `alu`, `memory`, `contiguous`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `barrier` the
+//! regions of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
 //! instruction that can trap; nothing whose bits depend on the CPU's features.
 
 mod alu;
+mod array;
+mod atomic;
 mod barrier;
 mod cell;
+mod contiguous;
 mod control;
+mod descriptor;
 mod facts;
+mod fragment;
 mod global;
 mod image;
+mod interface;
 mod isa;
 mod memory;
 mod rep;
@@ -88,6 +94,8 @@ struct Emitter<'a> {
     batch: C,
     scratch: C,
     sink: C,
+    /// Bytes of zeros, more than an access has.
+    zeros: C,
     abort: C,
     shared: C,
     /// Chunk index (I32) and, for compute, the number of chunks.
@@ -101,11 +109,16 @@ struct Emitter<'a> {
     latch: Option<Block>,
     exit: Block,
     /// Private arrays: byte offset of each in scratch (or in the frame's arrays).
-    arrays: stage::Arrays,
-    fragment: Option<stage::FragmentState>,
+    arrays: array::Arrays,
+    /// What the current block has already made.
+    memo: rep::Memo,
+    /// First byte of the chunk's input and output slots.
+    slots: interface::Slots,
+    fragment: Option<fragment::FragmentState>,
     vertex: Option<stage::VertexState>,
     image_args: Option<StackSlot>,
     lane_buffer: Option<StackSlot>,
+    lane_rows: Option<StackSlot>,
 }
 
 /// Builds the Cranelift IR of a stage. Everything that can be wrong with a shader is found by now.

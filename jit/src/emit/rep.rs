@@ -8,8 +8,9 @@ use super::Emitter;
 use crate::error::{Error, Result};
 use crate::ir::{Op, Ty, Value, ValueDef};
 use crate::passes::Shape;
-use cranelift_codegen::ir::{InstBuilder, Type, Value as C, types};
+use cranelift_codegen::ir::{Block, InstBuilder, Type, Value as C, types};
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
 
 /// The vectors of a varying value.
 pub type Vecs = SmallVec<[C; 4]>;
@@ -38,6 +39,16 @@ pub enum Rep {
     Buffers(SmallVec<[BufPair; 8]>),
     /// View or sampler pointers (I64) per lane.
     Pointers(SmallVec<[C; 8]>),
+}
+
+/// What a block has already made: it dominates the rest of the block. Without it repeats are merged by the full tier only.
+#[derive(Default)]
+pub struct Memo {
+    block: Option<Block>,
+    /// By type and bytes.
+    constants: HashMap<(Type, [u8; 16]), C>,
+    /// Uniform and affine values as vectors.
+    vectors: HashMap<Value, Vecs>,
 }
 
 /// Scalar machine type.
@@ -79,9 +90,7 @@ impl Emitter<'_> {
 
     /// Machine form of a value, reloaded when it was defined before a barrier that lies between.
     pub fn rep(&mut self, v: Value) -> Result<Rep> {
-        if let ValueDef::Inst(inst, _) = self.shader.values[v].def
-            && let Op::Const(bits) = self.shader.insts[inst].op
-        {
+        if let Some(bits) = self.constant_bits(v) {
             return Ok(Rep::Uniform(self.constant(self.shader.ty(v), bits)));
         }
         if let Some(slot) = self.spilled(v) {
@@ -103,15 +112,70 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// The memo of the current block.
+    fn memo(&mut self) -> &mut Memo {
+        let block = self.b.current_block();
+        if self.memo.block != block {
+            self.memo = Memo { block, ..Memo::default() };
+        }
+        &mut self.memo
+    }
+
+    /// A constant that is made once a block.
+    fn remembered(&mut self, ty: Type, bytes: [u8; 16], make: impl FnOnce(&mut Self) -> C) -> C {
+        if let Some(&c) = self.memo().constants.get(&(ty, bytes)) {
+            return c;
+        }
+        let c = make(self);
+        self.memo().constants.insert((ty, bytes), c);
+        c
+    }
+
     /// A scalar constant from its IR bits.
     pub fn constant(&mut self, ty: Ty, bits: u64) -> C {
         use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
-        match ty {
-            Ty::F32 => self.b.ins().f32const(Ieee32::with_bits(bits as u32)),
-            Ty::F64 => self.b.ins().f64const(Ieee64::with_bits(bits)),
-            Ty::B1 => self.b.ins().iconst(types::I8, (bits & 1) as i64),
-            Ty::I32 => self.b.ins().iconst(types::I32, i64::from(bits as u32)),
-            _ => self.b.ins().iconst(scalar_type(ty), bits as i64),
+        self.remembered(scalar_type(ty), u128::from(bits).to_le_bytes(), |e| match ty {
+            Ty::F32 => e.b.ins().f32const(Ieee32::with_bits(bits as u32)),
+            Ty::F64 => e.b.ins().f64const(Ieee64::with_bits(bits)),
+            Ty::B1 => e.b.ins().iconst(types::I8, (bits & 1) as i64),
+            Ty::I32 => e.b.ins().iconst(types::I32, i64::from(bits as u32)),
+            _ => e.b.ins().iconst(scalar_type(ty), bits as i64),
+        })
+    }
+
+    /// One vector with a constant in every lane.
+    pub fn splat_constant(&mut self, ty: Ty, bits: u64) -> C {
+        let word = match ty {
+            Ty::B1 => (bits as u32 & 1).wrapping_neg(),
+            _ => bits as u32,
+        };
+        match vector_type(ty).lane_bits() {
+            32 => self.vector_bytes(vector_type(ty), [word.to_le_bytes(); 4].as_flattened()),
+            64 => self.vector_bytes(vector_type(ty), [bits.to_le_bytes(); 2].as_flattened()),
+            _ => {
+                let c = self.constant(ty, bits);
+                self.b.ins().splat(vector_type(ty), c)
+            }
+        }
+    }
+
+    fn vector_bytes(&mut self, ty: Type, bytes: &[u8]) -> C {
+        let mut key = [0; 16];
+        key.copy_from_slice(bytes);
+        self.remembered(ty, key, |e| {
+            let handle = e.b.func.dfg.constants.insert(bytes.to_vec().into());
+            e.b.ins().vconst(ty, handle)
+        })
+    }
+
+    /// The bits of a constant.
+    pub fn constant_bits(&self, v: Value) -> Option<u64> {
+        match self.shader.values[v].def {
+            ValueDef::Inst(inst, _) => match self.shader.insts[inst].op {
+                Op::Const(bits) => Some(bits),
+                _ => None,
+            },
+            ValueDef::Region => None,
         }
     }
 
@@ -129,8 +193,19 @@ impl Emitter<'_> {
     /// A value as vectors.
     pub fn vectors(&mut self, v: Value) -> Result<Vecs> {
         let ty = self.shader.ty(v);
+        if let Some(bits) = self.constant_bits(v) {
+            let c = self.splat_constant(ty, bits);
+            return Ok(smallvec![c; self.vector_count(ty)]);
+        }
+        if let Some(vecs) = self.memo().vectors.get(&v) {
+            return Ok(vecs.clone());
+        }
         let rep = self.rep(v)?;
-        self.rep_vectors(ty, &rep)
+        let vecs = self.rep_vectors(ty, &rep)?;
+        if !matches!(rep, Rep::Varying(_)) {
+            self.memo().vectors.insert(v, vecs.clone());
+        }
+        Ok(vecs)
     }
 
     /// A machine form as vectors.
@@ -177,9 +252,7 @@ impl Emitter<'_> {
 
     /// A vector of four integers.
     pub fn vector_constant(&mut self, words: [i32; 4]) -> C {
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let handle = self.b.func.dfg.constants.insert(bytes.into());
-        self.b.ins().vconst(types::I32X4, handle)
+        self.vector_bytes(types::I32X4, words.map(i32::to_le_bytes).as_flattened())
     }
 
     /// One lane of vectors as scalar (booleans: I32 0 or -1).
@@ -271,11 +344,16 @@ impl Emitter<'_> {
 
     /// Words 0..=3 of `a`, 4..=7 of `b`.
     pub fn shuffle_words(&mut self, a: C, b: C, words: [u8; 4]) -> C {
-        let bytes: Vec<u8> = words.iter().flat_map(|w| (0..4).map(move |i| w * 4 + i)).collect();
-        let imm = self.b.func.dfg.immediates.push(bytes.into());
         let ty = self.b.func.dfg.value_type(a);
         let (a, b) = (self.bitcast(types::I8X16, a), self.bitcast(types::I8X16, b));
-        let r = self.b.ins().shuffle(a, b, imm);
+        let r = self.shuffle_bytes(a, b, words);
         self.bitcast(ty, r)
+    }
+
+    /// As [`Emitter::shuffle_words`], of I8X16.
+    pub fn shuffle_bytes(&mut self, a: C, b: C, words: [u8; 4]) -> C {
+        let bytes = words.map(|w| [0, 1, 2, 3].map(|i| w * 4 + i));
+        let imm = self.b.func.dfg.immediates.push(bytes.as_flattened().into());
+        self.b.ins().shuffle(a, b, imm)
     }
 }

@@ -4,7 +4,7 @@ use super::Emitter;
 use super::memory::trusted;
 use super::rep::{Rep, Vecs, scalar_type, vector_type};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, Subgroup, Ty, Value};
+use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value as C, types};
 
@@ -67,6 +67,7 @@ impl Emitter<'_> {
             Subgroup::QuadSwapHorizontal => self.quad(data.args[0], [1, 0, 3, 2])?,
             Subgroup::QuadSwapVertical => self.quad(data.args[0], [2, 3, 0, 1])?,
             Subgroup::QuadSwapDiagonal => self.quad(data.args[0], [3, 2, 1, 0])?,
+            Subgroup::Arithmetic(op, scan) => self.arithmetic(op, scan, data.args[0])?,
         };
         self.define(result, rep)
     }
@@ -196,6 +197,70 @@ impl Emitter<'_> {
         let differ = self.mask_and(&differ, &exec);
         let any = self.any(&differ);
         Ok(Rep::Uniform(self.not(any)))
+    }
+
+    /// `Subgroup::Arithmetic`: log2(lanes) rounds of shuffles and operations. 64-bit values go lane by lane.
+    fn arithmetic(&mut self, op: Binary, scan: Scan, v: Value) -> Result<Rep> {
+        let ty = self.shader.ty(v);
+        let bits = |b: Option<u64>| b.ok_or_else(|| Error::internal(format!("{op:?} has no identity")));
+        let (identity, first) = (bits(eval::identity(op, ty))?, bits(eval::exclusive_first(op, ty))?);
+        let identity = self.constant(ty, identity);
+        let fill = self.splat(ty, identity);
+        let mut x = self.vectors(v)?;
+        if !self.full {
+            let exec = self.exec_mask();
+            x = self.select_vectors(ty, &exec, &x, &fill);
+        }
+        let by_lane = vector_type(ty).lane_count() != 4;
+        let fill = if by_lane { identity } else { fill[0] };
+        if by_lane {
+            x = (0..self.lanes as usize).map(|l| self.lane(ty, &x, l)).collect();
+        }
+        let lanes = match scan {
+            Scan::Cluster(n) => u32::from(n).min(self.lanes) as usize,
+            _ => self.lanes as usize,
+        };
+        for step in (0..).map(|i| 1usize << i).take_while(|&step| step < lanes) {
+            let (low, high) = match scan {
+                Scan::Reduce | Scan::Cluster(_) => {
+                    (self.pick(&x, fill, |l| Some(l & !step)), self.pick(&x, fill, |l| Some(l | step)))
+                }
+                Scan::Inclusive | Scan::Exclusive => (self.pick(&x, fill, |l| l.checked_sub(step)), x),
+            };
+            x = low.iter().zip(&high).map(|(&a, &b)| self.binary_scalar(op, ty, a, b)).collect();
+        }
+        if scan == Scan::Exclusive {
+            let first = self.constant(ty, first);
+            let first = if by_lane { first } else { self.b.ins().splat(vector_type(ty), first) };
+            x = self.pick(&x, first, |l| l.checked_sub(1));
+        }
+        if scan == Scan::Reduce {
+            return Ok(Rep::Uniform(if by_lane { x[0] } else { self.lane(ty, &x, 0) }));
+        }
+        Ok(Rep::Varying(if by_lane { self.gather_lanes(ty, &x) } else { x }))
+    }
+
+    /// Lane `l` of the result is lane `from(l)` of `x`, or `fill`'s. `x` has vectors of four lanes, or one scalar per lane.
+    fn pick(&mut self, x: &Vecs, fill: C, from: impl Fn(usize) -> Option<usize>) -> Vecs {
+        let per = self.lanes as usize / x.len();
+        let mut out = Vecs::new();
+        for i in 0..x.len() {
+            let sources = [0, 1, 2, 3].map(|l| from(i * per + l % per));
+            let vector = |lane: Option<usize>| lane.map_or(fill, |lane| x[lane / per]);
+            // Patterns take from two vectors at most: the first lane's and the last one's.
+            let (a, b) = (vector(sources[0]), vector(sources[3]));
+            let own = per == 1 || (0..per).all(|l| sources[l] == Some(i * per + l));
+            if own {
+                out.push(a);
+                continue;
+            }
+            let words = [0, 1, 2, 3].map(|l: usize| {
+                let word = sources[l].map_or(0, |lane| lane % per) as u8;
+                if vector(sources[l]) == a { word } else { 4 + word }
+            });
+            out.push(if words == [0, 1, 2, 3] { a } else { self.shuffle_words(a, b, words) });
+        }
+        out
     }
 
     fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<Rep> {

@@ -72,6 +72,30 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
     }
 }
 
+/// The value `i` with `op(i, x) = x` (of a float minimum or maximum: for every number x); None for operations that have none.
+pub fn identity(op: Binary, ty: Ty) -> Option<u64> {
+    let highest = cut(ty, u64::MAX);
+    let sign = 1u64 << (width(ty) - 1);
+    Some(match op {
+        Binary::IAdd | Binary::Or | Binary::Xor | Binary::UMax => 0,
+        Binary::IMul => 1,
+        Binary::And | Binary::UMin => highest,
+        Binary::SMin => highest ^ sign,
+        Binary::SMax => sign,
+        // 0.0 + -0.0 is not -0.0.
+        Binary::FAdd => sign,
+        Binary::FMul => from_f64(ty, 1.0),
+        Binary::FMin => from_f64(ty, f64::INFINITY),
+        Binary::FMax => from_f64(ty, f64::NEG_INFINITY),
+        _ => return None,
+    })
+}
+
+/// What an exclusive scan gives to the first lane: the identity that the SPIR-V specification names, 0.0 for FAdd.
+pub fn exclusive_first(op: Binary, ty: Ty) -> Option<u64> {
+    if op == Binary::FAdd { Some(0) } else { identity(op, ty) }
+}
+
 /// True when the bits are a NaN of the type.
 pub fn is_nan(ty: Ty, bits: u64) -> bool {
     ty.is_float() && to_f64(ty, bits).is_nan()

@@ -350,6 +350,24 @@ pub enum Subgroup {
     QuadSwapVertical,
     /// (T) -> T: diagonally.
     QuadSwapDiagonal,
+    /// (T) -> T: the active lanes' values joined by an associative operation (see [`Scan`]). A 32- or 64-bit type.
+    Arithmetic(Binary, Scan),
+}
+
+/// Which lanes a [`Subgroup::Arithmetic`] joins. Inactive lanes count as the operation's identity.
+///
+/// The order is part of the meaning, as floats round: in rounds with distances 1, 2, 4, …; a reduction's lane takes the value of
+/// its pair (the lower lane first), a scan's lane that of the lane at this distance below it, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scan {
+    /// All lanes of the subgroup: uniform.
+    Reduce,
+    /// The lanes of its cluster: this many, a power of two.
+    Cluster(u8),
+    /// Lanes up to its own.
+    Inclusive,
+    /// Lanes below its own.
+    Exclusive,
 }
 
 /// Static description of an image operation.

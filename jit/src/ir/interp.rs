@@ -8,7 +8,9 @@
 //! Images are refused: kernels have their own tests.
 
 use super::eval::eval;
-use super::{Builtin, Inst, InstData, Label, Node, Op, Region, Scope, Shader, Space, Subgroup, Term, Ty, Value};
+use super::{
+    Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
+};
 use base::abi::AtomicOp;
 
 /// Most lanes of a group.
@@ -439,6 +441,13 @@ impl<'a> Machine<'a, '_> {
             let arg = |m: &Self, n: usize, lane: usize| {
                 data.args.get(n).map_or(0, |&a| if lane < m.lanes { m.get(a, lane) } else { 0 })
             };
+            if let Subgroup::Arithmetic(op, scan) = op {
+                let values: Vec<u64> = (start..start + size).map(|l| arg(self, 0, l)).collect();
+                let mask = mask >> start;
+                let values = arithmetic(op, scan, self.shader.ty(data.first_result), &values, mask);
+                active.iter().for_each(|&lane| self.set(data.first_result, lane, values[lane - start]));
+                continue;
+            }
             let ballot = active.iter().filter(|&&l| arg(self, 0, l) != 0).fold(0u64, |b, &l| b | 1 << (l - start));
             let values: Vec<u64> = active
                 .iter()
@@ -454,6 +463,7 @@ impl<'a> Machine<'a, '_> {
                     Subgroup::QuadSwapHorizontal => arg(self, 0, lane ^ 1),
                     Subgroup::QuadSwapVertical => arg(self, 0, lane ^ 2),
                     Subgroup::QuadSwapDiagonal => arg(self, 0, lane ^ 3),
+                    Subgroup::Arithmetic(..) => 0,
                 })
                 .collect();
             for (&lane, value) in active.iter().zip(values) {
@@ -463,9 +473,33 @@ impl<'a> Machine<'a, '_> {
     }
 }
 
+/// `Subgroup::Arithmetic` on the values of a subgroup's lanes, in the order that [`Scan`] says.
+fn arithmetic(op: Binary, scan: Scan, ty: Ty, values: &[u64], mask: u128) -> Vec<u64> {
+    let identity = super::eval::identity(op, ty).unwrap_or(0);
+    let join = |a: u64, b: u64| eval(&Op::Binary(op), ty, ty, &[a, b]).map_or(0, |r| r[0]);
+    let mut x: Vec<u64> =
+        values.iter().enumerate().map(|(l, &v)| if mask >> l & 1 == 1 { v } else { identity }).collect();
+    let most = match scan {
+        Scan::Cluster(n) => usize::from(n).min(x.len()),
+        _ => x.len(),
+    };
+    let is_scan = matches!(scan, Scan::Inclusive | Scan::Exclusive);
+    for step in (0..).map(|i| 1 << i).take_while(|&step| step < most) {
+        let lane = |l: usize| match is_scan {
+            true if l >= step => join(x[l - step], x[l]),
+            true => join(identity, x[l]),
+            false => join(x[l & !step], x[l | step]),
+        };
+        x = (0..x.len()).map(lane).collect();
+    }
+    if scan == Scan::Exclusive {
+        x.insert(0, super::eval::exclusive_first(op, ty).unwrap_or(0));
+    }
+    x
+}
+
 /// The value an atomic operation stores, if it stores one.
 fn atomic_value(op: AtomicOp, ty: Ty, old: u64, operand: u64, comparator: u64) -> Option<u64> {
-    use super::Binary;
     let op = match op {
         AtomicOp::Load => return None,
         AtomicOp::Exchange | AtomicOp::Store => return Some(operand),

@@ -7,7 +7,7 @@
 
 use super::{
     Binary, Cmp, Convert, If, ImageQuery, Inst, InstData, InterpolateAt, Label, Loop, Node, Op, Region, SampleInfo,
-    Scope, Shader, Space, Subgroup, Term, Ty, Unary, Value, Var,
+    Scan, Scope, Shader, Space, Subgroup, Term, Ty, Unary, Value, Var,
 };
 use base::abi::{AtomicOp, LodMode, SampleOp};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -374,6 +374,10 @@ fn subgroup_fits(op: Subgroup, args: &[Ty], results: &[Ty]) -> bool {
             &[a],
             &[r],
         ) => a == r,
+        (Subgroup::Arithmetic(op, scan), &[a], &[r]) => {
+            let cluster = !matches!(scan, Scan::Cluster(n) if !n.is_power_of_two());
+            a == r && a.bytes() >= 4 && binary_fits(op, a) && super::eval::identity(op, a).is_some() && cluster
+        }
         _ => false,
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! Barriers change nothing: that a workgroup agrees at a barrier does not say that a condition around it is uniform elsewhere.
 
-use crate::ir::{Binary, Builtin, Inst, Label, Node, Op, Region, Shader, Subgroup, Term, Ty, Value};
+use crate::ir::{Binary, Builtin, Inst, Label, Node, Op, Region, Scan, Shader, Subgroup, Term, Ty, Value};
 use cranelift_entity::SecondaryMap;
 
 /// How a value depends on the lane.
@@ -231,7 +231,9 @@ impl<'a> Analysis<'a> {
             Op::Subgroup(op) => match op {
                 Subgroup::All | Subgroup::Any | Subgroup::AllEqual | Subgroup::Ballot => Shape::Uniform,
                 Subgroup::BroadcastFirst | Subgroup::Broadcast => Shape::Uniform,
-                Subgroup::Elect => Shape::Varying,
+                Subgroup::Arithmetic(_, Scan::Reduce) => Shape::Uniform,
+                // Lanes count, whatever their values.
+                Subgroup::Elect | Subgroup::Arithmetic(..) => Shape::Varying,
                 _ => all_uniform,
             },
             _ => all_uniform,

@@ -299,6 +299,12 @@ impl Builder {
             Op::Ddx { .. } | Op::Ddy { .. } => float(),
             Op::Subgroup(Subgroup::All | Subgroup::Any | Subgroup::Ballot) => all(Ty::B1),
             Op::Subgroup(Subgroup::Broadcast | Subgroup::Shuffle | Subgroup::QuadBroadcast) => ty(1) == Some(Ty::I32),
+            Op::Subgroup(Subgroup::Arithmetic(op, _)) => match op {
+                Binary::And | Binary::Or | Binary::Xor => int(),
+                op => {
+                    (if is_float_binary(op) { float() } else { int() }) && args.iter().all(|&v| self.ty(v).bytes() >= 4)
+                }
+            },
             _ => true,
         }
     }

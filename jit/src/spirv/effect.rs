@@ -5,7 +5,7 @@ use super::module::View;
 use super::opcodes::op;
 use super::value::{Flat, Memory, Place};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Builtin, Op, Space, Subgroup, Ty, Unary, Value};
+use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Scan, Space, Subgroup, Ty, Unary, Value};
 use base::abi::AtomicOp;
 use base::shader::Stage;
 
@@ -33,6 +33,26 @@ static ATOMICS: &[(u16, AtomicOp, Option<usize>)] = &[
     (op::OpAtomicFMinEXT, AtomicOp::FMin, Some(3)),
     (op::OpAtomicFMaxEXT, AtomicOp::FMax, Some(3)),
     (op::OpAtomicFAddEXT, AtomicOp::FAdd, Some(3)),
+];
+
+/// OpGroupNonUniformIAdd … LogicalXor, in the order of their numbers.
+static GROUP_ARITHMETIC: [Binary; 16] = [
+    Binary::IAdd,
+    Binary::FAdd,
+    Binary::IMul,
+    Binary::FMul,
+    Binary::SMin,
+    Binary::UMin,
+    Binary::FMin,
+    Binary::SMax,
+    Binary::UMax,
+    Binary::FMax,
+    Binary::And,
+    Binary::Or,
+    Binary::Xor,
+    Binary::And,
+    Binary::Or,
+    Binary::Xor,
 ];
 
 impl Translator<'_> {
@@ -186,11 +206,22 @@ impl Translator<'_> {
                 let from = self.b.bin(op, lane, by);
                 self.each_lane(Subgroup::Shuffle, &x, Some(from))
             }
+            op::OpGroupNonUniformIAdd..=op::OpGroupNonUniformLogicalXor => self.group_arithmetic(v)?,
             op::OpGroupNonUniformQuadBroadcast => {
                 let x = self.operand(v, 0)?;
-                let i = self.s.constant_bits(v.arg(1)?)?;
-                let i = self.b.i32(i as u32 & 3);
-                self.each_lane(Subgroup::QuadBroadcast, &x, Some(i))
+                match self.s.constant_bits(v.arg(1)?) {
+                    Ok(i) => {
+                        let i = self.b.i32(i as u32 & 3);
+                        self.each_lane(Subgroup::QuadBroadcast, &x, Some(i))
+                    }
+                    // SPIR-V 1.5: any dynamically uniform index.
+                    Err(_) => {
+                        let (i, lane) = (self.operand1(v, 1)?, self.lane());
+                        let (zero, two) = (self.b.i32(0), self.b.i32(2));
+                        let lane = self.b.val(Op::BitfieldInsert, &[lane, i, zero, two], Ty::I32);
+                        self.each_lane(Subgroup::Shuffle, &x, Some(lane))
+                    }
+                }
             }
             op::OpGroupNonUniformQuadSwap => {
                 let x = self.operand(v, 0)?;
@@ -205,6 +236,38 @@ impl Translator<'_> {
             _ => return Err(Error::unsupported("not implemented")),
         };
         self.result(v, flat)
+    }
+
+    /// Reductions and scans; truth values as words.
+    fn group_arithmetic(&mut self, v: View<'_>) -> Result<Flat> {
+        let op = GROUP_ARITHMETIC[usize::from(v.op - op::OpGroupNonUniformIAdd)];
+        let scan = match v.arg(0)? {
+            0 => Scan::Reduce,
+            1 => Scan::Inclusive,
+            2 => Scan::Exclusive,
+            3 => {
+                let size = self.s.constant_bits(v.arg(2)?)?;
+                if !size.is_power_of_two() || size > 128 {
+                    return Err(Error::invalid("cluster size"));
+                }
+                Scan::Cluster(size as u8)
+            }
+            _ => return Err(Error::unsupported("group operation")),
+        };
+        let logical = v.op >= op::OpGroupNonUniformLogicalAnd;
+        let x = self.operand(v, 1)?;
+        let mut out = Flat::new();
+        for &x in &x {
+            let ty = self.b.ty(x);
+            if logical != (ty == Ty::B1) {
+                return Err(Error::invalid("group operation on a value of this type"));
+            }
+            let x = if logical { self.b.cvt(Convert::BToI, x, Ty::I32) } else { x };
+            let joined = self.b.val(Op::Subgroup(Subgroup::Arithmetic(op, scan)), &[x], self.b.ty(x));
+            let zero = self.b.i32(0);
+            out.push(if logical { self.b.cmp(Cmp::INe, joined, zero) } else { joined });
+        }
+        Ok(out)
     }
 
     /// Operations on a ballot's four words, of which the first holds all lanes.

@@ -67,6 +67,10 @@ impl Translator<'_> {
             | op::OpAtomicFMaxEXT
             | op::OpDemoteToHelperInvocation
             | op::OpIsHelperInvocationEXT => self.effect(v),
+            op::OpSDot..=op::OpSUDotAccSat => {
+                let flat = self.integer_dot(v)?;
+                self.result(v, flat)
+            }
             op::OpGroupNonUniformElect..=op::OpGroupNonUniformQuadSwap
             | op::OpSubgroupBallotKHR..=op::OpSubgroupFirstInvocationKHR
             | op::OpSubgroupAllKHR..=op::OpSubgroupReadInvocationKHR => self.subgroup_op(v),

@@ -380,6 +380,12 @@ opcodes! {
     4447 OpConvertUToAccelerationStructureKHR b"tri";
     4448 OpIgnoreIntersectionKHR b"";
     4449 OpTerminateRayKHR b"";
+    4450 OpSDot b"triiN";
+    4451 OpUDot b"triiN";
+    4452 OpSUDot b"triiN";
+    4453 OpSDotAccSat b"triiiN";
+    4454 OpUDotAccSat b"triiiN";
+    4455 OpSUDotAccSat b"triiiN";
     4472 OpTypeRayQueryKHR b"r";
     4473 OpRayQueryInitializeKHR b"iiiiiiii";
     4477 OpRayQueryProceedKHR b"tri";

@@ -221,14 +221,17 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
 
 /// Runs a compute shader over an interpreter's memory, by either tier; the buffers afterwards.
 pub fn run_memory(shader: &Shader, memory: &Memory, lanes: u32, groups: [u32; 3]) -> Vec<Vec<u8>> {
-    let buffers: Vec<Vec<u8>> = memory.buffers.iter().map(|b| b.1.clone()).collect();
-    let layout = buffers_layout(buffers.len() as u32);
-    let [quick, full] = [Tier::Quick, Tier::Full].map(|tier| {
-        let stage = compile_tier(shader, &layout, lanes, tier);
-        let mut env = Environment::new(&buffers, &memory.push);
-        dispatch(&stage, &mut env, groups);
-        (0..buffers.len()).map(|i| env.buffer(i)).collect::<Vec<_>>()
-    });
+    let layout = buffers_layout(memory.buffers.len() as u32);
+    let [quick, full] =
+        [Tier::Quick, Tier::Full].map(|tier| run_compiled(&compile_tier(shader, &layout, lanes, tier), memory, groups));
     assert_eq!(quick, full, "the tiers differ, {lanes} lanes\n{shader}");
     full
+}
+
+/// As [`run_memory`], of a compiled stage.
+pub fn run_compiled(stage: &CompiledStage, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
+    let buffers: Vec<Vec<u8>> = memory.buffers.iter().map(|b| b.1.clone()).collect();
+    let mut env = Environment::new(&buffers, &memory.push);
+    dispatch(stage, &mut env, groups);
+    (0..buffers.len()).map(|i| env.buffer(i)).collect()
 }

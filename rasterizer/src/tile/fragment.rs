@@ -137,7 +137,7 @@ fn call(
     let per_chunk = (stage.lanes as usize / 4).max(1);
     quads.resize(count.next_multiple_of(per_chunk), last);
     let samples = job.pass.grid.samples;
-    let mut sample_positions = [0.5; 8];
+    let mut sample_positions = [0.5; 10];
     if samples == 4 {
         for (i, [x, y]) in sample_offsets::<4>().into_iter().enumerate() {
             sample_positions[2 * i] = x as f32 / 256.0;

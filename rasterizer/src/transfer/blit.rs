@@ -4,6 +4,7 @@
 //! source are unpacked when first needed and kept, so a 2:1 mip blit unpacks every source texel once. Coordinates outside the source
 //! clamp to its edge. Depth and stencil are nearest copies of the plane's texels.
 
+use super::image_copy::ImageCopy;
 use super::region::{ASPECT_COLOR, Slices, SubresourceLayers, block_of, level_of, planes};
 use super::texel::{Rows, Texel, clamp_integer};
 use super::{for_rows, memory_of};
@@ -71,6 +72,9 @@ fn axis(src: [i32; 2], src_size: u32, dst: [i32; 2], dst_size: u32, filter: Filt
 
 /// One region. Formats may differ within a class; linear filtering of integer formats, depth and stencil is nearest.
 pub fn blit_image(src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit, filter: Filter) {
+    if let Some(copy) = as_copy(src, dst, region) {
+        return super::image_copy::copy_image(src, dst, &copy);
+    }
     let dst_planes = planes(dst, region.dst.aspects);
     for ((aspect, src_plane), (_, dst_plane)) in planes(src, region.src.aspects).zip(dst_planes) {
         let color = aspect == ASPECT_COLOR;
@@ -78,6 +82,32 @@ pub fn blit_image(src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit, filt
         let Some(job) = Job::new(src, src_plane, dst, dst_plane, region, filter) else { return };
         if color { job.color() } else { job.raw() }
     }
+}
+
+/// A blit that neither scales, mirrors, converts nor leaves an image is a copy.
+fn as_copy(src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit) -> Option<ImageCopy> {
+    let size = |o: &[[i32; 3]; 2]| [0, 1, 2].map(|i| o[1][i].checked_sub(o[0][i]).filter(|&n| n > 0));
+    let extent = size(&region.src_offsets);
+    let [Some(width), Some(height), Some(depth)] = extent else { return None };
+    let inside = |image: &ImageMemory, o: &[[i32; 3]; 2], level| {
+        image.layout.desc.format == src.layout.desc.format
+            && planes(image, region.src.aspects).all(|(_, plane)| {
+                level_of(image, plane, level)
+                    .is_some_and(|l| (0..3).all(|i| o[0][i] >= 0 && o[1][i] as u32 <= l.extent[i]))
+            })
+    };
+    let copies = size(&region.dst_offsets) == extent
+        && region.src.aspects == region.dst.aspects
+        && src.layout.desc.dim == dst.layout.desc.dim
+        && inside(src, &region.src_offsets, region.src.level)
+        && inside(dst, &region.dst_offsets, region.dst.level);
+    copies.then_some(ImageCopy {
+        src: region.src,
+        src_offset: region.src_offsets[0],
+        dst: region.dst,
+        dst_offset: region.dst_offsets[0],
+        extent: [width, height, depth].map(|n| n as u32),
+    })
 }
 
 struct Job<'a> {

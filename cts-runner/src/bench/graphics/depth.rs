@@ -63,7 +63,7 @@ fn compare_depths(gpu: &Gpu, image: &Image) -> Result<(), Wrong> {
     for (at, word) in (0u32..).zip(words) {
         let (x, y, depth) = (at % SIZE, at / SIZE, f32::from_bits(word));
         let expected = (0..FIELDS).map(|field| field_depth(x, y, field)).fold(1.0, f32::min);
-        if !((depth - expected).abs() < 1e-5) {
+        if depth.is_nan() || (depth - expected).abs() >= 1e-5 {
             return Err(Wrong::Output(format!("depth at ({x}, {y}) is {depth}, not {expected}")));
         }
     }

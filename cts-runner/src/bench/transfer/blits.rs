@@ -81,7 +81,8 @@ fn to_half(gpu: &Gpu) -> Made {
             for (half, byte) in halves.into_iter().zip(word.to_le_bytes()) {
                 // Either neighbour of the exact value is right: within a step of 2⁻¹¹ of the value.
                 let exact = f32::from(byte) / 255.0;
-                if !((positive_half(half) - exact).abs() <= exact / 1024.0) {
+                let found = positive_half(half);
+                if found.is_nan() || (found - exact).abs() > exact / 1024.0 {
                     return Err(Wrong::Output(format!("texel {i} holds the half {half:#06x}, not about {exact}")));
                 }
             }

@@ -115,10 +115,8 @@ fn cases(out: &mut String, report: &Report) {
 
 fn case(out: &mut String, row: &Row, budget: &mut usize) {
     let (outcome, name, why) = (row.outcome, escape(&row.name), escape(&row.why()));
-    let _ = write!(
-        out,
-        "<details class=\"case\"><summary><span class=\"{outcome}\">{outcome}</span> <code>{name}</code> {why}</summary>\n"
-    );
+    let title = format!("<span class=\"{outcome}\">{outcome}</span> <code>{name}</code> {why}");
+    let _ = writeln!(out, "<details class=\"case\"><summary>{title}</summary>");
     let attempts: Vec<&str> = row.attempts.iter().map(|status| status.name()).collect();
     let _ = write!(out, "<p>{}, {}", attempts.join(", then "), table::time(row.seconds));
     if let Some(reason) = &row.reason {

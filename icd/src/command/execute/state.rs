@@ -66,6 +66,7 @@ impl Executor<'_> {
             DynamicState::RasterizerDiscardEnable(enable) => v.rasterizer_discard = *enable,
             DynamicState::DepthBiasEnable(enable) => v.depth_bias_enable = *enable,
             DynamicState::PrimitiveRestartEnable(enable) => v.primitive_restart = *enable,
+            DynamicState::LogicOp(op) => v.logic_op = *op,
         }
     }
 }

@@ -141,3 +141,25 @@ pub fn logic(op: u32, s: u8, d: u8) -> u8 {
         _ => 0xff,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{greatest, least};
+
+    #[test]
+    fn of_equal_numbers_the_second_and_never_a_nan_beside_a_number() {
+        for f in [least, greatest] {
+            for (a, b, expected) in [
+                (0.0, -0.0, -0.0f32),
+                (-0.0, 0.0, 0.0),
+                (f32::NAN, 2.0, 2.0),
+                (2.0, f32::NAN, 2.0),
+                (f32::NAN, -0.0, -0.0),
+            ] {
+                assert_eq!(f(a, b).to_bits(), expected.to_bits(), "{a} {b}");
+            }
+        }
+        assert_eq!((least(-1.0, 1.0), least(1.0, -1.0)), (-1.0, -1.0));
+        assert_eq!((greatest(-1.0, 1.0), greatest(1.0, -1.0)), (1.0, 1.0));
+    }
+}

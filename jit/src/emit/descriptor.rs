@@ -1,0 +1,114 @@
+//! Descriptors: where buffers, images and samplers are found.
+
+use super::Emitter;
+use super::memory::read_only;
+use super::rep::{BufPair, Rep};
+use crate::error::{Error, Result};
+use crate::ir::{InstData, Op, Ty, Value};
+use cranelift_codegen::ir::{InstBuilder, Value as C, types};
+use smallvec::{SmallVec, smallvec};
+
+impl Emitter<'_> {
+    /// The buffer of a lane.
+    pub fn buffer_lane(&mut self, v: Value, lane: usize) -> Result<BufPair> {
+        match self.rep(v)? {
+            Rep::Buffer(pair) => Ok(pair),
+            Rep::Buffers(list) => Ok(list[lane]),
+            _ => Err(Error::internal("not a buffer")),
+        }
+    }
+
+    /// `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc`.
+    pub fn descriptor(&mut self, set: u32, binding: u32, data: &InstData) -> Result<()> {
+        use base::shader::DescriptorKind as K;
+        let layout = *self.layout.find(set, binding).ok_or_else(|| {
+            Error::invalid(format!("set {set} binding {binding} is not in the pipeline layout")).with_id(data.source)
+        })?;
+        let (base, start, inline) = match layout.kind {
+            K::UniformBufferDynamic | K::StorageBufferDynamic => {
+                let start = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers)
+                    + layout.dynamic_index as usize * base::abi::DESCRIPTOR_SIZE;
+                (self.ctx, start as i32, false)
+            }
+            kind => {
+                let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();
+                let memory = self.b.ins().load(types::I64, read_only(), self.ctx, at as i32);
+                (memory, layout.offset as i32, kind == K::InlineUniformBlock)
+            }
+        };
+        if inline {
+            let address = self.b.ins().iadd_imm_s(base, i64::from(start));
+            let range = self.b.ins().iconst(types::I64, i64::from(layout.count));
+            return self.define(data.result(), Rep::Buffer(BufPair { address, range }));
+        }
+        let rep = match self.rep(data.args[0])? {
+            Rep::Uniform(index) => {
+                let at = self.descriptor_address(base, index, layout.count);
+                self.read_descriptor(data, &[at], start)
+            }
+            _ => {
+                let mut addresses: SmallVec<[C; 8]> = smallvec![];
+                for lane in 0..self.lanes as usize {
+                    let index = self.value_lane(data.args[0], lane)?;
+                    addresses.push(self.descriptor_address(base, index, layout.count));
+                }
+                self.read_descriptor(data, &addresses, start)
+            }
+        };
+        self.define(data.result(), rep)
+    }
+
+    /// base + 16 * min(index, count - 1)
+    fn descriptor_address(&mut self, base: C, index: C, count: u32) -> C {
+        let last = self.b.ins().iconst(types::I32, i64::from(count.max(1) - 1));
+        let index = self.b.ins().umin(index, last);
+        let index = self.b.ins().uextend(types::I64, index);
+        let offset = self.b.ins().ishl_imm_u(index, base::abi::DESCRIPTOR_SIZE.trailing_zeros() as i64);
+        self.b.ins().iadd(base, offset)
+    }
+
+    fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> Rep {
+        use base::abi::{BufferDescriptor, ImageDescriptor};
+        let at = |field: usize| start + field as i32;
+        let load = |e: &mut Self, a: C, field: usize| e.b.ins().load(types::I64, read_only(), a, at(field));
+        match data.op {
+            Op::BufferDesc { .. } => {
+                let pairs: SmallVec<[BufPair; 8]> = addresses
+                    .iter()
+                    .map(|&a| BufPair {
+                        address: load(self, a, core::mem::offset_of!(BufferDescriptor, address)),
+                        range: load(self, a, core::mem::offset_of!(BufferDescriptor, range)),
+                    })
+                    .collect();
+                if pairs.len() == 1 { Rep::Buffer(pairs[0]) } else { Rep::Buffers(pairs) }
+            }
+            _ => {
+                let field = if matches!(data.op, Op::SamplerDesc { .. }) {
+                    core::mem::offset_of!(ImageDescriptor, sampler)
+                } else {
+                    core::mem::offset_of!(ImageDescriptor, view)
+                };
+                let pointers: SmallVec<[C; 8]> = addresses.iter().map(|&a| load(self, a, field)).collect();
+                if pointers.len() == 1 { Rep::Uniform(pointers[0]) } else { Rep::Pointers(pointers) }
+            }
+        }
+    }
+
+    /// `Op::BufferSize`: bytes, saturated to 32 bits.
+    pub fn buffer_size(&mut self, data: &InstData) -> Result<()> {
+        let size = |e: &mut Self, pair: BufPair| {
+            let most = e.b.ins().iconst(types::I64, 0xffff_ffff);
+            let n = e.b.ins().umin(pair.range, most);
+            e.b.ins().ireduce(types::I32, n)
+        };
+        let rep = match self.rep(data.args[0])? {
+            Rep::Buffer(pair) => Rep::Uniform(size(self, pair)),
+            Rep::Buffers(list) => {
+                let lanes: Vec<C> = list.iter().map(|&p| size(self, p)).collect();
+                Rep::Varying(self.gather_lanes(Ty::I32, &lanes))
+            }
+            _ => return Err(Error::internal("the size of something that is no buffer")),
+        };
+        self.define(data.result(), rep)
+    }
+}

@@ -195,6 +195,11 @@ pub fn spawn(name: &str, icd: &str, options: &Options) -> Result<Report> {
     })
 }
 
+fn own_words(why: &str) -> &str {
+    let told = why.rsplit("cts-runner: ").next().unwrap_or(why);
+    told.strip_prefix("not available: ").unwrap_or(told)
+}
+
 /// Starts a child that prints one JSON object: the probe or the limits.
 pub fn ask(args: &[&str], options: &Options) -> Result<Value> {
     let pin = options.pin.map(|n| n.to_string());
@@ -208,7 +213,7 @@ pub fn ask(args: &[&str], options: &Options) -> Result<Value> {
             found.ok_or_else(|| Error::Missing("JSON from a child".into()))
         }
         // The child's own message says it best.
-        End::Died(why) => Err(Error::Missing(why.rsplit("cts-runner: ").next().unwrap_or(&why).into())),
+        End::Died(why) => Err(Error::Missing(own_words(&why).into())),
         End::TimedOut => Err(Error::Missing("an answer in time".into())),
     }
 }

@@ -25,7 +25,7 @@ Which workloads
       --list            print the names and stop
 How
       --rounds N        rounds; in each, every driver runs every workload once, in turns (5, quick 3)
-      --sample-ms N     how long one sample is (150, quick 50)
+      --sample-ms N     how long one sample is (150, quick 30)
       --timeout S       a child that takes longer is stopped and reported (120)
       --pin N           run on the first N of the allowed CPUs (all of them)
       --validate        run every workload once under VK_LAYER_KHRONOS_validation; a message is an error, no times
@@ -156,7 +156,7 @@ impl Options {
 
     /// Length of a sample.
     pub fn sample(&self) -> Duration {
-        self.sample.unwrap_or(Duration::from_millis(if self.quick { 50 } else { 150 }))
+        self.sample.unwrap_or(Duration::from_millis(if self.quick { 30 } else { 150 }))
     }
 
     /// Whether a workload is asked for.
@@ -216,7 +216,7 @@ mod tests {
     fn options_are_read_and_refused() {
         let options =
             parse(&["--quick", "--icd", "grus", "--icd", "x.json", "--pin", "1"]).expect("good").expect("no help");
-        assert_eq!((options.rounds(), options.sample(), options.pin), (3, Duration::from_millis(50), Some(1)));
+        assert_eq!((options.rounds(), options.sample(), options.pin), (3, Duration::from_millis(30), Some(1)));
         assert_eq!(options.icds, ["grus", "x.json"]);
         assert_eq!(parse(&[]).expect("good").expect("no help").rounds(), 5);
         assert!(parse(&["--help"]).expect("good").is_none());

@@ -1,15 +1,15 @@
 //! The ratios as a bar chart: one row per workload, one bar per rival, logarithmic, 1 in the middle.
 
-use super::Results;
 use super::stats::{self, Row};
+use super::{Family, Results};
 use std::fmt::Write;
 
 const COLORS: [&str; 6] = ["#2f6f9f", "#c8702a", "#4d8a4d", "#8a5a9f", "#a08030", "#7a7a7a"];
 const LEFT: f64 = 250.0;
 const WIDTH: f64 = 860.0;
 const BAR: f64 = 7.0;
-/// A group with more rows than this is one bar, its mean.
-const FOLD: usize = 40;
+/// Groups of this family are one bar each, their mean: the same many modules once per figure.
+const FOLDED: Family = Family::Create;
 
 struct Line {
     name: String,
@@ -51,7 +51,7 @@ fn lines(results: &Results, rivals: usize) -> Vec<Line> {
         }
         lines.push(Line { name: format!("{group} (mean)"), heading: true, ratios });
         let rows: Vec<&Row> = results.rows.iter().filter(|r| r.group == group).collect();
-        if rows.len() <= FOLD {
+        if !group.starts_with(FOLDED.name()) {
             lines.extend(rows.into_iter().map(|row| Line {
                 name: row.name.split_once('/').map_or(row.name.as_str(), |(_, name)| name).into(),
                 heading: false,

@@ -207,7 +207,8 @@ pub fn ask(args: &[&str], options: &Options) -> Result<Value> {
             let found = text.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
             found.ok_or_else(|| Error::Missing("JSON from a child".into()))
         }
-        End::Died(why) => Err(Error::Missing(why)),
+        // The child's own message says it best.
+        End::Died(why) => Err(Error::Missing(why.rsplit("cts-runner: ").next().unwrap_or(&why).into())),
         End::TimedOut => Err(Error::Missing("an answer in time".into())),
     }
 }

@@ -118,7 +118,7 @@ fn take_part(options: &Options, scratch: &Path) -> Result<Vec<Driver>> {
                 let (device, version, api) = (text("device"), text("driver_version"), text("api_version"));
                 found.push(Driver { label: String::new(), device, version, api, manifest: path });
             }
-            Err(error) if named || i == 0 => return Err(Error::Missing(format!("{}: {error}", path.display()))),
+            Err(error) if named || i == 0 => return Err(Error::Missing(format!("{} ({error})", path.display()))),
             Err(error) => eprintln!("left out: {}: {error}", path.display()),
         }
     }

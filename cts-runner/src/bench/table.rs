@@ -78,8 +78,13 @@ fn group_table(text: &mut String, results: &Results, group: &str, details: bool)
     }
     text.push('\n');
     let folded = rows.len() > FOLD && !details;
-    for row in if folded { extremes(&rows) } else { rows } {
+    let count = rows.len();
+    let shown = if folded { extremes(&rows) } else { rows };
+    for (i, row) in shown.iter().enumerate() {
         line(text, results, row);
+        if folded && i == 2 {
+            let _ = writeln!(text, "  … {} more, see --details", count - shown.len());
+        }
     }
     if results.drivers.len() < 2 {
         return;
@@ -95,15 +100,11 @@ fn group_table(text: &mut String, results: &Results, group: &str, details: bool)
 
 /// The three rows with the smallest and the three with the largest ratio to any rival.
 fn extremes<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
-    let worst = |row: &Row| {
-        (1..row.cells.len()).filter_map(|i| Some(row.ratio(i)?.median)).min_by(f64::total_cmp).unwrap_or(0.0)
-    };
-    let mut sorted = rows.to_vec();
-    sorted.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
-    let tail = sorted.split_off(sorted.len().saturating_sub(3).max(3).min(sorted.len()));
-    sorted.truncate(3);
-    sorted.extend(tail);
-    sorted
+    let worst = |row: &Row| (1..row.cells.len()).filter_map(|i| Some(row.ratio(i)?.median)).min_by(f64::total_cmp);
+    let mut sorted: Vec<(f64, &Row)> = rows.iter().filter_map(|row| Some((worst(row)?, *row))).collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let last = sorted.len().saturating_sub(3).max(3);
+    sorted.into_iter().enumerate().filter(|(i, _)| *i < 3 || *i >= last).map(|(_, (_, row))| row).collect()
 }
 
 fn line(text: &mut String, results: &Results, row: &Row) {

@@ -3,7 +3,7 @@
 mod support;
 
 use std::path::Path;
-use support::{assert_silent_but_for, command, driver, example, layer, loader, reference, scratch, skip, succeed};
+use support::{assert_silent, command, driver, example, layer, loader, reference, scratch, skip, succeed};
 
 /// Bytes of compute results at the beginning of the output.
 const RESULTS: usize = 4096 * 4;
@@ -58,10 +58,5 @@ fn wgpu_scene_is_silent_under_the_validation_layer() {
     let folder = scratch("wgpu-validation");
     let mut command = command(example("wgpu_scene"), &driver());
     let output = succeed(command.arg(folder.join("out")).env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"));
-    // What wgpu-hal 30 itself does wrong on a 1.0 device: it chains VkDescriptorSetLayoutBindingFlagsCreateInfo (with no flags)
-    // without enabling VK_EXT_descriptor_indexing, and zero-initialises workgroup memory without enabling that feature. Both go
-    // when the driver advertises 1.3.
-    let known =
-        ["VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO", "VUID-RuntimeSpirv-OpVariable-06373"];
-    assert_silent_but_for(&output, &known);
+    assert_silent(&output);
 }

@@ -97,6 +97,16 @@ fn depth(region: &Region) -> usize {
     1 + inner.max().unwrap_or(0)
 }
 
+/// A loop that is still one after the passes.
+fn has_loops(region: &Region) -> bool {
+    region.nodes.iter().any(|node| match node {
+        Node::Inst(_) => false,
+        Node::Loop(_) => true,
+        Node::If(n) => has_loops(&n.then) || has_loops(&n.else_),
+        Node::Scope(n) => has_loops(&n.body),
+    })
+}
+
 /// Passes and CLIF.
 fn lower(shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared> {
     catch_unwind(AssertUnwindSafe(|| lower_unguarded(shader, request)))
@@ -120,6 +130,7 @@ fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<P
         zero_shared: shader.zero_shared,
         scratch_bytes: emission.scratch_bytes,
         has_barriers: emission.has_barriers,
+        has_loops: has_loops(&shader.root.body),
     };
     Ok(Prepared { emission, facts })
 }

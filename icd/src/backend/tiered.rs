@@ -2,7 +2,7 @@
 //!
 //! Creating a pipeline leaves a job here ([`jit::Prepared`]: nothing can be wrong with the shader any more, only code is missing).
 //! A thread of the pool does it, or whoever needs the code first: [`TieredCode::ready`]. The quick tier's code measures the time it
-//! runs; when that has become as long as better code takes to make (estimated from the code's size), the compiler is asked for it,
+//! runs; when that is so long that better code pays (estimated from the code's size), the compiler is asked for it,
 //! once, and puts it in place between two batches. Who runs the old code meanwhile goes on: both stay until the stage goes.
 //!
 //! Invariant: either tier's code has the same facts (interface, scratch layout, resume points), so that even the calls of one workgroup may
@@ -20,8 +20,10 @@ use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-/// Running time after which better code is wanted, per byte of quick code.
-const PATIENCE_NS_PER_BYTE: i64 = 50;
+/// Running time after which better code is wanted, in nanoseconds per byte of quick code, without and with loops. Better code costs
+/// about 500 ns per byte of quick code to make; it saves little of straight code's time (the demo's scene: 0 to 15 %) and most of a
+/// loop's (the demo's compute step: 60 %).
+const PATIENCE: [i64; 2] = [3000, 100];
 
 /// A stage and its code.
 pub struct TieredCode {
@@ -163,7 +165,7 @@ impl TieredCode {
             Tier::Full => state.full = Some(code),
             Tier::Quick => {
                 let improve = self.compiler.upgrade().is_some_and(|c| c.policy().improves());
-                let patience = if improve { blob.code.len() as i64 * PATIENCE_NS_PER_BYTE } else { 0 };
+                let patience = if improve { blob.code.len() as i64 * PATIENCE[usize::from(blob.has_loops)] } else { 0 };
                 self.patience.store(patience, Ordering::Relaxed);
                 state.quick = Some(code);
             }

@@ -1,6 +1,7 @@
 //! Every command of an advertised extension is in the command table (vk.xml's `require` blocks, for the rows of the extension table).
 
 use super::extensions::Extension as E;
+use super::{API_VERSION, V1_1, V1_2, V1_3};
 use crate::entry::table;
 
 #[rustfmt::skip]
@@ -46,6 +47,24 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_transform_feedback, &["vkCmdBindTransformFeedbackBuffersEXT", "vkCmdBeginTransformFeedbackEXT", "vkCmdEndTransformFeedbackEXT", "vkCmdBeginQueryIndexedEXT", "vkCmdEndQueryIndexedEXT", "vkCmdDrawIndirectByteCountEXT"]),
     (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
 ];
+
+/// The commands of each core version after 1.0 (vk.xml's `feature` blocks).
+#[rustfmt::skip]
+static CORE: &[(u32, &[&str])] = &[
+    (V1_1, &["vkEnumerateInstanceVersion", "vkBindBufferMemory2", "vkBindImageMemory2", "vkGetDeviceGroupPeerMemoryFeatures", "vkCmdSetDeviceMask", "vkEnumeratePhysicalDeviceGroups", "vkGetImageMemoryRequirements2", "vkGetBufferMemoryRequirements2", "vkGetImageSparseMemoryRequirements2", "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceFormatProperties2", "vkGetPhysicalDeviceImageFormatProperties2", "vkGetPhysicalDeviceQueueFamilyProperties2", "vkGetPhysicalDeviceMemoryProperties2", "vkGetPhysicalDeviceSparseImageFormatProperties2", "vkTrimCommandPool", "vkGetDeviceQueue2", "vkGetPhysicalDeviceExternalBufferProperties", "vkGetPhysicalDeviceExternalFenceProperties", "vkGetPhysicalDeviceExternalSemaphoreProperties", "vkCmdDispatchBase", "vkCreateDescriptorUpdateTemplate", "vkDestroyDescriptorUpdateTemplate", "vkUpdateDescriptorSetWithTemplate", "vkGetDescriptorSetLayoutSupport", "vkCreateSamplerYcbcrConversion", "vkDestroySamplerYcbcrConversion"]),
+    (V1_2, &["vkResetQueryPool", "vkGetSemaphoreCounterValue", "vkWaitSemaphores", "vkSignalSemaphore", "vkGetBufferDeviceAddress", "vkGetBufferOpaqueCaptureAddress", "vkGetDeviceMemoryOpaqueCaptureAddress", "vkCmdDrawIndirectCount", "vkCmdDrawIndexedIndirectCount", "vkCreateRenderPass2", "vkCmdBeginRenderPass2", "vkCmdNextSubpass2", "vkCmdEndRenderPass2"]),
+    (V1_3, &["vkGetPhysicalDeviceToolProperties", "vkCreatePrivateDataSlot", "vkDestroyPrivateDataSlot", "vkSetPrivateData", "vkGetPrivateData", "vkCmdPipelineBarrier2", "vkCmdWriteTimestamp2", "vkQueueSubmit2", "vkCmdCopyBuffer2", "vkCmdCopyImage2", "vkCmdCopyBufferToImage2", "vkCmdCopyImageToBuffer2", "vkGetDeviceBufferMemoryRequirements", "vkGetDeviceImageMemoryRequirements", "vkGetDeviceImageSparseMemoryRequirements", "vkCmdSetEvent2", "vkCmdResetEvent2", "vkCmdWaitEvents2", "vkCmdBlitImage2", "vkCmdResolveImage2", "vkCmdBeginRendering", "vkCmdEndRendering", "vkCmdSetCullMode", "vkCmdSetFrontFace", "vkCmdSetPrimitiveTopology", "vkCmdSetViewportWithCount", "vkCmdSetScissorWithCount", "vkCmdBindVertexBuffers2", "vkCmdSetDepthTestEnable", "vkCmdSetDepthWriteEnable", "vkCmdSetDepthCompareOp", "vkCmdSetDepthBoundsTestEnable", "vkCmdSetStencilTestEnable", "vkCmdSetStencilOp", "vkCmdSetRasterizerDiscardEnable", "vkCmdSetDepthBiasEnable", "vkCmdSetPrimitiveRestartEnable"]),
+];
+
+#[test]
+fn core_version_has_its_commands() {
+    for (version, commands) in CORE.iter().filter(|(version, _)| *version <= API_VERSION) {
+        for command in *commands {
+            let need = table::find(command).map(|(_, need)| need);
+            assert_eq!(need, Some(table::Need::Core(*version)), "{command}");
+        }
+    }
+}
 
 #[test]
 fn advertised_extensions_have_their_commands() {

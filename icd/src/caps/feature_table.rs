@@ -193,7 +193,7 @@ extended {
     subgroupSizeControl, subgroup_size_control, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceSubgroupSizeControlFeatures];
     computeFullSubgroups, compute_full_subgroups, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceSubgroupSizeControlFeatures];
     synchronization2, synchronization2, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceSynchronization2Features];
-    textureCompressionASTC_HDR, texture_compression_astc_hdr, NO_FORMAT, [PhysicalDeviceVulkan13Features];
+    textureCompressionASTC_HDR, texture_compression_astc_hdr, NO_FORMAT, [PhysicalDeviceVulkan13Features, PhysicalDeviceTextureCompressionASTCHDRFeatures];
     shaderZeroInitializeWorkgroupMemory, shader_zero_initialize_workgroup_memory, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures];
     dynamicRendering, dynamic_rendering, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceDynamicRenderingFeatures];
     shaderIntegerDotProduct, shader_integer_dot_product, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
@@ -306,6 +306,7 @@ structs! {
     PhysicalDeviceNonSeamlessCubeMapFeaturesEXT: [Ext(E::VK_EXT_non_seamless_cube_map)];
     PhysicalDeviceMutableDescriptorTypeFeaturesEXT: [Ext(E::VK_EXT_mutable_descriptor_type)];
     PhysicalDeviceShaderAtomicFloatFeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float)];
+    PhysicalDeviceTextureCompressionASTCHDRFeatures: [Core(V1_3)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
     PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];
 }

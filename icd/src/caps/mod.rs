@@ -28,7 +28,7 @@ use ash::vk;
 
 /// `VkPhysicalDeviceProperties::apiVersion`: the highest core version whose mandatory features all work. Raising it is this line
 /// and the rows that [`features`]' tests then ask for.
-pub const API_VERSION: u32 = vk::make_api_version(0, 1, 1, vk::HEADER_VERSION);
+pub const API_VERSION: u32 = vk::make_api_version(0, 1, 3, vk::HEADER_VERSION);
 
 /// Vulkan 1.0.
 pub const V1_0: u32 = vk::API_VERSION_1_0;

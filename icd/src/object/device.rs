@@ -73,9 +73,18 @@ impl Device {
     }
 
     /// Loses the device, once: generated code stops, the application is told why, waits return (in this order).
+    ///
+    /// Called by the queue's worker, which then ends its work; others use [`Device::lose_after`].
     pub fn lose(&self, id: &str, message: &str) {
+        self.lose_after(id, message, || ());
+    }
+
+    /// As [`Device::lose`]; waits return after `settled`, which waits for the worker: whoever is told of the loss may free memory
+    /// that generated code must not touch any more.
+    pub fn lose_after(&self, id: &str, message: &str, settled: impl FnOnce()) {
         if self.abort.swap(1, Ordering::AcqRel) == 0 {
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
+            settled();
             self.sync.lose();
         }
     }

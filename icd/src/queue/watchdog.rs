@@ -9,7 +9,10 @@ use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long an aborted operation may take to end before waits return without it.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Watches the operation that a queue executes.
 #[derive(Default)]
@@ -84,6 +87,14 @@ impl Watchdog {
         }
     }
 
+    /// Waits until the operation has ended, which it does soon once the abort flag is up.
+    fn wait_for_end(&self) {
+        let deadline = Instant::now() + GRACE;
+        while self.began.load(Ordering::Acquire) != 0 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     fn run(&self, timeout: Duration, device: &Weak<Device>) {
         let step = (timeout / 8).clamp(Duration::from_millis(5), Duration::from_secs(1));
         let mut state = self.state.lock();
@@ -106,10 +117,8 @@ impl Watchdog {
                 }
                 let names: Vec<String> = pipelines.into_iter().map(|p| device.name(p)).collect();
                 let (names, ms) = (names.join(", "), timeout.as_millis());
-                device.lose(
-                    "GRUS-shader-timeout",
-                    &format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)"),
-                );
+                let message = format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
+                device.lose_after("GRUS-shader-timeout", &message, || self.wait_for_end());
                 return;
             }
         }

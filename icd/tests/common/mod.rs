@@ -33,8 +33,12 @@ impl Context {
     ) -> Context {
         let entry = entry();
         let names: Vec<_> = instance_extensions.iter().map(|n| n.as_ptr()).collect();
-        let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names);
+        // An application of the driver's own version, so that every core command is there.
         // SAFETY: (all here) valid usage.
+        let version = unsafe { entry.try_enumerate_instance_version() }.expect("version").expect("at least 1.1");
+        let application = vk::ApplicationInfo::default().api_version(version);
+        let info = vk::InstanceCreateInfo::default().application_info(&application).enabled_extension_names(&names);
+        // SAFETY: as above.
         let instance = unsafe { entry.create_instance(&info, None) }.expect("instance");
         // SAFETY: as above.
         let physical = unsafe { instance.enumerate_physical_devices() }.expect("devices")[0];

@@ -45,6 +45,9 @@ pub struct CodeBlob {
     pub scratch_bytes: u32,
     /// See [`CompiledStage::has_barriers`].
     pub has_barriers: bool,
+    /// Has loops of its own: the quick tier's code is then much slower than the full tier's, because it keeps nothing in registers
+    /// from block to block.
+    pub has_loops: bool,
 }
 
 impl CodeBlob {
@@ -100,9 +103,8 @@ impl CodeBlob {
         w.u32(flag_bits(&self.flags));
         self.local_size.iter().for_each(|&n| w.u32(n));
         w.u32(self.shared_bytes);
-        w.u32(
-            u32::from(self.zero_shared) | u32::from(self.has_barriers) << 1 | u32::from(self.tier == Tier::Full) << 2,
-        );
+        let bits = [self.zero_shared, self.has_barriers, self.tier == Tier::Full, self.has_loops];
+        w.u32(bits.iter().enumerate().fold(0, |word, (i, &bit)| word | u32::from(bit) << i));
         w.u32(self.scratch_bytes);
         w.bytes(&self.code);
         let sum = xxh3_128(&w.0[CHECKSUM..]);
@@ -148,6 +150,7 @@ impl CodeBlob {
             zero_shared: bits & 1 != 0,
             scratch_bytes,
             has_barriers: bits & 2 != 0,
+            has_loops: bits & 8 != 0,
         })
     }
 }
@@ -323,6 +326,7 @@ mod tests {
             zero_shared: true,
             scratch_bytes: 1024,
             has_barriers: true,
+            has_loops: true,
         }
     }
 

@@ -203,7 +203,10 @@ impl Emitter<'_> {
             SDiv | UDiv | SRem | SMod | UMod => self.divide(op, ty, a, b),
             SMulHi => self.b.ins().smulhi(a, b),
             UMulHi => self.b.ins().umulhi(a, b),
-            FMin | FMax | FRem | FMod | Pow | Atan2 => a,
+            FMin => self.float_extreme(FloatCC::LessThan, a, b),
+            FMax => self.float_extreme(FloatCC::GreaterThan, a, b),
+            // `binary` has its own code for these.
+            FRem | FMod | Pow | Atan2 => a,
         }
     }
 

@@ -60,6 +60,7 @@ pub fn try_compile(
         zero_shared: shader.zero_shared,
         scratch_bytes: emitted.scratch_bytes,
         has_barriers: emitted.has_barriers,
+        has_loops: false,
     };
     Ok(blob.stage(Arc::new(blob.load().expect("executable memory"))))
 }

@@ -38,10 +38,10 @@ impl Outputs<'_> {
             return [0; 8];
         }
         if self.shift == 3
-            && let Some(&[a, b, c, d, e, f, g, h]) =
+            && let Some(lanes) =
                 self.words.get((pair * self.slots + usize::from(slot)) * 8..).and_then(|w| w.first_chunk::<8>())
         {
-            return [a, b, c, d, e, f, g, h];
+            return *lanes;
         }
         let [[a, b, c, d], [e, f, g, h]] = [self.quad(2 * pair, slot), self.quad(2 * pair + 1, slot)];
         [a, b, c, d, e, f, g, h]

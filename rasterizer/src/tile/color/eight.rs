@@ -218,17 +218,18 @@ fn unpack8<const SRGB: bool, const SWAP: bool>(texels: &[u32; LANES]) -> Floats<
 fn pack8<const SRGB: bool, const SWAP: bool>(color: &Floats<LANES>) -> [u32; LANES] {
     // 1.5 * 2^23: the nearest integer is left in the low bits of the sum.
     const MAGIC: f32 = 12_582_912.0;
+    let code = |component: usize, v: f32| {
+        let code = if SRGB && component != 3 {
+            u32::from(linear_to_srgb(v))
+        } else {
+            (super::Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff
+        };
+        code << (8 * byte_of(component, SWAP))
+    };
+    // Lanes outside: so the compiler takes them, and not the components, for the elements of its vectors.
     let mut packed = [0u32; LANES];
-    for (component, lanes) in color.iter().enumerate() {
-        let shift = 8 * byte_of(component, SWAP);
-        for i in 0..LANES {
-            let code = if SRGB && component != 3 {
-                u32::from(linear_to_srgb(lanes[i]))
-            } else {
-                (super::Clamp::Unorm.apply(lanes[i]) * 255.0 + MAGIC).to_bits() & 0xff
-            };
-            packed[i] |= code << shift;
-        }
+    for i in 0..LANES {
+        packed[i] = code(0, color[0][i]) | code(1, color[1][i]) | code(2, color[2][i]) | code(3, color[3][i]);
     }
     packed
 }

@@ -149,6 +149,20 @@ fn words<const N: usize, const BYTES: usize>(buffer: &BufferRange, offset: u64, 
     texel
 }
 
+/// Calls of a closure are not inlined by the standard library's adapters into code for other features: loops instead.
+#[inline(always)]
+fn fetch_words<const N: usize, const BYTES: usize>(
+    buffer: &BufferRange,
+    numbers: &[u32],
+    at: impl Fn(u32) -> u64,
+    one: u32,
+    out: &mut Scatter<'_>,
+) {
+    for (v, &n) in numbers.iter().enumerate() {
+        out.put(v, words::<N, BYTES>(buffer, at(n), one));
+    }
+}
+
 #[inline(always)]
 fn fetch(
     attribute: &AttributeFetch,
@@ -161,21 +175,15 @@ fn fetch(
     let integer = attribute.format.is_integer();
     let one = if integer { 1 } else { 1f32.to_bits() };
     match attribute.kind {
-        FetchKind::Raw32(1) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<1, 4>(buffer, at(n), one)))
-        }
-        FetchKind::Raw32(2) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<2, 8>(buffer, at(n), one)))
-        }
-        FetchKind::Raw32(3) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<3, 12>(buffer, at(n), one)))
-        }
-        FetchKind::Raw32(_) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<4, 16>(buffer, at(n), one)))
-        }
+        FetchKind::Raw32(1) => fetch_words::<1, 4>(buffer, numbers, at, one, &mut out),
+        FetchKind::Raw32(2) => fetch_words::<2, 8>(buffer, numbers, at, one, &mut out),
+        FetchKind::Raw32(3) => fetch_words::<3, 12>(buffer, numbers, at, one, &mut out),
+        FetchKind::Raw32(_) => fetch_words::<4, 16>(buffer, numbers, at, one, &mut out),
         FetchKind::Unorm8x4 => {
             for (v, &n) in numbers.iter().enumerate() {
-                out.put(v, read::<4>(buffer, at(n)).map(|b| (f32::from(b) / 255.0).to_bits()));
+                let [r, g, b, a] = read::<4>(buffer, at(n));
+                let unorm = |b: u8| (f32::from(b) / 255.0).to_bits();
+                out.put(v, [unorm(r), unorm(g), unorm(b), unorm(a)]);
             }
         }
         FetchKind::Generic => {

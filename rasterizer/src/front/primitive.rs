@@ -85,7 +85,7 @@ impl Builder<'_> {
 
     #[inline(always)]
     fn triangle(&mut self, v: [&Vertex; 3], any: u32, common: Common) {
-        if any & code::CLIP == 0 && v.iter().all(|v| v.projected) {
+        if any & (code::CLIP | code::UNPROJECTED) == 0 {
             self.leaving += 1;
             let screen = [v[0].screen, v[1].screen, v[2].screen];
             let area = doubled_area(&screen);
@@ -240,7 +240,7 @@ impl Builder<'_> {
     }
 
     fn point(&mut self, v: &Vertex, common: Common, slope: Option<f32>) {
-        if v.codes & code::REJECT != 0 || !v.projected {
+        if v.codes & (code::REJECT | code::UNPROJECTED) != 0 {
             return;
         }
         self.leaving += u64::from(slope.is_none());

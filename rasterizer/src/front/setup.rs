@@ -307,7 +307,8 @@ pub fn attributes(
     out: &mut Vec<[u32; 3]>,
 ) {
     let [first, second, third] = common.vertices;
-    let [first, second, third] = [shaded.base(first as usize), shaded.base(second as usize), shaded.base(third as usize)];
+    let [first, second, third] =
+        [shaded.base(first as usize), shaded.base(second as usize), shaded.base(third as usize)];
     let provoking = shaded.base(common.provoking as usize);
     out.reserve(linkage.links.len());
     for link in &linkage.links {

@@ -156,7 +156,7 @@ impl Transform {
         let mut projected = [0u32; N];
         for i in 0..N {
             let (sx, sy) = (x[i] / w[i] * self.scale[0] + self.offset[0], y[i] / w[i] * self.scale[1] + self.offset[1]);
-            let inside = (sx >= GUARD[0]) & (sx <= GUARD[1]) & (sy >= GUARD[0]) & (sy <= GUARD[1]) & (w[i] > 0.0);
+            let inside = in_guard(sx) & in_guard(sy) & (w[i] > 0.0);
             projected[i] = if inside { u32::MAX } else { 0 };
             screen_x[i] = if inside { sx } else { 0.0 };
             screen_y[i] = if inside { sy } else { 0.0 };
@@ -183,6 +183,13 @@ impl Transform {
             inv_w: lanes.inv_w[0],
         })
     }
+}
+
+/// Both comparisons, always: a range's `contains` would branch.
+#[inline(always)]
+fn in_guard(c: f32) -> bool {
+    let (above, below) = (c >= GUARD[0], c <= GUARD[1]);
+    above & below
 }
 
 /// Nearest fixed-point value, ties to even; `c` inside the guard band.

@@ -31,20 +31,16 @@ impl Outputs<'_> {
             _ => [0; 4],
         }
     }
-    /// The eight lanes of quads `2 * pair` and `2 * pair + 1`; zeros for a missing slot.
+    /// The outputs as rows of eight lanes, `pair * slots + slot` for quads `2 * pair` and `2 * pair + 1`; `None` when chunks have
+    /// another size.
     #[inline(always)]
-    pub fn pair(&self, pair: usize, slot: u16) -> [u32; 8] {
-        if slot == NO_SLOT {
-            return [0; 8];
-        }
-        if self.shift == 3
-            && let Some(lanes) =
-                self.words.get((pair * self.slots + usize::from(slot)) * 8..).and_then(|w| w.first_chunk::<8>())
-        {
-            return *lanes;
-        }
-        let [[a, b, c, d], [e, f, g, h]] = [self.quad(2 * pair, slot), self.quad(2 * pair + 1, slot)];
-        [a, b, c, d, e, f, g, h]
+    pub fn rows(&self) -> Option<&[[u32; 8]]> {
+        (self.shift == 3).then(|| self.words.as_chunks().0)
+    }
+    /// Output slots.
+    #[inline(always)]
+    pub fn slots(&self) -> usize {
+        self.slots
     }
     /// Four slots of a quad.
     #[inline(always)]
@@ -93,17 +89,17 @@ pub fn shade(job: &mut TileJob<'_>) {
         slots,
         shift: lanes.trailing_zeros(),
     };
-    let quads = core::mem::take(&mut job.worker.tile.quads);
+    let mut quads = core::mem::take(&mut job.worker.tile.quads);
     let draw = job.draw;
     let plan = &*draw.plan;
-    let mut coverage = [0u16; super::BATCH_QUADS];
-    for (i, quad) in quads[..count].iter().enumerate() {
-        coverage[i] = if plan.coverage_is_final { quad.coverage } else { finish_quad(job, quad, i, view) };
+    if !plan.coverage_is_final {
+        for (i, quad) in quads[..count].iter_mut().enumerate() {
+            quad.coverage = finish_quad(job, quad, i, view);
+        }
     }
     let samples = job.pass.grid.samples;
     let shaded = ShadedQuads {
         quads: &quads[..count],
-        coverage: &coverage[..count],
         outputs: view,
         alpha_to_one: plan.alpha_to_one,
         layer: job.layer,

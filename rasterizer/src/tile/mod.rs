@@ -230,6 +230,9 @@ impl TileJob<'_> {
             self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
             return;
         }
+        if S == 1 && any == 0xffff && self.push_block(prim, x, y) {
+            return;
+        }
         for q in 0..4 {
             let shift = (q & 1) * 2 + (q >> 1) * 8;
             let mut coverage = 0;
@@ -283,6 +286,23 @@ impl TileJob<'_> {
                 }
             }
         }
+    }
+
+    /// The four quads of a block without a gap; `false` when they do not fit into the batch or are not one entry each.
+    #[inline(always)]
+    fn push_block(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
+        let quads = &mut self.worker.tile.quads;
+        if self.draw.plan.per_sample || quads.len() > BATCH_QUADS - 4 {
+            return false;
+        }
+        let primitive = (&raw const *prim).cast();
+        let (x, y) = (x as u16, y as u16);
+        let quad = |x, y| FragmentQuad { x, y, coverage: 0x1111, sample: u16::MAX, primitive };
+        quads.extend_from_slice(&[quad(x, y), quad(x + 2, y), quad(x, y + 2), quad(x + 2, y + 2)]);
+        if quads.len() == BATCH_QUADS {
+            fragment::shade(self);
+        }
+        true
     }
 
     /// The draw has ended in this tile.

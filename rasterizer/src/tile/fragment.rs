@@ -35,7 +35,7 @@ impl Outputs<'_> {
     /// another size.
     #[inline(always)]
     pub fn rows(&self) -> Option<&[[u32; 8]]> {
-        (self.shift == 3).then(|| self.words.as_chunks().0)
+        (self.shift == 3).then_some(self.words.as_chunks().0)
     }
     /// Output slots.
     #[inline(always)]

@@ -6,7 +6,7 @@ use super::depth::{self, Block};
 use super::{TileJob, clamp_depth, plane_z};
 use crate::front::Prim;
 use crate::front::link::NO_SLOT;
-use base::abi::{BatchHeader, FragmentBatch, FragmentQuad};
+use base::abi::{BatchHeader, FragmentBatch, FragmentQuad, QuadPositions};
 use base::shader::CompiledStage;
 
 /// Shaded quads: where lane `4*quad + pixel` of a slot lies.
@@ -117,6 +117,20 @@ pub fn shade(job: &mut TileJob<'_>) {
 /// A batch and the padding of its last chunk.
 const BATCH_QUADS_PADDED: usize = super::BATCH_QUADS + 2;
 
+/// Positions of shading without multisampling.
+const ONE_SAMPLE: [QuadPositions; 5] = FragmentBatch::positions(&[]);
+/// With four samples.
+const FOUR_SAMPLES: [QuadPositions; 5] = {
+    let offsets = sample_offsets::<4>();
+    let mut samples = [[0.0; 2]; 4];
+    let mut i = 0;
+    while i < 4 {
+        samples[i] = [offsets[i][0] as f32 / 256.0, offsets[i][1] as f32 / 256.0];
+        i += 1;
+    }
+    FragmentBatch::positions(&samples)
+};
+
 fn call(
     job: &mut TileJob<'_>,
     stage: &CompiledStage,
@@ -133,13 +147,6 @@ fn call(
     let per_chunk = (stage.lanes as usize / 4).max(1);
     quads.resize(count.next_multiple_of(per_chunk), last);
     let samples = job.pass.grid.samples;
-    let mut sample_positions = [0.5; 10];
-    if samples == 4 {
-        for (i, [x, y]) in sample_offsets::<4>().into_iter().enumerate() {
-            sample_positions[2 * i] = x as f32 / 256.0;
-            sample_positions[2 * i + 1] = y as f32 / 256.0;
-        }
-    }
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);
     let mut batch = FragmentBatch {
@@ -152,7 +159,7 @@ fn call(
         quads: quads.as_ptr(),
         outputs: outputs.0.words(words).as_mut_ptr(),
         alive: alive.as_mut_ptr(),
-        sample_positions,
+        positions: if samples == 4 { FOUR_SAMPLES } else { ONE_SAMPLE },
     };
     // SAFETY: quads are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
     // the tile; the icd vouches for stage and context.

@@ -16,7 +16,7 @@ use crate::front::{self, ChunkOutput, Prim, TILE_SHIFT, statistic};
 use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use crate::surface::{Pass, Surface};
-use base::abi::FragmentQuad;
+use base::abi::{FragmentBatch, FragmentQuad};
 use bounds::DepthReject;
 use depth::{Block, BlockAddress};
 use std::sync::atomic::Ordering;
@@ -278,7 +278,8 @@ impl TileJob<'_> {
         let primitive = (&raw const *prim).cast();
         let per_sample = self.draw.plan.per_sample;
         for s in 0..if per_sample { 4 } else { 1 } {
-            let (coverage, sample) = if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, u16::MAX) };
+            let (coverage, sample) =
+                if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, FragmentBatch::CENTRE) };
             if coverage != 0 {
                 self.worker.tile.quads.push(FragmentQuad { x, y, coverage, sample, primitive });
                 if self.worker.tile.quads.len() == BATCH_QUADS {
@@ -297,7 +298,7 @@ impl TileJob<'_> {
         }
         let primitive = (&raw const *prim).cast();
         let (x, y) = (x as u16, y as u16);
-        let quad = |x, y| FragmentQuad { x, y, coverage: 0x1111, sample: u16::MAX, primitive };
+        let quad = |x, y| FragmentQuad { x, y, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive };
         quads.extend_from_slice(&[quad(x, y), quad(x + 2, y), quad(x, y + 2), quad(x + 2, y + 2)]);
         if quads.len() == BATCH_QUADS {
             fragment::shade(self);

@@ -1,35 +1,100 @@
 //! Fetches, stores and atomics: integer coordinates, checked against the level. Out of bounds reads give zeros, writes are dropped.
 
-use super::general::swizzle;
-use super::texel::Texels;
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::levels::{self, Rows};
+use super::planar;
+use super::texel::{Ints, Places, Texels};
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
-use base::format::{Format, kernels};
+use base::format::Format;
+use base::format::pack::ONE;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Where a lane's texel lies: byte offset of its slice, row pitch, column, row. `None` out of bounds.
+/// Where the lanes' texels lie.
+struct Located {
+    /// Its mask has the active lanes whose texels are inside the view. When there is one, the other lanes' places are inside too.
+    places: Places,
+    x: Ints,
+    y: Ints,
+}
+
+/// Finds the texels of the active lanes.
 #[inline(always)]
-fn locate(view: &ImageView, args: &ImageArgs, i: usize) -> Option<(u64, u64, u32, u32)> {
-    let [x, y, z] = [args.icoord[0][i] as u32, args.icoord[1][i] as u32, args.icoord[2][i] as u32];
-    if view.dim == Dim::Buffer {
-        return (x < view.texels).then_some((0, 0, x, 0));
-    }
-    let (level, sample) = (args.level[i] as u32, args.sample[i] as u32);
-    if level >= view.levels || sample >= view.samples {
-        return None;
-    }
-    let l = &view.level[level as usize];
-    let (y, z, layer) = match view.dim {
-        Dim::D1 => (0, 0, if view.arrayed != 0 { y } else { 0 }),
-        Dim::D2 => (y, 0, if view.arrayed != 0 { z } else { 0 }),
-        Dim::Cube => (y, 0, z),
-        Dim::D3 | Dim::Buffer => (y, z, 0),
+fn locate(view: &ImageView, args: &ImageArgs) -> Located {
+    let zero = [0u32; MAX_LANES];
+    let coord = args.icoord.map(|row| row.map(|c| c as u32));
+    let mut inside = [false; MAX_LANES];
+    let mut at = Located {
+        places: Places { slice: [0; MAX_LANES], pitch: zero, mask: 0 },
+        x: args.icoord[0],
+        y: [0; MAX_LANES],
     };
-    let inside = x < l.width && y < l.height && z < l.depth && layer < view.layers;
-    let slice = l.offset
-        + u64::from(layer) * view.layer_stride
-        + u64::from(sample) * view.sample_stride
-        + u64::from(z) * l.slice_pitch;
-    inside.then_some((slice, l.row_pitch, x, y))
+    if view.dim == Dim::Buffer {
+        for i in 0..MAX_LANES {
+            inside[i] = coord[0][i] < view.texels;
+        }
+    } else {
+        let arrayed = |row| if view.arrayed != 0 { row } else { zero };
+        let [x, y, z] = coord;
+        let (y, z, layer) = match view.dim {
+            Dim::D1 => (zero, zero, arrayed(y)),
+            Dim::D2 => (y, zero, arrayed(z)),
+            Dim::Cube => (y, zero, z),
+            Dim::D3 | Dim::Buffer => (y, z, zero),
+        };
+        let mut level = [0; MAX_LANES];
+        for i in 0..MAX_LANES {
+            let exists = ((args.level[i] as u32) < view.levels) & ((args.sample[i] as u32) < view.samples);
+            inside[i] = exists;
+            level[i] = if exists { args.level[i] as u32 } else { 0 };
+        }
+        let Rows { width, height, depth, pitch, offset, slice_pitch } = levels::rows(view, &level, args.mask);
+        for i in 0..MAX_LANES {
+            let in_plane = (x[i] < width[i] as u32) & (y[i] < height[i] as u32);
+            inside[i] &= in_plane & (z[i] < depth[i] as u32) & (layer[i] < view.layers);
+            at.y[i] = y[i] as i32;
+        }
+        (at.places.slice, at.places.pitch) = (offset, pitch);
+        let slice = &mut at.places.slice;
+        // Products of numbers outside mean nothing, and nobody looks at them.
+        if view.arrayed != 0 || view.dim == Dim::Cube {
+            for i in 0..MAX_LANES {
+                slice[i] = slice[i].wrapping_add(u64::from(layer[i]).wrapping_mul(view.layer_stride));
+            }
+        }
+        if view.samples > 1 {
+            for i in 0..MAX_LANES {
+                let sample = u64::from(args.sample[i] as u32);
+                slice[i] = slice[i].wrapping_add(sample.wrapping_mul(view.sample_stride));
+            }
+        }
+        if view.dim == Dim::D3 {
+            for i in 0..MAX_LANES {
+                slice[i] = slice[i].wrapping_add(u64::from(z[i]).wrapping_mul(slice_pitch[i]));
+            }
+        }
+    }
+    clamp(&mut at, &inside, args.mask);
+    at
+}
+
+/// Moves the lanes outside to the first texel of a slice of a lane inside.
+#[inline(always)]
+fn clamp(at: &mut Located, inside: &[bool; MAX_LANES], mask: u32) {
+    for i in 0..MAX_LANES {
+        at.places.mask |= u32::from(inside[i]) << i;
+    }
+    at.places.mask &= mask;
+    if at.places.mask == (1 << MAX_LANES) - 1 {
+        return;
+    }
+    let some = at.places.slice[at.places.mask.trailing_zeros() as usize % MAX_LANES];
+    for i in 0..MAX_LANES {
+        let inside = at.places.wants(i);
+        at.places.slice[i] = if inside { at.places.slice[i] } else { some };
+        at.x[i] = if inside { at.x[i] } else { 0 };
+        at.y[i] = if inside { at.y[i] } else { 0 };
+    }
 }
 
 /// `KERNEL_FETCH`.
@@ -38,41 +103,34 @@ fn locate(view: &ImageView, args: &ImageArgs, i: usize) -> Option<(u64, u64, u32
 /// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
 pub unsafe fn fetch<T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let integer = Format(view.format as u16).is_integer();
-    for i in 0..MAX_LANES {
-        if args.mask >> i & 1 == 0 {
-            continue;
-        }
-        let texel = match locate(view, args, i) {
-            None => [0; 4],
-            // SAFETY: inside the view.
-            Some((slice, pitch, x, y)) => unsafe {
-                swizzle(view, T::texel(view, view.base.add(slice as usize), pitch, x, y), integer)
-            },
-        };
-        for (c, v) in texel.into_iter().enumerate() {
-            args.result[c][i] = v;
+    let Located { places, x, y } = locate(view, args);
+    if places.mask == 0 {
+        args.result = [[0; MAX_LANES]; 4];
+        return;
+    }
+    // SAFETY: inside the view, which has a texel.
+    let texels = unsafe { T::lanes::<false>(view, &places, &x, &y) };
+    let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
+    planar::write(view, &mut args.result, &texels, one);
+    if places.mask != (1 << MAX_LANES) - 1 {
+        for c in 0..4 {
+            for i in 0..MAX_LANES {
+                args.result[c][i] = if places.wants(i) { args.result[c][i] } else { 0 };
+            }
         }
     }
 }
 
-/// `KERNEL_STORE`, for every format of one-texel blocks.
+/// `KERNEL_STORE`.
 ///
 /// # Safety
-/// `view` is a valid view.
+/// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
-pub unsafe fn store(view: &ImageView, args: &mut ImageArgs) {
-    let kernels = kernels(Format(view.format as u16));
-    for i in 0..MAX_LANES {
-        if args.mask >> i & 1 == 0 {
-            continue;
-        }
-        let Some((slice, pitch, x, y)) = locate(view, args, i) else { continue };
-        let offset = slice + u64::from(y) * pitch + u64::from(x) * kernels.bytes as u64;
-        let block = (kernels.pack_one)([args.texel[0][i], args.texel[1][i], args.texel[2][i], args.texel[3][i]]);
-        // SAFETY: the texel's `bytes` (at most 16) bytes are inside the view. Shaders may race on a texel; then its
-        // bytes are some mix, as the specification allows.
-        unsafe { view.base.add(offset as usize).copy_from_nonoverlapping(block.as_ptr(), kernels.bytes) };
+pub unsafe fn store<T: Texels>(view: &ImageView, args: &mut ImageArgs) {
+    let Located { places, x, y } = locate(view, args);
+    if places.mask != 0 {
+        // SAFETY: inside the view.
+        unsafe { T::store(view, &places, &x, &y, &args.texel) };
     }
 }
 
@@ -82,19 +140,16 @@ pub unsafe fn store(view: &ImageView, args: &mut ImageArgs) {
 /// `view` is a valid view of a 32-bit format, and its memory is aligned to 4 bytes.
 #[inline(always)]
 pub unsafe fn atomic(view: &ImageView, args: &mut ImageArgs) {
+    let Located { places, x, y } = locate(view, args);
+    let offset = places.offsets::<4>(&x, &y);
+    args.result[0] = [0; MAX_LANES];
     for i in 0..MAX_LANES {
-        if args.mask >> i & 1 == 0 {
+        if !places.wants(i) {
             continue;
         }
-        args.result[0][i] = match locate(view, args, i) {
-            None => 0,
-            Some((slice, pitch, x, y)) => {
-                let offset = slice + u64::from(y) * pitch + u64::from(x) * 4;
-                // SAFETY: inside the view, aligned; all access to it here is atomic.
-                let cell = unsafe { AtomicU32::from_ptr(view.base.add(offset as usize).cast::<u32>()) };
-                apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i])
-            }
-        };
+        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        let cell = unsafe { AtomicU32::from_ptr(view.base.add(offset[i] as usize).cast::<u32>()) };
+        args.result[0][i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
     }
 }
 

@@ -1,26 +1,47 @@
-//! The fast kernel: 2D views (arrayed or not), one filter for magnification and minification, plain samples.
+//! The fast kernels: 2D views (arrayed or not), one filter for magnification and minification, plain samples; and the
+//! anisotropic one, with linear filters.
 //!
 //! Everything is a structure of lanes: coordinates, wrapping, weights, texels and filters are loops over [`MAX_LANES`] that the
-//! compiler turns into vectors. Inactive lanes take part (their level is the base level and their coordinates wrap like any
+//! compiler turns into vectors. Inactive lanes take part (their level exists and their coordinates wrap like any
 //! other, so their loads stay inside); only what they give is unspecified. Anything else goes to the general kernel.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::{self, BORDER, mode};
 use super::entry::class::GENERAL;
+use super::levels::{self, Rows};
 use super::lod;
-use super::texel::{LaneTexels, Places, Texels};
+use super::texel::{Ints, Places, Texels};
 use base::abi::{Dim, ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
+use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 
 type Floats = [f32; MAX_LANES];
-type Ints = [i32; MAX_LANES];
 
 /// Texels and weights of one axis, for all lanes.
 struct Axis {
     first: Ints,
     second: Ints,
     weight: Floats,
+    /// `second` is `first + 1` in all lanes.
+    adjacent: bool,
+}
+
+/// Neither a plain sample of a 2D view nor without a border: for the general kernel.
+#[inline(always)]
+fn is_general(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> bool {
+    let borders = sampler.address_mode[0] == mode::CLAMP_TO_BORDER || sampler.address_mode[1] == mode::CLAMP_TO_BORDER;
+    args.op != SampleOp::Sample || view.dim != Dim::D2 || borders
+}
+
+/// Through the pointer: the general kernel is big, and one copy of it per class is enough.
+///
+/// # Safety
+/// As for any kernel of the view.
+#[inline(always)]
+unsafe fn general(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
+    // SAFETY: the caller's promise; the general kernel of the same view.
+    unsafe { (view.kernels[KERNEL_SAMPLE + GENERAL as usize])(view, sampler, args) }
 }
 
 /// Samples all active lanes.
@@ -34,11 +55,9 @@ pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) {
-    let borders = sampler.address_mode[0] == mode::CLAMP_TO_BORDER || sampler.address_mode[1] == mode::CLAMP_TO_BORDER;
-    if args.op != SampleOp::Sample || view.dim != Dim::D2 || borders {
-        // Through the pointer: the general kernel is big, and one copy of it per class is enough.
-        // SAFETY: the caller's promise; the general kernel of the same view.
-        return unsafe { (view.kernels[KERNEL_SAMPLE + GENERAL as usize])(view, sampler, args) };
+    if is_general(view, sampler, args) {
+        // SAFETY: the caller's promise.
+        return unsafe { general(view, sampler, args) };
     }
     let mut first = [0u32; MAX_LANES];
     let mut second = [0u32; MAX_LANES];
@@ -47,106 +66,219 @@ pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
         let lambda = lod::planar(view, sampler, args);
         lod::level_lanes::<MIP_LINEAR>(view, &lambda, &mut first, &mut second, &mut weight);
     }
+    let layer = layers(view, args);
+    let from = Source { view, sampler, args, layer: &layer, coord: [args.coord[0], args.coord[1]] };
+    // SAFETY: the levels exist, by `level_lanes`, the layers by `layers`.
+    let mut texels = unsafe { from.level::<T, LINEAR, true>(&first) };
+    if MIP_LINEAR && any(&weight, args.mask) {
+        // SAFETY: as above.
+        let next = unsafe { from.level::<T, LINEAR, true>(&second) };
+        lerp(&mut texels, &next, &weight);
+    }
+    if T::SCALE != 1.0 {
+        for c in 0..4 {
+            for i in 0..MAX_LANES {
+                texels[c][i] = (f32::from_bits(texels[c][i]) / T::SCALE).to_bits();
+            }
+        }
+    }
+    write(view, &mut args.result, &texels, ONE);
+}
+
+/// Samples all active lanes along the major axes of their footprints. The same bits as the general kernel gives.
+///
+/// # Safety
+/// As for [`sample`], and the sampler belongs to the anisotropic class.
+#[inline(always)]
+pub unsafe fn anisotropic<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
+    if is_general(view, sampler, args) {
+        // SAFETY: the caller's promise.
+        return unsafe { general(view, sampler, args) };
+    }
+    let lods = lod::lods(view, sampler, args);
+    let mut lambda = [0f32; MAX_LANES];
+    let mut count = [1u32; MAX_LANES];
+    let mut major = [[0f32; MAX_LANES]; 2];
+    let mut most = 1;
+    for i in 0..MAX_LANES {
+        if args.mask >> i & 1 != 0 {
+            lambda[i] = lods[i].lambda;
+            count[i] = lods[i].probes;
+            (major[0][i], major[1][i]) = (lods[i].major[0], lods[i].major[1]);
+            most = most.max(lods[i].probes);
+        }
+    }
+    let mut level = [[0u32; MAX_LANES]; 2];
+    let mut weight = [0f32; MAX_LANES];
+    let [first, second] = &mut level;
+    if sampler.mipmap_mode == 1 {
+        lod::level_lanes::<true>(view, &lambda, first, second, &mut weight);
+    } else {
+        lod::level_lanes::<false>(view, &lambda, first, second, &mut weight);
+    }
+    let layer = layers(view, args);
+    let mut result = [[0; MAX_LANES]; 4];
+    for pass in 0..1 + usize::from(any(&weight, args.mask)) {
+        let mut sum = [[0; MAX_LANES]; 4];
+        for probe in 1..=most {
+            let coord = probes(args, &major, &count, probe);
+            let from = Source { view, sampler, args, layer: &layer, coord };
+            // SAFETY: the levels exist, by `level_lanes`, the layers by `layers`.
+            let texels = unsafe { from.level::<T, true, false>(&level[pass]) };
+            add_probe(&mut sum, &texels, &count, probe);
+        }
+        for c in 0..4 {
+            for i in 0..MAX_LANES {
+                sum[c][i] = (f32::from_bits(sum[c][i]) / count[i] as i32 as f32).to_bits();
+            }
+        }
+        if pass == 0 {
+            result = sum;
+        } else {
+            lerp_where(&mut result, &sum, &weight);
+        }
+    }
+    write(view, &mut args.result, &result, ONE);
+}
+
+/// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
+#[inline(always)]
+fn probes(args: &ImageArgs, major: &[Floats; 2], count: &[u32; MAX_LANES], probe: u32) -> [Floats; 2] {
+    let mut coord = [args.coord[0], args.coord[1]];
+    for c in 0..2 {
+        for i in 0..MAX_LANES {
+            let at = probe as i32 as f32 / (count[i] + 1) as i32 as f32 - 0.5;
+            let moved = coord[c][i] + major[c][i] * at;
+            coord[c][i] = if count[i] > 1 { moved } else { coord[c][i] };
+        }
+    }
+    coord
+}
+
+/// Adds the texels of the lanes that have this probe.
+#[inline(always)]
+fn add_probe(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
+    if probe == 1 {
+        *sum = *texels;
+        return;
+    }
+    for c in 0..4 {
+        for i in 0..MAX_LANES {
+            let next = (f32::from_bits(sum[c][i]) + f32::from_bits(texels[c][i])).to_bits();
+            sum[c][i] = if probe <= count[i] { next } else { sum[c][i] };
+        }
+    }
+}
+
+/// Has an active lane a weight?
+#[inline(always)]
+fn any(weight: &Floats, mask: u32) -> bool {
+    let mut any = false;
+    for i in 0..MAX_LANES {
+        any |= (weight[i] > 0.0) & (mask >> i & 1 != 0);
+    }
+    any
+}
+
+/// The layers that exist, of all lanes.
+#[inline(always)]
+fn layers(view: &ImageView, args: &ImageArgs) -> [u32; MAX_LANES] {
     let mut layer = [0u32; MAX_LANES];
     if view.arrayed != 0 {
         for i in 0..MAX_LANES {
             layer[i] = address::layer(args.coord[2][i], view.layers);
         }
     }
-    let mut texels: LaneTexels = [[0.0; MAX_LANES]; 4];
-    // SAFETY: the levels exist, by `level_lanes`, the layers by `layer`.
-    unsafe { sample_level::<T, LINEAR>(view, sampler, args, &first, &layer, &mut texels) };
-    if MIP_LINEAR && (0..MAX_LANES).any(|i| weight[i] > 0.0 && args.mask >> i & 1 != 0) {
-        let mut next: LaneTexels = [[0.0; MAX_LANES]; 4];
-        // SAFETY: as above.
-        unsafe { sample_level::<T, LINEAR>(view, sampler, args, &second, &layer, &mut next) };
-        lerp(&mut texels, &next, &weight);
-    }
-    if T::SCALE != 1.0 {
-        for c in 0..4 {
-            for i in 0..MAX_LANES {
-                texels[c][i] /= T::SCALE;
-            }
-        }
-    }
-    write(view, args, &texels);
+    layer
 }
 
-/// The results, through the view's component mapping.
+/// Results, through the view's component mapping; `one` is the bits of a component that is 1.
 #[inline(always)]
-fn write(view: &ImageView, args: &mut ImageArgs, texels: &LaneTexels) {
+pub fn write(view: &ImageView, result: &mut Lanes, texels: &Lanes, one: u32) {
+    if view.swizzle == [0, 1, 2, 3] {
+        *result = *texels;
+        return;
+    }
     for c in 0..4 {
-        match view.swizzle[c] {
-            source @ 0..=3 => {
-                for i in 0..MAX_LANES {
-                    args.result[c][i] = texels[usize::from(source)][i].to_bits();
-                }
-            }
-            5 => args.result[c] = [ONE; MAX_LANES],
-            _ => args.result[c] = [0; MAX_LANES],
-        }
+        result[c] = match view.swizzle[c] {
+            0 => texels[0],
+            1 => texels[1],
+            2 => texels[2],
+            3 => texels[3],
+            5 => [one; MAX_LANES],
+            _ => [0; MAX_LANES],
+        };
     }
 }
 
-/// One level per lane, filtered; still multiplied by the class's scale.
-///
-/// # Safety
-/// The levels and layers exist.
-#[inline(always)]
-unsafe fn sample_level<T: Texels, const LINEAR: bool>(
-    view: &ImageView,
-    sampler: &Sampler,
-    args: &ImageArgs,
-    level: &[u32; MAX_LANES],
-    layer: &[u32; MAX_LANES],
-    out: &mut LaneTexels,
-) {
-    let (mut width, mut height) = ([0i32; MAX_LANES], [0i32; MAX_LANES]);
-    let mut places = Places { slice: [0; MAX_LANES], pitch: [0; MAX_LANES], mask: args.mask };
-    for i in 0..MAX_LANES {
-        let l = &view.level[level[i] as usize];
-        width[i] = l.width as i32;
-        height[i] = l.height as i32;
-        // The rows of one level are at most 2^14 texels of 16 bytes.
-        places.pitch[i] = l.row_pitch as u32;
-        places.slice[i] = l.offset;
-    }
-    if view.arrayed != 0 {
-        for i in 0..MAX_LANES {
-            places.slice[i] += u64::from(layer[i]) * view.layer_stride;
+/// What the lanes sample, but for the level.
+struct Source<'a> {
+    view: &'a ImageView,
+    sampler: &'a Sampler,
+    args: &'a ImageArgs,
+    layer: &'a [u32; MAX_LANES],
+    coord: [Floats; 2],
+}
+
+impl Source<'_> {
+    /// One level per lane, filtered; with `SCALED` still multiplied by the class's scale.
+    ///
+    /// # Safety
+    /// The levels and layers exist, and the view's format belongs to `T`.
+    #[inline(always)]
+    unsafe fn level<T: Texels, const LINEAR: bool, const SCALED: bool>(&self, level: &[u32; MAX_LANES]) -> Lanes {
+        let (view, args) = (self.view, self.args);
+        let Rows { width, height, pitch, offset, .. } = levels::rows(view, level, args.mask);
+        let mut places = Places { slice: offset, pitch, mask: args.mask };
+        if view.arrayed != 0 {
+            for i in 0..MAX_LANES {
+                places.slice[i] += u64::from(self.layer[i]) * view.layer_stride;
+            }
         }
-    }
-    let x = axis::<LINEAR>(&args.coord[0], &args.offset[0], &width, sampler.address_mode[0]);
-    let y = axis::<LINEAR>(&args.coord[1], &args.offset[1], &height, sampler.address_mode[1]);
-    // SAFETY: wrapped coordinates lie inside the level.
-    unsafe {
-        T::load_lanes(view, &places, &x.first, &y.first, out);
-        if LINEAR {
-            let mut right: LaneTexels = [[0.0; MAX_LANES]; 4];
-            T::load_lanes(view, &places, &x.second, &y.first, &mut right);
-            lerp(out, &right, &x.weight);
-            let mut lower: LaneTexels = [[0.0; MAX_LANES]; 4];
-            T::load_lanes(view, &places, &x.first, &y.second, &mut lower);
-            T::load_lanes(view, &places, &x.second, &y.second, &mut right);
+        let x = axis::<LINEAR>(&self.coord[0], &args.offset[0], &width, self.sampler.address_mode[0]);
+        let y = axis::<LINEAR>(&self.coord[1], &args.offset[1], &height, self.sampler.address_mode[1]);
+        // SAFETY: wrapped coordinates lie inside the level.
+        unsafe {
+            if !LINEAR {
+                return T::lanes::<SCALED>(view, &places, &x.first, &y.first);
+            }
+            let columns = [&x.first, &x.second];
+            let [mut upper, right] = T::pairs::<SCALED>(view, &places, columns, &y.first, x.adjacent);
+            lerp(&mut upper, &right, &x.weight);
+            let [mut lower, right] = T::pairs::<SCALED>(view, &places, columns, &y.second, x.adjacent);
             lerp(&mut lower, &right, &x.weight);
-            lerp(out, &lower, &y.weight);
+            lerp(&mut upper, &lower, &y.weight);
+            upper
         }
     }
 }
 
 /// `a + (b - a) * t`.
 #[inline(always)]
-fn lerp(a: &mut LaneTexels, b: &LaneTexels, t: &Floats) {
+fn lerp(a: &mut Lanes, b: &Lanes, t: &Floats) {
     for c in 0..4 {
         for i in 0..MAX_LANES {
-            a[c][i] += (b[c][i] - a[c][i]) * t[i];
+            let (from, to) = (f32::from_bits(a[c][i]), f32::from_bits(b[c][i]));
+            a[c][i] = (from + (to - from) * t[i]).to_bits();
+        }
+    }
+}
+
+/// As [`lerp`], only where `t` is above 0.
+#[inline(always)]
+fn lerp_where(a: &mut Lanes, b: &Lanes, t: &Floats) {
+    let old = *a;
+    lerp(a, b, t);
+    for c in 0..4 {
+        for i in 0..MAX_LANES {
+            a[c][i] = if t[i] > 0.0 { a[c][i] } else { old[c][i] };
         }
     }
 }
 
 #[inline(always)]
 fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_mode: u32) -> Axis {
-    let mut axis = Axis { first: [0; MAX_LANES], second: [0; MAX_LANES], weight: [0.0; MAX_LANES] };
+    let mut axis = Axis { first: [0; MAX_LANES], second: [0; MAX_LANES], weight: [0.0; MAX_LANES], adjacent: true };
     // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
     // below be exact for every lane (NaN becomes the lower bound).
     const FAR: f32 = 1e9;
@@ -162,10 +294,13 @@ fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_
     }
     let mut outside = false;
     for i in 0..MAX_LANES {
-        outside |= (axis.first[i] < 0) | (axis.second[i] >= size[i]);
+        outside |= (axis.first[i] < 0) | (if LINEAR { axis.second[i] } else { axis.first[i] } >= size[i]);
     }
     if outside {
         wrap_axis(&mut axis, size, address_mode);
+        for i in 0..MAX_LANES {
+            axis.adjacent &= axis.second[i] == axis.first[i] + 1;
+        }
     }
     axis
 }

@@ -2,99 +2,114 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::levels::{self, Rows};
-use super::planar;
-use super::texel::{Ints, Places, Texels};
+use super::host::Host;
+use super::planar::{self, choose, equal};
+use super::texel::{Ints, Slice, Texels};
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;
+use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Where the lanes' texels lie.
-struct Located {
-    /// Its mask has the active lanes whose texels are inside the view. When there is one, the other lanes' places are inside too.
-    places: Places,
-    x: Ints,
-    y: Ints,
+const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
+
+/// The rows of `icoord` that are y, the depth slice and the layer.
+#[inline(always)]
+fn rows<'a>(view: &ImageView, args: &'a ImageArgs) -> [&'a Ints; 3] {
+    let [_, y, z] = &args.icoord;
+    match (view.dim, view.arrayed != 0) {
+        (Dim::Buffer, _) | (Dim::D1, false) => [&NONE; 3],
+        (Dim::D1, true) => [&NONE, &NONE, y],
+        (Dim::D2, false) => [y, &NONE, &NONE],
+        (Dim::D2, true) | (Dim::Cube, _) => [y, &NONE, z],
+        (Dim::D3, _) => [y, z, &NONE],
+    }
 }
 
-/// Finds the texels of the active lanes.
-#[inline(always)]
-fn locate(view: &ImageView, args: &ImageArgs) -> Located {
-    let zero = [0u32; MAX_LANES];
-    let coord = args.icoord.map(|row| row.map(|c| c as u32));
-    let mut inside = [false; MAX_LANES];
-    let mut at = Located {
-        places: Places { slice: [0; MAX_LANES], pitch: zero, mask: 0 },
-        x: args.icoord[0],
-        y: [0; MAX_LANES],
-    };
-    if view.dim == Dim::Buffer {
-        for i in 0..MAX_LANES {
-            inside[i] = coord[0][i] < view.texels;
-        }
-    } else {
-        let arrayed = |row| if view.arrayed != 0 { row } else { zero };
-        let [x, y, z] = coord;
-        let (y, z, layer) = match view.dim {
-            Dim::D1 => (zero, zero, arrayed(y)),
-            Dim::D2 => (y, zero, arrayed(z)),
-            Dim::Cube => (y, zero, z),
-            Dim::D3 | Dim::Buffer => (y, z, zero),
-        };
-        let mut level = [0; MAX_LANES];
-        for i in 0..MAX_LANES {
-            let exists = ((args.level[i] as u32) < view.levels) & ((args.sample[i] as u32) < view.samples);
-            inside[i] = exists;
-            level[i] = if exists { args.level[i] as u32 } else { 0 };
-        }
-        let Rows { width, height, depth, pitch, offset, slice_pitch } = levels::rows(view, &level, args.mask);
-        for i in 0..MAX_LANES {
-            let in_plane = (x[i] < width[i] as u32) & (y[i] < height[i] as u32);
-            inside[i] &= in_plane & (z[i] < depth[i] as u32) & (layer[i] < view.layers);
-            at.y[i] = y[i] as i32;
-        }
-        (at.places.slice, at.places.pitch) = (offset, pitch);
-        let slice = &mut at.places.slice;
-        // Products of numbers outside mean nothing, and nobody looks at them.
-        if view.arrayed != 0 || view.dim == Dim::Cube {
-            for i in 0..MAX_LANES {
-                slice[i] = slice[i].wrapping_add(u64::from(layer[i]).wrapping_mul(view.layer_stride));
-            }
-        }
-        if view.samples > 1 {
-            for i in 0..MAX_LANES {
-                let sample = u64::from(args.sample[i] as u32);
-                slice[i] = slice[i].wrapping_add(sample.wrapping_mul(view.sample_stride));
-            }
-        }
-        if view.dim == Dim::D3 {
-            for i in 0..MAX_LANES {
-                slice[i] = slice[i].wrapping_add(u64::from(z[i]).wrapping_mul(slice_pitch[i]));
-            }
-        }
-    }
-    clamp(&mut at, &inside, args.mask);
-    at
+/// Slices of the view, one after the other, with the lanes that access them.
+struct Slices<'a> {
+    view: &'a ImageView,
+    args: &'a ImageArgs,
+    /// x, y, depth slice, layer.
+    coord: [&'a Ints; 4],
+    rest: u32,
 }
 
-/// Moves the lanes outside to the first texel of a slice of a lane inside.
+impl<'a> Slices<'a> {
+    #[inline(always)]
+    fn new(view: &'a ImageView, args: &'a ImageArgs) -> Slices<'a> {
+        let [y, z, layer] = rows(view, args);
+        Slices { view, args, coord: [&args.icoord[0], y, z, layer], rest: args.mask }
+    }
+
+    /// The slice of the next lane, its width and height; empty where there is no such slice. Its mask has all lanes that access it.
+    #[inline(always)]
+    fn next(&mut self) -> Option<(Slice, [u32; 2])> {
+        if self.rest == 0 {
+            return None;
+        }
+        let (view, args) = (self.view, self.args);
+        if view.dim == Dim::Buffer {
+            self.rest = 0;
+            return Some((Slice { base: view.base, pitch: 0, mask: args.mask }, [view.texels, 1]));
+        }
+        let lane = self.rest.trailing_zeros() as usize % MAX_LANES;
+        let rows = [&args.level, &args.sample, self.coord[2], self.coord[3]];
+        let mut mask = self.rest;
+        for row in rows {
+            mask &= equal(row, row[lane]);
+        }
+        self.rest &= !mask;
+        let [level, sample, z, layer] = rows.map(|row| row[lane] as u32);
+        let exists = level < view.levels && sample < view.samples && layer < view.layers;
+        if !exists || z >= view.level[level as usize].depth {
+            return Some((Slice { base: view.base, pitch: 0, mask }, [0; 2]));
+        }
+        let l = &view.level[level as usize];
+        let offset = l.offset
+            + u64::from(layer) * view.layer_stride
+            + u64::from(sample) * view.sample_stride
+            + u64::from(z) * l.slice_pitch;
+        // Rows are at most 2^14 texels of 16 bytes.
+        // SAFETY: inside the image.
+        let base = unsafe { view.base.add(offset as usize) };
+        Some((Slice { base, pitch: l.row_pitch as u32, mask }, [l.width, l.height]))
+    }
+}
+
+/// The lanes of a slice that lie inside it; the coordinates of the others become 0.
 #[inline(always)]
-fn clamp(at: &mut Located, inside: &[bool; MAX_LANES], mask: u32) {
+fn inside(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> (Slice, [Ints; 2]) {
+    let (mut at, mut bits) = ([*x, *y], 0);
     for i in 0..MAX_LANES {
-        at.places.mask |= u32::from(inside[i]) << i;
+        let inside = ((x[i] as u32) < width) & ((y[i] as u32) < height);
+        at[0][i] = if inside { x[i] } else { 0 };
+        at[1][i] = if inside { y[i] } else { 0 };
+        bits |= u32::from(inside) << i;
     }
-    at.places.mask &= mask;
-    if at.places.mask == (1 << MAX_LANES) - 1 {
-        return;
-    }
-    let some = at.places.slice[at.places.mask.trailing_zeros() as usize % MAX_LANES];
-    for i in 0..MAX_LANES {
-        let inside = at.places.wants(i);
-        at.places.slice[i] = if inside { at.places.slice[i] } else { some };
-        at.x[i] = if inside { at.x[i] } else { 0 };
-        at.y[i] = if inside { at.y[i] } else { 0 };
-    }
+    (Slice { base: slice.base, pitch: slice.pitch, mask: slice.mask & bits }, at)
+}
+
+/// Loads the texels of the wanted lanes that are inside; the other lanes of `out` stay.
+///
+/// # Safety
+/// The slice has (width, height) texels, at least one, of class `T`.
+#[inline(always)]
+pub unsafe fn load<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], out: &mut Lanes) {
+    let (slice, [x, y]) = inside(slice, at, size);
+    // SAFETY: inside the slice.
+    choose(out, &unsafe { T::lanes::<false>(view, &slice, &x, &y) }, slice.mask);
+}
+
+/// Stores the texels of the wanted lanes that are inside.
+///
+/// # Safety
+/// As for [`load`].
+#[inline(always)]
+pub unsafe fn save<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
+    let (slice, [x, y]) = inside(slice, at, size);
+    // SAFETY: inside the slice.
+    unsafe { T::store(view, &slice, &x, &y, texels) };
 }
 
 /// `KERNEL_FETCH`.
@@ -102,23 +117,31 @@ fn clamp(at: &mut Located, inside: &[bool; MAX_LANES], mask: u32) {
 /// # Safety
 /// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
-pub unsafe fn fetch<T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let Located { places, x, y } = locate(view, args);
-    if places.mask == 0 {
-        args.result = [[0; MAX_LANES]; 4];
-        return;
-    }
-    // SAFETY: inside the view, which has a texel.
-    let texels = unsafe { T::lanes::<false>(view, &places, &x, &y) };
-    let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
-    planar::write(view, &mut args.result, &texels, one);
-    if places.mask != (1 << MAX_LANES) - 1 {
-        for c in 0..4 {
-            for i in 0..MAX_LANES {
-                args.result[c][i] = if places.wants(i) { args.result[c][i] } else { 0 };
-            }
+pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
+    let mut result = [[0; MAX_LANES]; 4];
+    let mut slices = Slices::new(view, args);
+    let at = [slices.coord[0], slices.coord[1]];
+    while let Some((slice, size)) = slices.next() {
+        if size[0] != 0 {
+            // SAFETY: a slice of the view that has a texel.
+            unsafe { H::load::<T>(view, &slice, at, size, &mut result) };
         }
     }
+    if view.swizzle == [0, 1, 2, 3] {
+        args.result = result;
+        return;
+    }
+    // A constant 1 is one of texels only: outside the result is 0.
+    let mut ones = Slices::new(view, args);
+    let mut lanes = 0;
+    while let Some((slice, size)) = ones.next() {
+        lanes |= inside(&slice, at, size).0.mask;
+    }
+    let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
+    let mut swizzled = [[0; MAX_LANES]; 4];
+    planar::write(view, &mut swizzled, &result, one);
+    args.result = [[0; MAX_LANES]; 4];
+    choose(&mut args.result, &swizzled, lanes);
 }
 
 /// `KERNEL_STORE`.
@@ -126,11 +149,14 @@ pub unsafe fn fetch<T: Texels>(view: &ImageView, args: &mut ImageArgs) {
 /// # Safety
 /// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
-pub unsafe fn store<T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let Located { places, x, y } = locate(view, args);
-    if places.mask != 0 {
-        // SAFETY: inside the view.
-        unsafe { T::store(view, &places, &x, &y, &args.texel) };
+pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
+    let mut slices = Slices::new(view, args);
+    let at = [slices.coord[0], slices.coord[1]];
+    while let Some((slice, size)) = slices.next() {
+        if size[0] != 0 {
+            // SAFETY: a slice of the view that has a texel.
+            unsafe { H::save::<T>(view, &slice, at, size, &args.texel) };
+        }
     }
 }
 
@@ -140,17 +166,22 @@ pub unsafe fn store<T: Texels>(view: &ImageView, args: &mut ImageArgs) {
 /// `view` is a valid view of a 32-bit format, and its memory is aligned to 4 bytes.
 #[inline(always)]
 pub unsafe fn atomic(view: &ImageView, args: &mut ImageArgs) {
-    let Located { places, x, y } = locate(view, args);
-    let offset = places.offsets::<4>(&x, &y);
-    args.result[0] = [0; MAX_LANES];
-    for i in 0..MAX_LANES {
-        if !places.wants(i) {
-            continue;
+    let mut result = [0; MAX_LANES];
+    let mut slices = Slices::new(view, args);
+    let at = [slices.coord[0], slices.coord[1]];
+    while let Some((slice, size)) = slices.next() {
+        let (slice, [x, y]) = inside(&slice, at, size);
+        let offset = slice.offsets::<4>(&x, &y);
+        for i in 0..MAX_LANES {
+            if !slice.wants(i) {
+                continue;
+            }
+            // SAFETY: inside the view, aligned; all access to it here is atomic.
+            let cell = unsafe { AtomicU32::from_ptr(slice.base.add(offset[i] as usize).cast::<u32>()) };
+            result[i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
         }
-        // SAFETY: inside the view, aligned; all access to it here is atomic.
-        let cell = unsafe { AtomicU32::from_ptr(view.base.add(offset[i] as usize).cast::<u32>()) };
-        args.result[0][i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
     }
+    args.result[0] = result;
 }
 
 /// One atomic operation; the old value (the loaded one for `Load`, 0 for `Store`). Atomics are relaxed: ordering comes from

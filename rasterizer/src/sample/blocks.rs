@@ -5,7 +5,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::texel::{Ints, Places, Texels};
+use super::texel::{Ints, Slice, Texels};
 use super::words;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
@@ -30,34 +30,38 @@ thread_local! {
 }
 
 /// A walk over texels that remembers the block of the last one.
-struct Walk<'a> {
-    view: &'a ImageView,
+struct Walk {
+    base: *const u8,
+    pitch: u64,
+    format: u32,
     bytes: usize,
     cache: *mut CachedBlock,
     last: u64,
     entry: *const CachedBlock,
 }
 
-impl<'a> Walk<'a> {
+impl Walk {
+    /// Over the slice at `base`.
+    ///
     /// # Safety
     /// There is one walk at a time in a thread.
     #[inline(always)]
-    unsafe fn new(view: &'a ImageView) -> Walk<'a> {
+    unsafe fn new(view: &ImageView, base: *const u8, pitch: u64) -> Walk {
         let bytes = usize::from(Format(view.format as u16).info().block_bytes).min(16);
         let cache = CACHE.with(UnsafeCell::get).cast::<CachedBlock>();
-        Walk { view, bytes, cache, last: u64::MAX, entry: cache }
+        Walk { base, pitch, format: view.format, bytes, cache, last: u64::MAX, entry: cache }
     }
 
-    /// The texel at (x, y) of the slice at `slice` bytes from the view's base.
+    /// The texel at (x, y).
     ///
     /// # Safety
-    /// It lies inside the view.
+    /// It lies inside the slice.
     #[inline(always)]
-    unsafe fn texel(&mut self, slice: u64, pitch: u64, x: u32, y: u32) -> Texel {
-        let offset = slice + u64::from(y / 4) * pitch + u64::from(x / 4) * self.bytes as u64;
+    unsafe fn texel(&mut self, x: u32, y: u32) -> Texel {
+        let offset = u64::from(y / 4) * self.pitch + u64::from(x / 4) * self.bytes as u64;
         if offset != self.last {
             self.last = offset;
-            // SAFETY: a block of 8 or 16 bytes inside the view; the cache is this thread's and this walk's.
+            // SAFETY: a block of 8 or 16 bytes inside the slice; the cache is this thread's and this walk's.
             unsafe { self.find(offset) };
         }
         // SAFETY: `find` has set it to an entry of the cache.
@@ -69,7 +73,7 @@ impl<'a> Walk<'a> {
     unsafe fn find(&mut self, offset: u64) {
         // SAFETY: the caller's promise.
         let (key, entry) = unsafe {
-            let block = self.view.base.add(offset as usize).cast_const();
+            let block = self.base.add(offset as usize);
             let key = if self.bytes == 8 {
                 u128::from(u64::from_le_bytes(block.cast::<[u8; 8]>().read_unaligned()))
             } else {
@@ -78,8 +82,8 @@ impl<'a> Walk<'a> {
             let mixed = (key as u64 ^ (key >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             (key, &mut *self.cache.add((mixed >> 58) as usize % CACHED_BLOCKS))
         };
-        if entry.key != key || entry.format != self.view.format {
-            fill(entry, key, self.view.format);
+        if entry.key != key || entry.format != self.format {
+            fill(entry, key, self.format);
         }
         self.entry = entry;
     }
@@ -95,20 +99,19 @@ fn fill(entry: &mut CachedBlock, key: u128, format: u32) {
 impl Texels for Blocks {
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the slice is inside the view; the walk ends here.
-        unsafe { Walk::new(view).texel(slice.offset_from(view.base.cast_const()) as u64, row_pitch, x, y) }
+        // SAFETY: the caller's promise; the walk ends here.
+        unsafe { Walk::new(view, slice, row_pitch).texel(x, y) }
     }
 
     #[inline(always)]
-    unsafe fn lanes<const SCALED: bool>(view: &ImageView, places: &Places, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn lanes<const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         let mut texels = [[0; 4]; MAX_LANES];
         // SAFETY: the caller's promise; the walk ends here.
         unsafe {
-            let mut walk = Walk::new(view);
+            let mut walk = Walk::new(view, slice.base, u64::from(slice.pitch));
             for i in 0..MAX_LANES {
-                if places.wants(i) {
-                    texels[i] =
-                        walk.texel(places.slice[i], u64::from(places.pitch[i]), x[i] as u32, y[i] as u32);
+                if slice.wants(i) {
+                    texels[i] = walk.texel(x[i] as u32, y[i] as u32);
                 }
             }
         }
@@ -116,22 +119,20 @@ impl Texels for Blocks {
     }
 
     #[inline(always)]
-    unsafe fn pairs<const SCALED: bool>(
+    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
         view: &ImageView,
-        places: &Places,
+        slice: &Slice,
         [x, second]: [&Ints; 2],
         y: &Ints,
-        _adjacent: bool,
     ) -> [Lanes; 2] {
         let mut texels = [[[0; 4]; MAX_LANES]; 2];
         // SAFETY: the caller's promise; the walk ends here.
         unsafe {
-            let mut walk = Walk::new(view);
+            let mut walk = Walk::new(view, slice.base, u64::from(slice.pitch));
             for i in 0..MAX_LANES {
-                if places.wants(i) {
-                    let (slice, pitch) = (places.slice[i], u64::from(places.pitch[i]));
-                    texels[0][i] = walk.texel(slice, pitch, x[i] as u32, y[i] as u32);
-                    texels[1][i] = walk.texel(slice, pitch, second[i] as u32, y[i] as u32);
+                if slice.wants(i) {
+                    texels[0][i] = walk.texel(x[i] as u32, y[i] as u32);
+                    texels[1][i] = walk.texel(second[i] as u32, y[i] as u32);
                 }
             }
         }
@@ -140,5 +141,5 @@ impl Texels for Blocks {
 
     /// There are no stores to compressed images.
     #[inline(always)]
-    unsafe fn store(_: &ImageView, _: &Places, _: &Ints, _: &Ints, _: &Lanes) {}
+    unsafe fn store(_: &ImageView, _: &Slice, _: &Ints, _: &Ints, _: &Lanes) {}
 }

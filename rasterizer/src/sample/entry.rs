@@ -4,6 +4,7 @@
 //! Rust never contracts a multiply and an add, and vectors compute what scalars do, so the two differ in speed only.
 
 use super::blocks::Blocks;
+use super::host::{Portable, Wide};
 use super::texel::{Any, Plain, Texels};
 use super::{access, general, planar};
 use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE};
@@ -51,6 +52,8 @@ macro_rules! kernel {
             unsafe extern "C" fn portable<$($generics)*>(
                 $view: *const ImageView, $sampler: *const Sampler, $args: *mut ImageArgs,
             ) {
+                #[allow(dead_code, reason = "not every kernel has pieces")]
+                type H = Portable;
                 // SAFETY: the kernel's contract: valid pointers, and a view that chose this kernel for its format.
                 unsafe {
                     let ($view, $args) = (&*$view, &mut *$args);
@@ -62,6 +65,8 @@ macro_rules! kernel {
             unsafe extern "C" fn vectored<$($generics)*>(
                 $view: *const ImageView, $sampler: *const Sampler, $args: *mut ImageArgs,
             ) {
+                #[allow(dead_code, reason = "not every kernel has pieces")]
+                type H = Wide;
                 // SAFETY: as above.
                 unsafe {
                     let ($view, $args) = (&*$view, &mut *$args);
@@ -85,19 +90,19 @@ kernel!(
 kernel!(
     /// Samplers of the plain classes.
     planar_kernel [T: Texels, const L: bool, const M: bool] [T, L, M]
-    |view, sampler, args| planar::sample::<T, L, M>(view, &*sampler, args)
+    |view, sampler, args| planar::sample::<H, T, L, M>(view, &*sampler, args)
 );
 kernel!(
     /// Samplers of the anisotropic class.
-    anisotropic_kernel [T: Texels] [T] |view, sampler, args| planar::anisotropic::<T>(view, &*sampler, args)
+    anisotropic_kernel [T: Texels] [T] |view, sampler, args| planar::anisotropic::<H, T>(view, &*sampler, args)
 );
 kernel!(
     /// Fetch.
-    fetch_kernel [T: Texels] [T] |view, _sampler, args| access::fetch::<T>(view, args)
+    fetch_kernel [T: Texels] [T] |view, _sampler, args| access::fetch::<H, T>(view, args)
 );
 kernel!(
     /// Store.
-    store_kernel [T: Texels] [T] |view, _sampler, args| access::store::<T>(view, args)
+    store_kernel [T: Texels] [T] |view, _sampler, args| access::store::<H, T>(view, args)
 );
 
 unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {

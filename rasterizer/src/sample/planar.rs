@@ -4,22 +4,24 @@
 //! Everything is a structure of lanes: coordinates, wrapping, weights, texels and filters are loops over [`MAX_LANES`] that the
 //! compiler turns into vectors. Inactive lanes take part (their level exists and their coordinates wrap like any
 //! other, so their loads stay inside); only what they give is unspecified. Anything else goes to the general kernel.
+//!
+//! One level of one layer at a time ([`level`]): mostly that is all lanes. Lanes that differ take turns.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::{self, BORDER, mode};
 use super::entry::class::GENERAL;
-use super::levels::{self, Rows};
+use super::host::Host;
 use super::lod;
-use super::texel::{Ints, Places, Texels};
-use base::abi::{Dim, ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
+use super::texel::{Ints, Slice, Texels};
+use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 
 type Floats = [f32; MAX_LANES];
 
 /// Texels and weights of one axis, for all lanes.
-struct Axis {
+pub struct Axis {
     first: Ints,
     second: Ints,
     weight: Floats,
@@ -50,7 +52,7 @@ unsafe fn general(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
 /// `view` is a valid, non-empty view whose format belongs to class `T`, a class of float texels; the sampler belongs to
 /// the sampler class of (LINEAR, MIP_LINEAR).
 #[inline(always)]
-pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
+pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -59,21 +61,26 @@ pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
         // SAFETY: the caller's promise.
         return unsafe { general(view, sampler, args) };
     }
-    let mut first = [0u32; MAX_LANES];
-    let mut second = [0u32; MAX_LANES];
-    let mut weight = [0f32; MAX_LANES];
-    if view.levels > 1 {
-        let lambda = lod::planar(view, sampler, args);
+    let from = Source { view, sampler, args, coord: &[args.coord[0], args.coord[1]] };
+    let mut texels = [[0; MAX_LANES]; 4];
+    if view.levels <= 1 {
+        // SAFETY: the base level exists.
+        unsafe { from.levels::<H, T, LINEAR, true>(&[0; MAX_LANES], &mut texels) };
+    } else {
+        let mut lambda = [0f32; MAX_LANES];
+        // SAFETY: the host's variant.
+        unsafe { H::lambda(view, sampler, args, &mut lambda) };
+        let [mut first, mut second] = [[0u32; MAX_LANES]; 2];
+        let mut weight = [0f32; MAX_LANES];
         lod::level_lanes::<MIP_LINEAR>(view, &lambda, &mut first, &mut second, &mut weight);
-    }
-    let layer = layers(view, args);
-    let from = Source { view, sampler, args, layer: &layer, coord: [args.coord[0], args.coord[1]] };
-    // SAFETY: the levels exist, by `level_lanes`, the layers by `layers`.
-    let mut texels = unsafe { from.level::<T, LINEAR, true>(&first) };
-    if MIP_LINEAR && any(&weight, args.mask) {
-        // SAFETY: as above.
-        let next = unsafe { from.level::<T, LINEAR, true>(&second) };
-        lerp(&mut texels, &next, &weight);
+        // SAFETY: the levels exist, by `level_lanes`.
+        unsafe { from.levels::<H, T, LINEAR, true>(&first, &mut texels) };
+        if MIP_LINEAR && any(&weight, args.mask) {
+            let mut next = [[0; MAX_LANES]; 4];
+            // SAFETY: as above.
+            unsafe { from.levels::<H, T, LINEAR, true>(&second, &mut next) };
+            lerp(&mut texels, &next, &weight);
+        }
     }
     if T::SCALE != 1.0 {
         for c in 0..4 {
@@ -90,7 +97,7 @@ pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
 /// # Safety
 /// As for [`sample`], and the sampler belongs to the anisotropic class.
 #[inline(always)]
-pub unsafe fn anisotropic<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
+pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
     if is_general(view, sampler, args) {
         // SAFETY: the caller's promise.
         return unsafe { general(view, sampler, args) };
@@ -116,15 +123,15 @@ pub unsafe fn anisotropic<T: Texels>(view: &ImageView, sampler: &Sampler, args: 
     } else {
         lod::level_lanes::<false>(view, &lambda, first, second, &mut weight);
     }
-    let layer = layers(view, args);
     let mut result = [[0; MAX_LANES]; 4];
     for pass in 0..1 + usize::from(any(&weight, args.mask)) {
         let mut sum = [[0; MAX_LANES]; 4];
         for probe in 1..=most {
             let coord = probes(args, &major, &count, probe);
-            let from = Source { view, sampler, args, layer: &layer, coord };
-            // SAFETY: the levels exist, by `level_lanes`, the layers by `layers`.
-            let texels = unsafe { from.level::<T, true, false>(&level[pass]) };
+            let from = Source { view, sampler, args, coord: &coord };
+            let mut texels = [[0; MAX_LANES]; 4];
+            // SAFETY: the levels exist, by `level_lanes`.
+            unsafe { from.levels::<H, T, true, false>(&level[pass], &mut texels) };
             add_probe(&mut sum, &texels, &count, probe);
         }
         for c in 0..4 {
@@ -180,18 +187,6 @@ fn any(weight: &Floats, mask: u32) -> bool {
     any
 }
 
-/// The layers that exist, of all lanes.
-#[inline(always)]
-fn layers(view: &ImageView, args: &ImageArgs) -> [u32; MAX_LANES] {
-    let mut layer = [0u32; MAX_LANES];
-    if view.arrayed != 0 {
-        for i in 0..MAX_LANES {
-            layer[i] = address::layer(args.coord[2][i], view.layers);
-        }
-    }
-    layer
-}
-
 /// Results, through the view's component mapping; `one` is the bits of a component that is 1.
 #[inline(always)]
 pub fn write(view: &ImageView, result: &mut Lanes, texels: &Lanes, one: u32) {
@@ -216,39 +211,115 @@ struct Source<'a> {
     view: &'a ImageView,
     sampler: &'a Sampler,
     args: &'a ImageArgs,
-    layer: &'a [u32; MAX_LANES],
-    coord: [Floats; 2],
+    coord: &'a [Floats; 2],
 }
 
 impl Source<'_> {
     /// One level per lane, filtered; with `SCALED` still multiplied by the class's scale.
     ///
     /// # Safety
-    /// The levels and layers exist, and the view's format belongs to `T`.
+    /// The levels exist, and the view's format belongs to `T`.
     #[inline(always)]
-    unsafe fn level<T: Texels, const LINEAR: bool, const SCALED: bool>(&self, level: &[u32; MAX_LANES]) -> Lanes {
-        let (view, args) = (self.view, self.args);
-        let Rows { width, height, pitch, offset, .. } = levels::rows(view, level, args.mask);
-        let mut places = Places { slice: offset, pitch, mask: args.mask };
-        if view.arrayed != 0 {
-            for i in 0..MAX_LANES {
-                places.slice[i] += u64::from(self.layer[i]) * view.layer_stride;
+    unsafe fn levels<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(
+        &self,
+        level: &[u32; MAX_LANES],
+        out: &mut Lanes,
+    ) {
+        let view = self.view;
+        let mut rest = self.args.mask;
+        while rest != 0 {
+            let one = level[rest.trailing_zeros() as usize % MAX_LANES];
+            let mut mask = rest & equal(level, one);
+            let level = &view.level[one as usize];
+            let mut base = level.offset;
+            if view.arrayed != 0 {
+                let mut layer = [0; MAX_LANES];
+                for i in 0..MAX_LANES {
+                    layer[i] = address::layer(self.args.coord[2][i], view.layers);
+                }
+                let one = layer[rest.trailing_zeros() as usize % MAX_LANES];
+                mask &= equal(&layer, one);
+                base += u64::from(one) * view.layer_stride;
             }
+            // SAFETY: level and layer exist.
+            unsafe {
+                // Rows are at most 2^14 texels of 16 bytes.
+                let slice = Slice { base: view.base.add(base as usize), pitch: level.row_pitch as u32, mask };
+                let address = [self.sampler.address_mode[0], self.sampler.address_mode[1]];
+                let one = Level { view, level, slice, address, coord: self.coord, offset: &self.args.offset };
+                H::level::<T, LINEAR, SCALED>(&one, out);
+            }
+            rest &= !mask;
         }
-        let x = axis::<LINEAR>(&self.coord[0], &args.offset[0], &width, self.sampler.address_mode[0]);
-        let y = axis::<LINEAR>(&self.coord[1], &args.offset[1], &height, self.sampler.address_mode[1]);
-        // SAFETY: wrapped coordinates lie inside the level.
-        unsafe {
-            if !LINEAR {
-                return T::lanes::<SCALED>(view, &places, &x.first, &y.first);
-            }
-            let columns = [&x.first, &x.second];
-            let [mut upper, right] = T::pairs::<SCALED>(view, &places, columns, &y.first, x.adjacent);
-            lerp(&mut upper, &right, &x.weight);
-            let [mut lower, right] = T::pairs::<SCALED>(view, &places, columns, &y.second, x.adjacent);
-            lerp(&mut lower, &right, &x.weight);
-            lerp(&mut upper, &lower, &y.weight);
-            upper
+    }
+}
+
+/// The lanes that are equal to `one`.
+#[inline(always)]
+pub fn equal<T: Copy + PartialEq>(lanes: &[T; MAX_LANES], one: T) -> u32 {
+    let mut bits = 0;
+    for i in 0..MAX_LANES {
+        bits |= u32::from(lanes[i] == one) << i;
+    }
+    bits
+}
+
+/// A level of a layer to be sampled by the lanes in the slice's mask.
+pub struct Level<'a> {
+    view: &'a ImageView,
+    level: &'a ImageLevel,
+    slice: Slice,
+    address: [u32; 2],
+    coord: &'a [Floats; 2],
+    offset: &'a [Ints; 3],
+}
+
+/// Filters the texels of the wanted lanes; the other lanes of `out` stay.
+///
+/// # Safety
+/// The level's texels belong to class `T`.
+#[inline(always)]
+pub unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(at: &Level<'_>, out: &mut Lanes) {
+    let size = [at.level.width as i32, at.level.height as i32];
+    let x = axis::<H, LINEAR>(&at.coord[0], &at.offset[0], size[0], at.address[0]);
+    let y = axis::<H, LINEAR>(&at.coord[1], &at.offset[1], size[1], at.address[1]);
+    // Two straight pieces of code: what is joined behind a branch comes back lane by lane.
+    // SAFETY: wrapped coordinates lie inside the level.
+    unsafe {
+        if !LINEAR {
+            choose(out, &T::lanes::<SCALED>(at.view, &at.slice, &x.first, &y.first), at.slice.mask);
+        } else if x.adjacent {
+            choose(out, &bilinear::<T, SCALED, true>(at, &x, &y), at.slice.mask);
+        } else {
+            choose(out, &bilinear::<T, SCALED, false>(at, &x, &y), at.slice.mask);
+        }
+    }
+}
+
+/// # Safety
+/// The texels lie inside the level.
+#[inline(always)]
+unsafe fn bilinear<T: Texels, const SCALED: bool, const ADJACENT: bool>(at: &Level<'_>, x: &Axis, y: &Axis) -> Lanes {
+    let columns = [&x.first, &x.second];
+    // SAFETY: the caller's promise.
+    let [[mut upper, right], [mut lower, lower_right]] = unsafe {
+        [
+            T::pairs::<SCALED, ADJACENT>(at.view, &at.slice, columns, &y.first),
+            T::pairs::<SCALED, ADJACENT>(at.view, &at.slice, columns, &y.second),
+        ]
+    };
+    lerp(&mut upper, &right, &x.weight);
+    lerp(&mut lower, &lower_right, &x.weight);
+    lerp(&mut upper, &lower, &y.weight);
+    upper
+}
+
+/// Takes the lanes in `mask`.
+#[inline(always)]
+pub fn choose(out: &mut Lanes, new: &Lanes, mask: u32) {
+    for c in 0..4 {
+        for i in 0..MAX_LANES {
+            out[c][i] = if mask & 1 << i != 0 { new[c][i] } else { out[c][i] };
         }
     }
 }
@@ -277,13 +348,13 @@ fn lerp_where(a: &mut Lanes, b: &Lanes, t: &Floats) {
 }
 
 #[inline(always)]
-fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_mode: u32) -> Axis {
+fn axis<H: Host, const LINEAR: bool>(coord: &Floats, offset: &Ints, size: i32, address_mode: u32) -> Axis {
     let mut axis = Axis { first: [0; MAX_LANES], second: [0; MAX_LANES], weight: [0.0; MAX_LANES], adjacent: true };
     // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
     // below be exact for every lane (NaN becomes the lower bound).
     const FAR: f32 = 1e9;
     for i in 0..MAX_LANES {
-        let u = coord[i] * size[i] as f32 - if LINEAR { 0.5 } else { 0.0 };
+        let u = coord[i] * size as f32 - if LINEAR { 0.5 } else { 0.0 };
         let u = if u > -FAR { u } else { -FAR };
         let u = if u < FAR { u } else { FAR };
         let floor = u.floor();
@@ -294,52 +365,55 @@ fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_
     }
     let mut outside = false;
     for i in 0..MAX_LANES {
-        outside |= (axis.first[i] < 0) | (if LINEAR { axis.second[i] } else { axis.first[i] } >= size[i]);
+        outside |= (axis.first[i] < 0) | (if LINEAR { axis.second[i] } else { axis.first[i] } >= size);
     }
     if outside {
-        wrap_axis(&mut axis, size, address_mode);
-        for i in 0..MAX_LANES {
-            axis.adjacent &= axis.second[i] == axis.first[i] + 1;
-        }
+        // SAFETY: the host's variant.
+        unsafe { H::wrap(&mut axis, size, address_mode) };
     }
     axis
 }
 
+/// Brings the texels of an axis inside, where some lane's are not.
 #[inline(always)]
-fn wrap_axis(axis: &mut Axis, size: &Ints, address_mode: u32) {
+pub fn wrap(axis: &mut Axis, size: i32, address_mode: u32) {
+    wrap_texels(axis, size, address_mode);
+    for i in 0..MAX_LANES {
+        axis.adjacent &= axis.second[i] == axis.first[i] + 1;
+    }
+}
+
+#[inline(always)]
+fn wrap_texels(axis: &mut Axis, size: i32, address_mode: u32) {
     match address_mode {
         mode::REPEAT => {
-            let mut not_power = 0;
-            for i in 0..MAX_LANES {
-                not_power |= size[i] & (size[i] - 1);
-            }
-            if not_power == 0 {
+            if size & (size - 1) == 0 {
                 for i in 0..MAX_LANES {
-                    axis.first[i] &= size[i] - 1;
-                    axis.second[i] &= size[i] - 1;
+                    axis.first[i] &= size - 1;
+                    axis.second[i] &= size - 1;
                 }
                 return;
             }
             for i in 0..MAX_LANES {
-                let (at, n) = (f64::from(axis.first[i]), f64::from(size[i]));
+                let (at, n) = (f64::from(axis.first[i]), f64::from(size));
                 // |at| < 2^31 and n <= 2^14: the quotient is further from an integer than its rounding error, or is one.
                 let wrapped = at - (at / n).floor() * n;
                 // SAFETY: within 0..n.
                 axis.first[i] = unsafe { wrapped.to_int_unchecked::<i32>() };
                 let next = axis.first[i] + 1;
-                axis.second[i] = if next == size[i] { 0 } else { next };
+                axis.second[i] = if next == size { 0 } else { next };
             }
         }
         mode::CLAMP_TO_EDGE => {
             for i in 0..MAX_LANES {
-                axis.first[i] = axis.first[i].max(0).min(size[i] - 1);
-                axis.second[i] = axis.second[i].max(0).min(size[i] - 1);
+                axis.first[i] = axis.first[i].max(0).min(size - 1);
+                axis.second[i] = axis.second[i].max(0).min(size - 1);
             }
         }
         _ => {
             for i in 0..MAX_LANES {
-                axis.first[i] = address::wrap(axis.first[i], size[i], address_mode);
-                axis.second[i] = address::wrap(axis.second[i], size[i], address_mode);
+                axis.first[i] = address::wrap(axis.first[i], size, address_mode);
+                axis.second[i] = address::wrap(axis.second[i], size, address_mode);
                 debug_assert!(axis.first[i] != BORDER && axis.second[i] != BORDER);
             }
         }

@@ -13,24 +13,23 @@ use base::format::{Format, Row, Texel, kernels};
 /// One integer per lane.
 pub type Ints = [i32; MAX_LANES];
 
-/// The slices that the lanes read.
-pub struct Places {
-    /// Bytes from the view's base to the slice.
-    pub slice: [u64; MAX_LANES],
-    /// Bytes between its rows (of blocks).
-    pub pitch: [u32; MAX_LANES],
-    /// Lanes whose texels are wanted; the others may be skipped, but lie inside too.
+/// A two-dimensional piece of an image: one level, layer, sample and depth. (Of a texel buffer: everything, as one row.)
+pub struct Slice {
+    /// The first texel.
+    pub base: *mut u8,
+    /// Bytes between rows (of blocks).
+    pub pitch: u32,
+    /// Lanes whose texels are wanted; those of the others may be skipped, but lie inside too.
     pub mask: u32,
 }
 
-impl Places {
-    /// Bytes from the view's base to the texels of `N` bytes at (x, y).
+impl Slice {
+    /// Bytes from `base` to the texels of `N` bytes at (x, y).
     #[inline(always)]
     pub fn offsets<const N: usize>(&self, x: &Ints, y: &Ints) -> [u64; MAX_LANES] {
         let mut offset = [0; MAX_LANES];
         for i in 0..MAX_LANES {
-            offset[i] =
-                self.slice[i] + u64::from(y[i] as u32) * u64::from(self.pitch[i]) + u64::from(x[i] as u32) * N as u64;
+            offset[i] = u64::from(y[i] as u32) * u64::from(self.pitch) + u64::from(x[i] as u32) * N as u64;
         }
         offset
     }
@@ -56,19 +55,16 @@ pub trait Texels {
     /// The texels of all lanes, with `SCALED` multiplied by `SCALE`. Of lanes that are not wanted: anything.
     ///
     /// # Safety
-    /// (x, y) lie inside their lanes' slices (all lanes, wanted or not), and the view's format belongs to the class.
+    /// (x, y) lie inside the slice (all lanes, wanted or not), and the view's format belongs to the class.
     #[inline(always)]
-    unsafe fn lanes<const SCALED: bool>(view: &ImageView, places: &Places, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn lanes<const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         let mut out = [[0; MAX_LANES]; 4];
         for i in 0..MAX_LANES {
-            if !places.wants(i) {
+            if !slice.wants(i) {
                 continue;
             }
             // SAFETY: the caller's promise.
-            let t = unsafe {
-                let slice = view.base.add(places.slice[i] as usize).cast_const();
-                Self::texel(view, slice, u64::from(places.pitch[i]), x[i] as u32, y[i] as u32)
-            };
+            let t = unsafe { Self::texel(view, slice.base, u64::from(slice.pitch), x[i] as u32, y[i] as u32) };
             for c in 0..4 {
                 out[c][i] = t[c];
             }
@@ -76,27 +72,26 @@ pub trait Texels {
         out
     }
 
-    /// The texels at (x, y) and (second, y). `adjacent`: `second` is `x + 1` in all lanes.
+    /// The texels at (x, y) and (second, y). `ADJACENT`: `second` is `x + 1` in all lanes.
     ///
     /// # Safety
     /// As for `lanes`, for both.
     #[inline(always)]
-    unsafe fn pairs<const SCALED: bool>(
+    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
         view: &ImageView,
-        places: &Places,
+        slice: &Slice,
         [x, second]: [&Ints; 2],
         y: &Ints,
-        _adjacent: bool,
     ) -> [Lanes; 2] {
         // SAFETY: the caller's promise.
-        unsafe { [Self::lanes::<SCALED>(view, places, x, y), Self::lanes::<SCALED>(view, places, second, y)] }
+        unsafe { [Self::lanes::<SCALED>(view, slice, x, y), Self::lanes::<SCALED>(view, slice, second, y)] }
     }
 
     /// Writes the texels of the wanted lanes.
     ///
     /// # Safety
     /// As for `lanes`, and the view's memory may be written.
-    unsafe fn store(view: &ImageView, places: &Places, x: &Ints, y: &Ints, texels: &Lanes);
+    unsafe fn store(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes);
 }
 
 /// Row `ROW` of the format table, and rows of the same bits. With `RAW` filters work on the integers that are stored.
@@ -110,29 +105,28 @@ impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
 
     /// Texels of `N` bytes.
     #[inline(always)]
-    unsafe fn load<const N: usize, const SCALED: bool>(view: &ImageView, places: &Places, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn load<const N: usize, const SCALED: bool>(slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         // SAFETY: the caller's promise: inside the view.
-        Self::unpack::<SCALED>(&unsafe { words::read::<N>(view.base, &places.offsets::<N>(x, y)) })
+        Self::unpack::<SCALED>(&unsafe { words::read::<N>(slice.base, &slice.offsets::<N>(x, y)) })
     }
 
     /// Neighbours of `N` bytes each, read as one.
     #[inline(always)]
     unsafe fn load_pairs<const N: usize, const TWICE: usize, const SCALED: bool>(
-        view: &ImageView,
-        places: &Places,
+        slice: &Slice,
         x: &Ints,
         y: &Ints,
     ) -> [Lanes; 2] {
         // SAFETY: the caller's promise: both inside the view, in one row.
-        let both = unsafe { words::read::<TWICE>(view.base, &places.offsets::<N>(x, y)) };
+        let both = unsafe { words::read::<TWICE>(slice.base, &slice.offsets::<N>(x, y)) };
         words::split::<N>(&both).map(|words| Self::unpack::<SCALED>(&words))
     }
 
     #[inline(always)]
-    unsafe fn put<const N: usize>(view: &ImageView, places: &Places, x: &Ints, y: &Ints, texels: &Lanes) {
-        let (offset, words) = (places.offsets::<N>(x, y), Row::<ROW>::pack_lanes(texels));
+    unsafe fn put<const N: usize>(slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
+        let (offset, words) = (slice.offsets::<N>(x, y), Row::<ROW>::pack_lanes(texels));
         // SAFETY: the caller's promise.
-        unsafe { words::write::<N>(view.base, &offset, &words, places.mask) };
+        unsafe { words::write::<N>(slice.base, &offset, &words, slice.mask) };
     }
 }
 
@@ -140,9 +134,8 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     const SCALE: f32 = if RAW { Row::<ROW>::SCALE } else { 1.0 };
 
     #[inline(always)]
-    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+    unsafe fn texel(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
         let bytes = Row::<ROW>::BYTES;
-        let _ = view;
         let mut block = [0; 16];
         let offset = u64::from(y) * row_pitch + u64::from(x) * bytes as u64;
         // SAFETY: a texel of `bytes` (at most 16) bytes inside the slice.
@@ -151,49 +144,48 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     }
 
     #[inline(always)]
-    unsafe fn lanes<const SCALED: bool>(view: &ImageView, places: &Places, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn lanes<const SCALED: bool>(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
-                1 => Self::load::<1, SCALED>(view, places, x, y),
-                2 => Self::load::<2, SCALED>(view, places, x, y),
-                4 => Self::load::<4, SCALED>(view, places, x, y),
-                8 => Self::load::<8, SCALED>(view, places, x, y),
-                16 => Self::load::<16, SCALED>(view, places, x, y),
+                1 => Self::load::<1, SCALED>(slice, x, y),
+                2 => Self::load::<2, SCALED>(slice, x, y),
+                4 => Self::load::<4, SCALED>(slice, x, y),
+                8 => Self::load::<8, SCALED>(slice, x, y),
+                16 => Self::load::<16, SCALED>(slice, x, y),
                 _ => const { panic_unless_common(Row::<ROW>::BYTES) },
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn pairs<const SCALED: bool>(
+    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
         view: &ImageView,
-        places: &Places,
+        slice: &Slice,
         [x, second]: [&Ints; 2],
         y: &Ints,
-        adjacent: bool,
     ) -> [Lanes; 2] {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
-                2 if adjacent => Self::load_pairs::<2, 4, SCALED>(view, places, x, y),
-                4 if adjacent => Self::load_pairs::<4, 8, SCALED>(view, places, x, y),
-                8 if adjacent => Self::load_pairs::<8, 16, SCALED>(view, places, x, y),
-                _ => [Self::lanes::<SCALED>(view, places, x, y), Self::lanes::<SCALED>(view, places, second, y)],
+                2 if ADJACENT => Self::load_pairs::<2, 4, SCALED>(slice, x, y),
+                4 if ADJACENT => Self::load_pairs::<4, 8, SCALED>(slice, x, y),
+                8 if ADJACENT => Self::load_pairs::<8, 16, SCALED>(slice, x, y),
+                _ => [Self::lanes::<SCALED>(view, slice, x, y), Self::lanes::<SCALED>(view, slice, second, y)],
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn store(view: &ImageView, places: &Places, x: &Ints, y: &Ints, texels: &Lanes) {
+    unsafe fn store(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
-                1 => Self::put::<1>(view, places, x, y, texels),
-                2 => Self::put::<2>(view, places, x, y, texels),
-                4 => Self::put::<4>(view, places, x, y, texels),
-                8 => Self::put::<8>(view, places, x, y, texels),
-                16 => Self::put::<16>(view, places, x, y, texels),
+                1 => Self::put::<1>(slice, x, y, texels),
+                2 => Self::put::<2>(slice, x, y, texels),
+                4 => Self::put::<4>(slice, x, y, texels),
+                8 => Self::put::<8>(slice, x, y, texels),
+                16 => Self::put::<16>(slice, x, y, texels),
                 _ => {}
             }
         }
@@ -221,17 +213,17 @@ impl Texels for Any {
     }
 
     #[inline(always)]
-    unsafe fn store(view: &ImageView, places: &Places, x: &Ints, y: &Ints, texels: &Lanes) {
+    unsafe fn store(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
         let kernels = kernels(Format(view.format as u16));
         for i in 0..MAX_LANES {
-            if !places.wants(i) {
+            if !slice.wants(i) {
                 continue;
             }
-            let row = places.slice[i] + u64::from(y[i] as u32) * u64::from(places.pitch[i]);
+            let row = u64::from(y[i] as u32) * u64::from(slice.pitch);
             let offset = row + u64::from(x[i] as u32) * kernels.bytes as u64;
             let block = (kernels.pack_one)([texels[0][i], texels[1][i], texels[2][i], texels[3][i]]);
             // SAFETY: the texel's `bytes` (at most 16) bytes are inside the view.
-            unsafe { view.base.add(offset as usize).copy_from_nonoverlapping(block.as_ptr(), kernels.bytes) };
+            unsafe { slice.base.add(offset as usize).copy_from_nonoverlapping(block.as_ptr(), kernels.bytes) };
         }
     }
 }

@@ -3,8 +3,9 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::host::Host;
-use super::planar::{self, choose, equal};
+use super::planar::{self, equal};
 use super::texel::{Ints, Slice, Texels};
+use super::words::{merge, row, spread};
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;
 use base::format::lanes::Lanes;
@@ -13,33 +14,28 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
 
-/// The rows of `icoord` that are y, the depth slice and the layer.
-#[inline(always)]
-fn rows<'a>(view: &ImageView, args: &'a ImageArgs) -> [&'a Ints; 3] {
-    let [_, y, z] = &args.icoord;
-    match (view.dim, view.arrayed != 0) {
-        (Dim::Buffer, _) | (Dim::D1, false) => [&NONE; 3],
-        (Dim::D1, true) => [&NONE, &NONE, y],
-        (Dim::D2, false) => [y, &NONE, &NONE],
-        (Dim::D2, true) | (Dim::Cube, _) => [y, &NONE, z],
-        (Dim::D3, _) => [y, z, &NONE],
-    }
-}
-
 /// Slices of the view, one after the other, with the lanes that access them.
 struct Slices<'a> {
     view: &'a ImageView,
-    args: &'a ImageArgs,
+    level: &'a Ints,
+    sample: &'a Ints,
     /// x, y, depth slice, layer.
     coord: [&'a Ints; 4],
     rest: u32,
 }
 
 impl<'a> Slices<'a> {
+    /// For the coordinates, levels and samples of a call's arguments.
     #[inline(always)]
-    fn new(view: &'a ImageView, args: &'a ImageArgs) -> Slices<'a> {
-        let [y, z, layer] = rows(view, args);
-        Slices { view, args, coord: [&args.icoord[0], y, z, layer], rest: args.mask }
+    fn new(view: &'a ImageView, [x, y, z]: &'a [Ints; 3], [level, sample]: [&'a Ints; 2], mask: u32) -> Slices<'a> {
+        let coord = match (view.dim, view.arrayed != 0) {
+            (Dim::Buffer, _) | (Dim::D1, false) => [x, &NONE, &NONE, &NONE],
+            (Dim::D1, true) => [x, &NONE, &NONE, y],
+            (Dim::D2, false) => [x, y, &NONE, &NONE],
+            (Dim::D2, true) | (Dim::Cube, _) => [x, y, &NONE, z],
+            (Dim::D3, _) => [x, y, z, &NONE],
+        };
+        Slices { view, level, sample, coord, rest: mask }
     }
 
     /// The slice of the next lane, its width and height; empty where there is no such slice. Its mask has all lanes that access it.
@@ -48,16 +44,16 @@ impl<'a> Slices<'a> {
         if self.rest == 0 {
             return None;
         }
-        let (view, args) = (self.view, self.args);
+        let view = self.view;
         if view.dim == Dim::Buffer {
-            self.rest = 0;
-            return Some((Slice { base: view.base, pitch: 0, mask: args.mask }, [view.texels, 1]));
+            let mask = std::mem::take(&mut self.rest);
+            return Some((Slice { base: view.base, pitch: 0, mask }, [view.texels, 1]));
         }
         let lane = self.rest.trailing_zeros() as usize % MAX_LANES;
-        let rows = [&args.level, &args.sample, self.coord[2], self.coord[3]];
+        let rows = [self.level, self.sample, self.coord[2], self.coord[3]];
         let mut mask = self.rest;
-        for row in rows {
-            mask &= equal(row, row[lane]);
+        for lanes in rows {
+            mask &= equal(&row(lanes), lanes[lane]);
         }
         self.rest &= !mask;
         let [level, sample, z, layer] = rows.map(|row| row[lane] as u32);
@@ -77,28 +73,55 @@ impl<'a> Slices<'a> {
     }
 }
 
-/// The lanes of a slice that lie inside it; the coordinates of the others become 0.
-#[inline(always)]
-fn inside(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> (Slice, [Ints; 2]) {
-    let (mut at, mut bits) = ([*x, *y], 0);
-    for i in 0..MAX_LANES {
-        let inside = ((x[i] as u32) < width) & ((y[i] as u32) < height);
-        at[0][i] = if inside { x[i] } else { 0 };
-        at[1][i] = if inside { y[i] } else { 0 };
-        bits |= u32::from(inside) << i;
-    }
-    (Slice { base: slice.base, pitch: slice.pitch, mask: slice.mask & bits }, at)
+/// What lies inside a slice.
+struct Inside {
+    /// Its mask has the wanted lanes that lie inside.
+    slice: Slice,
+    /// The same lanes, all ones.
+    lanes: [u32; MAX_LANES],
+    /// Coordinates; 0 for the other lanes.
+    x: Ints,
+    y: Ints,
 }
 
-/// Loads the texels of the wanted lanes that are inside; the other lanes of `out` stay.
+#[inline(always)]
+fn inside(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> Inside {
+    let (mut x, mut y, mut lanes) = (row(x), row(y), spread(slice.mask));
+    let mut mask = 0;
+    for i in 0..MAX_LANES {
+        lanes[i] &= if ((x[i] as u32) < width) & ((y[i] as u32) < height) { u32::MAX } else { 0 };
+        x[i] &= lanes[i] as i32;
+        y[i] &= lanes[i] as i32;
+        mask |= lanes[i] & 1 << i;
+    }
+    Inside { slice: Slice { base: slice.base, pitch: slice.pitch, mask }, lanes, x, y }
+}
+
+/// Loads the texels of the wanted lanes that are inside, through the view's component mapping; the other lanes of `out` stay or
+/// become 0, by `keep`.
 ///
 /// # Safety
 /// The slice has (width, height) texels, at least one, of class `T`.
 #[inline(always)]
-pub unsafe fn load<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], out: &mut Lanes) {
-    let (slice, [x, y]) = inside(slice, at, size);
+pub unsafe fn load<T: Texels>(
+    view: &ImageView,
+    slice: &Slice,
+    at: [&Ints; 2],
+    size: [u32; 2],
+    keep: u32,
+    out: &mut Lanes,
+) {
+    let Inside { slice, lanes, x, y } = inside(slice, at, size);
     // SAFETY: inside the slice.
-    choose(out, &unsafe { T::lanes::<false>(view, &slice, &x, &y) }, slice.mask);
+    let texels = unsafe { T::lanes::<false>(view, &slice, &x, &y) };
+    if view.swizzle == [0, 1, 2, 3] {
+        merge(out, &texels, &lanes, keep);
+    } else {
+        let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
+        let mut mapped = [[0; MAX_LANES]; 4];
+        planar::write(view, &mut mapped, &texels, one);
+        merge(out, &mapped, &lanes, keep);
+    }
 }
 
 /// Stores the texels of the wanted lanes that are inside.
@@ -107,9 +130,10 @@ pub unsafe fn load<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], s
 /// As for [`load`].
 #[inline(always)]
 pub unsafe fn save<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
-    let (slice, [x, y]) = inside(slice, at, size);
+    let Inside { slice, x, y, .. } = inside(slice, at, size);
+    let [r, g, b, a] = texels;
     // SAFETY: inside the slice.
-    unsafe { T::store(view, &slice, &x, &y, texels) };
+    unsafe { T::store(view, &slice, &x, &y, &[row(r), row(g), row(b), row(a)]) };
 }
 
 /// `KERNEL_FETCH`.
@@ -118,30 +142,20 @@ pub unsafe fn save<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], s
 /// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
 pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let mut result = [[0; MAX_LANES]; 4];
-    let mut slices = Slices::new(view, args);
+    let ImageArgs { icoord, level, sample, mask, result, .. } = args;
+    let mut slices = Slices::new(view, icoord, [level, sample], *mask);
     let at = [slices.coord[0], slices.coord[1]];
+    let mut keep = 0;
     while let Some((slice, size)) = slices.next() {
         if size[0] != 0 {
             // SAFETY: a slice of the view that has a texel.
-            unsafe { H::load::<T>(view, &slice, at, size, &mut result) };
+            unsafe { H::load::<T>(view, &slice, at, size, keep, result) };
+            keep = u32::MAX;
         }
     }
-    if view.swizzle == [0, 1, 2, 3] {
-        args.result = result;
-        return;
+    if keep == 0 {
+        *result = [[0; MAX_LANES]; 4];
     }
-    // A constant 1 is one of texels only: outside the result is 0.
-    let mut ones = Slices::new(view, args);
-    let mut lanes = 0;
-    while let Some((slice, size)) = ones.next() {
-        lanes |= inside(&slice, at, size).0.mask;
-    }
-    let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
-    let mut swizzled = [[0; MAX_LANES]; 4];
-    planar::write(view, &mut swizzled, &result, one);
-    args.result = [[0; MAX_LANES]; 4];
-    choose(&mut args.result, &swizzled, lanes);
 }
 
 /// `KERNEL_STORE`.
@@ -150,7 +164,7 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 /// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
 pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let mut slices = Slices::new(view, args);
+    let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
     let at = [slices.coord[0], slices.coord[1]];
     while let Some((slice, size)) = slices.next() {
         if size[0] != 0 {
@@ -167,10 +181,10 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 #[inline(always)]
 pub unsafe fn atomic(view: &ImageView, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
-    let mut slices = Slices::new(view, args);
+    let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
     let at = [slices.coord[0], slices.coord[1]];
     while let Some((slice, size)) = slices.next() {
-        let (slice, [x, y]) = inside(&slice, at, size);
+        let Inside { slice, x, y, .. } = inside(&slice, at, size);
         let offset = slice.offsets::<4>(&x, &y);
         for i in 0..MAX_LANES {
             if !slice.wants(i) {

@@ -64,9 +64,12 @@ pieces! {
     /// [`planar::level`].
     fn level [T: Texels, const LINEAR: bool, const SCALED: bool] [T, LINEAR, SCALED] (at: &Level<'_>, out: &mut Lanes)
         planar::level::<H, T, LINEAR, SCALED>(at, out);
+    /// [`planar::add_probe`].
+    fn add_probe [] [] (sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32)
+        planar::add_probe(sum, texels, count, probe);
     /// [`access::load`].
-    fn load [T: Texels] [T] (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], out: &mut Lanes)
-        access::load::<T>(view, slice, at, size, out);
+    fn load [T: Texels] [T] (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], keep: u32, out: &mut Lanes)
+        access::load::<T>(view, slice, at, size, keep, out);
     /// [`access::save`].
     fn save [T: Texels] [T] (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes)
         access::save::<T>(view, slice, at, size, texels);

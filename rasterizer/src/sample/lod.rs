@@ -7,6 +7,7 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::cube;
+use super::words::row;
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 
 /// `maxSamplerLodBias`.
@@ -128,7 +129,7 @@ pub fn planar(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [
     match args.lod_mode {
         LodMode::Explicit => {
             let bias = clamp(sampler.lod_bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
-            let mut unclamped = args.lod;
+            let mut unclamped = row(&args.lod);
             for lod in &mut unclamped {
                 *lod += bias;
             }
@@ -136,14 +137,15 @@ pub fn planar(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [
         }
         LodMode::Implicit => {
             let mut d = [[[0f32; MAX_LANES]; 2]; 2];
-            for axis in 0..2 {
-                for c in 0..2 {
+            for c in 0..2 {
+                let coord = row(&args.coord[c]);
+                for axis in 0..2 {
                     for i in 0..MAX_LANES {
-                        d[axis][c][i] = args.coord[c][(i & !3) + 1 + axis] - args.coord[c][i & !3];
+                        d[axis][c][i] = coord[(i & !3) + 1 + axis] - coord[i & !3];
                     }
                 }
             }
-            let mut bias = args.lod;
+            let mut bias = row(&args.lod);
             for bias in &mut bias {
                 *bias = clamp(sampler.lod_bias + *bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
             }
@@ -151,7 +153,7 @@ pub fn planar(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [
         }
         LodMode::Grad => {
             let bias = [clamp(sampler.lod_bias + 0.0, -MAX_LOD_BIAS, MAX_LOD_BIAS); MAX_LANES];
-            let d = [[args.grad_x[0], args.grad_x[1]], [args.grad_y[0], args.grad_y[1]]];
+            let d = [[row(&args.grad_x[0]), row(&args.grad_x[1])], [row(&args.grad_y[0]), row(&args.grad_y[1])]];
             clamp_lanes(view, sampler, args, &scale_lanes(view, &d, &bias), out);
         }
     }
@@ -181,8 +183,9 @@ fn clamp_lanes(
     unclamped: &[f32; MAX_LANES],
     out: &mut [f32; MAX_LANES],
 ) {
+    let min_lod = row(&args.min_lod);
     for i in 0..MAX_LANES {
-        let least = if args.min_lod[i] > sampler.min_lod { args.min_lod[i] } else { sampler.min_lod };
+        let least = if min_lod[i] > sampler.min_lod { min_lod[i] } else { sampler.min_lod };
         let l = clamp(unclamped[i], least, sampler.max_lod);
         out[i] = if l > view.min_lod { l } else { view.min_lod };
     }

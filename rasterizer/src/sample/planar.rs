@@ -14,6 +14,7 @@ use super::entry::class::GENERAL;
 use super::host::Host;
 use super::lod;
 use super::texel::{Ints, Slice, Texels};
+use super::words::{merge, row, spread};
 use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
@@ -61,7 +62,8 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIP_LINEAR: b
         // SAFETY: the caller's promise.
         return unsafe { general(view, sampler, args) };
     }
-    let from = Source { view, sampler, args, coord: &[args.coord[0], args.coord[1]] };
+    let [s, t, ..] = &args.coord;
+    let from = Source { view, sampler, args, coord: [s, t] };
     let mut texels = [[0; MAX_LANES]; 4];
     if view.levels <= 1 {
         // SAFETY: the base level exists.
@@ -128,11 +130,12 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
         let mut sum = [[0; MAX_LANES]; 4];
         for probe in 1..=most {
             let coord = probes(args, &major, &count, probe);
-            let from = Source { view, sampler, args, coord: &coord };
+            let from = Source { view, sampler, args, coord: [&coord[0], &coord[1]] };
             let mut texels = [[0; MAX_LANES]; 4];
             // SAFETY: the levels exist, by `level_lanes`.
             unsafe { from.levels::<H, T, true, false>(&level[pass], &mut texels) };
-            add_probe(&mut sum, &texels, &count, probe);
+            // SAFETY: the host's variant.
+            unsafe { H::add_probe(&mut sum, &texels, &count, probe) };
         }
         for c in 0..4 {
             for i in 0..MAX_LANES {
@@ -151,7 +154,7 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
 /// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
 #[inline(always)]
 fn probes(args: &ImageArgs, major: &[Floats; 2], count: &[u32; MAX_LANES], probe: u32) -> [Floats; 2] {
-    let mut coord = [args.coord[0], args.coord[1]];
+    let mut coord = [row(&args.coord[0]), row(&args.coord[1])];
     for c in 0..2 {
         for i in 0..MAX_LANES {
             let at = probe as i32 as f32 / (count[i] + 1) as i32 as f32 - 0.5;
@@ -162,19 +165,23 @@ fn probes(args: &ImageArgs, major: &[Floats; 2], count: &[u32; MAX_LANES], probe
     coord
 }
 
-/// Adds the texels of the lanes that have this probe.
+/// Adds the texels of the lanes that have this probe, counted from 1.
 #[inline(always)]
-fn add_probe(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
-    if probe == 1 {
-        *sum = *texels;
-        return;
+pub fn add_probe(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
+    let mut lanes = row(count);
+    for lane in &mut lanes {
+        *lane = if probe <= *lane { u32::MAX } else { 0 };
     }
-    for c in 0..4 {
-        for i in 0..MAX_LANES {
-            let next = (f32::from_bits(sum[c][i]) + f32::from_bits(texels[c][i])).to_bits();
-            sum[c][i] = if probe <= count[i] { next } else { sum[c][i] };
+    let mut next = *texels;
+    if probe > 1 {
+        for c in 0..4 {
+            let old = row(&sum[c]);
+            for i in 0..MAX_LANES {
+                next[c][i] = (f32::from_bits(old[i]) + f32::from_bits(texels[c][i])).to_bits();
+            }
         }
     }
+    merge(sum, &next, &lanes, u32::MAX);
 }
 
 /// Has an active lane a weight?
@@ -211,7 +218,7 @@ struct Source<'a> {
     view: &'a ImageView,
     sampler: &'a Sampler,
     args: &'a ImageArgs,
-    coord: &'a [Floats; 2],
+    coord: [&'a Floats; 2],
 }
 
 impl Source<'_> {
@@ -227,15 +234,16 @@ impl Source<'_> {
     ) {
         let view = self.view;
         let mut rest = self.args.mask;
+        let mut keep = 0;
         while rest != 0 {
             let one = level[rest.trailing_zeros() as usize % MAX_LANES];
             let mut mask = rest & equal(level, one);
             let level = &view.level[one as usize];
             let mut base = level.offset;
             if view.arrayed != 0 {
-                let mut layer = [0; MAX_LANES];
+                let (mut layer, coord) = ([0; MAX_LANES], row(&self.args.coord[2]));
                 for i in 0..MAX_LANES {
-                    layer[i] = address::layer(self.args.coord[2][i], view.layers);
+                    layer[i] = address::layer(coord[i], view.layers);
                 }
                 let one = layer[rest.trailing_zeros() as usize % MAX_LANES];
                 mask &= equal(&layer, one);
@@ -246,10 +254,11 @@ impl Source<'_> {
                 // Rows are at most 2^14 texels of 16 bytes.
                 let slice = Slice { base: view.base.add(base as usize), pitch: level.row_pitch as u32, mask };
                 let address = [self.sampler.address_mode[0], self.sampler.address_mode[1]];
-                let one = Level { view, level, slice, address, coord: self.coord, offset: &self.args.offset };
+                let one = Level { view, level, slice, address, coord: self.coord, offset: &self.args.offset, keep };
                 H::level::<T, LINEAR, SCALED>(&one, out);
             }
             rest &= !mask;
+            keep = u32::MAX;
         }
     }
 }
@@ -270,28 +279,30 @@ pub struct Level<'a> {
     level: &'a ImageLevel,
     slice: Slice,
     address: [u32; 2],
-    coord: &'a [Floats; 2],
+    coord: [&'a Floats; 2],
     offset: &'a [Ints; 3],
+    keep: u32,
 }
 
-/// Filters the texels of the wanted lanes; the other lanes of `out` stay.
+/// Filters the texels of the wanted lanes; the other lanes of `out` stay or become 0, by `keep`.
 ///
 /// # Safety
 /// The level's texels belong to class `T`.
 #[inline(always)]
 pub unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(at: &Level<'_>, out: &mut Lanes) {
     let size = [at.level.width as i32, at.level.height as i32];
-    let x = axis::<H, LINEAR>(&at.coord[0], &at.offset[0], size[0], at.address[0]);
-    let y = axis::<H, LINEAR>(&at.coord[1], &at.offset[1], size[1], at.address[1]);
+    let x = axis::<H, LINEAR>(&row(at.coord[0]), &row(&at.offset[0]), size[0], at.address[0]);
+    let y = axis::<H, LINEAR>(&row(at.coord[1]), &row(&at.offset[1]), size[1], at.address[1]);
+    let (lanes, keep) = (spread(at.slice.mask), at.keep);
     // Two straight pieces of code: what is joined behind a branch comes back lane by lane.
     // SAFETY: wrapped coordinates lie inside the level.
     unsafe {
         if !LINEAR {
-            choose(out, &T::lanes::<SCALED>(at.view, &at.slice, &x.first, &y.first), at.slice.mask);
+            merge(out, &T::lanes::<SCALED>(at.view, &at.slice, &x.first, &y.first), &lanes, keep);
         } else if x.adjacent {
-            choose(out, &bilinear::<T, SCALED, true>(at, &x, &y), at.slice.mask);
+            merge(out, &bilinear::<T, SCALED, true>(at, &x, &y), &lanes, keep);
         } else {
-            choose(out, &bilinear::<T, SCALED, false>(at, &x, &y), at.slice.mask);
+            merge(out, &bilinear::<T, SCALED, false>(at, &x, &y), &lanes, keep);
         }
     }
 }
@@ -312,16 +323,6 @@ unsafe fn bilinear<T: Texels, const SCALED: bool, const ADJACENT: bool>(at: &Lev
     lerp(&mut lower, &lower_right, &x.weight);
     lerp(&mut upper, &lower, &y.weight);
     upper
-}
-
-/// Takes the lanes in `mask`.
-#[inline(always)]
-pub fn choose(out: &mut Lanes, new: &Lanes, mask: u32) {
-    for c in 0..4 {
-        for i in 0..MAX_LANES {
-            out[c][i] = if mask & 1 << i != 0 { new[c][i] } else { out[c][i] };
-        }
-    }
 }
 
 /// `a + (b - a) * t`.

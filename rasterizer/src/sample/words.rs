@@ -1,4 +1,4 @@
-//! Texels of all lanes from memory into words (`base::format::lanes`), and back.
+//! Texels of all lanes from memory into words (`base::format::lanes`), and back; and lanes themselves from memory.
 //!
 //! Texels of 8 and 16 bytes are transposed in registers: SSE2 is part of every x86-64, and moving bits has the same result
 //! everywhere.
@@ -7,6 +7,50 @@
 
 use base::abi::MAX_LANES;
 use base::format::lanes::Lanes;
+
+/// Lanes that generated code, or another function, has just stored: read in halves.
+///
+/// Generated code stores vectors of four lanes, and a processor forwards what it has just stored only to loads that need one store. The
+/// loads are volatile because the compiler would join them again.
+#[inline(always)]
+pub fn row<T: Copy>(lanes: &[T; MAX_LANES]) -> [T; MAX_LANES] {
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == 4 {
+        let halves = (&raw const *lanes).cast::<[core::arch::x86_64::__m128i; 2]>();
+        // SAFETY: lanes of 4 bytes each, moved as two vectors of four; the type keeps its bits. They may be unaligned for vectors.
+        return unsafe {
+            let half = |i: usize| (&raw const (*halves)[i]).cast::<Unaligned>().read_volatile().0;
+            let lanes = [half(0), half(1)];
+            std::mem::transmute_copy(&lanes)
+        };
+    }
+    *lanes
+}
+
+#[cfg(target_arch = "x86_64")]
+#[repr(C, packed)]
+struct Unaligned(core::arch::x86_64::__m128i);
+
+/// The lanes in `mask`, each all ones; the others 0.
+#[inline(always)]
+pub fn spread(mask: u32) -> [u32; MAX_LANES] {
+    let mut lanes = [0; MAX_LANES];
+    for i in 0..MAX_LANES {
+        lanes[i] = if mask & 1 << i != 0 { u32::MAX } else { 0 };
+    }
+    lanes
+}
+
+/// Takes the lanes of `new` where `lanes` is all ones; the others stay where `keep` is all ones, and become 0 where it is 0.
+#[inline(always)]
+pub fn merge(out: &mut Lanes, new: &Lanes, lanes: &[u32; MAX_LANES], keep: u32) {
+    for c in 0..4 {
+        let old = row(&out[c]);
+        for i in 0..MAX_LANES {
+            out[c][i] = new[c][i] & lanes[i] | old[i] & !lanes[i] & keep;
+        }
+    }
+}
 
 /// Copies the bytes at `base + offset[i]`, of any alignment.
 ///

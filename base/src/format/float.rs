@@ -5,39 +5,34 @@
 //! specification gives (section "Floating-Point Formats", 14-bit shared exponent conversions).
 
 /// A half-precision bit pattern as f32; exact. NaN payloads keep their upper bits.
+///
+/// All cases are computed and one is chosen, so that a loop over lanes becomes vectors.
 #[inline(always)]
 pub const fn half_to_f32(h: u32) -> f32 {
     let sign = (h & 0x8000) << 16;
     let magnitude = h & 0x7fff;
-    let bits = if magnitude >= 0x7c00 {
-        0x7f80_0000 | (magnitude & 0x3ff) << 13
-    } else if magnitude >= 0x400 {
-        (magnitude << 13) + (112 << 23)
-    } else {
-        // Denormal: (1.m - 1) * 2^-14.
-        (f32::from_bits(0x3880_0000 | magnitude << 13) - f32::from_bits(0x3880_0000)).to_bits()
-    };
-    f32::from_bits(sign | bits)
+    let shifted = magnitude << 13;
+    let normal = shifted + (112 << 23);
+    // (1.m - 1) * 2^-14; of another exponent some number that is not chosen.
+    let denormal = (f32::from_bits(0x3880_0000 | shifted) - f32::from_bits(0x3880_0000)).to_bits();
+    let special = 0x7f80_0000 | shifted;
+    let finite = if magnitude < 0x400 { denormal } else { normal };
+    f32::from_bits(sign | if magnitude >= 0x7c00 { special } else { finite })
 }
 
-/// Nearest half (ties to even); overflow gives infinity, NaN a quiet NaN.
+/// Nearest half (ties to even); overflow gives infinity, NaN a quiet NaN. As [`half_to_f32`] without branches.
 #[inline(always)]
 pub const fn f32_to_half(x: f32) -> u32 {
     let bits = x.to_bits();
     let sign = (bits >> 16) & 0x8000;
     let magnitude = bits & 0x7fff_ffff;
-    let half = if magnitude > 0x7f80_0000 {
-        0x7e00
-    } else if magnitude >= 0x4780_0000 {
-        0x7c00
-    } else if magnitude < 0x3880_0000 {
-        // Adding 0.5 leaves the denormal half in the low mantissa bits, rounded by the addition.
-        (f32::from_bits(magnitude) + 0.5).to_bits() - 0x3f00_0000
-    } else {
-        let odd = (magnitude >> 13) & 1;
-        (magnitude - (112 << 23) + 0xfff + odd) >> 13
-    };
-    sign | half
+    // Adding 0.5 leaves the denormal half in the low mantissa bits, rounded by the addition.
+    let denormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let odd = (magnitude >> 13) & 1;
+    let normal = magnitude.wrapping_sub((112 << 23) - 0xfff).wrapping_add(odd) >> 13;
+    let finite = if magnitude < 0x3880_0000 { denormal } else { normal };
+    let overflow = if magnitude > 0x7f80_0000 { 0x7e00 } else { 0x7c00 };
+    sign | if magnitude >= 0x4780_0000 { overflow } else { finite }
 }
 
 /// An unsigned float of 5 exponent bits and `mantissa` bits as f32; exact.
@@ -51,27 +46,19 @@ pub const fn ufloat_to_f32(v: u32, mantissa: u32) -> f32 {
 pub const fn f32_to_ufloat(x: f32, mantissa: u32) -> u32 {
     let bits = x.to_bits();
     let infinity = 31 << mantissa;
-    if (bits & 0x7fff_ffff) > 0x7f80_0000 {
-        return infinity | 1;
-    }
-    if bits >> 31 != 0 {
-        return 0;
-    }
-    if bits == 0x7f80_0000 {
-        return infinity;
-    }
     let drop = 23 - mantissa;
-    let v = if bits < 0x3880_0000 {
-        // As for halves: the sum's lowest mantissa bit is the denormal's, 2^(-14 - mantissa).
-        let magic = (127 - 14 + drop) << 23;
-        (x + f32::from_bits(magic)).to_bits() - magic
-    } else if bits >= 0x4780_0000 {
-        infinity - 1
-    } else {
-        let odd = (bits >> drop) & 1;
-        (bits - (112 << 23) + (1 << (drop - 1)) - 1 + odd) >> drop
-    };
-    if v < infinity { v } else { infinity - 1 }
+    // As for halves: the sum's lowest mantissa bit is the denormal's, 2^(-14 - mantissa).
+    let magic = (127 - 14 + drop) << 23;
+    let denormal = (x + f32::from_bits(magic)).to_bits().wrapping_sub(magic);
+    let odd = (bits >> drop) & 1;
+    let normal = bits.wrapping_sub((112 << 23) - (1 << (drop - 1)) + 1).wrapping_add(odd) >> drop;
+    let finite = if bits < 0x3880_0000 { denormal } else { normal };
+    // Everything from 2^16 on, and what rounds up to it; negative values look larger still.
+    let largest = infinity - 1;
+    let finite = if bits >= 0x4780_0000 || finite > largest { largest } else { finite };
+    let finite = if bits >> 31 != 0 { 0 } else { finite };
+    let special = if bits == 0x7f80_0000 { infinity } else { finite };
+    if (bits & 0x7fff_ffff) > 0x7f80_0000 { infinity | 1 } else { special }
 }
 
 /// `E5B9G9R9_UFLOAT_PACK32` to r, g, b; exact.

@@ -5,13 +5,14 @@
 
 mod bc;
 pub mod float;
+pub mod lanes;
 pub mod pack;
 pub mod srgb;
 mod table;
 #[cfg(test)]
 mod tests;
 pub use bc::decode_block;
-pub use pack::{Texel, TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
+pub use pack::{Row, Texel, TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use table::TABLE;
 
 /// A row of [`TABLE`], by index. `Format(0)` is `VK_FORMAT_UNDEFINED`.

@@ -82,7 +82,7 @@ pub fn pack_row(format: Format, src: &[Texel], dst: &mut [u8]) {
 
 /// Largest value of an unsigned channel.
 #[inline(always)]
-const fn mask(bits: u8) -> u32 {
+pub(super) const fn mask(bits: u8) -> u32 {
     if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
 }
 
@@ -92,16 +92,35 @@ const fn sign_extend(raw: u32, bits: u8) -> i32 {
     ((raw << unused) as i32) >> unused
 }
 
+/// A channel's bits as a number. Vector units convert signed integers only, and of most channels both are the same.
+#[inline(always)]
+fn small_to_f32(raw: u32, bits: u8) -> f32 {
+    if bits < 32 { raw as i32 as f32 } else { raw as f32 }
+}
+
+/// `raw / 255` for `raw` in 0..=255, correctly rounded, without a division.
+///
+/// 1/255 is 257/65536 and a little: the first product is exact (17 bits), so that only the sum is rounded visibly.
+/// The test compares all 256 with the division.
+#[inline(always)]
+pub fn unorm8(raw: u32) -> f32 {
+    const HIGH: f32 = 257.0 / 65536.0;
+    const LOW: f32 = (1.0f64 / 255.0 - 257.0 / 65536.0) as f32;
+    let raw = raw as i32 as f32;
+    raw * HIGH + raw * LOW
+}
+
 /// A channel's bits as a component.
 #[inline(always)]
-fn decode(ty: ChannelType, bits: u8, raw: u32) -> u32 {
+pub(super) fn decode(ty: ChannelType, bits: u8, raw: u32) -> u32 {
     let f = match ty {
         ChannelType::Uint => return raw,
         ChannelType::Sint => return sign_extend(raw, bits) as u32,
         ChannelType::Sfloat if bits == 32 => return raw,
-        ChannelType::Unorm => raw as f32 / mask(bits) as f32,
+        ChannelType::Unorm if bits == 8 => unorm8(raw),
+        ChannelType::Unorm => small_to_f32(raw, bits) / mask(bits) as f32,
         ChannelType::Snorm => (sign_extend(raw, bits) as f32 / mask(bits - 1) as f32).max(-1.0),
-        ChannelType::Uscaled => raw as f32,
+        ChannelType::Uscaled => small_to_f32(raw, bits),
         ChannelType::Sscaled => sign_extend(raw, bits) as f32,
         ChannelType::Sfloat => half_to_f32(raw),
         ChannelType::Ufloat => ufloat_to_f32(raw, u32::from(bits) - 5),
@@ -132,7 +151,7 @@ fn normalise(x: f32, bits: u8, max: u32) -> u32 {
 
 /// A component as a channel's bits (not yet shifted, already masked).
 #[inline(always)]
-fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
+pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
     let x = f32::from_bits(value);
     match ty {
         ChannelType::Uint => value.min(mask(bits)),
@@ -156,17 +175,18 @@ fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
     }
 }
 
-/// The kernels of row `I`.
-struct Row<const I: usize>;
+/// The conversions of row `I` of the format table; see also `lanes`.
+pub struct Row<const I: usize>;
 
 impl<const I: usize> Row<I> {
-    const INFO: FormatInfo = TABLE[if I < TABLE.len() { I } else { 0 }];
+    pub(super) const INFO: FormatInfo = TABLE[if I < TABLE.len() { I } else { 0 }];
     const USABLE: bool = matches!(Self::INFO.layout, Layout::Plain | Layout::DepthStencil)
         && Self::INFO.channels[0].bits <= 32
         && Self::INFO.block_bytes <= 16;
-    const BYTES: usize = if Self::USABLE { Self::INFO.block_bytes as usize } else { 0 };
-    const SHARED_EXPONENT: bool = matches!(Self::INFO.channels[3].name, ChannelName::E);
-    const EMPTY: Texel =
+    /// Bytes of a texel; 0 where there are no conversions.
+    pub const BYTES: usize = if Self::USABLE { Self::INFO.block_bytes as usize } else { 0 };
+    pub(super) const SHARED_EXPONENT: bool = matches!(Self::INFO.channels[3].name, ChannelName::E);
+    pub(super) const EMPTY: Texel =
         [0, 0, 0, if matches!(Self::INFO.channels[0].ty, ChannelType::Uint | ChannelType::Sint) { 1 } else { ONE }];
 
     const KERNELS: TexelKernels = TexelKernels {
@@ -178,7 +198,7 @@ impl<const I: usize> Row<I> {
     };
 
     /// Component a channel goes to; `None` for stencil beside depth (its own plane) and unused bits.
-    const fn component(channel: usize) -> Option<usize> {
+    pub(super) const fn component(channel: usize) -> Option<usize> {
         if channel >= Self::INFO.channel_count as usize {
             return None;
         }
@@ -223,8 +243,9 @@ impl<const I: usize> Row<I> {
         }
     }
 
+    /// The texel at the start of `block`, which has at least [`Self::BYTES`] bytes.
     #[inline(always)]
-    fn unpack_slice(block: &[u8]) -> Texel {
+    pub fn unpack_slice(block: &[u8]) -> Texel {
         let mut texel = Self::EMPTY;
         if Self::SHARED_EXPONENT {
             let word = u32::from_le_bytes([block[0], block[1], block[2], block[3]]);

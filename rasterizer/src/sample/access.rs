@@ -1,35 +1,139 @@
 //! Fetches, stores and atomics: integer coordinates, checked against the level. Out of bounds reads give zeros, writes are dropped.
 
-use super::general::swizzle;
-use super::texel::Texels;
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::host::Host;
+use super::planar::{self, equal};
+use super::texel::{Ints, Slice, Texels};
+use super::words::{merge, row, spread};
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
-use base::format::{Format, kernels};
+use base::format::Format;
+use base::format::lanes::Lanes;
+use base::format::pack::ONE;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Where a lane's texel lies: byte offset of its slice, row pitch, column, row. `None` out of bounds.
+const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
+
+/// Slices of the view, one after the other, with the lanes that access them.
+struct Slices<'a> {
+    view: &'a ImageView,
+    level: &'a Ints,
+    sample: &'a Ints,
+    /// x, y, depth slice, layer.
+    coord: [&'a Ints; 4],
+    rest: u32,
+}
+
+impl<'a> Slices<'a> {
+    /// For the coordinates, levels and samples of a call's arguments.
+    #[inline(always)]
+    fn new(view: &'a ImageView, [x, y, z]: &'a [Ints; 3], [level, sample]: [&'a Ints; 2], mask: u32) -> Slices<'a> {
+        let coord = match (view.dim, view.arrayed != 0) {
+            (Dim::Buffer, _) | (Dim::D1, false) => [x, &NONE, &NONE, &NONE],
+            (Dim::D1, true) => [x, &NONE, &NONE, y],
+            (Dim::D2, false) => [x, y, &NONE, &NONE],
+            (Dim::D2, true) | (Dim::Cube, _) => [x, y, &NONE, z],
+            (Dim::D3, _) => [x, y, z, &NONE],
+        };
+        Slices { view, level, sample, coord, rest: mask }
+    }
+
+    /// The slice of the next lane, its width and height; empty where there is no such slice. Its mask has all lanes that access it.
+    #[inline(always)]
+    fn next(&mut self) -> Option<(Slice, [u32; 2])> {
+        if self.rest == 0 {
+            return None;
+        }
+        let view = self.view;
+        if view.dim == Dim::Buffer {
+            let mask = std::mem::take(&mut self.rest);
+            return Some((Slice { base: view.base, pitch: 0, mask }, [view.texels, 1]));
+        }
+        let lane = self.rest.trailing_zeros() as usize % MAX_LANES;
+        let rows = [self.level, self.sample, self.coord[2], self.coord[3]];
+        let mut mask = self.rest;
+        for lanes in rows {
+            mask &= equal(&row(lanes), lanes[lane]);
+        }
+        self.rest &= !mask;
+        let [level, sample, z, layer] = rows.map(|row| row[lane] as u32);
+        let exists = level < view.levels && sample < view.samples && layer < view.layers;
+        if !exists || z >= view.level[level as usize].depth {
+            return Some((Slice { base: view.base, pitch: 0, mask }, [0; 2]));
+        }
+        let l = &view.level[level as usize];
+        let offset = l.offset
+            + u64::from(layer) * view.layer_stride
+            + u64::from(sample) * view.sample_stride
+            + u64::from(z) * l.slice_pitch;
+        // Rows are at most 2^14 texels of 16 bytes.
+        // SAFETY: inside the image.
+        let base = unsafe { view.base.add(offset as usize) };
+        Some((Slice { base, pitch: l.row_pitch as u32, mask }, [l.width, l.height]))
+    }
+}
+
+/// What lies inside a slice.
+struct Inside {
+    /// Its mask has the wanted lanes that lie inside.
+    slice: Slice,
+    /// The same lanes, all ones.
+    lanes: [u32; MAX_LANES],
+    /// Coordinates; 0 for the other lanes.
+    x: Ints,
+    y: Ints,
+}
+
 #[inline(always)]
-fn locate(view: &ImageView, args: &ImageArgs, i: usize) -> Option<(u64, u64, u32, u32)> {
-    let [x, y, z] = [args.icoord[0][i] as u32, args.icoord[1][i] as u32, args.icoord[2][i] as u32];
-    if view.dim == Dim::Buffer {
-        return (x < view.texels).then_some((0, 0, x, 0));
+fn inside(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> Inside {
+    let (mut x, mut y, mut lanes) = (row(x), row(y), spread(slice.mask));
+    let mut mask = 0;
+    for i in 0..MAX_LANES {
+        lanes[i] &= if ((x[i] as u32) < width) & ((y[i] as u32) < height) { u32::MAX } else { 0 };
+        x[i] &= lanes[i] as i32;
+        y[i] &= lanes[i] as i32;
+        mask |= lanes[i] & 1 << i;
     }
-    let (level, sample) = (args.level[i] as u32, args.sample[i] as u32);
-    if level >= view.levels || sample >= view.samples {
-        return None;
+    Inside { slice: Slice { base: slice.base, pitch: slice.pitch, mask }, lanes, x, y }
+}
+
+/// Loads the texels of the wanted lanes that are inside, through the view's component mapping; the other lanes of `out` stay or
+/// become 0, by `keep`.
+///
+/// # Safety
+/// The slice has (width, height) texels, at least one, of class `T`.
+#[inline(always)]
+pub unsafe fn load<T: Texels>(
+    view: &ImageView,
+    slice: &Slice,
+    at: [&Ints; 2],
+    size: [u32; 2],
+    keep: u32,
+    out: &mut Lanes,
+) {
+    let Inside { slice, lanes, x, y } = inside(slice, at, size);
+    // SAFETY: inside the slice.
+    let texels = unsafe { T::lanes::<false>(view, &slice, &x, &y) };
+    if view.swizzle == [0, 1, 2, 3] {
+        merge(out, &texels, &lanes, keep);
+    } else {
+        let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
+        let mut mapped = [[0; MAX_LANES]; 4];
+        planar::write(view, &mut mapped, &texels, one);
+        merge(out, &mapped, &lanes, keep);
     }
-    let l = &view.level[level as usize];
-    let (y, z, layer) = match view.dim {
-        Dim::D1 => (0, 0, if view.arrayed != 0 { y } else { 0 }),
-        Dim::D2 => (y, 0, if view.arrayed != 0 { z } else { 0 }),
-        Dim::Cube => (y, 0, z),
-        Dim::D3 | Dim::Buffer => (y, z, 0),
-    };
-    let inside = x < l.width && y < l.height && z < l.depth && layer < view.layers;
-    let slice = l.offset
-        + u64::from(layer) * view.layer_stride
-        + u64::from(sample) * view.sample_stride
-        + u64::from(z) * l.slice_pitch;
-    inside.then_some((slice, l.row_pitch, x, y))
+}
+
+/// Stores the texels of the wanted lanes that are inside.
+///
+/// # Safety
+/// As for [`load`].
+#[inline(always)]
+pub unsafe fn save<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
+    let Inside { slice, x, y, .. } = inside(slice, at, size);
+    let [r, g, b, a] = texels;
+    // SAFETY: inside the slice.
+    unsafe { T::store(view, &slice, &x, &y, &[row(r), row(g), row(b), row(a)]) };
 }
 
 /// `KERNEL_FETCH`.
@@ -37,42 +141,36 @@ fn locate(view: &ImageView, args: &ImageArgs, i: usize) -> Option<(u64, u64, u32
 /// # Safety
 /// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
-pub unsafe fn fetch<T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let integer = Format(view.format as u16).is_integer();
-    for i in 0..MAX_LANES {
-        if args.mask >> i & 1 == 0 {
-            continue;
+pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
+    let ImageArgs { icoord, level, sample, mask, result, .. } = args;
+    let mut slices = Slices::new(view, icoord, [level, sample], *mask);
+    let at = [slices.coord[0], slices.coord[1]];
+    let mut keep = 0;
+    while let Some((slice, size)) = slices.next() {
+        if size[0] != 0 {
+            // SAFETY: a slice of the view that has a texel.
+            unsafe { H::load::<T>(view, &slice, at, size, keep, result) };
+            keep = u32::MAX;
         }
-        let texel = match locate(view, args, i) {
-            None => [0; 4],
-            // SAFETY: inside the view.
-            Some((slice, pitch, x, y)) => unsafe {
-                swizzle(view, T::texel(view, view.base.add(slice as usize), pitch, x, y), integer)
-            },
-        };
-        for (c, v) in texel.into_iter().enumerate() {
-            args.result[c][i] = v;
-        }
+    }
+    if keep == 0 {
+        *result = [[0; MAX_LANES]; 4];
     }
 }
 
-/// `KERNEL_STORE`, for every format of one-texel blocks.
+/// `KERNEL_STORE`.
 ///
 /// # Safety
-/// `view` is a valid view.
+/// `view` is a valid view whose format belongs to class `T`.
 #[inline(always)]
-pub unsafe fn store(view: &ImageView, args: &mut ImageArgs) {
-    let kernels = kernels(Format(view.format as u16));
-    for i in 0..MAX_LANES {
-        if args.mask >> i & 1 == 0 {
-            continue;
+pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
+    let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
+    let at = [slices.coord[0], slices.coord[1]];
+    while let Some((slice, size)) = slices.next() {
+        if size[0] != 0 {
+            // SAFETY: a slice of the view that has a texel.
+            unsafe { H::save::<T>(view, &slice, at, size, &args.texel) };
         }
-        let Some((slice, pitch, x, y)) = locate(view, args, i) else { continue };
-        let offset = slice + u64::from(y) * pitch + u64::from(x) * kernels.bytes as u64;
-        let block = (kernels.pack_one)([args.texel[0][i], args.texel[1][i], args.texel[2][i], args.texel[3][i]]);
-        // SAFETY: the texel's `bytes` (at most 16) bytes are inside the view. Shaders may race on a texel; then its
-        // bytes are some mix, as the specification allows.
-        unsafe { view.base.add(offset as usize).copy_from_nonoverlapping(block.as_ptr(), kernels.bytes) };
     }
 }
 
@@ -82,20 +180,22 @@ pub unsafe fn store(view: &ImageView, args: &mut ImageArgs) {
 /// `view` is a valid view of a 32-bit format, and its memory is aligned to 4 bytes.
 #[inline(always)]
 pub unsafe fn atomic(view: &ImageView, args: &mut ImageArgs) {
-    for i in 0..MAX_LANES {
-        if args.mask >> i & 1 == 0 {
-            continue;
-        }
-        args.result[0][i] = match locate(view, args, i) {
-            None => 0,
-            Some((slice, pitch, x, y)) => {
-                let offset = slice + u64::from(y) * pitch + u64::from(x) * 4;
-                // SAFETY: inside the view, aligned; all access to it here is atomic.
-                let cell = unsafe { AtomicU32::from_ptr(view.base.add(offset as usize).cast::<u32>()) };
-                apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i])
+    let mut result = [0; MAX_LANES];
+    let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
+    let at = [slices.coord[0], slices.coord[1]];
+    while let Some((slice, size)) = slices.next() {
+        let Inside { slice, x, y, .. } = inside(&slice, at, size);
+        let offset = slice.offsets::<4>(&x, &y);
+        for i in 0..MAX_LANES {
+            if !slice.wants(i) {
+                continue;
             }
-        };
+            // SAFETY: inside the view, aligned; all access to it here is atomic.
+            let cell = unsafe { AtomicU32::from_ptr(slice.base.add(offset[i] as usize).cast::<u32>()) };
+            result[i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
+        }
     }
+    args.result[0] = result;
 }
 
 /// One atomic operation; the old value (the loaded one for `Load`, 0 for `Store`). Atomics are relaxed: ordering comes from

@@ -3,11 +3,14 @@
 //!
 //! Rust never contracts a multiply and an add, and vectors compute what scalars do, so the two differ in speed only.
 
-use super::texel::{Any, Blocks, R8, R32Float, Rgba16Float, Rgba32, Srgb8, Texels, Unorm8};
+use super::blocks::Blocks;
+use super::host::{Portable, Wide};
+use super::texel::{Any, Plain, Texels};
 use super::{access, general, planar};
 use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE};
 use base::abi::{KERNEL_STORE, Sampler};
 use base::format::Format;
+use base::format::lanes::row;
 
 /// Sampler classes, see [`class_of`].
 pub mod class {
@@ -19,22 +22,24 @@ pub mod class {
     pub const NEAREST_MIP_LINEAR: u32 = 2;
     /// Linear, two levels blended.
     pub const LINEAR_MIP_LINEAR: u32 = 3;
-    /// Everything else; 5, 6, 7 are the same kernel, free for more fast paths.
+    /// Everything else; 6, 7 are the same kernel, free for more fast paths.
     pub const GENERAL: u32 = 4;
+    /// Linear, anisotropic; levels chosen or blended.
+    pub const ANISOTROPIC: u32 = 5;
 }
 
 /// The class of a sampler.
 pub fn class_of(s: &Sampler) -> u32 {
     let plain = s.mag_filter == s.min_filter
-        && s.max_anisotropy <= 1.0
         && s.compare_enable == 0
         && s.unnormalized == 0
         && s.reduction == 0;
-    match (plain, s.min_filter, s.mipmap_mode) {
-        (true, 0, 0) => class::NEAREST,
-        (true, 1, 0) => class::LINEAR,
-        (true, 0, 1) => class::NEAREST_MIP_LINEAR,
-        (true, 1, 1) => class::LINEAR_MIP_LINEAR,
+    match (plain, s.max_anisotropy > 1.0, s.min_filter, s.mipmap_mode) {
+        (true, false, 0, 0) => class::NEAREST,
+        (true, false, 1, 0) => class::LINEAR,
+        (true, false, 0, 1) => class::NEAREST_MIP_LINEAR,
+        (true, false, 1, 1) => class::LINEAR_MIP_LINEAR,
+        (true, true, 1, _) => class::ANISOTROPIC,
         _ => class::GENERAL,
     }
 }
@@ -47,6 +52,8 @@ macro_rules! kernel {
             unsafe extern "C" fn portable<$($generics)*>(
                 $view: *const ImageView, $sampler: *const Sampler, $args: *mut ImageArgs,
             ) {
+                #[allow(dead_code, reason = "not every kernel has pieces")]
+                type H = Portable;
                 // SAFETY: the kernel's contract: valid pointers, and a view that chose this kernel for its format.
                 unsafe {
                     let ($view, $args) = (&*$view, &mut *$args);
@@ -58,6 +65,8 @@ macro_rules! kernel {
             unsafe extern "C" fn vectored<$($generics)*>(
                 $view: *const ImageView, $sampler: *const Sampler, $args: *mut ImageArgs,
             ) {
+                #[allow(dead_code, reason = "not every kernel has pieces")]
+                type H = Wide;
                 // SAFETY: as above.
                 unsafe {
                     let ($view, $args) = (&*$view, &mut *$args);
@@ -81,17 +90,20 @@ kernel!(
 kernel!(
     /// Samplers of the plain classes.
     planar_kernel [T: Texels, const L: bool, const M: bool] [T, L, M]
-    |view, sampler, args| planar::sample::<T, L, M>(view, &*sampler, args)
+    |view, sampler, args| planar::sample::<H, T, L, M>(view, &*sampler, args)
+);
+kernel!(
+    /// Samplers of the anisotropic class.
+    anisotropic_kernel [T: Texels] [T] |view, sampler, args| planar::anisotropic::<H, T>(view, &*sampler, args)
 );
 kernel!(
     /// Fetch.
-    fetch_kernel [T: Texels] [T] |view, _sampler, args| access::fetch::<T>(view, args)
+    fetch_kernel [T: Texels] [T] |view, _sampler, args| access::fetch::<H, T>(view, args)
 );
-
-unsafe extern "C" fn store(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the kernel's contract.
-    unsafe { access::store(&*view, &mut *args) }
-}
+kernel!(
+    /// Store.
+    store_kernel [T: Texels] [T] |view, _sampler, args| access::store::<H, T>(view, args)
+);
 
 unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract; chosen for aligned 32-bit views only.
@@ -104,52 +116,97 @@ pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *
     unsafe { (*args).result = [[0; base::abi::MAX_LANES]; 4] };
 }
 
-/// Kernels of a class that is only sampled through the general kernel.
-fn general_set<T: Texels>(wide: bool) -> [ImageKernel; KERNEL_COUNT] {
-    let mut set: [ImageKernel; KERNEL_COUNT] = [general_kernel::<T>(wide); KERNEL_COUNT];
+type Kernels = [ImageKernel; KERNEL_COUNT];
+
+/// Kernels of class `T` that are sampled by the general kernel of `G`, which sees the same texels.
+fn general_set<T: Texels, G: Texels>(wide: bool) -> Kernels {
+    let mut set: Kernels = [general_kernel::<G>(wide); KERNEL_COUNT];
     set[KERNEL_FETCH] = fetch_kernel::<T>(wide);
-    set[KERNEL_STORE] = nothing;
+    set[KERNEL_STORE] = store_kernel::<T>(wide);
     set[KERNEL_ATOMIC] = nothing;
     set
 }
 
 /// Kernels of a class of float texels.
-fn planar_set<T: Texels>(wide: bool) -> [ImageKernel; KERNEL_COUNT] {
-    let mut set = general_set::<T>(wide);
+fn planar_set<T: Texels, G: Texels>(wide: bool) -> Kernels {
+    let mut set = general_set::<T, G>(wide);
     set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<T, false, false>(wide);
     set[KERNEL_SAMPLE + class::LINEAR as usize] = planar_kernel::<T, true, false>(wide);
     set[KERNEL_SAMPLE + class::NEAREST_MIP_LINEAR as usize] = planar_kernel::<T, false, true>(wide);
     set[KERNEL_SAMPLE + class::LINEAR_MIP_LINEAR as usize] = planar_kernel::<T, true, true>(wide);
+    set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = anisotropic_kernel::<T>(wide);
     set
 }
 
+/// Float formats with all kernels of their own.
+fn own<const ROW: usize, const RAW: bool>(wide: bool) -> Kernels {
+    planar_set::<Plain<ROW, RAW>, Plain<ROW, RAW>>(wide)
+}
+
+/// Float formats that share the general kernel.
+fn float<const ROW: usize>(wide: bool) -> Kernels {
+    planar_set::<Plain<ROW, false>, Any>(wide)
+}
+
+/// Integer formats.
+fn integer<const ROW: usize>(wide: bool) -> Kernels {
+    general_set::<Plain<ROW, false>, Any>(wide)
+}
+
+type KernelsOfClass = fn(bool) -> Kernels;
+
+/// The formats with a class of their own: names, each of the same texels as the last one's row.
+const CLASSES: &[(&[&str], KernelsOfClass)] = &[
+    (&["A8B8G8R8_UNORM_PACK32", "R8G8B8A8_UNORM"], own::<{ row("R8G8B8A8_UNORM") }, true>),
+    (&["B8G8R8A8_UNORM"], own::<{ row("B8G8R8A8_UNORM") }, true>),
+    (&["A8B8G8R8_SRGB_PACK32", "R8G8B8A8_SRGB"], own::<{ row("R8G8B8A8_SRGB") }, false>),
+    (&["B8G8R8A8_SRGB"], own::<{ row("B8G8R8A8_SRGB") }, false>),
+    (&["R8_UNORM"], own::<{ row("R8_UNORM") }, true>),
+    (&["D32_SFLOAT", "D32_SFLOAT_S8_UINT", "R32_SFLOAT"], own::<{ row("R32_SFLOAT") }, false>),
+    (&["R32G32B32A32_SFLOAT"], own::<{ row("R32G32B32A32_SFLOAT") }, false>),
+    (&["R16G16B16A16_SFLOAT"], own::<{ row("R16G16B16A16_SFLOAT") }, false>),
+    (&["R8G8_UNORM"], float::<{ row("R8G8_UNORM") }>),
+    (&["A8B8G8R8_SNORM_PACK32", "R8G8B8A8_SNORM"], float::<{ row("R8G8B8A8_SNORM") }>),
+    (&["D16_UNORM", "R16_UNORM"], float::<{ row("R16_UNORM") }>),
+    (&["R16G16B16A16_UNORM"], float::<{ row("R16G16B16A16_UNORM") }>),
+    (&["R16_SFLOAT"], float::<{ row("R16_SFLOAT") }>),
+    (&["R16G16_SFLOAT"], float::<{ row("R16G16_SFLOAT") }>),
+    (&["R32G32_SFLOAT"], float::<{ row("R32G32_SFLOAT") }>),
+    (&["B10G11R11_UFLOAT_PACK32"], float::<{ row("B10G11R11_UFLOAT_PACK32") }>),
+    (&["E5B9G9R9_UFLOAT_PACK32"], float::<{ row("E5B9G9R9_UFLOAT_PACK32") }>),
+    (&["A2B10G10R10_UNORM_PACK32"], float::<{ row("A2B10G10R10_UNORM_PACK32") }>),
+    (&["S8_UINT", "R8_UINT"], integer::<{ row("R8_UINT") }>),
+    (&["R8_SINT"], integer::<{ row("R8_SINT") }>),
+    (&["A8B8G8R8_UINT_PACK32", "R8G8B8A8_UINT"], integer::<{ row("R8G8B8A8_UINT") }>),
+    (&["A8B8G8R8_SINT_PACK32", "R8G8B8A8_SINT"], integer::<{ row("R8G8B8A8_SINT") }>),
+    (&["R16_UINT"], integer::<{ row("R16_UINT") }>),
+    (&["R16_SINT"], integer::<{ row("R16_SINT") }>),
+    (&["R16G16B16A16_UINT"], integer::<{ row("R16G16B16A16_UINT") }>),
+    (&["R16G16B16A16_SINT"], integer::<{ row("R16G16B16A16_SINT") }>),
+    (&["R32_SINT", "R32_UINT"], integer::<{ row("R32_UINT") }>),
+    (&["R32G32_SINT", "R32G32_UINT"], integer::<{ row("R32G32_UINT") }>),
+    (&["R32G32B32A32_SINT", "R32G32B32A32_UINT"], integer::<{ row("R32G32B32A32_UINT") }>),
+];
+
 /// The kernels of views of a plane format (`Format::plane_format`) on this host.
-pub fn kernels_of(format: Format) -> [ImageKernel; KERNEL_COUNT] {
+pub fn kernels_of(format: Format) -> Kernels {
     kernels_for_host(format, crate::host::wide())
 }
 
 /// The kernels of a format in one variant; `wide` only on hosts that have AVX2 and FMA.
-pub(super) fn kernels_for_host(format: Format, wide: bool) -> [ImageKernel; KERNEL_COUNT] {
+pub(super) fn kernels_for_host(format: Format, wide: bool) -> Kernels {
     let info = format.info();
     if info.image_features | info.buffer_features == 0 {
         return [nothing; KERNEL_COUNT];
     }
-    let mut set = match info.name {
-        "R8G8B8A8_UNORM" | "A8B8G8R8_UNORM_PACK32" => planar_set::<Unorm8<false>>(wide),
-        "B8G8R8A8_UNORM" => planar_set::<Unorm8<true>>(wide),
-        "R8G8B8A8_SRGB" | "A8B8G8R8_SRGB_PACK32" => planar_set::<Srgb8<false>>(wide),
-        "B8G8R8A8_SRGB" => planar_set::<Srgb8<true>>(wide),
-        "R8_UNORM" => planar_set::<R8>(wide),
-        "R32_SFLOAT" | "D32_SFLOAT" | "D32_SFLOAT_S8_UINT" => planar_set::<R32Float>(wide),
-        "R32G32B32A32_SFLOAT" => planar_set::<Rgba32>(wide),
-        "R16G16B16A16_SFLOAT" => planar_set::<Rgba16Float>(wide),
-        "R32G32B32A32_UINT" | "R32G32B32A32_SINT" => general_set::<Rgba32>(wide),
-        _ if format.is_compressed() => planar_set::<Blocks>(wide),
-        _ if format.is_integer() => general_set::<Any>(wide),
-        _ => planar_set::<Any>(wide),
+    let mut set = match CLASSES.iter().find(|(names, _)| names.contains(&info.name)) {
+        Some((_, kernels)) => kernels(wide),
+        None if format.is_compressed() => planar_set::<Blocks, Blocks>(wide),
+        None if format.is_integer() => general_set::<Any, Any>(wide),
+        None => planar_set::<Any, Any>(wide),
     };
-    if !format.is_compressed() {
-        set[KERNEL_STORE] = store;
+    if format.is_compressed() {
+        set[KERNEL_STORE] = nothing;
     }
     if matches!(info.name, "R32_UINT" | "R32_SINT" | "R32_SFLOAT") {
         set[KERNEL_ATOMIC] = atomic;

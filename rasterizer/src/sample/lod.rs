@@ -7,6 +7,7 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::cube;
+use super::words::row;
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 
 /// `maxSamplerLodBias`.
@@ -123,43 +124,71 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
 /// λ of all lanes of a plain sample of a 2D view by a sampler without anisotropy; inactive lanes hold some number. The same
 /// bits as [`lods`] gives.
 #[inline(always)]
-pub fn planar(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [f32; MAX_LANES] {
-    let mut unclamped = args.lod;
-    if args.lod_mode != LodMode::Explicit {
-        let implicit = args.lod_mode == LodMode::Implicit;
-        let (width, height) = (view.level[0].width as f32, view.level[0].height as f32);
-        let mut squares = [[0f32; MAX_LANES]; 2];
-        for (axis, squares) in squares.iter_mut().enumerate() {
-            let mut d = if axis == 0 { [args.grad_x[0], args.grad_x[1]] } else { [args.grad_y[0], args.grad_y[1]] };
-            if implicit {
-                for c in 0..2 {
+pub fn planar(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
+    // Each case is straight code: what is joined behind a branch comes back lane by lane.
+    match args.lod_mode {
+        LodMode::Explicit => {
+            let bias = clamp(sampler.lod_bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+            let mut unclamped = row(&args.lod);
+            for lod in &mut unclamped {
+                *lod += bias;
+            }
+            clamp_lanes(view, sampler, args, &unclamped, out);
+        }
+        LodMode::Implicit => {
+            let mut d = [[[0f32; MAX_LANES]; 2]; 2];
+            for c in 0..2 {
+                let coord = row(&args.coord[c]);
+                for axis in 0..2 {
                     for i in 0..MAX_LANES {
-                        d[c][i] = args.coord[c][(i & !3) + 1 + axis] - args.coord[c][i & !3];
+                        d[axis][c][i] = coord[(i & !3) + 1 + axis] - coord[i & !3];
                     }
                 }
             }
-            for i in 0..MAX_LANES {
-                let (x, y) = (d[0][i] * width, d[1][i] * height);
-                squares[i] = x * x + y * y;
+            let mut bias = row(&args.lod);
+            for bias in &mut bias {
+                *bias = clamp(sampler.lod_bias + *bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
             }
+            clamp_lanes(view, sampler, args, &scale_lanes(view, &d, &bias), out);
         }
-        for i in 0..MAX_LANES {
-            let [x, y] = [squares[0][i], squares[1][i]];
-            let bias = clamp(sampler.lod_bias + if implicit { args.lod[i] } else { 0.0 }, -MAX_LOD_BIAS, MAX_LOD_BIAS);
-            unclamped[i] = 0.5 * log2(if x >= y { x } else { y }) + bias;
-        }
-    } else {
-        for lod in &mut unclamped {
-            *lod += clamp(sampler.lod_bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+        LodMode::Grad => {
+            let bias = [clamp(sampler.lod_bias + 0.0, -MAX_LOD_BIAS, MAX_LOD_BIAS); MAX_LANES];
+            let d = [[row(&args.grad_x[0]), row(&args.grad_x[1])], [row(&args.grad_y[0]), row(&args.grad_y[1])]];
+            clamp_lanes(view, sampler, args, &scale_lanes(view, &d, &bias), out);
         }
     }
-    let mut lambda = [0f32; MAX_LANES];
+}
+
+/// λ' by derivatives, `[x or y][component]`.
+#[inline(always)]
+fn scale_lanes(view: &ImageView, d: &[[[f32; MAX_LANES]; 2]; 2], bias: &[f32; MAX_LANES]) -> [f32; MAX_LANES] {
+    let (width, height) = (view.level[0].width as f32, view.level[0].height as f32);
+    let mut unclamped = [0f32; MAX_LANES];
     for i in 0..MAX_LANES {
-        let least = if args.min_lod[i] > sampler.min_lod { args.min_lod[i] } else { sampler.min_lod };
-        let l = clamp(unclamped[i], least, sampler.max_lod);
-        lambda[i] = if l > view.min_lod { l } else { view.min_lod };
+        let length_squared = |d: &[[f32; MAX_LANES]; 2]| {
+            let (x, y) = (d[0][i] * width, d[1][i] * height);
+            x * x + y * y
+        };
+        let (x, y) = (length_squared(&d[0]), length_squared(&d[1]));
+        unclamped[i] = 0.5 * log2(if x >= y { x } else { y }) + bias[i];
     }
-    lambda
+    unclamped
+}
+
+#[inline(always)]
+fn clamp_lanes(
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &ImageArgs,
+    unclamped: &[f32; MAX_LANES],
+    out: &mut [f32; MAX_LANES],
+) {
+    let min_lod = row(&args.min_lod);
+    for i in 0..MAX_LANES {
+        let least = if min_lod[i] > sampler.min_lod { min_lod[i] } else { sampler.min_lod };
+        let l = clamp(unclamped[i], least, sampler.max_lod);
+        out[i] = if l > view.min_lod { l } else { view.min_lod };
+    }
 }
 
 /// `low` for not-a-number.

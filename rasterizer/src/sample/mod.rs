@@ -9,15 +9,18 @@
 
 mod access;
 mod address;
+mod blocks;
 mod cube;
 mod divergent;
 mod entry;
 mod general;
+mod host;
 mod lod;
 mod planar;
 #[cfg(test)]
 mod tests;
 mod texel;
+mod words;
 
 pub use access::apply as apply_atomic;
 pub use divergent::image_divergent;

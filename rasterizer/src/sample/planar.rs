@@ -1,26 +1,50 @@
-//! The fast kernel: 2D views (arrayed or not), one filter for magnification and minification, plain samples.
+//! The fast kernels: 2D views (arrayed or not), one filter for magnification and minification, plain samples; and the
+//! anisotropic one, with linear filters.
 //!
 //! Everything is a structure of lanes: coordinates, wrapping, weights, texels and filters are loops over [`MAX_LANES`] that the
-//! compiler turns into vectors. Inactive lanes take part (their level is the base level and their coordinates wrap like any
+//! compiler turns into vectors. Inactive lanes take part (their level exists and their coordinates wrap like any
 //! other, so their loads stay inside); only what they give is unspecified. Anything else goes to the general kernel.
+//!
+//! One level of one layer at a time ([`level`]): mostly that is all lanes. Lanes that differ take turns.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::{self, BORDER, mode};
 use super::entry::class::GENERAL;
+use super::host::Host;
 use super::lod;
-use super::texel::{LaneTexels, Places, Texels};
-use base::abi::{Dim, ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
+use super::texel::{Ints, Slice, Texels};
+use super::words::{merge, row, spread};
+use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
+use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 
 type Floats = [f32; MAX_LANES];
-type Ints = [i32; MAX_LANES];
 
 /// Texels and weights of one axis, for all lanes.
-struct Axis {
+pub struct Axis {
     first: Ints,
     second: Ints,
     weight: Floats,
+    /// `second` is `first + 1` in all lanes.
+    adjacent: bool,
+}
+
+/// Neither a plain sample of a 2D view nor without a border: for the general kernel.
+#[inline(always)]
+fn is_general(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> bool {
+    let borders = sampler.address_mode[0] == mode::CLAMP_TO_BORDER || sampler.address_mode[1] == mode::CLAMP_TO_BORDER;
+    args.op != SampleOp::Sample || view.dim != Dim::D2 || borders
+}
+
+/// Through the pointer: the general kernel is big, and one copy of it per class is enough.
+///
+/// # Safety
+/// As for any kernel of the view.
+#[inline(always)]
+unsafe fn general(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
+    // SAFETY: the caller's promise; the general kernel of the same view.
+    unsafe { (view.kernels[KERNEL_SAMPLE + GENERAL as usize])(view, sampler, args) }
 }
 
 /// Samples all active lanes.
@@ -29,129 +53,309 @@ struct Axis {
 /// `view` is a valid, non-empty view whose format belongs to class `T`, a class of float texels; the sampler belongs to
 /// the sampler class of (LINEAR, MIP_LINEAR).
 #[inline(always)]
-pub unsafe fn sample<T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
+pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIP_LINEAR: bool>(
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) {
-    let borders = sampler.address_mode[0] == mode::CLAMP_TO_BORDER || sampler.address_mode[1] == mode::CLAMP_TO_BORDER;
-    if args.op != SampleOp::Sample || view.dim != Dim::D2 || borders {
-        // Through the pointer: the general kernel is big, and one copy of it per class is enough.
-        // SAFETY: the caller's promise; the general kernel of the same view.
-        return unsafe { (view.kernels[KERNEL_SAMPLE + GENERAL as usize])(view, sampler, args) };
+    if is_general(view, sampler, args) {
+        // SAFETY: the caller's promise.
+        return unsafe { general(view, sampler, args) };
     }
-    let mut first = [0u32; MAX_LANES];
-    let mut second = [0u32; MAX_LANES];
-    let mut weight = [0f32; MAX_LANES];
-    if view.levels > 1 {
-        let lambda = lod::planar(view, sampler, args);
+    let [s, t, ..] = &args.coord;
+    let from = Source { view, sampler, args, coord: [s, t] };
+    let mut texels = [[0; MAX_LANES]; 4];
+    if view.levels <= 1 {
+        // SAFETY: the base level exists.
+        unsafe { from.levels::<H, T, LINEAR, true>(&[0; MAX_LANES], &mut texels) };
+    } else {
+        let mut lambda = [0f32; MAX_LANES];
+        // SAFETY: the host's variant.
+        unsafe { H::lambda(view, sampler, args, &mut lambda) };
+        let [mut first, mut second] = [[0u32; MAX_LANES]; 2];
+        let mut weight = [0f32; MAX_LANES];
         lod::level_lanes::<MIP_LINEAR>(view, &lambda, &mut first, &mut second, &mut weight);
-    }
-    let mut layer = [0u32; MAX_LANES];
-    if view.arrayed != 0 {
-        for i in 0..MAX_LANES {
-            layer[i] = address::layer(args.coord[2][i], view.layers);
+        // SAFETY: the levels exist, by `level_lanes`.
+        unsafe { from.levels::<H, T, LINEAR, true>(&first, &mut texels) };
+        if MIP_LINEAR && any(&weight, args.mask) {
+            let mut next = [[0; MAX_LANES]; 4];
+            // SAFETY: as above.
+            unsafe { from.levels::<H, T, LINEAR, true>(&second, &mut next) };
+            lerp(&mut texels, &next, &weight);
         }
-    }
-    let mut texels: LaneTexels = [[0.0; MAX_LANES]; 4];
-    // SAFETY: the levels exist, by `level_lanes`, the layers by `layer`.
-    unsafe { sample_level::<T, LINEAR>(view, sampler, args, &first, &layer, &mut texels) };
-    if MIP_LINEAR && (0..MAX_LANES).any(|i| weight[i] > 0.0 && args.mask >> i & 1 != 0) {
-        let mut next: LaneTexels = [[0.0; MAX_LANES]; 4];
-        // SAFETY: as above.
-        unsafe { sample_level::<T, LINEAR>(view, sampler, args, &second, &layer, &mut next) };
-        lerp(&mut texels, &next, &weight);
     }
     if T::SCALE != 1.0 {
         for c in 0..4 {
             for i in 0..MAX_LANES {
-                texels[c][i] /= T::SCALE;
+                texels[c][i] = (f32::from_bits(texels[c][i]) / T::SCALE).to_bits();
             }
         }
     }
-    write(view, args, &texels);
+    write(view, &mut args.result, &texels, ONE);
 }
 
-/// The results, through the view's component mapping.
-#[inline(always)]
-fn write(view: &ImageView, args: &mut ImageArgs, texels: &LaneTexels) {
-    for c in 0..4 {
-        match view.swizzle[c] {
-            source @ 0..=3 => {
-                for i in 0..MAX_LANES {
-                    args.result[c][i] = texels[usize::from(source)][i].to_bits();
-                }
-            }
-            5 => args.result[c] = [ONE; MAX_LANES],
-            _ => args.result[c] = [0; MAX_LANES],
-        }
-    }
-}
-
-/// One level per lane, filtered; still multiplied by the class's scale.
+/// Samples all active lanes along the major axes of their footprints. The same bits as the general kernel gives.
 ///
 /// # Safety
-/// The levels and layers exist.
+/// As for [`sample`], and the sampler belongs to the anisotropic class.
 #[inline(always)]
-unsafe fn sample_level<T: Texels, const LINEAR: bool>(
-    view: &ImageView,
-    sampler: &Sampler,
-    args: &ImageArgs,
-    level: &[u32; MAX_LANES],
-    layer: &[u32; MAX_LANES],
-    out: &mut LaneTexels,
-) {
-    let (mut width, mut height) = ([0i32; MAX_LANES], [0i32; MAX_LANES]);
-    let mut places = Places { slice: [0; MAX_LANES], pitch: [0; MAX_LANES], mask: args.mask };
-    for i in 0..MAX_LANES {
-        let l = &view.level[level[i] as usize];
-        width[i] = l.width as i32;
-        height[i] = l.height as i32;
-        // The rows of one level are at most 2^14 texels of 16 bytes.
-        places.pitch[i] = l.row_pitch as u32;
-        places.slice[i] = l.offset;
+pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
+    if is_general(view, sampler, args) {
+        // SAFETY: the caller's promise.
+        return unsafe { general(view, sampler, args) };
     }
-    if view.arrayed != 0 {
-        for i in 0..MAX_LANES {
-            places.slice[i] += u64::from(layer[i]) * view.layer_stride;
+    let lods = lod::lods(view, sampler, args);
+    let mut lambda = [0f32; MAX_LANES];
+    let mut count = [1u32; MAX_LANES];
+    let mut major = [[0f32; MAX_LANES]; 2];
+    let mut most = 1;
+    for i in 0..MAX_LANES {
+        if args.mask >> i & 1 != 0 {
+            lambda[i] = lods[i].lambda;
+            count[i] = lods[i].probes;
+            (major[0][i], major[1][i]) = (lods[i].major[0], lods[i].major[1]);
+            most = most.max(lods[i].probes);
         }
     }
-    let x = axis::<LINEAR>(&args.coord[0], &args.offset[0], &width, sampler.address_mode[0]);
-    let y = axis::<LINEAR>(&args.coord[1], &args.offset[1], &height, sampler.address_mode[1]);
+    let mut level = [[0u32; MAX_LANES]; 2];
+    let mut weight = [0f32; MAX_LANES];
+    let [first, second] = &mut level;
+    if sampler.mipmap_mode == 1 {
+        lod::level_lanes::<true>(view, &lambda, first, second, &mut weight);
+    } else {
+        lod::level_lanes::<false>(view, &lambda, first, second, &mut weight);
+    }
+    let mut result = [[0; MAX_LANES]; 4];
+    for pass in 0..1 + usize::from(any(&weight, args.mask)) {
+        let mut sum = [[0; MAX_LANES]; 4];
+        for probe in 1..=most {
+            let coord = probes(args, &major, &count, probe);
+            let from = Source { view, sampler, args, coord: [&coord[0], &coord[1]] };
+            let mut texels = [[0; MAX_LANES]; 4];
+            // SAFETY: the levels exist, by `level_lanes`.
+            unsafe { from.levels::<H, T, true, false>(&level[pass], &mut texels) };
+            // SAFETY: the host's variant.
+            unsafe { H::add_probe(&mut sum, &texels, &count, probe) };
+        }
+        for c in 0..4 {
+            for i in 0..MAX_LANES {
+                sum[c][i] = (f32::from_bits(sum[c][i]) / count[i] as i32 as f32).to_bits();
+            }
+        }
+        if pass == 0 {
+            result = sum;
+        } else {
+            lerp_where(&mut result, &sum, &weight);
+        }
+    }
+    write(view, &mut args.result, &result, ONE);
+}
+
+/// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
+#[inline(always)]
+fn probes(args: &ImageArgs, major: &[Floats; 2], count: &[u32; MAX_LANES], probe: u32) -> [Floats; 2] {
+    let mut coord = [row(&args.coord[0]), row(&args.coord[1])];
+    for c in 0..2 {
+        for i in 0..MAX_LANES {
+            let at = probe as i32 as f32 / (count[i] + 1) as i32 as f32 - 0.5;
+            let moved = coord[c][i] + major[c][i] * at;
+            coord[c][i] = if count[i] > 1 { moved } else { coord[c][i] };
+        }
+    }
+    coord
+}
+
+/// Adds the texels of the lanes that have this probe, counted from 1.
+#[inline(always)]
+pub fn add_probe(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
+    let mut lanes = row(count);
+    for lane in &mut lanes {
+        *lane = if probe <= *lane { u32::MAX } else { 0 };
+    }
+    let mut next = *texels;
+    if probe > 1 {
+        for c in 0..4 {
+            let old = row(&sum[c]);
+            for i in 0..MAX_LANES {
+                next[c][i] = (f32::from_bits(old[i]) + f32::from_bits(texels[c][i])).to_bits();
+            }
+        }
+    }
+    merge(sum, &next, &lanes, u32::MAX);
+}
+
+/// Has an active lane a weight?
+#[inline(always)]
+fn any(weight: &Floats, mask: u32) -> bool {
+    let mut any = false;
+    for i in 0..MAX_LANES {
+        any |= (weight[i] > 0.0) & (mask >> i & 1 != 0);
+    }
+    any
+}
+
+/// Results, through the view's component mapping; `one` is the bits of a component that is 1.
+#[inline(always)]
+pub fn write(view: &ImageView, result: &mut Lanes, texels: &Lanes, one: u32) {
+    if view.swizzle == [0, 1, 2, 3] {
+        *result = *texels;
+        return;
+    }
+    for c in 0..4 {
+        result[c] = match view.swizzle[c] {
+            0 => texels[0],
+            1 => texels[1],
+            2 => texels[2],
+            3 => texels[3],
+            5 => [one; MAX_LANES],
+            _ => [0; MAX_LANES],
+        };
+    }
+}
+
+/// What the lanes sample, but for the level.
+struct Source<'a> {
+    view: &'a ImageView,
+    sampler: &'a Sampler,
+    args: &'a ImageArgs,
+    coord: [&'a Floats; 2],
+}
+
+impl Source<'_> {
+    /// One level per lane, filtered; with `SCALED` still multiplied by the class's scale.
+    ///
+    /// # Safety
+    /// The levels exist, and the view's format belongs to `T`.
+    #[inline(always)]
+    unsafe fn levels<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(
+        &self,
+        level: &[u32; MAX_LANES],
+        out: &mut Lanes,
+    ) {
+        let view = self.view;
+        let mut rest = self.args.mask;
+        let mut keep = 0;
+        while rest != 0 {
+            let one = level[rest.trailing_zeros() as usize % MAX_LANES];
+            let mut mask = rest & equal(level, one);
+            let level = &view.level[one as usize];
+            let mut base = level.offset;
+            if view.arrayed != 0 {
+                let (mut layer, coord) = ([0; MAX_LANES], row(&self.args.coord[2]));
+                for i in 0..MAX_LANES {
+                    layer[i] = address::layer(coord[i], view.layers);
+                }
+                let one = layer[rest.trailing_zeros() as usize % MAX_LANES];
+                mask &= equal(&layer, one);
+                base += u64::from(one) * view.layer_stride;
+            }
+            // SAFETY: level and layer exist.
+            unsafe {
+                // Rows are at most 2^14 texels of 16 bytes.
+                let slice = Slice { base: view.base.add(base as usize), pitch: level.row_pitch as u32, mask };
+                let address = [self.sampler.address_mode[0], self.sampler.address_mode[1]];
+                let one = Level { view, level, slice, address, coord: self.coord, offset: &self.args.offset, keep };
+                H::level::<T, LINEAR, SCALED>(&one, out);
+            }
+            rest &= !mask;
+            keep = u32::MAX;
+        }
+    }
+}
+
+/// The lanes that are equal to `one`.
+#[inline(always)]
+pub fn equal<T: Copy + PartialEq>(lanes: &[T; MAX_LANES], one: T) -> u32 {
+    let mut bits = 0;
+    for i in 0..MAX_LANES {
+        bits |= u32::from(lanes[i] == one) << i;
+    }
+    bits
+}
+
+/// A level of a layer to be sampled by the lanes in the slice's mask.
+pub struct Level<'a> {
+    view: &'a ImageView,
+    level: &'a ImageLevel,
+    slice: Slice,
+    address: [u32; 2],
+    coord: [&'a Floats; 2],
+    offset: &'a [Ints; 3],
+    keep: u32,
+}
+
+/// Filters the texels of the wanted lanes; the other lanes of `out` stay or become 0, by `keep`.
+///
+/// # Safety
+/// The level's texels belong to class `T`.
+#[inline(always)]
+pub unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(at: &Level<'_>, out: &mut Lanes) {
+    let size = [at.level.width as i32, at.level.height as i32];
+    let x = axis::<H, LINEAR>(&row(at.coord[0]), &row(&at.offset[0]), size[0], at.address[0]);
+    let y = axis::<H, LINEAR>(&row(at.coord[1]), &row(&at.offset[1]), size[1], at.address[1]);
+    let (lanes, keep) = (spread(at.slice.mask), at.keep);
+    // Two straight pieces of code: what is joined behind a branch comes back lane by lane.
     // SAFETY: wrapped coordinates lie inside the level.
     unsafe {
-        T::load_lanes(view, &places, &x.first, &y.first, out);
-        if LINEAR {
-            let mut right: LaneTexels = [[0.0; MAX_LANES]; 4];
-            T::load_lanes(view, &places, &x.second, &y.first, &mut right);
-            lerp(out, &right, &x.weight);
-            let mut lower: LaneTexels = [[0.0; MAX_LANES]; 4];
-            T::load_lanes(view, &places, &x.first, &y.second, &mut lower);
-            T::load_lanes(view, &places, &x.second, &y.second, &mut right);
-            lerp(&mut lower, &right, &x.weight);
-            lerp(out, &lower, &y.weight);
+        if !LINEAR {
+            merge(out, &T::lanes::<SCALED>(at.view, &at.slice, &x.first, &y.first), &lanes, keep);
+        } else if x.adjacent {
+            merge(out, &bilinear::<T, SCALED, true>(at, &x, &y), &lanes, keep);
+        } else {
+            merge(out, &bilinear::<T, SCALED, false>(at, &x, &y), &lanes, keep);
         }
     }
+}
+
+/// # Safety
+/// The texels lie inside the level.
+#[inline(always)]
+unsafe fn bilinear<T: Texels, const SCALED: bool, const ADJACENT: bool>(at: &Level<'_>, x: &Axis, y: &Axis) -> Lanes {
+    let columns = [&x.first, &x.second];
+    // SAFETY: the caller's promise.
+    let [[mut upper, right], [mut lower, lower_right]] = unsafe {
+        [
+            T::pairs::<SCALED, ADJACENT>(at.view, &at.slice, columns, &y.first),
+            T::pairs::<SCALED, ADJACENT>(at.view, &at.slice, columns, &y.second),
+        ]
+    };
+    lerp(&mut upper, &right, &x.weight);
+    lerp(&mut lower, &lower_right, &x.weight);
+    lerp(&mut upper, &lower, &y.weight);
+    upper
 }
 
 /// `a + (b - a) * t`.
 #[inline(always)]
-fn lerp(a: &mut LaneTexels, b: &LaneTexels, t: &Floats) {
+fn lerp(a: &mut Lanes, b: &Lanes, t: &Floats) {
     for c in 0..4 {
         for i in 0..MAX_LANES {
-            a[c][i] += (b[c][i] - a[c][i]) * t[i];
+            let (from, to) = (f32::from_bits(a[c][i]), f32::from_bits(b[c][i]));
+            a[c][i] = (from + (to - from) * t[i]).to_bits();
+        }
+    }
+}
+
+/// As [`lerp`], only where `t` is above 0.
+#[inline(always)]
+fn lerp_where(a: &mut Lanes, b: &Lanes, t: &Floats) {
+    let old = *a;
+    lerp(a, b, t);
+    for c in 0..4 {
+        for i in 0..MAX_LANES {
+            a[c][i] = if t[i] > 0.0 { a[c][i] } else { old[c][i] };
         }
     }
 }
 
 #[inline(always)]
-fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_mode: u32) -> Axis {
-    let mut axis = Axis { first: [0; MAX_LANES], second: [0; MAX_LANES], weight: [0.0; MAX_LANES] };
+fn axis<H: Host, const LINEAR: bool>(coord: &Floats, offset: &Ints, size: i32, address_mode: u32) -> Axis {
+    let mut axis = Axis { first: [0; MAX_LANES], second: [0; MAX_LANES], weight: [0.0; MAX_LANES], adjacent: true };
     // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
     // below be exact for every lane (NaN becomes the lower bound).
     const FAR: f32 = 1e9;
     for i in 0..MAX_LANES {
-        let u = coord[i] * size[i] as f32 - if LINEAR { 0.5 } else { 0.0 };
+        let u = coord[i] * size as f32 - if LINEAR { 0.5 } else { 0.0 };
         let u = if u > -FAR { u } else { -FAR };
         let u = if u < FAR { u } else { FAR };
         let floor = u.floor();
@@ -162,49 +366,55 @@ fn axis<const LINEAR: bool>(coord: &Floats, offset: &Ints, size: &Ints, address_
     }
     let mut outside = false;
     for i in 0..MAX_LANES {
-        outside |= (axis.first[i] < 0) | (axis.second[i] >= size[i]);
+        outside |= (axis.first[i] < 0) | (if LINEAR { axis.second[i] } else { axis.first[i] } >= size);
     }
     if outside {
-        wrap_axis(&mut axis, size, address_mode);
+        // SAFETY: the host's variant.
+        unsafe { H::wrap(&mut axis, size, address_mode) };
     }
     axis
 }
 
+/// Brings the texels of an axis inside, where some lane's are not.
 #[inline(always)]
-fn wrap_axis(axis: &mut Axis, size: &Ints, address_mode: u32) {
+pub fn wrap(axis: &mut Axis, size: i32, address_mode: u32) {
+    wrap_texels(axis, size, address_mode);
+    for i in 0..MAX_LANES {
+        axis.adjacent &= axis.second[i] == axis.first[i] + 1;
+    }
+}
+
+#[inline(always)]
+fn wrap_texels(axis: &mut Axis, size: i32, address_mode: u32) {
     match address_mode {
         mode::REPEAT => {
-            let mut not_power = 0;
-            for i in 0..MAX_LANES {
-                not_power |= size[i] & (size[i] - 1);
-            }
-            if not_power == 0 {
+            if size & (size - 1) == 0 {
                 for i in 0..MAX_LANES {
-                    axis.first[i] &= size[i] - 1;
-                    axis.second[i] &= size[i] - 1;
+                    axis.first[i] &= size - 1;
+                    axis.second[i] &= size - 1;
                 }
                 return;
             }
             for i in 0..MAX_LANES {
-                let (at, n) = (f64::from(axis.first[i]), f64::from(size[i]));
+                let (at, n) = (f64::from(axis.first[i]), f64::from(size));
                 // |at| < 2^31 and n <= 2^14: the quotient is further from an integer than its rounding error, or is one.
                 let wrapped = at - (at / n).floor() * n;
                 // SAFETY: within 0..n.
                 axis.first[i] = unsafe { wrapped.to_int_unchecked::<i32>() };
                 let next = axis.first[i] + 1;
-                axis.second[i] = if next == size[i] { 0 } else { next };
+                axis.second[i] = if next == size { 0 } else { next };
             }
         }
         mode::CLAMP_TO_EDGE => {
             for i in 0..MAX_LANES {
-                axis.first[i] = axis.first[i].max(0).min(size[i] - 1);
-                axis.second[i] = axis.second[i].max(0).min(size[i] - 1);
+                axis.first[i] = axis.first[i].max(0).min(size - 1);
+                axis.second[i] = axis.second[i].max(0).min(size - 1);
             }
         }
         _ => {
             for i in 0..MAX_LANES {
-                axis.first[i] = address::wrap(axis.first[i], size[i], address_mode);
-                axis.second[i] = address::wrap(axis.second[i], size[i], address_mode);
+                axis.first[i] = address::wrap(axis.first[i], size, address_mode);
+                axis.second[i] = address::wrap(axis.second[i], size, address_mode);
                 debug_assert!(axis.first[i] != BORDER && axis.second[i] != BORDER);
             }
         }

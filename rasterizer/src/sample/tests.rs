@@ -11,6 +11,8 @@ use base::image::{ImageDesc, ImageLayout};
 use base::sample as oracle;
 use std::sync::Arc;
 
+mod bits;
+
 struct Rng(u64);
 
 impl Rng {

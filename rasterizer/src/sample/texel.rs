@@ -1,261 +1,201 @@
-//! Reading texels: one type per texel class, so that kernels are straight code for the common formats.
+//! Reading and writing texels: one type per texel class, so that kernels are straight code for the common formats.
 //!
-//! A load never checks: callers pass coordinates inside the level. What is read may change under us (the application shares the
-//! memory), so every load is a copy of the texel's bytes and any bytes are a valid texel.
+//! Loads and stores never check: callers pass coordinates inside the level. What is read may change under us (the application
+//! shares the memory), so every load is a copy of the texel's bytes and any bytes are a valid texel.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::words;
 use base::abi::{ImageView, MAX_LANES};
-use base::format::float::half_to_f32;
-use base::format::pack::ONE;
-use base::format::srgb::srgb_to_linear;
-use base::format::{Format, Texel, decode_block, kernels};
-use std::cell::RefCell;
+use base::format::lanes::Lanes;
+use base::format::{Format, Row, Texel, kernels};
 
-/// Components of texels of all lanes, component first.
-pub type LaneTexels = [[f32; MAX_LANES]; 4];
+/// One integer per lane.
+pub type Ints = [i32; MAX_LANES];
 
-/// The slices that the lanes read.
-pub struct Places {
-    /// Bytes from the view's base to the slice.
-    pub slice: [u64; MAX_LANES],
-    /// Bytes between its rows (of blocks).
-    pub pitch: [u32; MAX_LANES],
-    /// Lanes whose texels are wanted; the others may be skipped.
+/// A two-dimensional piece of an image: one level, layer, sample and depth. (Of a texel buffer: everything, as one row.)
+pub struct Slice {
+    /// The first texel.
+    pub base: *mut u8,
+    /// Bytes between rows (of blocks).
+    pub pitch: u32,
+    /// Lanes whose texels are wanted; those of the others may be skipped, but lie inside too.
     pub mask: u32,
 }
 
-impl Places {
-    /// The texels of `N` bytes at (x, y).
-    ///
-    /// # Safety
-    /// (x, y) lie inside their lanes' slices (all lanes, active or not), whose texels have `N` bytes.
+impl Slice {
+    /// Bytes from `base` to the texels of `N` bytes at (x, y).
     #[inline(always)]
-    unsafe fn read<const N: usize>(
-        &self,
-        view: &ImageView,
-        x: &[i32; MAX_LANES],
-        y: &[i32; MAX_LANES],
-    ) -> [[u8; N]; MAX_LANES] {
-        let mut offset = [0u64; MAX_LANES];
+    pub fn offsets<const N: usize>(&self, x: &Ints, y: &Ints) -> [u64; MAX_LANES] {
+        let mut offset = [0; MAX_LANES];
         for i in 0..MAX_LANES {
-            offset[i] =
-                self.slice[i] + u64::from(y[i] as u32) * u64::from(self.pitch[i]) + u64::from(x[i] as u32 * N as u32);
+            offset[i] = u64::from(y[i] as u32) * u64::from(self.pitch) + u64::from(x[i] as u32) * N as u64;
         }
-        let mut out = [[0; N]; MAX_LANES];
-        for i in 0..MAX_LANES {
-            // SAFETY: inside the slice; byte arrays have no alignment.
-            out[i] = unsafe { view.base.add(offset[i] as usize).cast::<[u8; N]>().read_unaligned() };
-        }
-        out
+        offset
+    }
+
+    /// Is the lane's texel wanted?
+    #[inline(always)]
+    pub fn wants(&self, lane: usize) -> bool {
+        self.mask >> lane & 1 != 0
     }
 }
 
 /// A texel class.
 pub trait Texels {
-    /// What a loaded component has to be divided by; filters divide once, at the end.
+    /// What a component of `lanes::<true>` has to be divided by; filters divide once, at the end.
     const SCALE: f32 = 1.0;
 
-    /// The texel at (x, y) of the slice that begins at `slice`, as bits; floats are multiplied by `SCALE`.
+    /// The texel at (x, y) of the slice that begins at `slice`.
     ///
     /// # Safety
     /// (x, y) lies inside the slice, whose rows are `row_pitch` bytes apart, and the view's format belongs to the class.
-    unsafe fn load(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel;
+    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel;
 
-    /// The texels of all lanes as floats, multiplied by `SCALE`. For classes of float texels.
+    /// The texels of all lanes, with `SCALED` multiplied by `SCALE`. Of lanes that are not wanted: anything.
     ///
     /// # Safety
-    /// (x, y) lie inside their lanes' slices (all lanes, active or not), and the view's format belongs to the class.
+    /// (x, y) lie inside the slice (all lanes, wanted or not), and the view's format belongs to the class.
     #[inline(always)]
-    unsafe fn load_lanes(
-        view: &ImageView,
-        places: &Places,
-        x: &[i32; MAX_LANES],
-        y: &[i32; MAX_LANES],
-        out: &mut LaneTexels,
-    ) {
+    unsafe fn lanes<const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+        let mut out = [[0; MAX_LANES]; 4];
         for i in 0..MAX_LANES {
-            if places.mask >> i & 1 == 0 {
+            if !slice.wants(i) {
                 continue;
             }
             // SAFETY: the caller's promise.
-            let t = unsafe {
-                let slice = view.base.add(places.slice[i] as usize).cast_const();
-                Self::load(view, slice, u64::from(places.pitch[i]), x[i] as u32, y[i] as u32)
-            };
+            let t = unsafe { Self::texel(view, slice.base, u64::from(slice.pitch), x[i] as u32, y[i] as u32) };
             for c in 0..4 {
-                out[c][i] = f32::from_bits(t[c]);
+                out[c][i] = t[c];
             }
         }
+        out
     }
 
-    /// The texel without scaling.
+    /// The texels at (x, y) and (second, y). `ADJACENT`: `second` is `x + 1` in all lanes.
     ///
     /// # Safety
-    /// As for `load`.
+    /// As for `lanes`, for both.
     #[inline(always)]
-    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
-        let t = unsafe { Self::load(view, slice, row_pitch, x, y) };
-        if Self::SCALE == 1.0 { t } else { t.map(|c| (f32::from_bits(c) / Self::SCALE).to_bits()) }
-    }
-}
-
-/// Copies `N` bytes of a texel.
-///
-/// # Safety
-/// As for [`Texels::load`], for texels of `N` bytes.
-#[inline(always)]
-unsafe fn read<const N: usize>(slice: *const u8, row_pitch: u64, x: u32, y: u32) -> [u8; N] {
-    let offset = u64::from(y) * row_pitch + u64::from(x) * N as u64;
-    // SAFETY: inside the slice; byte arrays have no alignment.
-    unsafe { slice.add(offset as usize).cast::<[u8; N]>().read_unaligned() }
-}
-
-/// `R8G8B8A8_UNORM` and `B8G8R8A8_UNORM`.
-pub struct Unorm8<const BGRA: bool>;
-
-impl<const BGRA: bool> Texels for Unorm8<BGRA> {
-    const SCALE: f32 = 255.0;
-    #[inline(always)]
-    unsafe fn load(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
-        let t = unsafe { read::<4>(slice, row_pitch, x, y) }.map(|c| f32::from(c).to_bits());
-        if BGRA { [t[2], t[1], t[0], t[3]] } else { t }
-    }
-    #[inline(always)]
-    unsafe fn load_lanes(
+    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
         view: &ImageView,
-        places: &Places,
-        x: &[i32; MAX_LANES],
-        y: &[i32; MAX_LANES],
-        out: &mut LaneTexels,
-    ) {
+        slice: &Slice,
+        [x, second]: [&Ints; 2],
+        y: &Ints,
+    ) -> [Lanes; 2] {
         // SAFETY: the caller's promise.
-        let raw = unsafe { places.read::<4>(view, x, y) };
-        for c in 0..4 {
-            let shift = 8 * if BGRA && c != 3 { 2 - c } else { c };
-            for i in 0..MAX_LANES {
-                out[c][i] = (u32::from_le_bytes(raw[i]) >> shift & 0xff) as i32 as f32;
+        unsafe { [Self::lanes::<SCALED>(view, slice, x, y), Self::lanes::<SCALED>(view, slice, second, y)] }
+    }
+
+    /// Writes the texels of the wanted lanes.
+    ///
+    /// # Safety
+    /// As for `lanes`, and the view's memory may be written.
+    unsafe fn store(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes);
+}
+
+/// Row `ROW` of the format table, and rows of the same bits. With `RAW` filters work on the integers that are stored.
+pub struct Plain<const ROW: usize, const RAW: bool>;
+
+impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
+    #[inline(always)]
+    fn unpack<const SCALED: bool>(words: &Lanes) -> Lanes {
+        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw(words) } else { Row::<ROW>::unpack_lanes(words) }
+    }
+
+    /// Texels of `N` bytes.
+    #[inline(always)]
+    unsafe fn load<const N: usize, const SCALED: bool>(slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+        // SAFETY: the caller's promise: inside the view.
+        Self::unpack::<SCALED>(&unsafe { words::read::<N>(slice.base, &slice.offsets::<N>(x, y)) })
+    }
+
+    /// Neighbours of `N` bytes each, read as one.
+    #[inline(always)]
+    unsafe fn load_pairs<const N: usize, const TWICE: usize, const SCALED: bool>(
+        slice: &Slice,
+        x: &Ints,
+        y: &Ints,
+    ) -> [Lanes; 2] {
+        // SAFETY: the caller's promise: both inside the view, in one row.
+        let both = unsafe { words::read::<TWICE>(slice.base, &slice.offsets::<N>(x, y)) };
+        words::split::<N>(&both).map(|words| Self::unpack::<SCALED>(&words))
+    }
+
+    #[inline(always)]
+    unsafe fn put<const N: usize>(slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
+        let (offset, words) = (slice.offsets::<N>(x, y), Row::<ROW>::pack_lanes(texels));
+        // SAFETY: the caller's promise.
+        unsafe { words::write::<N>(slice.base, &offset, &words, slice.mask) };
+    }
+}
+
+impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
+    const SCALE: f32 = if RAW { Row::<ROW>::SCALE } else { 1.0 };
+
+    #[inline(always)]
+    unsafe fn texel(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+        let bytes = Row::<ROW>::BYTES;
+        let mut block = [0; 16];
+        let offset = u64::from(y) * row_pitch + u64::from(x) * bytes as u64;
+        // SAFETY: a texel of `bytes` (at most 16) bytes inside the slice.
+        unsafe { slice.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), bytes) };
+        Row::<ROW>::unpack_slice(&block)
+    }
+
+    #[inline(always)]
+    unsafe fn lanes<const SCALED: bool>(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+        // SAFETY: the caller's promise; the texels have that many bytes.
+        unsafe {
+            match Row::<ROW>::BYTES {
+                1 => Self::load::<1, SCALED>(slice, x, y),
+                2 => Self::load::<2, SCALED>(slice, x, y),
+                4 => Self::load::<4, SCALED>(slice, x, y),
+                8 => Self::load::<8, SCALED>(slice, x, y),
+                16 => Self::load::<16, SCALED>(slice, x, y),
+                _ => const { panic_unless_common(Row::<ROW>::BYTES) },
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
+        view: &ImageView,
+        slice: &Slice,
+        [x, second]: [&Ints; 2],
+        y: &Ints,
+    ) -> [Lanes; 2] {
+        // SAFETY: the caller's promise; the texels have that many bytes.
+        unsafe {
+            match Row::<ROW>::BYTES {
+                2 if ADJACENT => Self::load_pairs::<2, 4, SCALED>(slice, x, y),
+                4 if ADJACENT => Self::load_pairs::<4, 8, SCALED>(slice, x, y),
+                8 if ADJACENT => Self::load_pairs::<8, 16, SCALED>(slice, x, y),
+                _ => [Self::lanes::<SCALED>(view, slice, x, y), Self::lanes::<SCALED>(view, slice, second, y)],
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
+        // SAFETY: the caller's promise; the texels have that many bytes.
+        unsafe {
+            match Row::<ROW>::BYTES {
+                1 => Self::put::<1>(slice, x, y, texels),
+                2 => Self::put::<2>(slice, x, y, texels),
+                4 => Self::put::<4>(slice, x, y, texels),
+                8 => Self::put::<8>(slice, x, y, texels),
+                16 => Self::put::<16>(slice, x, y, texels),
+                _ => {}
             }
         }
     }
 }
 
-/// `R8G8B8A8_SRGB` and `B8G8R8A8_SRGB`.
-pub struct Srgb8<const BGRA: bool>;
-
-impl<const BGRA: bool> Texels for Srgb8<BGRA> {
-    #[inline(always)]
-    unsafe fn load(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
-        let t = unsafe { read::<4>(slice, row_pitch, x, y) };
-        let linear = |c: u8| srgb_to_linear(c).to_bits();
-        let (r, b) = if BGRA { (t[2], t[0]) } else { (t[0], t[2]) };
-        [linear(r), linear(t[1]), linear(b), (f32::from(t[3]) / 255.0).to_bits()]
-    }
-    #[inline(always)]
-    unsafe fn load_lanes(
-        view: &ImageView,
-        places: &Places,
-        x: &[i32; MAX_LANES],
-        y: &[i32; MAX_LANES],
-        out: &mut LaneTexels,
-    ) {
-        // SAFETY: the caller's promise.
-        let raw = unsafe { places.read::<4>(view, x, y) };
-        for i in 0..MAX_LANES {
-            for c in 0..3 {
-                out[c][i] = srgb_to_linear(raw[i][if BGRA { 2 - c } else { c }]);
-            }
-        }
-        for i in 0..MAX_LANES {
-            out[3][i] = (u32::from_le_bytes(raw[i]) >> 24) as i32 as f32 / 255.0;
-        }
-    }
-}
-
-/// `R8_UNORM`.
-pub struct R8;
-
-impl Texels for R8 {
-    const SCALE: f32 = 255.0;
-    #[inline(always)]
-    unsafe fn load(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
-        let [r] = unsafe { read::<1>(slice, row_pitch, x, y) };
-        [f32::from(r).to_bits(), 0, 0, 255f32.to_bits()]
-    }
-    #[inline(always)]
-    unsafe fn load_lanes(
-        view: &ImageView,
-        places: &Places,
-        x: &[i32; MAX_LANES],
-        y: &[i32; MAX_LANES],
-        out: &mut LaneTexels,
-    ) {
-        // SAFETY: the caller's promise.
-        let raw = unsafe { places.read::<1>(view, x, y) };
-        for i in 0..MAX_LANES {
-            out[0][i] = f32::from(raw[i][0]);
-        }
-        out[1] = [0.0; MAX_LANES];
-        out[2] = [0.0; MAX_LANES];
-        out[3] = [255.0; MAX_LANES];
-    }
-}
-
-/// `R32_SFLOAT` and `D32_SFLOAT`.
-pub struct R32Float;
-
-impl Texels for R32Float {
-    #[inline(always)]
-    unsafe fn load(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
-        let r = unsafe { read::<4>(slice, row_pitch, x, y) };
-        [u32::from_le_bytes(r), 0, 0, ONE]
-    }
-    #[inline(always)]
-    unsafe fn load_lanes(
-        view: &ImageView,
-        places: &Places,
-        x: &[i32; MAX_LANES],
-        y: &[i32; MAX_LANES],
-        out: &mut LaneTexels,
-    ) {
-        // SAFETY: the caller's promise.
-        let raw = unsafe { places.read::<4>(view, x, y) };
-        for i in 0..MAX_LANES {
-            out[0][i] = f32::from_le_bytes(raw[i]);
-        }
-        out[1] = [0.0; MAX_LANES];
-        out[2] = [0.0; MAX_LANES];
-        out[3] = [1.0; MAX_LANES];
-    }
-}
-
-/// Four 32-bit components of any type.
-pub struct Rgba32;
-
-impl Texels for Rgba32 {
-    #[inline(always)]
-    unsafe fn load(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
-        let t = unsafe { read::<16>(slice, row_pitch, x, y) };
-        std::array::from_fn(|c| u32::from_le_bytes([t[4 * c], t[4 * c + 1], t[4 * c + 2], t[4 * c + 3]]))
-    }
-}
-
-/// `R16G16B16A16_SFLOAT`.
-pub struct Rgba16Float;
-
-impl Texels for Rgba16Float {
-    #[inline(always)]
-    unsafe fn load(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the caller's promise.
-        let t = unsafe { read::<8>(slice, row_pitch, x, y) };
-        std::array::from_fn(|c| half_to_f32(u32::from(t[2 * c]) | u32::from(t[2 * c + 1]) << 8).to_bits())
-    }
+/// Rows of other sizes are of class [`Any`].
+const fn panic_unless_common(bytes: usize) -> Lanes {
+    assert!(bytes.is_power_of_two() && bytes <= 16);
+    [[0; MAX_LANES]; 4]
 }
 
 /// Any format of one-texel blocks, through its unpack function.
@@ -263,7 +203,7 @@ pub struct Any;
 
 impl Texels for Any {
     #[inline(always)]
-    unsafe fn load(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
         let kernels = kernels(Format(view.format as u16));
         let offset = u64::from(y) * row_pitch + u64::from(x) * kernels.bytes as u64;
         let mut block = [0; 16];
@@ -271,50 +211,19 @@ impl Texels for Any {
         unsafe { slice.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), kernels.bytes) };
         (kernels.unpack_one)(&block)
     }
-}
 
-/// Block-compressed formats: blocks are decoded whole into a small cache per thread, keyed by their bytes (so it cannot
-/// go stale when the memory changes).
-pub struct Blocks;
-
-const CACHED_BLOCKS: usize = 64;
-
-struct CachedBlock {
-    key: u128,
-    format: u32,
-    texels: [Texel; 16],
-}
-
-thread_local! {
-    static CACHE: RefCell<Vec<CachedBlock>> = const { RefCell::new(Vec::new()) };
-}
-
-fn cached_texel(format: u32, key: u128, texel: usize) -> Texel {
-    CACHE.with_borrow_mut(|cache| {
-        if cache.is_empty() {
-            // Format 0 is no compressed format: nothing matches.
-            cache.resize_with(CACHED_BLOCKS, || CachedBlock { key: 0, format: 0, texels: [[0; 4]; 16] });
-        }
-        let mixed = (key as u64 ^ (key >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let entry = &mut cache[(mixed >> 58) as usize % CACHED_BLOCKS];
-        if entry.key != key || entry.format != format {
-            entry.texels = decode_block(Format(format as u16), &key.to_le_bytes());
-            entry.key = key;
-            entry.format = format;
-        }
-        entry.texels[texel]
-    })
-}
-
-impl Texels for Blocks {
     #[inline(always)]
-    unsafe fn load(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        let info = Format(view.format as u16).info();
-        let bytes = usize::from(info.block_bytes);
-        let offset = u64::from(y / 4) * row_pitch + u64::from(x / 4) * bytes as u64;
-        let mut block = [0; 16];
-        // SAFETY: a block of 8 or 16 bytes inside the slice (4×4 texels a block in every format of this class).
-        unsafe { slice.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), bytes) };
-        cached_texel(view.format, u128::from_le_bytes(block), (y % 4 * 4 + x % 4) as usize)
+    unsafe fn store(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
+        let kernels = kernels(Format(view.format as u16));
+        for i in 0..MAX_LANES {
+            if !slice.wants(i) {
+                continue;
+            }
+            let row = u64::from(y[i] as u32) * u64::from(slice.pitch);
+            let offset = row + u64::from(x[i] as u32) * kernels.bytes as u64;
+            let block = (kernels.pack_one)([texels[0][i], texels[1][i], texels[2][i], texels[3][i]]);
+            // SAFETY: the texel's `bytes` (at most 16) bytes are inside the view.
+            unsafe { slice.base.add(offset as usize).copy_from_nonoverlapping(block.as_ptr(), kernels.bytes) };
+        }
     }
 }

@@ -1,0 +1,223 @@
+//! Unpacking and packing of the texels of all lanes at once: the same conversions as `pack`, as loops over lanes.
+//!
+//! Texels come and go as words: word `w` of lane `i`'s texel is `words[w][i]`, little-endian, unused bits 0. Texels are
+//! component first, `texels[c][i]`. No channel of a usable format crosses a word.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::float::{pack_shared_exponent, unpack_shared_exponent};
+use super::pack::{Row, decode, encode, mask};
+use super::{ChannelType, TABLE};
+use crate::abi::MAX_LANES;
+
+/// Four words, or four components, of all lanes.
+pub type Lanes = [[u32; MAX_LANES]; 4];
+
+/// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
+pub const fn row(name: &str) -> usize {
+    let mut i = 0;
+    while i < TABLE.len() {
+        if same(name.as_bytes(), TABLE[i].name.as_bytes()) {
+            return i;
+        }
+        i += 1;
+    }
+    panic!("a format of the table")
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+impl<const I: usize> Row<I> {
+    #[inline(always)]
+    fn read_lanes<const C: usize, const RAW: bool>(words: &Lanes, texels: &mut Lanes) {
+        let channel = const { Self::INFO.channels[C] };
+        let Some(component) = (const { Self::component(C) }) else { return };
+        let (word, shift) = (channel.shift as usize / 32, channel.shift % 32);
+        for i in 0..MAX_LANES {
+            let raw = words[word][i] >> shift & mask(channel.bits);
+            texels[component][i] = if RAW {
+                (raw as i32 as f32).to_bits()
+            } else {
+                decode(channel.ty, channel.bits, raw)
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn write_lanes<const C: usize>(texels: &Lanes, words: &mut Lanes) {
+        let channel = const { Self::INFO.channels[C] };
+        let Some(component) = (const { Self::component(C) }) else { return };
+        let (word, shift) = (channel.shift as usize / 32, channel.shift % 32);
+        for i in 0..MAX_LANES {
+            words[word][i] |= encode(channel.ty, channel.bits, texels[component][i]) << shift;
+        }
+    }
+
+    /// The texels of all lanes.
+    #[inline(always)]
+    pub fn unpack_lanes(words: &Lanes) -> Lanes {
+        if Self::SHARED_EXPONENT {
+            let mut texels = [[Self::EMPTY[3]; MAX_LANES]; 4];
+            for i in 0..MAX_LANES {
+                let rgb = unpack_shared_exponent(words[0][i]);
+                for c in 0..3 {
+                    texels[c][i] = rgb[c].to_bits();
+                }
+            }
+            return texels;
+        }
+        let mut texels = Self::EMPTY.map(|c| [c; MAX_LANES]);
+        Self::read_lanes::<0, false>(words, &mut texels);
+        Self::read_lanes::<1, false>(words, &mut texels);
+        Self::read_lanes::<2, false>(words, &mut texels);
+        Self::read_lanes::<3, false>(words, &mut texels);
+        texels
+    }
+
+    /// What [`Self::unpack_lanes_raw`] has to be divided by: the largest value of the channels.
+    pub const SCALE: f32 = mask(Self::INFO.channels[0].bits) as f32;
+
+    /// The texels of all lanes as floats multiplied by [`Self::SCALE`]; for formats of unsigned normalised channels of one size,
+    /// at most 16 bits.
+    #[inline(always)]
+    pub fn unpack_lanes_raw(words: &Lanes) -> Lanes {
+        const {
+            let first = Self::INFO.channels[0];
+            let mut c = 0;
+            while c < Self::INFO.channel_count as usize {
+                let channel = Self::INFO.channels[c];
+                assert!(matches!(channel.ty, ChannelType::Unorm) && channel.bits == first.bits && channel.bits <= 16);
+                c += 1;
+            }
+        }
+        let zero = [0; MAX_LANES];
+        let mut texels = [zero, zero, zero, [Self::SCALE.to_bits(); MAX_LANES]];
+        Self::read_lanes::<0, true>(words, &mut texels);
+        Self::read_lanes::<1, true>(words, &mut texels);
+        Self::read_lanes::<2, true>(words, &mut texels);
+        Self::read_lanes::<3, true>(words, &mut texels);
+        texels
+    }
+
+    /// The words of the texels of all lanes.
+    #[inline(always)]
+    pub fn pack_lanes(texels: &Lanes) -> Lanes {
+        let mut words = [[0; MAX_LANES]; 4];
+        if Self::SHARED_EXPONENT {
+            for i in 0..MAX_LANES {
+                words[0][i] = pack_shared_exponent([0, 1, 2].map(|c: usize| f32::from_bits(texels[c][i])));
+            }
+            return words;
+        }
+        Self::write_lanes::<0>(texels, &mut words);
+        Self::write_lanes::<1>(texels, &mut words);
+        Self::write_lanes::<2>(texels, &mut words);
+        Self::write_lanes::<3>(texels, &mut words);
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, kernels};
+
+    struct Rng(u64);
+    impl Rng {
+        fn next(&mut self) -> u32 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 32) as u32
+        }
+    }
+
+    fn same_texel(a: u32, b: u32) -> bool {
+        a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
+    }
+
+    /// Random texels of a row, lanes against one by one.
+    fn check<const I: usize>() {
+        let one = kernels(Format(I as u16));
+        assert_eq!(one.bytes, Row::<I>::BYTES);
+        let mut rng = Rng(0x1357_9bdf_0246_8ace + I as u64);
+        for round in 0..4000 {
+            let mut words: Lanes = std::array::from_fn(|_| std::array::from_fn(|_| rng.next()));
+            let mut blocks = [[0u8; 16]; MAX_LANES];
+            for i in 0..MAX_LANES {
+                for w in 0..4 {
+                    blocks[i][4 * w..4 * w + 4].copy_from_slice(&words[w][i].to_le_bytes());
+                }
+                blocks[i][one.bytes..].fill(0);
+                for w in 0..4 {
+                    let at = &blocks[i][4 * w..4 * w + 4];
+                    words[w][i] = u32::from_le_bytes([at[0], at[1], at[2], at[3]]);
+                }
+            }
+            let texels = Row::<I>::unpack_lanes(&words);
+            for i in 0..MAX_LANES {
+                let want = (one.unpack_one)(&blocks[i]);
+                for c in 0..4 {
+                    assert!(same_texel(texels[c][i], want[c]), "{} {:x?} {want:x?}", TABLE[I].name, blocks[i]);
+                }
+            }
+            // Any bits; floats around the normalised and the half range; special values.
+            let special = [0, 1, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x4780_0000, 0x477f_f000, 0x3880_0000];
+            let value = |rng: &mut Rng| match round % 4 {
+                0 => rng.next(),
+                1 => (rng.next() as f32 / 2f32.powi(30) - 1.5).to_bits(),
+                2 => (rng.next() & 0x8fff_ffff) + 0x3800_0000,
+                _ => special[rng.next() as usize % special.len()],
+            };
+            let texels: Lanes = std::array::from_fn(|_| std::array::from_fn(|_| value(&mut rng)));
+            let words = Row::<I>::pack_lanes(&texels);
+            for i in 0..MAX_LANES {
+                let want = (one.pack_one)([texels[0][i], texels[1][i], texels[2][i], texels[3][i]]);
+                for w in 0..4 {
+                    assert_eq!(words[w][i].to_le_bytes(), want[4 * w..4 * w + 4], "{} {texels:x?}", TABLE[I].name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_convert_as_single_texels_do() {
+        check::<{ row("R8_UNORM") }>();
+        check::<{ row("R8G8_SNORM") }>();
+        check::<{ row("R8G8B8A8_UNORM") }>();
+        check::<{ row("B8G8R8A8_SRGB") }>();
+        check::<{ row("R8G8B8A8_SINT") }>();
+        check::<{ row("R16_UNORM") }>();
+        check::<{ row("R16G16_SFLOAT") }>();
+        check::<{ row("R16G16B16A16_UINT") }>();
+        check::<{ row("R16G16B16A16_SNORM") }>();
+        check::<{ row("R32_SFLOAT") }>();
+        check::<{ row("R32G32_SINT") }>();
+        check::<{ row("R32G32B32A32_SFLOAT") }>();
+        check::<{ row("R5G6B5_UNORM_PACK16") }>();
+        check::<{ row("A2B10G10R10_UNORM_PACK32") }>();
+        check::<{ row("A2R10G10B10_UINT_PACK32") }>();
+        check::<{ row("B10G11R11_UFLOAT_PACK32") }>();
+        check::<{ row("E5B9G9R9_UFLOAT_PACK32") }>();
+        check::<{ row("X8_D24_UNORM_PACK32") }>();
+    }
+
+    #[test]
+    fn unorm8_is_the_division() {
+        for raw in 0..256u32 {
+            assert_eq!(crate::format::pack::unorm8(raw).to_bits(), (raw as f32 / 255.0).to_bits(), "{raw}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Fast kernels bit by bit: against the general kernel, and against single texels of the layout.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::*;
+use base::abi::SAMPLER_CLASSES;
+use base::format::{TABLE, features};
+use std::collections::HashSet;
+
+fn same(a: u32, b: u32) -> bool {
+    a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
+}
+
+/// Rows with one of the features, but for the images that have no 2D optimal layout of their own here (combined formats).
+fn formats(with: u32) -> impl Iterator<Item = &'static str> {
+    TABLE.iter().filter(move |row| row.image_features & with != 0).map(|row| row.name)
+}
+
+/// A sampler of one of the fast classes, without a border.
+fn fast_sampler(rng: &mut Rng, anisotropic: bool) -> Sampler {
+    let mut s = sampler();
+    s.mag_filter = u32::from(anisotropic) | rng.below(2);
+    s.min_filter = s.mag_filter;
+    s.mipmap_mode = rng.below(2);
+    s.address_mode = [0; 3].map(|_| rng.pick(&[0, 1, 2, 4]));
+    s.lod_bias = rng.pick(&[0.0, 0.75, -0.5]);
+    if anisotropic {
+        s.max_anisotropy = rng.pick(&[2.0, 3.5, 16.0]);
+    }
+    new_sampler(s)
+}
+
+fn quads(rng: &mut Rng, a: &mut ImageArgs) {
+    a.lod_mode = rng.pick(&[LodMode::Implicit, LodMode::Grad]);
+    a.mask = rng.pick(&[0xff, 0xff, 0x0f, 0x52]);
+    for quad in 0..MAX_LANES / 4 {
+        for c in 0..2 {
+            let (base, scale) = (rng.float(-1.5, 2.0), rng.pick(&[0.01, 0.1, 0.4]));
+            let (dx, dy) = (rng.float(-scale, scale), rng.float(-0.1, 0.1));
+            for lane in 4 * quad..4 * quad + 4 {
+                a.coord[c][lane] = base + dx * (lane & 1) as f32 + dy * (lane >> 1 & 1) as f32;
+                (a.grad_x[c][lane], a.grad_y[c][lane]) = (dx * (1 + lane) as f32 * 0.5, dy);
+                a.offset[c][lane] = rng.below(3) as i32 - 1;
+            }
+        }
+    }
+    for lane in 0..MAX_LANES {
+        a.coord[2][lane] = rng.float(-1.0, 3.5);
+        a.lod[lane] = rng.float(-1.0, 1.0);
+    }
+}
+
+/// Filters of the classes that do not divide at the end, and of anisotropy in all, have the bits of the general kernel.
+#[test]
+fn fast_kernels_equal_the_general_one() {
+    let mut rng = Rng(0x5eed_0bad_cafe_1111);
+    let mut classes = HashSet::new();
+    for name in formats(features::SAMPLED_IMAGE_FILTER_LINEAR) {
+        let divides = matches!(name, "R8_UNORM" | "R8G8B8A8_UNORM" | "B8G8R8A8_UNORM" | "A8B8G8R8_UNORM_PACK32");
+        for round in 0..24 {
+            let arrayed = rng.below(2) == 1;
+            let extent = rng.pick(&[[16, 8, 1], [13, 21, 1], [4, 4, 1], [1, 7, 1]]);
+            let levels = rng.pick(&[1, u32::ilog2(extent[0].max(extent[1])) + 1]);
+            let layers = if arrayed { 3 } else { 1 };
+            let image = TestImage::new(&mut rng, name, Dim::D2, extent, levels, layers, 1);
+            let view = image.view(Dim::D2, arrayed, false);
+            let s = fast_sampler(&mut rng, divides || round % 2 == 0);
+            assert_ne!(s.class, entry::class::GENERAL);
+            classes.insert(s.class);
+            let mut a = args();
+            quads(&mut rng, &mut a);
+            let mut general = a;
+            call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
+            call(&view, &s, KERNEL_SAMPLE + entry::class::GENERAL as usize, &mut general);
+            for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
+                let (got, want) = (lane_of(&a, lane), lane_of(&general, lane));
+                assert!((0..4).all(|c| same(got[c], want[c])), "{name} {lane} {got:x?} {want:x?} {s:?} {extent:?} {a:?}");
+            }
+        }
+    }
+    assert_eq!(classes.len(), 5);
+    assert!(classes.len() < SAMPLER_CLASSES);
+}
+
+fn coordinates(rng: &mut Rng, a: &mut ImageArgs, spread: u32) {
+    for lane in 0..MAX_LANES {
+        for c in 0..3 {
+            a.icoord[c][lane] = rng.below(spread) as i32 - 1;
+        }
+        a.icoord[2][lane] = rng.below(4) as i32 - 1;
+        a.level[lane] = rng.pick(&[0, 0, 0, 1, 2, -1]);
+        a.sample[lane] = rng.pick(&[0, 0, 0, 1]);
+    }
+    a.mask = rng.pick(&[0xff, 0xff, 0x0f, 0xa4, 0]);
+}
+
+#[test]
+fn every_format_is_fetched() {
+    let mut rng = Rng(0x0f37_c4ed_1234_4321);
+    for name in formats(features::SAMPLED_IMAGE) {
+        for arrayed in [false, true, false, true] {
+            let layers = if arrayed { 3 } else { 1 };
+            let image = TestImage::new(&mut rng, name, Dim::D2, [9, 6, 1], 2, layers, 1);
+            let mut view = image.view(Dim::D2, arrayed, false);
+            if rng.below(2) == 0 {
+                view.swizzle = [3, 5, 4, 0];
+            }
+            let integer = Format(view.format as u16).is_integer();
+            let mut a = args();
+            coordinates(&mut rng, &mut a, 12);
+            call(&view, default_sampler(), KERNEL_FETCH, &mut a);
+            for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
+                let [x, y, z] = std::array::from_fn(|c| a.icoord[c][lane] as u32);
+                let layer = if arrayed { z } else { 0 };
+                let (level, sample) = (a.level[lane] as usize, a.sample[lane]);
+                let extent = [[9, 6], [4, 3]].get(level).copied().unwrap_or([0; 2]);
+                let inside = x < extent[0] && y < extent[1] && layer < layers && sample == 0;
+                let t = if inside { image.texel(level, layer, 0, [x, y, 0], false) } else { [0; 4] };
+                let one = if integer { 1 } else { 1f32.to_bits() };
+                let want = if inside { view.swizzle.map(|s| [t[0], t[1], t[2], t[3], 0, one][usize::from(s)]) } else { t };
+                let got = lane_of(&a, lane);
+                assert!((0..4).all(|c| same(got[c], want[c])), "{name} {got:x?} {want:x?}");
+            }
+        }
+    }
+}
+
+/// Both variants write what the format's packing gives, only where an active lane is inside.
+#[test]
+fn every_storage_format_is_stored() {
+    let mut rng = Rng(0x5708_ed12_3412_3477);
+    for name in formats(features::STORAGE_IMAGE) {
+        for wide in [false, crate::host::wide()] {
+            let image = TestImage::new(&mut rng, name, Dim::D2, [7, 5, 1], 1, 3, 1);
+            let view = image.view(Dim::D2, true, false);
+            let format = format(name);
+            let bytes = usize::from(format.info().block_bytes);
+            let mut want = image._bytes.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
+            for _ in 0..8 {
+                let mut a = args();
+                coordinates(&mut rng, &mut a, 9);
+                (a.level, a.sample) = ([0; MAX_LANES], [0; MAX_LANES]);
+                a.texel = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.float(-0.5, 1.5).to_bits()));
+                for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
+                    let [x, y, z] = std::array::from_fn(|c| a.icoord[c][lane] as u32);
+                    if x < 7 && y < 5 && z < 3 {
+                        let at = image.memory.layout.offset(0, 0, z, 0, [x, y, 0]) as usize;
+                        base::format::pack(format, std::array::from_fn(|c| a.texel[c][lane]), &mut want[at..at + bytes]);
+                    }
+                }
+                // SAFETY: valid view and arguments.
+                unsafe { (entry::kernels_for_host(format, wide)[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
+            }
+            // Through the pointer that the kernel wrote to.
+            // SAFETY: the image's own memory, nobody writes any more.
+            let got = unsafe { std::slice::from_raw_parts(image.memory.base.cast_const(), want.len()) };
+            assert!(got == want, "{name} {wide}");
+        }
+    }
+}
+
+#[test]
+fn texel_buffers_are_fetched_and_stored() {
+    let mut rng = Rng(0xb0ff_e12d_0000_0001);
+    for row in TABLE.iter().filter(|row| row.buffer_features & features::STORAGE_TEXEL_BUFFER != 0) {
+        let (format, bytes) = (format(row.name), usize::from(row.block_bytes));
+        let mut memory: Vec<u8> = (0..21 * bytes + bytes / 2).map(|_| rng.next() as u8).collect();
+        let mut want = memory.clone();
+        let view = buffer_view(memory.as_mut_ptr(), memory.len() as u64, format);
+        let mut a = args();
+        a.icoord[0] = [0, 20, 21, -1, 7, 8, 3, i32::MAX];
+        a.texel = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.float(0.0, 1.0).to_bits()));
+        for lane in [0, 1, 4, 5, 6] {
+            let at = a.icoord[0][lane] as usize * bytes;
+            base::format::pack(format, std::array::from_fn(|c| a.texel[c][lane]), &mut want[at..at + bytes]);
+        }
+        // SAFETY: valid view and arguments.
+        unsafe { (view.kernels[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
+        call(&view, default_sampler(), KERNEL_FETCH, &mut a);
+        for lane in 0..MAX_LANES {
+            let at = a.icoord[0][lane] as u32 as usize;
+            let texel = if at < 21 { unpack(format, &want[at * bytes..(at + 1) * bytes]) } else { [0; 4] };
+            let got = lane_of(&a, lane);
+            assert!((0..4).all(|c| same(got[c], texel[c])), "{} {got:x?} {texel:x?}", row.name);
+        }
+        assert!(memory == want, "{}", row.name);
+    }
+}

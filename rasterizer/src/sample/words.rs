@@ -1,0 +1,211 @@
+//! Texels of all lanes from memory into words (`base::format::lanes`), and back; and lanes themselves from memory.
+//!
+//! Texels of 8 and 16 bytes are transposed in registers: SSE2 is part of every x86-64, and moving bits has the same result
+//! everywhere.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use base::abi::MAX_LANES;
+use base::format::lanes::Lanes;
+
+/// Lanes that generated code, or another function, has just stored: read in halves.
+///
+/// Generated code stores vectors of four lanes, and a processor forwards what it has just stored only to loads that need one store. The
+/// loads are volatile because the compiler would join them again.
+#[inline(always)]
+pub fn row<T: Copy>(lanes: &[T; MAX_LANES]) -> [T; MAX_LANES] {
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == 4 {
+        let halves = (&raw const *lanes).cast::<[core::arch::x86_64::__m128i; 2]>();
+        // SAFETY: lanes of 4 bytes each, moved as two vectors of four; the type keeps its bits. They may be unaligned for vectors.
+        return unsafe {
+            let half = |i: usize| (&raw const (*halves)[i]).cast::<Unaligned>().read_volatile().0;
+            let lanes = [half(0), half(1)];
+            std::mem::transmute_copy(&lanes)
+        };
+    }
+    *lanes
+}
+
+#[cfg(target_arch = "x86_64")]
+#[repr(C, packed)]
+struct Unaligned(core::arch::x86_64::__m128i);
+
+/// The lanes in `mask`, each all ones; the others 0.
+#[inline(always)]
+pub fn spread(mask: u32) -> [u32; MAX_LANES] {
+    let mut lanes = [0; MAX_LANES];
+    for i in 0..MAX_LANES {
+        lanes[i] = if mask & 1 << i != 0 { u32::MAX } else { 0 };
+    }
+    lanes
+}
+
+/// Takes the lanes of `new` where `lanes` is all ones; the others stay where `keep` is all ones, and become 0 where it is 0.
+#[inline(always)]
+pub fn merge(out: &mut Lanes, new: &Lanes, lanes: &[u32; MAX_LANES], keep: u32) {
+    for c in 0..4 {
+        let old = row(&out[c]);
+        for i in 0..MAX_LANES {
+            out[c][i] = new[c][i] & lanes[i] | old[i] & !lanes[i] & keep;
+        }
+    }
+}
+
+/// Copies the bytes at `base + offset[i]`, of any alignment.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn each<T: Copy>(base: *const u8, offset: &[u64; MAX_LANES], i: usize) -> T {
+    // SAFETY: the caller's promise; T is an array of bytes or an integer.
+    unsafe { base.add(offset[i] as usize).cast::<T>().read_unaligned() }
+}
+
+/// The words of texels of `N` bytes (1, 2, 4, 8 or 16) at `base + offset[i]`.
+///
+/// # Safety
+/// The bytes are readable.
+#[inline(always)]
+pub unsafe fn read<const N: usize>(base: *const u8, offset: &[u64; MAX_LANES]) -> Lanes {
+    let mut words = [[0; MAX_LANES]; 4];
+    // SAFETY: the caller's promise.
+    unsafe {
+        match N {
+            1 => {
+                for i in 0..MAX_LANES {
+                    words[0][i] = u32::from(each::<u8>(base, offset, i));
+                }
+            }
+            2 => {
+                for i in 0..MAX_LANES {
+                    words[0][i] = u32::from(u16::from_le(each::<u16>(base, offset, i)));
+                }
+            }
+            4 => {
+                for i in 0..MAX_LANES {
+                    words[0][i] = u32::from_le(each::<u32>(base, offset, i));
+                }
+            }
+            8 => [words[0], words[1]] = two(base, offset),
+            _ => words = four(base, offset),
+        }
+    }
+    words
+}
+
+/// Neighbours of `N` bytes (2, 4 or 8) each that were read as one: the words of the first and of the second.
+#[inline(always)]
+pub fn split<const N: usize>(both: &Lanes) -> [Lanes; 2] {
+    let zero = [0; MAX_LANES];
+    match N {
+        2 => {
+            let mut halves = [zero; 2];
+            for i in 0..MAX_LANES {
+                halves[0][i] = both[0][i] & 0xffff;
+                halves[1][i] = both[0][i] >> 16;
+            }
+            halves.map(|half| [half, zero, zero, zero])
+        }
+        4 => [[both[0], zero, zero, zero], [both[1], zero, zero, zero]],
+        _ => [[both[0], both[1], zero, zero], [both[2], both[3], zero, zero]],
+    }
+}
+
+/// Writes the first `N` bytes (1, 2, 4, 8 or 16) of the lanes' words, where `mask` has the lane.
+///
+/// Shaders may race on a texel; then its bytes are some mix, as the specification allows.
+///
+/// # Safety
+/// The bytes at `base + offset[i]` are writable.
+#[inline(always)]
+pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u64; MAX_LANES], words: &Lanes, mask: u32) {
+    for i in 0..MAX_LANES {
+        if mask >> i & 1 == 0 {
+            continue;
+        }
+        let mut bytes = [0u8; 16];
+        for w in 0..4 {
+            bytes[4 * w..4 * w + 4].copy_from_slice(&words[w][i].to_le_bytes());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { base.add(offset[i] as usize).copy_from_nonoverlapping(bytes.as_ptr(), N) };
+    }
+}
+
+/// The words of texels of 16 bytes that are at hand.
+#[inline(always)]
+pub fn transpose(texels: &[[u32; 4]; MAX_LANES]) -> Lanes {
+    let offset = std::array::from_fn(|i| 16 * i as u64);
+    // SAFETY: `texels` has 16 bytes at each offset.
+    unsafe { four(texels.as_ptr().cast(), &offset) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn two(base: *const u8, offset: &[u64; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+    use core::arch::x86_64::*;
+    // SAFETY: the caller's promise; vectors and arrays of the same size.
+    unsafe {
+        let half = |first: usize| {
+            let load = |i: usize| _mm_loadl_epi64(base.add(offset[first + i] as usize).cast());
+            let (low, high) = (_mm_unpacklo_epi32(load(0), load(1)), _mm_unpacklo_epi32(load(2), load(3)));
+            [_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)]
+        };
+        let (near, far) = (half(0), half(4));
+        std::mem::transmute::<[[__m128i; 2]; 2], [[u32; MAX_LANES]; 2]>([[near[0], far[0]], [near[1], far[1]]])
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn four(base: *const u8, offset: &[u64; MAX_LANES]) -> Lanes {
+    use core::arch::x86_64::*;
+    // SAFETY: the caller's promise; vectors and arrays of the same size.
+    unsafe {
+        let half = |first: usize| {
+            let load = |i: usize| _mm_loadu_si128(base.add(offset[first + i] as usize).cast());
+            let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+            let (ab, cd) = (_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d));
+            let (ab_high, cd_high) = (_mm_unpackhi_epi32(a, b), _mm_unpackhi_epi32(c, d));
+            [
+                _mm_unpacklo_epi64(ab, cd),
+                _mm_unpackhi_epi64(ab, cd),
+                _mm_unpacklo_epi64(ab_high, cd_high),
+                _mm_unpackhi_epi64(ab_high, cd_high),
+            ]
+        };
+        let (near, far) = (half(0), half(4));
+        let mut words = [[near[0]; 2]; 4];
+        for w in 0..4 {
+            words[w] = [near[w], far[w]];
+        }
+        std::mem::transmute::<[[__m128i; 2]; 4], Lanes>(words)
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn two(base: *const u8, offset: &[u64; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+    let mut words = [[0; MAX_LANES]; 2];
+    for i in 0..MAX_LANES {
+        // SAFETY: the caller's promise.
+        let texel = u64::from_le(unsafe { each::<u64>(base, offset, i) });
+        (words[0][i], words[1][i]) = (texel as u32, (texel >> 32) as u32);
+    }
+    words
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+unsafe fn four(base: *const u8, offset: &[u64; MAX_LANES]) -> Lanes {
+    let mut words = [[0; MAX_LANES]; 4];
+    for i in 0..MAX_LANES {
+        // SAFETY: the caller's promise.
+        let texel = unsafe { each::<[u32; 4]>(base, offset, i) };
+        for w in 0..4 {
+            words[w][i] = u32::from_le(texel[w]);
+        }
+    }
+    words
+}

@@ -47,11 +47,8 @@ impl<const I: usize> Row<I> {
         let (word, shift) = (channel.shift as usize / 32, channel.shift % 32);
         for i in 0..MAX_LANES {
             let raw = words[word][i] >> shift & mask(channel.bits);
-            texels[component][i] = if RAW {
-                (raw as i32 as f32).to_bits()
-            } else {
-                decode(channel.ty, channel.bits, raw)
-            };
+            texels[component][i] =
+                if RAW { (raw as i32 as f32).to_bits() } else { decode(channel.ty, channel.bits, raw) };
         }
     }
 
@@ -78,7 +75,8 @@ impl<const I: usize> Row<I> {
             }
             return texels;
         }
-        let mut texels = Self::EMPTY.map(|c| [c; MAX_LANES]);
+        let [r, g, b, a] = Self::EMPTY;
+        let mut texels = [[r; MAX_LANES], [g; MAX_LANES], [b; MAX_LANES], [a; MAX_LANES]];
         Self::read_lanes::<0, false>(words, &mut texels);
         Self::read_lanes::<1, false>(words, &mut texels);
         Self::read_lanes::<2, false>(words, &mut texels);
@@ -86,21 +84,27 @@ impl<const I: usize> Row<I> {
         texels
     }
 
-    /// What [`Self::unpack_lanes_raw`] has to be divided by: the largest value of the channels.
-    pub const SCALE: f32 = mask(Self::INFO.channels[0].bits) as f32;
+    /// Unsigned normalised channels of one size of at most 16 bits, and nothing else?
+    const RAW: bool = {
+        let first = Self::INFO.channels[0];
+        let mut raw = first.bits <= 16;
+        let mut c = 0;
+        while c < Self::INFO.channel_count as usize {
+            let channel = Self::INFO.channels[c];
+            raw &= matches!(channel.ty, ChannelType::Unorm) && channel.bits == first.bits;
+            c += 1;
+        }
+        raw
+    };
 
-    /// The texels of all lanes as floats multiplied by [`Self::SCALE`]; for formats of unsigned normalised channels of one size,
-    /// at most 16 bits.
+    /// What [`Self::unpack_lanes_raw`] has to be divided by: the largest value of the channels; 1 where that is not one number.
+    pub const SCALE: f32 = if Self::RAW { mask(Self::INFO.channels[0].bits) as f32 } else { 1.0 };
+
+    /// The texels of all lanes, as floats multiplied by [`Self::SCALE`].
     #[inline(always)]
     pub fn unpack_lanes_raw(words: &Lanes) -> Lanes {
-        const {
-            let first = Self::INFO.channels[0];
-            let mut c = 0;
-            while c < Self::INFO.channel_count as usize {
-                let channel = Self::INFO.channels[c];
-                assert!(matches!(channel.ty, ChannelType::Unorm) && channel.bits == first.bits && channel.bits <= 16);
-                c += 1;
-            }
+        if !Self::RAW {
+            return Self::unpack_lanes(words);
         }
         let zero = [0; MAX_LANES];
         let mut texels = [zero, zero, zero, [Self::SCALE.to_bits(); MAX_LANES]];
@@ -126,6 +130,29 @@ impl<const I: usize> Row<I> {
         Self::write_lanes::<2>(texels, &mut words);
         Self::write_lanes::<3>(texels, &mut words);
         words
+    }
+}
+
+impl<const I: usize> Row<I> {
+    #[inline(always)]
+    pub(super) fn unpack_any(words: &Lanes, texels: &mut Lanes) {
+        if Self::BYTES != 0 {
+            *texels = Self::unpack_lanes(words);
+        }
+    }
+    #[inline(always)]
+    pub(super) fn pack_any(texels: &Lanes, words: &mut Lanes) {
+        if Self::BYTES != 0 {
+            *words = Self::pack_lanes(texels);
+        }
+    }
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+    pub(super) fn unpack_wide(words: &Lanes, texels: &mut Lanes) {
+        Self::unpack_any(words, texels);
+    }
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+    pub(super) fn pack_wide(texels: &Lanes, words: &mut Lanes) {
+        Self::pack_any(texels, words);
     }
 }
 
@@ -174,7 +201,8 @@ mod tests {
                 }
             }
             // Any bits; floats around the normalised and the half range; special values.
-            let special = [0, 1, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x4780_0000, 0x477f_f000, 0x3880_0000];
+            let special =
+                [0, 1, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x4780_0000, 0x477f_f000, 0x3880_0000];
             let value = |rng: &mut Rng| match round % 4 {
                 0 => rng.next(),
                 1 => (rng.next() as f32 / 2f32.powi(30) - 1.5).to_bits(),

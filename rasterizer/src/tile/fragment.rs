@@ -42,15 +42,6 @@ impl Outputs<'_> {
     pub fn slots(&self) -> usize {
         self.slots
     }
-    /// Four slots of a quad.
-    #[inline(always)]
-    pub fn color(&self, quad: usize, slots: &[u16; 4]) -> super::color::Quad {
-        let mut out = [[0; 4]; 4];
-        for (out, &slot) in out.iter_mut().zip(slots) {
-            *out = self.quad(quad, slot);
-        }
-        out
-    }
     /// Pixels that are still alive.
     #[inline(always)]
     fn alive(&self, quad: usize) -> u32 {

@@ -15,13 +15,22 @@ const LANES: usize = 8;
 
 /// Where the quads of a pair go; the second may be missing (no coverage).
 #[derive(Clone, Copy)]
-struct Pair {
+pub(super) struct Pair {
     /// Sample 0 of pixel 0.
-    p: [*mut u8; 2],
+    pub p: [*mut u8; 2],
     /// See `FragmentQuad::coverage`.
-    coverage: [u16; 2],
+    pub coverage: [u16; 2],
     /// All pixels of two neighbours: two rows of four pixels.
     whole: bool,
+}
+
+impl Pair {
+    /// Which quads are blended together: of quads that are the same pixels, one after the other.
+    #[inline(always)]
+    pub(super) fn turns(&self) -> &'static [[bool; 2]] {
+        let same = self.p[0] == self.p[1] && self.coverage[0] != 0 && self.coverage[1] != 0;
+        if same { &[[true, false], [false, true]] } else { &[[true, true]] }
+    }
 }
 
 /// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
@@ -84,9 +93,7 @@ impl ColorPlan {
             } else {
                 self.clamped8(self.source8(batch, &self.slots1, number))
             };
-            let same = pair.p[0] == pair.p[1] && pair.coverage[0] != 0 && pair.coverage[1] != 0;
-            let turns: &[[bool; 2]] = if same { &[[true, false], [false, true]] } else { &[[true, true]] };
-            for &turn in turns {
+            for &turn in pair.turns() {
                 for sample in 0..batch.samples {
                     // SAFETY: the caller's contract.
                     let words = unsafe { self.load_pair(&pair, sample, turn) };
@@ -101,7 +108,7 @@ impl ColorPlan {
     }
 
     #[inline(always)]
-    fn pair(&self, batch: &ShadedQuads<'_>, number: usize) -> Pair {
+    pub(super) fn pair(&self, batch: &ShadedQuads<'_>, number: usize) -> Pair {
         let mut pair = Pair { p: [core::ptr::null_mut(); 2], coverage: [0; 2], whole: false };
         let at = |quad: &FragmentQuad| self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y));
         match &batch.quads[2 * number..] {
@@ -175,12 +182,12 @@ impl ColorPlan {
         }
     }
 
-    /// Source colours of a pair.
+    /// Source colours of a pair, as bits.
     #[inline(always)]
-    fn source8(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> Floats<LANES> {
-        let mut source = [[0.0; LANES]; 4];
+    pub(super) fn source_bits(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> [[u32; LANES]; 4] {
+        let mut source = [[0; LANES]; 4];
         for (row, &slot) in source.iter_mut().zip(slots) {
-            let bits = match batch.outputs.rows() {
+            *row = match batch.outputs.rows() {
                 _ if slot == NO_SLOT => continue,
                 Some(rows) => rows[pair * batch.outputs.slots() + usize::from(slot)],
                 None => {
@@ -189,14 +196,17 @@ impl ColorPlan {
                     [a, b, c, d, e, f, g, h]
                 }
             };
-            for i in 0..LANES {
-                row[i] = f32::from_bits(bits[i]);
-            }
         }
         if batch.alpha_to_one {
-            source[3] = [1.0; LANES];
+            source[3] = [1f32.to_bits(); LANES];
         }
         source
+    }
+
+    /// Source colours of a pair.
+    #[inline(always)]
+    fn source8(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> Floats<LANES> {
+        floats(&self.source_bits(batch, slots, pair))
     }
 
     #[inline(always)]
@@ -254,6 +264,18 @@ impl ColorPlan {
             }
         }
     }
+}
+
+/// Bits as floats.
+#[inline(always)]
+pub(super) fn floats(bits: &[[u32; LANES]; 4]) -> Floats<LANES> {
+    let mut out = [[0.0; LANES]; 4];
+    for c in 0..4 {
+        for i in 0..LANES {
+            out[c][i] = f32::from_bits(bits[c][i]);
+        }
+    }
+    out
 }
 
 /// Byte of a component.

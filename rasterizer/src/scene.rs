@@ -60,6 +60,8 @@ pub struct RenderPass<'e> {
     chunks: Vec<Chunk>,
     pending: u32,
     prepared: Option<Prepared>,
+    /// Stipple counter after the chunks that have run.
+    stipple: u32,
 }
 
 impl<'e> RenderPass<'e> {
@@ -71,6 +73,7 @@ impl<'e> RenderPass<'e> {
             chunks: Vec::new(),
             pending: 0,
             prepared: None,
+            stipple: 0,
         }
     }
 
@@ -191,10 +194,20 @@ impl<'e> RenderPass<'e> {
         let outputs: Vec<ChunkOutput> = outputs.into_iter().map(Mutex::into_inner).collect();
         let runs = merge(&outputs);
         let tiles: Vec<&[Run]> = runs.chunk_by(|a, b| a.tile == b.tile).collect();
-        let chunk_draws: Vec<u32> = chunks.iter().map(|c| c.draw).collect();
+        let mut stipple = self.stipple;
+        let origins: Vec<tile::Origin> = chunks
+            .iter()
+            .zip(&outputs)
+            .map(|(chunk, output)| {
+                let before = stipple;
+                stipple = output.phase.then(before, draws[chunk.draw as usize].draw.state.line_stipple);
+                tile::Origin { draw: chunk.draw, stipple: before }
+            })
+            .collect();
         engine.for_each(tiles.len(), tiles.len() <= 2, |worker, i| {
-            tile::run(pass, draws, &chunk_draws, &outputs, tiles[i], worker);
+            tile::run(pass, draws, &origins, &outputs, tiles[i], worker);
         });
+        self.stipple = stipple;
         let mut arenas = engine.arenas.lock();
         for mut output in outputs {
             if output.prims.capacity() <= KEEP_PRIMS && arenas.len() < (ROUND_PRIMITIVES / CHUNK_PRIMITIVES) as usize {

@@ -196,6 +196,11 @@ impl Emitter<'_> {
             UMin => self.b.ins().umin(a, b),
             SMax => self.b.ins().smax(a, b),
             UMax => self.b.ins().umax(a, b),
+            Bound => {
+                let least = self.b.ins().ineg(b);
+                let least = self.b.ins().smax(a, least);
+                self.b.ins().smin(least, b)
+            }
             FAdd => self.b.ins().fadd(a, b),
             FSub => self.b.ins().fsub(a, b),
             FMul => self.b.ins().fmul(a, b),

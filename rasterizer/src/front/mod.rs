@@ -141,10 +141,8 @@ impl ChunkOutput {
 pub struct Vertex {
     /// Clip coordinates.
     pub position: [f32; 4],
-    /// Projection, if it lies in the guard band.
+    /// Projection, unless [`viewport::code::UNPROJECTED`].
     pub screen: Screen,
-    /// `screen` is valid.
-    pub projected: bool,
     /// See [`viewport::code`].
     pub codes: u32,
     /// Viewport of `screen` and `codes`.

@@ -46,7 +46,7 @@ impl Builder<'_> {
             }
             self.primitive(ids, id);
             let [a, b] = [ids[0], ids[1]].map(|i| &self.vertices[i as usize]);
-            if a.projected && b.projected {
+            if (a.codes | b.codes) & code::UNPROJECTED == 0 {
                 self.phase.advance(line::counted(&[a.screen, b.screen], mode, width), stipple);
             }
         }
@@ -112,7 +112,7 @@ impl Builder<'_> {
 
     #[inline(always)]
     fn triangle(&mut self, v: [&Vertex; 3], any: u32, common: Common) {
-        if any & code::CLIP == 0 && v.iter().all(|v| v.projected) {
+        if any & (code::CLIP | code::UNPROJECTED) == 0 {
             self.leaving += 1;
             let screen = [v[0].screen, v[1].screen, v[2].screen];
             let area = doubled_area(&screen);
@@ -255,7 +255,8 @@ impl Builder<'_> {
         }
         self.leaving += u64::from(slope.is_none());
         // Distances along the line count from where it was before clipping, if that is on the screen.
-        let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if v.projected { v.screen } else { clipped });
+        let on_screen = |v: &Vertex| v.codes & code::UNPROJECTED == 0;
+        let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if on_screen(v) { v.screen } else { clipped });
         let limit = self.transform(&common).scissor_rect;
         let Some((place, edges, extra)) = self.line_shape(&[a, b], &whole, limit) else { return };
         let mut planes = Planes::line(&[a, b]);
@@ -298,7 +299,7 @@ impl Builder<'_> {
     }
 
     fn point(&mut self, v: &Vertex, common: Common, slope: Option<f32>) {
-        if v.codes & code::REJECT != 0 || !v.projected {
+        if v.codes & (code::REJECT | code::UNPROJECTED) != 0 {
             return;
         }
         self.leaving += u64::from(slope.is_none());

@@ -104,6 +104,21 @@ fn stipple_runs_through_a_strip_and_starts_again_in_a_list() {
     assert_eq!((sum(1), sum(0xfffe)), (list.len() as f32 / 2.0, 0.0));
 }
 
+/// Blocks inside of a wide line are whole: they take another way than those at its edge.
+#[test]
+fn wide_smooth_lines_are_opaque_inside() {
+    let image = Image::new(RGBA32F, 64, 64, 1, 1);
+    let mut s = lines(Topology::LineList, LineMode::Smooth, None);
+    (s.line_width, s.blend[0]) = (20.5, OPAQUE);
+    render(1, targets(&image, None), [draw(s, &[at(4.0, 20.0), at(60.0, 20.0)])]);
+    for y in 0..40 {
+        let texel: [f32; 4] = image.texel(ChannelName::R, 30, y, 0, 0);
+        let alpha = [(9, 0.25), (30, 0.25)].iter().find(|e| e.0 == y).map_or(1.0, |e| e.1);
+        let alpha = if (9..=30).contains(&y) { alpha } else { 0.0 };
+        assert_eq!(texel[3], alpha, "row {y}");
+    }
+}
+
 #[test]
 fn smooth_lines_multiply_alpha() {
     for samples in [1, 4] {

@@ -18,7 +18,7 @@ use crate::front::{self, ChunkOutput, Prim, TILE_SHIFT, statistic};
 use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use crate::surface::{Pass, Surface};
-use base::abi::FragmentQuad;
+use base::abi::{FragmentBatch, FragmentQuad};
 use bounds::DepthReject;
 use depth::{Block, BlockAddress};
 use std::sync::atomic::Ordering;
@@ -250,6 +250,9 @@ impl TileJob<'_> {
             self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
             return;
         }
+        if S == 1 && any == 0xffff && self.push_block(prim, x, y) {
+            return;
+        }
         for q in 0..4 {
             let shift = (q & 1) * 2 + (q >> 1) * 8;
             let mut coverage = 0;
@@ -295,7 +298,8 @@ impl TileJob<'_> {
         let primitive = (&raw const *prim).cast();
         let per_sample = self.draw.plan.per_sample;
         for s in 0..if per_sample { 4 } else { 1 } {
-            let (coverage, sample) = if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, u16::MAX) };
+            let (coverage, sample) =
+                if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, FragmentBatch::CENTRE) };
             if coverage != 0 {
                 self.worker.tile.quads.push(FragmentQuad { x, y, coverage, sample, primitive });
                 if let Some(line) = &self.smooth {
@@ -306,6 +310,23 @@ impl TileJob<'_> {
                 }
             }
         }
+    }
+
+    /// The four quads of a block without a gap; `false` when they do not fit into the batch or are not one entry each.
+    #[inline(always)]
+    fn push_block(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
+        let quads = &mut self.worker.tile.quads;
+        if self.draw.plan.per_sample || self.smooth.is_some() || quads.len() > BATCH_QUADS - 4 {
+            return false;
+        }
+        let primitive = (&raw const *prim).cast();
+        let (x, y) = (x as u16, y as u16);
+        let quad = |x, y| FragmentQuad { x, y, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive };
+        quads.extend_from_slice(&[quad(x, y), quad(x + 2, y), quad(x, y + 2), quad(x + 2, y + 2)]);
+        if quads.len() == BATCH_QUADS {
+            fragment::shade(self);
+        }
+        true
     }
 
     /// The draw has ended in this tile.

@@ -163,14 +163,14 @@ impl ColorPlan {
         prepare: impl Fn(usize) -> T,
         mut write: impl FnMut(*mut u8, u32, &T),
     ) {
-        for (i, (quad, &coverage)) in batch.quads.iter().zip(batch.coverage).enumerate() {
-            if coverage == 0 {
+        for (i, quad) in batch.quads.iter().enumerate() {
+            if quad.coverage == 0 {
                 continue;
             }
             let source = prepare(i);
             let p = self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y));
             for s in 0..batch.samples {
-                let mask = super::fragment::pixels(coverage, s);
+                let mask = super::fragment::pixels(quad.coverage, s);
                 if mask != 0 {
                     write(p.wrapping_add(s as usize * self.surface.sample_stride), mask, &source);
                 }
@@ -275,10 +275,8 @@ impl ColorPlan {
 
 /// The quads of a batch after the fragment stage and all tests.
 pub struct ShadedQuads<'a> {
-    /// Quads.
+    /// Quads, with the coverage that is left.
     pub quads: &'a [FragmentQuad],
-    /// Samples left, as in [`FragmentQuad::coverage`].
-    pub coverage: &'a [u16],
     /// Stage outputs.
     pub outputs: Outputs<'a>,
     /// alphaToOne.

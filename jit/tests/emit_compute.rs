@@ -354,7 +354,9 @@ fn far_indices_do_not_wrap() {
         3 << 30,
         (1 << 28) + (1 << 24) - 4,
     ];
-    for (kind, scale) in (0..3).flat_map(|kind| [4, 8, 12, 16].map(|scale| (kind, scale))) {
+    let kinds = (0..6u32).map(|i| (i % 3, u32::from(i >= 3) * 4));
+    for ((kind, plus), scale) in kinds.flat_map(|kind| [4, 8, 12, 16].map(|scale| (kind, scale))) {
+        let plus_bytes = plus;
         let s = shader([16, 1, 1], |b| {
             let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
             let group = b.builtin(Builtin::WorkgroupId(0), Ty::I32);
@@ -371,10 +373,10 @@ fn far_indices_do_not_wrap() {
                     b.binary(Binary::IAdd, start, even)
                 }
             };
-            let (limit, by, plus) = (b.u32(((1 << 30) + (1 << 26)) / scale + 1), b.u32(scale), b.u32(4));
+            let (limit, by, plus) = (b.u32(((1 << 30) + (1 << 26)) / scale + 1), b.u32(scale), b.u32(plus));
             let bounded = b.binary(Binary::Bound, index, limit);
             let offset = b.binary(Binary::IMul, bounded, by);
-            let offset = b.binary(Binary::IAdd, offset, plus);
+            let offset = if plus_bytes == 0 { offset } else { b.binary(Binary::IAdd, offset, plus) };
             let n = if scale == 12 { 1 } else { scale as usize / 4 };
             let inst = b.inst(Op::Load(Space::Buffer, FLAGS), &[input, offset], &vec![Ty::I32; n]);
             let loaded = b.shader.insts[inst].results().last().expect("one");
@@ -392,10 +394,10 @@ fn far_indices_do_not_wrap() {
             let (lane, start) = (i as u32 % 16, STARTS[i / 16]);
             let index = start.wrapping_add([0, lane, lane ^ 1][kind as usize]) as i32;
             let n = if scale == 12 { 1 } else { i64::from(scale) / 4 };
-            let first = i64::from(index) * i64::from(scale) / 4 + 1;
+            let first = i64::from(index) * i64::from(scale) / 4 + i64::from(plus / 4);
             let inside = first >= 0 && first + n <= 40;
             let want = if inside { input[(first + n - 1) as usize] } else { 0 };
-            assert_eq!(got, want, "kind {kind}, scale {scale}, start {start:#x}, lane {lane}");
+            assert_eq!(got, want, "kind {kind}, plus {plus}, scale {scale}, start {start:#x}, lane {lane}");
         }
     }
 }

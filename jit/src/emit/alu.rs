@@ -150,6 +150,10 @@ impl Emitter<'_> {
         let ty = self.shader.ty(data.args[0]);
         match op {
             Shl | LShr | AShr => self.shift(op, data),
+            Bound => {
+                let limit = self.constant_bits(data.args[1]).unwrap_or(0) as u32;
+                self.map(data, |e, a| e.bound(a[0], limit))
+            }
             SDiv | UDiv | SRem | SMod | UMod | SMulHi | UMulHi => {
                 self.per_lane(data, &mut |e, a| e.binary_scalar(op, ty, a[0], a[1]))
             }
@@ -179,6 +183,16 @@ impl Emitter<'_> {
         }
     }
 
+    /// [`Binary::Bound`] of a scalar or a vector to a constant.
+    fn bound(&mut self, a: C, limit: u32) -> C {
+        let vector = self.b.func.dfg.value_type(a).is_vector();
+        let [least, most] = [limit.wrapping_neg(), limit].map(|bits| {
+            if vector { self.vector_constant([bits as i32; 4]) } else { self.constant(Ty::I32, bits.into()) }
+        });
+        let a = self.b.ins().smax(a, least);
+        self.b.ins().smin(a, most)
+    }
+
     /// A binary operation on scalars, and on vectors where the machine has it.
     pub fn binary_scalar(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
         use Binary::*;
@@ -198,8 +212,8 @@ impl Emitter<'_> {
             UMax => self.b.ins().umax(a, b),
             Bound => {
                 let least = self.b.ins().ineg(b);
-                let least = self.b.ins().smax(a, least);
-                self.b.ins().smin(least, b)
+                let a = self.b.ins().smax(a, least);
+                self.b.ins().smin(a, b)
             }
             FAdd => self.b.ins().fadd(a, b),
             FSub => self.b.ins().fsub(a, b),

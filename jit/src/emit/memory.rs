@@ -98,7 +98,7 @@ impl Emitter<'_> {
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
                 rep => {
-                    let offsets = self.rep_vectors(Ty::I32, &rep)?;
+                    let offsets = self.gather_offsets(offset, &rep)?;
                     let values = self.load_gather(pair, &offsets, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
@@ -143,13 +143,13 @@ impl Emitter<'_> {
     fn wide_offset(&mut self, offset: Value, narrow: C) -> Result<C> {
         match self.bounded_index(offset) {
             // Across barriers only what is used there is kept: the offset, not what it is made of.
-            Some((index, scale, 0)) if !self.barriers.any => {
+            Some((index, _, scale, 0)) if !self.barriers.any => {
                 let index = self.scalar(index)?;
                 let index = self.b.ins().uextend(types::I64, index);
                 Ok(self.b.ins().imul_imm_u(index, scale))
             }
             // A product of 31 and 16 bits stays below the mask's 48.
-            Some((index, scale @ ..=0xffff, plus)) if !self.barriers.any => {
+            Some((index, _, scale @ ..=0xffff, plus)) if !self.barriers.any => {
                 let index = self.scalar(index)?;
                 let index = self.b.ins().sextend(types::I64, index);
                 let wide = self.b.ins().imul_imm_s(index, scale);
@@ -160,8 +160,28 @@ impl Emitter<'_> {
         }
     }
 
-    /// `(i, scale, plus)` of an offset `Bound(i) * scale + plus`.
-    fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64)> {
+    /// Offsets of a gather. Of a multiple of one bounded index an unsigned minimum is bound enough: it takes negative ones along.
+    fn gather_offsets(&mut self, offset: Value, rep: &Rep) -> Result<Vecs> {
+        match self.bounded_index(offset) {
+            Some((index, limit, scale, 0)) if !self.barriers.any => {
+                let most = self.vector_constant([limit as i32; 4]);
+                let index = self.vectors(index)?;
+                let scaled = |e: &mut Self, i: C| {
+                    let i = e.b.ins().umin(i, most);
+                    if scale.count_ones() == 1 {
+                        return e.b.ins().ishl_imm_u(i, i64::from(scale.trailing_zeros()));
+                    }
+                    let by = e.vector_constant([scale as i32; 4]);
+                    e.b.ins().imul(i, by)
+                };
+                Ok(index.iter().map(|&i| scaled(self, i)).collect())
+            }
+            _ => self.rep_vectors(Ty::I32, rep),
+        }
+    }
+
+    /// `(i, limit, scale, plus)` of an offset `Bound(i, limit) * scale + plus`.
+    fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64, i64)> {
         let operation = |v: Value| match self.shader.values[v].def {
             ValueDef::Inst(inst, _) => match self.shader.insts[inst].op {
                 Op::Binary(op) => Some((op, self.shader.insts[inst].args[0], self.shader.insts[inst].args[1])),
@@ -180,7 +200,7 @@ impl Emitter<'_> {
             _ => (at, 1),
         };
         match operation(bounded)? {
-            (Binary::Bound, index, _) => Some((index, scale, plus)),
+            (Binary::Bound, index, limit) => Some((index, self.constant_bits(limit)? as i64, scale, plus)),
             _ => None,
         }
     }

@@ -65,13 +65,15 @@ pub struct RenderPass<'e> {
     /// Chunks whose front end is done and whose tiles are not.
     sealed: Round,
     prepared: Option<Prepared>,
+    /// Stipple counter after the chunks that have run.
+    stipple: u32,
 }
 
 /// Chunks that went through the front end together.
 #[derive(Default)]
 struct Round {
-    /// Draw of each chunk.
-    draws: Vec<u32>,
+    /// Where each chunk comes from.
+    origins: Vec<tile::Origin>,
     outputs: Vec<ChunkOutput>,
     /// By tile, then chunk.
     runs: Vec<Run>,
@@ -87,6 +89,7 @@ impl<'e> RenderPass<'e> {
             pending: 0,
             sealed: Round::default(),
             prepared: None,
+            stipple: 0,
         }
     }
 
@@ -203,7 +206,7 @@ impl<'e> RenderPass<'e> {
         let serial = chunks.is_empty() && tiles.len() <= 2;
         engine.for_each(tiles.len() + chunks.len(), serial, |worker, i| {
             let Some(i) = i.checked_sub(tiles.len()) else {
-                return tile::run(pass, draws, &sealed.draws, &sealed.outputs, tiles[i], worker);
+                return tile::run(pass, draws, &sealed.origins, &sealed.outputs, tiles[i], worker);
             };
             let chunk = &chunks[i];
             let draw = &draws[chunk.draw as usize];
@@ -212,7 +215,15 @@ impl<'e> RenderPass<'e> {
         });
         let outputs: Vec<ChunkOutput> = outputs.into_iter().map(Mutex::into_inner).collect();
         let runs = merge(&outputs);
-        self.sealed = Round { draws: chunks.iter().map(|c| c.draw).collect(), outputs, runs };
+        let mut stipple = self.stipple;
+        let origin = |(chunk, output): (&Chunk, &ChunkOutput)| {
+            let before = stipple;
+            stipple = output.phase.then(before, draws[chunk.draw as usize].draw.state.line_stipple);
+            tile::Origin { draw: chunk.draw, stipple: before }
+        };
+        let origins = chunks.iter().zip(&outputs).map(origin).collect();
+        self.stipple = stipple;
+        self.sealed = Round { origins, outputs, runs };
         let mut arenas = engine.arenas.lock();
         for mut output in sealed.outputs {
             if output.prims.capacity() <= KEEP_PRIMS && arenas.len() < KEEP_OUTPUTS {

@@ -159,19 +159,23 @@ impl Outline {
     }
 
     /// The rectangle of a line of `width` pixels ("strict" line rasterization). `None` for a line of no length.
-    pub fn line(v: &[Screen; 2], width: f32) -> Option<Outline> {
+    /// `margin` pixels are added on all sides.
+    pub fn line(v: &[Screen; 2], width: f32, margin: f64) -> Option<Outline> {
         let (dx, dy) = (f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y));
         let length = (dx * dx + dy * dy).sqrt();
         if length == 0.0 {
             return None;
         }
-        let half = f64::from(width) * f64::from(SUBPIXEL) * 0.5 / length;
+        let half = (f64::from(width) * 0.5 + margin) * f64::from(SUBPIXEL) / length;
         let (nx, ny) = (-dy * half, dx * half);
-        let corner = |s: &Screen, sign: f64| {
+        let longer = margin * f64::from(SUBPIXEL) / length;
+        let (lx, ly) = (dx * longer, dy * longer);
+        let corner = |s: &Screen, end: f64, sign: f64| {
             let round = |c: f64| (c + 0.5).floor() as i32;
-            [round(f64::from(s.x) + sign * nx), round(f64::from(s.y) + sign * ny)]
+            [round(f64::from(s.x) + end * lx + sign * nx), round(f64::from(s.y) + end * ly + sign * ny)]
         };
-        let corners = [corner(&v[0], 1.0), corner(&v[1], 1.0), corner(&v[1], -1.0), corner(&v[0], -1.0)];
+        let corners =
+            [corner(&v[0], -1.0, 1.0), corner(&v[1], 1.0, 1.0), corner(&v[1], 1.0, -1.0), corner(&v[0], -1.0, -1.0)];
         Some(Outline { corners, len: 4 })
     }
 
@@ -209,9 +213,11 @@ impl Outline {
         [first(x0), first(y0), last(x1), last(y1)]
     }
 
+    /// Its half planes.
     #[inline(always)]
-    fn edges(&self) -> [Edge; 4] {
-        if self.len == 3 { self.edges_of::<3>() } else { self.edges_of::<4>() }
+    pub fn edges(&self) -> Edges {
+        let edges = if self.len == 3 { self.edges_of::<3>() } else { self.edges_of::<4>() };
+        Edges { edges, count: self.len as u32 }
     }
 
     #[inline(always)]
@@ -234,6 +240,15 @@ impl Outline {
         }
         edges
     }
+}
+
+/// The half planes of a shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges {
+    /// In the order of the corners.
+    pub edges: [Edge; 4],
+    /// How many there are.
+    pub count: u32,
 }
 
 /// What all pieces of an assembled primitive share.
@@ -354,7 +369,17 @@ impl Place {
     /// `None` when an outline touches no sample inside of `limit`.
     #[inline(always)]
     pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        let bounds = if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() };
+        Place::within(limit, if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() })
+    }
+
+    /// The same for a shape whose coverage is that of pixel centres, whatever the samples.
+    pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<Place> {
+        Place::within(limit, outline.centre_bounds())
+    }
+
+    /// Of the pixels of `bounds` inside of `limit`.
+    #[inline(always)]
+    pub fn within(limit: [i32; 4], bounds: [i32; 4]) -> Option<Place> {
         let rect = super::viewport::intersect(limit, bounds);
         // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
         let origin = [bounds[0].max(0), bounds[1].max(0)];
@@ -368,7 +393,7 @@ pub struct Piece<'a> {
     /// Pixels.
     pub place: Place,
     /// Shape.
-    pub outline: &'a Outline,
+    pub edges: Edges,
     /// Planes.
     pub planes: &'a Planes,
     /// What it shares with the whole primitive.
@@ -382,7 +407,7 @@ pub struct Piece<'a> {
 /// Appends a primitive and bins it; its attributes are appended next.
 #[inline(always)]
 pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
-    let Piece { place: Place { rect, origin }, outline, planes, common, depth_range, sprite } = *piece;
+    let Piece { place: Place { rect, origin }, edges, planes, common, depth_range, sprite } = *piece;
     let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
     out.prims.push(Prim {
         shade: FragmentPrimitive {
@@ -402,8 +427,8 @@ pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
             point_inv_size: inv_size,
             _pad: 0,
         },
-        edges: outline.edges(),
-        edge_count: outline.len as u32,
+        edges: edges.edges,
+        edge_count: edges.count,
         rect,
         depth_range,
         first_attribute: out.attributes.len() as u32,

@@ -8,6 +8,7 @@ mod bounds;
 mod compute;
 mod coverage;
 mod geometry;
+mod lines;
 mod state;
 
 use crate::Engine;
@@ -280,6 +281,8 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
         front_clockwise: false,
         depth_bias: None,
         line_width: 1.0,
+        line_mode: LineMode::Rectangular,
+        line_stipple: None,
         sample_mask: u32::MAX,
         sample_shading: false,
         alpha_to_coverage: false,

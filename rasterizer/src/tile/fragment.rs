@@ -70,6 +70,10 @@ pub fn shade(job: &mut TileJob<'_>) {
     let (slots, lanes) = stage.map_or((0, 4), |s| (s.interface.outputs.len(), s.lanes.max(4) as usize));
     if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
         call(job, stage, count, slots * BATCH_QUADS_PADDED * 4, &mut outputs);
+        if let Some(alpha) = job.draw.plan.smooth_alpha {
+            let words = outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
+            multiply(words, slots, lanes, alpha, &job.worker.tile.coverage);
+        }
     } else {
         outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
         outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
@@ -102,7 +106,16 @@ pub fn shade(job: &mut TileJob<'_>) {
     }
     job.worker.tile.quads = quads;
     job.worker.tile.quads.clear();
+    job.worker.tile.coverage.clear();
     (job.worker.tile.outputs, job.worker.tile.alive) = outputs;
+}
+
+/// Multiplies a slot of shaded quads.
+fn multiply(words: &mut [u32], slots: usize, lanes: usize, slot: u16, factors: &[[f32; 4]]) {
+    for (lane, factor) in factors.iter().flatten().enumerate() {
+        let at = (lane / lanes * slots + usize::from(slot)) * lanes + lane % lanes;
+        words[at] = (f32::from_bits(words[at]) * factor).to_bits();
+    }
 }
 
 /// A batch and the padding of its last chunk.

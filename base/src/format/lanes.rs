@@ -78,7 +78,8 @@ impl<const I: usize> Row<I> {
             }
             return texels;
         }
-        let mut texels = Self::EMPTY.map(|c| [c; MAX_LANES]);
+        let [r, g, b, a] = Self::EMPTY;
+        let mut texels = [[r; MAX_LANES], [g; MAX_LANES], [b; MAX_LANES], [a; MAX_LANES]];
         Self::read_lanes::<0, false>(words, &mut texels);
         Self::read_lanes::<1, false>(words, &mut texels);
         Self::read_lanes::<2, false>(words, &mut texels);
@@ -86,21 +87,27 @@ impl<const I: usize> Row<I> {
         texels
     }
 
-    /// What [`Self::unpack_lanes_raw`] has to be divided by: the largest value of the channels.
-    pub const SCALE: f32 = mask(Self::INFO.channels[0].bits) as f32;
+    /// Unsigned normalised channels of one size of at most 16 bits, and nothing else?
+    const RAW: bool = {
+        let first = Self::INFO.channels[0];
+        let mut raw = first.bits <= 16;
+        let mut c = 0;
+        while c < Self::INFO.channel_count as usize {
+            let channel = Self::INFO.channels[c];
+            raw &= matches!(channel.ty, ChannelType::Unorm) && channel.bits == first.bits;
+            c += 1;
+        }
+        raw
+    };
 
-    /// The texels of all lanes as floats multiplied by [`Self::SCALE`]; for formats of unsigned normalised channels of one size,
-    /// at most 16 bits.
+    /// What [`Self::unpack_lanes_raw`] has to be divided by: the largest value of the channels; 1 where that is not one number.
+    pub const SCALE: f32 = if Self::RAW { mask(Self::INFO.channels[0].bits) as f32 } else { 1.0 };
+
+    /// The texels of all lanes, as floats multiplied by [`Self::SCALE`].
     #[inline(always)]
     pub fn unpack_lanes_raw(words: &Lanes) -> Lanes {
-        const {
-            let first = Self::INFO.channels[0];
-            let mut c = 0;
-            while c < Self::INFO.channel_count as usize {
-                let channel = Self::INFO.channels[c];
-                assert!(matches!(channel.ty, ChannelType::Unorm) && channel.bits == first.bits && channel.bits <= 16);
-                c += 1;
-            }
+        if !Self::RAW {
+            return Self::unpack_lanes(words);
         }
         let zero = [0; MAX_LANES];
         let mut texels = [zero, zero, zero, [Self::SCALE.to_bits(); MAX_LANES]];

@@ -8,6 +8,8 @@ use super::texel::{Ints, Slice, Texels};
 use super::{access, lod};
 use base::abi::{ImageArgs, ImageView, MAX_LANES, Sampler};
 use base::format::lanes::Lanes;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::__m128i;
 
 /// Any host.
 pub struct Portable;
@@ -22,9 +24,18 @@ macro_rules! pieces {
         /// # Safety
         /// Of all functions: the variant's host, and what the piece itself asks for.
         pub trait Host {
+            /// Two halves as one vector.
+            #[cfg(target_arch = "x86_64")]
+            unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES];
             $($(#[$doc])* unsafe fn $name<$($generics)*>($($arg: $ty),*);)*
         }
         impl Host for Portable {
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES] {
+                // SAFETY: the same size, any bits.
+                unsafe { std::mem::transmute([low, high]) }
+            }
             $(
                 #[inline(never)]
                 #[allow(dead_code, unused_unsafe, reason = "not every piece uses H, nor is unsafe")]
@@ -36,6 +47,12 @@ macro_rules! pieces {
             )*
         }
         impl Host for Wide {
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES] {
+                // SAFETY: the caller's promise; the same size, any bits.
+                unsafe { std::mem::transmute(core::arch::x86_64::_mm256_set_m128i(high, low)) }
+            }
             $(
                 #[inline(always)]
                 #[allow(dead_code, unused_unsafe, reason = "not every piece uses H, nor is unsafe")]
@@ -58,7 +75,17 @@ macro_rules! pieces {
 pieces! {
     /// [`lod::planar`].
     fn lambda [] [] (view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES])
-        lod::planar(view, sampler, args, out);
+        lod::planar::<H>(view, sampler, args, out);
+    /// [`planar::select`].
+    fn select [] [] (view: &ImageView, sampler: &Sampler, args: &ImageArgs, mip_linear: bool,
+        level: &mut [[u32; MAX_LANES]; 2], weight: &mut [f32; MAX_LANES])
+        planar::select::<H>(view, sampler, args, mip_linear, level, weight);
+    /// [`planar::axes`].
+    fn axes [const LINEAR: bool] [LINEAR] (axes: &mut [Axis; 2], at: &Level<'_>, size: [i32; 2])
+        planar::axes::<H, LINEAR>(axes, at, size);
+    /// [`planar::finish`].
+    fn finish [const DIVIDE: bool] [DIVIDE] (view: &ImageView, levels: &[Lanes], weight: &[f32; MAX_LANES], scale: f32, result: &mut Lanes)
+        planar::finish::<H, DIVIDE>(view, levels, weight, scale, result);
     /// [`planar::wrap`].
     fn wrap [] [] (axis: &mut Axis, size: i32, address_mode: u32) planar::wrap(axis, size, address_mode);
     /// [`planar::level`].
@@ -66,11 +93,11 @@ pieces! {
         planar::level::<H, T, LINEAR, SCALED>(at, out);
     /// [`planar::add_probe`].
     fn add_probe [] [] (sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32)
-        planar::add_probe(sum, texels, count, probe);
+        planar::add_probe::<H>(sum, texels, count, probe);
     /// [`access::load`].
     fn load [T: Texels] [T] (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], keep: u32, out: &mut Lanes)
-        access::load::<T>(view, slice, at, size, keep, out);
+        access::load::<H, T>(view, slice, at, size, keep, out);
     /// [`access::save`].
     fn save [T: Texels] [T] (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes)
-        access::save::<T>(view, slice, at, size, texels);
+        access::save::<H, T>(view, slice, at, size, texels);
 }

@@ -5,7 +5,7 @@
 use super::host::Host;
 use super::planar;
 use super::texel::{Ints, Slice, Texels};
-use super::words::{merge, row, spread, zeros};
+use super::words::{merge, row, spread};
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;
 use base::format::lanes::Lanes;
@@ -58,7 +58,8 @@ impl<'a> Slices<'a> {
                 differs[i] |= (lanes[i] ^ one) as u32;
             }
         }
-        let mask = self.rest & zeros(&differs);
+        // SAFETY: the kernel's host.
+        let mask = self.rest & unsafe { H::zeros(&differs) };
         self.rest &= !mask;
         let [level, sample, z, layer] = rows.map(|row| row[lane] as u32);
         let exists = level < view.levels && sample < view.samples && layer < view.layers;
@@ -91,13 +92,18 @@ struct Inside {
 #[inline(always)]
 fn inside<H: Host>(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> Inside {
     let (mut x, mut y, mut lanes) = (row::<H, _>(x), row::<H, _>(y), spread(slice.mask));
-    let mut mask = 0;
+    let (right, bottom) = (width as i32 - 1, height as i32 - 1);
+    let mut outside = [0; MAX_LANES];
     for i in 0..MAX_LANES {
-        lanes[i] &= if ((x[i] as u32) < width) & ((y[i] as u32) < height) { u32::MAX } else { 0 };
+        // Something is below 0: a coordinate, or what is left to the last texel.
+        let sign = x[i] | y[i] | right.wrapping_sub(x[i]) | bottom.wrapping_sub(y[i]);
+        lanes[i] &= !(sign >> 31) as u32;
         x[i] &= lanes[i] as i32;
         y[i] &= lanes[i] as i32;
-        mask |= lanes[i] & 1 << i;
+        outside[i] = !lanes[i];
     }
+    // SAFETY: the kernel's host.
+    let mask = unsafe { H::zeros(&outside) };
     Inside { slice: Slice { base: slice.base, pitch: slice.pitch, mask }, lanes, x, y }
 }
 
@@ -133,7 +139,13 @@ pub unsafe fn load<H: Host, T: Texels>(
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-pub unsafe fn save<H: Host, T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
+pub unsafe fn save<H: Host, T: Texels>(
+    view: &ImageView,
+    slice: &Slice,
+    at: [&Ints; 2],
+    size: [u32; 2],
+    texels: &Lanes,
+) {
     let Inside { slice, x, y, .. } = inside::<H>(slice, at, size);
     let [r, g, b, a] = texels;
     // SAFETY: inside the slice.

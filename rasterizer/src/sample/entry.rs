@@ -30,10 +30,7 @@ pub mod class {
 
 /// The class of a sampler.
 pub fn class_of(s: &Sampler) -> u32 {
-    let plain = s.mag_filter == s.min_filter
-        && s.compare_enable == 0
-        && s.unnormalized == 0
-        && s.reduction == 0;
+    let plain = s.mag_filter == s.min_filter && s.compare_enable == 0 && s.unnormalized == 0 && s.reduction == 0;
     match (plain, s.max_anisotropy > 1.0, s.min_filter, s.mipmap_mode) {
         (true, false, 0, 0) => class::NEAREST,
         (true, false, 1, 0) => class::LINEAR,

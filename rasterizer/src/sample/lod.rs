@@ -154,7 +154,10 @@ pub fn planar<H: Host>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, ou
         }
         LodMode::Grad => {
             let bias = [clamp(sampler.lod_bias + 0.0, -MAX_LOD_BIAS, MAX_LOD_BIAS); MAX_LANES];
-            let d = [[row::<H, _>(&args.grad_x[0]), row::<H, _>(&args.grad_x[1])], [row::<H, _>(&args.grad_y[0]), row::<H, _>(&args.grad_y[1])]];
+            let d = [
+                [row::<H, _>(&args.grad_x[0]), row::<H, _>(&args.grad_x[1])],
+                [row::<H, _>(&args.grad_y[0]), row::<H, _>(&args.grad_y[1])],
+            ];
             clamp_lanes::<H>(view, sampler, args, &scale_lanes(view, &d, &bias), out);
         }
     }

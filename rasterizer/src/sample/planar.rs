@@ -14,7 +14,7 @@ use super::entry::class::GENERAL;
 use super::host::Host;
 use super::lod;
 use super::texel::{Ints, Slice, Texels};
-use super::words::{merge, row, spread, zeros};
+use super::words::{merge, row, spread};
 use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
@@ -298,7 +298,7 @@ impl Source<'_> {
         let mut keep = 0;
         while rest != 0 {
             let one = level[rest.trailing_zeros() as usize % MAX_LANES];
-            let mut mask = rest & equal(level, one);
+            let mut mask = rest & equal::<H>(level, one);
             let level = &view.level[one as usize];
             let mut base = level.offset;
             if view.arrayed != 0 {
@@ -307,7 +307,7 @@ impl Source<'_> {
                     layer[i] = address::layer(coord[i], view.layers);
                 }
                 let one = layer[rest.trailing_zeros() as usize % MAX_LANES];
-                mask &= equal(&layer, one);
+                mask &= equal::<H>(&layer, one);
                 base += u64::from(one) * view.layer_stride;
             }
             // SAFETY: level and layer exist.
@@ -326,12 +326,13 @@ impl Source<'_> {
 
 /// The lanes that are equal to `one`.
 #[inline(always)]
-fn equal(lanes: &[u32; MAX_LANES], one: u32) -> u32 {
+fn equal<H: Host>(lanes: &[u32; MAX_LANES], one: u32) -> u32 {
     let mut differs = *lanes;
     for lane in &mut differs {
         *lane ^= one;
     }
-    zeros(&differs)
+    // SAFETY: the kernel's host.
+    unsafe { H::zeros(&differs) }
 }
 
 /// A level of a layer to be sampled by the lanes in the slice's mask.
@@ -373,7 +374,11 @@ pub unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(
 /// # Safety
 /// The texels lie inside the level.
 #[inline(always)]
-unsafe fn bilinear<H: Host, T: Texels, const SCALED: bool, const ADJACENT: bool>(at: &Level<'_>, x: &Axis, y: &Axis) -> Lanes {
+unsafe fn bilinear<H: Host, T: Texels, const SCALED: bool, const ADJACENT: bool>(
+    at: &Level<'_>,
+    x: &Axis,
+    y: &Axis,
+) -> Lanes {
     let columns = [&x.first, &x.second];
     // SAFETY: the caller's promise.
     let [[mut upper, right], [mut lower, lower_right]] = unsafe {
@@ -416,7 +421,7 @@ fn lerp_where(a: &mut Lanes, b: &Lanes, t: &Floats) {
 pub fn axes<H: Host, const LINEAR: bool>(axes: &mut [Axis; 2], at: &Level<'_>, size: [i32; 2]) {
     for c in 0..2 {
         let (coord, offset) = (row::<H, _>(at.coord[c]), row::<H, _>(&at.offset[c]));
-        let outside = axis::<LINEAR>(&mut axes[c], &coord, &offset, size[c]);
+        let outside = axis::<H, LINEAR>(&mut axes[c], &coord, &offset, size[c]);
         if outside {
             // SAFETY: the host's variant.
             unsafe { H::wrap(&mut axes[c], size[c], at.address[c]) };
@@ -426,7 +431,7 @@ pub fn axes<H: Host, const LINEAR: bool>(axes: &mut [Axis; 2], at: &Level<'_>, s
 
 /// The texels and weights of an axis before wrapping; is there something to wrap?
 #[inline(always)]
-fn axis<const LINEAR: bool>(axis: &mut Axis, coord: &Floats, offset: &Ints, size: i32) -> bool {
+fn axis<H: Host, const LINEAR: bool>(axis: &mut Axis, coord: &Floats, offset: &Ints, size: i32) -> bool {
     // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
     // below be exact for every lane (NaN becomes the lower bound).
     const FAR: f32 = 1e9;
@@ -446,7 +451,8 @@ fn axis<const LINEAR: bool>(axis: &mut Axis, coord: &Floats, offset: &Ints, size
         outside[i] = (first[i] | (size - 1).wrapping_sub(last)) as u32 >> 31;
     }
     (axis.first, axis.second, axis.weight, axis.adjacent) = (first, second, weight, true);
-    zeros(&outside) != (1 << MAX_LANES) - 1
+    // SAFETY: the kernel's host.
+    (unsafe { H::zeros(&outside) }) != (1 << MAX_LANES) - 1
 }
 
 /// Brings the texels of an axis inside, where some lane's are not.

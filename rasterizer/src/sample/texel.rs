@@ -100,15 +100,15 @@ pub struct Plain<const ROW: usize, const RAW: bool>;
 
 impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
     #[inline(always)]
-    fn unpack<const SCALED: bool>(words: &Lanes) -> Lanes {
-        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw(words) } else { Row::<ROW>::unpack_lanes(words) }
+    fn unpack<H: Host, const SCALED: bool>(words: &Lanes) -> Lanes {
+        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw::<H>(words) } else { Row::<ROW>::unpack_lanes::<H>(words) }
     }
 
     /// Texels of `N` bytes.
     #[inline(always)]
     unsafe fn load<H: Host, const N: usize, const SCALED: bool>(slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         // SAFETY: the caller's promise: inside the view.
-        Self::unpack::<SCALED>(&unsafe { words::read::<H, N>(slice.base, &slice.offsets::<N>(x, y)) })
+        Self::unpack::<H, SCALED>(&unsafe { words::read::<H, N>(slice.base, &slice.offsets::<N>(x, y)) })
     }
 
     /// Neighbours of `N` bytes each, read as one.
@@ -121,7 +121,7 @@ impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
         // SAFETY: the caller's promise: both inside the view, in one row.
         let both = unsafe { words::read::<H, TWICE>(slice.base, &slice.offsets::<N>(x, y)) };
         let [first, second] = words::split::<N>(&both);
-        [Self::unpack::<SCALED>(&first), Self::unpack::<SCALED>(&second)]
+        [Self::unpack::<H, SCALED>(&first), Self::unpack::<H, SCALED>(&second)]
     }
 
     #[inline(always)]

@@ -42,16 +42,6 @@ impl Lane for f32 {}
 #[repr(C, packed)]
 struct Unaligned(core::arch::x86_64::__m128i);
 
-/// The lanes that are 0.
-#[inline(always)]
-pub fn zeros(lanes: &[u32; MAX_LANES]) -> u32 {
-    let mut bits = 0;
-    for i in 0..MAX_LANES {
-        bits |= u32::from(lanes[i] == 0) << i;
-    }
-    bits
-}
-
 /// The lanes in `mask`, each all ones; the others 0.
 #[inline(always)]
 pub fn spread(mask: u32) -> [u32; MAX_LANES] {

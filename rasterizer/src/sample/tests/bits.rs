@@ -74,7 +74,10 @@ fn fast_kernels_equal_the_general_one() {
             call(&view, &s, KERNEL_SAMPLE + entry::class::GENERAL as usize, &mut general);
             for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
                 let (got, want) = (lane_of(&a, lane), lane_of(&general, lane));
-                assert!((0..4).all(|c| same(got[c], want[c])), "{name} {lane} {got:x?} {want:x?} {s:?} {extent:?} {a:?}");
+                assert!(
+                    (0..4).all(|c| same(got[c], want[c])),
+                    "{name} {lane} {got:x?} {want:x?} {s:?} {extent:?} {a:?}"
+                );
             }
         }
     }
@@ -117,7 +120,8 @@ fn every_format_is_fetched() {
                 let inside = x < extent[0] && y < extent[1] && layer < layers && sample == 0;
                 let t = if inside { image.texel(level, layer, 0, [x, y, 0], false) } else { [0; 4] };
                 let one = if integer { 1 } else { 1f32.to_bits() };
-                let want = if inside { view.swizzle.map(|s| [t[0], t[1], t[2], t[3], 0, one][usize::from(s)]) } else { t };
+                let want =
+                    if inside { view.swizzle.map(|s| [t[0], t[1], t[2], t[3], 0, one][usize::from(s)]) } else { t };
                 let got = lane_of(&a, lane);
                 assert!((0..4).all(|c| same(got[c], want[c])), "{name} {got:x?} {want:x?}");
             }
@@ -145,7 +149,11 @@ fn every_storage_format_is_stored() {
                     let [x, y, z] = std::array::from_fn(|c| a.icoord[c][lane] as u32);
                     if x < 7 && y < 5 && z < 3 {
                         let at = image.memory.layout.offset(0, 0, z, 0, [x, y, 0]) as usize;
-                        base::format::pack(format, std::array::from_fn(|c| a.texel[c][lane]), &mut want[at..at + bytes]);
+                        base::format::pack(
+                            format,
+                            std::array::from_fn(|c| a.texel[c][lane]),
+                            &mut want[at..at + bytes],
+                        );
                     }
                 }
                 // SAFETY: valid view and arguments.

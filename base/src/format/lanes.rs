@@ -5,13 +5,33 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::float::{pack_shared_exponent, unpack_shared_exponent};
+use super::float::{half_to_f32, pack_shared_exponent, unpack_shared_exponent};
 use super::pack::{Row, decode, encode, mask};
 use super::{ChannelType, TABLE};
 use crate::abi::MAX_LANES;
 
 /// Four words, or four components, of all lanes.
 pub type Lanes = [[u32; MAX_LANES]; 4];
+
+/// How halves become floats: the caller's processor may have its own way, with the same bits.
+pub trait Halves {
+    /// [`half_to_f32`] of all lanes, as bits.
+    fn floats(halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES];
+}
+
+/// The conversion of any processor.
+pub struct AnyHalves;
+
+impl Halves for AnyHalves {
+    #[inline(always)]
+    fn floats(halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
+        let mut floats = [0; MAX_LANES];
+        for i in 0..MAX_LANES {
+            floats[i] = half_to_f32(halves[i]).to_bits();
+        }
+        floats
+    }
+}
 
 /// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
 pub const fn row(name: &str) -> usize {
@@ -41,14 +61,30 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 impl<const I: usize> Row<I> {
     #[inline(always)]
-    fn read_lanes<const C: usize, const RAW: bool>(words: &Lanes, texels: &mut Lanes) {
+    fn read_lanes<H: Halves, const C: usize, const RAW: bool>(words: &Lanes, texels: &mut Lanes) {
         let channel = const { Self::INFO.channels[C] };
         let Some(component) = (const { Self::component(C) }) else { return };
         let (word, shift) = (channel.shift as usize / 32, channel.shift % 32);
+        let mut raw = [0; MAX_LANES];
         for i in 0..MAX_LANES {
-            let raw = words[word][i] >> shift & mask(channel.bits);
+            raw[i] = words[word][i] >> shift & mask(channel.bits);
+        }
+        let to_half = match channel.ty {
+            ChannelType::Sfloat if channel.bits == 16 => Some(0),
+            // A half without a sign and with fewer mantissa bits.
+            ChannelType::Ufloat => Some(15 - channel.bits),
+            _ => None,
+        };
+        if let Some(shift) = to_half {
+            for raw in &mut raw {
+                *raw <<= shift;
+            }
+            texels[component] = H::floats(&raw);
+            return;
+        }
+        for i in 0..MAX_LANES {
             texels[component][i] =
-                if RAW { (raw as i32 as f32).to_bits() } else { decode(channel.ty, channel.bits, raw) };
+                if RAW { (raw[i] as i32 as f32).to_bits() } else { decode(channel.ty, channel.bits, raw[i]) };
         }
     }
 
@@ -64,7 +100,7 @@ impl<const I: usize> Row<I> {
 
     /// The texels of all lanes.
     #[inline(always)]
-    pub fn unpack_lanes(words: &Lanes) -> Lanes {
+    pub fn unpack_lanes<H: Halves>(words: &Lanes) -> Lanes {
         if Self::SHARED_EXPONENT {
             let mut texels = [[Self::EMPTY[3]; MAX_LANES]; 4];
             for i in 0..MAX_LANES {
@@ -77,10 +113,10 @@ impl<const I: usize> Row<I> {
         }
         let [r, g, b, a] = Self::EMPTY;
         let mut texels = [[r; MAX_LANES], [g; MAX_LANES], [b; MAX_LANES], [a; MAX_LANES]];
-        Self::read_lanes::<0, false>(words, &mut texels);
-        Self::read_lanes::<1, false>(words, &mut texels);
-        Self::read_lanes::<2, false>(words, &mut texels);
-        Self::read_lanes::<3, false>(words, &mut texels);
+        Self::read_lanes::<H, 0, false>(words, &mut texels);
+        Self::read_lanes::<H, 1, false>(words, &mut texels);
+        Self::read_lanes::<H, 2, false>(words, &mut texels);
+        Self::read_lanes::<H, 3, false>(words, &mut texels);
         texels
     }
 
@@ -102,16 +138,16 @@ impl<const I: usize> Row<I> {
 
     /// The texels of all lanes, as floats multiplied by [`Self::SCALE`].
     #[inline(always)]
-    pub fn unpack_lanes_raw(words: &Lanes) -> Lanes {
+    pub fn unpack_lanes_raw<H: Halves>(words: &Lanes) -> Lanes {
         if !Self::RAW {
-            return Self::unpack_lanes(words);
+            return Self::unpack_lanes::<H>(words);
         }
         let zero = [0; MAX_LANES];
         let mut texels = [zero, zero, zero, [Self::SCALE.to_bits(); MAX_LANES]];
-        Self::read_lanes::<0, true>(words, &mut texels);
-        Self::read_lanes::<1, true>(words, &mut texels);
-        Self::read_lanes::<2, true>(words, &mut texels);
-        Self::read_lanes::<3, true>(words, &mut texels);
+        Self::read_lanes::<H, 0, true>(words, &mut texels);
+        Self::read_lanes::<H, 1, true>(words, &mut texels);
+        Self::read_lanes::<H, 2, true>(words, &mut texels);
+        Self::read_lanes::<H, 3, true>(words, &mut texels);
         texels
     }
 
@@ -137,7 +173,7 @@ impl<const I: usize> Row<I> {
     #[inline(always)]
     pub(super) fn unpack_any(words: &Lanes, texels: &mut Lanes) {
         if Self::BYTES != 0 {
-            *texels = Self::unpack_lanes(words);
+            *texels = Self::unpack_lanes::<AnyHalves>(words);
         }
     }
     #[inline(always)]
@@ -193,7 +229,7 @@ mod tests {
                     words[w][i] = u32::from_le_bytes([at[0], at[1], at[2], at[3]]);
                 }
             }
-            let texels = Row::<I>::unpack_lanes(&words);
+            let texels = Row::<I>::unpack_lanes::<AnyHalves>(&words);
             for i in 0..MAX_LANES {
                 let want = (one.unpack_one)(&blocks[i]);
                 for c in 0..4 {

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::host::Host;
-use super::planar::{self, equal};
+use super::planar;
 use super::texel::{Ints, Slice, Texels};
 use super::words::{merge, row, spread};
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
@@ -40,7 +40,7 @@ impl<'a> Slices<'a> {
 
     /// The slice of the next lane, its width and height; empty where there is no such slice. Its mask has all lanes that access it.
     #[inline(always)]
-    fn next(&mut self) -> Option<(Slice, [u32; 2])> {
+    fn next<H: Host>(&mut self) -> Option<(Slice, [u32; 2])> {
         if self.rest == 0 {
             return None;
         }
@@ -51,10 +51,15 @@ impl<'a> Slices<'a> {
         }
         let lane = self.rest.trailing_zeros() as usize % MAX_LANES;
         let rows = [self.level, self.sample, self.coord[2], self.coord[3]];
-        let mut mask = self.rest;
+        let mut differs = [0; MAX_LANES];
         for lanes in rows {
-            mask &= equal(&row(lanes), lanes[lane]);
+            let (one, lanes) = (lanes[lane], row::<H, _>(lanes));
+            for i in 0..MAX_LANES {
+                differs[i] |= (lanes[i] ^ one) as u32;
+            }
         }
+        // SAFETY: the kernel's host.
+        let mask = self.rest & unsafe { H::zeros(&differs) };
         self.rest &= !mask;
         let [level, sample, z, layer] = rows.map(|row| row[lane] as u32);
         let exists = level < view.levels && sample < view.samples && layer < view.layers;
@@ -85,15 +90,20 @@ struct Inside {
 }
 
 #[inline(always)]
-fn inside(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> Inside {
-    let (mut x, mut y, mut lanes) = (row(x), row(y), spread(slice.mask));
-    let mut mask = 0;
+fn inside<H: Host>(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> Inside {
+    let (mut x, mut y, mut lanes) = (row::<H, _>(x), row::<H, _>(y), spread(slice.mask));
+    let (right, bottom) = (width as i32 - 1, height as i32 - 1);
+    let mut outside = [0; MAX_LANES];
     for i in 0..MAX_LANES {
-        lanes[i] &= if ((x[i] as u32) < width) & ((y[i] as u32) < height) { u32::MAX } else { 0 };
+        // Something is below 0: a coordinate, or what is left to the last texel.
+        let sign = x[i] | y[i] | right.wrapping_sub(x[i]) | bottom.wrapping_sub(y[i]);
+        lanes[i] &= !(sign >> 31) as u32;
         x[i] &= lanes[i] as i32;
         y[i] &= lanes[i] as i32;
-        mask |= lanes[i] & 1 << i;
+        outside[i] = !lanes[i];
     }
+    // SAFETY: the kernel's host.
+    let mask = unsafe { H::zeros(&outside) };
     Inside { slice: Slice { base: slice.base, pitch: slice.pitch, mask }, lanes, x, y }
 }
 
@@ -103,7 +113,7 @@ fn inside(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> Insid
 /// # Safety
 /// The slice has (width, height) texels, at least one, of class `T`.
 #[inline(always)]
-pub unsafe fn load<T: Texels>(
+pub unsafe fn load<H: Host, T: Texels>(
     view: &ImageView,
     slice: &Slice,
     at: [&Ints; 2],
@@ -111,16 +121,16 @@ pub unsafe fn load<T: Texels>(
     keep: u32,
     out: &mut Lanes,
 ) {
-    let Inside { slice, lanes, x, y } = inside(slice, at, size);
+    let Inside { slice, lanes, x, y } = inside::<H>(slice, at, size);
     // SAFETY: inside the slice.
-    let texels = unsafe { T::lanes::<false>(view, &slice, &x, &y) };
+    let texels = unsafe { T::lanes::<H, false>(view, &slice, &x, &y) };
     if view.swizzle == [0, 1, 2, 3] {
-        merge(out, &texels, &lanes, keep);
+        merge::<H>(out, &texels, &lanes, keep);
     } else {
         let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
         let mut mapped = [[0; MAX_LANES]; 4];
         planar::write(view, &mut mapped, &texels, one);
-        merge(out, &mapped, &lanes, keep);
+        merge::<H>(out, &mapped, &lanes, keep);
     }
 }
 
@@ -129,11 +139,17 @@ pub unsafe fn load<T: Texels>(
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-pub unsafe fn save<T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
-    let Inside { slice, x, y, .. } = inside(slice, at, size);
+pub unsafe fn save<H: Host, T: Texels>(
+    view: &ImageView,
+    slice: &Slice,
+    at: [&Ints; 2],
+    size: [u32; 2],
+    texels: &Lanes,
+) {
+    let Inside { slice, x, y, .. } = inside::<H>(slice, at, size);
     let [r, g, b, a] = texels;
     // SAFETY: inside the slice.
-    unsafe { T::store(view, &slice, &x, &y, &[row(r), row(g), row(b), row(a)]) };
+    unsafe { T::store(view, &slice, &x, &y, &[row::<H, _>(r), row::<H, _>(g), row::<H, _>(b), row::<H, _>(a)]) };
 }
 
 /// `KERNEL_FETCH`.
@@ -146,7 +162,7 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
     let mut slices = Slices::new(view, icoord, [level, sample], *mask);
     let at = [slices.coord[0], slices.coord[1]];
     let mut keep = 0;
-    while let Some((slice, size)) = slices.next() {
+    while let Some((slice, size)) = slices.next::<H>() {
         if size[0] != 0 {
             // SAFETY: a slice of the view that has a texel.
             unsafe { H::load::<T>(view, &slice, at, size, keep, result) };
@@ -166,7 +182,7 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
     let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
     let at = [slices.coord[0], slices.coord[1]];
-    while let Some((slice, size)) = slices.next() {
+    while let Some((slice, size)) = slices.next::<H>() {
         if size[0] != 0 {
             // SAFETY: a slice of the view that has a texel.
             unsafe { H::save::<T>(view, &slice, at, size, &args.texel) };
@@ -179,12 +195,12 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 /// # Safety
 /// `view` is a valid view of a 32-bit format, and its memory is aligned to 4 bytes.
 #[inline(always)]
-pub unsafe fn atomic(view: &ImageView, args: &mut ImageArgs) {
+pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
     let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
     let at = [slices.coord[0], slices.coord[1]];
-    while let Some((slice, size)) = slices.next() {
-        let Inside { slice, x, y, .. } = inside(&slice, at, size);
+    while let Some((slice, size)) = slices.next::<H>() {
+        let Inside { slice, x, y, .. } = inside::<H>(&slice, at, size);
         let offset = slice.offsets::<4>(&x, &y);
         for i in 0..MAX_LANES {
             if !slice.wants(i) {

@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::host::Host;
 use super::texel::{Ints, Slice, Texels};
 use super::words;
 use base::abi::{ImageView, MAX_LANES};
@@ -104,7 +105,7 @@ impl Texels for Blocks {
     }
 
     #[inline(always)]
-    unsafe fn lanes<const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn lanes<H: Host, const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         let mut texels = [[0; 4]; MAX_LANES];
         // SAFETY: the caller's promise; the walk ends here.
         unsafe {
@@ -115,11 +116,11 @@ impl Texels for Blocks {
                 }
             }
         }
-        words::transpose(&texels)
+        words::transpose::<H>(&texels)
     }
 
     #[inline(always)]
-    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
+    unsafe fn pairs<H: Host, const SCALED: bool, const ADJACENT: bool>(
         view: &ImageView,
         slice: &Slice,
         [x, second]: [&Ints; 2],
@@ -136,7 +137,7 @@ impl Texels for Blocks {
                 }
             }
         }
-        [words::transpose(&texels[0]), words::transpose(&texels[1])]
+        [words::transpose::<H>(&texels[0]), words::transpose::<H>(&texels[1])]
     }
 
     /// There are no stores to compressed images.

@@ -104,7 +104,7 @@ kernel!(
 
 unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract; chosen for aligned 32-bit views only.
-    unsafe { access::atomic(&*view, &mut *args) }
+    unsafe { access::atomic::<Portable>(&*view, &mut *args) }
 }
 
 /// Of null views, and of operations that a view does not have: zeros.

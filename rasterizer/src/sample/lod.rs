@@ -7,6 +7,7 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::cube;
+use super::host::Host;
 use super::words::row;
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 
@@ -124,37 +125,40 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
 /// λ of all lanes of a plain sample of a 2D view by a sampler without anisotropy; inactive lanes hold some number. The same
 /// bits as [`lods`] gives.
 #[inline(always)]
-pub fn planar(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
+pub fn planar<H: Host>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
     // Each case is straight code: what is joined behind a branch comes back lane by lane.
     match args.lod_mode {
         LodMode::Explicit => {
             let bias = clamp(sampler.lod_bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
-            let mut unclamped = row(&args.lod);
+            let mut unclamped = row::<H, _>(&args.lod);
             for lod in &mut unclamped {
                 *lod += bias;
             }
-            clamp_lanes(view, sampler, args, &unclamped, out);
+            clamp_lanes::<H>(view, sampler, args, &unclamped, out);
         }
         LodMode::Implicit => {
             let mut d = [[[0f32; MAX_LANES]; 2]; 2];
             for c in 0..2 {
-                let coord = row(&args.coord[c]);
+                let coord = row::<H, _>(&args.coord[c]);
                 for axis in 0..2 {
                     for i in 0..MAX_LANES {
                         d[axis][c][i] = coord[(i & !3) + 1 + axis] - coord[i & !3];
                     }
                 }
             }
-            let mut bias = row(&args.lod);
+            let mut bias = row::<H, _>(&args.lod);
             for bias in &mut bias {
                 *bias = clamp(sampler.lod_bias + *bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
             }
-            clamp_lanes(view, sampler, args, &scale_lanes(view, &d, &bias), out);
+            clamp_lanes::<H>(view, sampler, args, &scale_lanes(view, &d, &bias), out);
         }
         LodMode::Grad => {
             let bias = [clamp(sampler.lod_bias + 0.0, -MAX_LOD_BIAS, MAX_LOD_BIAS); MAX_LANES];
-            let d = [[row(&args.grad_x[0]), row(&args.grad_x[1])], [row(&args.grad_y[0]), row(&args.grad_y[1])]];
-            clamp_lanes(view, sampler, args, &scale_lanes(view, &d, &bias), out);
+            let d = [
+                [row::<H, _>(&args.grad_x[0]), row::<H, _>(&args.grad_x[1])],
+                [row::<H, _>(&args.grad_y[0]), row::<H, _>(&args.grad_y[1])],
+            ];
+            clamp_lanes::<H>(view, sampler, args, &scale_lanes(view, &d, &bias), out);
         }
     }
 }
@@ -176,14 +180,14 @@ fn scale_lanes(view: &ImageView, d: &[[[f32; MAX_LANES]; 2]; 2], bias: &[f32; MA
 }
 
 #[inline(always)]
-fn clamp_lanes(
+fn clamp_lanes<H: Host>(
     view: &ImageView,
     sampler: &Sampler,
     args: &ImageArgs,
     unclamped: &[f32; MAX_LANES],
     out: &mut [f32; MAX_LANES],
 ) {
-    let min_lod = row(&args.min_lod);
+    let min_lod = row::<H, _>(&args.min_lod);
     for i in 0..MAX_LANES {
         let least = if min_lod[i] > sampler.min_lod { min_lod[i] } else { sampler.min_lod };
         let l = clamp(unclamped[i], least, sampler.max_lod);

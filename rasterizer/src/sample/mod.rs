@@ -14,7 +14,7 @@ mod cube;
 mod divergent;
 mod entry;
 mod general;
-mod host;
+pub(crate) mod host;
 mod lod;
 mod planar;
 #[cfg(test)]
@@ -165,7 +165,8 @@ pub fn buffer_view(address: *mut u8, size: u64, format: Format) -> ImageView {
     view.dim = Dim::Buffer;
     view.levels = 1;
     view.layers = 1;
-    view.texels = (size / bytes).min(u64::from(u32::MAX)) as u32;
+    // The kernels count bytes in 32 bits and texels in 31; the limit (maxTexelBufferElements) is lower.
+    view.texels = (size / bytes).min(u64::from(u32::MAX) / bytes).min(i32::MAX as u64) as u32;
     view.level[0].width = view.texels;
     view.level[0].height = 1;
     view.level[0].depth = 1;

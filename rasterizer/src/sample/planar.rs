@@ -22,6 +22,7 @@ use base::format::pack::ONE;
 type Floats = [f32; MAX_LANES];
 
 /// Texels and weights of one axis, for all lanes.
+#[derive(Default)]
 pub struct Axis {
     first: Ints,
     second: Ints,
@@ -64,34 +65,94 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIP_LINEAR: b
     }
     let [s, t, ..] = &args.coord;
     let from = Source { view, sampler, args, coord: [s, t] };
-    let mut texels = [[0; MAX_LANES]; 4];
-    if view.levels <= 1 {
-        // SAFETY: the base level exists.
-        unsafe { from.levels::<H, T, LINEAR, true>(&[0; MAX_LANES], &mut texels) };
-    } else {
-        let mut lambda = [0f32; MAX_LANES];
-        // SAFETY: the host's variant.
-        unsafe { H::lambda(view, sampler, args, &mut lambda) };
-        let [mut first, mut second] = [[0u32; MAX_LANES]; 2];
-        let mut weight = [0f32; MAX_LANES];
-        lod::level_lanes::<MIP_LINEAR>(view, &lambda, &mut first, &mut second, &mut weight);
-        // SAFETY: the levels exist, by `level_lanes`.
-        unsafe { from.levels::<H, T, LINEAR, true>(&first, &mut texels) };
-        if MIP_LINEAR && any(&weight, args.mask) {
-            let mut next = [[0; MAX_LANES]; 4];
-            // SAFETY: as above.
-            unsafe { from.levels::<H, T, LINEAR, true>(&second, &mut next) };
-            lerp(&mut texels, &next, &weight);
-        }
-    }
-    if T::SCALE != 1.0 {
-        for c in 0..4 {
-            for i in 0..MAX_LANES {
-                texels[c][i] = (f32::from_bits(texels[c][i]) / T::SCALE).to_bits();
+    let mut texels = [[[0; MAX_LANES]; 4]; 2];
+    let mut weight = [0f32; MAX_LANES];
+    let mut count = 1;
+    // SAFETY: the host's variant; the levels exist, by `level_lanes`.
+    unsafe {
+        if view.levels <= 1 {
+            from.levels::<H, T, LINEAR, true>(&[0; MAX_LANES], &mut texels[0]);
+        } else {
+            let mut level = [[0u32; MAX_LANES]; 2];
+            H::select(view, sampler, args, MIP_LINEAR, &mut level, &mut weight);
+            from.levels::<H, T, LINEAR, true>(&level[0], &mut texels[0]);
+            if MIP_LINEAR && any(&weight, args.mask) {
+                count = 2;
+                from.levels::<H, T, LINEAR, true>(&level[1], &mut texels[1]);
             }
         }
+        let levels = &texels[..count];
+        if T::SCALE == 1.0 {
+            H::finish::<false>(view, levels, &weight, 1.0, &mut args.result);
+        } else {
+            H::finish::<true>(view, levels, &weight, T::SCALE, &mut args.result);
+        }
     }
-    write(view, &mut args.result, &texels, ONE);
+}
+
+/// The levels and the weight of the second, of all lanes.
+#[inline(always)]
+pub fn select<H: Host>(
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &ImageArgs,
+    mip_linear: bool,
+    [first, second]: &mut [[u32; MAX_LANES]; 2],
+    weight: &mut Floats,
+) {
+    let mut lambda = [0f32; MAX_LANES];
+    // SAFETY: the host's variant.
+    unsafe { H::lambda(view, sampler, args, &mut lambda) };
+    if mip_linear {
+        lod::level_lanes::<true>(view, &lambda, first, second, weight);
+    } else {
+        lod::level_lanes::<false>(view, &lambda, first, second, weight);
+    }
+}
+
+/// Blends one or two levels, divides by the class's scale (with `DIVIDE`) and maps the components.
+#[inline(always)]
+pub fn finish<H: Host, const DIVIDE: bool>(
+    view: &ImageView,
+    levels: &[Lanes],
+    weight: &Floats,
+    scale: f32,
+    result: &mut Lanes,
+) {
+    match levels {
+        [texels] => {
+            for c in 0..4 {
+                result[c] = divided::<DIVIDE>(&row::<H, _>(&texels[c]), scale);
+            }
+        }
+        [first, second, ..] => {
+            let weight = row::<H, _>(weight);
+            for c in 0..4 {
+                let (mut texels, next) = (row::<H, _>(&first[c]), row::<H, _>(&second[c]));
+                for i in 0..MAX_LANES {
+                    let (from, to) = (f32::from_bits(texels[i]), f32::from_bits(next[i]));
+                    texels[i] = (from + (to - from) * weight[i]).to_bits();
+                }
+                result[c] = divided::<DIVIDE>(&texels, scale);
+            }
+        }
+        [] => {}
+    }
+    if view.swizzle != [0, 1, 2, 3] {
+        let texels = *result;
+        write(view, result, &texels, ONE);
+    }
+}
+
+#[inline(always)]
+fn divided<const DIVIDE: bool>(lanes: &[u32; MAX_LANES], scale: f32) -> [u32; MAX_LANES] {
+    let mut out = *lanes;
+    if DIVIDE {
+        for lane in &mut out {
+            *lane = (f32::from_bits(*lane) / scale).to_bits();
+        }
+    }
+    out
 }
 
 /// Samples all active lanes along the major axes of their footprints. The same bits as the general kernel gives.
@@ -154,7 +215,7 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
 /// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
 #[inline(always)]
 fn probes(args: &ImageArgs, major: &[Floats; 2], count: &[u32; MAX_LANES], probe: u32) -> [Floats; 2] {
-    let mut coord = [row(&args.coord[0]), row(&args.coord[1])];
+    let mut coord = [args.coord[0], args.coord[1]];
     for c in 0..2 {
         for i in 0..MAX_LANES {
             let at = probe as i32 as f32 / (count[i] + 1) as i32 as f32 - 0.5;
@@ -167,21 +228,21 @@ fn probes(args: &ImageArgs, major: &[Floats; 2], count: &[u32; MAX_LANES], probe
 
 /// Adds the texels of the lanes that have this probe, counted from 1.
 #[inline(always)]
-pub fn add_probe(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
-    let mut lanes = row(count);
+pub fn add_probe<H: Host>(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
+    let mut lanes = row::<H, _>(count);
     for lane in &mut lanes {
         *lane = if probe <= *lane { u32::MAX } else { 0 };
     }
     let mut next = *texels;
     if probe > 1 {
         for c in 0..4 {
-            let old = row(&sum[c]);
+            let old = row::<H, _>(&sum[c]);
             for i in 0..MAX_LANES {
                 next[c][i] = (f32::from_bits(old[i]) + f32::from_bits(texels[c][i])).to_bits();
             }
         }
     }
-    merge(sum, &next, &lanes, u32::MAX);
+    merge::<H>(sum, &next, &lanes, u32::MAX);
 }
 
 /// Has an active lane a weight?
@@ -237,16 +298,16 @@ impl Source<'_> {
         let mut keep = 0;
         while rest != 0 {
             let one = level[rest.trailing_zeros() as usize % MAX_LANES];
-            let mut mask = rest & equal(level, one);
+            let mut mask = rest & equal::<H>(level, one);
             let level = &view.level[one as usize];
             let mut base = level.offset;
             if view.arrayed != 0 {
-                let (mut layer, coord) = ([0; MAX_LANES], row(&self.args.coord[2]));
+                let (mut layer, coord) = ([0; MAX_LANES], row::<H, _>(&self.args.coord[2]));
                 for i in 0..MAX_LANES {
                     layer[i] = address::layer(coord[i], view.layers);
                 }
                 let one = layer[rest.trailing_zeros() as usize % MAX_LANES];
-                mask &= equal(&layer, one);
+                mask &= equal::<H>(&layer, one);
                 base += u64::from(one) * view.layer_stride;
             }
             // SAFETY: level and layer exist.
@@ -265,12 +326,13 @@ impl Source<'_> {
 
 /// The lanes that are equal to `one`.
 #[inline(always)]
-pub fn equal<T: Copy + PartialEq>(lanes: &[T; MAX_LANES], one: T) -> u32 {
-    let mut bits = 0;
-    for i in 0..MAX_LANES {
-        bits |= u32::from(lanes[i] == one) << i;
+fn equal<H: Host>(lanes: &[u32; MAX_LANES], one: u32) -> u32 {
+    let mut differs = *lanes;
+    for lane in &mut differs {
+        *lane ^= one;
     }
-    bits
+    // SAFETY: the kernel's host.
+    unsafe { H::zeros(&differs) }
 }
 
 /// A level of a layer to be sampled by the lanes in the slice's mask.
@@ -291,18 +353,20 @@ pub struct Level<'a> {
 #[inline(always)]
 pub unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(at: &Level<'_>, out: &mut Lanes) {
     let size = [at.level.width as i32, at.level.height as i32];
-    let x = axis::<H, LINEAR>(&row(at.coord[0]), &row(&at.offset[0]), size[0], at.address[0]);
-    let y = axis::<H, LINEAR>(&row(at.coord[1]), &row(&at.offset[1]), size[1], at.address[1]);
+    let mut axes = [Axis::default(), Axis::default()];
+    // SAFETY: the host's variant.
+    unsafe { H::axes::<LINEAR>(&mut axes, at, size) };
+    let [x, y] = &axes;
     let (lanes, keep) = (spread(at.slice.mask), at.keep);
     // Two straight pieces of code: what is joined behind a branch comes back lane by lane.
     // SAFETY: wrapped coordinates lie inside the level.
     unsafe {
         if !LINEAR {
-            merge(out, &T::lanes::<SCALED>(at.view, &at.slice, &x.first, &y.first), &lanes, keep);
+            merge::<H>(out, &T::lanes::<H, SCALED>(at.view, &at.slice, &x.first, &y.first), &lanes, keep);
         } else if x.adjacent {
-            merge(out, &bilinear::<T, SCALED, true>(at, &x, &y), &lanes, keep);
+            merge::<H>(out, &bilinear::<H, T, SCALED, true>(at, x, y), &lanes, keep);
         } else {
-            merge(out, &bilinear::<T, SCALED, false>(at, &x, &y), &lanes, keep);
+            merge::<H>(out, &bilinear::<H, T, SCALED, false>(at, x, y), &lanes, keep);
         }
     }
 }
@@ -310,13 +374,17 @@ pub unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(
 /// # Safety
 /// The texels lie inside the level.
 #[inline(always)]
-unsafe fn bilinear<T: Texels, const SCALED: bool, const ADJACENT: bool>(at: &Level<'_>, x: &Axis, y: &Axis) -> Lanes {
+unsafe fn bilinear<H: Host, T: Texels, const SCALED: bool, const ADJACENT: bool>(
+    at: &Level<'_>,
+    x: &Axis,
+    y: &Axis,
+) -> Lanes {
     let columns = [&x.first, &x.second];
     // SAFETY: the caller's promise.
     let [[mut upper, right], [mut lower, lower_right]] = unsafe {
         [
-            T::pairs::<SCALED, ADJACENT>(at.view, &at.slice, columns, &y.first),
-            T::pairs::<SCALED, ADJACENT>(at.view, &at.slice, columns, &y.second),
+            T::pairs::<H, SCALED, ADJACENT>(at.view, &at.slice, columns, &y.first),
+            T::pairs::<H, SCALED, ADJACENT>(at.view, &at.slice, columns, &y.second),
         ]
     };
     lerp(&mut upper, &right, &x.weight);
@@ -348,31 +416,43 @@ fn lerp_where(a: &mut Lanes, b: &Lanes, t: &Floats) {
     }
 }
 
+/// The texels and weights of both axes.
 #[inline(always)]
-fn axis<H: Host, const LINEAR: bool>(coord: &Floats, offset: &Ints, size: i32, address_mode: u32) -> Axis {
-    let mut axis = Axis { first: [0; MAX_LANES], second: [0; MAX_LANES], weight: [0.0; MAX_LANES], adjacent: true };
+pub fn axes<H: Host, const LINEAR: bool>(axes: &mut [Axis; 2], at: &Level<'_>, size: [i32; 2]) {
+    for c in 0..2 {
+        let (coord, offset) = (row::<H, _>(at.coord[c]), row::<H, _>(&at.offset[c]));
+        let outside = axis::<H, LINEAR>(&mut axes[c], &coord, &offset, size[c]);
+        if outside {
+            // SAFETY: the host's variant.
+            unsafe { H::wrap(&mut axes[c], size[c], at.address[c]) };
+        }
+    }
+}
+
+/// The texels and weights of an axis before wrapping; is there something to wrap?
+#[inline(always)]
+fn axis<H: Host, const LINEAR: bool>(axis: &mut Axis, coord: &Floats, offset: &Ints, size: i32) -> bool {
     // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
     // below be exact for every lane (NaN becomes the lower bound).
     const FAR: f32 = 1e9;
+    let (mut first, mut second, mut weight) = ([0; MAX_LANES], [0; MAX_LANES], [0f32; MAX_LANES]);
+    let mut outside = [0u32; MAX_LANES];
     for i in 0..MAX_LANES {
         let u = coord[i] * size as f32 - if LINEAR { 0.5 } else { 0.0 };
         let u = if u > -FAR { u } else { -FAR };
         let u = if u < FAR { u } else { FAR };
         let floor = u.floor();
-        axis.weight[i] = u - floor;
+        weight[i] = u - floor;
         // SAFETY: within ±1e9.
-        axis.first[i] = unsafe { floor.to_int_unchecked::<i32>() }.wrapping_add(offset[i]);
-        axis.second[i] = axis.first[i].wrapping_add(1);
+        first[i] = unsafe { floor.to_int_unchecked::<i32>() }.wrapping_add(offset[i]);
+        second[i] = first[i].wrapping_add(1);
+        // The sign of both: below 0, or size - 1 - last below 0.
+        let last = if LINEAR { second[i] } else { first[i] };
+        outside[i] = (first[i] | (size - 1).wrapping_sub(last)) as u32 >> 31;
     }
-    let mut outside = false;
-    for i in 0..MAX_LANES {
-        outside |= (axis.first[i] < 0) | (if LINEAR { axis.second[i] } else { axis.first[i] } >= size);
-    }
-    if outside {
-        // SAFETY: the host's variant.
-        unsafe { H::wrap(&mut axis, size, address_mode) };
-    }
-    axis
+    (axis.first, axis.second, axis.weight, axis.adjacent) = (first, second, weight, true);
+    // SAFETY: the kernel's host.
+    (unsafe { H::zeros(&outside) }) != (1 << MAX_LANES) - 1
 }
 
 /// Brings the texels of an axis inside, where some lane's are not.

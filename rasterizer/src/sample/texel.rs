@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::host::Host;
 use super::words;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
@@ -24,12 +25,12 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Bytes from `base` to the texels of `N` bytes at (x, y).
+    /// Bytes from `base` to the texels of `N` bytes at (x, y). A slice has at most 2^32: 2^14 rows of 2^14 texels of 16 bytes.
     #[inline(always)]
-    pub fn offsets<const N: usize>(&self, x: &Ints, y: &Ints) -> [u64; MAX_LANES] {
+    pub fn offsets<const N: usize>(&self, x: &Ints, y: &Ints) -> [u32; MAX_LANES] {
         let mut offset = [0; MAX_LANES];
         for i in 0..MAX_LANES {
-            offset[i] = u64::from(y[i] as u32) * u64::from(self.pitch) + u64::from(x[i] as u32) * N as u64;
+            offset[i] = (y[i] as u32).wrapping_mul(self.pitch).wrapping_add((x[i] as u32).wrapping_mul(N as u32));
         }
         offset
     }
@@ -57,7 +58,7 @@ pub trait Texels {
     /// # Safety
     /// (x, y) lie inside the slice (all lanes, wanted or not), and the view's format belongs to the class.
     #[inline(always)]
-    unsafe fn lanes<const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn lanes<H: Host, const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         let mut out = [[0; MAX_LANES]; 4];
         for i in 0..MAX_LANES {
             if !slice.wants(i) {
@@ -77,14 +78,14 @@ pub trait Texels {
     /// # Safety
     /// As for `lanes`, for both.
     #[inline(always)]
-    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
+    unsafe fn pairs<H: Host, const SCALED: bool, const ADJACENT: bool>(
         view: &ImageView,
         slice: &Slice,
         [x, second]: [&Ints; 2],
         y: &Ints,
     ) -> [Lanes; 2] {
         // SAFETY: the caller's promise.
-        unsafe { [Self::lanes::<SCALED>(view, slice, x, y), Self::lanes::<SCALED>(view, slice, second, y)] }
+        unsafe { [Self::lanes::<H, SCALED>(view, slice, x, y), Self::lanes::<H, SCALED>(view, slice, second, y)] }
     }
 
     /// Writes the texels of the wanted lanes.
@@ -99,27 +100,28 @@ pub struct Plain<const ROW: usize, const RAW: bool>;
 
 impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
     #[inline(always)]
-    fn unpack<const SCALED: bool>(words: &Lanes) -> Lanes {
-        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw(words) } else { Row::<ROW>::unpack_lanes(words) }
+    fn unpack<H: Host, const SCALED: bool>(words: &Lanes) -> Lanes {
+        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw::<H>(words) } else { Row::<ROW>::unpack_lanes::<H>(words) }
     }
 
     /// Texels of `N` bytes.
     #[inline(always)]
-    unsafe fn load<const N: usize, const SCALED: bool>(slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn load<H: Host, const N: usize, const SCALED: bool>(slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         // SAFETY: the caller's promise: inside the view.
-        Self::unpack::<SCALED>(&unsafe { words::read::<N>(slice.base, &slice.offsets::<N>(x, y)) })
+        Self::unpack::<H, SCALED>(&unsafe { words::read::<H, N>(slice.base, &slice.offsets::<N>(x, y)) })
     }
 
     /// Neighbours of `N` bytes each, read as one.
     #[inline(always)]
-    unsafe fn load_pairs<const N: usize, const TWICE: usize, const SCALED: bool>(
+    unsafe fn load_pairs<H: Host, const N: usize, const TWICE: usize, const SCALED: bool>(
         slice: &Slice,
         x: &Ints,
         y: &Ints,
     ) -> [Lanes; 2] {
         // SAFETY: the caller's promise: both inside the view, in one row.
-        let both = unsafe { words::read::<TWICE>(slice.base, &slice.offsets::<N>(x, y)) };
-        words::split::<N>(&both).map(|words| Self::unpack::<SCALED>(&words))
+        let both = unsafe { words::read::<H, TWICE>(slice.base, &slice.offsets::<N>(x, y)) };
+        let [first, second] = words::split::<N>(&both);
+        [Self::unpack::<H, SCALED>(&first), Self::unpack::<H, SCALED>(&second)]
     }
 
     #[inline(always)]
@@ -144,22 +146,22 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     }
 
     #[inline(always)]
-    unsafe fn lanes<const SCALED: bool>(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn lanes<H: Host, const SCALED: bool>(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
-                1 => Self::load::<1, SCALED>(slice, x, y),
-                2 => Self::load::<2, SCALED>(slice, x, y),
-                4 => Self::load::<4, SCALED>(slice, x, y),
-                8 => Self::load::<8, SCALED>(slice, x, y),
-                16 => Self::load::<16, SCALED>(slice, x, y),
+                1 => Self::load::<H, 1, SCALED>(slice, x, y),
+                2 => Self::load::<H, 2, SCALED>(slice, x, y),
+                4 => Self::load::<H, 4, SCALED>(slice, x, y),
+                8 => Self::load::<H, 8, SCALED>(slice, x, y),
+                16 => Self::load::<H, 16, SCALED>(slice, x, y),
                 _ => const { panic_unless_common(Row::<ROW>::BYTES) },
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn pairs<const SCALED: bool, const ADJACENT: bool>(
+    unsafe fn pairs<H: Host, const SCALED: bool, const ADJACENT: bool>(
         view: &ImageView,
         slice: &Slice,
         [x, second]: [&Ints; 2],
@@ -168,10 +170,10 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
-                2 if ADJACENT => Self::load_pairs::<2, 4, SCALED>(slice, x, y),
-                4 if ADJACENT => Self::load_pairs::<4, 8, SCALED>(slice, x, y),
-                8 if ADJACENT => Self::load_pairs::<8, 16, SCALED>(slice, x, y),
-                _ => [Self::lanes::<SCALED>(view, slice, x, y), Self::lanes::<SCALED>(view, slice, second, y)],
+                2 if ADJACENT => Self::load_pairs::<H, 2, 4, SCALED>(slice, x, y),
+                4 if ADJACENT => Self::load_pairs::<H, 4, 8, SCALED>(slice, x, y),
+                8 if ADJACENT => Self::load_pairs::<H, 8, 16, SCALED>(slice, x, y),
+                _ => [Self::lanes::<H, SCALED>(view, slice, x, y), Self::lanes::<H, SCALED>(view, slice, second, y)],
             }
         }
     }

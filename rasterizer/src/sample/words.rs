@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::host::Host;
 use base::abi::MAX_LANES;
 use base::format::lanes::Lanes;
 
@@ -13,21 +14,31 @@ use base::format::lanes::Lanes;
 /// Generated code stores vectors of four lanes, and a processor forwards what it has just stored only to loads that need one store. The
 /// loads are volatile because the compiler would join them again.
 #[inline(always)]
-pub fn row<T: Copy>(lanes: &[T; MAX_LANES]) -> [T; MAX_LANES] {
+pub fn row<H: Host, T: Lane>(lanes: &[T; MAX_LANES]) -> [T; MAX_LANES] {
     #[cfg(target_arch = "x86_64")]
-    if size_of::<T>() == 4 {
-        let halves = (&raw const *lanes).cast::<[core::arch::x86_64::__m128i; 2]>();
-        // SAFETY: lanes of 4 bytes each, moved as two vectors of four; the type keeps its bits. They may be unaligned for vectors.
-        return unsafe {
-            let half = |i: usize| (&raw const (*halves)[i]).cast::<Unaligned>().read_volatile().0;
-            let lanes = [half(0), half(1)];
-            std::mem::transmute_copy(&lanes)
-        };
+    {
+        let first = (&raw const *lanes).cast::<Unaligned>();
+        // SAFETY: lanes of 4 bytes each, moved as two vectors of four; the type keeps its bits. The host is H's, by its kernel.
+        unsafe {
+            let (low, high) = (first.read_volatile().0, first.add(1).read_volatile().0);
+            std::mem::transmute_copy(&H::join(low, high))
+        }
     }
-    *lanes
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = std::marker::PhantomData::<H>;
+        *lanes
+    }
 }
 
+/// What lanes hold: 4 bytes, any bits.
+pub trait Lane: Copy {}
+impl Lane for u32 {}
+impl Lane for i32 {}
+impl Lane for f32 {}
+
 #[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
 #[repr(C, packed)]
 struct Unaligned(core::arch::x86_64::__m128i);
 
@@ -43,9 +54,9 @@ pub fn spread(mask: u32) -> [u32; MAX_LANES] {
 
 /// Takes the lanes of `new` where `lanes` is all ones; the others stay where `keep` is all ones, and become 0 where it is 0.
 #[inline(always)]
-pub fn merge(out: &mut Lanes, new: &Lanes, lanes: &[u32; MAX_LANES], keep: u32) {
+pub fn merge<H: Host>(out: &mut Lanes, new: &Lanes, lanes: &[u32; MAX_LANES], keep: u32) {
     for c in 0..4 {
-        let old = row(&out[c]);
+        let old = row::<H, _>(&out[c]);
         for i in 0..MAX_LANES {
             out[c][i] = new[c][i] & lanes[i] | old[i] & !lanes[i] & keep;
         }
@@ -57,7 +68,7 @@ pub fn merge(out: &mut Lanes, new: &Lanes, lanes: &[u32; MAX_LANES], keep: u32) 
 /// # Safety
 /// They are readable.
 #[inline(always)]
-unsafe fn each<T: Copy>(base: *const u8, offset: &[u64; MAX_LANES], i: usize) -> T {
+unsafe fn each<T: Copy>(base: *const u8, offset: &[u32; MAX_LANES], i: usize) -> T {
     // SAFETY: the caller's promise; T is an array of bytes or an integer.
     unsafe { base.add(offset[i] as usize).cast::<T>().read_unaligned() }
 }
@@ -67,7 +78,7 @@ unsafe fn each<T: Copy>(base: *const u8, offset: &[u64; MAX_LANES], i: usize) ->
 /// # Safety
 /// The bytes are readable.
 #[inline(always)]
-pub unsafe fn read<const N: usize>(base: *const u8, offset: &[u64; MAX_LANES]) -> Lanes {
+pub unsafe fn read<H: Host, const N: usize>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
     let mut words = [[0; MAX_LANES]; 4];
     // SAFETY: the caller's promise.
     unsafe {
@@ -87,8 +98,8 @@ pub unsafe fn read<const N: usize>(base: *const u8, offset: &[u64; MAX_LANES]) -
                     words[0][i] = u32::from_le(each::<u32>(base, offset, i));
                 }
             }
-            8 => [words[0], words[1]] = two(base, offset),
-            _ => words = four(base, offset),
+            8 => [words[0], words[1]] = two::<H>(base, offset),
+            _ => words = four::<H>(base, offset),
         }
     }
     words
@@ -105,7 +116,7 @@ pub fn split<const N: usize>(both: &Lanes) -> [Lanes; 2] {
                 halves[0][i] = both[0][i] & 0xffff;
                 halves[1][i] = both[0][i] >> 16;
             }
-            halves.map(|half| [half, zero, zero, zero])
+            [[halves[0], zero, zero, zero], [halves[1], zero, zero, zero]]
         }
         4 => [[both[0], zero, zero, zero], [both[1], zero, zero, zero]],
         _ => [[both[0], both[1], zero, zero], [both[2], both[3], zero, zero]],
@@ -119,7 +130,7 @@ pub fn split<const N: usize>(both: &Lanes) -> [Lanes; 2] {
 /// # Safety
 /// The bytes at `base + offset[i]` are writable.
 #[inline(always)]
-pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u64; MAX_LANES], words: &Lanes, mask: u32) {
+pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u32; MAX_LANES], words: &Lanes, mask: u32) {
     for i in 0..MAX_LANES {
         if mask >> i & 1 == 0 {
             continue;
@@ -142,58 +153,57 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u64; MAX_LANES], wo
 
 /// The words of texels of 16 bytes that are at hand.
 #[inline(always)]
-pub fn transpose(texels: &[[u32; 4]; MAX_LANES]) -> Lanes {
-    let offset = std::array::from_fn(|i| 16 * i as u64);
+pub fn transpose<H: Host>(texels: &[[u32; 4]; MAX_LANES]) -> Lanes {
+    let offset = [0, 16, 32, 48, 64, 80, 96, 112];
     // SAFETY: `texels` has 16 bytes at each offset.
-    unsafe { four(texels.as_ptr().cast(), &offset) }
+    unsafe { four::<H>(texels.as_ptr().cast(), &offset) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn two(base: *const u8, offset: &[u64; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
     use core::arch::x86_64::*;
-    // SAFETY: the caller's promise; vectors and arrays of the same size.
+    // SAFETY: the caller's promise; the host is H's.
     unsafe {
-        let half = |first: usize| {
-            let load = |i: usize| _mm_loadl_epi64(base.add(offset[first + i] as usize).cast());
-            let (low, high) = (_mm_unpacklo_epi32(load(0), load(1)), _mm_unpacklo_epi32(load(2), load(3)));
-            [_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)]
-        };
-        let (near, far) = (half(0), half(4));
-        std::mem::transmute::<[[__m128i; 2]; 2], [[u32; MAX_LANES]; 2]>([[near[0], far[0]], [near[1], far[1]]])
+        let mut half = [[_mm_setzero_si128(); 2]; 2];
+        for i in 0..2 {
+            let at = |lane: usize| base.add(offset[4 * i + lane] as usize).cast::<__m128i>();
+            let low = _mm_unpacklo_epi32(_mm_loadl_epi64(at(0)), _mm_loadl_epi64(at(1)));
+            let high = _mm_unpacklo_epi32(_mm_loadl_epi64(at(2)), _mm_loadl_epi64(at(3)));
+            half[i] = [_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)];
+        }
+        [H::join(half[0][0], half[1][0]), H::join(half[0][1], half[1][1])]
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn four(base: *const u8, offset: &[u64; MAX_LANES]) -> Lanes {
+unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
     use core::arch::x86_64::*;
-    // SAFETY: the caller's promise; vectors and arrays of the same size.
+    // SAFETY: the caller's promise; the host is H's.
     unsafe {
-        let half = |first: usize| {
-            let load = |i: usize| _mm_loadu_si128(base.add(offset[first + i] as usize).cast());
-            let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+        let mut half = [[_mm_setzero_si128(); 4]; 2];
+        for i in 0..2 {
+            let at = |lane: usize| base.add(offset[4 * i + lane] as usize).cast::<__m128i>();
+            let (a, b) = (_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)));
+            let (c, d) = (_mm_loadu_si128(at(2)), _mm_loadu_si128(at(3)));
             let (ab, cd) = (_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d));
             let (ab_high, cd_high) = (_mm_unpackhi_epi32(a, b), _mm_unpackhi_epi32(c, d));
-            [
+            half[i] = [
                 _mm_unpacklo_epi64(ab, cd),
                 _mm_unpackhi_epi64(ab, cd),
                 _mm_unpacklo_epi64(ab_high, cd_high),
                 _mm_unpackhi_epi64(ab_high, cd_high),
-            ]
-        };
-        let (near, far) = (half(0), half(4));
-        let mut words = [[near[0]; 2]; 4];
-        for w in 0..4 {
-            words[w] = [near[w], far[w]];
+            ];
         }
-        std::mem::transmute::<[[__m128i; 2]; 4], Lanes>(words)
+        let [near, far] = half;
+        [H::join(near[0], far[0]), H::join(near[1], far[1]), H::join(near[2], far[2]), H::join(near[3], far[3])]
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn two(base: *const u8, offset: &[u64; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
     let mut words = [[0; MAX_LANES]; 2];
     for i in 0..MAX_LANES {
         // SAFETY: the caller's promise.
@@ -205,7 +215,7 @@ unsafe fn two(base: *const u8, offset: &[u64; MAX_LANES]) -> [[u32; MAX_LANES]; 
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn four(base: *const u8, offset: &[u64; MAX_LANES]) -> Lanes {
+unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
     let mut words = [[0; MAX_LANES]; 4];
     for i in 0..MAX_LANES {
         // SAFETY: the caller's promise.

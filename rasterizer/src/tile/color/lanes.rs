@@ -9,6 +9,7 @@ use super::eight::{Pair, floats};
 use super::equation::{Floats, Operands, logic};
 use super::{ColorPlan, ShadedQuads};
 use crate::front::link::NO_SLOT;
+use crate::sample::host::Host;
 use crate::sample::words;
 use crate::tile::fragment::pixels;
 use base::abi::MAX_LANES;
@@ -26,15 +27,24 @@ struct Sources {
     blend: [Floats<MAX_LANES>; 2],
 }
 
+/// Where the texels of a pair lie.
+struct Texels {
+    base: *mut u8,
+    /// Bytes from `base`, by lane.
+    offset: [u32; MAX_LANES],
+    /// Lanes that are written.
+    mask: u32,
+}
+
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_batch`]; `WIDE` on a [`crate::host::wide`] host only.
+    /// As for [`ColorPlan::write_batch`]; on a host of kind `H`.
     #[inline(always)]
-    pub(super) unsafe fn write_lanes<const WIDE: bool>(&self, batch: &ShadedQuads<'_>) {
+    pub(super) unsafe fn write_lanes<H: Host>(&self, batch: &ShadedQuads<'_>) {
         let kernels = kernels(self.surface.format);
-        let kernels = if WIDE { &kernels.lanes_wide } else { &kernels.lanes };
+        let kernels = if H::WIDE { &kernels.lanes_wide } else { &kernels.lanes };
         for number in 0..batch.quads.len().div_ceil(2) {
             let pair = self.pair(batch, number);
             if pair.coverage == [0; 2] {
@@ -46,9 +56,10 @@ impl ColorPlan {
                     let covered = |k: usize| if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
                     let mask = covered(0) | covered(1) << 4;
                     if mask != 0 {
-                        let offset = self.offsets(&pair, sample, mask);
+                        let base = self.surface.at(batch.layer, sample, 0, 0);
+                        let texels = Texels { base, offset: self.offsets(&pair, base, sample, mask), mask };
                         // SAFETY: the caller's contract; the offsets are those of covered texels.
-                        unsafe { self.write_texels(kernels, &sources, &offset, mask) };
+                        unsafe { self.write_texels::<H>(kernels, &sources, &texels) };
                     }
                 }
             }
@@ -83,16 +94,16 @@ impl ColorPlan {
         color
     }
 
-    /// Byte offsets of a pair's texels from the surface's base; lanes that are not in `mask` have that of a lane which is.
+    /// Byte offsets of a pair's texels from the first one of their slice (of at most 2^14 rows of 2^18 bytes); lanes that are not in
+    /// `mask` have that of a lane which is.
     #[inline(always)]
-    fn offsets(&self, pair: &Pair, sample: u32, mask: u32) -> [u64; MAX_LANES] {
+    fn offsets(&self, pair: &Pair, base: *mut u8, sample: u32, mask: u32) -> [u32; MAX_LANES] {
         let sample = sample as usize * self.surface.sample_stride;
-        let corner =
-            |k: usize| (pair.p[k] as usize).wrapping_sub(self.surface.base() as usize).wrapping_add(sample) as u64;
+        let corner = |k: usize| (pair.p[k] as usize).wrapping_add(sample).wrapping_sub(base as usize) as u32;
         let (a, b) = (corner(0), corner(1));
-        let (right, down) = (self.surface.bytes as u64, self.surface.row_pitch as u64);
+        let (right, down) = (self.surface.bytes as u32, self.surface.row_pitch as u32);
         let diagonal = right + down;
-        let quad = |at: u64| [at, at.wrapping_add(right), at.wrapping_add(down), at.wrapping_add(diagonal)];
+        let quad = |at: u32| [at, at.wrapping_add(right), at.wrapping_add(down), at.wrapping_add(diagonal)];
         let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (quad(a), quad(b));
         let mut offset = [a0, a1, a2, a3, b0, b1, b2, b3];
         if mask != 0xff {
@@ -109,17 +120,17 @@ impl ColorPlan {
     /// # Safety
     /// All offsets are those of texels inside of the surface that no other thread touches; the kernels are for this host.
     #[inline(always)]
-    unsafe fn write_texels(&self, kernels: &LaneKernels, sources: &Sources, offset: &[u64; MAX_LANES], mask: u32) {
+    unsafe fn write_texels<H: Host>(&self, kernels: &LaneKernels, sources: &Sources, texels: &Texels) {
         let (mut old, mut new) = (NOTHING, NOTHING);
         // SAFETY: the caller's contract.
         unsafe {
             if self.reads() {
-                self.read_words(offset, &mut old);
+                old = self.read_words::<H>(texels);
             }
             if let Some(blend) = &self.blend {
-                let mut texels = NOTHING;
-                (kernels.unpack)(&old, &mut texels);
-                let d = floats(&texels);
+                let mut there = NOTHING;
+                (kernels.unpack)(&old, &mut there);
+                let d = floats(&there);
                 let [s, s1] = &sources.blend;
                 let blended = Operands { s, s1, d: &d, constants: self.constants }.blend(blend);
                 let mut bits = NOTHING;
@@ -142,39 +153,37 @@ impl ColorPlan {
             }
         }
         // SAFETY: the caller's contract.
-        unsafe { self.write_words(offset, &new, mask) };
+        unsafe { self.write_words(texels, &new) };
     }
 
     /// # Safety
-    /// The texels lie inside of the surface.
+    /// The texels lie inside of the surface; on a host of kind `H`.
     #[inline(always)]
-    unsafe fn read_words(&self, offset: &[u64; MAX_LANES], to: &mut Lanes) {
-        let base = self.surface.base();
+    unsafe fn read_words<H: Host>(&self, Texels { base, offset, .. }: &Texels) -> Lanes {
         // SAFETY: the caller's contract.
-        *to = unsafe {
+        unsafe {
             match self.surface.bytes {
-                1 => words::read::<1>(base, offset),
-                2 => words::read::<2>(base, offset),
-                4 => words::read::<4>(base, offset),
-                8 => words::read::<8>(base, offset),
-                _ => words::read::<16>(base, offset),
+                1 => words::read::<H, 1>(*base, offset),
+                2 => words::read::<H, 2>(*base, offset),
+                4 => words::read::<H, 4>(*base, offset),
+                8 => words::read::<H, 8>(*base, offset),
+                _ => words::read::<H, 16>(*base, offset),
             }
-        };
+        }
     }
 
     /// # Safety
     /// The texels lie inside of the surface and no other thread touches them.
     #[inline(always)]
-    unsafe fn write_words(&self, offset: &[u64; MAX_LANES], from: &Lanes, mask: u32) {
-        let base = self.surface.base();
+    unsafe fn write_words(&self, Texels { base, offset, mask }: &Texels, from: &Lanes) {
         // SAFETY: the caller's contract.
         unsafe {
             match self.surface.bytes {
-                1 => words::write::<1>(base, offset, from, mask),
-                2 => words::write::<2>(base, offset, from, mask),
-                4 => words::write::<4>(base, offset, from, mask),
-                8 => words::write::<8>(base, offset, from, mask),
-                _ => words::write::<16>(base, offset, from, mask),
+                1 => words::write::<1>(*base, offset, from, *mask),
+                2 => words::write::<2>(*base, offset, from, *mask),
+                4 => words::write::<4>(*base, offset, from, *mask),
+                8 => words::write::<8>(*base, offset, from, *mask),
+                _ => words::write::<16>(*base, offset, from, *mask),
             }
         }
     }

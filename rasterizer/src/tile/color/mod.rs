@@ -12,6 +12,7 @@ mod lanes;
 use super::fragment::Outputs;
 use crate::api::BlendAttachment;
 use crate::front::link::NO_SLOT;
+use crate::sample::host::{Host, Portable, Wide};
 use crate::surface::Surface;
 use base::abi::FragmentQuad;
 use base::format::{Channel, ChannelName, ChannelType, Format};
@@ -90,7 +91,7 @@ impl ColorPlan {
             return unsafe { self.write_wide(batch) };
         }
         // SAFETY: the caller's contract.
-        unsafe { self.write::<false>(batch) };
+        unsafe { self.write::<Portable>(batch) };
     }
 
     /// # Safety
@@ -99,13 +100,13 @@ impl ColorPlan {
     #[target_feature(enable = "avx2,fma")]
     unsafe fn write_wide(&self, batch: &ShadedQuads<'_>) {
         // SAFETY: the caller's contract.
-        unsafe { self.write::<true>(batch) };
+        unsafe { self.write::<Wide>(batch) };
     }
 
     /// # Safety
-    /// As for [`ColorPlan::write_batch`]; `WIDE` on a [`crate::host::wide`] host only.
+    /// As for [`ColorPlan::write_batch`]; on a host of kind `H`.
     #[inline(always)]
-    unsafe fn write<const WIDE: bool>(&self, batch: &ShadedQuads<'_>) {
+    unsafe fn write<H: Host>(&self, batch: &ShadedQuads<'_>) {
         let plain = !self.masked && self.logic.is_none();
         match self.access {
             // SAFETY: the caller's contract, in all four.
@@ -117,7 +118,7 @@ impl ColorPlan {
             // SAFETY: see above.
             Access::Srgb8 { swap: true } if plain => unsafe { self.write8::<true, true>(batch) },
             // SAFETY: the caller's contract.
-            _ => unsafe { self.write_lanes::<WIDE>(batch) },
+            _ => unsafe { self.write_lanes::<H>(batch) },
         }
     }
 }

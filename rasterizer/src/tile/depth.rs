@@ -6,6 +6,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over pixels index several arrays of pixels")]
 
+#[cfg(target_arch = "x86_64")]
+mod rows;
+
 use crate::api::{CompareOp, StencilFace, StencilOp};
 
 /// Storage of depth.
@@ -170,10 +173,10 @@ pub struct DepthPlan {
 }
 
 impl DepthPlan {
-    /// A depth test on floats and nothing else.
+    /// A depth test and nothing else.
     #[inline(always)]
-    fn plain_float(&self) -> bool {
-        self.test && self.format == Some(DepthFormat::F32) && self.bounds.is_none() && self.stencil.is_none()
+    fn plain(&self) -> bool {
+        self.test && self.bounds.is_none() && self.stencil.is_none()
     }
 
     /// Nothing to test and nothing to write.
@@ -216,81 +219,13 @@ pub struct Block<'a> {
 #[inline(always)]
 pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if W == 4 && plan.plain_float() {
+    if let Some(format) = plan.format.filter(|_| W == 4 && plan.plain()) {
         // SAFETY: the caller's contract.
-        return unsafe { test_float(plan, block) };
+        return unsafe { rows::test(format, plan, block) };
     }
     // SAFETY: the caller's contract.
     unsafe { test_any::<W>(plan, block) }
 }
-
-/// The depth test alone, of a 4×4 block of floats.
-///
-/// # Safety
-/// As for [`test`].
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn test_float(plan: &DepthPlan, block: &Block<'_>) -> u32 {
-    use core::arch::x86_64::*;
-    macro_rules! rows {
-        ($compare:expr) => {{
-            let mut pass = 0;
-            for row in 0..4 {
-                let covered = block.mask >> (4 * row) & 0xf;
-                if covered == 0 {
-                    continue;
-                }
-                // SAFETY: the row has four texels (the caller's contract); SSE2 is part of x86-64.
-                unsafe {
-                    let p = block.depth.base.add(row * block.depth.pitch).cast::<f32>();
-                    let new = _mm_loadu_ps(block.z.as_ptr().add(4 * row));
-                    let old = _mm_loadu_ps(p);
-                    let inside = _mm_and_ps($compare(new, old), _mm_load_ps(LANES[covered as usize].0.as_ptr().cast()));
-                    let bits = _mm_movemask_ps(inside) as u32;
-                    if bits != 0 {
-                        pass |= bits << (4 * row);
-                        if plan.write {
-                            _mm_storeu_ps(p, _mm_or_ps(_mm_and_ps(inside, new), _mm_andnot_ps(inside, old)));
-                        }
-                    }
-                }
-            }
-            pass
-        }};
-    }
-    match plan.compare {
-        CompareOp::Never => 0,
-        CompareOp::Less => rows!(|a, b| _mm_cmplt_ps(a, b)),
-        CompareOp::Equal => rows!(|a, b| _mm_cmpeq_ps(a, b)),
-        CompareOp::LessOrEqual => rows!(|a, b| _mm_cmple_ps(a, b)),
-        CompareOp::Greater => rows!(|a, b| _mm_cmpgt_ps(a, b)),
-        CompareOp::NotEqual => rows!(|a, b| _mm_cmpneq_ps(a, b)),
-        CompareOp::GreaterOrEqual => rows!(|a, b| _mm_cmpge_ps(a, b)),
-        CompareOp::Always => rows!(|a, _| _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_castps_si128(a), _mm_castps_si128(a)))),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[repr(align(16))]
-struct Aligned([u32; 4]);
-
-/// Lane masks by their bits.
-#[cfg(target_arch = "x86_64")]
-static LANES: [Aligned; 16] = {
-    let mut table = [const { Aligned([0; 4]) }; 16];
-    let mut bits = 0;
-    while bits < 16 {
-        let mut lane = 0;
-        while lane < 4 {
-            if bits >> lane & 1 != 0 {
-                table[bits].0[lane] = u32::MAX;
-            }
-            lane += 1;
-        }
-        bits += 1;
-    }
-    table
-};
 
 /// Every plan.
 ///
@@ -463,6 +398,75 @@ unsafe fn store_rows<T: Copy, const W: usize>(at: BlockAddress, mask: u32, from:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The rows' way against the general one, on random blocks with special values.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn plain_tests_are_the_general_ones() {
+        let mut state = 0x2545_f491_4f6c_dd1du64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u32
+        };
+        let special = [0.0, -0.0, 1.0, 0.5, f32::NAN, f32::INFINITY, -1.0, 1.0 / 65535.0, 0.5 / 65535.0, 1e-40, 2.0];
+        let compares = [
+            CompareOp::Never,
+            CompareOp::Less,
+            CompareOp::Equal,
+            CompareOp::LessOrEqual,
+            CompareOp::Greater,
+            CompareOp::NotEqual,
+            CompareOp::GreaterOrEqual,
+            CompareOp::Always,
+        ];
+        for round in 0..20_000 {
+            let format = [DepthFormat::D16, DepthFormat::D24, DepthFormat::F32][round % 3];
+            let z: [f32; 16] = core::array::from_fn(|_| match next() % 4 {
+                0 => special[next() as usize % special.len()],
+                _ => (next() % 4096) as f32 / 4095.0,
+            });
+            // Often the same depth, so that equality matters.
+            let old: [f32; 16] =
+                core::array::from_fn(|i| if next() % 2 == 0 { z[i] } else { (next() % 4096) as f32 / 4095.0 });
+            let compare = compares[next() as usize % 8];
+            let plan = DepthPlan {
+                format: Some(format),
+                test: true,
+                write: next() % 4 != 0,
+                compare,
+                bounds: None,
+                stencil: None,
+            };
+            let mut texels = [[0u32; 16]; 2];
+            let bytes = format.bytes();
+            for memory in &mut texels {
+                for (i, &depth) in old.iter().enumerate() {
+                    let code = format.encode(depth).to_le_bytes();
+                    // SAFETY: sixteen texels of at most four bytes.
+                    unsafe {
+                        core::ptr::copy_nonoverlapping(
+                            code.as_ptr(),
+                            memory.as_mut_ptr().cast::<u8>().add(i * bytes),
+                            bytes,
+                        )
+                    };
+                }
+            }
+            let mask = next() & 0xffff;
+            let passed = [0, 1].map(|way| {
+                let base = texels[way].as_mut_ptr().cast();
+                let at = BlockAddress { base, pitch: 4 * bytes };
+                let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0 };
+                let block = Block { depth: at, stencil: none, z: &z, mask, front: true, references: None };
+                // SAFETY: four rows of four texels.
+                unsafe { if way == 0 { rows::test(format, &plan, &block) } else { test_any::<4>(&plan, &block) } }
+            });
+            assert_eq!(passed[0], passed[1], "{plan:?} {z:?} {old:?}");
+            assert_eq!(texels[0], texels[1], "{plan:?} {z:?} {old:?}");
+        }
+    }
 
     #[test]
     fn quantisation_is_exact_at_the_ends_and_round_trips() {

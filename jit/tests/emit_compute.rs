@@ -337,6 +337,71 @@ fn copied(bytes: usize, components: usize, stride: u32, start: u32, masked: bool
     (memory(vec![input, output, words(vec![7; 64])]), [expected, loaded])
 }
 
+/// Bounded indices of elements of `scale` bytes: what is beyond 2^32 bytes, or before the buffer, does not come back inside, whether the
+/// index is the same for all lanes, counts with them or comes from memory.
+#[test]
+fn far_indices_do_not_wrap() {
+    const STARTS: [u32; 11] = [
+        0,
+        u32::MAX,
+        u32::MAX - 7,
+        (1 << 28) - 3,
+        (1 << 30) - 5,
+        1 << 30,
+        (1 << 31) - 3,
+        1 << 31,
+        (1 << 31) + 1,
+        3 << 30,
+        (1 << 28) + (1 << 24) - 4,
+    ];
+    let kinds = (0..6u32).map(|i| (i % 3, u32::from(i >= 3) * 4));
+    for ((kind, plus), scale) in kinds.flat_map(|kind| [4, 8, 12, 16].map(|scale| (kind, scale))) {
+        let plus_bytes = plus;
+        let s = shader([16, 1, 1], |b| {
+            let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+            let group = b.builtin(Builtin::WorkgroupId(0), Ty::I32);
+            let (starts, input) = (b.buffer(0, 0), b.buffer(0, 1));
+            let four = b.u32(4);
+            let at = b.binary(Binary::IMul, group, four);
+            let start = b.load(starts, at, Ty::I32);
+            let index = match kind {
+                0 => start,
+                1 => b.binary(Binary::IAdd, start, lane),
+                _ => {
+                    let one = b.u32(1);
+                    let even = b.binary(Binary::Xor, lane, one);
+                    b.binary(Binary::IAdd, start, even)
+                }
+            };
+            let (limit, by, plus) = (b.u32(((1 << 30) + (1 << 26)) / scale + 1), b.u32(scale), b.u32(plus));
+            let bounded = b.binary(Binary::Bound, index, limit);
+            let offset = b.binary(Binary::IMul, bounded, by);
+            let offset = if plus_bytes == 0 { offset } else { b.binary(Binary::IAdd, offset, plus) };
+            let n = if scale == 12 { 1 } else { scale as usize / 4 };
+            let inst = b.inst(Op::Load(Space::Buffer, FLAGS), &[input, offset], &vec![Ty::I32; n]);
+            let loaded = b.shader.insts[inst].results().last().expect("one");
+            let copy = b.buffer(0, 3);
+            b.inst(Op::Store(Space::Buffer, FLAGS), &[copy, offset, loaded], &[]);
+            let sixteen = b.u32(16);
+            let row = b.binary(Binary::IMul, group, sixteen);
+            let cell = b.binary(Binary::IAdd, row, lane);
+            put(b, 2, cell, loaded);
+        });
+        let input: Vec<u32> = (1..=40).collect();
+        let buffers = vec![words(STARTS), words(input.clone()), words(vec![7; 16 * STARTS.len()]), words(vec![0; 40])];
+        let out = check(&s, &memory(buffers), [STARTS.len() as u32, 1, 1]);
+        for (i, got) in as_words(&out[2]).into_iter().enumerate() {
+            let (lane, start) = (i as u32 % 16, STARTS[i / 16]);
+            let index = start.wrapping_add([0, lane, lane ^ 1][kind as usize]) as i32;
+            let n = if scale == 12 { 1 } else { i64::from(scale) / 4 };
+            let first = i64::from(index) * i64::from(scale) / 4 + i64::from(plus / 4);
+            let inside = first >= 0 && first + n <= 40;
+            let want = if inside { input[(first + n - 1) as usize] } else { 0 };
+            assert_eq!(got, want, "kind {kind}, plus {plus}, scale {scale}, start {start:#x}, lane {lane}");
+        }
+    }
+}
+
 /// One address for all lanes.
 #[test]
 fn uniform_accesses() {

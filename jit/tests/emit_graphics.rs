@@ -120,7 +120,7 @@ fn vertices() {
     }
 }
 
-const POSITIONS: [f32; 10] = [0.375, 0.125, 0.875, 0.375, 0.125, 0.625, 0.625, 0.875, 0.5, 0.5];
+const POSITIONS: [[f32; 2]; 4] = [[0.375, 0.125], [0.875, 0.375], [0.125, 0.625], [0.625, 0.875]];
 
 fn primitive(attributes: &[[u32; 3]], seed: u32) -> FragmentPrimitive {
     let f = |i: u32| (seed * 37 + i * 11) as f32 % 64.0 / 64.0 - 0.25;
@@ -176,7 +176,7 @@ fn run_stage(
         quads: padded.as_ptr(),
         outputs: outputs.ptr().cast(),
         alive: alive.ptr().cast(),
-        sample_positions: POSITIONS,
+        positions: FragmentBatch::positions(&POSITIONS),
     };
     // SAFETY: the batch is laid out as the interface says.
     unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
@@ -213,10 +213,10 @@ fn centroid(coverage: u16, pixel: usize, samples: u32) -> [f32; 2] {
         return [0.5, 0.5];
     }
     let (mut sum, mut n) = ([0.0f32; 2], 0.0f32);
-    for s in 0..4 {
+    for (s, [x, y]) in POSITIONS.into_iter().enumerate() {
         if bits >> s & 1 == 1 {
-            sum[0] += POSITIONS[2 * s];
-            sum[1] += POSITIONS[2 * s + 1];
+            sum[0] += x;
+            sum[1] += y;
             n += 1.0;
         }
     }
@@ -257,7 +257,7 @@ fn interpolation_bit_for_bit() {
                 } else {
                     0xf731u16.rotate_left(u32::from(q) * 4) ^ q
                 },
-                sample: if samples == 4 && q % 3 == 2 { q % 4 } else { 0xffff },
+                sample: if samples == 4 && q % 3 == 2 { q % 4 } else { FragmentBatch::CENTRE },
                 primitive: &primitives[q as usize % 3],
             })
             .collect();
@@ -270,8 +270,9 @@ fn interpolation_bit_for_bit() {
                 let p = unsafe { &*q.primitive };
                 for lane in 0..4usize {
                     let pixel = [q.x + lane as u16 % 2, q.y + lane as u16 / 2];
-                    let sample = |i: usize| [POSITIONS[2 * i], POSITIONS[2 * i + 1]];
-                    let default = if q.sample == 0xffff { [0.5, 0.5] } else { sample(q.sample as usize) };
+                    let sample = |i: usize| POSITIONS[i];
+                    let default =
+                        if q.sample == FragmentBatch::CENTRE { [0.5, 0.5] } else { sample(q.sample as usize) };
                     let third = if samples == 1 { [0.5, 0.5] } else { sample(2) };
                     let expected = [
                         reference(p, pixel, default, attributes[0], Smooth),
@@ -328,7 +329,7 @@ fn fragment_builtins() {
             x: 2 * q + 10,
             y: 8 * q,
             coverage: [0xffff, 0x0f10, 0x8421, 0, 0x00f0][q as usize],
-            sample: [0xffff, 0xffff, 3, 0xffff, 0][q as usize],
+            sample: [FragmentBatch::CENTRE, FragmentBatch::CENTRE, 3, FragmentBatch::CENTRE, 0][q as usize],
             primitive: &primitives[q as usize % 2],
         })
         .collect();
@@ -338,8 +339,8 @@ fn fragment_builtins() {
             // SAFETY: the primitives outlive the quads.
             let p = unsafe { &*q.primitive };
             let inside = match q.sample {
-                0xffff => [0.5, 0.5],
-                s => [POSITIONS[2 * s as usize], POSITIONS[2 * s as usize + 1]],
+                FragmentBatch::CENTRE => [0.5, 0.5],
+                s => POSITIONS[s as usize],
             };
             let (left, top) = (f32::from(q.x) + inside[0], f32::from(q.y) + inside[1]);
             for lane in 0..4u16 {
@@ -355,7 +356,7 @@ fn fragment_builtins() {
                     p.primitive_id,
                     p.layer,
                     p.viewport_index,
-                    if q.sample == 0xffff { 0 } else { u32::from(q.sample) },
+                    if q.sample == FragmentBatch::CENTRE { 0 } else { u32::from(q.sample) },
                     bits,
                     p.front_facing,
                     u32::from(bits == 0),
@@ -402,7 +403,7 @@ fn demote_and_kill() {
             out(b, 2, old);
         });
         let quads: Vec<FragmentQuad> = [(8u16, 0x1111u16), (11 & !1, 0x0101), (12, 0x1111), (10, 0x1110), (6, 0)]
-            .map(|(x, coverage)| FragmentQuad { x, y: 0, coverage, sample: 0xffff, primitive: &p })
+            .map(|(x, coverage)| FragmentQuad { x, y: 0, coverage, sample: FragmentBatch::CENTRE, primitive: &p })
             .to_vec();
         for (lanes, tier) in CONFIGURATIONS {
             let mut env = Environment::new(&[vec![0; 4]], &[]);
@@ -545,7 +546,7 @@ fn image_calls() {
         let list = [[0u32; 3]];
         let p = primitive(&list, 2);
         let quads: Vec<FragmentQuad> = (0..3u16)
-            .map(|q| FragmentQuad { x: 2 * q, y: 0, coverage: 0x1111, sample: 0xffff, primitive: &p })
+            .map(|q| FragmentQuad { x: 2 * q, y: 0, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive: &p })
             .collect();
         for (lanes, tier) in CONFIGURATIONS {
             let mut env = Environment::new(&[], &[]);

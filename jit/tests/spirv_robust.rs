@@ -213,6 +213,7 @@ fn deep_nesting() {
     // Needs the big stack.
     assert_eq!(kind(&nested_ifs(300)), None);
     assert_eq!(kind(&nested_ifs(1000)), Some(ErrorKind::Limit));
+    assert_eq!(kind(&nested_ifs(2000)), Some(ErrorKind::Limit));
     assert_eq!(kind(&nested_ifs(50_000)), Some(ErrorKind::Limit));
 }
 

@@ -101,6 +101,26 @@ pub enum PolygonMode {
     Point = 2,
 }
 
+/// `VkLineRasterizationMode`, whose default mode is rectangular (`strictLines`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineMode {
+    /// Samples inside of the rectangle.
+    Rectangular,
+    /// The diamond-exit rule, whole pixels.
+    Bresenham,
+    /// The rectangle's share of a pixel goes into alpha.
+    Smooth,
+}
+
+/// A line stipple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stipple {
+    /// lineStippleFactor, 1 to 256.
+    pub factor: u32,
+    /// lineStipplePattern.
+    pub pattern: u16,
+}
+
 /// `VkCompareOp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
@@ -270,6 +290,10 @@ pub struct DrawState {
     pub depth_bias: Option<[f32; 3]>,
     /// lineWidth.
     pub line_width: f32,
+    /// lineRasterizationMode.
+    pub line_mode: LineMode,
+    /// stippledLineEnable with the stipple.
+    pub line_stipple: Option<Stipple>,
     /// sampleMask word 0.
     pub sample_mask: u32,
     /// sampleShadingEnable and minSampleShading demand one invocation per sample.

@@ -2,6 +2,7 @@
 //!
 //! Order: chunks are numbered in draw order, a tile runs its primitives by chunk number and, in a chunk, by primitive number.
 //! Memory is bounded: after [`ROUND_PRIMITIVES`] primitives the pending chunks are run, in the middle of a draw if need be.
+//! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets};
 use crate::engine::Engine;
@@ -17,13 +18,15 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Primitives that may be pending.
-const ROUND_PRIMITIVES: u32 = 16 << 10;
+const ROUND_PRIMITIVES: u32 = 8 << 10;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Rows of a clear that one worker takes.
 const CLEAR_ROWS: u32 = 64;
 /// Chunk outputs larger than this are not kept for reuse (primitives).
 const KEEP_PRIMS: usize = 4096;
+/// Chunk outputs kept for reuse: of two rounds.
+const KEEP_OUTPUTS: usize = (2 * ROUND_PRIMITIVES / CHUNK_PRIMITIVES) as usize;
 
 /// Everything that a (stages, state) pair means in this pass.
 #[derive(Clone)]
@@ -59,7 +62,21 @@ pub struct RenderPass<'e> {
     draws: Vec<SceneDraw>,
     chunks: Vec<Chunk>,
     pending: u32,
+    /// Chunks whose front end is done and whose tiles are not.
+    sealed: Round,
     prepared: Option<Prepared>,
+    /// Stipple counter after the chunks that have run.
+    stipple: u32,
+}
+
+/// Chunks that went through the front end together.
+#[derive(Default)]
+struct Round {
+    /// Where each chunk comes from.
+    origins: Vec<tile::Origin>,
+    outputs: Vec<ChunkOutput>,
+    /// By tile, then chunk.
+    runs: Vec<Run>,
 }
 
 impl<'e> RenderPass<'e> {
@@ -70,7 +87,9 @@ impl<'e> RenderPass<'e> {
             draws: Vec::new(),
             chunks: Vec::new(),
             pending: 0,
+            sealed: Round::default(),
             prepared: None,
+            stipple: 0,
         }
     }
 
@@ -163,6 +182,7 @@ impl<'e> RenderPass<'e> {
     /// Runs all deferred work: barriers, the end of the pass, before results are read.
     pub fn flush(&mut self) {
         self.run_chunks();
+        self.run_chunks();
         self.draws.clear();
     }
 
@@ -171,18 +191,23 @@ impl<'e> RenderPass<'e> {
         self.flush();
     }
 
+    /// The tiles of the sealed round and the front end of the pending chunks, which become the sealed round.
     fn run_chunks(&mut self) {
         let chunks = core::mem::take(&mut self.chunks);
+        let sealed = core::mem::take(&mut self.sealed);
         self.pending = 0;
-        if chunks.is_empty() {
-            return;
-        }
+        let tiles: Vec<&[Run]> = sealed.runs.chunk_by(|a, b| a.tile == b.tile).collect();
         let (engine, pass, draws) = (self.engine, &self.pass, &self.draws);
         let outputs: Vec<Mutex<ChunkOutput>> = {
             let mut arenas = engine.arenas.lock();
             chunks.iter().map(|_| Mutex::new(arenas.pop().unwrap_or_default())).collect()
         };
-        engine.for_each(chunks.len(), false, |worker, i| {
+        // One or two tiles are not worth another thread's awakening.
+        let serial = chunks.is_empty() && tiles.len() <= 2;
+        engine.for_each(tiles.len() + chunks.len(), serial, |worker, i| {
+            let Some(i) = i.checked_sub(tiles.len()) else {
+                return tile::run(pass, draws, &sealed.origins, &sealed.outputs, tiles[i], worker);
+            };
             let chunk = &chunks[i];
             let draw = &draws[chunk.draw as usize];
             worker.runs(draw.draw.pipeline);
@@ -190,14 +215,18 @@ impl<'e> RenderPass<'e> {
         });
         let outputs: Vec<ChunkOutput> = outputs.into_iter().map(Mutex::into_inner).collect();
         let runs = merge(&outputs);
-        let tiles: Vec<&[Run]> = runs.chunk_by(|a, b| a.tile == b.tile).collect();
-        let chunk_draws: Vec<u32> = chunks.iter().map(|c| c.draw).collect();
-        engine.for_each(tiles.len(), tiles.len() <= 2, |worker, i| {
-            tile::run(pass, draws, &chunk_draws, &outputs, tiles[i], worker);
-        });
+        let mut stipple = self.stipple;
+        let origin = |(chunk, output): (&Chunk, &ChunkOutput)| {
+            let before = stipple;
+            stipple = output.phase.then(before, draws[chunk.draw as usize].draw.state.line_stipple);
+            tile::Origin { draw: chunk.draw, stipple: before }
+        };
+        let origins = chunks.iter().zip(&outputs).map(origin).collect();
+        self.stipple = stipple;
+        self.sealed = Round { origins, outputs, runs };
         let mut arenas = engine.arenas.lock();
-        for mut output in outputs {
-            if output.prims.capacity() <= KEEP_PRIMS && arenas.len() < (ROUND_PRIMITIVES / CHUNK_PRIMITIVES) as usize {
+        for mut output in sealed.outputs {
+            if output.prims.capacity() <= KEEP_PRIMS && arenas.len() < KEEP_OUTPUTS {
                 output.clear();
                 arenas.push(output);
             }

@@ -70,6 +70,12 @@ impl Surface {
         })
     }
 
+    /// Where offsets count from.
+    #[inline(always)]
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
     /// Address of a texel; valid for coordinates inside the surface.
     #[inline(always)]
     pub fn at(&self, layer: u32, sample: u32, x: u32, y: u32) -> *mut u8 {

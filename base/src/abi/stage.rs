@@ -97,7 +97,7 @@ pub struct FragmentQuad {
     /// Sample coverage of the four pixels: 4 bits of samples per pixel, pixel p's sample s at bit `4*p + s`. With one
     /// sample only bits 0, 4, 8, 12 occur. A pixel with no bit is a helper invocation.
     pub coverage: u16,
-    /// Sample this invocation shades (sample shading: one quad entry per sample); 0xffff for per-pixel shading.
+    /// Sample this invocation shades (sample shading: one quad entry per sample), or [`FragmentBatch::CENTRE`].
     pub sample: u16,
     /// The primitive.
     pub primitive: *const FragmentPrimitive,
@@ -119,13 +119,40 @@ pub struct FragmentBatch {
     pub outputs: *mut u32,
     /// Out, one u32 per chunk: bit per lane, set where the invocation is still alive (not killed, not demoted). Helper lanes may be set or not.
     pub alive: *mut u32,
-    /// Positions of the samples inside a pixel in 0..1: x0, y0, x1, y1, …; behind the samples the centre.
-    pub sample_positions: [f32; 10],
+    /// By `FragmentQuad::sample`: positions of the samples, and behind them of the pixel centres.
+    pub positions: [QuadPositions; 5],
+}
+
+/// Positions in the four pixels of a quad, relative to the corner of its first pixel: 0..2.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuadPositions {
+    /// By lane.
+    pub x: [f32; 4],
+    /// By lane.
+    pub y: [f32; 4],
 }
 
 impl FragmentBatch {
-    /// Index of the pixel's centre in `sample_positions`.
-    pub const CENTRE: usize = 4;
+    /// `FragmentQuad::sample` of per-pixel shading.
+    pub const CENTRE: u16 = 4;
+
+    /// `positions` for samples at (x, y) in 0..1 inside of each pixel.
+    pub const fn positions(samples: &[[f32; 2]]) -> [QuadPositions; 5] {
+        let mut positions = [QuadPositions::new([0.5, 0.5]); 5];
+        let mut i = 0;
+        while i < samples.len() && i < Self::CENTRE as usize {
+            positions[i] = QuadPositions::new(samples[i]);
+            i += 1;
+        }
+        positions
+    }
+}
+
+impl QuadPositions {
+    const fn new([x, y]: [f32; 2]) -> QuadPositions {
+        QuadPositions { x: [x, x + 1.0, x, x + 1.0], y: [y, y, y + 1.0, y + 1.0] }
+    }
 }
 
 /// One workgroup of a dispatch; generated code loops over its chunks.

@@ -169,6 +169,29 @@ impl<const I: usize> Row<I> {
     }
 }
 
+impl<const I: usize> Row<I> {
+    #[inline(always)]
+    pub(super) fn unpack_any(words: &Lanes, texels: &mut Lanes) {
+        if Self::BYTES != 0 {
+            *texels = Self::unpack_lanes::<AnyHalves>(words);
+        }
+    }
+    #[inline(always)]
+    pub(super) fn pack_any(texels: &Lanes, words: &mut Lanes) {
+        if Self::BYTES != 0 {
+            *words = Self::pack_lanes(texels);
+        }
+    }
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+    pub(super) fn unpack_wide(words: &Lanes, texels: &mut Lanes) {
+        Self::unpack_any(words, texels);
+    }
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+    pub(super) fn pack_wide(texels: &Lanes, words: &mut Lanes) {
+        Self::pack_any(texels, words);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

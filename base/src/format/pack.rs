@@ -14,6 +14,7 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::float::*;
+use super::lanes::Lanes;
 use super::srgb::{linear_to_srgb, srgb_to_linear};
 use super::{ChannelName, ChannelType, Format, FormatInfo, Layout, TABLE};
 
@@ -36,6 +37,19 @@ pub struct TexelKernels {
     pub unpack_one: fn(block: &[u8; 16]) -> Texel,
     /// Packs one texel into the first `bytes` bytes.
     pub pack_one: fn(texel: Texel) -> [u8; 16],
+    /// The texels of all lanes, on any host.
+    pub lanes: LaneKernels,
+    /// The same for hosts with AVX2 and FMA.
+    pub lanes_wide: LaneKernels,
+}
+
+/// Conversions of the texels of all lanes: see [`super::lanes`].
+#[derive(Clone, Copy, Debug)]
+pub struct LaneKernels {
+    /// Words to texels.
+    pub unpack: unsafe fn(words: &Lanes, texels: &mut Lanes),
+    /// Texels to words.
+    pub pack: unsafe fn(texels: &Lanes, words: &mut Lanes),
 }
 
 /// The kernels of a format.
@@ -195,6 +209,8 @@ impl<const I: usize> Row<I> {
         pack: Self::pack,
         unpack_one: Self::unpack_one,
         pack_one: Self::pack_one,
+        lanes: LaneKernels { unpack: Self::unpack_any, pack: Self::pack_any },
+        lanes_wide: LaneKernels { unpack: Self::unpack_wide, pack: Self::pack_wide },
     };
 
     /// Component a channel goes to; `None` for stencil beside depth (its own plane) and unused bits.

@@ -37,6 +37,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_KHR_sampler_ycbcr_conversion, &["vkCreateSamplerYcbcrConversionKHR", "vkDestroySamplerYcbcrConversionKHR"]),
     (E::VK_KHR_map_memory2, &["vkMapMemory2KHR", "vkUnmapMemory2KHR"]),
     (E::VK_KHR_line_rasterization, &["vkCmdSetLineStippleKHR"]),
+    (E::VK_EXT_line_rasterization, &["vkCmdSetLineStippleEXT"]),
     (E::VK_EXT_host_query_reset, &["vkResetQueryPoolEXT"]),
     (E::VK_EXT_private_data, &["vkCreatePrivateDataSlotEXT", "vkDestroyPrivateDataSlotEXT", "vkSetPrivateDataEXT", "vkGetPrivateDataEXT"]),
     (E::VK_EXT_extended_dynamic_state, &["vkCmdSetCullModeEXT", "vkCmdSetFrontFaceEXT", "vkCmdSetPrimitiveTopologyEXT", "vkCmdSetViewportWithCountEXT", "vkCmdSetScissorWithCountEXT", "vkCmdBindVertexBuffers2EXT", "vkCmdSetDepthTestEnableEXT", "vkCmdSetDepthWriteEnableEXT", "vkCmdSetDepthCompareOpEXT", "vkCmdSetDepthBoundsTestEnableEXT", "vkCmdSetStencilTestEnableEXT", "vkCmdSetStencilOpEXT"]),

@@ -168,7 +168,7 @@ extensions! {
     VK_KHR_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_load_store_op_none, 1, Device, YES, None, [];
     VK_KHR_map_memory2, 1, Device, LATER, None, [];
-    VK_KHR_line_rasterization, 1, Device, LATER, None, [PROPERTIES2];
+    VK_KHR_line_rasterization, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_descriptor_indexing, 2, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance3)]), Core(V1_1)])];
     VK_EXT_host_query_reset, 1, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_EXT_scalar_block_layout, 1, Device, YES, Some(V1_2), [PROPERTIES2];
@@ -179,6 +179,7 @@ extensions! {
     VK_EXT_shader_stencil_export, 1, Device, YES, None, [];
     VK_EXT_vertex_attribute_divisor, 3, Device, YES, None, [PROPERTIES2];
     VK_EXT_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_line_rasterization, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_load_store_op_none, 1, Device, YES, None, [];
     VK_EXT_private_data, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_pipeline_creation_cache_control, 3, Device, YES, Some(V1_3), [PROPERTIES2];

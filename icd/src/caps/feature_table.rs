@@ -202,12 +202,12 @@ extended {
     vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     indexTypeUint8, index_type_uint8, YES, [PhysicalDeviceIndexTypeUint8FeaturesKHR];
-    rectangularLines, rectangular_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    bresenhamLines, bresenham_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    smoothLines, smooth_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    stippledRectangularLines, stippled_rectangular_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    stippledBresenhamLines, stippled_bresenham_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    stippledSmoothLines, stippled_smooth_lines, LATER, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    rectangularLines, rectangular_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    bresenhamLines, bresenham_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    smoothLines, smooth_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledRectangularLines, stippled_rectangular_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledBresenhamLines, stippled_bresenham_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledSmoothLines, stippled_smooth_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
     texelBufferAlignment, texel_buffer_alignment, YES, [PhysicalDeviceTexelBufferAlignmentFeaturesEXT];
     formatA4R4G4B4, format_a4r4g4b4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
     formatA4B4G4R4, format_a4b4g4r4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
@@ -278,7 +278,7 @@ structs! {
     PhysicalDeviceSamplerYcbcrConversionFeatures: [Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)];
     PhysicalDeviceVertexAttributeDivisorFeaturesKHR: [Ext(E::VK_KHR_vertex_attribute_divisor), Ext(E::VK_EXT_vertex_attribute_divisor)];
     PhysicalDeviceIndexTypeUint8FeaturesKHR: [Ext(E::VK_KHR_index_type_uint8), Ext(E::VK_EXT_index_type_uint8)];
-    PhysicalDeviceLineRasterizationFeaturesKHR: [Ext(E::VK_KHR_line_rasterization)];
+    PhysicalDeviceLineRasterizationFeaturesKHR: [Ext(E::VK_KHR_line_rasterization), Ext(E::VK_EXT_line_rasterization)];
     PhysicalDeviceDescriptorIndexingFeatures: [Ext(E::VK_EXT_descriptor_indexing), Core(V1_2)];
     PhysicalDeviceHostQueryResetFeatures: [Ext(E::VK_EXT_host_query_reset), Core(V1_2)];
     PhysicalDeviceScalarBlockLayoutFeatures: [Ext(E::VK_EXT_scalar_block_layout), Core(V1_2)];

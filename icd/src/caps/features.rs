@@ -270,6 +270,8 @@ mod tests {
             (E::VK_KHR_vertex_attribute_divisor, &[F::vertexAttributeInstanceRateDivisor]),
             (E::VK_KHR_index_type_uint8, &[F::indexTypeUint8]),
             (E::VK_EXT_index_type_uint8, &[F::indexTypeUint8]),
+            (E::VK_KHR_line_rasterization, &[F::rectangularLines, F::bresenhamLines, F::smoothLines]),
+            (E::VK_EXT_line_rasterization, &[F::stippledRectangularLines, F::stippledBresenhamLines]),
             (E::VK_EXT_host_query_reset, &[F::hostQueryReset]),
             (E::VK_EXT_scalar_block_layout, &[F::scalarBlockLayout]),
             (E::VK_EXT_shader_demote_to_helper_invocation, &[F::shaderDemoteToHelperInvocation]),

@@ -311,6 +311,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.supports_non_zero_first_instance = vk::TRUE;
         };
         PhysicalDeviceVertexAttributeDivisorPropertiesEXT => |p| p.max_vertex_attrib_divisor = u32::MAX;
+        // Lines and triangles have the same fixed-point positions.
+        PhysicalDeviceLineRasterizationPropertiesKHR => |p| p.line_sub_pixel_precision_bits = LIMITS.sub_pixel_precision_bits;
         PhysicalDeviceRobustness2PropertiesEXT => |p| {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;

@@ -9,7 +9,7 @@ use crate::object::query::QueryPool;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use crate::object::sync::Event;
 use ash::vk;
-use rasterizer::api::{CompareOp, Topology, Viewport};
+use rasterizer::api::{CompareOp, Stipple, Topology, Viewport};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -198,6 +198,7 @@ pub enum DynamicState {
     DepthBiasEnable(bool),
     PrimitiveRestartEnable(bool),
     LogicOp(u32),
+    LineStipple(Stipple),
 }
 
 /// `vkCmdBeginRenderPass`.

@@ -10,7 +10,7 @@ use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::descriptor_update::{UpdateTemplate, source_of, write};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
-use crate::object::pipeline_state::{compare_op, scissor_of, stencil_op, topology, viewport_of};
+use crate::object::pipeline_state::{compare_op, scissor_of, stencil_op, stipple_of, topology, viewport_of};
 use ash::vk;
 use core::ffi::c_void;
 use smallvec::{SmallVec, smallvec};
@@ -118,6 +118,12 @@ pub const COMMANDS: &[CommandRow] = &[
         cmd_set_primitive_restart_enable as vk::PFN_vkCmdSetPrimitiveRestartEnable,
         vkCmdSetPrimitiveRestartEnable: V1_3,
         vkCmdSetPrimitiveRestartEnableEXT: ext(EDS2)
+    ),
+    row!(
+        Device,
+        cmd_set_line_stipple as vk::PFN_vkCmdSetLineStippleKHR,
+        vkCmdSetLineStippleKHR: ext("VK_KHR_line_rasterization"),
+        vkCmdSetLineStippleEXT: ext("VK_EXT_line_rasterization")
     ),
     row!(Device, cmd_set_logic_op as vk::PFN_vkCmdSetLogicOpEXT, vkCmdSetLogicOpEXT: ext(EDS2)),
     row!(
@@ -386,6 +392,10 @@ shims! {
 
     fn cmd_set_logic_op(buffer: vk::CommandBuffer, op: vk::LogicOp) {
         set(buffer, DynamicState::LogicOp(op.as_raw() as u32));
+    }
+
+    fn cmd_set_line_stipple(buffer: vk::CommandBuffer, factor: u32, pattern: u16) {
+        set(buffer, DynamicState::LineStipple(stipple_of(factor, pattern)));
     }
 
     fn cmd_set_patch_control_points(buffer: vk::CommandBuffer, _points: u32) {

@@ -7,8 +7,8 @@ use crate::entry::shim::{find, slice};
 use ash::vk;
 use base::format::Format;
 use rasterizer::api::{
-    BlendAttachment, BlendFactor, BlendOp, CompareOp, DrawState, MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS,
-    MAX_VIEWPORTS, PolygonMode, StencilFace, StencilOp, Topology, VertexAttribute, VertexBinding, Viewport,
+    BlendAttachment, BlendFactor, BlendOp, CompareOp, DrawState, LineMode, MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS,
+    MAX_VIEWPORTS, PolygonMode, StencilFace, StencilOp, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
 };
 
 /// Defines [`Dynamic`]: one bit per dynamic state, its Vulkan name, and the fields of [`Values`] it covers.
@@ -51,6 +51,7 @@ dynamic_states! {
     DEPTH_BIAS_ENABLE = vk::DynamicState::DEPTH_BIAS_ENABLE: depth_bias_enable;
     PRIMITIVE_RESTART_ENABLE = vk::DynamicState::PRIMITIVE_RESTART_ENABLE: primitive_restart;
     LOGIC_OP = vk::DynamicState::LOGIC_OP_EXT: logic_op;
+    LINE_STIPPLE = vk::DynamicState::LINE_STIPPLE_KHR: line_stipple;
 }
 
 /// Which states are dynamic.
@@ -115,6 +116,7 @@ pub struct Values {
     pub depth_bias_enable: bool,
     pub primitive_restart: bool,
     pub logic_op: u32,
+    pub line_stipple: Stipple,
 }
 
 impl Default for Values {
@@ -144,6 +146,7 @@ impl Default for Values {
             depth_bias_enable: false,
             primitive_restart: false,
             logic_op: 0,
+            line_stipple: Stipple { factor: 1, pattern: !0 },
         }
     }
 }
@@ -168,6 +171,7 @@ impl Values {
         state.primitive_restart = self.primitive_restart;
         // Whether there is one is static.
         state.logic_op = fixed.logic_op.map(|_| self.logic_op);
+        state.line_stipple = fixed.line_stipple.map(|_| self.line_stipple);
         state.stencil = self.stencil_test.then(|| [self.face(0), self.face(1)]);
         for binding in &mut state.bindings {
             binding.stride = self.strides.get(binding.binding as usize).copied().unwrap_or(binding.stride);
@@ -258,6 +262,8 @@ fn empty_state() -> DrawState {
         front_clockwise: false,
         depth_bias: None,
         line_width: 1.0,
+        line_mode: LineMode::Rectangular,
+        line_stipple: None,
         sample_mask: !0,
         sample_shading: false,
         alpha_to_coverage: false,
@@ -324,6 +330,12 @@ unsafe fn rasterization(
     state.values.depth_bias_enable = r.depth_bias_enable != 0;
     state.values.depth_bias = [r.depth_bias_constant_factor, r.depth_bias_clamp, r.depth_bias_slope_factor];
     state.values.line_width = r.line_width;
+    // SAFETY: the caller's promise.
+    if let Some(line) = unsafe { find::<vk::PipelineRasterizationLineStateCreateInfoKHR<'_>>(r.p_next) } {
+        state.fixed.line_mode = lookup(&LINE_MODES, line.line_rasterization_mode.as_raw(), "line rasterization mode")?;
+        state.values.line_stipple = stipple_of(line.line_stipple_factor, line.line_stipple_pattern);
+        state.fixed.line_stipple = (line.stippled_line_enable != 0).then_some(state.values.line_stipple);
+    }
     Ok(())
 }
 
@@ -408,6 +420,11 @@ pub fn scissor_of(r: &vk::Rect2D) -> [i32; 4] {
     [r.offset.x, r.offset.y, size(r.extent.width, r.offset.x), size(r.extent.height, r.offset.y)]
 }
 
+/// A line stipple; factors out of range are cut to it (they are ignored where no line is stippled).
+pub fn stipple_of(factor: u32, pattern: u16) -> Stipple {
+    Stipple { factor: factor.clamp(1, 256), pattern }
+}
+
 /// A `VkCompareOp`.
 pub fn compare_op(op: vk::CompareOp) -> Result<CompareOp, String> {
     lookup(&COMPARE_OPS, op.as_raw(), "compare operation")
@@ -439,6 +456,8 @@ const TOPOLOGIES: [Topology; 10] = [
     Topology::TriangleListWithAdjacency,
     Topology::TriangleStripWithAdjacency,
 ];
+/// The default mode is rectangular: `strictLines`.
+const LINE_MODES: [LineMode; 4] = [LineMode::Rectangular, LineMode::Rectangular, LineMode::Bresenham, LineMode::Smooth];
 const COMPARE_OPS: [CompareOp; 8] = [
     CompareOp::Never,
     CompareOp::Less,

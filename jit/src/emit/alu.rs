@@ -3,8 +3,8 @@
 //!
 //! The bits are those of `ir::eval`, operation by operation.
 
+use super::Emitter;
 use super::rep::{Rep, Vecs, scalar_type, vector_type};
-use super::{Emitter, isa};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, InstData, Op, Ty, Unary, Value};
 use crate::passes::Shape;
@@ -12,7 +12,7 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value as C, types};
 
 /// A scalar operation on machine values of one lane.
-type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
+pub type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
 
 impl Emitter<'_> {
     /// Emits a pure operation and defines its results.
@@ -57,7 +57,7 @@ impl Emitter<'_> {
     }
 
     /// True when every argument is one scalar for all lanes.
-    fn all_uniform(&mut self, args: &[Value]) -> Result<bool> {
+    pub fn all_uniform(&mut self, args: &[Value]) -> Result<bool> {
         for &v in args {
             if !matches!(self.rep(v)?, Rep::Uniform(_)) {
                 return Ok(false);
@@ -67,7 +67,7 @@ impl Emitter<'_> {
     }
 
     /// Applies `f` to scalars or vector by vector; for operations whose machine instruction takes both.
-    fn map(&mut self, data: &InstData, mut f: impl FnMut(&mut Self, &[C]) -> C) -> Result<()> {
+    pub fn map(&mut self, data: &InstData, mut f: impl FnMut(&mut Self, &[C]) -> C) -> Result<()> {
         let rep = if self.all_uniform(&data.args)? {
             let args = data.args.iter().map(|&v| self.scalar(v)).collect::<Result<Vec<C>>>()?;
             Rep::Uniform(f(self, &args))
@@ -85,7 +85,7 @@ impl Emitter<'_> {
     }
 
     /// Applies a scalar operation lane by lane.
-    fn per_lane(&mut self, data: &InstData, f: PerLane<'_>) -> Result<()> {
+    pub fn per_lane(&mut self, data: &InstData, f: PerLane<'_>) -> Result<()> {
         if self.all_uniform(&data.args)? {
             let args = data.args.iter().map(|&v| self.scalar(v)).collect::<Result<Vec<C>>>()?;
             let c = f(self, &args);
@@ -150,6 +150,10 @@ impl Emitter<'_> {
         let ty = self.shader.ty(data.args[0]);
         match op {
             Shl | LShr | AShr => self.shift(op, data),
+            Bound => {
+                let limit = self.constant_bits(data.args[1]).unwrap_or(0) as u32;
+                self.map(data, |e, a| e.bound(a[0], limit))
+            }
             SDiv | UDiv | SRem | SMod | UMod | SMulHi | UMulHi => {
                 self.per_lane(data, &mut |e, a| e.binary_scalar(op, ty, a[0], a[1]))
             }
@@ -179,6 +183,16 @@ impl Emitter<'_> {
         }
     }
 
+    /// [`Binary::Bound`] of a scalar or a vector to a constant.
+    fn bound(&mut self, a: C, limit: u32) -> C {
+        let vector = self.b.func.dfg.value_type(a).is_vector();
+        let [least, most] = [limit.wrapping_neg(), limit].map(|bits| {
+            if vector { self.vector_constant([bits as i32; 4]) } else { self.constant(Ty::I32, bits.into()) }
+        });
+        let a = self.b.ins().smax(a, least);
+        self.b.ins().smin(a, most)
+    }
+
     /// A binary operation on scalars, and on vectors where the machine has it.
     pub fn binary_scalar(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
         use Binary::*;
@@ -196,6 +210,11 @@ impl Emitter<'_> {
             UMin => self.b.ins().umin(a, b),
             SMax => self.b.ins().smax(a, b),
             UMax => self.b.ins().umax(a, b),
+            Bound => {
+                let least = self.b.ins().ineg(b);
+                let a = self.b.ins().smax(a, least);
+                self.b.ins().smin(a, b)
+            }
             FAdd => self.b.ins().fadd(a, b),
             FSub => self.b.ins().fsub(a, b),
             FMul => self.b.ins().fmul(a, b),
@@ -207,40 +226,6 @@ impl Emitter<'_> {
             FMax => self.float_extreme(FloatCC::GreaterThan, a, b),
             // `binary` has its own code for these.
             FRem | FMod | Pow | Atan2 => a,
-        }
-    }
-
-    /// A constant that is not NaN.
-    fn is_number(&self, v: Value) -> bool {
-        let ty = self.shader.ty(v);
-        self.constant_bits(v).is_some_and(|bits| match ty {
-            Ty::F32 => !f32::from_bits(bits as u32).is_nan(),
-            Ty::F64 => !f64::from_bits(bits).is_nan(),
-            _ => false,
-        })
-    }
-
-    /// `b cc a || a is NaN ? b : a`.
-    fn float_extreme(&mut self, cc: FloatCC, a: C, b: C) -> C {
-        let better = self.b.ins().fcmp(cc, b, a);
-        let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
-        let take = self.b.ins().bor(better, nan);
-        self.float_select(take, b, a)
-    }
-
-    /// `b cc a ? b : a`.
-    fn float_choice(&mut self, cc: FloatCC, a: C, b: C) -> C {
-        let take = self.b.ins().fcmp(cc, b, a);
-        self.float_select(take, b, a)
-    }
-
-    fn float_select(&mut self, take: C, x: C, y: C) -> C {
-        let ty = self.b.func.dfg.value_type(x);
-        if ty.is_vector() {
-            let take = self.bitcast(ty, take);
-            self.b.ins().bitselect(take, x, y)
-        } else {
-            self.b.ins().select(take, x, y)
         }
     }
 
@@ -445,191 +430,5 @@ impl Emitter<'_> {
         }
         let rep = if ty == Ty::Buf { Rep::Buffers(buffers) } else { Rep::Pointers(pointers) };
         self.define(data.result(), rep)
-    }
-
-    fn fma(&mut self, data: &InstData) -> Result<()> {
-        if isa::has_fma() {
-            return self.map(data, |e, a| e.b.ins().fma(a[0], a[1], a[2]));
-        }
-        if self.shader.ty(data.args[0]) != Ty::F32 {
-            return Err(Error::unsupported("64-bit fma on a CPU without FMA").with_id(data.source));
-        }
-        self.fma_helper(data)
-    }
-
-    fn ldexp(&mut self, data: &InstData) -> Result<()> {
-        if self.shader.ty(data.args[0]) != Ty::F32 {
-            return Err(Error::unsupported("64-bit ldexp").with_id(data.source));
-        }
-        // Exact in binary64, then one rounding.
-        self.per_lane(data, &mut |e, a| {
-            let wide = e.b.ins().fpromote(types::F64, a[0]);
-            let low = e.b.ins().iconst(types::I32, i64::from(-400i32 as u32));
-            let high = e.b.ins().iconst(types::I32, 400);
-            let n = e.b.ins().smax(a[1], low);
-            let n = e.b.ins().smin(n, high);
-            let n = e.b.ins().sextend(types::I64, n);
-            let n = e.b.ins().iadd_imm_s(n, 1023);
-            let n = e.b.ins().ishl_imm_u(n, 52);
-            let factor = e.bitcast(types::F64, n);
-            let r = e.b.ins().fmul(wide, factor);
-            e.b.ins().fdemote(types::F32, r)
-        })
-    }
-
-    /// (significand, exponent), lane by lane on the bits.
-    fn frexp(&mut self, data: &InstData) -> Result<()> {
-        if self.shader.ty(data.args[0]) != Ty::F32 {
-            return Err(Error::unsupported("64-bit frexp").with_id(data.source));
-        }
-        let x = data.args[0];
-        let lanes = if self.all_uniform(&[x])? { 1 } else { self.lanes as usize };
-        let (mut significands, mut exponents) = (Vec::new(), Vec::new());
-        for lane in 0..lanes {
-            let a = self.value_lane(x, lane)?;
-            let (s, e) = self.frexp_scalar(a);
-            significands.push(s);
-            exponents.push(e);
-        }
-        let results: Vec<Value> = data.results().collect();
-        for (result, list) in results.into_iter().zip([significands, exponents]) {
-            let ty = self.shader.ty(result);
-            let rep = if lanes == 1 { Rep::Uniform(list[0]) } else { Rep::Varying(self.gather_lanes(ty, &list)) };
-            self.define(result, rep)?;
-        }
-        Ok(())
-    }
-
-    fn frexp_scalar(&mut self, a: C) -> (C, C) {
-        let bits = self.bitcast(types::I32, a);
-        let field = |e: &mut Self, bits: C| {
-            let x = e.b.ins().ushr_imm_u(bits, 23);
-            e.b.ins().band_imm_u(x, 0xff)
-        };
-        let exponent = field(self, bits);
-        let denormal = self.b.ins().icmp_imm_u(IntCC::Equal, exponent, 0);
-        let special = self.b.ins().icmp_imm_u(IntCC::Equal, exponent, 255);
-        let up = self.constant(Ty::F32, u64::from(8_388_608f32.to_bits()));
-        let scaled = self.b.ins().fmul(a, up);
-        let scaled = self.bitcast(types::I32, scaled);
-        let bits = self.b.ins().select(denormal, scaled, bits);
-        let exponent = field(self, bits);
-        let zero = self.b.ins().icmp_imm_u(IntCC::Equal, exponent, 0);
-        let none = self.b.ins().bor(zero, special);
-        let kept = self.b.ins().band_imm_u(bits, 0x807f_ffff);
-        let significand = self.b.ins().bor_imm_u(kept, 126 << 23);
-        let significand = self.bitcast(types::F32, significand);
-        let significand = self.b.ins().select(none, a, significand);
-        let normal = self.b.ins().iadd_imm_s(exponent, -126);
-        let lower = self.b.ins().iadd_imm_s(exponent, -126 - 23);
-        let e = self.b.ins().select(denormal, lower, normal);
-        let nothing = self.b.ins().iconst(types::I32, 0);
-        (significand, self.b.ins().select(none, nothing, e))
-    }
-
-    fn carry(&mut self, data: &InstData) -> Result<()> {
-        let add = data.op == Op::IAddCarry;
-        let results: Vec<Value> = data.results().collect();
-        let uniform = self.all_uniform(&data.args)?;
-        let (a, b): (Vecs, Vecs) = if uniform {
-            let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
-            (smallvec::smallvec![a], smallvec::smallvec![b])
-        } else {
-            (self.vectors(data.args[0])?, self.vectors(data.args[1])?)
-        };
-        let (mut values, mut carries) = (Vecs::new(), Vecs::new());
-        for (&a, &b) in a.iter().zip(&b) {
-            let v = if add { self.b.ins().iadd(a, b) } else { self.b.ins().isub(a, b) };
-            let (low, high) = if add { (v, a) } else { (a, b) };
-            let c = self.b.ins().icmp(IntCC::UnsignedLessThan, low, high);
-            let c = if uniform {
-                self.b.ins().uextend(types::I32, c)
-            } else {
-                let ones = self.vector_constant([1; 4]);
-                self.b.ins().band(c, ones)
-            };
-            values.push(v);
-            carries.push(c);
-        }
-        for (result, vecs) in results.into_iter().zip([values, carries]) {
-            let rep = if uniform { Rep::Uniform(vecs[0]) } else { Rep::Varying(vecs) };
-            self.define(result, rep)?;
-        }
-        Ok(())
-    }
-
-    /// Bit fields: offset and count are nearly always uniform, so the shifts are vector shifts.
-    fn bitfield(&mut self, data: &InstData) -> Result<()> {
-        let insert = data.op == Op::BitfieldInsert;
-        let signed = data.op == Op::BitfieldSExtract;
-        let ty = self.shader.ty(data.args[0]);
-        let parameters = if insert { [data.args[2], data.args[3]] } else { [data.args[1], data.args[2]] };
-        let operation = |e: &mut Emitter<'_>, values: &[C], offset: C, count: C| {
-            if insert {
-                e.bitfield_insert(ty, values[0], values[1], offset, count)
-            } else {
-                e.bitfield_extract(ty, values[0], offset, count, signed)
-            }
-        };
-        let width = if insert { 2 } else { 1 };
-        if self.all_uniform(&parameters)? && !self.all_uniform(&data.args[..width])? {
-            let (offset, count) = (self.scalar(parameters[0])?, self.scalar(parameters[1])?);
-            let values = data.args[..width].iter().map(|&v| self.vectors(v)).collect::<Result<Vec<Vecs>>>()?;
-            let out = (0..values[0].len())
-                .map(|i| {
-                    let row: Vec<C> = values.iter().map(|v| v[i]).collect();
-                    operation(self, &row, offset, count)
-                })
-                .collect();
-            return self.define(data.result(), Rep::Varying(out));
-        }
-        self.per_lane(data, &mut |e, a| operation(e, &a[..width], a[width], a[width + 1]))
-    }
-
-    /// The low `count` bits set, as a scalar; `count` may be the whole width.
-    fn low_bits(&mut self, ty: Ty, count: C) -> C {
-        let width = i64::from(ty.bytes() * 8);
-        let one = self.constant(ty, 1);
-        let power = self.b.ins().ishl(one, count);
-        let mask = self.b.ins().iadd_imm_s(power, -1);
-        let full = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, count, width);
-        let ones = self.constant(ty, u64::MAX);
-        self.b.ins().select(full, ones, mask)
-    }
-
-    /// A scalar in the form of `like`: itself or splatted.
-    fn like(&mut self, like: C, scalar: C) -> C {
-        let ty = self.b.func.dfg.value_type(like);
-        if ty.is_vector() { self.b.ins().splat(ty, scalar) } else { scalar }
-    }
-
-    fn bitfield_insert(&mut self, ty: Ty, base: C, insert: C, offset: C, count: C) -> C {
-        let mask = self.low_bits(ty, count);
-        let mask = self.b.ins().ishl(mask, offset);
-        let mask = self.like(base, mask);
-        let moved = self.b.ins().ishl(insert, offset);
-        let moved = self.b.ins().band(moved, mask);
-        let kept = self.b.ins().band_not(base, mask);
-        self.b.ins().bor(kept, moved)
-    }
-
-    fn bitfield_extract(&mut self, ty: Ty, base: C, offset: C, count: C, signed: bool) -> C {
-        let mask = self.low_bits(ty, count);
-        let mask = self.like(base, mask);
-        let field = self.b.ins().ushr(base, offset);
-        let field = self.b.ins().band(field, mask);
-        if !signed {
-            return field;
-        }
-        // (field ^ sign) - sign, where sign is the field's top bit.
-        let one = self.constant(ty, 1);
-        let top = self.b.ins().iadd_imm_s(count, -1);
-        let sign = self.b.ins().ishl(one, top);
-        let empty = self.b.ins().icmp_imm_u(IntCC::Equal, count, 0);
-        let none = self.constant(ty, 0);
-        let sign = self.b.ins().select(empty, none, sign);
-        let sign = self.like(base, sign);
-        let flipped = self.b.ins().bxor(field, sign);
-        self.b.ins().isub(flipped, sign)
     }
 }

@@ -7,7 +7,7 @@
 
 use super::Emitter;
 use super::cell::{Form, assemble, form_types, parts};
-use super::facts;
+use super::facts::Facts;
 use super::memory::trusted;
 use super::rep::Rep;
 use crate::error::{Error, Result};
@@ -45,10 +45,10 @@ impl Barriers {
         self.arrays[var] = Some(base);
     }
     /// Finds the values that live across barriers.
-    pub fn new(shader: &Shader) -> Barriers {
-        let mut barriers = Barriers { any: facts::has_barrier(shader, &shader.root.body), ..Barriers::default() };
+    pub fn new(shader: &Shader, facts: &Facts<'_>) -> Barriers {
+        let mut barriers = Barriers { any: facts.has_barrier(&shader.root.body), ..Barriers::default() };
         if barriers.any {
-            let mut scan = Scan { shader, barriers: &mut barriers, segment: 0, defined: SecondaryMap::new() };
+            let mut scan = Scan { shader, facts, barriers: &mut barriers, segment: 0, defined: SecondaryMap::new() };
             // As `Emitter::scope` counts for the root.
             scan.segment += 1;
             scan.region(&shader.root.body);
@@ -60,6 +60,7 @@ impl Barriers {
 /// Walks in the order of emission, counting segments the same way.
 struct Scan<'a> {
     shader: &'a Shader,
+    facts: &'a Facts<'a>,
     barriers: &'a mut Barriers,
     segment: u32,
     defined: SecondaryMap<Value, u32>,
@@ -99,7 +100,7 @@ impl Scan<'_> {
             match node {
                 Node::Inst(inst) => self.inst(*inst),
                 Node::If(n) => {
-                    let crosses = facts::has_barrier(self.shader, &n.then) || facts::has_barrier(self.shader, &n.else_);
+                    let crosses = self.facts.has_barrier(&n.then) || self.facts.has_barrier(&n.else_);
                     let step = u32::from(crosses);
                     self.uses(&[n.cond]);
                     for arm in [&n.then, &n.else_] {
@@ -110,7 +111,7 @@ impl Scan<'_> {
                     self.defines(&n.results);
                 }
                 Node::Loop(n) => {
-                    let step = u32::from(facts::has_barrier(self.shader, &n.body));
+                    let step = u32::from(self.facts.has_barrier(&n.body));
                     self.uses(&n.inits);
                     self.segment += step;
                     self.defines(&n.params);
@@ -119,7 +120,7 @@ impl Scan<'_> {
                     self.defines(&n.results);
                 }
                 Node::Scope(n) => {
-                    let step = u32::from(facts::has_barrier(self.shader, &n.body));
+                    let step = u32::from(self.facts.has_barrier(&n.body));
                     self.segment += step;
                     self.region(&n.body);
                     self.segment += step;

@@ -25,11 +25,12 @@ struct LaneLoop {
 }
 
 impl Emitter<'_> {
-    /// Lane l reads `n` components at base + l * 4n: whole vectors when all of it is in range.
+    /// Lane l reads `n` components at base + l * 4n: whole vectors when all of it is in range. The base comes as I32 and as I64, which
+    /// may differ where lane 0 is out of range.
     pub fn load_contiguous(
         &mut self,
         pair: BufPair,
-        base: C,
+        (base, wide): (C, C),
         stride: i32,
         ty: Ty,
         n: usize,
@@ -41,7 +42,7 @@ impl Emitter<'_> {
         for _ in 0..n * vectors {
             self.b.append_block_param(done, vector_type(ty));
         }
-        let (ok, wide) = self.in_range(pair, base, self.lanes * 4 * n as u32);
+        let ok = self.wide_in_range(pair, wide, self.lanes * 4 * n as u32);
         self.b.ins().brif(ok, fast, &[], slow, &[]);
         self.enter(fast);
         let address = self.b.ins().iadd(pair.address, wide);
@@ -92,11 +93,11 @@ impl Emitter<'_> {
     }
 
     /// Whole vectors when every lane is active and in range, else lane by lane.
-    pub fn store_contiguous(&mut self, pair: BufPair, base: C, values: &[Value], ty: Ty) -> Result<()> {
+    pub fn store_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), values: &[Value], ty: Ty) -> Result<()> {
         let n = values.len();
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        let (mut ok, wide) = self.in_range(pair, base, self.lanes * 4 * n as u32);
+        let mut ok = self.wide_in_range(pair, wide, self.lanes * 4 * n as u32);
         let mask = self.side_effect_mask();
         if let Some(mask) = &mask {
             let all = self.all(mask);

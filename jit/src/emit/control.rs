@@ -9,9 +9,9 @@
 //! barrier, but nobody can see that in the text. So such a part is entered if any lane is there, never otherwise (a loop and a barrier
 //! are never reached with an empty mask), and masks that are wanted behind it wait in slots.
 
+use super::Emitter;
 use super::cell::Cells;
 use super::rep::{Rep, Vecs};
-use super::{Emitter, facts};
 use crate::error::{Error, Result};
 use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -113,20 +113,20 @@ impl Emitter<'_> {
 
     /// Contains a barrier: the construct is emitted in segments.
     fn crosses(&self, region: &Region) -> bool {
-        self.barriers.any && facts::has_barrier(self.shader, region)
+        self.barriers.any && self.facts.has_barrier(region)
     }
 
     fn escapes_node(&self, node: &Node) -> bool {
         match node {
             Node::Inst(_) => false,
             Node::If(n) => self.escapes_if(n),
-            Node::Loop(n) => facts::escapes(&n.body, Some(n.label), self.div),
-            Node::Scope(n) => facts::escapes(&n.body, Some(n.label), self.div),
+            Node::Loop(n) => self.facts.escapes(&n.body),
+            Node::Scope(n) => self.facts.escapes(&n.body),
         }
     }
 
     fn escapes_if(&self, n: &If) -> bool {
-        [&n.then, &n.else_].into_iter().any(|r| facts::escapes(r, None, self.div))
+        [&n.then, &n.else_].into_iter().any(|r| self.facts.escapes(r))
     }
 
     /// Emits a region. Behind a node through which lanes may have left, what is worth skipping runs only if a lane is
@@ -149,7 +149,7 @@ impl Emitter<'_> {
                 break;
             }
             let rest = &region.nodes[i + 1..];
-            if !self.full && facts::nodes_worth_skipping(self.shader, rest) && self.escapes_node(node) {
+            if !self.full && self.escapes_node(node) && self.facts.nodes_worth_skipping(rest) {
                 let end = *skip.get_or_insert_with(|| self.b.create_block());
                 let (more, exec) = (self.b.create_block(), self.exec_mask());
                 let any = self.any(&exec);
@@ -360,7 +360,7 @@ impl Emitter<'_> {
         after: Option<&Cells>,
         crosses: bool,
     ) -> Result<End> {
-        let skip = facts::worth_skipping(self.shader, region).then(|| {
+        let skip = self.facts.worth_skipping(region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
             let any = self.any(mask);
             self.b.ins().brif(any, arm, &[], rest, &[]);
@@ -396,7 +396,7 @@ impl Emitter<'_> {
     /// Emits a scope.
     pub fn scope(&mut self, n: &Scope) -> Result<End> {
         let crosses = self.crosses(&n.body);
-        let escapes = facts::escapes(&n.body, Some(n.label), self.div);
+        let escapes = self.facts.escapes(&n.body);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
         self.push_target(n.label, &n.results, crosses)?;
@@ -415,7 +415,7 @@ impl Emitter<'_> {
 
     fn loop_(&mut self, n: &Loop) -> Result<End> {
         let crosses = self.crosses(&n.body);
-        let escapes = facts::escapes(&n.body, Some(n.label), self.div);
+        let escapes = self.facts.escapes(&n.body);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
         let params = self.new_results(&n.params, crosses);

@@ -1,91 +1,131 @@
-//! Questions about regions that decide how control flow is emitted.
+//! Questions about regions that decide how control flow is emitted, answered for all regions by one walk.
+//!
+//! A region is known by its address: the shader is borrowed, and not moved, while it is emitted.
 
 use crate::ir::{Label, Node, Op, Region, Shader, Term};
 use crate::passes::Divergence;
-
-/// Calls `f` for every region nested in `region`, itself first; stops when it answers true.
-fn any_region(region: &Region, f: &mut dyn FnMut(&Region) -> bool) -> bool {
-    f(region)
-        || region.nodes.iter().any(|node| match node {
-            Node::Inst(_) => false,
-            Node::If(n) => any_region(&n.then, f) || any_region(&n.else_, f),
-            Node::Loop(n) => any_region(&n.body, f),
-            Node::Scope(n) => any_region(&n.body, f),
-        })
-}
-
-/// Contains a barrier?
-pub fn has_barrier(shader: &Shader, region: &Region) -> bool {
-    nodes_have_barrier(shader, &region.nodes)
-}
-
-/// As [`has_barrier`], for the rest of a region.
-pub fn nodes_have_barrier(shader: &Shader, nodes: &[Node]) -> bool {
-    nodes.iter().any(|node| match node {
-        Node::Inst(i) => shader.insts[*i].op == Op::Barrier,
-        Node::If(n) => has_barrier(shader, &n.then) || has_barrier(shader, &n.else_),
-        Node::Loop(n) => has_barrier(shader, &n.body),
-        Node::Scope(n) => has_barrier(shader, &n.body),
-    })
-}
-
-/// Labels defined inside.
-fn labels(region: &Region) -> Vec<Label> {
-    let mut out = Vec::new();
-    any_region(region, &mut |r| {
-        for node in &r.nodes {
-            match node {
-                Node::Loop(n) => out.push(n.label),
-                Node::Scope(n) => out.push(n.label),
-                _ => {}
-            }
-        }
-        false
-    });
-    out
-}
-
-/// Can some lanes leave the region (the body of `own`, if it is one) for a label outside, while others go on? Breaks to labels
-/// that are not divergent take all active lanes along: who passes the region's end has met none.
-pub fn escapes(region: &Region, own: Option<Label>, div: &Divergence) -> bool {
-    let mut inner: Option<Vec<Label>> = None;
-    any_region(region, &mut |r| match &r.term {
-        Term::Break(label, _) => {
-            div.is_divergent_label(*label)
-                && Some(*label) != own
-                && !inner.get_or_insert_with(|| labels(region)).contains(label)
-        }
-        _ => false,
-    })
-}
+use cranelift_entity::SecondaryMap;
+use std::collections::HashMap;
 
 /// Instructions of a divergent arm from which an any-lane-active branch pays.
 const SKIP_FROM: usize = 8;
 
-/// Is the region big enough, or has it effects, calls or loops, so that a branch around it pays?
-pub fn worth_skipping(shader: &Shader, region: &Region) -> bool {
-    nodes_worth_skipping(shader, &region.nodes)
+/// What is known of a region and all that is nested in it.
+#[derive(Clone, Copy, Debug)]
+struct Fact {
+    barrier: bool,
+    /// Some lanes can leave for a label outside of the node it belongs to, while others go on.
+    escapes: bool,
+    /// Instructions, up to [`SKIP_FROM`]; loops, effects and calls weigh that much by themselves.
+    weight: usize,
 }
 
-/// As [`worth_skipping`], for the rest of a region.
-pub fn nodes_worth_skipping(shader: &Shader, nodes: &[Node]) -> bool {
-    weigh(shader, nodes, &mut 0)
+/// What is known of the regions of a shader.
+pub struct Facts<'a> {
+    shader: &'a Shader,
+    regions: HashMap<*const Region, Fact>,
 }
 
-fn weigh(shader: &Shader, nodes: &[Node], count: &mut usize) -> bool {
-    nodes.iter().any(|node| match node {
-        Node::Inst(i) => {
-            *count += 1;
-            *count >= SKIP_FROM || is_heavy(&shader.insts[*i].op)
+impl<'a> Facts<'a> {
+    /// Walks a shader.
+    pub fn new(shader: &'a Shader, div: &Divergence) -> Facts<'a> {
+        let mut walk = Walk { shader, div, labels: SecondaryMap::new(), regions: HashMap::new() };
+        walk.labels[shader.root.label] = 0;
+        walk.region(&shader.root.body, 0, 1);
+        Facts { shader, regions: walk.regions }
+    }
+
+    fn of(&self, region: &Region) -> Fact {
+        // Every region of the shader was walked; for another the cautious answers.
+        let unknown = Fact { barrier: true, escapes: true, weight: SKIP_FROM };
+        self.regions.get(&core::ptr::from_ref(region)).copied().unwrap_or(unknown)
+    }
+
+    /// Contains a barrier?
+    pub fn has_barrier(&self, region: &Region) -> bool {
+        self.of(region).barrier
+    }
+
+    /// Can some lanes leave the region (an arm, or the body of a label) for a label outside of its node, while others go on? Breaks to
+    /// labels that are not divergent take all active lanes along: who passes the region's end has met none.
+    pub fn escapes(&self, region: &Region) -> bool {
+        self.of(region).escapes
+    }
+
+    /// Is the region big enough, or has it effects, calls or loops, so that a branch around it pays?
+    pub fn worth_skipping(&self, region: &Region) -> bool {
+        self.of(region).weight >= SKIP_FROM
+    }
+
+    /// As [`Facts::worth_skipping`], for the rest of a region.
+    pub fn nodes_worth_skipping(&self, nodes: &[Node]) -> bool {
+        let mut weight = 0;
+        nodes.iter().any(|node| {
+            weight += match node {
+                Node::Inst(i) => weigh(&self.shader.insts[*i].op),
+                Node::If(n) => self.of(&n.then).weight + self.of(&n.else_).weight,
+                Node::Loop(_) => SKIP_FROM,
+                Node::Scope(n) => self.of(&n.body).weight,
+            };
+            weight >= SKIP_FROM
+        })
+    }
+}
+
+struct Walk<'a> {
+    shader: &'a Shader,
+    div: &'a Divergence,
+    /// How many labels enclose each.
+    labels: SecondaryMap<Label, u32>,
+    regions: HashMap<*const Region, Fact>,
+}
+
+impl Walk<'_> {
+    /// Visits a region of a node inside of `outside` labels; inside of the region there are `inside`. Returns its fact and the number
+    /// of the outermost label that a divergent break leaves for.
+    fn region(&mut self, region: &Region, outside: u32, inside: u32) -> (Fact, u32) {
+        let mut all = Fact { barrier: false, escapes: false, weight: 0 };
+        let mut outermost = u32::MAX;
+        let mut join = |(fact, label): (Fact, u32)| {
+            all.barrier |= fact.barrier;
+            all.weight = (all.weight + fact.weight).min(SKIP_FROM);
+            outermost = outermost.min(label);
+        };
+        for node in &region.nodes {
+            match node {
+                Node::Inst(i) => {
+                    let op = &self.shader.insts[*i].op;
+                    join((Fact { barrier: *op == Op::Barrier, escapes: false, weight: weigh(op) }, u32::MAX));
+                }
+                Node::If(n) => {
+                    join(self.region(&n.then, inside, inside));
+                    join(self.region(&n.else_, inside, inside));
+                }
+                Node::Loop(n) => {
+                    self.labels[n.label] = inside;
+                    let (body, label) = self.region(&n.body, inside, inside + 1);
+                    join((Fact { weight: SKIP_FROM, ..body }, label));
+                }
+                Node::Scope(n) => {
+                    self.labels[n.label] = inside;
+                    join(self.region(&n.body, inside, inside + 1));
+                }
+            }
         }
-        Node::Loop(_) => true,
-        Node::If(n) => weigh(shader, &n.then.nodes, count) || weigh(shader, &n.else_.nodes, count),
-        Node::Scope(n) => weigh(shader, &n.body.nodes, count),
-    })
+        if let Term::Break(label, _) = &region.term
+            && self.div.is_divergent_label(*label)
+        {
+            outermost = outermost.min(self.labels[*label]);
+        }
+        all.escapes = outermost < outside;
+        self.regions.insert(core::ptr::from_ref(region), all);
+        (all, outermost)
+    }
 }
 
-fn is_heavy(op: &Op) -> bool {
-    matches!(
+/// An instruction's share.
+fn weigh(op: &Op) -> usize {
+    let heavy = matches!(
         op,
         Op::Load(..)
             | Op::Store(..)
@@ -97,5 +137,83 @@ fn is_heavy(op: &Op) -> bool {
             | Op::VarStore(_)
             // Nobody waits at a barrier that none of its lanes reaches.
             | Op::Barrier
-    )
+    );
+    if heavy { SKIP_FROM } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::random::{Options, compute_shader};
+    use crate::passes::divergence;
+
+    /// All regions nested in one, itself first.
+    fn regions(region: &Region) -> Vec<&Region> {
+        let inner = region.nodes.iter().flat_map(|node| match node {
+            Node::Inst(_) => Vec::new(),
+            Node::If(n) => [regions(&n.then), regions(&n.else_)].concat(),
+            Node::Loop(n) => regions(&n.body),
+            Node::Scope(n) => regions(&n.body),
+        });
+        std::iter::once(region).chain(inner).collect()
+    }
+
+    fn labels(region: &Region) -> Vec<Label> {
+        let of = |node: &Node| match node {
+            Node::Loop(n) => Some(n.label),
+            Node::Scope(n) => Some(n.label),
+            _ => None,
+        };
+        regions(region).iter().flat_map(|r| r.nodes.iter().filter_map(of)).collect()
+    }
+
+    /// The definition.
+    fn escapes(region: &Region, own: Option<Label>, div: &Divergence) -> bool {
+        let inside = labels(region);
+        regions(region).iter().any(|r| match &r.term {
+            Term::Break(label, _) => div.is_divergent_label(*label) && Some(*label) != own && !inside.contains(label),
+            _ => false,
+        })
+    }
+
+    #[test]
+    fn facts_are_those_of_every_region() {
+        let mut counts = [[0u32; 2]; 3];
+        for seed in 0..200 {
+            let shader =
+                compute_shader(seed, Options { results: seed % 2 == 0, size: 80, ..Options::default() }).shader;
+            let div = divergence(&shader, 8);
+            let facts = Facts::new(&shader, &div);
+            for region in regions(&shader.root.body) {
+                let all = regions(region);
+                let insts = all.iter().flat_map(|r| &r.nodes).filter_map(|n| match n {
+                    Node::Inst(i) => Some(&shader.insts[*i].op),
+                    _ => None,
+                });
+                let ops: Vec<&Op> = insts.collect();
+                let loops = all.iter().flat_map(|r| &r.nodes).any(|n| matches!(n, Node::Loop(_)));
+                let heavy = loops || ops.len() >= SKIP_FROM || ops.iter().any(|op| weigh(op) > 1);
+                let barrier = ops.contains(&&Op::Barrier);
+                assert_eq!(facts.worth_skipping(region), heavy);
+                assert_eq!(facts.nodes_worth_skipping(&region.nodes), heavy);
+                assert_eq!(facts.has_barrier(region), barrier);
+                counts[0][usize::from(heavy)] += 1;
+                for node in &region.nodes {
+                    let bodies: &[(&Region, Option<Label>)] = match node {
+                        Node::Inst(_) => &[],
+                        Node::If(n) => &[(&n.then, None), (&n.else_, None)],
+                        Node::Loop(n) => &[(&n.body, Some(n.label))],
+                        Node::Scope(n) => &[(&n.body, Some(n.label))],
+                    };
+                    for (body, own) in bodies {
+                        let want = escapes(body, *own, &div);
+                        assert_eq!(facts.escapes(body), want, "seed {seed}\n{shader}");
+                        counts[1][usize::from(want)] += 1;
+                    }
+                }
+                counts[2][usize::from(barrier)] += 1;
+            }
+        }
+        assert!(counts[..2].iter().flatten().all(|&n| n > 50), "{counts:?}");
+    }
 }

@@ -9,7 +9,7 @@ use super::memory::read_only;
 use super::rep::{Rep, Vecs, scalar_type, vector_type};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty, Value};
-use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, QuadPositions};
 use base::shader::Interpolation;
 use core::mem::offset_of;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -25,9 +25,9 @@ pub struct FragmentState {
     /// Coverage (I32) and sample (I32).
     coverage: SmallVec<[C; 2]>,
     samples: SmallVec<[C; 2]>,
-    /// Integer pixel positions, I32X4.
+    /// Position of the quad, I32.
     pixel: [Vecs; 2],
-    /// Sample or centre position inside the pixel, F32X4.
+    /// Sample or centre positions relative to it, F32X4.
     inside: [Vecs; 2],
     /// Position relative to the primitive's origin, F32X4.
     relative: SmallVec<[[C; 2]; 2]>,
@@ -37,6 +37,12 @@ pub struct FragmentState {
     pub covered: Vecs,
     /// Lanes neither killed nor demoted.
     pub alive: Cells,
+}
+
+/// Where the position of sample 0 in the quad's first pixel lies in a batch.
+const fn first_position(axis: usize) -> usize {
+    offset_of!(FragmentBatch, positions)
+        + if axis == 0 { offset_of!(QuadPositions, x) } else { offset_of!(QuadPositions, y) }
 }
 
 impl Emitter<'_> {
@@ -71,12 +77,8 @@ impl Emitter<'_> {
             let sample = half(self, offset_of!(FragmentQuad, sample));
             state.samples.push(sample);
             let inside = self.sample_inside(sample);
-            let steps = [(offset_of!(FragmentQuad, x), [0, 1, 0, 1]), (offset_of!(FragmentQuad, y), [0, 0, 1, 1])];
-            for (axis, (field, steps)) in steps.into_iter().enumerate() {
+            for (axis, field) in [offset_of!(FragmentQuad, x), offset_of!(FragmentQuad, y)].into_iter().enumerate() {
                 let p = half(self, field);
-                let p = self.b.ins().splat(types::I32X4, p);
-                let steps = self.vector_constant(steps);
-                let p = self.b.ins().iadd(p, steps);
                 state.pixel[axis].push(p);
                 state.inside[axis].push(inside[axis]);
             }
@@ -114,23 +116,19 @@ impl Emitter<'_> {
         }
     }
 
-    /// Position inside the pixel along either axis: the sample's, or the centre for per-pixel shading. F32X4.
+    /// Positions along either axis relative to the quad's: the sample's, or the centres for per-pixel shading. F32X4.
     fn sample_inside(&mut self, sample: C) -> [C; 2] {
-        // 0xffff is any number beyond the samples: the centre is kept behind them.
-        let centre = self.b.ins().iconst(types::I32, FragmentBatch::CENTRE as i64);
-        let index = self.b.ins().umin(sample, centre);
-        let address = self.sample_address(index);
-        [0, 1].map(|axis| {
-            let field = offset_of!(FragmentBatch, sample_positions) + axis * 4;
-            let p = self.b.ins().load(types::F32, read_only(), address, field as i32);
-            self.b.ins().splat(types::F32X4, p)
+        let address = self.sample_address(sample);
+        [offset_of!(QuadPositions, x), offset_of!(QuadPositions, y)].map(|axis| {
+            let field = offset_of!(FragmentBatch, positions) + axis;
+            self.b.ins().load(types::F32X4, read_only(), address, field as i32)
         })
     }
 
-    /// batch + 8 * index
+    /// Batch and the offset of a sample's positions.
     fn sample_address(&mut self, index: C) -> C {
         let index = self.b.ins().uextend(types::I64, index);
-        let offset = self.b.ins().ishl_imm_u(index, 3);
+        let offset = self.b.ins().imul_imm_s(index, size_of::<QuadPositions>() as i64);
         self.b.ins().iadd(self.batch, offset)
     }
 
@@ -139,8 +137,7 @@ impl Emitter<'_> {
         let last = self.b.ins().iconst(types::I32, 3);
         let index = self.b.ins().umin(sample, last);
         let address = self.sample_address(index);
-        let field = offset_of!(FragmentBatch, sample_positions) + axis * 4;
-        self.b.ins().load(types::F32, read_only(), address, field as i32)
+        self.b.ins().load(types::F32, read_only(), address, first_position(axis) as i32)
     }
 
     fn fragment(&self) -> Result<&FragmentState> {
@@ -175,19 +172,30 @@ impl Emitter<'_> {
         self.b.ins().fadd(sum, c)
     }
 
+    /// A float of a primitive in all lanes.
     fn primitive_f32(&mut self, primitive: C, field: usize) -> C {
-        let c = self.b.ins().load(types::F32, read_only(), primitive, field as i32);
-        self.b.ins().splat(types::F32X4, c)
+        if field >= offset_of!(FragmentPrimitive, attributes) {
+            let c = self.b.ins().load(types::F32, read_only(), primitive, field as i32);
+            return self.b.ins().splat(types::F32X4, c);
+        }
+        // The planes fill whole vectors: one load serves four floats.
+        let row = self.b.ins().load(types::F32X4, read_only(), primitive, (field & !15) as i32);
+        self.shuffle_words(row, row, [(field / 4 % 4) as u8; 4])
     }
 
-    /// Position relative to the primitive's origin: pixel + inside - origin, F32X4.
+    /// Position relative to the primitive's origin, F32X4. (Small numbers with few fraction bits: every sum is exact.)
     fn relative(&mut self, primitive: C, axis: usize, pixel: C, inside: C) -> C {
         let field = offset_of!(FragmentPrimitive, origin) + 4 * axis;
         let origin = self.b.ins().load(types::I32, read_only(), primitive, field as i32);
-        let origin = self.b.ins().splat(types::I32X4, origin);
         let delta = self.b.ins().isub(pixel, origin);
-        let delta = self.b.ins().fcvt_from_sint(types::F32X4, delta);
-        self.b.ins().fadd(delta, inside)
+        self.beside(delta, inside)
+    }
+
+    /// A whole number and positions relative to it.
+    fn beside(&mut self, corner: C, inside: C) -> C {
+        let corner = self.b.ins().fcvt_from_sint(types::F32, corner);
+        let corner = self.b.ins().splat(types::F32X4, corner);
+        self.b.ins().fadd(corner, inside)
     }
 
     /// (weight of vertex 1, weight of vertex 2) at a position relative to the primitive's origin.
@@ -209,13 +217,18 @@ impl Emitter<'_> {
 
     /// The weights where an input is evaluated.
     fn weights_at(&mut self, g: usize, at: InterpolateAt, perspective: bool, data: &InstData) -> Result<[C; 2]> {
-        if matches!(at, InterpolateAt::Default | InterpolateAt::Sample) {
+        let Some(inside) = self.location(g, at, data)? else {
             return Ok(self.fragment()?.weights[g][usize::from(perspective)]);
-        }
-        let inside = self.location(g, at, data)?;
+        };
         let f = self.fragment()?;
         let (primitive, pixel) = (f.primitives[g], [f.pixel[0][g], f.pixel[1][g]]);
-        let relative = [0, 1].map(|axis| self.relative(primitive, axis, pixel[axis], inside[axis]));
+        let steps = [[0f32, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
+        let relative = [0, 1].map(|axis| {
+            let steps = self.vector_constant(steps[axis].map(|s| s.to_bits() as i32));
+            let steps = self.bitcast(types::F32X4, steps);
+            let corner = self.relative(primitive, axis, pixel[axis], steps);
+            self.b.ins().fadd(corner, inside[axis])
+        });
         Ok(self.weights(primitive, relative, perspective))
     }
 
@@ -245,19 +258,16 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    /// Position inside the pixel where an input is evaluated, F32X4 each.
-    fn location(&mut self, g: usize, at: InterpolateAt, data: &InstData) -> Result<[C; 2]> {
-        match at {
-            InterpolateAt::Default | InterpolateAt::Sample => {
-                let f = self.fragment()?;
-                Ok([f.inside[0][g], f.inside[1][g]])
-            }
-            InterpolateAt::Centroid => self.centroid(g),
+    /// Position inside the pixel where an input is evaluated, F32X4 each; `None` for where the invocation is.
+    fn location(&mut self, g: usize, at: InterpolateAt, data: &InstData) -> Result<Option<[C; 2]>> {
+        Ok(Some(match at {
+            InterpolateAt::Default | InterpolateAt::Sample => return Ok(None),
+            InterpolateAt::Centroid => self.centroid(g)?,
             InterpolateAt::Offset => {
                 let half = self.splat_constant(Ty::F32, u64::from(0.5f32.to_bits()));
                 let x = self.vectors(data.args[0])?[g];
                 let y = self.vectors(data.args[1])?[g];
-                Ok([self.b.ins().fadd(x, half), self.b.ins().fadd(y, half)])
+                [self.b.ins().fadd(x, half), self.b.ins().fadd(y, half)]
             }
             InterpolateAt::AtSample => {
                 let mut lanes: [Vec<C>; 2] = [Vec::new(), Vec::new()];
@@ -267,9 +277,9 @@ impl Emitter<'_> {
                         list.push(self.sample_or_centre(sample, axis));
                     }
                 }
-                Ok(lanes.map(|l| self.gather_lanes(Ty::F32, &l)[0]))
+                lanes.map(|l| self.gather_lanes(Ty::F32, &l)[0])
             }
-        }
+        }))
     }
 
     /// Position of a sample, the centre when the pipeline has one sample.
@@ -303,7 +313,7 @@ impl Emitter<'_> {
             let weight = self.b.ins().band(covered, one);
             count = self.b.ins().fadd(count, weight);
             for (axis, sum) in sums.iter_mut().enumerate() {
-                let field = offset_of!(FragmentBatch, sample_positions) + s * 8 + axis * 4;
+                let field = first_position(axis) + s * size_of::<QuadPositions>();
                 let p = self.b.ins().load(types::F32, read_only(), self.batch, field as i32);
                 let p = self.b.ins().splat(types::F32X4, p);
                 let p = self.b.ins().band(covered, p);
@@ -316,14 +326,11 @@ impl Emitter<'_> {
         let centre = self.b.ins().bor(full, none);
         let centre = self.bitcast(types::F32X4, centre);
         let half = self.splat_constant(Ty::F32, u64::from(0.5f32.to_bits()));
-        let inside = [self.fragment()?.inside[0][g], self.fragment()?.inside[1][g]];
-        let mut out = inside;
-        for axis in 0..2 {
-            let mean = self.b.ins().fdiv(sums[axis], count);
+        Ok(sums.map(|sum| {
+            let mean = self.b.ins().fdiv(sum, count);
             let p = self.b.ins().bitselect(centre, half, mean);
-            out[axis] = self.b.ins().select(single, half, p);
-        }
-        Ok(out)
+            self.b.ins().select(single, half, p)
+        }))
     }
 
     /// Built-ins of the fragment stage.
@@ -388,8 +395,7 @@ impl Emitter<'_> {
     fn frag_xy(&mut self, g: usize, axis: usize) -> Result<C> {
         let f = self.fragment()?;
         let (pixel, inside) = (f.pixel[axis][g], f.inside[axis][g]);
-        let p = self.b.ins().fcvt_from_sint(types::F32X4, pixel);
-        Ok(self.b.ins().fadd(p, inside))
+        Ok(self.beside(pixel, inside))
     }
 
     fn primitive_word(&mut self, primitive: C, field: usize) -> C {
@@ -398,7 +404,7 @@ impl Emitter<'_> {
     }
 
     fn sample_id(&mut self, sample: C) -> C {
-        let per_pixel = self.b.ins().icmp_imm_u(IntCC::Equal, sample, 0xffff);
+        let per_pixel = self.b.ins().icmp_imm_u(IntCC::Equal, sample, i64::from(FragmentBatch::CENTRE));
         let zero = self.b.ins().iconst(types::I32, 0);
         self.b.ins().select(per_pixel, zero, sample)
     }

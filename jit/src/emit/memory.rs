@@ -8,7 +8,7 @@
 use super::Emitter;
 use super::rep::{BufPair, Rep, Vecs, scalar_type, vector_type};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, MemFlags, Space, Ty, Value};
+use crate::ir::{Binary, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as C, types};
 use smallvec::SmallVec;
@@ -84,17 +84,21 @@ impl Emitter<'_> {
                     let bytes = ty.bytes() * n as u32;
                     let address = match self.constant_bits(offset) {
                         Some(bits) => self.constant_address_or_zeros(pair, bits as u32, bytes),
-                        None => self.address_or_zeros(pair, scalar, bytes),
+                        None => {
+                            let wide = self.wide_offset(offset, scalar)?;
+                            self.wide_address_or_zeros(pair, wide, bytes)
+                        }
                     };
                     let values = self.load_components(address, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Uniform))
                 }
                 Rep::Affine(base, stride) if ty.bytes() == 4 && stride == 4 * n as i32 && n != 3 => {
-                    let values = self.load_contiguous(pair, base, stride, ty, n, machine)?;
+                    let wide = self.wide_offset(offset, base)?;
+                    let values = self.load_contiguous(pair, (base, wide), stride, ty, n, machine)?;
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
                 rep => {
-                    let offsets = self.rep_vectors(Ty::I32, &rep)?;
+                    let offsets = self.gather_offsets(offset, &rep)?;
                     let values = self.load_gather(pair, &offsets, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
@@ -124,13 +128,92 @@ impl Emitter<'_> {
     /// I8: `offset + bytes <= range`; and the offset as I64.
     pub fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
         let wide = self.b.ins().uextend(types::I64, offset);
+        (self.wide_in_range(pair, wide, bytes), wide)
+    }
+
+    /// The same for an offset as I64.
+    pub fn wide_in_range(&mut self, pair: BufPair, wide: C, bytes: u32) -> C {
         let end = self.b.ins().iadd_imm_s(wide, i64::from(bytes));
-        (self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, pair.range), wide)
+        self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, pair.range)
+    }
+
+    /// An offset whose machine form is the scalar `narrow` (of an affine one: lane 0) as I64. A multiple of one bounded index is
+    /// computed in 64 bits from the index: then nothing needs the bound, and it is as good as free. What is negative becomes so great
+    /// that no length added to it wraps.
+    fn wide_offset(&mut self, offset: Value, narrow: C) -> Result<C> {
+        match self.bounded_index(offset) {
+            // Across barriers only what is used there is kept: the offset, not what it is made of.
+            Some((index, _, scale, 0)) if !self.barriers.any => {
+                let index = self.scalar(index)?;
+                let index = self.b.ins().uextend(types::I64, index);
+                Ok(self.b.ins().imul_imm_u(index, scale))
+            }
+            // A product of 31 and 16 bits stays below the mask's 48.
+            Some((index, _, scale @ ..=0xffff, plus)) if !self.barriers.any => {
+                let index = self.scalar(index)?;
+                let index = self.b.ins().sextend(types::I64, index);
+                let wide = self.b.ins().imul_imm_s(index, scale);
+                let wide = self.b.ins().iadd_imm_s(wide, plus);
+                Ok(self.b.ins().band_imm_u(wide, (1 << 48) - 1))
+            }
+            _ => Ok(self.b.ins().uextend(types::I64, narrow)),
+        }
+    }
+
+    /// Offsets of a gather. Of a multiple of one bounded index an unsigned minimum is bound enough: it takes negative ones along.
+    fn gather_offsets(&mut self, offset: Value, rep: &Rep) -> Result<Vecs> {
+        match self.bounded_index(offset) {
+            Some((index, limit, scale, 0)) if !self.barriers.any => {
+                let most = self.vector_constant([limit as i32; 4]);
+                let index = self.vectors(index)?;
+                let scaled = |e: &mut Self, i: C| {
+                    let i = e.b.ins().umin(i, most);
+                    if scale.count_ones() == 1 {
+                        return e.b.ins().ishl_imm_u(i, i64::from(scale.trailing_zeros()));
+                    }
+                    let by = e.vector_constant([scale as i32; 4]);
+                    e.b.ins().imul(i, by)
+                };
+                Ok(index.iter().map(|&i| scaled(self, i)).collect())
+            }
+            _ => self.rep_vectors(Ty::I32, rep),
+        }
+    }
+
+    /// `(i, limit, scale, plus)` of an offset `Bound(i, limit) * scale + plus`.
+    fn bounded_index(&self, offset: Value) -> Option<(Value, i64, i64, i64)> {
+        let operation = |v: Value| match self.shader.values[v].def {
+            ValueDef::Inst(inst, _) => match self.shader.insts[inst].op {
+                Op::Binary(op) => Some((op, self.shader.insts[inst].args[0], self.shader.insts[inst].args[1])),
+                _ => None,
+            },
+            ValueDef::Region => None,
+        };
+        let constant = |v: Value| self.constant_bits(v).filter(|&c| c < 1 << 30).map(|c| c as i64);
+        let (at, plus) = match operation(offset)? {
+            (Binary::IAdd, a, b) => (a, constant(b)?),
+            _ => (offset, 0),
+        };
+        let (bounded, scale) = match operation(at)? {
+            (Binary::IMul, a, b) => (a, constant(b)?),
+            (Binary::Shl, a, b) => (a, 1 << (constant(b)? & 31)),
+            _ => (at, 1),
+        };
+        match operation(bounded)? {
+            (Binary::Bound, index, limit) => Some((index, self.constant_bits(limit)? as i64, scale, plus)),
+            _ => None,
+        }
     }
 
     /// Address of an access at a scalar offset; out of range that of zeros.
     pub fn address_or_zeros(&mut self, pair: BufPair, offset: C, bytes: u32) -> C {
-        let (ok, wide) = self.in_range(pair, offset, bytes);
+        let wide = self.b.ins().uextend(types::I64, offset);
+        self.wide_address_or_zeros(pair, wide, bytes)
+    }
+
+    /// The same for an offset as I64.
+    fn wide_address_or_zeros(&mut self, pair: BufPair, wide: C, bytes: u32) -> C {
+        let ok = self.wide_in_range(pair, wide, bytes);
         let address = self.b.ins().iadd(pair.address, wide);
         self.b.ins().select(ok, address, self.zeros)
     }
@@ -277,7 +360,8 @@ impl Emitter<'_> {
             && stride == 4 * n as i32
             && n != 3
         {
-            return self.store_contiguous(*pair, base, &values, ty);
+            let wide = self.wide_offset(*offset, base)?;
+            return self.store_contiguous(*pair, (base, wide), &values, ty);
         }
         self.store_lanes(&address, &values, ty)
     }

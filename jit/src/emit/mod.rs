@@ -2,7 +2,7 @@
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
 //! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
-//! structured control flow, `alu`, `memory`, `contiguous`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `barrier` the
+//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `barrier` the
 //! regions of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
@@ -12,11 +12,13 @@ mod alu;
 mod array;
 mod atomic;
 mod barrier;
+mod bits;
 mod cell;
 mod contiguous;
 mod control;
 mod descriptor;
 mod facts;
+mod float;
 mod fragment;
 mod global;
 mod image;
@@ -81,6 +83,7 @@ struct Emitter<'a> {
     b: FunctionBuilder<'a>,
     shader: &'a Shader,
     div: &'a Divergence,
+    facts: facts::Facts<'a>,
     layout: &'a PipelineLayoutInfo,
     lanes: u32,
     reps: SecondaryMap<Value, Option<Rep>>,

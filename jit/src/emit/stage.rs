@@ -4,6 +4,7 @@ use super::Emitter;
 use super::array::Arrays;
 use super::barrier::Barriers;
 use super::cell::Cells;
+use super::facts::Facts;
 use super::interface::Slots;
 use super::memory::{read_only, trusted};
 use super::rep::{Memo, Rep, Vecs};
@@ -49,12 +50,14 @@ pub fn function(
         if shader.stage == Stage::Compute { pointer(&mut b, batch, offset_of!(ComputeBatch, shared)) } else { sink };
     let invocations = shader.local_size.iter().map(|&n| u64::from(n)).product::<u64>();
     let chunks = u32::try_from(invocations.div_ceil(u64::from(lanes))).map_err(|_| Error::limit("workgroup size"))?;
-    let barriers = Barriers::new(shader);
+    let facts = Facts::new(shader, div);
+    let barriers = Barriers::new(shader, &facts);
     let has_barriers = barriers.any;
     let mut e = Emitter {
         b,
         shader,
         div,
+        facts,
         layout,
         lanes,
         reps: SecondaryMap::new(),

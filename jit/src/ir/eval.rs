@@ -230,6 +230,7 @@ fn int_binary(op: Binary, ty: Ty, a: u64, b: u64) -> u64 {
         Binary::UMin => a.min(b),
         Binary::SMax => sa.max(sb) as u64,
         Binary::UMax => a.max(b),
+        Binary::Bound => sa.min(sb).max(-sb) as u64,
         _ => a,
     };
     cut(ty, bits)

@@ -146,6 +146,10 @@ pub enum Binary {
     SMax,
     /// Unsigned maximum.
     UMax,
+    /// I32: the index `a` of a buffer access cut to `-b..=b`, where `b` is a constant and all that lies outside is out of every
+    /// buffer's bounds. Nothing but offsets is computed from it: of an affine value only lane 0 is cut, which leaves lanes outside
+    /// with other values outside. See [`Binary::bound_stays_affine`].
+    Bound,
     /// IEEE.
     FAdd,
     /// IEEE.
@@ -166,6 +170,14 @@ pub enum Binary {
     Pow,
     /// atan2(y, x); expanded by `lower_math`.
     Atan2,
+}
+
+impl Binary {
+    /// Is a [`Binary::Bound`] to `limit` of an affine value affine? Its lanes have to lie close together, measured by the room
+    /// between the greatest index inside of a buffer and the limit.
+    pub fn bound_stays_affine(stride: i32, limit: u32) -> bool {
+        stride.unsigned_abs() <= limit >> 8
+    }
 }
 
 /// Comparisons: (a: T, b: T) -> B1.

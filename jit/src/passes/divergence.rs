@@ -257,6 +257,10 @@ impl<'a> Analysis<'a> {
                 (Some(c), _) => Some(affine(sb.wrapping_mul(c))),
                 _ => None,
             },
+            Binary::Bound => {
+                let limit = constant(b)?;
+                (sa == 0 || Binary::bound_stays_affine(sa, limit as u32)).then(|| affine(sa))
+            }
             Binary::Shl => constant(b).map(|c| affine(sa.wrapping_shl(c as u32 & 31))),
             _ => None,
         }

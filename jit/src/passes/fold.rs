@@ -11,6 +11,11 @@ use crate::ir::{
 };
 use smallvec::{SmallVec, smallvec};
 
+/// `maxComputeWorkGroupInvocations` and `maxComputeWorkGroupCount`: what the driver advertises at most.
+const MAX_WORKGROUP_INVOCATIONS: u32 = 1024;
+/// See [`MAX_WORKGROUP_INVOCATIONS`].
+const MAX_WORKGROUPS: u64 = 65535;
+
 /// Runs the pass.
 pub fn fold(shader: &mut Shader) {
     let consts = Consts::new(shader);
@@ -220,6 +225,37 @@ impl Fold<'_> {
         }
     }
 
+    /// An upper bound of an unsigned number, looking through `depth` operations.
+    fn greatest(&self, v: Value, depth: u32) -> u64 {
+        let wide = |e: &Self, n: usize| e.greatest(e.arg(v, n), depth - 1);
+        let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
+        let all = u64::from(u32::MAX);
+        match self.op(v) {
+            Some(Op::Const(bits)) => *bits,
+            Some(Op::Builtin(b)) => match b {
+                Builtin::LocalInvocationIndex | Builtin::SubgroupInvocation | Builtin::LocalInvocationId(_) => {
+                    invocations
+                }
+                Builtin::WorkgroupId(_) | Builtin::NumWorkgroups(_) => MAX_WORKGROUPS,
+                Builtin::GlobalInvocationId(_) => MAX_WORKGROUPS * invocations,
+                _ => all,
+            },
+            _ if depth == 0 => all,
+            Some(Op::Binary(Binary::And | Binary::UMin)) => wide(self, 0).min(wide(self, 1)),
+            Some(Op::Binary(Binary::UMod)) => match self.constant(self.arg(v, 1)) {
+                None | Some(0) => all,
+                Some(c) => c - 1,
+            },
+            Some(Op::Binary(Binary::LShr)) => self.constant(self.arg(v, 1)).map_or(all, |c| wide(self, 0) >> (c & 31)),
+            Some(Op::Binary(Binary::IAdd)) => small(wide(self, 0) + wide(self, 1)),
+            Some(Op::Binary(Binary::IMul)) => small(wide(self, 0).saturating_mul(wide(self, 1))),
+            Some(Op::Binary(Binary::Shl)) => {
+                self.constant(self.arg(v, 1)).map_or(all, |c| small(wide(self, 0) << (c & 31)))
+            }
+            _ => all,
+        }
+    }
+
     fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
         use Binary::*;
         let ty = self.shader.ty(a);
@@ -237,6 +273,7 @@ impl Fold<'_> {
             IMul | SDiv | UDiv if c == 1 => Some(Rewrite::Value(a)),
             And | UMin if c == ones => Some(Rewrite::Value(a)),
             UMax if c == 0 => Some(Rewrite::Value(a)),
+            Bound if self.greatest(a, 4) <= c => Some(Rewrite::Value(a)),
             Or if c == ones => Some(Rewrite::Const(ones)),
             Xor if c == ones => op1(Op::Unary(Unary::Not), a),
             IMul | And | UMin if c == 0 => Some(Rewrite::Const(0)),
@@ -362,6 +399,11 @@ fn reciprocal(c: f32) -> Option<f32> {
     let power_of_two = c.is_normal() && c.to_bits() & 0x007f_ffff == 0;
     let r = 1.0 / c;
     (power_of_two && r.is_normal()).then_some(r)
+}
+
+/// An upper bound that a 32-bit number keeps to; anything when it may have wrapped.
+fn small(bound: u64) -> u64 {
+    if bound <= u64::from(u32::MAX) { bound } else { u64::from(u32::MAX) }
 }
 
 fn commutes(op: Binary) -> bool {

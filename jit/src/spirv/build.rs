@@ -203,6 +203,20 @@ impl Builder {
         }
     }
 
+    /// [`Binary::Bound`] of an offset or index.
+    pub fn bound(&mut self, a: Value, limit: u32) -> Value {
+        match self.shader.as_const(a) {
+            Some(x) => {
+                let limit = i64::from(limit);
+                self.i32(i64::from(x as u32 as i32).clamp(-limit, limit) as u32)
+            }
+            None => {
+                let limit = self.i32(limit);
+                self.bin(Binary::Bound, a, limit)
+            }
+        }
+    }
+
     /// An integer of any width as a signed one of another.
     pub fn int_as(&mut self, a: Value, ty: Ty) -> Value {
         let from = self.ty(a);

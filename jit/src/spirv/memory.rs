@@ -24,6 +24,15 @@ pub(crate) enum Index {
     Dynamic(Value),
 }
 
+/// Greatest range of a buffer (`maxStorageBufferRange`).
+const MAX_RANGE: u32 = 1 << 30;
+/// Bound of what one index adds to an offset. A bit more than the range, so that neighbours of the bound lie outside too.
+const TERM_LIMIT: u32 = MAX_RANGE + (1 << 26);
+/// Bound of a sum before the next term: twice this and a term are less than 2^32, so a sum that wrapped is bounded again, and one
+/// that was bounded stays outside whatever one term adds.
+const SUM_LIMIT: u32 = MAX_RANGE + (1 << 28);
+const _: () = assert!(2 * SUM_LIMIT as u64 + TERM_LIMIT as u64 <= 1 << 32 && SUM_LIMIT > TERM_LIMIT);
+
 impl Translator<'_> {
     /// An index operand.
     pub fn index(&mut self, id: u32) -> Result<Index> {
@@ -139,12 +148,26 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    /// Moves an address by `i * stride`.
+    /// Moves an address by `i * stride`. Offsets into buffers are 32-bit numbers that do not wrap: an index that is out of every
+    /// buffer's bounds is bounded before it is multiplied, and so is a sum before something is added to it.
     fn advance(&mut self, m: &mut Memory, i: Index, stride: u32) -> Result<()> {
         match i {
+            // What lies beyond every buffer stays there.
+            Index::Const(c) if m.space == Space::Buffer => {
+                m.offset = c.saturating_mul(stride).saturating_add(m.offset).min(MAX_RANGE);
+            }
             Index::Const(c) => {
                 let by = c.checked_mul(stride).and_then(|by| m.offset.checked_add(by));
                 m.offset = by.ok_or_else(|| Error::limit("offset beyond 4 GiB"))?;
+            }
+            Index::Dynamic(v) if m.space == Space::Buffer => {
+                let v = self.b.int_as(v, Ty::I32);
+                if self.b.shader.as_const(m.base).is_none() {
+                    m.base = self.b.bound(m.base, SUM_LIMIT);
+                }
+                let v = self.b.bound(v, TERM_LIMIT / stride.max(1) + 1);
+                let by = self.b.mul(v, stride.into());
+                m.base = self.b.add(m.base, by);
             }
             Index::Dynamic(v) => {
                 let ty = if m.space == Space::Global { Ty::I64 } else { Ty::I32 };

@@ -5,6 +5,7 @@
 
 pub mod assemble;
 mod clip;
+pub mod line;
 pub mod link;
 mod post;
 mod primitive;
@@ -17,6 +18,7 @@ use crate::engine::Worker;
 use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use base::abi::FragmentPrimitive;
+use line::{LinePrim, Phase};
 use setup::{Edge, Shaded};
 use std::sync::atomic::{AtomicU64, Ordering};
 use viewport::Screen;
@@ -103,6 +105,10 @@ pub struct ChunkOutput {
     pub attributes: Vec<[u32; 3]>,
     /// `tile << 32 | primitive`, sorted.
     pub bins: Vec<u64>,
+    /// One for every primitive of a draw with [`crate::api::DrawState::lines_are_special`], else none.
+    pub lines: Vec<LinePrim>,
+    /// Stipple counter at the end.
+    pub phase: Phase,
 }
 
 // SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null); it is filled by one worker and
@@ -117,6 +123,8 @@ impl ChunkOutput {
         self.prims.clear();
         self.attributes.clear();
         self.bins.clear();
+        self.lines.clear();
+        self.phase = Phase::NONE;
     }
 
     /// Points the primitives at their attributes and sorts the bins; nothing may be pushed afterwards.
@@ -133,10 +141,8 @@ impl ChunkOutput {
 pub struct Vertex {
     /// Clip coordinates.
     pub position: [f32; 4],
-    /// Projection, if it lies in the guard band.
+    /// Projection, unless [`viewport::code::UNPROJECTED`].
     pub screen: Screen,
-    /// `screen` is valid.
-    pub projected: bool,
     /// See [`viewport::code`].
     pub codes: u32,
     /// Viewport of `screen` and `codes`.
@@ -199,9 +205,14 @@ fn run_any(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, ou
     let lanes = draw.draw.stages.vertex.lanes.max(1) as usize;
     let slots = draw.linkage.output_slots;
     let shaded = Shaded { outputs: front.outputs.as_words(padded * slots), slots, shift: lanes.trailing_zeros() };
-    let mut builder = primitive::Builder { draw, grid, shaded, vertices: &front.vertices, out, leaving: 0 };
-    for &(vertices, id) in &front.assembled {
-        builder.primitive(vertices, id);
+    let phase = Phase::NONE;
+    let mut builder = primitive::Builder { draw, grid, shaded, vertices: &front.vertices, out, leaving: 0, phase };
+    if draw.draw.state.line_stipple.is_some() && draw.draw.state.lines_are_special() {
+        builder.stippled(&front.assembled);
+    } else {
+        for &(vertices, id) in &front.assembled {
+            builder.primitive(vertices, id);
+        }
     }
     count(&draw.draw, statistic::CLIPPING_PRIMITIVES, builder.leaving);
     out.seal();

@@ -53,7 +53,6 @@ fn chunks<const N: usize>(
             out.push(Vertex {
                 position: [p[0][i], p[1][i], p[2][i], p[3][i]],
                 screen: Screen { x: lanes.x[i], y: lanes.y[i], z: lanes.z[i], inv_w: lanes.inv_w[i] },
-                projected: lanes.projected[i],
                 codes: lanes.codes[i] | distances(linkage, shaded, v),
                 viewport: 0,
             });
@@ -88,13 +87,12 @@ fn single(draw: &SceneDraw, shaded: Shaded<'_>, v: usize) -> Vertex {
 /// A vertex under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
 pub fn project(draw: &SceneDraw, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
     let Some(transform) = draw.viewports.get(viewport as usize) else {
-        return Vertex { position, codes: code::NAN, viewport, ..Vertex::default() };
+        return Vertex { position, codes: code::NAN | code::UNPROJECTED, viewport, ..Vertex::default() };
     };
     let lanes = transform.lanes(&position.map(|p| [p]));
     Vertex {
         position,
         screen: Screen { x: lanes.x[0], y: lanes.y[0], z: lanes.z[0], inv_w: lanes.inv_w[0] },
-        projected: lanes.projected[0],
         codes: lanes.codes[0] | distances,
         viewport,
     }

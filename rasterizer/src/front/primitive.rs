@@ -2,11 +2,12 @@
 
 use super::assemble::Shape;
 use super::clip::{ClipVertex, Polygon, clip_segment};
+use super::line::{self, Diamonds, LinePrim, Phase};
 use super::link::NO_SLOT;
-use super::setup::{self, Common, Outline, Place, Planes, Shaded, Weights, doubled_area};
+use super::setup::{self, Common, Edges, Outline, Place, Planes, Shaded, Weights, doubled_area};
 use super::viewport::{SUBPIXEL, Screen, Transform, code};
 use super::{ChunkOutput, Grid, Vertex};
-use crate::api::PolygonMode;
+use crate::api::{LineMode, PolygonMode};
 use crate::scene::SceneDraw;
 
 /// Point sizes are clamped to this range (`pointSizeRange`).
@@ -27,9 +28,35 @@ pub struct Builder<'a> {
     pub out: &'a mut ChunkOutput,
     /// Primitives that left clipping.
     pub leaving: u64,
+    /// Stipple counter.
+    pub phase: Phase,
 }
 
 impl Builder<'_> {
+    /// All primitives of a chunk whose lines are stippled.
+    pub fn stippled(&mut self, assembled: &[([u32; 3], u32)]) {
+        let state = &*self.draw.draw.state;
+        let Some(stipple) = state.line_stipple else { return };
+        let (mode, width, strip) = (state.line_mode, self.line_width(), state.topology.is_line_strip());
+        // A chunk that begins inside of a strip goes on from the chunk before it.
+        self.phase = Phase { value: 0, continued: true };
+        for &(ids, id) in assembled {
+            if !strip || self.draw.segments.binary_search_by_key(&id, |s| s.base).is_ok() {
+                self.phase = Phase::NONE;
+            }
+            self.primitive(ids, id);
+            let [a, b] = [ids[0], ids[1]].map(|i| &self.vertices[i as usize]);
+            if (a.codes | b.codes) & code::UNPROJECTED == 0 {
+                self.phase.advance(line::counted(&[a.screen, b.screen], mode, width), stipple);
+            }
+        }
+        self.out.phase = self.phase;
+    }
+
+    fn line_width(&self) -> f32 {
+        self.draw.draw.state.line_width.clamp(LINE_WIDTH_RANGE[0], LINE_WIDTH_RANGE[1])
+    }
+
     /// One primitive, provoking vertex first.
     #[inline(always)]
     pub fn primitive(&mut self, ids: [u32; 3], primitive_id: u32) {
@@ -85,7 +112,7 @@ impl Builder<'_> {
 
     #[inline(always)]
     fn triangle(&mut self, v: [&Vertex; 3], any: u32, common: Common) {
-        if any & code::CLIP == 0 && v.iter().all(|v| v.projected) {
+        if any & (code::CLIP | code::UNPROJECTED) == 0 {
             self.leaving += 1;
             let screen = [v[0].screen, v[1].screen, v[2].screen];
             let area = doubled_area(&screen);
@@ -179,7 +206,7 @@ impl Builder<'_> {
             let slope = planes.slope();
             self.bias(&mut planes, slope);
         }
-        self.emit(place, &outline, &planes, common, None, weights);
+        self.emit(place, outline.edges(), &planes, common, None, weights);
     }
 
     /// Polygon modes line and point: the polygon's own edges and vertices, clipped one by one.
@@ -227,20 +254,52 @@ impl Builder<'_> {
             return;
         }
         self.leaving += u64::from(slope.is_none());
-        let width = self.draw.draw.state.line_width.clamp(LINE_WIDTH_RANGE[0], LINE_WIDTH_RANGE[1]);
-        let Some(outline) = Outline::line(&[a, b], width) else { return };
+        // Distances along the line count from where it was before clipping, if that is on the screen.
+        let on_screen = |v: &Vertex| v.codes & code::UNPROJECTED == 0;
+        let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if on_screen(v) { v.screen } else { clipped });
+        let limit = self.transform(&common).scissor_rect;
+        let Some((place, edges, extra)) = self.line_shape(&[a, b], &whole, limit) else { return };
         let mut planes = Planes::line(&[a, b]);
         if let Some(slope) = slope {
             self.bias(&mut planes, slope);
         }
         let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
-        let limit = self.transform(&common).scissor_rect;
-        let Some(place) = Place::new(self.grid, limit, &outline) else { return };
-        self.emit(place, &outline, &planes, &common, None, clips.then_some(&weights));
+        self.emit(place, edges, &planes, &common, None, clips.then_some(&weights));
+        self.out.lines.extend(extra);
+    }
+
+    /// Where a line draws, by the rules of its mode, and what the tiles have to know when it is special. `None` when it touches nothing.
+    fn line_shape(
+        &self,
+        ends: &[Screen; 2],
+        whole: &[Screen; 2],
+        limit: [i32; 4],
+    ) -> Option<(Place, Edges, Option<LinePrim>)> {
+        let (state, width) = (&*self.draw.draw.state, self.line_width());
+        let rectangle = || LinePrim::rectangle(whole, width, self.phase);
+        Some(match state.line_mode {
+            LineMode::Rectangular => {
+                let outline = Outline::line(ends, width, 0.0)?;
+                let place = Place::new(self.grid, limit, &outline)?;
+                (place, outline.edges(), state.line_stipple.map(|_| rectangle()))
+            }
+            // Half a pixel more on all sides: wherever the pixel square can have something of the rectangle.
+            LineMode::Smooth => {
+                let outline = Outline::line(ends, width, 0.5)?;
+                (Place::centres(limit, &outline)?, outline.edges(), Some(rectangle()))
+            }
+            LineMode::Bresenham => {
+                let diamonds = Diamonds::new(ends, width)?;
+                let place = Place::within(limit, diamonds.bounds)?;
+                let whole = Diamonds::new(whole, width).unwrap_or(diamonds);
+                let edges = Edges { edges: diamonds.edges, count: 2 };
+                (place, edges, Some(LinePrim::diamonds(&whole, self.phase)))
+            }
+        })
     }
 
     fn point(&mut self, v: &Vertex, common: Common, slope: Option<f32>) {
-        if v.codes & code::REJECT != 0 || !v.projected {
+        if v.codes & (code::REJECT | code::UNPROJECTED) != 0 {
             return;
         }
         self.leaving += u64::from(slope.is_none());
@@ -255,21 +314,21 @@ impl Builder<'_> {
         let outline = Outline::point(&v.screen, size);
         let limit = self.transform(&common).scissor_rect;
         let Some(place) = Place::new(self.grid, limit, &outline) else { return };
-        self.emit(place, &outline, &planes, &common, Some(sprite), None);
+        self.emit(place, outline.edges(), &planes, &common, Some(sprite), None);
     }
 
     #[inline(always)]
     fn emit(
         &mut self,
         place: Place,
-        outline: &Outline,
+        edges: Edges,
         planes: &Planes,
         common: &Common,
         sprite: Option<(f32, [f32; 2])>,
         weights: Option<&Weights>,
     ) {
         let depth_range = self.transform(common).depth_range;
-        setup::emit(self.out, self.grid, &setup::Piece { place, outline, planes, common, depth_range, sprite });
+        setup::emit(self.out, self.grid, &setup::Piece { place, edges, planes, common, depth_range, sprite });
         setup::attributes(&self.draw.linkage, self.shaded, common, weights, &mut self.out.attributes);
     }
 }

@@ -33,12 +33,14 @@ impl Plane {
     }
 
     /// `v0 + b1*(v1-v0) + b2*(v2-v0)`.
-    fn combine(v: [f32; 3], b1: &Plane, b2: &Plane) -> Plane {
-        let [v0, v1, v2] = v.map(f64::from);
-        let (d1, d2) = (v1 - v0, v2 - v0);
+    #[inline(always)]
+    fn combine(v0: f32, v1: f32, v2: f32, b1: &Plane, b2: &Plane) -> Plane {
+        let v0 = f64::from(v0);
+        let (d1, d2) = (f64::from(v1) - v0, f64::from(v2) - v0);
         Plane { d: [b1.d[0] * d1 + b2.d[0] * d2, b1.d[1] * d1 + b2.d[1] * d2], c: v0 + b1.c * d1 + b2.c * d2 }
     }
 
+    #[inline(always)]
     fn at_origin(&self, [x, y]: [i32; 2]) -> [f32; 3] {
         let c = self.c + self.d[0] * f64::from(x) + self.d[1] * f64::from(y);
         [self.d[0] as f32, self.d[1] as f32, c as f32]
@@ -64,31 +66,27 @@ pub fn doubled_area(v: &[Screen; 3]) -> i64 {
     d(v[1].x, v[0].x) * d(v[2].y, v[0].y) - d(v[2].x, v[0].x) * d(v[1].y, v[0].y)
 }
 
-/// Greatest of three magnitudes.
-fn max_magnitude(z: [f32; 3]) -> f32 {
-    z[0].abs().max(z[1].abs()).max(z[2].abs())
-}
-
 impl Planes {
     /// Of a triangle whose doubled area is not zero.
+    #[inline(always)]
     pub fn triangle(v: &[Screen; 3], area: i64) -> Planes {
         // 1/256 pixel units: one factor of 256 remains when an edge is divided by the area.
         let scale = f64::from(SUBPIXEL) / area as f64;
-        let px = v.map(|s| [f64::from(s.x) / f64::from(SUBPIXEL), f64::from(s.y) / f64::from(SUBPIXEL)]);
+        let at = [f64::from(v[0].x) / f64::from(SUBPIXEL), f64::from(v[0].y) / f64::from(SUBPIXEL)];
         let plane = |dx: i32, dy: i32, sign: f64| {
             let d = [sign * f64::from(dy) * scale, -sign * f64::from(dx) * scale];
-            Plane { d, c: -(d[0] * px[0][0] + d[1] * px[0][1]) }
+            Plane { d, c: -(d[0] * at[0] + d[1] * at[1]) }
         };
         let b1 = plane(v[2].x - v[0].x, v[2].y - v[0].y, 1.0);
         let b2 = plane(v[1].x - v[0].x, v[1].y - v[0].y, -1.0);
         Planes {
             b1,
             b2,
-            inv_w: Plane::combine(v.map(|s| s.inv_w), &b1, &b2),
-            z: Plane::combine(v.map(|s| s.z), &b1, &b2),
+            inv_w: Plane::combine(v[0].inv_w, v[1].inv_w, v[2].inv_w, &b1, &b2),
+            z: Plane::combine(v[0].z, v[1].z, v[2].z, &b1, &b2),
             inv_w1: v[1].inv_w,
             inv_w2: v[2].inv_w,
-            z_max: max_magnitude(v.map(|s| s.z)),
+            z_max: v[0].z.abs().max(v[1].z.abs()).max(v[2].z.abs()),
         }
     }
 
@@ -100,15 +98,14 @@ impl Planes {
         let at = [f64::from(v[0].x), f64::from(v[0].y)].map(|c| c / f64::from(SUBPIXEL));
         let b1 = Plane { d: g, c: -(g[0] * at[0] + g[1] * at[1]) };
         let b2 = Plane::default();
-        let three = |f: fn(&Screen) -> f32| [f(&v[0]), f(&v[1]), f(&v[1])];
         Planes {
             b1,
             b2,
-            inv_w: Plane::combine(three(|s| s.inv_w), &b1, &b2),
-            z: Plane::combine(three(|s| s.z), &b1, &b2),
+            inv_w: Plane::combine(v[0].inv_w, v[1].inv_w, v[1].inv_w, &b1, &b2),
+            z: Plane::combine(v[0].z, v[1].z, v[1].z, &b1, &b2),
             inv_w1: v[1].inv_w,
             inv_w2: v[1].inv_w,
-            z_max: max_magnitude(three(|s| s.z)),
+            z_max: v[0].z.abs().max(v[1].z.abs()),
         }
     }
 
@@ -157,24 +154,28 @@ pub struct Outline {
 impl Outline {
     /// A triangle.
     pub fn triangle(v: &[Screen; 3]) -> Outline {
-        let c = v.map(|s| [s.x, s.y]);
-        Outline { corners: [c[0], c[1], c[2], c[2]], len: 3 }
+        let third = [v[2].x, v[2].y];
+        Outline { corners: [[v[0].x, v[0].y], [v[1].x, v[1].y], third, third], len: 3 }
     }
 
     /// The rectangle of a line of `width` pixels ("strict" line rasterization). `None` for a line of no length.
-    pub fn line(v: &[Screen; 2], width: f32) -> Option<Outline> {
+    /// `margin` pixels are added on all sides.
+    pub fn line(v: &[Screen; 2], width: f32, margin: f64) -> Option<Outline> {
         let (dx, dy) = (f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y));
         let length = (dx * dx + dy * dy).sqrt();
         if length == 0.0 {
             return None;
         }
-        let half = f64::from(width) * f64::from(SUBPIXEL) * 0.5 / length;
+        let half = (f64::from(width) * 0.5 + margin) * f64::from(SUBPIXEL) / length;
         let (nx, ny) = (-dy * half, dx * half);
-        let corner = |s: &Screen, sign: f64| {
+        let longer = margin * f64::from(SUBPIXEL) / length;
+        let (lx, ly) = (dx * longer, dy * longer);
+        let corner = |s: &Screen, end: f64, sign: f64| {
             let round = |c: f64| (c + 0.5).floor() as i32;
-            [round(f64::from(s.x) + sign * nx), round(f64::from(s.y) + sign * ny)]
+            [round(f64::from(s.x) + end * lx + sign * nx), round(f64::from(s.y) + end * ly + sign * ny)]
         };
-        let corners = [corner(&v[0], 1.0), corner(&v[1], 1.0), corner(&v[1], -1.0), corner(&v[0], -1.0)];
+        let corners =
+            [corner(&v[0], -1.0, 1.0), corner(&v[1], 1.0, 1.0), corner(&v[1], 1.0, -1.0), corner(&v[0], -1.0, -1.0)];
         Some(Outline { corners, len: 4 })
     }
 
@@ -198,8 +199,8 @@ impl Outline {
     /// Pixels whose samples can be inside: x0, y0, x1, y1.
     #[inline(always)]
     fn bounds(&self) -> [i32; 4] {
-        let [x0, y0, x1, y1] = self.extremes().map(|v| v >> SUBPIXEL_BITS);
-        [x0, y0, x1 + 1, y1 + 1]
+        let [x0, y0, x1, y1] = self.extremes();
+        [x0 >> SUBPIXEL_BITS, y0 >> SUBPIXEL_BITS, (x1 >> SUBPIXEL_BITS) + 1, (y1 >> SUBPIXEL_BITS) + 1]
     }
 
     /// Bounds of the pixels whose centres can be inside.
@@ -212,9 +213,11 @@ impl Outline {
         [first(x0), first(y0), last(x1), last(y1)]
     }
 
+    /// Its half planes.
     #[inline(always)]
-    fn edges(&self) -> [Edge; 4] {
-        if self.len == 3 { self.edges_of::<3>() } else { self.edges_of::<4>() }
+    pub fn edges(&self) -> Edges {
+        let edges = if self.len == 3 { self.edges_of::<3>() } else { self.edges_of::<4>() };
+        Edges { edges, count: self.len as u32 }
     }
 
     #[inline(always)]
@@ -237,6 +240,15 @@ impl Outline {
         }
         edges
     }
+}
+
+/// The half planes of a shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges {
+    /// In the order of the corners.
+    pub edges: [Edge; 4],
+    /// How many there are.
+    pub count: u32,
 }
 
 /// What all pieces of an assembled primitive share.
@@ -309,9 +321,10 @@ pub fn attributes(
     weights: Option<&Weights>,
     out: &mut Vec<[u32; 3]>,
 ) {
-    let at = common.vertices.map(|v| shaded.base(v as usize));
+    let [first, second, third] = common.vertices;
+    let [first, second, third] =
+        [shaded.base(first as usize), shaded.base(second as usize), shaded.base(third as usize)];
     let provoking = shaded.base(common.provoking as usize);
-    let (second, third) = (common.corners > 1, common.corners > 2);
     out.reserve(linkage.links.len());
     for link in &linkage.links {
         if link.slot == NO_SLOT {
@@ -322,13 +335,14 @@ pub fn attributes(
             out.push([shaded.slot(provoking, link.slot), 0, 0]);
             continue;
         }
-        let mut v = at.map(|base| f32::from_bits(shaded.slot(base, link.slot)));
+        let corner = |base: usize| f32::from_bits(shaded.slot(base, link.slot));
+        let (mut a, mut b, mut c) = (corner(first), corner(second), corner(third));
         if let Some(weights) = weights {
-            v = weighted(v, weights, link.interpolation, common.corners);
+            [a, b, c] = weighted([a, b, c], weights, link.interpolation, common.corners);
         }
-        let d1 = if second { v[1] - v[0] } else { 0.0 };
-        let d2 = if third { v[2] - v[0] } else { 0.0 };
-        out.push([v[0].to_bits(), d1.to_bits(), d2.to_bits()]);
+        let d1 = if common.corners > 1 { b - a } else { 0.0 };
+        let d2 = if common.corners > 2 { c - a } else { 0.0 };
+        out.push([a.to_bits(), d1.to_bits(), d2.to_bits()]);
     }
 }
 
@@ -355,7 +369,17 @@ impl Place {
     /// `None` when an outline touches no sample inside of `limit`.
     #[inline(always)]
     pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        let bounds = if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() };
+        Place::within(limit, if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() })
+    }
+
+    /// The same for a shape whose coverage is that of pixel centres, whatever the samples.
+    pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<Place> {
+        Place::within(limit, outline.centre_bounds())
+    }
+
+    /// Of the pixels of `bounds` inside of `limit`.
+    #[inline(always)]
+    pub fn within(limit: [i32; 4], bounds: [i32; 4]) -> Option<Place> {
         let rect = super::viewport::intersect(limit, bounds);
         // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
         let origin = [bounds[0].max(0), bounds[1].max(0)];
@@ -369,7 +393,7 @@ pub struct Piece<'a> {
     /// Pixels.
     pub place: Place,
     /// Shape.
-    pub outline: &'a Outline,
+    pub edges: Edges,
     /// Planes.
     pub planes: &'a Planes,
     /// What it shares with the whole primitive.
@@ -383,7 +407,7 @@ pub struct Piece<'a> {
 /// Appends a primitive and bins it; its attributes are appended next.
 #[inline(always)]
 pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
-    let Piece { place: Place { rect, origin }, outline, planes, common, depth_range, sprite } = *piece;
+    let Piece { place: Place { rect, origin }, edges, planes, common, depth_range, sprite } = *piece;
     let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
     out.prims.push(Prim {
         shade: FragmentPrimitive {
@@ -403,8 +427,8 @@ pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
             point_inv_size: inv_size,
             _pad: 0,
         },
-        edges: outline.edges(),
-        edge_count: outline.len as u32,
+        edges: edges.edges,
+        edge_count: edges.count,
         rect,
         depth_range,
         first_attribute: out.attributes.len() as u32,

@@ -2,6 +2,8 @@
 //!
 //! Vertices are numbered in order of first use, so the batch a chunk shades never depends on other chunks.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use super::assemble::{read, read_bytes, read_index};
 use super::link::{AttributeFetch, FetchKind, Linkage, NO_SLOT};
 use crate::api::{BufferRange, Draw};
@@ -90,6 +92,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
         match attribute.divisor {
             None => fetch(attribute, &buffer, &front.vertex_index, u64::from, out),
             Some(0) => fetch(attribute, &buffer, &front.instance_index, |_| u64::from(first_instance), out),
+            Some(1) => fetch(attribute, &buffer, &front.instance_index, u64::from, out),
             Some(d) => {
                 let element = |i: u32| u64::from(first_instance) + u64::from(i.wrapping_sub(first_instance) / d);
                 fetch(attribute, &buffer, &front.instance_index, element, out);
@@ -138,15 +141,109 @@ impl Scatter<'_> {
     }
 }
 
-/// `N` words of `BYTES` = 4 N bytes; the rest is 0, 0, `one`.
-#[inline(always)]
-fn words<const N: usize, const BYTES: usize>(buffer: &BufferRange, offset: u64, one: u32) -> [u32; 4] {
-    let raw = read::<BYTES>(buffer, offset);
-    let mut texel = [0, 0, 0, if N < 4 { one } else { 0 }];
-    for (i, word) in texel.iter_mut().enumerate().take(N) {
-        *word = u32::from_le_bytes([raw[4 * i], raw[4 * i + 1], raw[4 * i + 2], raw[4 * i + 3]]);
+/// A conversion of elements, by how many words they have.
+trait Convert<const N: usize> {
+    /// Components of an element.
+    fn components(&self, words: [u32; N]) -> [u32; 4];
+}
+
+/// `N` 32-bit channels; the rest is 0, 0, one.
+struct Raw32 {
+    one: u32,
+}
+
+impl<const N: usize> Convert<N> for Raw32 {
+    #[inline(always)]
+    fn components(&self, words: [u32; N]) -> [u32; 4] {
+        let mut texel = [0, 0, 0, if N < 4 { self.one } else { 0 }];
+        for (i, word) in words.into_iter().enumerate() {
+            texel[i] = word;
+        }
+        texel
     }
-    texel
+}
+
+/// Four bytes.
+struct Unorm8x4;
+
+impl Convert<1> for Unorm8x4 {
+    #[inline(always)]
+    fn components(&self, [word]: [u32; 1]) -> [u32; 4] {
+        let unorm = |shift: u32| ((word >> shift & 0xff) as f32 / 255.0).to_bits();
+        [unorm(0), unorm(8), unorm(16), unorm(24)]
+    }
+}
+
+/// Where the elements of an attribute lie.
+struct Elements<'a, F> {
+    buffer: &'a BufferRange,
+    stride: u64,
+    offset: u64,
+    /// Vertex or instance numbers, padded to whole chunks.
+    numbers: &'a [u32],
+    /// Element of a number.
+    element: F,
+}
+
+impl<F: Fn(u32) -> u64> Elements<'_, F> {
+    #[inline(always)]
+    fn at(&self, number: u32) -> u64 {
+        (self.element)(number) * self.stride + self.offset
+    }
+
+    /// All elements of `bytes` bytes lie inside of the buffer.
+    #[inline(always)]
+    fn inside(&self, bytes: u64) -> bool {
+        let mut last = 0;
+        for &n in self.numbers {
+            last = last.max((self.element)(n));
+        }
+        let end = last.checked_mul(self.stride).and_then(|at| at.checked_add(self.offset + bytes));
+        !self.buffer.address.is_null() && end.is_some_and(|end| end <= self.buffer.size)
+    }
+
+    /// Fetches elements of `N` words (`BYTES` = 4 N).
+    #[inline(always)]
+    fn fetch<const N: usize, const BYTES: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
+        if out.shift == 3 && self.inside(BYTES as u64) {
+            // SAFETY: all elements are inside.
+            return unsafe { self.fetch_chunks(convert, out) };
+        }
+        for (v, &n) in self.numbers.iter().enumerate() {
+            let raw = read::<BYTES>(self.buffer, self.at(n));
+            let mut words = [0; N];
+            for (i, word) in words.iter_mut().enumerate() {
+                *word = u32::from_le_bytes([raw[4 * i], raw[4 * i + 1], raw[4 * i + 2], raw[4 * i + 3]]);
+            }
+            out.put(v, convert.components(words));
+        }
+    }
+
+    /// Eight vertices at a time.
+    ///
+    /// # Safety
+    /// All elements lie inside of the buffer.
+    #[inline(always)]
+    unsafe fn fetch_chunks<const N: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
+        for (chunk, numbers) in self.numbers.chunks_exact(8).enumerate() {
+            let mut rows = [[0; 8]; 4];
+            for i in 0..8 {
+                // SAFETY: inside (the caller's contract); arrays of words are read from any address.
+                let p = unsafe { self.buffer.address.add(self.at(numbers[i]) as usize) }.cast::<[u32; N]>();
+                // SAFETY: as above.
+                let texel = convert.components(unsafe { p.read_unaligned() });
+                for c in 0..4 {
+                    rows[c][i] = texel[c];
+                }
+            }
+            for c in 0..4 {
+                if out.to[c] != NO_SLOT {
+                    let first = (chunk * out.slots + usize::from(out.to[c])) * 8;
+                    out.inputs[first..first + 8].copy_from_slice(&rows[c]);
+                }
+            }
+        }
+    }
 }
 
 #[inline(always)]
@@ -157,32 +254,20 @@ fn fetch(
     element: impl Fn(u32) -> u64,
     mut out: Scatter<'_>,
 ) {
-    let at = |n: u32| element(n) * u64::from(attribute.stride) + u64::from(attribute.offset);
-    let integer = attribute.format.is_integer();
-    let one = if integer { 1 } else { 1f32.to_bits() };
+    let elements =
+        Elements { buffer, stride: u64::from(attribute.stride), offset: u64::from(attribute.offset), numbers, element };
+    let raw = Raw32 { one: if attribute.format.is_integer() { 1 } else { 1f32.to_bits() } };
     match attribute.kind {
-        FetchKind::Raw32(1) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<1, 4>(buffer, at(n), one)))
-        }
-        FetchKind::Raw32(2) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<2, 8>(buffer, at(n), one)))
-        }
-        FetchKind::Raw32(3) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<3, 12>(buffer, at(n), one)))
-        }
-        FetchKind::Raw32(_) => {
-            numbers.iter().enumerate().for_each(|(v, &n)| out.put(v, words::<4, 16>(buffer, at(n), one)))
-        }
-        FetchKind::Unorm8x4 => {
-            for (v, &n) in numbers.iter().enumerate() {
-                out.put(v, read::<4>(buffer, at(n)).map(|b| (f32::from(b) / 255.0).to_bits()));
-            }
-        }
+        FetchKind::Raw32(1) => elements.fetch::<1, 4>(&raw, &mut out),
+        FetchKind::Raw32(2) => elements.fetch::<2, 8>(&raw, &mut out),
+        FetchKind::Raw32(3) => elements.fetch::<3, 12>(&raw, &mut out),
+        FetchKind::Raw32(_) => elements.fetch::<4, 16>(&raw, &mut out),
+        FetchKind::Unorm8x4 => elements.fetch::<1, 4>(&Unorm8x4, &mut out),
         FetchKind::Generic => {
             let bytes = (attribute.bytes as usize).min(16);
             for (v, &n) in numbers.iter().enumerate() {
                 let mut raw = [0u8; 16];
-                read_bytes(buffer, at(n), &mut raw[..bytes]);
+                read_bytes(buffer, elements.at(n), &mut raw[..bytes]);
                 out.put(v, unpack_texel(attribute.format, &raw));
             }
         }

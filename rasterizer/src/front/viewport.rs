@@ -29,6 +29,8 @@ pub mod code {
     pub const NAN: u32 = 1 << 7;
     /// Outside the guard band (four planes).
     pub const GUARD: u32 = 0xf << 8;
+    /// Not in front of the eye, or outside the guard band: there is no projection.
+    pub const UNPROJECTED: u32 = 1 << 12;
     /// Negative clip distances.
     pub const USER_SHIFT: u32 = 16;
     /// See `USER_SHIFT`.
@@ -69,8 +71,6 @@ pub struct Lanes<const N: usize> {
     pub z: [f32; N],
     /// 1/w.
     pub inv_w: [f32; N],
-    /// Inside the guard band and in front of the eye.
-    pub projected: [bool; N],
 }
 
 /// A viewport with its scissor, made ready.
@@ -131,35 +131,44 @@ impl Transform {
     /// Outcodes (without user distances) and projections of `N` vertices, component first.
     #[inline(always)]
     pub fn lanes<const N: usize>(&self, p: &[[f32; N]; 4]) -> Lanes<N> {
-        let mut out =
-            Lanes { codes: [0; N], x: [0; N], y: [0; N], z: [0.0; N], inv_w: [0.0; N], projected: [false; N] };
-        let depth = if self.depth_clip { u32::MAX } else { 0 };
-        let nan = |v: f32| v.is_nan();
+        let mut out = Lanes { codes: [0; N], x: [0; N], y: [0; N], z: [0.0; N], inv_w: [0.0; N] };
+        let [x, y, z, w] = p;
+        let depth = if self.depth_clip { code::NEAR | code::FAR } else { 0 };
         for i in 0..N {
-            let [x, y, z, w] = [p[0][i], p[1][i], p[2][i], p[3][i]];
-            let mut codes = 0;
-            for axis in 0..2 {
-                let c = p[axis][i];
+            let near = if z[i] < 0.0 { code::NEAR } else { 0 };
+            let far = if z[i] > w[i] { code::FAR } else { 0 };
+            let behind = if w[i] > 0.0 { 0 } else { code::BEHIND };
+            let nan = x[i].is_nan() | y[i].is_nan() | z[i].is_nan() | w[i].is_nan();
+            out.codes[i] = (near | far) & depth | behind | if nan { code::NAN } else { 0 };
+        }
+        for axis in 0..2 {
+            for i in 0..N {
+                let (c, w) = (p[axis][i], w[i]);
                 let at = self.scale[axis] * c + self.offset[axis] * w;
-                codes |= u32::from(c + w < 0.0) << (2 * axis);
-                codes |= u32::from(w - c < 0.0) << (2 * axis + 1);
-                codes |= u32::from(at - (GUARD[0] + 1.0) * w < 0.0) << (8 + 2 * axis);
-                codes |= u32::from((GUARD[1] - 1.0) * w - at < 0.0) << (9 + 2 * axis);
+                let low = if c + w < 0.0 { 1 << (2 * axis) } else { 0 };
+                let high = if w - c < 0.0 { 2 << (2 * axis) } else { 0 };
+                let guard_low = if at - (GUARD[0] + 1.0) * w < 0.0 { 1 << (8 + 2 * axis) } else { 0 };
+                let guard_high = if (GUARD[1] - 1.0) * w - at < 0.0 { 2 << (8 + 2 * axis) } else { 0 };
+                out.codes[i] |= low | high | guard_low | guard_high;
             }
-            codes |= depth & ((u32::from(z < 0.0) * code::NEAR) | (u32::from(z > w) * code::FAR));
-            let front = w > 0.0;
-            codes |= u32::from(!front) * code::BEHIND;
-            codes |= u32::from(nan(x) | nan(y) | nan(z) | nan(w)) * code::NAN;
-            out.codes[i] = codes;
-            let (sx, sy) = (x / w * self.scale[0] + self.offset[0], y / w * self.scale[1] + self.offset[1]);
-            let inside = |c: f32| (GUARD[0]..=GUARD[1]).contains(&c);
-            let projected = front & inside(sx) & inside(sy);
-            // What is not projected is zero, whatever it would have been.
-            out.projected[i] = projected;
-            out.x[i] = if projected { fixed(sx) } else { 0 };
-            out.y[i] = if projected { fixed(sy) } else { 0 };
-            out.z[i] = if projected { z / w * self.scale[2] + self.offset[2] } else { 0.0 };
-            out.inv_w[i] = if projected { 1.0 / w } else { 0.0 };
+        }
+        let [mut screen_x, mut screen_y] = [[0f32; N]; 2];
+        let mut projected = [0u32; N];
+        for i in 0..N {
+            let (sx, sy) = (x[i] / w[i] * self.scale[0] + self.offset[0], y[i] / w[i] * self.scale[1] + self.offset[1]);
+            let inside = in_guard(sx) & in_guard(sy) & (w[i] > 0.0);
+            projected[i] = if inside { u32::MAX } else { 0 };
+            screen_x[i] = if inside { sx } else { 0.0 };
+            screen_y[i] = if inside { sy } else { 0.0 };
+        }
+        // What is not projected is zero, whatever it would have been.
+        for i in 0..N {
+            out.x[i] = fixed(screen_x[i]);
+            out.y[i] = fixed(screen_y[i]);
+            let depth = z[i] / w[i] * self.scale[2] + self.offset[2];
+            out.z[i] = f32::from_bits(depth.to_bits() & projected[i]);
+            out.inv_w[i] = f32::from_bits((1.0 / w[i]).to_bits() & projected[i]);
+            out.codes[i] |= code::UNPROJECTED & !projected[i];
         }
         out
     }
@@ -167,14 +176,52 @@ impl Transform {
     /// Perspective division and viewport; `None` outside the guard band or behind the eye.
     pub fn project(&self, p: &[f32; 4]) -> Option<Screen> {
         let lanes = self.lanes(&p.map(|c| [c]));
-        lanes.projected[0].then_some(Screen { x: lanes.x[0], y: lanes.y[0], z: lanes.z[0], inv_w: lanes.inv_w[0] })
+        (lanes.codes[0] & code::UNPROJECTED == 0).then_some(Screen {
+            x: lanes.x[0],
+            y: lanes.y[0],
+            z: lanes.z[0],
+            inv_w: lanes.inv_w[0],
+        })
     }
 }
 
+/// Both comparisons, always: a range's `contains` would branch.
+#[inline(always)]
+fn in_guard(c: f32) -> bool {
+    let (above, below) = (c >= GUARD[0], c <= GUARD[1]);
+    above & below
+}
+
 /// Nearest fixed-point value, ties to even; `c` inside the guard band.
-#[inline]
+#[inline(always)]
 pub fn fixed(c: f32) -> i32 {
-    // Adding 1.5 * 2^52 leaves the nearest integer in the low bits.
-    const MAGIC: f64 = 6_755_399_441_055_744.0;
-    (f64::from(c) * f64::from(SUBPIXEL) + MAGIC).to_bits() as i32
+    // The product is exact and below 2^23: a sum with 2^23 of its sign has no fraction.
+    const MAGIC: f32 = 8_388_608.0;
+    let scaled = c * SUBPIXEL as f32;
+    let magic = MAGIC.copysign(scaled);
+    // SAFETY: at most 2^23 in magnitude.
+    unsafe { ((scaled + magic) - magic).to_int_unchecked() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_is_nearest_even() {
+        let reference = |c: f32| (f64::from(c) * 256.0).round_ties_even() as i32;
+        let mut c = GUARD[0];
+        while c <= GUARD[1] {
+            assert_eq!(fixed(c), reference(c), "{c}");
+            c += 0.317_382_8;
+        }
+        for i in -40_000..40_000 {
+            // Eighths of a unit: ties are among them.
+            let c = i as f32 / 2048.0;
+            for c in [c, c + 24_000.0, c - 8_000.0] {
+                assert_eq!(fixed(c), reference(c), "{c}");
+            }
+        }
+        assert_eq!([fixed(GUARD[0]), fixed(GUARD[1]), fixed(-0.0)], [-8192 * 256, 24_576 * 256, 0]);
+    }
 }

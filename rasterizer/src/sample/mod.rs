@@ -20,7 +20,7 @@ mod planar;
 #[cfg(test)]
 mod tests;
 mod texel;
-mod words;
+pub(crate) mod words;
 
 pub use access::apply as apply_atomic;
 pub use divergent::image_divergent;

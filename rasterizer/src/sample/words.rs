@@ -135,12 +135,19 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u32; MAX_LANES], wo
         if mask >> i & 1 == 0 {
             continue;
         }
-        let mut bytes = [0u8; 16];
-        for w in 0..4 {
-            bytes[4 * w..4 * w + 4].copy_from_slice(&words[w][i].to_le_bytes());
+        let word = |w: usize| words[w][i];
+        let pair = |w: usize| (u64::from(word(w)) | u64::from(word(w + 1)) << 32).to_le();
+        // SAFETY: the caller's promise. One store each: bytes put together in memory would have to wait for one another.
+        unsafe {
+            let p = base.add(offset[i] as usize);
+            match N {
+                1 => p.write(word(0) as u8),
+                2 => p.cast::<u16>().write_unaligned((word(0) as u16).to_le()),
+                4 => p.cast::<u32>().write_unaligned(word(0).to_le()),
+                8 => p.cast::<u64>().write_unaligned(pair(0)),
+                _ => p.cast::<[u64; 2]>().write_unaligned([pair(0), pair(2)]),
+            }
         }
-        // SAFETY: the caller's promise.
-        unsafe { base.add(offset[i] as usize).copy_from_nonoverlapping(bytes.as_ptr(), N) };
     }
 }
 

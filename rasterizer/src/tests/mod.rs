@@ -8,6 +8,7 @@ mod bounds;
 mod compute;
 mod coverage;
 mod geometry;
+mod lines;
 mod state;
 
 use crate::Engine;
@@ -175,10 +176,8 @@ unsafe fn fragments<const N: usize>(
         for lane in 0..(b.count as usize * 4).next_multiple_of(LANES) {
             let quad = &*b.quads.add(lane / 4);
             let p = &*quad.primitive;
-            let (px, py) = (lane % 2, lane / 2 % 2);
-            let s = if quad.sample == u16::MAX { None } else { Some(quad.sample as usize) };
-            let (sx, sy) = s.map_or((0.5, 0.5), |s| (b.sample_positions[2 * s], b.sample_positions[2 * s + 1]));
-            let (x, y) = (quad.x as f32 + px as f32 + sx, quad.y as f32 + py as f32 + sy);
+            let inside = &b.positions[usize::from(quad.sample)];
+            let (x, y) = (quad.x as f32 + inside.x[lane % 4], quad.y as f32 + inside.y[lane % 4]);
             let color = core::array::from_fn(|c| interpolate(p, c, x, y, Interpolation::Smooth));
             let chunk = lane / LANES;
             match f(quad, lane % 4, color) {
@@ -282,6 +281,8 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
         front_clockwise: false,
         depth_bias: None,
         line_width: 1.0,
+        line_mode: LineMode::Rectangular,
+        line_stipple: None,
         sample_mask: u32::MAX,
         sample_shading: false,
         alpha_to_coverage: false,

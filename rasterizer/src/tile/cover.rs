@@ -185,7 +185,13 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
         if blocks == 0 || !sink.visible(crate::front::viewport::intersect(rect, [x, y, x + 16, y + 16])) {
             continue;
         }
-        let all = blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3];
+        if blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3] {
+            for k in 0..16 {
+                sink.block(x + (k & 3) * 4, y + (k >> 2) * 4, [0xffff; S]);
+            }
+            sink.covered(x, y);
+            continue;
+        }
         while blocks != 0 {
             let k = blocks.trailing_zeros() as i32;
             blocks &= blocks - 1;
@@ -203,9 +209,6 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             if masks.iter().any(|&m| m != 0) {
                 sink.block(x + bx, y + by, masks);
             }
-        }
-        if all {
-            sink.covered(x, y);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::depth::{self, Block};
 use super::{TileJob, clamp_depth, plane_z};
 use crate::front::Prim;
 use crate::front::link::NO_SLOT;
-use base::abi::{BatchHeader, FragmentBatch, FragmentQuad};
+use base::abi::{BatchHeader, FragmentBatch, FragmentQuad, QuadPositions};
 use base::shader::CompiledStage;
 
 /// Shaded quads: where lane `4*quad + pixel` of a slot lies.
@@ -31,29 +31,16 @@ impl Outputs<'_> {
             _ => [0; 4],
         }
     }
-    /// The eight lanes of quads `2 * pair` and `2 * pair + 1`; zeros for a missing slot.
+    /// The outputs as rows of eight lanes, `pair * slots + slot` for quads `2 * pair` and `2 * pair + 1`; `None` when chunks have
+    /// another size.
     #[inline(always)]
-    pub fn pair(&self, pair: usize, slot: u16) -> [u32; 8] {
-        if slot == NO_SLOT {
-            return [0; 8];
-        }
-        if self.shift == 3
-            && let Some(lanes) =
-                self.words.get((pair * self.slots + usize::from(slot)) * 8..).and_then(|w| w.first_chunk::<8>())
-        {
-            return *lanes;
-        }
-        let [[a, b, c, d], [e, f, g, h]] = [self.quad(2 * pair, slot), self.quad(2 * pair + 1, slot)];
-        [a, b, c, d, e, f, g, h]
+    pub fn rows(&self) -> Option<&[[u32; 8]]> {
+        (self.shift == 3).then_some(self.words.as_chunks().0)
     }
-    /// Four slots of a quad.
+    /// Output slots.
     #[inline(always)]
-    pub fn color(&self, quad: usize, slots: &[u16; 4]) -> super::color::Quad {
-        let mut out = [[0; 4]; 4];
-        for (out, &slot) in out.iter_mut().zip(slots) {
-            *out = self.quad(quad, slot);
-        }
-        out
+    pub fn slots(&self) -> usize {
+        self.slots
     }
     /// Pixels that are still alive.
     #[inline(always)]
@@ -83,6 +70,10 @@ pub fn shade(job: &mut TileJob<'_>) {
     let (slots, lanes) = stage.map_or((0, 4), |s| (s.interface.outputs.len(), s.lanes.max(4) as usize));
     if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
         call(job, stage, count, slots * BATCH_QUADS_PADDED * 4, &mut outputs);
+        if let Some(alpha) = job.draw.plan.smooth_alpha {
+            let words = outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
+            multiply(words, slots, lanes, alpha, &job.worker.tile.coverage);
+        }
     } else {
         outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
         outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
@@ -93,17 +84,17 @@ pub fn shade(job: &mut TileJob<'_>) {
         slots,
         shift: lanes.trailing_zeros(),
     };
-    let quads = core::mem::take(&mut job.worker.tile.quads);
+    let mut quads = core::mem::take(&mut job.worker.tile.quads);
     let draw = job.draw;
     let plan = &*draw.plan;
-    let mut coverage = [0u16; super::BATCH_QUADS];
-    for (i, quad) in quads[..count].iter().enumerate() {
-        coverage[i] = if plan.coverage_is_final { quad.coverage } else { finish_quad(job, quad, i, view) };
+    if !plan.coverage_is_final {
+        for (i, quad) in quads[..count].iter_mut().enumerate() {
+            quad.coverage = finish_quad(job, quad, i, view);
+        }
     }
     let samples = job.pass.grid.samples;
     let shaded = ShadedQuads {
         quads: &quads[..count],
-        coverage: &coverage[..count],
         outputs: view,
         alpha_to_one: plan.alpha_to_one,
         layer: job.layer,
@@ -115,11 +106,34 @@ pub fn shade(job: &mut TileJob<'_>) {
     }
     job.worker.tile.quads = quads;
     job.worker.tile.quads.clear();
+    job.worker.tile.coverage.clear();
     (job.worker.tile.outputs, job.worker.tile.alive) = outputs;
+}
+
+/// Multiplies a slot of shaded quads.
+fn multiply(words: &mut [u32], slots: usize, lanes: usize, slot: u16, factors: &[[f32; 4]]) {
+    for (lane, factor) in factors.iter().flatten().enumerate() {
+        let at = (lane / lanes * slots + usize::from(slot)) * lanes + lane % lanes;
+        words[at] = (f32::from_bits(words[at]) * factor).to_bits();
+    }
 }
 
 /// A batch and the padding of its last chunk.
 const BATCH_QUADS_PADDED: usize = super::BATCH_QUADS + 2;
+
+/// Positions of shading without multisampling.
+const ONE_SAMPLE: [QuadPositions; 5] = FragmentBatch::positions(&[]);
+/// With four samples.
+const FOUR_SAMPLES: [QuadPositions; 5] = {
+    let offsets = sample_offsets::<4>();
+    let mut samples = [[0.0; 2]; 4];
+    let mut i = 0;
+    while i < 4 {
+        samples[i] = [offsets[i][0] as f32 / 256.0, offsets[i][1] as f32 / 256.0];
+        i += 1;
+    }
+    FragmentBatch::positions(&samples)
+};
 
 fn call(
     job: &mut TileJob<'_>,
@@ -137,13 +151,6 @@ fn call(
     let per_chunk = (stage.lanes as usize / 4).max(1);
     quads.resize(count.next_multiple_of(per_chunk), last);
     let samples = job.pass.grid.samples;
-    let mut sample_positions = [0.5; 10];
-    if samples == 4 {
-        for (i, [x, y]) in sample_offsets::<4>().into_iter().enumerate() {
-            sample_positions[2 * i] = x as f32 / 256.0;
-            sample_positions[2 * i + 1] = y as f32 / 256.0;
-        }
-    }
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);
     let mut batch = FragmentBatch {
@@ -156,7 +163,7 @@ fn call(
         quads: quads.as_ptr(),
         outputs: outputs.0.words(words).as_mut_ptr(),
         alive: alive.as_mut_ptr(),
-        sample_positions,
+        positions: if samples == 4 { FOUR_SAMPLES } else { ONE_SAMPLE },
     };
     // SAFETY: quads are padded to whole chunks, outputs and alive hold every chunk of a full batch, the primitives outlive
     // the tile; the icd vouches for stage and context.

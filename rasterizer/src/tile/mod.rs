@@ -9,14 +9,16 @@ pub mod color;
 mod cover;
 pub mod depth;
 mod fragment;
+mod line;
 pub mod plan;
 
 use crate::engine::Worker;
+use crate::front::line::LinePrim;
 use crate::front::{self, ChunkOutput, Prim, TILE_SHIFT, statistic};
 use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use crate::surface::{Pass, Surface};
-use base::abi::FragmentQuad;
+use base::abi::{FragmentBatch, FragmentQuad};
 use bounds::DepthReject;
 use depth::{Block, BlockAddress};
 use std::sync::atomic::Ordering;
@@ -28,6 +30,8 @@ pub const BATCH_QUADS: usize = 64;
 #[derive(Default)]
 pub struct Scratch {
     quads: Vec<FragmentQuad>,
+    /// Smooth lines: coverage of the quads' pixels.
+    coverage: Vec<[f32; 4]>,
     outputs: AlignedBuf,
     alive: AlignedBuf,
 }
@@ -35,6 +39,15 @@ pub struct Scratch {
 /// The quads' pointers are only followed inside the call that pushed them.
 // SAFETY: `quads` is emptied before a tile ends; no pointer in it is followed by another thread.
 unsafe impl Send for Scratch {}
+
+/// Where a chunk comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Number of its draw.
+    pub draw: u32,
+    /// Stipple counter at its start.
+    pub stipple: u32,
+}
 
 /// A range of one chunk's bins that belong to one tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,17 +70,19 @@ struct TileJob<'a> {
     worker: &'a mut Worker,
     /// Hierarchical depth, where it may be used.
     reject: Option<DepthReject<'a>>,
+    /// The smooth line at work.
+    smooth: Option<LinePrim>,
     /// Samples that passed.
     passed: u64,
     /// Fragment invocations.
     invocations: u64,
 }
 
-/// Runs a tile. `chunk_draws[i]` is the draw of chunk `i`.
+/// Runs a tile. `origins[i]` is where chunk `i` comes from.
 pub fn run(
     pass: &Pass,
     draws: &[SceneDraw],
-    chunk_draws: &[u32],
+    origins: &[Origin],
     outputs: &[ChunkOutput],
     runs: &[Run],
     worker: &mut Worker,
@@ -75,9 +90,9 @@ pub fn run(
     #[cfg(target_arch = "x86_64")]
     if crate::host::wide() {
         // SAFETY: the host has the features.
-        return unsafe { run_wide(pass, draws, chunk_draws, outputs, runs, worker) };
+        return unsafe { run_wide(pass, draws, origins, outputs, runs, worker) };
     }
-    run_any(pass, draws, chunk_draws, outputs, runs, worker);
+    run_any(pass, draws, origins, outputs, runs, worker);
 }
 
 /// # Safety
@@ -87,19 +102,19 @@ pub fn run(
 unsafe fn run_wide(
     pass: &Pass,
     draws: &[SceneDraw],
-    chunk_draws: &[u32],
+    origins: &[Origin],
     outputs: &[ChunkOutput],
     runs: &[Run],
     worker: &mut Worker,
 ) {
-    run_any(pass, draws, chunk_draws, outputs, runs, worker);
+    run_any(pass, draws, origins, outputs, runs, worker);
 }
 
 #[inline(always)]
 fn run_any(
     pass: &Pass,
     draws: &[SceneDraw],
-    chunk_draws: &[u32],
+    origins: &[Origin],
     outputs: &[ChunkOutput],
     runs: &[Run],
     worker: &mut Worker,
@@ -109,10 +124,11 @@ fn run_any(
     let (layer, tile) = (first.tile / per_layer, first.tile % per_layer);
     let x0 = ((tile % pass.grid.tiles[0]) << TILE_SHIFT) as i32;
     let y0 = ((tile / pass.grid.tiles[0]) << TILE_SHIFT) as i32;
-    let same_draw = |a: &Run, b: &Run| chunk_draws[a.chunk as usize] == chunk_draws[b.chunk as usize];
+    let same_draw = |a: &Run, b: &Run| origins[a.chunk as usize].draw == origins[b.chunk as usize].draw;
     for group in runs.chunk_by(same_draw) {
-        let draw = &draws[chunk_draws[group[0].chunk as usize] as usize];
+        let draw = &draws[origins[group[0].chunk as usize].draw as usize];
         worker.tile.quads.clear();
+        worker.tile.coverage.clear();
         let plan = &*draw.plan;
         let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
         let reject = if plan.early {
@@ -127,7 +143,7 @@ fn run_any(
             }
         }
         worker.runs(draw.draw.pipeline);
-        let mut job = TileJob { pass, draw, layer, worker, reject, passed: 0, invocations: 0 };
+        let mut job = TileJob { pass, draw, layer, worker, reject, smooth: None, passed: 0, invocations: 0 };
         for run in group {
             if crate::aborted(&draw.draw.context) {
                 job.worker.tile.quads.clear();
@@ -135,6 +151,10 @@ fn run_any(
             }
             let output = &outputs[run.chunk as usize];
             let bins = &output.bins[run.start as usize..run.end as usize];
+            if let Some(lines) = &plan.lines {
+                line::run(&mut job, lines, output, bins, origins[run.chunk as usize].stipple, [x0, y0]);
+                continue;
+            }
             for (i, &bin) in bins.iter().enumerate() {
                 if let Some(&ahead) = bins.get(i + PREFETCH) {
                     prefetch(&output.prims[ahead as u32 as usize]);
@@ -230,6 +250,9 @@ impl TileJob<'_> {
             self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
             return;
         }
+        if S == 1 && any == 0xffff && self.push_block(prim, x, y) {
+            return;
+        }
         for q in 0..4 {
             let shift = (q & 1) * 2 + (q >> 1) * 8;
             let mut coverage = 0;
@@ -275,14 +298,35 @@ impl TileJob<'_> {
         let primitive = (&raw const *prim).cast();
         let per_sample = self.draw.plan.per_sample;
         for s in 0..if per_sample { 4 } else { 1 } {
-            let (coverage, sample) = if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, u16::MAX) };
+            let (coverage, sample) =
+                if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, FragmentBatch::CENTRE) };
             if coverage != 0 {
                 self.worker.tile.quads.push(FragmentQuad { x, y, coverage, sample, primitive });
+                if let Some(line) = &self.smooth {
+                    self.worker.tile.coverage.push(line::quad_coverage(line, x, y));
+                }
                 if self.worker.tile.quads.len() == BATCH_QUADS {
                     fragment::shade(self);
                 }
             }
         }
+    }
+
+    /// The four quads of a block without a gap; `false` when they do not fit into the batch or are not one entry each.
+    #[inline(always)]
+    fn push_block(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
+        let quads = &mut self.worker.tile.quads;
+        if self.draw.plan.per_sample || self.smooth.is_some() || quads.len() > BATCH_QUADS - 4 {
+            return false;
+        }
+        let primitive = (&raw const *prim).cast();
+        let (x, y) = (x as u16, y as u16);
+        let quad = |x, y| FragmentQuad { x, y, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive };
+        quads.extend_from_slice(&[quad(x, y), quad(x + 2, y), quad(x, y + 2), quad(x + 2, y + 2)]);
+        if quads.len() == BATCH_QUADS {
+            fragment::shade(self);
+        }
+        true
     }
 
     /// The draw has ended in this tile.

@@ -2,10 +2,11 @@
 
 use super::color::ColorPlan;
 use super::depth::{DepthFormat, DepthPlan};
-use crate::api::{DrawState, GraphicsStages};
+use super::line::LinePlan;
+use crate::api::{DrawState, GraphicsStages, LineMode};
 use crate::front::link::NO_SLOT;
 use crate::surface::Pass;
-use base::shader::{BuiltinSlot, SlotKind, StageInterface};
+use base::shader::{BuiltinSlot, SlotKind, SlotType, StageInterface};
 
 /// See the module.
 #[derive(Debug)]
@@ -34,6 +35,10 @@ pub struct TilePlan {
     pub alpha_to_one: bool,
     /// pSampleMask, cut to the pass's samples.
     pub sample_mask: u32,
+    /// The primitives are lines that are more than rectangles.
+    pub lines: Option<LinePlan>,
+    /// Alpha of colour output 0, which smooth lines multiply.
+    pub smooth_alpha: Option<u16>,
 }
 
 fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4] {
@@ -79,6 +84,10 @@ impl TilePlan {
             (builtin(BuiltinSlot::FragDepth), builtin(BuiltinSlot::FragStencilRef))
         };
         let samples = pass.grid.samples;
+        let lines =
+            state.lines_are_special().then_some(LinePlan { mode: state.line_mode, stipple: state.line_stipple });
+        let smooth = lines.is_some_and(|l| l.mode == LineMode::Smooth);
+        let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
         TilePlan {
             early,
             coverage_is_final: early && !flags.kills && !flags.writes_sample_mask && !state.alpha_to_coverage,
@@ -92,6 +101,8 @@ impl TilePlan {
             coverage_alpha: state.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
             alpha_to_one: state.alpha_to_one,
             sample_mask: state.sample_mask & ((1 << samples) - 1),
+            lines,
+            smooth_alpha: smooth.then(|| color_slots(interface, 0, 0)[3]).filter(float),
         }
     }
 }

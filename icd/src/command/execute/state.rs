@@ -67,6 +67,7 @@ impl Executor<'_> {
             DynamicState::DepthBiasEnable(enable) => v.depth_bias_enable = *enable,
             DynamicState::PrimitiveRestartEnable(enable) => v.primitive_restart = *enable,
             DynamicState::LogicOp(op) => v.logic_op = *op,
+            DynamicState::LineStipple(stipple) => v.line_stipple = *stipple,
         }
     }
 }

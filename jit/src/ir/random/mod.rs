@@ -448,6 +448,10 @@ impl Generator<'_> {
         if self.rng.chance(80) {
             let mask = self.b.i32(63);
             at = self.b.binary(Binary::And, at, mask);
+        } else if self.rng.chance(70) {
+            // An index that may be far outside; without a bound it wraps.
+            let limit = self.b.u32((1 << 27) + (1 << 23) + 1);
+            at = self.b.binary(Binary::Bound, at, limit);
         }
         let float = self.rng.chance(50);
         let (eight, shift) = (self.b.i32(if float { 4 } else { 0 }), self.b.i32(3));

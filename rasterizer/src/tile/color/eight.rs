@@ -7,19 +7,34 @@ use super::{ColorPlan, ShadedQuads};
 use crate::api::{BlendAttachment, BlendFactor, BlendOp};
 use crate::front::link::NO_SLOT;
 use crate::tile::fragment::pixels;
+use base::abi::FragmentQuad;
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
 
 /// Lanes of a pair of quads.
 const LANES: usize = 8;
 
-/// Where a quad of a pair goes.
+/// Where the quads of a pair go; the second may be missing (no coverage).
 #[derive(Clone, Copy)]
-struct Target {
+pub(super) struct Pair {
     /// Sample 0 of pixel 0.
-    p: *mut u8,
+    pub p: [*mut u8; 2],
     /// See `FragmentQuad::coverage`.
-    coverage: u16,
+    pub coverage: [u16; 2],
+    /// All pixels of two neighbours: two rows of four pixels.
+    whole: bool,
 }
+
+impl Pair {
+    /// Which quads are blended together: of quads that are the same pixels, one after the other.
+    #[inline(always)]
+    pub(super) fn turns(&self) -> &'static [[bool; 2]] {
+        let same = self.p[0] == self.p[1] && self.coverage[0] != 0 && self.coverage[1] != 0;
+        if same { &[[true, false], [false, true]] } else { &[[true, true]] }
+    }
+}
+
+/// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
+const ROWS: [usize; LANES] = [0, 1, 4, 5, 2, 3, 6, 7];
 
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
@@ -50,18 +65,15 @@ impl ColorPlan {
     /// As for [`ColorPlan::write8`].
     #[inline(always)]
     unsafe fn opaque8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>) {
-        for pair in 0..batch.quads.len().div_ceil(2) {
-            let targets = self.targets(batch, pair);
-            if targets[0].coverage | targets[1].coverage == 0 {
+        for number in 0..batch.quads.len().div_ceil(2) {
+            let pair = self.pair(batch, number);
+            if pair.coverage == [0; 2] {
                 continue;
             }
-            let packed = pack8::<SRGB, SWAP>(&self.source8(batch, &self.slots, pair));
-            for (k, target) in targets.iter().enumerate() {
-                for s in 0..batch.samples {
-                    let p = target.p.wrapping_add(s as usize * self.surface.sample_stride);
-                    // SAFETY: the caller's contract.
-                    unsafe { self.store_words(p, pixels(target.coverage, s), &packed, 4 * k) };
-                }
+            let packed = pack8::<SRGB, SWAP>(&self.source8(batch, &self.slots, number));
+            for s in 0..batch.samples {
+                // SAFETY: the caller's contract.
+                unsafe { self.store_pair(&pair, s, [true; 2], &packed) };
             }
         }
     }
@@ -70,71 +82,131 @@ impl ColorPlan {
     /// As for [`ColorPlan::write8`].
     #[inline(always)]
     unsafe fn blended8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendAttachment) {
-        for pair in 0..batch.quads.len().div_ceil(2) {
-            let targets = self.targets(batch, pair);
-            if targets[0].coverage | targets[1].coverage == 0 {
+        for number in 0..batch.quads.len().div_ceil(2) {
+            let pair = self.pair(batch, number);
+            if pair.coverage == [0; 2] {
                 continue;
             }
-            let s = self.clamped8(self.source8(batch, &self.slots, pair));
+            let s = self.clamped8(self.source8(batch, &self.slots, number));
             let s1 = if self.slots1 == [NO_SLOT; 4] {
                 [[0.0; LANES]; 4]
             } else {
-                self.clamped8(self.source8(batch, &self.slots1, pair))
+                self.clamped8(self.source8(batch, &self.slots1, number))
             };
-            let same = targets[0].p == targets[1].p && targets[0].coverage != 0 && targets[1].coverage != 0;
-            let turns: &[[bool; 2]] = if same { &[[true, false], [false, true]] } else { &[[true, true]] };
-            for turn in turns {
+            for &turn in pair.turns() {
                 for sample in 0..batch.samples {
-                    let mut at = [(core::ptr::null_mut(), 0); 2];
-                    for k in 0..2 {
-                        let p = targets[k].p.wrapping_add(sample as usize * self.surface.sample_stride);
-                        at[k] = (p, if turn[k] { pixels(targets[k].coverage, sample) } else { 0 });
-                    }
-                    let mut words = [0; LANES];
                     // SAFETY: the caller's contract.
-                    unsafe {
-                        self.load_words(at[0].0, at[0].1, &mut words, 0);
-                        self.load_words(at[1].0, at[1].1, &mut words, 4);
-                    }
+                    let words = unsafe { self.load_pair(&pair, sample, turn) };
                     let d = unpack8::<SRGB, SWAP>(&words);
                     let blended = Operands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(blend);
                     let packed = pack8::<SRGB, SWAP>(&blended);
                     // SAFETY: the caller's contract.
-                    unsafe {
-                        self.store_words(at[0].0, at[0].1, &packed, 0);
-                        self.store_words(at[1].0, at[1].1, &packed, 4);
-                    }
+                    unsafe { self.store_pair(&pair, sample, turn, &packed) };
                 }
             }
         }
     }
 
-    /// The quads of a pair; the second may be missing.
     #[inline(always)]
-    fn targets(&self, batch: &ShadedQuads<'_>, pair: usize) -> [Target; 2] {
-        let mut targets = [Target { p: core::ptr::null_mut(), coverage: 0 }; 2];
-        for (k, target) in targets.iter_mut().enumerate() {
-            if let (Some(quad), Some(&coverage)) = (batch.quads.get(2 * pair + k), batch.coverage.get(2 * pair + k)) {
-                *target = Target { p: self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y)), coverage };
+    pub(super) fn pair(&self, batch: &ShadedQuads<'_>, number: usize) -> Pair {
+        let mut pair = Pair { p: [core::ptr::null_mut(); 2], coverage: [0; 2], whole: false };
+        let at = |quad: &FragmentQuad| self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y));
+        match &batch.quads[2 * number..] {
+            [a, b, ..] => {
+                let full = if batch.samples == 1 { 0x1111 } else { 0xffff };
+                pair.p = [at(a), at(b)];
+                pair.coverage = [a.coverage, b.coverage];
+                pair.whole = a.coverage & b.coverage == full && b.x.wrapping_sub(a.x) == 2 && a.y == b.y;
             }
+            [a] => {
+                pair.p[0] = at(a);
+                pair.coverage[0] = a.coverage;
+            }
+            [] => {}
         }
-        targets
+        pair
+    }
+
+    /// The texels of a sample of the quads of `turn`; unspecified where they are not covered.
+    ///
+    /// # Safety
+    /// Covered pixels lie inside the surface.
+    #[inline(always)]
+    unsafe fn load_pair(&self, pair: &Pair, sample: u32, turn: [bool; 2]) -> [u32; LANES] {
+        let offset = sample as usize * self.surface.sample_stride;
+        let mut words = [0; LANES];
+        if pair.whole {
+            let p = pair.p[0].wrapping_add(offset).cast::<[u32; 4]>();
+            // SAFETY: two rows of four covered pixels; texels are aligned.
+            let [top, bottom] =
+                unsafe { [p.read_unaligned(), p.wrapping_byte_add(self.surface.row_pitch).read_unaligned()] };
+            for i in 0..4 {
+                words[ROWS[i]] = top[i];
+                words[ROWS[4 + i]] = bottom[i];
+            }
+            return words;
+        }
+        for k in 0..2 {
+            let mask = if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
+            // SAFETY: the caller's contract.
+            unsafe { self.load_words(pair.p[k].wrapping_add(offset), mask, &mut words, 4 * k) };
+        }
+        words
+    }
+
+    /// Stores the covered texels of a sample of the quads of `turn`.
+    ///
+    /// # Safety
+    /// Covered pixels lie inside the surface and no other thread touches them.
+    #[inline(always)]
+    unsafe fn store_pair(&self, pair: &Pair, sample: u32, turn: [bool; 2], texels: &[u32; LANES]) {
+        let offset = sample as usize * self.surface.sample_stride;
+        if pair.whole {
+            let (mut top, mut bottom) = ([0; 4], [0; 4]);
+            for i in 0..4 {
+                top[i] = texels[ROWS[i]];
+                bottom[i] = texels[ROWS[4 + i]];
+            }
+            let p = pair.p[0].wrapping_add(offset).cast::<[u32; 4]>();
+            // SAFETY: two rows of four covered pixels.
+            unsafe {
+                p.write_unaligned(top);
+                p.wrapping_byte_add(self.surface.row_pitch).write_unaligned(bottom);
+            }
+            return;
+        }
+        for k in 0..2 {
+            let mask = if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
+            // SAFETY: the caller's contract.
+            unsafe { self.store_words(pair.p[k].wrapping_add(offset), mask, texels, 4 * k) };
+        }
+    }
+
+    /// Source colours of a pair, as bits.
+    #[inline(always)]
+    pub(super) fn source_bits(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> [[u32; LANES]; 4] {
+        let mut source = [[0; LANES]; 4];
+        for (row, &slot) in source.iter_mut().zip(slots) {
+            *row = match batch.outputs.rows() {
+                _ if slot == NO_SLOT => continue,
+                Some(rows) => rows[pair * batch.outputs.slots() + usize::from(slot)],
+                None => {
+                    let [[a, b, c, d], [e, f, g, h]] =
+                        [batch.outputs.quad(2 * pair, slot), batch.outputs.quad(2 * pair + 1, slot)];
+                    [a, b, c, d, e, f, g, h]
+                }
+            };
+        }
+        if batch.alpha_to_one {
+            source[3] = [1f32.to_bits(); LANES];
+        }
+        source
     }
 
     /// Source colours of a pair.
     #[inline(always)]
     fn source8(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> Floats<LANES> {
-        let mut source = [[0.0; LANES]; 4];
-        for (row, &slot) in source.iter_mut().zip(slots) {
-            let bits = batch.outputs.pair(pair, slot);
-            for i in 0..LANES {
-                row[i] = f32::from_bits(bits[i]);
-            }
-        }
-        if batch.alpha_to_one {
-            source[3] = [1.0; LANES];
-        }
-        source
+        floats(&self.source_bits(batch, slots, pair))
     }
 
     #[inline(always)]
@@ -192,6 +264,18 @@ impl ColorPlan {
             }
         }
     }
+}
+
+/// Bits as floats.
+#[inline(always)]
+pub(super) fn floats(bits: &[[u32; LANES]; 4]) -> Floats<LANES> {
+    let mut out = [[0.0; LANES]; 4];
+    for c in 0..4 {
+        for i in 0..LANES {
+            out[c][i] = f32::from_bits(bits[c][i]);
+        }
+    }
+    out
 }
 
 /// Byte of a component.

@@ -121,7 +121,8 @@ impl<const N: usize> Operands<'_, N> {
 }
 
 /// `VkLogicOp` on bits.
-pub fn logic(op: u32, s: u8, d: u8) -> u8 {
+#[inline(always)]
+pub fn logic(op: u32, s: u32, d: u32) -> u32 {
     match op {
         0 => 0,
         1 => s & d,
@@ -138,7 +139,7 @@ pub fn logic(op: u32, s: u8, d: u8) -> u8 {
         12 => !s,
         13 => !s | d,
         14 => !(s & d),
-        _ => 0xff,
+        _ => u32::MAX,
     }
 }
 

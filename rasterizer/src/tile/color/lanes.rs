@@ -1,0 +1,181 @@
+//! Targets of any format, with write masks and logic operations: eight lanes (two quads of a chunk) at a time, through the format's
+//! lane kernels.
+//!
+//! The format meets the blend state as four words per lane in memory, so there is one loop for all formats.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::eight::{Pair, floats};
+use super::equation::{Floats, Operands, logic};
+use super::{ColorPlan, ShadedQuads};
+use crate::front::link::NO_SLOT;
+use crate::sample::words;
+use crate::tile::fragment::pixels;
+use base::abi::MAX_LANES;
+use base::format::kernels;
+use base::format::lanes::Lanes;
+use base::format::pack::LaneKernels;
+
+const NOTHING: Lanes = [[0; MAX_LANES]; 4];
+
+/// Sources of a pair of quads.
+struct Sources {
+    /// Bits as the stage left them.
+    color: Lanes,
+    /// Clamped to the format's range: both sources of blending.
+    blend: [Floats<MAX_LANES>; 2],
+}
+
+impl ColorPlan {
+    /// Writes all quads of a batch, in order.
+    ///
+    /// # Safety
+    /// As for [`ColorPlan::write_batch`]; `WIDE` on a [`crate::host::wide`] host only.
+    #[inline(always)]
+    pub(super) unsafe fn write_lanes<const WIDE: bool>(&self, batch: &ShadedQuads<'_>) {
+        let kernels = kernels(self.surface.format);
+        let kernels = if WIDE { &kernels.lanes_wide } else { &kernels.lanes };
+        for number in 0..batch.quads.len().div_ceil(2) {
+            let pair = self.pair(batch, number);
+            if pair.coverage == [0; 2] {
+                continue;
+            }
+            let sources = self.sources(batch, number);
+            for &turn in if self.reads() { pair.turns() } else { &[[true; 2]] } {
+                for sample in 0..batch.samples {
+                    let covered = |k: usize| if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
+                    let mask = covered(0) | covered(1) << 4;
+                    if mask != 0 {
+                        let offset = self.offsets(&pair, sample, mask);
+                        // SAFETY: the caller's contract; the offsets are those of covered texels.
+                        unsafe { self.write_texels(kernels, &sources, &offset, mask) };
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is written depends on what is there.
+    fn reads(&self) -> bool {
+        self.blend.is_some() || self.masked || self.logic.is_some()
+    }
+
+    #[inline(always)]
+    fn sources(&self, batch: &ShadedQuads<'_>, number: usize) -> Sources {
+        let color = self.source_bits(batch, &self.slots, number);
+        let mut sources = Sources { color, blend: [[[0.0; MAX_LANES]; 4]; 2] };
+        if self.blend.is_some() {
+            sources.blend[0] = self.clamped(floats(&color));
+            if self.slots1 != [NO_SLOT; 4] {
+                sources.blend[1] = self.clamped(floats(&self.source_bits(batch, &self.slots1, number)));
+            }
+        }
+        sources
+    }
+
+    #[inline(always)]
+    fn clamped(&self, mut color: Floats<MAX_LANES>) -> Floats<MAX_LANES> {
+        for row in &mut color {
+            for v in row {
+                *v = self.clamp.apply(*v);
+            }
+        }
+        color
+    }
+
+    /// Byte offsets of a pair's texels from the surface's base; lanes that are not in `mask` have that of a lane which is.
+    #[inline(always)]
+    fn offsets(&self, pair: &Pair, sample: u32, mask: u32) -> [u64; MAX_LANES] {
+        let sample = sample as usize * self.surface.sample_stride;
+        let corner =
+            |k: usize| (pair.p[k] as usize).wrapping_sub(self.surface.base() as usize).wrapping_add(sample) as u64;
+        let (a, b) = (corner(0), corner(1));
+        let (right, down) = (self.surface.bytes as u64, self.surface.row_pitch as u64);
+        let diagonal = right + down;
+        let quad = |at: u64| [at, at.wrapping_add(right), at.wrapping_add(down), at.wrapping_add(diagonal)];
+        let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (quad(a), quad(b));
+        let mut offset = [a0, a1, a2, a3, b0, b1, b2, b3];
+        if mask != 0xff {
+            let covered = offset[mask.trailing_zeros() as usize % MAX_LANES];
+            for (i, offset) in offset.iter_mut().enumerate() {
+                *offset = if mask >> i & 1 == 0 { covered } else { *offset };
+            }
+        }
+        offset
+    }
+
+    /// Blends, packs and stores the lanes in `mask`.
+    ///
+    /// # Safety
+    /// All offsets are those of texels inside of the surface that no other thread touches; the kernels are for this host.
+    #[inline(always)]
+    unsafe fn write_texels(&self, kernels: &LaneKernels, sources: &Sources, offset: &[u64; MAX_LANES], mask: u32) {
+        let (mut old, mut new) = (NOTHING, NOTHING);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.reads() {
+                self.read_words(offset, &mut old);
+            }
+            if let Some(blend) = &self.blend {
+                let mut texels = NOTHING;
+                (kernels.unpack)(&old, &mut texels);
+                let d = floats(&texels);
+                let [s, s1] = &sources.blend;
+                let blended = Operands { s, s1, d: &d, constants: self.constants }.blend(blend);
+                let mut bits = NOTHING;
+                for c in 0..4 {
+                    for i in 0..MAX_LANES {
+                        bits[c][i] = blended[c][i].to_bits();
+                    }
+                }
+                (kernels.pack)(&bits, &mut new);
+            } else {
+                (kernels.pack)(&sources.color, &mut new);
+            }
+        }
+        if self.masked || self.logic.is_some() {
+            for (w, (new, old)) in new.iter_mut().zip(&old).enumerate() {
+                for (new, &old) in new.iter_mut().zip(old) {
+                    let value = self.logic.map_or(*new, |op| logic(op, *new, old));
+                    *new = old & !self.write[w] | value & self.write[w];
+                }
+            }
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.write_words(offset, &new, mask) };
+    }
+
+    /// # Safety
+    /// The texels lie inside of the surface.
+    #[inline(always)]
+    unsafe fn read_words(&self, offset: &[u64; MAX_LANES], to: &mut Lanes) {
+        let base = self.surface.base();
+        // SAFETY: the caller's contract.
+        *to = unsafe {
+            match self.surface.bytes {
+                1 => words::read::<1>(base, offset),
+                2 => words::read::<2>(base, offset),
+                4 => words::read::<4>(base, offset),
+                8 => words::read::<8>(base, offset),
+                _ => words::read::<16>(base, offset),
+            }
+        };
+    }
+
+    /// # Safety
+    /// The texels lie inside of the surface and no other thread touches them.
+    #[inline(always)]
+    unsafe fn write_words(&self, offset: &[u64; MAX_LANES], from: &Lanes, mask: u32) {
+        let base = self.surface.base();
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self.surface.bytes {
+                1 => words::write::<1>(base, offset, from, mask),
+                2 => words::write::<2>(base, offset, from, mask),
+                4 => words::write::<4>(base, offset, from, mask),
+                8 => words::write::<8>(base, offset, from, mask),
+                _ => words::write::<16>(base, offset, from, mask),
+            }
+        }
+    }
+}

@@ -9,6 +9,7 @@ use super::eight::{Pair, floats};
 use super::equation::{Floats, Operands, logic};
 use super::{ColorPlan, ShadedQuads};
 use crate::front::link::NO_SLOT;
+use crate::sample::host::Portable;
 use crate::sample::words;
 use crate::tile::fragment::pixels;
 use base::abi::MAX_LANES;
@@ -153,11 +154,11 @@ impl ColorPlan {
         // SAFETY: the caller's contract.
         *to = unsafe {
             match self.surface.bytes {
-                1 => words::read::<1>(base, offset),
-                2 => words::read::<2>(base, offset),
-                4 => words::read::<4>(base, offset),
-                8 => words::read::<8>(base, offset),
-                _ => words::read::<16>(base, offset),
+                1 => words::read::<Portable, 1>(base, offset),
+                2 => words::read::<Portable, 2>(base, offset),
+                4 => words::read::<Portable, 4>(base, offset),
+                8 => words::read::<Portable, 8>(base, offset),
+                _ => words::read::<Portable, 16>(base, offset),
             }
         };
     }

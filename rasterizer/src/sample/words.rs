@@ -63,19 +63,14 @@ pub fn merge<H: Host>(out: &mut Lanes, new: &Lanes, lanes: &[u32; MAX_LANES], ke
     }
 }
 
-/// A distance in bytes.
-pub trait Offset: Copy + Into<u64> {}
-impl Offset for u32 {}
-impl Offset for u64 {}
-
 /// Copies the bytes at `base + offset[i]`, of any alignment.
 ///
 /// # Safety
 /// They are readable.
 #[inline(always)]
-unsafe fn each<T: Copy>(base: *const u8, offset: &[impl Offset; MAX_LANES], i: usize) -> T {
+unsafe fn each<T: Copy>(base: *const u8, offset: &[u32; MAX_LANES], i: usize) -> T {
     // SAFETY: the caller's promise; T is an array of bytes or an integer.
-    unsafe { base.add(offset[i].into() as usize).cast::<T>().read_unaligned() }
+    unsafe { base.add(offset[i] as usize).cast::<T>().read_unaligned() }
 }
 
 /// The words of texels of `N` bytes (1, 2, 4, 8 or 16) at `base + offset[i]`.
@@ -83,7 +78,7 @@ unsafe fn each<T: Copy>(base: *const u8, offset: &[impl Offset; MAX_LANES], i: u
 /// # Safety
 /// The bytes are readable.
 #[inline(always)]
-pub unsafe fn read<H: Host, const N: usize>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> Lanes {
+pub unsafe fn read<H: Host, const N: usize>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
     let mut words = [[0; MAX_LANES]; 4];
     // SAFETY: the caller's promise.
     unsafe {
@@ -135,7 +130,7 @@ pub fn split<const N: usize>(both: &Lanes) -> [Lanes; 2] {
 /// # Safety
 /// The bytes at `base + offset[i]` are writable.
 #[inline(always)]
-pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[impl Offset; MAX_LANES], words: &Lanes, mask: u32) {
+pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u32; MAX_LANES], words: &Lanes, mask: u32) {
     for i in 0..MAX_LANES {
         if mask >> i & 1 == 0 {
             continue;
@@ -144,7 +139,7 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[impl Offset; MAX_LA
         let pair = |w: usize| (u64::from(word(w)) | u64::from(word(w + 1)) << 32).to_le();
         // SAFETY: the caller's promise. One store each: bytes put together in memory would have to wait for one another.
         unsafe {
-            let p = base.add(offset[i].into() as usize);
+            let p = base.add(offset[i] as usize);
             match N {
                 1 => p.write(word(0) as u8),
                 2 => p.cast::<u16>().write_unaligned((word(0) as u16).to_le()),
@@ -159,20 +154,20 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[impl Offset; MAX_LA
 /// The words of texels of 16 bytes that are at hand.
 #[inline(always)]
 pub fn transpose<H: Host>(texels: &[[u32; 4]; MAX_LANES]) -> Lanes {
-    let offset = [0u32, 16, 32, 48, 64, 80, 96, 112];
+    let offset = [0, 16, 32, 48, 64, 80, 96, 112];
     // SAFETY: `texels` has 16 bytes at each offset.
     unsafe { four::<H>(texels.as_ptr().cast(), &offset) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn two<H: Host>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
     use core::arch::x86_64::*;
     // SAFETY: the caller's promise; the host is H's.
     unsafe {
         let mut half = [[_mm_setzero_si128(); 2]; 2];
         for i in 0..2 {
-            let at = |lane: usize| base.add(offset[4 * i + lane].into() as usize).cast::<__m128i>();
+            let at = |lane: usize| base.add(offset[4 * i + lane] as usize).cast::<__m128i>();
             let low = _mm_unpacklo_epi32(_mm_loadl_epi64(at(0)), _mm_loadl_epi64(at(1)));
             let high = _mm_unpacklo_epi32(_mm_loadl_epi64(at(2)), _mm_loadl_epi64(at(3)));
             half[i] = [_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)];
@@ -183,13 +178,13 @@ unsafe fn two<H: Host>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> [[
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn four<H: Host>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> Lanes {
+unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
     use core::arch::x86_64::*;
     // SAFETY: the caller's promise; the host is H's.
     unsafe {
         let mut half = [[_mm_setzero_si128(); 4]; 2];
         for i in 0..2 {
-            let at = |lane: usize| base.add(offset[4 * i + lane].into() as usize).cast::<__m128i>();
+            let at = |lane: usize| base.add(offset[4 * i + lane] as usize).cast::<__m128i>();
             let (a, b) = (_mm_loadu_si128(at(0)), _mm_loadu_si128(at(1)));
             let (c, d) = (_mm_loadu_si128(at(2)), _mm_loadu_si128(at(3)));
             let (ab, cd) = (_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d));
@@ -208,7 +203,7 @@ unsafe fn four<H: Host>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> L
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn two<H: Host>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
     let mut words = [[0; MAX_LANES]; 2];
     for i in 0..MAX_LANES {
         // SAFETY: the caller's promise.
@@ -220,7 +215,7 @@ unsafe fn two<H: Host>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> [[
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn four<H: Host>(base: *const u8, offset: &[impl Offset; MAX_LANES]) -> Lanes {
+unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
     let mut words = [[0; MAX_LANES]; 4];
     for i in 0..MAX_LANES {
         // SAFETY: the caller's promise.

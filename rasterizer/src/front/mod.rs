@@ -209,6 +209,8 @@ fn run_any(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, ou
     let mut builder = primitive::Builder { draw, grid, shaded, vertices: &front.vertices, out, leaving: 0, phase };
     if draw.draw.state.line_stipple.is_some() && draw.draw.state.lines_are_special() {
         builder.stippled(&front.assembled);
+    } else if builder.is_filled() {
+        builder.filled(&front.assembled);
     } else {
         for &(vertices, id) in &front.assembled {
             builder.primitive(vertices, id);

@@ -53,6 +53,53 @@ impl Builder<'_> {
         self.out.phase = self.phase;
     }
 
+    /// All primitives of a chunk of filled triangles in one layer and viewport.
+    ///
+    /// Half of a mesh faces away, and no processor can guess which half: what is not seen is sorted out without branches first.
+    pub fn filled(&mut self, assembled: &[([u32; 3], u32)]) {
+        const BLOCK: usize = 64;
+        for block in assembled.chunks(BLOCK) {
+            let (mut seen, mut count) = ([0u8; BLOCK], 0);
+            for (i, (ids, _)) in block.iter().enumerate() {
+                seen[count] = i as u8;
+                count += usize::from(self.may_be_seen(ids));
+            }
+            for &i in &seen[..count] {
+                let (ids, id) = block[usize::from(i)];
+                self.primitive(ids, id);
+            }
+        }
+    }
+
+    /// Is the chunk one for [`Builder::filled`]?
+    pub fn is_filled(&self) -> bool {
+        let (state, linkage) = (&self.draw.draw.state, &self.draw.linkage);
+        state.topology.shape() == Shape::Triangle
+            && state.polygon_mode == PolygonMode::Fill
+            && linkage.layer == NO_SLOT
+            && linkage.viewport == NO_SLOT
+    }
+
+    /// Must a triangle be looked at? What is left out has gone through clipping, is culled or touches no sample.
+    #[inline(always)]
+    fn may_be_seen(&mut self, &[a, b, c]: &[u32; 3]) -> bool {
+        let [a, b, c] = [&self.vertices[a as usize], &self.vertices[b as usize], &self.vertices[c as usize]];
+        let screen = [a.screen, b.screen, c.screen];
+        let area = doubled_area(&screen);
+        let state = &self.draw.draw.state;
+        let front = if state.front_clockwise { area > 0 } else { area < 0 };
+        let culled = state.cull_mode & if front { CULL_FRONT } else { CULL_BACK } != 0;
+        let Some(viewport) = self.draw.viewports.first() else { return false };
+        let limit = viewport.view_rect;
+        let invisible = culled | (area == 0) | Place::misses(self.grid, limit, &Outline::triangle(&screen));
+        // Only of the projected and unclipped is that the last word.
+        let (any, all) = (a.codes | b.codes | c.codes, a.codes & b.codes & c.codes);
+        let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
+        let settled = (any & (code::CLIP | code::UNPROJECTED) == 0) & invisible;
+        self.leaving += u64::from(settled & !rejected);
+        !(rejected | settled)
+    }
+
     fn line_width(&self) -> f32 {
         self.draw.draw.state.line_width.clamp(LINE_WIDTH_RANGE[0], LINE_WIDTH_RANGE[1])
     }

@@ -366,6 +366,14 @@ pub struct Place {
 }
 
 impl Place {
+    /// An outline touches no sample inside of `limit`.
+    #[inline(always)]
+    pub fn misses(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> bool {
+        let bounds = if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() };
+        let rect = super::viewport::intersect(limit, bounds);
+        (rect[0] >= rect[2]) | (rect[1] >= rect[3])
+    }
+
     /// `None` when an outline touches no sample inside of `limit`.
     #[inline(always)]
     pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {

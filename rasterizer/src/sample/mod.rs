@@ -14,7 +14,7 @@ mod cube;
 mod divergent;
 mod entry;
 mod general;
-mod host;
+pub(crate) mod host;
 mod lod;
 mod planar;
 #[cfg(test)]

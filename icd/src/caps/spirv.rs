@@ -119,6 +119,7 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "VariablePointersStorageBuffer", number: 4441, by: &[Feat(F::variablePointersStorageBuffer)] },
     Capability { name: "VariablePointers", number: 4442, by: &[Feat(F::variablePointers)] },
     Capability { name: "StencilExportEXT", number: 5013, by: &[Ext(E::VK_EXT_shader_stencil_export)] },
+    Capability { name: "MultiViewport", number: 57, by: &[Feat(F::multiViewport)] },
     Capability { name: "ShaderViewportIndex", number: 70, by: &[Feat(F::shaderOutputViewportIndex)] },
     Capability { name: "ShaderLayer", number: 69, by: &[Feat(F::shaderOutputLayer)] },
     Capability { name: "ShaderViewportIndexLayerEXT", number: 5254, by: &[Ext(E::VK_EXT_shader_viewport_index_layer)] },

@@ -41,6 +41,7 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (52, "InterpolationFunction"),
     (55, "StorageImageReadWithoutFormat"),
     (56, "StorageImageWriteWithoutFormat"),
+    (57, "MultiViewport"),
     (61, "GroupNonUniform"),
     (62, "GroupNonUniformVote"),
     (63, "GroupNonUniformArithmetic"),

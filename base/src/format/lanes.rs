@@ -13,18 +13,19 @@ use crate::abi::MAX_LANES;
 /// Four words, or four components, of all lanes.
 pub type Lanes = [[u32; MAX_LANES]; 4];
 
-/// How halves become floats: the caller's processor may have its own way, with the same bits.
-pub trait Halves {
+/// How halves become floats: the caller's processor may have its own way, with the same bits. A value shows that it does.
+pub trait Halves: Copy {
     /// [`half_to_f32`] of all lanes, as bits.
-    fn floats(halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES];
+    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES];
 }
 
 /// The conversion of any processor.
+#[derive(Clone, Copy)]
 pub struct AnyHalves;
 
 impl Halves for AnyHalves {
     #[inline(always)]
-    fn floats(halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
+    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
         let mut floats = [0; MAX_LANES];
         for i in 0..MAX_LANES {
             floats[i] = half_to_f32(halves[i]).to_bits();
@@ -61,7 +62,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 impl<const I: usize> Row<I> {
     #[inline(always)]
-    fn read_lanes<H: Halves, const C: usize, const RAW: bool>(words: &Lanes, texels: &mut Lanes) {
+    fn read_lanes<H: Halves, const C: usize, const RAW: bool>(host: H, words: &Lanes, texels: &mut Lanes) {
         let channel = const { Self::INFO.channels[C] };
         let Some(component) = (const { Self::component(C) }) else { return };
         let (word, shift) = (channel.shift as usize / 32, channel.shift % 32);
@@ -79,7 +80,7 @@ impl<const I: usize> Row<I> {
             for raw in &mut raw {
                 *raw <<= shift;
             }
-            texels[component] = H::floats(&raw);
+            texels[component] = host.floats(&raw);
             return;
         }
         for i in 0..MAX_LANES {
@@ -100,7 +101,7 @@ impl<const I: usize> Row<I> {
 
     /// The texels of all lanes.
     #[inline(always)]
-    pub fn unpack_lanes<H: Halves>(words: &Lanes) -> Lanes {
+    pub fn unpack_lanes(host: impl Halves, words: &Lanes) -> Lanes {
         if Self::SHARED_EXPONENT {
             let mut texels = [[Self::EMPTY[3]; MAX_LANES]; 4];
             for i in 0..MAX_LANES {
@@ -113,10 +114,10 @@ impl<const I: usize> Row<I> {
         }
         let [r, g, b, a] = Self::EMPTY;
         let mut texels = [[r; MAX_LANES], [g; MAX_LANES], [b; MAX_LANES], [a; MAX_LANES]];
-        Self::read_lanes::<H, 0, false>(words, &mut texels);
-        Self::read_lanes::<H, 1, false>(words, &mut texels);
-        Self::read_lanes::<H, 2, false>(words, &mut texels);
-        Self::read_lanes::<H, 3, false>(words, &mut texels);
+        Self::read_lanes::<_, 0, false>(host, words, &mut texels);
+        Self::read_lanes::<_, 1, false>(host, words, &mut texels);
+        Self::read_lanes::<_, 2, false>(host, words, &mut texels);
+        Self::read_lanes::<_, 3, false>(host, words, &mut texels);
         texels
     }
 
@@ -138,16 +139,16 @@ impl<const I: usize> Row<I> {
 
     /// The texels of all lanes, as floats multiplied by [`Self::SCALE`].
     #[inline(always)]
-    pub fn unpack_lanes_raw<H: Halves>(words: &Lanes) -> Lanes {
+    pub fn unpack_lanes_raw(host: impl Halves, words: &Lanes) -> Lanes {
         if !Self::RAW {
-            return Self::unpack_lanes::<H>(words);
+            return Self::unpack_lanes(host, words);
         }
         let zero = [0; MAX_LANES];
         let mut texels = [zero, zero, zero, [Self::SCALE.to_bits(); MAX_LANES]];
-        Self::read_lanes::<H, 0, true>(words, &mut texels);
-        Self::read_lanes::<H, 1, true>(words, &mut texels);
-        Self::read_lanes::<H, 2, true>(words, &mut texels);
-        Self::read_lanes::<H, 3, true>(words, &mut texels);
+        Self::read_lanes::<_, 0, true>(host, words, &mut texels);
+        Self::read_lanes::<_, 1, true>(host, words, &mut texels);
+        Self::read_lanes::<_, 2, true>(host, words, &mut texels);
+        Self::read_lanes::<_, 3, true>(host, words, &mut texels);
         texels
     }
 
@@ -173,7 +174,7 @@ impl<const I: usize> Row<I> {
     #[inline(always)]
     pub(super) fn unpack_any(words: &Lanes, texels: &mut Lanes) {
         if Self::BYTES != 0 {
-            *texels = Self::unpack_lanes::<AnyHalves>(words);
+            *texels = Self::unpack_lanes(AnyHalves, words);
         }
     }
     #[inline(always)]
@@ -229,7 +230,7 @@ mod tests {
                     words[w][i] = u32::from_le_bytes([at[0], at[1], at[2], at[3]]);
                 }
             }
-            let texels = Row::<I>::unpack_lanes::<AnyHalves>(&words);
+            let texels = Row::<I>::unpack_lanes(AnyHalves, &words);
             for i in 0..MAX_LANES {
                 let want = (one.unpack_one)(&blocks[i]);
                 for c in 0..4 {

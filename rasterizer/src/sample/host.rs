@@ -14,30 +14,31 @@ use base::format::lanes::{AnyHalves, Halves, Lanes};
 use core::arch::x86_64::__m128i;
 
 /// Any host.
-pub struct Portable;
-/// Hosts that have AVX2 and FMA.
-pub struct Wide;
+#[derive(Clone, Copy)]
+pub struct Portable(());
+/// Hosts that have AVX2 and FMA; a value exists only there.
+#[derive(Clone, Copy)]
+pub struct Wide(());
 
 impl Halves for Portable {
     #[inline(always)]
-    fn floats(halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
-        AnyHalves::floats(halves)
+    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
+        AnyHalves.floats(halves)
     }
 }
 
-/// Only called in the pieces and kernels of wide hosts.
 impl Halves for Wide {
     #[cfg(not(target_arch = "x86_64"))]
-    fn floats(halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
-        AnyHalves::floats(halves)
+    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
+        AnyHalves.floats(halves)
     }
 
     /// The steps of `half_to_f32`. (Left to the compiler, sixteen of these are no vectors any more.)
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn floats(halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
+    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
         use core::arch::x86_64::*;
-        // SAFETY: a wide host; the same size, any bits.
+        // SAFETY: a wide host, as there is a `Wide`; the same size, any bits.
         unsafe {
             let halves: __m256i = std::mem::transmute(*halves);
             let set = |bits: i32| _mm256_set1_epi32(bits);
@@ -66,6 +67,8 @@ macro_rules! pieces {
         pub trait Host: Halves {
             /// [`Wide`].
             const WIDE: bool;
+            /// The host.
+            unsafe fn host() -> Self;
             /// Two halves as one vector.
             #[cfg(target_arch = "x86_64")]
             unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES];
@@ -75,6 +78,9 @@ macro_rules! pieces {
         }
         impl Host for Portable {
             const WIDE: bool = false;
+            unsafe fn host() -> Self {
+                Portable(())
+            }
             #[cfg(target_arch = "x86_64")]
             #[inline(always)]
             unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES] {
@@ -101,6 +107,9 @@ macro_rules! pieces {
         }
         impl Host for Wide {
             const WIDE: bool = true;
+            unsafe fn host() -> Self {
+                Wide(())
+            }
             #[cfg(target_arch = "x86_64")]
             #[inline(always)]
             unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES] {

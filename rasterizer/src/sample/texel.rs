@@ -99,16 +99,20 @@ pub trait Texels {
 pub struct Plain<const ROW: usize, const RAW: bool>;
 
 impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
+    /// # Safety
+    /// On a host of kind `H`.
     #[inline(always)]
-    fn unpack<H: Host, const SCALED: bool>(words: &Lanes) -> Lanes {
-        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw::<H>(words) } else { Row::<ROW>::unpack_lanes::<H>(words) }
+    unsafe fn unpack<H: Host, const SCALED: bool>(words: &Lanes) -> Lanes {
+        // SAFETY: the caller's promise.
+        let host = unsafe { H::host() };
+        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw(host, words) } else { Row::<ROW>::unpack_lanes(host, words) }
     }
 
     /// Texels of `N` bytes.
     #[inline(always)]
     unsafe fn load<H: Host, const N: usize, const SCALED: bool>(slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
         // SAFETY: the caller's promise: inside the view.
-        Self::unpack::<H, SCALED>(&unsafe { words::read::<H, N>(slice.base, &slice.offsets::<N>(x, y)) })
+        unsafe { Self::unpack::<H, SCALED>(&words::read::<H, N>(slice.base, &slice.offsets::<N>(x, y))) }
     }
 
     /// Neighbours of `N` bytes each, read as one.
@@ -121,7 +125,8 @@ impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
         // SAFETY: the caller's promise: both inside the view, in one row.
         let both = unsafe { words::read::<H, TWICE>(slice.base, &slice.offsets::<N>(x, y)) };
         let [first, second] = words::split::<N>(&both);
-        [Self::unpack::<H, SCALED>(&first), Self::unpack::<H, SCALED>(&second)]
+        // SAFETY: the caller's promise.
+        unsafe { [Self::unpack::<H, SCALED>(&first), Self::unpack::<H, SCALED>(&second)] }
     }
 
     #[inline(always)]

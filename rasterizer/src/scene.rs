@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Primitives that may be pending.
-const ROUND_PRIMITIVES: u32 = 8 << 10;
+const ROUND_PRIMITIVES: u32 = 16 << 10;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Rows of a clear that one worker takes.

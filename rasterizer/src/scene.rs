@@ -193,6 +193,9 @@ impl<'e> RenderPass<'e> {
 
     /// The tiles of the sealed round and the front end of the pending chunks, which become the sealed round.
     fn run_chunks(&mut self) {
+        if self.chunks.is_empty() && self.sealed.outputs.is_empty() {
+            return;
+        }
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
         self.pending = 0;

@@ -129,7 +129,8 @@ impl Mock {
 
     fn case(&mut self, name: &str) {
         let mut starts = OpenOptions::new().create(true).append(true).open(self.state.join("starts")).expect("a file");
-        writeln!(starts, "{} {name}", self.device).expect("a line");
+        // One write: several processes append to the file, and `writeln!` would write the line in pieces.
+        starts.write_all(format!("{} {name}\n", self.device).as_bytes()).expect("a line");
         print(&format!("\nTest case '{name}'..\n"));
         if act(name) != "nolog" {
             self.write(&format!("\n#beginTestCaseResult {name}\n<?xml version=\"1.0\"?>\n<TestCaseResult>\n"));

@@ -427,7 +427,7 @@ pub fn stipple_of(factor: u32, pattern: u16) -> Stipple {
 
 /// A `VkCompareOp`.
 pub fn compare_op(op: vk::CompareOp) -> Result<CompareOp, String> {
-    lookup(&COMPARE_OPS, op.as_raw(), "compare operation")
+    lookup(&CompareOp::ALL, op.as_raw(), "compare operation")
 }
 /// A `VkStencilOp`.
 pub fn stencil_op(op: vk::StencilOp) -> Result<StencilOp, String> {
@@ -458,16 +458,6 @@ const TOPOLOGIES: [Topology; 10] = [
 ];
 /// The default mode is rectangular: `strictLines`.
 const LINE_MODES: [LineMode; 4] = [LineMode::Rectangular, LineMode::Rectangular, LineMode::Bresenham, LineMode::Smooth];
-const COMPARE_OPS: [CompareOp; 8] = [
-    CompareOp::Never,
-    CompareOp::Less,
-    CompareOp::Equal,
-    CompareOp::LessOrEqual,
-    CompareOp::Greater,
-    CompareOp::NotEqual,
-    CompareOp::GreaterOrEqual,
-    CompareOp::Always,
-];
 const STENCIL_OPS: [StencilOp; 8] = [
     StencilOp::Keep,
     StencilOp::Zero,
@@ -508,7 +498,7 @@ mod tests {
     #[test]
     fn tables_keep_vulkan_numbers() {
         assert!(TOPOLOGIES.iter().enumerate().all(|(i, t)| *t as usize == i));
-        assert!(COMPARE_OPS.iter().enumerate().all(|(i, t)| *t as usize == i));
+        assert!(CompareOp::ALL.iter().enumerate().all(|(i, t)| *t as usize == i));
         assert!(STENCIL_OPS.iter().enumerate().all(|(i, t)| *t as usize == i));
         assert!(BLEND_OPS.iter().enumerate().all(|(i, t)| *t as usize == i));
         assert!(BLEND_FACTORS.iter().enumerate().all(|(i, t)| *t as usize == i));

@@ -39,7 +39,7 @@ pub struct FragmentState {
     pub alive: Cells,
 }
 
-/// Where the position of sample 0 in the quad's first pixel lies in a batch.
+/// Where the positions of sample 0 along an axis lie in a batch, the quad's first pixel first.
 const fn first_position(axis: usize) -> usize {
     offset_of!(FragmentBatch, positions)
         + if axis == 0 { offset_of!(QuadPositions, x) } else { offset_of!(QuadPositions, y) }
@@ -119,10 +119,7 @@ impl Emitter<'_> {
     /// Positions along either axis relative to the quad's: the sample's, or the centres for per-pixel shading. F32X4.
     fn sample_inside(&mut self, sample: C) -> [C; 2] {
         let address = self.sample_address(sample);
-        [offset_of!(QuadPositions, x), offset_of!(QuadPositions, y)].map(|axis| {
-            let field = offset_of!(FragmentBatch, positions) + axis;
-            self.b.ins().load(types::F32X4, read_only(), address, field as i32)
-        })
+        [0, 1].map(|axis| self.b.ins().load(types::F32X4, read_only(), address, first_position(axis) as i32))
     }
 
     /// Batch and the offset of a sample's positions.

@@ -86,12 +86,9 @@ impl Builder<'_> {
         let [a, b, c] = [&self.vertices[a as usize], &self.vertices[b as usize], &self.vertices[c as usize]];
         let screen = [a.screen, b.screen, c.screen];
         let area = doubled_area(&screen);
-        let state = &self.draw.draw.state;
-        let front = if state.front_clockwise { area > 0 } else { area < 0 };
-        let culled = state.cull_mode & if front { CULL_FRONT } else { CULL_BACK } != 0;
         let Some(viewport) = self.draw.viewports.first() else { return false };
-        let limit = viewport.view_rect;
-        let invisible = culled | (area == 0) | Place::misses(self.grid, limit, &Outline::triangle(&screen));
+        let misses = Place::new(self.grid, viewport.view_rect, &Outline::triangle(&screen)).is_none();
+        let invisible = self.culls(self.faces_front(area)) | (area == 0) | misses;
         // Only of the projected and unclipped is that the last word.
         let (any, all) = (a.codes | b.codes | c.codes, a.codes & b.codes & c.codes);
         let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
@@ -231,13 +228,21 @@ impl Builder<'_> {
         Some(screens)
     }
 
+    /// The specification's area is -area/2: a counter-clockwise front face has negative `area` here (y points down).
+    #[inline(always)]
+    fn faces_front(&self, area: i64) -> bool {
+        if self.draw.draw.state.front_clockwise { area > 0 } else { area < 0 }
+    }
+
+    #[inline(always)]
+    fn culls(&self, front: bool) -> bool {
+        self.draw.draw.state.cull_mode & if front { CULL_FRONT } else { CULL_BACK } != 0
+    }
+
     /// Decides the facing; `None` when culled.
     fn facing(&self, area: i64, mut common: Common) -> Option<Common> {
-        let state = &self.draw.draw.state;
-        // The specification's area is -area/2: a counter-clockwise front face has negative `area` here (y points down).
-        common.front = if state.front_clockwise { area > 0 } else { area < 0 };
-        let culled = if common.front { CULL_FRONT } else { CULL_BACK };
-        (state.cull_mode & culled == 0).then_some(common)
+        common.front = self.faces_front(area);
+        (!self.culls(common.front)).then_some(common)
     }
 
     #[inline(always)]

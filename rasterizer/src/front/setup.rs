@@ -366,14 +366,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// An outline touches no sample inside of `limit`.
-    #[inline(always)]
-    pub fn misses(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> bool {
-        let bounds = if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() };
-        let rect = super::viewport::intersect(limit, bounds);
-        (rect[0] >= rect[2]) | (rect[1] >= rect[3])
-    }
-
     /// `None` when an outline touches no sample inside of `limit`.
     #[inline(always)]
     pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
@@ -391,7 +383,8 @@ impl Place {
         let rect = super::viewport::intersect(limit, bounds);
         // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
         let origin = [bounds[0].max(0), bounds[1].max(0)];
-        (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin })
+        // Both, without a branch: `Builder::filled` asks about triangles of which nobody can guess the answer.
+        ((rect[0] < rect[2]) & (rect[1] < rect[3])).then_some(Place { rect, origin })
     }
 }
 

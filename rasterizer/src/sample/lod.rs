@@ -204,11 +204,25 @@ fn clamp(v: f32, low: f32, high: f32) -> f32 {
 
 /// [`levels`] of all lanes; `first` and `second` exist in the view for every lane.
 #[inline(always)]
-pub fn level_lanes<const MIP_LINEAR: bool>(
+pub fn level_lanes(
     view: &ImageView,
     lambda: &[f32; MAX_LANES],
-    first: &mut [u32; MAX_LANES],
-    second: &mut [u32; MAX_LANES],
+    mip_linear: bool,
+    levels: &mut [[u32; MAX_LANES]; 2],
+    weight: &mut [f32; MAX_LANES],
+) {
+    if mip_linear {
+        level_lanes_of::<true>(view, lambda, levels, weight);
+    } else {
+        level_lanes_of::<false>(view, lambda, levels, weight);
+    }
+}
+
+#[inline(always)]
+fn level_lanes_of<const MIP_LINEAR: bool>(
+    view: &ImageView,
+    lambda: &[f32; MAX_LANES],
+    [first, second]: &mut [[u32; MAX_LANES]; 2],
     weight: &mut [f32; MAX_LANES],
 ) {
     let last = view.levels.max(1) - 1;

@@ -97,17 +97,13 @@ pub fn select<H: Host>(
     sampler: &Sampler,
     args: &ImageArgs,
     mip_linear: bool,
-    [first, second]: &mut [[u32; MAX_LANES]; 2],
+    levels: &mut [[u32; MAX_LANES]; 2],
     weight: &mut Floats,
 ) {
     let mut lambda = [0f32; MAX_LANES];
     // SAFETY: the host's variant.
     unsafe { H::lambda(view, sampler, args, &mut lambda) };
-    if mip_linear {
-        lod::level_lanes::<true>(view, &lambda, first, second, weight);
-    } else {
-        lod::level_lanes::<false>(view, &lambda, first, second, weight);
-    }
+    lod::level_lanes(view, &lambda, mip_linear, levels, weight);
 }
 
 /// Blends one or two levels, divides by the class's scale (with `DIVIDE`) and maps the components.
@@ -180,12 +176,7 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
     }
     let mut level = [[0u32; MAX_LANES]; 2];
     let mut weight = [0f32; MAX_LANES];
-    let [first, second] = &mut level;
-    if sampler.mipmap_mode == 1 {
-        lod::level_lanes::<true>(view, &lambda, first, second, &mut weight);
-    } else {
-        lod::level_lanes::<false>(view, &lambda, first, second, &mut weight);
-    }
+    lod::level_lanes(view, &lambda, sampler.mipmap_mode == 1, &mut level, &mut weight);
     let mut result = [[0; MAX_LANES]; 4];
     for pass in 0..1 + usize::from(any(&weight, args.mask)) {
         let mut sum = [[0; MAX_LANES]; 4];

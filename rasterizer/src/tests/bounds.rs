@@ -2,17 +2,6 @@
 
 use super::*;
 
-const COMPARE: [CompareOp; 8] = [
-    CompareOp::Less,
-    CompareOp::LessOrEqual,
-    CompareOp::Greater,
-    CompareOp::GreaterOrEqual,
-    CompareOp::Equal,
-    CompareOp::NotEqual,
-    CompareOp::Always,
-    CompareOp::Never,
-];
-
 /// Triangles from a few pixels to all of the target, depths on a coarse grid (so that equal ones occur) and beyond the range.
 fn triangles(random: &mut Rng, count: u32) -> Vec<V> {
     let mut out = Vec::new();
@@ -37,7 +26,8 @@ fn hierarchical_depth_changes_no_bit() {
         let random = &mut Rng(u64::from(seed) * 0x9e37_79b9_7f4a);
         let format = [D32F, D16, D24S8][random.below(3) as usize];
         let samples = [1, 4][random.below(2) as usize];
-        let favourite = COMPARE[random.below(4) as usize];
+        use CompareOp::{Greater, GreaterOrEqual, Less, LessOrEqual};
+        let favourite = [Less, LessOrEqual, Greater, GreaterOrEqual][random.below(4) as usize];
         let vertices: Vec<Vec<V>> = (0..12)
             .map(|_| {
                 let count = 1 + random.below(40);
@@ -48,7 +38,7 @@ fn hierarchical_depth_changes_no_bit() {
         let draws: Vec<Draw> = vertices
             .iter()
             .map(|vertices| {
-                let compare = if random.below(4) == 0 { COMPARE[random.below(8) as usize] } else { favourite };
+                let compare = if random.below(4) == 0 { CompareOp::ALL[random.below(8) as usize] } else { favourite };
                 let mut state = state(Topology::TriangleList, w, h);
                 state.depth_test = true;
                 state.depth_write = random.below(5) != 0;

@@ -403,24 +403,9 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn plain_tests_are_the_general_ones() {
-        let mut state = 0x2545_f491_4f6c_dd1du64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 32) as u32
-        };
+        let mut rng = crate::tests::Rng(0x2545_f491_4f6c_dd1d);
+        let mut next = || rng.next();
         let special = [0.0, -0.0, 1.0, 0.5, f32::NAN, f32::INFINITY, -1.0, 1.0 / 65535.0, 0.5 / 65535.0, 1e-40, 2.0];
-        let compares = [
-            CompareOp::Never,
-            CompareOp::Less,
-            CompareOp::Equal,
-            CompareOp::LessOrEqual,
-            CompareOp::Greater,
-            CompareOp::NotEqual,
-            CompareOp::GreaterOrEqual,
-            CompareOp::Always,
-        ];
         for round in 0..20_000 {
             let format = [DepthFormat::D16, DepthFormat::D24, DepthFormat::F32][round % 3];
             let z: [f32; 16] = core::array::from_fn(|_| match next() % 4 {
@@ -430,7 +415,7 @@ mod tests {
             // Often the same depth, so that equality matters.
             let old: [f32; 16] =
                 core::array::from_fn(|i| if next() % 2 == 0 { z[i] } else { (next() % 4096) as f32 / 4095.0 });
-            let compare = compares[next() as usize % 8];
+            let compare = CompareOp::ALL[next() as usize % 8];
             let plan = DepthPlan {
                 format: Some(format),
                 test: true,

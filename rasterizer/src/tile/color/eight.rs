@@ -2,7 +2,7 @@
 //!
 //! Two quads of a pair may be the same pixels, of two primitives: then they are blended one after the other.
 
-use super::equation::{Floats, Operands};
+use super::equation::{Clamp, Floats, Operands, clamped};
 use super::{ColorPlan, ShadedQuads};
 use crate::api::{BlendAttachment, BlendFactor, BlendOp};
 use crate::front::link::NO_SLOT;
@@ -87,11 +87,11 @@ impl ColorPlan {
             if pair.coverage == [0; 2] {
                 continue;
             }
-            let s = self.clamped8(self.source8(batch, &self.slots, number));
+            let s = clamped(Clamp::Unorm, self.source8(batch, &self.slots, number));
             let s1 = if self.slots1 == [NO_SLOT; 4] {
                 [[0.0; LANES]; 4]
             } else {
-                self.clamped8(self.source8(batch, &self.slots1, number))
+                clamped(Clamp::Unorm, self.source8(batch, &self.slots1, number))
             };
             for &turn in pair.turns() {
                 for sample in 0..batch.samples {
@@ -209,16 +209,6 @@ impl ColorPlan {
         floats(&self.source_bits(batch, slots, pair))
     }
 
-    #[inline(always)]
-    fn clamped8(&self, mut color: Floats<LANES>) -> Floats<LANES> {
-        for row in &mut color {
-            for v in row {
-                *v = super::Clamp::Unorm.apply(*v);
-            }
-        }
-        color
-    }
-
     /// The masked texels of a quad.
     ///
     /// # Safety
@@ -306,7 +296,7 @@ fn pack8<const SRGB: bool, const SWAP: bool>(color: &Floats<LANES>) -> [u32; LAN
         let code = if SRGB && component != 3 {
             u32::from(linear_to_srgb(v))
         } else {
-            (super::Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff
+            (Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff
         };
         code << (8 * byte_of(component, SWAP))
     };

@@ -32,6 +32,17 @@ impl Clamp {
     }
 }
 
+/// A colour in the range.
+#[inline(always)]
+pub fn clamped<const N: usize>(clamp: Clamp, mut color: Floats<N>) -> Floats<N> {
+    for row in &mut color {
+        for v in row {
+            *v = clamp.apply(*v);
+        }
+    }
+    color
+}
+
 /// Operands of blending.
 pub struct Operands<'a, const N: usize> {
     /// Source.

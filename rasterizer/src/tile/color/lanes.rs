@@ -6,7 +6,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::eight::{Pair, floats};
-use super::equation::{Floats, Operands, logic};
+use super::equation::{Floats, Operands, clamped, logic};
 use super::{ColorPlan, ShadedQuads};
 use crate::front::link::NO_SLOT;
 use crate::sample::host::Host;
@@ -76,22 +76,12 @@ impl ColorPlan {
         let color = self.source_bits(batch, &self.slots, number);
         let mut sources = Sources { color, blend: [[[0.0; MAX_LANES]; 4]; 2] };
         if self.blend.is_some() {
-            sources.blend[0] = self.clamped(floats(&color));
+            sources.blend[0] = clamped(self.clamp, floats(&color));
             if self.slots1 != [NO_SLOT; 4] {
-                sources.blend[1] = self.clamped(floats(&self.source_bits(batch, &self.slots1, number)));
+                sources.blend[1] = clamped(self.clamp, floats(&self.source_bits(batch, &self.slots1, number)));
             }
         }
         sources
-    }
-
-    #[inline(always)]
-    fn clamped(&self, mut color: Floats<MAX_LANES>) -> Floats<MAX_LANES> {
-        for row in &mut color {
-            for v in row {
-                *v = self.clamp.apply(*v);
-            }
-        }
-        color
     }
 
     /// Byte offsets of a pair's texels from the first one of their slice (of at most 2^14 rows of 2^18 bytes); lanes that are not in

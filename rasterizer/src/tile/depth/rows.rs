@@ -10,12 +10,24 @@ trait Row {
     /// # Safety
     /// None; intrinsics.
     unsafe fn quantize(z: __m128) -> __m128i;
+    /// The lanes of texels of 32 bits.
+    ///
     /// # Safety
     /// `p` points to four texels.
-    unsafe fn load(p: *const u8) -> __m128i;
+    #[inline(always)]
+    unsafe fn load(p: *const u8) -> __m128i {
+        // SAFETY: sixteen bytes (the caller's contract).
+        unsafe { _mm_loadu_si128(p.cast()) }
+    }
+    /// See `load`.
+    ///
     /// # Safety
     /// `p` points to four texels that no other thread touches.
-    unsafe fn store(p: *mut u8, row: __m128i);
+    #[inline(always)]
+    unsafe fn store(p: *mut u8, row: __m128i) {
+        // SAFETY: sixteen bytes (the caller's contract).
+        unsafe { _mm_storeu_si128(p.cast(), row) };
+    }
     /// All ones where `a < b`.
     ///
     /// # Safety
@@ -102,16 +114,6 @@ impl Row for D24 {
         // SAFETY: intrinsics of SSE2.
         unsafe { nearest(z, 16_777_215.0) }
     }
-    #[inline(always)]
-    unsafe fn load(p: *const u8) -> __m128i {
-        // SAFETY: sixteen bytes (the caller's contract).
-        unsafe { _mm_loadu_si128(p.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn store(p: *mut u8, row: __m128i) {
-        // SAFETY: sixteen bytes (the caller's contract).
-        unsafe { _mm_storeu_si128(p.cast(), row) };
-    }
     integer_comparisons!();
 }
 
@@ -121,16 +123,6 @@ impl Row for F32 {
     unsafe fn quantize(z: __m128) -> __m128i {
         // SAFETY: SSE2 is part of x86-64; in all of these.
         unsafe { _mm_castps_si128(z) }
-    }
-    #[inline(always)]
-    unsafe fn load(p: *const u8) -> __m128i {
-        // SAFETY: sixteen bytes (the caller's contract).
-        unsafe { _mm_loadu_si128(p.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn store(p: *mut u8, row: __m128i) {
-        // SAFETY: sixteen bytes (the caller's contract).
-        unsafe { _mm_storeu_si128(p.cast(), row) };
     }
     #[inline(always)]
     unsafe fn less(a: __m128i, b: __m128i) -> __m128i {

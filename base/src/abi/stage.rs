@@ -46,10 +46,10 @@ pub struct VertexBatch {
 /// What the fragment stage reads of a primitive; the rasterizer fills it once per surviving primitive.
 ///
 /// With pixel position (x, y) in framebuffer coordinates relative to `origin`:
-/// `l1 = b1[0]*x + b1[1]*y + b1[2]` and `l2` likewise are the screen-space (linear) barycentrics of vertices 1 and 2;
-/// `w = 1 / (iw[0]*x + iw[1]*y + iw[2])`; perspective-correct barycentrics are `p1 = (l1 * inv_w1) * w`,
-/// `p2 = (l2 * inv_w2) * w`; an attribute is `a0 + p1*d1 + p2*d2` with `[a0, d1, d2]` of its slot in `attributes`
-/// (`d1 = a1 - a0`, `d2 = a2 - a0`). NoPerspective uses l1, l2. Flat uses `[a, _, _]` of a flat slot (provoking vertex, raw bits).
+/// `l1 = fma(b1[0], x, fma(b1[1], y, b1[2]))` and `l2` likewise are the screen-space (linear) barycentrics of vertices 1 and 2;
+/// `w = 1 / fma(iw[0], x, fma(iw[1], y, iw[2]))`; perspective-correct barycentrics are `p1 = (l1 * inv_w1) * w`,
+/// `p2 = (l2 * inv_w2) * w`; an attribute is `fma(p2, d2, fma(p1, d1, a0))` with `[a0, d1, d2]` of its slot in `attributes`
+/// (`d1 = a1 - a0`, `d2 = a2 - a0`). Depth is `z[0]*x + (z[1]*y + z[2])` in four roundings, as in the depth test. NoPerspective uses l1, l2. Flat uses `[a, _, _]` of a flat slot (provoking vertex, raw bits).
 /// Lines: vertices 0 and 1, d2 = 0. Points: d1 = d2 = 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ pub struct FragmentPrimitive {
     pub z: [f32; 3],
     /// Integer framebuffer position that x and y above are relative to (keeps the planes exact far from 0).
     pub origin: [i32; 2],
-    /// `[slot][3]` bits of f32, slots in the fragment interface's input order.
+    /// `[slot][3]` bits of f32, slots in the fragment interface's input order; four bytes behind the last row are readable.
     pub attributes: *const [u32; 3],
     /// Non-zero for front-facing.
     pub front_facing: u32,

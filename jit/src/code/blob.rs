@@ -15,7 +15,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Changes with every release and with the layout of the structs that code takes offsets from.
-const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 3");
+const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 4");
 const CHECKSUM: usize = 16;
 
 /// A compiled stage without its memory.

@@ -43,13 +43,15 @@ impl Emitter<'_> {
     }
 
     pub fn fma(&mut self, data: &InstData) -> Result<()> {
-        if isa::has_fma() {
-            return self.map(data, |e, a| e.b.ins().fma(a[0], a[1], a[2]));
-        }
-        if self.shader.ty(data.args[0]) != Ty::F32 {
+        if self.shader.ty(data.args[0]) != Ty::F32 && !isa::has_fma() {
             return Err(Error::unsupported("64-bit fma on a CPU without FMA").with_id(data.source));
         }
-        self.fma_helper(data)
+        self.map(data, |e, a| e.fused(a[0], a[1], a[2]))
+    }
+
+    /// a*b + c with one rounding, F32 or F32X4 (F64 where the CPU has the instruction).
+    pub fn fused(&mut self, a: C, b: C, c: C) -> C {
+        if isa::has_fma() { self.b.ins().fma(a, b, c) } else { self.fma_helper([a, b, c]) }
     }
 
     pub fn ldexp(&mut self, data: &InstData) -> Result<()> {

@@ -163,10 +163,18 @@ impl Emitter<'_> {
     /// Plane `[dx, dy, c]` of a primitive at positions relative to its origin.
     fn plane(&mut self, primitive: C, field: usize, x: C, y: C) -> C {
         let [dx, dy, c] = [0, 4, 8].map(|o| self.primitive_f32(primitive, field + o));
-        let px = self.b.ins().fmul(dx, x);
+        let row = self.fused(dy, y, c);
+        self.fused(dx, x, row)
+    }
+
+    /// The depth plane: the operations of the rasterizer's tests, for the same bits.
+    fn depth(&mut self, primitive: C, [x, y]: [C; 2]) -> C {
+        let field = offset_of!(FragmentPrimitive, z);
+        let [dx, dy, c] = [0, 4, 8].map(|o| self.primitive_f32(primitive, field + o));
         let py = self.b.ins().fmul(dy, y);
-        let sum = self.b.ins().fadd(px, py);
-        self.b.ins().fadd(sum, c)
+        let row = self.b.ins().fadd(py, c);
+        let px = self.b.ins().fmul(dx, x);
+        self.b.ins().fadd(px, row)
     }
 
     /// A float of a primitive in all lanes.
@@ -242,14 +250,11 @@ impl Emitter<'_> {
                 continue;
             }
             let weights = self.weights_at(g, at, interpolation == Interpolation::Smooth, data)?;
-            let [a0, d1, d2] = [0, 4, 8].map(|o| {
-                let c = self.b.ins().load(types::F32, read_only(), list, field + o);
-                self.b.ins().splat(types::F32X4, c)
-            });
-            let first = self.b.ins().fmul(weights[0], d1);
-            let second = self.b.ins().fmul(weights[1], d2);
-            let sum = self.b.ins().fadd(a0, first);
-            let v = self.b.ins().fadd(sum, second);
+            // One load for the row (and four bytes behind it).
+            let row = self.b.ins().load(types::F32X4, read_only(), list, field);
+            let [a0, d1, d2] = [0, 1, 2].map(|i| self.shuffle_words(row, row, [i; 4]));
+            let sum = self.fused(weights[0], d1, a0);
+            let v = self.fused(weights[1], d2, sum);
             out.push(self.bitcast(vector_type(ty), v));
         }
         Ok(out)
@@ -340,11 +345,8 @@ impl Emitter<'_> {
             let covered = f.covered[g];
             out.push(match builtin {
                 Builtin::FragCoord(c @ (0 | 1)) => self.frag_xy(g, usize::from(c))?,
-                Builtin::FragCoord(c) => {
-                    let field =
-                        if c == 2 { offset_of!(FragmentPrimitive, z) } else { offset_of!(FragmentPrimitive, inv_w) };
-                    self.plane(primitive, field, x, y)
-                }
+                Builtin::FragCoord(2) => self.depth(primitive, [x, y]),
+                Builtin::FragCoord(_) => self.plane(primitive, offset_of!(FragmentPrimitive, inv_w), x, y),
                 Builtin::PointCoord(c) => {
                     let axis = usize::from(c.min(1));
                     let p = self.frag_xy(g, axis)?;

@@ -274,35 +274,24 @@ impl Emitter<'_> {
         Ok(Rep::Varying(vecs.iter().map(|&v| self.shuffle_words(v, v, words)).collect()))
     }
 
-    /// `Op::Fma` on a CPU without FMA: through the context's helper, which rounds once.
-    pub fn fma_helper(&mut self, data: &InstData) -> Result<()> {
+    /// a*b + c of F32 or F32X4 on a CPU without FMA: through the context's helper, which rounds once.
+    pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
         use base::abi::{HelperTable, ShaderContext};
-        let uniform = matches!(
-            (self.rep(data.args[0])?, self.rep(data.args[1])?, self.rep(data.args[2])?),
-            (Rep::Uniform(_), Rep::Uniform(_), Rep::Uniform(_))
-        );
-        let bytes = self.lanes * 4;
+        let ty = self.b.func.dfg.value_type(operands[0]);
+        let bytes = ty.bytes();
         let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes * 4, 4));
         let addresses = [0, 1, 2, 3].map(|i| self.b.ins().stack_addr(types::I64, slot, (i * bytes) as i32));
-        for (&v, &address) in data.args.iter().zip(&addresses) {
-            for (i, c) in self.vectors(v)?.into_iter().enumerate() {
-                self.b.ins().store(trusted(), c, address, 16 * i as i32);
-            }
+        for (operand, &address) in operands.into_iter().zip(&addresses) {
+            self.b.ins().store(trusted(), operand, address, 0);
         }
         let signature = self.signature(&[types::I64, types::I64, types::I64, types::I64, types::I32]);
         let table = core::mem::offset_of!(ShaderContext, helpers) as i32;
         let table = self.b.ins().load(types::I64, super::memory::read_only(), self.ctx, table);
         let function = core::mem::offset_of!(HelperTable, fma_f32) as i32;
         let function = self.b.ins().load(types::I64, super::memory::read_only(), table, function);
-        let count = self.b.ins().iconst(types::I32, i64::from(self.lanes));
+        let count = self.b.ins().iconst(types::I32, i64::from(ty.lane_count()));
         let [a, b, c, out] = addresses;
         self.b.ins().call_indirect(signature, function, &[a, b, c, out, count]);
-        let rep = if uniform {
-            Rep::Uniform(self.b.ins().load(types::F32, trusted(), out, 0))
-        } else {
-            let count = self.lanes as usize / 4;
-            Rep::Varying((0..count).map(|i| self.b.ins().load(types::F32X4, trusted(), out, 16 * i as i32)).collect())
-        };
-        self.define(data.result(), rep)
+        self.b.ins().load(ty, trusted(), out, 0)
     }
 }

@@ -121,7 +121,7 @@ fn signed(ty: Ty, bits: u64) -> i64 {
 }
 
 /// Exact value of a float of any width.
-fn to_f64(ty: Ty, bits: u64) -> f64 {
+pub fn to_f64(ty: Ty, bits: u64) -> f64 {
     match ty {
         Ty::F64 => f64::from_bits(bits),
         Ty::F32 => f64::from(f32_of(bits)),

@@ -82,6 +82,23 @@ fn inverse_sqrt(b: &mut Builder<'_>, x: Value) -> Value {
     b.binary(Binary::FDiv, one, root)
 }
 
+/// `Binary::Pow`: most exponents of shaders are small constants.
+fn power(b: &mut Builder<'_>, x: Value, y: Value, ty: Ty) -> Value {
+    let known = b.shader.as_const(y).map(|bits| crate::ir::eval::to_f64(ty, bits) as f32);
+    match known.and_then(math::halves) {
+        // An expansion ends with an operation.
+        Some(2) => {
+            let one = b.f32(1.0);
+            b.binary(Binary::FMul, x, one)
+        }
+        Some(halves) => math::power(b, x, halves),
+        None => {
+            let y = if ty == Ty::F16 { b.convert(Convert::FToF, y, Ty::F32) } else { y };
+            math::pow(b, x, y)
+        }
+    }
+}
+
 /// Appends the expansion of `inst` to `out`, ending with `inst` itself.
 fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Error> {
     let data = shader.insts[inst].clone();
@@ -101,9 +118,10 @@ fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Er
             Some(function) => function(&mut b, x),
             None => return Err(Error::internal("not a transcendental operation").with_id(data.source)),
         },
-        Op::Binary(op) => {
+        Op::Binary(Binary::Pow) => power(&mut b, x, data.args[1], ty),
+        Op::Binary(_) => {
             let y = wide(&mut b, data.args[1]);
-            if op == Binary::Pow { math::pow(&mut b, x, y) } else { math::atan2(&mut b, x, y) }
+            math::atan2(&mut b, x, y)
         }
         _ => return Err(Error::internal("not a transcendental operation").with_id(data.source)),
     };
@@ -223,6 +241,29 @@ mod tests {
                 let error = ulp(math::pow(e, x, y), f64::from(x).powf(f64::from(y)));
                 assert!(error <= 16.0, "pow({x}, {y}): {error} ULP");
             }
+        }
+    }
+
+    #[test]
+    fn powers_by_squaring_are_inside_the_precision_table() {
+        for n in 1..=128u32 {
+            let y = n as f32 * 0.5;
+            assert_eq!(math::halves(y), Some(n));
+            for x in points(0.01, 100.0, 2_000) {
+                let exact = f64::from(x).powf(f64::from(y));
+                let error = ulp(math::power(&mut Eval, x, n), exact);
+                // exp2(y * log2(x)), both within the table: 3 ULP of the logarithm times y, and 3 + 2|x| of the power.
+                let product = f64::from(y) * f64::from(x).log2();
+                let bound = 3.0 + 2.0 * product.abs();
+                assert!(error <= bound.max(0.5 * f64::from(y)), "{x}^{y}: {error} ULP of {bound}");
+            }
+            assert_eq!(math::power(&mut Eval, 0.0, n), 0.0);
+            assert_eq!(math::power(&mut Eval, 1.0, n), 1.0);
+            assert_eq!(math::power(&mut Eval, f32::INFINITY, n), f32::INFINITY);
+            assert!(math::power(&mut Eval, f32::NAN, n).is_nan());
+        }
+        for y in [0.0, -0.0, -1.0, 0.25, 2.2, 64.5, 1e30, f32::NAN, f32::INFINITY] {
+            assert_eq!(math::halves(y), None, "{y}");
         }
     }
 

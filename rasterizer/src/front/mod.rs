@@ -101,7 +101,7 @@ pub struct Chunk {
 pub struct ChunkOutput {
     /// Set-up primitives.
     pub prims: Vec<Prim>,
-    /// Attribute rows.
+    /// Attribute rows, and one more.
     pub attributes: Vec<[u32; 3]>,
     /// `tile << 32 | primitive`, sorted.
     pub bins: Vec<u64>,
@@ -129,6 +129,8 @@ impl ChunkOutput {
 
     /// Points the primitives at their attributes and sorts the bins; nothing may be pushed afterwards.
     fn seal(&mut self) {
+        // The fragment stage reads a row and four bytes more.
+        self.attributes.push([0; 3]);
         for prim in &mut self.prims {
             prim.shade.attributes = self.attributes[prim.first_attribute as usize..].as_ptr();
         }

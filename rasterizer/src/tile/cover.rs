@@ -4,6 +4,7 @@
 //! `a*X + b*Y + c` at pixel (x, y) is that of `a*x + b*y + floor(c' / 256)`: one 32-bit value per edge and sample.
 //! The guard band keeps |a| + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero: below 2^31.
 
+use crate::front::setup::Edge;
 use crate::front::{Prim, TILE_SHIFT};
 
 /// Sample positions in 1/256 pixels (`standardSampleLocations`).
@@ -98,10 +99,12 @@ pub trait Sink<const S: usize> {
 pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
     let rect = crate::front::viewport::intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
+    if prim.blocks != NO_BLOCKS {
+        return known(prim, rect, x0, y0, sink);
+    }
     // Most triangles are small.
-    let (bx, by) = (rect[0] & !3, rect[1] & !3);
-    if rect[2] - bx <= 8 && rect[3] - by <= 8 {
-        return small(prim, rect, bx, by, sink);
+    if is_small(rect) {
+        return small(prim, rect, sink);
     }
     let mut storage = [TileEdge { a: 0, b: 0, c: [0; S], low: 0, high: 0, up: 0, down: 0 }; 4];
     let mut len = 0;
@@ -130,32 +133,79 @@ pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink
 /// The value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per pixel; far from zero it is only as large as
 /// keeps its sign over a block's steps.
 #[inline(always)]
-fn edge_at(edge: &crate::front::setup::Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
+fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
     let (x, y) = ((i64::from(x) << 8) + i64::from(sx), (i64::from(y) << 8) + i64::from(sy));
     let at = (i64::from(edge.a) * x + i64::from(edge.b) * y + edge.c) >> 8;
     at.clamp(-(1 << 30), 1 << 30) as i32
 }
 
-/// A rectangle of at most 2×2 blocks from (bx, by) on: no descent.
+/// Of [`Prim::blocks`]: the front end has not looked.
+pub const NO_BLOCKS: [u16; 4] = [0; 4];
+
+/// Does a rectangle touch at most 2×2 blocks?
 #[inline(always)]
-fn small<const S: usize>(prim: &Prim, rect: [i32; 4], bx: i32, by: i32, sink: &mut impl Sink<S>) {
-    let edges = &prim.edges[..prim.edge_count as usize];
-    let offsets = sample_offsets::<S>();
+fn is_small(rect: [i32; 4]) -> bool {
+    rect[2] - (rect[0] & !3) <= 8 && rect[3] - (rect[1] & !3) <= 8
+}
+
+/// The 2×2 blocks from a rectangle's first one on.
+#[inline(always)]
+fn two_by_two(rect: [i32; 4]) -> [[i32; 2]; 4] {
+    let (x, y) = (rect[0] & !3, rect[1] & !3);
+    [[x, y], [x + 4, y], [x, y + 4], [x + 4, y + 4]]
+}
+
+/// Pixels of a block with a sample at `offset` inside of all edges.
+#[inline(always)]
+fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
+    edges.iter().fold(0xffff, |mask, e| mask & mask16(edge_at(e, x, y, offset), e.a, e.b))
+}
+
+/// With one sample per pixel, the masks of the blocks of a shape in a rectangle, as [`Prim::blocks`] has them: [`NO_BLOCKS`] when there are
+/// more than four, `None` when no sample is covered.
+#[inline(always)]
+pub fn blocks(edges: &[Edge], rect: [i32; 4]) -> Option<[u16; 4]> {
+    if !is_small(rect) {
+        return Some(NO_BLOCKS);
+    }
+    let [offset] = sample_offsets::<1>();
+    let mut masks = NO_BLOCKS;
+    for ([x, y], mask) in two_by_two(rect).into_iter().zip(&mut masks) {
+        if x < rect[2] && y < rect[3] {
+            *mask = (rect_mask(rect, x, y, 0) & inside(edges, x, y, offset)) as u16;
+        }
+    }
+    (masks != NO_BLOCKS).then_some(masks)
+}
+
+/// The front end knows the masks; `rect` is the part in the tile.
+#[inline(always)]
+fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     if !sink.visible(rect) {
         return;
     }
-    for y in (by..rect[3]).step_by(4) {
-        for x in (bx..rect[2]).step_by(4) {
-            let inside = rect_mask(rect, x, y, 0);
-            let mut masks = [inside; S];
-            for e in edges {
-                for (mask, &offset) in masks.iter_mut().zip(&offsets) {
-                    *mask &= mask16(edge_at(e, x, y, offset), e.a, e.b);
-                }
-            }
-            if masks.iter().any(|&m| m != 0) {
-                sink.block(x, y, masks);
-            }
+    for ([x, y], mask) in two_by_two(prim.rect).into_iter().zip(prim.blocks) {
+        if mask != 0 && (x ^ x0 | y ^ y0) >> TILE_SHIFT == 0 {
+            sink.block(x, y, [u32::from(mask); S]);
+        }
+    }
+}
+
+/// A rectangle of at most 2×2 blocks: no descent.
+#[inline(always)]
+fn small<const S: usize>(prim: &Prim, rect: [i32; 4], sink: &mut impl Sink<S>) {
+    let edges = &prim.edges[..prim.edge_count as usize];
+    if !sink.visible(rect) {
+        return;
+    }
+    for [x, y] in two_by_two(rect) {
+        if x >= rect[2] || y >= rect[3] {
+            continue;
+        }
+        let pixels = rect_mask(rect, x, y, 0);
+        let masks = sample_offsets::<S>().map(|offset| pixels & inside(edges, x, y, offset));
+        if masks.iter().any(|&m| m != 0) {
+            sink.block(x, y, masks);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 pub mod bounds;
 pub mod color;
-mod cover;
+pub mod cover;
 pub mod depth;
 mod fragment;
 mod line;

@@ -79,9 +79,9 @@ pub struct Prim {
     pub rect: [i32; 4],
     /// Clamp of fragment depth.
     pub depth_range: [f32; 2],
-    /// Pixels it covers in the 2×2 blocks from that of the rectangle's corner on, bit `4*j + i` of each is pixel (i, j); zeros when it is
-    /// larger, or the front end has not looked.
-    pub blocks: [u16; 4],
+    /// Pixels it covers, bit `4*j + i` is pixel (i, j) from the rectangle's corner on; 0 when it is larger than 4×4, or has more than one
+    /// sample per pixel.
+    pub pixels: u32,
 }
 
 /// A range of primitives of one draw.

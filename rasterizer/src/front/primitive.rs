@@ -9,7 +9,6 @@ use super::viewport::{SUBPIXEL, Screen, Transform, code};
 use super::{ChunkOutput, Grid, Vertex};
 use crate::api::{LineMode, PolygonMode};
 use crate::scene::SceneDraw;
-use crate::tile::cover::NO_BLOCKS;
 
 /// Point sizes are clamped to this range (`pointSizeRange`).
 pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
@@ -255,13 +254,13 @@ impl Builder<'_> {
         let limit = self.transform(common).view_rect;
         let Some(place) = Place::new(self.grid, limit, &outline) else { return };
         let edges = outline.edges();
-        let Some(blocks) = place.blocks(self.grid, &edges) else { return };
+        let Some(pixels) = place.pixels(self.grid, &edges) else { return };
         let mut planes = Planes::triangle(screen, area);
         if self.draw.draw.state.depth_bias.is_some() {
             let slope = planes.slope();
             self.bias(&mut planes, slope);
         }
-        self.emit((place, edges, blocks), &planes, common, None, weights);
+        self.emit((place, edges, pixels), &planes, common, None, weights);
     }
 
     /// Polygon modes line and point: the polygon's own edges and vertices, clipped one by one.
@@ -319,7 +318,7 @@ impl Builder<'_> {
             self.bias(&mut planes, slope);
         }
         let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
-        self.emit((place, edges, NO_BLOCKS), &planes, &common, None, clips.then_some(&weights));
+        self.emit((place, edges, 0), &planes, &common, None, clips.then_some(&weights));
         self.out.lines.extend(extra);
     }
 
@@ -370,21 +369,21 @@ impl Builder<'_> {
         let limit = self.transform(&common).scissor_rect;
         let Some(place) = Place::new(self.grid, limit, &outline) else { return };
         let edges = outline.edges();
-        let Some(blocks) = place.blocks(self.grid, &edges) else { return };
-        self.emit((place, edges, blocks), &planes, &common, Some(sprite), None);
+        let Some(pixels) = place.pixels(self.grid, &edges) else { return };
+        self.emit((place, edges, pixels), &planes, &common, Some(sprite), None);
     }
 
     #[inline(always)]
     fn emit(
         &mut self,
-        (place, edges, blocks): (Place, Edges, [u16; 4]),
+        (place, edges, pixels): (Place, Edges, u32),
         planes: &Planes,
         common: &Common,
         sprite: Option<(f32, [f32; 2])>,
         weights: Option<&Weights>,
     ) {
         let depth_range = self.transform(common).depth_range;
-        setup::emit(self.out, self.grid, &setup::Piece { place, edges, blocks, planes, common, depth_range, sprite });
+        setup::emit(self.out, self.grid, &setup::Piece { place, edges, pixels, planes, common, depth_range, sprite });
         setup::attributes(&self.draw.linkage, self.shaded, common, weights, &mut self.out.attributes);
     }
 }

@@ -378,13 +378,13 @@ impl Place {
         Place::within(limit, outline.centre_bounds())
     }
 
-    /// [`Prim::blocks`] of a shape here; `None` when it covers nothing.
+    /// [`Prim::pixels`] of a shape here; `None` when it covers nothing.
     #[inline(always)]
-    pub fn blocks(&self, grid: &super::Grid, edges: &Edges) -> Option<[u16; 4]> {
+    pub fn pixels(&self, grid: &super::Grid, edges: &Edges) -> Option<u32> {
         if grid.samples > 1 {
-            return Some(cover::NO_BLOCKS);
+            return Some(0);
         }
-        cover::blocks(&edges.edges[..edges.count as usize], self.rect)
+        cover::pixels(&edges.edges[..edges.count as usize], self.rect)
     }
 
     /// Of the pixels of `bounds` inside of `limit`.
@@ -405,8 +405,8 @@ pub struct Piece<'a> {
     pub place: Place,
     /// Shape.
     pub edges: Edges,
-    /// See [`Prim::blocks`].
-    pub blocks: [u16; 4],
+    /// See [`Prim::pixels`].
+    pub pixels: u32,
     /// Planes.
     pub planes: &'a Planes,
     /// What it shares with the whole primitive.
@@ -420,7 +420,7 @@ pub struct Piece<'a> {
 /// Appends a primitive and bins it; its attributes are appended next.
 #[inline(always)]
 pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
-    let Piece { place: Place { rect, origin }, edges, blocks, planes, common, depth_range, sprite } = *piece;
+    let Piece { place: Place { rect, origin }, edges, pixels, planes, common, depth_range, sprite } = *piece;
     let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
     out.prims.push(Prim {
         shade: FragmentPrimitive {
@@ -444,7 +444,7 @@ pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
         edge_count: edges.count,
         rect,
         depth_range,
-        blocks,
+        pixels,
         first_attribute: out.attributes.len() as u32,
     });
     bin(out, grid);

@@ -99,7 +99,7 @@ pub trait Sink<const S: usize> {
 pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
     let rect = crate::front::viewport::intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
-    if prim.blocks != NO_BLOCKS {
+    if S == 1 && prim.pixels != 0 {
         return known(prim, rect, x0, y0, sink);
     }
     // Most triangles are small.
@@ -139,9 +139,6 @@ fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
     at.clamp(-(1 << 30), 1 << 30) as i32
 }
 
-/// Of [`Prim::blocks`]: the front end has not looked.
-pub const NO_BLOCKS: [u16; 4] = [0; 4];
-
 /// Does a rectangle touch at most 2×2 blocks?
 #[inline(always)]
 fn is_small(rect: [i32; 4]) -> bool {
@@ -155,38 +152,50 @@ fn two_by_two(rect: [i32; 4]) -> [[i32; 2]; 4] {
     [[x, y], [x + 4, y], [x, y + 4], [x + 4, y + 4]]
 }
 
-/// Pixels of a block with a sample at `offset` inside of all edges.
+/// Of the 4×4 pixels at (x, y), those with a sample at `offset` inside of all edges.
 #[inline(always)]
 fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
     edges.iter().fold(0xffff, |mask, e| mask & mask16(edge_at(e, x, y, offset), e.a, e.b))
 }
 
-/// With one sample per pixel, the masks of the blocks of a shape in a rectangle, as [`Prim::blocks`] has them: [`NO_BLOCKS`] when there are
-/// more than four, `None` when no sample is covered.
+/// The pixels of a rectangle of at most 4×4 whose centres are inside of all edges, as [`Prim::pixels`] has them: `None` when there are none,
+/// 0 for a larger rectangle.
 #[inline(always)]
-pub fn blocks(edges: &[Edge], rect: [i32; 4]) -> Option<[u16; 4]> {
-    if !is_small(rect) {
-        return Some(NO_BLOCKS);
+pub fn pixels(edges: &[Edge], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
+    if x1 - x0 > 4 || y1 - y0 > 4 {
+        return Some(0);
     }
-    let [offset] = sample_offsets::<1>();
-    let mut masks = NO_BLOCKS;
-    for ([x, y], mask) in two_by_two(rect).into_iter().zip(&mut masks) {
-        if x < rect[2] && y < rect[3] {
-            *mask = (rect_mask(rect, x, y, 0) & inside(edges, x, y, offset)) as u16;
-        }
-    }
-    (masks != NO_BLOCKS).then_some(masks)
+    let [centre] = sample_offsets::<1>();
+    let columns = (0x1111 << (x1 - x0)) - 0x1111;
+    let rows = (1 << (4 * (y1 - y0))) - 1;
+    let pixels = columns & rows & inside(edges, x0, y0, centre);
+    (pixels != 0).then_some(pixels)
 }
 
-/// The front end knows the masks; `rect` is the part in the tile.
+/// Masks of the 2×2 blocks from that of a rectangle's corner on, for pixels from the corner on.
+#[inline(always)]
+fn blocks_of(pixels: u32, corner: [i32; 2]) -> [u32; 4] {
+    // Nibbles (rows of four) to bytes (rows of eight), moved to where they are in the blocks.
+    let rows = u64::from((pixels & 0xff) | (pixels & 0xff00) << 8);
+    let rows = (rows & 0x000f_000f) | (rows & 0x00f0_00f0) << 4;
+    let grid = rows << ((corner[0] & 3) + 8 * (corner[1] & 3));
+    let nibbles = |bytes: u64| {
+        let pairs = (bytes & 0x000f_000f) | (bytes & 0x0f00_0f00) >> 4;
+        ((pairs & 0xff) | (pairs >> 8 & 0xff00)) as u32
+    };
+    [nibbles(grid), nibbles(grid >> 4), nibbles(grid >> 32), nibbles(grid >> 36)]
+}
+
+/// The front end knows the pixels; `rect` is the part in the tile.
 #[inline(always)]
 fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     if !sink.visible(rect) {
         return;
     }
-    for ([x, y], mask) in two_by_two(prim.rect).into_iter().zip(prim.blocks) {
+    let masks = blocks_of(prim.pixels, [prim.rect[0], prim.rect[1]]);
+    for ([x, y], mask) in two_by_two(prim.rect).into_iter().zip(masks) {
         if mask != 0 && (x ^ x0 | y ^ y0) >> TILE_SHIFT == 0 {
-            sink.block(x, y, [u32::from(mask); S]);
+            sink.block(x, y, [mask; S]);
         }
     }
 }
@@ -266,6 +275,19 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pixels_from_a_corner_are_those_of_its_blocks() {
+        for pixels in 0..=0xffff_u32 {
+            let corner = [(pixels % 7) as i32, (pixels % 5) as i32];
+            let mut want = [0; 4];
+            for bit in (0..16).filter(|bit| pixels >> bit & 1 != 0) {
+                let (x, y) = ((corner[0] & 3) + bit % 4, (corner[1] & 3) + bit / 4);
+                want[(x / 4 + y / 4 * 2) as usize] |= 1 << (x % 4 + y % 4 * 4);
+            }
+            assert_eq!(blocks_of(pixels, corner), want, "{pixels:#x} at {corner:?}");
+        }
+    }
 
     #[test]
     fn masks_are_signs_and_rectangles() {

@@ -41,11 +41,13 @@ pub struct AttributeFetch {
     pub slots: [u16; 4],
 }
 
-/// Source of a fragment input.
-#[derive(Clone, Copy, Debug)]
+/// Source of a run of fragment inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Vertex output slot, or [`NO_SLOT`]: reads 0.
+    /// Vertex output slot of the first one, the next slots are of the others; or [`NO_SLOT`]: all read 0.
     pub slot: u16,
+    /// How many.
+    pub count: u16,
     /// Interpolation.
     pub interpolation: Interpolation,
 }
@@ -90,11 +92,8 @@ impl Linkage {
             (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
         };
         let links = stages.fragment.as_ref().map_or_else(Vec::new, |fragment| {
-            let link = |s: &base::shader::Slot| Link {
-                slot: vertex.output(s.kind).map_or(NO_SLOT, |i| i as u16),
-                interpolation: s.interpolation,
-            };
-            fragment.interface.inputs.iter().map(link).collect()
+            let slot = |s: &base::shader::Slot| vertex.output(s.kind).map_or(NO_SLOT, |i| i as u16);
+            runs(fragment.interface.inputs.iter().map(|s| (slot(s), s.interpolation)))
         });
         Linkage {
             fetch,
@@ -110,6 +109,27 @@ impl Linkage {
             links,
         }
     }
+}
+
+/// Inputs that come from consecutive slots in the same way, as one link.
+fn runs(inputs: impl Iterator<Item = (u16, Interpolation)>) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for (slot, interpolation) in inputs {
+        match links.last_mut() {
+            Some(last)
+                if last.interpolation == interpolation
+                    && if slot == NO_SLOT {
+                        last.slot == NO_SLOT
+                    } else {
+                        last.slot.checked_add(last.count) == Some(slot)
+                    } =>
+            {
+                last.count += 1;
+            }
+            _ => links.push(Link { slot, count: 1, interpolation }),
+        }
+    }
+    links
 }
 
 fn fetch_plan(vertex: &StageInterface, state: &DrawState) -> (Vec<AttributeFetch>, Vec<u16>) {
@@ -173,5 +193,21 @@ fn fetch_kind(format: Format) -> FetchKind {
         FetchKind::Unorm8x4
     } else {
         FetchKind::Generic
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_of_consecutive_slots_and_one_interpolation() {
+        use Interpolation::{Flat, Smooth};
+        let inputs =
+            [(4, Smooth), (5, Smooth), (7, Smooth), (8, Flat), (NO_SLOT, Flat), (NO_SLOT, Flat), (0, Flat), (1, Flat)];
+        let link = |slot, count, interpolation| Link { slot, count, interpolation };
+        let want = [link(4, 2, Smooth), link(7, 1, Smooth), link(8, 1, Flat), link(NO_SLOT, 2, Flat), link(0, 2, Flat)];
+        assert_eq!(runs(inputs.into_iter()), want);
+        assert_eq!(runs([(NO_SLOT - 1, Flat), (NO_SLOT, Flat)].into_iter()).len(), 2, "no slot is behind no slot");
     }
 }

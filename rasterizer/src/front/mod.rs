@@ -5,6 +5,7 @@
 
 pub mod assemble;
 mod clip;
+mod filled;
 pub mod line;
 pub mod link;
 mod post;

@@ -4,7 +4,7 @@ use super::assemble::Shape;
 use super::clip::{ClipVertex, Polygon, clip_segment};
 use super::line::{self, Diamonds, LinePrim, Phase};
 use super::link::NO_SLOT;
-use super::setup::{self, Common, Edges, Outline, Place, Planes, Shaded, Weights, doubled_area};
+use super::setup::{self, Bounding, Common, Edges, Outline, Place, Planes, Shaded, Weights, doubled_area};
 use super::viewport::{SUBPIXEL, Screen, Transform, code};
 use super::{ChunkOutput, Grid, Vertex};
 use crate::api::{LineMode, PolygonMode};
@@ -16,8 +16,8 @@ pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
 pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
 
 /// Cull mode bits.
-const CULL_FRONT: u32 = 1;
-const CULL_BACK: u32 = 2;
+pub const CULL_FRONT: u32 = 1;
+pub const CULL_BACK: u32 = 2;
 
 /// Turns the primitives of a chunk into [`super::Prim`]s.
 pub struct Builder<'a> {
@@ -51,50 +51,6 @@ impl Builder<'_> {
             }
         }
         self.out.phase = self.phase;
-    }
-
-    /// All primitives of a chunk of filled triangles in one layer and viewport.
-    ///
-    /// Half of a mesh faces away, and no processor can guess which half: what is not seen is sorted out without branches first.
-    pub fn filled(&mut self, assembled: &[([u32; 3], u32)]) {
-        const BLOCK: usize = 64;
-        for block in assembled.chunks(BLOCK) {
-            let (mut seen, mut count) = ([0u8; BLOCK], 0);
-            for (i, (ids, _)) in block.iter().enumerate() {
-                seen[count] = i as u8;
-                count += usize::from(self.may_be_seen(ids));
-            }
-            for &i in &seen[..count] {
-                let (ids, id) = block[usize::from(i)];
-                self.primitive(ids, id);
-            }
-        }
-    }
-
-    /// Is the chunk one for [`Builder::filled`]?
-    pub fn is_filled(&self) -> bool {
-        let (state, linkage) = (&self.draw.draw.state, &self.draw.linkage);
-        state.topology.shape() == Shape::Triangle
-            && state.polygon_mode == PolygonMode::Fill
-            && linkage.layer == NO_SLOT
-            && linkage.viewport == NO_SLOT
-    }
-
-    /// Must a triangle be looked at? What is left out has gone through clipping, is culled or touches no sample.
-    #[inline(always)]
-    fn may_be_seen(&mut self, &[a, b, c]: &[u32; 3]) -> bool {
-        let [a, b, c] = [&self.vertices[a as usize], &self.vertices[b as usize], &self.vertices[c as usize]];
-        let screen = [a.screen, b.screen, c.screen];
-        let area = doubled_area(&screen);
-        let Some(viewport) = self.draw.viewports.first() else { return false };
-        let misses = Place::new(self.grid, viewport.view_rect, &Outline::triangle(&screen)).is_none();
-        let invisible = self.culls(self.faces_front(area)) | (area == 0) | misses;
-        // Only of the projected and unclipped is that the last word.
-        let (any, all) = (a.codes | b.codes | c.codes, a.codes & b.codes & c.codes);
-        let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
-        let settled = (any & (code::CLIP | code::UNPROJECTED) == 0) & invisible;
-        self.leaving += u64::from(settled & !rejected);
-        !(rejected | settled)
     }
 
     fn line_width(&self) -> f32 {
@@ -143,6 +99,10 @@ impl Builder<'_> {
         }
     }
 
+    fn bounds(&self, screen: &[Screen; 3]) -> [i32; 4] {
+        Bounding::new(self.grid.samples > 1).pixels(Outline::triangle(screen).extremes())
+    }
+
     fn transform(&self, common: &Common) -> &Transform {
         &self.draw.viewports[common.viewport as usize]
     }
@@ -162,7 +122,7 @@ impl Builder<'_> {
             let area = doubled_area(&screen);
             if let Some(common) = self.facing(area, common) {
                 match self.draw.draw.state.polygon_mode {
-                    PolygonMode::Fill => self.fill(&screen, area, &common, None),
+                    PolygonMode::Fill => self.fill(&screen, area, self.bounds(&screen), &common, None),
                     _ => self.unfilled(v, any, common, slope_of(&screen)),
                 }
             }
@@ -174,7 +134,7 @@ impl Builder<'_> {
         }
         self.leaving += 1;
         let Some(screens) = self.projected(&polygon, &common) else { return };
-        let area = (2..polygon.len).map(|i| doubled_area(&[screens[0], screens[i - 1], screens[i]])).sum::<i64>();
+        let area = (2..polygon.len).map(|i| doubled_area(&[screens[0], screens[i - 1], screens[i]])).sum::<f64>();
         let Some(common) = self.facing(area, common) else { return };
         if self.draw.draw.state.polygon_mode != PolygonMode::Fill {
             return self.unfilled(v, any, common, slope_of(&[screens[0], screens[1], screens[2]]));
@@ -183,7 +143,7 @@ impl Builder<'_> {
             let corners = [0, i - 1, i];
             let screen = corners.map(|c| screens[c]);
             let weights: Weights = corners.map(|c| (polygon.v[c].weights, polygon.v[c].screen));
-            self.fill(&screen, doubled_area(&screen), &common, Some(&weights));
+            self.fill(&screen, doubled_area(&screen), self.bounds(&screen), &common, Some(&weights));
         }
     }
 
@@ -230,30 +190,32 @@ impl Builder<'_> {
 
     /// The specification's area is -area/2: a counter-clockwise front face has negative `area` here (y points down).
     #[inline(always)]
-    fn faces_front(&self, area: i64) -> bool {
-        if self.draw.draw.state.front_clockwise { area > 0 } else { area < 0 }
-    }
-
-    #[inline(always)]
-    fn culls(&self, front: bool) -> bool {
-        self.draw.draw.state.cull_mode & if front { CULL_FRONT } else { CULL_BACK } != 0
+    pub fn faces_front(&self, area: f64) -> bool {
+        if self.draw.draw.state.front_clockwise { area > 0.0 } else { area < 0.0 }
     }
 
     /// Decides the facing; `None` when culled.
-    fn facing(&self, area: i64, mut common: Common) -> Option<Common> {
+    fn facing(&self, area: f64, mut common: Common) -> Option<Common> {
         common.front = self.faces_front(area);
-        (!self.culls(common.front)).then_some(common)
+        let culled = if common.front { CULL_FRONT } else { CULL_BACK };
+        (self.draw.draw.state.cull_mode & culled == 0).then_some(common)
     }
 
+    /// A triangle of a doubled area, which can touch samples in the pixels of `bounds`.
     #[inline(always)]
-    fn fill(&mut self, screen: &[Screen; 3], area: i64, common: &Common, weights: Option<&Weights>) {
-        if area == 0 {
+    pub fn fill(
+        &mut self,
+        screen: &[Screen; 3],
+        area: f64,
+        bounds: [i32; 4],
+        common: &Common,
+        weights: Option<&Weights>,
+    ) {
+        if area == 0.0 {
             return;
         }
-        let outline = Outline::triangle(screen);
-        let limit = self.transform(common).view_rect;
-        let Some(place) = Place::new(self.grid, limit, &outline) else { return };
-        let edges = outline.edges();
+        let Some(place) = Place::within(self.transform(common).view_rect, bounds) else { return };
+        let edges = Outline::triangle(screen).edges_turning(area < 0.0);
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
         let mut planes = Planes::triangle(screen, area);
         if self.draw.draw.state.depth_bias.is_some() {
@@ -391,7 +353,7 @@ impl Builder<'_> {
 /// Greatest depth slope of a triangle; 0 for one without area.
 fn slope_of(screen: &[Screen; 3]) -> f32 {
     let area = doubled_area(screen);
-    if area == 0 { 0.0 } else { Planes::triangle(screen, area).slope() }
+    if area == 0.0 { 0.0 } else { Planes::triangle(screen, area).slope() }
 }
 
 fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {

@@ -61,18 +61,18 @@ pub struct Planes {
     z_max: f32,
 }
 
-/// `(x1-x0)*(y2-y0) - (x2-x0)*(y1-y0)`: positive when the vertices turn clockwise on a y-down screen.
-pub fn doubled_area(v: &[Screen; 3]) -> i64 {
-    let d = |a: i32, b: i32| i64::from(a) - i64::from(b);
+/// `(x1-x0)*(y2-y0) - (x2-x0)*(y1-y0)`: positive when the vertices turn clockwise on a y-down screen. Exact: coordinates have 24 bits.
+pub fn doubled_area(v: &[Screen; 3]) -> f64 {
+    let d = |a: i32, b: i32| f64::from(a - b);
     d(v[1].x, v[0].x) * d(v[2].y, v[0].y) - d(v[2].x, v[0].x) * d(v[1].y, v[0].y)
 }
 
 impl Planes {
     /// Of a triangle whose doubled area is not zero.
     #[inline(always)]
-    pub fn triangle(v: &[Screen; 3], area: i64) -> Planes {
+    pub fn triangle(v: &[Screen; 3], area: f64) -> Planes {
         // 1/256 pixel units: one factor of 256 remains when an edge is divided by the area.
-        let scale = f64::from(SUBPIXEL) / area as f64;
+        let scale = f64::from(SUBPIXEL) / area;
         let at = [f64::from(v[0].x) / f64::from(SUBPIXEL), f64::from(v[0].y) / f64::from(SUBPIXEL)];
         let plane = |dx: i32, dy: i32, sign: f64| {
             let d = [sign * f64::from(dy) * scale, -sign * f64::from(dx) * scale];
@@ -190,47 +190,36 @@ impl Outline {
 
     /// Least x, least y, greatest x, greatest y. (Unused corners repeat a used one.)
     #[inline(always)]
-    fn extremes(&self) -> [i32; 4] {
+    pub fn extremes(&self) -> [i32; 4] {
         let [p, q, r, s] = self.corners;
         let least = |i: usize| p[i].min(q[i]).min(r[i].min(s[i]));
         let greatest = |i: usize| p[i].max(q[i]).max(r[i].max(s[i]));
         [least(0), least(1), greatest(0), greatest(1)]
     }
 
-    /// Pixels whose samples can be inside: x0, y0, x1, y1.
-    #[inline(always)]
-    fn bounds(&self) -> [i32; 4] {
-        let [x0, y0, x1, y1] = self.extremes();
-        [x0 >> SUBPIXEL_BITS, y0 >> SUBPIXEL_BITS, (x1 >> SUBPIXEL_BITS) + 1, (y1 >> SUBPIXEL_BITS) + 1]
-    }
-
-    /// Bounds of the pixels whose centres can be inside.
-    #[inline(always)]
-    fn centre_bounds(&self) -> [i32; 4] {
-        let (half, full) = (SUBPIXEL / 2, SUBPIXEL - 1);
-        let first = |v: i32| (v - half + full) >> SUBPIXEL_BITS;
-        let last = |v: i32| ((v - half) >> SUBPIXEL_BITS) + 1;
-        let [x0, y0, x1, y1] = self.extremes();
-        [first(x0), first(y0), last(x1), last(y1)]
-    }
-
     /// Its half planes.
     #[inline(always)]
     pub fn edges(&self) -> Edges {
-        let edges = if self.len == 3 { self.edges_of::<3>() } else { self.edges_of::<4>() };
+        let wide = |v: i32| i64::from(v);
+        let c = &self.corners[..self.len];
+        let area = (0..self.len)
+            .map(|i| (c[i], c[(i + 1) % self.len]))
+            .fold(0, |area, (p, q)| area + wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1]));
+        self.edges_turning(area < 0)
+    }
+
+    /// The same for corners that are known to turn counter-clockwise (on a y-down screen), or clockwise.
+    #[inline(always)]
+    pub fn edges_turning(&self, counter_clockwise: bool) -> Edges {
+        let sign = if counter_clockwise { -1 } else { 1 };
+        let edges = if self.len == 3 { self.edges_of::<3>(sign) } else { self.edges_of::<4>(sign) };
         Edges { edges, count: self.len as u32 }
     }
 
     #[inline(always)]
-    fn edges_of<const N: usize>(&self) -> [Edge; 4] {
+    fn edges_of<const N: usize>(&self, sign: i32) -> [Edge; 4] {
         let c = &self.corners;
         let wide = |v: i32| i64::from(v);
-        let mut area = 0;
-        for i in 0..N {
-            let (p, q) = (c[i], c[(i + 1) % N]);
-            area += wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1]);
-        }
-        let sign = if area < 0 { -1 } else { 1 };
         let mut edges = [Edge::default(); 4];
         for (i, edge) in edges.iter_mut().enumerate().take(N) {
             let (p, q) = (c[i], c[(i + 1) % N]);
@@ -240,6 +229,41 @@ impl Outline {
             *edge = Edge { a, b, c: at - i64::from(!top_left) };
         }
         edges
+    }
+}
+
+/// Fixed-point extremes → the pixels whose samples can be between them.
+#[derive(Clone, Copy)]
+pub struct Bounding {
+    /// What is added to the lower ends before they lose their fraction, and to the upper ends.
+    low: i32,
+    high: i32,
+}
+
+impl Bounding {
+    /// For samples at the centres only, or anywhere in a pixel.
+    #[inline(always)]
+    pub fn new(anywhere: bool) -> Bounding {
+        let half = SUBPIXEL / 2;
+        if anywhere { Bounding { low: 0, high: 0 } } else { Bounding { low: SUBPIXEL - 1 - half, high: -half } }
+    }
+
+    /// x0, y0, x1, y1; empty ranges are possible.
+    #[inline(always)]
+    pub fn pixels(self, [x0, y0, x1, y1]: [i32; 4]) -> [i32; 4] {
+        [self.first(x0), self.first(y0), self.end(x1), self.end(y1)]
+    }
+
+    /// First pixel along an axis.
+    #[inline(always)]
+    pub fn first(self, least: i32) -> i32 {
+        (least + self.low) >> SUBPIXEL_BITS
+    }
+
+    /// One behind the last.
+    #[inline(always)]
+    pub fn end(self, greatest: i32) -> i32 {
+        ((greatest + self.high) >> SUBPIXEL_BITS) + 1
     }
 }
 
@@ -296,6 +320,12 @@ impl Shaded<'_> {
     fn slot(&self, base: usize, slot: u16) -> u32 {
         self.outputs[base + (usize::from(slot) << self.shift)]
     }
+    /// Some slots of the vertex whose slot 0 lies at `base`, each `1 << shift` words behind the one before it.
+    #[inline(always)]
+    fn column(&self, base: usize, slot: u16, count: usize) -> &[u32] {
+        let first = base + (usize::from(slot) << self.shift);
+        &self.outputs[first..first + ((count - 1) << self.shift) + 1]
+    }
     /// A slot of the chunk of lanes that begins at a vertex.
     #[inline(always)]
     pub fn row(&self, first: usize, slot: u16) -> &[u32] {
@@ -326,29 +356,44 @@ pub fn attributes(
     let [first, second, third] =
         [shaded.base(first as usize), shaded.base(second as usize), shaded.base(third as usize)];
     let provoking = shaded.base(common.provoking as usize);
-    out.reserve(linkage.links.len());
     for link in &linkage.links {
+        let (start, count) = (out.len(), usize::from(link.count));
+        out.resize(start + count, [0; 3]);
+        let rows = &mut out[start..];
         if link.slot == NO_SLOT {
-            out.push([0; 3]);
             continue;
         }
         if link.interpolation == Interpolation::Flat {
-            out.push([shaded.slot(provoking, link.slot), 0, 0]);
+            for (i, row) in rows.iter_mut().enumerate() {
+                row[0] = shaded.slot(provoking, link.slot + i as u16);
+            }
             continue;
         }
-        let corner = |base: usize| f32::from_bits(shaded.slot(base, link.slot));
-        let (mut a, mut b, mut c) = (corner(first), corner(second), corner(third));
-        if let Some(weights) = weights {
-            [a, b, c] = weighted([a, b, c], weights, link.interpolation, common.corners);
+        let corners = [first, second, third].map(|base| shaded.column(base, link.slot, count));
+        if common.corners == 3 && weights.is_none() {
+            for (i, row) in rows.iter_mut().enumerate() {
+                let [a, b, c] = corners.map(|column| f32::from_bits(column[i << shaded.shift]));
+                *row = [a.to_bits(), (b - a).to_bits(), (c - a).to_bits()];
+            }
+        } else {
+            for (i, row) in rows.iter_mut().enumerate() {
+                let v = corners.map(|column| f32::from_bits(column[i << shaded.shift]));
+                *row = differences(v, common.corners, link.interpolation, weights);
+            }
         }
-        let d1 = if common.corners > 1 { b - a } else { 0.0 };
-        let d2 = if common.corners > 2 { c - a } else { 0.0 };
-        out.push([a.to_bits(), d1.to_bits(), d2.to_bits()]);
     }
 }
 
-/// Values at the corners of a clipped piece.
+/// `[a0, d1, d2]` of a value of up to three corners.
 #[cold]
+fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weights: Option<&Weights>) -> [u32; 3] {
+    let [a, b, c] = weights.map_or(v, |weights| weighted(v, weights, interpolation, corners));
+    let d1 = if corners > 1 { b - a } else { 0.0 };
+    let d2 = if corners > 2 { c - a } else { 0.0 };
+    [a.to_bits(), d1.to_bits(), d2.to_bits()]
+}
+
+/// Values at the corners of a clipped piece.
 fn weighted(v: [f32; 3], weights: &Weights, interpolation: Interpolation, corners: usize) -> [f32; 3] {
     let at = |k: usize| {
         let w = if interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };
@@ -370,12 +415,12 @@ impl Place {
     /// `None` when an outline touches no sample inside of `limit`.
     #[inline(always)]
     pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        Place::within(limit, if grid.samples > 1 { outline.bounds() } else { outline.centre_bounds() })
+        Place::within(limit, Bounding::new(grid.samples > 1).pixels(outline.extremes()))
     }
 
     /// The same for a shape whose coverage is that of pixel centres, whatever the samples.
     pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        Place::within(limit, outline.centre_bounds())
+        Place::within(limit, Bounding::new(false).pixels(outline.extremes()))
     }
 
     /// [`Prim::pixels`] of a shape here; `None` when it covers nothing.
@@ -393,8 +438,7 @@ impl Place {
         let rect = super::viewport::intersect(limit, bounds);
         // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
         let origin = [bounds[0].max(0), bounds[1].max(0)];
-        // Both, without a branch: `Builder::filled` asks about triangles of which nobody can guess the answer.
-        ((rect[0] < rect[2]) & (rect[1] < rect[3])).then_some(Place { rect, origin })
+        (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin })
     }
 }
 

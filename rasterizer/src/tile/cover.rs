@@ -155,7 +155,11 @@ fn two_by_two(rect: [i32; 4]) -> [[i32; 2]; 4] {
 /// Of the 4×4 pixels at (x, y), those with a sample at `offset` inside of all edges.
 #[inline(always)]
 fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
-    edges.iter().fold(0xffff, |mask, e| mask & mask16(edge_at(e, x, y, offset), e.a, e.b))
+    let mut mask = 0xffff;
+    for e in edges {
+        mask &= mask16(edge_at(e, x, y, offset), e.a, e.b);
+    }
+    mask
 }
 
 /// The pixels of a rectangle of at most 4×4 whose centres are inside of all edges, as [`Prim::pixels`] has them: `None` when there are none,

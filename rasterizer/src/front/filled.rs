@@ -1,0 +1,160 @@
+//! Filled triangles of one layer and viewport, in blocks.
+//!
+//! Half of a mesh faces away or touches no sample, and no processor can guess which half: a block's triangles are measured as lanes, what
+//! nobody can see is sorted out without branches, and only the rest is set up one by one.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::assemble::Shape;
+use super::link::NO_SLOT;
+use super::primitive::{Builder, CULL_BACK, CULL_FRONT};
+use super::setup::{Bounding, Common};
+use super::viewport::code;
+use crate::api::PolygonMode;
+
+/// Triangles of a block.
+const BLOCK: usize = 64;
+
+/// The triangles of a block, as lanes.
+struct Lanes {
+    /// Fixed-point coordinates of the corners.
+    x: [[i32; BLOCK]; 3],
+    y: [[i32; BLOCK]; 3],
+    /// Outcodes that any corner has, and those that all have.
+    any: [u32; BLOCK],
+    all: [u32; BLOCK],
+    /// See [`super::setup::doubled_area`]: exact.
+    area: [f64; BLOCK],
+    /// The same, rounded: of its sign.
+    sign: [f32; BLOCK],
+    /// Pixels whose samples can be inside: x0, y0, x1, y1.
+    bounds: [[i32; BLOCK]; 4],
+    /// All ones: must be looked at.
+    seen: [u32; BLOCK],
+    /// All ones: leaves clipping, and touches no sample or is culled.
+    unseen: [u32; BLOCK],
+}
+
+/// What decides whether a triangle of a draw is seen.
+struct Filter {
+    bounding: Bounding,
+    limit: [i32; 4],
+    /// Culls where the area is positive, where it is negative.
+    positive: bool,
+    negative: bool,
+}
+
+impl Lanes {
+    const EMPTY: Lanes = Lanes {
+        x: [[0; BLOCK]; 3],
+        y: [[0; BLOCK]; 3],
+        any: [0; BLOCK],
+        all: [0; BLOCK],
+        area: [0.0; BLOCK],
+        sign: [0.0; BLOCK],
+        bounds: [[0; BLOCK]; 4],
+        seen: [0; BLOCK],
+        unseen: [0; BLOCK],
+    };
+
+    /// Measures all lanes.
+    #[inline(always)]
+    fn measure(&mut self, filter: &Filter) {
+        let ([x0, x1, x2], [y0, y1, y2]) = (&self.x, &self.y);
+        let difference = |a: i32, b: i32| f64::from(a.wrapping_sub(b));
+        for i in 0..BLOCK {
+            let (ax, ay) = (difference(x1[i], x0[i]), difference(y1[i], y0[i]));
+            let (bx, by) = (difference(x2[i], x0[i]), difference(y2[i], y0[i]));
+            self.area[i] = ax * by - bx * ay;
+            self.sign[i] = self.area[i] as f32;
+        }
+        let [left, top, right, bottom] = &mut self.bounds;
+        for i in 0..BLOCK {
+            left[i] = filter.bounding.first(x0[i].min(x1[i]).min(x2[i]));
+            top[i] = filter.bounding.first(y0[i].min(y1[i]).min(y2[i]));
+            right[i] = filter.bounding.end(x0[i].max(x1[i]).max(x2[i]));
+            bottom[i] = filter.bounding.end(y0[i].max(y1[i]).max(y2[i]));
+        }
+        let limit = filter.limit;
+        for i in 0..BLOCK {
+            let empty =
+                (left[i].max(limit[0]) >= right[i].min(limit[2])) | (top[i].max(limit[1]) >= bottom[i].min(limit[3]));
+            let (above, below) = (self.sign[i] > 0.0, self.sign[i] < 0.0);
+            let invisible = empty | !(above | below) | (above & filter.positive) | (below & filter.negative);
+            let (any, all) = (self.any[i], self.all[i]);
+            let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
+            // Only of the projected and unclipped is that the last word.
+            let settled = (any & (code::CLIP | code::UNPROJECTED) == 0) & invisible;
+            let mask = |b: bool| 0u32.wrapping_sub(u32::from(b));
+            self.seen[i] = mask(!(rejected | settled));
+            self.unseen[i] = mask(settled & !rejected);
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// Is the chunk one for [`Builder::filled`]?
+    pub fn is_filled(&self) -> bool {
+        let (state, linkage) = (&self.draw.draw.state, &self.draw.linkage);
+        state.topology.shape() == Shape::Triangle
+            && state.polygon_mode == PolygonMode::Fill
+            && linkage.layer == NO_SLOT
+            && linkage.viewport == NO_SLOT
+    }
+
+    /// All primitives of a chunk of filled triangles in one layer and viewport.
+    #[inline(always)]
+    pub fn filled(&mut self, assembled: &[([u32; 3], u32)]) {
+        let (state, layer) = (&*self.draw.draw.state, self.draw.draw.context.view_index);
+        let Some(viewport) = self.draw.viewports.first() else { return };
+        if layer >= self.grid.layers {
+            return;
+        }
+        let (front, back) = (state.cull_mode & CULL_FRONT != 0, state.cull_mode & CULL_BACK != 0);
+        let (positive, negative) = if state.front_clockwise { (front, back) } else { (back, front) };
+        let bounding = Bounding::new(self.grid.samples > 1);
+        let filter = Filter { bounding, limit: viewport.view_rect, positive, negative };
+        let mut lanes = Lanes::EMPTY;
+        for block in assembled.chunks(BLOCK) {
+            self.gather(block, &mut lanes);
+            lanes.measure(&filter);
+            let (mut seen, mut count) = ([0u8; BLOCK], 0);
+            for i in 0..block.len() {
+                seen[count] = i as u8;
+                count += (lanes.seen[i] & 1) as usize;
+                self.leaving += u64::from(lanes.unseen[i] & 1);
+            }
+            for &i in &seen[..count] {
+                let (ids, id) = block[usize::from(i)];
+                self.seen(ids, id, layer, usize::from(i), &lanes);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn gather(&self, block: &[([u32; 3], u32)], lanes: &mut Lanes) {
+        for (i, (ids, _)) in block.iter().enumerate().take(BLOCK) {
+            let v = ids.map(|id| &self.vertices[id as usize]);
+            for corner in 0..3 {
+                lanes.x[corner][i] = v[corner].screen.x;
+                lanes.y[corner][i] = v[corner].screen.y;
+            }
+            lanes.any[i] = v[0].codes | v[1].codes | v[2].codes;
+            lanes.all[i] = v[0].codes & v[1].codes & v[2].codes;
+        }
+    }
+
+    /// A triangle that passed the filter.
+    #[inline(always)]
+    fn seen(&mut self, ids: [u32; 3], primitive_id: u32, layer: u32, i: usize, lanes: &Lanes) {
+        if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
+            return self.primitive(ids, primitive_id);
+        }
+        self.leaving += 1;
+        let area = lanes.area[i];
+        let front = self.faces_front(area);
+        let common = Common { vertices: ids, corners: 3, primitive_id, layer, viewport: 0, front, provoking: ids[0] };
+        let screen = ids.map(|id| self.vertices[id as usize].screen);
+        self.fill(&screen, area, lanes.bounds.each_ref().map(|row| row[i]), &common, None);
+    }
+}

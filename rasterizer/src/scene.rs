@@ -16,6 +16,7 @@ use crate::tile::plan::TilePlan;
 use crate::tile::{self, Run};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Primitives that may be pending.
 const ROUND_PRIMITIVES: u32 = 16 << 10;
@@ -52,7 +53,12 @@ pub struct SceneDraw {
     pub depth_unit: Option<f32>,
     /// Index stream cut at restarts.
     pub segments: Vec<Segment>,
+    /// Not 0, and no other draw's.
+    pub serial: u64,
 }
+
+/// The last draw's serial number.
+static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// A render pass instance: draws in order, deferred until [`RenderPass::flush`]. Dropping it without
 /// [`RenderPass::end`] drops the deferred work (a panic is unwinding, or the device is lost).
@@ -118,6 +124,7 @@ impl<'e> RenderPass<'e> {
             viewports: prepared.viewports,
             depth_unit: self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit),
             segments: cut,
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed) + 1,
             draw,
         });
         self.cut(primitives, counts.instances);

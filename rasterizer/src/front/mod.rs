@@ -155,10 +155,25 @@ pub struct Vertex {
     pub viewport: u32,
 }
 
+/// Assembled ranges that a worker remembers.
+const ASSEMBLIES: usize = 8;
+
+/// An assembled range of a draw's primitives: the same for every instance.
+#[derive(Default)]
+struct Assembly {
+    /// [`SceneDraw::serial`] and the first primitive; the draw's chunks have the same first primitives in every instance.
+    key: (u64, u32),
+    /// Local vertex numbers and `PrimitiveId`s.
+    primitives: Vec<([u32; 3], u32)>,
+    /// `VertexIndex` by local number.
+    vertices: Vec<u32>,
+}
+
 /// Front-end memory of a worker.
 #[derive(Default)]
 pub struct Scratch {
     reuse: vertex::Reuse,
+    assemblies: [Assembly; ASSEMBLIES],
     /// `VertexIndex` by local vertex number.
     pub vertex_index: Vec<u32>,
     /// `InstanceIndex`.
@@ -232,12 +247,32 @@ fn assemble_chunk(draw: &SceneDraw, chunk: &Chunk, front: &mut Scratch) {
     front.vertex_index.clear();
     front.instance_index.clear();
     front.assembled.clear();
-    let topology = draw.draw.state.topology;
-    let end = chunk.primitive + chunk.primitives;
-    let first_segment = draw.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
+    let number = (chunk.primitive / CHUNK_PRIMITIVES) as usize % ASSEMBLIES;
+    let assembly = &mut front.assemblies[number];
+    let key = (draw.serial, chunk.primitive);
+    if assembly.key != key {
+        assembly.assemble(draw, chunk, &mut front.reuse);
+        assembly.key = key;
+    }
     for instance in chunk.instance..chunk.instance + chunk.instances {
-        front.reuse.restart();
+        let first = front.vertex_index.len() as u32;
+        front.vertex_index.extend_from_slice(&assembly.vertices);
         let instance_index = draw.draw.counts.first_instance.wrapping_add(instance);
+        front.instance_index.resize(front.vertex_index.len(), instance_index);
+        let moved = |&(local, id): &([u32; 3], u32)| (local.map(|v| first + v), id);
+        front.assembled.extend(assembly.primitives.iter().map(moved));
+    }
+}
+
+impl Assembly {
+    /// One instance of the chunk's primitives.
+    fn assemble(&mut self, draw: &SceneDraw, chunk: &Chunk, reuse: &mut vertex::Reuse) {
+        self.primitives.clear();
+        self.vertices.clear();
+        reuse.restart();
+        let topology = draw.draw.state.topology;
+        let end = chunk.primitive + chunk.primitives;
+        let first_segment = draw.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
         for segment in draw.segments[first_segment..].iter().take_while(|s| s.base < end) {
             let from = chunk.primitive.max(segment.base);
             for id in from..end.min(segment.base + segment.primitives) {
@@ -245,14 +280,13 @@ fn assemble_chunk(draw: &SceneDraw, chunk: &Chunk, front: &mut Scratch) {
                 let mut local = [0; 3];
                 for (local, p) in local.iter_mut().zip(positions) {
                     let index = vertex::vertex_index(&draw.draw, segment.first + p);
-                    let next = front.vertex_index.len() as u32;
-                    *local = front.reuse.find(index, next);
+                    let next = self.vertices.len() as u32;
+                    *local = reuse.find(index, next);
                     if *local == next {
-                        front.vertex_index.push(index);
-                        front.instance_index.push(instance_index);
+                        self.vertices.push(index);
                     }
                 }
-                front.assembled.push((local, id));
+                self.primitives.push((local, id));
             }
         }
     }

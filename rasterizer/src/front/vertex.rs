@@ -14,7 +14,7 @@ use base::abi::{BatchHeader, VertexBatch};
 /// Slots of the reuse table; more than twice the vertices of a chunk, few enough for the first-level cache.
 const TABLE: usize = 2048;
 
-/// Finds the local number of a vertex index within the current instance.
+/// Finds the local number of a vertex index within a range of primitives.
 pub struct Reuse {
     /// Index, epoch, local number.
     table: Box<[(u32, u16, u16); TABLE]>,
@@ -30,7 +30,7 @@ impl Default for Reuse {
 const _: () = assert!(3 * super::CHUNK_PRIMITIVES as usize * 2 < TABLE);
 
 impl Reuse {
-    /// Forgets everything: a new instance or chunk begins.
+    /// Forgets everything: a new range of primitives begins.
     pub fn restart(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {

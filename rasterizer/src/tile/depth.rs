@@ -192,6 +192,8 @@ pub struct BlockAddress {
     pub base: *mut u8,
     /// Bytes.
     pub pitch: usize,
+    /// All four rows of a 4×4 block lie in the attachment.
+    pub whole: bool,
 }
 
 /// A block to test.
@@ -214,7 +216,7 @@ pub struct Block<'a> {
 /// Tests a block and updates depth and stencil; returns the pixels that pass.
 ///
 /// # Safety
-/// Rows with a bit in `block.mask` must have W addressable texels (row padding included) in every attachment the plan uses,
+/// Rows with a bit in `block.mask`, and all four rows of whole ones, must have W addressable texels (row padding included) in every attachment the plan uses,
 /// and no other thread may write them.
 #[inline(always)]
 pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
@@ -442,8 +444,8 @@ mod tests {
             let mask = next() & 0xffff;
             let passed = [0, 1].map(|way| {
                 let base = texels[way].as_mut_ptr().cast();
-                let at = BlockAddress { base, pitch: 4 * bytes };
-                let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0 };
+                let at = BlockAddress { base, pitch: 4 * bytes, whole: round % 2 == 0 };
+                let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
                 let block = Block { depth: at, stencil: none, z: &z, mask, front: true, references: None };
                 // SAFETY: four rows of four texels.
                 unsafe { if way == 0 { rows::test(format, &plan, &block) } else { test_any::<4>(&plan, &block) } }
@@ -506,8 +508,8 @@ mod tests {
         let z = [0.5; 16];
         let mask = 0xbeef;
         let block = Block {
-            depth: BlockAddress { base: depth.as_mut_ptr().cast(), pitch: 16 },
-            stencil: BlockAddress { base: stencil.as_mut_ptr(), pitch: 4 },
+            depth: BlockAddress { base: depth.as_mut_ptr().cast(), pitch: 16, whole: true },
+            stencil: BlockAddress { base: stencil.as_mut_ptr(), pitch: 4, whole: true },
             z: &z,
             mask,
             front: true,

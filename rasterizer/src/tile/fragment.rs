@@ -88,18 +88,13 @@ pub fn shade(job: &mut TileJob<'_>) {
     let draw = job.draw;
     let plan = &*draw.plan;
     if !plan.coverage_is_final {
-        for (i, quad) in quads[..count].iter_mut().enumerate() {
+        for (i, quad) in quads.list_mut().iter_mut().enumerate() {
             quad.coverage = finish_quad(job, quad, i, view);
         }
     }
     let samples = job.pass.grid.samples;
-    let shaded = ShadedQuads {
-        quads: &quads[..count],
-        outputs: view,
-        alpha_to_one: plan.alpha_to_one,
-        layer: job.layer,
-        samples,
-    };
+    let shaded =
+        ShadedQuads { quads: quads.list(), outputs: view, alpha_to_one: plan.alpha_to_one, layer: job.layer, samples };
     for color in &plan.colors {
         // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
         unsafe { color.write_batch(&shaded) };
@@ -145,11 +140,9 @@ fn call(
     let worker = &mut *job.worker;
     let quads = &mut worker.tile.quads;
     if job.draw.draw.queries.statistics.is_some() {
-        job.invocations += quads.iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
+        job.invocations += quads.list().iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
     }
-    let last = FragmentQuad { coverage: 0, ..quads[count - 1] };
     let per_chunk = (stage.lanes as usize / 4).max(1);
-    quads.resize(count.next_multiple_of(per_chunk), last);
     let samples = job.pass.grid.samples;
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);
@@ -160,7 +153,7 @@ fn call(
         },
         count: count as u32,
         samples,
-        quads: quads.as_ptr(),
+        quads: quads.padded(per_chunk),
         outputs: outputs.0.words(words).as_mut_ptr(),
         alive: alive.as_mut_ptr(),
         positions: if samples == 4 { FOUR_SAMPLES } else { ONE_SAMPLE },

@@ -11,6 +11,7 @@ pub mod depth;
 mod fragment;
 mod line;
 pub mod plan;
+mod quads;
 
 use crate::engine::Worker;
 use crate::front::line::LinePrim;
@@ -21,24 +22,19 @@ use crate::surface::{Pass, Surface};
 use base::abi::{FragmentBatch, FragmentQuad};
 use bounds::DepthReject;
 use depth::{Block, BlockAddress};
+pub use quads::BATCH_QUADS;
+use quads::Quads;
 use std::sync::atomic::Ordering;
-
-/// Most quads of a fragment batch.
-pub const BATCH_QUADS: usize = 64;
 
 /// Tile memory of a worker.
 #[derive(Default)]
 pub struct Scratch {
-    quads: Vec<FragmentQuad>,
+    quads: Quads,
     /// Smooth lines: coverage of the quads' pixels.
     coverage: Vec<[f32; 4]>,
     outputs: AlignedBuf,
     alive: AlignedBuf,
 }
-
-/// The quads' pointers are only followed inside the call that pushed them.
-// SAFETY: `quads` is emptied before a tile ends; no pointer in it is followed by another thread.
-unsafe impl Send for Scratch {}
 
 /// Where a chunk comes from.
 #[derive(Clone, Copy, Debug)]
@@ -250,8 +246,8 @@ impl TileJob<'_> {
             self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
             return;
         }
-        if S == 1 && any == 0xffff && self.push_block(prim, x, y) {
-            return;
+        if S == 1 && !plan.per_sample && self.smooth.is_none() {
+            return self.push_pixels(prim, x, y, any);
         }
         for q in 0..4 {
             let shift = (q & 1) * 2 + (q >> 1) * 8;
@@ -287,9 +283,11 @@ impl TileJob<'_> {
 
     #[inline(always)]
     fn address(&self, surface: &Option<Surface>, sample: u32, x: u32, y: u32) -> BlockAddress {
-        surface.as_ref().map_or(BlockAddress { base: core::ptr::null_mut(), pitch: 0 }, |s| BlockAddress {
+        let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
+        surface.as_ref().map_or(none, |s| BlockAddress {
             base: s.at(self.layer, sample, x, y),
             pitch: s.row_pitch,
+            whole: y + 4 <= s.extent[1],
         })
     }
 
@@ -305,33 +303,35 @@ impl TileJob<'_> {
                 if let Some(line) = &self.smooth {
                     self.worker.tile.coverage.push(line::quad_coverage(line, x, y));
                 }
-                if self.worker.tile.quads.len() == BATCH_QUADS {
+                if self.worker.tile.quads.is_full() {
                     fragment::shade(self);
                 }
             }
         }
     }
 
-    /// The four quads of a block without a gap; `false` when they do not fit into the batch or are not one entry each.
+    /// The quads of a block's pixels, with one sample each.
     #[inline(always)]
-    fn push_block(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
-        let quads = &mut self.worker.tile.quads;
-        if self.draw.plan.per_sample || self.smooth.is_some() || quads.len() > BATCH_QUADS - 4 {
-            return false;
-        }
+    fn push_pixels(&mut self, prim: &Prim, x: i32, y: i32, pixels: u32) {
         let primitive = (&raw const *prim).cast();
         let (x, y) = (x as u16, y as u16);
-        let quad = |x, y| FragmentQuad { x, y, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive };
-        quads.extend_from_slice(&[quad(x, y), quad(x + 2, y), quad(x, y + 2), quad(x + 2, y + 2)]);
-        if quads.len() == BATCH_QUADS {
+        // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
+        let moved = (pixels ^ pixels >> 2) & 0x0c0c;
+        let pixels = pixels ^ moved ^ moved << 2;
+        let quad = |x, y, number: u32| {
+            let coverage = SPREAD[(pixels >> (4 * number) & 15) as usize];
+            FragmentQuad { x, y, coverage, sample: FragmentBatch::CENTRE, primitive }
+        };
+        let quads = &mut self.worker.tile.quads;
+        quads.push_covered([quad(x, y, 0), quad(x + 2, y, 1), quad(x, y + 2, 2), quad(x + 2, y + 2, 3)]);
+        if quads.is_full() {
             fragment::shade(self);
         }
-        true
     }
 
     /// The draw has ended in this tile.
     fn finish(&mut self) {
-        if !self.worker.tile.quads.is_empty() {
+        if self.worker.tile.quads.len() > 0 {
             fragment::shade(self);
         }
         let draw = &self.draw.draw;

@@ -166,7 +166,8 @@ unsafe fn compared<R: Row>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
             let mut pass = 0;
             for row in 0..4 {
                 let covered = block.mask >> (4 * row) & 0xf;
-                if covered == 0 {
+                // Of a whole block, all rows: which ones a small primitive covers is a riddle to a branch.
+                if covered == 0 && !block.depth.whole {
                     continue;
                 }
                 // SAFETY: the row has four texels (the caller's contract); SSE2 is part of x86-64.
@@ -176,12 +177,9 @@ unsafe fn compared<R: Row>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
                     let $old = R::load(p);
                     let lanes = _mm_load_si128(LANES[covered as usize].0.as_ptr().cast());
                     let inside = _mm_and_si128($compare, lanes);
-                    let bits = _mm_movemask_ps(_mm_castsi128_ps(inside)) as u32;
-                    if bits != 0 {
-                        pass |= bits << (4 * row);
-                        if plan.write {
-                            R::store(p, _mm_or_si128(_mm_and_si128(inside, $new), _mm_andnot_si128(inside, $old)));
-                        }
+                    pass |= (_mm_movemask_ps(_mm_castsi128_ps(inside)) as u32) << (4 * row);
+                    if plan.write {
+                        R::store(p, _mm_or_si128(_mm_and_si128(inside, $new), _mm_andnot_si128(inside, $old)));
                     }
                 }
             }

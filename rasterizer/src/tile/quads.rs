@@ -1,0 +1,85 @@
+//! The quads of a batch, in the order they were covered.
+
+use base::abi::FragmentQuad;
+
+/// Most quads of a fragment batch.
+pub const BATCH_QUADS: usize = 64;
+
+/// Room for what a block can have more, and for the padding to whole chunks.
+const CAPACITY: usize = BATCH_QUADS + 4;
+
+/// A batch that is being filled.
+pub struct Quads {
+    entries: [FragmentQuad; CAPACITY],
+    len: usize,
+}
+
+/// The quads' pointers are only followed inside the call that pushed them.
+// SAFETY: the list is emptied before a tile ends; no pointer in it is followed by another thread.
+unsafe impl Send for Quads {}
+
+impl Default for Quads {
+    fn default() -> Self {
+        let none = FragmentQuad { x: 0, y: 0, coverage: 0, sample: 0, primitive: core::ptr::null() };
+        Quads { entries: [none; CAPACITY], len: 0 }
+    }
+}
+
+impl Quads {
+    /// How many there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All of them.
+    #[inline(always)]
+    pub fn list(&self) -> &[FragmentQuad] {
+        &self.entries[..self.len]
+    }
+
+    /// See `list`.
+    #[inline(always)]
+    pub fn list_mut(&mut self) -> &mut [FragmentQuad] {
+        &mut self.entries[..self.len]
+    }
+
+    /// Forgets them.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Is there no room for four more?
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.len + 4 > BATCH_QUADS
+    }
+
+    /// Appends one; there is room.
+    #[inline(always)]
+    pub fn push(&mut self, quad: FragmentQuad) {
+        self.entries[self.len] = quad;
+        self.len += 1;
+    }
+
+    /// Appends those of the four that have coverage; there is room. No branch: which of a small primitive's quads have pixels is a riddle.
+    #[inline(always)]
+    pub fn push_covered(&mut self, quads: [FragmentQuad; 4]) {
+        let mut len = self.len;
+        for quad in quads {
+            self.entries[len] = quad;
+            len += usize::from(quad.coverage != 0);
+        }
+        self.len = len;
+    }
+
+    /// The quads and, behind them, the last one without coverage until there is a multiple of `chunk` (at most 4).
+    pub fn padded(&mut self, chunk: usize) -> *const FragmentQuad {
+        if let Some(&last) = self.list().last() {
+            let end = self.len.next_multiple_of(chunk);
+            self.entries[self.len..end].fill(FragmentQuad { coverage: 0, ..last });
+        }
+        self.entries.as_ptr()
+    }
+}

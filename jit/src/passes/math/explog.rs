@@ -175,7 +175,7 @@ pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
 /// Exponents that [`power`] takes: positive multiples of a half that few multiplications reach. In halves.
 pub fn halves(y: f32) -> Option<u32> {
     let twice = y * 2.0;
-    (twice >= 1.0 && twice <= 128.0 && twice.trunc() == twice).then_some(twice as u32)
+    ((1.0..=128.0).contains(&twice) && twice.trunc() == twice).then_some(twice as u32)
 }
 
 /// x^(n/2) for n of [`halves`], by squarings: nearer to the power than [`pow`], in fewer operations. NaN for x < 0 and odd n.

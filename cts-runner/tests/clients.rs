@@ -30,8 +30,9 @@ struct Xvfb {
 impl Xvfb {
     fn start() -> Result<Self, String> {
         let program = tool("Xvfb")?;
+        // A server resets when its last client leaves, and refuses connections meanwhile: vulkaninfo opens one after another.
         let mut process = Command::new(program)
-            .args(["-displayfd", "1", "-screen", "0", "800x800x24", "-nolisten", "tcp"])
+            .args(["-displayfd", "1", "-noreset", "-screen", "0", "800x800x24", "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

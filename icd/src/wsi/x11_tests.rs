@@ -14,7 +14,7 @@ struct Xvfb {
 
 impl Xvfb {
     fn start(screen: &str, extra: &[&str]) -> Option<Xvfb> {
-        let arguments = ["-displayfd", "1", "-screen", "0", screen, "-nolisten", "tcp"];
+        let arguments = ["-noreset", "-displayfd", "1", "-screen", "0", screen, "-nolisten", "tcp"];
         let mut command = Command::new("Xvfb");
         command.args(arguments).args(extra).stdout(Stdio::piped()).stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else {

@@ -9,21 +9,16 @@ pub const BATCH_QUADS: usize = 64;
 const CAPACITY: usize = BATCH_QUADS + 4;
 
 /// A batch that is being filled.
+#[derive(Default)]
 pub struct Quads {
-    entries: [FragmentQuad; CAPACITY],
+    /// `CAPACITY` of them, after the first `clear`: what is taken out of a job and put back is a pointer.
+    entries: Vec<FragmentQuad>,
     len: usize,
 }
 
 /// The quads' pointers are only followed inside the call that pushed them.
 // SAFETY: the list is emptied before a tile ends; no pointer in it is followed by another thread.
 unsafe impl Send for Quads {}
-
-impl Default for Quads {
-    fn default() -> Self {
-        let none = FragmentQuad { x: 0, y: 0, coverage: 0, sample: 0, primitive: core::ptr::null() };
-        Quads { entries: [none; CAPACITY], len: 0 }
-    }
-}
 
 impl Quads {
     /// How many there are.
@@ -44,9 +39,13 @@ impl Quads {
         &mut self.entries[..self.len]
     }
 
-    /// Forgets them.
+    /// Forgets them. Comes first.
     #[inline(always)]
     pub fn clear(&mut self) {
+        if self.entries.is_empty() {
+            let none = FragmentQuad { x: 0, y: 0, coverage: 0, sample: 0, primitive: core::ptr::null() };
+            self.entries.resize(CAPACITY, none);
+        }
         self.len = 0;
     }
 
@@ -66,12 +65,14 @@ impl Quads {
     /// Appends those of the four that have coverage; there is room. No branch: which of a small primitive's quads have pixels is a riddle.
     #[inline(always)]
     pub fn push_covered(&mut self, quads: [FragmentQuad; 4]) {
-        let mut len = self.len;
+        let Some(room) = self.entries[self.len..].first_chunk_mut::<4>() else { return };
+        let mut count = 0;
         for quad in quads {
-            self.entries[len] = quad;
-            len += usize::from(quad.coverage != 0);
+            // `count` is at most 3 here; the mask says so.
+            room[count & 3] = quad;
+            count += usize::from(quad.coverage != 0);
         }
-        self.len = len;
+        self.len += count;
     }
 
     /// The quads and, behind them, the last one without coverage until there is a multiple of `chunk` (at most 4).

@@ -49,7 +49,8 @@ pub struct VertexBatch {
 /// `l1 = fma(b1[0], x, fma(b1[1], y, b1[2]))` and `l2` likewise are the screen-space (linear) barycentrics of vertices 1 and 2;
 /// `w = 1 / fma(iw[0], x, fma(iw[1], y, iw[2]))`; perspective-correct barycentrics are `p1 = (l1 * inv_w1) * w`,
 /// `p2 = (l2 * inv_w2) * w`; an attribute is `fma(p2, d2, fma(p1, d1, a0))` with `[a0, d1, d2]` of its slot in `attributes`
-/// (`d1 = a1 - a0`, `d2 = a2 - a0`). Depth is `z[0]*x + (z[1]*y + z[2])` in four roundings, as in the depth test. NoPerspective uses l1, l2. Flat uses `[a, _, _]` of a flat slot (provoking vertex, raw bits).
+/// (`d1 = a1 - a0`, `d2 = a2 - a0`). Depth is `z[0]*x + (z[1]*y + z[2])` in four roundings, as in the depth test.
+/// NoPerspective uses l1, l2. Flat uses `[a, _, _]` of a flat slot (provoking vertex, raw bits).
 /// Lines: vertices 0 and 1, d2 = 0. Points: d1 = d2 = 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -82,8 +82,14 @@ fn inverse_sqrt(b: &mut Builder<'_>, x: Value) -> Value {
     b.binary(Binary::FDiv, one, root)
 }
 
+/// A float as binary32.
+fn wide(b: &mut Builder<'_>, v: Value) -> Value {
+    if b.shader.ty(v) == Ty::F16 { b.convert(Convert::FToF, v, Ty::F32) } else { v }
+}
+
 /// `Binary::Pow`: most exponents of shaders are small constants.
-fn power(b: &mut Builder<'_>, x: Value, y: Value, ty: Ty) -> Value {
+fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let ty = b.shader.ty(y);
     let known = b.shader.as_const(y).map(|bits| crate::ir::eval::to_f64(ty, bits) as f32);
     match known.and_then(math::halves) {
         // An expansion ends with an operation.
@@ -93,7 +99,7 @@ fn power(b: &mut Builder<'_>, x: Value, y: Value, ty: Ty) -> Value {
         }
         Some(halves) => math::power(b, x, halves),
         None => {
-            let y = if ty == Ty::F16 { b.convert(Convert::FToF, y, Ty::F32) } else { y };
+            let y = wide(b, y);
             math::pow(b, x, y)
         }
     }
@@ -111,14 +117,13 @@ fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Er
     // Contraction would change the polynomials' rounding: they say where an fma is wanted.
     b.no_contraction = true;
     b.nodes = std::mem::take(out);
-    let wide = |b: &mut Builder<'_>, v: Value| if ty == Ty::F16 { b.convert(Convert::FToF, v, Ty::F32) } else { v };
     let x = wide(&mut b, data.args[0]);
     let r = match data.op {
         Op::Unary(u) => match unary_expansion(u) {
             Some(function) => function(&mut b, x),
             None => return Err(Error::internal("not a transcendental operation").with_id(data.source)),
         },
-        Op::Binary(Binary::Pow) => power(&mut b, x, data.args[1], ty),
+        Op::Binary(Binary::Pow) => power(&mut b, x, data.args[1]),
         Op::Binary(_) => {
             let y = wide(&mut b, data.args[1]);
             math::atan2(&mut b, x, y)

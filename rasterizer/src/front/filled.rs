@@ -15,8 +15,8 @@ use crate::api::PolygonMode;
 /// Triangles of a block.
 const BLOCK: usize = 64;
 
-/// The triangles of a block, as lanes.
-struct Lanes {
+/// The triangles of a block, as lanes; a worker keeps them.
+pub struct Lanes {
     /// Fixed-point coordinates of the corners.
     x: [[i32; BLOCK]; 3],
     y: [[i32; BLOCK]; 3],
@@ -29,9 +29,9 @@ struct Lanes {
     sign: [f32; BLOCK],
     /// Pixels whose samples can be inside: x0, y0, x1, y1.
     bounds: [[i32; BLOCK]; 4],
-    /// All ones: must be looked at.
+    /// 1: must be looked at.
     seen: [u32; BLOCK],
-    /// All ones: leaves clipping, and touches no sample or is culled.
+    /// 1: leaves clipping, and touches no sample or is culled.
     unseen: [u32; BLOCK],
 }
 
@@ -44,19 +44,23 @@ struct Filter {
     negative: bool,
 }
 
-impl Lanes {
-    const EMPTY: Lanes = Lanes {
-        x: [[0; BLOCK]; 3],
-        y: [[0; BLOCK]; 3],
-        any: [0; BLOCK],
-        all: [0; BLOCK],
-        area: [0.0; BLOCK],
-        sign: [0.0; BLOCK],
-        bounds: [[0; BLOCK]; 4],
-        seen: [0; BLOCK],
-        unseen: [0; BLOCK],
-    };
+impl Default for Lanes {
+    fn default() -> Self {
+        Lanes {
+            x: [[0; BLOCK]; 3],
+            y: [[0; BLOCK]; 3],
+            any: [0; BLOCK],
+            all: [0; BLOCK],
+            area: [0.0; BLOCK],
+            sign: [0.0; BLOCK],
+            bounds: [[0; BLOCK]; 4],
+            seen: [0; BLOCK],
+            unseen: [0; BLOCK],
+        }
+    }
+}
 
+impl Lanes {
     /// Measures all lanes.
     #[inline(always)]
     fn measure(&mut self, filter: &Filter) {
@@ -85,9 +89,8 @@ impl Lanes {
             let rejected = (all & (code::REJECT | code::CULL) != 0) | (any & code::NAN != 0);
             // Only of the projected and unclipped is that the last word.
             let settled = (any & (code::CLIP | code::UNPROJECTED) == 0) & invisible;
-            let mask = |b: bool| 0u32.wrapping_sub(u32::from(b));
-            self.seen[i] = mask(!(rejected | settled));
-            self.unseen[i] = mask(settled & !rejected);
+            self.seen[i] = u32::from(!(rejected | settled));
+            self.unseen[i] = u32::from(settled & !rejected);
         }
     }
 }
@@ -104,7 +107,7 @@ impl Builder<'_> {
 
     /// All primitives of a chunk of filled triangles in one layer and viewport.
     #[inline(always)]
-    pub fn filled(&mut self, assembled: &[([u32; 3], u32)]) {
+    pub fn filled(&mut self, assembled: &[([u32; 3], u32)], lanes: &mut Lanes) {
         let (state, layer) = (&*self.draw.draw.state, self.draw.draw.context.view_index);
         let Some(viewport) = self.draw.viewports.first() else { return };
         if layer >= self.grid.layers {
@@ -112,21 +115,19 @@ impl Builder<'_> {
         }
         let (front, back) = (state.cull_mode & CULL_FRONT != 0, state.cull_mode & CULL_BACK != 0);
         let (positive, negative) = if state.front_clockwise { (front, back) } else { (back, front) };
-        let bounding = Bounding::new(self.grid.samples > 1);
-        let filter = Filter { bounding, limit: viewport.view_rect, positive, negative };
-        let mut lanes = Lanes::EMPTY;
+        let filter = Filter { bounding: Bounding::new(self.grid), limit: viewport.view_rect, positive, negative };
         for block in assembled.chunks(BLOCK) {
-            self.gather(block, &mut lanes);
+            self.gather(block, lanes);
             lanes.measure(&filter);
             let (mut seen, mut count) = ([0u8; BLOCK], 0);
             for i in 0..block.len() {
                 seen[count] = i as u8;
-                count += (lanes.seen[i] & 1) as usize;
-                self.leaving += u64::from(lanes.unseen[i] & 1);
+                count += lanes.seen[i] as usize;
+                self.leaving += u64::from(lanes.unseen[i]);
             }
             for &i in &seen[..count] {
                 let (ids, id) = block[usize::from(i)];
-                self.seen(ids, id, layer, usize::from(i), &lanes);
+                self.seen(ids, id, layer, usize::from(i), lanes);
             }
         }
     }

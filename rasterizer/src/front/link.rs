@@ -111,22 +111,21 @@ impl Linkage {
     }
 }
 
+impl Link {
+    /// Is an input from a slot one more of the run?
+    fn goes_on_with(&self, slot: u16, interpolation: Interpolation) -> bool {
+        let next = if slot == NO_SLOT { Some(self.slot) } else { self.slot.checked_add(self.count) };
+        self.interpolation == interpolation && next == Some(slot)
+    }
+}
+
 /// Inputs that come from consecutive slots in the same way, as one link.
 fn runs(inputs: impl Iterator<Item = (u16, Interpolation)>) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for (slot, interpolation) in inputs {
-        match links.last_mut() {
-            Some(last)
-                if last.interpolation == interpolation
-                    && if slot == NO_SLOT {
-                        last.slot == NO_SLOT
-                    } else {
-                        last.slot.checked_add(last.count) == Some(slot)
-                    } =>
-            {
-                last.count += 1;
-            }
-            _ => links.push(Link { slot, count: 1, interpolation }),
+        match links.last_mut().filter(|last| last.goes_on_with(slot, interpolation)) {
+            Some(last) => last.count += 1,
+            None => links.push(Link { slot, count: 1, interpolation }),
         }
     }
     links

@@ -174,6 +174,7 @@ struct Assembly {
 pub struct Scratch {
     reuse: vertex::Reuse,
     assemblies: [Assembly; ASSEMBLIES],
+    lanes: Box<filled::Lanes>,
     /// `VertexIndex` by local vertex number.
     pub vertex_index: Vec<u32>,
     /// `InstanceIndex`.
@@ -231,7 +232,7 @@ fn run_any(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, ou
     if draw.draw.state.line_stipple.is_some() && draw.draw.state.lines_are_special() {
         builder.stippled(&front.assembled);
     } else if builder.is_filled() {
-        builder.filled(&front.assembled);
+        builder.filled(&front.assembled, &mut front.lanes);
     } else {
         for &(vertices, id) in &front.assembled {
             builder.primitive(vertices, id);

@@ -100,7 +100,7 @@ impl Builder<'_> {
     }
 
     fn bounds(&self, screen: &[Screen; 3]) -> [i32; 4] {
-        Bounding::new(self.grid.samples > 1).pixels(Outline::triangle(screen).extremes())
+        Outline::triangle(screen).bounds(Bounding::new(self.grid))
     }
 
     fn transform(&self, common: &Common) -> &Transform {

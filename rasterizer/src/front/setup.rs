@@ -190,11 +190,18 @@ impl Outline {
 
     /// Least x, least y, greatest x, greatest y. (Unused corners repeat a used one.)
     #[inline(always)]
-    pub fn extremes(&self) -> [i32; 4] {
+    fn extremes(&self) -> [i32; 4] {
         let [p, q, r, s] = self.corners;
         let least = |i: usize| p[i].min(q[i]).min(r[i].min(s[i]));
         let greatest = |i: usize| p[i].max(q[i]).max(r[i].max(s[i]));
         [least(0), least(1), greatest(0), greatest(1)]
+    }
+
+    /// Pixels whose samples can be inside: x0, y0, x1, y1; empty ranges are possible.
+    #[inline(always)]
+    pub fn bounds(&self, bounding: Bounding) -> [i32; 4] {
+        let [x0, y0, x1, y1] = self.extremes();
+        [bounding.first(x0), bounding.first(y0), bounding.end(x1), bounding.end(y1)]
     }
 
     /// Its half planes.
@@ -241,17 +248,15 @@ pub struct Bounding {
 }
 
 impl Bounding {
-    /// For samples at the centres only, or anywhere in a pixel.
-    #[inline(always)]
-    pub fn new(anywhere: bool) -> Bounding {
-        let half = SUBPIXEL / 2;
-        if anywhere { Bounding { low: 0, high: 0 } } else { Bounding { low: SUBPIXEL - 1 - half, high: -half } }
-    }
+    /// For samples at the centres only.
+    const CENTRES: Bounding = Bounding { low: SUBPIXEL / 2 - 1, high: -SUBPIXEL / 2 };
+    /// For samples anywhere in a pixel.
+    const ANYWHERE: Bounding = Bounding { low: 0, high: 0 };
 
-    /// x0, y0, x1, y1; empty ranges are possible.
+    /// For the samples of a render pass.
     #[inline(always)]
-    pub fn pixels(self, [x0, y0, x1, y1]: [i32; 4]) -> [i32; 4] {
-        [self.first(x0), self.first(y0), self.end(x1), self.end(y1)]
+    pub fn new(grid: &super::Grid) -> Bounding {
+        if grid.samples > 1 { Bounding::ANYWHERE } else { Bounding::CENTRES }
     }
 
     /// First pixel along an axis.
@@ -415,12 +420,12 @@ impl Place {
     /// `None` when an outline touches no sample inside of `limit`.
     #[inline(always)]
     pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        Place::within(limit, Bounding::new(grid.samples > 1).pixels(outline.extremes()))
+        Place::within(limit, outline.bounds(Bounding::new(grid)))
     }
 
     /// The same for a shape whose coverage is that of pixel centres, whatever the samples.
     pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        Place::within(limit, Bounding::new(false).pixels(outline.extremes()))
+        Place::within(limit, outline.bounds(Bounding::CENTRES))
     }
 
     /// [`Prim::pixels`] of a shape here; `None` when it covers nothing.

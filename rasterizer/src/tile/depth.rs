@@ -216,8 +216,8 @@ pub struct Block<'a> {
 /// Tests a block and updates depth and stencil; returns the pixels that pass.
 ///
 /// # Safety
-/// Rows with a bit in `block.mask`, and all four rows of whole ones, must have W addressable texels (row padding included) in every attachment the plan uses,
-/// and no other thread may write them.
+/// Rows with a bit in `block.mask`, and all four rows of whole ones, must have W addressable texels (row padding included) in every
+/// attachment the plan uses, and no other thread may write them.
 #[inline(always)]
 pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
     #[cfg(target_arch = "x86_64")]

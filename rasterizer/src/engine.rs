@@ -49,6 +49,11 @@ pub struct Engine {
     pub(crate) arenas: Mutex<Vec<ChunkOutput>>,
 }
 
+fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
+    let name = format!("grus-worker-{}", thread.index());
+    base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
+}
+
 impl core::fmt::Debug for Engine {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Engine").field("threads", &self.threads).finish_non_exhaustive()
@@ -82,8 +87,7 @@ impl Engine {
     /// The pool; starts it.
     pub fn pool(&self) -> &rayon::ThreadPool {
         self.pool.get_or_init(|| {
-            let build =
-                |n| rayon::ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("grus-worker-{i}")).build();
+            let build = |n| rayon::ThreadPoolBuilder::new().num_threads(n).spawn_handler(spawn).build();
             build(self.threads).or_else(|_| build(1)).expect("the system grants one thread")
         })
     }

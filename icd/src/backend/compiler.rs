@@ -197,7 +197,7 @@ impl Compiler {
             return;
         }
         let compiler = self.clone();
-        let thread = std::thread::Builder::new().name("grus-compiler".into()).spawn(move || compiler.improve_all());
+        let thread = base::thread::spawn("grus-compiler", base::thread::STACK, move || compiler.improve_all());
         // Without a thread it stays with the quick code until the next request.
         if let Ok(thread) = thread {
             jobs.improving += 1;

@@ -70,8 +70,8 @@ impl Queue {
         let mut state = self.state.lock();
         if state.worker.is_none() && !submissions.is_empty() {
             let for_worker = device.clone();
-            let thread = std::thread::Builder::new().name("grus-queue".into()).stack_size(8 << 20);
-            let worker = thread.spawn(move || run(&for_worker)).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+            let worker = base::thread::spawn("grus-queue", base::thread::STACK, move || run(&for_worker))
+                .map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
             state.worker = Some(worker);
         }
         self.submitted.fetch_add(submissions.len() as u64, Ordering::AcqRel);

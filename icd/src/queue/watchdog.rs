@@ -61,8 +61,8 @@ impl Watchdog {
         state.busy = true;
         if state.thread.is_none() {
             let (watchdog, device) = (self.clone(), Arc::downgrade(device));
-            let thread = std::thread::Builder::new().name("grus-watchdog".into()).stack_size(256 << 10);
-            state.thread = thread.spawn(move || watchdog.run(timeout, &device)).ok();
+            let stack = base::thread::SMALL_STACK;
+            state.thread = base::thread::spawn("grus-watchdog", stack, move || watchdog.run(timeout, &device)).ok();
         }
         if std::mem::take(&mut state.parked) {
             self.wake.notify_one();

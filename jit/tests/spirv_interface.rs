@@ -111,6 +111,13 @@ fn image_operations() {
 }
 
 #[test]
+fn a_per_sample_input_asks_for_sample_shading_without_being_read() {
+    let s = shader("sample_id_unread.frag");
+    assert!(s.flags.sample_shading && !ops(&s).iter().any(|op| matches!(op, Op::Builtin(_))));
+    assert!(!shader("subpass.frag").flags.sample_shading);
+}
+
+#[test]
 fn subpass_inputs_and_dual_source() {
     let s = shader("subpass.frag");
     assert!(s.flags.reads_input_attachments);

@@ -146,6 +146,9 @@ impl Translator<'_> {
             let used = m.dense(v.result).is_some_and(|n| self.a.used[n]);
             // An output with an initialiser goes out even if nothing stores to it.
             let initialised_output = class == class::OUTPUT && v.args.len() > 1 && entry.interface.contains(&v.result);
+            if class == class::INPUT && entry.interface.contains(&v.result) {
+                self.b.shader.flags.sample_shading |= self.asks_for_samples(v.result);
+            }
             if !used && !initialised_output {
                 continue;
             }
@@ -157,6 +160,14 @@ impl Translator<'_> {
         }
         self.b.shader.shared_bytes = shared;
         Ok(())
+    }
+
+    /// Declaring such an input means sample shading, whether it is read or not.
+    fn asks_for_samples(&self, var: u32) -> bool {
+        let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
+        self.stage == Stage::Fragment
+            && (matches!(built_in, Some(builtin::SAMPLE_ID | builtin::SAMPLE_POSITION))
+                || self.m.decorated(var, deco::SAMPLE))
     }
 
     fn global(&mut self, v: View<'_>, class: u32, to: u32, shared: &mut u32) -> Result<()> {
@@ -478,8 +489,6 @@ impl Translator<'_> {
             self.b.fault = Some("built-in is not an input of this stage (or not implemented)");
             return self.b.konst(io.ty, 0);
         };
-        let flags = &mut self.b.shader.flags;
-        flags.sample_shading |= matches!(number, builtin::SAMPLE_ID | builtin::SAMPLE_POSITION);
         self.b.shader.uses_subgroup |= builtin::is_subgroup(number);
         let v = self.b.val(Op::Builtin(b), &[], ty);
         if ty != io.ty {

@@ -246,13 +246,17 @@ impl SubpassSource {
         targets
     }
 
-    /// Attachments that this subpass is the first to use, only as inputs: cleared on their own.
-    fn input_clears(&self, number: usize) -> Vec<Targets> {
+    /// Attachments that this subpass is the first to use, but not as targets: cleared on their own. They are inputs, and the aspects of a
+    /// depth/stencil resolve's target that nothing is resolved to.
+    fn other_clears(&self, number: usize) -> Vec<Targets> {
         let pass = &self.render_pass;
         let Some(subpass) = pass.subpasses.get(number) else { return Vec::new() };
         let is_target = |a: u32| subpass.colors.contains(&Some(a)) || subpass.depth_stencil == Some(a);
+        let inputs = subpass.inputs.iter().map(|&a| (a, true, true));
+        let unresolved =
+            subpass.depth_stencil_resolve.map(|(a, depth, stencil)| (a, depth.is_empty(), stencil.is_empty()));
         let mut list = Vec::new();
-        for &a in subpass.inputs.iter().filter(|&&a| !is_target(a)) {
+        for (a, depth, stencil) in inputs.chain(unresolved).filter(|&(a, ..)| !is_target(a)) {
             let info = &pass.attachments[a as usize];
             let first = info.first_use == Some(number) || (subpass.view_mask & pass.first_use_views(a, number)) != 0;
             let Some(view) = self.views.get(a as usize).filter(|_| first) else { continue };
@@ -269,8 +273,8 @@ impl SubpassSource {
                 Targets { area: self.area, layers: self.layers, view_mask: subpass.view_mask, ..Default::default() };
             let format = view.attachment.format;
             if format.has_depth() || format.has_stencil() {
-                targets.depth = target(info.load_op).filter(|_| format.has_depth());
-                targets.stencil = target(info.stencil_load_op).filter(|_| format.has_stencil());
+                targets.depth = target(info.load_op).filter(|_| depth && format.has_depth());
+                targets.stencil = target(info.stencil_load_op).filter(|_| stencil && format.has_stencil());
             } else {
                 targets.colors.push(target(info.load_op));
             }
@@ -323,7 +327,7 @@ impl Executor<'_> {
     }
 
     fn begin_subpass(&mut self, source: Arc<SubpassSource>, number: usize) {
-        for targets in source.input_clears(number) {
+        for targets in source.other_clears(number) {
             RenderInstance::begin(self.device, targets).end(self.device);
         }
         let mut instance = RenderInstance::begin(self.device, source.targets(number));

@@ -14,7 +14,7 @@ impl Loaded {
     fn find(library: &CStr) -> Option<Loaded> {
         // SAFETY: RTLD_NOLOAD runs no code; the string is nul-terminated.
         let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        (!handle.is_null()).then_some(Loaded(handle))
+        (!handle.is_null()).then(|| Loaded(handle))
     }
 
     fn function(&self, name: &CStr) -> Option<*mut c_void> {

@@ -37,7 +37,7 @@ pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result
             Ok((inner, (family, peer))) => {
                 // Without a cookie the server decides.
                 let (name, data) = get_auth(family, &peer, display.display).ok().flatten().unwrap_or_default();
-                let stream = BoundedStream { inner, patience, gone: AtomicBool::new(false) };
+                let stream = BoundedStream::new(inner, patience);
                 return RustConnection::connect_to_stream_with_auth_info(stream, display.screen.into(), name, data);
             }
             Err(e) => error = ConnectError::IoError(e),
@@ -47,6 +47,11 @@ pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result
 }
 
 impl BoundedStream {
+    /// Around a connected socket.
+    pub fn new(inner: DefaultStream, patience: Duration) -> BoundedStream {
+        BoundedStream { inner, patience, gone: AtomicBool::new(false) }
+    }
+
     fn silence(&self) -> Error {
         self.gone.store(true, Ordering::Relaxed);
         Error::new(ErrorKind::TimedOut, format!("the X server did not answer for {:?}", self.patience))

@@ -1,5 +1,6 @@
 //! The socket to an X server, with bounded patience: x11rb waits as long as the server likes, also for one that was
-//! stopped; a driver may not. The bound is on silence, not on work: whoever takes or sends a byte has all of it again.
+//! stopped; a driver may not. The bound is on silence, not on work: whoever takes or sends a byte has all of it again. A server that
+//! is gone is an error here and no signal.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::os::fd::AsRawFd;
@@ -87,10 +88,29 @@ impl Stream for BoundedStream {
     }
 
     fn write(&self, buf: &[u8], fds: &mut Vec<RawFdContainer>) -> Result<usize> {
-        self.inner.write(buf, fds)
+        self.write_vectored(&[IoSlice::new(buf)], fds)
     }
 
+    /// Of its own, for MSG_NOSIGNAL: x11rb's raises SIGPIPE when the server is gone, which kills programs that do not ignore it.
     fn write_vectored(&self, bufs: &[IoSlice<'_>], fds: &mut Vec<RawFdContainer>) -> Result<usize> {
-        self.inner.write_vectored(bufs, fds)
+        if !fds.is_empty() {
+            return Err(Error::new(ErrorKind::Unsupported, "the presenter sends no file descriptors"));
+        }
+        // SAFETY: a message of nothing; every field may be zero.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        // IoSlice is an iovec ("guaranteed to be ABI compatible"), which sendmsg only reads.
+        message.msg_iov = bufs.as_ptr().cast_mut().cast();
+        message.msg_iovlen = bufs.len().min(libc::UIO_MAXIOV as usize);
+        loop {
+            // SAFETY: the message and the slices behind it live during the call.
+            let sent = unsafe { libc::sendmsg(self.inner.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+            if sent >= 0 {
+                return Ok(sent as usize);
+            }
+            let error = Error::last_os_error();
+            if error.kind() != ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
     }
 }

@@ -151,7 +151,7 @@ fn a_stopped_server_is_waited_for_in_bounds() {
 }
 
 /// What a test does in a process of its own, where SIGPIPE has its default disposition: Rust's programs ignore it, C's die by it.
-fn where_sigpipe_kills(test: &str, body: impl FnOnce()) {
+pub(in crate::wsi) fn where_sigpipe_kills(test: &str, body: impl FnOnce()) {
     const CHILD: &str = "GRUS_TEST_SIGPIPE";
     if std::env::var_os(CHILD).is_some() {
         // SAFETY: this process is there for one test.

@@ -32,8 +32,12 @@ fn create(extensions: &[&CStr], chain: &mut [&mut dyn common::Chain]) -> Result<
 /// GTK 4.24 (`GSK_RENDERER=vulkan`): names of extensions that 1.1 and 1.2 absorbed, features in structures of 1.1, 1.2 and 1.0.
 #[test]
 fn gtk_4s_device() {
-    let extensions =
-        [c"VK_KHR_swapchain", c"VK_KHR_external_semaphore", c"VK_KHR_timeline_semaphore", c"VK_KHR_incremental_present"];
+    let extensions = [
+        c"VK_KHR_swapchain",
+        c"VK_KHR_external_semaphore",
+        c"VK_KHR_timeline_semaphore",
+        c"VK_KHR_incremental_present",
+    ];
     let core = vk::PhysicalDeviceFeatures::default().dual_src_blend(true).pipeline_statistics_query(true);
     let mut core = vk::PhysicalDeviceFeatures2::default().features(core);
     let mut v12 = vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true);
@@ -82,7 +86,8 @@ fn no_handle_type_can_be_exported_or_imported() {
                 .usage(vk::BufferUsageFlags::TRANSFER_SRC)
                 .handle_type(handle_type);
             let mut out = vk::ExternalBufferProperties::default();
-            out.external_memory_properties.external_memory_features = vk::ExternalMemoryFeatureFlags::from_raw(u32::MAX);
+            out.external_memory_properties.external_memory_features =
+                vk::ExternalMemoryFeatureFlags::from_raw(u32::MAX);
             c.instance.get_physical_device_external_buffer_properties(c.physical, &info, &mut out);
             assert!(out.external_memory_properties.external_memory_features.is_empty());
             // "compatibleHandleTypes must include at least handleType".
@@ -100,24 +105,30 @@ fn creations_that_would_export_are_refused_and_others_are_not() {
     unsafe {
         for (on, expected) in [(0, Ok(())), (1, Err(refused))] {
             let mut export = vk::ExportSemaphoreCreateInfo::default();
-            export.handle_types = vk::ExternalSemaphoreHandleTypeFlags::from_raw(on * vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD.as_raw());
+            export.handle_types = vk::ExternalSemaphoreHandleTypeFlags::from_raw(
+                on * vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD.as_raw(),
+            );
             let info = vk::SemaphoreCreateInfo::default().push_next(&mut export);
             let semaphore = c.device.create_semaphore(&info, None);
             assert_eq!(semaphore.map(|s| c.device.destroy_semaphore(s, None)), expected);
 
             let mut export = vk::ExportFenceCreateInfo::default();
-            export.handle_types = vk::ExternalFenceHandleTypeFlags::from_raw(on * vk::ExternalFenceHandleTypeFlags::SYNC_FD.as_raw());
+            export.handle_types =
+                vk::ExternalFenceHandleTypeFlags::from_raw(on * vk::ExternalFenceHandleTypeFlags::SYNC_FD.as_raw());
             let info = vk::FenceCreateInfo::default().push_next(&mut export);
             assert_eq!(c.device.create_fence(&info, None).map(|f| c.device.destroy_fence(f, None)), expected);
 
             let mut external = vk::ExternalMemoryBufferCreateInfo::default();
-            external.handle_types = vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
+            external.handle_types =
+                vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
             let info = vk::BufferCreateInfo::default().size(64).usage(vk::BufferUsageFlags::TRANSFER_SRC);
             let info = info.push_next(&mut external);
             assert_eq!(c.device.create_buffer(&info, None).map(|b| c.device.destroy_buffer(b, None)), expected);
 
             let mut external = vk::ExternalMemoryImageCreateInfo::default();
-            external.handle_types = vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.as_raw());
+            external.handle_types = vk::ExternalMemoryHandleTypeFlags::from_raw(
+                on * vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.as_raw(),
+            );
             let info = vk::ImageCreateInfo::default()
                 .image_type(vk::ImageType::TYPE_2D)
                 .format(vk::Format::R8G8B8A8_UNORM)
@@ -130,7 +141,8 @@ fn creations_that_would_export_are_refused_and_others_are_not() {
             assert_eq!(c.device.create_image(&info, None).map(|i| c.device.destroy_image(i, None)), expected);
 
             let mut export = vk::ExportMemoryAllocateInfo::default();
-            export.handle_types = vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
+            export.handle_types =
+                vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
             let info = vk::MemoryAllocateInfo::default().allocation_size(64).push_next(&mut export);
             assert_eq!(c.device.allocate_memory(&info, None).map(|m| c.device.free_memory(m, None)), expected);
         }

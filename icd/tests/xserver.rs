@@ -67,7 +67,9 @@ fn client(server: libc::pid_t) {
             .surface(surface)
             .min_image_count(3)
             .image_format(vk::Format::B8G8R8A8_UNORM)
-            .image_extent(surfaces.get_physical_device_surface_capabilities(c.physical, surface).expect("it").current_extent)
+            .image_extent(
+                surfaces.get_physical_device_surface_capabilities(c.physical, surface).expect("it").current_extent,
+            )
             .image_array_layers(1)
             .image_usage(vk::ImageUsageFlags::TRANSFER_DST)
             .pre_transform(vk::SurfaceTransformFlagsKHR::IDENTITY)
@@ -90,7 +92,8 @@ fn client(server: libc::pid_t) {
         assert_eq!(told, Some(vk::Result::ERROR_SURFACE_LOST_KHR));
         let lost = |surface| surfaces.get_physical_device_surface_capabilities(c.physical, surface).unwrap_err();
         assert_eq!(lost(surface), vk::Result::ERROR_SURFACE_LOST_KHR);
-        let late = xcb.create_xcb_surface(&vk::XcbSurfaceCreateInfoKHR::default().window(window), None).expect("surface");
+        let late =
+            xcb.create_xcb_surface(&vk::XcbSurfaceCreateInfoKHR::default().window(window), None).expect("surface");
         assert_eq!(lost(late), vk::Result::ERROR_SURFACE_LOST_KHR, "no server");
         c.device.device_wait_idle().expect("idle");
         c.device.destroy_fence(fence, None);

@@ -102,11 +102,17 @@ macro_rules! extensions {
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
 // "Feature Requirements" name a feature for each of these that must come with the extension.
-const NO_STORAGE_TYPE: Support = Support::No("its storageBuffer*BitAccess is mandatory, and the code generator does 32-bit types only");
-const NO_SMALL_TYPE: Support = Support::No("shaderFloat16 or shaderInt8 is mandatory, and the code generator does 32-bit types only");
-const NO_ATOMIC_TYPE: Support = Support::No("shaderBufferInt64Atomics is mandatory, and the code generator does 32-bit types only");
-const NO_YCBCR: Support = Support::No("its samplerYcbcrConversion or ycbcr2plane444Formats is mandatory, and there are no multi-planar formats");
-const NO_ASTC: Support = Support::No("textureCompressionASTC_HDR is mandatory, and the format table does not have them");
+const NO_STORAGE_TYPE: Support =
+    Support::No("its storageBuffer*BitAccess is mandatory, and the code generator does 32-bit types only");
+const NO_SMALL_TYPE: Support =
+    Support::No("shaderFloat16 or shaderInt8 is mandatory, and the code generator does 32-bit types only");
+const NO_ATOMIC_TYPE: Support =
+    Support::No("shaderBufferInt64Atomics is mandatory, and the code generator does 32-bit types only");
+const NO_YCBCR: Support = Support::No(
+    "its samplerYcbcrConversion or ycbcr2plane444Formats is mandatory, and there are no multi-planar formats",
+);
+const NO_ASTC: Support =
+    Support::No("textureCompressionASTC_HDR is mandatory, and the format table does not have them");
 const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
@@ -410,10 +416,7 @@ mod tests {
             missing(c"VK_EXT_transform_feedback"),
             "extension VK_EXT_transform_feedback is not supported: not written yet"
         );
-        assert_eq!(
-            enable_instance([c"\xff"]).map_err(vk::Result::from),
-            Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT)
-        );
+        assert_eq!(enable_instance([c"\xff"]).map_err(vk::Result::from), Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT));
         let set = enable_device([c"VK_KHR_swapchain", c"VK_KHR_swapchain"]).unwrap();
         assert!(set.has(Extension::VK_KHR_swapchain) && set.has_name("VK_KHR_swapchain") && set.iter().count() == 1);
     }

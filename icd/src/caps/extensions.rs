@@ -101,6 +101,18 @@ macro_rules! extensions {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
+// "Feature Requirements" name a feature for each of these that must come with the extension.
+const NO_STORAGE_TYPE: Support =
+    Support::No("its storageBuffer*BitAccess is mandatory, and the code generator does 32-bit types only");
+const NO_SMALL_TYPE: Support =
+    Support::No("shaderFloat16 or shaderInt8 is mandatory, and the code generator does 32-bit types only");
+const NO_ATOMIC_TYPE: Support =
+    Support::No("shaderBufferInt64Atomics is mandatory, and the code generator does 32-bit types only");
+const NO_YCBCR: Support = Support::No(
+    "its samplerYcbcrConversion or ycbcr2plane444Formats is mandatory, and there are no multi-planar formats",
+);
+const NO_ASTC: Support =
+    Support::No("textureCompressionASTC_HDR is mandatory, and the format table does not have them");
 const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
@@ -117,6 +129,9 @@ extensions! {
     VK_KHR_external_memory_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
     VK_KHR_external_semaphore_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
     VK_KHR_external_fence_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
+    VK_KHR_external_memory, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_memory_capabilities), Core(V1_1)])];
+    VK_KHR_external_semaphore, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_semaphore_capabilities), Core(V1_1)])];
+    VK_KHR_external_fence, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_fence_capabilities), Core(V1_1)])];
     VK_KHR_swapchain, 70, Device, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
     VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
@@ -157,13 +172,13 @@ extensions! {
     VK_KHR_shader_float_controls, 4, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_8bit_storage, 1, Device, LATER, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_16bit_storage, 1, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_shader_float16_int8, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_atomic_int64, 1, Device, LATER, Some(V1_2), [PROPERTIES2];
+    VK_KHR_8bit_storage, 1, Device, NO_STORAGE_TYPE, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_16bit_storage, 1, Device, NO_STORAGE_TYPE, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_shader_float16_int8, 1, Device, NO_SMALL_TYPE, Some(V1_2), [PROPERTIES2];
+    VK_KHR_shader_atomic_int64, 1, Device, NO_ATOMIC_TYPE, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
     VK_KHR_shader_integer_dot_product, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_sampler_ycbcr_conversion, 14, Device, LATER, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
+    VK_KHR_sampler_ycbcr_conversion, 14, Device, NO_YCBCR, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_vertex_attribute_divisor, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_load_store_op_none, 1, Device, YES, None, [];
@@ -212,6 +227,8 @@ extensions! {
     VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_mutable_descriptor_type, 1, Device, LATER, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
     VK_EXT_shader_atomic_float, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];
+    VK_EXT_ycbcr_2plane_444_formats, 1, Device, NO_YCBCR, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
     VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
     VK_EXT_depth_range_unrestricted, 1, Device, LATER, None, [];
 }
@@ -287,20 +304,40 @@ fn properties(row: &ExtensionRow) -> vk::ExtensionProperties {
     properties
 }
 
-/// The enabled instance extensions of vkCreateInstance; VK_ERROR_EXTENSION_NOT_PRESENT when one is not advertised.
-pub fn enable_instance<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, vk::Result> {
+/// An extension that a creation asked for and the driver does not advertise: VK_ERROR_EXTENSION_NOT_PRESENT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingExtension(pub String);
+
+impl std::fmt::Display for MissingExtension {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let row = EXTENSIONS.iter().find(|row| row.name == self.0);
+        match row.map(|row| row.implemented) {
+            Some(Support::No(reason)) => write!(f, "extension {} is not supported: {reason}", self.0),
+            _ => write!(f, "extension {} is not advertised", self.0),
+        }
+    }
+}
+
+impl From<MissingExtension> for vk::Result {
+    fn from(_: MissingExtension) -> vk::Result {
+        vk::Result::ERROR_EXTENSION_NOT_PRESENT
+    }
+}
+
+/// The enabled instance extensions of vkCreateInstance; an error when one is not advertised.
+pub fn enable_instance<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
     enable(Scope::Instance, names)
 }
 
-/// The enabled device extensions of vkCreateDevice; VK_ERROR_EXTENSION_NOT_PRESENT when one is not advertised.
-pub fn enable_device<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, vk::Result> {
+/// The enabled device extensions of vkCreateDevice; an error when one is not advertised.
+pub fn enable_device<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
     enable(Scope::Device, names)
 }
 
-fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, vk::Result> {
+fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
     names.into_iter().try_fold(ExtensionSet::default(), |set, name| {
         let known = Extension::from_name(name).filter(|e| e.row().scope == scope && e.is_advertised());
-        known.map(|e| set.with(e)).ok_or(vk::Result::ERROR_EXTENSION_NOT_PRESENT)
+        known.map(|e| set.with(e)).ok_or_else(|| MissingExtension(name.to_string_lossy().into_owned()))
     })
 }
 
@@ -343,13 +380,43 @@ mod tests {
         assert!(!names(device_extensions()).contains(&"VK_KHR_surface".to_owned()));
     }
 
+    /// The extensions that each core version absorbed (vk.xml's `promotedto`): clients of 1.0 look for their names.
+    #[rustfmt::skip]
+    static PROMOTED: &[(u32, &[Extension])] = &[
+        (V1_1, &[E::VK_KHR_multiview, E::VK_KHR_get_physical_device_properties2, E::VK_KHR_device_group, E::VK_KHR_shader_draw_parameters, E::VK_KHR_maintenance1, E::VK_KHR_device_group_creation, E::VK_KHR_external_memory_capabilities, E::VK_KHR_external_memory, E::VK_KHR_external_semaphore_capabilities, E::VK_KHR_external_semaphore, E::VK_KHR_16bit_storage, E::VK_KHR_descriptor_update_template, E::VK_KHR_external_fence_capabilities, E::VK_KHR_external_fence, E::VK_KHR_maintenance2, E::VK_KHR_variable_pointers, E::VK_KHR_dedicated_allocation, E::VK_KHR_storage_buffer_storage_class, E::VK_KHR_relaxed_block_layout, E::VK_KHR_get_memory_requirements2, E::VK_KHR_sampler_ycbcr_conversion, E::VK_KHR_bind_memory2, E::VK_KHR_maintenance3]),
+        (V1_2, &[E::VK_KHR_sampler_mirror_clamp_to_edge, E::VK_KHR_shader_float16_int8, E::VK_KHR_imageless_framebuffer, E::VK_KHR_create_renderpass2, E::VK_EXT_sampler_filter_minmax, E::VK_KHR_image_format_list, E::VK_EXT_descriptor_indexing, E::VK_EXT_shader_viewport_index_layer, E::VK_KHR_draw_indirect_count, E::VK_KHR_shader_subgroup_extended_types, E::VK_KHR_8bit_storage, E::VK_KHR_shader_atomic_int64, E::VK_KHR_driver_properties, E::VK_KHR_shader_float_controls, E::VK_KHR_depth_stencil_resolve, E::VK_KHR_timeline_semaphore, E::VK_KHR_vulkan_memory_model, E::VK_EXT_scalar_block_layout, E::VK_KHR_spirv_1_4, E::VK_KHR_separate_depth_stencil_layouts, E::VK_EXT_separate_stencil_usage, E::VK_KHR_uniform_buffer_standard_layout, E::VK_KHR_buffer_device_address, E::VK_EXT_host_query_reset]),
+        (V1_3, &[E::VK_KHR_dynamic_rendering, E::VK_EXT_texture_compression_astc_hdr, E::VK_EXT_inline_uniform_block, E::VK_EXT_pipeline_creation_feedback, E::VK_KHR_shader_terminate_invocation, E::VK_EXT_subgroup_size_control, E::VK_EXT_tooling_info, E::VK_EXT_extended_dynamic_state, E::VK_EXT_shader_demote_to_helper_invocation, E::VK_KHR_shader_integer_dot_product, E::VK_EXT_texel_buffer_alignment, E::VK_KHR_shader_non_semantic_info, E::VK_EXT_private_data, E::VK_EXT_pipeline_creation_cache_control, E::VK_KHR_synchronization2, E::VK_KHR_zero_initialize_workgroup_memory, E::VK_EXT_ycbcr_2plane_444_formats, E::VK_EXT_image_robustness, E::VK_KHR_copy_commands2, E::VK_EXT_4444_formats, E::VK_KHR_format_feature_flags2, E::VK_EXT_extended_dynamic_state2, E::VK_KHR_maintenance4]),
+    ];
+
+    #[test]
+    fn what_an_advertised_version_absorbed_is_advertised_by_name_or_has_a_reason() {
+        let mut refused = Vec::new();
+        for (version, extensions) in PROMOTED {
+            for row in extensions.iter().map(|e| e.row()) {
+                assert_eq!(row.promoted, Some(*version), "{}", row.name);
+            }
+            let missing = extensions.iter().filter(|e| API_VERSION >= *version && !e.is_advertised());
+            refused.extend(missing.map(|e| (e.row().name, e.row().implemented)));
+        }
+        let listed: usize = PROMOTED.iter().map(|(_, extensions)| extensions.len()).sum();
+        assert_eq!(listed, EXTENSIONS.iter().filter(|row| row.promoted.is_some()).count());
+        // Each of these has a mandatory feature ("Feature Requirements") that the core version has not.
+        for (name, support) in refused {
+            assert!(matches!(support, Support::No(reason) if reason.contains("mandatory")), "{name}: {support:?}");
+        }
+    }
+
     #[test]
     fn enabling_what_is_not_advertised_fails() {
-        let not_present = Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
-        assert_eq!(enable_device([c"VK_KHR_surface"]), not_present, "an instance extension is not a device extension");
-        assert_eq!(enable_device([c"VK_NV_mesh_shader"]), not_present);
-        assert_eq!(enable_device([c"VK_EXT_transform_feedback"]), not_present);
-        assert_eq!(enable_instance([c"\xff"]), not_present);
+        let missing = |name: &CStr| enable_device([name]).unwrap_err().to_string();
+        let surface = missing(c"VK_KHR_surface");
+        assert_eq!(surface, "extension VK_KHR_surface is not advertised", "it is not a device extension");
+        assert_eq!(missing(c"VK_NV_mesh_shader"), "extension VK_NV_mesh_shader is not advertised");
+        assert_eq!(
+            missing(c"VK_EXT_transform_feedback"),
+            "extension VK_EXT_transform_feedback is not supported: not written yet"
+        );
+        assert_eq!(enable_instance([c"\xff"]).map_err(vk::Result::from), Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT));
         let set = enable_device([c"VK_KHR_swapchain", c"VK_KHR_swapchain"]).unwrap();
         assert!(set.has(Extension::VK_KHR_swapchain) && set.has_name("VK_KHR_swapchain") && set.iter().count() == 1);
     }

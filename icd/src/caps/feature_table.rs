@@ -306,7 +306,7 @@ structs! {
     PhysicalDeviceNonSeamlessCubeMapFeaturesEXT: [Ext(E::VK_EXT_non_seamless_cube_map)];
     PhysicalDeviceMutableDescriptorTypeFeaturesEXT: [Ext(E::VK_EXT_mutable_descriptor_type)];
     PhysicalDeviceShaderAtomicFloatFeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float)];
-    PhysicalDeviceTextureCompressionASTCHDRFeatures: [Core(V1_3)];
+    PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
     PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];
 }

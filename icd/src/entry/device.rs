@@ -4,7 +4,7 @@ use super::handle::{self, dispatchable};
 use super::shim::{shims, slice, string, write_array};
 use super::table::{self, CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
 use crate::object::device::Device;
-use crate::object::instance::PhysicalDevice;
+use crate::object::instance::{Instance, PhysicalDevice};
 use crate::object::private_data::PrivateDataSlot;
 use ash::vk;
 use core::ffi::{CStr, c_char};
@@ -95,6 +95,13 @@ fn enabled(device: &Device, need: Need) -> bool {
     }
 }
 
+/// Tells the application what its vkCreateDevice asked for and the driver has not.
+fn refuse(instance: &Instance, missing: impl std::fmt::Display + Into<vk::Result>) -> vk::Result {
+    let message = format!("vkCreateDevice: {missing}");
+    instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &message, None);
+    missing.into()
+}
+
 shims! {
     fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
         let (row, need) = table::find(&string(name)?)?;
@@ -111,11 +118,9 @@ shims! {
         let physical = dispatchable::<PhysicalDevice>(physical_device);
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
-        let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)))?;
-        crate::caps::enable_features(info).map_err(|missing| {
-            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing}"), None);
-            vk::Result::ERROR_FEATURE_NOT_PRESENT
-        })?;
+        let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)));
+        let extensions = extensions.map_err(|missing| refuse(&instance, missing))?;
+        crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
         *device = handle::create_dispatchable(Device::new(instance, physical, extensions));
         Ok(())
     }

@@ -9,6 +9,7 @@ pub mod cmd_transfer;
 pub mod command_buffer;
 pub mod descriptor;
 pub mod device;
+mod external;
 pub mod handle;
 pub mod instance;
 pub mod physical_device;

@@ -1,5 +1,6 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
+use super::external::refuse_exports;
 use super::handle::{self, dispatchable, get, share};
 use super::shim::{find, find_mut, shims, slice};
 use super::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, ext, row};
@@ -159,6 +160,7 @@ unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
+        refuse_exports(device, "vkAllocateMemory", (*info).p_next)?;
         let object = Memory::allocate(&device.heap, (*info).allocation_size)?;
         *memory = handle::create(Arc::new(object));
         Ok(())
@@ -189,8 +191,9 @@ shims! {
         *bytes = get::<Memory>(memory).size();
     }
 
-    fn create_buffer(_device: vk::Device, info: *const vk::BufferCreateInfo<'_>, _allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
+    fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, _allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
         let info = &*info;
+        refuse_exports(dispatchable::<Device>(device), "vkCreateBuffer", info.p_next)?;
         if info.flags.intersects(vk::BufferCreateFlags::SPARSE_BINDING) {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
@@ -248,7 +251,8 @@ shims! {
         handle::destroy::<BufferView>(view);
     }
 
-    fn create_image(_device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
+    fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
+        refuse_exports(dispatchable::<Device>(device), "vkCreateImage", (*info).p_next)?;
         *image = handle::create(Arc::new(Image::new(&*info)?));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Fences, semaphores, events, submission.
 
+use super::external::refuse_exports;
 use super::handle::{self, dispatchable, get, optional, share};
 use super::shim::{find, shims, slice};
 use super::table::{CommandRow, V1_0, V1_2, V1_3, ext, row};
@@ -149,7 +150,8 @@ shims! {
         submit(&device, submissions.collect(), optional::<Fence>(fence))
     }
 
-    fn create_fence(_device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
+    fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
+        refuse_exports(dispatchable::<Device>(device), "vkCreateFence", (*info).p_next)?;
         *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED))));
         Ok(())
     }
@@ -183,11 +185,12 @@ shims! {
     }
 
     fn create_semaphore(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::SemaphoreCreateInfo<'_>,
         _allocator: Allocator<'_>,
         semaphore: *mut vk::Semaphore,
     ) -> VkResult {
+        refuse_exports(dispatchable::<Device>(device), "vkCreateSemaphore", (*info).p_next)?;
         let kind = find::<vk::SemaphoreTypeCreateInfo<'_>>((*info).p_next);
         let timeline = kind.is_some_and(|k| k.semaphore_type == vk::SemaphoreType::TIMELINE);
         let initial = if timeline { kind.map_or(0, |k| k.initial_value) } else { 0 };

@@ -14,7 +14,7 @@ impl Loaded {
     fn find(library: &CStr) -> Option<Loaded> {
         // SAFETY: RTLD_NOLOAD runs no code; the string is nul-terminated.
         let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        (!handle.is_null()).then_some(Loaded(handle))
+        (!handle.is_null()).then(|| Loaded(handle))
     }
 
     fn function(&self, name: &CStr) -> Option<*mut c_void> {
@@ -37,6 +37,27 @@ struct Cookie {
     sequence: c_uint,
 }
 
+/// Runs `call` so that a write to a connection whose server is gone raises no SIGPIPE: the libraries' writes have no MSG_NOSIGNAL, and
+/// the signal's disposition is the application's. It is blocked for this thread, and taken back if it was raised meanwhile.
+fn without_sigpipe<R>(call: impl FnOnce() -> R) -> R {
+    // SAFETY: (all here) valid sets on this stack; the mask and what is pending are this thread's own.
+    unsafe {
+        let [mut pipe, mut before, mut pending]: [libc::sigset_t; 3] = std::mem::zeroed();
+        libc::sigemptyset(&raw mut pipe);
+        libc::sigaddset(&raw mut pipe, libc::SIGPIPE);
+        libc::sigpending(&raw mut pending);
+        let was_pending = libc::sigismember(&raw const pending, libc::SIGPIPE) == 1;
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const pipe, &raw mut before);
+        let result = call();
+        let none = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        if !was_pending {
+            libc::sigtimedwait(&raw const pipe, std::ptr::null_mut(), &raw const none);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        result
+    }
+}
+
 /// A round trip on an `xcb_connection_t`.
 ///
 /// # Safety
@@ -49,7 +70,7 @@ pub unsafe fn sync_xcb(connection: *mut c_void) -> Option<()> {
     unsafe {
         let request: unsafe extern "C" fn(*mut c_void) -> Cookie = transmute(request);
         let reply: unsafe extern "C" fn(*mut c_void, Cookie, *mut *mut c_void) -> *mut c_void = transmute(reply);
-        libc::free(reply(connection, request(connection), std::ptr::null_mut()));
+        without_sigpipe(|| libc::free(reply(connection, request(connection), std::ptr::null_mut())));
     }
     Some(())
 }
@@ -66,8 +87,36 @@ pub unsafe fn sync_xlib(display: *mut c_void) -> Option<String> {
     unsafe {
         let sync: unsafe extern "C" fn(*mut c_void, c_int) -> c_int = transmute(sync);
         let display_string: unsafe extern "C" fn(*mut c_void) -> *const c_char = transmute(display_string);
-        sync(display, 0);
+        without_sigpipe(|| sync(display, 0));
         let name = display_string(display);
         if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok().map(str::to_owned) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wsi::x11::tests::where_sigpipe_kills;
+    use std::io::Write;
+
+    #[test]
+    fn a_broken_pipe_is_no_signal() {
+        where_sigpipe_kills("wsi::client::tests::a_broken_pipe_is_no_signal", || {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let error = without_sigpipe(|| writer.write_all(b"request")).unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+            // One that was there before is the application's: it stays.
+            // SAFETY: this process is there for this test.
+            unsafe {
+                let [mut pipe, mut pending]: [libc::sigset_t; 2] = std::mem::zeroed();
+                libc::sigaddset(&raw mut pipe, libc::SIGPIPE);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const pipe, std::ptr::null_mut());
+                libc::pthread_kill(libc::pthread_self(), libc::SIGPIPE);
+                without_sigpipe(|| ());
+                libc::sigpending(&raw mut pending);
+                assert_eq!(libc::sigismember(&raw const pending, libc::SIGPIPE), 1);
+            }
+        });
     }
 }

@@ -293,4 +293,4 @@ impl Drop for Segment {
 
 #[cfg(test)]
 #[path = "x11_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -1,5 +1,6 @@
 //! The socket to an X server, with bounded patience: x11rb waits as long as the server likes, also for one that was
-//! stopped; a driver may not. The bound is on silence, not on work: whoever takes or sends a byte has all of it again.
+//! stopped; a driver may not. The bound is on silence, not on work: whoever takes or sends a byte has all of it again. A server that
+//! is gone is an error here and no signal.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::os::fd::AsRawFd;
@@ -37,7 +38,7 @@ pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result
             Ok((inner, (family, peer))) => {
                 // Without a cookie the server decides.
                 let (name, data) = get_auth(family, &peer, display.display).ok().flatten().unwrap_or_default();
-                let stream = BoundedStream { inner, patience, gone: AtomicBool::new(false) };
+                let stream = BoundedStream::new(inner, patience);
                 return RustConnection::connect_to_stream_with_auth_info(stream, display.screen.into(), name, data);
             }
             Err(e) => error = ConnectError::IoError(e),
@@ -47,6 +48,11 @@ pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result
 }
 
 impl BoundedStream {
+    /// Around a connected socket.
+    pub fn new(inner: DefaultStream, patience: Duration) -> BoundedStream {
+        BoundedStream { inner, patience, gone: AtomicBool::new(false) }
+    }
+
     fn silence(&self) -> Error {
         self.gone.store(true, Ordering::Relaxed);
         Error::new(ErrorKind::TimedOut, format!("the X server did not answer for {:?}", self.patience))
@@ -82,10 +88,29 @@ impl Stream for BoundedStream {
     }
 
     fn write(&self, buf: &[u8], fds: &mut Vec<RawFdContainer>) -> Result<usize> {
-        self.inner.write(buf, fds)
+        self.write_vectored(&[IoSlice::new(buf)], fds)
     }
 
+    /// Of its own, for MSG_NOSIGNAL: x11rb's raises SIGPIPE when the server is gone, which kills programs that do not ignore it.
     fn write_vectored(&self, bufs: &[IoSlice<'_>], fds: &mut Vec<RawFdContainer>) -> Result<usize> {
-        self.inner.write_vectored(bufs, fds)
+        if !fds.is_empty() {
+            return Err(Error::new(ErrorKind::Unsupported, "the presenter sends no file descriptors"));
+        }
+        // SAFETY: a message of nothing; every field may be zero.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        // IoSlice is an iovec ("guaranteed to be ABI compatible"), which sendmsg only reads.
+        message.msg_iov = bufs.as_ptr().cast_mut().cast();
+        message.msg_iovlen = bufs.len().min(libc::UIO_MAXIOV as usize);
+        loop {
+            // SAFETY: the message and the slices behind it live during the call.
+            let sent = unsafe { libc::sendmsg(self.inner.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+            if sent >= 0 {
+                return Ok(sent as usize);
+            }
+            let error = Error::last_os_error();
+            if error.kind() != ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
     }
 }

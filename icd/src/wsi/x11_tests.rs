@@ -1,10 +1,12 @@
 //! The presenter against a real X server: Xvfb, started for the test. Skipped with a message when there is none.
 
 use super::*;
-use std::io::{BufRead, BufReader};
+use crate::wsi::x11_stream::BoundedStream;
+use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use x11rb::protocol::xproto::{ConfigureWindowAux, CreateWindowAux, WindowClass};
-use x11rb::rust_connection::RustConnection;
+use x11rb::rust_connection::{DefaultStream, RustConnection, Stream};
 
 /// A server of our own, on a display number that it chose.
 struct Xvfb {
@@ -146,4 +148,39 @@ fn a_stopped_server_is_waited_for_in_bounds() {
         assert!(results.iter().all(|r| matches!(r, Err(X11Error::Lost(_)))), "{results:?}");
         assert!(waited >= patience && waited < patience * 8, "{waited:?}");
     }
+}
+
+/// What a test does in a process of its own, where SIGPIPE has its default disposition: Rust's programs ignore it, C's die by it.
+pub(in crate::wsi) fn where_sigpipe_kills(test: &str, body: impl FnOnce()) {
+    const CHILD: &str = "GRUS_TEST_SIGPIPE";
+    if std::env::var_os(CHILD).is_some() {
+        // SAFETY: this process is there for one test.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        return body();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let status = child.args(["--exact", test, "--nocapture"]).env(CHILD, "1").status().unwrap();
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn writing_to_a_closed_connection_raises_no_signal() {
+    where_sigpipe_kills("wsi::x11::tests::writing_to_a_closed_connection_raises_no_signal", || {
+        let (ours, servers) = UnixStream::pair().unwrap();
+        let stream = BoundedStream::new(DefaultStream::from_unix_stream(ours).unwrap().0, Duration::from_secs(1));
+        let mut fds = Vec::new();
+        assert_eq!(stream.write(b"request", &mut fds).unwrap(), 7);
+        assert_eq!(stream.write_vectored(&[IoSlice::new(b"ab"), IoSlice::new(b"c")], &mut fds).unwrap(), 3);
+        let mut arrived = [0; 16];
+        assert_eq!((&servers).read(&mut arrived).unwrap(), 10);
+        assert_eq!(arrived[..10], *b"requestabc");
+        drop(servers);
+        assert_eq!(stream.write(b"request", &mut fds).unwrap_err().kind(), ErrorKind::BrokenPipe);
+        let vectored = stream.write_vectored(&[IoSlice::new(b"ab"), IoSlice::new(b"c")], &mut fds);
+        assert_eq!(vectored.unwrap_err().kind(), ErrorKind::BrokenPipe);
+        // A descriptor is refused, not lost.
+        fds.push(std::fs::File::open("/dev/null").unwrap().into());
+        assert_eq!(stream.write(b"request", &mut fds).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(fds.len(), 1);
+    });
 }

@@ -9,6 +9,7 @@ mod compute;
 mod coverage;
 mod geometry;
 mod lines;
+mod memory;
 mod state;
 
 use crate::Engine;

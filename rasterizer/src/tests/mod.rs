@@ -8,6 +8,7 @@ mod bounds;
 mod compute;
 mod coverage;
 mod geometry;
+pub(crate) mod guard;
 mod lines;
 mod memory;
 mod state;

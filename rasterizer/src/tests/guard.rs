@@ -200,7 +200,9 @@ fn attachments_of_all_formats_are_not_left() {
         let (_depth, depth) = Guarded::image(desc, side, random);
         let size = [w, h].map(|n| (n >> level).max(1));
         let area = [0, 0, size[0], size[1]];
-        let mut t = RenderTargets { samples, layers, area, ..RenderTargets::default() };
+        // What the icd says of area and layers is cut to what the attachments have.
+        let more = area.map(|n| if n == 0 { 0 } else { n + random.below(3) });
+        let mut t = RenderTargets { samples, layers: layers + 1, area: more, ..RenderTargets::default() };
         t.color[0] = attachment(&color, level);
         t.depth = attachment(&depth, level).filter(|_| depth_format.has_depth());
         t.stencil = attachment(&depth, level).filter(|_| depth_format.has_stencil());

@@ -11,6 +11,7 @@ mod geometry;
 pub(crate) mod guard;
 mod lines;
 mod memory;
+mod panics;
 mod state;
 
 use crate::Engine;

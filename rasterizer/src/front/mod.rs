@@ -123,12 +123,10 @@ unsafe impl Send for ChunkOutput {}
 unsafe impl Sync for ChunkOutput {}
 
 impl ChunkOutput {
-    /// Bytes in use.
+    /// Bytes in use, with those of what `tile::runs` makes of the bins at most.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.prims)
-            + size_of_val(&*self.attributes)
-            + size_of_val(&*self.bins)
-            + size_of_val(&*self.lines)
+        const RUN: usize = size_of::<u64>() + size_of::<crate::tile::runs::Run>() + size_of::<(u32, u32)>();
+        size_of_val(&*self.prims) + size_of_val(&*self.attributes) + size_of_val(&*self.lines) + self.bins.len() * RUN
     }
 
     /// Bytes allocated.

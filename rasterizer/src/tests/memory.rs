@@ -69,7 +69,7 @@ fn large_and_small_primitives_are_drawn_in_order() {
             snapped.iter().rposition(|&t| inside(t, at)).map_or(0.0, |i| i as f32 + 1.0)
         };
         // Every seventh pixel, and borders of tiles.
-        let seen = |c: u32| c % 7 == 0 || c % 64 == 0 || c % 64 == 63;
+        let seen = |c: u32| c.is_multiple_of(7) || [0, 63].contains(&(c % 64));
         let pixels = || (0..h).filter(|&y| seen(y)).flat_map(|y| (0..w).filter(|&x| seen(x)).map(move |x| (x, y)));
         let want: Vec<f32> =
             pixels().flat_map(|(x, y)| (0..samples).map(move |s| (x, y, s))).map(|(x, y, s)| naive(x, y, s)).collect();

@@ -71,11 +71,6 @@ impl Runs {
         self.tiles.as_ref().map_or(self.nodes.len(), Vec::len)
     }
 
-    /// Heap memory, in bytes.
-    pub fn bytes(&self) -> usize {
-        size_of_val(&*self.runs) + size_of_val(&*self.nodes) + self.tiles.as_ref().map_or(0, |t| size_of_val(&**t))
-    }
-
     /// A tile's number and its runs, by chunk; they are collected in `joined` if need be.
     pub fn of<'a>(&'a self, i: usize, grid: &Grid, joined: &'a mut Vec<Run>) -> (u32, &'a [Run]) {
         let Some(tiles) = &self.tiles else { return (self.nodes[i].0, self.of_node(i)) };

@@ -1,7 +1,8 @@
 //! A render pass instance: draws are cut into chunks and deferred; a flush runs front end, merge and tiles.
 //!
 //! Order: chunks are numbered in draw order, a tile runs its primitives by chunk number and, in a chunk, by primitive number.
-//! Memory is bounded: after [`ROUND_PRIMITIVES`] primitives the pending chunks are run, in the middle of a draw if need be.
+//! Memory is bounded: after [`ROUND_PRIMITIVES`] primitives the pending chunks are run, in the middle of a draw if need be; chunks that
+//! find [`ROUND_BYTES`] of outputs wait for the next round. Where a round ends changes nothing that is drawn.
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets};
@@ -13,19 +14,24 @@ use crate::front::{self, CHUNK_PRIMITIVES, Chunk, ChunkOutput, statistic};
 use crate::surface::{Pass, Surface, pack_texel};
 use crate::tile::depth::DepthFormat;
 use crate::tile::plan::TilePlan;
-use crate::tile::{self, Run};
+use crate::tile::runs::Runs;
+use crate::tile::{self, Scene};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Primitives that may be pending.
 const ROUND_PRIMITIVES: u32 = 16 << 10;
+/// No chunk is begun in a round that has left this many bytes for the tiles. (A usual round leaves a few megabytes.)
+pub(crate) const ROUND_BYTES: usize = 32 << 20;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
+/// Segments that the pending draws may have.
+const ROUND_SEGMENTS: usize = 1 << 18;
 /// Rows of a clear that one worker takes.
 const CLEAR_ROWS: u32 = 64;
-/// Chunk outputs larger than this are not kept for reuse (primitives).
-const KEEP_PRIMS: usize = 4096;
+/// Chunk outputs of larger capacity are not kept for reuse (bytes).
+const KEEP_BYTES: usize = 512 << 10;
 /// Chunk outputs kept for reuse: of two rounds.
 const KEEP_OUTPUTS: usize = (2 * ROUND_PRIMITIVES / CHUNK_PRIMITIVES) as usize;
 
@@ -66,13 +72,28 @@ pub struct RenderPass<'e> {
     engine: &'e Engine,
     pass: Pass,
     draws: Vec<SceneDraw>,
-    chunks: Vec<Chunk>,
+    /// Segments of all draws.
+    segments: usize,
+    chunks: Vec<Pending>,
+    /// Primitives of `chunks`.
     pending: u32,
     /// Chunks whose front end is done and whose tiles are not.
     sealed: Round,
     prepared: Option<Prepared>,
     /// Stipple counter after the chunks that have run.
     stipple: u32,
+    /// [`ROUND_BYTES`].
+    pub(crate) round_bytes: usize,
+    /// Most bytes that rounds have had at once.
+    #[cfg(test)]
+    pub(crate) most_bytes: usize,
+}
+
+/// A chunk whose tiles have not been run.
+struct Pending {
+    chunk: Chunk,
+    /// It overtook a chunk that found its round full.
+    output: Option<ChunkOutput>,
 }
 
 /// Chunks that went through the front end together.
@@ -81,8 +102,14 @@ struct Round {
     /// Where each chunk comes from.
     origins: Vec<tile::Origin>,
     outputs: Vec<ChunkOutput>,
-    /// By tile, then chunk.
-    runs: Vec<Run>,
+    runs: Runs,
+}
+
+impl Round {
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        self.outputs.iter().map(ChunkOutput::bytes).sum()
+    }
 }
 
 impl<'e> RenderPass<'e> {
@@ -91,11 +118,15 @@ impl<'e> RenderPass<'e> {
             engine,
             pass: Pass::new(&targets),
             draws: Vec::new(),
+            segments: 0,
             chunks: Vec::new(),
             pending: 0,
             sealed: Round::default(),
             prepared: None,
             stipple: 0,
+            round_bytes: ROUND_BYTES,
+            #[cfg(test)]
+            most_bytes: 0,
         }
     }
 
@@ -103,6 +134,12 @@ impl<'e> RenderPass<'e> {
     #[cfg(test)]
     pub(crate) fn without_depth_bounds(&mut self) {
         self.pass.depth_bounds = None;
+    }
+
+    /// Segments of the pending draws.
+    #[cfg(test)]
+    pub(crate) fn segments(&self) -> usize {
+        self.draws.iter().map(|d| d.segments.len()).sum()
     }
 
     /// Appends a draw; may defer it. Order is kept.
@@ -118,6 +155,7 @@ impl<'e> RenderPass<'e> {
         segments(state.topology, state.primitive_restart, &counts, draw.index_buffer.as_ref(), &mut cut);
         let Some(last) = cut.last() else { return };
         let primitives = last.base + last.primitives;
+        self.segments += cut.len();
         self.draws.push(SceneDraw {
             linkage: prepared.linkage,
             plan: prepared.plan,
@@ -128,7 +166,7 @@ impl<'e> RenderPass<'e> {
             draw,
         });
         self.cut(primitives, counts.instances);
-        if self.draws.len() >= ROUND_DRAWS {
+        if self.draws.len() >= ROUND_DRAWS || self.segments >= ROUND_SEGMENTS {
             self.flush();
         }
     }
@@ -143,10 +181,11 @@ impl<'e> RenderPass<'e> {
             let mut primitive = 0;
             while primitive < primitives {
                 let n = CHUNK_PRIMITIVES.min(primitives - primitive);
-                self.chunks.push(Chunk { draw, instance, instances: take, primitive, primitives: n });
+                let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n };
+                self.chunks.push(Pending { chunk, output: None });
                 primitive += n;
                 self.pending += n * take;
-                if self.pending >= ROUND_PRIMITIVES {
+                while self.pending >= ROUND_PRIMITIVES {
                     self.run_chunks();
                     // A draw of billions of primitives must end when the device is lost.
                     if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
@@ -188,9 +227,11 @@ impl<'e> RenderPass<'e> {
 
     /// Runs all deferred work: barriers, the end of the pass, before results are read.
     pub fn flush(&mut self) {
-        self.run_chunks();
-        self.run_chunks();
+        while !self.chunks.is_empty() || !self.sealed.outputs.is_empty() {
+            self.run_chunks();
+        }
         self.draws.clear();
+        self.segments = 0;
     }
 
     /// Flushes and ends.
@@ -198,50 +239,74 @@ impl<'e> RenderPass<'e> {
         self.flush();
     }
 
-    /// The tiles of the sealed round and the front end of the pending chunks, which become the sealed round.
-    fn run_chunks(&mut self) {
-        if self.chunks.is_empty() && self.sealed.outputs.is_empty() {
-            return;
-        }
+    /// The tiles of the sealed round and the front end of the pending chunks; those that find room become the sealed round.
+    pub(crate) fn run_chunks(&mut self) {
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
-        self.pending = 0;
-        let tiles: Vec<&[Run]> = sealed.runs.chunk_by(|a, b| a.tile == b.tile).collect();
-        let (engine, pass, draws) = (self.engine, &self.pass, &self.draws);
-        let outputs: Vec<Mutex<ChunkOutput>> = {
+        let (engine, pass, draws, round_bytes) = (self.engine, &self.pass, &self.draws, self.round_bytes);
+        let mut emptied = {
             let mut arenas = engine.arenas.lock();
-            chunks.iter().map(|_| Mutex::new(arenas.pop().unwrap_or_default())).collect()
+            let from = arenas.len().saturating_sub(chunks.len());
+            arenas.split_off(from)
         };
+        // Once it is full it stays so: chunks are begun in their order, only those that others are at meanwhile may overtake.
+        let bytes = AtomicUsize::new(0);
+        let work: Vec<(Chunk, Mutex<(ChunkOutput, bool)>)> = chunks
+            .into_iter()
+            .map(|Pending { chunk, output }| {
+                let done = output.is_some();
+                (chunk, Mutex::new((output.or_else(|| emptied.pop()).unwrap_or_default(), done)))
+            })
+            .collect();
+        let scene = Scene { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
+        let tiles = sealed.runs.tiles();
         // One or two tiles are not worth another thread's awakening.
-        let serial = chunks.is_empty() && tiles.len() <= 2;
-        engine.for_each(tiles.len() + chunks.len(), serial, |worker, i| {
-            let Some(i) = i.checked_sub(tiles.len()) else {
-                return tile::run(pass, draws, &sealed.origins, &sealed.outputs, tiles[i], worker);
-            };
-            let chunk = &chunks[i];
-            let draw = &draws[chunk.draw as usize];
-            worker.runs(draw.draw.pipeline);
-            front::run(draw, &pass.grid, chunk, worker, &mut outputs[i].lock());
+        let serial = work.is_empty() && tiles <= 2;
+        engine.for_each(tiles + work.len(), serial, |worker, i| {
+            let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i, worker) };
+            let (chunk, output) = &work[i];
+            let (output, done) = &mut *output.lock();
+            if !*done && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes) {
+                let draw = &draws[chunk.draw as usize];
+                worker.runs(draw.draw.pipeline);
+                front::run(draw, &pass.grid, chunk, worker, output);
+                *done = true;
+            }
+            bytes.fetch_add(output.bytes(), Ordering::Relaxed);
         });
-        let outputs: Vec<ChunkOutput> = outputs.into_iter().map(Mutex::into_inner).collect();
-        let grid = &self.pass.grid;
-        let runs = merge(&outputs, (grid.tiles[0] * grid.tiles[1] * grid.layers) as usize);
-        let mut stipple = self.stipple;
-        let origin = |(chunk, output): (&Chunk, &ChunkOutput)| {
-            let before = stipple;
-            stipple = output.phase.then(before, draws[chunk.draw as usize].draw.state.line_stipple);
-            tile::Origin { draw: chunk.draw, stipple: before }
-        };
-        let origins = chunks.iter().zip(&outputs).map(origin).collect();
-        self.stipple = stipple;
-        self.sealed = Round { origins, outputs, runs };
+        let round = self.seal(work);
+        #[cfg(test)]
+        {
+            let overtaken = self.chunks.iter().filter_map(|p| p.output.as_ref()).map(ChunkOutput::bytes).sum::<usize>();
+            self.most_bytes = self.most_bytes.max(sealed.bytes() + round.bytes() + overtaken);
+        }
+        self.sealed = round;
         let mut arenas = engine.arenas.lock();
-        for mut output in sealed.outputs {
-            if output.prims.capacity() <= KEEP_PRIMS && arenas.len() < KEEP_OUTPUTS {
+        for mut output in sealed.outputs.into_iter().chain(emptied) {
+            if output.capacity() <= KEEP_BYTES && arenas.len() < KEEP_OUTPUTS {
                 output.clear();
                 arenas.push(output);
             }
         }
+    }
+
+    /// The chunks up to the first that has not run become a round, the others are pending again.
+    fn seal(&mut self, work: Vec<(Chunk, Mutex<(ChunkOutput, bool)>)>) -> Round {
+        let mut round = Round::default();
+        self.pending = 0;
+        for (chunk, output) in work {
+            let (output, done) = output.into_inner();
+            if !done || !self.chunks.is_empty() {
+                self.pending += chunk.primitives * chunk.instances;
+                self.chunks.push(Pending { chunk, output: done.then_some(output) });
+                continue;
+            }
+            round.origins.push(tile::Origin { draw: chunk.draw, stipple: self.stipple });
+            self.stipple = output.phase.then(self.stipple, self.draws[chunk.draw as usize].draw.state.line_stipple);
+            round.outputs.push(output);
+        }
+        round.runs = Runs::new(&round.outputs, &self.pass.grid);
+        round
     }
 
     /// Clears a rectangle (x, y, width, height) of layers of a colour attachment, after all draws so far. `value` are bits of
@@ -315,56 +380,5 @@ impl<'e> RenderPass<'e> {
             }
         });
         Some(([x0, y0, x1, y1], base_layer..end_layer))
-    }
-}
-
-/// Tile runs of all chunks, by tile and then chunk; there are `tiles` tiles.
-fn merge(outputs: &[ChunkOutput], tiles: usize) -> Vec<Run> {
-    let mut runs = Vec::new();
-    for (chunk, output) in outputs.iter().enumerate() {
-        let mut start = 0;
-        for group in output.bins.chunk_by(|a, b| a >> 32 == b >> 32) {
-            let end = start + group.len() as u32;
-            runs.push(Run { tile: (group[0] >> 32) as u32, chunk: chunk as u32, start, end });
-            start = end;
-        }
-    }
-    if tiles > 4 * runs.len() {
-        runs.sort_unstable();
-        return runs;
-    }
-    // Nobody else works meanwhile: no comparisons. Each tile's runs are in the order of the chunks already.
-    let mut next = vec![0u32; tiles];
-    runs.iter().for_each(|run| next[run.tile as usize] += 1);
-    let mut before = 0;
-    for count in &mut next {
-        before += core::mem::replace(count, before);
-    }
-    let mut sorted = runs.clone();
-    for run in runs {
-        let place = &mut next[run.tile as usize];
-        sorted[*place as usize] = run;
-        *place += 1;
-    }
-    sorted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_are_sorted_by_tile_and_chunk() {
-        let output = |bins: &[(u64, u64)]| ChunkOutput {
-            bins: bins.iter().map(|(tile, prim)| tile << 32 | prim).collect(),
-            ..ChunkOutput::default()
-        };
-        let outputs =
-            [output(&[(1, 0), (1, 1), (4, 2)]), output(&[]), output(&[(0, 0), (4, 0), (4, 3)]), output(&[(1, 7)])];
-        let run = |tile, chunk, start, end| Run { tile, chunk, start, end };
-        let want = [run(0, 2, 0, 1), run(1, 0, 0, 2), run(1, 3, 0, 1), run(4, 0, 2, 3), run(4, 2, 1, 3)];
-        assert_eq!(merge(&outputs, 5), want);
-        assert_eq!(merge(&outputs, 1000), want, "few runs of many tiles");
-        assert_eq!(merge(&[], 0), []);
     }
 }

@@ -1,9 +1,10 @@
 //! The front end: one chunk of primitives, taken whole by one worker.
 //!
 //! A [`Chunk`] names a range of instances and primitives of one draw; [`run`] fills a [`ChunkOutput`] with set-up primitives
-//! and sorted (tile, primitive) pairs. Nothing is allocated per primitive: the output's vectors are reused.
+//! and sorted (node, primitive) pairs (see [`bins`]). Nothing is allocated per primitive: the output's vectors are reused.
 
 pub mod assemble;
+pub mod bins;
 mod clip;
 mod filled;
 pub mod line;
@@ -107,7 +108,7 @@ pub struct ChunkOutput {
     pub prims: Vec<Prim>,
     /// Attribute rows, and one more.
     pub attributes: Vec<[u32; 3]>,
-    /// `tile << 32 | primitive`, sorted.
+    /// `node << 32 | primitive`, sorted.
     pub bins: Vec<u64>,
     /// One for every primitive of a draw with [`crate::api::DrawState::lines_are_special`], else none.
     pub lines: Vec<LinePrim>,
@@ -122,6 +123,20 @@ unsafe impl Send for ChunkOutput {}
 unsafe impl Sync for ChunkOutput {}
 
 impl ChunkOutput {
+    /// Bytes in use, with those of what `tile::runs` makes of the bins at most.
+    pub fn bytes(&self) -> usize {
+        const RUN: usize = size_of::<u64>() + size_of::<crate::tile::runs::Run>() + size_of::<(u32, u32)>();
+        size_of_val(&*self.prims) + size_of_val(&*self.attributes) + size_of_val(&*self.lines) + self.bins.len() * RUN
+    }
+
+    /// Bytes allocated.
+    pub fn capacity(&self) -> usize {
+        self.prims.capacity() * size_of::<Prim>()
+            + self.attributes.capacity() * size_of::<[u32; 3]>()
+            + self.bins.capacity() * size_of::<u64>()
+            + self.lines.capacity() * size_of::<LinePrim>()
+    }
+
     /// Empties it, keeping the capacity.
     pub fn clear(&mut self) {
         self.prims.clear();

@@ -496,32 +496,5 @@ pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
         pixels,
         first_attribute: out.attributes.len() as u32,
     });
-    bin(out, grid);
-}
-
-/// Pushes (tile, primitive) pairs of all tiles that an edge of the last primitive does not exclude.
-#[inline(always)]
-fn bin(out: &mut ChunkOutput, grid: &super::Grid) {
-    let shift = super::TILE_SHIFT;
-    let Some(prim) = out.prims.last() else { return };
-    let number = out.prims.len() as u64 - 1;
-    let [x0, y0, x1, y1] = prim.rect;
-    let (tx0, ty0, tx1, ty1) = (x0 >> shift, y0 >> shift, (x1 - 1) >> shift, (y1 - 1) >> shift);
-    let narrow = tx0 == tx1 || ty0 == ty1;
-    let layer_base = u64::from(prim.shade.layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
-    let extent = i64::from(SUBPIXEL) << shift;
-    for ty in ty0..=ty1 {
-        for tx in tx0..=tx1 {
-            let excluded = !narrow
-                && prim.edges[..prim.edge_count as usize].iter().any(|e| {
-                    let (a, b) = (i64::from(e.a), i64::from(e.b));
-                    let at = a * i64::from(tx) * extent + b * i64::from(ty) * extent + e.c;
-                    at + a.max(0) * extent + b.max(0) * extent < 0
-                });
-            if !excluded {
-                let tile = layer_base + ty as u64 * u64::from(grid.tiles[0]) + tx as u64;
-                out.bins.push(tile << 32 | number);
-            }
-        }
-    }
+    super::bins::bin(out, grid);
 }

@@ -12,6 +12,7 @@ use base::sample as oracle;
 use std::sync::Arc;
 
 mod bits;
+mod guard;
 
 struct Rng(u64);
 

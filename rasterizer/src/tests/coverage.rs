@@ -3,7 +3,7 @@
 use super::*;
 
 /// Snapped screen position of a vertex with w = 1.
-fn snap(v: &V, w: u32, h: u32) -> [i64; 2] {
+pub fn snap(v: &V, w: u32, h: u32) -> [i64; 2] {
     let at = |c: f32, n: u32| {
         let half = n as f32 * 0.5;
         (f64::from(c * half + half) * 256.0).round_ties_even() as i64
@@ -12,7 +12,7 @@ fn snap(v: &V, w: u32, h: u32) -> [i64; 2] {
 }
 
 /// Point (in 1/256 pixels) inside a triangle, top-left rule.
-fn inside(t: [[i64; 2]; 3], p: [i64; 2]) -> bool {
+pub fn inside(t: [[i64; 2]; 3], p: [i64; 2]) -> bool {
     let cross = |a: [i64; 2], b: [i64; 2], c: [i64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
     let area = cross(t[0], t[1], t[2]);
     let t = if area < 0 { [t[0], t[2], t[1]] } else { t };
@@ -25,7 +25,7 @@ fn inside(t: [[i64; 2]; 3], p: [i64; 2]) -> bool {
         })
 }
 
-const SAMPLES: [[i64; 2]; 4] = [[96, 32], [224, 96], [32, 160], [160, 224]];
+pub const SAMPLES: [[i64; 2]; 4] = [[96, 32], [224, 96], [32, 160], [160, 224]];
 
 fn random_triangles(rng: &mut Rng, n: usize) -> Vec<V> {
     let mut out = Vec::new();

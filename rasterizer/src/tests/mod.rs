@@ -8,7 +8,10 @@ mod bounds;
 mod compute;
 mod coverage;
 mod geometry;
+pub(crate) mod guard;
 mod lines;
+mod memory;
+mod panics;
 mod state;
 
 use crate::Engine;

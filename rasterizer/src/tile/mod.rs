@@ -12,6 +12,7 @@ mod fragment;
 mod line;
 pub mod plan;
 mod quads;
+pub mod runs;
 
 use crate::engine::Worker;
 use crate::front::line::LinePrim;
@@ -24,6 +25,7 @@ use bounds::DepthReject;
 use depth::{Block, BlockAddress};
 pub use quads::BATCH_QUADS;
 use quads::Quads;
+use runs::{Run, Runs, joined_bins};
 use std::sync::atomic::Ordering;
 
 /// Tile memory of a worker.
@@ -34,6 +36,9 @@ pub struct Scratch {
     coverage: Vec<[f32; 4]>,
     outputs: AlignedBuf,
     alive: AlignedBuf,
+    /// Runs and bins of a tile that lies in large primitives, joined.
+    runs: Vec<Run>,
+    bins: Vec<u64>,
 }
 
 /// Where a chunk comes from.
@@ -45,17 +50,18 @@ pub struct Origin {
     pub stipple: u32,
 }
 
-/// A range of one chunk's bins that belong to one tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Run {
-    /// Tile number: layer-major, then row-major.
-    pub tile: u32,
-    /// Chunk number.
-    pub chunk: u32,
-    /// Range in the chunk's bins.
-    pub start: u32,
-    /// See `start`.
-    pub end: u32,
+/// What the tiles of a round work on.
+pub struct Scene<'a> {
+    /// Attachments.
+    pub pass: &'a Pass,
+    /// Draws, by number.
+    pub draws: &'a [SceneDraw],
+    /// Where each chunk comes from.
+    pub origins: &'a [Origin],
+    /// What each chunk's front end left.
+    pub outputs: &'a [ChunkOutput],
+    /// What each tile has to do.
+    pub runs: &'a Runs,
 }
 
 /// A tile at work for one draw.
@@ -74,53 +80,33 @@ struct TileJob<'a> {
     invocations: u64,
 }
 
-/// Runs a tile. `origins[i]` is where chunk `i` comes from.
-pub fn run(
-    pass: &Pass,
-    draws: &[SceneDraw],
-    origins: &[Origin],
-    outputs: &[ChunkOutput],
-    runs: &[Run],
-    worker: &mut Worker,
-) {
+/// Runs tile `i` of those that have something to do.
+pub fn run(scene: &Scene<'_>, i: usize, worker: &mut Worker) {
     #[cfg(target_arch = "x86_64")]
     if crate::host::wide() {
         // SAFETY: the host has the features.
-        return unsafe { run_wide(pass, draws, origins, outputs, runs, worker) };
+        return unsafe { run_wide(scene, i, worker) };
     }
-    run_any(pass, draws, origins, outputs, runs, worker);
+    run_any(scene, i, worker);
 }
 
 /// # Safety
 /// On a [`crate::host::wide`] host.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn run_wide(
-    pass: &Pass,
-    draws: &[SceneDraw],
-    origins: &[Origin],
-    outputs: &[ChunkOutput],
-    runs: &[Run],
-    worker: &mut Worker,
-) {
-    run_any(pass, draws, origins, outputs, runs, worker);
+unsafe fn run_wide(scene: &Scene<'_>, i: usize, worker: &mut Worker) {
+    run_any(scene, i, worker);
 }
 
 #[inline(always)]
-fn run_any(
-    pass: &Pass,
-    draws: &[SceneDraw],
-    origins: &[Origin],
-    outputs: &[ChunkOutput],
-    runs: &[Run],
-    worker: &mut Worker,
-) {
-    let Some(first) = runs.first() else { return };
-    let per_layer = pass.grid.tiles[0] * pass.grid.tiles[1];
-    let (layer, tile) = (first.tile / per_layer, first.tile % per_layer);
-    let x0 = ((tile % pass.grid.tiles[0]) << TILE_SHIFT) as i32;
-    let y0 = ((tile / pass.grid.tiles[0]) << TILE_SHIFT) as i32;
+fn run_any(scene: &Scene<'_>, i: usize, worker: &mut Worker) {
+    let Scene { pass, draws, origins, outputs, runs } = *scene;
+    let (mut joined, mut bins) = (core::mem::take(&mut worker.tile.runs), core::mem::take(&mut worker.tile.bins));
+    let (tile, runs) = runs.of(i, &pass.grid, &mut joined);
+    let (layer, [x0, y0]) = pass.grid.tile_at(tile);
+    let [x0, y0] = [x0, y0].map(|c| (c << TILE_SHIFT) as i32);
     let same_draw = |a: &Run, b: &Run| origins[a.chunk as usize].draw == origins[b.chunk as usize].draw;
+    let same_chunk = |a: &Run, b: &Run| a.chunk == b.chunk;
     for group in runs.chunk_by(same_draw) {
         let draw = &draws[origins[group[0].chunk as usize].draw as usize];
         worker.tile.quads.clear();
@@ -140,15 +126,16 @@ fn run_any(
         }
         worker.runs(draw.draw.pipeline);
         let mut job = TileJob { pass, draw, layer, worker, reject, smooth: None, passed: 0, invocations: 0 };
-        for run in group {
+        for run in group.chunk_by(same_chunk) {
             if crate::aborted(&draw.draw.context) {
                 job.worker.tile.quads.clear();
                 return;
             }
-            let output = &outputs[run.chunk as usize];
-            let bins = &output.bins[run.start as usize..run.end as usize];
+            let chunk = run[0].chunk as usize;
+            let output = &outputs[chunk];
+            let bins = joined_bins(run, output, &mut bins);
             if let Some(lines) = &plan.lines {
-                line::run(&mut job, lines, output, bins, origins[run.chunk as usize].stipple, [x0, y0]);
+                line::run(&mut job, lines, output, bins, origins[chunk].stipple, [x0, y0]);
                 continue;
             }
             for (i, &bin) in bins.iter().enumerate() {
@@ -160,6 +147,7 @@ fn run_any(
         }
         job.finish();
     }
+    (worker.tile.runs, worker.tile.bins) = (joined, bins);
 }
 
 /// Primitives that are fetched ahead: they were written by another worker, some time ago.

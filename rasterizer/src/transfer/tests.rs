@@ -7,6 +7,8 @@ use base::format::{self, Format};
 use base::image::{ImageDesc, ImageLayout};
 use std::sync::Arc;
 
+mod guard;
+
 /// An image with its own memory.
 struct Owned {
     image: ImageMemory,

@@ -1,0 +1,276 @@
+//! Bins: the tiles that a primitive may touch.
+//!
+//! Tiles are the leaves of trees: a node of level `l` is a square of 4^l × 4^l tiles of a layer. A primitive is listed at nodes of which no two
+//! share a tile: a small one at its tiles, a large one at the nodes that lie inside of it and at tiles along its outline, or at larger
+//! nodes there when it spans more than [`SPAN`] tiles. So the entries of a primitive grow with its outline up to a bound
+//! ([`MOST_ENTRIES`]), not with its area. A tile runs what its own list and those of the nodes around it name (`tile::runs`).
+
+use super::setup::Edge;
+use super::viewport::SUBPIXEL;
+use super::{ChunkOutput, Grid, TILE_SHIFT};
+
+/// Levels of nodes; one of the last is 64×64 tiles: the largest render area has 4×4 of them.
+pub const LEVELS: u32 = 4;
+/// Logarithm of a node's children along an axis.
+const STEP: u32 = 2;
+/// Up to so many tiles are listed one by one.
+const FEW: i32 = 16;
+/// Nodes along an axis that a primitive's outline may be resolved to.
+const SPAN: i32 = 32;
+/// Entries of a primitive are fewer.
+#[cfg(test)]
+pub const MOST_ENTRIES: usize = 512;
+/// No sample is closer to its pixel's border (see `tile::cover::sample_offsets`).
+const INSET: i64 = 32;
+
+impl Grid {
+    /// Nodes of a level in x and y.
+    fn nodes(&self, level: u32) -> [u32; 2] {
+        self.tiles.map(|n| n.div_ceil(1 << (STEP * level)))
+    }
+
+    /// Number of a level's first node; tiles (level 0) come first. That of [`LEVELS`] is how many nodes there are.
+    pub fn first_node(&self, level: u32) -> u32 {
+        (0..level).map(|l| self.nodes(l)).map(|[x, y]| x * y * self.layers).sum()
+    }
+
+    /// Number of a node: level, layer, row, column.
+    fn node(&self, level: u32, layer: u32, [x, y]: [u32; 2]) -> u32 {
+        let [columns, rows] = self.nodes(level);
+        self.first_node(level) + (layer * rows + y) * columns + x
+    }
+
+    /// Layer and position of a tile.
+    pub fn tile_at(&self, tile: u32) -> (u32, [u32; 2]) {
+        let [columns, rows] = self.tiles;
+        (tile / (columns * rows), [tile % columns, tile / columns % rows])
+    }
+
+    /// The node of a level that a tile lies in.
+    pub fn around(&self, tile: u32, level: u32) -> u32 {
+        let (layer, position) = self.tile_at(tile);
+        self.node(level, layer, position.map(|c| c >> (STEP * level)))
+    }
+
+    /// Calls `f` with the tiles of a node of a level above 0.
+    pub fn tiles_in(&self, level: u32, node: u32, mut f: impl FnMut(u32)) {
+        let [columns, rows] = self.nodes(level);
+        let node = node - self.first_node(level);
+        let (layer, at) = (node / (columns * rows), [node % columns, node / columns % rows]);
+        let first = at.map(|c| c << (STEP * level));
+        let end = |axis: usize| (first[axis] + (1 << (STEP * level))).min(self.tiles[axis]);
+        for y in first[1]..end(1) {
+            for x in first[0]..end(0) {
+                f(self.node(0, layer, [x, y]));
+            }
+        }
+    }
+}
+
+/// Pushes (node, primitive) pairs for all tiles that an edge of the last primitive does not exclude.
+#[inline(always)]
+pub fn bin(out: &mut ChunkOutput, grid: &Grid) {
+    let Some(prim) = out.prims.last() else { return };
+    let number = out.prims.len() as u64 - 1;
+    let [x0, y0, x1, y1] = prim.rect;
+    let (tx0, ty0, tx1, ty1) = (x0 >> TILE_SHIFT, y0 >> TILE_SHIFT, (x1 - 1) >> TILE_SHIFT, (y1 - 1) >> TILE_SHIFT);
+    if (tx1 - tx0 + 1) * (ty1 - ty0 + 1) > FEW {
+        return bin_large(out, grid, [tx0, ty0, tx1, ty1]);
+    }
+    let narrow = tx0 == tx1 || ty0 == ty1;
+    let layer_base = u64::from(prim.shade.layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
+    let extent = i64::from(SUBPIXEL) << TILE_SHIFT;
+    for ty in ty0..=ty1 {
+        for tx in tx0..=tx1 {
+            let excluded = !narrow
+                && prim.edges[..prim.edge_count as usize].iter().any(|e| {
+                    let (a, b) = (i64::from(e.a), i64::from(e.b));
+                    let at = a * i64::from(tx) * extent + b * i64::from(ty) * extent + e.c;
+                    at + a.max(0) * extent + b.max(0) * extent < 0
+                });
+            if !excluded {
+                let tile = layer_base + ty as u64 * u64::from(grid.tiles[0]) + tx as u64;
+                out.bins.push(tile << 32 | number);
+            }
+        }
+    }
+}
+
+/// The same for a primitive whose pixels lie in many `tiles` (first and last, inclusive).
+#[cold]
+#[inline(never)]
+fn bin_large(out: &mut ChunkOutput, grid: &Grid, tiles: [i32; 4]) {
+    let number = out.prims.len() as u64 - 1;
+    let ChunkOutput { prims, bins, .. } = out;
+    let Some(prim) = prims.last() else { return };
+    let [x0, y0, x1, y1] = tiles;
+    let level_of = |nodes: i32| {
+        let spans = |level: u32, a: i32, b: i32| (b >> (STEP * level)) - (a >> (STEP * level)) + 1;
+        (0..LEVELS - 1).find(|&l| spans(l, x0, x1) <= nodes && spans(l, y0, y1) <= nodes).unwrap_or(LEVELS - 1)
+    };
+    let edges = &prim.edges[..prim.edge_count as usize];
+    let mut large = Large { grid, edges, tiles, layer: prim.shade.layer, leaf: level_of(SPAN), number, bins };
+    let top = level_of(1 << STEP);
+    for y in y0 >> (STEP * top)..=y1 >> (STEP * top) {
+        for x in x0 >> (STEP * top)..=x1 >> (STEP * top) {
+            large.node(top, [x, y]);
+        }
+    }
+}
+
+/// A large primitive on its way down the tree.
+struct Large<'a> {
+    grid: &'a Grid,
+    edges: &'a [Edge],
+    /// Tiles its pixels lie in: first and last, inclusive.
+    tiles: [i32; 4],
+    layer: u32,
+    /// Level at which the descent ends.
+    leaf: u32,
+    number: u64,
+    bins: &'a mut Vec<u64>,
+}
+
+impl Large<'_> {
+    /// Lists a node, or what is not excluded of it.
+    fn node(&mut self, level: u32, at: [i32; 2]) {
+        let shift = STEP * level;
+        let first = at.map(|c| c << shift);
+        // The grid may end inside of the node.
+        let last = [0, 1].map(|axis| (first[axis] + (1 << shift)).min(self.grid.tiles[axis] as i32) - 1);
+        let mut inside = (0..2).all(|axis| self.tiles[axis] <= first[axis] && last[axis] <= self.tiles[axis + 2]);
+        let corner = |tile: i32| i64::from(tile) * (i64::from(SUBPIXEL) << TILE_SHIFT);
+        for edge in self.edges {
+            let (mut most, mut least) = (edge.c, edge.c);
+            for (axis, slope) in [edge.a, edge.b].into_iter().enumerate() {
+                let (slope, low, high) = (i64::from(slope), corner(first[axis]), corner(last[axis] + 1));
+                most += slope * if slope > 0 { high } else { low };
+                least += slope * if slope > 0 { low + INSET } else { high - INSET };
+            }
+            if most < 0 {
+                return;
+            }
+            inside &= least >= 0;
+        }
+        if inside || level == self.leaf {
+            let node = self.grid.node(level, self.layer, at.map(|c| c as u32));
+            return self.bins.push(u64::from(node) << 32 | self.number);
+        }
+        let children = |axis: usize| {
+            let (first, below) = (at[axis] << STEP, shift - STEP);
+            first.max(self.tiles[axis] >> below)..=(first + (1 << STEP) - 1).min(self.tiles[axis + 2] >> below)
+        };
+        let (columns, rows) = (children(0), children(1));
+        for y in rows {
+            for x in columns.clone() {
+                self.node(level - 1, [x, y]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::front::Prim;
+    use crate::front::setup::Outline;
+    use crate::front::viewport::Screen;
+    use base::abi::FragmentPrimitive;
+
+    /// A triangle in a layer of a grid, and its bins.
+    fn binned(grid: &Grid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {
+        let outline = Outline::triangle(&corners.map(|[x, y]| Screen { x, y, z: 0.0, inv_w: 1.0 }));
+        let edges = outline.edges();
+        let limit = grid.tiles.map(|n| (n << TILE_SHIFT) as i32);
+        let bounds = outline.bounds(crate::front::setup::Bounding::new(grid));
+        let rect = crate::front::viewport::intersect([0, 0, limit[0], limit[1]], bounds);
+        // SAFETY: integers, floats and a pointer that may be null.
+        let mut shade: FragmentPrimitive = unsafe { core::mem::zeroed() };
+        shade.layer = layer;
+        let mut out = ChunkOutput::default();
+        if rect[0] < rect[2] && rect[1] < rect[3] {
+            let (edges, edge_count) = (edges.edges, edges.count);
+            let depth_range = [0.0, 1.0];
+            out.prims.push(Prim { shade, edges, edge_count, first_attribute: 0, rect, depth_range, pixels: 0 });
+            bin(&mut out, grid);
+        }
+        out
+    }
+
+    /// Tiles that an outcome's entries stand for, sorted.
+    fn tiles(grid: &Grid, out: &ChunkOutput) -> Vec<u32> {
+        let mut all = Vec::new();
+        for node in out.bins.iter().map(|bin| (bin >> 32) as u32) {
+            match (0..LEVELS).rev().find(|&level| node >= grid.first_node(level)) {
+                Some(0) | None => all.push(node),
+                Some(level) => grid.tiles_in(level, node, |tile| all.push(tile)),
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn entries_name_every_touched_tile_once_and_are_few() {
+        let mut random = crate::tests::Rng(5);
+        let mut most = 0;
+        for round in 0..500 {
+            let grid = Grid { tiles: [1 + random.below(256), 1 + random.below(256)], layers: 3, samples: 4 };
+            let side = (256i32 << TILE_SHIFT) * SUBPIXEL;
+            let mut coordinate = || match random.below(4) {
+                0 => -side / 2,
+                1 => side,
+                _ => random.below(side as u32) as i32,
+            };
+            let corners = [0; 3].map(|_| [coordinate(), coordinate()]);
+            let layer = round % 3;
+            let out = binned(&grid, layer, corners);
+            most = most.max(out.bins.len());
+            let all = tiles(&grid, &out);
+            assert!(all.windows(2).all(|w| w[0] < w[1]), "{corners:?} {grid:?}: a tile is named twice");
+            let Some(prim) = out.prims.last() else { continue };
+            for tile in 0..grid.tiles[0] * grid.tiles[1] {
+                let number = layer * grid.tiles[0] * grid.tiles[1] + tile;
+                let at = grid.tile_at(number).1.map(|c| (c << TILE_SHIFT) as i32);
+                let part = crate::front::viewport::intersect(prim.rect, [at[0], at[1], at[0] + 64, at[1] + 64]);
+                let center = [0, 1].map(|i| i64::from(at[i] + 32) * i64::from(SUBPIXEL));
+                let covered = part[0] < part[2]
+                    && part[1] < part[3]
+                    && prim.edges[..3]
+                        .iter()
+                        .all(|e| i64::from(e.a) * center[0] + i64::from(e.b) * center[1] + e.c >= 0);
+                assert!(!covered || all.binary_search(&number).is_ok(), "{corners:?} {grid:?}: tile {tile} is missing");
+            }
+        }
+        assert!(most < MOST_ENTRIES && most > 64, "{most} entries");
+    }
+
+    #[test]
+    fn a_primitive_that_covers_everything_has_a_handful_of_entries() {
+        for side in [1, 4, 17, 30, 128, 256] {
+            let grid = Grid { tiles: [side, side], layers: 2, samples: 1 };
+            let pixels = (side << TILE_SHIFT) as i32 * SUBPIXEL;
+            for corners in
+                [[[0, 0], [2 * pixels, 0], [0, 2 * pixels]], [[pixels, pixels], [-pixels, pixels], [pixels, -pixels]]]
+            {
+                let out = binned(&grid, 1, corners);
+                let want: Vec<u32> = (side * side..2 * side * side).collect();
+                assert_eq!(tiles(&grid, &out), want);
+                assert!(out.bins.len() <= 16, "{side}: {}", out.bins.len());
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_around_a_tile_hold_it() {
+        let grid = Grid { tiles: [37, 70], layers: 2, samples: 1 };
+        for tile in [0, 36, 37, 37 * 70 - 1, 37 * 70, 2 * 37 * 70 - 1] {
+            assert_eq!(grid.around(tile, 0), tile);
+            for level in 1..LEVELS {
+                let mut found = 0;
+                grid.tiles_in(level, grid.around(tile, level), |t| found += u32::from(t == tile));
+                assert_eq!(found, 1, "tile {tile} level {level}");
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Buffers, attachments and images that end, or begin, at a page that nobody may touch: an access beyond them ends the test's process.
+//!
+//! What a kernel may touch is what its contract says: the bytes of a buffer range, `layout.size` bytes of an image. On the side
+//! without a page the rest of the page is looked at when the memory goes.
+
+use super::*;
+use base::format::{TABLE, features};
+use base::mem::DeviceMemory;
+
+const PAGE: usize = 4096;
+const UNTOUCHED: u8 = 0xa5;
+
+/// Which side of a [`Guarded`] range has the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Before,
+    Behind,
+}
+pub const SIDES: [Side; 2] = [Side::Before, Side::Behind];
+
+/// Memory flush against a page without access.
+pub struct Guarded {
+    map: *mut u8,
+    pages: usize,
+    base: *mut u8,
+    size: usize,
+}
+
+impl Guarded {
+    pub fn new(size: usize, side: Side) -> Guarded {
+        let pages = size.next_multiple_of(PAGE).max(PAGE);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping; the pages between its first and last become accessible.
+        let map = unsafe {
+            let map = libc::mmap(core::ptr::null_mut(), pages + 2 * PAGE, libc::PROT_NONE, flags, -1, 0);
+            assert_ne!(map, libc::MAP_FAILED);
+            let map = map.cast::<u8>();
+            assert_eq!(libc::mprotect(map.add(PAGE).cast(), pages, libc::PROT_READ | libc::PROT_WRITE), 0);
+            map.add(PAGE).write_bytes(UNTOUCHED, pages);
+            map
+        };
+        let slack = if side == Side::Behind { pages - size } else { 0 };
+        Guarded { map, pages, base: map.wrapping_add(PAGE + slack), size }
+    }
+
+    /// With the bytes of some values.
+    pub fn of<T: Copy>(values: &[T], side: Side) -> Guarded {
+        let guarded = Guarded::new(size_of_val(values), side);
+        // SAFETY: as many bytes as the values have.
+        unsafe { core::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), guarded.base, guarded.size) };
+        guarded
+    }
+
+    /// With random bytes.
+    pub fn random(size: usize, side: Side, random: &mut Rng) -> Guarded {
+        Guarded::of(&(0..size).map(|_| random.next() as u8).collect::<Vec<_>>(), side)
+    }
+
+    /// An image of random bytes.
+    pub fn image(desc: ImageDesc, side: Side, random: &mut Rng) -> (Guarded, ImageMemory) {
+        let layout = Arc::new(ImageLayout::new(desc).expect("small"));
+        let guarded = Guarded::random(layout.size as usize, side, random);
+        assert_eq!(guarded.base as usize % 64, 0, "images are aligned, and their sizes are");
+        let base = guarded.base;
+        (guarded, ImageMemory { base, layout })
+    }
+
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    pub fn range(&self) -> BufferRange {
+        BufferRange { address: self.base, size: self.size as u64 }
+    }
+
+    pub fn memory(&self) -> DeviceMemory {
+        // SAFETY: tests drop the guarded memory after its last use.
+        unsafe { DeviceMemory::new(self.base, self.size as u64) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let first = self.base as usize - self.map as usize - PAGE;
+        // SAFETY: the accessible pages of the mapping, which nobody uses any more.
+        let pages = unsafe { core::slice::from_raw_parts(self.map.add(PAGE), self.pages) };
+        let outside = pages[..first].iter().chain(&pages[first + self.size..]);
+        let touched = outside.copied().any(|b| b != UNTOUCHED);
+        // SAFETY: the whole mapping, once.
+        unsafe { libc::munmap(self.map.cast(), self.pages + 2 * PAGE) };
+        assert!(!touched || std::thread::panicking(), "bytes around {} were written", self.size);
+    }
+}
+
+/// Formats of the table with some features.
+pub fn formats(wanted: impl Fn(&base::format::FormatInfo) -> bool) -> impl Iterator<Item = Format> {
+    TABLE.iter().enumerate().filter(move |(_, row)| row.block_bytes > 0 && wanted(row)).map(|(i, _)| Format(i as u16))
+}
+
+#[test]
+fn the_pages_around_cannot_be_touched() {
+    let mut pipe = [0; 2];
+    // SAFETY: two descriptors; the kernel checks the address that it reads from.
+    let (written, refused) = unsafe {
+        assert_eq!(libc::pipe(pipe.as_mut_ptr()), 0);
+        let (behind, before) = (Guarded::new(100, Side::Behind), Guarded::new(100, Side::Before));
+        let write = |at: *const u8| libc::write(pipe[1], at.cast(), 1);
+        let inside = [behind.base.add(99), before.base].map(|p| write(p));
+        let outside = [behind.base.add(100), before.base.wrapping_sub(1)].map(|p| write(p));
+        for fd in pipe {
+            libc::close(fd);
+        }
+        (inside, outside)
+    };
+    assert_eq!((written, refused), ([1, 1], [-1, -1]));
+}
+
+unsafe extern "C" fn copy_eight(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: called with a `VertexBatch` of 12 slots in and out, 8 lanes.
+    unsafe {
+        let b = &*batch.cast::<VertexBatch>();
+        core::ptr::copy_nonoverlapping(b.inputs, b.outputs, b.count.next_multiple_of(8) as usize * 12);
+    }
+}
+
+/// The vertex stage with chunks of four or eight lanes.
+fn vertices_of(lanes: u32) -> CompiledStage {
+    let four = vertex_stage();
+    if lanes == 4 {
+        four
+    } else {
+        stage(Stage::Vertex, copy_eight, 8, (*four.interface).clone(), StageFlags::default())
+    }
+}
+
+/// An attachment of a level of an image.
+fn attachment(image: &ImageMemory, level: u32) -> Option<Attachment> {
+    let desc = image.layout.desc;
+    let slices = desc.dim == Dim::D3;
+    let layers = if slices { (desc.extent[2] >> level).max(1) } else { desc.layers };
+    Some(Attachment { image: image.clone(), format: desc.format, level, base_layer: 0, layers, slices })
+}
+
+/// Random positions in front of the viewer, mostly on the screen.
+fn corners(random: &mut Rng, count: u32) -> Vec<V> {
+    let mut at = |scale: f32| random.unit() * scale;
+    (0..count).map(|_| v(at(1.6), at(1.6), 0.5 + at(0.4), [at(1.0), at(1.0), at(2.0), at(1.0)])).collect()
+}
+
+fn random_state(random: &mut Rng, extent: [u32; 2], format: Format) -> DrawState {
+    use Topology::{LineStrip, PointList, TriangleList, TriangleStrip};
+    let topology = [TriangleList, TriangleList, TriangleStrip, LineStrip, PointList][random.below(5) as usize];
+    let mut s = state(topology, extent[0], extent[1]);
+    s.depth_test = random.below(4) != 0;
+    s.depth_write = random.below(3) != 0;
+    s.depth_compare = CompareOp::ALL[random.below(8) as usize];
+    let blends = format.info().image_features & features::COLOR_ATTACHMENT_BLEND != 0;
+    match random.below(5) {
+        0 if blends => s.blend[0] = ADDITIVE,
+        1 => s.blend[0].write_mask = random.below(16) as u8,
+        2 if format.info().name.contains("INT") || format.info().name.contains("UNORM") => {
+            s.logic_op = Some(random.below(16));
+        }
+        _ => {}
+    }
+    s.line_mode = [LineMode::Rectangular, LineMode::Bresenham, LineMode::Smooth][random.below(3) as usize];
+    s.line_width = 1.0 + random.below(5) as f32;
+    if random.below(4) == 0 {
+        let op = |n: u32| [StencilOp::Replace, StencilOp::Invert, StencilOp::IncrementAndWrap][n as usize % 3];
+        let (fail, pass, depth_fail) = (op(random.next()), op(random.next()), op(random.next()));
+        let compare = CompareOp::ALL[random.below(8) as usize];
+        let face = StencilFace { fail, pass, depth_fail, compare, compare_mask: 255, write_mask: 255, reference: 7 };
+        s.stencil = Some([face; 2]);
+    }
+    s
+}
+
+#[test]
+fn attachments_of_all_formats_are_not_left() {
+    let random = &mut Rng(0x1357_9bdf_0246);
+    let colors: Vec<Format> = formats(|row| row.image_features & features::COLOR_ATTACHMENT != 0).collect();
+    let depths: Vec<Format> = formats(|row| row.image_features & features::DEPTH_STENCIL_ATTACHMENT != 0).collect();
+    assert!(colors.len() > 30 && depths.len() >= 4, "{} {}", colors.len(), depths.len());
+    let sizes = [1, 2, 3, 5, 6, 7, 13, 31, 65, 70];
+    for round in 0..colors.len() * 8 {
+        let format = colors[round % colors.len()];
+        let depth_format = depths[round % depths.len()];
+        let side = SIDES[round / colors.len() % 2];
+        let samples = if random.below(3) == 0 { 4 } else { 1 };
+        let volume = samples == 1 && random.below(6) == 0;
+        let pick = |random: &mut Rng| sizes[random.below(sizes.len() as u32) as usize];
+        let (w, h, layers) = (pick(random), pick(random), 1 + random.below(3));
+        let levels = if samples == 1 { 1 + u32::ilog2(w.max(h)).min(2) } else { 1 };
+        let level = random.below(levels);
+        let (dim, extent, color_layers) =
+            if volume { (Dim::D3, [w, h, layers << level], 1) } else { (Dim::D2, [w, h, 1], layers) };
+        let desc = ImageDesc { format, dim, extent, levels, layers: color_layers, samples };
+        let (_color, color) = Guarded::image(desc, side, random);
+        let desc = ImageDesc { format: depth_format, dim: Dim::D2, extent: [w, h, 1], levels, layers, samples };
+        let (_depth, depth) = Guarded::image(desc, side, random);
+        let size = [w, h].map(|n| (n >> level).max(1));
+        let area = [0, 0, size[0], size[1]];
+        // What the icd says of area and layers is cut to what the attachments have.
+        let more = area.map(|n| if n == 0 { 0 } else { n + random.below(3) });
+        let mut t = RenderTargets { samples, layers: layers + 1, area: more, ..RenderTargets::default() };
+        t.color[0] = attachment(&color, level);
+        t.depth = attachment(&depth, level).filter(|_| depth_format.has_depth());
+        t.stencil = attachment(&depth, level).filter(|_| depth_format.has_stencil());
+        let engine = Engine::new(1);
+        let mut pass = engine.begin_rendering(t);
+        pass.clear_color(0, [random.next(), 2, 3, 4], area, 0, layers);
+        if round % 2 == 0 {
+            pass.clear_depth_stencil(Some(0.5), Some(3), area, 0, layers);
+        }
+        for _ in 0..6 {
+            let vertices = corners(random, 12);
+            // The last layer too, by the vertices' second extra component.
+            let layer = random.below(layers);
+            let vertices: Vec<V> =
+                vertices.into_iter().map(|v| V { extra: [9.0, f32::from_bits(layer), 0.0, 1.0], ..v }).collect();
+            let buffer = Guarded::of(&vertices, side);
+            let mut d = draw(random_state(random, size, format), &vertices);
+            d.vertex_buffers[0] = buffer.range();
+            pass.draw(d);
+            pass.flush();
+        }
+        let corner = [size[0] - 1, size[1] - 1, 9, 9];
+        pass.clear_color(0, [1; 4], corner, layers - 1, 9);
+        pass.clear_depth_stencil(Some(1.0), Some(1), corner, layers - 1, 9);
+        pass.end();
+    }
+}
+
+#[test]
+fn vertex_and_index_buffers_are_not_left() {
+    let random = &mut Rng(0xfeed_0bad_cafe);
+    let all: Vec<Format> = formats(|row| row.buffer_features & features::VERTEX_BUFFER != 0).collect();
+    assert!(all.len() > 30, "{}", all.len());
+    let image = Image::new(R32F, 16, 16, 1, 1);
+    for round in 0..all.len() * 12 {
+        let (format, side) = (all[round % all.len()], SIDES[round / all.len() % 2]);
+        let bytes = u32::from(format.info().block_bytes);
+        let count = 1 + random.below(20);
+        let (stride, offset) = ([0, bytes, bytes + 3][random.below(3) as usize], random.below(5));
+        // Exactly what all vertices have, or too little.
+        let size = (offset + stride * (count - 1) + bytes).saturating_sub([0, 0, 1, 7][random.below(4) as usize]);
+        let attributes = Guarded::random(size as usize, side, random);
+        let vertices = Guarded::of(&corners(random, count), side);
+        let index_bytes = [1u32, 2, 4][random.below(3) as usize];
+        let indices: Vec<u8> = (0..count)
+            .flat_map(|_| {
+                random.below(count + 1).to_le_bytes().into_iter().take(index_bytes as usize).collect::<Vec<_>>()
+            })
+            .collect();
+        let indices = Guarded::of(&indices[random.below(3).min(count) as usize..], side);
+        let mut s = state(Topology::TriangleStrip, 16, 16);
+        s.attributes[1] = VertexAttribute { location: 1, binding: 1, format, offset };
+        s.primitive_restart = random.below(2) == 0;
+        let per_instance = random.below(3) == 0;
+        let divisor = random.below(3);
+        s.bindings.push(VertexBinding { binding: 1, stride, per_instance, divisor });
+        let mut d = draw(s, &[]);
+        let fragment = d.stages.fragment.clone();
+        d.stages = Arc::new(GraphicsStages { vertex: vertices_of([4, 8][round % 2]), fragment });
+        d.vertex_buffers = vec![vertices.range(), attributes.range()];
+        d.counts.count = count + random.below(3);
+        d.counts.instances = 1 + random.below(3);
+        d.counts.first = random.below(3);
+        if random.below(3) != 0 {
+            d.counts.vertex_offset = random.below(5) as i32 - 2;
+            d.index_buffer = Some(IndexBuffer { range: indices.range(), index_bytes });
+        }
+        render(1, targets(&image, None), [d]);
+    }
+}

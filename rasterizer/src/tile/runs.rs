@@ -1,0 +1,191 @@
+//! What each tile of a round has to run, in order.
+//!
+//! A tile's primitives are those of its own bins and of the bins of the nodes around it (`front::bins`), by chunk number and then by
+//! primitive number. Without large primitives a tile's runs are a slice of all runs; otherwise a worker joins those of
+//! the nodes when it comes to the tile, so that nothing is kept per tile and primitive.
+
+use crate::front::bins::LEVELS;
+use crate::front::{ChunkOutput, Grid};
+
+/// A range of one chunk's bins that belong to one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// Node number: tiles first, layer-major, then row-major.
+    pub node: u32,
+    /// Chunk number.
+    pub chunk: u32,
+    /// Range in the chunk's bins.
+    pub start: u32,
+    /// See `start`.
+    pub end: u32,
+}
+
+impl Run {
+    /// The bins.
+    #[inline(always)]
+    pub fn bins(self, output: &ChunkOutput) -> &[u64] {
+        &output.bins[self.start as usize..self.end as usize]
+    }
+}
+
+/// The runs of a round.
+#[derive(Default)]
+pub struct Runs {
+    /// By node, then chunk.
+    runs: Vec<Run>,
+    /// Nodes that have runs, and where the runs begin.
+    nodes: Vec<(u32, u32)>,
+    /// Tiles that have something to do, when there are larger nodes; else they are `nodes`.
+    tiles: Option<Vec<u32>>,
+}
+
+impl Runs {
+    /// Of chunks in the order of their numbers.
+    pub fn new(outputs: &[ChunkOutput], grid: &Grid) -> Runs {
+        let runs = merge(outputs, grid.first_node(LEVELS) as usize);
+        let mut nodes = Vec::new();
+        for (i, run) in runs.iter().enumerate() {
+            if nodes.last().is_none_or(|&(node, _)| node != run.node) {
+                nodes.push((run.node, i as u32));
+            }
+        }
+        let (leaves, larger) = nodes.split_at(nodes.partition_point(|n| n.0 < grid.first_node(1)));
+        let tiles = (!larger.is_empty()).then(|| {
+            let mut tiles: Vec<u32> = leaves.iter().map(|n| n.0).collect();
+            for level in 1..LEVELS {
+                let of_level = grid.first_node(level)..grid.first_node(level + 1);
+                for &(node, _) in larger.iter().filter(|n| of_level.contains(&n.0)) {
+                    grid.tiles_in(level, node, |tile| tiles.push(tile));
+                }
+            }
+            // At most one for every level of a tile.
+            tiles.sort_unstable();
+            tiles.dedup();
+            tiles
+        });
+        Runs { runs, nodes, tiles }
+    }
+
+    /// Tiles that have something to do.
+    pub fn tiles(&self) -> usize {
+        self.tiles.as_ref().map_or(self.nodes.len(), Vec::len)
+    }
+
+    /// A tile's number and its runs, by chunk; they are collected in `joined` if need be.
+    pub fn of<'a>(&'a self, i: usize, grid: &Grid, joined: &'a mut Vec<Run>) -> (u32, &'a [Run]) {
+        let Some(tiles) = &self.tiles else { return (self.nodes[i].0, self.of_node(i)) };
+        let tile = tiles[i];
+        joined.clear();
+        for level in 0..LEVELS {
+            if let Ok(found) = self.nodes.binary_search_by_key(&grid.around(tile, level), |n| n.0) {
+                joined.extend_from_slice(self.of_node(found));
+            }
+        }
+        joined.sort_by_key(|run| run.chunk);
+        (tile, joined)
+    }
+
+    fn of_node(&self, i: usize) -> &[Run] {
+        let end = self.nodes.get(i + 1).map_or(self.runs.len(), |n| n.1 as usize);
+        &self.runs[self.nodes[i].1 as usize..end]
+    }
+}
+
+/// The bins of a chunk's runs (of a tile and the nodes around it) as one list, by primitive; without their nodes when there is more than one run.
+#[inline(always)]
+pub fn joined_bins<'a>(runs: &[Run], output: &'a ChunkOutput, joined: &'a mut Vec<u64>) -> &'a [u64] {
+    match runs {
+        [run] => run.bins(output),
+        _ => {
+            join_bins(runs, output, joined);
+            joined
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn join_bins(runs: &[Run], output: &ChunkOutput, joined: &mut Vec<u64>) {
+    joined.clear();
+    for run in runs {
+        joined.extend(run.bins(output).iter().map(|&bin| u64::from(bin as u32)));
+    }
+    // A few ascending pieces.
+    joined.sort();
+}
+
+/// Runs of all chunks, by node and then chunk; there are `nodes` nodes.
+fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (chunk, output) in outputs.iter().enumerate() {
+        let mut start = 0;
+        for group in output.bins.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let end = start + group.len() as u32;
+            runs.push(Run { node: (group[0] >> 32) as u32, chunk: chunk as u32, start, end });
+            start = end;
+        }
+    }
+    if nodes > 4 * runs.len() {
+        runs.sort_unstable();
+        return runs;
+    }
+    // Nobody else works meanwhile: no comparisons. Each node's runs are in the order of the chunks already.
+    let mut next = vec![0u32; nodes];
+    runs.iter().for_each(|run| next[run.node as usize] += 1);
+    let mut before = 0;
+    for count in &mut next {
+        before += core::mem::replace(count, before);
+    }
+    let mut sorted = runs.clone();
+    for run in runs {
+        let place = &mut next[run.node as usize];
+        sorted[*place as usize] = run;
+        *place += 1;
+    }
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(bins: &[(u64, u64)]) -> ChunkOutput {
+        ChunkOutput { bins: bins.iter().map(|(node, prim)| node << 32 | prim).collect(), ..ChunkOutput::default() }
+    }
+
+    #[test]
+    fn runs_are_sorted_by_node_and_chunk() {
+        let outputs =
+            [output(&[(1, 0), (1, 1), (4, 2)]), output(&[]), output(&[(0, 0), (4, 0), (4, 3)]), output(&[(1, 7)])];
+        let run = |node, chunk, start, end| Run { node, chunk, start, end };
+        let want = [run(0, 2, 0, 1), run(1, 0, 0, 2), run(1, 3, 0, 1), run(4, 0, 2, 3), run(4, 2, 1, 3)];
+        assert_eq!(merge(&outputs, 5), want);
+        assert_eq!(merge(&outputs, 1000), want, "few runs of many nodes");
+        assert_eq!(merge(&[], 0), []);
+    }
+
+    #[test]
+    fn a_tile_joins_what_the_nodes_around_it_list() {
+        // 30 tiles, 2×2 nodes of level 1 (30 to 33), one of level 2 (34), one of level 3 (35).
+        let grid = Grid { tiles: [6, 5], layers: 1, samples: 1 };
+        let outputs =
+            [output(&[(0, 2), (0, 9), (30, 1), (30, 5), (34, 3)]), output(&[(33, 0)]), output(&[(0, 0), (34, 1)])];
+        let runs = Runs::new(&outputs, &grid);
+        assert_eq!(runs.tiles(), 30, "the node of level 2 has all tiles");
+        let lists = |i: usize| {
+            let (mut joined, mut bins) = (Vec::new(), Vec::new());
+            let (tile, runs) = runs.of(i, &grid, &mut joined);
+            assert_eq!(tile, i as u32);
+            let same_chunk = |a: &Run, b: &Run| a.chunk == b.chunk;
+            let chunk = |r: &[Run]| {
+                let output = &outputs[r[0].chunk as usize];
+                (r[0].chunk, joined_bins(r, output, &mut bins).iter().map(|&b| b as u32).collect::<Vec<_>>())
+            };
+            runs.chunk_by(same_chunk).map(chunk).collect::<Vec<_>>()
+        };
+        assert_eq!(lists(0), [(0, vec![1, 2, 3, 5, 9]), (2, vec![0, 1])]);
+        assert_eq!(lists(1), [(0, vec![1, 3, 5]), (2, vec![1])]);
+        assert_eq!(lists(29), [(0, vec![3]), (1, vec![0]), (2, vec![1])]);
+        assert_eq!(lists(5), [(0, vec![3]), (2, vec![1])]);
+    }
+}

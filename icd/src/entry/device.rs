@@ -116,12 +116,21 @@ shims! {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing}"), None);
             vk::Result::ERROR_FEATURE_NOT_PRESENT
         })?;
+        if !jit::code::can_execute() {
+            let message = "vkCreateDevice: this process may not make executable memory (PR_SET_MDWE, SELinux's execmem or the like)";
+            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
+            return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
+        }
         *device = handle::create_dispatchable(Device::new(instance, physical, extensions));
         Ok(())
     }
 
     fn destroy_device(device: vk::Device, _allocator: *const vk::AllocationCallbacks<'_>) {
         if let Some(device) = handle::destroy_dispatchable::<Device>(device) {
+            if !device.sync.is_at_home() {
+                // In a child of the device's process: its threads are not here to be joined, and its memory ends with the child.
+                return core::mem::forget(device);
+            }
             device.queue.stop(&device);
             device.compiler.stop();
         }

@@ -138,7 +138,7 @@ fn run_any(
                 bounds.forget(layer, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
             }
         }
-        worker.runs(draw.draw.pipeline);
+        worker.runs(draw.running());
         let mut job = TileJob { pass, draw, layer, worker, reject, smooth: None, passed: 0, invocations: 0 };
         for run in group {
             if crate::aborted(&draw.draw.context) {

@@ -57,7 +57,15 @@ impl Executor<'_> {
     pub(super) fn wait_events(&mut self, events: &[Arc<Event>]) {
         self.flush();
         let device = self.device;
-        // Stopping and a lost device end the wait too; nothing follows then.
-        let _ = device.sync.wait(u64::MAX, || device.queue.is_stopping() || events.iter().all(|e| e.is_set()));
+        let mut set = false;
+        let wait = || {
+            set = events.iter().all(|e| e.is_set());
+            set || device.queue.is_stopping()
+        };
+        let _ = device.sync.wait(u64::MAX, wait);
+        if !set {
+            // The device is lost, or destroyed meanwhile: what follows the wait is not done.
+            device.abort.store(1, Ordering::Release);
+        }
     }
 }

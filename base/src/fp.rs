@@ -1,5 +1,7 @@
 //! The floating-point environment: rounding mode, flush-to-zero and unmasked exceptions belong to the thread, so an application's would
-//! reach the driver's arithmetic. Bits are part of the contract, so every thread and every entry that computes runs in [`DEFAULT`].
+//! reach the driver's arithmetic. Bits are part of the contract, so every thread and every entry runs in [`DEFAULT`].
+
+use std::cell::Cell;
 
 /// Round to nearest even, denormals kept, all exceptions masked, no exception flag raised: what Rust assumes.
 #[cfg(target_arch = "x86_64")]
@@ -7,11 +9,22 @@ pub const DEFAULT: Control = 0x1f80;
 #[cfg(not(target_arch = "x86_64"))]
 pub const DEFAULT: Control = 0;
 
+/// The exception flags among the bits of [`Control`]: arithmetic raises them, none reads them.
+#[cfg(target_arch = "x86_64")]
+pub const FLAGS: Control = 0x3f;
+#[cfg(not(target_arch = "x86_64"))]
+pub const FLAGS: Control = 0;
+
 /// The control (and status) register: MXCSR on x86-64, FPCR on AArch64.
 #[cfg(target_arch = "x86_64")]
 pub type Control = u32;
 #[cfg(not(target_arch = "x86_64"))]
 pub type Control = u64;
+
+thread_local! {
+    /// What [`outside`] puts in place: the environment that the thread's outermost [`Environment`] found, [`DEFAULT`] without one.
+    static CALLERS: Cell<Control> = const { Cell::new(DEFAULT) };
+}
 
 /// The caller's environment, kept while the driver's is in place; put back on drop, exception flags included.
 #[must_use = "the environment lasts as long as this value"]
@@ -28,28 +41,65 @@ impl Environment {
     #[inline]
     pub fn enter() -> Environment {
         let caller = control();
-        if caller != DEFAULT {
-            set_control(DEFAULT);
+        // Most callers differ by flags at most. (Reading takes some nanoseconds, writing next to nothing.)
+        if differs(caller) {
+            replace(caller);
         }
         Environment { caller, _not_send: core::marker::PhantomData }
     }
+}
 
-    /// Runs `f` in the caller's environment (its callbacks are its own code).
-    pub fn outside<R>(caller: Control, f: impl FnOnce() -> R) -> R {
-        let inside = Environment { caller: control(), _not_send: core::marker::PhantomData };
-        set_control(caller);
-        let result = f();
-        drop(inside);
-        result
-    }
+/// Would this environment change a result?
+#[inline]
+fn differs(control: Control) -> bool {
+    (control ^ DEFAULT) & !FLAGS != 0
+}
+
+/// Puts the driver's environment in place of another.
+#[cold]
+#[inline(never)]
+fn replace(caller: Control) {
+    CALLERS.set(caller);
+    set_control(DEFAULT);
 }
 
 impl Drop for Environment {
     #[inline]
     fn drop(&mut self) {
-        if control() != self.caller {
+        if differs(self.caller) {
+            put_back(self.caller);
+        } else {
+            // Flags that were raised meanwhile go.
             set_control(self.caller);
         }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn put_back(caller: Control) {
+    CALLERS.set(DEFAULT);
+    set_control(caller);
+}
+
+/// Runs `f` in the environment of this thread's caller: the application's callbacks are its own code.
+pub fn outside<R>(f: impl FnOnce() -> R) -> R {
+    let callers = CALLERS.replace(DEFAULT);
+    let _inside = Inside { control: control(), callers };
+    set_control(callers);
+    f()
+}
+
+/// The driver's environment while [`outside`] runs something else.
+struct Inside {
+    control: Control,
+    callers: Control,
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        set_control(self.control);
+        CALLERS.set(self.callers);
     }
 }
 
@@ -111,12 +161,32 @@ mod tests {
         let before = control();
         let inside = {
             let _environment = Environment::enter();
-            let outside = Environment::outside(HOSTILE, halved);
-            (halved(), outside, control() & !0x3f)
+            // A callback may call the driver again.
+            let nested = outside(|| {
+                let outer = halved();
+                let _environment = Environment::enter();
+                (outer, halved(), outside(halved))
+            });
+            (halved(), nested, outside(halved), control() & !FLAGS)
+        };
+        let after = control();
+        let without = outside(|| control() & !FLAGS);
+        set_control(DEFAULT);
+        let kept = f32::MIN_POSITIVE / 2.0;
+        assert_eq!(inside, (kept, (0.0, kept, 0.0), 0.0, DEFAULT));
+        assert_eq!(after, before);
+        assert_eq!(without, DEFAULT, "a thread of the driver has no caller");
+    }
+
+    #[test]
+    fn flags_alone_change_nothing_and_come_back() {
+        set_control(DEFAULT | 0x1);
+        let inside = {
+            let _environment = Environment::enter();
+            (halved() / std::hint::black_box(3.0), control() & !FLAGS, outside(|| control() & !FLAGS))
         };
         let after = control();
         set_control(DEFAULT);
-        assert_eq!(inside, (f32::MIN_POSITIVE / 2.0, 0.0, DEFAULT));
-        assert_eq!(after, before);
+        assert_eq!((inside.1, inside.2, after), (DEFAULT, DEFAULT, DEFAULT | 0x1));
     }
 }

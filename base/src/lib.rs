@@ -1,11 +1,12 @@
 //! What every room of Grus shares: the structs that generated code and Rust code both touch ([`abi`]), the
 //! description of a compiled stage ([`shader`]), the format table and texel packing ([`format`]), image layout, the bounds-checked
-//! view of device memory ([`mem`]), and what driver code asks of the thread it runs on ([`thread`], [`stack`], [`fp`]).
+//! view of device memory ([`mem`]), and what driver code asks of the thread it runs on ([`thread`], [`stack`], [`fp`], [`fork`]).
 //!
 //! Invariants: no dependency on another Grus crate; no Vulkan handle and no SPIR-V here; only `base::mem`
 //! turns device memory into bytes, because the application may write it while we read.
 
 pub mod abi;
+pub mod fork;
 pub mod format;
 pub mod fp;
 pub mod image;

@@ -4,7 +4,7 @@
 //! with the same batch until no chunk is pending.
 
 use crate::api::Dispatch;
-use crate::engine::{Engine, Worker};
+use crate::engine::{Engine, Running, Worker};
 use base::abi::{BatchHeader, ComputeBatch};
 use std::sync::atomic::Ordering;
 
@@ -27,8 +27,10 @@ pub(crate) fn dispatch(engine: &Engine, d: &Dispatch) {
     }
     let per_batch = (total / (engine.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
     let batches = total.div_ceil(per_batch);
+    let running = Running { command: engine.command(), pipeline: 0 };
     for start in (0..batches).step_by(ROUND as usize) {
         engine.for_each((batches - start).min(ROUND) as usize, false, |worker, i| {
+            worker.runs(running);
             let first = (start + i as u64) * per_batch;
             run_groups(d, worker, first, first.saturating_add(per_batch).min(total));
         });

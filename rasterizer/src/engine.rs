@@ -1,7 +1,7 @@
 //! The engine: one lazily started thread pool, and the scratch memory of its workers.
 //!
 //! Work is handed out by an atomic counter ([`Engine::for_each`]): items are taken in order, results never depend on
-//! who takes which. A panic in an item unwinds to the caller.
+//! who takes which. A panic in an item unwinds to the caller. Where the system grants no thread, the caller's does the work.
 
 use crate::api::{Dispatch, RenderTargets};
 use crate::front::ChunkOutput;
@@ -17,8 +17,7 @@ const KEEP_SCRATCH: usize = 4 << 20;
 /// What one thread needs while it works on an item.
 #[derive(Default)]
 pub(crate) struct Worker {
-    /// [`Draw::pipeline`](crate::api::Draw::pipeline) of the draw at work; 0: none.
-    running: Arc<AtomicU64>,
+    running: Arc<RunningCell>,
     /// `BatchHeader::scratch`.
     pub scratch: AlignedBuf,
     /// Workgroup memory.
@@ -32,19 +31,50 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Works for a draw from now on.
-    pub fn runs(&self, pipeline: u64) {
-        self.running.store(pipeline, Ordering::Relaxed);
+    /// Works for a command from now on.
+    pub fn runs(&self, what: Running) {
+        // The number is 0 while the two do not belong together.
+        self.running.command.store(0, Ordering::Relaxed);
+        self.running.pipeline.store(what.pipeline, Ordering::Release);
+        self.running.command.store(what.command, Ordering::Release);
+    }
+}
+
+/// A draw or dispatch that a worker is at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Running {
+    /// Its command: what [`Engine::begin_command`] was told. 0: none.
+    pub command: u64,
+    /// [`Draw::pipeline`](crate::api::Draw::pipeline); 0 for a dispatch, which is always the command begun last.
+    pub pipeline: u64,
+}
+
+/// What a worker is at, to be looked at by others.
+#[derive(Default)]
+struct RunningCell {
+    command: AtomicU64,
+    pipeline: AtomicU64,
+}
+
+impl RunningCell {
+    /// `None` when it is nothing, or just changing.
+    fn get(&self) -> Option<Running> {
+        let command = self.command.load(Ordering::Acquire);
+        let pipeline = self.pipeline.load(Ordering::Acquire);
+        (command != 0 && self.command.load(Ordering::Relaxed) == command).then_some(Running { command, pipeline })
     }
 }
 
 /// The pool and the scratch memory of its workers. Creating an engine starts no thread.
 pub struct Engine {
     threads: usize,
-    pool: OnceLock<rayon::ThreadPool>,
+    /// `None` inside: the system granted no thread.
+    pool: OnceLock<Option<rayon::ThreadPool>>,
     workers: Mutex<Vec<Worker>>,
     /// [`Worker::running`] of all workers.
-    running: Mutex<Vec<Weak<AtomicU64>>>,
+    running: Mutex<Vec<Weak<RunningCell>>>,
+    /// The command begun last.
+    command: AtomicU64,
     /// Emptied chunk outputs, kept for their capacity.
     pub(crate) arenas: Mutex<Vec<ChunkOutput>>,
 }
@@ -70,6 +100,7 @@ impl Engine {
             pool: OnceLock::new(),
             workers: Mutex::default(),
             running: Mutex::default(),
+            command: AtomicU64::new(0),
             arenas: Mutex::default(),
         }
     }
@@ -84,12 +115,25 @@ impl Engine {
         self.pool.get().is_some()
     }
 
-    /// The pool; starts it.
-    pub fn pool(&self) -> &rayon::ThreadPool {
-        self.pool.get_or_init(|| {
-            let build = |n| rayon::ThreadPoolBuilder::new().num_threads(n).spawn_handler(spawn).build();
-            build(self.threads).or_else(|_| build(1)).expect("the system grants one thread")
-        })
+    /// The pool; starts it. `None` where the system grants not even one thread: the work is done by who has it.
+    pub fn pool(&self) -> Option<&rayon::ThreadPool> {
+        let started = self.pool.get_or_init(|| {
+            let build = |n: &usize| rayon::ThreadPoolBuilder::new().num_threads(*n).spawn_handler(spawn).build().ok();
+            // What a limit leaves is not known: fewer are tried when it is too little.
+            let counts = core::iter::successors(Some(self.threads), |n| Some(n / 2).filter(|&n| n > 0));
+            counts.into_iter().find_map(|n| build(&n))
+        });
+        started.as_ref()
+    }
+
+    /// The draws and dispatches from now on belong to this command (a number of the caller's, not 0).
+    pub fn begin_command(&self, number: u64) {
+        self.command.store(number, Ordering::Relaxed);
+    }
+
+    /// The command begun last.
+    pub(crate) fn command(&self) -> u64 {
+        self.command.load(Ordering::Relaxed)
     }
 
     /// Runs a dispatch to its end.
@@ -107,14 +151,14 @@ impl Engine {
         if items == 0 {
             return;
         }
-        if serial || items == 1 || self.threads == 1 {
+        let pool = if serial || items == 1 || self.threads == 1 { None } else { self.pool() };
+        let Some(pool) = pool else {
             let mut worker = self.take_worker();
             (0..items).for_each(|i| f(&mut worker, i));
             return self.give_worker(worker);
-        }
+        };
         let next = AtomicUsize::new(0);
         let (f, next) = (&f, &next);
-        let pool = self.pool();
         pool.scope(|scope| {
             for _ in 0..pool.current_num_threads().min(items) {
                 scope.spawn(move |_| {
@@ -132,13 +176,12 @@ impl Engine {
         });
     }
 
-    /// Pipelines of the draws that workers are at this moment, each once, in no order.
-    pub fn running(&self) -> Vec<u64> {
+    /// What workers are at at this moment, each command once.
+    pub fn running(&self) -> Vec<Running> {
         let running = self.running.lock();
-        let mut all: Vec<u64> =
-            running.iter().filter_map(Weak::upgrade).map(|r| r.load(Ordering::Relaxed)).filter(|&p| p != 0).collect();
+        let mut all: Vec<Running> = running.iter().filter_map(Weak::upgrade).filter_map(|r| r.get()).collect();
         all.sort_unstable();
-        all.dedup();
+        all.dedup_by_key(|r| r.command);
         all
     }
 
@@ -154,7 +197,7 @@ impl Engine {
     }
 
     fn give_worker(&self, mut worker: Worker) {
-        worker.runs(0);
+        worker.runs(Running::default());
         worker.scratch.trim(KEEP_SCRATCH);
         worker.shared.trim(KEEP_SCRATCH);
         let mut workers = self.workers.lock();

@@ -23,7 +23,7 @@ mod tile;
 #[cfg(test)]
 mod tests;
 
-pub use engine::Engine;
+pub use engine::{Engine, Running};
 pub use scene::RenderPass;
 
 /// The context's abort flag is set: the device is lost or the shader's budget spent.

@@ -6,7 +6,7 @@
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets};
-use crate::engine::Engine;
+use crate::engine::{Engine, Running};
 use crate::front::assemble::{Segment, segments};
 use crate::front::link::Linkage;
 use crate::front::viewport::Transform;
@@ -61,6 +61,15 @@ pub struct SceneDraw {
     pub segments: Vec<Segment>,
     /// Not 0, and no other draw's.
     pub serial: u64,
+    /// [`Engine::begin_command`]'s number.
+    command: u64,
+}
+
+impl SceneDraw {
+    /// What a worker is at that works for it.
+    pub fn running(&self) -> Running {
+        Running { command: self.command, pipeline: self.draw.pipeline }
+    }
 }
 
 /// The last draw's serial number.
@@ -163,6 +172,7 @@ impl<'e> RenderPass<'e> {
             depth_unit: self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit),
             segments: cut,
             serial: SERIAL.fetch_add(1, Ordering::Relaxed) + 1,
+            command: self.engine.command(),
             draw,
         });
         self.cut(primitives, counts.instances);
@@ -268,7 +278,7 @@ impl<'e> RenderPass<'e> {
             let (output, done) = &mut *output.lock();
             if !*done && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes) {
                 let draw = &draws[chunk.draw as usize];
-                worker.runs(draw.draw.pipeline);
+                worker.runs(draw.running());
                 front::run(draw, &pass.grid, chunk, worker, output);
                 *done = true;
             }

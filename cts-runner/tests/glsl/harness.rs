@@ -102,6 +102,12 @@ impl Shader {
         }
     }
 
+    /// The same at every run.
+    fn random_input(&self) -> Vec<u32> {
+        let seed = self.name.bytes().fold(0x1234_5678u32, |h, b| (h ^ u32::from(b)).wrapping_mul(16_777_619));
+        Random(seed | 1).words(self.input, WORDS)
+    }
+
     fn binds(&self, class: &str) -> bool {
         self.resources.iter().any(|r| r == class)
     }
@@ -167,6 +173,26 @@ fn options() -> GpuOptions {
     GpuOptions { api_version: vk::API_VERSION_1_1, features, ..GpuOptions::default() }
 }
 
+/// FNV-1a of what a driver computes for each shader of the folder, by name.
+#[allow(dead_code, reason = "one of the two test binaries uses it")]
+pub fn hashes(icd: &Path) -> Vec<(String, u64)> {
+    let mut driver = Driver::open(icd).expect("the driver opens");
+    let is_stage = |p: &&PathBuf| p.extension().is_some_and(|e| e != "vert");
+    let name = |p: &PathBuf| p.file_stem().and_then(|n| n.to_str()).expect("a name").to_owned();
+    let mut names: Vec<String> = sources(&folder()).iter().filter(is_stage).map(name).collect();
+    names.sort();
+    let hash = |name: String| {
+        let shader = Shader::read(&name);
+        let output = driver.run(&shader, &shader.random_input()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        (name, fnv1a(output.iter().flat_map(|w| w.to_le_bytes())))
+    };
+    names.into_iter().map(hash).collect()
+}
+
+fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
 type Pair = std::result::Result<[Driver; 2], String>;
 
 /// The driver under test and the reference.
@@ -179,6 +205,7 @@ fn open_pair() -> Pair {
 }
 
 /// Runs a shader on both drivers and compares the outputs.
+#[allow(dead_code, reason = "one of the two test binaries uses it")]
 pub fn run_on_both(shader: &Shader) {
     let drivers = match &*DRIVERS {
         Ok(drivers) => drivers,
@@ -186,8 +213,7 @@ pub fn run_on_both(shader: &Shader) {
     };
     // A failed test poisons the lock; each run leaves the drivers usable.
     let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
-    let seed = shader.name.bytes().fold(0x1234_5678u32, |h, b| (h ^ u32::from(b)).wrapping_mul(16_777_619));
-    let input = Random(seed | 1).words(shader.input, WORDS);
+    let input = shader.random_input();
     let [tested, reference] = &mut *drivers;
     let expected = reference.run(shader, &input).unwrap_or_else(|e| panic!("{} on the reference: {e}", shader.name));
     let actual = tested.run(shader, &input);

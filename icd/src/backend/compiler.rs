@@ -17,6 +17,7 @@ use ash::vk;
 use jit::emit::Tier;
 use parking_lot::{Condvar, Mutex};
 use rasterizer::Engine;
+use rayon::ThreadPool;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -175,11 +176,12 @@ impl Compiler {
 
     /// Has the code made.
     fn generate(self: &Arc<Self>, code: &Arc<TieredCode>) {
-        if self.jobs.lock().spawned >= WAITING_PER_THREAD * self.engine.threads() {
+        let full = self.jobs.lock().spawned >= WAITING_PER_THREAD * self.engine.threads();
+        let Some(pool) = (if full { None } else { self.engine.pool() }) else {
             return code.generate_if_waiting();
-        }
+        };
         let code = Arc::downgrade(code);
-        self.spawn(move || {
+        self.spawn(pool, move || {
             if let Some(code) = code.upgrade() {
                 code.generate_if_waiting();
             }
@@ -224,10 +226,10 @@ impl Compiler {
         }
     }
 
-    fn spawn(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) {
+    fn spawn(self: &Arc<Self>, pool: &ThreadPool, job: impl FnOnce() + Send + 'static) {
         self.jobs.lock().spawned += 1;
         let compiler = self.clone();
-        self.engine.pool().spawn(move || {
+        pool.spawn(move || {
             // A panic would end the process. Who waits for the code is told by the stage's own state.
             let _ = catch_unwind(AssertUnwindSafe(job));
             let mut jobs = compiler.jobs.lock();

@@ -48,7 +48,7 @@ impl Setup {
     /// Occupies the pool's only thread until the sender is dropped.
     fn block(&self) -> Sender<()> {
         let (send, receive) = channel::<()>();
-        self.engine.pool().spawn(move || _ = receive.recv());
+        self.engine.pool().expect("a thread").spawn(move || _ = receive.recv());
         send
     }
 

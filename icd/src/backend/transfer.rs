@@ -13,7 +13,11 @@ const PARALLEL_BYTES: u64 = 128 << 10;
 const TEXEL: u64 = 16;
 
 fn run(device: &Device, bytes: u64, work: impl FnOnce() + Send) {
-    if bytes > PARALLEL_BYTES { device.engine.pool().install(work) } else { work() }
+    let pool = if bytes > PARALLEL_BYTES { device.engine.pool() } else { None };
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
 }
 
 fn memory(range: Range) -> DeviceMemory {

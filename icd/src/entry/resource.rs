@@ -387,7 +387,9 @@ shims! {
                 return Err(waited);
             }
         }
-        device.sync.check()?;
+        if !flags.contains(vk::QueryResultFlags::WAIT) {
+            device.sync.check()?;
+        }
         let mut all = true;
         for (i, query) in queries.iter().enumerate() {
             let at = i as u64 * stride;

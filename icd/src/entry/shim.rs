@@ -1,4 +1,5 @@
-//! What every entry point has around it: catching panics, slices from pointers, pNext chains, the two-call idiom.
+//! What every entry point has around it: the driver's floating-point environment, catching panics, slices from pointers, pNext chains, the
+//! two-call idiom.
 
 use ash::vk;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,8 +14,9 @@ macro_rules! on_panic {
 }
 on_panic!(() => (), u32 => 0, u64 => 0, vk::Result => vk::Result::ERROR_UNKNOWN, vk::PFN_vkVoidFunction => None);
 
-/// Runs the body of an entry point that returns its value directly.
+/// Runs the body of an entry point that returns its value directly, in the driver's floating-point environment.
 pub fn guard<R: OnPanic>(body: impl FnOnce() -> R) -> R {
+    let _environment = base::fp::Environment::enter();
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| R::on_panic())
 }
 

@@ -106,7 +106,9 @@ impl Instance {
         for messenger in messengers {
             if messenger.severities.intersects(severity) && messenger.types.intersects(types) {
                 // SAFETY: the application gave this callback for this purpose; the data lives during the call.
-                unsafe { (messenger.callback)(severity, types, data, messenger.user_data as *mut _) };
+                base::fp::outside(|| unsafe {
+                    (messenger.callback)(severity, types, data, messenger.user_data as *mut _);
+                });
             }
         }
     }

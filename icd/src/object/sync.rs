@@ -3,6 +3,7 @@
 //! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it.
 
 use ash::vk;
+use base::fork::Home;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,9 +15,16 @@ pub struct Sync {
     lock: Mutex<()>,
     changed: Condvar,
     lost: AtomicBool,
+    /// The process that the device's threads are in.
+    home: Home,
 }
 
 impl Sync {
+    /// False in a child that the process has forked: there the device's threads are missing, and its locks may be held by nobody.
+    pub fn is_at_home(&self) -> bool {
+        self.home.is_here()
+    }
+
     /// Runs `change` (a store to the state of some fence, semaphore or event) and wakes the waiters.
     pub fn notify<R>(&self, change: impl FnOnce() -> R) -> R {
         let _guard = self.lock.lock();
@@ -25,8 +33,12 @@ impl Sync {
         result
     }
 
-    /// Waits until `ready` or the time is over: SUCCESS, TIMEOUT or ERROR_DEVICE_LOST. `timeout` in nanoseconds.
+    /// Waits until `ready` or the time is over: SUCCESS, TIMEOUT or ERROR_DEVICE_LOST. `timeout` in nanoseconds. What was ready before the
+    /// device was lost still is; so `ready` must mean that the work was executed to its end.
     pub fn wait(&self, timeout: u64, mut ready: impl FnMut() -> bool) -> vk::Result {
+        if !self.is_at_home() {
+            return vk::Result::ERROR_DEVICE_LOST;
+        }
         // Beyond a few centuries an Instant overflows; that is "for ever".
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
         let mut guard = self.lock.lock();
@@ -51,7 +63,7 @@ impl Sync {
 
     /// Device lost?
     pub fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Acquire)
+        self.lost.load(Ordering::Acquire) || !self.is_at_home()
     }
 
     /// The device is lost from now on.

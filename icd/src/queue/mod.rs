@@ -2,7 +2,12 @@
 //!
 //! Order is the whole design: the worker takes one submission at a time, waits for its semaphores, executes, then signals.
 //! Parallelism is inside the work (the rasterizer's pool). A panic or an abort loses the device and nothing else.
+//!
+//! Invariant: fences, semaphores, events and queries are signaled, and a submission is counted as completed, only when everything before
+//! it was executed to its end. Work that was cut short, and what follows it, is never done: waits for it end with the loss.
 
+#[cfg(test)]
+mod tests;
 mod watchdog;
 
 use crate::command::CommandList;
@@ -51,6 +56,7 @@ pub struct Queue {
     state: Mutex<QueueState>,
     wake: Condvar,
     submitted: AtomicU64,
+    /// Submissions executed to their end.
     completed: AtomicU64,
     stopping: AtomicBool,
     /// Guards against endless shaders.
@@ -64,7 +70,7 @@ struct QueueState {
 }
 
 impl Queue {
-    /// Appends submissions; starts the worker when there is none yet.
+    /// Appends submissions; starts the worker when there is none yet. None is taken when this fails.
     pub fn submit(&self, device: &Arc<Device>, submissions: Vec<Submission>) -> Result<(), vk::Result> {
         device.sync.check()?;
         let mut state = self.state.lock();
@@ -126,34 +132,46 @@ impl Queue {
 fn run(device: &Arc<Device>) {
     while let Some(submission) = device.queue.next() {
         let Submission { waits, work, signals, fence } = submission;
-        for wait in &waits {
-            // A lost device ends the wait too; then the work is dropped below.
-            let _ = device.sync.wait(u64::MAX, || device.queue.is_stopping() || wait.semaphore.try_wait(wait.value));
-        }
-        if !work.is_empty() {
-            device.queue.watchdog.busy(device);
-        }
-        for item in work {
-            if device.is_losing() {
-                break;
-            }
-            perform(device, item);
-        }
-        // What the work referred to is released by now, before anyone is told; work that was cut short is not done.
-        if !device.is_losing() {
+        if execute(device, &waits, work) {
             signals.iter().for_each(|s| s.semaphore.signal(&device.sync, s.value));
             fence.into_iter().for_each(|f| f.set(&device.sync, true));
+            device.sync.notify(|| device.queue.completed.fetch_add(1, Ordering::AcqRel));
         }
-        device.sync.notify(|| device.queue.completed.fetch_add(1, Ordering::AcqRel));
     }
 }
 
+/// Waits and works; false when the work was not done to its end. What it referred to is released either way.
+fn execute(device: &Arc<Device>, waits: &[SemaphoreOp], work: Vec<Work>) -> bool {
+    for wait in waits {
+        let mut signaled = false;
+        let result = device.sync.wait(u64::MAX, || {
+            signaled = wait.semaphore.try_wait(wait.value);
+            signaled || device.queue.is_stopping()
+        });
+        // The device is lost, or destroyed while its work waits: both end the wait.
+        if result != vk::Result::SUCCESS || !signaled {
+            return false;
+        }
+    }
+    if !work.is_empty() {
+        device.queue.watchdog.busy(device);
+    }
+    for item in work {
+        if device.is_losing() {
+            return false;
+        }
+        perform(device, item);
+    }
+    !device.is_losing()
+}
+
 fn perform(device: &Device, work: Work) {
+    device.queue.watchdog.executes(true);
     let result = catch_unwind(AssertUnwindSafe(|| match work {
         Work::Commands(list) => Executor::new(device).run(&list),
         Work::Call(call) => call(device),
     }));
-    device.queue.watchdog.end();
+    device.queue.watchdog.executes(false);
     if let Err(payload) = result {
         let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
         device.lose(

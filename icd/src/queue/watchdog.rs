@@ -1,12 +1,17 @@
 //! The budget of a draw or dispatch: when one runs longer than `GRUS_SHADER_TIMEOUT_MS`, the device is lost.
 //!
-//! The thread exists only while a queue has been busy, and sleeps without a time-out while the queue is idle. The executor
-//! stores when its current operation began and which pipeline it runs; nothing else is done per operation.
+//! The thread exists only while a queue has been busy, and sleeps without a time-out while the queue is idle. It looks every now and then
+//! at what the engine's workers are at and counts for each command separately ([`Budget`]): draws are deferred and a flush runs many of
+//! them, but each has the whole budget. Executing costs a number and two stores per command.
+//!
+//! What counts is not the time of day: a look counts for as long as the thread meant to sleep, however long that took, so a process that is
+//! stopped or a machine that sleeps loses nothing; and not much more than the processor time that the process got meanwhile.
 
 use crate::backend::machine::shader_timeout;
 use crate::object::device::Device;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicU64, Ordering};
+use rasterizer::Running;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -14,14 +19,22 @@ use std::time::{Duration, Instant};
 /// How long an aborted operation may take to end before waits return without it.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// A look counts at least this part of the time it was meant to take, however little the process ran meanwhile: one that waits for
+/// something that never comes must end too.
+const LEAST_PART: u32 = 4;
+
 /// Watches the operation that a queue executes.
 #[derive(Default)]
 pub struct Watchdog {
     state: Mutex<State>,
     wake: Condvar,
-    /// When the current operation began, in nanoseconds; 0: none.
-    began: AtomicU64,
+    /// The queue's worker executes something.
+    executing: AtomicBool,
+    /// Number of the command that the queue's worker is at, and its pipeline's handle; 0: none.
+    command: AtomicU64,
     pipeline: AtomicU64,
+    /// The last command's number.
+    last: AtomicU64,
     timeout: OnceLock<Option<Duration>>,
 }
 
@@ -32,26 +45,46 @@ struct State {
     parked: bool,
     stop: bool,
     thread: Option<JoinHandle<()>>,
+    /// The application knows that there is no thread.
+    reported: bool,
+}
+
+fn clock(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Monotonic time in nanoseconds, also what timestamps are.
 pub fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    clock(libc::CLOCK_MONOTONIC)
 }
 
 impl Watchdog {
-    /// An operation of a pipeline (by handle) begins.
-    pub fn begin(&self, pipeline: u64) {
+    /// A command that runs a pipeline (by handle) begins; its draws may be deferred beyond [`Watchdog::end`].
+    pub fn begin(&self, device: &Device, pipeline: u64) {
+        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        device.engine.begin_command(number);
         self.pipeline.store(pipeline, Ordering::Relaxed);
-        self.began.store(now(), Ordering::Release);
+        self.command.store(number, Ordering::Release);
     }
 
-    /// No operation is under way.
+    /// The command is done, or deferred.
     pub fn end(&self) {
-        self.began.store(0, Ordering::Release);
+        self.command.store(0, Ordering::Release);
+    }
+
+    /// The queue's worker executes work from now on, or has ended it.
+    pub fn executes(&self, executing: bool) {
+        self.end();
+        self.executing.store(executing, Ordering::Release);
+    }
+
+    /// Is the queue's worker executing something?
+    #[cfg(test)]
+    pub fn is_executing(&self) -> bool {
+        self.executing.load(Ordering::Acquire)
     }
 
     /// The queue has work: watch it.
@@ -60,9 +93,15 @@ impl Watchdog {
         let mut state = self.state.lock();
         state.busy = true;
         if state.thread.is_none() {
-            let (watchdog, device) = (self.clone(), Arc::downgrade(device));
+            let (watchdog, for_thread) = (self.clone(), Arc::downgrade(device));
             let stack = base::thread::SMALL_STACK;
-            state.thread = base::thread::spawn("grus-watchdog", stack, move || watchdog.run(timeout, &device)).ok();
+            let thread = base::thread::spawn("grus-watchdog", stack, move || watchdog.run(timeout, &for_thread));
+            state.thread = thread.ok();
+            if state.thread.is_none() && !std::mem::replace(&mut state.reported, true) {
+                // The lock is not held while the application's callback runs.
+                drop(state);
+                return device.unsupported("no thread for the watchdog: GRUS_SHADER_TIMEOUT_MS is not in force");
+            }
         }
         if std::mem::take(&mut state.parked) {
             self.wake.notify_one();
@@ -87,40 +126,149 @@ impl Watchdog {
         }
     }
 
-    /// Waits until the operation has ended, which it does soon once the abort flag is up.
+    /// Waits until the work has ended, which it does soon once the abort flag is up.
     fn wait_for_end(&self) {
         let deadline = Instant::now() + GRACE;
-        while self.began.load(Ordering::Acquire) != 0 && Instant::now() < deadline {
+        while self.executing.load(Ordering::Acquire) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
+    /// Commands that are at work: the workers', or the queue's own when they have nothing to do.
+    fn at_work(&self, device: &Device) -> Vec<Running> {
+        let mut running = device.engine.running();
+        let own =
+            Running { command: self.command.load(Ordering::Acquire), pipeline: self.pipeline.load(Ordering::Relaxed) };
+        if running.is_empty() && own.command != 0 {
+            running.push(own);
+        }
+        for r in running.iter_mut().filter(|r| r.pipeline == 0 && r.command == own.command) {
+            r.pipeline = own.pipeline;
+        }
+        running
+    }
+
     fn run(&self, timeout: Duration, device: &Weak<Device>) {
-        let step = (timeout / 8).clamp(Duration::from_millis(5), Duration::from_secs(1));
+        let mut budget = Budget::new(timeout);
         let mut state = self.state.lock();
         while !state.stop {
             if !state.busy {
+                budget.forget();
                 state.parked = true;
                 self.wake.wait(&mut state);
                 continue;
             }
-            self.wake.wait_for(&mut state, step);
-            let began = self.began.load(Ordering::Acquire);
-            if began != 0 && now().saturating_sub(began) > timeout.as_nanos() as u64 {
-                let Some(device) = device.upgrade() else { return };
-                // The lock is not held while the application's callback runs.
-                drop(state);
-                // Draws are deferred: the one that does not end need not be the one recorded last.
-                let mut pipelines = device.engine.running();
-                if pipelines.is_empty() {
-                    pipelines.push(self.pipeline.load(Ordering::Relaxed));
-                }
-                let names: Vec<String> = pipelines.into_iter().map(|p| device.name(p)).collect();
+            let (step, used) = (budget.next_step(), clock(libc::CLOCK_PROCESS_CPUTIME_ID));
+            if !self.wake.wait_for(&mut state, step).timed_out() {
+                continue;
+            }
+            let used = Duration::from_nanos(clock(libc::CLOCK_PROCESS_CPUTIME_ID).saturating_sub(used));
+            let Some(device) = device.upgrade() else { return };
+            // Neither is the lock held while the engine's is taken, nor while the application's callback runs.
+            drop(state);
+            let over = budget.look(&self.at_work(&device), used.clamp(step / LEAST_PART, step));
+            if !over.is_empty() {
+                let mut names: Vec<String> = over.into_iter().map(|p| device.name(p)).collect();
+                names.dedup();
                 let (names, ms) = (names.join(", "), timeout.as_millis());
                 let message = format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
-                device.lose_after("GRUS-shader-timeout", &message, || self.wait_for_end());
-                return;
+                return device.lose_after("GRUS-shader-timeout", &message, || self.wait_for_end());
+            }
+            drop(device);
+            state = self.state.lock();
+        }
+    }
+}
+
+/// How long each command has been seen at work.
+struct Budget {
+    timeout: Duration,
+    /// Commands seen so far, by number.
+    seen: Vec<(u64, Duration)>,
+    looks: u32,
+}
+
+impl Budget {
+    /// Commands that can be at work at once, and then some: more than a render pass defers.
+    const REMEMBERED: u64 = 1 << 14;
+
+    fn new(timeout: Duration) -> Budget {
+        Budget { timeout, seen: Vec::new(), looks: 0 }
+    }
+
+    /// How long to sleep until the next look: a part of the budget, of varying length, lest the looks fall into step with the work.
+    fn next_step(&mut self) -> Duration {
+        let step = (self.timeout / 16).clamp(Duration::from_millis(2), Duration::from_millis(250));
+        self.looks = self.looks.wrapping_add(1);
+        // 3/4 to 5/4 of it, in an order that repeats after 16.
+        step * (12 + self.looks.wrapping_mul(7) % 9) / 16
+    }
+
+    /// Counts `time` for what is at work; the pipelines of those that have used up their budget. The first look finds a command at an
+    /// unknown time after its begin, so it is not counted.
+    fn look(&mut self, running: &[Running], time: Duration) -> Vec<u64> {
+        let mut over = Vec::new();
+        for r in running {
+            match self.seen.iter_mut().find(|(command, _)| *command == r.command) {
+                Some((_, used)) => {
+                    *used += time;
+                    if *used >= self.timeout {
+                        over.push(r.pipeline);
+                    }
+                }
+                None => {
+                    self.seen.retain(|(command, _)| command + Self::REMEMBERED > r.command);
+                    self.seen.push((r.command, Duration::ZERO));
+                }
             }
         }
+        over
+    }
+
+    /// Nothing is at work.
+    fn forget(&mut self) {
+        self.seen.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Duration = Duration::from_millis(10);
+
+    fn at(commands: &[u64]) -> Vec<Running> {
+        commands.iter().map(|&command| Running { command, pipeline: 100 + command }).collect()
+    }
+
+    #[test]
+    fn a_command_has_the_budget_for_itself() {
+        let mut budget = Budget::new(10 * STEP);
+        // A hundred draws of one flush take turns.
+        for i in 0..900 {
+            assert!(budget.look(&at(&[1 + i % 100, 1 + (i + 50) % 100]), STEP / 2).is_empty(), "look {i}");
+        }
+        // One that stays is over it after the first look and ten more, whoever else runs.
+        for i in 0..10 {
+            assert!(budget.look(&at(&[200, 201 + i]), STEP).is_empty(), "look {i}");
+        }
+        assert_eq!(budget.look(&at(&[200, 300]), STEP), [300], "pipeline of command 200");
+    }
+
+    #[test]
+    fn old_commands_are_forgotten() {
+        let mut budget = Budget::new(STEP);
+        for command in 1..100_000 {
+            budget.look(&at(&[command]), STEP);
+        }
+        assert!(budget.seen.len() as u64 <= Budget::REMEMBERED);
+    }
+
+    #[test]
+    fn steps_vary_around_a_part_of_the_budget() {
+        let mut budget = Budget::new(Duration::from_millis(1600));
+        let steps: Vec<Duration> = (0..16).map(|_| budget.next_step()).collect();
+        assert!(steps.iter().all(|s| (75..=125).contains(&s.as_millis())), "{steps:?}");
+        assert!(steps.windows(2).all(|s| s[0] != s[1]), "{steps:?}");
     }
 }

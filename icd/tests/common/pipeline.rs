@@ -266,7 +266,11 @@ unsafe extern "system" fn collect(
 
 impl Messenger {
     pub fn new(c: &Context) -> Messenger {
-        let functions = ash::ext::debug_utils::Instance::new(&c.entry, &c.instance);
+        Messenger::of(&c.entry, &c.instance)
+    }
+
+    pub fn of(entry: &ash::Entry, instance: &ash::Instance) -> Messenger {
+        let functions = ash::ext::debug_utils::Instance::new(entry, instance);
         let messages: Box<Mutex<Vec<String>>> = Box::default();
         let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
             .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)

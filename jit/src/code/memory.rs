@@ -32,6 +32,11 @@ impl Region {
     }
 }
 
+/// Does the system let this process make executable memory? A try, in some microseconds.
+pub fn can_execute() -> bool {
+    ExecutableCode::new(&[0]).is_some()
+}
+
 /// A piece of executable memory.
 #[derive(Debug)]
 pub struct ExecutableCode {

@@ -6,4 +6,4 @@ pub mod blob;
 pub mod memory;
 
 pub use blob::{CodeBlob, LoadedCode};
-pub use memory::ExecutableCode;
+pub use memory::{ExecutableCode, can_execute};

@@ -124,7 +124,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &mut Worker) {
                 bounds.forget(layer, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
             }
         }
-        worker.runs(draw.draw.pipeline);
+        worker.runs(draw.running());
         let mut job = TileJob { pass, draw, layer, worker, reject, smooth: None, passed: 0, invocations: 0 };
         for run in group.chunk_by(same_chunk) {
             if crate::aborted(&draw.draw.context) {

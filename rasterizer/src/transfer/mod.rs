@@ -32,12 +32,13 @@ fn memory_of(image: &ImageMemory) -> DeviceMemory {
     unsafe { DeviceMemory::new(image.base, image.layout.size) }
 }
 
-/// Runs `row(i)` for every i in 0..rows, on the pool's threads when `bytes` in total make it worth it.
+/// Runs `row(i)` for every i in 0..rows, on the pool's threads when the caller is one of them (else there is no pool, or it is not worth
+/// waking it: rayon would start one of its own) and `bytes` in total make it worth it.
 fn for_rows(rows: u64, bytes: u64, row: impl Fn(u64) + Sync) {
     use rayon::prelude::*;
     /// A task's overhead is a few microseconds: the time to copy some tens of kilobytes.
     const BYTES_PER_TASK: u64 = 128 << 10;
-    if rows <= 1 || bytes <= 2 * BYTES_PER_TASK {
+    if rows <= 1 || bytes <= 2 * BYTES_PER_TASK || rayon::current_thread_index().is_none() {
         (0..rows).for_each(row);
         return;
     }

@@ -22,22 +22,29 @@ impl Executor<'_> {
             first_instance,
         };
         self.draw_counts(counts, false, None);
+        self.device.queue.watchdog.end();
     }
 
     /// `[indexCount, instanceCount, firstIndex, vertexOffset, firstInstance]`, as in an indirect buffer.
     pub(super) fn draw_indexed(&mut self, words: [u32; 5]) {
         self.draw_counts(indexed_counts(words), true, None);
+        self.device.queue.watchdog.end();
     }
 
     pub(super) fn draw_indirect(&mut self, c: &DrawIndirect) {
+        // The budget is the whole command's, not each draw's.
+        if let Some(pipeline) = &self.state.graphics_pipeline {
+            self.device.queue.watchdog.begin(self.device, handle::raw(pipeline));
+        }
+        self.indirect_draws(c);
+        self.device.queue.watchdog.end();
+    }
+
+    fn indirect_draws(&mut self, c: &DrawIndirect) {
         let limit = match &c.count {
             Some((buffer, offset)) => read_words::<1>(buffer, *offset).map_or(0, |[count]| count.min(c.draw_count)),
             None => c.draw_count,
         };
-        // The budget is the whole command's, not each draw's.
-        if let Some(pipeline) = &self.state.graphics_pipeline {
-            self.device.queue.watchdog.begin(handle::raw(pipeline));
-        }
         for i in 0..limit {
             if self.device.abort.load(Ordering::Relaxed) != 0 {
                 return;
@@ -88,7 +95,7 @@ impl Executor<'_> {
             ..Default::default()
         };
         if indirect.is_none() {
-            device.queue.watchdog.begin(handle::raw(&pipeline));
+            device.queue.watchdog.begin(device, handle::raw(&pipeline));
         }
         render.use_samples(device, graphics.state.samples);
         let Some(pass) = &mut render.pass else { return };
@@ -123,7 +130,7 @@ impl Executor<'_> {
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let context = self.state.compute.context(device, &compute.layout, &self.state.push_constants.0, parameters);
-        device.queue.watchdog.begin(handle::raw(&pipeline));
+        device.queue.watchdog.begin(device, handle::raw(&pipeline));
         device.engine.dispatch(&Dispatch {
             stage: compute.stage.clone(),
             context,

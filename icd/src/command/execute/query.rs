@@ -27,7 +27,7 @@ impl Executor<'_> {
         match &mut self.render {
             // Its draws may be deferred still.
             Some(render) => render.ended_queries.push((pool.clone(), query)),
-            None => pool.range(query, 1).iter().for_each(|q| q.make_available(&self.device.sync)),
+            None => pool.range(query, 1).iter().for_each(|q| q.make_available(self.device)),
         }
     }
 
@@ -37,7 +37,7 @@ impl Executor<'_> {
         let views = self.render.as_ref().map_or(1, |r| r.views.len());
         for query in pool.range(query, views as u32) {
             query.value.store(now(), Ordering::Release);
-            query.make_available(&self.device.sync);
+            query.make_available(self.device);
         }
     }
 
@@ -57,7 +57,15 @@ impl Executor<'_> {
     pub(super) fn wait_events(&mut self, events: &[Arc<Event>]) {
         self.flush();
         let device = self.device;
-        // Stopping and a lost device end the wait too; nothing follows then.
-        let _ = device.sync.wait(u64::MAX, || device.queue.is_stopping() || events.iter().all(|e| e.is_set()));
+        let mut set = false;
+        let wait = || {
+            set = events.iter().all(|e| e.is_set());
+            set || device.queue.is_stopping()
+        };
+        let _ = device.sync.wait(u64::MAX, wait);
+        if !set {
+            // The device is lost, or destroyed meanwhile: what follows the wait is not done.
+            device.abort.store(1, Ordering::Release);
+        }
     }
 }

@@ -122,7 +122,7 @@ impl<'d> RenderInstance<'d> {
     fn flush(&mut self, device: &Device) {
         self.pass.iter_mut().for_each(RenderPass::flush);
         for (pool, query) in self.ended_queries.drain(..) {
-            pool.range(query, self.views.len() as u32).iter().for_each(|q| q.make_available(&device.sync));
+            pool.range(query, self.views.len() as u32).iter().for_each(|q| q.make_available(device));
         }
     }
 
@@ -348,7 +348,6 @@ impl Executor<'_> {
         if let Some(instance) = self.render.take() {
             instance.end(self.device);
         }
-        self.device.queue.watchdog.end();
     }
 
     pub(super) fn begin_rendering(&mut self, c: &BeginRendering) {

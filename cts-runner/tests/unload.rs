@@ -1,0 +1,45 @@
+//! An application, or the loader, may close the driver's library whenever no device is left.
+
+mod support;
+
+use cts_runner::vk::raw as vk;
+use cts_runner::vk::{Api, Gpu, GpuOptions, Manifest};
+use std::ffi::c_char;
+use std::process::Command;
+use support::{driver, succeed};
+
+/// Set in the child that may crash.
+const CHILD: &str = "GRUS_TEST_UNLOAD";
+
+type GetInstanceProcAddr = unsafe extern "system" fn(vk::Instance, *const c_char) -> vk::PFN_vkVoidFunction;
+
+/// Opens the library, makes a device whose queue, watchdog and pool work, destroys it, closes the library at once.
+fn round(manifest: &Manifest, words: usize) {
+    // SAFETY: opening a driver is what is tested; everything made from it is gone before it is closed.
+    unsafe {
+        let library = libloading::Library::new(&manifest.library).expect("the library opens");
+        let get = *library.get::<GetInstanceProcAddr>(b"vk_icdGetInstanceProcAddr").expect("the interface");
+        let entry = ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr: get });
+        let api = Api { entry, name: "the driver".into(), through_loader: false };
+        let gpu = Gpu::new(&api, &GpuOptions::default()).expect("a device");
+        let usage = vk::BufferUsageFlags::TRANSFER_DST;
+        let buffer = gpu.buffer(words * 4, usage).expect("a buffer");
+        gpu.run(|d, cmd| d.cmd_fill_buffer(cmd, buffer.handle, 0, vk::WHOLE_SIZE, 7)).expect("a fill");
+        assert!(buffer.read().iter().all(|w| *w == 7));
+        drop(gpu);
+        library.close().expect("the library closes");
+    }
+}
+
+#[test]
+fn the_library_can_be_closed_behind_its_threads() {
+    if let Some(icd) = std::env::var_os(CHILD) {
+        let manifest = Manifest::read(icd.as_ref()).expect("a manifest");
+        (0..20).for_each(|_| round(&manifest, 1 << 20));
+        // Whatever still runs has time to.
+        return std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+    let mut command = Command::new(std::env::current_exe().expect("this binary"));
+    command.args(["--exact", "the_library_can_be_closed_behind_its_threads", "--nocapture"]);
+    succeed(command.env(CHILD, driver()).env("GRUS_THREADS", "4"));
+}

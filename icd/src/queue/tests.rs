@@ -1,0 +1,272 @@
+//! What waits answer in every order of work, loss and wait.
+
+use super::*;
+use crate::caps::ExtensionSet;
+use crate::entry::handle;
+use crate::object::instance::{Instance, PhysicalDevice};
+use crate::object::query::QueryPool;
+use crate::object::sync::Semaphore;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+const LOST: vk::Result = vk::Result::ERROR_DEVICE_LOST;
+const DONE: vk::Result = vk::Result::SUCCESS;
+
+/// A device that is destroyed as vkDestroyDevice does it.
+struct Rig {
+    device: Arc<Device>,
+    _instance: Arc<Instance>,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
+        // SAFETY: the instance lives.
+        let physical = unsafe { handle::dispatchable::<PhysicalDevice>(instance.physical_device()) };
+        Rig { device: Device::new(instance.clone(), physical, ExtensionSet::default()), _instance: instance }
+    }
+
+    /// One submission and what tells of its end.
+    fn submit(&self, work: impl FnOnce(&Device) + Send + 'static) -> Told {
+        let told = Told {
+            fence: Arc::new(Fence::new(false)),
+            timeline: Arc::new(Semaphore::new(true, 0)),
+            binary: Arc::new(Semaphore::new(false, 0)),
+        };
+        let op = |semaphore: &Arc<Semaphore>| SemaphoreOp { semaphore: semaphore.clone(), value: 1 };
+        let submission = Submission {
+            waits: Vec::new(),
+            work: vec![Work::Call(Box::new(work))],
+            signals: vec![op(&told.timeline), op(&told.binary)],
+            fence: Some(told.fence.clone()),
+        };
+        self.device.queue.submit(&self.device, vec![submission]).expect("taken");
+        told
+    }
+
+    fn idle(&self) -> vk::Result {
+        self.device.queue.wait_idle(&self.device).err().unwrap_or(DONE)
+    }
+
+    /// Waits in a thread of its own, which has begun when this returns.
+    fn wait_idle_in_background(&self) -> std::thread::JoinHandle<vk::Result> {
+        let (device, begun) = (self.device.clone(), Arc::new(std::sync::Barrier::new(2)));
+        let waiter = std::thread::spawn({
+            let begun = begun.clone();
+            move || {
+                begun.wait();
+                device.queue.wait_idle(&device).err().unwrap_or(DONE)
+            }
+        });
+        begun.wait();
+        std::thread::sleep(Duration::from_millis(20));
+        waiter
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.device.queue.stop(&self.device);
+        self.device.compiler.stop();
+    }
+}
+
+struct Told {
+    fence: Arc<Fence>,
+    timeline: Arc<Semaphore>,
+    binary: Arc<Semaphore>,
+}
+
+impl Told {
+    /// All that can be waited for says the same.
+    fn expect(&self, rig: &Rig, result: vk::Result, what: &str) {
+        let sync = &rig.device.sync;
+        let for_ever = u64::MAX;
+        assert_eq!(sync.wait(for_ever, || self.fence.is_signaled()), result, "{what}: the fence");
+        assert_eq!(sync.wait(for_ever, || self.timeline.value() >= 1), result, "{what}: the timeline semaphore");
+        let never = Fence::new(false);
+        let any = || never.is_signaled() || self.fence.is_signaled();
+        assert_eq!(sync.wait(for_ever, any), result, "{what}: any of two fences");
+        assert_eq!(self.binary.value(), u64::from(result == DONE), "{what}: the binary semaphore");
+    }
+}
+
+/// Work that says when it has begun, and ends when it is told to.
+fn gate() -> (impl FnOnce(&Device) + Send + 'static, Receiver<()>, Sender<()>) {
+    let (begun, has_begun) = channel();
+    let (end, may_end) = channel::<()>();
+    let work = move |_: &Device| {
+        let _ = begun.send(());
+        // An end of the channel is one too.
+        let _ = may_end.recv();
+    };
+    (work, has_begun, end)
+}
+
+#[test]
+fn work_that_was_done_stays_done_after_a_loss() {
+    let rig = Rig::new();
+    let done = rig.submit(|_| ());
+    assert_eq!(rig.idle(), DONE);
+    rig.device.lose("test", "lost between submissions");
+    done.expect(&rig, DONE, "before the loss");
+    assert_eq!(rig.device.queue.submit(&rig.device, Vec::new()), Err(LOST));
+    assert_eq!(rig.idle(), LOST);
+}
+
+#[test]
+fn work_that_loses_the_device_is_not_done() {
+    let rig = Rig::new();
+    let before = rig.submit(|_| ());
+    let (work, begun, end) = gate();
+    let cut = rig.submit(move |device| {
+        work(device);
+        device.lose("test", "lost by the work");
+    });
+    let after = rig.submit(|_| unreachable!("nothing is begun after the loss"));
+    begun.recv().expect("begun");
+    let waiter = rig.wait_idle_in_background();
+    drop(end);
+    assert_eq!(waiter.join().expect("no panic"), LOST, "a wait from before the loss");
+    assert_eq!(rig.idle(), LOST, "a wait from after the loss");
+    before.expect(&rig, DONE, "before");
+    cut.expect(&rig, LOST, "cut");
+    after.expect(&rig, LOST, "after");
+}
+
+#[test]
+fn a_panic_while_executing_is_not_done() {
+    let rig = Rig::new();
+    let panics = rig.submit(|_| panic!("(expected by the test)"));
+    assert_eq!(rig.idle(), LOST);
+    panics.expect(&rig, LOST, "panic");
+}
+
+#[test]
+fn the_watchdogs_loss_is_told_before_and_after_the_work_ends() {
+    // Once with the work ending while the watchdog waits for it, once with its patience over.
+    for in_time in [true, false] {
+        let rig = Rig::new();
+        let (work, begun, end) = gate();
+        let cut = rig.submit(work);
+        begun.recv().expect("begun");
+        let waiter = rig.wait_idle_in_background();
+        let (device, mut end) = (rig.device.clone(), Some(end));
+        device.lose_after("test", "lost from outside", || {
+            if in_time {
+                drop(end.take());
+                // The worker is through with it, and nobody has been told of the loss: the moment of the lie.
+                while rig.device.queue.watchdog.is_executing() {
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        assert_eq!(waiter.join().expect("no panic"), LOST, "in time: {in_time}");
+        assert_eq!(rig.idle(), LOST, "in time: {in_time}");
+        cut.expect(&rig, LOST, "watchdog");
+        drop(end.take());
+        rig.device.queue.stop(&rig.device);
+        assert_eq!(rig.idle(), LOST, "after the worker's end");
+        cut.expect(&rig, LOST, "after the worker's end");
+    }
+}
+
+#[test]
+fn queries_of_work_that_was_cut_short_never_become_available() {
+    let rig = Rig::new();
+    let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2);
+    let pool = QueryPool::new(&info).expect("pool");
+    pool.queries[0].make_available(&rig.device);
+    rig.device.lose_after("test", "between loss and telling", || pool.queries[1].make_available(&rig.device));
+    assert!(pool.queries[0].is_available() && !pool.queries[1].is_available());
+}
+
+#[test]
+fn work_behind_a_semaphore_that_never_comes_is_not_done() {
+    let rig = Rig::new();
+    let fence = Arc::new(Fence::new(false));
+    let semaphore = Arc::new(Semaphore::new(true, 0));
+    let submission = Submission {
+        waits: vec![SemaphoreOp { semaphore, value: 1 }],
+        work: vec![Work::Call(Box::new(|_| unreachable!("it waits")))],
+        fence: Some(fence.clone()),
+        ..Submission::default()
+    };
+    rig.device.queue.submit(&rig.device, vec![submission]).expect("taken");
+    rig.device.queue.stop(&rig.device);
+    assert!(!fence.is_signaled());
+    assert_eq!(rig.device.queue.completed.load(Ordering::Acquire), 0);
+}
+
+/// Submissions, losses and waits in orders that the scheduler chooses: what was reported as done was executed to its end.
+#[test]
+fn random_orders() {
+    let rounds: u64 = std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    for seed in 0..rounds {
+        let rig = Rig::new();
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |n: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % n
+        };
+        let (count, losing, kind) = (1 + below(8), below(10), below(3));
+        let executed = Arc::new(AtomicU64::new(0));
+        let mut told = Vec::new();
+        let mut submitted_all = true;
+        std::thread::scope(|scope| {
+            let spins = below(2000);
+            let from_outside = rig.device.clone();
+            if kind == 2 {
+                scope.spawn(move || {
+                    (0..spins).for_each(|_| std::hint::spin_loop());
+                    from_outside.lose_after("test", "outside", || std::thread::yield_now());
+                });
+            }
+            let waiter = scope.spawn(|| rig.idle());
+            for i in 0..count {
+                let (executed, spins) = (executed.clone(), below(500));
+                let work = move |device: &Device| {
+                    (0..spins).for_each(|_| std::hint::spin_loop());
+                    match (i == losing, kind) {
+                        (true, 0) => device.lose("test", "inside"),
+                        (true, 1) => panic!("(expected by the test)"),
+                        // Work notices the loss, as generated code does, and ends without a result.
+                        _ if device.is_losing() => {}
+                        _ => {
+                            executed.fetch_add(1, Ordering::AcqRel);
+                        }
+                    }
+                };
+                if rig.device.sync.is_lost() {
+                    submitted_all = false;
+                    break;
+                }
+                let fence = Arc::new(Fence::new(false));
+                let submission = Submission {
+                    work: vec![Work::Call(Box::new(work))],
+                    fence: Some(fence.clone()),
+                    ..Submission::default()
+                };
+                match rig.device.queue.submit(&rig.device, vec![submission]) {
+                    Ok(()) => told.push(fence),
+                    Err(error) => {
+                        assert_eq!(error, LOST);
+                        submitted_all = false;
+                        break;
+                    }
+                }
+            }
+            let result = rig.idle();
+            let all = executed.load(Ordering::Acquire) == told.len() as u64;
+            assert!(result == LOST || (all && submitted_all), "seed {seed}: {result:?}");
+            let _ = waiter.join().expect("no panic");
+        });
+        let signaled = told.iter().filter(|f| f.is_signaled()).count() as u64;
+        assert!(signaled <= executed.load(Ordering::Acquire), "seed {seed}: {signaled} signaled");
+        let in_order = told.iter().skip_while(|f| f.is_signaled()).all(|f| !f.is_signaled());
+        assert!(in_order, "seed {seed}");
+    }
+}

@@ -24,6 +24,8 @@ cts-runner: runs a Vulkan driver from outside
   cts-runner bench [options]         compute, draws, copies, pipelines on several drivers, timed in turns;
                                      `cts-runner bench --help` explains
   cts-runner cts --deqp PATH ...     the Vulkan CTS on a driver; `cts-runner cts --help` explains
+  cts-runner ledger FILE...          what runs of the CTS on several days and machines found together;
+                                     `cts-runner ledger --help` explains
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
                                      (/usr/local for root, else ~/.local)
   cts-runner uninstall [--prefix DIR]
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         "bench" => run_bench(&mut parser),
         "compare" => run_compare(&mut parser),
         "cts" => Ok(cts::command(&mut parser)),
+        "ledger" => Ok(cts::ledger::command::command(&mut parser)),
         "install" => run_install(&mut parser),
         "uninstall" => run_uninstall(&mut parser),
         "help" => help(),

@@ -1,5 +1,6 @@
 //! `cts-runner cts` from outside, over a deqp that misbehaves on purpose.
 
+mod cts_ledger;
 mod cts_mock;
 
 use cts_mock::{ACTS, Bench, act, rows, status};
@@ -268,13 +269,13 @@ fn deqp_itself_lists_the_cases_when_there_is_no_list() {
 }
 
 #[test]
-fn fractions_together_are_the_whole() {
-    let bench = Bench::new("fraction");
+fn portions_of_a_list_together_are_the_whole() {
+    let bench = Bench::new("portion");
     let names: Vec<String> = (0..30).map(|i| case(i % 3, "pass", i)).collect();
     bench.list(&names);
     for part in 1..=3 {
-        let fraction = format!("{part}/3");
-        assert_eq!(bench.run(&["--fraction", &fraction]).code, Some(0));
+        let portion = format!("{part}/3");
+        assert_eq!(bench.run(&["--portion", &portion]).code, Some(0));
     }
     // One folder: parts of the same selection add up.
     assert_first_attempts(&bench, "out/results.csv", &names);

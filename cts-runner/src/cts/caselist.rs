@@ -1,39 +1,15 @@
 //! Which cases to run: case lists (files, patterns of files, lists of lists as in the CTS's mustpass folder), or what the deqp
-//! binary itself lists; filtered by groups, patterns and a fraction.
+//! binary itself lists ([`super::listing`]); filtered by groups, patterns and a portion.
 //!
 //! Invariant: the selection has no name twice and keeps the order of the lists, so neighbours share deqp's groups.
 
 use super::error::{At, Error, Result};
 use super::glob;
+use super::portion::Portion;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Part `part` of `of`, from 1: chosen by a hash of the name, so a case stays in its part whatever else is listed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fraction {
-    /// Which part, from 1.
-    pub part: u64,
-    /// How many parts there are.
-    pub of: u64,
-}
-
-impl Fraction {
-    /// Reads `K/N`.
-    pub fn parse(text: &str) -> std::result::Result<Self, String> {
-        let parsed = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-        let inside = parsed.filter(|&(part, of)| (1..=of).contains(&part));
-        inside
-            .map(|(part, of)| Fraction { part, of })
-            .ok_or_else(|| "expected K/N with K from 1 to N, as in 1/20".into())
-    }
-
-    /// Whether a case is in this part.
-    pub fn holds(self, name: &str) -> bool {
-        hash(name.as_bytes()) % self.of == self.part - 1
-    }
-}
-
-/// FNV-1a, mixed so that all bits depend on all bytes. Part of the contract: `--fraction` must choose the same cases for ever.
+/// FNV-1a, mixed so that all bits depend on all bytes. Part of the contract: `--portion` must choose the same cases for ever.
 pub fn hash(bytes: &[u8]) -> u64 {
     let mut h = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     h ^= h >> 33;
@@ -51,21 +27,23 @@ pub struct Selection {
     /// Patterns or exact names.
     pub cases: Vec<String>,
     /// A part of what the rest selects.
-    pub fraction: Option<Fraction>,
+    pub portion: Option<Portion>,
 }
 
 impl Selection {
     /// Whether a case belongs to the selection.
     pub fn holds(&self, name: &str) -> bool {
-        let in_group = |group: &String| {
-            let name =
-                if group.starts_with("dEQP-") { name } else { name.split_once('.').map_or(name, |(_, rest)| rest) };
-            name.strip_prefix(group.trim_end_matches('.')).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let chosen = self.groups.is_empty() && self.cases.is_empty()
-            || self.groups.iter().any(in_group)
-            || self.cases.iter().any(|pattern| glob::matches(pattern, name));
-        chosen && self.fraction.is_none_or(|fraction| fraction.holds(name))
+        self.chosen(name) && self.portion.is_none_or(|portion| portion.holds(name))
+    }
+
+    /// Whether groups and patterns choose a case, whatever its portion.
+    pub fn chosen(&self, name: &str) -> bool {
+        chosen(&self.groups, &self.cases, name)
+    }
+
+    /// Whether nothing says which cases to run.
+    pub fn is_empty(&self) -> bool {
+        self.lists.is_empty() && self.groups.is_empty() && self.cases.is_empty() && self.portion.is_none()
     }
 
     /// What to pass to `--deqp-case` so that deqp lists the groups and patterns; none when that would be everything.
@@ -89,13 +67,17 @@ impl Selection {
         }
         reader.done()
     }
+}
 
-    /// The selected cases among those that deqp listed with `--deqp-runmode=stdout-caselist`.
-    pub fn listed(&self, output: &str) -> Result<Vec<String>> {
-        let mut reader = Reader { selection: self, seen: HashSet::new(), names: Vec::new() };
-        output.lines().filter_map(|line| line.strip_prefix("TEST: ")).for_each(|name| reader.name(name));
-        reader.done()
-    }
+/// Whether groups or patterns choose a case; without any of them, every case is chosen.
+pub fn chosen(groups: &[String], cases: &[String], name: &str) -> bool {
+    let in_group = |group: &String| {
+        let name = if group.starts_with("dEQP-") { name } else { name.split_once('.').map_or(name, |(_, rest)| rest) };
+        name.strip_prefix(group.trim_end_matches('.')).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    groups.is_empty() && cases.is_empty()
+        || groups.iter().any(in_group)
+        || cases.iter().any(|pattern| glob::matches(pattern, name))
 }
 
 struct Reader<'a> {
@@ -134,7 +116,7 @@ impl Reader<'_> {
 
     fn done(self) -> Result<Vec<String>> {
         match self.names.is_empty() {
-            true => Err(Error::Usage("no case is selected: check --caselist, --group, --case and --fraction".into())),
+            true => Err(Error::Usage("no case is selected: check --caselist, --group, --case and --portion".into())),
             false => Ok(self.names),
         }
     }
@@ -159,24 +141,6 @@ fn expand(list: &str) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fractions_cover_every_case_once_and_stay() {
-        let names: Vec<String> = (0..2000).map(|i| format!("dEQP-VK.group{}.case_{i}", i % 7)).collect();
-        let parts: Vec<Fraction> = (1..=10).map(|part| Fraction { part, of: 10 }).collect();
-        for name in &names {
-            assert_eq!(parts.iter().filter(|part| part.holds(name)).count(), 1, "{name}");
-        }
-        for part in parts {
-            let held = names.iter().filter(|name| part.holds(name)).count();
-            assert!((140..260).contains(&held), "part {} holds {held} of 2000", part.part);
-        }
-        // The hash is a promise to users: a nightly job on 3/20 must keep its cases.
-        assert_eq!(hash(b"dEQP-VK.api.smoke.triangle"), 0xf7ea_4366_c7d7_f417);
-        for wrong in ["0/4", "5/4", "4", "a/b", "1/0"] {
-            assert!(Fraction::parse(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn groups_are_whole_components() {

@@ -7,6 +7,7 @@
 //! The linker's list (`LD_DEBUG=libs`) is glibc's; where it gives nothing at all, the report says that the library was not checked.
 
 use super::error::{At, Error, Result};
+use super::identity;
 use super::scheduler::STARTS;
 use super::shard::{How, Launch, ShardEnd};
 use crate::vk::Manifest;
@@ -30,6 +31,8 @@ pub struct Device {
     pub api_version: String,
     /// The library of the manifest, when it was seen in the process.
     pub library: Option<PathBuf>,
+    /// Identity of that library's file, see [`super::identity`]; empty when it was not seen.
+    pub build: String,
     /// Release of the CTS.
     pub release: String,
 }
@@ -48,7 +51,7 @@ impl Device {
     pub fn json(&self) -> Value {
         json!({
             "device": self.name, "driver_name": self.driver_name, "driver_info": self.driver_info,
-            "api_version": self.api_version, "library": self.library, "cts": self.release,
+            "api_version": self.api_version, "library": self.library, "build": self.build, "cts": self.release,
         })
     }
 }
@@ -81,6 +84,7 @@ pub fn prove(launch: &Launch, manifest: &Manifest) -> Result<Device> {
         return Err(Error::Unproven(why));
     }
     device.library = check_library(&manifest.library, &loaded, &device.name)?;
+    device.build = device.library.as_deref().map(identity::of_file).transpose()?.unwrap_or_default();
     Ok(device)
 }
 

@@ -28,6 +28,8 @@ pub enum Error {
     Unproven(String),
     /// The results in the folder are of another driver or another deqp.
     OtherRun(PathBuf, String),
+    /// The ledger in this file is not one that the run, or another ledger, can be merged with.
+    Ledger(PathBuf, String),
     /// The runner contradicts itself.
     Internal(String),
 }
@@ -51,6 +53,7 @@ impl fmt::Display for Error {
                 "{} holds the results of another run ({why}); --fresh deletes them, --out names another folder",
                 folder.display()
             ),
+            Error::Ledger(path, why) => write!(f, "{}: {why}", path.display()),
             Error::Internal(what) => write!(f, "error in cts-runner itself: {what}"),
         }
     }

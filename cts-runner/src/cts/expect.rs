@@ -66,6 +66,11 @@ impl Expectations {
         self.skips.find(name).map(|rule| rule.reason.as_str())
     }
 
+    /// The names that are expected to fail, without patterns, and why.
+    pub fn known_failures(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.fails.exact.values().map(|rule| (rule.pattern.as_str(), rule.reason.as_str()))
+    }
+
     /// What became of a case, from its executions in order, and the reason where an expectation decides.
     pub fn judge(&self, name: &str, attempts: &[Status]) -> (Outcome, Option<&str>) {
         let Some(&first) = attempts.first() else { return (Outcome::Is(Status::Missing), None) };

@@ -1,8 +1,8 @@
 //! `cts-runner cts`: runs the Vulkan CTS (a `deqp-vk` binary) on a driver, survives what the driver does to it, compares with what is
 //! expected, with an earlier run or with another driver, and reports.
 //!
-//! The road of a run: [`options`] → [`caselist`] (which cases) → [`device`] (proof of which driver runs) → [`scheduler`] over [`shard`]s (one
-//! deqp process each, its output followed by [`process`] and [`qpa`]) → [`results`] (a CSV that grows) → [`expect`] and [`diff`] → [`report`].
+//! The road of a run: [`options`] → [`caselist`], [`listing`] (which cases) → [`device`] (proof of which driver runs) → [`scheduler`] over [`shard`]s (one
+//! deqp process each, its output followed by [`process`] and [`qpa`]) → [`results`] (a CSV that grows) → [`expect`] and [`diff`] → [`report`] → [`ledger`].
 //!
 //! Invariants: a case gets exactly one result per execution; no result is taken from a process whose driver is not proven; a driver
 //! can crash, hang and print what it likes without ending the run or growing its memory. Models: Mesa's deqp-runner, SwiftShader's regres.
@@ -10,10 +10,15 @@
 pub mod caselist;
 pub mod device;
 pub mod diff;
+mod entry;
 pub mod error;
 pub mod expect;
 pub mod glob;
+pub mod identity;
+pub mod ledger;
+pub mod listing;
 pub mod options;
+pub mod portion;
 pub mod process;
 pub mod progress;
 pub mod qpa;
@@ -27,10 +32,11 @@ use crate::driver::Target;
 use crate::vk::Manifest;
 use device::Device;
 use diff::{Comparison, Pair};
+use entry::Entry;
 use error::{At, Error, Result};
 use expect::Expectations;
+use listing::Listing;
 use options::Options;
-use process::Group;
 use progress::Progress;
 use report::{Other, Report, Row};
 use results::{Executions, Record, Store};
@@ -125,7 +131,8 @@ fn run(options: &Options) -> Result<usize> {
     let baseline = options.baseline.as_deref().map(results::read_baseline).transpose()?;
     let drivers = prepare(options, &scratch.0)?;
     scratch.sweep(&options.out);
-    let names = select(options, &drivers[0].launch)?;
+    let entry = options.ledger.as_ref().map(|path| Entry::begin(path, options, &drivers[0])).transpose()?;
+    let Listing { names, totals } = select(options, &drivers[0].launch)?;
     let resumed = names.iter().filter(|name| drivers[0].executions().contains_key(*name)).count();
     let session = Session { names: &names, drivers: &drivers, jobs: options.jobs, quiet: options.json };
     session.announce(resumed);
@@ -136,6 +143,9 @@ fn run(options: &Options) -> Result<usize> {
     report.wall = start.elapsed();
     report.resumed = resumed;
     write_reports(&report, &options.out)?;
+    if let Some(entry) = entry {
+        entry.end(&report, totals)?;
+    }
     match options.json {
         true => println!("{:#}", report.json()),
         false => print!("{}", report::terminal::render(&report, &options.out, std::io::stdout().is_terminal())),
@@ -194,30 +204,10 @@ fn launch(options: &Options, manifest: &Manifest, scratch: &Path) -> Result<Laun
 }
 
 /// The selected cases: of the lists, or of deqp itself.
-fn select(options: &Options, launch: &Launch) -> Result<Vec<String>> {
-    let selection = &options.selection;
-    if !selection.lists.is_empty() {
-        return selection.read();
-    }
-    let mut command = launch.command();
-    command.arg("--deqp-runmode=stdout-caselist").arg("--deqp-log-filename=/dev/null").args(&launch.arguments);
-    command.args(selection.deqp_patterns().map(|patterns| format!("--deqp-case={patterns}")));
-    let mut group = Group::start(&mut command)?;
-    let mut listed = String::new();
-    if let Some(output) = group.output() {
-        process::lines(output, |line| {
-            listed.push_str(line);
-            listed.push('\n');
-        });
-    }
-    match group.wait() {
-        Some(status) if status.success() => selection.listed(&listed),
-        status => {
-            let how = status.map(process::describe).unwrap_or_default();
-            let last: Vec<&str> = listed.lines().rev().take(5).collect();
-            let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
-            Err(Error::Usage(format!("deqp cannot list its cases, {how}; give --caselist. It printed last:\n{last}")))
-        }
+fn select(options: &Options, launch: &Launch) -> Result<Listing> {
+    match options.selection.lists.is_empty() {
+        true => listing::of_deqp(&options.selection, launch, &identity::of_file(&launch.deqp)?, &options.out),
+        false => Ok(Listing { names: options.selection.read()?, ..Listing::default() }),
     }
 }
 

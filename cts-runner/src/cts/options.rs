@@ -1,7 +1,8 @@
 //! The command line of `cts-runner cts`.
 
-use super::caselist::{Fraction, Selection};
+use super::caselist::Selection;
 use super::error::{Error, Result};
+use super::portion::Portion;
 use lexopt::{Arg, Parser, ValueExt};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,10 +28,13 @@ what runs
 
 which cases (all filters are case-sensitive; lists are read in order, names that come twice run once)
   --caselist FILE       a list, one full name per line; a list of lists as mustpass/main/vk-default.txt; a quoted pattern of
-                        files; may be repeated. Without it, deqp itself is asked for the groups and cases below
+                        files; may be repeated. Without it, deqp itself is asked: for the groups and cases below, or for all
+                        its cases when only --portion is given (asked once, then kept in DIR by the build of deqp)
   --group NAME          a group, as api, glsl.loops or dEQP-VK.glsl.loops; may be repeated
   --case PATTERN        a name, * and ? allowed; may be repeated
-  --fraction K/N        part K of N of the selection, chosen by a hash of the name: the same cases every time
+  --portion K/N         part K of N (from 1 to N) of the selection, drawn by a hash of the name: the same cases every time, on every
+                        machine, in every version. today/N: another part each day (UTC) until all had their turn. 1/1: everything
+                        (--fraction is the same)
 
 how
   --jobs N              processes at a time (default: the number of CPUs)
@@ -40,6 +44,10 @@ how
   --no-images           do not keep the images that deqp logs
   --out DIR             where results go (cts-results). A killed run goes on where it was when called again with the same DIR
   --fresh               delete what is in DIR and start over
+
+for how long
+  --ledger FILE         add what this run found to a ledger: a small table of one build that portions and machines are merged in.
+                        cts-runner ledger --help explains
 
 what is expected
   --expect DIR          folder with fails.txt, skips.txt, flakes.txt (default: cts-runner/expect of this checkout). A line is
@@ -53,7 +61,8 @@ what comes out, in DIR: results.csv (grows while it runs; one line per execution
   --json                print a JSON summary instead of text
 
 examples
-  cts-runner cts --deqp deqp-vk --caselist mustpass/main/vk-default.txt --fraction 1/50 --jobs 8
+  cts-runner cts --deqp deqp-vk --caselist mustpass/main/vk-default.txt --portion 1/50 --jobs 8
+  cts-runner cts --deqp deqp-vk --portion today/16 --ledger grus.ledger
   cts-runner cts --deqp deqp-vk --group glsl --against /usr/share/vulkan/icd.d/lvp_icd.x86_64.json
   cts-runner cts --deqp deqp-vk --case '*.branch_past_barrier' --rerun-failures 3 --fresh
 ";
@@ -91,6 +100,8 @@ pub struct Options {
     pub out: PathBuf,
     /// Whether earlier results there are deleted.
     pub fresh: bool,
+    /// The ledger that the run is added to.
+    pub ledger: Option<PathBuf>,
     /// Folder of the expectations.
     pub expect: PathBuf,
     /// JSON instead of text.
@@ -115,6 +126,7 @@ impl Default for Options {
             images: true,
             out: "cts-results".into(),
             fresh: false,
+            ledger: None,
             expect: crate::driver::workspace().join("cts-runner/expect"),
             json: false,
         }
@@ -146,8 +158,8 @@ pub fn parse(parser: &mut Parser) -> Result<Option<Options>> {
         return usage("--jobs, --shard-size and --timeout must be more than 0");
     }
     let selection = &options.selection;
-    if selection.lists.is_empty() && selection.groups.is_empty() && selection.cases.is_empty() {
-        return usage("nothing is selected: give --caselist, --group or --case");
+    if selection.is_empty() {
+        return usage("nothing is selected: give --caselist, --group or --case, or --portion (1/1 is everything)");
     }
     Ok(Some(options))
 }
@@ -166,7 +178,9 @@ fn read(parser: &mut Parser, options: &mut Options) -> std::result::Result<bool,
             Arg::Long("caselist") => options.selection.lists.push(parser.value()?.string()?),
             Arg::Long("group") => options.selection.groups.push(parser.value()?.string()?),
             Arg::Long("case") => options.selection.cases.push(parser.value()?.string()?),
-            Arg::Long("fraction") => options.selection.fraction = Some(parser.value()?.parse_with(Fraction::parse)?),
+            Arg::Long("portion") | Arg::Long("fraction") => {
+                options.selection.portion = Some(parser.value()?.parse_with(Portion::parse)?);
+            }
             Arg::Long("jobs") | Arg::Short('j') => options.jobs = parser.value()?.parse()?,
             Arg::Long("timeout") => options.timeout = parser.value()?.parse_with(parse_seconds)?,
             Arg::Long("shard-size") => options.shard_size = parser.value()?.parse()?,
@@ -174,6 +188,7 @@ fn read(parser: &mut Parser, options: &mut Options) -> std::result::Result<bool,
             Arg::Long("no-images") => options.images = false,
             Arg::Long("out") => options.out = parser.value()?.into(),
             Arg::Long("fresh") => options.fresh = true,
+            Arg::Long("ledger") => options.ledger = Some(parser.value()?.into()),
             Arg::Long("expect") => options.expect = parser.value()?.into(),
             Arg::Long("json") => options.json = true,
             Arg::Long("help") | Arg::Short('h') => return Ok(false),
@@ -202,7 +217,7 @@ mod tests {
         assert!(message(&["--deqp", "/nowhere/deqp-vk"]).contains("/nowhere/deqp-vk is not there"));
         assert!(message(&["--deqp", "/bin/sh"]).contains("--caselist, --group or --case"));
         assert!(message(&["--deqp", "/bin/sh", "--group", "api", "--jobs", "0"]).contains("more than 0"));
-        assert!(message(&["--fraction", "3/2"]).contains("K/N"));
+        assert!(message(&["--portion", "3/2"]).contains("K/N"));
         assert!(message(&["--timeout", "-1"]).contains("seconds"));
         assert!(message(&["--frobnicate"]).contains("--frobnicate"));
         assert!(of(&["--help"]).unwrap().is_none());

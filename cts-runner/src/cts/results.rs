@@ -149,7 +149,7 @@ fn difference(old: &Value, now: &Value) -> Option<String> {
     let (old, now) = (drivers(old), drivers(now));
     let pairs = old.iter().zip(&now);
     pairs.into_iter().find_map(|(old, now)| {
-        let keys = ["device", "driver_name", "driver_info", "library", "cts"];
+        let keys = ["device", "driver_name", "driver_info", "library", "build", "cts"];
         let key = keys.into_iter().find(|&key| old[key] != now[key])?;
         Some(format!("{key} was {} and is {}", old[key], now[key]))
     })

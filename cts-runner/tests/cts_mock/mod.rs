@@ -60,6 +60,8 @@ pub fn run() {
     if option("runmode") == Some("stdout-caselist") {
         let all = std::fs::read_to_string(state.join("all.txt")).expect("a list");
         all.lines().for_each(|name| print(&format!("TEST: {name}\n")));
+        let mut listings = OpenOptions::new().create(true).append(true).open(state.join("listings")).expect("a file");
+        listings.write_all(b"listed\n").expect("a line");
         std::process::exit(0);
     }
     let manifest = std::fs::read_to_string(std::env::var_os("VK_DRIVER_FILES").expect("a driver")).expect("a manifest");
@@ -254,21 +256,26 @@ impl Bench {
 
     /// The runner on driver A, with the case list of the folder unless one is given.
     pub fn runner(&self, arguments: &[&str]) -> std::process::Command {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cts-runner"));
-        command.arg("cts").arg("--deqp").arg(self.path("deqp")).arg("--icd").arg(self.path("A.json"));
-        command.arg("--out").arg(self.path("out")).arg("--expect").arg(self.path("expect"));
+        let mut command = self.listless();
         if !arguments.contains(&"--group") {
             command.arg("--caselist").arg(self.path("list.txt"));
         }
-        command.args(arguments).env("MOCK_STATE", self.path("state")).env_remove("DEQP_VK");
+        command.args(arguments);
+        command
+    }
+
+    /// The runner on driver A, which asks deqp for its cases.
+    pub fn listless(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cts-runner"));
+        command.arg("cts").arg("--deqp").arg(self.path("deqp")).arg("--icd").arg(self.path("A.json"));
+        command.arg("--out").arg(self.path("out")).arg("--expect").arg(self.path("expect"));
+        command.env("MOCK_STATE", self.path("state")).env_remove("DEQP_VK");
         command
     }
 
     /// Runs the runner to its end.
     pub fn run(&self, arguments: &[&str]) -> Run {
-        let output = self.runner(arguments).output().expect("the runner starts");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Run { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+        Run::of(&mut self.runner(arguments))
     }
 
     /// The rows of a CSV: case, attempt, status.
@@ -300,6 +307,15 @@ pub struct Run {
     pub out: String,
     /// Standard error.
     pub err: String,
+}
+
+impl Run {
+    /// Runs a command to its end.
+    pub fn of(command: &mut std::process::Command) -> Run {
+        let output = command.output().expect("the program starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Run { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
 }
 
 /// The complete rows of a CSV.

@@ -55,7 +55,8 @@ fn list(out: &mut String, title: &str, rows: &[&Row]) {
     }
 }
 
-fn draw(out: &mut String, table: &Table) {
+/// Draws a table.
+pub(crate) fn draw(out: &mut String, table: &Table) {
     let line =
         |cells: &[String]| format!("| {} |", cells.iter().map(|cell| escape(cell)).collect::<Vec<_>>().join(" | "));
     let _ = writeln!(out, "{}", line(&table.header));
@@ -65,7 +66,8 @@ fn draw(out: &mut String, table: &Table) {
     }
 }
 
-fn escape(text: &str) -> String {
+/// Text in which nothing has a meaning of its own.
+pub(crate) fn escape(text: &str) -> String {
     let special = |c: char| matches!(c, '|' | '<' | '>' | '*' | '_' | '`' | '[' | ']' | '\\');
     text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }

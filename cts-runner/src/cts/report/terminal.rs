@@ -108,7 +108,8 @@ fn short(text: &str) -> String {
     short
 }
 
-fn draw(out: &mut String, table: &Table) {
+/// Draws a table in columns.
+pub(crate) fn draw(out: &mut String, table: &Table) {
     let all = || std::iter::once(&table.header).chain(&table.rows);
     let widths: Vec<usize> =
         (0..table.header.len()).map(|i| all().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();

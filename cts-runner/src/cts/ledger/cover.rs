@@ -1,0 +1,151 @@
+//! Which runs together hold every case once, and what they leave out.
+//!
+//! Portions of different N combine exactly where one N divides the other; a residue `r` modulo the least common multiple M of all N in play
+//! stands for portion (r + 1)/M. Runs are taken coarse before fine, late before early, and only when they meet none that was taken.
+
+use super::super::portion::{FINEST, Portion, gcd};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Portions that no run holds: from `first` to `last`, of `of`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Gap {
+    /// The first of them.
+    pub first: u64,
+    /// The last of them.
+    pub last: u64,
+    /// N.
+    pub of: u64,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last - self.first {
+            0 => write!(f, "{}/{}", self.first, self.of),
+            _ => write!(f, "{}-{}/{}", self.first, self.last, self.of),
+        }
+    }
+}
+
+/// What a set of runs holds.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cover {
+    /// The runs that count, by their place in the argument: no two of them meet.
+    pub bases: Vec<usize>,
+    /// What none of them holds.
+    pub gaps: Vec<Gap>,
+}
+
+/// The best cover by some portions, earliest first.
+pub fn cover(portions: &[Portion]) -> Cover {
+    let sizes: BTreeSet<u64> = portions.iter().map(|portion| portion.of).collect();
+    let candidates = sizes.iter().map(|&size| bases(portions, size));
+    let share = |bases: &Vec<usize>| bases.iter().map(|&at| 1.0 / portions[at].of as f64).sum::<f64>();
+    // The first of equal ones: the coarsest.
+    let better = |best: Vec<usize>, next: Vec<usize>| if share(&next) > share(&best) + 1e-9 { next } else { best };
+    let bases = candidates.reduce(better).unwrap_or_default();
+    let gaps = gaps(&bases.iter().map(|&at| portions[at]).collect::<Vec<_>>());
+    Cover { bases, gaps }
+}
+
+/// Runs that do not meet, those of N = `size` first, then coarse before fine, late before early.
+fn bases(portions: &[Portion], size: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..portions.len()).rev().collect();
+    order.sort_by_key(|&at| (portions[at].of != size, portions[at].of));
+    let (mut taken, mut modulus) = (Vec::new(), 1);
+    for at in order {
+        let common = lcm(modulus, portions[at].of);
+        let meets = |&other: &usize| portions[at].meets(portions[other]);
+        if let Some(common) = common.filter(|_| !taken.iter().any(meets)) {
+            modulus = common;
+            taken.push(at);
+        }
+    }
+    taken
+}
+
+/// Least common multiple; none when residues would be too many.
+fn lcm(a: u64, b: u64) -> Option<u64> {
+    Some(a / gcd(a, b) * b).filter(|&multiple| multiple <= FINEST)
+}
+
+/// What portions that do not meet leave out, as portions as coarse as possible.
+fn gaps(portions: &[Portion]) -> Vec<Gap> {
+    let modulus = portions.iter().try_fold(1, |modulus, portion| lcm(modulus, portion.of)).unwrap_or(1);
+    let mut open = vec![true; modulus as usize];
+    let steps = |first: u64, of: u64| (first..modulus).step_by(of as usize).map(|at| at as usize);
+    for portion in portions {
+        steps(portion.part - 1, portion.of).for_each(|at| open[at] = false);
+    }
+    let mut sizes: BTreeSet<u64> = portions.iter().map(|portion| portion.of).collect();
+    sizes.insert(modulus);
+    let mut gaps: Vec<Gap> = Vec::new();
+    for of in sizes {
+        for first in 0..of {
+            if !steps(first, of).all(|at| open[at]) {
+                continue;
+            }
+            steps(first, of).for_each(|at| open[at] = false);
+            match gaps.last_mut().filter(|gap| gap.of == of && gap.last == first) {
+                Some(gap) => gap.last += 1,
+                None => gaps.push(Gap { first: first + 1, last: first + 1, of }),
+            }
+        }
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn portions(texts: &[&str]) -> Vec<Portion> {
+        texts.iter().map(|text| Portion::parse(text).unwrap()).collect()
+    }
+
+    fn told(texts: &[&str]) -> (Vec<String>, String) {
+        let portions = portions(texts);
+        let cover = cover(&portions);
+        let mut bases: Vec<String> = cover.bases.iter().map(|&at| portions[at].to_string()).collect();
+        bases.sort();
+        (bases, cover.gaps.iter().map(Gap::to_string).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn what_is_missing_is_told_as_coarsely_as_possible() {
+        assert_eq!(told(&[]).1, "1/1");
+        assert_eq!(told(&["1/1"]).1, "");
+        assert_eq!(told(&["1/16", "2/16", "5/16"]).1, "3-4/16 6-16/16");
+        assert_eq!(told(&["1/2", "2/4"]).1, "4/4");
+        assert_eq!(told(&["1/2", "2/4", "8/8"]).1, "4/8");
+        assert_eq!(told(&["7/2000"]).1, "1-6/2000 8-2000/2000");
+        assert_eq!(told(&["1/2", "2/4", "4/4"]), (vec!["1/2".into(), "2/4".into(), "4/4".into()], String::new()));
+    }
+
+    #[test]
+    fn fine_portions_inside_of_coarse_ones_do_not_count_again() {
+        assert_eq!(told(&["1/16", "1/2", "17/32", "2/2"]), (vec!["1/2".into(), "2/2".into()], String::new()));
+        // Of the same portion, the later run.
+        assert_eq!(cover(&portions(&["1/2", "2/2", "1/2"])).bases, [2, 1]);
+        // Portions that neither contain each other nor are apart do not combine: the larger share counts.
+        assert_eq!(told(&["1/3", "1/16", "2/16", "3/16", "4/16", "5/16", "6/16"]).0.len(), 6);
+        assert_eq!(told(&["1/3", "1/16"]).0, ["1/3"]);
+        assert_eq!(told(&["1/4", "2/6"]), (vec!["1/4".into(), "2/6".into()], "3/4 4/6 6/6".into()));
+    }
+
+    #[test]
+    fn bases_and_gaps_hold_every_residue_once() {
+        for seed in 0..300_u64 {
+            let draw = |i: u64| super::super::super::caselist::hash(&[seed as u8, (seed >> 8) as u8, i as u8]);
+            let of = |i: u64| [1, 2, 3, 4, 6, 8, 12, 16][(draw(i) % 8) as usize];
+            let drawn: Vec<Portion> =
+                (0..1 + seed % 9).map(|i| Portion { part: 1 + draw(i + 50) % of(i), of: of(i) }).collect();
+            let cover = cover(&drawn);
+            for residue in 0..48 {
+                let held = cover.bases.iter().filter(|&&at| residue % drawn[at].of == drawn[at].part - 1).count();
+                let inside = |gap: &&Gap| (gap.first..=gap.last).contains(&(residue % gap.of + 1));
+                assert_eq!(held + cover.gaps.iter().filter(inside).count(), 1, "{drawn:?} {residue}");
+            }
+        }
+    }
+}

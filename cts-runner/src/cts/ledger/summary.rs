@@ -1,0 +1,219 @@
+//! What a ledger says: outcomes of all cases that some run holds, what is missing for a complete run, what is known to fail.
+
+use super::cover::{Cover, Gap, cover};
+use super::{Finding, Ledger, Run, SLOW, Tally};
+use crate::cts::error::Result;
+use crate::cts::expect::Expectations;
+use crate::cts::listing::table_group;
+use crate::cts::status::{Outcome, Status};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+/// One group.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Cases that deqp lists; none when no run has asked.
+    pub listed: Option<u64>,
+    /// What is known of its cases.
+    pub tally: Tally,
+    /// Portions that no run holds.
+    pub gaps: Vec<Gap>,
+}
+
+/// A case that has a name here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// Full name.
+    pub name: String,
+    /// What became of it, by the expectations.
+    pub outcome: Outcome,
+    /// What the latest run that holds it says.
+    pub finding: Finding,
+    /// The reason of the expectation that decided.
+    pub reason: Option<String>,
+}
+
+/// Warnings that say the same, but for numbers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kind {
+    /// What they say, with `N` for every number.
+    pub text: String,
+    /// How many.
+    pub cases: usize,
+    /// The first of them.
+    pub example: String,
+}
+
+/// The conclusions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// By group.
+    pub groups: Vec<Group>,
+    /// All groups together.
+    pub total: Tally,
+    /// Cases that deqp lists, when a run was drawn from all of them.
+    pub listed: Option<u64>,
+    /// What failed, is expected to or did not run; surprises first.
+    pub failures: Vec<Named>,
+    /// The cases that passed with a remark, by what they say.
+    pub warnings: Vec<Kind>,
+    /// Cases over [`SLOW`], slowest first.
+    pub slow: Vec<Named>,
+    /// Names of known failures that the runs hold and that did not fail, with the reason of the expectation.
+    pub mended: Vec<(String, String)>,
+    /// Whether some run's numbers disagree with what deqp lists.
+    pub odd: Vec<String>,
+}
+
+impl Summary {
+    /// Draws the conclusions; `expect` is the folder of the expectations.
+    pub fn new(ledger: &Ledger, expect: &Path) -> Result<Self> {
+        let mut covers = Covers { ledger, known: HashMap::new() };
+        let names: BTreeSet<&String> =
+            ledger.totals.keys().chain(ledger.runs.iter().flat_map(|run| run.counts.keys())).collect();
+        let mut groups = BTreeMap::new();
+        for name in names {
+            let cover = covers.of(name);
+            let mut tally = Tally::default();
+            let counted = cover.bases.iter().filter_map(|&at| ledger.runs[at].counts.get(name));
+            counted.for_each(|of_run| tally.add(of_run));
+            let listed = ledger.totals.get(name).copied();
+            groups.insert(name.as_str(), Group { name: name.clone(), listed, tally, gaps: cover.gaps });
+        }
+        let mut summary = Summary::default();
+        let mut named = BTreeMap::new();
+        for name in ledger.runs.iter().flat_map(|run| run.findings.keys()).collect::<BTreeSet<_>>() {
+            let latest = ledger.runs.iter().rev().find(|run| run.holds(name));
+            let place = |run: &Run| run.findings.get(name).map_or(0, |finding| Tally::place(&finding.statuses));
+            let group = table_group(name);
+            let base = covers.of(group).bases.into_iter().map(|at| &ledger.runs[at]).find(|run| run.holds(name));
+            if let (Some(base), Some(latest), Some(group)) = (base, latest, groups.get_mut(group)) {
+                if place(base) != place(latest) {
+                    group.tally.move_one(place(base), place(latest));
+                }
+            }
+            if let Some((run, finding)) = latest.and_then(|run| Some((run, run.findings.get(name)?))) {
+                named.insert(name.clone(), (run.device.as_str(), finding.clone()));
+            }
+        }
+        summary.groups = groups.into_values().collect();
+        summary.groups.iter().for_each(|group| summary.total.add(&group.tally));
+        let all = ledger.runs.iter().any(|run| run.scope.is_all());
+        summary.listed = all.then(|| ledger.totals.values().sum());
+        summary.odd = summary.groups.iter().filter_map(oddity).collect();
+        let devices: BTreeSet<&str> = ledger.runs.iter().map(|run| run.device.as_str()).collect();
+        let mut expectations = HashMap::new();
+        for device in devices {
+            let of_device = Expectations::read(expect, device)?;
+            for (name, reason) in of_device.known_failures() {
+                let held = ledger.runs.iter().any(|run| run.device == device && run.holds(name));
+                if held && !named.contains_key(name) {
+                    summary.mended.push((name.to_string(), reason.to_string()));
+                }
+            }
+            expectations.insert(device, of_device);
+        }
+        summary.mended.sort();
+        summary.mended.dedup();
+        summary.sort_out(named, &expectations);
+        Ok(summary)
+    }
+
+    fn sort_out(&mut self, named: BTreeMap<String, (&str, Finding)>, expectations: &HashMap<&str, Expectations>) {
+        let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
+        for (name, (device, finding)) in named {
+            let expectations = &expectations[device];
+            let (outcome, reason) = match finding.statuses.is_empty() {
+                true => (Outcome::Skip, expectations.skip(&name)),
+                false => expectations.judge(&name, &finding.statuses),
+            };
+            let reason = reason.map(str::to_owned);
+            let named = Named { name, outcome, finding, reason };
+            if named.finding.millis >= SLOW {
+                self.slow.push(named.clone());
+            }
+            match outcome {
+                Outcome::Is(Status::Warning) => {
+                    let text = kind_of(&named.finding.message);
+                    let new = || Kind { text: text.clone(), cases: 0, example: named.name.clone() };
+                    kinds.entry(text.clone()).or_insert_with(new).cases += 1;
+                }
+                Outcome::Is(Status::Pass | Status::NotSupported) => {}
+                _ => self.failures.push(named),
+            }
+        }
+        // Stable: cases of one outcome stay in the order of their names.
+        self.failures.sort_by_key(|named| (!named.outcome.surprise(), named.outcome));
+        self.slow.sort_by_key(|named| std::cmp::Reverse(named.finding.millis));
+        self.warnings = kinds.into_values().collect();
+        self.warnings.sort_by_key(|kind| std::cmp::Reverse(kind.cases));
+    }
+
+    /// Whether every case that deqp lists was run.
+    pub fn complete(&self) -> bool {
+        self.listed == Some(self.total.total())
+            && self.groups.iter().all(|group| group.gaps.is_empty())
+            && self.odd.is_empty()
+    }
+
+    /// What failed and nobody expects to, or is expected to and does not.
+    pub fn surprises(&self) -> usize {
+        self.failures.iter().filter(|named| named.outcome.surprise()).count() + self.mended.len()
+    }
+
+    /// What is missing, with the groups where it is.
+    pub fn missing(&self) -> Vec<(String, Vec<&str>)> {
+        let mut missing: BTreeMap<&[Gap], Vec<&str>> = BTreeMap::new();
+        for group in self.groups.iter().filter(|group| !group.gaps.is_empty()) {
+            missing.entry(&group.gaps).or_default().push(&group.name);
+        }
+        let text = |gaps: &[Gap]| gaps.iter().map(Gap::to_string).collect::<Vec<_>>().join(", ");
+        missing.into_iter().map(|(gaps, groups)| (text(gaps), groups)).collect()
+    }
+}
+
+/// A complete group whose cases are not those that deqp lists.
+fn oddity(group: &Group) -> Option<String> {
+    let (ran, listed) = (group.tally.total(), group.listed?);
+    let odd = ran > listed || group.gaps.is_empty() && ran != listed;
+    odd.then(|| format!("{}: {ran} cases were run and deqp lists {listed}", group.name))
+}
+
+/// A message with `N` for every number, so that cases that differ in measured values only are one kind.
+fn kind_of(message: &str) -> String {
+    let mut out = String::new();
+    let mut before = ' ';
+    let mut chars = message.chars().peekable();
+    while let Some(c) = chars.next() {
+        // Digits inside of a name (`R8G8`, `sample_2`) belong to it.
+        if c.is_ascii_digit() && !before.is_alphanumeric() && before != '_' {
+            while chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '.').is_some() {}
+            out.push('N');
+        } else {
+            out.push(c);
+        }
+        before = c;
+    }
+    out
+}
+
+/// Covers by group; most groups have the same runs.
+struct Covers<'a> {
+    ledger: &'a Ledger,
+    known: HashMap<Vec<usize>, Cover>,
+}
+
+impl Covers<'_> {
+    fn of(&mut self, group: &str) -> Cover {
+        let runs = &self.ledger.runs;
+        let candidates: Vec<usize> = (0..runs.len()).filter(|&at| runs[at].scope.covers(group)).collect();
+        let compute = || {
+            let portions: Vec<_> = candidates.iter().map(|&at| runs[at].portion).collect();
+            let of_candidates = cover(&portions);
+            Cover { bases: of_candidates.bases.iter().map(|&at| candidates[at]).collect(), ..of_candidates }
+        };
+        self.known.entry(candidates.clone()).or_insert_with(compute).clone()
+    }
+}

@@ -118,22 +118,14 @@ shims! {
         let physical = dispatchable::<PhysicalDevice>(physical_device);
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
-<<<<<<< HEAD
         let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)));
         let extensions = extensions.map_err(|missing| refuse(&instance, missing))?;
         crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
-=======
-        let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)))?;
-        crate::caps::enable_features(info).map_err(|missing| {
-            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing}"), None);
-            vk::Result::ERROR_FEATURE_NOT_PRESENT
-        })?;
         if !jit::code::can_execute() {
             let message = "vkCreateDevice: this process may not make executable memory (PR_SET_MDWE, SELinux's execmem or the like)";
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
->>>>>>> queue
         *device = handle::create_dispatchable(Device::new(instance, physical, extensions));
         Ok(())
     }

@@ -201,13 +201,10 @@ impl Emission {
         let mut context = Context::for_function(self.function);
         // A panic in there is a compiler bug, not the end of the process.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            context
-                .compile(&**isa, &mut ControlPlane::default())
-                .map(|_| ())
-                .map_err(|e| match e.inner {
-                    CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Error::limit("code or frame size"),
-                    e => Error::internal(format!("Cranelift: {e:?}")),
-                })
+            context.compile(&**isa, &mut ControlPlane::default()).map(|_| ()).map_err(|e| match e.inner {
+                CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Error::limit("code or frame size"),
+                e => Error::internal(format!("Cranelift: {e:?}")),
+            })
         }));
         result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
         let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;

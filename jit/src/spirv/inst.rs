@@ -326,7 +326,8 @@ impl Translator<'_> {
     // Composites.
 
     fn composite_op(&mut self, v: View<'_>) -> Result<()> {
-        if let (op::OpCopyObject, Ok(val @ (Val::Ptr(_) | Val::Handle(_) | Val::Kept(_)))) = (v.op, self.get(v.arg(0)?)) {
+        if let (op::OpCopyObject, Ok(val @ (Val::Ptr(_) | Val::Handle(_) | Val::Kept(_)))) = (v.op, self.get(v.arg(0)?))
+        {
             return self.set(v.result, val);
         }
         if v.op == op::OpSelect {

@@ -33,18 +33,18 @@ impl Translator<'_> {
         if v.ty != p.ty {
             return Err(Error::invalid("result type is not what the pointer points to"));
         }
+        let volatile = volatile || matches!(&p.place, Place::Memory(m) if m.volatile);
         let in_place = !volatile && self.unchanged_while_used(v.result, p);
         let val = if in_place { Val::Kept(p.clone()) } else { self.snapshot(p, volatile)? };
         self.set(v.result, val)
     }
 
-    /// All uses of a value follow soon in its block, and nothing before the last can write to memory: it can be read in place.
+    /// A value can be read in place: nobody writes there, or all uses follow soon in its block and nothing before the last can write.
     fn unchanged_while_used(&self, id: u32, p: &Pointer) -> bool {
         let (Some(n), Some(first)) = (self.m.dense(id), self.m.def_inst(id)) else { return false };
         let uses = self.a.uses[n];
-        // Memory that others may write is read once.
-        if uses == 0 || (uses > 1 && matches!(p.place, Place::Memory(_))) {
-            return uses == 0;
+        if uses == 0 || matches!(&p.place, Place::Memory(m) if m.readonly && !self.a.escapes[n]) {
+            return true;
         }
         let mut seen = 0;
         for inst in first + 1..=first + LOOK_AHEAD {
@@ -55,7 +55,10 @@ impl Translator<'_> {
             if seen >= uses {
                 return here > 0 && matches!(v.op, op::OpStore | op::OpCompositeExtract);
             }
-            let reads = matches!(v.op, op::OpLoad | op::OpAccessChain | op::OpInBoundsAccessChain);
+            let reads = matches!(
+                v.op,
+                op::OpLoad | op::OpAccessChain | op::OpInBoundsAccessChain | op::OpNop | op::OpLine | op::OpNoLine
+            );
             if !(v.op == op::OpCompositeExtract || (here == 0 && (reads || super::alu::rule(v.op).is_some()))) {
                 return false;
             }

@@ -2,7 +2,7 @@
 //!
 //! [`Module::parse`] reads a binary once; [`translate`] makes one entry point of it into IR: types and constants under a
 //! specialisation (`types`), control flow into a tree (`structure`), facts over all reachable functions (`analysis`), then one
-//! walk that inlines every call (`body`) and takes composites apart (`value`, `inst`, `memory`, …).
+//! walk that inlines every call (`body`) and takes composites apart (`value`, `inst`, `memory`, …), large ones aside (`large`).
 //!
 //! Invariants: nothing in a module is trusted, every failure is an [`Error`]; nothing that is not implemented is ignored; depth
 //! (regions, types) and work (instructions after inlining, scalars of composites) are bounded.

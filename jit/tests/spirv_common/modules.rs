@@ -43,9 +43,9 @@ impl Asm {
         a.op(23, &[UINT3, UINT, 3]);
         a.op(29, &[10, FLOAT]);
         a.op(30, &[11, 10]);
-        a.op(32, &[12, 2, 11]);
-        a.op(59, &[12, BUFFER, 2]);
-        a.op(32, &[POINTER, 2, FLOAT]);
+        a.op(32, &[12, 12, 11]);
+        a.op(59, &[12, BUFFER, 12]);
+        a.op(32, &[POINTER, 12, FLOAT]);
         a.op(32, &[17, 1, UINT3]);
         a.op(59, &[17, INVOCATION, 1]);
         (0..10).for_each(|n| a.op(43, &[UINT, UINTS + n, n]));
@@ -102,6 +102,31 @@ pub fn chain(n: u32) -> Vec<u32> {
         v = a.val(12, FLOAT, &[GLSL, 26, v, v]);
     }
     a.finish(place, v)
+}
+
+/// `n` values that are all alive at once: see [`wide_result`].
+pub fn wide(n: u32) -> Vec<u32> {
+    let mut a = Asm::new();
+    let [_, _, place, v] = a.main();
+    let mut values = vec![a.val(124, UINT, &[v])];
+    while values.len() < n as usize {
+        let last = values[values.len() - 1];
+        values.push(a.val(132, UINT, &[last, UINTS + 9]));
+    }
+    let mut sum = UINTS;
+    for value in values.into_iter().rev() {
+        let mixed = a.val(198, UINT, &[sum, value]);
+        sum = a.val(132, UINT, &[mixed, UINTS + 5]);
+    }
+    let bits = a.val(124, FLOAT, &[sum]);
+    a.finish(place, bits)
+}
+
+/// What [`wide`] makes of a word.
+pub fn wide_result(n: u32, word: u32) -> u32 {
+    let mut values = vec![word];
+    (1..n as usize).for_each(|i| values.push(values[i - 1].wrapping_mul(9)));
+    values.into_iter().rev().fold(0, |sum: u32, value| (sum ^ value).wrapping_mul(5))
 }
 
 /// `n` selections in each other, the i-th taken from `x > i % 10` on; the innermost adds 1.

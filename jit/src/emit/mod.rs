@@ -86,8 +86,8 @@ pub struct MachineCode {
     pub frame: u32,
 }
 
-/// Largest frame of generated code: stack that a thread may have to find in the middle of a draw. The largest shaders that the front end
-/// lets through stay far below.
+/// Largest frame of generated code: address space that a thread may have to find in the middle of a draw. The quick tier takes up to 64 bytes
+/// for an instruction of the IR, so that one of the front end's full length (2^21) fits by half; a call of `pow` takes about 360.
 const MAX_FRAME: u32 = 256 << 20;
 
 /// What the caller of the frame pushes, and the saved frame pointer.

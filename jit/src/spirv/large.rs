@@ -15,8 +15,8 @@ use crate::ir::{Cmp, Term, Ty};
 
 /// Most scalars of a value that is always held in scalars.
 const LARGE: u64 = 256;
-/// Scalars that are copied without a loop, and in one round of one.
-const PIECE: u64 = 32;
+/// Scalars that are copied without a loop, and in one round of one: few, or `unroll` makes all of the loop again.
+const PIECE: u64 = 8;
 /// Instructions in which the uses of a value are looked for before it is copied.
 const LOOK_AHEAD: u32 = 64;
 /// Most bytes of a workgroup's variables made here. Beyond, values are held in scalars: slow, but they need no private memory.

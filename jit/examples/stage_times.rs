@@ -60,9 +60,9 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 7], [usiz
         let function = build(&shader, &shapes, &layout, &options)?;
         lap(4);
         sizes[0] = function.instructions();
-        sizes[1] = function.generate(Tier::Quick)?.len();
+        sizes[1] = function.generate(Tier::Quick)?.bytes.len();
         lap(5);
-        sizes[2] = function.generate(Tier::Full)?.len();
+        sizes[2] = function.generate(Tier::Full)?.bytes.len();
         lap(6);
     }
     let medians = times.map(|mut list| {

@@ -2,9 +2,9 @@
 //! ([`Prepared::generate`]), which is most of the time and can be somebody else's.
 
 use crate::code::CodeBlob;
-use crate::emit::{self, Emission, EmitOptions, Tier};
+use crate::emit::{self, Emission, EmitOptions, MachineCode, Tier};
 use crate::error::{Error, Result};
-use crate::ir::{Node, Region, Shader};
+use crate::ir::{Node, Region};
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
 use base::shader::{PipelineLayoutInfo, Stage, StageInterface};
@@ -44,16 +44,12 @@ impl Prepared {
     /// Makes the code.
     ///
     /// # Errors
-    /// Internal, if any.
+    /// As [`Emission::finish`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        Ok(CodeBlob { code: self.emission.finish(tier)?, tier, ..self.facts })
+        let MachineCode { bytes, frame } = self.emission.finish(tier)?;
+        Ok(CodeBlob { code: bytes, frame, tier, ..self.facts })
     }
 }
-
-/// Nesting up to which the passes and the emitter run on the caller's stack, whatever its size (they are recursive).
-const SHALLOW: usize = 32;
-/// Stack for shaders nested deeper, up to the front end's limit. Reserved, committed only as far as it is used.
-const DEEP_STACK: usize = 256 << 20;
 
 /// Compiles one stage.
 ///
@@ -68,33 +64,14 @@ pub fn compile(request: &CompileRequest<'_>, tier: Tier) -> Result<CodeBlob> {
 /// # Errors
 /// By whose fault: see [`crate::error::ErrorKind`]. A panic inside is an Internal error.
 pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
-    let shader = spirv::translate(
-        request.module,
-        request.stage,
-        request.entry,
-        request.specialization,
-        request.layout,
-        request.accept,
-    )?;
-    if depth(&shader.root.body) <= SHALLOW {
-        return lower(shader, request);
+    // Trees of regions are made, walked and dropped in here, and nowhere else.
+    let stack = request.module.stack();
+    let result = catch_unwind(AssertUnwindSafe(|| base::stack::with(stack, || prepare_here(request))));
+    match result {
+        Ok(Ok(prepared)) => prepared,
+        Ok(Err(e)) => Err(Error::limit(e.to_string())),
+        Err(_) => Err(Error::internal("panic while compiling")),
     }
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(DEEP_STACK).spawn_scoped(scope, || lower(shader, request));
-        let thread = thread.map_err(|e| Error::limit(format!("no thread for a deeply nested shader: {e}")))?;
-        thread.join().unwrap_or_else(|_| Err(Error::internal("panic while compiling")))
-    })
-}
-
-/// Deepest nesting of regions.
-fn depth(region: &Region) -> usize {
-    let inner = region.nodes.iter().map(|node| match node {
-        Node::Inst(_) => 0,
-        Node::If(n) => depth(&n.then).max(depth(&n.else_)),
-        Node::Loop(n) => depth(&n.body),
-        Node::Scope(n) => depth(&n.body),
-    });
-    1 + inner.max().unwrap_or(0)
 }
 
 /// A loop that is still one after the passes.
@@ -107,18 +84,21 @@ fn has_loops(region: &Region) -> bool {
     })
 }
 
-/// Passes and CLIF.
-fn lower(shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared> {
-    catch_unwind(AssertUnwindSafe(|| lower_unguarded(shader, request)))
-        .unwrap_or_else(|_| Err(Error::internal("panic while compiling")))
-}
-
-fn lower_unguarded(mut shader: Shader, request: &CompileRequest<'_>) -> Result<Prepared> {
+fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
+    let mut shader = spirv::translate(
+        request.module,
+        request.stage,
+        request.entry,
+        request.specialization,
+        request.layout,
+        request.accept,
+    )?;
     passes::run(&mut shader, &passes::PassOptions::default())?;
     let divergence = passes::divergence(&shader, request.options.lanes);
     let emission = emit::build(&shader, &divergence, request.layout, &request.options)?;
     let facts = CodeBlob {
         code: Vec::new(),
+        frame: 0,
         tier: Tier::Quick,
         cpu_features: emit::cpu_features(),
         stage: shader.stage,

@@ -124,14 +124,6 @@ fn mutated_modules_compile_to_code_or_are_refused() {
     assert!(built > 0, "no mutation was harmless: the test mutates too much");
 }
 
-#[test]
-fn deeply_nested_shaders_compile_on_a_small_stack() {
-    let thread = std::thread::Builder::new().stack_size(512 << 10);
-    let result =
-        thread.spawn(|| build(&nested_ifs(300), Stage::Compute, Tier::Full).map(|_| ())).expect("thread").join();
-    assert_eq!(result.expect("no panic"), Ok(()));
-}
-
 /// A module from instructions `(opcode, operands)`.
 fn assemble(bound: u32, insts: &[(u16, &[u32])]) -> Vec<u32> {
     let mut out = vec![0x0723_0203, 0x0001_0000, 0, bound, 0];
@@ -210,7 +202,6 @@ fn nested_ifs(n: u32) -> Vec<u32> {
 #[test]
 fn deep_nesting() {
     assert_eq!(kind(&nested_ifs(20)), None);
-    // Needs the big stack.
     assert_eq!(kind(&nested_ifs(300)), None);
     assert_eq!(kind(&nested_ifs(1000)), Some(ErrorKind::Limit));
     assert_eq!(kind(&nested_ifs(2000)), Some(ErrorKind::Limit));

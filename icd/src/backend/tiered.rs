@@ -16,7 +16,7 @@ use jit::Prepared;
 use jit::code::{CodeBlob, LoadedCode};
 use jit::emit::Tier;
 use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -35,6 +35,8 @@ pub struct TieredCode {
     compiler: Weak<Compiler>,
     /// The best function so far; null until there is one.
     entry: AtomicPtr<()>,
+    /// Bytes of stack that any of the functions so far takes.
+    frame: AtomicU32,
     /// Nanoseconds that the quick code may still run; not above 0: nobody wants to know.
     patience: AtomicI64,
     state: Mutex<State>,
@@ -57,14 +59,14 @@ enum Phase {
 impl TieredCode {
     /// A stage whose code is still to be made.
     pub fn new(compiler: &Arc<Compiler>, key: Key, request: StageRequest, prepared: Prepared) -> Arc<TieredCode> {
-        let facts = prepared.facts().with_code(Vec::new(), Tier::Quick);
+        let facts = prepared.facts().without_code();
         Self::with_phase(compiler, key, request, facts, Phase::Waiting(Box::new(prepared)))
     }
 
     /// A stage from a pipeline cache's bytes; `None` unless they are intact, of this build and machine.
     pub fn stored(compiler: &Arc<Compiler>, key: Key, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
         let blob = jit::stored(bytes)?;
-        let facts = blob.with_code(Vec::new(), Tier::Quick);
+        let facts = blob.without_code();
         let code = Self::with_phase(compiler, key, request, facts, Phase::Running);
         code.install(&blob).ok()?;
         Some(code)
@@ -84,6 +86,7 @@ impl TieredCode {
             facts,
             compiler: Arc::downgrade(compiler),
             entry: AtomicPtr::default(),
+            frame: AtomicU32::new(0),
             patience: AtomicI64::new(0),
             state: Mutex::new(State { phase, quick: None, full: None }),
             changed: Condvar::new(),
@@ -160,6 +163,8 @@ impl TieredCode {
     fn install(&self, blob: &CodeBlob) -> Result<(), String> {
         let code = blob.load().ok_or("no executable memory")?;
         let entry = code.entry() as *mut ();
+        // Before the entry, which publishes it.
+        self.frame.fetch_max(code.frame(), Ordering::Relaxed);
         let mut state = self.state.lock();
         match blob.tier {
             Tier::Full => state.full = Some(code),
@@ -185,7 +190,7 @@ impl TieredCode {
             (None, Some(code)) => (code, Tier::Quick),
             (None, None) => return None,
         };
-        Some(self.facts.with_code(code.bytes().to_vec(), tier).to_bytes())
+        Some(self.facts.with_code(code, tier).to_bytes())
     }
 
     /// Which tier runs; `None` while there is no code.
@@ -220,13 +225,14 @@ impl StageCode for TieredCode {
         }
         // SAFETY: only `install` stores another value than null: a function of this type that lives as long as `self`.
         let function = unsafe { core::mem::transmute::<*mut (), StageFn>(entry) };
+        let frame = self.frame.load(Ordering::Relaxed);
         if self.patience.load(Ordering::Relaxed) <= 0 {
-            // SAFETY: the caller's promise.
-            return unsafe { function(context, batch) };
+            // SAFETY: the caller's promise; the frame is that of the largest function that `entry` ever held.
+            return unsafe { jit::code::call(function, frame, context, batch) };
         }
         let began = Instant::now();
-        // SAFETY: the caller's promise.
-        unsafe { function(context, batch) };
+        // SAFETY: as above.
+        unsafe { jit::code::call(function, frame, context, batch) };
         self.ran(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX).max(1));
     }
 }

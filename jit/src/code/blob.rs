@@ -15,7 +15,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Changes with every release and with the layout of the structs that code takes offsets from.
-const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 4");
+const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 5");
 const CHECKSUM: usize = 16;
 
 /// A compiled stage without its memory.
@@ -23,6 +23,8 @@ const CHECKSUM: usize = 16;
 pub struct CodeBlob {
     /// Machine code; entry at offset 0.
     pub code: Vec<u8>,
+    /// Bytes of stack that the code takes; 0 without code. Who runs it has as many ([`super::call`]).
+    pub frame: u32,
     /// How it was made.
     pub tier: Tier,
     /// Bits of CPU features that emission was allowed to use.
@@ -56,7 +58,7 @@ impl CodeBlob {
         let memory = ExecutableCode::new(&self.code)?;
         // SAFETY: the bytes are a function of this type by construction (`emit`), or checked to be what `emit` made.
         let entry = unsafe { core::mem::transmute::<*const u8, StageFn>(memory.address()) };
-        Some(LoadedCode { memory, entry })
+        Some(LoadedCode { memory, entry, frame: self.frame })
     }
 
     /// The stage that these facts describe, with its code, wherever that comes from.
@@ -76,13 +78,18 @@ impl CodeBlob {
     }
 
     /// The same facts about other code.
-    pub fn with_code(&self, code: Vec<u8>, tier: Tier) -> CodeBlob {
-        CodeBlob { code, tier, interface: self.interface.clone(), ..*self }
+    pub fn with_code(&self, code: &LoadedCode, tier: Tier) -> CodeBlob {
+        CodeBlob { code: code.bytes().to_vec(), frame: code.frame, tier, ..self.without_code() }
     }
 
-    /// All but code and tier are the same: one may run instead of the other, even from one call to the next of a workgroup.
+    /// The facts alone.
+    pub fn without_code(&self) -> CodeBlob {
+        CodeBlob { code: Vec::new(), frame: 0, tier: Tier::Quick, interface: self.interface.clone(), ..*self }
+    }
+
+    /// All but code, its frame and tier are the same: one may run instead of the other, even from one call to the next of a workgroup.
     pub fn same_facts(&self, other: &CodeBlob) -> bool {
-        self.with_code(Vec::new(), Tier::Quick) == other.with_code(Vec::new(), Tier::Quick)
+        self.without_code() == other.without_code()
     }
 
     /// The stored form.
@@ -106,6 +113,7 @@ impl CodeBlob {
         let bits = [self.zero_shared, self.has_barriers, self.tier == Tier::Full, self.has_loops];
         w.u32(bits.iter().enumerate().fold(0, |word, (i, &bit)| word | u32::from(bit) << i));
         w.u32(self.scratch_bytes);
+        w.u32(self.frame);
         w.bytes(&self.code);
         let sum = xxh3_128(&w.0[CHECKSUM..]);
         w.0[..CHECKSUM].copy_from_slice(&sum.to_le_bytes());
@@ -136,9 +144,11 @@ impl CodeBlob {
         let shared_bytes = r.u32()?;
         let bits = r.u32()?;
         let scratch_bytes = r.u32()?;
+        let frame = r.u32()?;
         let code = r.bytes()?.to_vec();
         Some(CodeBlob {
             code,
+            frame,
             tier: if bits & 4 != 0 { Tier::Full } else { Tier::Quick },
             cpu_features: used,
             stage,
@@ -160,12 +170,18 @@ impl CodeBlob {
 pub struct LoadedCode {
     memory: ExecutableCode,
     entry: StageFn,
+    frame: u32,
 }
 
 impl LoadedCode {
     /// The function, as long as this value lives.
     pub fn entry(&self) -> StageFn {
         self.entry
+    }
+
+    /// Bytes of stack that it takes.
+    pub fn frame(&self) -> u32 {
+        self.frame
     }
 
     /// Its bytes.
@@ -176,8 +192,8 @@ impl LoadedCode {
 
 impl StageCode for LoadedCode {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the caller's promise.
-        unsafe { (self.entry)(context, batch) }
+        // SAFETY: the caller's promise; the frame is the code's.
+        unsafe { super::call(self.entry, self.frame, context, batch) }
     }
 }
 
@@ -315,6 +331,7 @@ mod tests {
         let flags = StageFlags { side_effects: true, writes_stencil: true, ..StageFlags::default() };
         CodeBlob {
             code: vec![0xc3; 100],
+            frame: 9_400_000,
             tier: Tier::Full,
             cpu_features: 0b101,
             stage: Stage::Fragment,

@@ -79,7 +79,9 @@ fn build(tier: Tier) -> Result<OwnedTargetIsa> {
         ("enable_verifier", verifier),
         ("is_pic", "false"),
         ("unwind_info", "false"),
-        ("enable_probestack", "false"),
+        // A large frame touches its pages in order: it meets a guard page, never what lies behind one.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
         ("enable_alias_analysis", "true"),
     ] {
         flags.set(name, value).map_err(|e| failed(&e))?;

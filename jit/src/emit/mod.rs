@@ -36,6 +36,7 @@ use crate::ir::{Inst, Op, Shader, Value};
 use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
+use cranelift_codegen::CodegenError;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, UserFuncName, Value as C, types};
@@ -74,6 +75,26 @@ pub struct Emission {
     /// See [`base::shader::CompiledStage::has_barriers`].
     pub has_barriers: bool,
 }
+
+/// Machine code of a stage.
+#[derive(Clone, Debug)]
+pub struct MachineCode {
+    /// Entry at offset 0, no relocations.
+    pub bytes: Vec<u8>,
+    /// Bytes of stack that it takes, its return address included. The registers' spills are most of it: one place per value in the
+    /// quick tier.
+    pub frame: u32,
+}
+
+/// Largest frame of generated code: address space that a thread may have to find in the middle of a draw. The quick tier takes up to 64 bytes
+/// for an instruction of the IR, so that one of the front end's full length (2^21) fits by half; a call of `pow` takes about 360.
+const MAX_FRAME: u32 = 256 << 20;
+
+/// What the caller of the frame pushes, and the saved frame pointer.
+const FRAME_HEAD: u32 = 16;
+
+/// Stack for code generation. Cranelift is not recursive in what it compiles.
+const GENERATE_STACK: usize = 768 << 10;
 
 /// Most scratch bytes of a stage.
 const MAX_SCRATCH: u64 = 64 << 20;
@@ -158,11 +179,12 @@ impl Emission {
         self.function.dfg.num_insts()
     }
 
-    /// Machine code, entry at offset 0, no relocations. The function stays, for another tier.
+    /// Machine code. The function stays, for another tier.
     ///
     /// # Errors
-    /// Internal: nothing here depends on what an application may get wrong.
-    pub fn generate(&self, tier: Tier) -> Result<Vec<u8>> {
+    /// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
+    /// get wrong.
+    pub fn generate(&self, tier: Tier) -> Result<MachineCode> {
         self.clone_function().finish(tier)
     }
 
@@ -170,22 +192,31 @@ impl Emission {
     ///
     /// # Errors
     /// As there.
-    pub fn finish(self, tier: Tier) -> Result<Vec<u8>> {
+    pub fn finish(self, tier: Tier) -> Result<MachineCode> {
+        base::stack::with(GENERATE_STACK, || self.finish_here(tier)).map_err(|e| Error::limit(e.to_string()))?
+    }
+
+    fn finish_here(self, tier: Tier) -> Result<MachineCode> {
         let isa = isa::target(tier)?;
         let mut context = Context::for_function(self.function);
         // A panic in there is a compiler bug, not the end of the process.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            context
-                .compile(&**isa, &mut ControlPlane::default())
-                .map(|_| ())
-                .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))
+            context.compile(&**isa, &mut ControlPlane::default()).map(|_| ()).map_err(|e| match e.inner {
+                CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Error::limit("code or frame size"),
+                e => Error::internal(format!("Cranelift: {e:?}")),
+            })
         }));
         result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
         let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
         if !compiled.buffer.relocs().is_empty() {
             return Err(Error::internal("emitted code has relocations"));
         }
-        Ok(compiled.code_buffer().to_vec())
+        let frame = compiled.buffer.frame_layout().map(|f| f.frame_to_fp_offset.saturating_add(FRAME_HEAD));
+        let frame = frame.ok_or_else(|| Error::internal("Cranelift gave no frame layout"))?;
+        if frame > MAX_FRAME {
+            return Err(Error::limit(format!("a frame of {frame} bytes")));
+        }
+        Ok(MachineCode { bytes: compiled.code_buffer().to_vec(), frame })
     }
 
     fn clone_function(&self) -> Emission {

@@ -15,8 +15,8 @@ pub(crate) struct Analysis {
     pub trees: Vec<Option<FunctionTree>>,
     /// Used outside the region that defines it: lives in variables.
     pub escapes: Vec<bool>,
-    /// Occurs as an operand in reachable code.
-    pub used: Vec<bool>,
+    /// How often it occurs as an operand in reachable code (or a literal that looks like it).
+    pub uses: Vec<u32>,
     /// (root variable or 0, type): array or matrix levels that are indexed with something that is not a constant.
     /// Root 0 stands for any variable.
     pub dynamic: HashSet<(u32, u32)>,
@@ -67,7 +67,7 @@ pub(crate) fn analyse(s: &Spec<'_>, entry: u32) -> Result<Analysis> {
     let mut a = Analysis {
         trees: Vec::new(),
         escapes: vec![false; count],
-        used: vec![false; count],
+        uses: vec![0; count],
         dynamic: HashSet::new(),
         depth: 0,
     };
@@ -133,7 +133,7 @@ impl Analysis {
             let block = &f.blocks[b as usize];
             let mut use_at = |id: u32, region: u32| {
                 let Some(n) = s.m.dense(id) else { return };
-                self.used[n] = true;
+                self.uses[n] = self.uses[n].saturating_add(1);
                 if region_of_def.get(&n).is_some_and(|&d| !regions.contains(d, region)) {
                     self.escapes[n] = true;
                 }

@@ -35,6 +35,8 @@ pub(crate) struct Translator<'a> {
     phis: Vec<Slot>,
     frames: Vec<Frame>,
     steps: usize,
+    /// Bytes of the variables that large values are kept in (`large`).
+    pub kept_bytes: u64,
 }
 
 /// A function being inlined.
@@ -66,6 +68,7 @@ impl<'a> Translator<'a> {
             phis,
             frames: Vec::new(),
             steps: 0,
+            kept_bytes: 0,
         }
     }
 
@@ -119,7 +122,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Puts a value into variables, new ones unless `slot` has them; constants stay in place when `keep_constants`.
-    fn store_slot(&mut self, slot: &mut Slot, mut val: Val, keep_constants: bool) -> Result<()> {
+    pub fn store_slot(&mut self, slot: &mut Slot, mut val: Val, keep_constants: bool) -> Result<()> {
         if let Slot::Stored(shape, vars) = &*slot {
             if shape.shape() != val.shape() {
                 return Err(Error::unsupported("pointers of different origin meet"));
@@ -149,7 +152,8 @@ impl<'a> Translator<'a> {
     /// Says what an id stands for.
     pub fn set(&mut self, id: u32, val: Val) -> Result<()> {
         let n = self.m.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
-        if self.a.escapes[n] {
+        // What a kept value is found by are constants, or all its uses are in this block.
+        if self.a.escapes[n] && !matches!(val, Val::Kept(_)) {
             let mut slot = Slot::None;
             self.store_slot(&mut slot, val, true)?;
             self.slots[n] = slot;
@@ -163,8 +167,20 @@ impl<'a> Translator<'a> {
     pub fn flat(&mut self, id: u32) -> Result<Flat> {
         match self.get(id)? {
             Val::Flat(flat) => Ok(flat),
+            Val::Kept(p) => match self.load(&p, false)? {
+                Val::Flat(flat) => Ok(flat),
+                _ => Err(Error::invalid("operand is not a value").with_id(id)),
+            },
             Val::Ptr(p) => Ok(Flat::from_slice(&[self.address(&p).map_err(|e| e.with_id(id))?])),
             Val::Handle(_) => Err(Error::invalid("operand is not a value").with_id(id)),
+        }
+    }
+
+    /// Where an id's value is kept, if it is a large one.
+    pub fn kept_value(&self, id: u32) -> Option<Pointer> {
+        match &self.slots[self.m.dense(id)?] {
+            Slot::Val(Val::Kept(p)) if self.in_scope(id).is_ok() => Some(p.clone()),
+            _ => None,
         }
     }
 
@@ -187,7 +203,7 @@ impl<'a> Translator<'a> {
                 }
                 _ => Err(Error::invalid("operand is not a pointer").with_id(id)),
             },
-            Val::Handle(_) => Err(Error::invalid("operand is not a pointer").with_id(id)),
+            Val::Handle(_) | Val::Kept(_) => Err(Error::invalid("operand is not a pointer").with_id(id)),
         }
     }
 
@@ -231,6 +247,7 @@ impl<'a> Translator<'a> {
         match (result?, frame) {
             (Some(val), _) => Ok(Some(val)),
             (None, Some(Frame { ret: slot @ Slot::Stored(..), .. })) => Ok(Some(self.load_slot(&slot))),
+            (None, Some(Frame { ret: Slot::Val(val), .. })) => Ok(Some(val)),
             _ if *self.s.ty(f.result_ty)? == Type::Void => Ok(None),
             // No return is reached: the value is never used.
             _ => {
@@ -301,7 +318,7 @@ impl<'a> Translator<'a> {
                 Node::Return(id) => {
                     let val = self.get(*id)?;
                     let mut slot = self.frames.last_mut().map_or(Slot::None, |f| std::mem::take(&mut f.ret));
-                    self.store_slot(&mut slot, val, false)?;
+                    self.hand_over(&mut slot, self.type_of(*id)?, val)?;
                     if let Some(frame) = self.frames.last_mut() {
                         frame.ret = slot;
                     }
@@ -397,10 +414,16 @@ impl<'a> Translator<'a> {
             let val = self.get(id).and_then(|val| self.normal(val)).map_err(|e| e.at(v.opcode(), v.result))?;
             taken.push((v, val));
         }
+        let kept = taken.iter().filter(|(_, val)| matches!(val, Val::Kept(_))).count();
+        if kept > 1 {
+            for (_, val) in &mut taken {
+                *val = self.read_kept(std::mem::replace(val, Val::Flat(Flat::new())))?;
+            }
+        }
         for (v, val) in taken {
             let key = v.result;
             let mut slot = self.phi_slot(key)?;
-            self.store_slot(&mut slot, val, false).map_err(|e| e.at(v.opcode(), v.result))?;
+            self.hand_over(&mut slot, v.ty, val).map_err(|e| e.at(v.opcode(), v.result))?;
             self.set_phi_slot(key, slot);
         }
         Ok(())
@@ -426,8 +449,9 @@ impl<'a> Translator<'a> {
                 let slot = self.phi_slot(v.result)?;
                 let val = match &slot {
                     Slot::Stored(..) => self.load_slot(&slot),
+                    Slot::Val(val) => val.clone(),
                     // No predecessor is reachable.
-                    _ => Val::Flat(self.s.leaf_types(v.ty)?.iter().map(|&t| self.b.konst(t, 0)).collect()),
+                    Slot::None => Val::Flat(self.s.leaf_types(v.ty)?.iter().map(|&t| self.b.konst(t, 0)).collect()),
                 };
                 self.set_phi_slot(v.result, slot);
                 self.set(v.result, val)?;

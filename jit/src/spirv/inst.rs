@@ -224,6 +224,9 @@ impl Translator<'_> {
         match v.op {
             op::OpLoad => {
                 let p = self.pointer(v.arg(0)?)?;
+                if matches!(p.place, Place::Local(_) | Place::Memory(_)) && self.is_large(p.ty)? {
+                    return self.keep(v, &p, volatile(1));
+                }
                 match self.load(&p, volatile(1))? {
                     Val::Flat(flat) => self.result(v, flat),
                     val => self.set(v.result, val),
@@ -231,11 +234,17 @@ impl Translator<'_> {
             }
             op::OpStore => {
                 let p = self.pointer(v.arg(0)?)?;
+                if let Some(from) = self.kept_value(v.arg(1)?) {
+                    return self.store_kept(&p, &from, volatile(2));
+                }
                 let val = self.operand(v, 1)?;
                 self.store(&p, val, volatile(2))
             }
             op::OpCopyMemory => {
                 let (to, from) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
+                if matches!(from.place, Place::Local(_) | Place::Memory(_)) && self.is_large(from.ty)? {
+                    return self.store_kept(&to, &from, volatile(2));
+                }
                 match self.load(&from, volatile(2))? {
                     Val::Flat(flat) => self.store(&to, flat, volatile(2)),
                     _ => Err(Error::invalid("copy of a descriptor")),
@@ -317,7 +326,8 @@ impl Translator<'_> {
     // Composites.
 
     fn composite_op(&mut self, v: View<'_>) -> Result<()> {
-        if let (op::OpCopyObject, Ok(val @ (Val::Ptr(_) | Val::Handle(_)))) = (v.op, self.get(v.arg(0)?)) {
+        if let (op::OpCopyObject, Ok(val @ (Val::Ptr(_) | Val::Handle(_) | Val::Kept(_)))) = (v.op, self.get(v.arg(0)?))
+        {
             return self.set(v.result, val);
         }
         if v.op == op::OpSelect {
@@ -361,6 +371,9 @@ impl Translator<'_> {
                 out
             }
             op::OpCompositeExtract => {
+                if let Some(whole) = self.kept_value(v.arg(0)?) {
+                    return self.extract_kept(v, whole, &v.args[1..]);
+                }
                 let whole = self.operand(v, 0)?;
                 let (ty, at) = self.s.walk(self.type_of(v.arg(0)?)?, &v.args[1..])?;
                 let n = self.s.flat_leaves(ty)?;
@@ -390,8 +403,11 @@ impl Translator<'_> {
 
     fn select(&mut self, v: View<'_>) -> Result<()> {
         let cond = self.operand(v, 0)?;
-        let (a, b) = (self.get(v.arg(1)?)?, self.get(v.arg(2)?)?);
-        let (mut a, mut b) = (self.normal(a)?, self.normal(b)?);
+        let get = |t: &mut Self, id| match t.get(id)? {
+            Val::Kept(p) => t.load(&p, false),
+            val => t.normal(val),
+        };
+        let (mut a, mut b) = (get(self, v.arg(1)?)?, get(self, v.arg(2)?)?);
         if a.shape() != b.shape() {
             return Err(match a {
                 Val::Flat(_) => Error::invalid("operands of different size"),

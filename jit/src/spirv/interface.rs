@@ -102,7 +102,7 @@ impl Translator<'_> {
     }
 
     /// A new private variable and the pointer to it.
-    fn make_local(&mut self, root: u32, ty: u32, io: Vec<IoLeaf>) -> Result<Pointer> {
+    pub fn make_local(&mut self, root: u32, ty: u32, io: Vec<IoLeaf>) -> Result<Pointer> {
         if self.s.leaves(ty)? > MAX_PRIVATE {
             return Err(Error::limit("private variable is too large").with_id(root));
         }
@@ -143,7 +143,7 @@ impl Translator<'_> {
                 continue;
             }
             let class = v.args[0];
-            let used = m.dense(v.result).is_some_and(|n| self.a.used[n]);
+            let used = m.dense(v.result).is_some_and(|n| self.a.uses[n] > 0);
             // An output with an initialiser goes out even if nothing stores to it.
             let initialised_output = class == class::OUTPUT && v.args.len() > 1 && entry.interface.contains(&v.result);
             if class == class::INPUT && entry.interface.contains(&v.result) {

@@ -2,7 +2,7 @@
 //!
 //! [`Module::parse`] reads a binary once; [`translate`] makes one entry point of it into IR: types and constants under a
 //! specialisation (`types`), control flow into a tree (`structure`), facts over all reachable functions (`analysis`), then one
-//! walk that inlines every call (`body`) and takes composites apart (`value`, `inst`, `memory`, …).
+//! walk that inlines every call (`body`) and takes composites apart (`value`, `inst`, `memory`, …), large ones aside (`large`).
 //!
 //! Invariants: nothing in a module is trusted, every failure is an [`Error`]; nothing that is not implemented is ignored; depth
 //! (regions, types) and work (instructions after inlining, scalars of composites) are bounded.
@@ -20,6 +20,7 @@ mod glsl;
 mod image;
 mod inst;
 mod interface;
+mod large;
 mod layout;
 mod matrix;
 mod memory;
@@ -85,11 +86,6 @@ mod deco {
     pub(crate) const NO_CONTRACTION: u32 = 42;
 }
 
-/// Regions up to this depth are translated on the caller's stack.
-const SHALLOW: u32 = 48;
-/// Stack for deeper ones.
-const DEEP_STACK: usize = 128 << 20;
-
 /// Translates one entry point. Nothing but the module's reachable part is looked at, so unused parts may be unsupported.
 pub fn translate(
     module: &Module,
@@ -111,24 +107,26 @@ pub fn translate(
     let point = module.entry_points().iter().find(|e| e.model == model && e.name == entry);
     let point = point.ok_or_else(|| Error::invalid(format!("no entry point \"{entry}\" for the {stage:?} stage")))?;
     let request = Request { module, stage, point, layout };
-    // Structurising recurses per nested region with small frames; translation has bigger ones.
-    let s = Spec::new(module, spec)?;
-    let a = analysis::analyse(&s, point.function)?;
-    if a.depth <= SHALLOW {
-        return request.run(&s, &a);
+    let run = || {
+        let s = Spec::new(module, spec)?;
+        let a = analysis::analyse(&s, point.function)?;
+        request.run(&s, &a)
+    };
+    base::stack::with(module.stack(), run).map_err(|e| Error::limit(e.to_string()))?
+}
+
+/// Stack of a compilation without nesting, and for each level of it (regions, types): several times of what an unoptimised build takes.
+const FLAT_STACK: usize = 1 << 20;
+const LEVEL_STACK: usize = 32 << 10;
+
+impl Module {
+    /// Stack for everything that is recursive over the module's regions, and over the IR made of them. Reserved, committed as far as it
+    /// is used.
+    pub(crate) fn stack(&self) -> usize {
+        // A block can open a loop, a scope and a selection; a function adds its own. What is deeper than the limit is refused there.
+        let blocks: usize = self.functions.iter().map(|f| 3 * f.blocks.len() + 2).sum();
+        FLAT_STACK + LEVEL_STACK * blocks.min(structure::MAX_DEPTH as usize)
     }
-    drop((s, a));
-    std::thread::scope(|scope| {
-        let run = || {
-            let s = Spec::new(module, spec)?;
-            let a = analysis::analyse(&s, point.function)?;
-            request.run(&s, &a)
-        };
-        let thread =
-            std::thread::Builder::new().name("grus-spirv".to_owned()).stack_size(DEEP_STACK).spawn_scoped(scope, run);
-        let thread = thread.map_err(|e| Error::limit(format!("no thread for a deeply nested shader: {e}")))?;
-        thread.join().unwrap_or_else(|_| Err(Error::internal("panic while translating")))
-    })
 }
 
 /// What is to be translated.

@@ -12,6 +12,8 @@ pub(crate) type Flat = SmallVec<[Value; 4]>;
 pub(crate) enum Val {
     /// Scalars of a value.
     Flat(Flat),
+    /// A large composite in memory that is not written while this is used (`large`).
+    Kept(Pointer),
     /// A pointer.
     Ptr(Pointer),
     /// An image, a sampler or both.
@@ -113,7 +115,7 @@ impl Val {
                     f(&mut d.index);
                 }
             }
-            Val::Ptr(p) => match &mut p.place {
+            Val::Ptr(p) | Val::Kept(p) => match &mut p.place {
                 Place::Local(l) => {
                     f(&mut l.index);
                     if let Some((c, _)) = &mut l.comp {

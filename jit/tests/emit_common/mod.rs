@@ -47,8 +47,10 @@ pub fn try_compile(
 ) -> Result<CompiledStage, jit::error::Error> {
     let divergence = passes::divergence(shader, lanes);
     let emitted = emit::build(shader, &divergence, layout, &EmitOptions { lanes })?;
+    let code = emitted.generate(tier)?;
     let blob = CodeBlob {
-        code: emitted.generate(tier)?,
+        code: code.bytes,
+        frame: code.frame,
         tier,
         cpu_features: emit::cpu_features(),
         stage: shader.stage,

@@ -1,0 +1,61 @@
+//! Running generated code with enough stack: the one place where a stage's function is called.
+//!
+//! A frame of the quick tier has a place per value: some megabytes for a long shader, more than a thread has. So the frame's size is a fact
+//! of the code, and one that may not fit runs on a stack made for it.
+
+use base::abi::{BatchHeader, ShaderContext, StageFn};
+
+/// Frames up to this size, and the helpers that generated code calls, find room on every thread of the driver
+/// ([`base::thread::STACK`] is 32 times as much).
+const SMALL_FRAME: u32 = 64 << 10;
+
+/// Calls a stage's function. Without memory for the stack of a large frame it panics, which on the queue is a lost device.
+///
+/// # Safety
+/// As [`StageFn`]'s; `frame` is at least what the function takes.
+#[inline]
+pub unsafe fn call(function: StageFn, frame: u32, context: *const ShaderContext, batch: *mut BatchHeader) {
+    if frame <= SMALL_FRAME {
+        // SAFETY: the caller's promise.
+        return unsafe { function(context, batch) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { call_large(function, frame, context, batch) }
+}
+
+/// # Safety
+/// As [`call`]'s.
+#[cold]
+unsafe fn call_large(function: StageFn, frame: u32, context: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's promise.
+    let result = base::stack::with(frame as usize, || unsafe { function(context, batch) });
+    if let Err(e) = result {
+        panic!("{e}: a shader's frame takes {frame} bytes");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+
+    unsafe extern "C" fn looks(_: *const ShaderContext, _: *mut BatchHeader) {
+        LEFT.store(base::stack::left(), Ordering::Relaxed);
+    }
+
+    #[test]
+    fn a_large_frame_finds_its_stack() {
+        let thread = base::thread::spawn("test", base::thread::SMALL_STACK, || {
+            for frame in [0, SMALL_FRAME, SMALL_FRAME + 1, 9_400_000, 40 << 20, 1 << 20] {
+                // SAFETY: the function uses neither argument.
+                unsafe { call(looks, frame, core::ptr::null(), core::ptr::null_mut()) };
+                let left = LEFT.load(Ordering::Relaxed);
+                assert!(left >= frame as usize, "{frame}: {left}");
+                assert!(frame > SMALL_FRAME || left < base::thread::SMALL_STACK, "small frames stay where they are");
+            }
+        });
+        thread.expect("a thread").join().expect("no panic");
+    }
+}

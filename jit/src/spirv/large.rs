@@ -1,0 +1,209 @@
+//! Large composites: values with more than [`LARGE`] scalars are not taken apart.
+//!
+//! Loaded, such a value stays in memory ([`Val::Kept`]): where it was loaded from, if nothing can be written there before its last use,
+//! else in a variable of its own. Storing it, handing it to a phi or returning it is a copy by loops. As scalars the elements of one
+//! array of 65,536 would all be alive at once, and live in megabytes of the generated code's frame.
+
+use super::body::Translator;
+use super::memory::Index;
+use super::module::View;
+use super::opcodes::op;
+use super::types::Type;
+use super::value::{Place, Pointer, Slot, Val};
+use crate::error::{Error, Result};
+use crate::ir::{Cmp, Term, Ty};
+
+/// Most scalars of a value that is always held in scalars.
+const LARGE: u64 = 256;
+/// Scalars that are copied without a loop, and in one round of one: few, or `unroll` makes all of the loop again.
+const PIECE: u64 = 8;
+/// Instructions in which the uses of a value are looked for before it is copied.
+const LOOK_AHEAD: u32 = 64;
+/// Most bytes of a workgroup's variables made here. Beyond, values are held in scalars: slow, but they need no private memory.
+const MAX_KEPT: u64 = 32 << 20;
+
+impl Translator<'_> {
+    /// Values of the type are kept in memory when they come from there.
+    pub fn is_large(&self, ty: u32) -> Result<bool> {
+        Ok(self.s.leaves(ty)? > LARGE)
+    }
+
+    /// Lets a result stand for the large composite that a pointer points to.
+    pub fn keep(&mut self, v: View<'_>, p: &Pointer, volatile: bool) -> Result<()> {
+        if v.ty != p.ty {
+            return Err(Error::invalid("result type is not what the pointer points to"));
+        }
+        let volatile = volatile || matches!(&p.place, Place::Memory(m) if m.volatile);
+        let in_place = !volatile && self.unchanged_while_used(v.result, p);
+        let val = if in_place { Val::Kept(p.clone()) } else { self.snapshot(p, volatile)? };
+        self.set(v.result, val)
+    }
+
+    /// A value can be read in place: nobody writes there, or all uses follow soon in its block and nothing before the last can write.
+    fn unchanged_while_used(&self, id: u32, p: &Pointer) -> bool {
+        let (Some(n), Some(first)) = (self.m.dense(id), self.m.def_inst(id)) else { return false };
+        let uses = self.a.uses[n];
+        if uses == 0 || matches!(&p.place, Place::Memory(m) if m.readonly && !self.a.escapes[n]) {
+            return true;
+        }
+        let mut seen = 0;
+        for inst in first + 1..=first + LOOK_AHEAD {
+            // A block's end comes before the function's.
+            let v = self.m.view(inst);
+            let here = v.args.iter().filter(|&&a| a == id).count() as u32;
+            seen += here;
+            if seen >= uses {
+                return here > 0 && matches!(v.op, op::OpStore | op::OpCompositeExtract);
+            }
+            let reads = matches!(
+                v.op,
+                op::OpLoad | op::OpAccessChain | op::OpInBoundsAccessChain | op::OpNop | op::OpLine | op::OpNoLine
+            );
+            if !(v.op == op::OpCompositeExtract || (here == 0 && (reads || super::alu::rule(v.op).is_some()))) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// What a pointer points to now: in a variable that nothing else writes, if there is room for one.
+    fn snapshot(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
+        let root = match &p.place {
+            Place::Local(l) => self.locals[l.local].root,
+            _ => 0,
+        };
+        let Some(own) = self.own_variable(root, p.ty)? else { return self.load(p, volatile) };
+        self.copy(&own, p, volatile)?;
+        Ok(Val::Kept(own))
+    }
+
+    /// A variable that is laid out as those of `root` are.
+    fn own_variable(&mut self, root: u32, ty: u32) -> Result<Option<Pointer>> {
+        let invocations: u64 = self.b.shader.local_size.iter().map(|&n| u64::from(n)).product();
+        let bytes = self.s.leaves(ty)?.saturating_mul(8 * invocations.max(8));
+        if bytes > MAX_KEPT - self.kept_bytes {
+            return Ok(None);
+        }
+        self.kept_bytes += bytes;
+        self.make_local(root, ty, Vec::new()).map(Some)
+    }
+
+    /// Stores a kept value, or copies memory.
+    pub fn store_kept(&mut self, to: &Pointer, from: &Pointer, volatile: bool) -> Result<()> {
+        // Two ranges of buffers may overlap: all is read before anything is written.
+        if let (Place::Memory(_), Place::Memory(_)) = (&to.place, &from.place) {
+            return match self.snapshot(from, volatile)? {
+                Val::Kept(own) => self.copy(to, &own, volatile),
+                Val::Flat(flat) => self.store(to, flat, volatile),
+                _ => Err(Error::invalid("copy of a descriptor")),
+            };
+        }
+        self.copy(to, from, volatile)
+    }
+
+    /// A part of a kept value.
+    pub fn extract_kept(&mut self, v: View<'_>, whole: Pointer, path: &[u32]) -> Result<()> {
+        let mut p = whole;
+        for &i in path {
+            self.s.part(p.ty, i)?;
+            p = self.part_pointer(p, Index::Const(i))?;
+        }
+        if self.is_large(p.ty)? {
+            return self.keep(v, &p, false);
+        }
+        match self.load(&p, false)? {
+            Val::Flat(flat) => self.result(v, flat),
+            _ => Err(Error::invalid("part of a composite is not a value")),
+        }
+    }
+
+    /// Puts a value into the slot of a phi or of a call's result, for whoever reads it next.
+    pub fn hand_over(&mut self, slot: &mut Slot, ty: u32, val: Val) -> Result<()> {
+        if let (Slot::None, true) = (&*slot, self.is_large(ty)?)
+            && let Some(own) = self.own_variable(0, ty)?
+        {
+            *slot = Slot::Val(Val::Kept(own));
+        }
+        match (slot, val) {
+            (Slot::Val(Val::Kept(own)), Val::Kept(from)) => self.copy(own, &from, false),
+            (Slot::Val(Val::Kept(own)), Val::Flat(flat)) => self.store(own, flat, false),
+            (slot, Val::Kept(from)) => {
+                let val = self.load(&from, false)?;
+                self.store_slot(slot, val, false)
+            }
+            (slot, val) => self.store_slot(slot, val, false),
+        }
+    }
+
+    /// Kept values that phis are about to be given may be those phis: reads them all before one is written.
+    pub fn read_kept(&mut self, val: Val) -> Result<Val> {
+        match val {
+            Val::Kept(p) => self.snapshot(&p, false),
+            val => Ok(val),
+        }
+    }
+
+    /// Copies what one pointer points to, by loops over arrays that are in memory on both sides.
+    fn copy(&mut self, to: &Pointer, from: &Pointer, volatile: bool) -> Result<()> {
+        let leaves = self.s.leaves(to.ty)?;
+        if leaves <= PIECE || leaves != self.s.leaves(from.ty)? {
+            return match self.load(from, volatile)? {
+                Val::Flat(flat) => self.store(to, flat, volatile),
+                _ => Err(Error::invalid("copy of a descriptor")),
+            };
+        }
+        let parts = self.s.part_count(to.ty)?;
+        if parts != self.s.part_count(from.ty)? {
+            return Err(Error::invalid("stored value does not have the pointer's type"));
+        }
+        let mut done = 0;
+        if self.is_indexed(to)? && self.is_indexed(from)? {
+            let step = (PIECE / (leaves / u64::from(parts)).max(1)).clamp(1, u64::from(parts)) as u32;
+            done = parts - parts % step;
+            self.copy_loop(to, from, [done, step], volatile)?;
+        }
+        (done..parts).try_for_each(|i| self.copy_part(to, from, Index::Const(i), volatile))
+    }
+
+    fn copy_part(&mut self, to: &Pointer, from: &Pointer, i: Index, volatile: bool) -> Result<()> {
+        let (to, from) = (self.part_pointer(to.clone(), i)?, self.part_pointer(from.clone(), i)?);
+        self.copy(&to, &from, volatile)
+    }
+
+    /// The first `end` elements, `step` per round.
+    fn copy_loop(&mut self, to: &Pointer, from: &Pointer, [end, step]: [u32; 2], volatile: bool) -> Result<()> {
+        let counter = self.b.var(Ty::I32, 1, "");
+        let zero = self.b.i32(0);
+        self.b.store_var(counter, None, zero);
+        let label = self.b.shader.new_label();
+        self.b.push_region();
+        let first = self.b.load_var(counter, None);
+        for i in 0..step {
+            let i = self.b.i32(i);
+            let i = self.b.add(first, i);
+            self.copy_part(to, from, Index::Dynamic(i), volatile)?;
+        }
+        let (step, end) = (self.b.i32(step), self.b.i32(end));
+        let next = self.b.add(first, step);
+        self.b.store_var(counter, None, next);
+        let more = self.b.cmp(Cmp::ULt, next, end);
+        self.b.push_region();
+        let again = self.b.pop_region(Term::Yield(Vec::new()));
+        self.b.push_region();
+        let leave = self.b.pop_region(Term::Break(label, Vec::new()));
+        self.b.if_(more, again, leave);
+        let body = self.b.pop_region(Term::Yield(Vec::new()));
+        self.b.loop_(label, body);
+        Ok(())
+    }
+
+    /// Points to an array whose elements can be told apart by a number at run time.
+    fn is_indexed(&self, p: &Pointer) -> Result<bool> {
+        let &Type::Array { len, .. } = self.s.ty(p.ty)? else { return Ok(false) };
+        Ok(match &p.place {
+            Place::Local(l) => self.kept(self.locals[l.local].root, p.ty, len),
+            Place::Memory(_) => true,
+            Place::Resource(_) | Place::Texel { .. } => false,
+        })
+    }
+}

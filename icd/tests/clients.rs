@@ -104,31 +104,31 @@ fn creations_that_would_export_are_refused_and_others_are_not() {
     // SAFETY: valid usage, but for the handle types that no query offers.
     unsafe {
         for (on, expected) in [(0, Ok(())), (1, Err(refused))] {
-            let mut export = vk::ExportSemaphoreCreateInfo::default();
-            export.handle_types = vk::ExternalSemaphoreHandleTypeFlags::from_raw(
+            let handles = vk::ExternalSemaphoreHandleTypeFlags::from_raw(
                 on * vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD.as_raw(),
             );
+            let mut export = vk::ExportSemaphoreCreateInfo::default().handle_types(handles);
             let info = vk::SemaphoreCreateInfo::default().push_next(&mut export);
             let semaphore = c.device.create_semaphore(&info, None);
             assert_eq!(semaphore.map(|s| c.device.destroy_semaphore(s, None)), expected);
 
-            let mut export = vk::ExportFenceCreateInfo::default();
-            export.handle_types =
+            let handles =
                 vk::ExternalFenceHandleTypeFlags::from_raw(on * vk::ExternalFenceHandleTypeFlags::SYNC_FD.as_raw());
+            let mut export = vk::ExportFenceCreateInfo::default().handle_types(handles);
             let info = vk::FenceCreateInfo::default().push_next(&mut export);
             assert_eq!(c.device.create_fence(&info, None).map(|f| c.device.destroy_fence(f, None)), expected);
 
-            let mut external = vk::ExternalMemoryBufferCreateInfo::default();
-            external.handle_types =
+            let handles =
                 vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
+            let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(handles);
             let info = vk::BufferCreateInfo::default().size(64).usage(vk::BufferUsageFlags::TRANSFER_SRC);
             let info = info.push_next(&mut external);
             assert_eq!(c.device.create_buffer(&info, None).map(|b| c.device.destroy_buffer(b, None)), expected);
 
-            let mut external = vk::ExternalMemoryImageCreateInfo::default();
-            external.handle_types = vk::ExternalMemoryHandleTypeFlags::from_raw(
+            let handles = vk::ExternalMemoryHandleTypeFlags::from_raw(
                 on * vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.as_raw(),
             );
+            let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(handles);
             let info = vk::ImageCreateInfo::default()
                 .image_type(vk::ImageType::TYPE_2D)
                 .format(vk::Format::R8G8B8A8_UNORM)
@@ -140,9 +140,9 @@ fn creations_that_would_export_are_refused_and_others_are_not() {
                 .push_next(&mut external);
             assert_eq!(c.device.create_image(&info, None).map(|i| c.device.destroy_image(i, None)), expected);
 
-            let mut export = vk::ExportMemoryAllocateInfo::default();
-            export.handle_types =
+            let handles =
                 vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
+            let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(handles);
             let info = vk::MemoryAllocateInfo::default().allocation_size(64).push_next(&mut export);
             assert_eq!(c.device.allocate_memory(&info, None).map(|m| c.device.free_memory(m, None)), expected);
         }

@@ -3,7 +3,7 @@
 //! Tiles are the leaves of trees: a node of level `l` is a square of 4^l × 4^l tiles of a layer. A primitive is listed at nodes of which no two
 //! share a tile: a small one at its tiles, a large one at the nodes that lie inside of it and at tiles along its outline, or at larger
 //! nodes there when it spans more than [`SPAN`] tiles. So the entries of a primitive grow with its outline up to a bound
-//! ([`MOST_ENTRIES`]), not with its area. A tile runs what its own list and those of the nodes around it name (`tile::runs`).
+//! (512, the tests say), not with its area. A tile runs what its own list and those of the nodes around it name (`tile::runs`).
 
 use super::setup::Edge;
 use super::viewport::SUBPIXEL;
@@ -17,9 +17,6 @@ const STEP: u32 = 2;
 const FEW: i32 = 16;
 /// Nodes along an axis that a primitive's outline may be resolved to.
 const SPAN: i32 = 32;
-/// Entries of a primitive are fewer.
-#[cfg(test)]
-pub const MOST_ENTRIES: usize = 512;
 /// No sample is closer to its pixel's border (see `tile::cover::sample_offsets`).
 const INSET: i64 = 32;
 
@@ -176,6 +173,9 @@ mod tests {
     use crate::front::setup::Outline;
     use crate::front::viewport::Screen;
     use base::abi::FragmentPrimitive;
+
+    /// Entries of a primitive are fewer.
+    const MOST_ENTRIES: usize = 512;
 
     /// A triangle in a layer of a grid, and its bins.
     fn binned(grid: &Grid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {

@@ -46,7 +46,13 @@ fn primitives_that_cover_every_tile_take_little_memory() {
 
 #[test]
 fn large_and_small_primitives_are_drawn_in_order() {
-    let (w, h) = (730, 520);
+    // The last is wide enough for outlines to be listed at larger nodes than tiles.
+    for (w, h, samples) in [(730, 520, 1), (330, 350, 4), (2300, 150, 1)] {
+        draws_in_order(w, h, samples);
+    }
+}
+
+fn draws_in_order(w: u32, h: u32, samples: u32) {
     let mut random = Rng(11);
     let triangles: Vec<[V; 3]> = (0..90)
         .map(|i| {
@@ -61,40 +67,33 @@ fn large_and_small_primitives_are_drawn_in_order() {
         .collect();
     let snapped: Vec<_> = triangles.iter().map(|t| t.each_ref().map(|v| snap(v, w, h))).collect();
     let s = Arc::new(state(Topology::TriangleList, w, h));
-    for samples in [1, 4] {
-        let offsets = if samples == 4 { &SAMPLES[..] } else { &[[128, 128]] };
-        let naive = |x: u32, y: u32, sample: u32| {
-            let [dx, dy] = offsets[sample as usize];
-            let at = [i64::from(x) * 256 + dx, i64::from(y) * 256 + dy];
-            snapped.iter().rposition(|&t| inside(t, at)).map_or(0.0, |i| i as f32 + 1.0)
-        };
-        // Every seventh pixel, and borders of tiles.
-        let seen = |c: u32| c.is_multiple_of(7) || [0, 63].contains(&(c % 64));
-        let pixels = || (0..h).filter(|&y| seen(y)).flat_map(|y| (0..w).filter(|&x| seen(x)).map(move |x| (x, y)));
-        let want: Vec<f32> =
-            pixels().flat_map(|(x, y)| (0..samples).map(move |s| (x, y, s))).map(|(x, y, s)| naive(x, y, s)).collect();
-        // As one draw, as draws of some triangles, rounds of a few bytes: chunks wait and overtake.
-        for (threads, per_draw, bytes) in
-            [(1, 90, ROUND_BYTES), (3, 7, ROUND_BYTES), (1, 1, 1), (3, 1, 1), (3, 2, 4000)]
-        {
-            let image = Image::new(R32F, w, h, samples, 1);
-            let engine = Engine::new(threads);
-            let mut pass = engine.begin_rendering(targets(&image, None));
-            pass.round_bytes = bytes;
-            for some in triangles.chunks(per_draw) {
-                let mut d = draw(DrawState::clone(&s), some.as_flattened());
-                d.state = s.clone();
-                pass.draw(d);
-            }
-            pass.end();
-            let got = pixels().flat_map(|(x, y)| (0..samples).map(move |s| (x, y, s)));
-            for ((x, y, sample), &want) in got.zip(&want) {
-                let got: f32 = image.texel(ChannelName::R, x, y, sample, 0);
-                assert_eq!(
-                    got, want,
-                    "({x}, {y}) sample {sample}, {threads} threads, {per_draw} per draw, {bytes} bytes"
-                );
-            }
+    let offsets = if samples == 4 { &SAMPLES[..] } else { &[[128, 128]] };
+    let naive = |x: u32, y: u32, sample: u32| {
+        let [dx, dy] = offsets[sample as usize];
+        let at = [i64::from(x) * 256 + dx, i64::from(y) * 256 + dy];
+        snapped.iter().rposition(|&t| inside(t, at)).map_or(0.0, |i| i as f32 + 1.0)
+    };
+    // Every seventh pixel, and borders of tiles.
+    let seen = |c: u32| c.is_multiple_of(7) || [0, 63].contains(&(c % 64));
+    let pixels = || (0..h).filter(|&y| seen(y)).flat_map(|y| (0..w).filter(|&x| seen(x)).map(move |x| (x, y)));
+    let want: Vec<f32> =
+        pixels().flat_map(|(x, y)| (0..samples).map(move |s| (x, y, s))).map(|(x, y, s)| naive(x, y, s)).collect();
+    // As one draw, as draws of some triangles, rounds of a few bytes: chunks wait and overtake.
+    for (threads, per_draw, bytes) in [(1, 90, ROUND_BYTES), (3, 7, ROUND_BYTES), (1, 1, 1), (3, 1, 1), (3, 2, 4000)] {
+        let image = Image::new(R32F, w, h, samples, 1);
+        let engine = Engine::new(threads);
+        let mut pass = engine.begin_rendering(targets(&image, None));
+        pass.round_bytes = bytes;
+        for some in triangles.chunks(per_draw) {
+            let mut d = draw(DrawState::clone(&s), some.as_flattened());
+            d.state = s.clone();
+            pass.draw(d);
+        }
+        pass.end();
+        let got = pixels().flat_map(|(x, y)| (0..samples).map(move |s| (x, y, s)));
+        for ((x, y, sample), &want) in got.zip(&want) {
+            let got: f32 = image.texel(ChannelName::R, x, y, sample, 0);
+            assert_eq!(got, want, "({x}, {y}) sample {sample}, {threads} threads, {per_draw} per draw, {bytes} bytes");
         }
     }
 }

@@ -16,6 +16,7 @@ mod bits;
 mod cell;
 mod contiguous;
 mod control;
+mod cost;
 mod descriptor;
 mod facts;
 mod float;
@@ -29,8 +30,10 @@ mod rep;
 mod stage;
 mod subgroup;
 
+pub use cost::Cost;
 pub use isa::cpu_features;
 
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
 use crate::passes::Divergence;
@@ -153,6 +156,11 @@ pub fn build(
 }
 
 impl Emission {
+    /// What the full tier would cost.
+    pub fn cost(&self) -> Cost {
+        Cost::of(&self.function)
+    }
+
     /// CLIF instructions.
     pub fn instructions(&self) -> usize {
         self.function.dfg.num_insts()
@@ -199,6 +207,7 @@ impl Emitter<'_> {
         let shader = self.shader;
         let data = &shader.insts[inst];
         let at = |r: Result<()>| r.map_err(|e| e.with_id(data.source));
+        at(budget::clif(self.b.func.dfg.num_insts()))?;
         at(match &data.op {
             // Materialised at each use.
             Op::Const(_) => Ok(()),

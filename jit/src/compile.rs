@@ -41,12 +41,26 @@ impl Prepared {
         &self.facts
     }
 
-    /// Makes the code.
+    /// Makes the code, by a better tier than the quick one only where that takes bounded time.
     ///
     /// # Errors
     /// Internal, if any.
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        Ok(CodeBlob { code: self.emission.finish(tier)?, tier, ..self.facts })
+        if tier == Tier::Full
+            && let Some(code) = self.emission.improve(&|| true)?
+        {
+            return Ok(CodeBlob { code, tier, ..self.facts });
+        }
+        Ok(CodeBlob { code: self.emission.finish()?, tier: Tier::Quick, ..self.facts })
+    }
+
+    /// Makes the full tier's code, if that takes bounded time and as long as `wanted` says so, which is asked between the steps.
+    ///
+    /// # Errors
+    /// Internal, if any.
+    pub fn improve(self, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>> {
+        let code = self.emission.improve(wanted)?;
+        Ok(code.map(|code| CodeBlob { code, tier: Tier::Full, ..self.facts }))
     }
 }
 

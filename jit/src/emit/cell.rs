@@ -172,25 +172,11 @@ impl Emitter<'_> {
     }
 
     /// Zeros, so that lanes that never arrive have defined bits.
-    pub fn clear_cells(&mut self, _value: Value, cells: &Cells) -> Result<()> {
-        for i in 0..cells.places.len() {
-            let ty = form_types(cells.ty, cells.form, self.lanes as usize)[i];
+    pub fn clear_cells(&mut self, cells: &Cells) {
+        let types = form_types(cells.ty, cells.form, self.lanes as usize);
+        for (&place, &ty) in cells.places.iter().zip(&types) {
             let zero = self.zero(ty);
-            self.set_place(cells.places[i], zero);
-        }
-        Ok(())
-    }
-
-    /// A zero of a machine type.
-    pub fn zero(&mut self, ty: Type) -> C {
-        match ty {
-            types::F32 => self.constant(Ty::F32, 0),
-            types::F64 => self.constant(Ty::F64, 0),
-            t if t.is_vector() => {
-                let zero = self.vector_constant([0; 4]);
-                self.bitcast(t, zero)
-            }
-            t => self.b.ins().iconst(t, 0),
+            self.set_place(place, zero);
         }
     }
 

@@ -488,10 +488,8 @@ impl Emitter<'_> {
             self.set_cell_vectors(&cells, &none);
             cells
         });
-        if divergent {
-            for (value, cells) in &results {
-                self.clear_cells(*value, cells)?;
-            }
+        if divergent && crosses {
+            results.iter().for_each(|(_, cells)| self.clear_cells(cells));
         }
         let exit = self.b.create_block();
         self.targets.push(Target { label, exit, results, broke, used: false });
@@ -522,8 +520,14 @@ impl Emitter<'_> {
         self.enter(go_on);
     }
 
+    /// Cells for results of a node, made before it. Not every way through it sets them all (lanes may be elsewhere): without a value
+    /// from here, Cranelift's SSA construction would take one from the function's start and carry it along all the way to here.
     fn new_results(&mut self, values: &[Value], crosses: bool) -> Vec<(Value, Cells)> {
-        values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect()
+        let results: Vec<_> = values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect();
+        if !crosses {
+            results.iter().for_each(|(_, cells)| self.clear_cells(cells));
+        }
+        results
     }
 
     fn set_results(&mut self, results: &[(Value, Cells)], values: &[Value]) -> Result<()> {

@@ -1,92 +1,128 @@
-//! What the full tier would cost, known before it is tried.
+//! What careful register allocation would cost, known before it is tried.
 //!
-//! Cranelift's backtracking register allocator is fast where values fit the registers and takes forever where many more are live
-//! across many blocks: each one is split, evicted and tried again in every register. It cannot be interrupted, so it is only asked for
-//! functions where the work is bounded: few instructions, and not many values too many live at the blocks' starts.
+//! Cranelift's backtracking register allocator is fast where values fit the registers and takes forever where many more are live at
+//! once for long: each one is split, evicted and tried again in every register. It cannot be interrupted, so it is only asked for
+//! functions where its work is bounded.
 
 use cranelift_codegen::flowgraph::ControlFlowGraph;
-use cranelift_codegen::ir::{Block, Function, Value, ValueDef};
+use cranelift_codegen::ir::{Block, Function, Value};
 use cranelift_entity::SecondaryMap;
 
-/// Values live at a block's start that cost nothing: about as many as there are registers.
-const REGISTERS: u64 = 16;
-/// Most instructions.
+/// Values live at once that cost nothing: about as many as there are registers.
+const REGISTERS: i64 = 16;
+/// Most instructions that are optimised.
 const MAX_INSTS: usize = 1 << 16;
-/// Most values too many, summed over all blocks.
-const MAX_EXCESS: u64 = 1 << 12;
+/// Most values too many, summed over all instructions.
+pub const MAX_EXCESS: u64 = 1 << 21;
 /// Most (value, block) pairs that are looked at: beyond, the excess is not worth knowing.
-const MAX_PAIRS: u64 = 1 << 22;
+const MAX_PAIRS: usize = 1 << 22;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Instructions.
     pub insts: usize,
-    /// Values live at the start of a block beyond those that fit registers, summed over all blocks.
+    /// Values live at an instruction beyond those that fit registers, summed over all instructions.
     pub excess: u64,
 }
 
 impl Cost {
-    /// Is the full tier's time bounded?
-    pub fn bounded(self) -> bool {
-        self.insts <= MAX_INSTS && self.excess <= MAX_EXCESS
+    /// May the function be optimised? That takes time in proportion to its size, but more memory than the quick tier.
+    pub fn may_optimise(function: &Function) -> bool {
+        function.dfg.num_insts() <= MAX_INSTS
     }
 
     /// The cost of a function. Takes time in proportion to its size and to what is live where, cut off at [`MAX_PAIRS`].
     pub fn of(function: &Function) -> Cost {
-        let insts = function.dfg.num_insts();
-        let excess = if insts > MAX_INSTS { u64::MAX } else { excess(function) };
-        Cost { insts, excess }
+        let mut walk = Walk::new(function);
+        let insts = walk.insts;
+        Cost { insts, excess: walk.excess().unwrap_or(u64::MAX) }
     }
 }
 
 /// Liveness use by use: from where a value is used back to where it is defined.
-fn excess(function: &Function) -> u64 {
-    let dfg = &function.dfg;
-    let flow = ControlFlowGraph::with_function(function);
-    let mut uses: Vec<(Value, Block)> = Vec::new();
-    for block in function.layout.blocks() {
-        for inst in function.layout.block_insts(block) {
-            for value in dfg.inst_values(inst) {
-                let value = dfg.resolve_aliases(value);
-                if home(function, value) != Some(block) {
-                    uses.push((value, block));
+struct Walk<'a> {
+    function: &'a Function,
+    /// Number of a block's first instruction, and of the one behind its last, in layout order.
+    ranges: SecondaryMap<Block, (u32, u32)>,
+    /// A value, a block it is used in, the number behind its last use there.
+    uses: Vec<(Value, Block, u32)>,
+    /// Block and number of each value's definition.
+    homes: SecondaryMap<Value, Option<(Block, u32)>>,
+    insts: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(function: &'a Function) -> Self {
+        let mut walk =
+            Walk { function, ranges: SecondaryMap::new(), uses: Vec::new(), homes: SecondaryMap::new(), insts: 0 };
+        let dfg = &function.dfg;
+        for block in function.layout.blocks() {
+            let first = walk.insts as u32;
+            for &param in dfg.block_params(block) {
+                walk.homes[param] = Some((block, first));
+            }
+            for inst in function.layout.block_insts(block) {
+                walk.insts += 1;
+                let next = walk.insts as u32;
+                walk.uses.extend(dfg.inst_values(inst).map(|v| (dfg.resolve_aliases(v), block, next)));
+                for &result in dfg.inst_results(inst) {
+                    walk.homes[result] = Some((block, next));
+                }
+            }
+            walk.ranges[block] = (first, walk.insts as u32);
+        }
+        walk.uses.sort_unstable();
+        walk
+    }
+
+    /// `None` when it is too much to find out.
+    fn excess(&mut self) -> Option<u64> {
+        let flow = ControlFlowGraph::with_function(self.function);
+        // Values that become live and die before each instruction.
+        let mut changes = vec![0i32; self.insts + 1];
+        let mut live_out: SecondaryMap<Block, Option<Value>> = SecondaryMap::new();
+        let mut live_in: SecondaryMap<Block, Option<Value>> = SecondaryMap::new();
+        let (mut pairs, mut todo) = (0, Vec::new());
+        for uses in self.uses.chunk_by(|a, b| a.0 == b.0) {
+            let value = uses[0].0;
+            let Some((home, defined)) = self.homes[value] else { continue };
+            todo.extend(uses.iter().map(|u| u.1).filter(|&b| b != home));
+            while let Some(block) = todo.pop() {
+                if live_in[block].replace(value) == Some(value) {
+                    continue;
+                }
+                pairs += 1;
+                if pairs > MAX_PAIRS {
+                    return None;
+                }
+                for pred in flow.pred_iter(block) {
+                    // A whole block, unless it is the first.
+                    if live_out[pred.block].replace(value) != Some(value) {
+                        let (first, end) = self.ranges[pred.block];
+                        changes[if pred.block == home { defined } else { first } as usize] += 1;
+                        changes[end as usize] -= 1;
+                    }
+                    if pred.block != home {
+                        todo.push(pred.block);
+                    }
+                }
+            }
+            // The last blocks.
+            for used in uses.chunk_by(|a, b| a.1 == b.1) {
+                let (_, block, last) = used[used.len() - 1];
+                if live_out[block] != Some(value) {
+                    changes[if block == home { defined } else { self.ranges[block].0 } as usize] += 1;
+                    changes[last as usize] -= 1;
                 }
             }
         }
-    }
-    uses.sort_unstable();
-    uses.dedup();
-    let mut seen: SecondaryMap<Block, Option<Value>> = SecondaryMap::new();
-    let mut live: SecondaryMap<Block, u64> = SecondaryMap::new();
-    let mut pairs = 0;
-    let mut todo = Vec::new();
-    for &(value, block) in &uses {
-        let home = home(function, value);
-        todo.push(block);
-        while let Some(block) = todo.pop() {
-            if seen[block] == Some(value) {
-                continue;
-            }
-            seen[block] = Some(value);
-            live[block] += 1;
-            pairs += 1;
-            if pairs > MAX_PAIRS {
-                return u64::MAX;
-            }
-            todo.extend(flow.pred_iter(block).map(|p| p.block).filter(|&p| Some(p) != home));
+        let mut live = 0i64;
+        let mut excess = 0u64;
+        for change in changes {
+            live += i64::from(change);
+            excess = excess.saturating_add((live - REGISTERS).max(0) as u64);
         }
-    }
-    // Parameters are live at the start too.
-    let at = |block: Block| live[block] + dfg.num_block_params(block) as u64;
-    function.layout.blocks().map(|b| at(b).saturating_sub(REGISTERS)).sum()
-}
-
-/// The block a value is defined in.
-fn home(function: &Function, value: Value) -> Option<Block> {
-    match function.dfg.value_def(value) {
-        ValueDef::Result(inst, _) => function.layout.inst_block(inst),
-        ValueDef::Param(block, _) => Some(block),
-        ValueDef::Union(..) => None,
+        Some(excess)
     }
 }

@@ -39,12 +39,13 @@ use crate::ir::{Inst, Op, Shader, Value};
 use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
-use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, UserFuncName, Value as C, types};
 use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::{CodegenError, CodegenResult, Context};
 use cranelift_entity::SecondaryMap;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use isa::Step;
 use rep::Rep;
 
 /// Parameters of emission.
@@ -65,7 +66,7 @@ impl Default for EmitOptions {
 pub enum Tier {
     /// No optimisation, single-pass register allocation: made in about half the time.
     Quick,
-    /// Optimised; less than half the code.
+    /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
     Full,
 }
 
@@ -156,11 +157,6 @@ pub fn build(
 }
 
 impl Emission {
-    /// What the full tier would cost.
-    pub fn cost(&self) -> Cost {
-        Cost::of(&self.function)
-    }
-
     /// CLIF instructions.
     pub fn instructions(&self) -> usize {
         self.function.dfg.num_insts()
@@ -169,36 +165,73 @@ impl Emission {
     /// Machine code, entry at offset 0, no relocations. The function stays, for another tier.
     ///
     /// # Errors
-    /// Internal: nothing here depends on what an application may get wrong.
+    /// As [`Emission::finish`].
     pub fn generate(&self, tier: Tier) -> Result<Vec<u8>> {
-        self.clone_function().finish(tier)
+        let full = if tier == Tier::Full { self.improve(&|| true)? } else { None };
+        full.map_or_else(|| generate(Context::for_function(self.function.clone()), Step::SinglePass), Ok)
     }
 
-    /// As [`Emission::generate`], when the function is not needed any more.
+    /// The quick tier's code, when the function is not needed any more.
+    ///
+    /// # Errors
+    /// Internal: nothing here depends on what an application may get wrong.
+    pub fn finish(self) -> Result<Vec<u8>> {
+        generate(Context::for_function(self.function), Step::SinglePass)
+    }
+
+    /// The full tier's code. `None` when that would take too long ([`Cost`]), and when `wanted`, which is asked between the steps,
+    /// says that nobody wants it any more.
+    ///
+    /// # Errors
+    /// As [`Emission::finish`].
+    pub fn improve(&self, wanted: &dyn Fn() -> bool) -> Result<Option<Vec<u8>>> {
+        self.improve_within(cost::MAX_EXCESS, wanted)
+    }
+
+    /// As [`Emission::improve`] with another limit of [`Cost::excess`], for measurements.
     ///
     /// # Errors
     /// As there.
-    pub fn finish(self, tier: Tier) -> Result<Vec<u8>> {
-        let isa = isa::target(tier)?;
-        let mut context = Context::for_function(self.function);
-        // A panic in there is a compiler bug, not the end of the process.
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            context
-                .compile(&**isa, &mut ControlPlane::default())
-                .map(|_| ())
-                .map_err(|e| Error::internal(format!("Cranelift: {:?}", e.inner)))
-        }));
-        result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
-        let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
-        if !compiled.buffer.relocs().is_empty() {
-            return Err(Error::internal("emitted code has relocations"));
+    pub fn improve_within(&self, excess: u64, wanted: &dyn Fn() -> bool) -> Result<Option<Vec<u8>>> {
+        if !Cost::may_optimise(&self.function) || !wanted() {
+            return Ok(None);
         }
-        Ok(compiled.code_buffer().to_vec())
+        let mut context = Context::for_function(self.function.clone());
+        let isa = isa::target(Step::Optimise)?;
+        guarded(|| context.optimize(&**isa, &mut ControlPlane::default()))?;
+        // Optimisation moves instructions to where they are used first: what is live where is known only now.
+        if !wanted() || Cost::of(&context.func).excess > excess || !wanted() {
+            return Ok(None);
+        }
+        generate(context, Step::Backtracking).map(Some)
     }
 
-    fn clone_function(&self) -> Emission {
-        Emission { function: self.function.clone(), ..*self }
+    /// What the full tier would cost as the function is now, before optimisation.
+    pub fn cost(&self) -> Cost {
+        Cost::of(&self.function)
     }
+}
+
+/// Runs a part of Cranelift. A panic in there is a compiler bug, not the end of the process.
+fn guarded(f: impl FnOnce() -> CodegenResult<()>) -> Result<()> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)) {
+        Ok(result) => result.map_err(|e| match e {
+            CodegenError::CodeTooLarge | CodegenError::ImplLimitExceeded => Error::limit("code is too large"),
+            e => Error::internal(format!("Cranelift: {e:?}")),
+        }),
+        Err(_) => Err(Error::internal("Cranelift panicked")),
+    }
+}
+
+/// Machine code of a function.
+fn generate(mut context: Context, step: Step) -> Result<Vec<u8>> {
+    let isa = isa::target(step)?;
+    guarded(|| context.compile(&**isa, &mut ControlPlane::default()).map(|_| ()).map_err(|e| e.inner))?;
+    let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
+    if !compiled.buffer.relocs().is_empty() {
+        return Err(Error::internal("emitted code has relocations"));
+    }
+    Ok(compiled.code_buffer().to_vec())
 }
 
 impl Emitter<'_> {

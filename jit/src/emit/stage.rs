@@ -96,7 +96,7 @@ pub fn function(
     } else {
         u64::from(e.arrays.bytes)
     };
-    let isa = super::isa::target(super::Tier::Full)?;
+    let isa = super::isa::target(super::isa::Step::SinglePass)?;
     e.b.finalize(isa.frontend_config());
     Ok((scratch, has_barriers))
 }

@@ -280,3 +280,31 @@ pub(crate) struct Local {
     /// Inputs and outputs: by flat leaf.
     pub io: Vec<IoLeaf>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_composites_share_what_is_equal() {
+        let leaves: Vec<Value> = (0..1000).map(Value::from_u32).collect();
+        let Val::Shared(all) = Val::of(leaves.iter().copied().collect()) else { panic!("1000 leaves are many") };
+        assert_eq!((all.len(), &all.flat()[..]), (1000, &leaves[..]));
+        assert_eq!(all.part(250, 300).unwrap()[..], leaves[250..550]);
+        assert_eq!(all.part(999, 1).unwrap()[..], leaves[999..]);
+        assert!(all.part(999, 2).is_none() && all.part(1001, 0).is_none() && all.part(usize::MAX, 2).is_none());
+
+        let new: Vec<Value> = (5000..5010).map(Value::from_u32).collect();
+        let with = all.with(510, &new).unwrap();
+        let mut want = leaves.clone();
+        want[510..520].copy_from_slice(&new);
+        assert_eq!(with.flat()[..], want);
+        assert_eq!(all.flat()[..], leaves, "the old one stays");
+        let shared: Vec<bool> = all.pieces.iter().zip(&*with.pieces).map(|(a, b)| Rc::ptr_eq(a, b)).collect();
+        assert_eq!(shared, [true, false, false, true]);
+        assert!(all.with(995, &new).is_none());
+
+        let Val::Shared(zeros) = Val::of(smallvec::smallvec![Value::from_u32(7); 2048]) else { panic!("shared") };
+        assert!(zeros.pieces.iter().all(|p| Rc::ptr_eq(p, &zeros.pieces[0])), "a splat is one piece");
+    }
+}

@@ -13,8 +13,8 @@ pub(crate) const INSTRUCTIONS: usize = 1 << 21;
 const VARS: usize = 1 << 21;
 /// Leaves of composites that are copied or looked at one by one.
 pub(crate) const LEAVES: usize = 1 << 25;
-/// Instructions of Cranelift's IR. Above it has not enough numbers for registers.
-const CLIF: usize = 1 << 20;
+/// Instructions of Cranelift's IR: seconds and a gigabyte of code generation.
+const CLIF: usize = 3 << 19;
 
 /// Checks what has been made of a shader so far.
 ///

@@ -15,12 +15,13 @@ impl Renames {
     /// From now on `from` means `to`.
     pub fn set(&mut self, from: Value, to: Value) {
         debug_assert!(self.resolve(to) != from);
-        self.0[from].set(to.into());
+        self.0[from] = Cell::new(to.into());
     }
     /// What a value means now.
     pub fn resolve(&self, mut v: Value) -> Value {
         while let Some(next) = self.0[v].get().expand() {
             if let Some(behind) = self.0[next].get().expand() {
+                // Inside of the map, or it would have no next.
                 self.0[v].set(behind.into());
             }
             v = next;

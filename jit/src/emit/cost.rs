@@ -10,10 +10,6 @@ use cranelift_entity::SecondaryMap;
 
 /// Values live at once that cost nothing: about as many as there are registers.
 const REGISTERS: i64 = 16;
-/// Most instructions that are optimised.
-const MAX_INSTS: usize = 1 << 16;
-/// Most values too many, summed over all instructions.
-pub const MAX_EXCESS: u64 = 1 << 21;
 /// Most (value, block) pairs that are looked at: beyond, the excess is not worth knowing.
 const MAX_PAIRS: usize = 1 << 22;
 
@@ -24,19 +20,25 @@ pub struct Cost {
     pub insts: usize,
     /// Values live at an instruction beyond those that fit registers, summed over all instructions.
     pub excess: u64,
+    /// The same at the starts of blocks only: these are the expensive ones.
+    pub crossing: u64,
 }
 
 impl Cost {
-    /// May the function be optimised? That takes time in proportion to its size, but more memory than the quick tier.
-    pub fn may_optimise(function: &Function) -> bool {
-        function.dfg.num_insts() <= MAX_INSTS
+    /// Up to here the steps of the full tier take some tenths of a second each.
+    pub const LIMIT: Cost = Cost { insts: 1 << 16, excess: 1 << 20, crossing: 1 << 12 };
+
+    /// Is nothing above the limit?
+    pub fn within(self, limit: Cost) -> bool {
+        self.insts <= limit.insts && self.excess <= limit.excess && self.crossing <= limit.crossing
     }
 
     /// The cost of a function. Takes time in proportion to its size and to what is live where, cut off at [`MAX_PAIRS`].
     pub fn of(function: &Function) -> Cost {
         let mut walk = Walk::new(function);
         let insts = walk.insts;
-        Cost { insts, excess: walk.excess().unwrap_or(u64::MAX) }
+        let (excess, crossing) = walk.excess().unwrap_or((u64::MAX, u64::MAX));
+        Cost { insts, excess, crossing }
     }
 }
 
@@ -76,8 +78,8 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// `None` when it is too much to find out.
-    fn excess(&mut self) -> Option<u64> {
+    /// At all instructions, and at the first ones of blocks. `None` when it is too much to find out.
+    fn excess(&mut self) -> Option<(u64, u64)> {
         let flow = ControlFlowGraph::with_function(self.function);
         // Values that become live and die before each instruction.
         let mut changes = vec![0i32; self.insts + 1];
@@ -117,12 +119,18 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        let starts: Vec<u32> = self.function.layout.blocks().map(|b| self.ranges[b].0).collect();
+        let mut starts = starts.into_iter().peekable();
         let mut live = 0i64;
-        let mut excess = 0u64;
-        for change in changes {
+        let (mut excess, mut crossing) = (0u64, 0u64);
+        for (i, change) in (0..).zip(changes) {
             live += i64::from(change);
-            excess = excess.saturating_add((live - REGISTERS).max(0) as u64);
+            let beyond = (live - REGISTERS).max(0) as u64;
+            excess += beyond;
+            if starts.next_if_eq(&i).is_some() {
+                crossing += beyond;
+            }
         }
-        Some(excess)
+        Some((excess, crossing))
     }
 }

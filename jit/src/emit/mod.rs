@@ -185,22 +185,22 @@ impl Emission {
     /// # Errors
     /// As [`Emission::finish`].
     pub fn improve(&self, wanted: &dyn Fn() -> bool) -> Result<Option<Vec<u8>>> {
-        self.improve_within(cost::MAX_EXCESS, wanted)
+        self.improve_within(Cost::LIMIT, wanted)
     }
 
-    /// As [`Emission::improve`] with another limit of [`Cost::excess`], for measurements.
+    /// As [`Emission::improve`] with another limit, for measurements.
     ///
     /// # Errors
     /// As there.
-    pub fn improve_within(&self, excess: u64, wanted: &dyn Fn() -> bool) -> Result<Option<Vec<u8>>> {
-        if !Cost::may_optimise(&self.function) || !wanted() {
+    pub fn improve_within(&self, limit: Cost, wanted: &dyn Fn() -> bool) -> Result<Option<Vec<u8>>> {
+        if self.instructions() > limit.insts || !wanted() {
             return Ok(None);
         }
         let mut context = Context::for_function(self.function.clone());
         let isa = isa::target(Step::Optimise)?;
         guarded(|| context.optimize(&**isa, &mut ControlPlane::default()))?;
         // Optimisation moves instructions to where they are used first: what is live where is known only now.
-        if !wanted() || Cost::of(&context.func).excess > excess || !wanted() {
+        if !wanted() || !Cost::of(&context.func).within(limit) || !wanted() {
             return Ok(None);
         }
         generate(context, Step::Backtracking).map(Some)

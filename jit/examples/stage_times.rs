@@ -71,7 +71,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 8], [usiz
         sizes[3] = function.generate(Tier::Quick)?.len();
         lap(6);
         let code = match std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok()) {
-            Some(n) => function.improve_within(Cost { insts: usize::MAX, excess: n, crossing: n }, &|| true)?,
+            Some(n) => function.improve_within(Cost { insts: usize::MAX, excess: n, merges: n }, &|| true)?,
             None => function.improve(&|| true)?,
         };
         sizes[4] = code.map_or(0, |code| code.len());

@@ -18,27 +18,30 @@ const MAX_PAIRS: usize = 1 << 22;
 pub struct Cost {
     /// Instructions.
     pub insts: usize,
-    /// Values live at an instruction beyond those that fit registers, summed over all instructions.
+    /// Values live at an instruction beyond those that fit registers, summed over all instructions. Time is in proportion to this
+    /// times the instructions.
     pub excess: u64,
-    /// The same at the starts of blocks only: these are the expensive ones.
-    pub crossing: u64,
+    /// The same at the starts of blocks, times the block's parameters, which are the expensive values: all that flow into one are
+    /// allocated as one as far as that goes.
+    pub merges: u64,
 }
 
 impl Cost {
-    /// Up to here the steps of the full tier take some tenths of a second each.
-    pub const LIMIT: Cost = Cost { insts: 1 << 16, excess: 1 << 20, crossing: 1 << 12 };
+    /// Up to here the steps of the full tier take less than a second each, with less than 2^16 instructions.
+    pub const LIMIT: Cost = Cost { insts: 1 << 16, excess: 3 << 17, merges: 1 << 17 };
 
-    /// Is nothing above the limit?
+    /// Is nothing above the limit? Its excess is for the most instructions; with fewer there may be more.
     pub fn within(self, limit: Cost) -> bool {
-        self.insts <= limit.insts && self.excess <= limit.excess && self.crossing <= limit.crossing
+        let time = |cost: Cost| u128::from(cost.excess) * cost.insts as u128;
+        self.insts <= limit.insts && time(self) <= time(limit) && self.merges <= limit.merges
     }
 
     /// The cost of a function. Takes time in proportion to its size and to what is live where, cut off at [`MAX_PAIRS`].
     pub fn of(function: &Function) -> Cost {
         let mut walk = Walk::new(function);
         let insts = walk.insts;
-        let (excess, crossing) = walk.excess().unwrap_or((u64::MAX, u64::MAX));
-        Cost { insts, excess, crossing }
+        let (excess, merges) = walk.excess().unwrap_or((u64::MAX, u64::MAX));
+        Cost { insts, excess, merges }
     }
 }
 
@@ -78,7 +81,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// At all instructions, and at the first ones of blocks. `None` when it is too much to find out.
+    /// [`Cost::excess`] and [`Cost::merges`]. `None` when it is too much to find out.
     fn excess(&mut self) -> Option<(u64, u64)> {
         let flow = ControlFlowGraph::with_function(self.function);
         // Values that become live and die before each instruction.
@@ -119,18 +122,18 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        let starts: Vec<u32> = self.function.layout.blocks().map(|b| self.ranges[b].0).collect();
-        let mut starts = starts.into_iter().peekable();
+        let blocks = self.function.layout.blocks();
+        let mut starts = blocks.map(|b| (self.ranges[b].0, self.function.dfg.num_block_params(b) as u64)).peekable();
         let mut live = 0i64;
-        let (mut excess, mut crossing) = (0u64, 0u64);
+        let (mut excess, mut merges) = (0u64, 0u64);
         for (i, change) in (0..).zip(changes) {
             live += i64::from(change);
             let beyond = (live - REGISTERS).max(0) as u64;
             excess += beyond;
-            if starts.next_if_eq(&i).is_some() {
-                crossing += beyond;
+            if let Some((_, params)) = starts.next_if(|start| start.0 == i) {
+                merges += beyond * params;
             }
         }
-        Some((excess, crossing))
+        Some((excess, merges))
     }
 }

@@ -40,11 +40,11 @@ use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, UserFuncName, Value as C, types};
+use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, Type, UserFuncName, Value as C, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CodegenError, CodegenResult, Context};
 use cranelift_entity::SecondaryMap;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use isa::Step;
 use rep::Rep;
 
@@ -96,6 +96,8 @@ struct Emitter<'a> {
     exec: Cells,
     full: bool,
     barriers: barrier::Barriers,
+    /// Variables of cells that were given back.
+    free_variables: Vec<(Type, Variable)>,
     /// Function arguments and what the entry block loads.
     ctx: C,
     batch: C,

@@ -65,6 +65,7 @@ pub fn function(
         exec: Cells { ty: Ty::B1, form: super::cell::Form::Vectors, places: SmallVec::new() },
         full: true,
         barriers,
+        free_variables: Vec::new(),
         ctx,
         batch,
         scratch,

@@ -27,8 +27,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Up to here the steps of the full tier take less than a second each, with less than 2^16 instructions.
-    pub const LIMIT: Cost = Cost { insts: 1 << 16, excess: 3 << 17, merges: 1 << 17 };
+    /// Up to here the steps of the full tier take a second or two each, with less than 2^16 instructions.
+    pub const LIMIT: Cost = Cost { insts: 1 << 16, excess: 1 << 20, merges: 1 << 17 };
 
     /// Is nothing above the limit? Its excess is for the most instructions; with fewer there may be more.
     pub fn within(self, limit: Cost) -> bool {

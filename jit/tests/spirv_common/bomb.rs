@@ -85,18 +85,18 @@ impl Asm {
         self.words.push((args.len() as u32 + 1) << 16 | op);
         self.words.extend_from_slice(args);
     }
-    fn new(&mut self) -> u32 {
+    fn id(&mut self) -> u32 {
         self.next += 1;
         self.next
     }
     /// An instruction with result type and result.
     fn r(&mut self, op: u32, ty: u32, args: &[u32]) -> u32 {
-        let id = self.new();
+        let id = self.id();
         self.i(op, &[&[ty, id], args].concat());
         id
     }
     fn label(&mut self) -> u32 {
-        let id = self.new();
+        let id = self.id();
         self.i(248, &[id]);
         id
     }
@@ -208,7 +208,7 @@ fn body(a: &mut Asm, kind: Kind, n: u32, s: Start) -> u32 {
 /// Ifs with all values as phis.
 fn ifs(a: &mut Asm, n: u32, mut label: u32, mut values: Vec<u32>) -> Vec<u32> {
     for i in 0..n {
-        let (then, merge) = (a.new(), a.new());
+        let (then, merge) = (a.id(), a.id());
         let c = a.r(184, BOOL, &[values[i as usize % values.len()], ONE]);
         a.i(247, &[merge, 0]);
         a.i(250, &[c, then, merge]);
@@ -224,9 +224,9 @@ fn ifs(a: &mut Asm, n: u32, mut label: u32, mut values: Vec<u32>) -> Vec<u32> {
 
 /// A loop up to `x` whose phis each take the one before, the first one twice the last; the first phi and the block behind the loop.
 fn looped(a: &mut Asm, before: u32, x: u32, first: &[u32]) -> (u32, u32) {
-    let (header, test, next, merge, body) = (a.new(), a.new(), a.new(), a.new(), a.new());
-    let phis: Vec<u32> = first.iter().map(|_| a.new()).collect();
-    let (i, more, twice) = (a.new(), a.new(), a.new());
+    let (header, test, next, merge, body) = (a.id(), a.id(), a.id(), a.id(), a.id());
+    let phis: Vec<u32> = first.iter().map(|_| a.id()).collect();
+    let (i, more, twice) = (a.id(), a.id(), a.id());
     a.i(249, &[header]);
     a.i(248, &[header]);
     for (k, (&phi, &first)) in phis.iter().zip(first).enumerate() {
@@ -250,8 +250,8 @@ fn looped(a: &mut Asm, before: u32, x: u32, first: &[u32]) -> (u32, u32) {
 
 /// A switch whose cases end, or store to the pointer and fall into the next one.
 fn switch(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, falls: Option<u32>) -> u32 {
-    let cases: Vec<u32> = (0..n).map(|_| a.new()).collect();
-    let merge = a.new();
+    let cases: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    let merge = a.id();
     a.i(247, &[merge, 0]);
     let pairs: Vec<u32> = cases.iter().zip(0..).flat_map(|(&case, i)| [i * 3, case]).collect();
     a.i(251, &[&[x, merge][..], &pairs].concat());
@@ -275,7 +275,7 @@ fn switch(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, falls: Option<u32
 fn callees(a: &mut Asm, n: u32) {
     for level in 0..10 {
         a.i(54, &[F32, FIRST - 10 + level, 0, LEAF]);
-        let v = a.new();
+        let v = a.id();
         a.i(55, &[F32, v]);
         a.label();
         let r = match level {

@@ -1,12 +1,12 @@
 //! What compiling may take: a shader beyond the budget is refused with a VkResult and a message, and nobody waits for better code of
 //! a shader that is gone.
 
-mod common;
-#[path = "common/pipeline.rs"]
-mod pipeline;
 #[path = "../../jit/tests/spirv_common/bomb.rs"]
 #[allow(dead_code, reason = "shared with the tests of the JIT")]
 mod bomb;
+mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
 use ash::vk;
 use bomb::{Kind, module};
 use common::Context;

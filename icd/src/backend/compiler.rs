@@ -143,7 +143,8 @@ impl Compiler {
             Some(code) => (code, Origin::Living),
             None if only_cached => return Err(Refusal::CompileRequired),
             None => {
-                let request = request.ok_or_else(|| Refusal::Shader(Error::internal("a cached stage could not be loaded")))?;
+                let request =
+                    request.ok_or_else(|| Refusal::Shader(Error::internal("a cached stage could not be loaded")))?;
                 let prepared = request.prepare().map_err(Refusal::Shader)?;
                 let code = self.enlist(TieredCode::new(self, key, request, prepared));
                 self.generate(&code);

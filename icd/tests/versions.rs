@@ -79,7 +79,7 @@ fn only_the_subgroup_size_of_the_limits_can_be_required() {
         unsafe { c.device.destroy_pipeline(pipeline, None) };
     }
     for bad in [0, size / 2, size * 2] {
-        assert_eq!(pipeline(&c, &layout, Some(bad)), Err(vk::Result::ERROR_UNKNOWN), "{bad} lanes");
+        assert_eq!(pipeline(&c, &layout, Some(bad)), Err(vk::Result::ERROR_INVALID_SHADER_NV), "{bad} lanes");
     }
     layout.destroy(&c);
 }

@@ -1,22 +1,26 @@
 //! Where the compile time of shaders goes: `cargo run --release -p grus-jit --example stage_times -- FILE.spv...`
 //!
-//! One row per file: microseconds of parsing, translation, passes, divergence, CLIF building and code generation by either tier;
-//! CLIF instructions, bytes of either tier's code. The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr.
+//! One row per file: microseconds of parsing, translation, passes, divergence, CLIF building, estimate and code generation by either
+//! tier; IR and CLIF instructions, the estimate's excess, bytes of either tier's code (0: the full one would take too
+//! long; `GRUS_EXCESS` is another limit). The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr.
 
 #[path = "../tests/spirv_common/reflect.rs"]
 #[allow(missing_docs, reason = "shared with the tests")]
 mod reflect;
 
 use base::shader::Stage;
-use jit::emit::{EmitOptions, Tier, build};
+use jit::emit::{Cost, EmitOptions, Tier, build};
 use jit::passes::{PassOptions, divergence, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
 use std::time::Instant;
 
 fn main() {
     let rounds = std::env::var("GRUS_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
-    let columns = ["parse", "trans", "passes", "diverg", "clif", "quick", "full", "insts", "bytes q", "bytes f"];
-    println!("{:24}{}", "", columns.map(|c| format!("{c:>8}")).concat());
+    let columns = [
+        "parse", "trans", "passes", "diverg", "clif", "cost", "quick", "full", "ir", "insts", "excess", "bytes q",
+        "bytes f",
+    ];
+    println!("{:24}{}", "", columns.map(|c| format!("{c:>9}")).concat());
     for path in std::env::args().skip(1) {
         let Ok(bytes) = std::fs::read(&path) else {
             eprintln!("{path}: can't be read");
@@ -27,17 +31,17 @@ fn main() {
         match measure(&words, rounds) {
             Ok((times, sizes)) => {
                 let cells = times.iter().map(|t| *t as usize).chain(sizes);
-                println!("{name:24}{}", cells.map(|n| format!("{n:8}")).collect::<String>());
+                println!("{name:24}{}", cells.map(|n| format!("{n:9}")).collect::<String>());
             }
             Err(e) => println!("{name:32}{e}"),
         }
     }
 }
 
-fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 7], [usize; 3])> {
+fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 8], [usize; 5])> {
     let layout = reflect::layout_of(words);
-    let mut times = [const { Vec::new() }; 7];
-    let mut sizes = [0; 3];
+    let mut times = [const { Vec::new() }; 8];
+    let mut sizes = [0; 5];
     for _ in 0..rounds.max(1) {
         let mut last = Instant::now();
         let mut lap = |i: usize| {
@@ -59,11 +63,19 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 7], [usiz
         lap(3);
         let function = build(&shader, &shapes, &layout, &options)?;
         lap(4);
-        sizes[0] = function.instructions();
-        sizes[1] = function.generate(Tier::Quick)?.bytes.len();
+        let cost = function.cost();
         lap(5);
-        sizes[2] = function.generate(Tier::Full)?.bytes.len();
+        sizes[0] = shader.insts.len();
+        sizes[1] = cost.insts;
+        sizes[2] = usize::try_from(cost.excess).unwrap_or(usize::MAX);
+        sizes[3] = function.generate(Tier::Quick)?.bytes.len();
         lap(6);
+        let code = match std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok()) {
+            Some(n) => function.improve_within(Cost { insts: usize::MAX, excess: n, merges: n }, &|| true)?,
+            None => function.improve(&|| true)?,
+        };
+        sizes[4] = code.map_or(0, |code| code.bytes.len());
+        lap(7);
     }
     let medians = times.map(|mut list| {
         list.sort_unstable();

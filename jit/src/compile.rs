@@ -41,14 +41,31 @@ impl Prepared {
         &self.facts
     }
 
-    /// Makes the code.
+    /// Makes the code, by a better tier than the quick one only where that takes bounded time.
     ///
     /// # Errors
     /// As [`Emission::finish`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        let MachineCode { bytes, frame } = self.emission.finish(tier)?;
-        Ok(CodeBlob { code: bytes, frame, tier, ..self.facts })
+        if tier == Tier::Full
+            && let Some(code) = self.emission.improve(&|| true)?
+        {
+            return Ok(with_code(self.facts, code, tier));
+        }
+        Ok(with_code(self.facts, self.emission.finish()?, Tier::Quick))
     }
+
+    /// Makes the full tier's code, if that takes bounded time and as long as `wanted` says so, which is asked between the steps.
+    ///
+    /// # Errors
+    /// As [`Emission::finish`].
+    pub fn improve(self, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>> {
+        let code = self.emission.improve(wanted)?;
+        Ok(code.map(|code| with_code(self.facts, code, Tier::Full)))
+    }
+}
+
+fn with_code(facts: CodeBlob, code: MachineCode, tier: Tier) -> CodeBlob {
+    CodeBlob { code: code.bytes, frame: code.frame, tier, ..facts }
 }
 
 /// Compiles one stage.

@@ -3,6 +3,7 @@
 //! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] → [`emit`] (the only place that
 //! knows Cranelift) → [`code`] (executable memory). [`compile()`] is the whole road.
 
+mod budget;
 pub mod code;
 pub mod compile;
 pub mod emit;

@@ -4,7 +4,6 @@ use super::hash::hash128;
 use crate::object::pipeline_layout::PipelineLayout;
 use base::shader::Stage;
 use jit::code::CodeBlob;
-use jit::emit::Tier;
 use jit::spirv::{Accept, Module, Specialization};
 use jit::{CompileRequest, Prepared};
 use std::hash::{Hash, Hasher};
@@ -36,14 +35,21 @@ impl StageRequest {
         hash128(&[&bytes.0, env!("CARGO_PKG_VERSION").as_bytes()])
     }
 
-    /// All but the code; the error is the message for the application.
-    pub fn prepare(&self) -> Result<Prepared, String> {
-        self.with_jit(jit::prepare).map_err(|e| e.to_string())
+    /// All but the code.
+    ///
+    /// # Errors
+    /// For the application: see [`jit::prepare`].
+    pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
+        self.with_jit(jit::prepare)
     }
 
-    /// The whole road, by a tier.
-    pub fn compile(&self, tier: Tier) -> Result<CodeBlob, String> {
-        self.with_jit(|request| jit::compile(request, tier)).map_err(|e| e.to_string())
+    /// The whole road, by the better tier; `None` when that is not worth it, or not `wanted` any more.
+    ///
+    /// # Errors
+    /// Internal ones.
+    pub fn improve(&self, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>, jit::error::Error> {
+        let prepared = self.prepare()?;
+        if wanted() { prepared.improve(wanted) } else { Ok(None) }
     }
 
     fn with_jit<T>(

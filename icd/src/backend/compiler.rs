@@ -7,7 +7,8 @@
 //! A prepared stage is some hundred kilobytes; when too many wait, the creating thread makes code itself.
 //!
 //! Better code for stages that run long is made beside the pool, whose threads are just then busy with the draw or dispatch that wants
-//! it: by threads that are started when there is such work and end when there is none.
+//! it: by threads that are started when there is such work and end when there is none. A shader whose better code would take long to
+//! make keeps the quick one, and between two steps they look whether anybody still wants it: nobody waits longer than for one step.
 
 use super::compile::{Key, StageRequest};
 use super::tiered::TieredCode;
@@ -15,6 +16,7 @@ use crate::object::instance::Instance;
 use crate::object::pipeline_cache::PipelineCache;
 use ash::vk;
 use jit::emit::Tier;
+use jit::error::Error;
 use parking_lot::{Condvar, Mutex};
 use rasterizer::Engine;
 use rayon::ThreadPool;
@@ -79,7 +81,7 @@ pub enum Refusal {
     /// It is not cached, and the application wants nothing compiled.
     CompileRequired,
     /// What is wrong with the shader.
-    Shader(String),
+    Shader(Error),
 }
 
 /// See the module.
@@ -142,7 +144,8 @@ impl Compiler {
             Some(code) => (code, Origin::Living),
             None if only_cached => return Err(Refusal::CompileRequired),
             None => {
-                let request = request.ok_or_else(|| Refusal::Shader("a cached stage could not be loaded".into()))?;
+                let request =
+                    request.ok_or_else(|| Refusal::Shader(Error::internal("a cached stage could not be loaded")))?;
                 let prepared = request.prepare().map_err(Refusal::Shader)?;
                 let code = self.enlist(TieredCode::new(self, key, request, prepared));
                 self.generate(&code);
@@ -218,7 +221,9 @@ impl Compiler {
             };
             let Some(next) = next else { return };
             let Some(code) = next.upgrade() else { continue };
-            if let Err(message) = code.upgrade() {
+            // One reference is this one.
+            let wanted = || Arc::strong_count(&code) > 1 && !self.jobs.lock().stopping;
+            if let Err(message) = code.upgrade(&wanted) {
                 let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
                 let message = format!("a shader stays on the quick tier: {message}");
                 self.instance.report(severity, "GRUS-internal", &message, None);

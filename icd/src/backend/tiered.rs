@@ -150,9 +150,12 @@ impl TieredCode {
         self.changed.notify_all();
     }
 
-    /// Better code, on the pool.
-    pub fn upgrade(&self) -> Result<(), String> {
-        let blob = self.request.compile(Tier::Full)?;
+    /// Better code, if there can be any, as long as it is `wanted`.
+    ///
+    /// # Errors
+    /// A message; internal errors.
+    pub fn upgrade(&self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
+        let Some(blob) = self.request.improve(wanted).map_err(|e| e.to_string())? else { return Ok(()) };
         if !blob.same_facts(&self.facts) {
             return Err("the tiers disagree about a stage".into());
         }

@@ -14,6 +14,7 @@ use crate::entry::handle;
 use crate::entry::shim::{find, slice, string};
 use ash::vk;
 use base::shader::{CompiledStage, Stage};
+use jit::error::ErrorKind;
 use jit::spirv::Specialization;
 use rasterizer::api::GraphicsStages;
 use std::sync::Arc;
@@ -138,9 +139,10 @@ fn empty_layout() -> Arc<PipelineLayout> {
     Arc::default()
 }
 
+/// What these calls may return when a shader can't be compiled; the message says why.
 fn refuse(device: &Device, what: &str, message: &str) -> vk::Result {
     device.unsupported(&format!("{what}: {message}"));
-    vk::Result::ERROR_UNKNOWN
+    vk::Result::ERROR_INVALID_SHADER_NV
 }
 
 unsafe fn stage_of(
@@ -179,9 +181,12 @@ unsafe fn stage_of(
     let only_cached = flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
     let (code, origin) = device.compiler.stage(request, cache, only_cached).map_err(|refusal| match refusal {
         Refusal::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED,
-        Refusal::Shader(message) => {
+        Refusal::Shader(error) => {
             let name = module.as_ref().map(|m| device.name(handle::raw(m))).unwrap_or_default();
-            refuse(device, &format!("{stage:?} shader module {name}, entry point \"{entry}\""), &message)
+            let what = format!("{stage:?} shader module {name}, entry point \"{entry}\"");
+            let result = refuse(device, &what, &error.to_string());
+            // Legal, but more than a compile may take.
+            if error.kind == ErrorKind::Limit { vk::Result::ERROR_OUT_OF_HOST_MEMORY } else { result }
         }
     })?;
     let hit = match origin {

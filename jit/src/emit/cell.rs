@@ -109,9 +109,28 @@ impl Emitter<'_> {
     fn cells(&mut self, ty: Ty, form: Form, in_slots: bool) -> Cells {
         let places = form_types(ty, form, self.lanes as usize)
             .into_iter()
-            .map(|t| if in_slots { Place::Slot(self.new_slot(t), t) } else { Place::Var(self.b.declare_var(t)) })
+            .map(|t| if in_slots { Place::Slot(self.new_slot(t), t) } else { Place::Var(self.variable(t)) })
             .collect();
         Cells { ty, form, places }
+    }
+
+    /// A variable: one that nobody needs any more, if there is one. Cranelift keeps a table of all blocks per variable.
+    fn variable(&mut self, ty: Type) -> Variable {
+        let free = self.free_variables.iter().rposition(|&(t, _)| t == ty);
+        free.map_or_else(|| self.b.declare_var(ty), |i| self.free_variables.swap_remove(i).1)
+    }
+
+    /// Gives cells back. Their next owner sets them before anything else ([`Emitter::clear_cells`]).
+    pub fn release(&mut self, cells: &Cells) {
+        // With barriers blocks are sealed at the end, and variables looked up then.
+        if self.barriers.any {
+            return;
+        }
+        for (&place, ty) in cells.places.iter().zip(form_types(cells.ty, cells.form, self.lanes as usize)) {
+            if let Place::Var(variable) = place {
+                self.free_variables.push((ty, variable));
+            }
+        }
     }
 
     fn set_place(&mut self, place: Place, c: C) {
@@ -172,25 +191,11 @@ impl Emitter<'_> {
     }
 
     /// Zeros, so that lanes that never arrive have defined bits.
-    pub fn clear_cells(&mut self, _value: Value, cells: &Cells) -> Result<()> {
-        for i in 0..cells.places.len() {
-            let ty = form_types(cells.ty, cells.form, self.lanes as usize)[i];
+    pub fn clear_cells(&mut self, cells: &Cells) {
+        let types = form_types(cells.ty, cells.form, self.lanes as usize);
+        for (&place, &ty) in cells.places.iter().zip(&types) {
             let zero = self.zero(ty);
-            self.set_place(cells.places[i], zero);
-        }
-        Ok(())
-    }
-
-    /// A zero of a machine type.
-    pub fn zero(&mut self, ty: Type) -> C {
-        match ty {
-            types::F32 => self.constant(Ty::F32, 0),
-            types::F64 => self.constant(Ty::F64, 0),
-            t if t.is_vector() => {
-                let zero = self.vector_constant([0; 4]);
-                self.bitcast(t, zero)
-            }
-            t => self.b.ins().iconst(t, 0),
+            self.set_place(place, zero);
         }
     }
 

@@ -288,7 +288,7 @@ impl Emitter<'_> {
             self.leave();
             return Ok(End::Gone);
         }
-        self.define_results(&results)?;
+        self.finish_results(&results)?;
         Ok(if yields { End::Yield } else { End::Empty })
     }
 
@@ -341,13 +341,14 @@ impl Emitter<'_> {
             Some(cells) => {
                 let mask = self.cell_vectors(&cells);
                 self.set_exec(&mask, false);
+                self.release(&cells);
             }
             None => {
                 let saved = self.kept(&saved);
                 self.set_exec(&saved, full);
             }
         }
-        self.define_results(&results)?;
+        self.finish_results(&results)?;
         Ok(End::Yield)
     }
 
@@ -451,7 +452,9 @@ impl Emitter<'_> {
             self.b.seal_block(header);
         }
         let live = target.used;
-        self.close(target, saved, full && !escapes, crosses, live)
+        let end = self.close(target, saved, full && !escapes, crosses, live);
+        params.iter().for_each(|(_, cells)| self.release(cells));
+        end
     }
 
     /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again; `live`: some
@@ -475,7 +478,10 @@ impl Emitter<'_> {
             // No mask was touched, except by lanes that left for good: the cells are right.
             self.full = full;
         }
-        self.define_results(&target.results)?;
+        if let Some(broke) = &target.broke {
+            self.release(broke);
+        }
+        self.finish_results(&target.results)?;
         Ok(End::Yield)
     }
 
@@ -488,10 +494,8 @@ impl Emitter<'_> {
             self.set_cell_vectors(&cells, &none);
             cells
         });
-        if divergent {
-            for (value, cells) in &results {
-                self.clear_cells(*value, cells)?;
-            }
+        if divergent && crosses {
+            results.iter().for_each(|(_, cells)| self.clear_cells(cells));
         }
         let exit = self.b.create_block();
         self.targets.push(Target { label, exit, results, broke, used: false });
@@ -522,8 +526,14 @@ impl Emitter<'_> {
         self.enter(go_on);
     }
 
+    /// Cells for results of a node, made before it. Not every way through it sets them all (lanes may be elsewhere): without a value
+    /// from here, Cranelift's SSA construction would take one from the function's start and carry it along all the way to here.
     fn new_results(&mut self, values: &[Value], crosses: bool) -> Vec<(Value, Cells)> {
-        values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect()
+        let results: Vec<_> = values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect();
+        if !crosses {
+            results.iter().for_each(|(_, cells)| self.clear_cells(cells));
+        }
+        results
     }
 
     fn set_results(&mut self, results: &[(Value, Cells)], values: &[Value]) -> Result<()> {
@@ -540,6 +550,13 @@ impl Emitter<'_> {
             let rep = self.get_cells(cells);
             self.define(*result, rep)?;
         }
+        Ok(())
+    }
+
+    /// Defines results whose cells are not needed any more.
+    fn finish_results(&mut self, results: &[(Value, Cells)]) -> Result<()> {
+        self.define_results(results)?;
+        results.iter().for_each(|(_, cells)| self.release(cells));
         Ok(())
     }
 

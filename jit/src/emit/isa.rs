@@ -3,7 +3,6 @@
 //! Features change which instructions are chosen, never a result: without FMA a fused multiply-add goes through the
 //! context's helper.
 
-use super::Tier;
 use crate::error::{Error, Result};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
@@ -48,31 +47,35 @@ pub fn has_fma() -> bool {
     has("has_fma")
 }
 
-/// The target of a tier, built once.
+/// A step of code generation, as Cranelift's settings have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Optimisation of its IR.
+    Optimise,
+    /// Code, with registers from a single pass: linear time, much spilling.
+    SinglePass,
+    /// Code, with registers from the backtracking allocator: only where [`super::Cost`] allows it.
+    Backtracking,
+}
+
+/// The target for a step, built once.
 ///
 /// # Errors
 /// Unsupported on other architectures and on x86-64 without SSE4.1 (CPUs before 2008).
-pub fn target(tier: Tier) -> Result<&'static OwnedTargetIsa> {
-    static QUICK: OnceLock<Result<OwnedTargetIsa>> = OnceLock::new();
-    static FULL: OnceLock<Result<OwnedTargetIsa>> = OnceLock::new();
-    let once = match tier {
-        Tier::Quick => &QUICK,
-        Tier::Full => &FULL,
-    };
-    once.get_or_init(|| build(tier)).as_ref().map_err(Clone::clone)
+pub fn target(step: Step) -> Result<&'static OwnedTargetIsa> {
+    static TARGETS: [OnceLock<Result<OwnedTargetIsa>>; 3] = [const { OnceLock::new() }; 3];
+    TARGETS[step as usize].get_or_init(|| build(step)).as_ref().map_err(Clone::clone)
 }
 
-fn build(tier: Tier) -> Result<OwnedTargetIsa> {
+fn build(step: Step) -> Result<OwnedTargetIsa> {
     if !cfg!(target_arch = "x86_64") || !has("has_sse41") {
         return Err(Error::unsupported("shader code needs an x86-64 CPU with SSE4.1"));
     }
     let failed = |e: &dyn std::fmt::Display| Error::internal(format!("Cranelift: {e}"));
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
-    let (level, allocation) = match tier {
-        Tier::Quick => ("none", "single_pass"),
-        Tier::Full => ("speed", "backtracking"),
-    };
+    let level = if step == Step::Optimise { "speed" } else { "none" };
+    let allocation = if step == Step::SinglePass { "single_pass" } else { "backtracking" };
     for (name, value) in [
         ("opt_level", level),
         ("regalloc_algorithm", allocation),

@@ -16,6 +16,7 @@ mod bits;
 mod cell;
 mod contiguous;
 mod control;
+mod cost;
 mod descriptor;
 mod facts;
 mod float;
@@ -29,20 +30,22 @@ mod rep;
 mod stage;
 mod subgroup;
 
+pub use cost::Cost;
 pub use isa::cpu_features;
 
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
 use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
-use cranelift_codegen::CodegenError;
-use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, UserFuncName, Value as C, types};
+use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, Type, UserFuncName, Value as C, types};
 use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::{CodegenError, CodegenResult, Context};
 use cranelift_entity::SecondaryMap;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use isa::Step;
 use rep::Rep;
 
 /// Parameters of emission.
@@ -63,7 +66,7 @@ impl Default for EmitOptions {
 pub enum Tier {
     /// No optimisation, single-pass register allocation: made in about half the time.
     Quick,
-    /// Optimised; less than half the code.
+    /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
     Full,
 }
 
@@ -113,6 +116,8 @@ struct Emitter<'a> {
     exec: Cells,
     full: bool,
     barriers: barrier::Barriers,
+    /// Variables of cells that were given back.
+    free_variables: Vec<(Type, Variable)>,
     /// Function arguments and what the entry block loads.
     ctx: C,
     batch: C,
@@ -182,46 +187,81 @@ impl Emission {
     /// Machine code. The function stays, for another tier.
     ///
     /// # Errors
-    /// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
-    /// get wrong.
+    /// As [`Emission::finish`].
     pub fn generate(&self, tier: Tier) -> Result<MachineCode> {
-        self.clone_function().finish(tier)
+        let full = if tier == Tier::Full { self.improve(&|| true)? } else { None };
+        full.map_or_else(|| generate(Context::for_function(self.function.clone()), Step::SinglePass), Ok)
     }
 
-    /// As [`Emission::generate`], when the function is not needed any more.
+    /// The quick tier's code, when the function is not needed any more.
+    ///
+    /// # Errors
+    /// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
+    /// get wrong.
+    pub fn finish(self) -> Result<MachineCode> {
+        generate(Context::for_function(self.function), Step::SinglePass)
+    }
+
+    /// The full tier's code. `None` when that would take too long ([`Cost`]), and when `wanted`, which is asked between the steps,
+    /// says that nobody wants it any more.
+    ///
+    /// # Errors
+    /// As [`Emission::finish`].
+    pub fn improve(&self, wanted: &dyn Fn() -> bool) -> Result<Option<MachineCode>> {
+        self.improve_within(Cost::LIMIT, wanted)
+    }
+
+    /// As [`Emission::improve`] with another limit, for measurements.
     ///
     /// # Errors
     /// As there.
-    pub fn finish(self, tier: Tier) -> Result<MachineCode> {
-        base::stack::with(GENERATE_STACK, || self.finish_here(tier)).map_err(|e| Error::limit(e.to_string()))?
+    pub fn improve_within(&self, limit: Cost, wanted: &dyn Fn() -> bool) -> Result<Option<MachineCode>> {
+        if self.instructions() > limit.insts || !wanted() {
+            return Ok(None);
+        }
+        let mut context = Context::for_function(self.function.clone());
+        let isa = isa::target(Step::Optimise)?;
+        guarded(|| context.optimize(&**isa, &mut ControlPlane::default()))?;
+        // Optimisation moves instructions to where they are used first: what is live where is known only now.
+        if !wanted() || !Cost::of(&context.func).within(limit) || !wanted() {
+            return Ok(None);
+        }
+        generate(context, Step::Backtracking).map(Some)
     }
 
-    fn finish_here(self, tier: Tier) -> Result<MachineCode> {
-        let isa = isa::target(tier)?;
-        let mut context = Context::for_function(self.function);
-        // A panic in there is a compiler bug, not the end of the process.
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            context.compile(&**isa, &mut ControlPlane::default()).map(|_| ()).map_err(|e| match e.inner {
-                CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => Error::limit("code or frame size"),
-                e => Error::internal(format!("Cranelift: {e:?}")),
-            })
-        }));
-        result.unwrap_or_else(|_| Err(Error::internal("Cranelift panicked")))?;
-        let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
-        if !compiled.buffer.relocs().is_empty() {
-            return Err(Error::internal("emitted code has relocations"));
-        }
-        let frame = compiled.buffer.frame_layout().map(|f| f.frame_to_fp_offset.saturating_add(FRAME_HEAD));
-        let frame = frame.ok_or_else(|| Error::internal("Cranelift gave no frame layout"))?;
-        if frame > MAX_FRAME {
-            return Err(Error::limit(format!("a frame of {frame} bytes")));
-        }
-        Ok(MachineCode { bytes: compiled.code_buffer().to_vec(), frame })
+    /// What the full tier would cost as the function is now, before optimisation.
+    pub fn cost(&self) -> Cost {
+        Cost::of(&self.function)
     }
+}
 
-    fn clone_function(&self) -> Emission {
-        Emission { function: self.function.clone(), ..*self }
+/// Runs a part of Cranelift, with the stack it may want. A panic in there is a compiler bug, not the end of the process.
+fn guarded(f: impl FnOnce() -> CodegenResult<()>) -> Result<()> {
+    let f = std::panic::AssertUnwindSafe(f);
+    match std::panic::catch_unwind(|| base::stack::with(GENERATE_STACK, f)) {
+        Ok(Err(e)) => Err(Error::limit(e.to_string())),
+        Ok(Ok(result)) => result.map_err(|e| match e {
+            CodegenError::CodeTooLarge | CodegenError::ImplLimitExceeded => Error::limit("code is too large"),
+            e => Error::internal(format!("Cranelift: {e:?}")),
+        }),
+        Err(_) => Err(Error::internal("Cranelift panicked")),
     }
+}
+
+/// Machine code of a function.
+fn generate(mut context: Context, step: Step) -> Result<MachineCode> {
+    let isa = isa::target(step)?;
+    guarded(|| context.compile(&**isa, &mut ControlPlane::default()).map(|_| ()).map_err(|e| e.inner))?;
+    let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
+    if !compiled.buffer.relocs().is_empty() {
+        return Err(Error::internal("emitted code has relocations"));
+    }
+    let frame = compiled.buffer.frame_layout().map(|f| f.frame_to_fp_offset.saturating_add(FRAME_HEAD));
+    let frame = frame.ok_or_else(|| Error::internal("Cranelift gave no frame layout"))?;
+    if frame > MAX_FRAME {
+        return Err(Error::limit(format!("a frame of {frame} bytes")));
+    }
+    Ok(MachineCode { bytes: compiled.code_buffer().to_vec(), frame })
 }
 
 impl Emitter<'_> {
@@ -230,6 +270,7 @@ impl Emitter<'_> {
         let shader = self.shader;
         let data = &shader.insts[inst];
         let at = |r: Result<()>| r.map_err(|e| e.with_id(data.source));
+        at(budget::clif(self.b.func.dfg.num_insts()))?;
         at(match &data.op {
             // Materialised at each use.
             Op::Const(_) => Ok(()),

@@ -131,6 +131,24 @@ impl Emitter<'_> {
         c
     }
 
+    /// A zero of a machine type.
+    pub fn zero(&mut self, ty: Type) -> C {
+        use cranelift_codegen::ir::immediates::{Ieee16, Ieee32, Ieee64};
+        if ty == types::F16X8 {
+            let zero = self.vector_constant([0; 4]);
+            return self.bitcast(ty, zero);
+        }
+        if ty.is_vector() {
+            return self.vector_bytes(ty, &[0; 16]);
+        }
+        self.remembered(ty, [0; 16], |e| match ty {
+            types::F32 => e.b.ins().f32const(Ieee32::with_bits(0)),
+            types::F64 => e.b.ins().f64const(Ieee64::with_bits(0)),
+            types::F16 => e.b.ins().f16const(Ieee16::with_bits(0)),
+            ty => e.b.ins().iconst(ty, 0),
+        })
+    }
+
     /// A scalar constant from its IR bits.
     pub fn constant(&mut self, ty: Ty, bits: u64) -> C {
         use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
@@ -159,7 +177,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn vector_bytes(&mut self, ty: Type, bytes: &[u8]) -> C {
+    /// A vector constant from its 16 bytes.
+    pub fn vector_bytes(&mut self, ty: Type, bytes: &[u8]) -> C {
         let mut key = [0; 16];
         key.copy_from_slice(bytes);
         self.remembered(ty, key, |e| {

@@ -65,6 +65,7 @@ pub fn function(
         exec: Cells { ty: Ty::B1, form: super::cell::Form::Vectors, places: SmallVec::new() },
         full: true,
         barriers,
+        free_variables: Vec::new(),
         ctx,
         batch,
         scratch,
@@ -96,7 +97,7 @@ pub fn function(
     } else {
         u64::from(e.arrays.bytes)
     };
-    let isa = super::isa::target(super::Tier::Full)?;
+    let isa = super::isa::target(super::isa::Step::SinglePass)?;
     e.b.finalize(isa.frontend_config());
     Ok((scratch, has_barriers))
 }

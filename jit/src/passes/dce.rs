@@ -19,7 +19,7 @@ pub fn dce(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut g = Graph::new(shader);
     g.open_label(shader.root.label, 0, &[]);
-    g.tokens.push(Token { parent: 0, is_loop: false, left: true });
+    g.tokens.push(Token { parent: 0, broke_to: u32::MAX, is_loop: false, left: true });
     g.region(&root, 0, Flow::None);
     let values = shader.values.len();
     let nodes = values + g.tokens.len();
@@ -49,6 +49,8 @@ enum Flow<'a> {
 
 struct Token {
     parent: u32,
+    /// The label's token that a break inside led to last: all tokens from here to there are its already.
+    broke_to: u32,
     is_loop: bool,
     /// Some break leads out of it.
     left: bool,
@@ -183,15 +185,16 @@ impl<'a> Graph<'a> {
 
     fn enter(&mut self, parent: u32, is_loop: bool) -> (u32, u32) {
         self.position += 1;
-        self.tokens.push(Token { parent, is_loop, left: false });
+        self.tokens.push(Token { parent, broke_to: u32::MAX, is_loop, left: false });
         (self.position, self.tokens.len() as u32 - 1)
     }
 
     fn break_(&mut self, label: Label, args: &[Value], mut token: u32) {
         let (target, results) = std::mem::take(&mut self.targets[label.index()]);
         self.flow(&results, args);
-        while token != target {
+        while token != target && self.tokens[token as usize].broke_to != target {
             self.tokens[token as usize].left = true;
+            self.tokens[token as usize].broke_to = target;
             self.edges.push((self.token_node(target), self.token_node(token)));
             token = self.tokens[token as usize].parent;
         }

@@ -15,6 +15,10 @@
 use crate::ir::{Binary, Builtin, Inst, Label, Node, Op, Region, Scan, Shader, Subgroup, Term, Ty, Value};
 use cranelift_entity::SecondaryMap;
 
+/// After so many rounds loop params are varying without a proof: a loop can be written that hands a shape from param to param, one
+/// each round.
+const MAX_ROUNDS: u32 = 64;
+
 /// How a value depends on the lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
@@ -61,8 +65,10 @@ pub fn divergence(shader: &Shader, lanes: u32) -> Divergence {
         divergent_labels: SecondaryMap::new(),
         frames: Vec::new(),
         again: true,
+        rounds: 0,
     };
     while std::mem::take(&mut a.again) {
+        a.rounds += 1;
         a.scope(shader.root.label, &shader.root.body, &[]);
     }
     let mut shape = SecondaryMap::with_default(Shape::Varying);
@@ -94,6 +100,7 @@ struct Analysis<'a> {
     frames: Vec<Frame<'a>>,
     /// Something at or before a loop header changed after it was used.
     again: bool,
+    rounds: u32,
 }
 
 /// Merge of values that arrive over different uniform paths.
@@ -132,7 +139,8 @@ impl<'a> Analysis<'a> {
                     self.frames.pop();
                     if let Term::Yield(args) = &n.body.term {
                         for (&param, &arg) in n.params.iter().zip(args) {
-                            self.again |= self.raise(param, self.shape[arg]);
+                            let shape = if self.rounds > MAX_ROUNDS { Some(Shape::Varying) } else { self.shape[arg] };
+                            self.again |= self.raise(param, shape);
                         }
                     }
                     self.again |= self.divergent_labels[n.label] != divergent_before;

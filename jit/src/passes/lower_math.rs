@@ -4,13 +4,15 @@
 //! instruction; the instruction itself becomes the last operation of its expansion, so no value is renamed.
 
 use super::math;
+use crate::budget;
 use crate::error::Error;
 use crate::ir::{Binary, Builder, Convert, Inst, Node, Op, Region, Shader, Ty, Unary, Value};
 
 /// Expands every transcendental instruction.
 ///
 /// # Errors
-/// Unsupported for binary64 operands (SPIR-V's GLSL.std.450 allows these functions for 16 and 32 bits only).
+/// Unsupported for binary64 operands (SPIR-V's GLSL.std.450 allows these functions for 16 and 32 bits only); Limit when there are so
+/// many that the shader becomes too large.
 pub fn lower_math(shader: &mut Shader) -> Result<(), Error> {
     if !shader.insts.values().any(|data| is_transcendental(&data.op)) {
         return Ok(());
@@ -35,6 +37,7 @@ fn lower_region(shader: &mut Shader, region: &mut Region) -> Result<(), Error> {
         match &mut node {
             Node::Inst(inst) if is_transcendental(&shader.insts[*inst].op) => {
                 expand(shader, *inst, &mut out)?;
+                budget::ir(shader).map_err(|e| e.with_id(shader.insts[*inst].source))?;
                 continue;
             }
             Node::Inst(_) => {}

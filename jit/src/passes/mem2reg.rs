@@ -31,8 +31,10 @@ pub fn mem2reg(shader: &mut Shader) {
         index: &index,
         facts: vec![Facts::default(); count],
         next: count,
-        behind: vec![Set::new(vars.len()); shader.labels as usize],
+        behind: vec![Set::default(); shader.labels as usize],
     };
+    // At the root nothing is live.
+    liveness.behind[shader.root.label.index()] = Set::new(vars.len());
     liveness.region(&root, &mut Set::new(vars.len()), &mut Set::new(vars.len()));
     let facts = liveness.facts;
     let consts = Consts::new(shader);
@@ -106,15 +108,13 @@ impl Set {
     }
 }
 
-/// What is known of a structured node.
+/// What is known of a structured node. Lists, not sets: there may be many nodes and many variables.
 #[derive(Clone, Default)]
 struct Facts {
-    /// Stored inside.
-    stored: Set,
-    /// Live behind it, not counting enclosing back edges.
-    live: Set,
-    /// Loops: live at the header.
-    header: Set,
+    /// Stored inside, in ascending order; and live behind it, not counting enclosing back edges?
+    stored: Vec<(u32, bool)>,
+    /// Loops: those of them that are live at the header.
+    header: Vec<u32>,
 }
 
 struct Liveness<'a> {
@@ -146,29 +146,35 @@ impl Liveness<'_> {
                 }
                 continue;
             }
-            let mut facts = Facts { live: live.clone(), stored: Set(vec![0; live.0.len()]), header: Set::default() };
+            let behind = live.clone();
+            let mut inside = Set(vec![0; live.0.len()]);
             match node {
                 Node::Inst(_) => {}
                 Node::If(n) => {
                     let mut other = live.clone();
-                    self.region(&n.else_, &mut other, &mut facts.stored);
-                    self.region(&n.then, live, &mut facts.stored);
+                    self.region(&n.else_, &mut other, &mut inside);
+                    self.region(&n.then, live, &mut inside);
                     live.union(&other);
                 }
                 Node::Scope(n) => {
                     self.behind[n.label.index()].clone_from(live);
-                    self.region(&n.body, live, &mut facts.stored);
+                    self.region(&n.body, live, &mut inside);
+                    self.behind[n.label.index()] = Set::default();
                 }
                 Node::Loop(n) => {
                     self.behind[n.label.index()].clone_from(live);
                     live.clear();
-                    self.region(&n.body, live, &mut facts.stored);
-                    facts.header.clone_from(live);
+                    self.region(&n.body, live, &mut inside);
+                    self.behind[n.label.index()] = Set::default();
                 }
             }
-            stored.union(&facts.stored);
+            stored.union(&inside);
+            let header = match node {
+                Node::Loop(_) => inside.iter().filter(|&v| live.contains(v)).collect(),
+                _ => Vec::new(),
+            };
             self.next -= 1;
-            self.facts[self.next] = facts;
+            self.facts[self.next] = Facts { stored: inside.iter().map(|v| (v, behind.contains(v))).collect(), header };
         }
     }
 }
@@ -292,9 +298,8 @@ impl Promote<'_> {
     fn enter(&mut self) -> (usize, Vec<u32>) {
         let id = self.next;
         self.next += 1;
-        let facts = &self.facts[id];
-        let wanted = |&v: &u32| facts.live.contains(v) || self.carried[v as usize] > 0;
-        (id, facts.stored.iter().filter(wanted).collect())
+        let wanted = |&(v, live): &(u32, bool)| (live || self.carried[v as usize] > 0).then_some(v);
+        (id, self.facts[id].stored.iter().filter_map(wanted).collect())
     }
 
     fn if_(&mut self, n: &mut If, depth: u32) {
@@ -352,18 +357,18 @@ impl Promote<'_> {
         let (id, wanted) = self.enter();
         self.renames.apply(&mut n.inits);
         let header = std::mem::take(&mut self.facts[id].header);
-        let carried: Vec<u32> =
-            self.facts[id].stored.iter().filter(|&v| header.contains(v) || self.carried[v as usize] > 0).collect();
+        header.iter().for_each(|&v| self.carried[v as usize] += 1);
+        let stored = std::mem::take(&mut self.facts[id].stored);
+        let carried: Vec<u32> = stored.iter().map(|s| s.0).filter(|&v| self.carried[v as usize] > 0).collect();
         self.hand_over(&carried, &mut n.inits);
         let mark = self.log.len();
         for &param in &n.params {
             self.depth[param] = depth + 1;
         }
         self.fresh(&carried, &mut n.params, depth + 1);
-        header.iter().for_each(|v| self.carried[v as usize] += 1);
         self.open(n.label, &wanted);
         self.region(&mut n.body, &carried, depth + 1);
-        header.iter().for_each(|v| self.carried[v as usize] -= 1);
+        header.iter().for_each(|&v| self.carried[v as usize] -= 1);
         self.undo(mark);
         for &result in &n.results {
             self.depth[result] = depth;

@@ -15,6 +15,8 @@ const MAX_TRIPS: usize = 32;
 const MAX_INSTS: usize = 256;
 /// The same for loops that index private arrays, whose arrays may go away.
 const MAX_INSTS_ARRAYS: usize = 1024;
+/// Most instructions that the unrolled loops of a shader make together.
+const MAX_ADDED: usize = 1 << 17;
 
 /// Runs the pass; true when a loop was unrolled.
 pub fn unroll(shader: &mut Shader) -> bool {
@@ -25,6 +27,7 @@ pub fn unroll(shader: &mut Shader) -> bool {
         labels: SecondaryMap::new(),
         hits: Vec::new(),
         any: false,
+        most: shader.insts.len() + MAX_ADDED,
         shader,
     };
     pass.region(&mut root);
@@ -43,6 +46,8 @@ struct Unroll<'a> {
     /// Labels open in the simulation, with what is known of their results if they were reached by exactly one break.
     hits: Vec<(Label, Hit)>,
     any: bool,
+    /// Instructions at which it is enough.
+    most: usize,
 }
 
 enum Hit {
@@ -82,7 +87,7 @@ impl Unroll<'_> {
         let mut size = Size::default();
         size.region(self.shader, &n.body);
         let limit = if size.arrays { MAX_INSTS_ARRAYS } else { MAX_INSTS };
-        if size.insts > limit || size.barrier {
+        if size.insts > limit || size.barrier || self.shader.insts.len() > self.most {
             return None;
         }
         let mut carried: Vec<Option<u64>> = n.inits.iter().map(constant).collect();

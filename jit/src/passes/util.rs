@@ -3,22 +3,27 @@
 use crate::ir::{Inst, Node, Op, Shader, Ty, Value};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Replaced values. Chains are followed, so a target may be replaced later.
+/// Replaced values. Chains are followed, so a target may be replaced later; they are shortened on the way.
 #[derive(Default)]
-pub struct Renames(SecondaryMap<Value, PackedOption<Value>>);
+pub struct Renames(SecondaryMap<Value, Cell<PackedOption<Value>>>);
 
 impl Renames {
     /// From now on `from` means `to`.
     pub fn set(&mut self, from: Value, to: Value) {
         debug_assert!(self.resolve(to) != from);
-        self.0[from] = to.into();
+        self.0[from] = Cell::new(to.into());
     }
     /// What a value means now.
     pub fn resolve(&self, mut v: Value) -> Value {
-        while let Some(next) = self.0[v].expand() {
+        while let Some(next) = self.0[v].get().expand() {
+            if let Some(behind) = self.0[next].get().expand() {
+                // Inside of the map, or it would have no next.
+                self.0[v].set(behind.into());
+            }
             v = next;
         }
         v

@@ -8,13 +8,11 @@ use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
 use super::value::{Flat, Local, Pointer, Slot, Val};
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Label, Op, Term, Ty, Value, Var};
 use base::shader::{PipelineLayoutInfo, SlotKind, Stage};
 use std::collections::{HashMap, HashSet};
-
-/// Most SPIR-V instructions translated, and most IR instructions made, calls inlined.
-const MAX_INSTRUCTIONS: usize = 1 << 21;
 
 /// See the module header.
 pub(crate) struct Translator<'a> {
@@ -34,9 +32,15 @@ pub(crate) struct Translator<'a> {
     /// Variables that phis are handed over in.
     phis: Vec<Slot>,
     frames: Vec<Frame>,
+    /// Null constants of large types, by type.
+    nulls: HashMap<u32, Val>,
+    /// Where the operand of a phi was found last: predecessors mostly come in the operands' order.
+    phi_hints: Vec<u32>,
+    /// SPIR-V instructions translated, and leaves of composites looked at.
     steps: usize,
     /// Bytes of the variables that large values are kept in (`large`).
     pub kept_bytes: u64,
+    leaves: usize,
 }
 
 /// A function being inlined.
@@ -53,6 +57,7 @@ impl<'a> Translator<'a> {
         let mut slots = Vec::new();
         slots.resize_with(s.m.def_count(), Slot::default);
         let phis = slots.clone();
+        let phi_hints = vec![0; slots.len()];
         Translator {
             m: s.m,
             s,
@@ -67,8 +72,11 @@ impl<'a> Translator<'a> {
             slots,
             phis,
             frames: Vec::new(),
+            nulls: HashMap::new(),
+            phi_hints,
             steps: 0,
             kept_bytes: 0,
+            leaves: 0,
         }
     }
 
@@ -80,7 +88,9 @@ impl<'a> Translator<'a> {
         self.in_scope(id)?;
         match &self.slots[n] {
             Slot::Val(v) => return Ok(v.clone()),
-            Slot::Stored(..) => {
+            Slot::Stored(val, _) => {
+                let size = val.size();
+                self.spend(size)?;
                 let slot = self.slots[n].clone();
                 return Ok(self.load_slot(&slot));
             }
@@ -90,14 +100,42 @@ impl<'a> Translator<'a> {
             let v = self.m.def(id)?;
             return Err(Error::invalid("used where it is not defined (or not implemented)").at(v.opcode(), id));
         };
-        let tys = self.s.leaf_types(c.ty())?;
-        let flat: Flat = match c {
-            Const::Null(_) => tys.iter().map(|&t| self.b.konst(t, 0)).collect(),
-            Const::Flat(_, bits) => tys.iter().zip(bits.iter()).map(|(&t, &bits)| self.b.konst(t, bits)).collect(),
+        let val = match c {
+            Const::Null(ty) => self.null(*ty)?,
+            Const::Flat(ty, bits) => {
+                self.spend(bits.len())?;
+                let tys = self.s.leaf_types(*ty)?;
+                Val::of(tys.iter().zip(bits.iter()).map(|(&t, &bits)| self.b.konst(t, bits)).collect())
+            }
         };
-        let val = Val::Flat(flat);
         self.slots[n] = Slot::Val(val.clone());
         Ok(val)
+    }
+
+    /// Zeros of a type.
+    pub fn null(&mut self, ty: u32) -> Result<Val> {
+        if let Some(val) = self.nulls.get(&ty) {
+            return Ok(val.clone());
+        }
+        let tys = self.s.leaf_types(ty)?;
+        let val = Val::of(tys.iter().map(|&t| self.b.konst(t, 0)).collect());
+        if let Val::Shared(_) = val {
+            self.spend(tys.len())?;
+            self.nulls.insert(ty, val.clone());
+        }
+        Ok(val)
+    }
+
+    /// Counts leaves of composites that are copied or looked at one by one.
+    ///
+    /// # Errors
+    /// Limit, when there have been too many.
+    pub fn spend(&mut self, leaves: usize) -> Result<()> {
+        self.leaves = self.leaves.saturating_add(leaves);
+        if self.leaves > budget::LEAVES {
+            return Err(Error::limit("too much is done with large composites"));
+        }
+        Ok(())
     }
 
     /// Refuses ids of other functions: regions are told apart only inside one.
@@ -154,9 +192,14 @@ impl<'a> Translator<'a> {
         let n = self.m.dense(id).ok_or_else(|| Error::invalid("id is not defined").with_id(id))?;
         // What a kept value is found by are constants, or all its uses are in this block.
         if self.a.escapes[n] && !matches!(val, Val::Kept(_)) {
+            self.spend(val.size())?;
             let mut slot = Slot::None;
             self.store_slot(&mut slot, val, true)?;
-            self.slots[n] = slot;
+            // What is made of constants alone is seen everywhere as it is.
+            self.slots[n] = match slot {
+                Slot::Stored(val, vars) if vars.iter().all(Option::is_none) => Slot::Val(val),
+                slot => slot,
+            };
         } else {
             self.slots[n] = Slot::Val(val);
         }
@@ -171,6 +214,10 @@ impl<'a> Translator<'a> {
                 Val::Flat(flat) => Ok(flat),
                 _ => Err(Error::invalid("operand is not a value").with_id(id)),
             },
+            Val::Shared(shared) => {
+                self.spend(shared.len())?;
+                Ok(shared.flat())
+            }
             Val::Ptr(p) => Ok(Flat::from_slice(&[self.address(&p).map_err(|e| e.with_id(id))?])),
             Val::Handle(_) => Err(Error::invalid("operand is not a value").with_id(id)),
         }
@@ -203,7 +250,9 @@ impl<'a> Translator<'a> {
                 }
                 _ => Err(Error::invalid("operand is not a pointer").with_id(id)),
             },
-            Val::Handle(_) | Val::Kept(_) => Err(Error::invalid("operand is not a pointer").with_id(id)),
+            Val::Shared(_) | Val::Handle(_) | Val::Kept(_) => {
+                Err(Error::invalid("operand is not a pointer").with_id(id))
+            }
         }
     }
 
@@ -250,10 +299,7 @@ impl<'a> Translator<'a> {
             (None, Some(Frame { ret: Slot::Val(val), .. })) => Ok(Some(val)),
             _ if *self.s.ty(f.result_ty)? == Type::Void => Ok(None),
             // No return is reached: the value is never used.
-            _ => {
-                let tys = self.s.leaf_types(f.result_ty)?;
-                Ok(Some(Val::Flat(tys.iter().map(|&t| self.b.konst(t, 0)).collect())))
-            }
+            _ => self.null(f.result_ty).map(Some),
         }
     }
 
@@ -344,33 +390,28 @@ impl<'a> Translator<'a> {
 
     fn switch(&mut self, f: usize, selector: u32, cases: &'a [Case]) -> Result<()> {
         let sel = self.scalar(selector)?;
-        let ty = self.b.ty(sel);
         let (yes, no) = (self.b.bool(true), self.b.bool(false));
-        let mut matched = no;
-        let mut conds = Vec::with_capacity(cases.len());
         for case in cases {
-            let mut cond = no;
-            for &bits in &case.literals {
-                let literal = self.b.konst(ty, bits);
-                let eq = self.b.cmp(Cmp::IEq, sel, literal);
-                cond = if cond == no { eq } else { self.b.bin(Binary::Or, cond, eq) };
-            }
-            // The default's literals are not told apart from it.
-            if !case.default {
-                matched = if matched == no { cond } else { self.b.bin(Binary::Or, matched, cond) };
-            }
-            conds.push(cond);
-        }
-        for (case, cond) in cases.iter().zip(&mut conds) {
-            if case.default {
-                *cond = if matched == no { yes } else { self.b.un(crate::ir::Unary::Not, matched) };
-            }
             if let Some(flag) = case.flag {
                 self.store_flag(flag, no);
             }
         }
-        for (case, &matches) in cases.iter().zip(&conds) {
+        // Each case's condition is made where it is wanted: made before the first, all would be live through all bodies.
+        let mut matched = no;
+        let default = cases.iter().position(|c| c.default).unwrap_or(0);
+        for (i, case) in cases.iter().enumerate() {
             let trivial = case.body.nodes.is_empty() && case.body.term == TreeTerm::Yield;
+            let matches = if case.default {
+                // The default's literals are not told apart from it.
+                let later = cases[i + 1..].iter().flat_map(|c| &c.literals);
+                let any = self.matches(sel, matched, later);
+                if any == no { yes } else { self.b.un(crate::ir::Unary::Not, any) }
+            } else {
+                self.matches(sel, no, case.literals.iter())
+            };
+            if i < default {
+                matched = if matched == no { matches } else { self.b.bin(Binary::Or, matched, matches) };
+            }
             if trivial && case.entry.is_none() {
                 continue;
             }
@@ -397,6 +438,17 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
+    /// `before`, or the selector is one of the literals.
+    fn matches<'l>(&mut self, sel: Value, before: Value, literals: impl Iterator<Item = &'l u64>) -> Value {
+        let ty = self.b.ty(sel);
+        let no = self.b.bool(false);
+        literals.fold(before, |cond, &bits| {
+            let literal = self.b.konst(ty, bits);
+            let eq = self.b.cmp(Cmp::IEq, sel, literal);
+            if cond == no { eq } else { self.b.bin(Binary::Or, cond, eq) }
+        })
+    }
+
     /// What the phis of `to` take when control comes from `from`: all are read before any is written.
     fn moves(&mut self, f: usize, from: BlockIx, to: BlockIx) -> Result<()> {
         let m = self.m;
@@ -408,7 +460,7 @@ impl<'a> Translator<'a> {
             if v.op != op::OpPhi {
                 continue;
             }
-            let id = v.args.chunks_exact(2).find(|p| p[1] == label).map(|p| p[0]);
+            let id = self.phi_operand(v, label);
             let id =
                 id.ok_or_else(|| Error::invalid("phi has no operand for a predecessor").at(v.opcode(), v.result))?;
             let val = self.get(id).and_then(|val| self.normal(val)).map_err(|e| e.at(v.opcode(), v.result))?;
@@ -427,6 +479,15 @@ impl<'a> Translator<'a> {
             self.set_phi_slot(key, slot);
         }
         Ok(())
+    }
+
+    /// What a phi takes from the predecessor with that label.
+    fn phi_operand(&mut self, v: View<'_>, label: u32) -> Option<u32> {
+        let hint = self.phi_hints.get_mut(self.m.dense(v.result)?)?;
+        let pairs = v.args.len() / 2;
+        let found = (0..pairs).map(|i| (*hint as usize + i) % pairs).find(|i| v.args[2 * i + 1] == label)?;
+        *hint = found as u32 + 1;
+        Some(v.args[2 * found])
     }
 
     fn phi_slot(&mut self, id: u32) -> Result<Slot> {
@@ -451,7 +512,7 @@ impl<'a> Translator<'a> {
                     Slot::Stored(..) => self.load_slot(&slot),
                     Slot::Val(val) => val.clone(),
                     // No predecessor is reachable.
-                    Slot::None => Val::Flat(self.s.leaf_types(v.ty)?.iter().map(|&t| self.b.konst(t, 0)).collect()),
+                    Slot::None => self.null(v.ty)?,
                 };
                 self.set_phi_slot(v.result, slot);
                 self.set(v.result, val)?;
@@ -460,9 +521,10 @@ impl<'a> Translator<'a> {
         for inst in block.body.clone() {
             let v = m.view(inst);
             self.steps += 1;
-            if self.steps > MAX_INSTRUCTIONS || self.b.shader.insts.len() > MAX_INSTRUCTIONS {
+            if self.steps > budget::INSTRUCTIONS {
                 return Err(Error::limit("shader is too large with all calls inlined").at(v.opcode(), v.result));
             }
+            budget::ir(&self.b.shader).map_err(|e| e.at(v.opcode(), v.result))?;
             self.b.source = if v.result != 0 { v.result } else { v.args.first().copied().unwrap_or(0) };
             self.b.no_contraction = v.result != 0 && m.decorated(v.result, super::deco::NO_CONTRACTION);
             self.instruction(v).map_err(|e| e.at(v.opcode(), v.result))?;

@@ -87,7 +87,19 @@ impl Translator<'_> {
         if tys.len() != flat.len() || tys.iter().zip(&flat).any(|(&t, &x)| t != self.b.ty(x)) {
             return Err(Error::invalid("operands do not fit the result type"));
         }
-        self.set(v.result, Val::Flat(flat))
+        self.set(v.result, Val::of(flat))
+    }
+
+    /// Sets a result that some other instruction or function has made.
+    fn result_val(&mut self, v: View<'_>, val: Val) -> Result<()> {
+        match val {
+            Val::Flat(flat) => self.result(v, flat),
+            Val::Shared(shared) => {
+                self.spend(shared.len())?;
+                self.result(v, shared.flat())
+            }
+            val => self.set(v.result, val),
+        }
     }
 
     /// Operand `i` as scalars.
@@ -202,8 +214,7 @@ impl Translator<'_> {
         let f = self.m.function(v.arg(0)?).ok_or_else(|| Error::invalid("callee is not a function"))?;
         let args = v.args[1..].iter().map(|&id| self.get(id)).collect::<Result<Vec<_>>>()?;
         match self.inline(f, &args)? {
-            Some(Val::Flat(flat)) => self.result(v, flat),
-            Some(val) => self.set(v.result, val),
+            Some(val) => self.result_val(v, val),
             None => Ok(()),
         }
     }
@@ -227,10 +238,8 @@ impl Translator<'_> {
                 if matches!(p.place, Place::Local(_) | Place::Memory(_)) && self.is_large(p.ty)? {
                     return self.keep(v, &p, volatile(1));
                 }
-                match self.load(&p, volatile(1))? {
-                    Val::Flat(flat) => self.result(v, flat),
-                    val => self.set(v.result, val),
-                }
+                let val = self.load(&p, volatile(1))?;
+                self.result_val(v, val)
             }
             op::OpStore => {
                 let p = self.pointer(v.arg(0)?)?;
@@ -326,12 +335,26 @@ impl Translator<'_> {
     // Composites.
 
     fn composite_op(&mut self, v: View<'_>) -> Result<()> {
-        if let (op::OpCopyObject, Ok(val @ (Val::Ptr(_) | Val::Handle(_) | Val::Kept(_)))) = (v.op, self.get(v.arg(0)?))
-        {
-            return self.set(v.result, val);
-        }
-        if v.op == op::OpSelect {
-            return self.select(v);
+        match v.op {
+            op::OpSelect => return self.select(v),
+            op::OpCopyObject => match self.get(v.arg(0)?)? {
+                val @ (Val::Ptr(_) | Val::Handle(_)) => return self.set(v.result, val),
+                val @ (Val::Shared(_) | Val::Kept(_)) if self.type_of(v.arg(0)?)? == v.ty => {
+                    return self.set(v.result, val);
+                }
+                _ => {}
+            },
+            op::OpCompositeInsert => {
+                let whole = v.arg(1)?;
+                if let Val::Shared(shared) = self.get(whole)?
+                    && self.type_of(whole)? == v.ty
+                {
+                    let (part, at) = self.inserted(v)?;
+                    let with = shared.with(at, &part).ok_or_else(outside)?;
+                    return self.set(v.result, Val::Shared(with));
+                }
+            }
+            _ => {}
         }
         let flat = match v.op {
             op::OpVectorExtractDynamic => {
@@ -374,20 +397,18 @@ impl Translator<'_> {
                 if let Some(whole) = self.kept_value(v.arg(0)?) {
                     return self.extract_kept(v, whole, &v.args[1..]);
                 }
-                let whole = self.operand(v, 0)?;
                 let (ty, at) = self.s.walk(self.type_of(v.arg(0)?)?, &v.args[1..])?;
                 let n = self.s.flat_leaves(ty)?;
-                Flat::from_slice(whole.get(at..at + n).ok_or_else(|| Error::invalid("part outside the composite"))?)
+                self.spend(n)?;
+                match self.get(v.arg(0)?)? {
+                    Val::Shared(whole) => whole.part(at, n).ok_or_else(outside)?,
+                    _ => Flat::from_slice(self.operand(v, 0)?.get(at..at + n).ok_or_else(outside)?),
+                }
             }
             op::OpCompositeInsert => {
-                let (part, mut whole) = (self.operand(v, 0)?, self.operand(v, 1)?);
-                let (ty, at) = self.s.walk(v.ty, &v.args[2..])?;
-                if self.s.flat_leaves(ty)? != part.len() {
-                    return Err(Error::invalid("object does not have the part's type"));
-                }
-                let slot =
-                    whole.get_mut(at..at + part.len()).ok_or_else(|| Error::invalid("part outside the composite"))?;
-                slot.copy_from_slice(&part);
+                let mut whole = self.operand(v, 1)?;
+                let (part, at) = self.inserted(v)?;
+                whole.get_mut(at..at + part.len()).ok_or_else(outside)?.copy_from_slice(&part);
                 whole
             }
             op::OpTranspose => {
@@ -401,16 +422,26 @@ impl Translator<'_> {
         self.result(v, flat)
     }
 
+    /// The object of an OpCompositeInsert and the first leaf of where it goes.
+    fn inserted(&mut self, v: View<'_>) -> Result<(Flat, usize)> {
+        let part = self.operand(v, 0)?;
+        let (ty, at) = self.s.walk(v.ty, &v.args[2..])?;
+        if self.s.flat_leaves(ty)? != part.len() {
+            return Err(Error::invalid("object does not have the part's type"));
+        }
+        Ok((part, at))
+    }
+
     fn select(&mut self, v: View<'_>) -> Result<()> {
         let cond = self.operand(v, 0)?;
         let get = |t: &mut Self, id| match t.get(id)? {
-            Val::Kept(p) => t.load(&p, false),
+            Val::Kept(p) => t.load_scalars(&p, false),
             val => t.normal(val),
         };
         let (mut a, mut b) = (get(self, v.arg(1)?)?, get(self, v.arg(2)?)?);
         if a.shape() != b.shape() {
             return Err(match a {
-                Val::Flat(_) => Error::invalid("operands of different size"),
+                Val::Flat(_) | Val::Shared(_) => Error::invalid("operands of different size"),
                 _ => Error::unsupported("selection between pointers of different origin"),
             });
         }
@@ -424,10 +455,7 @@ impl Translator<'_> {
             *x = self.b.select(cond[if cond.len() == 1 { 0 } else { i }], *x, others[i]);
             i += 1;
         });
-        match a {
-            Val::Flat(flat) => self.result(v, flat),
-            val => self.set(v.result, val),
-        }
+        self.result_val(v, a)
     }
 
     fn derivative(&mut self, v: View<'_>) -> Result<Flat> {
@@ -550,6 +578,10 @@ impl Translator<'_> {
             _ => Err(Error::invalid("operand is not an image or sampler").with_id(id)),
         }
     }
+}
+
+fn outside() -> Error {
+    Error::invalid("part outside the composite")
 }
 
 /// The integer type of the same width.

@@ -72,9 +72,20 @@ impl Translator<'_> {
             Place::Local(l) => self.locals[l.local].root,
             _ => 0,
         };
-        let Some(own) = self.own_variable(root, p.ty)? else { return self.load(p, volatile) };
+        let Some(own) = self.own_variable(root, p.ty)? else { return self.load_scalars(p, volatile) };
         self.copy(&own, p, volatile)?;
         Ok(Val::Kept(own))
+    }
+
+    /// What a pointer points to, in scalars, in the form that their number asks for.
+    pub fn load_scalars(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
+        match self.load(p, volatile)? {
+            Val::Flat(flat) => {
+                self.spend(flat.len())?;
+                Ok(Val::of(flat))
+            }
+            val => Ok(val),
+        }
     }
 
     /// A variable that is laid out as those of `root` are.
@@ -95,6 +106,7 @@ impl Translator<'_> {
             return match self.snapshot(from, volatile)? {
                 Val::Kept(own) => self.copy(to, &own, volatile),
                 Val::Flat(flat) => self.store(to, flat, volatile),
+                Val::Shared(shared) => self.store(to, shared.flat(), volatile),
                 _ => Err(Error::invalid("copy of a descriptor")),
             };
         }
@@ -127,8 +139,12 @@ impl Translator<'_> {
         match (slot, val) {
             (Slot::Val(Val::Kept(own)), Val::Kept(from)) => self.copy(own, &from, false),
             (Slot::Val(Val::Kept(own)), Val::Flat(flat)) => self.store(own, flat, false),
+            (Slot::Val(Val::Kept(own)), Val::Shared(shared)) => {
+                self.spend(shared.len())?;
+                self.store(own, shared.flat(), false)
+            }
             (slot, Val::Kept(from)) => {
-                let val = self.load(&from, false)?;
+                let val = self.load_scalars(&from, false)?;
                 self.store_slot(slot, val, false)
             }
             (slot, val) => self.store_slot(slot, val, false),

@@ -54,6 +54,8 @@ struct TypeEntry {
     kind: Type,
     leaves: u64,
     depth: u32,
+    /// First leaf of each member of a structure, saturating.
+    starts: Vec<u64>,
 }
 
 /// A constant's leaves.
@@ -242,10 +244,10 @@ impl<'m> Spec<'m> {
         self.flat_leaves(id)?;
         for &i in path {
             let part = self.part(id, i)?;
-            leaf += match self.ty(id)? {
-                Type::Struct(members) => {
-                    let before = members[..i as usize].iter().map(|&m| self.flat_leaves(m));
-                    before.sum::<Result<usize>>()?
+            // The whole has not too many leaves, so nothing here is saturated.
+            leaf += match self.entry(id)? {
+                TypeEntry { kind: Type::Struct(_), starts, .. } => {
+                    starts.get(i as usize).map_or(0, |&first| first as usize)
                 }
                 _ => i as usize * self.flat_leaves(part)?,
             };
@@ -312,13 +314,13 @@ impl<'m> Spec<'m> {
 
     fn make_type(&self, v: View<'_>) -> Result<Option<TypeEntry>> {
         let member = |id: u32| self.entry(id).map(|t| (t.leaves, t.depth + 1));
-        let one = |kind: Type, leaves: u64| Ok(Some(TypeEntry { kind, leaves, depth: 0 }));
+        let one = |kind: Type, leaves: u64| Ok(Some(TypeEntry { kind, leaves, depth: 0, starts: Vec::new() }));
         let many = |kind: Type, elem: u32, n: u64| {
             let (leaves, depth) = member(elem)?;
             if depth > MAX_TYPE_DEPTH {
                 return Err(Error::limit("types are nested too deeply"));
             }
-            Ok(Some(TypeEntry { kind, leaves: leaves.saturating_mul(n), depth }))
+            Ok(Some(TypeEntry { kind, leaves: leaves.saturating_mul(n), depth, starts: Vec::new() }))
         };
         let a = |i: usize| v.arg(i);
         match v.op {
@@ -371,15 +373,17 @@ impl<'m> Spec<'m> {
             op::OpTypeRuntimeArray => many(Type::RuntimeArray { elem: a(0)? }, a(0)?, u64::MAX),
             op::OpTypeStruct => {
                 let (mut leaves, mut depth) = (0u64, 0);
+                let mut starts = Vec::with_capacity(v.args.len());
                 for &m in v.args {
                     let (n, d) = member(m)?;
+                    starts.push(leaves);
                     leaves = leaves.saturating_add(n);
                     depth = depth.max(d);
                 }
                 if depth > MAX_TYPE_DEPTH {
                     return Err(Error::limit("types are nested too deeply"));
                 }
-                Ok(Some(TypeEntry { kind: Type::Struct(v.args.to_vec()), leaves, depth }))
+                Ok(Some(TypeEntry { kind: Type::Struct(v.args.to_vec()), leaves, depth, starts }))
             }
             op::OpTypePointer => one(Type::Pointer { class: a(0)?, to: a(1)? }, 1),
             op::OpTypeFunction => one(Type::Function, 0),

@@ -3,9 +3,84 @@
 
 use crate::ir::{Space, Ty, Value, Var};
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// Leaves of a composite.
 pub(crate) type Flat = SmallVec<[Value; 4]>;
+
+/// Composites with more leaves than this are kept in pieces that ids share.
+const SHARED_FROM: usize = 256;
+/// Leaves of a piece.
+const PIECE: usize = 256;
+
+/// Leaves of a large composite. A copy shares all pieces, one with a changed part all but the pieces with that part.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shared {
+    /// Of [`PIECE`] leaves each, the last one of the rest.
+    pieces: Rc<[Rc<[Value]>]>,
+    len: usize,
+}
+
+impl Shared {
+    fn new(flat: &[Value]) -> Shared {
+        let mut pieces: Vec<Rc<[Value]>> = Vec::with_capacity(flat.len().div_ceil(PIECE));
+        for piece in flat.chunks(PIECE) {
+            // Arrays of one value, such as zeros, are one piece many times.
+            match pieces.last() {
+                Some(last) if **last == *piece => pieces.push(last.clone()),
+                _ => pieces.push(piece.into()),
+            }
+        }
+        Shared { pieces: pieces.into(), len: flat.len() }
+    }
+
+    /// Number of leaves.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Some of the leaves; `None` when not all are there.
+    pub fn part(&self, at: usize, n: usize) -> Option<Flat> {
+        let end = at.checked_add(n).filter(|&end| end <= self.len)?;
+        let mut out = Flat::with_capacity(n);
+        let mut next = at;
+        while next < end {
+            let piece = &self.pieces[next / PIECE];
+            let first = next % PIECE;
+            let last = piece.len().min(first + end - next);
+            out.extend_from_slice(&piece[first..last]);
+            next += last - first;
+        }
+        Some(out)
+    }
+
+    /// The same with other leaves from `at` on; `None` when they do not lie inside.
+    pub fn with(&self, at: usize, part: &[Value]) -> Option<Shared> {
+        at.checked_add(part.len()).filter(|&end| end <= self.len)?;
+        let mut pieces = self.pieces.to_vec();
+        let (mut next, mut part) = (at, part);
+        while !part.is_empty() {
+            let piece = Rc::make_mut(&mut pieces[next / PIECE]);
+            let room = &mut piece[next % PIECE..];
+            let n = room.len().min(part.len());
+            room[..n].copy_from_slice(&part[..n]);
+            part = &part[n..];
+            next += n;
+        }
+        Some(Shared { pieces: pieces.into(), len: self.len })
+    }
+
+    /// All leaves.
+    pub fn flat(&self) -> Flat {
+        self.part(0, self.len).unwrap_or_default()
+    }
+
+    fn each(&mut self, f: &mut dyn FnMut(&mut Value)) {
+        let mut flat = self.flat();
+        flat.iter_mut().for_each(f);
+        *self = Shared::new(&flat);
+    }
+}
 
 /// What an id stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +89,8 @@ pub(crate) enum Val {
     Flat(Flat),
     /// A large composite in memory that is not written while this is used (`large`).
     Kept(Pointer),
+    /// Scalars of a value that has many.
+    Shared(Shared),
     /// A pointer.
     Ptr(Pointer),
     /// An image, a sampler or both.
@@ -103,10 +180,25 @@ impl Val {
         Val::Flat(SmallVec::from_slice(&[v]))
     }
 
+    /// Scalars in the form that their number asks for.
+    pub fn of(flat: Flat) -> Val {
+        if flat.len() > SHARED_FROM { Val::Shared(Shared::new(&flat)) } else { Val::Flat(flat) }
+    }
+
+    /// How many values it is made of: what it costs to look at each.
+    pub fn size(&self) -> usize {
+        match self {
+            Val::Flat(flat) => flat.len(),
+            Val::Shared(shared) => shared.len(),
+            Val::Ptr(_) | Val::Handle(_) | Val::Kept(_) => 4,
+        }
+    }
+
     /// Calls `f` for every value, in a fixed order.
     pub fn each(&mut self, f: &mut dyn FnMut(&mut Value)) {
         match self {
             Val::Flat(flat) => flat.iter_mut().for_each(f),
+            Val::Shared(shared) => shared.each(f),
             Val::Handle(h) => {
                 if let Some((d, _)) = &mut h.image {
                     f(&mut d.index);
@@ -189,4 +281,32 @@ pub(crate) struct Local {
     pub vars: Vec<Var>,
     /// Inputs and outputs: by flat leaf.
     pub io: Vec<IoLeaf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_composites_share_what_is_equal() {
+        let leaves: Vec<Value> = (0..1000).map(Value::from_u32).collect();
+        let Val::Shared(all) = Val::of(leaves.iter().copied().collect()) else { panic!("1000 leaves are many") };
+        assert_eq!((all.len(), &all.flat()[..]), (1000, &leaves[..]));
+        assert_eq!(all.part(250, 300).unwrap()[..], leaves[250..550]);
+        assert_eq!(all.part(999, 1).unwrap()[..], leaves[999..]);
+        assert!(all.part(999, 2).is_none() && all.part(1001, 0).is_none() && all.part(usize::MAX, 2).is_none());
+
+        let new: Vec<Value> = (5000..5010).map(Value::from_u32).collect();
+        let with = all.with(510, &new).unwrap();
+        let mut want = leaves.clone();
+        want[510..520].copy_from_slice(&new);
+        assert_eq!(with.flat()[..], want);
+        assert_eq!(all.flat()[..], leaves, "the old one stays");
+        let shared: Vec<bool> = all.pieces.iter().zip(&*with.pieces).map(|(a, b)| Rc::ptr_eq(a, b)).collect();
+        assert_eq!(shared, [true, false, false, true]);
+        assert!(all.with(995, &new).is_none());
+
+        let Val::Shared(zeros) = Val::of(smallvec::smallvec![Value::from_u32(7); 2048]) else { panic!("shared") };
+        assert!(zeros.pieces.iter().all(|p| Rc::ptr_eq(p, &zeros.pieces[0])), "a splat is one piece");
+    }
 }

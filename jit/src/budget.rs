@@ -1,0 +1,39 @@
+//! How much one stage may become while it is compiled.
+//!
+//! A small module can ask for very much: calls that call twice, transcendental functions by the thousand, copies of large
+//! composites. What is made on the way is counted (never time or bytes, so that each machine decides the same), and a stage that
+//! goes beyond ends with a Limit error long before memory is gone. The limits are some ten times above the largest shaders known.
+
+use crate::error::{Error, Result};
+use crate::ir::Shader;
+
+/// SPIR-V instructions translated, calls inlined, and IR instructions (also dead ones) after any step.
+pub(crate) const INSTRUCTIONS: usize = 1 << 21;
+/// Private variables (before they become values).
+const VARS: usize = 1 << 21;
+/// Leaves of composites that are copied or looked at one by one.
+pub(crate) const LEAVES: usize = 1 << 25;
+/// Instructions of Cranelift's IR: seconds and a gigabyte of code generation.
+const CLIF: usize = 3 << 19;
+
+/// Checks what has been made of a shader so far.
+///
+/// # Errors
+/// Limit.
+pub(crate) fn ir(shader: &Shader) -> Result<()> {
+    if shader.insts.len() > INSTRUCTIONS || shader.vars.len() > VARS {
+        return Err(Error::limit(format!("shader is too large: {} instructions", shader.insts.len())));
+    }
+    Ok(())
+}
+
+/// Checks how many instructions of Cranelift's IR there are so far.
+///
+/// # Errors
+/// Limit.
+pub(crate) fn clif(instructions: usize) -> Result<()> {
+    if instructions > CLIF {
+        return Err(Error::limit("shader is too large: its code would be"));
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Compilation takes time and memory in proportion to the module: what each step makes and allocates for a module and for one twice as
+//! large is compared, so nothing depends on the machine's speed. And what asks for too much is refused early.
+
+#[path = "spirv_common/bomb.rs"]
+#[allow(dead_code, reason = "shared with the driver's tests")]
+mod bomb;
+mod spirv_common;
+
+use bomb::{KINDS, Kind, module};
+use jit::emit::{Emission, EmitOptions, Tier, build};
+use jit::error::{ErrorKind, Result};
+use jit::passes::{PassOptions, divergence, run};
+use jit::spirv::{Accept, Module, Specialization, translate};
+use spirv_common::layout;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+thread_local! {
+    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts the bytes that a thread allocates.
+struct Counting;
+
+// SAFETY: everything is the system allocator's; the counter is a plain number without destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATED.try_with(|n| n.set(n.get() + layout.size() as u64));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// What a step cost.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    name: &'static str,
+    allocated: u64,
+    /// Of what the step makes.
+    made: u64,
+}
+
+/// Compiles up to quick code.
+fn measure(kind: Kind, n: u32) -> Result<(Vec<Step>, Emission)> {
+    let words = module(kind, n);
+    let mut steps = Vec::new();
+    let mut last = ALLOCATED.get();
+    let mut step = |name, made: usize| {
+        let now = ALLOCATED.get();
+        steps.push(Step { name, allocated: now - std::mem::replace(&mut last, now), made: made as u64 });
+    };
+    let parsed = Module::parse(&words)?;
+    let spec = Specialization::default();
+    let accept = Accept::all_implemented();
+    let mut shader = translate(&parsed, base::shader::Stage::Compute, "main", &spec, &layout(), &accept)?;
+    step("translate", shader.insts.len() + shader.vars.len());
+    run(&mut shader, &PassOptions { verify: false })?;
+    step("passes", shader.insts.len());
+    let options = EmitOptions::default();
+    let shapes = divergence(&shader, options.lanes);
+    let emission = build(&shader, &shapes, &layout(), &options)?;
+    step("build", emission.instructions());
+    step("quick", emission.generate(Tier::Quick)?.bytes.len());
+    Ok((steps, emission))
+}
+
+/// Sizes at which a quadratic step shows.
+fn size(kind: Kind) -> u32 {
+    match kind {
+        Kind::Straight | Kind::Shift => 1000,
+        Kind::Sin => 40,
+        Kind::IfMany => 8,
+        Kind::Loops => 60,
+        Kind::CopyObject | Kind::Insert | Kind::Extract => 1500,
+        _ => 300,
+    }
+}
+
+#[test]
+fn twice_the_module_is_twice_the_work() {
+    let mut worse = Vec::new();
+    for kind in KINDS {
+        let n = size(kind);
+        let (once, _) = measure(kind, n).unwrap();
+        let (twice, _) = measure(kind, 2 * n).unwrap();
+        for (a, b) in once.iter().zip(&twice) {
+            // Tables grow by doubling, so allocation comes in steps; a quadratic step has four times.
+            let allocated = b.allocated as f64 / a.allocated.max(1 << 16) as f64;
+            let made = b.made as f64 / a.made.max(500) as f64;
+            println!("{kind:?} {n} {}: {} bytes, ×{allocated:.2}; makes {}, ×{made:.2}", a.name, a.allocated, a.made);
+            if allocated > 2.9 || made > 2.4 {
+                worse.push(format!("{kind:?} {}: allocates ×{allocated:.2}, makes ×{made:.2}", a.name));
+            }
+        }
+    }
+    assert!(worse.is_empty(), "{worse:#?}");
+}
+
+#[test]
+fn copies_of_large_composites_share_their_scalars() {
+    for kind in [Kind::CopyObject, Kind::Insert, Kind::Extract] {
+        let (steps, _) = measure(kind, 3000).unwrap();
+        // Each has 16,384 scalars: 3,000 copies were 200 MB.
+        assert!(steps[0].allocated < 32 << 20, "{kind:?}: {} bytes", steps[0].allocated);
+    }
+}
+
+#[test]
+fn either_tier_takes_bounded_time_whatever_is_live() {
+    for (kind, n) in [(Kind::IfMany, 20), (Kind::Wide, 4000), (Kind::Switch, 2000), (Kind::SwitchFall, 300)] {
+        let (_, emission) = measure(kind, n).unwrap();
+        let began = Instant::now();
+        let code = emission.generate(Tier::Full).unwrap();
+        let took = began.elapsed();
+        println!("{kind:?} {n}: {} bytes, {took:?}", code.bytes.len());
+        // On an idle machine a tenth of a second; these were half a minute and more.
+        assert!(took < Duration::from_secs(8), "{kind:?}: {took:?}");
+    }
+}
+
+#[test]
+fn code_generation_that_nobody_wants_ends_between_its_steps() {
+    let (_, emission) = measure(Kind::Sin, 10).unwrap();
+    let asked = Cell::new(0);
+    let wanted = || {
+        asked.set(asked.get() + 1);
+        asked.get() < 2
+    };
+    assert!(emission.improve(&wanted).unwrap().is_none());
+    assert_eq!(asked.get(), 2, "before and behind optimisation");
+}
+
+#[test]
+fn ordinary_shaders_get_the_full_tier() {
+    for name in ["control.comp", "glsl.comp", "layout.comp", "scene.frag"] {
+        let words = spirv_common::words(name);
+        let mut shader = spirv_common::compile(&words, spirv_common::stage(name), &Specialization::default()).unwrap();
+        run(&mut shader, &PassOptions { verify: false }).unwrap();
+        let options = EmitOptions::default();
+        let emission = build(&shader, &divergence(&shader, options.lanes), &layout(), &options).unwrap();
+        assert!(emission.improve(&|| true).unwrap().is_some(), "{name}: {:?}", emission.cost());
+    }
+    let (_, emission) = measure(Kind::Sin, 100).unwrap();
+    assert!(emission.improve(&|| true).unwrap().is_some(), "{:?}", emission.cost());
+    let (_, emission) = measure(Kind::Wide, 4000).unwrap();
+    assert!(emission.improve(&|| true).unwrap().is_none(), "{:?}", emission.cost());
+}
+
+#[test]
+fn what_asks_for_too_much_is_refused_early() {
+    for (kind, n) in [(Kind::Calls, 10), (Kind::Sin, 60_000), (Kind::IfMany, 6000)] {
+        let before = ALLOCATED.get();
+        let error = measure(kind, n).err().unwrap_or_else(|| panic!("{kind:?} is taken"));
+        assert_eq!(error.kind, ErrorKind::Limit, "{kind:?}: {error}");
+        let allocated = ALLOCATED.get() - before;
+        assert!(allocated < 3 << 30, "{kind:?}: {allocated} bytes");
+    }
+}

@@ -1,0 +1,288 @@
+//! Compute modules that grow with a number, made to find steps of compilation that take more than proportional time or memory.
+//! One storage buffer (set 0, binding 0) of floats; each invocation reads and writes the element of its global index.
+
+const MAIN: u32 = 1;
+const VOID: u32 = 2;
+const BOOL: u32 = 3;
+const FUNCTION: u32 = 4;
+const F32: u32 = 5;
+const U32: u32 = 6;
+const EXT: u32 = 7;
+const V3: u32 = 8;
+const ARRAY: u32 = 9;
+const BLOCK: u32 = 10;
+const BLOCK_PTR: u32 = 11;
+const BUFFER: u32 = 12;
+const F32_PTR: u32 = 13;
+const V3_PTR: u32 = 14;
+const ID: u32 = 15;
+const ZERO: u32 = 16;
+const ONE: u32 = 17;
+const TWO: u32 = 18;
+const STEP: u32 = 19;
+const LENGTH: u32 = 20;
+const LARGE: u32 = 21;
+const NULL: u32 = 22;
+const LEAF: u32 = 23;
+const FIRST: u32 = 100;
+
+/// Scalars of the large composite.
+const LEAVES: u32 = 1 << 14;
+
+/// What grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A chain of arithmetic.
+    Straight,
+    /// Values that are all live at once.
+    Wide,
+    /// sin of sin of ...
+    Sin,
+    /// Ifs one after another, with one phi.
+    Ifs,
+    /// Ifs one after another, with 64 phis.
+    IfMany,
+    /// Loops one after another.
+    Loops,
+    /// One loop whose phis hand values on, one place in each round.
+    Shift,
+    /// Cases of a switch with a phi behind it.
+    Switch,
+    /// Cases of a switch that fall into each other, with a store in each.
+    SwitchFall,
+    /// Copies of a large composite.
+    CopyObject,
+    /// Insertions into a large composite.
+    Insert,
+    /// Extractions from a large composite.
+    Extract,
+    /// Functions that call the next one `n` times, ten levels.
+    Calls,
+}
+
+pub const KINDS: [Kind; 12] = [
+    Kind::Straight,
+    Kind::Wide,
+    Kind::Sin,
+    Kind::Ifs,
+    Kind::IfMany,
+    Kind::Loops,
+    Kind::Shift,
+    Kind::Switch,
+    Kind::SwitchFall,
+    Kind::CopyObject,
+    Kind::Insert,
+    Kind::Extract,
+];
+
+struct Asm {
+    words: Vec<u32>,
+    next: u32,
+}
+
+impl Asm {
+    fn i(&mut self, op: u32, args: &[u32]) {
+        self.words.push((args.len() as u32 + 1) << 16 | op);
+        self.words.extend_from_slice(args);
+    }
+    fn id(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+    /// An instruction with result type and result.
+    fn r(&mut self, op: u32, ty: u32, args: &[u32]) -> u32 {
+        let id = self.id();
+        self.i(op, &[&[ty, id], args].concat());
+        id
+    }
+    fn label(&mut self) -> u32 {
+        let id = self.id();
+        self.i(248, &[id]);
+        id
+    }
+}
+
+/// The module.
+pub fn module(kind: Kind, n: u32) -> Vec<u32> {
+    let mut a = Asm { words: Vec::new(), next: FIRST };
+    let text = |s: &str| -> Vec<u32> {
+        let mut bytes = s.as_bytes().to_vec();
+        bytes.resize((s.len() / 4 + 1) * 4, 0);
+        bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    };
+    a.i(17, &[1]);
+    a.i(11, &[&[EXT][..], &text("GLSL.std.450")].concat());
+    a.i(14, &[0, 1]);
+    a.i(15, &[&[5, MAIN][..], &text("main"), &[ID]].concat());
+    a.i(16, &[MAIN, 17, 64, 1, 1]);
+    for decoration in [&[ARRAY, 6, 4][..], &[BLOCK, 2], &[BUFFER, 34, 0], &[BUFFER, 33, 0], &[ID, 11, 28]] {
+        a.i(71, decoration);
+    }
+    a.i(72, &[BLOCK, 0, 35, 0]);
+    a.i(19, &[VOID]);
+    a.i(20, &[BOOL]);
+    a.i(33, &[FUNCTION, VOID]);
+    a.i(22, &[F32, 32]);
+    a.i(21, &[U32, 32, 0]);
+    a.i(23, &[V3, U32, 3]);
+    a.i(29, &[ARRAY, F32]);
+    a.i(30, &[BLOCK, ARRAY]);
+    a.i(32, &[BLOCK_PTR, 12, BLOCK]);
+    a.i(59, &[BLOCK_PTR, BUFFER, 12]);
+    a.i(32, &[F32_PTR, 12, F32]);
+    a.i(32, &[V3_PTR, 1, V3]);
+    a.i(59, &[V3_PTR, ID, 1]);
+    a.i(43, &[U32, ZERO, 0]);
+    a.i(43, &[F32, ONE, 1.5f32.to_bits()]);
+    a.i(43, &[F32, TWO, 2.25f32.to_bits()]);
+    a.i(43, &[U32, STEP, 1 << 16]);
+    a.i(43, &[U32, LENGTH, LEAVES]);
+    a.i(28, &[LARGE, F32, LENGTH]);
+    a.i(46, &[LARGE, NULL]);
+    a.i(33, &[LEAF, F32, F32]);
+    a.i(54, &[VOID, MAIN, 0, FUNCTION]);
+    let label = a.label();
+    let g = a.r(61, V3, &[ID]);
+    let x = a.r(81, U32, &[g, 0]);
+    let p = a.r(65, F32_PTR, &[BUFFER, ZERO, x]);
+    let v = a.r(61, F32, &[p]);
+    let result = body(&mut a, kind, n, Start { label, x, p, v });
+    a.i(62, &[p, result]);
+    a.i(253, &[]);
+    a.i(56, &[]);
+    if kind == Kind::Calls {
+        callees(&mut a, n);
+    }
+    let mut words = vec![0x0723_0203, 0x0001_0300, 0, a.next + 1, 0];
+    words.append(&mut a.words);
+    words
+}
+
+struct Start {
+    label: u32,
+    x: u32,
+    p: u32,
+    v: u32,
+}
+
+fn body(a: &mut Asm, kind: Kind, n: u32, s: Start) -> u32 {
+    let Start { label, x, p, v } = s;
+    match kind {
+        Kind::Straight => (0..n).fold(v, |v, i| a.r(129 + (i & 1) * 4, F32, &[v, if i % 3 == 0 { TWO } else { ONE }])),
+        Kind::Wide => {
+            let mut list = vec![v];
+            (0..n).for_each(|i| list.push(a.r(133, F32, &[v, list[i as usize]])));
+            list.iter().rev().fold(v, |v, &n| a.r(129, F32, &[v, n]))
+        }
+        Kind::Sin => (0..n).fold(v, |v, _| a.r(12, F32, &[EXT, 13, v])),
+        Kind::Ifs => ifs(a, n, label, vec![v])[0],
+        Kind::IfMany => {
+            let first = (0..64).map(|_| a.r(133, F32, &[v, v])).collect();
+            ifs(a, n, label, first).iter().fold(v, |v, &n| a.r(129, F32, &[v, n]))
+        }
+        Kind::Loops => (0..n).fold((v, label), |(v, before), _| looped(a, before, x, &[v])).0,
+        Kind::Shift => {
+            let first: Vec<u32> = (0..n).map(|i| if i == 0 { v } else { ONE }).collect();
+            looped(a, label, x, &first).0
+        }
+        Kind::Switch => switch(a, n, (label, x), v, None),
+        Kind::SwitchFall => switch(a, n, (label, x), v, Some(p)),
+        Kind::CopyObject => {
+            let last = (0..n).fold(NULL, |c, _| a.r(83, LARGE, &[c]));
+            let e = a.r(81, F32, &[last, 5]);
+            a.r(129, F32, &[v, e])
+        }
+        Kind::Insert => {
+            let last = (0..n).fold(NULL, |c, i| a.r(82, LARGE, &[v, c, i % LEAVES]));
+            let e = a.r(81, F32, &[last, 5]);
+            a.r(129, F32, &[v, e])
+        }
+        Kind::Extract => (0..n).fold(v, |v, i| {
+            let e = a.r(81, F32, &[NULL, i % LEAVES]);
+            if i % 64 == 0 { a.r(129, F32, &[v, e]) } else { v }
+        }),
+        Kind::Calls => a.r(57, F32, &[FIRST - 10, v]),
+    }
+}
+
+/// Ifs with all values as phis.
+fn ifs(a: &mut Asm, n: u32, mut label: u32, mut values: Vec<u32>) -> Vec<u32> {
+    for i in 0..n {
+        let (then, merge) = (a.id(), a.id());
+        let c = a.r(184, BOOL, &[values[i as usize % values.len()], ONE]);
+        a.i(247, &[merge, 0]);
+        a.i(250, &[c, then, merge]);
+        a.i(248, &[then]);
+        let new: Vec<u32> = values.iter().map(|&v| a.r(133, F32, &[v, TWO])).collect();
+        a.i(249, &[merge]);
+        a.i(248, &[merge]);
+        values = values.iter().zip(&new).map(|(&old, &new)| a.r(245, F32, &[old, label, new, then])).collect();
+        label = merge;
+    }
+    values
+}
+
+/// A loop up to `x` whose phis each take the one before, the first one twice the last; the first phi and the block behind the loop.
+fn looped(a: &mut Asm, before: u32, x: u32, first: &[u32]) -> (u32, u32) {
+    let (header, test, next, merge, body) = (a.id(), a.id(), a.id(), a.id(), a.id());
+    let phis: Vec<u32> = first.iter().map(|_| a.id()).collect();
+    let (i, more, twice) = (a.id(), a.id(), a.id());
+    a.i(249, &[header]);
+    a.i(248, &[header]);
+    for (k, (&phi, &first)) in phis.iter().zip(first).enumerate() {
+        a.i(245, &[F32, phi, first, before, if k == 0 { twice } else { phis[k - 1] }, next]);
+    }
+    a.i(245, &[U32, i, ZERO, before, more, next]);
+    a.i(246, &[merge, next, 0]);
+    a.i(249, &[test]);
+    a.i(248, &[test]);
+    let c = a.r(176, BOOL, &[i, x]);
+    a.i(250, &[c, body, merge]);
+    a.i(248, &[body]);
+    a.i(249, &[next]);
+    a.i(248, &[next]);
+    a.i(133, &[F32, twice, phis[phis.len() - 1], TWO]);
+    a.i(128, &[U32, more, i, STEP]);
+    a.i(249, &[header]);
+    a.i(248, &[merge]);
+    (phis[0], merge)
+}
+
+/// A switch whose cases end, or store to the pointer and fall into the next one.
+fn switch(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, falls: Option<u32>) -> u32 {
+    let cases: Vec<u32> = (0..n).map(|_| a.id()).collect();
+    let merge = a.id();
+    a.i(247, &[merge, 0]);
+    let pairs: Vec<u32> = cases.iter().zip(0..).flat_map(|(&case, i)| [i * 3, case]).collect();
+    a.i(251, &[&[x, merge][..], &pairs].concat());
+    let mut phi = vec![v, label];
+    for (i, &case) in cases.iter().enumerate() {
+        a.i(248, &[case]);
+        let new = a.r(133, F32, &[v, if i % 2 == 0 { ONE } else { TWO }]);
+        phi.extend([new, case]);
+        match falls {
+            Some(p) => {
+                a.i(62, &[p, new]);
+                a.i(249, &[cases.get(i + 1).copied().unwrap_or(merge)]);
+            }
+            None => a.i(249, &[merge]),
+        }
+    }
+    a.i(248, &[merge]);
+    if falls.is_some() { v } else { a.r(245, F32, &phi) }
+}
+
+fn callees(a: &mut Asm, n: u32) {
+    for level in 0..10 {
+        a.i(54, &[F32, FIRST - 10 + level, 0, LEAF]);
+        let v = a.id();
+        a.i(55, &[F32, v]);
+        a.label();
+        let r = match level {
+            9 => a.r(133, F32, &[v, ONE]),
+            _ => (0..n).fold(v, |v, _| a.r(57, F32, &[FIRST - 9 + level, v])),
+        };
+        a.i(254, &[r]);
+        a.i(56, &[]);
+    }
+}

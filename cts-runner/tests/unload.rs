@@ -35,9 +35,19 @@ fn round(manifest: &Manifest, words: usize) {
 fn the_library_can_be_closed_behind_its_threads() {
     if let Some(icd) = std::env::var_os(CHILD) {
         let manifest = Manifest::read(icd.as_ref()).expect("a manifest");
-        (0..20).for_each(|_| round(&manifest, 1 << 20));
+        for _ in 0..20 {
+            // In a thread that ends: the thread-local destructors of one that lives would hold the library too.
+            let manifest = manifest.clone();
+            std::thread::spawn(move || round(&manifest, 1 << 20)).join().expect("no panic");
+        }
         // Whatever still runs has time to.
-        return std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        // SAFETY: opening a driver is what is tested.
+        let library = unsafe { libloading::Library::new(&manifest.library) }.expect("the library opens");
+        library.close().expect("the library closes");
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
+        let name = manifest.library.file_name().and_then(|n| n.to_str()).expect("a name");
+        return assert!(maps.contains(name), "{name} was unloaded: its threads may still run");
     }
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
     command.args(["--exact", "the_library_can_be_closed_behind_its_threads", "--nocapture"]);

@@ -55,7 +55,7 @@ fn suite(caller: &Caller) -> Vec<(&'static str, Vec<u8>)> {
     caller.check("creation");
     let mut results = vec![("compute", programs(&c, caller)), ("formats", formats(&c, caller))];
     results.push(("drawing", drawing(&c, caller)));
-    message(&c, caller);
+    results.push(("callbacks", callbacks(&c, caller)));
     drop(c);
     caller.check("destruction");
     results
@@ -181,8 +181,8 @@ fn drawing(c: &Context, caller: &Caller) -> Vec<u8> {
     bytes
 }
 
-/// A callback of the application runs in the application's environment.
-fn message(c: &Context, caller: &Caller) {
+/// A callback of the application runs in the application's environment: one byte that says so.
+fn callbacks(c: &Context, caller: &Caller) -> Vec<u8> {
     let functions = ash::ext::debug_utils::Instance::new(&c.entry, &c.instance);
     let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR;
     let ty = vk::DebugUtilsMessageTypeFlagsEXT::GENERAL;
@@ -199,10 +199,7 @@ fn message(c: &Context, caller: &Caller) {
     }
     caller.check("a callback");
     let seen = std::mem::take(&mut *SEEN.lock().expect("no panic"));
-    if seen != [caller.0] {
-        fp::set_control(fp::DEFAULT);
-        panic!("the callback saw {seen:x?} instead of {:#x}", caller.0);
-    }
+    vec![u8::from(seen == [caller.0]), 0]
 }
 
 #[test]

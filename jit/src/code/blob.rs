@@ -2,8 +2,8 @@
 //!
 //! A blob comes back from outside (an application stores pipeline cache data where it likes), so nothing in it is
 //! believed: length and a 128-bit checksum over everything, the build that made it, and the CPU features its code uses must match before
-//! a single field is read. The checksum guards against damage; against an attacker who can forge it, only the application's
-//! own storage does, as with every driver's cache.
+//! a single field is read. The checksum guards against damage, not against who can forge it: what may come from elsewhere is authenticated
+//! before it gets here (the icd's pipeline caches do).
 
 use super::memory::ExecutableCode;
 use crate::emit::Tier;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Changes with every release and with the layout of the structs that code takes offsets from.
-const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 4");
+const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 5");
 const CHECKSUM: usize = 16;
 
 /// A compiled stage without its memory.

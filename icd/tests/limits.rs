@@ -41,15 +41,15 @@ fn heap(c: &Context) -> u64 {
 fn fill(c: &Context, size: u64) -> u64 {
     let info = vk::MemoryAllocateInfo::default().allocation_size(size);
     let mut list = Vec::new();
-    // SAFETY: (all here) valid usage.
     let error = loop {
+        // SAFETY: valid usage.
         match unsafe { c.device.allocate_memory(&info, None) } {
             Ok(memory) => list.push(memory),
             Err(error) => break error,
         }
     };
     assert_eq!(error, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
-    // SAFETY: as above.
+    // SAFETY: valid usage.
     list.iter().for_each(|memory| unsafe { c.device.free_memory(*memory, None) });
     list.len() as u64 * size
 }

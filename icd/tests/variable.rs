@@ -282,8 +282,10 @@ fn support(c: &Context, ty: vk::DescriptorType, count: u32, flags: vk::Descripto
     let flags = [vk::DescriptorBindingFlags::empty(), flags];
     let mut flags = vk::DescriptorSetLayoutBindingFlagsCreateInfo::default().binding_flags(&flags);
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings).push_next(&mut flags);
-    let mut variable = vk::DescriptorSetVariableDescriptorCountLayoutSupport::default();
-    variable.max_variable_descriptor_count = u32::MAX;
+    let mut variable = vk::DescriptorSetVariableDescriptorCountLayoutSupport {
+        max_variable_descriptor_count: u32::MAX,
+        ..Default::default()
+    };
     let mut answer = vk::DescriptorSetLayoutSupport::default().push_next(&mut variable);
     // SAFETY: valid usage.
     unsafe { functions.get_descriptor_set_layout_support(&info, &mut answer) };

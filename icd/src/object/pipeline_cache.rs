@@ -31,6 +31,9 @@ enum Entry {
     Living(Arc<TieredCode>),
 }
 
+/// A stage's key and the bytes of its code blob.
+type StoredStage = (Key, Arc<[u8]>);
+
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<Key, Entry>,
@@ -94,7 +97,7 @@ impl PipelineCache {
     }
 
     /// The generation and every entry's bytes, by key; waits for code in the making.
-    fn sorted(&self) -> (u64, Vec<(Key, Arc<[u8]>)>) {
+    fn sorted(&self) -> (u64, Vec<StoredStage>) {
         let (generation, entries): (_, Vec<(Key, Entry)>) = {
             let entries = self.entries.lock();
             (entries.generation, entries.by_key.iter().map(|(k, e)| (k.clone(), e.clone())).collect())

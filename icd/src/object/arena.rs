@@ -1,11 +1,12 @@
-//! Host addresses of device memory: one reserved range for the process, from which allocations are cut.
+//! Host addresses of device memory: one reserved range per heap, from which allocations are cut.
 //!
 //! Reserving costs nothing: pages are committed by the kernel when they are touched and given back when an allocation is freed.
 //! What is not allocated cannot be accessed. The range exists so that a shader's physical pointers can be
 //! checked by a table of granules ([`AddressSpace`]).
 //!
 //! Where the process's address space is limited (RLIMIT_AS counts what is reserved), the arena takes no more than its heap needs, and the
-//! heap is told to be as large as half of what is left allows (`caps::heap_size`). Nothing is reserved before the first allocation.
+//! heap is told to be as large as half of what is left allows (`caps::heap_size`). All heaps of the process share one arena then. Nothing is
+//! reserved before the first allocation.
 
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use parking_lot::Mutex;

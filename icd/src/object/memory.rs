@@ -1,6 +1,7 @@
 //! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap.
 
 use super::arena::{Arena, Piece};
+use crate::caps::memory_limits::addresses_left;
 use ash::vk;
 use base::abi::AddressSpace;
 use parking_lot::Mutex;
@@ -12,12 +13,16 @@ pub struct Heap {
     /// Bytes.
     pub size: u64,
     used: AtomicU64,
-    /// The process's, from the first allocation on; None: it got no addresses.
+    /// From the first allocation on; None: the process got no addresses.
     arena: OnceLock<Option<Arc<Arena>>>,
 }
 
-/// The arena that all living heaps share: reserved by the first one that allocates.
-fn shared_arena(heap: u64) -> Option<Arc<Arena>> {
+/// A heap's arena: its own, so that no address of one instance is alive in another; but where the process's addresses are limited, one that
+/// all living heaps share, reserved by the first one that allocates.
+fn arena_for(heap: u64) -> Option<Arc<Arena>> {
+    if addresses_left().is_none() {
+        return Arena::reserve(heap).map(Arc::new);
+    }
     static LIVING: Mutex<Weak<Arena>> = Mutex::new(Weak::new());
     let mut living = LIVING.lock();
     if let Some(arena) = living.upgrade() {
@@ -35,7 +40,7 @@ impl Heap {
     }
 
     fn arena(&self) -> Option<&Arena> {
-        self.arena.get_or_init(|| shared_arena(self.size)).as_deref()
+        self.arena.get_or_init(|| arena_for(self.size)).as_deref()
     }
 
     /// Where physical pointers may point.

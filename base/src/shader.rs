@@ -55,8 +55,11 @@ pub struct BindingLayout {
     pub kind: DescriptorKind,
     /// Byte offset of element 0 in the set memory (not for dynamic buffers).
     pub offset: u32,
-    /// Array size (descriptors; bytes for inline uniform blocks). Indices are clamped to it.
+    /// Array size (descriptors; bytes for inline uniform blocks). Indices are clamped to it. With 0 there is one null descriptor.
     pub count: u32,
+    /// `count` is only the most that a set may have: its own count lies before its memory ([`crate::abi::SetHeader`]), and behind its
+    /// last descriptor there is a null descriptor, to which greater indices are clamped.
+    pub variable: bool,
     /// Dynamic buffers: index of element 0 in `ShaderContext::dynamic_buffers`, pipeline-layout wide.
     pub dynamic_index: u32,
 }

@@ -67,7 +67,7 @@ fn damaged_data_is_as_good_as_none() {
     for length in 0..data.len() {
         check(&format!("cut to {length}"), &data[..length]);
     }
-    let header = 48;
+    let header = 64;
     let bits = (0..header * 8).chain((header..data.len()).map(|byte| 8 * byte + byte * 5 % 8));
     for bit in bits {
         let mut flipped = data.clone();
@@ -82,5 +82,66 @@ fn damaged_data_is_as_good_as_none() {
     }
     check("something behind", &[&data[..], &[0]].concat());
     check("twice", &[&data[..], &data].concat());
+    // Code that somebody put there: the code blob's own checksum is right, and whatever can be computed without the key.
+    let key_length = u64::from_le_bytes(data[header..header + 8].try_into().unwrap()) as usize;
+    let blob = header + 16 + key_length;
+    let mut forged = data.clone();
+    let last = forged.len() - 1;
+    forged[last] = 0xcc;
+    let sum = xxhash_rust::xxh3::xxh3_128(&forged[blob + 16..]).to_le_bytes();
+    forged[blob..blob + 16].copy_from_slice(&sum);
+    check("forged code", &forged);
+    for tag in [[0; 32], *blake3::hash(&[&forged[..32], &forged[header..]].concat()).as_bytes()] {
+        forged[32..header].copy_from_slice(&tag);
+        check("forged code and tag", &forged);
+    }
     set.destroy(&c);
+}
+
+/// Does what the environment says in a process of its own: `save`, or `find` (tells by its status whether the stage came from the data).
+#[test]
+fn child() {
+    let Ok(what) = std::env::var("GRUS_TEST_CACHE") else { return };
+    let file = std::path::PathBuf::from(std::env::var_os("GRUS_TEST_FILE").unwrap());
+    let c = Context::new(&[], &[]);
+    let set = Set::new(&c, &TYPES);
+    let words = spirv(include_bytes!("data/square.comp.spv"));
+    if what == "save" {
+        let cache = cache(&c, &[]);
+        compute(&c, cache, set.layout, &words, &[]);
+        // SAFETY: valid usage.
+        std::fs::write(&file, unsafe { c.device.get_pipeline_cache_data(cache) }.unwrap()).unwrap();
+    } else {
+        let data = std::fs::read(&file).unwrap();
+        let cache = cache(&c, &data);
+        // SAFETY: valid usage.
+        let contents = unsafe { c.device.get_pipeline_cache_data(cache) }.unwrap();
+        let found = contents == data;
+        assert!(found || contents.len() == 64, "all or nothing");
+        std::process::exit(if found { 42 } else { 43 });
+    }
+}
+
+/// Data is good for the user's other processes, and for nobody who has not the user's key.
+#[test]
+fn data_is_good_for_the_same_user_only() {
+    let place = std::env::temp_dir().join(format!("grus-cache-{}", std::process::id()));
+    std::fs::create_dir_all(&place).unwrap();
+    let child = |what: &str, state: Option<&str>| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "child"]).env("GRUS_TEST_CACHE", what).env("GRUS_TEST_FILE", place.join("data"));
+        command.env_remove("XDG_STATE_HOME").env_remove("HOME");
+        if let Some(state) = state {
+            command.env("XDG_STATE_HOME", place.join(state));
+        }
+        command.output().unwrap().status.code().unwrap()
+    };
+    assert_eq!(child("save", Some("one")), 0);
+    assert_eq!(child("find", Some("one")), 42, "the same user");
+    assert_eq!(child("find", Some("two")), 43, "another user");
+    assert_eq!(child("find", None), 43, "no place for a key");
+    assert_eq!(child("save", None), 0, "works inside of the process");
+    assert_eq!(child("find", None), 43, "another process without a place");
+    assert_eq!(child("find", Some("one")), 43);
+    std::fs::remove_dir_all(&place).unwrap();
 }

@@ -503,8 +503,14 @@ fn image_calls() {
     }
     let descriptors: Vec<ImageDescriptor> =
         views.iter().map(|v| ImageDescriptor { view: v, sampler: &samplers[(v.layers as usize) % 2] }).collect();
-    let binding =
-        BindingLayout { binding: 0, kind: DescriptorKind::CombinedImageSampler, offset: 0, count: 3, dynamic_index: 0 };
+    let binding = BindingLayout {
+        binding: 0,
+        kind: DescriptorKind::CombinedImageSampler,
+        offset: 0,
+        count: 3,
+        variable: false,
+        dynamic_index: 0,
+    };
     let layout = PipelineLayoutInfo { sets: vec![vec![binding]] };
     for varying in [false, true] {
         let s = shader(Stage::Fragment, &[], 11, |b| {

@@ -9,6 +9,25 @@ use super::image::{ImageView, Sampler};
 /// Size and array stride of one descriptor, in bytes.
 pub const DESCRIPTOR_SIZE: usize = 16;
 
+/// What lies right before the memory of a descriptor set, at [`SET_HEADER`] from its address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SetHeader {
+    /// Descriptors (bytes of an inline uniform block) of the set's binding of variable count.
+    pub variable_count: u32,
+    _pad: [u32; 3],
+}
+
+impl SetHeader {
+    /// A header.
+    pub fn new(variable_count: u32) -> SetHeader {
+        SetHeader { variable_count, _pad: [0; 3] }
+    }
+}
+
+/// Offset of [`SetHeader`] from a set's address.
+pub const SET_HEADER: i32 = -(size_of::<SetHeader>() as i32);
+
 /// Uniform buffer, storage buffer. Dynamic ones are resolved into [`super::ShaderContext::dynamic_buffers`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -41,4 +60,5 @@ unsafe impl Send for ImageDescriptor {}
 unsafe impl Sync for ImageDescriptor {}
 
 const _: () = assert!(size_of::<BufferDescriptor>() == DESCRIPTOR_SIZE);
+const _: () = assert!(size_of::<SetHeader>() == DESCRIPTOR_SIZE);
 const _: () = assert!(size_of::<ImageDescriptor>() == DESCRIPTOR_SIZE);

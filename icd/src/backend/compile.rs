@@ -1,16 +1,57 @@
 //! From SPIR-V words to a stage without code, and to code.
 
-use super::hash::hash128;
+use crate::caps::limits::LIMITS;
 use crate::object::pipeline_layout::PipelineLayout;
 use base::shader::Stage;
 use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};
 use jit::{CompileRequest, Prepared};
-use std::hash::{Hash, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-/// A stage's key: 128 bits over everything the code depends on.
-pub type Key = [u8; 16];
+/// A stage's key: everything the code depends on, as bytes, which are compared as such. A shader that somebody made up to be taken for
+/// another one has no hash to aim at: the one that tables use is the process's own.
+#[derive(Clone)]
+pub struct Key {
+    bytes: Arc<[u8]>,
+    hash: u64,
+}
+
+impl Key {
+    /// A key of [`Key::bytes`].
+    pub fn new(bytes: Arc<[u8]>) -> Key {
+        static RANDOM: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        Key { hash: RANDOM.hash_one(&bytes), bytes }
+    }
+
+    /// The same in every process.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.hash == other.hash && self.bytes == other.bytes
+    }
+}
+impl Eq for Key {}
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
+        self.bytes.cmp(&other.bytes)
+    }
+}
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// What to compile. Owned: it may be compiled again later, by a better tier.
 pub struct StageRequest {
@@ -27,20 +68,27 @@ pub struct StageRequest {
 }
 
 impl StageRequest {
-    /// Everything the code depends on, hashed; the same in every process.
+    /// See [`Key`]. Implementations of [`Hash`] write lengths before contents, so that different requests are different bytes.
     pub fn key(&self) -> Key {
         let mut bytes = Bytes::default();
+        env!("CARGO_PKG_VERSION").hash(&mut bytes);
         self.words.hash(&mut bytes);
         (self.stage, &self.entry, &self.specialization, &self.layout.info).hash(&mut bytes);
-        hash128(&[&bytes.0, env!("CARGO_PKG_VERSION").as_bytes()])
+        Key::new(bytes.0.into())
     }
 
     /// All but the code.
     ///
     /// # Errors
-    /// For the application: see [`jit::prepare`].
+    /// For the application: see [`jit::prepare`]. More workgroup memory than the device says it has is invalid.
     pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
-        self.with_jit(jit::prepare)
+        let prepared = self.with_jit(jit::prepare)?;
+        let (bytes, most) = (prepared.facts().shared_bytes, LIMITS.max_compute_shared_memory_size);
+        if bytes > most {
+            let message = format!("{bytes} bytes of workgroup memory, maxComputeSharedMemorySize is {most}");
+            return Err(jit::error::Error::invalid(message));
+        }
+        Ok(prepared)
     }
 
     /// The whole road, by the better tier; `None` when that is not worth it, or not `wanted` any more.
@@ -77,6 +125,7 @@ impl Hasher for Bytes {
     fn write(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
+    /// Not asked for.
     fn finish(&self) -> u64 {
         0
     }
@@ -89,4 +138,46 @@ fn accepted() -> &'static Accept {
         capabilities: crate::caps::spirv::capabilities(),
         extensions: Some(crate::caps::spirv::extensions()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_requests_have_different_keys() {
+        let request = |words: &[u32], entry: &str, entries: &[(u32, &[u8])]| StageRequest {
+            words: words.into(),
+            stage: Stage::Compute,
+            entry: entry.into(),
+            specialization: Specialization { entries: entries.iter().map(|(id, data)| (*id, data.to_vec())).collect() },
+            layout: Arc::default(),
+        };
+        let all = || {
+            [
+                request(&[1, 2], "main", &[]),
+                request(&[1], "main", &[]),
+                request(&[1, 2], "mai", &[]),
+                request(&[1, 2], "main", &[(1, &[2, 3])]),
+                request(&[1, 2], "main", &[(1, &[2]), (3, &[])]),
+                request(&[1, 2], "main", &[(1, &[]), (2, &[3])]),
+                StageRequest { stage: Stage::Fragment, ..request(&[1, 2], "main", &[]) },
+            ]
+            .map(|r| r.key())
+        };
+        let keys: std::collections::HashSet<Key> = all().into();
+        assert_eq!(keys.len(), 7);
+        assert!(all().iter().all(|key| keys.contains(key)));
+        let bytes: std::collections::HashSet<Vec<u8>> = keys.iter().map(|key| key.bytes().to_vec()).collect();
+        assert_eq!(bytes.len(), 7);
+    }
+
+    /// As if their hashes collided.
+    #[test]
+    fn equal_hashes_do_not_make_keys_equal() {
+        let a = Key::new(Arc::from([1, 2, 3]));
+        let b = Key { bytes: Arc::from([1, 2, 4]), hash: a.hash };
+        assert!(a != b && a == a.clone() && a < b);
+        assert_eq!(std::collections::HashSet::from([a, b]).len(), 2);
+    }
 }

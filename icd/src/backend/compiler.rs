@@ -135,7 +135,8 @@ impl Compiler {
     ) -> Result<(Arc<TieredCode>, Origin), Refusal> {
         let key = request.key();
         let mut request = Some(request);
-        let load = |bytes: &[u8]| TieredCode::stored(self, key, request.take()?, bytes).map(|code| self.enlist(code));
+        let load =
+            |bytes: &[u8]| TieredCode::stored(self, key.clone(), request.take()?, bytes).map(|code| self.enlist(code));
         if let Some(code) = cache.and_then(|c| c.find(&key, load)) {
             return Ok((code, Origin::Cache));
         }
@@ -165,7 +166,7 @@ impl Compiler {
             drop(living);
             return first;
         }
-        living.insert(*code.key(), Arc::downgrade(&code));
+        living.insert(code.key().clone(), Arc::downgrade(&code));
         code
     }
 

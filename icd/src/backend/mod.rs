@@ -3,7 +3,6 @@
 pub mod bounds;
 pub mod compile;
 pub mod compiler;
-pub mod hash;
 pub mod helpers;
 pub mod machine;
 pub mod tiered;

@@ -225,3 +225,19 @@ fn a_cache_gets_the_code_when_it_is_there_and_brings_it_back_without_a_job() {
         }
     }
 }
+
+#[test]
+fn better_code_between_size_and_data_does_not_matter() {
+    let setup = Setup::new(Policy::Auto);
+    let cache = PipelineCache::default();
+    let (code, _) = setup.compiler.stage(request(), Some(&cache), false).expect("stage");
+    let (announced, _) = cache.data(None);
+    assert_eq!(code.tier(), Some(Tier::Quick));
+    setup.compiler.improve(Arc::downgrade(&code));
+    wait_for("the full tier", || code.tier() == Some(Tier::Full));
+    // The application's buffer is as large as it was told: it gets everything, and that is usable.
+    let (data, complete) = cache.data(Some(announced.len()));
+    assert!(complete && data.len() == announced.len());
+    let again = PipelineCache::new(&data);
+    assert_eq!(setup.compiler.stage(request(), Some(&again), true).expect("cached").1, Origin::Cache);
+}

@@ -1,5 +1,7 @@
 //! The machine: threads, memory, the one queue family.
 
+use super::memory_limits::{addresses_left, control_groups, data_left};
+use crate::object::arena::Arena;
 use ash::vk;
 use std::sync::OnceLock;
 
@@ -12,12 +14,16 @@ pub fn thread_count() -> usize {
     })
 }
 
-/// Bytes of the memory heap: `GRUS_HEAP_MB`, else three quarters of the machine's memory (or of the cgroup's limit).
+/// Bytes of the memory heap: `GRUS_HEAP_MB`, else three quarters of the machine's memory (or of the cgroup's limit); but no more than half of
+/// what the process may have, where its address space or its data are limited. What an arena can give is what is told here.
 pub fn heap_size() -> u64 {
     static SIZE: OnceLock<u64> = OnceLock::new();
     *SIZE.get_or_init(|| {
         let asked = env_number("GRUS_HEAP_MB").filter(|n| *n > 0).map(|n| n.saturating_mul(1 << 20));
-        asked.unwrap_or_else(|| (machine_memory() / 4 * 3) & !0xf_ffff).clamp(1 << 20, 1 << 46)
+        let wanted = asked.unwrap_or_else(|| machine_memory() / 4 * 3);
+        let in_addresses = addresses_left().map_or(u64::MAX, |left| Arena::holds(left / 2));
+        let in_data = data_left().map_or(u64::MAX, |left| left / 2);
+        (wanted.min(in_addresses).min(in_data) & !0xf_ffff).clamp(1 << 20, 1 << 46)
     })
 }
 
@@ -29,9 +35,7 @@ fn machine_memory() -> u64 {
     // SAFETY: sysconf only reads.
     let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let physical = if pages > 0 && page > 0 { pages as u64 * page as u64 } else { 1 << 30 };
-    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let limit = limits.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok()).min();
-    physical.min(limit.unwrap_or(u64::MAX))
+    physical.min(control_groups().unwrap_or(u64::MAX))
 }
 
 /// Answer of vkGetPhysicalDeviceMemoryProperties: one heap, one type that has everything.

@@ -40,14 +40,14 @@ impl Recorder {
         self.error.get_or_insert(error);
     }
 
-    /// A new push descriptor set that begins with what was pushed before.
+    /// A new push descriptor set that begins with what was pushed before; `None` when there is not enough memory.
     pub fn push_set(
         &mut self,
         bind_point: vk::PipelineBindPoint,
         number: u32,
         layout: &Arc<crate::object::descriptor::SetLayout>,
-    ) -> Arc<DescriptorSet> {
-        let set = Arc::new(DescriptorSet::new(layout.clone(), 0));
+    ) -> Option<Arc<DescriptorSet>> {
+        let set = Arc::new(DescriptorSet::new(layout.clone(), 0)?);
         let slot = self.pushed.iter_mut().find(|(point, n, _)| *point == bind_point && *n == number);
         match slot {
             Some((_, _, old)) => {
@@ -58,7 +58,7 @@ impl Recorder {
             }
             None => self.pushed.push((bind_point, number, set.clone())),
         }
-        set
+        Some(set)
     }
 }
 

@@ -190,7 +190,9 @@ unsafe fn push_descriptor_set(
         let layout = share::<PipelineLayout>(layout);
         record(buffer, |recorder| {
             let Some(Some(set_layout)) = layout.sets.get(number as usize) else { return };
-            let set = recorder.push_set(bind_point, number, set_layout);
+            let Some(set) = recorder.push_set(bind_point, number, set_layout) else {
+                return recorder.fail(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+            };
             fill(&set);
             let bind = BindDescriptorSets {
                 bind_point,

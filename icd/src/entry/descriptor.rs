@@ -86,9 +86,7 @@ shims! {
         (*support).supported = u32::from(layout.is_ok());
         let variable = super::shim::find_mut::<vk::DescriptorSetVariableDescriptorCountLayoutSupport<'_>>((*support).p_next);
         if let Some(variable) = variable {
-            let last = layout.as_ref().ok().and_then(|l| l.bindings.last());
-            let last = last.filter(|b| b.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT));
-            variable.max_variable_descriptor_count = last.map_or(0, |b| b.count);
+            variable.max_variable_descriptor_count = layout.as_ref().map_or(0, SetLayout::max_variable_count);
         }
     }
 

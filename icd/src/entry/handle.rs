@@ -1,8 +1,10 @@
 //! Handles: the one place that turns them into references and back.
 //!
 //! A non-dispatchable handle is the address of an `Arc`'s content and owns one reference. A dispatchable handle is the
-//! address of a [`Dispatchable`], whose first word belongs to the loader.
+//! address of a [`Dispatchable`], whose first word belongs to the loader. What else is known by handle ends with it
+//! ([`forget`](crate::object::private_data::forget)).
 
+use crate::object::private_data::forget;
 use ash::vk::{self, Handle};
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -63,6 +65,7 @@ pub unsafe fn optional<T: Object>(handle: T::Handle) -> Option<Arc<T>> {
 /// As [`get`], or null; the handle is not used again.
 pub unsafe fn destroy<T: Object>(handle: T::Handle) {
     if handle.as_raw() != 0 {
+        forget(handle.as_raw());
         // SAFETY: the handle's own reference.
         drop(unsafe { Arc::from_raw(handle.as_raw() as *const T) });
     }
@@ -114,6 +117,7 @@ pub unsafe fn destroy_dispatchable<T: DispatchableObject>(handle: T::Handle) -> 
     if handle.as_raw() == 0 {
         return None;
     }
+    forget(handle.as_raw());
     let allocation = handle.as_raw() - offset_of!(Allocation<T>, dispatchable) as u64;
     // SAFETY: made by `Box::into_raw` in `create_dispatchable`.
     Some(unsafe { Box::from_raw(allocation as *mut Allocation<T>) }.dispatchable.object)

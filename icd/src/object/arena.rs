@@ -3,6 +3,10 @@
 //! Reserving costs nothing: pages are committed by the kernel when they are touched and given back when an allocation is freed.
 //! What is not allocated cannot be accessed. The range exists so that a shader's physical pointers can be
 //! checked by a table of granules ([`AddressSpace`]).
+//!
+//! Where the process's address space is limited (RLIMIT_AS counts what is reserved), the arena takes no more than its heap needs, and the
+//! heap is told to be as large as half of what is left allows (`caps::heap_size`). All heaps of the process share one arena then. Nothing is
+//! reserved before the first allocation.
 
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use parking_lot::Mutex;
@@ -16,12 +20,17 @@ const HUGE_PAGE: usize = 2 << 20;
 const RESERVED_PER_BYTE: u64 = 4;
 const LEAST: usize = 64 << 30;
 const MOST: usize = 4 << 40;
+/// Where addresses are scarce: a reservation has one part in so many more than its heap, for tails and whole granules.
+const TIGHT_PART: u64 = 16;
 
 /// See the module header.
 pub struct Arena {
     base: *mut u8,
-    /// By granule. The first and last are never live.
-    live: Box<[AtomicU8]>,
+    granules: usize,
+    /// A mapping with a byte per granule. The first and last are never live.
+    live: *mut u8,
+    /// There are addresses to waste on alignment.
+    roomy: bool,
     /// Free granules: start → count.
     free: Mutex<BTreeMap<usize, usize>>,
 }
@@ -47,37 +56,60 @@ fn map(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*mut u
 }
 
 impl Arena {
-    /// Reserves addresses for a heap; fewer where the process may not have so many.
-    pub fn reserve(heap: u64) -> Option<Arena> {
-        let wanted = usize::try_from(heap.saturating_mul(RESERVED_PER_BYTE)).unwrap_or(MOST);
-        let mut bytes = wanted.clamp(LEAST, MOST).next_power_of_two();
-        loop {
-            if let Some(base) = map(std::ptr::null_mut(), bytes, libc::PROT_NONE, 0) {
-                return Some(Arena::over(base, bytes / GRANULE));
-            }
-            bytes /= 2;
-            if bytes < HUGE_PAGE {
-                return None;
-            }
-        }
+    /// Bytes of the heap that a reservation of `bytes` is good for.
+    pub fn holds(bytes: u64) -> u64 {
+        (bytes / (TIGHT_PART + 1) * TIGHT_PART).saturating_sub(4 * GRANULE as u64)
     }
 
-    fn over(base: *mut u8, granules: usize) -> Arena {
-        let live = Box::<[AtomicU8]>::new_zeroed_slice(granules);
-        // SAFETY: zero is a valid AtomicU8.
-        let live = unsafe { live.assume_init() };
-        Arena { base, live, free: Mutex::new(BTreeMap::from([(1, granules - 2)])) }
+    /// Reserves addresses for a heap: many, or where the process may not have so many, what the heap needs, or as many as there are.
+    pub fn reserve(heap: u64) -> Option<Arena> {
+        Self::reserve_within(heap, crate::caps::memory_limits::addresses_left().unwrap_or(u64::MAX))
+    }
+
+    /// As [`Arena::reserve`], where `left` bytes of address space are.
+    fn reserve_within(heap: u64, left: u64) -> Option<Arena> {
+        let wanted = usize::try_from(heap.saturating_mul(RESERVED_PER_BYTE)).unwrap_or(MOST);
+        let wanted = wanted.clamp(LEAST, MOST).next_power_of_two() as u64;
+        let needed = (heap + heap / TIGHT_PART).saturating_add(8 * GRANULE as u64);
+        // The heap's size was told when a little more was left than now.
+        let fair = (left / 2).max(needed.min(left / 4 * 3));
+        let bytes = if wanted <= left / 2 { wanted } else { needed.min(fair) };
+        let mut granules = usize::try_from(bytes).ok()? / GRANULE;
+        while granules * GRANULE >= HUGE_PAGE {
+            if let Some(arena) = Arena::map(granules, granules as u64 * GRANULE as u64 / 2 >= heap) {
+                return Some(arena);
+            }
+            granules = granules / 4 * 3;
+        }
+        None
+    }
+
+    /// Maps the range and its table.
+    fn map(granules: usize, roomy: bool) -> Option<Arena> {
+        let base = map(std::ptr::null_mut(), granules * GRANULE, libc::PROT_NONE, 0)?;
+        let Some(live) = map(std::ptr::null_mut(), granules, libc::PROT_READ | libc::PROT_WRITE, 0) else {
+            // SAFETY: mapped above, and used by nobody.
+            unsafe { libc::munmap(base.cast(), granules * GRANULE) };
+            return None;
+        };
+        Some(Arena { base, granules, live, roomy, free: Mutex::new(BTreeMap::from([(1, granules - 2)])) })
+    }
+
+    /// A byte per granule.
+    fn live(&self) -> &[AtomicU8] {
+        // SAFETY: the mapping of so many bytes, zero at first, which is a valid AtomicU8; it lives as long as the arena.
+        unsafe { std::slice::from_raw_parts(self.live.cast(), self.granules) }
     }
 
     /// For shaders. Valid as long as the arena.
     pub fn addresses(&self) -> AddressSpace {
-        AddressSpace::new(self.base, self.live.len(), self.live.as_ptr().cast())
+        AddressSpace::new(self.base, self.granules, self.live)
     }
 
     /// Zeroed memory for `bytes` bytes and a tail.
     pub fn allocate(&self, bytes: usize) -> Option<Piece> {
         let granules = bytes.checked_add(ADDRESS_TAIL)?.div_ceil(GRANULE);
-        let align = if bytes >= HUGE_PAGE { HUGE_PAGE } else { GRANULE };
+        let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
         let start = self.take(granules, align)?;
         let address = self.base.wrapping_add(start * GRANULE);
         let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -108,7 +140,7 @@ impl Arena {
     }
 
     fn mark(&self, start: usize, granules: usize, live: u8) {
-        self.live[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
+        self.live()[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
     }
 
     /// The first free run that is long enough.
@@ -147,8 +179,11 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: mapped by `reserve`; every piece has been given back, as each holds the heap.
-        unsafe { libc::munmap(self.base.cast(), self.live.len() * GRANULE) };
+        // SAFETY: mapped by `map`; every piece has been given back, as each holds its heap, which holds the arena.
+        unsafe {
+            libc::munmap(self.base.cast(), self.granules * GRANULE);
+            libc::munmap(self.live.cast(), self.granules);
+        }
     }
 }
 
@@ -159,7 +194,7 @@ mod tests {
     fn is_live(arena: &Arena, address: *const u8) -> bool {
         let space = arena.addresses();
         let granule = ((address as u64).wrapping_sub(space.base) >> ADDRESS_GRANULE_BITS).min(space.last);
-        arena.live[granule as usize].load(Ordering::Relaxed) != 0
+        arena.live()[granule as usize].load(Ordering::Relaxed) != 0
     }
 
     #[test]
@@ -192,5 +227,35 @@ mod tests {
         assert_eq!(unsafe { *again.address.add(ADDRESS_TAIL) }, 0, "memory that was written before is zero again");
         // SAFETY: used no more.
         unsafe { arena.free(again) };
+    }
+
+    /// As many pieces as fit, of a size; the sum of their sizes.
+    fn fill(arena: &Arena, size: usize) -> u64 {
+        let pieces: Vec<Piece> = std::iter::from_fn(|| arena.allocate(size)).collect();
+        // SAFETY: used no more.
+        pieces.iter().for_each(|piece| unsafe { arena.free(*piece) });
+        (pieces.len() * size) as u64
+    }
+
+    #[test]
+    fn where_addresses_are_scarce_the_heap_fits_and_no_more_is_taken() {
+        for left in [64u64 << 20, 200 << 20, 4 << 30] {
+            let heap = Arena::holds(left / 2) & !0xf_ffff;
+            assert!(heap > left / 2 / 10 * 8, "{heap} of {left}");
+            let arena = Arena::reserve_within(heap, left - left / 100).expect("addresses");
+            let bytes = (arena.granules * GRANULE) as u64;
+            assert!(bytes <= left / 100 * 52, "{bytes} of {left}");
+            for size in [1 << 20, 2 << 20, 3 << 20, 16 << 20] {
+                let sum = fill(&arena, size) + size as u64;
+                assert!(sum >= heap, "{sum} of {heap} in pieces of {size}");
+            }
+        }
+        // Less is left than when the heap's size was told: three quarters of it at the most.
+        let arena = Arena::reserve_within(1 << 30, 200 << 20).expect("addresses");
+        assert_eq!(arena.granules * GRANULE, 150 << 20);
+        assert!(Arena::reserve_within(1 << 30, 1 << 20).is_none());
+        // And where nothing is scarce, there is room.
+        let arena = Arena::reserve_within(1 << 30, u64::MAX).expect("addresses");
+        assert_eq!((arena.granules * GRANULE, arena.roomy), (LEAST, true));
     }
 }

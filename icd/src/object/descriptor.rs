@@ -4,6 +4,7 @@
 //! of its buffer, because the dynamic offset is added when the set is bound and the range must not leave the buffer.
 
 use super::sampler::Sampler;
+use crate::caps::properties::{MAX_INLINE_UNIFORM_BLOCK_SIZE, MAX_PER_SET_DESCRIPTORS};
 use ash::vk;
 use base::abi::DESCRIPTOR_SIZE;
 use base::shader::DescriptorKind;
@@ -42,9 +43,20 @@ impl Binding {
     pub fn is_dynamic(&self) -> bool {
         matches!(self.kind, DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic)
     }
-    /// Bytes of `count` elements, a multiple of a descriptor.
-    pub fn bytes(&self, count: u32) -> usize {
-        (self.stride() * count as usize).next_multiple_of(DESCRIPTOR_SIZE)
+    /// How many elements a set has is said when it is allocated. Only the last binding can be so.
+    pub fn is_variable(&self) -> bool {
+        self.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT)
+    }
+    /// Elements in a set whose variable count is `variable_count`.
+    pub fn count_in_set(&self, variable_count: u32) -> u32 {
+        if self.is_variable() { self.count.min(variable_count) } else { self.count }
+    }
+    /// Bytes of `count` elements and the null descriptor that stands for all others where generated code may reach it: behind a variable
+    /// count, and in place of no elements. A multiple of a descriptor; saturates.
+    fn bytes(&self, count: u32) -> usize {
+        let elements = self.stride().saturating_mul(count as usize).div_ceil(DESCRIPTOR_SIZE) * DESCRIPTOR_SIZE;
+        let null = self.is_variable() || count == 0;
+        elements.saturating_add(if null { self.stride().next_multiple_of(DESCRIPTOR_SIZE) } else { 0 })
     }
 }
 
@@ -53,8 +65,6 @@ impl Binding {
 pub struct SetLayout {
     /// Sorted by number.
     pub bindings: Vec<Binding>,
-    /// Bytes of a set (with the full count of a variable binding).
-    pub size: usize,
     /// Dynamic buffers in the set.
     pub dynamic_count: u32,
 }
@@ -93,14 +103,36 @@ impl SetLayout {
             });
         }
         translated.sort_by_key(|b| b.binding);
+        let last = translated.len().saturating_sub(1);
+        for (i, b) in translated.iter_mut().enumerate() {
+            // Neither binding may have the flag. Generated code finds the count of one binding, and none of dynamic buffers.
+            if i < last || b.is_dynamic() {
+                b.flags &= !vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT;
+            }
+        }
         let (mut size, mut dynamic_count) = (0usize, 0u32);
         for b in &mut translated {
             b.offset = u32::try_from(size).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
             b.dynamic_index = dynamic_count;
-            size += b.bytes(b.count);
-            dynamic_count += if b.is_dynamic() { b.count } else { 0 };
+            size = size.saturating_add(b.bytes(b.count));
+            dynamic_count = dynamic_count.saturating_add(if b.is_dynamic() { b.count } else { 0 });
         }
-        Ok(SetLayout { bindings: translated, size, dynamic_count })
+        // Generated code has offsets of 31 bits.
+        if i32::try_from(size).is_err() {
+            return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        }
+        Ok(SetLayout { bindings: translated, dynamic_count })
+    }
+
+    /// Most elements that the last binding may have if it is variable, whatever count it has here; 0 if it is not.
+    pub fn max_variable_count(&self) -> u32 {
+        let Some((last, others)) = self.bindings.split_last().filter(|(last, _)| last.is_variable()) else { return 0 };
+        if last.kind == DescriptorKind::InlineUniformBlock {
+            return MAX_INLINE_UNIFORM_BLOCK_SIZE;
+        }
+        // A block is one descriptor.
+        let descriptors = |b: &Binding| if b.kind == DescriptorKind::InlineUniformBlock { 1 } else { b.count };
+        others.iter().fold(MAX_PER_SET_DESCRIPTORS, |left, b| left.saturating_sub(descriptors(b)))
     }
 
     /// Index of a binding, or of the next one when it does not exist.
@@ -111,19 +143,20 @@ impl SetLayout {
     /// May a set of this layout be used where `other` is expected? The same descriptors at the same places.
     pub fn compatible(&self, other: &SetLayout) -> bool {
         let same = |(a, b): (&Binding, &Binding)| {
-            a.binding == b.binding && a.kind == b.kind && a.count == b.count && a.offset == b.offset
+            a.binding == b.binding
+                && a.kind == b.kind
+                && (a.count, a.is_variable()) == (b.count, b.is_variable())
+                && a.offset == b.offset
         };
         std::ptr::eq(self, other)
             || (self.bindings.len() == other.bindings.len() && self.bindings.iter().zip(&other.bindings).all(same))
     }
 
-    /// Bytes of a set whose variable binding (the last one) has `count` elements.
+    /// Bytes of a set whose variable binding has `count` elements.
     pub fn size_with_variable_count(&self, count: u32) -> usize {
         match self.bindings.last() {
-            Some(last) if last.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT) => {
-                last.offset as usize + last.bytes(count.min(last.count))
-            }
-            _ => self.size,
+            Some(last) => last.offset as usize + last.bytes(last.count_in_set(count)),
+            None => 0,
         }
     }
 }

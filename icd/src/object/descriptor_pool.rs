@@ -1,8 +1,12 @@
 //! Descriptor pools, and sets with their memory.
+//!
+//! Before a set's memory lies its variable count, for generated code (`base::abi::SetHeader`). Wherever an index may lead there is a
+//! descriptor: the elements, and a null descriptor behind a variable count and in place of an empty binding (`descriptor::Binding::bytes`).
 
 use super::descriptor::{Binding, SetLayout};
+use super::private_data::forget;
 use ash::vk;
-use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
+use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SetHeader};
 use base::shader::DescriptorKind;
 use parking_lot::Mutex;
 use rasterizer::sample::{default_sampler, null_view, zero_page};
@@ -18,16 +22,26 @@ unsafe impl Send for SetMemory {}
 // SAFETY: as above.
 unsafe impl Sync for SetMemory {}
 
+/// Descriptors that the header takes.
+const HEADER: usize = size_of::<SetHeader>() / DESCRIPTOR_SIZE;
+
 impl SetMemory {
-    fn new(bytes: usize) -> SetMemory {
-        let words = vec![[0u64; 2]; bytes.div_ceil(DESCRIPTOR_SIZE).max(1)].into_boxed_slice();
-        SetMemory { words: Box::into_raw(words) }
+    /// Zeroed; `None` when there is not enough memory.
+    fn new(bytes: usize, header: SetHeader) -> Option<SetMemory> {
+        let count = HEADER.checked_add(bytes.div_ceil(DESCRIPTOR_SIZE).max(1))?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(count).ok()?;
+        words.resize(count, [0u64; 2]);
+        let memory = SetMemory { words: Box::into_raw(words.into_boxed_slice()) };
+        // SAFETY: the memory begins with the header's place; it is aligned to 8.
+        unsafe { memory.words.cast::<SetHeader>().write(header) };
+        Some(memory)
     }
     fn base(&self) -> *mut u8 {
-        self.words.cast()
+        self.words.cast::<u8>().wrapping_add(HEADER * DESCRIPTOR_SIZE)
     }
     fn bytes(&self) -> usize {
-        self.words.len() * DESCRIPTOR_SIZE
+        (self.words.len() - HEADER) * DESCRIPTOR_SIZE
     }
 }
 
@@ -43,17 +57,24 @@ pub struct DescriptorSet {
     /// Layout.
     pub layout: Arc<SetLayout>,
     memory: SetMemory,
+    variable_count: u32,
 }
 
 impl DescriptorSet {
-    /// A set filled with null descriptors and immutable samplers.
-    pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> DescriptorSet {
-        let memory = SetMemory::new(layout.size_with_variable_count(variable_count));
-        let set = DescriptorSet { layout, memory };
+    /// A set filled with null descriptors and immutable samplers; `None` when there is not enough memory.
+    pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> Option<DescriptorSet> {
+        let own_count = layout.bindings.last().map_or(0, |last| last.count_in_set(variable_count));
+        let memory = SetMemory::new(layout.size_with_variable_count(variable_count), SetHeader::new(own_count))?;
+        let set = DescriptorSet { layout, memory, variable_count };
         for binding in &set.layout.bindings {
             set.fill(binding);
         }
-        set
+        Some(set)
+    }
+
+    /// Elements of a binding of the set's layout.
+    pub fn count(&self, binding: &Binding) -> u32 {
+        binding.count_in_set(self.variable_count)
     }
 
     /// First byte; what `ShaderContext::sets` gets.
@@ -93,14 +114,13 @@ impl DescriptorSet {
         unsafe { std::ptr::copy_nonoverlapping(from.memory.base(), self.memory.base(), bytes) };
     }
 
-    /// Null descriptor of the binding's type, or its immutable sampler, in every element.
+    /// Null descriptor of the binding's type, or its immutable sampler, in every element and behind them.
     fn fill(&self, binding: &Binding) {
         let (offset, stride) = (binding.offset as usize, binding.stride());
-        for element in 0..binding.count as usize {
+        let count = self.count(binding) as usize;
+        let null = usize::from(binding.is_variable() || count == 0);
+        for element in 0..count + null {
             let at = offset + element * stride;
-            if at + DESCRIPTOR_SIZE > self.memory.bytes() {
-                return;
-            }
             match binding.kind {
                 DescriptorKind::InlineUniformBlock => return,
                 DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => self.write(at, null_buffer()),
@@ -111,6 +131,7 @@ impl DescriptorSet {
                     let sampler = binding
                         .immutable_samplers
                         .get(element)
+                        .filter(|_| element < count)
                         .map_or(&raw const *default_sampler(), |s| &raw const *s.sampler);
                     self.write(at, ImageDescriptor { view: null_view(), sampler });
                 }
@@ -172,7 +193,10 @@ impl DescriptorPool {
         DescriptorPool { max_sets, sizes, state: Mutex::new(state) }
     }
 
-    /// Allocates a set; VK_ERROR_OUT_OF_POOL_MEMORY when the pool's counts are used up.
+    /// Allocates a set.
+    ///
+    /// # Errors
+    /// VK_ERROR_OUT_OF_POOL_MEMORY when the pool's counts are used up, VK_ERROR_OUT_OF_HOST_MEMORY.
     pub fn allocate(
         &self,
         layout: Arc<SetLayout>,
@@ -190,8 +214,9 @@ impl DescriptorPool {
         if used.iter().zip(&self.sizes).any(|(used, (_, size))| used > size) {
             return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
         }
+        let set = DescriptorSet::new(layout, variable_count).ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+        let set = Arc::new(set);
         state.used = used;
-        let set = Arc::new(DescriptorSet::new(layout, variable_count));
         state.sets.insert(crate::entry::handle::raw(&set), set.clone());
         Ok(set)
     }
@@ -203,8 +228,7 @@ impl DescriptorPool {
         mut add: impl FnMut(usize, u32),
     ) -> Result<(), vk::Result> {
         for b in &layout.bindings {
-            let variable = b.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT);
-            let count = if variable { variable_count.min(b.count) } else { b.count };
+            let count = b.count_in_set(variable_count);
             match self.sizes.iter().position(|(ty, _)| *ty == b.ty) {
                 Some(slot) => add(slot, count),
                 None if count == 0 => {}
@@ -216,15 +240,12 @@ impl DescriptorPool {
 
     /// `vkFreeDescriptorSets`.
     pub fn free(&self, set: u64) {
+        forget(set);
         let mut state = self.state.lock();
         if let Some(set) = state.sets.remove(&set) {
-            let variable_count = set.layout.bindings.last().map_or(0, |last| {
-                let bytes = set.memory.bytes().saturating_sub(last.offset as usize);
-                ((bytes / last.stride()) as u32).min(last.count)
-            });
             let used = &mut state.used;
-            let _ =
-                self.count(&set.layout, variable_count, |slot, count| used[slot] = used[slot].saturating_sub(count));
+            let _ = self
+                .count(&set.layout, set.variable_count, |slot, count| used[slot] = used[slot].saturating_sub(count));
         }
     }
 
@@ -234,6 +255,13 @@ impl DescriptorPool {
         state.used.iter_mut().for_each(|u| *u = 0);
         let sets = std::mem::take(&mut state.sets);
         drop(state);
+        sets.keys().for_each(|set| forget(*set));
         drop(sets);
+    }
+}
+
+impl Drop for DescriptorPool {
+    fn drop(&mut self) {
+        self.reset();
     }
 }

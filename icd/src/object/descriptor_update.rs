@@ -32,10 +32,11 @@ pub unsafe fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32,
         if b.kind == DescriptorKind::InlineUniformBlock {
             // SAFETY: the caller's promise: `count` bytes.
             let bytes = unsafe { std::slice::from_raw_parts(source.data, count as usize) };
-            set.write_bytes(b.offset as usize + element as usize, bytes);
+            let room = set.count(b).saturating_sub(element) as usize;
+            set.write_bytes(b.offset as usize + element as usize, &bytes[..bytes.len().min(room)]);
             return;
         }
-        while element < b.count && done < count {
+        while element < set.count(b) && done < count {
             // SAFETY: element `done` of the source.
             unsafe { write_one(set, b, element, source.data.add(done as usize * source.stride)) };
             element += 1;
@@ -136,10 +137,10 @@ pub fn copy(from: &DescriptorSet, to: &DescriptorSet, c: &vk::CopyDescriptorSet<
     let (mut from_at, mut to_at) = (from.layout.position(c.src_binding), to.layout.position(c.dst_binding));
     let (mut from_element, mut to_element) = (c.src_array_element, c.dst_array_element);
     for i in 0..c.descriptor_count {
-        while from.layout.bindings.get(from_at).is_some_and(|b| from_element >= b.count) {
+        while from.layout.bindings.get(from_at).is_some_and(|b| from_element >= from.count(b)) {
             (from_at, from_element) = (from_at + 1, 0);
         }
-        while to.layout.bindings.get(to_at).is_some_and(|b| to_element >= b.count) {
+        while to.layout.bindings.get(to_at).is_some_and(|b| to_element >= to.count(b)) {
             (to_at, to_element) = (to_at + 1, 0);
         }
         let (Some(src), Some(dst)) = (from.layout.bindings.get(from_at), to.layout.bindings.get(to_at)) else { return };
@@ -159,7 +160,8 @@ pub fn copy(from: &DescriptorSet, to: &DescriptorSet, c: &vk::CopyDescriptorSet<
 }
 
 fn copy_inline(from: &DescriptorSet, to: &DescriptorSet, src: (&Binding, u32), dst: (&Binding, u32), bytes: u32) {
-    let bytes = bytes.min(src.0.count.saturating_sub(src.1)).min(dst.0.count.saturating_sub(dst.1)) as usize;
+    let (readable, room) = (from.count(src.0).saturating_sub(src.1), to.count(dst.0).saturating_sub(dst.1));
+    let bytes = bytes.min(readable).min(room) as usize;
     let at = src.0.offset as usize + src.1 as usize;
     // SAFETY: inside the source binding's bytes.
     let data = unsafe { std::slice::from_raw_parts(from.base().add(at), bytes) }.to_vec();

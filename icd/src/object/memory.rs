@@ -1,33 +1,51 @@
 //! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap.
 
 use super::arena::{Arena, Piece};
+use crate::caps::memory_limits::addresses_left;
 use ash::vk;
 use base::abi::AddressSpace;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// The memory heap.
 pub struct Heap {
     /// Bytes.
     pub size: u64,
     used: AtomicU64,
-    /// Reserved at the first allocation; None: the process got no addresses.
-    arena: OnceLock<Option<Arena>>,
+    /// From the first allocation on; None: the process got no addresses.
+    arena: OnceLock<Option<Arc<Arena>>>,
+}
+
+/// A heap's arena: its own, so that no address of one instance is alive in another; but where the process's addresses are limited, one that
+/// all living heaps share, reserved by the first one that allocates.
+fn arena_for(heap: u64) -> Option<Arc<Arena>> {
+    if addresses_left().is_none() {
+        return Arena::reserve(heap).map(Arc::new);
+    }
+    static LIVING: Mutex<Weak<Arena>> = Mutex::new(Weak::new());
+    let mut living = LIVING.lock();
+    if let Some(arena) = living.upgrade() {
+        return Some(arena);
+    }
+    let arena = Arc::new(Arena::reserve(heap)?);
+    *living = Arc::downgrade(&arena);
+    Some(arena)
 }
 
 impl Heap {
-    /// `GRUS_HEAP_MB`, or three quarters of the machine's memory (what a cgroup allows, if less).
+    /// As large as [`heap_size`](crate::caps::heap_size) says.
     pub fn from_machine() -> Heap {
         Heap { size: crate::caps::heap_size(), used: AtomicU64::new(0), arena: OnceLock::new() }
     }
 
     fn arena(&self) -> Option<&Arena> {
-        self.arena.get_or_init(|| Arena::reserve(self.size)).as_ref()
+        self.arena.get_or_init(|| arena_for(self.size)).as_deref()
     }
 
     /// Where physical pointers may point.
     pub fn addresses(&self) -> AddressSpace {
-        self.arena.get().and_then(Option::as_ref).map_or(AddressSpace::EMPTY, Arena::addresses)
+        self.arena.get().and_then(Option::as_deref).map_or(AddressSpace::EMPTY, Arena::addresses)
     }
 
     fn reserve(&self, bytes: u64) -> bool {

@@ -2,6 +2,7 @@
 
 pub mod arena;
 pub mod buffer;
+pub mod cache_key;
 pub mod descriptor;
 pub mod descriptor_pool;
 pub mod descriptor_update;

@@ -1,16 +1,27 @@
 //! Pipeline caches: stages by key, and their bytes.
 //!
-//! The blob is `VkPipelineCacheHeaderVersionOne`, then a checksum over the rest, then entries (key, length, code blob). A
-//! blob whose header, checksum or lengths do not fit is ignored as a whole: nothing in it is ever trusted.
+//! The blob is `VkPipelineCacheHeaderVersionOne`, then a tag, then entries (lengths of key and code blob, these). The tag is a keyed BLAKE3 hash
+//! of everything else, by a key of this user and build ([`cache_key`]): machine code comes out of a blob only if this user's
+//! driver put it there, wherever the application kept it meanwhile. A blob whose header, lengths or tag do not fit is ignored as a
+//! whole. What is hashed is the cache's own copy: the application's memory may be a file that somebody else writes to.
+//!
+//! `vkGetPipelineCacheData` is called for the size and then for the data, while code may become better code of another size. So what was
+//! announced is kept for the second call, as long as no stage comes in between.
 
+use super::cache_key::{self, cache_key};
 use crate::backend::compile::Key;
 use crate::backend::tiered::TieredCode;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes before the entries: Vulkan's header and our checksum.
-const HEADER: usize = 32 + 16;
+/// Bytes of `VkPipelineCacheHeaderVersionOne`.
+const VULKAN_HEADER: usize = 32;
+const TAG: usize = blake3::OUT_LEN;
+/// Bytes before the entries.
+const HEADER: usize = VULKAN_HEADER + TAG;
+/// Bytes of an entry's lengths.
+const ENTRY_HEADER: usize = 16;
 
 #[derive(Clone)]
 enum Entry {
@@ -20,22 +31,41 @@ enum Entry {
     Living(Arc<TieredCode>),
 }
 
+/// A stage's key and the bytes of its code blob.
+type StoredStage = (Key, Arc<[u8]>);
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<Key, Entry>,
+    /// Changes with the set of keys.
+    generation: u64,
+}
+
 /// `VkPipelineCache`.
 #[derive(Default)]
 pub struct PipelineCache {
-    entries: Mutex<HashMap<Key, Entry>>,
+    entries: Mutex<Entries>,
+    /// The blob whose size was asked for, and the generation it is of.
+    announced: Mutex<Option<(u64, Arc<[u8]>)>>,
 }
 
 impl PipelineCache {
     /// A cache with what is usable of `data`.
     pub fn new(data: &[u8]) -> PipelineCache {
-        PipelineCache { entries: Mutex::new(parse(data).unwrap_or_default()) }
+        // No key is looked for when there is nothing to check.
+        let usable = data.len() > HEADER;
+        Self::with_key(data, if usable { cache_key() } else { None })
+    }
+
+    fn with_key(data: &[u8], key: Option<&cache_key::Key>) -> PipelineCache {
+        let by_key = key.and_then(|key| parse(data, key)).unwrap_or_default();
+        PipelineCache { entries: Mutex::new(Entries { by_key, generation: 0 }), announced: Mutex::default() }
     }
 
     /// The stage, if cached; `load` makes it from its bytes.
     pub fn find(&self, key: &Key, load: impl FnOnce(&[u8]) -> Option<Arc<TieredCode>>) -> Option<Arc<TieredCode>> {
         let mut entries = self.entries.lock();
-        let entry = entries.get_mut(key)?;
+        let entry = entries.by_key.get_mut(key)?;
         if let Entry::Stored(bytes) = entry {
             *entry = Entry::Living(load(bytes)?);
         }
@@ -47,7 +77,9 @@ impl PipelineCache {
 
     /// Remembers a stage.
     pub fn insert(&self, code: &Arc<TieredCode>) {
-        self.entries.lock().insert(*code.key(), Entry::Living(code.clone()));
+        let mut entries = self.entries.lock();
+        entries.by_key.insert(code.key().clone(), Entry::Living(code.clone()));
+        entries.generation += 1;
     }
 
     /// `vkMergePipelineCaches`.
@@ -55,52 +87,83 @@ impl PipelineCache {
         if std::ptr::eq(self, from) {
             return;
         }
-        let others: Vec<(Key, Entry)> = from.entries.lock().iter().map(|(k, e)| (*k, e.clone())).collect();
+        let others: Vec<(Key, Entry)> =
+            from.entries.lock().by_key.iter().map(|(k, e)| (k.clone(), e.clone())).collect();
         let mut entries = self.entries.lock();
         for (key, entry) in others {
-            entries.entry(key).or_insert(entry);
+            entries.by_key.entry(key).or_insert(entry);
         }
+        entries.generation += 1;
     }
 
-    /// Every entry's bytes, by key; waits for code in the making.
-    fn sorted(&self) -> Vec<(Key, Arc<[u8]>)> {
-        let entries: Vec<(Key, Entry)> = self.entries.lock().iter().map(|(k, e)| (*k, e.clone())).collect();
+    /// The generation and every entry's bytes, by key; waits for code in the making.
+    fn sorted(&self) -> (u64, Vec<StoredStage>) {
+        let (generation, entries): (_, Vec<(Key, Entry)>) = {
+            let entries = self.entries.lock();
+            (entries.generation, entries.by_key.iter().map(|(k, e)| (k.clone(), e.clone())).collect())
+        };
         let bytes = |entry: Entry| match entry {
             Entry::Stored(bytes) => Some(bytes),
             Entry::Living(code) => code.bytes().map(Arc::from),
         };
         let mut list: Vec<_> = entries.into_iter().filter_map(|(key, entry)| Some((key, bytes(entry)?))).collect();
-        list.sort_by_key(|(key, _)| *key);
-        list
+        list.sort_by(|(a, _), (b, _)| a.cmp(b));
+        (generation, list)
     }
 
-    /// The blob. With `limit`, as many whole entries as fit; the flag says whether all did.
-    pub fn data(&self, limit: Option<usize>) -> (Vec<u8>, bool) {
-        let limit = limit.unwrap_or(usize::MAX);
-        if limit < HEADER {
-            return (Vec::new(), false);
+    /// The blob. Without `limit` it is kept, so that the next call can have it; with one, as many whole entries as fit. The
+    /// flag says whether all did.
+    pub fn data(&self, limit: Option<usize>) -> (Arc<[u8]>, bool) {
+        let Some(limit) = limit else {
+            let (generation, blob, complete) = self.blob(usize::MAX, cache_key());
+            *self.announced.lock() = Some((generation, blob.clone()));
+            return (blob, complete);
+        };
+        let announced = self.announced.lock().take();
+        if let Some((generation, blob)) = announced
+            && blob.len() <= limit
+            && generation == self.entries.lock().generation
+        {
+            return (blob, true);
         }
-        let (mut body, mut complete) = (Vec::new(), true);
-        for (key, bytes) in self.sorted() {
-            if HEADER + body.len() + 24 + bytes.len() > limit {
+        if limit < HEADER {
+            // Vulkan's header is due as soon as it fits. Without a tag it is no more than that.
+            let header = if limit < VULKAN_HEADER { Arc::default() } else { Arc::from(header()) };
+            return (header, false);
+        }
+        let (_, blob, complete) = self.blob(limit, cache_key());
+        (blob, complete)
+    }
+
+    /// The generation, the blob of at least a header, and whether everything is in it. Without a key there is nothing to put in.
+    fn blob(&self, limit: usize, key: Option<&cache_key::Key>) -> (u64, Arc<[u8]>, bool) {
+        let (generation, list) = self.sorted();
+        let (mut data, mut complete) = (header().to_vec(), true);
+        data.resize(HEADER, 0);
+        for (stage, bytes) in list {
+            if key.is_none() || data.len() + ENTRY_HEADER + stage.bytes().len() + bytes.len() > limit {
                 complete = false;
                 break;
             }
-            body.extend_from_slice(&key);
-            body.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            body.extend_from_slice(&bytes);
+            for part in [stage.bytes(), &bytes] {
+                data.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            }
+            data.extend_from_slice(stage.bytes());
+            data.extend_from_slice(&bytes);
         }
-        let mut data = header().to_vec();
-        data.extend_from_slice(&checksum(&body));
-        data.extend_from_slice(&body);
-        (data, complete)
+        if let Some(key) = key {
+            let mut hasher = blake3::Hasher::new_keyed(key);
+            hasher.update(&data[..VULKAN_HEADER]).update(&data[HEADER..]);
+            data[VULKAN_HEADER..HEADER].copy_from_slice(hasher.finalize().as_bytes());
+        }
+        (generation, data.into(), complete)
     }
 }
 
-fn header() -> [u8; 32] {
-    let mut header = [0; 32];
+fn header() -> [u8; VULKAN_HEADER] {
+    let mut header = [0; VULKAN_HEADER];
     let properties = crate::caps::properties();
-    header[0..4].copy_from_slice(&32u32.to_le_bytes());
+    header[0..4].copy_from_slice(&(VULKAN_HEADER as u32).to_le_bytes());
     header[4..8].copy_from_slice(&1u32.to_le_bytes());
     header[8..12].copy_from_slice(&properties.vendor_id.to_le_bytes());
     header[12..16].copy_from_slice(&properties.device_id.to_le_bytes());
@@ -108,37 +171,58 @@ fn header() -> [u8; 32] {
     header
 }
 
-fn checksum(bytes: &[u8]) -> Key {
-    crate::backend::hash::hash128(&[bytes])
-}
-
-fn parse(data: &[u8]) -> Option<HashMap<Key, Entry>> {
-    let body = data.get(HEADER..)?;
-    if data[..32] != header() || data[32..HEADER] != checksum(body) {
+/// Copies the entries, and gives them out if the tag is that of the copies.
+fn parse(data: &[u8], key: &cache_key::Key) -> Option<HashMap<Key, Entry>> {
+    let (start, mut rest) = data.split_at_checked(HEADER)?;
+    let mut own = [0; HEADER];
+    own.copy_from_slice(start);
+    if own[..VULKAN_HEADER] != header() {
         return None;
     }
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(&own[..VULKAN_HEADER]);
     let mut entries = HashMap::new();
-    let mut rest = body;
     while !rest.is_empty() {
-        let key: Key = rest.get(..16)?.try_into().ok()?;
-        let length = usize::try_from(u64::from_le_bytes(rest.get(16..24)?.try_into().ok()?)).ok()?;
-        let blob = rest.get(24..24usize.checked_add(length)?)?;
-        entries.insert(key, Entry::Stored(blob.into()));
-        rest = &rest[24 + length..];
+        let (lengths, tail) = rest.split_first_chunk::<ENTRY_HEADER>()?;
+        let lengths = *lengths;
+        let length = |bytes: [u8; 8]| usize::try_from(u64::from_le_bytes(bytes)).ok();
+        let ([stage, blob], _) = lengths.as_chunks::<8>() else { return None };
+        let (stage, tail) = tail.split_at_checked(length(*stage)?)?;
+        let (blob, tail) = tail.split_at_checked(length(*blob)?)?;
+        let (stage, blob): (Arc<[u8]>, Arc<[u8]>) = (stage.into(), blob.into());
+        hasher.update(&lengths).update(&stage).update(&blob);
+        entries.insert(Key::new(stage), Entry::Stored(blob));
+        rest = tail;
     }
-    Some(entries)
+    let tag: [u8; TAG] = own[VULKAN_HEADER..].try_into().ok()?;
+    // Compares in constant time.
+    (hasher.finalize() == tag).then_some(entries)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn key(i: u8) -> Key {
+        Key::new(Arc::from([i; 32]))
+    }
+
     fn filled() -> PipelineCache {
         let cache = PipelineCache::default();
         for i in 0..5u8 {
-            cache.entries.lock().insert([i; 16], Entry::Stored(vec![i; 10 + i as usize].into()));
+            let entry = Entry::Stored(vec![i; 10 + i as usize].into());
+            cache.entries.lock().by_key.insert(key(i), entry);
         }
         cache
+    }
+
+    fn entries(cache: &PipelineCache) -> usize {
+        cache.entries.lock().by_key.len()
+    }
+
+    /// Where entry `i` of [`filled`] begins.
+    fn entry_at(i: usize) -> usize {
+        HEADER + (0..i).map(|i| ENTRY_HEADER + 32 + 10 + i).sum::<usize>()
     }
 
     #[test]
@@ -146,7 +230,7 @@ mod tests {
         let (data, complete) = filled().data(None);
         assert!(complete);
         let again = PipelineCache::new(&data);
-        assert_eq!(again.entries.lock().len(), 5);
+        assert_eq!(entries(&again), 5);
         assert_eq!(again.data(None).0, data);
     }
 
@@ -154,13 +238,65 @@ mod tests {
     fn damaged_blobs_are_ignored() {
         let (data, _) = filled().data(None);
         for length in 0..data.len() {
-            assert!(PipelineCache::new(&data[..length]).entries.lock().is_empty(), "truncated to {length}");
+            assert_eq!(entries(&PipelineCache::new(&data[..length])), 0, "truncated to {length}");
         }
         for bit in 0..data.len() * 8 {
-            let mut flipped = data.clone();
+            let mut flipped = data.to_vec();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(PipelineCache::new(&flipped).entries.lock().is_empty(), "bit {bit}");
+            assert_eq!(entries(&PipelineCache::new(&flipped)), 0, "bit {bit}");
         }
+    }
+
+    /// Everything that can be done without the key: take entries out, put others in, exchange them, use tags of other blobs, guess.
+    #[test]
+    fn forged_blobs_are_ignored() {
+        let (data, _) = filled().data(None);
+        let (other, _) = filled().data(Some(entry_at(3)));
+        assert_eq!(entries(&PipelineCache::new(&other)), 3, "a cut blob is whole in itself");
+        let nothing = |what: &str, forged: &[u8]| assert_eq!(entries(&PipelineCache::new(forged)), 0, "{what}");
+        for i in 0..5 {
+            let without = [&data[..entry_at(i)], &data[entry_at(i + 1)..]].concat();
+            nothing("an entry less", &without);
+            let twice = [&data[..entry_at(i + 1)], &data[entry_at(i)..]].concat();
+            nothing("an entry twice", &twice);
+        }
+        nothing("another blob's entries", &[&data[..HEADER], &other[HEADER..]].concat());
+        nothing("more entries", &[&other[..], &data[entry_at(3)..]].concat());
+        let mut keys = data.to_vec();
+        keys[entry_at(0) + ENTRY_HEADER..][..32].copy_from_slice(&[1; 32]);
+        keys[entry_at(1) + ENTRY_HEADER..][..32].copy_from_slice(&[0; 32]);
+        nothing("exchanged keys", &keys);
+        let unkeyed = {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&data[..VULKAN_HEADER]).update(&data[HEADER..]);
+            *hasher.finalize().as_bytes()
+        };
+        for tag in [[0; TAG], [255; TAG], unkeyed] {
+            nothing("a guessed tag", &[&data[..VULKAN_HEADER], &tag, &data[HEADER..]].concat());
+        }
+        // Lengths that lie.
+        for at in [HEADER, HEADER + 8] {
+            for length in [0, 9, 11, 31, 33, u64::MAX, u64::MAX - 71, 1 << 63] {
+                let mut lying = data.to_vec();
+                lying[at..at + 8].copy_from_slice(&length.to_le_bytes());
+                nothing("a length", &lying);
+            }
+        }
+    }
+
+    #[test]
+    fn a_blob_is_worth_nothing_with_another_key_or_without_one() {
+        let keys = [[1; 32], [2; 32]];
+        let (_, data, complete) = filled().blob(usize::MAX, Some(&keys[0]));
+        assert!(complete);
+        assert_eq!(entries(&PipelineCache::with_key(&data, Some(&keys[0]))), 5);
+        assert_eq!(entries(&PipelineCache::with_key(&data, Some(&keys[1]))), 0);
+        assert_eq!(entries(&PipelineCache::with_key(&data, None)), 0);
+        assert_eq!(entries(&PipelineCache::new(&data)), 0);
+        // Without a key nothing is stored, and says so.
+        let (_, data, complete) = filled().blob(usize::MAX, None);
+        assert!(!complete && data.len() == HEADER);
+        assert_eq!(entries(&PipelineCache::with_key(&data, None)), 0);
     }
 
     #[test]
@@ -169,6 +305,30 @@ mod tests {
         let (all, _) = cache.data(None);
         let (some, complete) = cache.data(Some(all.len() - 1));
         assert!(!complete && some.len() < all.len());
-        assert_eq!(PipelineCache::new(&some).entries.lock().len(), 4);
+        assert_eq!(entries(&PipelineCache::new(&some)), 4);
+        for limit in 0..all.len() {
+            let (some, complete) = cache.data(Some(limit));
+            assert!(!complete && some.len() <= limit);
+            assert_eq!(some.get(..VULKAN_HEADER), all.get(..VULKAN_HEADER).filter(|_| limit >= VULKAN_HEADER));
+        }
+    }
+
+    #[test]
+    fn what_was_announced_is_given_unless_stages_come() {
+        let cache = filled();
+        let (announced, _) = cache.data(None);
+        // An entry's bytes become more, as those of better code.
+        cache.entries.lock().by_key.insert(key(0), Entry::Stored(vec![9; 1000].into()));
+        assert_eq!(cache.data(Some(announced.len())), (announced.clone(), true));
+        // Asked again without a size: as it is now, as far as it fits.
+        let (now, complete) = cache.data(Some(announced.len()));
+        assert!(!complete && now.len() <= announced.len());
+        // A stage that comes in between is missing, which is told.
+        let (announced, _) = cache.data(None);
+        let more = PipelineCache::default();
+        more.entries.lock().by_key.insert(key(77), Entry::Stored(vec![7; 10].into()));
+        cache.merge(&more);
+        assert!(!cache.data(Some(announced.len())).1);
+        assert!(cache.data(Some(announced.len() + ENTRY_HEADER + 32 + 10)).1);
     }
 }

@@ -34,6 +34,7 @@ impl PipelineLayout {
                 kind: b.kind,
                 offset: b.offset,
                 count: b.count,
+                variable: b.is_variable(),
                 dynamic_index: dynamic + b.dynamic_index,
             });
             info.sets.push(layout.collect());
@@ -46,11 +47,12 @@ impl PipelineLayout {
         Ok(PipelineLayout { info, sets, dynamic_base, null_sets, empty: OnceLock::new() })
     }
 
-    /// A set of null descriptors, for a set number that nothing compatible is bound to.
+    /// A set of null descriptors, for a set number that nothing compatible is bound to. Panics without memory for it: generated
+    /// code must not run then, and the device is lost.
     pub fn null_set(&self, number: usize) -> &DescriptorSet {
         let make = |layout: Option<&Arc<SetLayout>>| {
-            let count = layout.and_then(|l| l.bindings.last()).map_or(0, |b| b.count);
-            DescriptorSet::new(layout.cloned().unwrap_or_default(), count)
+            let set = DescriptorSet::new(layout.cloned().unwrap_or_default(), 0);
+            set.unwrap_or_else(|| panic!("no memory for the null descriptors of set {number}"))
         };
         match self.null_sets.get(number) {
             Some(slot) => slot.get_or_init(|| make(self.sets[number].as_ref())),

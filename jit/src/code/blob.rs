@@ -2,8 +2,8 @@
 //!
 //! A blob comes back from outside (an application stores pipeline cache data where it likes), so nothing in it is
 //! believed: length and a 128-bit checksum over everything, the build that made it, and the CPU features its code uses must match before
-//! a single field is read. The checksum guards against damage; against an attacker who can forge it, only the application's
-//! own storage does, as with every driver's cache.
+//! a single field is read. The checksum guards against damage, not against who can forge it: what may come from elsewhere is authenticated
+//! before it gets here (the icd's pipeline caches do).
 
 use super::memory::ExecutableCode;
 use crate::emit::Tier;

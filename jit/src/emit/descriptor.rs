@@ -25,7 +25,7 @@ impl Emitter<'_> {
             Error::invalid(format!("set {set} binding {binding} is not in the pipeline layout")).with_id(data.source)
         })?;
         let (base, start, inline) = match layout.kind {
-            K::UniformBufferDynamic | K::StorageBufferDynamic => {
+            K::UniformBufferDynamic | K::StorageBufferDynamic if layout.count > 0 => {
                 let start = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers)
                     + layout.dynamic_index as usize * base::abi::DESCRIPTOR_SIZE;
                 (self.ctx, start as i32, false)
@@ -38,19 +38,30 @@ impl Emitter<'_> {
         };
         if inline {
             let address = self.b.ins().iadd_imm_s(base, i64::from(start));
-            let range = self.b.ins().iconst(types::I64, i64::from(layout.count));
+            let range = match layout.variable {
+                true => {
+                    let own = self.variable_count(base);
+                    self.b.ins().uextend(types::I64, own)
+                }
+                false => self.b.ins().iconst(types::I64, i64::from(layout.count)),
+            };
             return self.define(data.result(), Rep::Buffer(BufPair { address, range }));
         }
+        // Behind the last descriptor of a variable count there is a null descriptor.
+        let last = match layout.variable {
+            true => self.variable_count(base),
+            false => self.b.ins().iconst(types::I32, i64::from(layout.count.max(1) - 1)),
+        };
         let rep = match self.rep(data.args[0])? {
             Rep::Uniform(index) => {
-                let at = self.descriptor_address(base, index, layout.count);
+                let at = self.descriptor_address(base, index, last);
                 self.read_descriptor(data, &[at], start)
             }
             _ => {
                 let mut addresses: SmallVec<[C; 8]> = smallvec![];
                 for lane in 0..self.lanes as usize {
                     let index = self.value_lane(data.args[0], lane)?;
-                    addresses.push(self.descriptor_address(base, index, layout.count));
+                    addresses.push(self.descriptor_address(base, index, last));
                 }
                 self.read_descriptor(data, &addresses, start)
             }
@@ -58,9 +69,14 @@ impl Emitter<'_> {
         self.define(data.result(), rep)
     }
 
-    /// base + 16 * min(index, count - 1)
-    fn descriptor_address(&mut self, base: C, index: C, count: u32) -> C {
-        let last = self.b.ins().iconst(types::I32, i64::from(count.max(1) - 1));
+    /// A set's own count of its variable binding.
+    fn variable_count(&mut self, set: C) -> C {
+        let at = base::abi::SET_HEADER + core::mem::offset_of!(base::abi::SetHeader, variable_count) as i32;
+        self.b.ins().load(types::I32, read_only(), set, at)
+    }
+
+    /// base + 16 * min(index, last)
+    fn descriptor_address(&mut self, base: C, index: C, last: C) -> C {
         let index = self.b.ins().umin(index, last);
         let index = self.b.ins().uextend(types::I64, index);
         let offset = self.b.ins().ishl_imm_u(index, base::abi::DESCRIPTOR_SIZE.trailing_zeros() as i64);

@@ -18,6 +18,7 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
         kind: DescriptorKind::StorageBuffer,
         offset: b * DESCRIPTOR_SIZE as u32,
         count: 1,
+        variable: false,
         dynamic_index: 0,
     };
     PipelineLayoutInfo { sets: vec![(0..n).map(binding).collect()] }

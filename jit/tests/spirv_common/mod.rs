@@ -33,7 +33,14 @@ pub fn layout() -> PipelineLayoutInfo {
         K::InputAttachment,
     ];
     let set = |kind| {
-        let binding = |binding| BindingLayout { binding, kind, offset: binding * 64, count: 4, dynamic_index: 0 };
+        let binding = |binding| BindingLayout {
+            binding,
+            kind,
+            offset: binding * 64,
+            count: 4,
+            variable: false,
+            dynamic_index: 0,
+        };
         (0..4).map(binding).collect()
     };
     PipelineLayoutInfo { sets: kinds.into_iter().map(set).collect() }

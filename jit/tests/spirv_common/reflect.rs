@@ -52,7 +52,7 @@ pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
             30 => K::UniformBuffer,
             _ => continue,
         };
-        let b = BindingLayout { binding, kind, offset: 0, count: 16, dynamic_index: 0 };
+        let b = BindingLayout { binding, kind, offset: 0, count: 16, variable: false, dynamic_index: 0 };
         sets.entry(set & 63).or_default().insert(binding, b);
     }
     let last = sets.keys().last().map_or(0, |n| n + 1);

@@ -1,0 +1,93 @@
+//! What the process may have of memory and addresses: resource limits and control groups.
+
+use std::path::Path;
+
+/// Bytes of address space that the process may still take; `None` without a limit.
+pub fn addresses_left() -> Option<u64> {
+    left(libc::RLIMIT_AS, 0)
+}
+
+/// Bytes of private writable memory that the process may still take; `None` without a limit.
+pub fn data_left() -> Option<u64> {
+    left(libc::RLIMIT_DATA, 5)
+}
+
+/// A limit less what is used, which `/proc/self/statm` has in pages in one of its fields.
+fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes the structure.
+    let told = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
+    if !told || limit.rlim_cur == libc::RLIM_INFINITY {
+        return None;
+    }
+    // SAFETY: sysconf only reads.
+    let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = statm.split_whitespace().nth(field).and_then(|n| n.parse().ok()).unwrap_or(0);
+    Some(limit.rlim_cur.saturating_sub(pages.saturating_mul(page)))
+}
+
+/// The least limit of the control groups that the process is in; `None` without one.
+pub fn control_groups() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    least_limit(&groups, Path::new("/sys/fs/cgroup"))
+}
+
+/// The least limit of the groups that `groups` (the text of `/proc/self/cgroup`) names, of their parents, and of the root: in a
+/// container the names may be those of the world outside, where only the root is the own group.
+fn least_limit(groups: &str, root: &Path) -> Option<u64> {
+    let mut least: Option<u64> = None;
+    let mut look = |root: &Path, path: &str, file: &str| {
+        for group in Path::new(path.trim_start_matches('/')).ancestors() {
+            let text = std::fs::read_to_string(root.join(group).join(file));
+            let limit = text.ok().and_then(|t| t.trim().parse().ok());
+            least = least.into_iter().chain(limit).min();
+        }
+    };
+    look(root, "", "memory.max");
+    look(&root.join("memory"), "", "memory.limit_in_bytes");
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        // No path leads out of the root.
+        if path.split('/').any(|part| part == "..") {
+            continue;
+        }
+        if controllers.is_empty() {
+            look(root, path, "memory.max");
+        } else if controllers.split(',').any(|c| c == "memory") {
+            look(&root.join("memory"), path, "memory.limit_in_bytes");
+        }
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_limit_on_the_way_to_the_root_counts() {
+        let root = std::env::temp_dir().join(format!("grus-cgroup-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().expect("parent")).expect("directory");
+            std::fs::write(path, text).expect("file");
+        };
+        let groups = "12:cpu:/x\n3:memory:/docker/abc\n0::/user/app\n";
+        assert_eq!(least_limit(groups, &root), None);
+        write("user/app/memory.max", "max\n");
+        assert_eq!(least_limit(groups, &root), None);
+        write("user/memory.max", "5000\n");
+        assert_eq!(least_limit(groups, &root), Some(5000));
+        write("user/app/memory.max", "6000\n");
+        assert_eq!(least_limit(groups, &root), Some(5000));
+        write("memory/memory.limit_in_bytes", "4000\n");
+        assert_eq!(least_limit(groups, &root), Some(4000), "a container's root");
+        write("memory/docker/abc/memory.limit_in_bytes", "3000\n");
+        assert_eq!(least_limit(groups, &root), Some(3000));
+        write("other/memory.max", "1\n");
+        assert_eq!(least_limit("0::/../other\n", &root), Some(4000));
+        let _ = std::fs::remove_dir_all(&root);
+    }
+}

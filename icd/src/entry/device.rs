@@ -3,6 +3,7 @@
 use super::handle::{self, dispatchable};
 use super::shim::{shims, slice, string, write_array};
 use super::table::{self, CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
+use crate::fallible;
 use crate::object::device::Device;
 use crate::object::instance::PhysicalDevice;
 use crate::object::private_data::PrivateDataSlot;
@@ -116,7 +117,7 @@ shims! {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &format!("vkCreateDevice: {missing}"), None);
             vk::Result::ERROR_FEATURE_NOT_PRESENT
         })?;
-        *device = handle::create_dispatchable(Device::new(instance, physical, extensions));
+        *device = handle::create_dispatchable(Device::new(instance, physical, extensions))?;
         Ok(())
     }
 
@@ -173,7 +174,7 @@ shims! {
         _allocator: *const vk::AllocationCallbacks<'_>,
         slot: *mut vk::PrivateDataSlot,
     ) -> VkResult {
-        *slot = handle::create(Arc::new(PrivateDataSlot::default()));
+        *slot = handle::create(Arc::new(PrivateDataSlot::default()))?;
         Ok(())
     }
 
@@ -192,8 +193,11 @@ shims! {
 
     fn set_debug_utils_object_name(device: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> VkResult {
         let info = &*info;
-        dispatchable::<Device>(device).set_name(info.object_handle, string(info.p_object_name));
-        Ok(())
+        if !info.p_object_name.is_null() {
+            // Three bytes in place of one that is not UTF-8.
+            fallible::available(3 * CStr::from_ptr(info.p_object_name).count_bytes())?;
+        }
+        dispatchable::<Device>(device).set_name(info.object_handle, string(info.p_object_name))
     }
 
     fn set_debug_utils_object_tag(_device: vk::Device, _info: *const vk::DebugUtilsObjectTagInfoEXT<'_>) -> VkResult {

@@ -4,6 +4,7 @@
 //! of its buffer, because the dynamic offset is added when the set is bound and the range must not leave the buffer.
 
 use super::sampler::Sampler;
+use crate::fallible;
 use ash::vk;
 use base::abi::DESCRIPTOR_SIZE;
 use base::shader::DescriptorKind;
@@ -68,7 +69,8 @@ impl SetLayout {
         bindings: &[vk::DescriptorSetLayoutBinding<'_>],
         flags: &[vk::DescriptorBindingFlags],
     ) -> Result<SetLayout, vk::Result> {
-        let mut translated = Vec::with_capacity(bindings.len());
+        let mut translated = Vec::new();
+        fallible::reserve(&mut translated, bindings.len())?;
         for (i, b) in bindings.iter().enumerate() {
             let kind = kind_of(b.descriptor_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
             let takes_samplers = matches!(kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler);
@@ -76,7 +78,7 @@ impl SetLayout {
                 // SAFETY: the caller's promise.
                 unsafe {
                     let handles = crate::entry::shim::slice(b.p_immutable_samplers, b.descriptor_count);
-                    handles.iter().map(|s| crate::entry::handle::share::<Sampler>(*s)).collect()
+                    fallible::collect(handles.iter().map(|s| crate::entry::handle::share::<Sampler>(*s)))?
                 }
             } else {
                 Vec::new()

@@ -1,6 +1,7 @@
 //! Descriptor pools, and sets with their memory.
 
 use super::descriptor::{Binding, SetLayout};
+use crate::fallible;
 use ash::vk;
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
 use base::shader::DescriptorKind;
@@ -19,9 +20,9 @@ unsafe impl Send for SetMemory {}
 unsafe impl Sync for SetMemory {}
 
 impl SetMemory {
-    fn new(bytes: usize) -> SetMemory {
-        let words = vec![[0u64; 2]; bytes.div_ceil(DESCRIPTOR_SIZE).max(1)].into_boxed_slice();
-        SetMemory { words: Box::into_raw(words) }
+    fn new(bytes: usize) -> Result<SetMemory, vk::Result> {
+        let words = fallible::filled([0u64; 2], bytes.div_ceil(DESCRIPTOR_SIZE).max(1))?.into_boxed_slice();
+        Ok(SetMemory { words: Box::into_raw(words) })
     }
     fn base(&self) -> *mut u8 {
         self.words.cast()
@@ -47,13 +48,13 @@ pub struct DescriptorSet {
 
 impl DescriptorSet {
     /// A set filled with null descriptors and immutable samplers.
-    pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> DescriptorSet {
-        let memory = SetMemory::new(layout.size_with_variable_count(variable_count));
+    pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> Result<DescriptorSet, vk::Result> {
+        let memory = SetMemory::new(layout.size_with_variable_count(variable_count))?;
         let set = DescriptorSet { layout, memory };
         for binding in &set.layout.bindings {
             set.fill(binding);
         }
-        set
+        Ok(set)
     }
 
     /// First byte; what `ShaderContext::sets` gets.
@@ -190,8 +191,11 @@ impl DescriptorPool {
         if used.iter().zip(&self.sizes).any(|(used, (_, size))| used > size) {
             return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
         }
+        let set = Arc::new(DescriptorSet::new(layout, variable_count)?);
+        let reserved = base::alloc::optional(|| state.sets.try_reserve(1));
+        reserved.map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+        fallible::check()?;
         state.used = used;
-        let set = Arc::new(DescriptorSet::new(layout, variable_count));
         state.sets.insert(crate::entry::handle::raw(&set), set.clone());
         Ok(set)
     }

@@ -4,6 +4,7 @@ use super::descriptor::SetLayout;
 use super::descriptor_pool::DescriptorSet;
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS};
+use base::alloc::{OutOfMemory, or_unwind};
 use base::shader::{BindingLayout, PipelineLayoutInfo};
 use std::sync::{Arc, OnceLock};
 
@@ -46,11 +47,13 @@ impl PipelineLayout {
         Ok(PipelineLayout { info, sets, dynamic_base, null_sets, empty: OnceLock::new() })
     }
 
-    /// A set of null descriptors, for a set number that nothing compatible is bound to.
+    /// A set of null descriptors, for a set number that nothing compatible is bound to. Without memory for it the thread unwinds: it is
+    /// the queue's.
     pub fn null_set(&self, number: usize) -> &DescriptorSet {
         let make = |layout: Option<&Arc<SetLayout>>| {
             let count = layout.and_then(|l| l.bindings.last()).map_or(0, |b| b.count);
-            DescriptorSet::new(layout.cloned().unwrap_or_default(), count)
+            let set = DescriptorSet::new(layout.cloned().unwrap_or_default(), count);
+            or_unwind(set.map_err(|_| OutOfMemory))
         };
         match self.null_sets.get(number) {
             Some(slot) => slot.get_or_init(|| make(self.sets[number].as_ref())),

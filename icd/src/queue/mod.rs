@@ -7,6 +7,7 @@ mod watchdog;
 
 use crate::command::CommandList;
 use crate::command::execute::Executor;
+use crate::fallible;
 use crate::object::device::Device;
 use crate::object::sync::{Fence, SemaphoreOp};
 use ash::vk;
@@ -74,6 +75,7 @@ impl Queue {
                 .map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
             state.worker = Some(worker);
         }
+        fallible::reserve_queue(&mut state.pending, submissions.len())?;
         self.submitted.fetch_add(submissions.len() as u64, Ordering::AcqRel);
         state.pending.extend(submissions);
         self.wake.notify_one();
@@ -155,10 +157,7 @@ fn perform(device: &Device, work: Work) {
     }));
     device.queue.watchdog.end();
     if let Err(payload) = result {
-        let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
-        device.lose(
-            "GRUS-device-lost",
-            &format!("internal error while executing commands: {}", text.unwrap_or("unknown")),
-        );
+        let text = fallible::text_of(&*payload);
+        device.lose("GRUS-device-lost", &format!("internal error while executing commands: {text}"));
     }
 }

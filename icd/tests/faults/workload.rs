@@ -46,7 +46,8 @@ impl Drop for Later<'_> {
 macro_rules! made {
     ($later:ident, $d:expr, $create:ident($($arg:expr),*), $destroy:ident) => {{
         let object = $d.$create($($arg,)* None)?;
-        $later.add(move || $d.$destroy(object, None));
+        let functions = $d.clone();
+        $later.add(move || functions.$destroy(object, None));
         object
     }};
 }
@@ -67,7 +68,8 @@ pub fn run(functions: &ash::StaticFn) -> Result<(), vk::Result> {
         let info = vk::InstanceCreateInfo::default().application_info(&application).enabled_extension_names(&names);
         let instance = entry.create_instance(&info, None)?;
         let mut later = Later(Vec::new());
-        later.add(|| instance.destroy_instance(None));
+        let destroy = instance.clone();
+        later.add(move || destroy.destroy_instance(None));
         let utils = ash::ext::debug_utils::Instance::new(&entry, &instance);
         let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
             .message_severity(
@@ -75,7 +77,6 @@ pub fn run(functions: &ash::StaticFn) -> Result<(), vk::Result> {
             )
             .message_type(vk::DebugUtilsMessageTypeFlagsEXT::GENERAL)
             .pfn_user_callback(Some(count_message));
-        let utils = &utils;
         let _messenger = made!(later, utils, create_debug_utils_messenger(&info), destroy_debug_utils_messenger);
         let physical = instance.enumerate_physical_devices()?[0];
         instance.enumerate_device_extension_properties(physical)?;
@@ -91,7 +92,8 @@ pub fn run(functions: &ash::StaticFn) -> Result<(), vk::Result> {
             .push_next(&mut more)
             .push_next(&mut newer);
         let device = instance.create_device(physical, &info, None)?;
-        later.add(|| device.destroy_device(None));
+        let destroy = device.clone();
+        later.add(move || destroy.destroy_device(None));
         let work =
             Work { entry: &entry, instance: &instance, d: &device, queue: device.get_device_queue(0, 0), physical };
         // Nothing is in use any more when objects go, whatever went wrong before.
@@ -446,12 +448,13 @@ impl Work<'_> {
         unsafe {
             let mut later = Later(Vec::new());
             let headless = ash::ext::headless_surface::Instance::new(self.entry, self.instance);
-            let surfaces = &ash::khr::surface::Instance::new(self.entry, self.instance);
+            let surfaces = ash::khr::surface::Instance::new(self.entry, self.instance);
             let surface = headless.create_headless_surface(&Default::default(), None)?;
-            later.add(|| surfaces.destroy_surface(surface, None));
-            surfaces.get_physical_device_surface_capabilities(self.physical, surface)?;
+            let destroy = surfaces.clone();
+            later.add(move || destroy.destroy_surface(surface, None));
+            let _ = surfaces.get_physical_device_surface_capabilities(self.physical, surface)?;
             let formats = surfaces.get_physical_device_surface_formats(self.physical, surface)?;
-            let swapchains = &ash::khr::swapchain::Device::new(self.instance, d);
+            let swapchains = ash::khr::swapchain::Device::new(self.instance, d);
             let info = vk::SwapchainCreateInfoKHR::default()
                 .surface(surface)
                 .min_image_count(3)
@@ -465,11 +468,11 @@ impl Work<'_> {
                 .present_mode(vk::PresentModeKHR::FIFO);
             let swapchain = made!(later, swapchains, create_swapchain(&info), destroy_swapchain);
             // What is presented is done with before the swapchain goes.
-            later.add(|| drop(d.device_wait_idle()));
+            later.add(move || _ = d.device_wait_idle());
             let images = swapchains.get_swapchain_images(swapchain)?;
             let acquired = made!(later, d, create_semaphore(&Default::default()), destroy_semaphore);
             let drawn = made!(later, d, create_semaphore(&Default::default()), destroy_semaphore);
-            later.add(|| drop(d.device_wait_idle()));
+            later.add(move || _ = d.device_wait_idle());
             for _ in 0..3 {
                 let (index, _) = swapchains.acquire_next_image(swapchain, WAIT, acquired, vk::Fence::null())?;
                 let commands = self.record(pool, vk::CommandBufferLevel::PRIMARY, |c| {
@@ -489,8 +492,10 @@ impl Work<'_> {
                 let present =
                     vk::PresentInfoKHR::default().wait_semaphores(&signals).swapchains(&chains).image_indices(&indices);
                 swapchains.queue_present(self.queue, &present)?;
+                // The semaphores are free again.
+                d.device_wait_idle()?;
             }
-            d.device_wait_idle()
+            Ok(())
         }
     }
 }

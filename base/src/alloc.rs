@@ -207,6 +207,8 @@ struct State {
     used: [u64; WORDS],
     /// Granules.
     in_use: usize,
+    /// Every granule before this one is in use.
+    least_free: usize,
 }
 
 #[repr(C, align(4096))]
@@ -217,7 +219,7 @@ unsafe impl Sync for Memory {}
 impl Reserve {
     const fn new() -> Reserve {
         Reserve {
-            state: Spin::new(State { used: [0; WORDS], in_use: 0 }),
+            state: Spin::new(State { used: [0; WORDS], in_use: 0, least_free: 0 }),
             memory: Memory(UnsafeCell::new([0; RESERVE])),
         }
     }
@@ -261,12 +263,18 @@ impl Reserve {
 impl State {
     /// The first granule of a free run that begins at a multiple of `step`.
     fn find(&self, granules: usize, step: usize) -> Option<usize> {
-        let mut first = 0;
+        let mut first = self.least_free.next_multiple_of(step);
         while first + granules <= WORDS * 64 {
             match (first..first + granules).rev().find(|&g| self.used[g / 64] >> (g % 64) & 1 != 0) {
                 None => return Some(first),
-                // From the last obstacle on, past the words that are full.
-                Some(used) => first = (used + 1).next_multiple_of(step),
+                // On behind the last obstacle, and behind the full words that follow.
+                Some(used) => {
+                    let mut next = used + 1;
+                    while next % 64 == 0 && next < WORDS * 64 && self.used[next / 64] == u64::MAX {
+                        next += 64;
+                    }
+                    first = next.next_multiple_of(step);
+                }
             }
         }
         None
@@ -282,6 +290,11 @@ impl State {
             }
         }
         self.in_use = if used { self.in_use + granules } else { self.in_use - granules };
+        if !used {
+            self.least_free = self.least_free.min(first);
+        } else if first <= self.least_free {
+            self.least_free = self.least_free.max(first + granules);
+        }
     }
 }
 

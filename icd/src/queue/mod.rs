@@ -16,7 +16,6 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 pub use watchdog::{Watchdog, now};
 
 /// What a `VkQueue` handle points to.
@@ -61,7 +60,7 @@ pub struct Queue {
 #[derive(Default)]
 struct QueueState {
     pending: VecDeque<Submission>,
-    worker: Option<JoinHandle<()>>,
+    worker: Option<base::thread::JoinHandle<()>>,
 }
 
 impl Queue {

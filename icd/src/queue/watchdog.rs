@@ -8,7 +8,6 @@ use crate::object::device::Device;
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long an aborted operation may take to end before waits return without it.
@@ -31,7 +30,7 @@ struct State {
     /// The thread sleeps until it is woken; it parks itself when it finds the queue idle, so that short submissions wake nobody.
     parked: bool,
     stop: bool,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<base::thread::JoinHandle<()>>,
 }
 
 /// Monotonic time in nanoseconds, also what timestamps are.

@@ -1,6 +1,6 @@
 //! Many devices, submissions and frames: memory, threads and file descriptors stay as they are. Alone in its binary: it
-//! measures the whole process. `GRUS_LONG_RUNS=n` makes the runs n times as long (400: 10,000 devices, 1,000,000 submissions and as
-//! many frames).
+//! measures the whole process. `GRUS_LONG_RUNS=n` makes the runs n times as long: 400 are 10,000 devices, 1,000,000 submissions and
+//! as many frames, 2080 a day of frames at 60 Hz.
 
 mod common;
 use ash::vk;

@@ -52,6 +52,8 @@ fn main() {
         return;
     }
     let functions = load();
+    let status = wait(fork(|| workload::too_large(&functions)), Instant::now() + PATIENCE);
+    assert_eq!(status, Some(0), "requests beyond the process's addresses");
     let reference = shared();
     let status = wait(fork(|| measure(&functions, reference)), Instant::now() + PATIENCE);
     assert_eq!(status, Some(0), "the workload without a fault");

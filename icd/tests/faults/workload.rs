@@ -103,6 +103,58 @@ pub fn run(functions: &ash::StaticFn) -> Result<(), vk::Result> {
     }
 }
 
+/// Asks for what does not fit into the addresses the process may have: each is refused, and small things still work.
+///
+/// # Errors
+/// What was not refused as it should.
+pub fn too_large(functions: &ash::StaticFn) -> Result<(), String> {
+    let functions = ash::StaticFn { get_instance_proc_addr: functions.get_instance_proc_addr };
+    // SAFETY: (all here) valid usage.
+    let entry = unsafe { ash::Entry::from_static_fn(functions) };
+    // SAFETY: as above.
+    unsafe {
+        let instance = entry.create_instance(&Default::default(), None).map_err(|e| e.to_string())?;
+        let physical = instance.enumerate_physical_devices().map_err(|e| e.to_string())?[0];
+        let priorities = [1.0];
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let d = instance.create_device(physical, &info, None).map_err(|e| e.to_string())?;
+        // The memory that the application itself uses for its calls, before the limit.
+        let code = vec![0u32; 64 << 20];
+        let statm = std::fs::read_to_string("/proc/self/statm").map_err(|e| e.to_string())?;
+        let pages: u64 = statm.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+        let limit = libc::rlimit { rlim_cur: pages * 4096 + (64 << 20), rlim_max: libc::RLIM_INFINITY };
+        if libc::setrlimit(libc::RLIMIT_AS, &raw const limit) != 0 {
+            return Err("setrlimit".into());
+        }
+        let refused = |what: &str, result: Result<(), vk::Result>| match result {
+            Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY) => Ok(()),
+            other => Err(format!("{what}: {other:?}")),
+        };
+        for count in [2 << 20, 400 << 20] {
+            let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(count);
+            refused("queries", d.create_query_pool(&info, None).map(drop))?;
+        }
+        let info = vk::ShaderModuleCreateInfo::default().code(&code);
+        refused("shader module", d.create_shader_module(&info, None).map(drop))?;
+        let pool = d.create_command_pool(&Default::default(), None).map_err(|e| e.to_string())?;
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        let commands = d.allocate_command_buffers(&info).map_err(|e| e.to_string())?[0];
+        d.begin_command_buffer(commands, &Default::default()).map_err(|e| e.to_string())?;
+        for _ in 0..4 << 20 {
+            d.cmd_set_viewport(commands, 0, &[viewport()]);
+        }
+        refused("commands", d.end_command_buffer(commands))?;
+        d.begin_command_buffer(commands, &Default::default()).map_err(|e| e.to_string())?;
+        d.cmd_set_viewport(commands, 0, &[viewport()]);
+        d.end_command_buffer(commands).map_err(|e| e.to_string())?;
+        d.destroy_command_pool(pool, None);
+        d.destroy_device(None);
+        instance.destroy_instance(None);
+        Ok(())
+    }
+}
+
 struct Work<'a> {
     entry: &'a ash::Entry,
     instance: &'a ash::Instance,

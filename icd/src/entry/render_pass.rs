@@ -129,7 +129,7 @@ shims! {
         let info = &*info;
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
         let views = if imageless { &[][..] } else { slice(info.p_attachments, info.attachment_count) };
-        let views = fallible::collect(views.iter().map(|v| share::<ImageView>(*v)))?.into();
+        let views = fallible::collect(views.iter().map(|v| share::<ImageView>(*v)))?;
         let object = Framebuffer { views, layers: info.layers.max(1) };
         *framebuffer = handle::create(Arc::new(object))?;
         Ok(())

@@ -213,7 +213,11 @@ fn load() -> ash::StaticFn {
             })
             .collect();
         interpose::watch(ranges.first().expect("mapped").0, ranges.last().expect("mapped").1);
-        ash::StaticFn { get_instance_proc_addr: std::mem::transmute::<*mut libc::c_void, _>(function) }
+        ash::StaticFn {
+            get_instance_proc_addr: std::mem::transmute::<*mut libc::c_void, ash::vk::PFN_vkGetInstanceProcAddr>(
+                function,
+            ),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! turns device memory into bytes, because the application may write it while we read.
 
 pub mod abi;
+pub mod alloc;
 pub mod fork;
 pub mod format;
 pub mod fp;

@@ -1,10 +1,16 @@
 //! The driver's threads. Every one is started here: it has a name, a stack of known size, the driver's floating-point environment
 //! ([`crate::fp`]), and no signal of the application is delivered on it.
+//!
+//! The standard library's threads take memory from the system on their own and end the process when there is none; these are the
+//! C library's, and fail.
 
 use crate::fp;
+use core::ffi::c_void;
+use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
-use std::thread::JoinHandle;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Signals that a fault of the thread itself raises: blocking them would end the process without its handlers.
 const SYNCHRONOUS: [i32; 7] =
@@ -24,14 +30,86 @@ pub fn spawn<T: Send + 'static>(
     stack: usize,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    let builder = std::thread::Builder::new().name(name.to_owned()).stack_size(stack);
-    // The new thread inherits the mask.
-    let _blocked = BlockedSignals::new();
-    builder.spawn(move || {
+    // The kernel keeps 15 bytes of it.
+    let name = CString::new(&name[..name.len().min(15)])?;
+    let result = Arc::new(Mutex::new(None));
+    let out = result.clone();
+    let work: Work = Box::new(move || {
+        // SAFETY: this thread, and a string.
+        unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
         // The caller's is inherited too.
         let _environment = fp::Environment::enter();
-        f()
-    })
+        let value = catch_unwind(AssertUnwindSafe(f));
+        *out.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    });
+    // The new thread inherits the mask.
+    let _blocked = BlockedSignals::new();
+    Ok(JoinHandle { thread: start(stack, work)?, result })
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+extern "C" fn run(work: *mut c_void) -> *mut c_void {
+    // SAFETY: made by `Box::into_raw` in `start`, for this thread alone.
+    let work = unsafe { Box::from_raw(work.cast::<Work>()) };
+    work();
+    std::ptr::null_mut()
+}
+
+fn start(stack: usize, work: Work) -> io::Result<libc::pthread_t> {
+    let argument = Box::into_raw(Box::new(work));
+    // SAFETY: attributes are initialised before they are used; the argument is the new thread's, or ours when there is none.
+    unsafe {
+        let (mut attributes, mut thread) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        let mut error = libc::pthread_attr_init(attributes.as_mut_ptr());
+        if error == 0 {
+            error = libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), stack);
+            if error == 0 {
+                error = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), run, argument.cast());
+            }
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        }
+        if error != 0 {
+            drop(Box::from_raw(argument));
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        Ok(thread.assume_init())
+    }
+}
+
+/// A thread to be joined; dropped, it goes on alone.
+pub struct JoinHandle<T> {
+    thread: libc::pthread_t,
+    result: Arc<Mutex<Option<std::thread::Result<T>>>>,
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the thread's end.
+    ///
+    /// # Errors
+    /// What it panicked with.
+    pub fn join(self) -> std::thread::Result<T> {
+        let result = self.result.clone();
+        // SAFETY: neither joined nor detached yet; `drop`, which would detach it, does not run.
+        unsafe { libc::pthread_join(self.thread, std::ptr::null_mut()) };
+        let finished = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the last use of a value that is not dropped.
+        drop(unsafe { std::ptr::read(&raw const finished.result) });
+        let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+        result.take().unwrap_or_else(|| Err(Box::new("the thread ended early")))
+    }
+
+    /// It has nothing left to do.
+    pub fn is_finished(&self) -> bool {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        // SAFETY: not joined: `join` does not drop the value.
+        unsafe { libc::pthread_detach(self.thread) };
+    }
 }
 
 /// Asynchronous signals are blocked in this thread while the value lives.
@@ -80,12 +158,20 @@ mod tests {
         let (terminate, environment) = (is_blocked(libc::SIGTERM), fp::control());
         fp::set_control(fp::DEFAULT ^ 0x2000);
         let inside = spawn("test", SMALL_STACK, || {
-            let name = std::thread::current().name().map(str::to_owned);
-            (name, is_blocked(libc::SIGTERM), is_blocked(libc::SIGPROF), is_blocked(libc::SIGSEGV), fp::control())
+            let mut name = [0u8; 16];
+            // SAFETY: this thread, and room for any name.
+            unsafe { libc::pthread_getname_np(libc::pthread_self(), name.as_mut_ptr().cast(), name.len()) };
+            (
+                name[..5] == *b"test\0",
+                is_blocked(libc::SIGTERM),
+                is_blocked(libc::SIGPROF),
+                is_blocked(libc::SIGSEGV),
+                fp::control(),
+            )
         });
         fp::set_control(environment);
         let inside = inside.expect("a thread").join().expect("no panic");
-        assert_eq!(inside, (Some("test".to_owned()), true, true, false, fp::DEFAULT));
+        assert_eq!(inside, (true, true, true, false, fp::DEFAULT));
         assert_eq!(is_blocked(libc::SIGTERM), terminate, "the caller's mask is as it was");
     }
 }

@@ -12,6 +12,7 @@ mod backend;
 pub mod caps;
 mod command;
 mod entry;
+mod fallible;
 mod object;
 mod queue;
 mod wsi;

@@ -84,6 +84,13 @@ fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
     base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
 }
 
+/// Work goes on with the reserve of [`base::alloc`] as long as there is enough of it.
+fn give_up_when_short() {
+    if base::alloc::is_critical() {
+        base::alloc::or_unwind(Err(base::alloc::OutOfMemory))
+    }
+}
+
 impl core::fmt::Debug for Engine {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Engine").field("threads", &self.threads).finish_non_exhaustive()
@@ -154,7 +161,10 @@ impl Engine {
         let pool = if serial || items == 1 || self.threads == 1 { None } else { self.pool() };
         let Some(pool) = pool else {
             let mut worker = self.take_worker();
-            (0..items).for_each(|i| f(&mut worker, i));
+            (0..items).for_each(|i| {
+                give_up_when_short();
+                f(&mut worker, i);
+            });
             return self.give_worker(worker);
         };
         let next = AtomicUsize::new(0);
@@ -168,6 +178,7 @@ impl Engine {
                         if i >= items {
                             break;
                         }
+                        give_up_when_short();
                         f(&mut worker, i);
                     }
                     self.give_worker(worker);

@@ -1,6 +1,6 @@
 //! Aligned scratch memory of a worker: the buffers that compiled stages read and write.
 //!
-//! Buffers only grow; contents are unspecified between uses (they are always initialised bytes).
+//! Buffers only grow (without memory for it, the thread unwinds); contents are unspecified between uses (they are always initialised bytes).
 
 /// 64 bytes, aligned to 64.
 #[derive(Clone, Copy)]
@@ -18,6 +18,8 @@ impl AlignedBuf {
     pub fn ensure(&mut self, bytes: usize) -> *mut u8 {
         let lines = bytes.div_ceil(64).max(1);
         if self.lines.len() < lines {
+            let more = lines - self.lines.len();
+            base::alloc::or_unwind(base::alloc::reserve(&mut self.lines, more));
             self.lines.resize(lines, Line([0; 64]));
         }
         self.lines.as_mut_ptr().cast()

@@ -23,7 +23,6 @@ use rayon::ThreadPool;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 
 /// Jobs that may wait, per thread of the pool.
 const WAITING_PER_THREAD: usize = 16;
@@ -101,7 +100,7 @@ struct Jobs {
     /// Stages to be improved, threads that do, and those not joined yet.
     queue: VecDeque<Weak<TieredCode>>,
     improving: usize,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<base::thread::JoinHandle<()>>,
     stopping: bool,
 }
 

@@ -8,6 +8,7 @@ mod list;
 
 pub use list::*;
 
+use crate::fallible;
 use crate::object::descriptor_pool::DescriptorSet;
 use ash::vk;
 use parking_lot::Mutex;
@@ -30,9 +31,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Appends a command.
+    /// Appends a command; after an error nothing is recorded any more.
     pub fn push(&mut self, command: Command) {
-        self.list.commands.push(command);
+        if self.error.is_none()
+            && let Err(error) = fallible::push(&mut self.list.commands, command)
+        {
+            self.fail(error);
+        }
     }
 
     /// Recording failed; vkEndCommandBuffer says so.
@@ -46,7 +51,7 @@ impl Recorder {
         bind_point: vk::PipelineBindPoint,
         number: u32,
         layout: &Arc<crate::object::descriptor::SetLayout>,
-    ) -> Option<Arc<DescriptorSet>> {
+    ) -> Result<Arc<DescriptorSet>, vk::Result> {
         let set = Arc::new(DescriptorSet::new(layout.clone(), 0)?);
         let slot = self.pushed.iter_mut().find(|(point, n, _)| *point == bind_point && *n == number);
         match slot {
@@ -58,7 +63,7 @@ impl Recorder {
             }
             None => self.pushed.push((bind_point, number, set.clone())),
         }
-        Some(set)
+        Ok(set)
     }
 }
 

@@ -5,6 +5,7 @@ use super::handle::{optional, share};
 use super::shim::{find, shims, slice};
 use super::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
 use crate::command::{BeginRenderPass, BeginRendering, Command, DrawIndirect, RenderingAttachment};
+use crate::fallible;
 use crate::object::buffer::Buffer;
 use crate::object::image::ImageView;
 use crate::object::render_pass::{Framebuffer, RenderPass};
@@ -236,7 +237,7 @@ shims! {
         rect_count: u32,
         rects: *const vk::ClearRect,
     ) {
-        let attachments = slice(attachments, attachment_count).to_vec();
-        push(buffer, Command::ClearAttachments { attachments, rects: slice(rects, rect_count).to_vec() });
+        let attachments = fallible::to_vec(slice(attachments, attachment_count))?;
+        push(buffer, Command::ClearAttachments { attachments, rects: fallible::to_vec(slice(rects, rect_count))? });
     }
 }

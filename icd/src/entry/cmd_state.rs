@@ -190,8 +190,9 @@ unsafe fn push_descriptor_set(
         let layout = share::<PipelineLayout>(layout);
         record(buffer, |recorder| {
             let Some(Some(set_layout)) = layout.sets.get(number as usize) else { return };
-            let Some(set) = recorder.push_set(bind_point, number, set_layout) else {
-                return recorder.fail(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+            let set = match recorder.push_set(bind_point, number, set_layout) {
+                Ok(set) => set,
+                Err(error) => return recorder.fail(error),
             };
             fill(&set);
             let bind = BindDescriptorSets {

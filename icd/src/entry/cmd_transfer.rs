@@ -5,6 +5,7 @@ use super::handle::share;
 use super::shim::{shims, slice};
 use super::table::{CommandRow, Need, V1_0, V1_3, ext, row};
 use crate::command::Command;
+use crate::fallible;
 use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use ash::vk;
@@ -55,14 +56,14 @@ fn buffer_image_copy(r: &vk::BufferImageCopy2<'_>) -> vk::BufferImageCopy {
 
 shims! {
     fn cmd_copy_buffer(buffer: vk::CommandBuffer, src: vk::Buffer, dst: vk::Buffer, count: u32, regions: *const vk::BufferCopy) {
-        let regions = slice(regions, count).to_vec();
+        let regions = fallible::to_vec(slice(regions, count))?;
         push(buffer, Command::CopyBuffer { src: share::<Buffer>(src), dst: share::<Buffer>(dst), regions });
     }
 
     fn cmd_copy_buffer2(buffer: vk::CommandBuffer, info: *const vk::CopyBufferInfo2<'_>) {
         let i = &*info;
         let region = |r: &vk::BufferCopy2<'_>| vk::BufferCopy { src_offset: r.src_offset, dst_offset: r.dst_offset, size: r.size };
-        let regions = slice(i.p_regions, i.region_count).iter().map(region).collect();
+        let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(region))?;
         push(buffer, Command::CopyBuffer { src: share::<Buffer>(i.src_buffer), dst: share::<Buffer>(i.dst_buffer), regions });
     }
 
@@ -75,7 +76,7 @@ shims! {
         count: u32,
         regions: *const vk::ImageCopy,
     ) {
-        let regions = slice(regions, count).to_vec();
+        let regions = fallible::to_vec(slice(regions, count))?;
         push(buffer, Command::CopyImage { src: share::<Image>(src), dst: share::<Image>(dst), regions });
     }
 
@@ -88,7 +89,7 @@ shims! {
             dst_offset: r.dst_offset,
             extent: r.extent,
         };
-        let regions = slice(i.p_regions, i.region_count).iter().map(region).collect();
+        let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(region))?;
         push(buffer, Command::CopyImage { src: share::<Image>(i.src_image), dst: share::<Image>(i.dst_image), regions });
     }
 
@@ -102,7 +103,7 @@ shims! {
         regions: *const vk::ImageBlit,
         filter: vk::Filter,
     ) {
-        let regions = slice(regions, count).to_vec();
+        let regions = fallible::to_vec(slice(regions, count))?;
         push(buffer, Command::BlitImage { src: share::<Image>(src), dst: share::<Image>(dst), regions, filter });
     }
 
@@ -114,7 +115,7 @@ shims! {
             dst_subresource: r.dst_subresource,
             dst_offsets: r.dst_offsets,
         };
-        let regions = slice(i.p_regions, i.region_count).iter().map(region).collect();
+        let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(region))?;
         let (src, dst) = (share::<Image>(i.src_image), share::<Image>(i.dst_image));
         push(buffer, Command::BlitImage { src, dst, regions, filter: i.filter });
     }
@@ -127,13 +128,13 @@ shims! {
         count: u32,
         regions: *const vk::BufferImageCopy,
     ) {
-        let regions = slice(regions, count).to_vec();
+        let regions = fallible::to_vec(slice(regions, count))?;
         push(buffer, Command::CopyBufferToImage { buffer: share::<Buffer>(src), image: share::<Image>(dst), regions });
     }
 
     fn cmd_copy_buffer_to_image2(buffer: vk::CommandBuffer, info: *const vk::CopyBufferToImageInfo2<'_>) {
         let i = &*info;
-        let regions = slice(i.p_regions, i.region_count).iter().map(buffer_image_copy).collect();
+        let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(buffer_image_copy))?;
         push(buffer, Command::CopyBufferToImage { buffer: share::<Buffer>(i.src_buffer), image: share::<Image>(i.dst_image), regions });
     }
 
@@ -145,18 +146,18 @@ shims! {
         count: u32,
         regions: *const vk::BufferImageCopy,
     ) {
-        let regions = slice(regions, count).to_vec();
+        let regions = fallible::to_vec(slice(regions, count))?;
         push(buffer, Command::CopyImageToBuffer { image: share::<Image>(src), buffer: share::<Buffer>(dst), regions });
     }
 
     fn cmd_copy_image_to_buffer2(buffer: vk::CommandBuffer, info: *const vk::CopyImageToBufferInfo2<'_>) {
         let i = &*info;
-        let regions = slice(i.p_regions, i.region_count).iter().map(buffer_image_copy).collect();
+        let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(buffer_image_copy))?;
         push(buffer, Command::CopyImageToBuffer { image: share::<Image>(i.src_image), buffer: share::<Buffer>(i.dst_buffer), regions });
     }
 
     fn cmd_update_buffer(buffer: vk::CommandBuffer, dst: vk::Buffer, offset: u64, size: u64, data: *const c_void) {
-        let data = slice(data.cast::<u8>(), size as u32).into();
+        let data = fallible::to_vec(slice(data.cast::<u8>(), size as u32))?.into();
         push(buffer, Command::UpdateBuffer { dst: share::<Buffer>(dst), offset, data });
     }
 
@@ -172,7 +173,7 @@ shims! {
         count: u32,
         ranges: *const vk::ImageSubresourceRange,
     ) {
-        let ranges = slice(ranges, count).to_vec();
+        let ranges = fallible::to_vec(slice(ranges, count))?;
         push(buffer, Command::ClearColorImage { image: share::<Image>(image), color: (*color).uint32, ranges });
     }
 
@@ -184,7 +185,7 @@ shims! {
         count: u32,
         ranges: *const vk::ImageSubresourceRange,
     ) {
-        let ranges = slice(ranges, count).to_vec();
+        let ranges = fallible::to_vec(slice(ranges, count))?;
         push(buffer, Command::ClearDepthStencilImage { image: share::<Image>(image), value: *value, ranges });
     }
 
@@ -197,7 +198,7 @@ shims! {
         count: u32,
         regions: *const vk::ImageResolve,
     ) {
-        let regions = slice(regions, count).to_vec();
+        let regions = fallible::to_vec(slice(regions, count))?;
         push(buffer, Command::ResolveImage { src: share::<Image>(src), dst: share::<Image>(dst), regions });
     }
 
@@ -210,7 +211,7 @@ shims! {
             dst_offset: r.dst_offset,
             extent: r.extent,
         };
-        let regions = slice(i.p_regions, i.region_count).iter().map(region).collect();
+        let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(region))?;
         push(buffer, Command::ResolveImage { src: share::<Image>(i.src_image), dst: share::<Image>(i.dst_image), regions });
     }
 }

@@ -1,9 +1,10 @@
 //! Command pools and command buffers: allocation, recording, secondary command buffers, synchronisation commands, queries, labels.
 
 use super::handle::{self, dispatchable, get, share};
-use super::shim::{shims, slice};
+use super::shim::{shims, slice, slice_mut};
 use super::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
 use crate::command::{Command, CommandBuffer, CommandPool, CopyQueryPoolResults, Recorder};
+use crate::fallible;
 use crate::object::buffer::Buffer;
 use crate::object::query::QueryPool;
 use crate::object::sync::Event;
@@ -117,7 +118,7 @@ shims! {
         _allocator: Allocator<'_>,
         pool: *mut vk::CommandPool,
     ) -> VkResult {
-        *pool = handle::create(Arc::new(CommandPool::default()));
+        *pool = handle::create(Arc::new(CommandPool::default()))?;
         Ok(())
     }
 
@@ -145,11 +146,20 @@ shims! {
         let info = &*info;
         let pool = get::<CommandPool>(info.command_pool);
         let mut list = pool.buffers.lock();
-        for i in 0..info.command_buffer_count as usize {
-            let buffer = handle::create_dispatchable(Arc::new(CommandBuffer::default()));
-            list.push(buffer);
-            *buffers.add(i) = buffer;
+        let before = list.len();
+        let out = slice_mut(buffers, info.command_buffer_count);
+        let made = fallible::reserve(&mut list, out.len()).and_then(|()| {
+            (0..out.len()).try_for_each(|_| {
+                list.push(handle::create_dispatchable(Arc::new(CommandBuffer::default()))?);
+                Ok(())
+            })
+        });
+        if made.is_err() {
+            list.drain(before..).for_each(|b| drop(handle::destroy_dispatchable::<CommandBuffer>(b)));
+            out.fill(vk::CommandBuffer::null());
+            return made;
         }
+        out.copy_from_slice(&list[before..]);
         Ok(())
     }
 
@@ -176,8 +186,8 @@ shims! {
     }
 
     fn cmd_execute_commands(buffer: vk::CommandBuffer, count: u32, buffers: *const vk::CommandBuffer) {
-        let lists = slice(buffers, count).iter().map(|b| dispatchable::<CommandBuffer>(*b).list()).collect();
-        push(buffer, Command::ExecuteCommands(lists));
+        let lists = slice(buffers, count).iter().map(|b| dispatchable::<CommandBuffer>(*b).list());
+        push(buffer, Command::ExecuteCommands(fallible::collect(lists)?));
     }
 
     fn cmd_pipeline_barrier(
@@ -228,11 +238,11 @@ shims! {
         _image_count: u32,
         _images: *const vk::ImageMemoryBarrier<'_>,
     ) {
-        push(buffer, Command::WaitEvents(slice(events, count).iter().map(|e| share::<Event>(*e)).collect()));
+        push(buffer, Command::WaitEvents(fallible::collect(slice(events, count).iter().map(|e| share::<Event>(*e)))?));
     }
 
     fn cmd_wait_events2(buffer: vk::CommandBuffer, count: u32, events: *const vk::Event, _infos: *const vk::DependencyInfo<'_>) {
-        push(buffer, Command::WaitEvents(slice(events, count).iter().map(|e| share::<Event>(*e)).collect()));
+        push(buffer, Command::WaitEvents(fallible::collect(slice(events, count).iter().map(|e| share::<Event>(*e)))?));
     }
 
     fn cmd_begin_query(buffer: vk::CommandBuffer, pool: vk::QueryPool, query: u32, _flags: vk::QueryControlFlags) {

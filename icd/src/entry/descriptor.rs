@@ -3,6 +3,7 @@
 use super::handle::{self, get, optional, share};
 use super::shim::{find, shims, slice};
 use super::table::{CommandRow, V1_0, V1_1, ext, row};
+use crate::fallible;
 use crate::object::descriptor::SetLayout;
 use crate::object::descriptor_pool::{DescriptorPool, DescriptorSet};
 use crate::object::descriptor_update::{UpdateTemplate, copy, source_of, write};
@@ -69,7 +70,7 @@ shims! {
         _allocator: Allocator<'_>,
         layout: *mut vk::DescriptorSetLayout,
     ) -> VkResult {
-        *layout = handle::create(Arc::new(set_layout(&*info)?));
+        *layout = handle::create(Arc::new(set_layout(&*info)?))?;
         Ok(())
     }
 
@@ -98,7 +99,7 @@ shims! {
     ) -> VkResult {
         let info = &*info;
         let sets = slice(info.p_set_layouts, info.set_layout_count).iter().map(|l| optional::<SetLayout>(*l)).collect();
-        *layout = handle::create(Arc::new(PipelineLayout::new(sets)?));
+        *layout = handle::create(Arc::new(PipelineLayout::new(sets)?))?;
         Ok(())
     }
 
@@ -113,7 +114,7 @@ shims! {
         pool: *mut vk::DescriptorPool,
     ) -> VkResult {
         let info = &*info;
-        *pool = handle::create(Arc::new(DescriptorPool::new(info.max_sets, slice(info.p_pool_sizes, info.pool_size_count))));
+        *pool = handle::create(Arc::new(DescriptorPool::new(info.max_sets, slice(info.p_pool_sizes, info.pool_size_count))))?;
         Ok(())
     }
 
@@ -179,8 +180,8 @@ shims! {
         template: *mut vk::DescriptorUpdateTemplate,
     ) -> VkResult {
         let info = &*info;
-        let entries = slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count).to_vec();
-        *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point: info.pipeline_bind_point }));
+        let entries = fallible::to_vec(slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count))?;
+        *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point: info.pipeline_bind_point }))?;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use super::handle::{self, dispatchable};
 use super::shim::{shims, slice, string, write_array};
 use super::table::{self, CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
+use crate::fallible;
 use crate::object::device::Device;
 use crate::object::instance::{Instance, PhysicalDevice};
 use crate::object::private_data::PrivateDataSlot;
@@ -126,7 +127,7 @@ shims! {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
-        *device = handle::create_dispatchable(Device::new(instance, physical, extensions));
+        *device = handle::create_dispatchable(Device::new(instance, physical, extensions))?;
         Ok(())
     }
 
@@ -187,7 +188,7 @@ shims! {
         _allocator: *const vk::AllocationCallbacks<'_>,
         slot: *mut vk::PrivateDataSlot,
     ) -> VkResult {
-        *slot = handle::create(Arc::new(PrivateDataSlot::default()));
+        *slot = handle::create(Arc::new(PrivateDataSlot::default()))?;
         Ok(())
     }
 
@@ -206,8 +207,11 @@ shims! {
 
     fn set_debug_utils_object_name(device: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> VkResult {
         let info = &*info;
-        dispatchable::<Device>(device).set_name(info.object_handle, string(info.p_object_name));
-        Ok(())
+        if !info.p_object_name.is_null() {
+            // Three bytes in place of one that is not UTF-8.
+            fallible::available(3 * CStr::from_ptr(info.p_object_name).count_bytes())?;
+        }
+        dispatchable::<Device>(device).set_name(info.object_handle, string(info.p_object_name))
     }
 
     fn set_debug_utils_object_tag(_device: vk::Device, _info: *const vk::DebugUtilsObjectTagInfoEXT<'_>) -> VkResult {

@@ -18,9 +18,10 @@ pub trait Object: Send + Sync + Sized + 'static {
     type Handle: Handle + Copy;
 }
 
-/// Makes a handle that owns one reference.
-pub fn create<T: Object>(object: Arc<T>) -> T::Handle {
-    T::Handle::from_raw(Arc::into_raw(object) as u64)
+/// Makes a handle that owns one reference; the last step of a creation. When memory was short on the way, the object goes.
+pub fn create<T: Object>(object: Arc<T>) -> Result<T::Handle, vk::Result> {
+    crate::fallible::check()?;
+    Ok(T::Handle::from_raw(Arc::into_raw(object) as u64))
 }
 
 /// The handle of an object that has one already.
@@ -93,8 +94,19 @@ pub trait DispatchableObject: Send + Sync + Sized + 'static {
     type Handle: Handle + Copy;
 }
 
-/// Makes a dispatchable handle.
-pub fn create_dispatchable<T: DispatchableObject>(object: Arc<T>) -> T::Handle {
+/// Makes a dispatchable handle; otherwise as [`create`].
+pub fn create_dispatchable<T: DispatchableObject>(object: Arc<T>) -> Result<T::Handle, vk::Result> {
+    crate::fallible::check()?;
+    let handle = inner_dispatchable(object);
+    crate::fallible::check().inspect_err(|_| {
+        // SAFETY: just made, and nobody has it.
+        drop(unsafe { destroy_dispatchable::<T>(handle) });
+    })?;
+    Ok(handle)
+}
+
+/// A dispatchable handle that another object owns, whose creation is to be checked.
+pub fn inner_dispatchable<T: DispatchableObject>(object: Arc<T>) -> T::Handle {
     let dispatchable = Dispatchable { loader_data: ICD_LOADER_MAGIC, object };
     let allocation = Box::into_raw(Box::new(Allocation { for_the_allocator: [0; 2], dispatchable }));
     T::Handle::from_raw(allocation as u64 + offset_of!(Allocation<T>, dispatchable) as u64)

@@ -85,7 +85,7 @@ shims! {
         }
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
-        *instance = handle::create_dispatchable(Instance::new(api_version, extensions));
+        *instance = handle::create_dispatchable(Instance::new(api_version, extensions))?;
         Ok(())
     }
 
@@ -121,8 +121,8 @@ shims! {
         messenger: *mut vk::DebugUtilsMessengerEXT,
     ) -> VkResult {
         let object = Arc::new(Messenger::new(&*info).ok_or(vk::Result::ERROR_UNKNOWN)?);
-        handle::dispatchable::<Instance>(instance).add_messenger(object.clone());
-        *messenger = handle::create(object);
+        *messenger = handle::create(object.clone())?;
+        handle::dispatchable::<Instance>(instance).add_messenger(object);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use super::handle::{self, dispatchable, get, optional};
 use super::shim::{find, shims, slice};
 use super::table::{CommandRow, V1_0, row};
+use crate::fallible;
 use crate::object::device::Device;
 use crate::object::pipeline::{Created, Pipeline, create_compute, create_graphics};
 use crate::object::pipeline_cache::PipelineCache;
@@ -49,11 +50,8 @@ unsafe fn create_all<T>(
         }
         let began = Instant::now();
         let mut stages = Vec::new();
-        match create(info) {
-            Ok(created) => {
-                *out = handle::create(created.pipeline);
-                stages = created.feedback;
-            }
+        match create(info).and_then(|created| Ok((handle::create(created.pipeline)?, created.feedback))) {
+            Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {
                 // A compile-required answer must not hide an error.
                 if result.is_ok() || error.as_raw() < 0 {
@@ -105,8 +103,8 @@ shims! {
         module: *mut vk::ShaderModule,
     ) -> VkResult {
         let info = &*info;
-        let words = slice(info.p_code, (info.code_size / 4) as u32).into();
-        *module = handle::create(Arc::new(ShaderModule { words }));
+        let words = fallible::shared(slice(info.p_code, (info.code_size / 4) as u32))?;
+        *module = handle::create(Arc::new(ShaderModule { words }))?;
         Ok(())
     }
 
@@ -123,7 +121,9 @@ shims! {
         let info = &*info;
         let data: &[u8] =
             if info.p_initial_data.is_null() { &[] } else { std::slice::from_raw_parts(info.p_initial_data.cast(), info.initial_data_size) };
-        *cache = handle::create(Arc::new(PipelineCache::new(data)));
+        // The entries are copied one by one.
+        fallible::available(data.len())?;
+        *cache = handle::create(Arc::new(PipelineCache::new(data)))?;
         Ok(())
     }
 

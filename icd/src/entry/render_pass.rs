@@ -3,6 +3,7 @@
 use super::handle::{self, share};
 use super::shim::{find, shims, slice};
 use super::table::{CommandRow, V1_0, V1_2, ext, row};
+use crate::fallible;
 use crate::object::image::ImageView;
 use crate::object::render_pass::{AttachmentInfo, Framebuffer, RenderPass, Subpass};
 use ash::vk;
@@ -88,6 +89,7 @@ shims! {
         render_pass: *mut vk::RenderPass,
     ) -> VkResult {
         let info = &*info;
+        fallible::available(info.attachment_count as usize * size_of::<AttachmentInfo>())?;
         let attachments = slice(info.p_attachments, info.attachment_count);
         let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
         let mut subpasses: Vec<Subpass> = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass(d)).collect();
@@ -95,7 +97,7 @@ shims! {
             let masks = slice(multiview.p_view_masks, multiview.subpass_count);
             subpasses.iter_mut().zip(masks).for_each(|(s, mask)| s.view_mask = *mask);
         }
-        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)));
+        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)))?;
         Ok(())
     }
 
@@ -106,10 +108,11 @@ shims! {
         render_pass: *mut vk::RenderPass,
     ) -> VkResult {
         let info = &*info;
+        fallible::available(info.attachment_count as usize * size_of::<AttachmentInfo>())?;
         let attachments = slice(info.p_attachments, info.attachment_count);
         let attachments = attachments.iter().map(|a| attachment(a.load_op, a.stencil_load_op)).collect();
         let subpasses = slice(info.p_subpasses, info.subpass_count).iter().map(|d| subpass2(d)).collect();
-        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)));
+        *render_pass = handle::create(Arc::new(RenderPass::new(attachments, subpasses)))?;
         Ok(())
     }
 
@@ -126,9 +129,9 @@ shims! {
         let info = &*info;
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
         let views = if imageless { &[][..] } else { slice(info.p_attachments, info.attachment_count) };
-        let views = views.iter().map(|v| share::<ImageView>(*v)).collect();
+        let views = fallible::collect(views.iter().map(|v| share::<ImageView>(*v)))?;
         let object = Framebuffer { views, layers: info.layers.max(1) };
-        *framebuffer = handle::create(Arc::new(object));
+        *framebuffer = handle::create(Arc::new(object))?;
         Ok(())
     }
 

@@ -162,7 +162,7 @@ shims! {
         let device = dispatchable::<Device>(device);
         refuse_exports(device, "vkAllocateMemory", (*info).p_next)?;
         let object = Memory::allocate(&device.heap, (*info).allocation_size)?;
-        *memory = handle::create(Arc::new(object));
+        *memory = handle::create(Arc::new(object))?;
         Ok(())
     }
 
@@ -200,7 +200,7 @@ shims! {
         if info.size >= 1 << 47 {
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
-        *buffer = handle::create(Arc::new(Buffer::new(info)));
+        *buffer = handle::create(Arc::new(Buffer::new(info)))?;
         Ok(())
     }
 
@@ -243,7 +243,7 @@ shims! {
     fn create_buffer_view(_device: vk::Device, info: *const vk::BufferViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::BufferView) -> VkResult {
         let info = &*info;
         let object = BufferView::new(share::<Buffer>(info.buffer), format_of(info.format)?, info.offset, info.range);
-        *view = handle::create(Arc::new(object));
+        *view = handle::create(Arc::new(object))?;
         Ok(())
     }
 
@@ -253,7 +253,7 @@ shims! {
 
     fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
         refuse_exports(dispatchable::<Device>(device), "vkCreateImage", (*info).p_next)?;
-        *image = handle::create(Arc::new(Image::new(&*info)?));
+        *image = handle::create(Arc::new(Image::new(&*info)?))?;
         Ok(())
     }
 
@@ -329,7 +329,7 @@ shims! {
 
     fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
         let object = ImageView::new(share::<Image>((*info).image), &*info)?;
-        *view = handle::create(Arc::new(object));
+        *view = handle::create(Arc::new(object))?;
         Ok(())
     }
 
@@ -338,7 +338,7 @@ shims! {
     }
 
     fn create_sampler(_device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, _allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
-        *sampler = handle::create(Arc::new(Sampler::new(&*info)));
+        *sampler = handle::create(Arc::new(Sampler::new(&*info)))?;
         Ok(())
     }
 
@@ -361,7 +361,7 @@ shims! {
     fn destroy_sampler_ycbcr_conversion(_device: vk::Device, _conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {}
 
     fn create_query_pool(_device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, _allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {
-        *pool = handle::create(Arc::new(QueryPool::new(&*info)?));
+        *pool = handle::create(Arc::new(QueryPool::new(&*info)?))?;
         Ok(())
     }
 

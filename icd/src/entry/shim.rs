@@ -1,23 +1,32 @@
 //! What every entry point has around it: the driver's floating-point environment, catching panics, slices from pointers, pNext chains, the
 //! two-call idiom.
 
+use super::handle;
+use crate::command::CommandBuffer;
+use crate::fallible;
 use ash::vk;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Value an entry point returns when its body panicked: an internal error must not unwind into the application.
 pub trait OnPanic {
-    /// The value.
-    fn on_panic() -> Self;
+    /// The value, for what the panic means.
+    fn on_panic(error: vk::Result) -> Self;
 }
 macro_rules! on_panic {
-    ($($ty:ty => $value:expr),*) => { $(impl OnPanic for $ty { fn on_panic() -> Self { $value } })* };
+    ($($ty:ty => $value:expr),*) => { $(impl OnPanic for $ty { fn on_panic(_: vk::Result) -> Self { $value } })* };
 }
-on_panic!(() => (), u32 => 0, u64 => 0, vk::Result => vk::Result::ERROR_UNKNOWN, vk::PFN_vkVoidFunction => None);
+on_panic!(() => (), u32 => 0, u64 => 0, vk::PFN_vkVoidFunction => None);
+impl OnPanic for vk::Result {
+    fn on_panic(error: vk::Result) -> Self {
+        error
+    }
+}
 
 /// Runs the body of an entry point that returns its value directly, in the driver's floating-point environment.
 pub fn guard<R: OnPanic>(body: impl FnOnce() -> R) -> R {
     let _environment = base::fp::Environment::enter();
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| R::on_panic())
+    base::alloc::begin();
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| R::on_panic(fallible::error_of(&*payload)))
 }
 
 /// Runs the body of an entry point that returns a `VkResult`.
@@ -28,8 +37,20 @@ pub fn guard_result(body: impl FnOnce() -> Result<(), vk::Result>) -> vk::Result
     })
 }
 
+/// Runs the body of a command that is recorded: an error is the command buffer's, for vkEndCommandBuffer.
+///
+/// # Safety
+/// The handle is live.
+pub unsafe fn guard_command(buffer: vk::CommandBuffer, body: impl FnOnce() -> Result<(), vk::Result>) {
+    let result = guard_result(|| body().and_then(|()| fallible::check()));
+    if result != vk::Result::SUCCESS {
+        // SAFETY: the caller's promise.
+        guard(|| unsafe { handle::dispatchable::<CommandBuffer>(buffer) }.recorder.lock().fail(result));
+    }
+}
+
 /// Defines entry points: `extern "system"` functions whose bodies run under [`guard`]. `-> VkResult` bodies are
-/// `Result<(), vk::Result>`.
+/// `Result<(), vk::Result>`; so may be those of recorded commands, which begin with a `vk::CommandBuffer`.
 ///
 /// The bodies are unsafe code resting on one promise, the valid usage of the command (handles are live and of their type, pointers
 /// and counts are as the specification says); so they do not repeat it at each dereference.
@@ -48,6 +69,19 @@ macro_rules! shims {
         pub unsafe extern "system" fn $name($($arg: $ty),*) -> $ret {
             // SAFETY: the valid usage of the command.
             $crate::entry::shim::guard(move || -> $ret { unsafe { $body } })
+        }
+        $crate::entry::shim::shims! { $($rest)* }
+    };
+    (fn $name:ident($buffer:ident: vk::CommandBuffer $(, $arg:ident: $ty:ty)* $(,)?) $body:block $($rest:tt)*) => {
+        #[allow(unused_unsafe, reason = "some bodies need no promise")]
+        pub unsafe extern "system" fn $name($buffer: vk::CommandBuffer $(, $arg: $ty)*) {
+            // SAFETY: the valid usage of the command.
+            unsafe {
+                $crate::entry::shim::guard_command($buffer, move || {
+                    $body
+                    Ok(())
+                });
+            }
         }
         $crate::entry::shim::shims! { $($rest)* }
     };

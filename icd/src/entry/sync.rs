@@ -5,6 +5,7 @@ use super::handle::{self, dispatchable, get, optional, share};
 use super::shim::{find, shims, slice};
 use super::table::{CommandRow, V1_0, V1_2, V1_3, ext, row};
 use crate::command::CommandBuffer;
+use crate::fallible;
 use crate::object::device::Device;
 use crate::object::sync::{Event, Fence, Semaphore, SemaphoreOp};
 use crate::queue::{QueueRef, Submission, Work};
@@ -67,23 +68,23 @@ unsafe fn device_of(queue: vk::Queue) -> Result<Arc<Device>, vk::Result> {
 ///
 /// # Safety
 /// The handles are live.
-unsafe fn semaphore_ops(semaphores: &[vk::Semaphore], values: &[u64]) -> Vec<SemaphoreOp> {
+unsafe fn semaphore_ops(semaphores: &[vk::Semaphore], values: &[u64]) -> Result<Vec<SemaphoreOp>, vk::Result> {
     let op = |(i, s): (usize, &vk::Semaphore)| {
         // SAFETY: the caller's promise.
         SemaphoreOp { semaphore: unsafe { share::<Semaphore>(*s) }, value: values.get(i).copied().unwrap_or(0) }
     };
-    semaphores.iter().enumerate().map(op).collect()
+    fallible::collect(semaphores.iter().enumerate().map(op))
 }
 
 /// # Safety
 /// The handles are live.
-unsafe fn semaphore_infos(infos: &[vk::SemaphoreSubmitInfo<'_>]) -> Vec<SemaphoreOp> {
+unsafe fn semaphore_infos(infos: &[vk::SemaphoreSubmitInfo<'_>]) -> Result<Vec<SemaphoreOp>, vk::Result> {
     let op = |i: &vk::SemaphoreSubmitInfo<'_>| SemaphoreOp {
         // SAFETY: the caller's promise.
         semaphore: unsafe { share::<Semaphore>(i.semaphore) },
         value: i.value,
     };
-    infos.iter().map(op).collect()
+    fallible::collect(infos.iter().map(op))
 }
 
 /// # Safety
@@ -96,12 +97,13 @@ unsafe fn commands(buffer: vk::CommandBuffer) -> Work {
 fn submit(device: &Arc<Device>, mut submissions: Vec<Submission>, fence: Option<Arc<Fence>>) -> Result<(), vk::Result> {
     if fence.is_some() {
         if submissions.is_empty() {
-            submissions.push(Submission::default());
+            fallible::push(&mut submissions, Submission::default())?;
         }
         if let Some(last) = submissions.last_mut() {
             last.fence = fence;
         }
     }
+    fallible::check()?;
     device.queue.submit(device, submissions)
 }
 
@@ -112,25 +114,25 @@ shims! {
             let timeline = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(s.p_next);
             let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
             let signal_values = timeline.map_or(&[][..], |t| slice(t.p_signal_semaphore_values, t.signal_semaphore_value_count));
-            Submission {
-                waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values),
-                work: slice(s.p_command_buffers, s.command_buffer_count).iter().map(|c| commands(*c)).collect(),
-                signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values),
+            Ok(Submission {
+                waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values)?,
+                work: fallible::collect(slice(s.p_command_buffers, s.command_buffer_count).iter().map(|c| commands(*c)))?,
+                signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values)?,
                 fence: None,
-            }
+            })
         });
-        submit(&device, submissions.collect(), optional::<Fence>(fence))
+        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence))
     }
 
     fn queue_submit2(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo2<'_>, fence: vk::Fence) -> VkResult {
         let device = device_of(queue)?;
-        let submissions = slice(submits, count).iter().map(|s| Submission {
-            waits: semaphore_infos(slice(s.p_wait_semaphore_infos, s.wait_semaphore_info_count)),
-            work: slice(s.p_command_buffer_infos, s.command_buffer_info_count).iter().map(|c| commands(c.command_buffer)).collect(),
-            signals: semaphore_infos(slice(s.p_signal_semaphore_infos, s.signal_semaphore_info_count)),
+        let submissions = slice(submits, count).iter().map(|s| Ok(Submission {
+            waits: semaphore_infos(slice(s.p_wait_semaphore_infos, s.wait_semaphore_info_count))?,
+            work: fallible::collect(slice(s.p_command_buffer_infos, s.command_buffer_info_count).iter().map(|c| commands(c.command_buffer)))?,
+            signals: semaphore_infos(slice(s.p_signal_semaphore_infos, s.signal_semaphore_info_count))?,
             fence: None,
-        });
-        submit(&device, submissions.collect(), optional::<Fence>(fence))
+        }));
+        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence))
     }
 
     fn queue_wait_idle(queue: vk::Queue) -> VkResult {
@@ -141,18 +143,18 @@ shims! {
     fn queue_bind_sparse(queue: vk::Queue, count: u32, infos: *const vk::BindSparseInfo<'_>, fence: vk::Fence) -> VkResult {
         // Without sparse resources there is nothing to bind, but the semaphores and the fence still count.
         let device = device_of(queue)?;
-        let submissions = slice(infos, count).iter().map(|s| Submission {
-            waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), &[]),
+        let submissions = slice(infos, count).iter().map(|s| Ok(Submission {
+            waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), &[])?,
             work: Vec::new(),
-            signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), &[]),
+            signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), &[])?,
             fence: None,
-        });
-        submit(&device, submissions.collect(), optional::<Fence>(fence))
+        }));
+        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence))
     }
 
     fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
         refuse_exports(dispatchable::<Device>(device), "vkCreateFence", (*info).p_next)?;
-        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED))));
+        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED))))?;
         Ok(())
     }
 
@@ -176,7 +178,7 @@ shims! {
 
     fn wait_for_fences(device: vk::Device, count: u32, fences: *const vk::Fence, wait_all: vk::Bool32, timeout: u64) -> VkResult {
         let device = dispatchable::<Device>(device);
-        let fences: Vec<&Fence> = slice(fences, count).iter().map(|f| get::<Fence>(*f)).collect();
+        let fences: Vec<&Fence> = fallible::collect(slice(fences, count).iter().map(|f| get::<Fence>(*f)))?;
         let ready = || if wait_all != 0 { fences.iter().all(|f| f.is_signaled()) } else { fences.iter().any(|f| f.is_signaled()) };
         match device.sync.wait(timeout, ready) {
             vk::Result::SUCCESS => Ok(()),
@@ -194,7 +196,7 @@ shims! {
         let kind = find::<vk::SemaphoreTypeCreateInfo<'_>>((*info).p_next);
         let timeline = kind.is_some_and(|k| k.semaphore_type == vk::SemaphoreType::TIMELINE);
         let initial = if timeline { kind.map_or(0, |k| k.initial_value) } else { 0 };
-        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial)));
+        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial)))?;
         Ok(())
     }
 
@@ -210,7 +212,7 @@ shims! {
 
     fn wait_semaphores(device: vk::Device, info: *const vk::SemaphoreWaitInfo<'_>, timeout: u64) -> VkResult {
         let (device, info) = (dispatchable::<Device>(device), &*info);
-        let ops = semaphore_ops(slice(info.p_semaphores, info.semaphore_count), slice(info.p_values, info.semaphore_count));
+        let ops = semaphore_ops(slice(info.p_semaphores, info.semaphore_count), slice(info.p_values, info.semaphore_count))?;
         let reached = |op: &SemaphoreOp| op.semaphore.value() >= op.value;
         let any = info.flags.contains(vk::SemaphoreWaitFlags::ANY);
         match device.sync.wait(timeout, || if any { ops.iter().any(reached) } else { ops.iter().all(reached) }) {
@@ -226,7 +228,7 @@ shims! {
     }
 
     fn create_event(_device: vk::Device, _info: *const vk::EventCreateInfo<'_>, _allocator: Allocator<'_>, event: *mut vk::Event) -> VkResult {
-        *event = handle::create(Arc::new(Event::default()));
+        *event = handle::create(Arc::new(Event::default()))?;
         Ok(())
     }
 

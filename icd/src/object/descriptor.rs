@@ -5,6 +5,7 @@
 
 use super::sampler::Sampler;
 use crate::caps::properties::{MAX_INLINE_UNIFORM_BLOCK_SIZE, MAX_PER_SET_DESCRIPTORS};
+use crate::fallible;
 use ash::vk;
 use base::abi::DESCRIPTOR_SIZE;
 use base::shader::DescriptorKind;
@@ -78,7 +79,8 @@ impl SetLayout {
         bindings: &[vk::DescriptorSetLayoutBinding<'_>],
         flags: &[vk::DescriptorBindingFlags],
     ) -> Result<SetLayout, vk::Result> {
-        let mut translated = Vec::with_capacity(bindings.len());
+        let mut translated = Vec::new();
+        fallible::reserve(&mut translated, bindings.len())?;
         for (i, b) in bindings.iter().enumerate() {
             let kind = kind_of(b.descriptor_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
             let takes_samplers = matches!(kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler);
@@ -86,7 +88,7 @@ impl SetLayout {
                 // SAFETY: the caller's promise.
                 unsafe {
                     let handles = crate::entry::shim::slice(b.p_immutable_samplers, b.descriptor_count);
-                    handles.iter().map(|s| crate::entry::handle::share::<Sampler>(*s)).collect()
+                    fallible::collect(handles.iter().map(|s| crate::entry::handle::share::<Sampler>(*s)))?
                 }
             } else {
                 Vec::new()

@@ -5,6 +5,7 @@
 
 use super::descriptor::{Binding, SetLayout};
 use super::private_data::forget;
+use crate::fallible;
 use ash::vk;
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SetHeader};
 use base::shader::DescriptorKind;
@@ -26,16 +27,14 @@ unsafe impl Sync for SetMemory {}
 const HEADER: usize = size_of::<SetHeader>() / DESCRIPTOR_SIZE;
 
 impl SetMemory {
-    /// Zeroed; `None` when there is not enough memory.
-    fn new(bytes: usize, header: SetHeader) -> Option<SetMemory> {
-        let count = HEADER.checked_add(bytes.div_ceil(DESCRIPTOR_SIZE).max(1))?;
-        let mut words = Vec::new();
-        words.try_reserve_exact(count).ok()?;
-        words.resize(count, [0u64; 2]);
+    /// Zeroed.
+    fn new(bytes: usize, header: SetHeader) -> Result<SetMemory, vk::Result> {
+        let count = HEADER.checked_add(bytes.div_ceil(DESCRIPTOR_SIZE).max(1));
+        let words = fallible::filled([0u64; 2], count.ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)?)?;
         let memory = SetMemory { words: Box::into_raw(words.into_boxed_slice()) };
         // SAFETY: the memory begins with the header's place; it is aligned to 8.
         unsafe { memory.words.cast::<SetHeader>().write(header) };
-        Some(memory)
+        Ok(memory)
     }
     fn base(&self) -> *mut u8 {
         self.words.cast::<u8>().wrapping_add(HEADER * DESCRIPTOR_SIZE)
@@ -61,15 +60,15 @@ pub struct DescriptorSet {
 }
 
 impl DescriptorSet {
-    /// A set filled with null descriptors and immutable samplers; `None` when there is not enough memory.
-    pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> Option<DescriptorSet> {
+    /// A set filled with null descriptors and immutable samplers.
+    pub fn new(layout: Arc<SetLayout>, variable_count: u32) -> Result<DescriptorSet, vk::Result> {
         let own_count = layout.bindings.last().map_or(0, |last| last.count_in_set(variable_count));
         let memory = SetMemory::new(layout.size_with_variable_count(variable_count), SetHeader::new(own_count))?;
         let set = DescriptorSet { layout, memory, variable_count };
         for binding in &set.layout.bindings {
             set.fill(binding);
         }
-        Some(set)
+        Ok(set)
     }
 
     /// Elements of a binding of the set's layout.
@@ -214,8 +213,10 @@ impl DescriptorPool {
         if used.iter().zip(&self.sizes).any(|(used, (_, size))| used > size) {
             return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
         }
-        let set = DescriptorSet::new(layout, variable_count).ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
-        let set = Arc::new(set);
+        let set = Arc::new(DescriptorSet::new(layout, variable_count)?);
+        let reserved = base::alloc::optional(|| state.sets.try_reserve(1));
+        reserved.map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+        fallible::check()?;
         state.used = used;
         state.sets.insert(crate::entry::handle::raw(&set), set.clone());
         Ok(set)

@@ -58,7 +58,7 @@ impl Device {
             names: Mutex::default(),
         });
         let queue = Arc::new(QueueRef { device: Arc::downgrade(&device) });
-        let _ = device.queue_handle.set(handle::create_dispatchable(queue));
+        let _ = device.queue_handle.set(handle::inner_dispatchable(queue));
         device
     }
 
@@ -105,12 +105,14 @@ impl Device {
     }
 
     /// `vkSetDebugUtilsObjectNameEXT`.
-    pub fn set_name(&self, object: u64, name: Option<String>) {
+    pub fn set_name(&self, object: u64, name: Option<String>) -> Result<(), vk::Result> {
         let mut names = self.names.lock();
+        base::alloc::optional(|| names.try_reserve(1)).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
         match name.filter(|n| !n.is_empty()) {
             Some(name) => names.insert(object, name),
             None => names.remove(&object),
         };
+        Ok(())
     }
 
     /// The name the application gave, or the handle's number.

@@ -45,7 +45,7 @@ impl Instance {
             heap: Arc::new(super::memory::Heap::from_machine()),
             instance: Arc::downgrade(&instance),
         });
-        let _ = instance.physical_device.set(handle::create_dispatchable(physical));
+        let _ = instance.physical_device.set(handle::inner_dispatchable(physical));
         instance
     }
 

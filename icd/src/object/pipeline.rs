@@ -12,6 +12,7 @@ use crate::backend::tiered::TieredCode;
 use crate::caps::properties::SUBGROUP_SIZE;
 use crate::entry::handle;
 use crate::entry::shim::{find, slice, string};
+use crate::fallible;
 use ash::vk;
 use base::shader::{CompiledStage, Stage};
 use jit::error::ErrorKind;
@@ -164,9 +165,11 @@ unsafe fn stage_of(
             let inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(info.p_next) };
             let inline = inline.ok_or_else(|| refuse(device, "pipeline", "a stage has no shader module"))?;
             // SAFETY: as above.
-            unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) }.into()
+            fallible::shared(unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) })?
         }
     };
+    // The compiler's own tables cannot fail.
+    fallible::available(words.len() * COMPILER_BYTES)?;
     // SAFETY: as above.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: as above.
@@ -176,7 +179,7 @@ unsafe fn stage_of(
         return Err(refuse(device, "pipeline", &message));
     }
     // SAFETY: as above.
-    let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) } };
+    let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) }? };
     let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout: layout.clone() };
     let only_cached = flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
     let (code, origin) = device.compiler.stage(request, cache, only_cached).map_err(|refusal| match refusal {
@@ -197,13 +200,17 @@ unsafe fn stage_of(
     Ok((code, vk::PipelineCreationFeedback { flags, duration: began.elapsed().as_nanos() as u64 }))
 }
 
-unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Vec<(u32, Vec<u8>)> {
+/// What compiling takes at least, per word of SPIR-V: asked for before it begins.
+const COMPILER_BYTES: usize = 256;
+
+unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Result<Vec<(u32, Vec<u8>)>, vk::Result> {
     // SAFETY: (all here) the caller's promise.
-    let Some(info) = (unsafe { info.as_ref() }) else { return Vec::new() };
+    let Some(info) = (unsafe { info.as_ref() }) else { return Ok(Vec::new()) };
     // SAFETY: as above.
     let (entries, data) = unsafe {
         (slice(info.p_map_entries, info.map_entry_count), slice(info.p_data.cast::<u8>(), info.data_size as u32))
     };
+    fallible::available(entries.len() * size_of::<(u32, Vec<u8>)>() + data.len())?;
     let bytes = |e: &vk::SpecializationMapEntry| data.get(e.offset as usize..(e.offset as usize).checked_add(e.size)?);
-    entries.iter().filter_map(|e| Some((e.constant_id, bytes(e)?.to_vec()))).collect()
+    Ok(entries.iter().filter_map(|e| Some((e.constant_id, bytes(e)?.to_vec()))).collect())
 }

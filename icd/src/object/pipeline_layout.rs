@@ -4,6 +4,7 @@ use super::descriptor::SetLayout;
 use super::descriptor_pool::DescriptorSet;
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS};
+use base::alloc::{OutOfMemory, or_unwind};
 use base::shader::{BindingLayout, PipelineLayoutInfo};
 use std::sync::{Arc, OnceLock};
 
@@ -47,12 +48,12 @@ impl PipelineLayout {
         Ok(PipelineLayout { info, sets, dynamic_base, null_sets, empty: OnceLock::new() })
     }
 
-    /// A set of null descriptors, for a set number that nothing compatible is bound to. Panics without memory for it: generated
-    /// code must not run then, and the device is lost.
+    /// A set of null descriptors, for a set number that nothing compatible is bound to. Without memory for it the thread unwinds: it is
+    /// the queue's.
     pub fn null_set(&self, number: usize) -> &DescriptorSet {
         let make = |layout: Option<&Arc<SetLayout>>| {
             let set = DescriptorSet::new(layout.cloned().unwrap_or_default(), 0);
-            set.unwrap_or_else(|| panic!("no memory for the null descriptors of set {number}"))
+            or_unwind(set.map_err(|_| OutOfMemory))
         };
         match self.null_sets.get(number) {
             Some(slot) => slot.get_or_init(|| make(self.sets[number].as_ref())),

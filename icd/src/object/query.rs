@@ -1,6 +1,7 @@
 //! Query pools: occlusion, timestamp, pipeline statistics.
 
 use super::device::Device;
+use crate::fallible;
 use ash::vk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,8 +52,12 @@ impl QueryPool {
         if !known.contains(&info.query_type) {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
-        let queries = (0..info.query_count).map(|_| Query::default()).collect();
-        Ok(QueryPool { query_type: info.query_type, statistics: info.pipeline_statistics, queries })
+        let queries = fallible::try_collect((0..info.query_count).map(|_| {
+            // Each brings two small allocations.
+            fallible::check()?;
+            Ok(Query::default())
+        }))?;
+        Ok(QueryPool { query_type: info.query_type, statistics: info.pipeline_statistics, queries: queries.into() })
     }
 
     /// The queries `[first, first + count)` that exist.

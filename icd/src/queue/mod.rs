@@ -12,6 +12,7 @@ mod watchdog;
 
 use crate::command::CommandList;
 use crate::command::execute::Executor;
+use crate::fallible;
 use crate::object::device::Device;
 use crate::object::sync::{Fence, SemaphoreOp};
 use ash::vk;
@@ -20,7 +21,6 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 pub use watchdog::{Watchdog, now};
 
 /// What a `VkQueue` handle points to.
@@ -66,7 +66,7 @@ pub struct Queue {
 #[derive(Default)]
 struct QueueState {
     pending: VecDeque<Submission>,
-    worker: Option<JoinHandle<()>>,
+    worker: Option<base::thread::JoinHandle<()>>,
 }
 
 impl Queue {
@@ -80,6 +80,7 @@ impl Queue {
                 .map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
             state.worker = Some(worker);
         }
+        fallible::reserve_queue(&mut state.pending, submissions.len())?;
         self.submitted.fetch_add(submissions.len() as u64, Ordering::AcqRel);
         state.pending.extend(submissions);
         self.wake.notify_one();
@@ -173,10 +174,7 @@ fn perform(device: &Device, work: Work) {
     }));
     device.queue.watchdog.executes(false);
     if let Err(payload) = result {
-        let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
-        device.lose(
-            "GRUS-device-lost",
-            &format!("internal error while executing commands: {}", text.unwrap_or("unknown")),
-        );
+        let text = fallible::text_of(&*payload);
+        device.lose("GRUS-device-lost", &format!("internal error while executing commands: {text}"));
     }
 }

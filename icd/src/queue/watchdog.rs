@@ -14,7 +14,6 @@ use rasterizer::Running;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long an aborted operation may take to end before waits return without it.
@@ -45,7 +44,7 @@ struct State {
     /// The thread sleeps until it is woken; it parks itself when it finds the queue idle, so that short submissions wake nobody.
     parked: bool,
     stop: bool,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<base::thread::JoinHandle<()>>,
     /// The application knows that there is no thread.
     reported: bool,
 }

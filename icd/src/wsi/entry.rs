@@ -102,7 +102,7 @@ shims! {
         _allocator: Allocator<'_>,
         surface: *mut vk::SurfaceKHR,
     ) -> VkResult {
-        *surface = handle::create(Arc::new(Surface::headless()));
+        *surface = handle::create(Arc::new(Surface::headless()))?;
         Ok(())
     }
 
@@ -114,7 +114,7 @@ shims! {
     ) -> VkResult {
         // Without libxcb in the process there is nothing to wait for that could be waited for.
         let _ = client::sync_xcb((*info).connection);
-        *surface = handle::create(Arc::new(Surface::x11(None, (*info).window)));
+        *surface = handle::create(Arc::new(Surface::x11(None, (*info).window)))?;
         Ok(())
     }
 
@@ -126,7 +126,7 @@ shims! {
     ) -> VkResult {
         let display = client::sync_xlib((*info).dpy);
         // XIDs have 29 bits; Xlib keeps them in longs.
-        *surface = handle::create(Arc::new(Surface::x11(display, (*info).window as u32)));
+        *surface = handle::create(Arc::new(Surface::x11(display, (*info).window as u32)))?;
         Ok(())
     }
 
@@ -239,7 +239,7 @@ shims! {
         device.sync.check()?;
         let old = optional::<Swapchain>(info.old_swapchain);
         let new = Swapchain::new(device, share::<Surface>(info.surface), info, old.as_deref())?;
-        *swapchain = handle::create(Arc::new(new));
+        *swapchain = handle::create(Arc::new(new))?;
         Ok(())
     }
 

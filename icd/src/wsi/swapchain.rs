@@ -229,7 +229,7 @@ fn create_image(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Resul
     let image = Arc::new(Image::new(&image_info)?);
     let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size)?);
     image.bind(memory.clone(), 0)?;
-    Ok(SwapchainImage { handle: handle::create(image.clone()), image, memory })
+    Ok(SwapchainImage { handle: handle::create(image.clone())?, image, memory })
 }
 
 /// What vkCreateSwapchainKHR says its images are created with.

@@ -45,7 +45,7 @@ impl Entry {
         let seed = format!("{} {} {host} {portion} {}", now.as_nanos(), std::process::id(), options.out.display());
         let run = Run {
             id: format!("{:016x}", caselist::hash(seed.as_bytes())),
-            start: UNIX_EPOCH + Duration::from_secs(now.as_secs()),
+            start: UNIX_EPOCH + Duration::from_secs(now.as_secs()) + Duration::from_millis(now.subsec_millis().into()),
             portion,
             scope: Scope::new(&options.selection),
             wall: 0,

@@ -142,7 +142,7 @@ pub struct Finding {
 pub struct Run {
     /// Tells runs apart, on all machines.
     pub id: String,
-    /// When it began, in whole seconds.
+    /// When it began, in whole milliseconds.
     pub start: SystemTime,
     /// Which portion.
     pub portion: Portion,

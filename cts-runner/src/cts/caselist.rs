@@ -5,8 +5,10 @@
 
 use super::error::{At, Error, Result};
 use super::glob;
+use super::names::Names;
 use super::portion::Portion;
-use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// FNV-1a, mixed so that all bits depend on all bytes. Part of the contract: `--portion` must choose the same cases for ever.
@@ -58,8 +60,8 @@ impl Selection {
     }
 
     /// The selected cases of all lists.
-    pub fn read(&self) -> Result<Vec<String>> {
-        let mut reader = Reader { selection: self, seen: HashSet::new(), names: Vec::new() };
+    pub fn read(&self) -> Result<Names> {
+        let mut reader = Reader { selection: self, names: Names::default() };
         for list in &self.lists {
             for path in expand(list)? {
                 reader.file(&path, 0)?;
@@ -82,21 +84,21 @@ pub fn chosen(groups: &[String], cases: &[String], name: &str) -> bool {
 
 struct Reader<'a> {
     selection: &'a Selection,
-    seen: HashSet<String>,
-    names: Vec<String>,
+    names: Names,
 }
 
 impl Reader<'_> {
     fn name(&mut self, name: &str) {
-        if self.selection.holds(name) && self.seen.insert(name.into()) {
-            self.names.push(name.into());
+        if self.selection.holds(name) {
+            self.names.insert(name);
         }
     }
 
     /// A list: case names, or further lists relative to its folder (`vk-default.txt` of the CTS); `#` begins a comment.
     fn file(&mut self, path: &Path, depth: u32) -> Result<()> {
-        let text = std::fs::read_to_string(path).at(path)?;
-        for (number, line) in text.lines().enumerate() {
+        let file = BufReader::new(File::open(path).at(path)?);
+        for (number, line) in file.lines().enumerate() {
+            let line = line.at(path)?;
             let line = line.trim();
             let wrong = |why: &str| Error::Line { path: path.into(), line: number + 1, why: why.into() };
             if line.is_empty() || line.starts_with('#') {
@@ -114,7 +116,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn done(self) -> Result<Vec<String>> {
+    fn done(self) -> Result<Names> {
         match self.names.is_empty() {
             true => Err(Error::Usage("no case is selected: check --caselist, --group, --case and --portion".into())),
             false => Ok(self.names),
@@ -168,8 +170,9 @@ mod tests {
         let read = |list: &str| {
             Selection { lists: vec![folder.join(list).display().to_string()], ..Selection::default() }.read()
         };
-        assert_eq!(read("main.txt").unwrap(), ["g.one", "g.two", "g.three"]);
-        assert_eq!(read("sub/*.txt").unwrap(), ["g.one", "g.two", "g.three"]);
+        for list in ["main.txt", "sub/*.txt"] {
+            assert_eq!(read(list).unwrap().iter().collect::<Vec<_>>(), ["g.one", "g.two", "g.three"]);
+        }
         std::fs::write(folder.join("trie.txt"), "{dEQP-VK{api}}\n").unwrap();
         assert!(matches!(read("trie.txt"), Err(Error::Line { line: 1, .. })));
         assert!(matches!(read("sub/*.none"), Err(Error::Usage(_))));

@@ -27,7 +27,7 @@ pub struct Device {
     pub driver_name: String,
     /// `driverInfo`; empty where the CTS does not log it.
     pub driver_info: String,
-    /// `apiVersion`, as the log writes it.
+    /// `apiVersion`, as `1.3.0`.
     pub api_version: String,
     /// The library of the manifest, when it was seen in the process.
     pub library: Option<PathBuf>,
@@ -158,8 +158,16 @@ fn read_properties(log: &str) -> Device {
         name: text("deviceName"),
         driver_name: text("driverName"),
         driver_info: text("driverInfo"),
-        api_version: text("apiVersion"),
+        api_version: version(text("apiVersion")),
         ..Device::default()
+    }
+}
+
+/// A version as people write it; some logs have the number (`VK_MAKE_API_VERSION`).
+fn version(text: String) -> String {
+    match text.parse::<u32>() {
+        Ok(number) => format!("{}.{}.{}", number >> 22 & 0x7f, number >> 12 & 0x3ff, number & 0xfff),
+        Err(_) => text,
     }
 }
 
@@ -175,6 +183,7 @@ mod tests {
         let device = read_properties(log);
         assert_eq!(device.describe(), "Grus (2 threads) [Grus 0.1]");
         assert_eq!(device.api_version, "1.3.0");
+        assert_eq!(read_properties("apiVersion: 4206822\n").api_version, "1.3.230");
         assert_eq!(read_properties("").describe(), "");
     }
 

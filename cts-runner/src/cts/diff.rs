@@ -36,16 +36,16 @@ const KINDS: [(Side, Side, &str); 6] = [
 ];
 
 /// A case that both sides ran.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Pair {
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pair<'a> {
     /// Full name.
-    pub name: String,
+    pub name: &'a str,
     /// Here.
     pub here: Status,
     /// There.
     pub there: Status,
     /// What this side says about it.
-    pub message: String,
+    pub message: &'a str,
     /// Seconds here and there.
     pub seconds: [f64; 2],
 }
@@ -91,15 +91,15 @@ pub struct Comparison {
 
 impl Comparison {
     /// Compares; `with` is the other side with its preposition.
-    pub fn new(with: &str, mut pairs: Vec<Pair>) -> Self {
-        pairs.sort_by(|a, b| a.name.cmp(&b.name));
+    pub fn new(with: &str, mut pairs: Vec<Pair<'_>>) -> Self {
+        pairs.sort_by(|a, b| a.name.cmp(b.name));
         let mut seconds = [0.0; 2];
         for pair in pairs.iter().filter(|pair| [pair.here, pair.there].iter().all(|status| status.passed())) {
             seconds[0] += pair.seconds[0];
             seconds[1] += pair.seconds[1];
         }
         let kind = |&(there, here, title): &(Side, Side, &str)| {
-            let differs = |pair: &Pair| side(pair.here) == here && side(pair.there) == there;
+            let differs = |pair: &Pair<'_>| side(pair.here) == here && side(pair.there) == there;
             let cases = pairs.iter().filter(|pair| differs(pair)).count();
             let mut groups = fold(&pairs, 0, &differs);
             // Stable: equal ones stay in the order of their names.
@@ -117,20 +117,20 @@ impl Comparison {
 }
 
 /// The groups of the cases that differ, in pairs sorted by name that share their first `prefix` bytes.
-fn fold(pairs: &[Pair], prefix: usize, differs: &impl Fn(&Pair) -> bool) -> Vec<Group> {
-    let members: Vec<&Pair> = pairs.iter().filter(|pair| differs(pair)).collect();
+fn fold(pairs: &[Pair<'_>], prefix: usize, differs: &impl Fn(&Pair<'_>) -> bool) -> Vec<Group> {
+    let members: Vec<&Pair<'_>> = pairs.iter().filter(|pair| differs(pair)).collect();
     let (Some(first), Some(last)) = (members.first(), members.last()) else { return Vec::new() };
     let group = |pattern: String, of: usize| {
-        let example = match first.message.as_str() {
+        let example = match first.message {
             message if message.is_empty() || message == first.here.name() => first.here.to_string(),
             message => format!("{}: {message}", first.here),
         };
         vec![Group { pattern, cases: members.len(), of, example }]
     };
     if members.len() == 1 {
-        return group(first.name.clone(), 1);
+        return group(first.name.to_string(), 1);
     }
-    let common = common_prefix(&first.name, &last.name);
+    let common = common_prefix(first.name, last.name);
     if members.len() == pairs.len() {
         return group(format!("{common}*"), pairs.len());
     }
@@ -139,7 +139,7 @@ fn fold(pairs: &[Pair], prefix: usize, differs: &impl Fn(&Pair) -> bool) -> Vec<
     while let Some(pair) = rest.first() {
         let end = pair.name[prefix..].find('.').map_or(pair.name.len(), |dot| prefix + dot + 1);
         let child = &pair.name[..end];
-        let count = rest.iter().take_while(|other| inside_of(&other.name, child)).count();
+        let count = rest.iter().take_while(|other| inside_of(other.name, child)).count();
         let (now, later) = rest.split_at(count);
         lines.extend(fold(now, end, differs));
         rest = later;
@@ -170,8 +170,9 @@ mod tests {
     use super::*;
     use Status::{Crash, Fail, NotSupported, Pass, Warning};
 
-    fn pair(name: &str, here: Status, there: Status) -> Pair {
-        Pair { name: format!("dEQP-VK.{name}"), here, there, message: String::new(), seconds: [1.0, 2.0] }
+    fn pair(name: &str, here: Status, there: Status) -> Pair<'static> {
+        let name = format!("dEQP-VK.{name}").leak();
+        Pair { name, here, there, message: "", seconds: [1.0, 2.0] }
     }
 
     #[test]
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn whole_groups_are_one_line_and_the_largest_is_first() {
-        let mut pairs: Vec<Pair> = (0..5).map(|i| pair(&format!("glsl.loops.case_{i}"), Fail, Pass)).collect();
+        let mut pairs: Vec<Pair<'_>> = (0..5).map(|i| pair(&format!("glsl.loops.case_{i}"), Fail, Pass)).collect();
         pairs.extend((0..9).map(|i| pair(&format!("glsl.ops.add.case_{i}"), Fail, Pass)));
         pairs.push(pair("glsl.ops.mul", Pass, Pass));
         pairs.push(pair("api.smoke", Fail, Pass));
@@ -222,8 +223,8 @@ mod tests {
                 let name = format!("g{}.h{}.{}c{i}", bit(i, 3), bit(i, 5), if bit(i, 2) == 0 { "k." } else { "" });
                 pair(&name, if bit(i, 7) < 1 + seed % 6 { Fail } else { Pass }, Pass)
             };
-            let pairs: Vec<Pair> = (0..80).map(make).collect();
-            let failing: Vec<Pair> = pairs.iter().filter(|pair| pair.here == Fail).cloned().collect();
+            let pairs: Vec<Pair<'_>> = (0..80).map(make).collect();
+            let failing: Vec<Pair<'_>> = pairs.iter().filter(|pair| pair.here == Fail).copied().collect();
             let comparison = Comparison::new("on B", pairs);
             let Some(kind) = comparison.kinds.first() else {
                 assert!(failing.is_empty());
@@ -231,7 +232,7 @@ mod tests {
             };
             assert_eq!(kind.groups.iter().map(|group| group.cases).sum::<usize>(), failing.len());
             for pair in failing {
-                let fits = |group: &&Group| super::super::glob::matches(&group.pattern, &pair.name);
+                let fits = |group: &&Group| super::super::glob::matches(&group.pattern, pair.name);
                 assert!(kind.groups.iter().any(|group| fits(&group)), "{}", pair.name);
             }
         }

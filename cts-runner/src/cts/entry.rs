@@ -45,7 +45,7 @@ impl Entry {
         let seed = format!("{} {} {host} {portion} {}", now.as_nanos(), std::process::id(), options.out.display());
         let run = Run {
             id: format!("{:016x}", caselist::hash(seed.as_bytes())),
-            start: UNIX_EPOCH + Duration::from_secs(now.as_secs()),
+            start: UNIX_EPOCH + Duration::from_secs(now.as_secs()) + Duration::from_millis(now.subsec_millis().into()),
             portion,
             scope: Scope::new(&options.selection),
             wall: 0,
@@ -60,15 +60,11 @@ impl Entry {
         Ok(Self { path: path.into(), library, build, run })
     }
 
-    /// Fills the entry with what a run found and adds it to the ledger's file.
+    /// Adds the entry to the ledger's file; all cases have been added to it.
     pub fn end(mut self, report: &Report, totals: BTreeMap<String, u64>) -> Result<()> {
         if identity::of_file(&self.library)? != self.build.id {
             let why = format!("{} was replaced while the run went on", self.library.display());
             return Err(Error::Unproven(why));
-        }
-        let all = self.run.scope.listed && report.rows.len() <= NAMED;
-        for row in &report.rows {
-            self.add(row, all);
         }
         self.run.wall = millis(report.wall.as_secs_f64());
         self.run.busy = millis(report.seconds());
@@ -76,7 +72,9 @@ impl Entry {
         file::add(&self.path, Ledger { build: self.build, totals, runs: vec![self.run] }).map(drop)
     }
 
-    fn add(&mut self, row: &Row, all: bool) {
+    /// Adds what became of a case of a run of so many cases.
+    pub fn add(&mut self, row: &Row, cases: usize) {
+        let all = self.run.scope.listed && cases <= NAMED;
         let statuses = match row.outcome {
             Outcome::Skip => Vec::new(),
             // No execution at all is what Missing means.

@@ -5,6 +5,7 @@
 
 use super::caselist::{Selection, hash};
 use super::error::{At, Error, Result};
+use super::names::Names;
 use super::process::{self, Group};
 use super::shard::Launch;
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Their names, in the order of the lists.
-    pub names: Vec<String>,
+    pub names: Names,
     /// Cases per [`table_group`], of all portions, with the filters applied; empty when lists say what runs.
     pub totals: BTreeMap<String, u64>,
 }
@@ -110,7 +111,7 @@ impl Collector<'_> {
             None => drop(self.listing.totals.insert(group.into(), 1)),
         }
         if self.selection.portion.is_none_or(|portion| portion.holds(name)) {
-            self.listing.names.push(name.into());
+            self.listing.names.insert(name);
         }
     }
 }

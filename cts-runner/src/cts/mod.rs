@@ -17,6 +17,7 @@ pub mod glob;
 pub mod identity;
 pub mod ledger;
 pub mod listing;
+pub mod names;
 pub mod options;
 pub mod portion;
 pub mod process;
@@ -36,10 +37,11 @@ use entry::Entry;
 use error::{At, Error, Result};
 use expect::Expectations;
 use listing::Listing;
+use names::Names;
 use options::Options;
 use progress::Progress;
-use report::{Other, Report, Row};
-use results::{Executions, Record, Store};
+use report::{Report, Row};
+use results::{Execution, Executions, Store};
 use scheduler::{Machine, Shard};
 use shard::{CaseEnd, Launch, ShardEnd};
 use status::{Outcome, Status};
@@ -82,14 +84,11 @@ impl Driver {
     }
 
     /// What became of a case, and why it is expected.
-    fn judge(&self, name: &str) -> (Outcome, Option<String>) {
-        if let Some(reason) = self.expectations.skip(name) {
-            return (Outcome::Skip, Some(reason.into()));
+    fn judge(&self, name: &str, statuses: &[Status]) -> (Outcome, Option<&str>) {
+        match self.expectations.skip(name) {
+            Some(reason) => (Outcome::Skip, Some(reason)),
+            None => self.expectations.judge(name, statuses),
         }
-        let statuses: Vec<Status> =
-            self.executions().get(name).into_iter().flatten().map(|record| record.status).collect();
-        let (outcome, reason) = self.expectations.judge(name, &statuses);
-        (outcome, reason.map(str::to_owned))
     }
 }
 
@@ -128,18 +127,23 @@ impl Drop for Scratch {
 fn run(options: &Options) -> Result<usize> {
     let start = Instant::now();
     let scratch = Scratch::new(&options.out)?;
-    let baseline = options.baseline.as_deref().map(results::read_baseline).transpose()?;
     let drivers = prepare(options, &scratch.0)?;
     scratch.sweep(&options.out);
-    let entry = options.ledger.as_ref().map(|path| Entry::begin(path, options, &drivers[0])).transpose()?;
+    let mut entry = options.ledger.as_ref().map(|path| Entry::begin(path, options, &drivers[0])).transpose()?;
     let Listing { names, totals } = select(options, &drivers[0].launch)?;
-    let resumed = names.iter().filter(|name| drivers[0].executions().contains_key(*name)).count();
+    let baseline = options.baseline.as_deref().map(|path| results::read_baseline(path, &names)).transpose()?;
+    for driver in &drivers {
+        *driver.executions() = driver.store.resume(&names)?;
+    }
+    let done = |case: &u32| drivers[0].executions().of(*case).next().is_some();
+    let resumed = (0..).take(names.len()).filter(done).count();
     let session = Session { names: &names, drivers: &drivers, jobs: options.jobs, quiet: options.json };
     session.announce(resumed);
     let mut notes = session.execute(options)?;
     notes.sort();
     notes.dedup();
-    let mut report = session.report(baseline.as_ref(), options, notes);
+    let mut report = session.report(baseline.as_ref(), options, entry.as_mut());
+    report.notes = notes;
     report.wall = start.elapsed();
     report.resumed = resumed;
     write_reports(&report, &options.out)?;
@@ -173,9 +177,8 @@ fn prepare(options: &Options, scratch: &Path) -> Result<Vec<Driver>> {
     }
     let stores = results::open_folder(&options.out, &devices, options.fresh)?;
     let driver = |((launch, device), store): ((Launch, Device), Store)| {
-        let executions = Mutex::new(store.resume()?);
         let expectations = Expectations::read(&options.expect, &device.name)?;
-        Ok(Driver { launch, device, store, executions, expectations })
+        Ok(Driver { launch, device, store, executions: Mutex::default(), expectations })
     };
     launches.into_iter().zip(devices).zip(stores).map(driver).collect()
 }
@@ -213,7 +216,7 @@ fn select(options: &Options, launch: &Launch) -> Result<Listing> {
 
 /// A run with everything that is fixed for its length.
 struct Session<'a> {
-    names: &'a [String],
+    names: &'a Names,
     drivers: &'a [Driver],
     jobs: usize,
     quiet: bool,
@@ -249,7 +252,7 @@ impl Machine for Session<'_> {
     }
 
     fn name(&self, case: u32) -> &str {
-        &self.names[case as usize]
+        self.names.get(case)
     }
 }
 
@@ -271,18 +274,18 @@ impl Session<'_> {
     fn execute(&self, options: &Options) -> Result<Vec<String>> {
         let plans: Vec<Vec<Shard>> = (0..self.drivers.len())
             .map(|driver| {
-                scheduler::plan(driver, &self.cases(driver, |of| of.is_empty()), options.shard_size, self.jobs)
+                scheduler::plan(driver, &self.cases(driver, |_, of| of.is_empty()), options.shard_size, self.jobs)
             })
             .collect();
         let mut notes = self.phase("cases", scheduler::interleave(plans))?;
         for attempt in 1..=options.reruns {
             let unexplained = |driver: usize| {
-                let due = |name: &str, of: &[Record]| {
-                    let failed = of.iter().all(|record| record.status.failed());
-                    let first = of.first().map_or(Status::Missing, |record| record.status);
+                let due = |name: &str, of: &[Status]| {
+                    let failed = of.iter().all(|status| status.failed());
+                    let first = of.first().copied().unwrap_or(Status::Missing);
                     failed && of.len() == attempt as usize && !self.drivers[driver].expectations.explains(name, first)
                 };
-                let cases = self.named_cases(driver, due);
+                let cases = self.cases(driver, due);
                 scheduler::repeat(driver, &cases, attempt)
             };
             let plans: Vec<Vec<Shard>> = (0..self.drivers.len()).map(unexplained).collect();
@@ -291,18 +294,15 @@ impl Session<'_> {
         Ok(notes)
     }
 
-    fn cases(&self, driver: usize, due: impl Fn(&[Record]) -> bool) -> Vec<u32> {
-        self.named_cases(driver, |_, of| due(of))
-    }
-
     /// The cases that are to be run, by what is known of them.
-    fn named_cases(&self, driver: usize, due: impl Fn(&str, &[Record]) -> bool) -> Vec<u32> {
+    fn cases(&self, driver: usize, due: impl Fn(&str, &[Status]) -> bool) -> Vec<u32> {
         let driver = &self.drivers[driver];
         let executions = driver.executions();
-        let is_due = |name: &str| {
-            driver.expectations.skip(name).is_none() && due(name, executions.get(name).map_or(&[], Vec::as_slice))
+        let is_due = |case: &u32| {
+            let name = self.names.get(*case);
+            driver.expectations.skip(name).is_none() && due(name, &executions.statuses(*case))
         };
-        self.names.iter().zip(0..).filter(|(name, _)| is_due(name)).map(|(_, case)| case).collect()
+        (0..).take(self.names.len()).filter(is_due).collect()
     }
 
     fn phase(&self, what: &str, shards: Vec<Shard>) -> Result<Vec<String>> {
@@ -311,11 +311,14 @@ impl Session<'_> {
         }
         let total = shards.iter().map(|shard| shard.cases.len()).sum();
         let progress = Progress::new(what, total, self.quiet);
-        scheduler::run(shards, self.jobs, self, &|shard, _, end| {
+        scheduler::run(shards, self.jobs, self, &|shard, case, end| {
             let driver = &self.drivers[shard.driver];
             let record = driver.store.add(shard.attempt, &end)?;
-            driver.executions().entry(end.name.clone()).or_default().push(record);
-            let (outcome, _) = driver.judge(&end.name);
+            let mut executions = driver.executions();
+            executions.add(case, &record);
+            let statuses = executions.statuses(case);
+            drop(executions);
+            let (outcome, _) = driver.judge(&end.name, &statuses);
             progress.add(outcome);
             if outcome.surprise() && shard.driver == 0 {
                 progress.say(&format!("{outcome:14}  {}", end.name));
@@ -324,46 +327,44 @@ impl Session<'_> {
         })
     }
 
-    fn report(&self, baseline: Option<&Executions>, options: &Options, notes: Vec<String>) -> Report {
+    /// What was found; every case is also added to the ledger's entry.
+    fn report(&self, baseline: Option<&Executions>, options: &Options, mut entry: Option<&mut Entry>) -> Report {
         let tested = &self.drivers[0];
-        let other = self
-            .drivers
-            .get(1)
-            .map(|driver| Other { device: driver.device.clone(), cases: settled(self.names, &driver.executions()) });
-        let mut comparisons = Vec::new();
-        if let Some(other) = &other {
-            comparisons.push(self.compare(&format!("on {}", short_name(&other.device, &tested.device)), &other.cases));
+        let executions = tested.executions();
+        let other = self.drivers.get(1).map(|driver| (&driver.device, driver.executions()));
+        let device = other.as_ref().map(|(device, _)| (*device).clone());
+        let mut report = Report::new(tested.device.clone(), device, self.names.len());
+        for (case, name) in (0..).zip(self.names.iter()) {
+            let there = other.as_ref().and_then(|(_, executions)| executions.settled(case));
+            let row = Row { there, ..row(tested, &executions, case, name) };
+            if let Some(entry) = &mut entry {
+                entry.add(&row, self.names.len());
+            }
+            report.add(row);
         }
-        if let (Some(executions), Some(path)) = (baseline, &options.baseline) {
-            comparisons.push(self.compare(&format!("in {}", path.display()), &settled(self.names, executions)));
+        if let Some((device, there)) = &other {
+            let with = format!("on {}", short_name(device, &tested.device));
+            report.comparisons.push(self.compare(&with, &executions, there));
         }
-        Report {
-            device: tested.device.clone(),
-            rows: self.names.iter().map(|name| row(tested, name)).collect(),
-            other,
-            comparisons,
-            notes,
-            wall: std::time::Duration::ZERO,
-            resumed: 0,
+        if let (Some(there), Some(path)) = (baseline, &options.baseline) {
+            report.comparisons.push(self.compare(&format!("in {}", path.display()), &executions, there));
         }
+        report
     }
 
-    fn compare(&self, with: &str, there: &HashMap<String, (Status, f64)>) -> Comparison {
-        let executions = self.drivers[0].executions();
-        let here = settled(self.names, &executions);
-        let pair = |name: &String| {
-            let ((here, seconds), (there, there_seconds)) = (*here.get(name)?, *there.get(name)?);
+    fn compare(&self, with: &str, here: &Executions, there: &Executions) -> Comparison {
+        let expectations = &self.drivers[0].expectations;
+        let pair = |(case, name)| {
+            let (of_here, of_there) = (here.settled(case)?, there.settled(case)?);
             // A flake differs from itself.
-            let statuses: Vec<Status> = executions.get(name)?.iter().map(|record| record.status).collect();
-            let known = |status: Status| self.drivers[0].expectations.judge(name, &[status]).0;
-            if self.drivers[0].expectations.judge(name, &statuses).0 == Outcome::Flake || known(there) == Outcome::Flake
-            {
+            let flake = |statuses: &[Status]| expectations.judge(name, statuses).0 == Outcome::Flake;
+            if flake(&here.statuses(case)) || flake(&[of_there.0]) {
                 return None;
             }
-            let message = executions.get(name)?.first()?.message.clone();
-            Some(Pair { name: name.clone(), here, there, message, seconds: [seconds, there_seconds] })
+            let message = here.message(here.of(case).next()?);
+            Some(Pair { name, here: of_here.0, there: of_there.0, message, seconds: [of_here.1, of_there.1] })
         };
-        Comparison::new(with, self.names.iter().filter_map(pair).collect())
+        Comparison::new(with, (0..).zip(self.names.iter()).filter_map(pair).collect())
     }
 }
 
@@ -373,31 +374,25 @@ fn short_name(other: &Device, tested: &Device) -> String {
     if short(other) == short(tested) { other.describe() } else { short(other) }
 }
 
-/// Status and seconds of each case, where one good execution outweighs bad ones.
-fn settled(names: &[String], executions: &Executions) -> HashMap<String, (Status, f64)> {
-    let settle = |name: &String| {
-        let of = executions.get(name)?;
-        let record = of.iter().find(|record| !record.status.failed()).or(of.first())?;
-        Some((name.clone(), (record.status, record.seconds)))
-    };
-    names.iter().filter_map(settle).collect()
-}
-
-fn row(driver: &Driver, name: &str) -> Row {
-    let (outcome, reason) = driver.judge(name);
-    let executions = driver.executions();
-    let of = executions.get(name).map_or(&[][..], Vec::as_slice);
-    let first = of.first();
-    let logs = driver.store.logs_of(name);
+fn row(driver: &Driver, executions: &Executions, case: u32, name: &str) -> Row {
+    let attempts = executions.statuses(case);
+    let (outcome, reason) = driver.judge(name, &attempts);
+    let first = executions.of(case).next();
+    let text =
+        |of: fn(&'_ Executions, &Execution) -> String| first.map(|first| of(executions, first)).unwrap_or_default();
+    // Only such cases have logs: nobody looks for files of millions of others.
+    let logged = attempts.iter().any(|status| status.failed() || *status == Status::Warning);
+    let logs = logged.then(|| driver.store.logs_of(name)).filter(|logs| logs[0].exists());
     Row {
         name: name.into(),
         outcome,
-        attempts: of.iter().map(|record| record.status).collect(),
-        code: first.map(|record| record.code.clone()).unwrap_or_default(),
-        message: first.map(|record| record.message.clone()).unwrap_or_default(),
-        seconds: first.map_or(0.0, |record| record.seconds),
-        reason,
-        logs: (outcome != Outcome::Is(Status::Pass) && logs[0].exists()).then_some(logs),
+        code: text(|of, first| of.code(first).into()),
+        message: text(|of, first| of.message(first).into()),
+        seconds: first.map_or(0.0, |first| first.seconds),
+        reason: reason.map(str::to_owned),
+        logs,
+        attempts,
+        there: None,
     }
 }
 

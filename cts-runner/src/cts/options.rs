@@ -39,7 +39,7 @@ which cases (all filters are case-sensitive; lists are read in order, names that
 how
   --jobs N              processes at a time (default: the number of CPUs)
   --timeout SECONDS     per case (60)
-  --shard-size N        most cases per process (500)
+  --shard-size N        most cases per process (5000: deqp-vk needs 1.5 s of processor time before its first case)
   --rerun-failures N    run unexplained failures up to N times more, alone; one that passes then is a Flake
   --no-images           do not keep the images that deqp logs
   --out DIR             where results go (cts-results). A killed run goes on where it was when called again with the same DIR
@@ -121,7 +121,7 @@ impl Default for Options {
             selection: Selection::default(),
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             timeout: Duration::from_secs(60),
-            shard_size: 500,
+            shard_size: 5000,
             reruns: 0,
             images: true,
             out: "cts-results".into(),

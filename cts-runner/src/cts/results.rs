@@ -9,12 +9,13 @@
 use super::caselist::hash;
 use super::device::Device;
 use super::error::{At, Error, Result};
+use super::names::Names;
 use super::shard::CaseEnd;
 use super::status::Status;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -22,7 +23,7 @@ const HEADER: &str = "case,attempt,status,code,seconds,message";
 /// Bytes of a message that are kept.
 const MESSAGE_LIMIT: usize = 600;
 
-/// One execution of a case.
+/// One execution of a case, as a line of the file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
     /// Full name.
@@ -98,33 +99,113 @@ fn split(line: &str) -> Option<Vec<String>> {
     (!quoted).then_some(fields)
 }
 
-/// The executions of each case, in order.
-pub type Executions = HashMap<String, Vec<Record>>;
+/// One execution of a case, as it is held in memory: 24 bytes, for there are millions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Execution {
+    /// 0, or the number of the repetition.
+    pub attempt: u32,
+    /// What it gave.
+    pub status: Status,
+    /// How long it took.
+    pub seconds: f64,
+    code: u32,
+    message: u32,
+}
 
-/// Reads results; a last line without its end is what a killed run was writing, and is left out. Also gives the bytes read.
-fn read_lines(path: &Path) -> Result<(Executions, u64)> {
-    let text = std::fs::read(path).at(path)?;
-    let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
-    let mut executions = Executions::new();
-    for (number, line) in String::from_utf8_lossy(&text[..whole]).lines().enumerate() {
-        if number == 0 && line == HEADER || line.is_empty() {
+/// The executions of the selected cases, by their place in the selection.
+#[derive(Debug, Default)]
+pub struct Executions {
+    first: Vec<Option<Execution>>,
+    /// The others, in order.
+    more: HashMap<u32, Vec<Execution>>,
+    /// Codes and messages: the same few, again and again.
+    texts: Names,
+}
+
+impl Executions {
+    /// Takes in one execution; false when this one is there already.
+    pub fn add(&mut self, case: u32, record: &Record) -> bool {
+        let Record { attempt, status, seconds, .. } = *record;
+        if self.of(case).any(|known| known.attempt == attempt) {
+            return false;
+        }
+        let (code, message) = (self.texts.insert(&record.code), self.texts.insert(&record.message));
+        let mut new = Execution { attempt, status, seconds, code, message };
+        let place = case as usize;
+        if self.first.len() <= place {
+            self.first.resize(place + 1, None);
+        }
+        match &mut self.first[place] {
+            Some(first) => {
+                if new.attempt < first.attempt {
+                    std::mem::swap(&mut new, first);
+                }
+                let more = self.more.entry(case).or_default();
+                more.push(new);
+                more.sort_by_key(|execution| execution.attempt);
+            }
+            none => *none = Some(new),
+        }
+        true
+    }
+
+    /// The executions of a case, in order.
+    pub fn of(&self, case: u32) -> impl Iterator<Item = &Execution> {
+        let first = self.first.get(case as usize).and_then(Option::as_ref);
+        first.into_iter().chain(self.more.get(&case).into_iter().flatten())
+    }
+
+    /// What the executions of a case gave, in order.
+    pub fn statuses(&self, case: u32) -> Vec<Status> {
+        self.of(case).map(|execution| execution.status).collect()
+    }
+
+    /// deqp's code, or how the process died.
+    pub fn code(&self, execution: &Execution) -> &str {
+        self.texts.get(execution.code)
+    }
+
+    /// Why, in one line.
+    pub fn message(&self, execution: &Execution) -> &str {
+        self.texts.get(execution.message)
+    }
+
+    /// Status and seconds of a case, where one good execution outweighs bad ones.
+    pub fn settled(&self, case: u32) -> Option<(Status, f64)> {
+        let settled = self.of(case).find(|execution| !execution.status.failed()).or(self.of(case).next())?;
+        Some((settled.status, settled.seconds))
+    }
+}
+
+/// Reads results of the selected cases; a last line without its end is what a killed run was writing, and is left out. Also gives the
+/// bytes read.
+fn read_lines(path: &Path, names: &Names) -> Result<(Executions, u64)> {
+    let mut file = BufReader::new(File::open(path).at(path)?);
+    let (mut executions, mut whole, mut bytes) = (Executions::default(), 0, Vec::new());
+    for number in 1.. {
+        bytes.clear();
+        let length = file.read_until(b'\n', &mut bytes).at(path)?;
+        if bytes.pop() != Some(b'\n') {
+            break;
+        }
+        whole += length as u64;
+        let line = String::from_utf8_lossy(&bytes);
+        let line = line.trim_end_matches('\r');
+        if number == 1 && line == HEADER || line.is_empty() {
             continue;
         }
         let why = || format!("not a line of results ({HEADER})");
-        let record =
-            Record::parse(line).ok_or_else(|| Error::Line { path: path.into(), line: number + 1, why: why() })?;
-        let of_case = executions.entry(record.case.clone()).or_default();
-        if of_case.iter().all(|other| other.attempt != record.attempt) {
-            of_case.push(record);
+        let record = Record::parse(line).ok_or_else(|| Error::Line { path: path.into(), line: number, why: why() })?;
+        if let Some(case) = names.find(&record.case) {
+            executions.add(case, &record);
         }
     }
-    executions.values_mut().for_each(|records| records.sort_by_key(|record| record.attempt));
-    Ok((executions, whole as u64))
+    Ok((executions, whole))
 }
 
 /// The results of an earlier run, to compare with.
-pub fn read_baseline(path: &Path) -> Result<Executions> {
-    Ok(read_lines(path)?.0)
+pub fn read_baseline(path: &Path, names: &Names) -> Result<Executions> {
+    Ok(read_lines(path, names)?.0)
 }
 
 /// Prepares the folder of a run: what is in it must be of the same drivers and CTS, or is deleted with `fresh`.
@@ -194,9 +275,9 @@ impl Store {
         self.file.lock().unwrap_or_else(PoisonError::into_inner).set_len(length).at(&self.path)
     }
 
-    /// What an earlier run left here; afterwards the file is ready to go on.
-    pub fn resume(&self) -> Result<Executions> {
-        let (executions, whole) = read_lines(&self.path)?;
+    /// What an earlier run left here of the selected cases; afterwards the file is ready to go on.
+    pub fn resume(&self, names: &Names) -> Result<Executions> {
+        let (executions, whole) = read_lines(&self.path, names)?;
         self.truncate(whole)?;
         if whole == 0 {
             self.append(&format!("{HEADER}\n"))?;
@@ -267,21 +348,25 @@ mod tests {
         let folder = folder("torn");
         let device = [Device { name: "A".into(), ..Device::default() }];
         let stores = open_folder(&folder, &device, false).unwrap();
-        assert!(stores[0].resume().unwrap().is_empty());
+        let names: Names = ["a", "b", "c"].into_iter().collect();
+        let ran = |executions: &Executions| (0..3).filter(|&case| executions.of(case).count() > 0).count();
+        assert_eq!(ran(&stores[0].resume(&names).unwrap()), 0);
         stores[0].add(0, &end("a", Status::Pass, "")).unwrap();
         stores[0].add(0, &end("b", Status::Crash, "")).unwrap();
         stores[0].append("c,0,Pas").unwrap();
         drop(stores);
         let stores = open_folder(&folder, &device, false).unwrap();
-        let executions = stores[0].resume().unwrap();
-        assert_eq!(executions.len(), 2);
+        assert_eq!(ran(&stores[0].resume(&names).unwrap()), 2);
         stores[0].add(0, &end("c", Status::Pass, "")).unwrap();
         stores[0].add(1, &end("b", Status::Pass, "")).unwrap();
         stores[0].add(0, &end("c", Status::Fail, "a second line must not count")).unwrap();
-        let executions = read_baseline(&folder.join("results.csv")).unwrap();
-        let statuses = |case: &str| executions[case].iter().map(|r| (r.attempt, r.status)).collect::<Vec<_>>();
-        assert_eq!(statuses("c"), [(0, Status::Pass)]);
-        assert_eq!(statuses("b"), [(0, Status::Crash), (1, Status::Pass)]);
+        let executions = read_baseline(&folder.join("results.csv"), &names).unwrap();
+        let statuses = |case: u32| executions.of(case).map(|r| (r.attempt, r.status)).collect::<Vec<_>>();
+        assert_eq!(statuses(2), [(0, Status::Pass)]);
+        assert_eq!(statuses(1), [(0, Status::Crash), (1, Status::Pass)]);
+        assert_eq!(executions.settled(1), Some((Status::Pass, 0.25)));
+        let some: Names = ["b"].into_iter().collect();
+        assert_eq!(read_baseline(&folder.join("results.csv"), &some).unwrap().statuses(0).len(), 2);
         assert_eq!(std::fs::read_to_string(&stores[0].logs_of("b")[1]).unwrap(), "printed");
         assert!(!stores[0].logs_of("a")[0].exists());
         std::fs::remove_dir_all(&folder).unwrap();
@@ -292,7 +377,9 @@ mod tests {
         let folder = folder("mixed");
         let device = |info: &str| Device { name: "A".into(), driver_info: info.into(), ..Device::default() };
         let stores = open_folder(&folder, &[device("1")], false).unwrap();
-        stores[0].resume().unwrap();
+        let names: Names = ["a"].into_iter().collect();
+        let ran = |stores: &[Store]| stores[0].resume(&names).unwrap().of(0).count();
+        assert_eq!(ran(&stores), 0);
         stores[0].add(0, &end("a", Status::Pass, "")).unwrap();
         let busy = open_folder(&folder, &[device("1")], false).unwrap_err();
         assert!(busy.to_string().contains("another cts-runner"), "{busy}");
@@ -300,9 +387,9 @@ mod tests {
         let other = open_folder(&folder, &[device("2")], false).unwrap_err();
         assert!(other.to_string().contains("driver_info was \"1\" and is \"2\""), "{other}");
         // A driver to compare with may be added later.
-        assert_eq!(open_folder(&folder, &[device("1"), device("3")], false).unwrap()[0].resume().unwrap().len(), 1);
+        assert_eq!(ran(&open_folder(&folder, &[device("1"), device("3")], false).unwrap()), 1);
         let fresh = open_folder(&folder, &[device("2")], true).unwrap();
-        assert!(fresh[0].resume().unwrap().is_empty());
+        assert_eq!(ran(&fresh), 0);
         drop(fresh);
         std::fs::remove_dir_all(&folder).unwrap();
     }
@@ -313,7 +400,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("x.csv");
         std::fs::write(&path, "case\tPass\t0.1\n").unwrap();
-        assert!(matches!(read_baseline(&path), Err(Error::Line { line: 1, .. })));
+        assert!(matches!(read_baseline(&path, &Names::default()), Err(Error::Line { line: 1, .. })));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

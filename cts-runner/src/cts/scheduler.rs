@@ -51,12 +51,13 @@ pub trait Machine: Sync {
 /// Receives each result once.
 pub type Sink<'a> = dyn Fn(&Shard, u32, CaseEnd) -> Result<()> + Sync + 'a;
 
-/// Cuts cases into shards: large ones first, so that few processes start, small ones at the end, so that all jobs end together.
+/// Cuts cases into shards: large ones first, so that few processes start, small ones at the end, so that all jobs end together. The
+/// smallest still take longer than the start of their process.
 pub fn plan(driver: usize, cases: &[u32], largest: usize, jobs: usize) -> Vec<Shard> {
     let mut shards = Vec::new();
     let mut rest = cases;
     while !rest.is_empty() {
-        let fair = if jobs > 1 { rest.len().div_ceil(jobs * 3).max(16) } else { rest.len() };
+        let fair = if jobs > 1 { rest.len().div_ceil(jobs * 2).max(16).max(largest / 50) } else { rest.len() };
         let (now, later) = rest.split_at(fair.min(largest.max(1)).min(rest.len()));
         shards.push(Shard { driver, cases: now.to_vec(), attempt: 0, alone: false, starts: 0 });
         rest = later;

@@ -154,8 +154,6 @@ fn a_later_run_replaces_an_earlier_one_case_by_case() {
     let outcome = |word: &str| json(&ledger(&bench, &["m"], &["--json"]))["outcomes"][word].as_u64();
     assert_eq!(portion(&bench, "1/1", "m", &[]).code, Some(1));
     assert_eq!((outcome("Pass"), outcome("Fail")), (Some(32), Some(8)));
-    // The start of a run is told in seconds: a later run is one of a later second.
-    std::thread::sleep(std::time::Duration::from_millis(1100));
     let run = portion(&bench, "1/2", "m", &["--fresh"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     let again = bench.rows("out-m/results.csv");
@@ -163,7 +161,6 @@ fn a_later_run_replaces_an_earlier_one_case_by_case() {
     assert!(mended > 0 && (again.len() as u64) < 40);
     assert_eq!((outcome("Pass"), outcome("Fail")), (Some(32 + mended), Some(8 - mended)));
     assert_eq!(json(&ledger(&bench, &["m"], &["--json"]))["run"], 40);
-    std::thread::sleep(std::time::Duration::from_millis(1100));
     // What failed, from a list.
     let failing: Vec<String> = names.iter().filter(|name| name.contains("flaky")).cloned().collect();
     bench.list(&failing);

@@ -52,7 +52,7 @@ fn header(build: &Build) -> [(&'static str, &String); 4] {
 
 fn write_run(out: &mut String, run: &Run) {
     let Run { id, portion, resumed, .. } = run;
-    let (start, scope) = (humantime::format_rfc3339_seconds(run.start), write_scope(&run.scope));
+    let (start, scope) = (humantime::format_rfc3339_millis(run.start), write_scope(&run.scope));
     let (wall, busy) = (seconds(run.wall), seconds(run.busy));
     let [device, host, deqp] = [&run.device, &run.host, &run.deqp].map(|text| clean(text));
     let _ =

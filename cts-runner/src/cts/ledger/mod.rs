@@ -34,7 +34,7 @@ pub struct Build {
     pub cts: String,
     /// `driverName` and `driverInfo`.
     pub driver: String,
-    /// `apiVersion`, as the log writes it.
+    /// `apiVersion`, as `1.3.0`.
     pub api: String,
     /// Identity of the driver's library, see [`super::identity::of_file`].
     pub id: String,
@@ -142,7 +142,7 @@ pub struct Finding {
 pub struct Run {
     /// Tells runs apart, on all machines.
     pub id: String,
-    /// When it began, in whole seconds.
+    /// When it began, in whole milliseconds.
     pub start: SystemTime,
     /// Which portion.
     pub portion: Portion,

@@ -89,10 +89,10 @@ impl Summary {
             let place = |run: &Run| run.findings.get(name).map_or(0, |finding| Tally::place(&finding.statuses));
             let group = table_group(name);
             let base = covers.of(group).bases.into_iter().map(|at| &ledger.runs[at]).find(|run| run.holds(name));
-            if let (Some(base), Some(latest), Some(group)) = (base, latest, groups.get_mut(group)) {
-                if place(base) != place(latest) {
-                    group.tally.move_one(place(base), place(latest));
-                }
+            if let (Some(base), Some(latest), Some(group)) = (base, latest, groups.get_mut(group))
+                && place(base) != place(latest)
+            {
+                group.tally.move_one(place(base), place(latest));
             }
             if let Some((run, finding)) = latest.and_then(|run| Some((run, run.findings.get(name)?))) {
                 named.insert(name.clone(), (run.device.as_str(), finding.clone()));

@@ -1,8 +1,8 @@
 //! The report as one HTML page that needs no other file and no network: bars per group, differences, each failing case with its log,
-//! output and images, and a search over all cases.
+//! output and images, and a search over the report's rows.
 //!
 //! Everything from outside is escaped where it is written ([`escape`]); the script of the page puts text in with `textContent` only.
-//! The names of all cases are stored with the length of the prefix they share with the one before: half a million take a few MB.
+//! The names of the report's rows are stored with the length of the prefix they share with the one before: a hundred thousand take a few MB.
 
 use super::table::{self, Table};
 use super::{Outcome, Report, Row, image, terminal};
@@ -34,14 +34,17 @@ pub fn render(report: &Report) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>CTS on {device}</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head><body>\n\
          <h1>CTS on {device}</h1>\n<p>{} cases in {}. {}. {}.</p>\n",
-        report.rows.len(),
+        report.cases,
         clock(report.wall),
         escape(&report.device.release),
         escape(&terminal::library(report))
     );
     legend(&mut out, report);
-    out.push_str("<p><input id=\"search\" type=\"search\" placeholder=\"search all cases: words of the name or an outcome\"></p>\n\
+    out.push_str("<p><input id=\"search\" type=\"search\" placeholder=\"search the cases: words of the name or an outcome\"></p>\n\
                   <ol id=\"found\"></ol>\n");
+    if !report.has_every_row() {
+        out.push_str("<p>Of so many cases, only those that neither passed nor are unsupported are found here; results.csv has all.</p>\n");
+    }
     groups(&mut out, report);
     report.comparisons.iter().for_each(|comparison| compare(&mut out, comparison));
     cases(&mut out, report);
@@ -165,7 +168,7 @@ fn log_parts(out: &mut String, parts: &[Part], budget: &mut usize) {
     }
 }
 
-/// All names: shared length, rest, outcome, milliseconds.
+/// The names of the rows: shared length, rest, outcome, milliseconds.
 fn names(report: &Report) -> String {
     let mut out = String::new();
     let mut before = "";

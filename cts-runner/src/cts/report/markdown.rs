@@ -12,7 +12,7 @@ pub fn render(report: &Report) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# CTS on {}\n", escape(&report.device.describe()));
     let _ = writeln!(out, "{}. {}.\n", escape(&report.device.release), escape(&terminal::library(report)));
-    let _ = writeln!(out, "{} cases: {}\n", report.rows.len(), report.counts());
+    let _ = writeln!(out, "{} cases: {}\n", report.cases, report.counts());
     draw(&mut out, &table::by_group(report));
     let section = |out: &mut String, title: &str, pick: &dyn Fn(&Row) -> bool| {
         let rows: Vec<&Row> = report.rows.iter().filter(|row| pick(row)).collect();

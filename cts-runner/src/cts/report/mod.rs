@@ -18,6 +18,9 @@ use std::time::Duration;
 /// How many of the slowest cases are listed.
 pub const SLOWEST: usize = 20;
 
+/// Most cases that have a row each in the reports: more, and nobody reads or opens them.
+pub const EVERY: usize = 100_000;
+
 /// One case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -37,6 +40,8 @@ pub struct Row {
     pub reason: Option<String>,
     /// Log and output, when there are any.
     pub logs: Option<[PathBuf; 2]>,
+    /// Status and seconds on the other driver.
+    pub there: Option<(Status, f64)>,
 }
 
 impl Row {
@@ -50,24 +55,17 @@ impl Row {
     }
 }
 
-/// The second driver of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Other {
-    /// Who it is.
-    pub device: Device,
-    /// Status and seconds of each case.
-    pub cases: HashMap<String, (Status, f64)>,
-}
-
-/// All that a run found.
+/// All that a run found. Made by [`Report::new`] and a [`Report::add`] per case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The driver that ran.
     pub device: Device,
-    /// All selected cases, in the order of the selection.
-    pub rows: Vec<Row>,
     /// The driver compared with.
-    pub other: Option<Other>,
+    pub other: Option<Device>,
+    /// Number of cases.
+    pub cases: usize,
+    /// The cases in the order of the selection: all up to [`EVERY`], of more only those that neither passed nor are unsupported.
+    pub rows: Vec<Row>,
     /// What differs from that driver and from the baseline.
     pub comparisons: Vec<Comparison>,
     /// Oddities that no case is to blame for.
@@ -76,6 +74,40 @@ pub struct Report {
     pub wall: Duration,
     /// Results that an earlier call had left.
     pub resumed: usize,
+    every: bool,
+    counts: Counts,
+    seconds: f64,
+    slowest: Vec<Row>,
+    groupings: Vec<Grouping>,
+}
+
+/// The cases by the first components of their names.
+#[derive(Clone, Debug, PartialEq, Default)]
+struct Grouping {
+    depth: usize,
+    groups: Vec<Group>,
+    places: HashMap<String, usize>,
+}
+
+impl Grouping {
+    fn add(&mut self, row: &Row) {
+        let name = group_name(&row.name, self.depth);
+        let place = match self.places.get(name) {
+            Some(&place) => place,
+            None => {
+                self.places.insert(name.into(), self.groups.len());
+                self.groups.push(Group { name: name.into(), ..Group::default() });
+                self.groups.len() - 1
+            }
+        };
+        let group = &mut self.groups[place];
+        group.counts.add(row.outcome);
+        group.seconds += row.seconds;
+        if let Some((status, seconds)) = row.there {
+            group.there.0 += usize::from(status.passed());
+            group.there.1 += seconds;
+        }
+    }
 }
 
 /// The cases of one group.
@@ -92,9 +124,55 @@ pub struct Group {
 }
 
 impl Report {
+    /// Of a number of cases, which are to be added.
+    pub fn new(device: Device, other: Option<Device>, cases: usize) -> Self {
+        // Finest first; the last one is taken however many groups it has.
+        let groupings = (2..=4).rev().map(|depth| Grouping { depth, ..Grouping::default() }).collect();
+        Self {
+            device,
+            other,
+            cases: 0,
+            rows: Vec::new(),
+            comparisons: Vec::new(),
+            notes: Vec::new(),
+            wall: Duration::ZERO,
+            resumed: 0,
+            every: cases <= EVERY,
+            counts: Counts::default(),
+            seconds: 0.0,
+            slowest: Vec::new(),
+            groupings,
+        }
+    }
+
+    /// Adds the next case of the selection.
+    pub fn add(&mut self, row: Row) {
+        const LARGEST: usize = 50;
+        self.cases += 1;
+        self.counts.add(row.outcome);
+        self.seconds += row.seconds;
+        self.groupings.iter_mut().for_each(|grouping| grouping.add(&row));
+        // As many components of the names as give a table one can look at.
+        self.groupings.retain(|grouping| grouping.depth == 2 || grouping.groups.len() <= LARGEST);
+        let last = self.slowest.get(SLOWEST - 1).map_or(0.0, |slow| slow.seconds);
+        if row.seconds > last {
+            let place = self.slowest.partition_point(|slow| slow.seconds >= row.seconds);
+            self.slowest.insert(place, row.clone());
+            self.slowest.truncate(SLOWEST);
+        }
+        if self.every || !matches!(row.outcome, Outcome::Is(Status::Pass | Status::NotSupported)) {
+            self.rows.push(row);
+        }
+    }
+
     /// Outcomes of all cases.
-    pub fn counts(&self) -> Counts {
-        self.rows.iter().map(|row| row.outcome).collect()
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Whether `rows` has all cases.
+    pub fn has_every_row(&self) -> bool {
+        self.every
     }
 
     /// The cases that nobody expected to end so, worst first.
@@ -105,42 +183,18 @@ impl Report {
     }
 
     /// The cases that took longest.
-    pub fn slowest(&self) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| row.seconds > 0.0).collect();
-        rows.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-        rows.truncate(SLOWEST);
-        rows
+    pub fn slowest(&self) -> &[Row] {
+        &self.slowest
     }
 
     /// Seconds of all cases.
     pub fn seconds(&self) -> f64 {
-        self.rows.iter().map(|row| row.seconds).sum()
+        self.seconds
     }
 
-    /// The cases by group: as many components of the names as give a table one can look at.
-    pub fn groups(&self) -> Vec<Group> {
-        const LARGEST: usize = 50;
-        let at_depth = |depth: usize| {
-            let mut groups: Vec<Group> = Vec::new();
-            let mut places = HashMap::new();
-            for row in &self.rows {
-                let name = group_name(&row.name, depth);
-                let place = *places.entry(name).or_insert_with(|| {
-                    groups.push(Group { name: name.into(), ..Group::default() });
-                    groups.len() - 1
-                });
-                let group = &mut groups[place];
-                group.counts.add(row.outcome);
-                group.seconds += row.seconds;
-                if let Some((status, seconds)) = self.other.as_ref().and_then(|other| other.cases.get(&row.name)) {
-                    group.there.0 += usize::from(status.passed());
-                    group.there.1 += seconds;
-                }
-            }
-            groups
-        };
-        let fine = (3..=4).rev().map(at_depth).find(|groups| groups.len() <= LARGEST);
-        fine.unwrap_or_else(|| at_depth(2))
+    /// The cases by group.
+    pub fn groups(&self) -> &[Group] {
+        self.groupings.first().map_or(&[], |grouping| &grouping.groups)
     }
 
     /// The summary that scripts read.
@@ -159,8 +213,8 @@ impl Report {
                     "kinds": c.kinds.iter().map(kind).collect::<Vec<_>>() })
         };
         json!({
-            "driver": self.device.json(), "against": self.other.as_ref().map(|other| other.device.json()),
-            "cases": self.rows.len(), "outcomes": by_outcome, "seconds": self.seconds(),
+            "driver": self.device.json(), "against": self.other.as_ref().map(Device::json),
+            "cases": self.cases, "outcomes": by_outcome, "seconds": self.seconds(),
             "wall_seconds": self.wall.as_secs_f64(), "resumed": self.resumed, "notes": self.notes,
             "surprises": self.surprises().iter().map(surprise).collect::<Vec<_>>(),
             "comparisons": self.comparisons.iter().map(comparison).collect::<Vec<_>>(),
@@ -190,43 +244,55 @@ pub(crate) mod tests {
             seconds: name.len() as f64,
             reason: (outcome == Outcome::ExpectedFail).then(|| "known | <since> 1.0".into()),
             logs: None,
+            there: None,
         };
         let mut rows: Vec<Row> = Outcome::ALL
             .iter()
             .map(|&outcome| row(&format!("api.{outcome}.x"), outcome, "a < b & \"c\" | d"))
             .collect();
         rows.push(row("glsl.loops.y", Outcome::Is(Status::Pass), ""));
-        let pair = |name: &str, here, there| Pair {
-            name: format!("dEQP-VK.{name}"),
-            here,
-            there,
-            message: "a < b".into(),
-            seconds: [1.0, 2.0],
-        };
-        let pairs =
-            vec![pair("api.Fail.x", Status::Fail, Status::Pass), pair("api.Pass.x", Status::Pass, Status::Pass)];
+        let pair = |name, here, there| Pair { name, here, there, message: "a < b", seconds: [1.0, 2.0] };
+        let pairs = vec![
+            pair("dEQP-VK.api.Fail.x", Status::Fail, Status::Pass),
+            pair("dEQP-VK.api.Pass.x", Status::Pass, Status::Pass),
+        ];
         let device = |name: &str| Device { name: name.into(), driver_info: "1 <2>".into(), ..Device::default() };
-        let cases = HashMap::from([("dEQP-VK.api.Pass.x".to_string(), (Status::Pass, 2.0))]);
-        Report {
-            device: device("Grus (2 threads)"),
-            rows,
-            other: Some(Other { device: device("llvmpipe"), cases }),
-            comparisons: vec![Comparison::new("on llvmpipe", pairs)],
-            notes: vec!["deqp hung".into()],
-            wall: Duration::from_secs(5),
-            resumed: 3,
-        }
+        rows[0].there = Some((Status::Pass, 2.0));
+        let mut report = Report::new(device("Grus (2 threads)"), Some(device("llvmpipe")), rows.len());
+        rows.into_iter().for_each(|row| report.add(row));
+        report.comparisons = vec![Comparison::new("on llvmpipe", pairs)];
+        report.notes = vec!["deqp hung".into()];
+        report.wall = Duration::from_secs(5);
+        report.resumed = 3;
+        report
     }
 
     #[test]
     fn groups_are_as_fine_as_a_table_bears() {
         let report = sample();
-        let names: Vec<String> = report.groups().into_iter().map(|group| group.name).collect();
-        assert!(names.contains(&"dEQP-VK.glsl.loops".to_string()), "{names:?}");
+        let names: Vec<&str> = report.groups().iter().map(|group| group.name.as_str()).collect();
+        assert!(names.contains(&"dEQP-VK.glsl.loops"), "{names:?}");
         assert_eq!(report.groups().iter().map(|group| group.counts.total()).sum::<usize>(), report.rows.len());
-        let mut wide = report.clone();
-        wide.rows = (0..5000).map(|i| Row { name: format!("dEQP-VK.a.b.g{i}.x"), ..report.rows[0].clone() }).collect();
+        let mut wide = Report::new(Device::default(), None, 5000);
+        (0..5000).for_each(|i| wide.add(Row { name: format!("dEQP-VK.a.b.g{i}.x"), ..report.rows[0].clone() }));
         assert_eq!(wide.groups().len(), 1);
+    }
+
+    #[test]
+    fn of_very_many_cases_only_what_matters_has_a_row() {
+        let sample = sample();
+        let mut report = Report::new(Device::default(), None, EVERY + 1);
+        for i in 0..=EVERY {
+            let row = if i == 777 { &sample.rows[6] } else { &sample.rows[i % 2] };
+            report.add(Row { name: format!("dEQP-VK.a.b.c{i}"), seconds: i as f64, ..row.clone() });
+        }
+        assert_eq!((report.cases, report.counts().total(), report.rows.len()), (EVERY + 1, EVERY + 1, 1));
+        assert_eq!((report.surprises().len(), report.slowest().len()), (1, SLOWEST));
+        assert_eq!(report.slowest()[0].name, format!("dEQP-VK.a.b.c{EVERY}"));
+        let texts = [html::render(&report), junit::render(&report), markdown::render(&report)];
+        for text in texts {
+            assert!(text.len() < 100_000 && text.contains("100001") && text.contains("777"), "{text}");
+        }
     }
 
     #[test]

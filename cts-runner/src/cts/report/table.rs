@@ -38,19 +38,18 @@ pub fn by_group(report: &Report) -> Table {
     let mut rows: Vec<Vec<String>> = groups.iter().map(|group| line(group, &group.name)).collect();
     let sum = |pick: fn(&Group) -> f64| groups.iter().map(pick).sum::<f64>();
     let there = (groups.iter().map(|group| group.there.0).sum(), sum(|group| group.there.1));
-    let total = Group { name: String::new(), counts, seconds: sum(|group| group.seconds), there };
+    let total = Group { name: String::new(), counts: counts.clone(), seconds: sum(|group| group.seconds), there };
     rows.push(line(&total, "total"));
     Table { header, rows }
 }
 
 /// The slowest cases.
 pub fn slowest(report: &Report) -> Table {
-    let other = |name: &str| report.other.as_ref().and_then(|other| other.cases.get(name)).map(|(_, seconds)| *seconds);
     let mut header: Vec<String> = vec!["slowest cases".into(), "time".into()];
     header.extend(report.other.as_ref().map(|_| "there".to_string()));
-    let row = |row: &&super::Row| {
+    let row = |row: &super::Row| {
         let mut cells = vec![row.name.clone(), time(row.seconds)];
-        cells.extend(report.other.as_ref().map(|_| other(&row.name).map_or(String::new(), time)));
+        cells.extend(report.other.as_ref().map(|_| row.there.map_or(String::new(), |(_, seconds)| time(seconds))));
         cells
     };
     Table { header, rows: report.slowest().iter().map(row).collect() }

@@ -35,7 +35,7 @@ pub fn render(report: &Report, folder: &Path, colour: bool) -> String {
         0 => String::new(),
         resumed => format!(" ({resumed} results are from an earlier call; --fresh starts over)"),
     };
-    let _ = writeln!(out, "{} cases in {}{resumed}: {}", report.rows.len(), clock(report.wall), report.counts());
+    let _ = writeln!(out, "{} cases in {}{resumed}: {}", report.cases, clock(report.wall), report.counts());
     let verdict = match surprises.len() {
         0 => paint("1;32", "as expected"),
         1 => paint("1;31", "1 surprise"),

@@ -336,7 +336,7 @@ mod tests {
             for (i, (size, align)) in sizes.into_iter().enumerate() {
                 let layout = layout(size, align);
                 let block = POOL.take(layout);
-                assert!(POOL.holds(block) && block as usize % align == 0, "round {round}, block {i}");
+                assert!(POOL.holds(block) && (block as usize).is_multiple_of(align), "round {round}, block {i}");
                 // SAFETY: the block's own bytes.
                 unsafe { block.write_bytes(i as u8 + 1, size) };
                 assert!(blocks.iter().all(|(b, l)| *b + l.size() <= block as usize || block as usize + size <= *b));

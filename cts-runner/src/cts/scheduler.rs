@@ -1,7 +1,7 @@
 //! Shards over jobs. A shard that ends early goes on in a new process with the cases that have no result; what a process's end means
 //! for its cases is decided here, in [`after`], and nowhere else.
 //!
-//! - deqp says it is through and a case has no result: the case runs alone once more, then it is Missing.
+//! - deqp says it is through and cases have no result: they run once more, then each alone, then they are Missing.
 //! - the process died in a case: that case has its result already, the rest goes on.
 //! - the process died before any case: nobody is blamed. Three times in a row, a probe (a case that worked when the run began) tells
 //!   whether deqp still starts at all. If not, the run ends; if it does, the shard is halved until the one case is alone.
@@ -115,6 +115,8 @@ pub fn after(shard: &Shard, left: Vec<u32>, how: &How) -> Next {
     match how {
         How::Cancelled => Next::Queue(Vec::new()),
         How::Done if shard.alone => Next::Missing(left),
+        // As long as a process gets on with them they stay together: a start takes longer than most cases.
+        How::Done if left.len() < shard.cases.len() => Next::Queue(vec![with(&left, false, 0)]),
         How::Done => Next::Queue(left.iter().map(|&case| with(&[case], true, 0)).collect()),
         How::Interrupted => Next::Queue(vec![with(&left, shard.alone, 0)]),
         How::NotStarted(_) if shard.starts + 1 < STARTS => {

@@ -171,6 +171,16 @@ fn no_case_is_lost_or_counted_twice() {
 }
 
 #[test]
+fn cases_that_a_process_left_out_go_on_together() {
+    let act = |case: usize| if case.is_multiple_of(3) { Act::MissingOnce } else { Act::Pass };
+    let model = Model::new((0..300).map(act).collect());
+    let cases: Vec<u32> = (0..300).collect();
+    let received = results(&model, plan(0, &cases, 300, 1), 1);
+    assert!(received.len() == 300 && received.values().all(|statuses| statuses == &[Status::Pass]));
+    assert_eq!(model.processes.load(Ordering::Relaxed), 2, "one more process has them all");
+}
+
+#[test]
 fn a_deqp_that_never_starts_ends_the_run() {
     let model = Model { starts: false, ..Model::new(vec![Act::Pass; 500]) };
     let cases: Vec<u32> = (0..500).collect();

@@ -1,7 +1,7 @@
 //! Children: started with caches of their own, pinned, watched, stopped when they hang.
 //!
 //! Invariant: a child finds an empty home and cache folder, so no driver's disk cache is warm, and writes to files, so it
-//! cannot block on a pipe.
+//! cannot block on a pipe. The user's state stays the user's: what one child stored another one may load, if its driver knows the user.
 
 use crate::vk::{Error, Result};
 use std::fs::File;
@@ -66,6 +66,9 @@ fn watch(mut command: Command, timeout: Duration) -> Result<End> {
     for (variable, folder) in [("HOME", "home"), ("XDG_CACHE_HOME", "home/.cache"), ("XDG_DATA_HOME", "home/.data")] {
         command.env(variable, file(folder));
     }
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".local/state")));
+    state.into_iter().for_each(|folder| _ = command.env("XDG_STATE_HOME", folder));
     std::fs::create_dir_all(file("home/.cache")).map_err(|e| Error::Io(file("home/.cache"), e))?;
     command.stdin(Stdio::null()).stdout(create(file("out"))?).stderr(create(file("err"))?);
     let mut child = command.spawn().map_err(|e| Error::Io(PathBuf::from(command.get_program()), e))?;

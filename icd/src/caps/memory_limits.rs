@@ -1,5 +1,6 @@
 //! What the process may have of memory and addresses: resource limits and control groups.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Bytes of address space that the process may still take; `None` without a limit.
@@ -36,13 +37,10 @@ pub fn control_groups() -> Option<u64> {
 /// The least limit of the groups that `groups` (the text of `/proc/self/cgroup`) names, of their parents, and of the root: in a
 /// container the names may be those of the world outside, where only the root is the own group.
 fn least_limit(groups: &str, root: &Path) -> Option<u64> {
-    let mut least: Option<u64> = None;
+    let mut files = BTreeSet::new();
     let mut look = |root: &Path, path: &str, file: &str| {
-        for group in Path::new(path.trim_start_matches('/')).ancestors() {
-            let text = std::fs::read_to_string(root.join(group).join(file));
-            let limit = text.ok().and_then(|t| t.trim().parse().ok());
-            least = least.into_iter().chain(limit).min();
-        }
+        let groups = Path::new(path.trim_start_matches('/')).ancestors();
+        files.extend(groups.map(|group| root.join(group).join(file)));
     };
     look(root, "", "memory.max");
     look(&root.join("memory"), "", "memory.limit_in_bytes");
@@ -59,7 +57,7 @@ fn least_limit(groups: &str, root: &Path) -> Option<u64> {
             look(&root.join("memory"), path, "memory.limit_in_bytes");
         }
     }
-    least
+    files.iter().filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok()).min()
 }
 
 #[cfg(test)]

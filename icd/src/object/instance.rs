@@ -41,10 +41,7 @@ impl Instance {
             messengers: RwLock::default(),
             physical_device: OnceLock::new(),
         });
-        let physical = Arc::new(PhysicalDevice {
-            heap: Arc::new(super::memory::Heap::from_machine()),
-            instance: Arc::downgrade(&instance),
-        });
+        let physical = Arc::new(PhysicalDevice { heap: Arc::default(), instance: Arc::downgrade(&instance) });
         let _ = instance.physical_device.set(handle::inner_dispatchable(physical));
         instance
     }

@@ -1,6 +1,7 @@
 //! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap.
 
 use super::arena::{Arena, Piece};
+use crate::caps::heap_size;
 use crate::caps::memory_limits::addresses_left;
 use ash::vk;
 use base::abi::AddressSpace;
@@ -8,10 +9,9 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// The memory heap.
+/// The memory heap, as large as [`heap_size`] says: asked when it is used, as that reads files.
+#[derive(Default)]
 pub struct Heap {
-    /// Bytes.
-    pub size: u64,
     used: AtomicU64,
     /// From the first allocation on; None: the process got no addresses.
     arena: OnceLock<Option<Arc<Arena>>>,
@@ -34,13 +34,8 @@ fn arena_for(heap: u64) -> Option<Arc<Arena>> {
 }
 
 impl Heap {
-    /// As large as [`heap_size`](crate::caps::heap_size) says.
-    pub fn from_machine() -> Heap {
-        Heap { size: crate::caps::heap_size(), used: AtomicU64::new(0), arena: OnceLock::new() }
-    }
-
     fn arena(&self) -> Option<&Arena> {
-        self.arena.get_or_init(|| arena_for(self.size)).as_deref()
+        self.arena.get_or_init(|| arena_for(heap_size())).as_deref()
     }
 
     /// Where physical pointers may point.
@@ -51,7 +46,7 @@ impl Heap {
     fn reserve(&self, bytes: u64) -> bool {
         self.used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                used.checked_add(bytes).filter(|&sum| sum <= self.size)
+                used.checked_add(bytes).filter(|&sum| sum <= heap_size())
             })
             .is_ok()
     }

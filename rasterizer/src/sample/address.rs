@@ -40,7 +40,7 @@ pub fn wrap(i: i32, size: i32, address_mode: u32) -> i32 {
 pub struct Taps {
     /// Texels, already wrapped; equal for nearest filtering.
     pub at: [i32; 2],
-    /// Weight of the second.
+    /// Weight of the second, from 0 to 1.
     pub weight: f32,
 }
 
@@ -65,8 +65,8 @@ pub fn linear(u: f32, offset: i32, size: u32, address_mode: u32) -> Taps {
     let (f, i) = floor(u);
     let i = i.saturating_add(offset);
     let weight = u - f;
-    // Infinite coordinates have no fraction.
-    let weight = if weight < 1.0 { weight } else { 0.0 };
+    // Infinite coordinates have no fraction. That of a coordinate just below a texel's may be rounded to 1: all of the second texel.
+    let weight = if weight <= 1.0 { weight } else { 0.0 };
     let size = size as i32;
     Taps { at: [wrap(i, size, address_mode), wrap(i.saturating_add(1), size, address_mode)], weight }
 }
@@ -98,11 +98,19 @@ mod tests {
     }
 
     #[test]
+    fn a_coordinate_just_below_a_centre_is_the_centre() {
+        let below = 0.5f32.next_down();
+        let taps = linear(below, 0, 55, mode::REPEAT);
+        assert_eq!((taps.at, taps.weight), ([54, 0], 1.0));
+        assert_eq!(linear(0.5, 0, 55, mode::REPEAT).at, [0, 1]);
+    }
+
+    #[test]
     fn extreme_coordinates_stay_inside() {
         for u in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30] {
             for m in 0..5 {
                 for taps in [nearest(u, 7, 4, m), linear(u, -8, 4, m)] {
-                    assert!(taps.at.iter().all(|i| (-1..4).contains(i)) && (0.0..1.0).contains(&taps.weight));
+                    assert!(taps.at.iter().all(|i| (-1..4).contains(i)) && (0.0..=1.0).contains(&taps.weight));
                 }
             }
             assert!(layer(u, 3) < 3);

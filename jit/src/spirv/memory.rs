@@ -9,9 +9,8 @@ use super::build::address_len;
 use super::layout::{
     MemLeaf, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
 };
-use super::module::NO_MEMBER;
 use super::types::Type;
-use super::value::{Desc, Flat, Handle, LocalPlace, Memory, Place, Pointer, Resource, Val};
+use super::value::{Desc, Flat, Handle, LocalPlace, Memory, Origin, Place, Pointer, Resource, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
@@ -189,12 +188,7 @@ impl Translator<'_> {
         let Place::Memory(mut m) = p.place else {
             return Err(Error::unsupported("pointer arithmetic on this storage class"));
         };
-        let stride = if m.natural {
-            array_stride(self.s, 0, p.ty, true)?
-        } else {
-            let own = self.m.decoration_value(pointer_ty, NO_MEMBER, deco::ARRAY_STRIDE);
-            own.ok_or_else(|| Error::invalid("pointer type without ArrayStride"))?
-        };
+        let stride = self.pointer_stride(pointer_ty, p.ty, m.natural)?;
         self.advance(&mut m, i, stride)?;
         Ok(Pointer { ty: p.ty, place: Place::Memory(m) })
     }
@@ -203,7 +197,7 @@ impl Translator<'_> {
     pub fn physical_pointer(&mut self, address: Value, to: u32) -> Pointer {
         let place = Place::Memory(Memory {
             space: Space::Global,
-            desc: None,
+            origin: None,
             base: address,
             offset: 0,
             natural: false,
@@ -224,7 +218,7 @@ impl Translator<'_> {
     }
 
     /// Byte offset (or address) as one value.
-    fn memory_offset(&mut self, m: &Memory) -> Value {
+    pub fn memory_offset(&mut self, m: &Memory) -> Value {
         let ty = self.b.ty(m.base);
         let offset = self.b.konst(ty, m.offset.into());
         self.b.add(m.base, offset)
@@ -241,19 +235,19 @@ impl Translator<'_> {
     }
 
     /// Address operands of an access.
-    fn address_args(&mut self, m: &Memory, extra: u32) -> SmallVec<[Value; 8]> {
+    fn address_args(&mut self, m: &Memory, extra: u32) -> Result<SmallVec<[Value; 8]>> {
         let mut args = SmallVec::new();
-        if let Some(d) = m.desc {
-            args.push(self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf));
+        if let Some(origin) = m.origin {
+            args.push(self.buffer(origin)?);
         }
         let at = Memory { offset: m.offset.wrapping_add(extra), ..*m };
         args.push(self.memory_offset(&at));
         debug_assert_eq!(args.len(), address_len(m.space));
-        args
+        Ok(args)
     }
 
     /// Address operands for an atomic on what `m` points to.
-    pub fn atomic_address(&mut self, m: &Memory) -> SmallVec<[Value; 8]> {
+    pub fn atomic_address(&mut self, m: &Memory) -> Result<SmallVec<[Value; 8]>> {
         self.address_args(m, 0)
     }
 
@@ -296,7 +290,7 @@ impl Translator<'_> {
         let mut out = Flat::new();
         for (first, n) in Self::runs(&leaves) {
             let head = leaves[first];
-            let args = self.address_args(m, head.offset);
+            let args = self.address_args(m, head.offset)?;
             let flags =
                 MemFlags { readonly: m.readonly, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             let tys = [head.ty; 4];
@@ -336,7 +330,7 @@ impl Translator<'_> {
         let leaves = self.memory_leaves(m, ty)?;
         for (first, n) in Self::runs(&leaves) {
             let head = leaves[first];
-            let mut args = self.address_args(m, head.offset);
+            let mut args = self.address_args(m, head.offset)?;
             args.extend_from_slice(&val[first..first + n]);
             let flags = MemFlags { readonly: false, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             self.b.emit(Op::Store(m.space, flags), &args, &[]);
@@ -363,7 +357,7 @@ impl Translator<'_> {
     }
 
     fn store_local(&mut self, l: &LocalPlace, ty: u32, val: &Flat) -> Result<()> {
-        if self.locals[l.local].vars.is_empty() {
+        if self.locals[l.local].vars.is_empty() && !val.is_empty() {
             return Err(Error::invalid("store to an input"));
         }
         let mut values = val.iter().copied();
@@ -464,7 +458,7 @@ impl Translator<'_> {
                 let has = |kind| s.m.decorated(r.variable, kind);
                 Place::Memory(Memory {
                     space: Space::Buffer,
-                    desc: Some(r.desc),
+                    origin: Some(Origin::Desc(r.desc)),
                     base: self.b.i32(0),
                     offset: 0,
                     natural: false,
@@ -493,14 +487,14 @@ impl Translator<'_> {
     pub fn array_length(&mut self, block: u32, member: u32) -> Result<Value> {
         let p = self.pointer(block)?;
         let Place::Memory(m) = p.place else { return Err(Error::invalid("not a pointer to a block")) };
-        let (Some(d), Type::Struct(members)) = (m.desc, self.s.ty(p.ty)?) else {
+        let (Some(origin), Type::Struct(members)) = (m.origin, self.s.ty(p.ty)?) else {
             return Err(Error::invalid("not a pointer to a block"));
         };
         let array = *members.get(member as usize).ok_or_else(|| Error::invalid("member"))?;
         let &Type::RuntimeArray { elem } = self.s.ty(array)? else { return Err(Error::invalid("not a runtime array")) };
         let stride = array_stride(self.s, array, elem, false)?.max(1);
         let offset = member_offset(self.s, p.ty, member)?;
-        let buf = self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf);
+        let buf = self.buffer(origin)?;
         let size = self.b.val(Op::BufferSize, &[buf], Ty::I32);
         let (offset, stride, zero) = (self.b.i32(offset), self.b.i32(stride), self.b.i32(0));
         let rest = self.b.bin(Binary::ISub, size, offset);

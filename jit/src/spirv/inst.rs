@@ -319,7 +319,7 @@ impl Translator<'_> {
             let n = self.b.bin(Binary::SDiv, bytes, stride);
             self.b.int_as(n, self.s.scalar(v.ty)?)
         } else {
-            let same = self.same_pointer(Val::Ptr(a), Val::Ptr(b), ty)?;
+            let same = self.same_pointer(&a, &b)?;
             if v.op == op::OpPtrEqual { same } else { self.b.un(Unary::Not, same) }
         };
         self.result(v, Flat::from_slice(&[r]))

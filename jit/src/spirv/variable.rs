@@ -207,25 +207,22 @@ impl Translator<'_> {
     }
 
     /// B1: two pointers of a type are the same.
-    pub fn same_pointer(&mut self, a: Val, b: Val, ty: u32) -> Result<Value> {
-        let (mut a, mut b) = (self.normal(a)?, self.normal(b)?);
-        if !same_origin(&a, &b) {
-            (a, b) = (self.variable(a, ty)?, self.variable(b, ty)?);
-        }
-        if a.shape() != b.shape() || matches!(&a, Val::Ptr(p) if !matches!(p.place, Place::Memory(_))) {
+    pub fn same_pointer(&mut self, a: &Pointer, b: &Pointer) -> Result<Value> {
+        let (Place::Memory(a), Place::Memory(b)) = (&a.place, &b.place) else {
             return Err(Error::unsupported("comparison of pointers of this storage class"));
+        };
+        if a.space != b.space {
+            return Err(Error::invalid("comparison of pointers of different storage classes"));
         }
-        let mut others = Vec::new();
-        b.each(&mut |v| others.push(*v));
-        let mut others = others.into_iter();
-        let mut same = None;
-        a.each(&mut |v| {
-            let other = others.next().filter(|other| other != v);
-            let Some(other) = other else { return };
-            let eq = self.b.cmp(Cmp::IEq, *v, other);
-            same = Some(same.map_or(eq, |all| self.b.bin(Binary::And, all, eq)));
-        });
-        Ok(same.unwrap_or_else(|| self.b.bool(true)))
+        let (x, y) = (self.memory_offset(a), self.memory_offset(b));
+        let same = self.b.cmp(Cmp::IEq, x, y);
+        let (Some(a), Some(b)) = (a.origin, b.origin) else { return Ok(same) };
+        if a == b {
+            return Ok(same);
+        }
+        let (a, b) = (self.number(a)?, self.number(b)?);
+        let buffer = self.b.cmp(Cmp::IEq, a, b);
+        Ok(self.b.bin(Binary::And, same, buffer))
     }
 
     /// Offset or address of a pointer, for its distance from another one into the same memory.
@@ -327,13 +324,4 @@ fn general(about: &Pointee, origin: Option<Origin>, base: Value, space: Space) -
         readonly: false,
         volatile: about.volatile,
     }
-}
-
-/// Two pointers' buffers are known to be one.
-fn same_origin(a: &Val, b: &Val) -> bool {
-    let origin = |val: &Val| match val {
-        Val::Ptr(Pointer { place: Place::Memory(m), .. }) => m.origin,
-        _ => None,
-    };
-    a.shape() == b.shape() && origin(a) == origin(b)
 }

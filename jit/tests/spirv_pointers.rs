@@ -91,8 +91,16 @@ fn variable_pointers() {
 
 #[test]
 fn one_target_selections_and_what_has_no_value() {
-    let memory = Memory { buffers: vec![((0, 0), vec![0; 32])], ..Memory::default() };
+    // What is too small for a normalized half becomes a zero of its sign.
+    let least = 6.103_515_6e-5;
+    let floats = [least * 0.999_999, -least * 0.5, -least, 65520.0, 1.000_488_3, 1.000_488_4, 1e-30, -0.0f32];
+    let halves = [0.0, -0.0, -least, f32::INFINITY, 1.0, 1.000_976_6, 0.0, -0.0f32];
+    let mut words = vec![0; 16];
+    words.extend(floats.map(f32::to_bits));
+    let memory = Memory { buffers: vec![((0, 0), bytes(&words))], ..Memory::default() };
     let out = all_ways(&translated("edges.comp"), &memory).remove(0);
-    let want: Vec<u32> = (0..8).map(|i| i * 10 + if i < 3 { 1 } else { 5 } + u32::from(i % 2 == 0)).collect();
+    let mut want: Vec<u32> = (0..8).map(|i| i * 10 + if i < 3 { 1 } else { 5 } + u32::from(i % 2 == 0)).collect();
+    want.extend(halves.map(f32::to_bits));
+    want.extend(floats.map(f32::to_bits));
     assert_eq!(out, bytes(&want));
 }

@@ -48,7 +48,9 @@ pub(crate) struct Translator<'a> {
     pub pointers_meet: bool,
     /// Variables that variable pointers may point into.
     pub memory_variables: Vec<MemoryVariable>,
-    /// First number that no storage buffer has.
+    /// Numbers of storage buffers' descriptors, by set and binding: one more than there are.
+    pub buffer_numbers: HashMap<(u32, u32), std::ops::Range<u32>>,
+    /// First number that none of them has.
     pub next_number: u32,
     /// By type of a variable.
     pub parts: HashMap<u32, Rc<Parts>>,
@@ -93,6 +95,7 @@ impl<'a> Translator<'a> {
             general: false,
             pointers_meet: false,
             memory_variables: Vec::new(),
+            buffer_numbers: HashMap::new(),
             next_number: 1,
             parts: HashMap::new(),
             pointees: HashMap::new(),

@@ -197,7 +197,7 @@ impl Translator<'_> {
                     }
                 }
                 let volatile = self.m.decorated(v.result, deco::VOLATILE);
-                self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, numbers: None });
+                self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
                 self.block_pointer(Space::Shared, at, to, true)
             }
             _ => return Err(Error::unsupported(format!("storage class {class}"))),

@@ -234,21 +234,24 @@ impl Translator<'_> {
         Ok(Val::Ptr(Pointer { ty, place: Place::Memory(Memory { base, offset: 0, ..m }) }))
     }
 
-    /// Address operands of an access.
-    fn address_args(&mut self, m: &Memory, extra: u32) -> Result<SmallVec<[Value; 8]>> {
-        let mut args = SmallVec::new();
-        if let Some(origin) = m.origin {
-            args.push(self.buffer(origin)?);
-        }
+    /// Address operands of an access; `buffer` as [`Translator::access_buffer`] says.
+    fn address_args(&mut self, m: &Memory, buffer: Option<Value>, extra: u32) -> SmallVec<[Value; 8]> {
+        let mut args: SmallVec<[Value; 8]> = buffer.into_iter().collect();
         let at = Memory { offset: m.offset.wrapping_add(extra), ..*m };
         args.push(self.memory_offset(&at));
         debug_assert_eq!(args.len(), address_len(m.space));
-        Ok(args)
+        args
+    }
+
+    /// The buffer of accesses to what `m` points to.
+    fn access_buffer(&mut self, m: &Memory) -> Result<Option<Value>> {
+        m.origin.map(|origin| self.buffer(origin)).transpose()
     }
 
     /// Address operands for an atomic on what `m` points to.
     pub fn atomic_address(&mut self, m: &Memory) -> Result<SmallVec<[Value; 8]>> {
-        self.address_args(m, 0)
+        let buffer = self.access_buffer(m)?;
+        Ok(self.address_args(m, buffer, 0))
     }
 
     fn memory_leaves(&self, m: &Memory, ty: u32) -> Result<Vec<MemLeaf>> {
@@ -287,10 +290,11 @@ impl Translator<'_> {
     fn load_memory(&mut self, m: &Memory, ty: u32, volatile: bool) -> Result<Flat> {
         let leaves = self.memory_leaves(m, ty)?;
         let kinds = self.s.leaf_types(ty)?;
+        let buffer = self.access_buffer(m)?;
         let mut out = Flat::new();
         for (first, n) in Self::runs(&leaves) {
             let head = leaves[first];
-            let args = self.address_args(m, head.offset)?;
+            let args = self.address_args(m, buffer, head.offset);
             let flags =
                 MemFlags { readonly: m.readonly, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             let tys = [head.ty; 4];
@@ -328,9 +332,10 @@ impl Translator<'_> {
             }
         }
         let leaves = self.memory_leaves(m, ty)?;
+        let buffer = self.access_buffer(m)?;
         for (first, n) in Self::runs(&leaves) {
             let head = leaves[first];
-            let mut args = self.address_args(m, head.offset)?;
+            let mut args = self.address_args(m, buffer, head.offset);
             args.extend_from_slice(&val[first..first + n]);
             let flags = MemFlags { readonly: false, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             self.b.emit(Op::Store(m.space, flags), &args, &[]);

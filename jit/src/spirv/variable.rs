@@ -23,13 +23,14 @@ use std::rc::Rc;
 const NULL: u32 = 0x6000_0000;
 
 /// A variable that variable pointers may point into.
+#[derive(Clone, Copy)]
 pub(crate) struct MemoryVariable {
     pub space: Space,
     /// Its type, without arrays of descriptors.
     pub ty: u32,
     pub volatile: bool,
-    /// Storage buffers: set, binding, and the numbers of its descriptors, one more than there are.
-    pub numbers: Option<(u32, u32, std::ops::Range<u32>)>,
+    /// Storage buffers: set and binding.
+    pub binding: Option<(u32, u32)>,
 }
 
 /// What a type of variables is made of.
@@ -44,8 +45,8 @@ pub(crate) struct Parts {
 /// What is known of everything of a type that a variable pointer may point to.
 #[derive(Default)]
 pub(crate) struct Pointee {
-    /// Variables; of those with one binding the first.
-    variables: Vec<usize>,
+    /// Set and binding of the storage buffers that have one.
+    bindings: Vec<(u32, u32)>,
     matrix: Option<(u32, bool)>,
     volatile: bool,
 }
@@ -53,19 +54,15 @@ pub(crate) struct Pointee {
 impl Translator<'_> {
     /// Notes a storage buffer's variable and gives its descriptors numbers.
     pub fn number_buffers(&mut self, ty: u32, d: Desc, count: u32, volatile: bool) -> Result<()> {
-        let own = |v: &MemoryVariable| v.numbers.clone().filter(|n| (n.0, n.1) == (d.set, d.binding));
-        let range = match self.memory_variables.iter().find_map(own) {
-            Some((_, _, range)) => range,
-            None => {
-                let first = self.next_number;
-                // Behind a variable count lies a null descriptor.
-                let end = count.checked_add(1).and_then(|n| n.checked_add(first));
-                self.next_number = end.ok_or_else(|| Error::limit("too many descriptors"))?;
-                first..self.next_number
-            }
-        };
-        let numbers = Some((d.set, d.binding, range));
-        self.memory_variables.push(MemoryVariable { space: Space::Buffer, ty, volatile, numbers });
+        let binding = (d.set, d.binding);
+        if !self.buffer_numbers.contains_key(&binding) {
+            let first = self.next_number;
+            // Behind a variable count lies a null descriptor.
+            let end = count.checked_add(1).and_then(|n| n.checked_add(first));
+            self.next_number = end.ok_or_else(|| Error::limit("too many descriptors"))?;
+            self.buffer_numbers.insert(binding, first..self.next_number);
+        }
+        self.memory_variables.push(MemoryVariable { space: Space::Buffer, ty, volatile, binding: Some(binding) });
         Ok(())
     }
 
@@ -86,9 +83,8 @@ impl Translator<'_> {
             Val::Flat(flat) if flat.len() == 1 => self.unpack(flat[0], space, to)?,
             _ => return Err(Error::invalid("operand is not a pointer")),
         };
-        let Place::Memory(m) = p.place else {
-            return Err(Error::unsupported("variable pointer to an array of descriptors"));
-        };
+        // An array of descriptors is nowhere at run time.
+        let Place::Memory(m) = p.place else { return Ok(Val::Ptr(p)) };
         if m.space != space || p.ty != to {
             return Err(Error::invalid("operand does not point to what its type says"));
         }
@@ -112,8 +108,7 @@ impl Translator<'_> {
             Origin::Number { number, .. } => return Ok(number),
             Origin::Desc(d) => d,
         };
-        let own = |v: &MemoryVariable| v.numbers.clone().filter(|n| (n.0, n.1) == (d.set, d.binding));
-        let Some((_, _, range)) = self.memory_variables.iter().find_map(own) else {
+        let Some(range) = self.buffer_numbers.get(&(d.set, d.binding)).cloned() else {
             return Err(Error::invalid("a logical pointer is used as a value"));
         };
         let last = range.end - range.start - 1;
@@ -136,8 +131,8 @@ impl Translator<'_> {
         };
         let about = self.pointee(Space::Buffer, to)?;
         let mut found = None;
-        for &i in &about.variables {
-            let Some((set, binding, range)) = self.memory_variables[i].numbers.clone() else { continue };
+        for &(set, binding) in &about.bindings {
+            let Some(range) = self.buffer_numbers.get(&(set, binding)).cloned() else { continue };
             let first = self.b.i32(range.start.wrapping_neg());
             let own = self.b.add(number, first);
             let n = range.end - range.start;
@@ -167,7 +162,7 @@ impl Translator<'_> {
             return self.address(&p);
         }
         let Val::Ptr(Pointer { place: Place::Memory(m), .. }) = self.variable(Val::Ptr(p), ty)? else {
-            return Err(Error::invalid("operand is not a pointer"));
+            return Err(Error::unsupported("a pointer to descriptors is used as a value"));
         };
         let null = self.b.i32(NULL.wrapping_neg());
         let offset = self.b.add(m.base, null);
@@ -241,10 +236,9 @@ impl Translator<'_> {
         }
         let matrix_type = self.without_arrays(to)?;
         let mut about = Pointee::default();
-        let mut bindings = HashSet::new();
+        let mut seen = HashSet::new();
         for i in 0..self.memory_variables.len() {
-            let MemoryVariable { space: own, ty, volatile, ref numbers } = self.memory_variables[i];
-            let binding = numbers.as_ref().map(|n| (n.0, n.1));
+            let MemoryVariable { space: own, ty, volatile, binding } = self.memory_variables[i];
             let parts = self.parts(ty)?;
             if own != space || !parts.types.contains(&to) {
                 continue;
@@ -252,9 +246,7 @@ impl Translator<'_> {
             about.volatile |= volatile || parts.volatile;
             let layout = || parts.matrices.iter().find(|m| m.0 == matrix_type).map(|m| m.1);
             about.matrix = about.matrix.or_else(layout);
-            if bindings.insert(binding) {
-                about.variables.push(i);
-            }
+            about.bindings.extend(binding.filter(|&binding| seen.insert(binding)));
         }
         let about = Rc::new(about);
         self.pointees.insert((space, to), about.clone());

@@ -4,7 +4,7 @@ mod spirv_common;
 
 use base::abi::{LodMode, SampleOp};
 use base::shader::{BuiltinSlot as B, Interpolation as I, Slot, SlotKind, SlotType as T};
-use jit::ir::{ImageQuery, InterpolateAt, Op, SampleInfo, Shader};
+use jit::ir::{Builtin, ImageQuery, InterpolateAt, Op, SampleInfo, Shader};
 use spirv_common::*;
 
 fn user(location: u32, component: u8) -> SlotKind {
@@ -143,4 +143,12 @@ fn exclusive_of_passes() {
         let mut s = shader(name);
         jit::passes::run(&mut s, &jit::passes::PassOptions { verify: true }).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
+}
+
+#[test]
+fn a_volatile_load_sees_demotion() {
+    let all = ops(&shader("helper.frag"));
+    let entry = all.iter().filter(|op| matches!(op, Op::Builtin(Builtin::HelperInvocation))).count();
+    let now = all.iter().filter(|op| matches!(op, Op::IsHelper)).count();
+    assert_eq!((entry, now), (1, 1));
 }

@@ -19,7 +19,7 @@ pub const MAX_GROUP: usize = 128;
 /// Memory the lanes see.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// Buffers by (set, binding); array index 0 only.
+    /// Buffers by (set, binding), those of an array in its order.
     pub buffers: Vec<((u32, u32), Vec<u8>)>,
     /// Push constants.
     pub push: Vec<u8>,
@@ -312,8 +312,10 @@ impl<'a> Machine<'a, '_> {
                 return Ok(());
             }
             Op::BufferDesc { set, binding } => {
-                let found = self.memory.buffers.iter().position(|b| b.0 == (*set, *binding));
-                found.map_or(u64::MAX, |i| i as u64)
+                let buffers = self.memory.buffers.iter().enumerate();
+                let mut own = buffers.filter(|b| b.1.0 == (*set, *binding)).map(|b| b.0 as u64);
+                let last = own.clone().next_back().unwrap_or(u64::MAX);
+                own.nth(args[0] as usize).unwrap_or(last)
             }
             Op::BufferSize => self.bytes(Space::Buffer, args[0]).len() as u64,
             Op::Load(space, _) => return self.load(*space, data, args, lane),

@@ -2,17 +2,18 @@
 
 use super::analysis::Analysis;
 use super::build::Builder;
-use super::class;
 use super::module::{BlockIx, Module, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
 use super::value::{Flat, Local, Pointer, Slot, Val};
+use super::variable::{MemoryVariable, Parts, Pointee};
 use crate::budget;
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, Label, Op, Term, Ty, Value, Var};
+use crate::ir::{Binary, Cmp, Label, Op, Space, Term, Ty, Value, Var};
 use base::shader::{PipelineLayoutInfo, SlotKind, Stage};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// See the module header.
 pub(crate) struct Translator<'a> {
@@ -41,6 +42,20 @@ pub(crate) struct Translator<'a> {
     /// Bytes of the variables that large values are kept in (`large`).
     pub kept_bytes: u64,
     leaves: usize,
+    /// Phis and returns hold variable pointers in the general form (`variable`).
+    pub general: bool,
+    /// The translation failed because they do not.
+    pub pointers_meet: bool,
+    /// Variables that variable pointers may point into.
+    pub memory_variables: Vec<MemoryVariable>,
+    /// Numbers of storage buffers' descriptors, by set and binding: one more than there are.
+    pub buffer_numbers: HashMap<(u32, u32), std::ops::Range<u32>>,
+    /// First number that none of them has.
+    pub next_number: u32,
+    /// By type of a variable.
+    pub parts: HashMap<u32, Rc<Parts>>,
+    /// By space and type pointed to.
+    pub pointees: HashMap<(Space, u32), Rc<Pointee>>,
 }
 
 /// A function being inlined.
@@ -77,6 +92,13 @@ impl<'a> Translator<'a> {
             steps: 0,
             kept_bytes: 0,
             leaves: 0,
+            general: false,
+            pointers_meet: false,
+            memory_variables: Vec::new(),
+            buffer_numbers: HashMap::new(),
+            next_number: 1,
+            parts: HashMap::new(),
+            pointees: HashMap::new(),
         }
     }
 
@@ -163,6 +185,7 @@ impl<'a> Translator<'a> {
     pub fn store_slot(&mut self, slot: &mut Slot, mut val: Val, keep_constants: bool) -> Result<()> {
         if let Slot::Stored(shape, vars) = &*slot {
             if shape.shape() != val.shape() {
+                self.pointers_meet = true;
                 return Err(Error::unsupported("pointers of different origin meet"));
             }
             let mut at = 0;
@@ -218,7 +241,10 @@ impl<'a> Translator<'a> {
                 self.spend(shared.len())?;
                 Ok(shared.flat())
             }
-            Val::Ptr(p) => Ok(Flat::from_slice(&[self.address(&p).map_err(|e| e.with_id(id))?])),
+            Val::Ptr(p) => {
+                let ty = self.type_of(id)?;
+                Ok(Flat::from_slice(&[self.pack(p, ty).map_err(|e| e.with_id(id))?]))
+            }
             Val::Handle(_) => Err(Error::invalid("operand is not a value").with_id(id)),
         }
     }
@@ -244,9 +270,10 @@ impl<'a> Translator<'a> {
     pub fn pointer(&mut self, id: u32) -> Result<Pointer> {
         match self.get(id)? {
             Val::Ptr(p) => Ok(p),
-            Val::Flat(flat) => match (&flat[..], self.s.ty(self.type_of(id)?)?) {
-                (&[v], &Type::Pointer { class: class::PHYSICAL_STORAGE_BUFFER, to }) => {
-                    Ok(self.physical_pointer(v, to))
+            Val::Flat(flat) => match flat[..] {
+                [v] => {
+                    let ty = self.type_of(id)?;
+                    self.scalar_pointer(v, ty).map_err(|e| e.with_id(id))
                 }
                 _ => Err(Error::invalid("operand is not a pointer").with_id(id)),
             },

@@ -114,7 +114,7 @@ impl Translator<'_> {
                 if m.readonly && op != AtomicOp::Load {
                     return Err(Error::invalid("atomic on read-only memory"));
                 }
-                (Op::Atomic(m.space, op), self.atomic_address(m))
+                (Op::Atomic(m.space, op), self.atomic_address(m)?)
             }
             Place::Texel { image, coords, sample, .. } => {
                 let (args, coords, sample) = self.texel_args(*image, coords, *sample);

@@ -160,7 +160,7 @@ fn compare(c: Cmp, a: u64, b: u64, sa: i64, sb: i64) -> Option<bool> {
     })
 }
 
-/// OpQuantizeToF16 on the bits of an f32: round to nearest even; halves that would be denormal are kept.
+/// OpQuantizeToF16 on the bits of an f32: round to nearest even; what is too small for a normalized half is a zero.
 pub(crate) fn quantize(bits: u32) -> u32 {
     let (sign, a) = (bits & 0x8000_0000, bits & 0x7fff_ffff);
     let magnitude = if a > 0x7f80_0000 {
@@ -169,8 +169,7 @@ pub(crate) fn quantize(bits: u32) -> u32 {
         let r = (a + 0xfff + ((a >> 13) & 1)) & !0x1fff;
         if r >= 0x4780_0000 { 0x7f80_0000 } else { r }
     } else {
-        // Adding and subtracting 0.5 rounds to multiples of 2^-24, the step of denormal halves.
-        ((f32::from_bits(a) + 0.5) - 0.5).to_bits()
+        0
     };
     sign | magnitude
 }

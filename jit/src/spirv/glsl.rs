@@ -406,9 +406,15 @@ impl Translator<'_> {
         self.b.cvt(Convert::Bitcast, r, Ty::F32)
     }
 
-    /// OpQuantizeToF16.
+    /// OpQuantizeToF16: what is too small for a normalized half is a zero.
     pub fn quantize(&mut self, x: Value) -> Value {
         let h = self.half_bits(x);
+        let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
+        let (sign_mask, mask, least) = (self.b.i32(0x8000), self.b.i32(0x7fff_ffff), self.b.i32(0x3880_0000));
+        let magnitude = self.b.bin(Binary::And, bits, mask);
+        let small = self.b.cmp(Cmp::ULt, magnitude, least);
+        let zero = self.b.bin(Binary::And, h, sign_mask);
+        let h = self.b.select(small, zero, h);
         self.half_value(h)
     }
 

@@ -25,6 +25,8 @@ impl Translator<'_> {
             | op::OpPhi
             | op::OpLifetimeStart
             | op::OpLifetimeStop => Ok(()),
+            // What nobody uses needs no form: images, arrays without a length.
+            op::OpUndef if self.m.dense(v.result).is_some_and(|n| self.a.uses[n] == 0) => Ok(()),
             op::OpUndef => {
                 let tys = self.s.leaf_types(v.ty)?;
                 let flat = tys.iter().map(|&t| self.b.konst(t, 0)).collect();
@@ -300,34 +302,25 @@ impl Translator<'_> {
         }
     }
 
-    /// OpPtrEqual, OpPtrNotEqual, OpPtrDiff on pointers into the same memory.
+    /// OpPtrEqual, OpPtrNotEqual, OpPtrDiff.
     fn compare_pointers(&mut self, v: View<'_>) -> Result<()> {
-        let offset = |t: &mut Self, i: usize| -> Result<(Val, Value)> {
-            let p = t.pointer(v.arg(i)?)?;
-            let val = t.normal(Val::Ptr(p))?;
-            match &val {
-                Val::Flat(flat) => Ok((val.shape(), flat[0])),
-                Val::Ptr(Pointer { place: Place::Memory(m), .. }) => Ok((val.shape(), m.base)),
-                _ => Err(Error::unsupported("comparison of pointers of this storage class")),
-            }
-        };
-        let (shape_a, a) = offset(self, 0)?;
-        let (shape_b, b) = offset(self, 1)?;
-        if shape_a != shape_b {
-            return Err(Error::unsupported("comparison of pointers of different origin"));
+        let ty = self.type_of(v.arg(0)?)?;
+        let (a, b) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
+        if a.ty != b.ty {
+            return Err(Error::invalid("operands point to different types"));
         }
-        let r = match v.op {
-            op::OpPtrEqual => self.b.cmp(Cmp::IEq, a, b),
-            op::OpPtrNotEqual => self.b.cmp(Cmp::INe, a, b),
-            _ => {
-                let pointer_ty = self.type_of(v.arg(0)?)?;
-                let stride = self.m.decoration_value(pointer_ty, super::module::NO_MEMBER, super::deco::ARRAY_STRIDE);
-                let to = self.s.scalar(v.ty)?;
-                let bytes = self.b.bin(Binary::ISub, a, b);
-                let stride = self.b.konst(self.b.ty(a), stride.unwrap_or(4).max(1).into());
-                let n = self.b.bin(Binary::SDiv, bytes, stride);
-                self.b.int_as(n, to)
-            }
+        let r = if v.op == op::OpPtrDiff {
+            let own = matches!(&a.place, Place::Memory(m) if m.natural);
+            // The array's stride; without it elements are taken as packed.
+            let stride = self.pointer_stride(ty, a.ty, own).or_else(|_| self.pointer_stride(ty, a.ty, true))?;
+            let (a, b) = (self.position(&a)?, self.position(&b)?);
+            let bytes = self.b.bin(Binary::ISub, a, b);
+            let stride = self.b.konst(self.b.ty(a), stride.max(1).into());
+            let n = self.b.bin(Binary::SDiv, bytes, stride);
+            self.b.int_as(n, self.s.scalar(v.ty)?)
+        } else {
+            let same = self.same_pointer(&a, &b)?;
+            if v.op == op::OpPtrEqual { same } else { self.b.un(Unary::Not, same) }
         };
         self.result(v, Flat::from_slice(&[r]))
     }
@@ -439,6 +432,9 @@ impl Translator<'_> {
             val => t.normal(val),
         };
         let (mut a, mut b) = (get(self, v.arg(1)?)?, get(self, v.arg(2)?)?);
+        if a.shape() != b.shape() {
+            (a, b) = (self.variable(a, v.ty)?, self.variable(b, v.ty)?);
+        }
         if a.shape() != b.shape() {
             return Err(match a {
                 Val::Flat(_) | Val::Shared(_) => Error::invalid("operands of different size"),

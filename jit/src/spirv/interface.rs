@@ -9,10 +9,13 @@ use super::layout::natural;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::types::{Const, Type};
 use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, Place, Pointer, Resource, Val};
+use super::variable::MemoryVariable;
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, InterpolateAt, Op, Space, Ty, Value, Var};
-use base::shader::{BuiltinSlot, DescriptorKind as Kind, Interpolation, Slot, SlotKind, SlotType, Stage};
+use base::shader::{
+    BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Slot, SlotKind, SlotType, Stage,
+};
 
 /// Arrays above this length stay arrays even when every index is constant.
 const SPLIT_LIMIT: u32 = 64;
@@ -193,6 +196,8 @@ impl Translator<'_> {
                         _ => return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull")),
                     }
                 }
+                let volatile = self.m.decorated(v.result, deco::VOLATILE);
+                self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
                 self.block_pointer(Space::Shared, at, to, true)
             }
             _ => return Err(Error::unsupported(format!("storage class {class}"))),
@@ -203,7 +208,7 @@ impl Translator<'_> {
     fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, natural: bool) -> Pointer {
         let place = Place::Memory(Memory {
             space,
-            desc: None,
+            origin: None,
             base: self.b.i32(0),
             offset,
             natural,
@@ -224,14 +229,21 @@ impl Translator<'_> {
             return Err(Error::invalid("resource without DescriptorSet and Binding"));
         };
         let found = self.layout.find(set, binding);
-        let kind = found
-            .ok_or_else(|| Error::invalid(format!("set {set}, binding {binding} is not in the pipeline layout")))?
-            .kind;
+        let &BindingLayout { kind, count, .. } = found
+            .ok_or_else(|| Error::invalid(format!("set {set}, binding {binding} is not in the pipeline layout")))?;
         if !self.compatible(v, to, kind)? {
             return Err(Error::invalid(format!("set {set}, binding {binding} is a {kind:?} in the pipeline layout")));
         }
         self.b.shader.flags.reads_input_attachments |= kind == Kind::InputAttachment;
         let index = self.b.i32(0);
+        if v.args[0] == class::STORAGE_BUFFER {
+            let mut block = to;
+            while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(block)? {
+                block = elem;
+            }
+            let volatile = self.m.decorated(v.result, deco::VOLATILE);
+            self.number_buffers(block, Desc { set, binding, index }, count, volatile)?;
+        }
         self.resource_pointer(Resource { variable: v.result, desc: Desc { set, binding, index } }, to)
     }
 

@@ -130,7 +130,10 @@ impl Translator<'_> {
     }
 
     /// Puts a value into the slot of a phi or of a call's result, for whoever reads it next.
-    pub fn hand_over(&mut self, slot: &mut Slot, ty: u32, val: Val) -> Result<()> {
+    pub fn hand_over(&mut self, slot: &mut Slot, ty: u32, mut val: Val) -> Result<()> {
+        if self.general {
+            val = self.variable(val, ty)?;
+        }
         if let (Slot::None, true) = (&*slot, self.is_large(ty)?)
             && let Some(own) = self.own_variable(0, ty)?
         {

@@ -9,9 +9,8 @@ use super::build::address_len;
 use super::layout::{
     MemLeaf, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
 };
-use super::module::NO_MEMBER;
 use super::types::Type;
-use super::value::{Desc, Flat, Handle, LocalPlace, Memory, Place, Pointer, Resource, Val};
+use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Origin, Place, Pointer, Resource, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
@@ -189,12 +188,7 @@ impl Translator<'_> {
         let Place::Memory(mut m) = p.place else {
             return Err(Error::unsupported("pointer arithmetic on this storage class"));
         };
-        let stride = if m.natural {
-            array_stride(self.s, 0, p.ty, true)?
-        } else {
-            let own = self.m.decoration_value(pointer_ty, NO_MEMBER, deco::ARRAY_STRIDE);
-            own.ok_or_else(|| Error::invalid("pointer type without ArrayStride"))?
-        };
+        let stride = self.pointer_stride(pointer_ty, p.ty, m.natural)?;
         self.advance(&mut m, i, stride)?;
         Ok(Pointer { ty: p.ty, place: Place::Memory(m) })
     }
@@ -203,7 +197,7 @@ impl Translator<'_> {
     pub fn physical_pointer(&mut self, address: Value, to: u32) -> Pointer {
         let place = Place::Memory(Memory {
             space: Space::Global,
-            desc: None,
+            origin: None,
             base: address,
             offset: 0,
             natural: false,
@@ -224,7 +218,7 @@ impl Translator<'_> {
     }
 
     /// Byte offset (or address) as one value.
-    fn memory_offset(&mut self, m: &Memory) -> Value {
+    pub fn memory_offset(&mut self, m: &Memory) -> Value {
         let ty = self.b.ty(m.base);
         let offset = self.b.konst(ty, m.offset.into());
         self.b.add(m.base, offset)
@@ -240,21 +234,24 @@ impl Translator<'_> {
         Ok(Val::Ptr(Pointer { ty, place: Place::Memory(Memory { base, offset: 0, ..m }) }))
     }
 
-    /// Address operands of an access.
-    fn address_args(&mut self, m: &Memory, extra: u32) -> SmallVec<[Value; 8]> {
-        let mut args = SmallVec::new();
-        if let Some(d) = m.desc {
-            args.push(self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf));
-        }
+    /// Address operands of an access; `buffer` as [`Translator::access_buffer`] says.
+    fn address_args(&mut self, m: &Memory, buffer: Option<Value>, extra: u32) -> SmallVec<[Value; 8]> {
+        let mut args: SmallVec<[Value; 8]> = buffer.into_iter().collect();
         let at = Memory { offset: m.offset.wrapping_add(extra), ..*m };
         args.push(self.memory_offset(&at));
         debug_assert_eq!(args.len(), address_len(m.space));
         args
     }
 
+    /// The buffer of accesses to what `m` points to.
+    fn access_buffer(&mut self, m: &Memory) -> Result<Option<Value>> {
+        m.origin.map(|origin| self.buffer(origin)).transpose()
+    }
+
     /// Address operands for an atomic on what `m` points to.
-    pub fn atomic_address(&mut self, m: &Memory) -> SmallVec<[Value; 8]> {
-        self.address_args(m, 0)
+    pub fn atomic_address(&mut self, m: &Memory) -> Result<SmallVec<[Value; 8]>> {
+        let buffer = self.access_buffer(m)?;
+        Ok(self.address_args(m, buffer, 0))
     }
 
     fn memory_leaves(&self, m: &Memory, ty: u32) -> Result<Vec<MemLeaf>> {
@@ -283,7 +280,7 @@ impl Translator<'_> {
     /// Loads what `p` points to.
     pub fn load(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
         match &p.place {
-            Place::Local(l) => self.load_local(l, p.ty).map(Val::Flat),
+            Place::Local(l) => self.load_local(l, p.ty, volatile).map(Val::Flat),
             Place::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
             Place::Resource(r) => self.load_handle(r, p.ty).map(Val::Handle),
             Place::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
@@ -293,10 +290,11 @@ impl Translator<'_> {
     fn load_memory(&mut self, m: &Memory, ty: u32, volatile: bool) -> Result<Flat> {
         let leaves = self.memory_leaves(m, ty)?;
         let kinds = self.s.leaf_types(ty)?;
+        let buffer = self.access_buffer(m)?;
         let mut out = Flat::new();
         for (first, n) in Self::runs(&leaves) {
             let head = leaves[first];
-            let args = self.address_args(m, head.offset);
+            let args = self.address_args(m, buffer, head.offset);
             let flags =
                 MemFlags { readonly: m.readonly, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             let tys = [head.ty; 4];
@@ -334,9 +332,10 @@ impl Translator<'_> {
             }
         }
         let leaves = self.memory_leaves(m, ty)?;
+        let buffer = self.access_buffer(m)?;
         for (first, n) in Self::runs(&leaves) {
             let head = leaves[first];
-            let mut args = self.address_args(m, head.offset);
+            let mut args = self.address_args(m, buffer, head.offset);
             args.extend_from_slice(&val[first..first + n]);
             let flags = MemFlags { readonly: false, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             self.b.emit(Op::Store(m.space, flags), &args, &[]);
@@ -347,13 +346,13 @@ impl Translator<'_> {
 
     // Variables held in scalars.
 
-    fn load_local(&mut self, l: &LocalPlace, ty: u32) -> Result<Flat> {
+    fn load_local(&mut self, l: &LocalPlace, ty: u32, volatile: bool) -> Result<Flat> {
         let mut out = Flat::new();
         self.visit_local(l.local, ty, l.first, l.index, &mut |t, leaf, index| {
             let v = match l.comp {
-                None => t.load_leaf(l.local, leaf, index),
+                None => t.load_leaf(l.local, leaf, index, volatile),
                 Some((comp, n)) => {
-                    let all: Flat = (0..n as usize).map(|c| t.load_leaf(l.local, leaf + c, index)).collect();
+                    let all: Flat = (0..n as usize).map(|c| t.load_leaf(l.local, leaf + c, index, volatile)).collect();
                     t.pick(&all, comp)
                 }
             };
@@ -363,7 +362,7 @@ impl Translator<'_> {
     }
 
     fn store_local(&mut self, l: &LocalPlace, ty: u32, val: &Flat) -> Result<()> {
-        if self.locals[l.local].vars.is_empty() {
+        if self.locals[l.local].vars.is_empty() && !val.is_empty() {
             return Err(Error::invalid("store to an input"));
         }
         let mut values = val.iter().copied();
@@ -371,7 +370,7 @@ impl Translator<'_> {
             let Some(v) = values.next() else { return };
             let Some((comp, n)) = l.comp else { return t.store_leaf(l.local, leaf, index, v) };
             for c in 0..n {
-                let old = t.load_leaf(l.local, leaf + c as usize, index);
+                let old = t.load_leaf(l.local, leaf + c as usize, index, false);
                 let which = t.b.i32(c);
                 let hit = t.b.cmp(Cmp::IEq, comp, which);
                 let new = t.b.select(hit, v, old);
@@ -420,11 +419,12 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn load_leaf(&mut self, local: usize, leaf: usize, index: Value) -> Value {
+    /// `volatile`: an input is read as it is now, where that differs.
+    fn load_leaf(&mut self, local: usize, leaf: usize, index: Value, volatile: bool) -> Value {
         let l = &self.locals[local];
         match (l.vars.get(leaf).copied(), l.io.get(leaf).copied()) {
             (Some(var), _) => self.b.load_var(var, Some(index)),
-            (None, Some(io)) => self.load_input(&io),
+            (None, Some(io)) => self.load_input(&IoLeaf { volatile: volatile || io.volatile, ..io }),
             (None, None) => {
                 self.b.fault = Some("leaf outside its variable");
                 self.b.i32(0)
@@ -464,7 +464,7 @@ impl Translator<'_> {
                 let has = |kind| s.m.decorated(r.variable, kind);
                 Place::Memory(Memory {
                     space: Space::Buffer,
-                    desc: Some(r.desc),
+                    origin: Some(Origin::Desc(r.desc)),
                     base: self.b.i32(0),
                     offset: 0,
                     natural: false,
@@ -493,14 +493,14 @@ impl Translator<'_> {
     pub fn array_length(&mut self, block: u32, member: u32) -> Result<Value> {
         let p = self.pointer(block)?;
         let Place::Memory(m) = p.place else { return Err(Error::invalid("not a pointer to a block")) };
-        let (Some(d), Type::Struct(members)) = (m.desc, self.s.ty(p.ty)?) else {
+        let (Some(origin), Type::Struct(members)) = (m.origin, self.s.ty(p.ty)?) else {
             return Err(Error::invalid("not a pointer to a block"));
         };
         let array = *members.get(member as usize).ok_or_else(|| Error::invalid("member"))?;
         let &Type::RuntimeArray { elem } = self.s.ty(array)? else { return Err(Error::invalid("not a runtime array")) };
         let stride = array_stride(self.s, array, elem, false)?.max(1);
         let offset = member_offset(self.s, p.ty, member)?;
-        let buf = self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf);
+        let buf = self.buffer(origin)?;
         let size = self.b.val(Op::BufferSize, &[buf], Ty::I32);
         let (offset, stride, zero) = (self.b.i32(offset), self.b.i32(stride), self.b.i32(0));
         let rest = self.b.bin(Binary::ISub, size, offset);

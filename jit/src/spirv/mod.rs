@@ -29,6 +29,7 @@ mod opcodes;
 mod structure;
 mod types;
 mod value;
+mod variable;
 
 pub use accept::Accept;
 pub use module::{EntryPoint, Module};
@@ -139,17 +140,27 @@ struct Request<'a> {
 
 impl Request<'_> {
     fn run(&self, s: &Spec<'_>, a: &analysis::Analysis) -> Result<Shader> {
+        let mut pointers_meet = false;
+        let first = self.attempt(s, a, false, &mut pointers_meet);
+        if pointers_meet { self.attempt(s, a, true, &mut pointers_meet) } else { first }
+    }
+
+    /// `general`: pointers as `variable` says; `pointers_meet`: why it fails without.
+    fn attempt(&self, s: &Spec<'_>, a: &analysis::Analysis, general: bool, pointers_meet: &mut bool) -> Result<Shader> {
         let m = self.module;
         let mut shader = Shader::new(self.stage, &self.point.name);
         self.modes(s, &mut shader)?;
         let mut t = Translator::new(s, a, self.layout, self.stage, build::Builder::new(shader));
+        t.general = general;
         t.globals(self.point)?;
         t.check_fault()?;
         let root = m.function(self.point.function).ok_or_else(|| Error::invalid("entry point is not a function"))?;
         if !m.functions[root].params.is_empty() {
             return Err(Error::invalid("entry point has parameters").with_id(self.point.function));
         }
-        t.inline(root, &[])?;
+        let inlined = t.inline(root, &[]);
+        *pointers_meet = t.pointers_meet;
+        inlined?;
         t.store_outputs()?;
         Ok(t.b.finish())
     }

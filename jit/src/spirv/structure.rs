@@ -276,7 +276,10 @@ impl Structurer<'_> {
         t.nodes.push(Node::Block(b));
         match block.end {
             End::Branch(to) => return Ok(self.goto(b, to, tail, t)),
-            End::Cond(_, x, y) if x == y => return Ok(self.goto(b, x, tail, t)),
+            End::Cond(_, x, y) if x == y => match block.merge {
+                Merge::Selection(merge) => return self.straight(b, x, merge, t),
+                _ => return Ok(self.goto(b, x, tail, t)),
+            },
             End::Cond(cond, x, y) => match block.merge {
                 Merge::Selection(merge) => return self.selection(b, cond, (x, y), merge, t),
                 _ => return self.branch(b, cond, (x, y), tail, t),
@@ -316,6 +319,17 @@ impl Structurer<'_> {
         let if_ = Tree { nodes: vec![Node::If { cond, then, else_ }], term: Term::Yield };
         t.nodes.extend(self.scoped(label, if_).nodes);
         Ok(self.merged(reaches, merge, t))
+    }
+
+    /// A selection whose arms are one: what is in it can still leave it for its merge block.
+    fn straight(&mut self, b: BlockIx, to: BlockIx, merge: BlockIx, t: &mut Tree) -> Result<Option<BlockIx>> {
+        let label = self.label();
+        let body = self.with_exit(merge, Exit::Label(label), |st| st.arm(b, to, label))?;
+        let reaches = self.used(label) || body.term == Term::Yield;
+        let body = self.scoped(label, body);
+        t.nodes.extend(body.nodes);
+        t.term = body.term;
+        Ok(reaches.then_some(merge))
     }
 
     /// Goes on behind a construct, or ends the region when nothing comes out of it.

@@ -106,6 +106,15 @@ pub(crate) struct Desc {
     pub index: Value,
 }
 
+/// The buffer that a pointer points into.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Origin {
+    /// A descriptor of a binding.
+    Desc(Desc),
+    /// By its number: I32 (`variable`). It is one of those that have something of type `to`.
+    Number { number: Value, to: u32 },
+}
+
 /// A loaded image, sampler or sampled image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Handle {
@@ -152,7 +161,8 @@ pub(crate) struct LocalPlace {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Memory {
     pub space: Space,
-    pub desc: Option<Desc>,
+    /// [`Space::Buffer`]: which one.
+    pub origin: Option<Origin>,
     /// Dynamic part of the address: I32, for [`Space::Global`] I64.
     pub base: Value,
     /// Static part.
@@ -215,8 +225,10 @@ impl Val {
                     }
                 }
                 Place::Memory(m) => {
-                    if let Some(d) = &mut m.desc {
-                        f(&mut d.index);
+                    match &mut m.origin {
+                        Some(Origin::Desc(d)) => f(&mut d.index),
+                        Some(Origin::Number { number, .. }) => f(number),
+                        None => {}
                     }
                     f(&mut m.base);
                 }

@@ -1,0 +1,319 @@
+//! Variable pointers: into storage buffers and workgroup memory, chosen at run time.
+//!
+//! A pointer knows its buffer statically ([`Origin::Desc`]) until it meets one with another buffer. Then the buffer becomes a *number*:
+//! every descriptor of every storage buffer has one, 0 is null's. An access selects the buffer by its number, among those that have
+//! something of the pointee's type: a pointer of a type comes from nowhere else. As a scalar, in a variable or as a constant, a
+//! pointer is one I64: the number above, the offset below, counted from null's, so that null is zero.
+//!
+//! Phis and returns keep a pointer as the first value has it; if another one differs in more than values, the entry point is
+//! translated again with all of them in the general form ([`Translator::general`]).
+
+use super::body::Translator;
+use super::layout::member_matrix;
+use super::module::NO_MEMBER;
+use super::types::Type;
+use super::value::{Desc, Memory, Origin, Place, Pointer, Val};
+use super::{class, deco};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Convert, Op, Space, Ty, Value};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Offset of a null pointer: outside of every buffer and of workgroup memory, also with the offset of a part added.
+const NULL: u32 = 0x6000_0000;
+
+/// A variable that variable pointers may point into.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryVariable {
+    pub space: Space,
+    /// Its type, without arrays of descriptors.
+    pub ty: u32,
+    pub volatile: bool,
+    /// Storage buffers: set and binding.
+    pub binding: Option<(u32, u32)>,
+}
+
+/// What a type of variables is made of.
+#[derive(Default)]
+pub(crate) struct Parts {
+    types: HashSet<u32>,
+    /// Matrix types with the layout they have here first.
+    matrices: Vec<(u32, (u32, bool))>,
+    volatile: bool,
+}
+
+/// What is known of everything of a type that a variable pointer may point to.
+#[derive(Default)]
+pub(crate) struct Pointee {
+    /// Set and binding of the storage buffers that have one.
+    bindings: Vec<(u32, u32)>,
+    matrix: Option<(u32, bool)>,
+    volatile: bool,
+}
+
+impl Translator<'_> {
+    /// Notes a storage buffer's variable and gives its descriptors numbers.
+    pub fn number_buffers(&mut self, ty: u32, d: Desc, count: u32, volatile: bool) -> Result<()> {
+        let binding = (d.set, d.binding);
+        if !self.buffer_numbers.contains_key(&binding) {
+            let first = self.next_number;
+            // Behind a variable count lies a null descriptor.
+            let end = count.checked_add(1).and_then(|n| n.checked_add(first));
+            self.next_number = end.ok_or_else(|| Error::limit("too many descriptors"))?;
+            self.buffer_numbers.insert(binding, first..self.next_number);
+        }
+        self.memory_variables.push(MemoryVariable { space: Space::Buffer, ty, volatile, binding: Some(binding) });
+        Ok(())
+    }
+
+    /// Space and pointee of a pointer type that may be variable.
+    fn variable_type(&self, ty: u32) -> Option<(Space, u32)> {
+        match *self.s.ty(ty).ok()? {
+            Type::Pointer { class: class::STORAGE_BUFFER, to } => Some((Space::Buffer, to)),
+            Type::Pointer { class: class::WORKGROUP, to } => Some((Space::Shared, to)),
+            _ => None,
+        }
+    }
+
+    /// A pointer in the general form, in which two of a type differ only in values. Everything else stays as it is.
+    pub fn variable(&mut self, val: Val, ty: u32) -> Result<Val> {
+        let Some((space, to)) = self.variable_type(ty) else { return Ok(val) };
+        let p = match val {
+            Val::Ptr(p) => p,
+            Val::Flat(flat) if flat.len() == 1 => self.unpack(flat[0], space, to)?,
+            _ => return Err(Error::invalid("operand is not a pointer")),
+        };
+        // An array of descriptors is nowhere at run time.
+        let Place::Memory(m) = p.place else { return Ok(Val::Ptr(p)) };
+        if m.space != space || p.ty != to {
+            return Err(Error::invalid("operand does not point to what its type says"));
+        }
+        let about = self.pointee(space, to)?;
+        let is_matrix = matches!(self.s.ty(self.without_arrays(to)?)?, Type::Matrix { .. });
+        let is_vector = matches!(self.s.ty(to)?, Type::Vector { .. });
+        if (is_matrix && m.matrix != about.matrix) || (is_vector && m.comp_stride.is_some()) {
+            return Err(Error::unsupported("variable pointer into matrices of different layouts"));
+        }
+        let base = self.memory_offset(&m);
+        let origin = match m.origin {
+            Some(origin) => Some(Origin::Number { number: self.number(origin)?, to }),
+            None => None,
+        };
+        Ok(Val::Ptr(Pointer { ty: to, place: Place::Memory(general(&about, origin, base, space)) }))
+    }
+
+    /// The number of a pointer's buffer.
+    fn number(&mut self, origin: Origin) -> Result<Value> {
+        let d = match origin {
+            Origin::Number { number, .. } => return Ok(number),
+            Origin::Desc(d) => d,
+        };
+        let Some(range) = self.buffer_numbers.get(&(d.set, d.binding)).cloned() else {
+            return Err(Error::invalid("a logical pointer is used as a value"));
+        };
+        let last = range.end - range.start - 1;
+        let index = match self.b.shader.as_const(d.index) {
+            Some(index) => self.b.i32((index as u32).min(last)),
+            None => {
+                let last = self.b.i32(last);
+                self.b.bin(Binary::UMin, d.index, last)
+            }
+        };
+        let first = self.b.i32(range.start);
+        Ok(self.b.add(index, first))
+    }
+
+    /// The buffer that a pointer points into.
+    pub fn buffer(&mut self, origin: Origin) -> Result<Value> {
+        let (number, to) = match origin {
+            Origin::Desc(d) => return Ok(self.descriptor(d)),
+            Origin::Number { number, to } => (number, to),
+        };
+        let about = self.pointee(Space::Buffer, to)?;
+        let mut found = None;
+        for &(set, binding) in &about.bindings {
+            let Some(range) = self.buffer_numbers.get(&(set, binding)).cloned() else { continue };
+            let first = self.b.i32(range.start.wrapping_neg());
+            let own = self.b.add(number, first);
+            let n = range.end - range.start;
+            // One descriptor and its null: whatever the number is, the index is clamped.
+            let index = if n == 2 { self.b.i32(0) } else { own };
+            let buffer = self.descriptor(Desc { set, binding, index });
+            found = Some(match found {
+                None => buffer,
+                Some(others) => {
+                    let n = self.b.i32(n);
+                    let hit = self.b.cmp(Cmp::ULt, own, n);
+                    self.b.select(hit, buffer, others)
+                }
+            });
+        }
+        // Null's offset is outside of any.
+        found.ok_or_else(|| Error::unsupported("pointer to a type that no storage buffer has"))
+    }
+
+    fn descriptor(&mut self, d: Desc) -> Value {
+        self.b.val(Op::BufferDesc { set: d.set, binding: d.binding }, &[d.index], Ty::Buf)
+    }
+
+    /// A pointer as a scalar.
+    pub fn pack(&mut self, p: Pointer, ty: u32) -> Result<Value> {
+        if self.variable_type(ty).is_none() {
+            return self.address(&p);
+        }
+        let Val::Ptr(Pointer { place: Place::Memory(m), .. }) = self.variable(Val::Ptr(p), ty)? else {
+            return Err(Error::unsupported("a pointer to descriptors is used as a value"));
+        };
+        let null = self.b.i32(NULL.wrapping_neg());
+        let offset = self.b.add(m.base, null);
+        let low = self.b.cvt(Convert::UToU, offset, Ty::I64);
+        let Some(origin) = m.origin else { return Ok(low) };
+        let number = self.number(origin)?;
+        let high = self.b.cvt(Convert::UToU, number, Ty::I64);
+        let by = self.b.konst(Ty::I64, 32);
+        let high = self.b.bin(Binary::Shl, high, by);
+        Ok(self.b.bin(Binary::Or, high, low))
+    }
+
+    /// A pointer from a scalar, if pointers of the type may be scalars.
+    pub fn scalar_pointer(&mut self, v: Value, ty: u32) -> Result<Pointer> {
+        if let (&Type::Pointer { class: class::PHYSICAL_STORAGE_BUFFER, to }, Ty::I64) = (self.s.ty(ty)?, self.b.ty(v))
+        {
+            return Ok(self.physical_pointer(v, to));
+        }
+        let (space, to) = self.variable_type(ty).ok_or_else(|| Error::invalid("operand is not a pointer"))?;
+        self.unpack(v, space, to)
+    }
+
+    fn unpack(&mut self, v: Value, space: Space, to: u32) -> Result<Pointer> {
+        let about = self.pointee(space, to)?;
+        let (number, base) = match self.b.shader.as_const(v) {
+            Some(bits) => (self.b.i32((bits >> 32) as u32), self.b.i32((bits as u32).wrapping_add(NULL))),
+            None => {
+                let by = self.b.konst(Ty::I64, 32);
+                let high = self.b.bin(Binary::LShr, v, by);
+                let low = self.b.cvt(Convert::UToU, v, Ty::I32);
+                let null = self.b.i32(NULL);
+                (self.b.cvt(Convert::UToU, high, Ty::I32), self.b.add(low, null))
+            }
+        };
+        let origin = (space == Space::Buffer).then_some(Origin::Number { number, to });
+        Ok(Pointer { ty: to, place: Place::Memory(general(&about, origin, base, space)) })
+    }
+
+    /// B1: two pointers of a type are the same.
+    pub fn same_pointer(&mut self, a: &Pointer, b: &Pointer) -> Result<Value> {
+        let (Place::Memory(a), Place::Memory(b)) = (&a.place, &b.place) else {
+            return Err(Error::unsupported("comparison of pointers of this storage class"));
+        };
+        if a.space != b.space {
+            return Err(Error::invalid("comparison of pointers of different storage classes"));
+        }
+        let (x, y) = (self.memory_offset(a), self.memory_offset(b));
+        let same = self.b.cmp(Cmp::IEq, x, y);
+        let (Some(a), Some(b)) = (a.origin, b.origin) else { return Ok(same) };
+        if a == b {
+            return Ok(same);
+        }
+        let (a, b) = (self.number(a)?, self.number(b)?);
+        let buffer = self.b.cmp(Cmp::IEq, a, b);
+        Ok(self.b.bin(Binary::And, same, buffer))
+    }
+
+    /// Offset or address of a pointer, for its distance from another one into the same memory.
+    pub fn position(&mut self, p: &Pointer) -> Result<Value> {
+        match &p.place {
+            Place::Memory(m) => Ok(self.memory_offset(m)),
+            _ => Err(Error::unsupported("difference of pointers of this storage class")),
+        }
+    }
+
+    // Types.
+
+    fn pointee(&mut self, space: Space, to: u32) -> Result<Rc<Pointee>> {
+        if let Some(about) = self.pointees.get(&(space, to)) {
+            return Ok(about.clone());
+        }
+        let matrix_type = self.without_arrays(to)?;
+        let mut about = Pointee::default();
+        let mut seen = HashSet::new();
+        for i in 0..self.memory_variables.len() {
+            let MemoryVariable { space: own, ty, volatile, binding } = self.memory_variables[i];
+            let parts = self.parts(ty)?;
+            if own != space || !parts.types.contains(&to) {
+                continue;
+            }
+            about.volatile |= volatile || parts.volatile;
+            let layout = || parts.matrices.iter().find(|m| m.0 == matrix_type).map(|m| m.1);
+            about.matrix = about.matrix.or_else(layout);
+            about.bindings.extend(binding.filter(|&binding| seen.insert(binding)));
+        }
+        let about = Rc::new(about);
+        self.pointees.insert((space, to), about.clone());
+        Ok(about)
+    }
+
+    /// All types in a type.
+    fn parts(&mut self, ty: u32) -> Result<Rc<Parts>> {
+        if let Some(parts) = self.parts.get(&ty) {
+            return Ok(parts.clone());
+        }
+        let mut parts = Parts::default();
+        let mut open = vec![ty];
+        while let Some(t) = open.pop() {
+            if !parts.types.insert(t) {
+                continue;
+            }
+            match self.s.ty(t)? {
+                &Type::Vector { elem: part, .. }
+                | &Type::Matrix { col: part, .. }
+                | &Type::Array { elem: part, .. }
+                | &Type::RuntimeArray { elem: part } => open.push(part),
+                Type::Struct(members) => {
+                    for (i, &member) in (0..).zip(members) {
+                        open.push(member);
+                        parts.volatile |= self.m.decoration(t, i, deco::VOLATILE).is_some();
+                        if let Some(layout) = member_matrix(self.s, t, i) {
+                            parts.matrices.push((self.without_arrays(member)?, layout));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.spend(parts.types.len())?;
+        let parts = Rc::new(parts);
+        self.parts.insert(ty, parts.clone());
+        Ok(parts)
+    }
+
+    fn without_arrays(&self, mut ty: u32) -> Result<u32> {
+        while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(ty)? {
+            ty = elem;
+        }
+        Ok(ty)
+    }
+
+    /// Bytes from an element to the next one that a pointer of a type steps over.
+    pub fn pointer_stride(&self, pointer_ty: u32, pointee: u32, own: bool) -> Result<u32> {
+        if own {
+            return super::layout::array_stride(self.s, 0, pointee, true);
+        }
+        let stride = self.m.decoration_value(pointer_ty, NO_MEMBER, deco::ARRAY_STRIDE);
+        stride.ok_or_else(|| Error::invalid("pointer type without ArrayStride"))
+    }
+}
+
+fn general(about: &Pointee, origin: Option<Origin>, base: Value, space: Space) -> Memory {
+    Memory {
+        space,
+        origin,
+        base,
+        offset: 0,
+        natural: space == Space::Shared,
+        matrix: about.matrix,
+        comp_stride: None,
+        readonly: false,
+        volatile: about.volatile,
+    }
+}

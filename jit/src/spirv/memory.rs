@@ -11,7 +11,7 @@ use super::layout::{
 };
 use super::module::NO_MEMBER;
 use super::types::Type;
-use super::value::{Desc, Flat, Handle, LocalPlace, Memory, Place, Pointer, Resource, Val};
+use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Place, Pointer, Resource, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
@@ -283,7 +283,7 @@ impl Translator<'_> {
     /// Loads what `p` points to.
     pub fn load(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
         match &p.place {
-            Place::Local(l) => self.load_local(l, p.ty).map(Val::Flat),
+            Place::Local(l) => self.load_local(l, p.ty, volatile).map(Val::Flat),
             Place::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
             Place::Resource(r) => self.load_handle(r, p.ty).map(Val::Handle),
             Place::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
@@ -347,13 +347,13 @@ impl Translator<'_> {
 
     // Variables held in scalars.
 
-    fn load_local(&mut self, l: &LocalPlace, ty: u32) -> Result<Flat> {
+    fn load_local(&mut self, l: &LocalPlace, ty: u32, volatile: bool) -> Result<Flat> {
         let mut out = Flat::new();
         self.visit_local(l.local, ty, l.first, l.index, &mut |t, leaf, index| {
             let v = match l.comp {
-                None => t.load_leaf(l.local, leaf, index),
+                None => t.load_leaf(l.local, leaf, index, volatile),
                 Some((comp, n)) => {
-                    let all: Flat = (0..n as usize).map(|c| t.load_leaf(l.local, leaf + c, index)).collect();
+                    let all: Flat = (0..n as usize).map(|c| t.load_leaf(l.local, leaf + c, index, volatile)).collect();
                     t.pick(&all, comp)
                 }
             };
@@ -371,7 +371,7 @@ impl Translator<'_> {
             let Some(v) = values.next() else { return };
             let Some((comp, n)) = l.comp else { return t.store_leaf(l.local, leaf, index, v) };
             for c in 0..n {
-                let old = t.load_leaf(l.local, leaf + c as usize, index);
+                let old = t.load_leaf(l.local, leaf + c as usize, index, false);
                 let which = t.b.i32(c);
                 let hit = t.b.cmp(Cmp::IEq, comp, which);
                 let new = t.b.select(hit, v, old);
@@ -420,11 +420,12 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn load_leaf(&mut self, local: usize, leaf: usize, index: Value) -> Value {
+    /// `volatile`: the access is, whatever the variable's decorations say (Vulkan memory model).
+    fn load_leaf(&mut self, local: usize, leaf: usize, index: Value, volatile: bool) -> Value {
         let l = &self.locals[local];
         match (l.vars.get(leaf).copied(), l.io.get(leaf).copied()) {
             (Some(var), _) => self.b.load_var(var, Some(index)),
-            (None, Some(io)) => self.load_input(&io),
+            (None, Some(io)) => self.load_input(&IoLeaf { volatile: io.volatile || volatile, ..io }),
             (None, None) => {
                 self.b.fault = Some("leaf outside its variable");
                 self.b.i32(0)

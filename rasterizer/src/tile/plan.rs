@@ -77,7 +77,11 @@ impl TilePlan {
             || flags.writes_stencil
             || flags.writes_depth
             || state.alpha_to_coverage;
-        let early = flags.early_fragment_tests || !changes;
+        // A stage that reads input attachments may read the pass's own depth or stencil, and must see them without its own
+        // fragment's writes.
+        let writes = depth.write || depth.stencil.is_some();
+        let sees_writes = flags.reads_input_attachments && writes;
+        let early = flags.early_fragment_tests || !(changes || sees_writes);
         let (frag_depth, frag_stencil) = if early {
             (NO_SLOT, NO_SLOT)
         } else {

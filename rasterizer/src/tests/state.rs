@@ -131,7 +131,7 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
     s.scissors[0] = [0, 0, 1, 1];
     let engine = Engine::new(1);
     let quad = full(0.5, WHITE);
-    // (explicit early tests, what the fragment stage sees)
+    // Explicit early tests, and what the fragment stage sees.
     for (early, seen) in [(false, 7.0), (true, 8.0)] {
         let flags = StageFlags { reads_input_attachments: true, early_fragment_tests: early, ..StageFlags::default() };
         let reads = fragment_stage(fs_byte, &[], flags);

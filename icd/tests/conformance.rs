@@ -13,11 +13,9 @@ fn told() -> [[u8; 4]; 2] {
     let c = Context::new(&[], &[]);
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut core = vk::PhysicalDeviceVulkan12Properties::default();
-    let mut one = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
-    // SAFETY: (both) valid usage.
-    unsafe { c.instance.get_physical_device_properties2(c.physical, &mut one) };
-    let mut other = vk::PhysicalDeviceProperties2::default().push_next(&mut core);
-    unsafe { c.instance.get_physical_device_properties2(c.physical, &mut other) };
+    let mut both = vk::PhysicalDeviceProperties2::default().push_next(&mut driver).push_next(&mut core);
+    // SAFETY: valid usage.
+    unsafe { c.instance.get_physical_device_properties2(c.physical, &mut both) };
     [driver.conformance_version, core.conformance_version].map(|v| [v.major, v.minor, v.subminor, v.patch])
 }
 

@@ -25,6 +25,7 @@ fn unknown_and_foreign_names_resolve_to_null() {
     assert!(!device(c"vkCreateInstance"), "not a device command");
     assert!(!device(c"vkNoSuchCommand"));
     assert!(!device(c"vkCmdCopyBuffer2KHR"), "extension not enabled");
+    assert!(!device(c"vkSetDebugUtilsObjectNameEXT"), "the instance's extension not enabled");
     assert!(!device(c"vkCmdTraceRaysKHR"), "not implemented");
     let global = |name: &std::ffi::CStr| {
         // SAFETY: valid usage.

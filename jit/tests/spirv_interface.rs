@@ -118,6 +118,13 @@ fn a_per_sample_input_asks_for_sample_shading_without_being_read() {
 }
 
 #[test]
+fn a_volatile_load_of_helper_invocation_sees_demotes() {
+    // The Vulkan memory model has no decoration for it: the load says so.
+    let s = shader("helper_volatile.frag");
+    assert!(ops(&s).contains(&Op::IsHelper) && !ops(&s).iter().any(|op| matches!(op, Op::Builtin(_))), "{s}");
+}
+
+#[test]
 fn subpass_inputs_and_dual_source() {
     let s = shader("subpass.frag");
     assert!(s.flags.reads_input_attachments);

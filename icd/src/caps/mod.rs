@@ -5,6 +5,7 @@
 //! [`spirv`] turns the tables into what shaders may declare. Nothing here starts a thread or compiles anything.
 
 pub mod build_id;
+pub mod conformance;
 pub mod extensions;
 mod feature_table;
 pub mod features;

@@ -106,9 +106,9 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
     let indexing = vk::Bool32::from(Feature::runtimeDescriptorArray.row().support.is_yes());
     let minmax = vk::Bool32::from(Feature::samplerFilterMinmax.row().support.is_yes());
     let mut properties = vk::PhysicalDeviceVulkan12Properties {
-        // Khronos has no number for Grus, and Grus has not been through conformance testing.
+        // Khronos has no number for Grus.
         driver_id: vk::DriverId::from_raw(0),
-        conformance_version: vk::ConformanceVersion { major: 0, minor: 0, subminor: 0, patch: 0 },
+        conformance_version: super::conformance::conformance_version(),
         denorm_behavior_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
         rounding_mode_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
         shader_signed_zero_inf_nan_preserve_float32: SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32.into(),

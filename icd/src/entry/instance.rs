@@ -85,7 +85,11 @@ shims! {
         }
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
-        *instance = handle::create_dispatchable(Instance::new(api_version, extensions))?;
+        let new = Instance::new(api_version, extensions);
+        if let Some(message) = crate::caps::conformance::ignored() {
+            new.report(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "GRUS-environment", message, None);
+        }
+        *instance = handle::create_dispatchable(new)?;
         Ok(())
     }
 

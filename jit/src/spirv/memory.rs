@@ -419,7 +419,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `volatile`: an input is read as it is now, where that differs.
+    /// `volatile`: the access is, whatever the variable's decorations say (Vulkan memory model).
     fn load_leaf(&mut self, local: usize, leaf: usize, index: Value, volatile: bool) -> Value {
         let l = &self.locals[local];
         match (l.vars.get(leaf).copied(), l.io.get(leaf).copied()) {

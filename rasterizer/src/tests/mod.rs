@@ -87,6 +87,10 @@ impl Image {
             slices: false,
         })
     }
+    /// Where the first texel of an aspect lies.
+    pub fn address(&self, aspect: ChannelName) -> *const u8 {
+        (self.base + self.layout.offset(self.layout.plane_of(aspect), 0, 0, 0, [0; 3]) as usize) as *const u8
+    }
     pub fn texel<T: Copy>(&self, aspect: ChannelName, x: u32, y: u32, sample: u32, layer: u32) -> T {
         assert!(!self.memory.is_empty());
         let plane = self.layout.plane_of(aspect);
@@ -214,6 +218,14 @@ pub unsafe extern "C" fn fs_sample(_: *const ShaderContext, batch: *mut BatchHea
     // SAFETY: the caller's contract.
     unsafe { fragments(batch, |q, _, _| Some([f32::from(q.sample).to_bits(), 0, 0, 0])) };
 }
+/// The byte that descriptor set 0 begins with, as red.
+pub unsafe extern "C" fn fs_byte(context: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's contract; drawn with `context_with_set`.
+    unsafe {
+        let byte = *(*context).sets[0];
+        fragments(batch, |_, _, _| Some([f32::from(byte).to_bits(), 0, 0, 0]));
+    }
+}
 
 /// A fragment stage with colour output 0 and `extra` built-in outputs.
 pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], flags: StageFlags) -> CompiledStage {
@@ -247,6 +259,14 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
 }
 pub fn context() -> Arc<ShaderContext> {
     context_with(&NEVER)
+}
+/// A context whose descriptor set 0 lies at `set`.
+pub fn context_with_set(set: *const u8) -> Arc<ShaderContext> {
+    let mut context = context();
+    if let Some(context) = Arc::get_mut(&mut context) {
+        context.sets[0] = set;
+    }
+    context
 }
 
 pub const OPAQUE: BlendAttachment = BlendAttachment {

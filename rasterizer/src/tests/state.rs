@@ -115,6 +115,36 @@ fn late_tests_see_the_fragment_stage() {
     assert_eq!(depth.texel::<f32>(ChannelName::D, 2, 3, 0, 0), 0.25);
 }
 
+#[test]
+fn input_attachments_are_read_before_the_own_fragment_writes() {
+    let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D24S8, W, H, 1, 1));
+    let count = StencilFace {
+        fail: StencilOp::Keep,
+        pass: StencilOp::IncrementAndWrap,
+        depth_fail: StencilOp::Keep,
+        compare: CompareOp::Always,
+        compare_mask: 0xff,
+        write_mask: 0xff,
+        reference: 0,
+    };
+    let mut s = DrawState { stencil: Some([count; 2]), ..strip_state() };
+    s.scissors[0] = [0, 0, 1, 1];
+    let engine = Engine::new(1);
+    let quad = full(0.5, WHITE);
+    // Explicit early tests, and what the fragment stage sees.
+    for (early, seen) in [(false, 7.0), (true, 8.0)] {
+        let flags = StageFlags { reads_input_attachments: true, early_fragment_tests: early, ..StageFlags::default() };
+        let reads = fragment_stage(fs_byte, &[], flags);
+        let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
+        p.clear_depth_stencil(None, Some(7), [0, 0, W, H], 0, 1);
+        let mut d = draw_with(Some(reads), s.clone(), &quad);
+        d.context = context_with_set(depth.address(ChannelName::S));
+        p.draw(d);
+        p.end();
+        assert_eq!((color.color::<f32>(0, 0), depth.texel::<u8>(ChannelName::S, 0, 0, 0, 0)), (seen, 8));
+    }
+}
+
 const FACTORS: [BlendFactor; 15] = [
     BlendFactor::Zero,
     BlendFactor::One,

@@ -173,6 +173,14 @@ pub struct DepthPlan {
 }
 
 impl DepthPlan {
+    /// Something is written.
+    pub fn writes(&self) -> bool {
+        let writes = |face: &StencilFace| {
+            face.write_mask != 0 && [face.fail, face.pass, face.depth_fail].iter().any(|&op| op != StencilOp::Keep)
+        };
+        self.write || self.stencil.iter().flatten().any(writes)
+    }
+
     /// A depth test and nothing else.
     #[inline(always)]
     fn plain(&self) -> bool {

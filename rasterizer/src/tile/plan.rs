@@ -77,7 +77,10 @@ impl TilePlan {
             || flags.writes_stencil
             || flags.writes_depth
             || state.alpha_to_coverage;
-        let early = flags.early_fragment_tests || !changes;
+        // A stage that reads input attachments may read the pass's own depth or stencil, and must see them without its own
+        // fragment's writes.
+        let sees_writes = flags.reads_input_attachments && depth.writes();
+        let early = flags.early_fragment_tests || !(changes || sees_writes);
         let (frag_depth, frag_stencil) = if early {
             (NO_SLOT, NO_SLOT)
         } else {

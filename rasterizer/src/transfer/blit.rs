@@ -231,7 +231,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The last few unpacked source rows of a band.
+/// Unpacked source rows of a band: those of the row of texels that is made, and of earlier ones.
 struct SourceRows<'a> {
     job: &'a Job<'a>,
     layer: u32,
@@ -240,7 +240,6 @@ struct SourceRows<'a> {
     keys: [Option<(u32, u32)>; 4],
     rows: [Vec<Texel>; 4],
     first: u32,
-    next: usize,
 }
 
 impl<'a> SourceRows<'a> {
@@ -249,16 +248,25 @@ impl<'a> SourceRows<'a> {
         let first = columns.clone().min().unwrap_or(0);
         let count = columns.max().map_or(0, |last| last - first + 1) as usize;
         let rows = std::array::from_fn(|_| vec![[0; 4]; count]);
-        SourceRows { job, layer, reader: Rows::new(job.src.layout.desc.format), keys: [None; 4], rows, first, next: 0 }
+        SourceRows { job, layer, reader: Rows::new(job.src.layout.desc.format), keys: [None; 4], rows, first }
     }
 
-    fn row(&mut self, z: u32, y: u32) -> usize {
-        if let Some(i) = self.keys.iter().position(|&k| k == Some((z, y))) {
-            return i;
-        }
-        let i = self.next;
-        self.next = (i + 1) % 4;
-        self.keys[i] = Some((z, y));
+    /// Where the rows of these (z, y) are kept. One that has to be unpacked takes the place of one that is not among them.
+    fn rows(&mut self, wanted: [(u32, u32); 4]) -> [usize; 4] {
+        wanted.map(|key| {
+            if let Some(i) = self.keys.iter().position(|&k| k == Some(key)) {
+                return i;
+            }
+            // Of four places, one that is missing leaves at least one to others.
+            let free = |k: &Option<(u32, u32)>| k.is_none_or(|k| !wanted.contains(&k));
+            let i = self.keys.iter().position(free).unwrap_or(0);
+            self.keys[i] = Some(key);
+            self.unpack(i, key);
+            i
+        })
+    }
+
+    fn unpack(&mut self, i: usize, (z, y): (u32, u32)) {
         let offset = self.job.src_row(self.layer, z, y);
         let memory = memory_of(self.job.src);
         if self.job.src.layout.desc.format.is_compressed() {
@@ -267,19 +275,19 @@ impl<'a> SourceRows<'a> {
             let texel = u64::from(self.job.src.layout.planes[self.job.src_plane].block_bytes);
             self.reader.read(memory, offset + u64::from(self.first) * texel, &mut self.rows[i]);
         }
-        i
     }
 
     fn filter_row(&mut self, z: Tap, y: Tap, integer: bool, out: &mut [Texel]) {
         let job = self.job;
-        let near = [self.row(z.first, y.first), self.row(z.first, y.second)];
+        let far = if z.weight == 0.0 { z.first } else { z.second };
+        let kept = self.rows([(z.first, y.first), (z.first, y.second), (far, y.first), (far, y.second)]);
+        let (near, far) = ([kept[0], kept[1]], [kept[2], kept[3]]);
         if integer {
             for (o, tap) in out.iter_mut().zip(&job.x.taps) {
                 *o = self.rows[near[0]][(tap.first - self.first) as usize];
             }
             return;
         }
-        let far = if z.weight == 0.0 { near } else { [self.row(z.second, y.first), self.row(z.second, y.second)] };
         for (o, tap) in out.iter_mut().zip(&job.x.taps) {
             let columns = [(tap.first - self.first) as usize, (tap.second - self.first) as usize];
             let at = |row: usize, c: usize| {

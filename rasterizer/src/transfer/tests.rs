@@ -292,6 +292,37 @@ fn blit_halves_flips_and_converts() {
 }
 
 #[test]
+fn blits_of_volumes_weigh_eight_texels() {
+    let src = image(RGBA32F, Dim::D3, [4, 4, 4], 1, 1, 1);
+    let value = |x: u32, y: u32, z: u32| (x * x + 10 * y * y + 100 * z * z) as f32;
+    for (x, y, z) in (0..64).map(|i| (i % 4, i / 4 % 4, i / 16)) {
+        let bytes = [value(x, y, z).to_bits(), 0, 0, 0].map(u32::to_le_bytes).concat();
+        memory_of(&src.image).write(src.image.layout.offset(0, 0, 0, 0, [x, y, z]), &bytes);
+    }
+    // Enlarged, enlarged and mirrored, made smaller: rows come again, and in any order.
+    for (size, mirrored) in [(11, false), (11, true), (3, false), (8, false)] {
+        let dst = image(RGBA32F, Dim::D3, [size; 3], 1, 1, 1);
+        let n = size as i32;
+        let dst_offsets = if mirrored { [[n; 3], [0; 3]] } else { [[0; 3], [n; 3]] };
+        let region = ImageBlit { src: color(0, 0, 1), src_offsets: [[0; 3], [4; 3]], dst: color(0, 0, 1), dst_offsets };
+        blit_image(&src.image, &dst.image, &region, Filter::Linear);
+        let tap = |d: u32| {
+            let u = (d as f32 + 0.5) * 4.0 / size as f32 - 0.5;
+            let u = (if mirrored { 3.0 - u } else { u }).clamp(0.0, 3.0);
+            (u as u32, (u as u32 + 1).min(3), u.fract())
+        };
+        for (x, y, z) in (0..size.pow(3)).map(|i| (i % size, i / size % size, i / size / size)) {
+            let (x_tap, y_tap, z_tap) = (tap(x), tap(y), tap(z));
+            let lerp =
+                |(first, second, w): (u32, u32, f32), f: &dyn Fn(u32) -> f32| f(first) * (1.0 - w) + f(second) * w;
+            let want = lerp(z_tap, &|z| lerp(y_tap, &|y| lerp(x_tap, &|x| value(x, y, z))));
+            let got = f32::from_le_bytes(texel(&dst, 0, 0, 0, [x, y, z])[..4].try_into().expect("four bytes"));
+            assert!((got - want).abs() < 1e-2, "{size} {mirrored} {x} {y} {z}: {got} {want}");
+        }
+    }
+}
+
+#[test]
 fn regions_outside_the_image_do_nothing_bad() {
     let a = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
     let b = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);

@@ -1,0 +1,45 @@
+//! The conformance version that the driver tells (`VkPhysicalDeviceDriverProperties`, `VkPhysicalDeviceVulkan12Properties`).
+
+use ash::vk::ConformanceVersion;
+use std::sync::OnceLock;
+
+/// The version of the CTS of which a complete run on Grus was clean. Zeros: none was yet, so nothing is claimed.
+pub const CONFORMANCE_VERSION: ConformanceVersion = ConformanceVersion { major: 0, minor: 0, subminor: 0, patch: 0 };
+
+/// Says another version than [`CONFORMANCE_VERSION`]: `a.b.c.d`, numbers below 256, or `0`.
+const VARIABLE: &str = "GRUS_CONFORMANCE_VERSION";
+
+/// What the variable says; the error says why it is ignored.
+fn asked() -> &'static Result<Option<ConformanceVersion>, String> {
+    static ASKED: OnceLock<Result<Option<ConformanceVersion>, String>> = OnceLock::new();
+    ASKED.get_or_init(|| {
+        let Some(text) = std::env::var_os(VARIABLE) else { return Ok(None) };
+        let text = text.to_string_lossy();
+        let invalid = || format!("{VARIABLE}={text} is ignored: neither a.b.c.d, numbers below 256, nor 0");
+        parse(&text).map(Some).ok_or_else(invalid)
+    })
+}
+
+/// `conformanceVersion`.
+pub fn conformance_version() -> ConformanceVersion {
+    asked().as_ref().ok().copied().flatten().unwrap_or(CONFORMANCE_VERSION)
+}
+
+/// Why the variable is ignored, if it is.
+pub fn ignored() -> Option<&'static str> {
+    asked().as_ref().err().map(String::as_str)
+}
+
+fn parse(text: &str) -> Option<ConformanceVersion> {
+    let text = text.trim();
+    if text == "0" {
+        return Some(ConformanceVersion::default());
+    }
+    let mut parts = text.split('.').map(|part| {
+        let digits = part.bytes().all(|b| b.is_ascii_digit());
+        digits.then(|| part.parse().ok()).flatten()
+    });
+    let mut next = || parts.next().flatten();
+    let version = ConformanceVersion { major: next()?, minor: next()?, subminor: next()?, patch: next()? };
+    parts.next().is_none().then_some(version)
+}

@@ -237,23 +237,37 @@ fn count(directory: &str) -> usize {
     std::fs::read_dir(format!("/proc/self/{directory}")).map_or(0, Iterator::count)
 }
 
+/// Waits until this thread is alone: the pool's threads end on their own. While one ends, the list of threads may be cut short behind it, so
+/// one look that finds nobody is not enough.
+fn wait_for_threads() {
+    let end = Instant::now() + Duration::from_secs(20);
+    let mut alone = 0;
+    while alone < 3 && Instant::now() < end {
+        alone = if count("task") == 1 { alone + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Runs the workload twice, which must succeed; what the driver has afterwards.
 fn twice(functions: &ash::StaticFn) -> Result<[[i64; 2]; 2], String> {
     let descriptors = count("fd");
     let mut live = [[0; 2]; 2];
     for live in &mut live {
         workload::run(functions).map_err(|e| format!("without a fault: {e}"))?;
-        // The pool's threads end on their own.
-        let end = Instant::now() + Duration::from_secs(20);
-        while count("task") != 1 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_for_threads();
         *live = interpose::live();
     }
     match (count("task"), count("fd")) {
         (1, now) if now == descriptors => Ok(live),
-        (threads, now) => Err(format!("{threads} threads, {now} file descriptors after {descriptors}")),
+        (threads, now) => Err(format!("{threads} threads {:?}, {now} file descriptors after {descriptors}", names())),
     }
+}
+
+/// What the threads of this process are called, and what they wait for.
+fn names() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    tasks.map(|task| format!("{} {}", read(task.path().join("comm")), read(task.path().join("wchan")))).collect()
 }
 
 /// The child without a fault.

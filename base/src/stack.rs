@@ -76,9 +76,28 @@ impl Drop for Lowest {
     }
 }
 
+/// Most that is taken of a main thread's stack, which grows as long as nothing is in its way.
+const MAIN: usize = 8 << 20;
+
+/// The main thread's: its top is where the kernel has put the program's name, its size a limit. (The C library reads all mappings instead.)
+fn lowest_of_main() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes the structure; reads a number.
+    let (told, top) =
+        unsafe { (libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0, libc::getauxval(libc::AT_EXECFN)) };
+    let size = usize::try_from(limit.rlim_cur).unwrap_or(MAIN).min(MAIN);
+    if told && top != 0 { (top as usize).saturating_sub(size) + MARGIN } else { usize::MAX }
+}
+
 /// Asks the system, once per thread. An unknown stack has nothing left.
 #[cold]
 fn lowest_of_thread() -> usize {
+    // SAFETY: (both) a number of this process.
+    if unsafe { libc::gettid() == libc::getpid() } {
+        let lowest = lowest_of_main();
+        LOWEST.set(lowest);
+        return lowest;
+    }
     let mut attributes = MaybeUninit::uninit();
     let (mut address, mut size) = (std::ptr::null_mut(), 0);
     // SAFETY: `attributes` is initialised by the first call, if it succeeds, and destroyed after its last use.

@@ -152,9 +152,9 @@ pub fn optional<R>(ask: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Asks whether the system has this much at the moment, for what offers no way to fail itself.
+/// Asks whether the system has this much at the moment, for what offers no way to fail itself. Little is what the reserve is for.
 pub fn available(bytes: usize) -> Result<(), OutOfMemory> {
-    reserve(&mut Vec::<u8>::new(), bytes)
+    if bytes <= RESERVE / 512 { Ok(()) } else { reserve(&mut Vec::<u8>::new(), bytes) }
 }
 
 /// Makes room for `more` values; growth is amortised.

@@ -83,8 +83,8 @@ fn damaged_data_is_as_good_as_none() {
     check("something behind", &[&data[..], &[0]].concat());
     check("twice", &[&data[..], &data].concat());
     // Code that somebody put there: the code blob's own checksum is right, and whatever can be computed without the key.
-    let key_length = u64::from_le_bytes(data[header..header + 8].try_into().unwrap()) as usize;
-    let blob = header + 16 + key_length;
+    let length = |at: usize| u64::from_le_bytes(data[header + at..header + at + 8].try_into().unwrap()) as usize;
+    let blob = header + 24 + length(0) + length(8);
     let mut forged = data.clone();
     let last = forged.len() - 1;
     forged[last] = 0xcc;

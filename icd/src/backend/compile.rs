@@ -9,31 +9,44 @@ use jit::{CompileRequest, Prepared};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, LazyLock, OnceLock};
+use xxhash_rust::xxh3::Xxh3;
 
-/// A stage's key: everything the code depends on, as bytes, which are compared as such. A shader that somebody made up to be taken for
-/// another one has no hash to aim at: the one that tables use is the process's own.
-#[derive(Clone)]
+/// A stage's key: everything the code depends on, which is compared as such. A shader that somebody made up to be taken for
+/// another one has no hash to aim at: the one that tables use only spreads, with the process's own seed.
+#[derive(Clone, Debug)]
 pub struct Key {
-    bytes: Arc<[u8]>,
+    /// SPIR-V; shared with the request, as keys live as long as their stages.
+    words: Arc<[u32]>,
+    /// All else.
+    rest: Arc<[u8]>,
     hash: u64,
 }
 
 impl Key {
-    /// A key of [`Key::bytes`].
-    pub fn new(bytes: Arc<[u8]>) -> Key {
-        static RANDOM: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-        Key { hash: RANDOM.hash_one(&bytes), bytes }
+    /// A key of [`Key::words`] and [`Key::rest`].
+    pub fn new(words: Arc<[u32]>, rest: Arc<[u8]>) -> Key {
+        static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
+        let mut hasher = Xxh3::with_seed(*SEED);
+        (&words, &rest).hash(&mut hasher);
+        Key { words, rest, hash: hasher.finish() }
     }
 
-    /// The same in every process.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// SPIR-V.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Everything but the SPIR-V; the same in every process.
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
     }
 }
 
 impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
-        self.hash == other.hash && self.bytes == other.bytes
+        self.hash == other.hash
+            && self.rest == other.rest
+            && (Arc::ptr_eq(&self.words, &other.words) || self.words == other.words)
     }
 }
 impl Eq for Key {}
@@ -44,7 +57,7 @@ impl Hash for Key {
 }
 impl Ord for Key {
     fn cmp(&self, other: &Key) -> Ordering {
-        self.bytes.cmp(&other.bytes)
+        (&self.words, &self.rest).cmp(&(&other.words, &other.rest))
     }
 }
 impl PartialOrd for Key {
@@ -70,11 +83,10 @@ pub struct StageRequest {
 impl StageRequest {
     /// See [`Key`]. Implementations of [`Hash`] write lengths before contents, so that different requests are different bytes.
     pub fn key(&self) -> Key {
-        let mut bytes = Bytes::default();
+        let mut bytes = Collect(Vec::with_capacity(512), |all, part| all.extend_from_slice(part));
         env!("CARGO_PKG_VERSION").hash(&mut bytes);
-        self.words.hash(&mut bytes);
         (self.stage, &self.entry, &self.specialization, &self.layout.info).hash(&mut bytes);
-        Key::new(bytes.0.into())
+        Key::new(self.words.clone(), bytes.0.into())
     }
 
     /// All but the code.
@@ -117,13 +129,12 @@ impl StageRequest {
     }
 }
 
-/// Collects what is hashed into it.
-#[derive(Default)]
-struct Bytes(Vec<u8>);
+/// Hands on, as bytes, what is hashed into it.
+pub struct Collect<T>(pub T, pub fn(&mut T, &[u8]));
 
-impl Hasher for Bytes {
+impl<T> Hasher for Collect<T> {
     fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        (self.1)(&mut self.0, bytes);
     }
     /// Not asked for.
     fn finish(&self) -> u64 {
@@ -168,16 +179,18 @@ mod tests {
         let keys: std::collections::HashSet<Key> = all().into();
         assert_eq!(keys.len(), 7);
         assert!(all().iter().all(|key| keys.contains(key)));
-        let bytes: std::collections::HashSet<Vec<u8>> = keys.iter().map(|key| key.bytes().to_vec()).collect();
+        let bytes: std::collections::HashSet<_> = keys.iter().map(|key| (key.words(), key.rest())).collect();
         assert_eq!(bytes.len(), 7);
     }
 
     /// As if their hashes collided.
     #[test]
     fn equal_hashes_do_not_make_keys_equal() {
-        let a = Key::new(Arc::from([1, 2, 3]));
-        let b = Key { bytes: Arc::from([1, 2, 4]), hash: a.hash };
-        assert!(a != b && a == a.clone() && a < b);
-        assert_eq!(std::collections::HashSet::from([a, b]).len(), 2);
+        let a = Key::new([1, 2, 3].into(), [4].into());
+        let b = Key { words: [1, 2, 4].into(), ..a.clone() };
+        let c = Key { rest: [5].into(), ..a.clone() };
+        assert!(a != b && a != c && a < b && a < c);
+        assert_eq!(a, Key::new([1, 2, 3].into(), [4].into()));
+        assert_eq!(std::collections::HashSet::from([a, b, c]).len(), 3);
     }
 }

@@ -12,6 +12,7 @@
 
 use super::compile::{Key, StageRequest};
 use super::tiered::TieredCode;
+use crate::fallible;
 use crate::object::instance::Instance;
 use crate::object::pipeline_cache::PipelineCache;
 use ash::vk;
@@ -29,6 +30,9 @@ const WAITING_PER_THREAD: usize = 16;
 
 /// One thread makes better code for so many threads of the pool.
 const POOL_THREADS_PER_IMPROVER: usize = 4;
+
+/// What compiling takes at least, per word of SPIR-V: asked for before it begins.
+const COMPILER_BYTES: usize = 256;
 
 /// `GRUS_TIER`: which tiers are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +83,8 @@ pub enum Origin {
 pub enum Refusal {
     /// It is not cached, and the application wants nothing compiled.
     CompileRequired,
+    /// The system has no memory for a compile.
+    OutOfMemory,
     /// What is wrong with the shader.
     Shader(Error),
 }
@@ -146,6 +152,8 @@ impl Compiler {
             None => {
                 let request =
                     request.ok_or_else(|| Refusal::Shader(Error::internal("a cached stage could not be loaded")))?;
+                // The compiler's own tables cannot fail.
+                fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| Refusal::OutOfMemory)?;
                 let prepared = request.prepare().map_err(Refusal::Shader)?;
                 let code = self.enlist(TieredCode::new(self, key, request, prepared));
                 self.generate(&code);

@@ -5,6 +5,7 @@ use super::handle;
 use crate::command::CommandBuffer;
 use crate::fallible;
 use ash::vk;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Value an entry point returns when its body panicked: an internal error must not unwind into the application.
@@ -26,7 +27,14 @@ impl OnPanic for vk::Result {
 pub fn guard<R: OnPanic>(body: impl FnOnce() -> R) -> R {
     let _environment = base::fp::Environment::enter();
     base::alloc::begin();
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| R::on_panic(fallible::error_of(&*payload)))
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| R::on_panic(panicked(payload)))
+}
+
+/// Once for all entry points, whose code is to stay small.
+#[cold]
+#[inline(never)]
+fn panicked(payload: Box<dyn Any + Send>) -> vk::Result {
+    fallible::error_of(&*payload)
 }
 
 /// Runs the body of an entry point that returns a `VkResult`.
@@ -45,8 +53,19 @@ pub unsafe fn guard_command(buffer: vk::CommandBuffer, body: impl FnOnce() -> Re
     let result = guard_result(|| body().and_then(|()| fallible::check()));
     if result != vk::Result::SUCCESS {
         // SAFETY: the caller's promise.
-        guard(|| unsafe { handle::dispatchable::<CommandBuffer>(buffer) }.recorder.lock().fail(result));
+        unsafe { fail(buffer, result) };
     }
+}
+
+/// Leaves an error with the command buffer.
+///
+/// # Safety
+/// The handle is live.
+#[cold]
+#[inline(never)]
+unsafe fn fail(buffer: vk::CommandBuffer, result: vk::Result) {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { handle::dispatchable::<CommandBuffer>(buffer) }.recorder.lock().fail(result));
 }
 
 /// Defines entry points: `extern "system"` functions whose bodies run under [`guard`]. `-> VkResult` bodies are

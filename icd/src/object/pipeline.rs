@@ -168,8 +168,6 @@ unsafe fn stage_of(
             fallible::shared(unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) })?
         }
     };
-    // The compiler's own tables cannot fail.
-    fallible::available(words.len() * COMPILER_BYTES)?;
     // SAFETY: as above.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: as above.
@@ -184,6 +182,7 @@ unsafe fn stage_of(
     let only_cached = flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
     let (code, origin) = device.compiler.stage(request, cache, only_cached).map_err(|refusal| match refusal {
         Refusal::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED,
+        Refusal::OutOfMemory => vk::Result::ERROR_OUT_OF_HOST_MEMORY,
         Refusal::Shader(error) => {
             let name = module.as_ref().map(|m| device.name(handle::raw(m))).unwrap_or_default();
             let what = format!("{stage:?} shader module {name}, entry point \"{entry}\"");
@@ -199,9 +198,6 @@ unsafe fn stage_of(
     let flags = vk::PipelineCreationFeedbackFlags::VALID | hit;
     Ok((code, vk::PipelineCreationFeedback { flags, duration: began.elapsed().as_nanos() as u64 }))
 }
-
-/// What compiling takes at least, per word of SPIR-V: asked for before it begins.
-const COMPILER_BYTES: usize = 256;
 
 unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Result<Vec<(u32, Vec<u8>)>, vk::Result> {
     // SAFETY: (all here) the caller's promise.

@@ -1,6 +1,6 @@
 //! Pipeline caches: stages by key, and their bytes.
 //!
-//! The blob is `VkPipelineCacheHeaderVersionOne`, then a tag, then entries (lengths of key and code blob, these). The tag is a keyed BLAKE3 hash
+//! The blob is `VkPipelineCacheHeaderVersionOne`, then a tag, then entries (lengths of SPIR-V, rest of the key, and code; these). The tag is a keyed BLAKE3 hash
 //! of everything else, by a key of this user and build ([`cache_key`]): machine code comes out of a blob only if this user's
 //! driver put it there, wherever the application kept it meanwhile. A blob whose header, lengths or tag do not fit is ignored as a
 //! whole. What is hashed is the cache's own copy: the application's memory may be a file that somebody else writes to.
@@ -9,10 +9,11 @@
 //! announced is kept for the second call, as long as no stage comes in between.
 
 use super::cache_key::{self, cache_key};
-use crate::backend::compile::Key;
+use crate::backend::compile::{Collect, Key};
 use crate::backend::tiered::TieredCode;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Bytes of `VkPipelineCacheHeaderVersionOne`.
@@ -21,7 +22,7 @@ const TAG: usize = blake3::OUT_LEN;
 /// Bytes before the entries.
 const HEADER: usize = VULKAN_HEADER + TAG;
 /// Bytes of an entry's lengths.
-const ENTRY_HEADER: usize = 16;
+const ENTRY_HEADER: usize = 24;
 
 #[derive(Clone)]
 enum Entry {
@@ -141,14 +142,14 @@ impl PipelineCache {
         let (mut data, mut complete) = (header().to_vec(), true);
         data.resize(HEADER, 0);
         for (stage, bytes) in list {
-            if key.is_none() || data.len() + ENTRY_HEADER + stage.bytes().len() + bytes.len() > limit {
+            let lengths = [size_of_val(stage.words()), stage.rest().len(), bytes.len()];
+            if key.is_none() || data.len() + ENTRY_HEADER + lengths.iter().sum::<usize>() > limit {
                 complete = false;
                 break;
             }
-            for part in [stage.bytes(), &bytes] {
-                data.extend_from_slice(&(part.len() as u64).to_le_bytes());
-            }
-            data.extend_from_slice(stage.bytes());
+            data.extend(lengths.iter().flat_map(|length| (*length as u64).to_le_bytes()));
+            u32::hash_slice(stage.words(), &mut Collect(&mut data, |data, words| data.extend_from_slice(words)));
+            data.extend_from_slice(stage.rest());
             data.extend_from_slice(&bytes);
         }
         if let Some(key) = key {
@@ -186,12 +187,22 @@ fn parse(data: &[u8], key: &cache_key::Key) -> Option<HashMap<Key, Entry>> {
         let (lengths, tail) = rest.split_first_chunk::<ENTRY_HEADER>()?;
         let lengths = *lengths;
         let length = |bytes: [u8; 8]| usize::try_from(u64::from_le_bytes(bytes)).ok();
-        let ([stage, blob], _) = lengths.as_chunks::<8>() else { return None };
-        let (stage, tail) = tail.split_at_checked(length(*stage)?)?;
+        let ([words, others, blob], _) = lengths.as_chunks::<8>() else { return None };
+        let (words, tail) = tail.split_at_checked(length(*words)?)?;
+        let (others, tail) = tail.split_at_checked(length(*others)?)?;
         let (blob, tail) = tail.split_at_checked(length(*blob)?)?;
-        let (stage, blob): (Arc<[u8]>, Arc<[u8]>) = (stage.into(), blob.into());
-        hasher.update(&lengths).update(&stage).update(&blob);
-        entries.insert(Key::new(stage), Entry::Stored(blob));
+        let (words, []) = words.as_chunks::<4>() else { return None };
+        let words: Arc<[u32]> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
+        let (others, blob): (Arc<[u8]>, Arc<[u8]>) = (others.into(), blob.into());
+        hasher.update(&lengths);
+        u32::hash_slice(
+            &words,
+            &mut Collect(&mut hasher, |hasher, words| {
+                hasher.update(words);
+            }),
+        );
+        hasher.update(&others).update(&blob);
+        entries.insert(Key::new(words, others), Entry::Stored(blob));
         rest = tail;
     }
     let tag: [u8; TAG] = own[VULKAN_HEADER..].try_into().ok()?;
@@ -204,7 +215,7 @@ mod tests {
     use super::*;
 
     fn key(i: u8) -> Key {
-        Key::new(Arc::from([i; 32]))
+        Key::new([u32::from(i); 5].into(), [i; 12].into())
     }
 
     fn filled() -> PipelineCache {
@@ -263,8 +274,8 @@ mod tests {
         nothing("another blob's entries", &[&data[..HEADER], &other[HEADER..]].concat());
         nothing("more entries", &[&other[..], &data[entry_at(3)..]].concat());
         let mut keys = data.to_vec();
-        keys[entry_at(0) + ENTRY_HEADER..][..32].copy_from_slice(&[1; 32]);
-        keys[entry_at(1) + ENTRY_HEADER..][..32].copy_from_slice(&[0; 32]);
+        let (first, second) = keys.split_at_mut(entry_at(1));
+        first[entry_at(0) + ENTRY_HEADER..][..32].swap_with_slice(&mut second[ENTRY_HEADER..][..32]);
         nothing("exchanged keys", &keys);
         let unkeyed = {
             let mut hasher = blake3::Hasher::new();
@@ -275,7 +286,7 @@ mod tests {
             nothing("a guessed tag", &[&data[..VULKAN_HEADER], &tag, &data[HEADER..]].concat());
         }
         // Lengths that lie.
-        for at in [HEADER, HEADER + 8] {
+        for at in [HEADER, HEADER + 8, HEADER + 16] {
             for length in [0, 9, 11, 31, 33, u64::MAX, u64::MAX - 71, 1 << 63] {
                 let mut lying = data.to_vec();
                 lying[at..at + 8].copy_from_slice(&length.to_le_bytes());

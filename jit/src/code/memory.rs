@@ -6,6 +6,7 @@
 
 use parking_lot::Mutex;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const PAGE: usize = 4096;
 const REGION: usize = 1 << 20;
@@ -32,9 +33,15 @@ impl Region {
     }
 }
 
-/// Does the system let this process make executable memory? A try, in some microseconds.
+/// Does the system let this process make executable memory? A try, in some microseconds; where it once succeeded it is not repeated.
 pub fn can_execute() -> bool {
-    ExecutableCode::new(&[0]).is_some()
+    static COULD: AtomicBool = AtomicBool::new(false);
+    if COULD.load(Ordering::Relaxed) {
+        return true;
+    }
+    let can = ExecutableCode::new(&[0]).is_some();
+    COULD.store(can, Ordering::Relaxed);
+    can
 }
 
 /// A piece of executable memory.

@@ -19,10 +19,9 @@ const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args_os().nth(1).ok_or("usage: wgpu_scene FILE")?;
-    // wgpu hides drivers that report conformance version 0, and Grus has not been through Khronos' conformance process.
-    let flags = InstanceFlags::default() | InstanceFlags::ALLOW_UNDERLYING_NONCOMPLIANT_ADAPTER;
+    // wgpu's default flags: they hide drivers that tell no conformance version.
     let descriptor =
-        InstanceDescriptor { backends: Backends::VULKAN, flags, ..InstanceDescriptor::new_without_display_handle() };
+        InstanceDescriptor { backends: Backends::VULKAN, ..InstanceDescriptor::new_without_display_handle() };
     let adapter = wait(Instance::new(descriptor).request_adapter(&RequestAdapterOptions::default()))?;
     println!("{}", adapter.get_info().name);
     let (device, queue) = wait(adapter.request_device(&DeviceDescriptor::default()))?;

@@ -176,7 +176,7 @@ pub struct StageFlags {
     pub kills: bool,
     /// Fragment: `EarlyFragmentTests`.
     pub early_fragment_tests: bool,
-    /// Fragment: DepthReplacing without DepthUnchanged.
+    /// Fragment: DepthReplacing.
     pub writes_depth: bool,
     /// Fragment: DepthGreater / DepthLess modes.
     pub depth_greater: bool,

@@ -5,6 +5,7 @@ mod spirv_common;
 use base::abi::{LodMode, SampleOp};
 use base::shader::{BuiltinSlot as B, Interpolation as I, Slot, SlotKind, SlotType as T};
 use jit::ir::{Builtin, ImageQuery, InterpolateAt, Op, SampleInfo, Shader};
+use jit::spirv::Specialization;
 use spirv_common::*;
 
 fn user(location: u32, component: u8) -> SlotKind {
@@ -77,6 +78,21 @@ fn fragment_slots_and_flags() {
     for want in [InterpolateAt::Centroid, InterpolateAt::Default, InterpolateAt::Offset] {
         assert!(loads.contains(&want), "{want:?}");
     }
+}
+
+/// The shader breaks the promise, and what it writes counts all the same.
+#[test]
+fn depth_is_written_although_the_shader_promises_not_to_change_it() {
+    let mut words = words("scene.frag");
+    let mut at = 5;
+    // OpExecutionMode %function DepthReplacing.
+    while words[at] & 0xffff != 16 || words[at + 2] != 12 {
+        at += (words[at] >> 16) as usize;
+    }
+    let unchanged = [words[at], words[at + 1], 16];
+    words.splice(at..at, unchanged);
+    let s = compile(&words, stage("scene.frag"), &Specialization::default()).expect("a valid shader");
+    assert!(s.flags.writes_depth);
 }
 
 #[test]

@@ -169,7 +169,6 @@ impl Request<'_> {
     fn modes(&self, s: &Spec<'_>, sh: &mut Shader) -> Result<()> {
         let m = self.module;
         let mut size = None;
-        let (mut replacing, mut unchanged) = (false, false);
         for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == self.point.function) {
             let v = m.view(inst);
             let f = &mut sh.flags;
@@ -177,10 +176,11 @@ impl Request<'_> {
                 7 | 5 | 4421 | 6023 | 4459 | 4461 | 4462 => {}
                 8 => return Err(Error::invalid("OriginLowerLeft").at(v.opcode(), v.args[0])),
                 9 => f.early_fragment_tests = true,
-                12 => replacing = true,
+                12 => f.writes_depth = true,
                 14 => f.depth_greater = true,
                 15 => f.depth_less = true,
-                16 => unchanged = true,
+                // A promise that may be broken: what is written counts, if DepthReplacing says that something is.
+                16 => {}
                 17 => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
                 38 => {
                     let mut own = [0; 3];
@@ -194,7 +194,6 @@ impl Request<'_> {
                 mode => return Err(Error::unsupported(format!("execution mode {mode}")).at(v.opcode(), v.args[0])),
             }
         }
-        sh.flags.writes_depth = replacing && !unchanged;
         if self.stage == Stage::Compute {
             sh.local_size =
                 workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("compute shader without a workgroup size"))?;

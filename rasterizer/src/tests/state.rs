@@ -231,6 +231,37 @@ fn blending_matches_a_scalar_reference() {
 }
 
 /// The 8-bit paths and the one through the format table give the same bits.
+/// The first source is undefined then, and multiplied by 0.
+#[test]
+fn blending_with_the_second_source_alone() {
+    for (format, dynamic_range) in [(RGBA8, 255.0f32), (RGBA32F, 1.0)] {
+        let image = Image::new(format, 8, 8, 1, 1);
+        let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
+        let second = |component| SlotKind::User { location: 0, component, index: 1 };
+        let outputs = (0..4).map(|c| slot(second(c), Interpolation::Smooth)).collect();
+        let interface = StageInterface { inputs, outputs };
+        let fragment = stage(Stage::Fragment, fs_color, 8, interface, StageFlags::default());
+        let mut s = state(Topology::TriangleStrip, 8, 8);
+        let color = (BlendFactor::Zero, BlendFactor::Src1Color, BlendOp::Add);
+        let alpha = (BlendFactor::Zero, BlendFactor::Src1Alpha, BlendOp::Add);
+        s.blend[0] = BlendAttachment { enable: true, color, alpha, write_mask: 15 };
+        let engine = Engine::new(1);
+        let mut p = engine.begin_rendering(targets(&image, None));
+        p.clear_color(0, [1.0f32.to_bits(); 4], [0, 0, 8, 8], 0, 1);
+        let want = [1.0, 0.2, 0.4, 0.8];
+        let quad = full(0.5, want);
+        p.draw(draw_with(Some(fragment), s, &quad));
+        p.end();
+        for (x, y) in [(0, 0), (7, 7), (3, 4)] {
+            let got = match format {
+                RGBA8 => image.color::<[u8; 4]>(x, y).map(f32::from),
+                _ => image.color::<[f32; 4]>(x, y),
+            };
+            assert_eq!(got, want.map(|c| c * dynamic_range), "{x}, {y}");
+        }
+    }
+}
+
 #[test]
 fn srgb_targets_blend_in_linear_light() {
     for (format, swapped) in [(43, false), (50, true)] {

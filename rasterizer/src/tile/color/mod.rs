@@ -60,7 +60,8 @@ impl ColorPlan {
         state: &crate::api::DrawState,
     ) -> Option<ColorPlan> {
         let blend = state.blend[attachment];
-        if slots.iter().all(|&s| s == NO_SLOT) || blend.write_mask & 0xf == 0 {
+        // A first source that no shader writes is undefined (here: 0), and need not matter to what blending makes of the second one.
+        if slots.iter().chain(&slots1).all(|&s| s == NO_SLOT) || blend.write_mask & 0xf == 0 {
             return None;
         }
         let format = surface.format;

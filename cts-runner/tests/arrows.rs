@@ -1,6 +1,11 @@
-//! The arrows between the rooms, read from `cargo metadata`.
+//! The arrows between the rooms, read from `cargo metadata`, and those between the modules of each room, read from its source.
+
+mod house;
+
+use house::House;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 /// Who may depend on whom.
@@ -38,4 +43,28 @@ fn only_the_allowed_arrows_exist() {
             );
         }
     }
+}
+
+/// The root of each room's source.
+const ROOTS: [&str; 5] =
+    ["base/src/lib.rs", "jit/src/lib.rs", "rasterizer/src/lib.rs", "icd/src/lib.rs", "cts-runner/src/main.rs"];
+
+/// Who reads a module finds what it stands on below it, and nothing leads back.
+#[test]
+fn no_circle_inside_a_room() {
+    let mut found = String::new();
+    for root in ROOTS {
+        let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(root));
+        let arrows = house.arrows();
+        for circle in house.circles() {
+            found += &format!("{root}: a circle of {}\n", circle.len());
+            for ((from, to), names) in &arrows {
+                if circle.contains(from) && circle.contains(to) {
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    found += &format!("    {} -> {}: {}\n", from.join("::"), to.join("::"), names.join(", "));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "\n{found}");
 }

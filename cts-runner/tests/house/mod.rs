@@ -1,7 +1,8 @@
 //! The modules of a crate and the arrows between them, read from its source.
 //!
 //! An arrow leads from the module that names something to the module that defines it: a re-export (`pub use`) is a sign on a door and no arrow,
-//! who follows it ends in the room behind. Tests (`#[cfg(test)]`) are left out. Names inside macro calls count as they stand there.
+//! who follows it ends in the room behind. A module and the modules within it are one thing and its parts, so between these there are no
+//! arrows; between the parts there are. Tests (`#[cfg(test)]`) are left out. Names inside macro calls count as they stand there.
 
 use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +77,7 @@ impl House {
         for (name, module) in &self.modules {
             for path in module.named() {
                 let Some((to, rest)) = self.resolve(name, &path, 0) else { continue };
-                if to != *name {
+                if !to.starts_with(name) && !name.starts_with(&to) {
                     arrows.entry((name.clone(), to)).or_default().insert(rest);
                 }
             }

@@ -49,12 +49,16 @@ fn only_the_allowed_arrows_exist() {
 const ROOTS: [&str; 5] =
     ["base/src/lib.rs", "jit/src/lib.rs", "rasterizer/src/lib.rs", "icd/src/lib.rs", "cts-runner/src/main.rs"];
 
+fn read(root: &str) -> House {
+    House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(root))
+}
+
 /// Who reads a module finds what it stands on below it, and nothing leads back.
 #[test]
 fn no_circle_inside_a_room() {
     let mut found = String::new();
     for root in ROOTS {
-        let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(root));
+        let house = read(root);
         let arrows = house.arrows();
         for circle in house.circles() {
             found += &format!("{root}: a circle of {}\n", circle.len());
@@ -64,6 +68,36 @@ fn no_circle_inside_a_room() {
                     found += &format!("    {} -> {}: {}\n", from.join("::"), to.join("::"), names.join(", "));
                 }
             }
+        }
+    }
+    assert!(found.is_empty(), "\n{found}");
+}
+
+/// The modules that may have `unsafe`; the compiler forbids it in all that are neither these nor around one of these.
+const UNSAFE: &[(&str, &[&str])] = &[];
+
+#[test]
+fn unsafe_code_is_where_it_may_be() {
+    let mut found = String::new();
+    for root in ROOTS {
+        let house = read(root);
+        let allowed = UNSAFE.iter().find(|(r, _)| *r == root).map(|(_, modules)| *modules).unwrap_or_default();
+        let allowed: BTreeSet<Vec<String>> =
+            allowed.iter().map(|m| m.split("::").filter(|n| !n.is_empty()).map(str::to_owned).collect()).collect();
+        for (name, module) in &house.modules {
+            let (may, has) = (allowed.contains(name), module.has_unsafe());
+            let around = || allowed.iter().any(|a| a.starts_with(name));
+            let forbidden = || (0..=name.len()).any(|n| house.modules[&name[..n]].forbids_unsafe);
+            let what = match (may, has) {
+                (false, true) => "has `unsafe`, and may not",
+                (true, false) => "has no `unsafe`: it need not be in the list",
+                (false, false) if !around() && !forbidden() => "lacks #![forbid(unsafe_code)], here or further out",
+                _ => continue,
+            };
+            found += &format!("{root} {}: {what} ({})\n", name.join("::"), module.file.display());
+        }
+        for name in allowed.iter().filter(|name| !house.modules.contains_key(*name)) {
+            found += &format!("{root} {}: is in the list and nowhere else\n", name.join("::"));
         }
     }
     assert!(found.is_empty(), "\n{found}");

@@ -16,6 +16,8 @@ pub type Name = Vec<String>;
 pub struct Module {
     /// Its file, also for modules within one.
     pub file: PathBuf,
+    /// It, and with it what is inside it, says `#![forbid(unsafe_code)]`.
+    pub forbids_unsafe: bool,
     items: Vec<Item>,
     children: BTreeSet<String>,
     /// Names that it re-exports, and the paths as written.
@@ -39,12 +41,19 @@ impl House {
     fn enter(&mut self, name: Name, file: &Path) {
         let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let parsed = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        self.add(name, file, parsed.items);
+        self.add(name, file, &parsed.attrs, parsed.items);
     }
 
-    fn add(&mut self, name: Name, file: &Path, items: Vec<Item>) {
+    fn add(&mut self, name: Name, file: &Path, attributes: &[syn::Attribute], items: Vec<Item>) {
         let items: Vec<Item> = items.into_iter().filter(|item| !is_test(item)).collect();
-        let mut module = Module { file: file.into(), items: Vec::new(), children: BTreeSet::new(), signs: Vec::new() };
+        let forbids_unsafe = attributes.iter().any(|a| says(a, "forbid", "unsafe_code"));
+        let mut module = Module {
+            file: file.into(),
+            forbids_unsafe,
+            items: Vec::new(),
+            children: BTreeSet::new(),
+            signs: Vec::new(),
+        };
         let mut inside = Vec::new();
         for item in items {
             match item {
@@ -65,7 +74,7 @@ impl House {
             let mut path = name.clone();
             path.push(child.ident.to_string());
             match child.content {
-                Some((_, items)) => self.add(path, file, items),
+                Some((_, items)) => self.add(path, file, &child.attrs, items),
                 None => self.enter(path, &file_of(file, &name, &child.ident)),
             }
         }
@@ -146,6 +155,18 @@ impl House {
 }
 
 impl Module {
+    /// The keyword stands in its code.
+    pub fn has_unsafe(&self) -> bool {
+        fn find(tokens: TokenStream) -> bool {
+            tokens.into_iter().any(|token| match token {
+                TokenTree::Group(group) => find(group.stream()),
+                TokenTree::Ident(ident) => ident == "unsafe",
+                _ => false,
+            })
+        }
+        self.items.iter().any(|item| find(quote::ToTokens::to_token_stream(item)))
+    }
+
     /// Every path that the module's code names.
     fn named(&self) -> BTreeSet<Vec<String>> {
         let mut all = BTreeSet::new();
@@ -167,8 +188,12 @@ fn is_test(item: &Item) -> bool {
         Item::Impl(item) => &item.attrs,
         _ => return false,
     };
-    let is_cfg = |a: &&syn::Attribute| a.path().is_ident("cfg");
-    attributes.iter().filter(is_cfg).any(|a| a.meta.require_list().is_ok_and(|l| l.tokens.to_string() == "test"))
+    attributes.iter().any(|a| says(a, "cfg", "test"))
+}
+
+/// Is the attribute `name(what)`?
+fn says(attribute: &syn::Attribute, name: &str, what: &str) -> bool {
+    attribute.path().is_ident(name) && attribute.meta.require_list().is_ok_and(|l| l.tokens.to_string() == what)
 }
 
 /// The file of a child that has its own.

@@ -13,6 +13,7 @@ mod analysis;
 mod body;
 mod build;
 mod builtin;
+mod declare;
 mod dot;
 mod effect;
 mod fold;

@@ -3,6 +3,8 @@
 //! Row-major. Planes (depth, stencil) one after the other; in a plane: samples of a layer are separate sub-images,
 //! order: layer → sample → level → slice → row. Offsets are multiples of 64 bytes per level and row pitch is a multiple of 16 bytes.
 
+#![forbid(unsafe_code)]
+
 use crate::abi::{Dim, MAX_LEVELS};
 use crate::format::{ChannelName, Format, Layout};
 

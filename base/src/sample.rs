@@ -3,6 +3,8 @@
 //! It follows the specification's chapter "Image Operations" formula by formula and shares no code with the kernels. It is used by
 //! tests only (of this crate's dependants too, hence public), so it is free to use the host's logarithm.
 
+#![forbid(unsafe_code)]
+
 use crate::abi::{Dim, Sampler};
 
 /// An image as the oracle sees it.

@@ -1,6 +1,11 @@
-//! The arrows between the rooms, read from `cargo metadata`.
+//! The arrows between the rooms, read from `cargo metadata`, and those between the modules of each room, read from its source.
+
+mod house;
+
+use house::House;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 /// Who may depend on whom.
@@ -38,4 +43,194 @@ fn only_the_allowed_arrows_exist() {
             );
         }
     }
+}
+
+/// The root of each room's source.
+const ROOTS: [&str; 5] =
+    ["base/src/lib.rs", "jit/src/lib.rs", "rasterizer/src/lib.rs", "icd/src/lib.rs", "cts-runner/src/lib.rs"];
+
+fn read(root: &str) -> House {
+    House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(root))
+}
+
+/// Who reads a module finds what it stands on below it, and nothing leads back.
+#[test]
+fn no_circle_inside_a_room() {
+    let mut found = String::new();
+    for root in ROOTS {
+        let house = read(root);
+        let arrows = house.arrows();
+        for circle in house.circles() {
+            found += &format!("{root}: a circle of {}\n", circle.len());
+            for ((from, to), names) in &arrows {
+                if circle.contains(from) && circle.contains(to) {
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    found += &format!("    {} -> {}: {}\n", from.join("::"), to.join("::"), names.join(", "));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "\n{found}");
+}
+
+/// The modules that may have `unsafe`. In the driver's rooms the compiler forbids it in all files that are neither these nor around one of these.
+const UNSAFE: &[(&str, &[&str])] = &[
+    (
+        "base/src/lib.rs",
+        &[
+            "abi::context",
+            "abi::descriptor",
+            "abi::image",
+            "abi::stage",
+            "alloc",
+            "fork",
+            "format::pack",
+            "fp",
+            "mem",
+            "shader",
+            "stack",
+            "thread",
+        ],
+    ),
+    (
+        "cts-runner/src/lib.rs",
+        &[
+            "bench::child",
+            "bench::compute::graph",
+            "bench::compute::latency",
+            "bench::compute::words",
+            "bench::create::rig",
+            "bench::kit",
+            "bench::limits",
+            "bench::process",
+            "bench::start",
+            "cts::process",
+            "demo",
+            "demo::scene",
+            "demo::textures",
+            "driver",
+            "vk::api",
+            "vk::draw",
+            "vk::gpu",
+            "vk::memory",
+            "vk::optional",
+            "vk::pipeline",
+            "vk::record",
+            "vk::recorder",
+            "vk::submit",
+        ],
+    ),
+    (
+        "icd/src/lib.rs",
+        &[
+            "backend::helpers",
+            "backend::tiered",
+            "backend::transfer",
+            "caps::build_id",
+            "caps::features",
+            "caps::formats",
+            "caps::host",
+            "caps::memory_limits",
+            "caps::properties",
+            "command::execute::draw",
+            "command::execute::query",
+            "entry",
+            "entry::cmd_draw",
+            "entry::cmd_state",
+            "entry::command_buffer",
+            "entry::descriptor",
+            "entry::external",
+            "entry::handle",
+            "entry::pipeline",
+            "entry::render_pass",
+            "entry::resource",
+            "entry::shim",
+            "entry::sync",
+            "entry::table",
+            "object::arena",
+            "object::cache_key",
+            "object::descriptor",
+            "object::descriptor_pool",
+            "object::descriptor_update",
+            "object::device",
+            "object::image",
+            "object::instance",
+            "object::memory",
+            "object::pipeline",
+            "object::pipeline_state",
+            "object::sampler",
+            "queue::watchdog",
+            "wsi::client",
+            "wsi::entry",
+            "wsi::swapchain",
+            "wsi::x11",
+            "wsi::x11_stream",
+        ],
+    ),
+    ("jit/src/lib.rs", &["code::blob", "code::call", "code::memory"]),
+    (
+        "rasterizer/src/lib.rs",
+        &[
+            "",
+            "api",
+            "compute",
+            "front",
+            "front::assemble",
+            "front::vertex",
+            "front::viewport",
+            "mem",
+            "sample::access",
+            "sample::blocks",
+            "sample::divergent",
+            "sample::entry",
+            "sample::general",
+            "sample::host",
+            "sample::lod",
+            "sample::planar",
+            "sample::texel",
+            "sample::words",
+            "scene",
+            "surface",
+            "tile",
+            "tile::bounds",
+            "tile::color",
+            "tile::color::eight",
+            "tile::color::lanes",
+            "tile::cover",
+            "tile::depth",
+            "tile::depth::rows",
+            "tile::fragment",
+            "tile::quads",
+            "transfer",
+        ],
+    ),
+];
+
+#[test]
+fn unsafe_code_is_where_it_may_be() {
+    let mut found = String::new();
+    for root in ROOTS {
+        let house = read(root);
+        let allowed = UNSAFE.iter().find(|(r, _)| *r == root).map(|(_, modules)| *modules).unwrap_or_default();
+        let allowed: BTreeSet<Vec<String>> =
+            allowed.iter().map(|m| m.split("::").filter(|n| !n.is_empty()).map(str::to_owned).collect()).collect();
+        for (name, module) in &house.modules {
+            let (may, has) = (allowed.contains(name), module.has_unsafe());
+            let around = || allowed.iter().any(|a| a.starts_with(name));
+            let forbidden = || (0..=name.len()).any(|n| house.modules[&name[..n]].forbids_unsafe);
+            let inline = || name.split_last().is_some_and(|(_, outer)| house.modules[outer].file == module.file);
+            let free = || root.starts_with("cts-runner") || inline() || around() || forbidden();
+            let what = match (may, has) {
+                (false, true) => "has `unsafe`, and may not",
+                (true, false) => "has no `unsafe`: it need not be in the list",
+                (false, false) if !free() => "lacks #![forbid(unsafe_code)], here or further out",
+                _ => continue,
+            };
+            found += &format!("{root} {}: {what} ({})\n", name.join("::"), module.file.display());
+        }
+        for name in allowed.iter().filter(|name| !house.modules.contains_key(*name)) {
+            found += &format!("{root} {}: is in the list and nowhere else\n", name.join("::"));
+        }
+    }
+    assert!(found.is_empty(), "\n{found}");
 }

@@ -4,6 +4,8 @@
 //! composites. What is made on the way is counted (never time or bytes, so that each machine decides the same), and a stage that
 //! goes beyond ends with a Limit error long before memory is gone. The limits are some ten times above the largest shaders known.
 
+#![forbid(unsafe_code)]
+
 use crate::error::{Error, Result};
 use crate::ir::Shader;
 

@@ -1,6 +1,8 @@
 //! The whole road of a stage: SPIR-V → IR → passes → divergence → CLIF ([`prepare`]), and from there to code
 //! ([`Prepared::generate`]), which is most of the time and can be somebody else's.
 
+#![forbid(unsafe_code)]
+
 use crate::code::CodeBlob;
 use crate::emit::{self, Emission, EmitOptions, MachineCode, Tier};
 use crate::error::{Error, Result};

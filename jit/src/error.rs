@@ -1,5 +1,7 @@
 //! Errors of the JIT, by whose fault they are.
 
+#![forbid(unsafe_code)]
+
 use std::fmt;
 
 /// Whose fault.

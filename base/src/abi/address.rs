@@ -4,6 +4,8 @@
 //! memory is alive there. An access is checked by its first byte: [`ADDRESS_TAIL`] bytes stay mapped behind every allocation, more
 //! than any one access has. Which allocation is hit is not checked, as on any device without protection between buffers.
 
+#![forbid(unsafe_code)]
+
 /// Bytes per granule, as a power of two.
 pub const ADDRESS_GRANULE_BITS: u32 = 16;
 

@@ -3,6 +3,8 @@
 //! The bit-level decoding is `bcdec_rs`; what is decided here is the meaning of its output: sRGB, missing components, and the
 //! opaque alpha of `BC1_RGB`. BC4 and BC5 come out as floats at full precision, BC6H as halves.
 
+#![forbid(unsafe_code)]
+
 use super::float::half_to_f32;
 use super::pack::ONE;
 use super::srgb::srgb_to_linear;

@@ -4,6 +4,8 @@
 //! its denormal flags. Rounding is to nearest even, except for the shared exponent, whose formula the
 //! specification gives (section "Floating-Point Formats", 14-bit shared exponent conversions).
 
+#![forbid(unsafe_code)]
+
 /// A half-precision bit pattern as f32; exact. NaN payloads keep their upper bits.
 ///
 /// All cases are computed and one is chosen, so that a loop over lanes becomes vectors.

@@ -3,15 +3,14 @@
 //! Texels come and go as words: word `w` of lane `i`'s texel is `words[w][i]`, little-endian, unused bits 0. Texels are
 //! component first, `texels[c][i]`. No channel of a usable format crosses a word.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+pub use super::Lanes;
 use super::float::{half_to_f32, pack_shared_exponent, unpack_shared_exponent};
 use super::pack::{Row, decode, encode, mask};
 use super::{ChannelType, TABLE};
 use crate::abi::MAX_LANES;
-
-/// Four words, or four components, of all lanes.
-pub type Lanes = [[u32; MAX_LANES]; 4];
 
 /// How halves become floats: the caller's processor may have its own way, with the same bits. A value shows that it does.
 pub trait Halves: Copy {

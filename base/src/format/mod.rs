@@ -15,6 +15,9 @@ pub use bc::decode_block;
 pub use pack::{Row, Texel, TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use table::TABLE;
 
+/// Four words, or four components, of all lanes.
+pub type Lanes = [[u32; crate::abi::MAX_LANES]; 4];
+
 /// A row of [`TABLE`], by index. `Format(0)` is `VK_FORMAT_UNDEFINED`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Format(pub u16);

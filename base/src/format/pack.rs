@@ -14,9 +14,8 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::float::*;
-use super::lanes::Lanes;
 use super::srgb::{linear_to_srgb, srgb_to_linear};
-use super::{ChannelName, ChannelType, Format, FormatInfo, Layout, TABLE};
+use super::{ChannelName, ChannelType, Format, FormatInfo, Lanes, Layout, TABLE};
 
 /// Four components: bits of f32 or of an integer, by the format's class.
 pub type Texel = [u32; 4];

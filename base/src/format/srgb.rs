@@ -4,6 +4,8 @@
 //! 255 thresholds are the linear values of the codes' midpoints. Both tables are computed at compile time (constant
 //! evaluation is the same on every host) with a fifth root by Newton's method in f64, so no `pow` is involved.
 
+#![forbid(unsafe_code)]
+
 /// sRGB to linear for an encoded value in 0..=1, to f64 accuracy.
 const fn linear(encoded: f64) -> f64 {
     if encoded <= 0.04045 {

@@ -5,6 +5,8 @@
 //! this file keeps the required bits in a list of its own. Formats without features are in the table for their
 //! block sizes (64-bit channels, ETC2, ASTC, D16_UNORM_S8_UINT).
 
+#![forbid(unsafe_code)]
+
 use super::ChannelName::{A, B, D, E, G, R, S};
 use super::ChannelType::{Sfloat, Sint, Snorm, Srgb, Sscaled, Ufloat, Uint, Unorm, Uscaled};
 use super::*;

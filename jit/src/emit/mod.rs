@@ -8,6 +8,8 @@
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
 //! instruction that can trap; nothing whose bits depend on the CPU's features.
 
+#![forbid(unsafe_code)]
+
 mod alu;
 mod array;
 mod atomic;

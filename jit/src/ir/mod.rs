@@ -13,6 +13,8 @@
 //!
 //! Results of an instruction are consecutive values starting at `first_result`.
 
+#![forbid(unsafe_code)]
+
 mod build;
 pub mod eval;
 mod inst;

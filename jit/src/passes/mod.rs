@@ -4,6 +4,8 @@
 //! (except `contract`, which decides where two roundings become one, and `lower_math`, which defines the transcendental functions).
 //! After [`run`] constants lie at the start of the root body, each once: backends should materialise them where they are used.
 
+#![forbid(unsafe_code)]
+
 mod compact_vars;
 mod contract;
 mod cse;

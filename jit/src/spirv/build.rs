@@ -222,8 +222,8 @@ impl Builder {
         let from = self.ty(a);
         match self.shader.as_const(a) {
             Some(x) if from.is_int() => {
-                let x = super::fold::sign_extend(x, from.bytes() * 8);
-                self.konst(ty, x & super::fold::mask(ty.bytes() * 8))
+                let x = super::types::sign_extend(x, from.bytes() * 8);
+                self.konst(ty, x & super::types::mask(ty.bytes() * 8))
             }
             _ => self.cvt(Convert::SToS, a, ty),
         }

@@ -4,20 +4,9 @@
 use super::alu::{self, Rule};
 use super::module::View;
 use super::opcodes::op;
-use super::types::{Spec, Type};
+use super::types::{Spec, Type, mask, sign_extend};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Unary};
-
-/// The low `bits` bits.
-pub(crate) fn mask(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-}
-
-/// Sign-extends from `bits` bits.
-pub(crate) fn sign_extend(v: u64, bits: u32) -> u64 {
-    let shift = 64 - bits.clamp(1, 64);
-    (((v << shift) as i64) >> shift) as u64
-}
 
 /// Evaluates an OpSpecConstantOp; nothing when its operation is not a constant one this file knows.
 pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u64>>> {

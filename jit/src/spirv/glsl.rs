@@ -118,7 +118,7 @@ fn s_abs(t: &mut Translator<'_>, a: &[Value]) -> Value {
 
 fn s_sign(t: &mut Translator<'_>, a: &[Value]) -> Value {
     let ty = t.b.ty(a[0]);
-    let ones = super::fold::mask(ty.bytes().max(1) * 8);
+    let ones = super::types::mask(ty.bytes().max(1) * 8);
     let (one, minus) = (t.b.konst(ty, 1), t.b.konst(ty, ones));
     let low = t.b.bin(Binary::SMin, a[0], one);
     t.b.bin(Binary::SMax, low, minus)

@@ -7,12 +7,15 @@
 //! Invariants: nothing in a module is trusted, every failure is an [`Error`]; nothing that is not implemented is ignored; depth
 //! (regions, types) and work (instructions after inlining, scalars of composites) are bounded.
 
+#![forbid(unsafe_code)]
+
 mod accept;
 mod alu;
 mod analysis;
 mod body;
 mod build;
 mod builtin;
+mod declare;
 mod dot;
 mod effect;
 mod fold;

@@ -407,7 +407,7 @@ impl Structurer<'_> {
         }
         for pair in v.args[2..].chunks_exact(width) {
             let high = if width == 3 { u64::from(pair[1]) << 32 } else { 0 };
-            out.push((Some((u64::from(pair[0]) | high) & super::fold::mask(bits)), block(pair[width - 1])?));
+            out.push((Some((u64::from(pair[0]) | high) & super::types::mask(bits)), block(pair[width - 1])?));
         }
         out.push((None, block(v.arg(1)?)?));
         Ok(out)

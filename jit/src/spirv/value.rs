@@ -3,6 +3,7 @@
 
 use crate::ir::{Space, Ty, Value, Var};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Leaves of a composite.
@@ -293,6 +294,35 @@ pub(crate) struct Local {
     pub vars: Vec<Var>,
     /// Inputs and outputs: by flat leaf.
     pub io: Vec<IoLeaf>,
+}
+
+/// A variable that variable pointers may point into.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryVariable {
+    pub space: Space,
+    /// Its type, without arrays of descriptors.
+    pub ty: u32,
+    pub volatile: bool,
+    /// Storage buffers: set and binding.
+    pub binding: Option<(u32, u32)>,
+}
+
+/// What a type of variables is made of.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub types: HashSet<u32>,
+    /// Matrix types with the layout they have here first.
+    pub matrices: Vec<(u32, (u32, bool))>,
+    pub volatile: bool,
+}
+
+/// What is known of everything of a type that a variable pointer may point to.
+#[derive(Default)]
+pub(crate) struct Pointee {
+    /// Set and binding of the storage buffers that have one.
+    pub bindings: Vec<(u32, u32)>,
+    pub matrix: Option<(u32, bool)>,
+    pub volatile: bool,
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::body::Translator;
 use super::layout::member_matrix;
 use super::module::NO_MEMBER;
 use super::types::Type;
-use super::value::{Desc, Memory, Origin, Place, Pointer, Val};
+use super::value::{Desc, Memory, MemoryVariable, Origin, Parts, Place, Pointee, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Space, Ty, Value};
@@ -21,35 +21,6 @@ use std::rc::Rc;
 
 /// Offset of a null pointer: outside of every buffer and of workgroup memory, also with the offset of a part added.
 const NULL: u32 = 0x6000_0000;
-
-/// A variable that variable pointers may point into.
-#[derive(Clone, Copy)]
-pub(crate) struct MemoryVariable {
-    pub space: Space,
-    /// Its type, without arrays of descriptors.
-    pub ty: u32,
-    pub volatile: bool,
-    /// Storage buffers: set and binding.
-    pub binding: Option<(u32, u32)>,
-}
-
-/// What a type of variables is made of.
-#[derive(Default)]
-pub(crate) struct Parts {
-    types: HashSet<u32>,
-    /// Matrix types with the layout they have here first.
-    matrices: Vec<(u32, (u32, bool))>,
-    volatile: bool,
-}
-
-/// What is known of everything of a type that a variable pointer may point to.
-#[derive(Default)]
-pub(crate) struct Pointee {
-    /// Set and binding of the storage buffers that have one.
-    bindings: Vec<(u32, u32)>,
-    matrix: Option<(u32, bool)>,
-    volatile: bool,
-}
 
 impl Translator<'_> {
     /// Notes a storage buffer's variable and gives its descriptors numbers.

@@ -1,0 +1,284 @@
+//! The modules of a crate and the arrows between them, read from its source.
+//!
+//! An arrow leads from the module that names something to the module that defines it: a re-export (`pub use`) is a sign on a door and no arrow,
+//! who follows it ends in the room behind. A module and the modules within it are one thing and its parts, so between these there are no
+//! arrows; between the parts there are. Tests (`#[cfg(test)]`) are left out. Names inside macro calls count as they stand there.
+
+use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use syn::{Item, UseTree};
+
+/// Where a module is: the names from the crate's root.
+pub type Name = Vec<String>;
+
+/// A module.
+pub struct Module {
+    /// Its file, also for modules within one.
+    pub file: PathBuf,
+    /// It, and with it what is inside it, says `#![forbid(unsafe_code)]`.
+    pub forbids_unsafe: bool,
+    items: Vec<Item>,
+    children: BTreeSet<String>,
+    /// Names that it re-exports, and the paths as written.
+    signs: Vec<(String, Vec<String>)>,
+}
+
+/// A crate.
+pub struct House {
+    /// By name; the root's is empty.
+    pub modules: BTreeMap<Name, Module>,
+}
+
+impl House {
+    /// Reads the crate whose root is this file.
+    pub fn read(root: &Path) -> House {
+        let mut house = House { modules: BTreeMap::new() };
+        house.enter(Vec::new(), root);
+        house
+    }
+
+    fn enter(&mut self, name: Name, file: &Path) {
+        let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let parsed = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        self.add(name, file, &parsed.attrs, parsed.items);
+    }
+
+    fn add(&mut self, name: Name, file: &Path, attributes: &[syn::Attribute], items: Vec<Item>) {
+        let items: Vec<Item> = items.into_iter().filter(|item| !is_test(item)).collect();
+        let forbids_unsafe = attributes.iter().any(|a| says(a, "forbid", "unsafe_code"));
+        let mut module = Module {
+            file: file.into(),
+            forbids_unsafe,
+            items: Vec::new(),
+            children: BTreeSet::new(),
+            signs: Vec::new(),
+        };
+        let mut inside = Vec::new();
+        for item in items {
+            match item {
+                Item::Mod(child) => {
+                    module.children.insert(child.ident.to_string());
+                    inside.push(child);
+                }
+                Item::Use(item) if !matches!(item.vis, syn::Visibility::Inherited) => {
+                    for path in paths(&item.tree) {
+                        module.signs.push((path.last().cloned().unwrap_or_default(), path.path));
+                    }
+                }
+                other => module.items.push(other),
+            }
+        }
+        self.modules.insert(name.clone(), module);
+        for child in inside {
+            let mut path = name.clone();
+            path.push(child.ident.to_string());
+            match child.content {
+                Some((_, items)) => self.add(path, file, &child.attrs, items),
+                None => self.enter(path, &file_of(file, &name, &child.ident)),
+            }
+        }
+    }
+
+    /// All arrows, with what was named.
+    pub fn arrows(&self) -> BTreeMap<(Name, Name), BTreeSet<String>> {
+        let mut arrows: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+        for (name, module) in &self.modules {
+            for path in module.named() {
+                let Some((to, rest)) = self.resolve(name, &path, 0) else { continue };
+                if !to.starts_with(name) && !name.starts_with(&to) {
+                    arrows.entry((name.clone(), to)).or_default().insert(rest);
+                }
+            }
+        }
+        arrows
+    }
+
+    /// The module that a path within a module leads to, and what it names there; `None` out of the crate.
+    fn resolve(&self, from: &Name, path: &[String], depth: usize) -> Option<(Name, String)> {
+        let (mut at, mut rest) = (from.clone(), path);
+        let (first, tail) = path.split_first()?;
+        match first.as_str() {
+            "crate" => (at, rest) = (Vec::new(), tail),
+            "self" => rest = tail,
+            "super" => {
+                at.pop()?;
+                rest = tail;
+            }
+            child if self.modules.get(&at)?.children.contains(child) => {}
+            _ => return None,
+        }
+        while let Some((next, tail)) = rest.split_first() {
+            let module = self.modules.get(&at)?;
+            if next == "super" {
+                at.pop()?;
+            } else if module.children.contains(next) {
+                at.push(next.clone());
+            } else {
+                // A sign leads on; so may a star, which is followed if something is there.
+                let sign = module.signs.iter().find(|(name, _)| name == next);
+                let led = sign.filter(|_| depth < 8).and_then(|(_, path)| self.resolve(&at, path, depth + 1));
+                return Some(led.unwrap_or_else(|| (at, next.clone())));
+            }
+            rest = tail;
+        }
+        Some((at, "itself".into()))
+    }
+
+    /// Groups of modules that reach each other.
+    pub fn circles(&self) -> Vec<Vec<Name>> {
+        let mut next: BTreeMap<&Name, BTreeSet<&Name>> = BTreeMap::new();
+        let arrows = self.arrows();
+        for (from, to) in arrows.keys() {
+            next.entry(from).or_default().insert(to);
+        }
+        let reach = |start: &Name| {
+            let (mut seen, mut todo) = (BTreeSet::new(), vec![start.clone()]);
+            while let Some(name) = todo.pop() {
+                for to in next.get(&name).into_iter().flatten() {
+                    if seen.insert((*to).clone()) {
+                        todo.push((*to).clone());
+                    }
+                }
+            }
+            seen
+        };
+        let reached: BTreeMap<&Name, BTreeSet<Name>> = self.modules.keys().map(|name| (name, reach(name))).collect();
+        let mut circles: Vec<Vec<Name>> = Vec::new();
+        for (name, to) in &reached {
+            if to.contains(*name) && !circles.iter().flatten().any(|n| n == *name) {
+                circles.push(to.iter().filter(|other| reached[other].contains(*name)).cloned().collect());
+            }
+        }
+        circles
+    }
+}
+
+impl Module {
+    /// The keyword stands in its code.
+    pub fn has_unsafe(&self) -> bool {
+        fn find(tokens: TokenStream) -> bool {
+            tokens.into_iter().any(|token| match token {
+                TokenTree::Group(group) => find(group.stream()),
+                TokenTree::Ident(ident) => ident == "unsafe",
+                _ => false,
+            })
+        }
+        self.items.iter().any(|item| find(quote::ToTokens::to_token_stream(item)))
+    }
+
+    /// Every path that the module's code names.
+    fn named(&self) -> BTreeSet<Vec<String>> {
+        let mut all = BTreeSet::new();
+        for item in &self.items {
+            match item {
+                Item::Use(item) => all.extend(paths(&item.tree).into_iter().map(|p| p.path)),
+                other => scan(quote::ToTokens::to_token_stream(other), &self.children, &mut all),
+            }
+        }
+        all
+    }
+}
+
+fn is_test(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Mod(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        _ => return false,
+    };
+    attributes.iter().any(|a| says(a, "cfg", "test"))
+}
+
+/// Is the attribute `name(what)`?
+fn says(attribute: &syn::Attribute, name: &str, what: &str) -> bool {
+    attribute.path().is_ident(name) && attribute.meta.require_list().is_ok_and(|l| l.tokens.to_string() == what)
+}
+
+/// The file of a child that has its own.
+fn file_of(parent: &Path, name: &Name, child: &Ident) -> PathBuf {
+    let folder = parent.parent().expect("a folder");
+    let stem = parent.file_stem().expect("a file").to_string_lossy();
+    let folder = match &*stem {
+        "mod" | "lib" | "main" => folder.to_path_buf(),
+        _ => folder.join(name.last().expect("not the root")),
+    };
+    let flat = folder.join(format!("{child}.rs"));
+    if flat.exists() { flat } else { folder.join(child.to_string()).join("mod.rs") }
+}
+
+struct Used {
+    path: Vec<String>,
+    alias: Option<String>,
+}
+
+impl Used {
+    fn last(&self) -> Option<&String> {
+        self.alias.as_ref().or(self.path.last())
+    }
+}
+
+/// The paths of a tree of uses. A star names the module before it.
+fn paths(tree: &UseTree) -> Vec<Used> {
+    fn walk(tree: &UseTree, before: &mut Vec<String>, all: &mut Vec<Used>) {
+        match tree {
+            UseTree::Path(path) => {
+                before.push(path.ident.to_string());
+                walk(&path.tree, before, all);
+                before.pop();
+            }
+            UseTree::Group(group) => group.items.iter().for_each(|tree| walk(tree, before, all)),
+            UseTree::Glob(_) => all.push(Used { path: before.clone(), alias: None }),
+            UseTree::Name(_) | UseTree::Rename(_) => {
+                let (ident, alias) = match tree {
+                    UseTree::Rename(r) => (&r.ident, Some(r.rename.to_string())),
+                    UseTree::Name(n) => (&n.ident, None),
+                    _ => return,
+                };
+                let path = before.iter().cloned().chain((ident != "self").then(|| ident.to_string())).collect();
+                all.push(Used { path, alias });
+            }
+        }
+    }
+    let mut all = Vec::new();
+    walk(tree, &mut Vec::new(), &mut all);
+    all
+}
+
+/// Paths in tokens: `a::b::c` that begin with `crate`, `self`, `super` or a child's name.
+fn scan(tokens: TokenStream, children: &BTreeSet<String>, all: &mut BTreeSet<Vec<String>>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut i = 0;
+    while i < tokens.len() {
+        match &tokens[i] {
+            TokenTree::Group(group) => scan(group.stream(), children, all),
+            TokenTree::Ident(first) if !colons(&tokens, i.wrapping_sub(2)) => {
+                let mut path = vec![first.to_string()];
+                let mut end = i;
+                while colons(&tokens, end + 1)
+                    && let Some(TokenTree::Ident(next)) = tokens.get(end + 3)
+                {
+                    path.push(next.to_string());
+                    end += 3;
+                }
+                let begins = matches!(path[0].as_str(), "crate" | "self" | "super") || children.contains(&path[0]);
+                if path.len() > 1 && begins {
+                    all.insert(path);
+                }
+                i = end;
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+}
+
+/// Is there `::` at this place?
+fn colons(tokens: &[TokenTree], at: usize) -> bool {
+    let colon = |i: usize| match tokens.get(i) {
+        Some(TokenTree::Punct(p)) if p.as_char() == ':' => Some(p.spacing()),
+        _ => None,
+    };
+    colon(at) == Some(Spacing::Joint) && colon(at.wrapping_add(1)).is_some()
+}

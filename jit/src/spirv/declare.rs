@@ -1,0 +1,202 @@
+//! The declarations of a module, read into [`Spec`] under one specialisation: types, constants, and what OpSpecConstantOp computes from them.
+//! Each is built from those declared before it.
+
+use super::fold;
+use super::module::{Module, NO_MEMBER, View};
+use super::opcodes::op;
+use super::types::{Const, ImageType, MAX_LEAVES, Spec, Type, TypeEntry, mask};
+use super::{Specialization, class, deco};
+use crate::error::{Error, Result};
+use crate::ir::Ty;
+
+/// Deepest nesting of composite types.
+const MAX_TYPE_DEPTH: u32 = 64;
+
+impl<'m> Spec<'m> {
+    /// Builds all types and constants. What is unsupported is left out and refused at its first use.
+    pub fn new(m: &'m Module, specialization: &Specialization) -> Result<Spec<'m>> {
+        let mut s = Spec { m, types: Vec::new(), consts: Vec::new() };
+        s.types.resize_with(m.def_count(), || None);
+        s.consts.resize_with(m.def_count(), || None);
+        let mut flattened = 0u64;
+        for inst in m.globals.clone() {
+            let v = m.view(inst);
+            if v.op == op::OpTypeForwardPointer {
+                s.forward_pointer(v)?;
+                continue;
+            }
+            let Some(n) = m.dense(v.result) else { continue };
+            match v.op {
+                op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction => {
+                    s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
+                }
+                op::OpConstantTrue..=op::OpSpecConstantOp | op::OpUndef => {
+                    let c = s.make_const(v, specialization).map_err(|e| e.at(v.opcode(), v.result))?;
+                    if let Some(Const::Flat(_, bits)) = &c {
+                        flattened += bits.len() as u64;
+                    }
+                    if flattened > 16 * MAX_LEAVES + m.words().len() as u64 {
+                        return Err(Error::limit("constants are too large").at(v.opcode(), v.result));
+                    }
+                    s.consts[n] = c;
+                }
+                _ => {}
+            }
+        }
+        Ok(s)
+    }
+
+    /// A pointer may be declared before what it points to: its own entry needs nothing of that.
+    fn forward_pointer(&mut self, v: View<'_>) -> Result<()> {
+        let id = v.arg(0)?;
+        let at = |e: Error| e.at(v.opcode(), id);
+        let pointer = self.m.def(id).map_err(at)?;
+        let physical = v.arg(1)? == class::PHYSICAL_STORAGE_BUFFER && pointer.args.first() == v.args.get(1);
+        if pointer.op != op::OpTypePointer || !physical {
+            return Err(at(Error::invalid("forward declaration of something else than a physical pointer")));
+        }
+        if let Some(n) = self.m.dense(id) {
+            self.types[n] = self.make_type(pointer)?;
+        }
+        Ok(())
+    }
+
+    fn make_type(&self, v: View<'_>) -> Result<Option<TypeEntry>> {
+        let member = |id: u32| self.entry(id).map(|t| (t.leaves, t.depth + 1));
+        let one = |kind: Type, leaves: u64| Ok(Some(TypeEntry { kind, leaves, depth: 0, starts: Vec::new() }));
+        let many = |kind: Type, elem: u32, n: u64| {
+            let (leaves, depth) = member(elem)?;
+            if depth > MAX_TYPE_DEPTH {
+                return Err(Error::limit("types are nested too deeply"));
+            }
+            Ok(Some(TypeEntry { kind, leaves: leaves.saturating_mul(n), depth, starts: Vec::new() }))
+        };
+        let a = |i: usize| v.arg(i);
+        match v.op {
+            op::OpTypeVoid => one(Type::Void, 0),
+            op::OpTypeBool => one(Type::Bool, 1),
+            op::OpTypeInt => match a(0)? {
+                bits @ (8 | 16 | 32 | 64) => one(Type::Int { bits, signed: a(1)? != 0 }, 1),
+                _ => Err(Error::invalid("integer width")),
+            },
+            op::OpTypeFloat => match (a(0)?, v.args.get(1)) {
+                (bits @ (16 | 32 | 64), None) => one(Type::Float { bits }, 1),
+                _ => Ok(None),
+            },
+            op::OpTypeVector => {
+                let (elem, n) = (a(0)?, a(1)?);
+                if !(2..=4).contains(&n) || self.scalar(elem).is_err() {
+                    return Err(Error::invalid("vector type"));
+                }
+                many(Type::Vector { elem, n }, elem, n.into())
+            }
+            op::OpTypeMatrix => {
+                let (col, n) = (a(0)?, a(1)?);
+                if !(2..=4).contains(&n) || !matches!(self.ty(col)?, Type::Vector { .. }) {
+                    return Err(Error::invalid("matrix type"));
+                }
+                many(Type::Matrix { col, n }, col, n.into())
+            }
+            op::OpTypeImage => {
+                let texel = match *self.ty(a(0)?)? {
+                    Type::Float { bits: 32 } => Ty::F32,
+                    Type::Int { bits: 32, .. } => Ty::I32,
+                    _ => return Ok(None),
+                };
+                let t = ImageType { texel, dim: a(1)?, arrayed: a(3)? != 0, ms: a(4)? != 0, sampled: a(5)? };
+                if !matches!(t.dim, 0..=3 | 5 | 6) {
+                    return Ok(None);
+                }
+                one(Type::Image(t), 2)
+            }
+            op::OpTypeSampler => one(Type::Sampler, 2),
+            op::OpTypeSampledImage => match self.ty(a(0)?)? {
+                Type::Image(_) => one(Type::SampledImage(a(0)?), 2),
+                _ => Err(Error::invalid("sampled image of something else than an image")),
+            },
+            op::OpTypeArray => {
+                let len = self.constant_int(a(1)?).ok_or_else(|| Error::invalid("array length is not a constant"))?;
+                let len = u32::try_from(len).ok().filter(|&n| n > 0).ok_or_else(|| Error::invalid("array length"))?;
+                many(Type::Array { elem: a(0)?, len }, a(0)?, len.into())
+            }
+            op::OpTypeRuntimeArray => many(Type::RuntimeArray { elem: a(0)? }, a(0)?, u64::MAX),
+            op::OpTypeStruct => {
+                let (mut leaves, mut depth) = (0u64, 0);
+                let mut starts = Vec::with_capacity(v.args.len());
+                for &m in v.args {
+                    let (n, d) = member(m)?;
+                    starts.push(leaves);
+                    leaves = leaves.saturating_add(n);
+                    depth = depth.max(d);
+                }
+                if depth > MAX_TYPE_DEPTH {
+                    return Err(Error::limit("types are nested too deeply"));
+                }
+                Ok(Some(TypeEntry { kind: Type::Struct(v.args.to_vec()), leaves, depth, starts }))
+            }
+            op::OpTypePointer => one(Type::Pointer { class: a(0)?, to: a(1)? }, 1),
+            op::OpTypeFunction => one(Type::Function, 0),
+            _ => Ok(None),
+        }
+    }
+
+    fn make_const(&self, v: View<'_>, specialization: &Specialization) -> Result<Option<Const>> {
+        let flat = |bits: &[u64]| Ok(Some(Const::Flat(v.ty, bits.into())));
+        // Constants of types that are not implemented are refused where they are used.
+        let Ok(ty) = self.ty(v.ty) else { return Ok(None) };
+        let spec_bits = || {
+            let id = self.m.decoration_value(v.result, NO_MEMBER, deco::SPEC_ID)?;
+            let bytes = &specialization.entries.iter().find(|(k, _)| *k == id)?.1;
+            Some(bytes.iter().take(8).rev().fold(0u64, |bits, &b| bits << 8 | u64::from(b)))
+        };
+        match v.op {
+            op::OpConstantNull | op::OpUndef => Ok(Some(Const::Null(v.ty))),
+            op::OpConstantTrue | op::OpConstantFalse | op::OpSpecConstantTrue | op::OpSpecConstantFalse => {
+                if *ty != Type::Bool {
+                    return Err(Error::invalid("boolean constant of another type"));
+                }
+                let own = matches!(v.op, op::OpConstantTrue | op::OpSpecConstantTrue);
+                let is_spec = matches!(v.op, op::OpSpecConstantTrue | op::OpSpecConstantFalse);
+                let bits = if is_spec { spec_bits() } else { None };
+                flat(&[bits.map_or(u64::from(own), |b| u64::from(b != 0))])
+            }
+            op::OpConstant | op::OpSpecConstant => {
+                let width = match *ty {
+                    Type::Int { bits, .. } | Type::Float { bits } => bits,
+                    _ => return Err(Error::invalid("numeric constant of another type")),
+                };
+                let low = u64::from(v.arg(0)?);
+                let own = if width == 64 { low | u64::from(v.arg(1)?) << 32 } else { low };
+                let bits = if v.op == op::OpSpecConstant { spec_bits() } else { None };
+                flat(&[bits.unwrap_or(own) & mask(width)])
+            }
+            op::OpConstantComposite | op::OpSpecConstantComposite => {
+                let mut bits = Vec::new();
+                let total = self.flat_leaves(v.ty)?;
+                if v.args.len() as u32 != self.part_count(v.ty)? {
+                    return Err(Error::invalid("wrong number of constituents"));
+                }
+                for &part in v.args {
+                    let Some(c) = self.constant(part) else {
+                        return match self.m.def(part)?.op {
+                            op::OpConstantTrue..=op::OpSpecConstantOp | op::OpUndef => Ok(None),
+                            _ => Err(Error::invalid("constituent is not a constant").with_id(part)),
+                        };
+                    };
+                    if bits.len() + self.flat_leaves(c.ty())? > total {
+                        break;
+                    }
+                    bits.extend_from_slice(&self.constant_leaves(part)?);
+                }
+                if bits.len() != total {
+                    return Err(Error::invalid("constituents do not fit the type"));
+                }
+                flat(&bits)
+            }
+            op::OpSpecConstantOp => {
+                fold::spec_constant_op(self, v).map(|bits| bits.map(|b| Const::Flat(v.ty, b.into())))
+            }
+            _ => Ok(None),
+        }
+    }
+}

@@ -15,27 +15,12 @@ use cranelift_codegen::ir::{InstBuilder, Value as C, types};
 pub type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
 
 impl Emitter<'_> {
-    /// Emits a pure operation and defines its results.
-    pub fn alu(&mut self, data: &InstData) -> Result<()> {
+    /// Emits arithmetic, of values that are not affine by `emit`.
+    pub fn alu(&mut self, data: &InstData, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         for &v in data.args.iter() {
             self.check_type(v)?;
         }
-        if self.affine(data)? {
-            return Ok(());
-        }
-        match &data.op {
-            Op::Unary(op) => self.unary(*op, data),
-            Op::Binary(op) => self.binary(*op, data),
-            Op::Cmp(op) => self.compare(*op, data),
-            Op::Convert(op) => self.convert(*op, data),
-            Op::Select => self.select(data),
-            Op::Fma => self.fma(data),
-            Op::Ldexp => self.ldexp(data),
-            Op::Frexp => self.frexp(data),
-            Op::IAddCarry | Op::ISubBorrow => self.carry(data),
-            Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => self.bitfield(data),
-            other => Err(Error::internal(format!("not arithmetic: {other:?}")).with_id(data.source)),
-        }
+        if self.affine(data)? { Ok(()) } else { emit(self) }
     }
 
     /// Types whose vectors are not 32 or 64 bits per lane are not emitted yet.
@@ -100,7 +85,7 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(vecs))
     }
 
-    fn unary(&mut self, op: Unary, data: &InstData) -> Result<()> {
+    pub fn unary(&mut self, op: Unary, data: &InstData) -> Result<()> {
         let ty = self.shader.ty(data.args[0]);
         match op {
             Unary::INeg => self.map(data, |e, a| e.b.ins().ineg(a[0])),
@@ -129,8 +114,17 @@ impl Emitter<'_> {
                 let x = e.b.ins().bxor(a[0], sign);
                 e.msb(ty, x)
             }),
-            other => Err(Error::internal(format!("{other:?} was not lowered")).with_id(data.source)),
+            Unary::InverseSqrt | Unary::Exp | Unary::Log | Unary::Exp2 | Unary::Log2 => self.not_expanded(data),
+            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => self.not_expanded(data),
+            Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Asinh | Unary::Acosh | Unary::Atanh => {
+                self.not_expanded(data)
+            }
         }
+    }
+
+    /// What `lower_math` leaves to nobody.
+    fn not_expanded(&self, data: &InstData) -> Result<()> {
+        Err(Error::internal(format!("{:?} was not lowered", data.op)).with_id(data.source))
     }
 
     /// Index of the highest one bit, -1 for 0.
@@ -145,7 +139,7 @@ impl Emitter<'_> {
         if self.b.func.dfg.value_type(c) == types::I8 { self.b.ins().bxor_imm_u(c, 1) } else { self.b.ins().bnot(c) }
     }
 
-    fn binary(&mut self, op: Binary, data: &InstData) -> Result<()> {
+    pub fn binary(&mut self, op: Binary, data: &InstData) -> Result<()> {
         use Binary::*;
         let ty = self.shader.ty(data.args[0]);
         match op {
@@ -178,8 +172,10 @@ impl Emitter<'_> {
                     _ => e.float_extreme(ordered, a[0], a[1]),
                 })
             }
-            Pow | Atan2 => Err(Error::internal(format!("{op:?} was not lowered")).with_id(data.source)),
-            _ => self.map(data, |e, a| e.binary_scalar(op, ty, a[0], a[1])),
+            Pow | Atan2 => self.not_expanded(data),
+            IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FSub | FMul | FDiv => {
+                self.map(data, |e, a| e.binary_scalar(op, ty, a[0], a[1]))
+            }
         }
     }
 
@@ -285,7 +281,7 @@ impl Emitter<'_> {
         self.define(data.result(), Rep::Varying(out))
     }
 
-    fn compare(&mut self, op: Cmp, data: &InstData) -> Result<()> {
+    pub fn compare(&mut self, op: Cmp, data: &InstData) -> Result<()> {
         let ty = self.shader.ty(data.args[0]);
         if self.all_uniform(&data.args)? {
             let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
@@ -332,7 +328,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn convert(&mut self, op: Convert, data: &InstData) -> Result<()> {
+    pub fn convert(&mut self, op: Convert, data: &InstData) -> Result<()> {
         let from = self.shader.ty(data.args[0]);
         let to = self.shader.ty(data.result());
         if matches!(to, Ty::I8 | Ty::I16 | Ty::F16) {
@@ -361,7 +357,10 @@ impl Emitter<'_> {
                     e.number(op, if vector { vt } else { st }, a[0])
                 }),
             Convert::FToFRtz => Err(Error::unsupported("conversion with rounding towards zero").with_id(data.source)),
-            _ => self.per_lane(data, &mut |e, a| e.number(op, st, a[0])),
+            Convert::FToS | Convert::FToU | Convert::SToF | Convert::UToF => {
+                self.per_lane(data, &mut |e, a| e.number(op, st, a[0]))
+            }
+            Convert::FToF | Convert::UToU | Convert::SToS => self.per_lane(data, &mut |e, a| e.number(op, st, a[0])),
         }
     }
 
@@ -382,7 +381,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn select(&mut self, data: &InstData) -> Result<()> {
+    pub fn select(&mut self, data: &InstData) -> Result<()> {
         let (cond, a, b) = (data.args[0], data.args[1], data.args[2]);
         let ty = self.shader.ty(a);
         let (ra, rb) = (self.rep(a)?, self.rep(b)?);

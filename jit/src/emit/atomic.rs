@@ -5,7 +5,7 @@ use super::memory::trusted;
 use super::rep::{Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Space, Ty};
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value as C, types};
 use smallvec::SmallVec;
 
@@ -81,14 +81,16 @@ impl Emitter<'_> {
                 self.b.ins().atomic_store(flags, words[0], at);
                 return Ok(values[0]);
             }
-            A::FAdd | A::FMin | A::FMax => return Ok(self.atomic_float(op, at, values[0])),
+            A::FAdd => return Ok(self.atomic_float(at, |e, old| e.b.ins().fadd(old, values[0]))),
+            A::FMin => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCC::LessThan, old, values[0]))),
+            A::FMax => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCC::GreaterThan, old, values[0]))),
         };
         let old = self.b.ins().atomic_rmw(types::I32, flags, rmw, at, words[0]);
         Ok(self.bitcast(scalar_type(ty), old))
     }
 
-    /// Compare-and-swap loop.
-    fn atomic_float(&mut self, op: base::abi::AtomicOp, at: C, value: C) -> C {
+    /// Compare-and-swap loop around a function of the old value.
+    fn atomic_float(&mut self, at: C, new: impl FnOnce(&mut Self, C) -> C) -> C {
         let flags = trusted();
         let (retry, done) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(retry, types::I32);
@@ -97,7 +99,7 @@ impl Emitter<'_> {
         self.b.switch_to_block(retry);
         let old = self.b.block_params(retry)[0];
         let old_float = self.bitcast(types::F32, old);
-        let new = self.float_atomic_value(op, old_float, value);
+        let new = new(self, old_float);
         let new = self.bitcast(types::I32, new);
         let seen = self.b.ins().atomic_cas(flags, at, old, new);
         let same = self.b.ins().icmp(IntCC::Equal, seen, old);
@@ -107,20 +109,5 @@ impl Emitter<'_> {
         }
         self.enter(done);
         self.bitcast(types::F32, old)
-    }
-
-    fn float_atomic_value(&mut self, op: base::abi::AtomicOp, old: C, value: C) -> C {
-        use base::abi::AtomicOp as A;
-        use cranelift_codegen::ir::condcodes::FloatCC;
-        match op {
-            A::FMin | A::FMax => {
-                let cc = if op == A::FMin { FloatCC::LessThan } else { FloatCC::GreaterThan };
-                let better = self.b.ins().fcmp(cc, value, old);
-                let nan = self.b.ins().fcmp(FloatCC::Unordered, old, old);
-                let take = self.b.ins().bor(better, nan);
-                self.b.ins().select(take, value, old)
-            }
-            _ => self.b.ins().fadd(old, value),
-        }
     }
 }

@@ -11,7 +11,7 @@ use super::facts::Facts;
 use super::memory::trusted;
 use super::rep::Rep;
 use crate::error::{Error, Result};
-use crate::ir::{Inst, Node, Op, Region, Shader, Term, Value, ValueDef, Var};
+use crate::ir::{Effects, Inst, Node, Op, Region, Shader, Term, Value, ValueDef, Var};
 use cranelift_codegen::ir::{Block, InstBuilder, Type, Value as C, types};
 use cranelift_entity::SecondaryMap;
 
@@ -88,7 +88,7 @@ impl Scan<'_> {
     fn inst(&mut self, inst: Inst) {
         let data = &self.shader.insts[inst];
         self.uses(&data.args);
-        if data.op == Op::Barrier {
+        if data.op.effects().intersects(Effects::SUSPENDS) {
             self.segment += 1;
         }
         let results: Vec<Value> = data.results().collect();

@@ -2,7 +2,7 @@
 //!
 //! A region is known by its address: the shader is borrowed, and not moved, while it is emitted.
 
-use crate::ir::{Label, Node, Op, Region, Shader, Term};
+use crate::ir::{Effects, Label, Node, Op, Region, Shader, Term, Weight};
 use crate::passes::Divergence;
 use cranelift_entity::SecondaryMap;
 use std::collections::HashMap;
@@ -95,7 +95,8 @@ impl Walk<'_> {
             match node {
                 Node::Inst(i) => {
                     let op = &self.shader.insts[*i].op;
-                    join((Fact { barrier: *op == Op::Barrier, escapes: false, weight: weigh(op) }, u32::MAX));
+                    let barrier = op.effects().intersects(Effects::SUSPENDS);
+                    join((Fact { barrier, escapes: false, weight: weigh(op) }, u32::MAX));
                 }
                 Node::If(n) => {
                     join(self.region(&n.then, inside, inside));
@@ -125,20 +126,10 @@ impl Walk<'_> {
 
 /// An instruction's share.
 fn weigh(op: &Op) -> usize {
-    let heavy = matches!(
-        op,
-        Op::Load(..)
-            | Op::Store(..)
-            | Op::Atomic(..)
-            | Op::Sample(_)
-            | Op::ImageFetch { .. }
-            | Op::ImageStore { .. }
-            | Op::ImageAtomic { .. }
-            | Op::VarStore(_)
-            // Nobody waits at a barrier that none of its lanes reaches.
-            | Op::Barrier
-    );
-    if heavy { SKIP_FROM } else { 1 }
+    match op.row().weight {
+        Weight::Cheap | Weight::Dear => 1,
+        Weight::Heavy => SKIP_FROM,
+    }
 }
 
 #[cfg(test)]

@@ -384,7 +384,22 @@ impl Emitter<'_> {
                     bits
                 }
                 Builtin::HelperInvocation => self.b.ins().bnot(covered),
-                other => return Err(Error::invalid(format!("{other:?} in a fragment stage"))),
+                other @ (Builtin::VertexIndex
+                | Builtin::InstanceIndex
+                | Builtin::BaseVertex
+                | Builtin::BaseInstance
+                | Builtin::DrawIndex
+                | Builtin::ViewIndex
+                | Builtin::DeviceIndex
+                | Builtin::LocalInvocationIndex
+                | Builtin::LocalInvocationId(_)
+                | Builtin::WorkgroupId(_)
+                | Builtin::NumWorkgroups(_)
+                | Builtin::GlobalInvocationId(_)
+                | Builtin::SubgroupInvocation
+                | Builtin::SubgroupSize
+                | Builtin::SubgroupId
+                | Builtin::NumSubgroups) => return Err(Error::invalid(format!("{other:?} is no fragment's"))),
             });
         }
         self.define(result, Rep::Varying(out))

@@ -97,7 +97,15 @@ impl Emitter<'_> {
             B::WorkgroupId(_) | B::LocalInvocationIndex | B::LocalInvocationId(_) | B::GlobalInvocationId(_) => {
                 Some(Stage::Compute)
             }
-            _ => None,
+            B::FragCoord(_) | B::FrontFacing | B::PointCoord(_) | B::SampleId | B::SamplePosition(_) => {
+                Some(Stage::Fragment)
+            }
+            B::SampleMaskIn | B::HelperInvocation | B::PrimitiveId | B::Layer | B::ViewportIndex => {
+                Some(Stage::Fragment)
+            }
+            B::BaseVertex | B::BaseInstance | B::DrawIndex | B::ViewIndex | B::DeviceIndex => None,
+            B::NumWorkgroups(_) | B::NumSubgroups | B::SubgroupId => None,
+            B::SubgroupInvocation | B::SubgroupSize => None,
         };
         if stage.is_some_and(|s| s != self.shader.stage) {
             return Err(Error::invalid(format!("{builtin:?} in a {:?} stage", self.shader.stage)));

@@ -31,6 +31,8 @@ mod memory;
 mod rep;
 mod stage;
 mod subgroup;
+#[cfg(test)]
+mod tests;
 
 pub use cost::Cost;
 pub use isa::cpu_features;
@@ -273,6 +275,9 @@ impl Emitter<'_> {
         let data = &shader.insts[inst];
         let at = |r: Result<()>| r.map_err(|e| e.with_id(data.source));
         at(budget::clif(self.b.func.dfg.num_insts()))?;
+        if !data.float.is_default() {
+            return at(Err(Error::unsupported(format!("arithmetic with{}", data.float))));
+        }
         at(match &data.op {
             // Materialised at each use.
             Op::Const(_) => Ok(()),
@@ -309,7 +314,16 @@ impl Emitter<'_> {
             }
             Op::Demote => self.demote(),
             Op::IsHelper => self.is_helper(data),
-            _ => self.alu(data),
+            Op::Unary(op) => self.alu(data, |e| e.unary(*op, data)),
+            Op::Binary(op) => self.alu(data, |e| e.binary(*op, data)),
+            Op::Cmp(op) => self.alu(data, |e| e.compare(*op, data)),
+            Op::Convert(op) => self.alu(data, |e| e.convert(*op, data)),
+            Op::Select => self.alu(data, |e| e.select(data)),
+            Op::Fma => self.alu(data, |e| e.fma(data)),
+            Op::Ldexp => self.alu(data, |e| e.ldexp(data)),
+            Op::Frexp => self.alu(data, |e| e.frexp(data)),
+            Op::IAddCarry | Op::ISubBorrow => self.alu(data, |e| e.carry(data)),
+            Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => self.alu(data, |e| e.bitfield(data)),
         })
     }
 }

@@ -218,7 +218,7 @@ impl Emitter<'_> {
         }
         let lanes = match scan {
             Scan::Cluster(n) => u32::from(n).min(self.lanes) as usize,
-            _ => self.lanes as usize,
+            Scan::Reduce | Scan::Inclusive | Scan::Exclusive => self.lanes as usize,
         };
         for step in (0..).map(|i| 1usize << i).take_while(|&step| step < lanes) {
             let (low, high) = match scan {

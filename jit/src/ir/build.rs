@@ -20,8 +20,8 @@
 //! ```
 
 use super::{
-    Binary, Builtin, Cmp, Convert, If, Inst, Label, Loop, MemFlags, Node, Op, Region, Scope, Shader, Space, Term, Ty,
-    Unary, Value, Var, VarData,
+    Binary, Builtin, Cmp, Convert, FloatFlags, If, Inst, Label, Loop, MemFlags, Node, Op, Region, Scope, Shader, Space,
+    Term, Ty, Unary, Value, Var, VarData,
 };
 
 /// Appends to a list of nodes that later becomes (part of) a region.
@@ -32,14 +32,14 @@ pub struct Builder<'a> {
     pub nodes: Vec<Node>,
     /// `source` of the instructions made.
     pub source: u32,
-    /// `no_contraction` of the instructions made.
-    pub no_contraction: bool,
+    /// Float flags of the instructions made.
+    pub float: FloatFlags,
 }
 
 impl<'a> Builder<'a> {
     /// A builder with an empty list.
     pub fn new(shader: &'a mut Shader) -> Self {
-        Builder { shader, nodes: Vec::new(), source: 0, no_contraction: false }
+        Builder { shader, nodes: Vec::new(), source: 0, float: FloatFlags::NONE }
     }
 
     /// Makes the list the body of the root scope.
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
     /// Appends an instruction with any number of results.
     pub fn inst(&mut self, op: Op, args: &[Value], results: &[Ty]) -> Inst {
         let inst = self.shader.inst(op, args, results, self.source);
-        self.shader.insts[inst].no_contraction = self.no_contraction;
+        self.shader.set_float(inst, self.float);
         self.nodes.push(Node::Inst(inst));
         inst
     }

@@ -1,75 +1,67 @@
 //! The executable meaning of the pure scalar operations: one function, bits in, bits out.
 //!
-//! `fold` and `interp` share it, and generated code is tested against it. The transcendental operations are evaluated
-//! in f64 by the host's library: a reference to measure against, never a result (`fold` does not touch them).
+//! The passes and `interp` share it, and generated code is tested against it. The transcendental operations are evaluated
+//! in f64 by the host's library: a reference to measure against, never a result ([`fold()`] refuses them).
 //!
 //! binary16 is computed in binary32 and rounded, which is correctly rounded for one operation (24 >= 2*11 + 2); its fma goes
 //! through binary64.
 
-use super::{Binary, Cmp, Convert, Op, Ty, Unary};
+use super::{Binary, Cmp, Convert, InstData, Meaning, Op, Shader, Ty, Unary};
 
-/// True when the result of the operation comes from the host's mathematics library in [`eval`].
-pub fn is_transcendental(op: &Op) -> bool {
-    use Unary::*;
-    match op {
-        Op::Unary(op) => matches!(
-            op,
-            InverseSqrt
-                | Sin
-                | Cos
-                | Tan
-                | Asin
-                | Acos
-                | Atan
-                | Sinh
-                | Cosh
-                | Tanh
-                | Asinh
-                | Acosh
-                | Atanh
-                | Exp
-                | Log
-                | Exp2
-                | Log2
-        ),
-        Op::Binary(op) => matches!(op, Binary::Pow | Binary::Atan2),
-        _ => false,
+/// Evaluates an instruction on constants. None when it is not [`Meaning::Exact`](super::Meaning), or computes under flags that
+/// change results.
+pub fn fold(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
+    if data.op.row().meaning != Meaning::Exact {
+        return None;
     }
+    reference(shader, data, args)
 }
 
-/// Evaluates a pure operation on constants: `ty` is the type of the first operand, `result` of the first result. None
-/// for operations that are not pure scalar arithmetic (loads, built-ins, …).
+/// As [`fold`], also where the result is only a reference.
+pub fn reference(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
+    if !data.float.is_default() || data.result_count == 0 {
+        return None;
+    }
+    let result = shader.ty(data.first_result);
+    let first = data.args.first().map_or(result, |&a| shader.ty(a));
+    eval(&data.op, first, result, args)
+}
+
+/// Evaluates an operation that is arithmetic: `ty` is the type of the first operand, `result` of the first result. None for
+/// other operations (loads, built-ins, …) and for types that the operation does not take.
 pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
-    let one = |bits: u64| Some([bits, 0]);
-    match op {
-        Op::Const(bits) => one(*bits),
-        Op::Unary(op) if ty.is_float() => one(float_unary(*op, ty, args[0])),
-        Op::Unary(op) => one(int_unary(*op, ty, args[0])),
-        Op::Binary(op) if ty.is_float() => one(float_binary(*op, ty, args[0], args[1])),
-        Op::Binary(op) => one(int_binary(*op, ty, args[0], args[1])),
-        Op::Cmp(op) => one(u64::from(compare(*op, ty, args[0], args[1]))),
-        Op::Convert(op) => one(convert(*op, ty, result, args[0])),
-        Op::Select => one(if args[0] != 0 { args[1] } else { args[2] }),
-        Op::Fma => one(match ty {
-            Ty::F64 => f64::from_bits(args[0]).mul_add(f64::from_bits(args[1]), f64::from_bits(args[2])).to_bits(),
-            Ty::F16 => from_f64(ty, to_f64(ty, args[0]).mul_add(to_f64(ty, args[1]), to_f64(ty, args[2]))),
-            _ => u64::from(f32_of(args[0]).mul_add(f32_of(args[1]), f32_of(args[2])).to_bits()),
-        }),
-        Op::Ldexp => one(ldexp(ty, args[0], args[1] as u32 as i32)),
-        Op::Frexp => Some(frexp(ty, args[0])),
+    let bits = match op {
+        Op::Const(bits) => *bits,
+        Op::Unary(op) if ty.is_float() => float_unary(*op, ty, args[0])?,
+        Op::Unary(op) => int_unary(*op, ty, args[0])?,
+        Op::Binary(op) if ty.is_float() => float_binary(*op, ty, args[0], args[1])?,
+        Op::Binary(op) => int_binary(*op, ty, args[0], args[1])?,
+        Op::Cmp(op) if ty.is_float() => u64::from(float_compare(*op, ty, args[0], args[1])?),
+        Op::Cmp(op) => u64::from(int_compare(*op, ty, args[0], args[1])?),
+        Op::Convert(op) => convert(*op, ty, result, args[0]),
+        Op::Select => args[if args[0] != 0 { 1 } else { 2 }],
+        Op::Fma => fma(ty, args),
+        Op::Ldexp => ldexp(ty, args[0], args[1] as u32 as i32),
+        Op::Frexp => return Some(frexp(ty, args[0])),
         Op::IAddCarry => {
             let (sum, carry) = (args[0] as u32).overflowing_add(args[1] as u32);
-            Some([u64::from(sum), u64::from(carry)])
+            return Some([u64::from(sum), u64::from(carry)]);
         }
         Op::ISubBorrow => {
             let (difference, borrow) = (args[0] as u32).overflowing_sub(args[1] as u32);
-            Some([u64::from(difference), u64::from(borrow)])
+            return Some([u64::from(difference), u64::from(borrow)]);
         }
-        Op::BitfieldInsert => one(bitfield_insert(ty, args[0], args[1], args[2] as u32, args[3] as u32)),
-        Op::BitfieldSExtract => one(bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, true)),
-        Op::BitfieldUExtract => one(bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, false)),
-        _ => None,
-    }
+        Op::BitfieldInsert => bitfield_insert(ty, args[0], args[1], args[2] as u32, args[3] as u32),
+        Op::BitfieldSExtract => bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, true),
+        Op::BitfieldUExtract => bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, false),
+        Op::VarLoad(_) | Op::VarStore(_) | Op::LoadInput(..) | Op::StoreOutput(_) | Op::Builtin(_) => return None,
+        Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => return None,
+        Op::Load(..) | Op::Store(..) | Op::Atomic(..) => return None,
+        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => return None,
+        Op::ImageQuery(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Subgroup(_) => return None,
+        Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper => return None,
+    };
+    Some([bits, 0])
 }
 
 /// The value `i` with `op(i, x) = x` (of a float minimum or maximum: for every number x); None for operations that have none.
@@ -87,7 +79,9 @@ pub fn identity(op: Binary, ty: Ty) -> Option<u64> {
         Binary::FMul => from_f64(ty, 1.0),
         Binary::FMin => from_f64(ty, f64::INFINITY),
         Binary::FMax => from_f64(ty, f64::NEG_INFINITY),
-        _ => return None,
+        Binary::ISub | Binary::SDiv | Binary::UDiv | Binary::SRem | Binary::SMod | Binary::UMod => return None,
+        Binary::SMulHi | Binary::UMulHi | Binary::Shl | Binary::LShr | Binary::AShr | Binary::Bound => return None,
+        Binary::FSub | Binary::FDiv | Binary::FRem | Binary::FMod | Binary::Pow | Binary::Atan2 => return None,
     })
 }
 
@@ -176,31 +170,28 @@ fn f64_to_f32_rtz(x: f64) -> f32 {
     if x.is_finite() && f64::from(y).abs() > x.abs() { f32::from_bits(y.to_bits() - 1) } else { y }
 }
 
-fn int_unary(op: Unary, ty: Ty, a: u64) -> u64 {
+fn int_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
+    use Unary::*;
     let w = width(ty);
     let msb = |bits: u64| if bits == 0 { u64::MAX } else { 63 - u64::from(bits.leading_zeros()) };
-    cut_unless_count(
-        op,
-        ty,
-        match op {
-            Unary::INeg => a.wrapping_neg(),
-            Unary::Not => !a,
-            Unary::BitReverse => a.reverse_bits() >> (64 - w),
-            Unary::BitCount => u64::from(a.count_ones()),
-            Unary::FindLsb if a == 0 => u64::MAX,
-            Unary::FindLsb => u64::from(a.trailing_zeros()),
-            Unary::FindSMsb => msb(cut(ty, if signed(ty, a) < 0 { !a } else { a })),
-            Unary::FindUMsb => msb(a),
-            _ => a,
-        },
-    )
+    let bits = match op {
+        INeg => a.wrapping_neg(),
+        Not => !a,
+        BitReverse => a.reverse_bits() >> (64 - w),
+        BitCount => return Some(u64::from(a.count_ones())),
+        FindLsb if a == 0 => u64::MAX,
+        FindLsb => u64::from(a.trailing_zeros()),
+        FindSMsb => msb(cut(ty, if signed(ty, a) < 0 { !a } else { a })),
+        FindUMsb => msb(a),
+        FNeg | FAbs | Floor | Ceil | Trunc | RoundEven | Sqrt | InverseSqrt | Sin | Cos | Tan | Asin | Acos | Atan => {
+            return None;
+        }
+        Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Exp | Log | Exp2 | Log2 => return None,
+    };
+    Some(cut(ty, bits))
 }
 
-fn cut_unless_count(op: Unary, ty: Ty, bits: u64) -> u64 {
-    if op == Unary::BitCount { bits } else { cut(ty, bits) }
-}
-
-fn int_binary(op: Binary, ty: Ty, a: u64, b: u64) -> u64 {
+fn int_binary(op: Binary, ty: Ty, a: u64, b: u64) -> Option<u64> {
     let w = width(ty);
     let (sa, sb) = (signed(ty, a), signed(ty, b));
     let shift = b as u32 & (w.max(8) - 1);
@@ -230,10 +221,11 @@ fn int_binary(op: Binary, ty: Ty, a: u64, b: u64) -> u64 {
         Binary::UMin => a.min(b),
         Binary::SMax => sa.max(sb) as u64,
         Binary::UMax => a.max(b),
-        Binary::Bound => sa.min(sb).max(-sb) as u64,
-        _ => a,
+        Binary::Bound => sa.min(sb).max(sb.wrapping_neg()) as u64,
+        Binary::FAdd | Binary::FSub | Binary::FMul | Binary::FDiv | Binary::FMin | Binary::FMax => return None,
+        Binary::FRem | Binary::FMod | Binary::Pow | Binary::Atan2 => return None,
     };
-    cut(ty, bits)
+    Some(cut(ty, bits))
 }
 
 fn bitfield_mask(count: u32) -> u64 {
@@ -256,45 +248,42 @@ fn bitfield_extract(ty: Ty, base: u64, offset: u32, count: u32, sign: bool) -> u
 }
 
 /// Operations that rounding in a wider format does not change, and the reference functions.
-fn float_unary(op: Unary, ty: Ty, a: u64) -> u64 {
+fn float_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
     let sign = 1u64 << (width(ty) - 1);
-    match op {
-        Unary::FNeg => return a ^ sign,
-        Unary::FAbs => return a & !sign,
-        _ => {}
-    }
     let x = to_f64(ty, a);
-    from_f64(
-        ty,
-        match op {
-            Unary::Floor => x.floor(),
-            Unary::Ceil => x.ceil(),
-            Unary::Trunc => x.trunc(),
-            Unary::RoundEven => x.round_ties_even(),
-            // Exact for narrower types: 53 >= 2*24 + 2.
-            Unary::Sqrt => x.sqrt(),
-            Unary::InverseSqrt => 1.0 / x.sqrt(),
-            Unary::Sin => x.sin(),
-            Unary::Cos => x.cos(),
-            Unary::Tan => x.tan(),
-            Unary::Asin => x.asin(),
-            Unary::Acos => x.acos(),
-            Unary::Atan => x.atan(),
-            Unary::Sinh => x.sinh(),
-            Unary::Cosh => x.cosh(),
-            Unary::Tanh => x.tanh(),
-            Unary::Asinh => x.asinh(),
-            Unary::Acosh => x.acosh(),
-            Unary::Atanh => x.atanh(),
-            Unary::Exp => x.exp(),
-            Unary::Log => x.ln(),
-            Unary::Exp2 => x.exp2(),
-            Unary::Log2 => x.log2(),
-            _ => x,
-        },
-    )
+    let y = match op {
+        Unary::FNeg => return Some(a ^ sign),
+        Unary::FAbs => return Some(a & !sign),
+        Unary::Floor => x.floor(),
+        Unary::Ceil => x.ceil(),
+        Unary::Trunc => x.trunc(),
+        Unary::RoundEven => x.round_ties_even(),
+        // Exact for narrower types: 53 >= 2*24 + 2.
+        Unary::Sqrt => x.sqrt(),
+        Unary::InverseSqrt => 1.0 / x.sqrt(),
+        Unary::Sin => x.sin(),
+        Unary::Cos => x.cos(),
+        Unary::Tan => x.tan(),
+        Unary::Asin => x.asin(),
+        Unary::Acos => x.acos(),
+        Unary::Atan => x.atan(),
+        Unary::Sinh => x.sinh(),
+        Unary::Cosh => x.cosh(),
+        Unary::Tanh => x.tanh(),
+        Unary::Asinh => x.asinh(),
+        Unary::Acosh => x.acosh(),
+        Unary::Atanh => x.atanh(),
+        Unary::Exp => x.exp(),
+        Unary::Log => x.ln(),
+        Unary::Exp2 => x.exp2(),
+        Unary::Log2 => x.log2(),
+        Unary::INeg | Unary::Not | Unary::BitReverse | Unary::BitCount => return None,
+        Unary::FindLsb | Unary::FindSMsb | Unary::FindUMsb => return None,
+    };
+    Some(from_f64(ty, y))
 }
 
+/// The exact operations, in one of Rust's float types.
 macro_rules! float_binary {
     ($op:expr, $a:expr, $b:expr) => {{
         let (a, b) = ($a, $b);
@@ -303,63 +292,68 @@ macro_rules! float_binary {
             Binary::FSub => a - b,
             Binary::FMul => a * b,
             Binary::FDiv => a / b,
-            Binary::FMin => {
-                if a.is_nan() || b < a {
-                    b
-                } else {
-                    a
-                }
-            }
-            Binary::FMax => {
-                if a.is_nan() || b > a {
-                    b
-                } else {
-                    a
-                }
-            }
+            Binary::FMin if a.is_nan() || b < a => b,
+            Binary::FMax if a.is_nan() || b > a => b,
+            Binary::FMin | Binary::FMax => a,
             Binary::FRem => a - b * (a / b).trunc(),
             Binary::FMod => a - b * (a / b).floor(),
-            _ => a,
+            Binary::Pow | Binary::Atan2 => return None,
+            Binary::IAdd | Binary::ISub | Binary::IMul | Binary::SDiv | Binary::UDiv | Binary::SRem => return None,
+            Binary::SMod | Binary::UMod | Binary::SMulHi | Binary::UMulHi | Binary::And | Binary::Or => return None,
+            Binary::Xor | Binary::Shl | Binary::LShr | Binary::AShr | Binary::SMin | Binary::UMin => return None,
+            Binary::SMax | Binary::UMax | Binary::Bound => return None,
         }
     }};
 }
 
-fn float_binary(op: Binary, ty: Ty, a: u64, b: u64) -> u64 {
+fn float_binary(op: Binary, ty: Ty, a: u64, b: u64) -> Option<u64> {
     let (x, y) = (to_f64(ty, a), to_f64(ty, b));
-    match (op, ty) {
+    Some(match (op, ty) {
         (Binary::Pow, _) => from_f64(ty, x.powf(y)),
         (Binary::Atan2, _) => from_f64(ty, x.atan2(y)),
         (_, Ty::F32) => u64::from(float_binary!(op, f32_of(a), f32_of(b)).to_bits()),
         // Remainders of binary16 round once here; `lower_math` refuses them, so nothing depends on it.
         (_, Ty::F16) => from_f64(ty, f64::from(float_binary!(op, x as f32, y as f32))),
         _ => float_binary!(op, x, y).to_bits(),
+    })
+}
+
+fn fma(ty: Ty, args: &[u64]) -> u64 {
+    match ty {
+        Ty::F64 => f64::from_bits(args[0]).mul_add(f64::from_bits(args[1]), f64::from_bits(args[2])).to_bits(),
+        Ty::F16 => from_f64(ty, to_f64(ty, args[0]).mul_add(to_f64(ty, args[1]), to_f64(ty, args[2]))),
+        _ => u64::from(f32_of(args[0]).mul_add(f32_of(args[1]), f32_of(args[2])).to_bits()),
     }
 }
 
-fn compare(op: Cmp, ty: Ty, a: u64, b: u64) -> bool {
-    if ty.is_float() {
-        let (x, y) = (to_f64(ty, a), to_f64(ty, b));
-        let unordered = x.is_nan() || y.is_nan();
-        return match op {
-            Cmp::FOrdEq => x == y,
-            Cmp::FOrdNe => !unordered && x != y,
-            Cmp::FOrdLt => x < y,
-            Cmp::FOrdLe => x <= y,
-            Cmp::FUnoEq => unordered || x == y,
-            Cmp::FUnoNe => unordered || x != y,
-            Cmp::FUnoLt => unordered || x < y,
-            _ => unordered || x <= y,
-        };
-    }
+fn float_compare(op: Cmp, ty: Ty, a: u64, b: u64) -> Option<bool> {
+    let (x, y) = (to_f64(ty, a), to_f64(ty, b));
+    let unordered = x.is_nan() || y.is_nan();
+    Some(match op {
+        Cmp::FOrdEq => x == y,
+        Cmp::FOrdNe => !unordered && x != y,
+        Cmp::FOrdLt => x < y,
+        Cmp::FOrdLe => x <= y,
+        Cmp::FUnoEq => unordered || x == y,
+        Cmp::FUnoNe => unordered || x != y,
+        Cmp::FUnoLt => unordered || x < y,
+        Cmp::FUnoLe => unordered || x <= y,
+        Cmp::IEq | Cmp::INe | Cmp::SLt | Cmp::SLe | Cmp::ULt | Cmp::ULe => return None,
+    })
+}
+
+fn int_compare(op: Cmp, ty: Ty, a: u64, b: u64) -> Option<bool> {
     let (sa, sb) = (signed(ty, a), signed(ty, b));
-    match op {
+    Some(match op {
         Cmp::IEq => a == b,
         Cmp::INe => a != b,
         Cmp::SLt => sa < sb,
         Cmp::SLe => sa <= sb,
         Cmp::ULt => a < b,
-        _ => a <= b,
-    }
+        Cmp::ULe => a <= b,
+        Cmp::FOrdEq | Cmp::FOrdNe | Cmp::FOrdLt | Cmp::FOrdLe => return None,
+        Cmp::FUnoEq | Cmp::FUnoNe | Cmp::FUnoLt | Cmp::FUnoLe => return None,
+    })
 }
 
 fn convert(op: Convert, from: Ty, to: Ty, a: u64) -> u64 {
@@ -450,7 +444,7 @@ mod tests {
 
     #[test]
     fn corner_cases() {
-        let bin = |op, a: u32, b: u32| int_binary(op, Ty::I32, u64::from(a), u64::from(b)) as u32;
+        let bin = |op, a: u32, b: u32| int_binary(op, Ty::I32, u64::from(a), u64::from(b)).unwrap() as u32;
         assert_eq!(bin(Binary::SDiv, 0x8000_0000, u32::MAX), 0x8000_0000);
         assert_eq!(bin(Binary::SDiv, 7, 0), u32::MAX);
         assert_eq!(bin(Binary::UMod, 7, 0), 7);
@@ -458,7 +452,7 @@ mod tests {
         assert_eq!(bin(Binary::SRem, -7i32 as u32, 3) as i32, -1);
         assert_eq!(bin(Binary::Shl, 1, 33), 2);
         assert_eq!(bin(Binary::SMulHi, u32::MAX, 2), u32::MAX);
-        let un = |op, a: u32| int_unary(op, Ty::I32, u64::from(a)) as i32;
+        let un = |op, a: u32| int_unary(op, Ty::I32, u64::from(a)).unwrap() as i32;
         assert_eq!((un(Unary::FindLsb, 0), un(Unary::FindUMsb, 0), un(Unary::FindSMsb, u32::MAX)), (-1, -1, -1));
         assert_eq!((un(Unary::FindSMsb, 0xffff_fffe), un(Unary::FindUMsb, 0x8000_0000)), (0, 31));
         let f = |x: f32| u64::from(x.to_bits());
@@ -466,8 +460,8 @@ mod tests {
         assert_eq!(convert(Convert::FToU, Ty::F32, Ty::I32, f(-1.0)), 0);
         assert_eq!(convert(Convert::FToU, Ty::F32, Ty::I32, f(1e20)) as u32, u32::MAX);
         assert_eq!(convert(Convert::FToS, Ty::F32, Ty::I32, f(f32::NAN)), 0);
-        assert_eq!(float_binary(Binary::FMin, Ty::F32, f(f32::NAN), f(1.0)), f(1.0));
-        assert_eq!(float_binary(Binary::FMax, Ty::F32, f(1.0), f(f32::NAN)), f(1.0));
+        assert_eq!(float_binary(Binary::FMin, Ty::F32, f(f32::NAN), f(1.0)), Some(f(1.0)));
+        assert_eq!(float_binary(Binary::FMax, Ty::F32, f(1.0), f(f32::NAN)), Some(f(1.0)));
         assert_eq!(frexp(Ty::F32, f(-6.0)), [f(-0.75), 3]);
         assert_eq!(frexp(Ty::F32, 1), [f(0.5), u64::from(-148i32 as u32)]);
         assert_eq!(ldexp(Ty::F32, f(0.5), -148), 1);

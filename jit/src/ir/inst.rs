@@ -1,7 +1,7 @@
 //! Instructions. The payload of [`Op`] holds what is known at compile time; `args` hold values.
 //! Argument and result lists are written `(args) -> results` behind each operation.
 
-use super::{Value, Var};
+use super::{FloatFlags, Value, Var};
 use base::abi::{AtomicOp, LodMode, SampleOp};
 use smallvec::SmallVec;
 
@@ -16,8 +16,8 @@ pub struct InstData {
     pub first_result: Value,
     /// Number of results.
     pub result_count: u16,
-    /// NoContraction decoration: never fuse this into an fma.
-    pub no_contraction: bool,
+    /// What its float arithmetic keeps to; none where there is no float.
+    pub float: FloatFlags,
     /// SPIR-V id for messages; 0 when made by a pass.
     pub source: u32,
 }

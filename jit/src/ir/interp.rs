@@ -7,7 +7,7 @@
 //!
 //! Images are refused: kernels have their own tests.
 
-use super::eval::eval;
+use super::eval::{self, eval};
 use super::{
     Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
 };
@@ -129,7 +129,12 @@ pub fn run_workgroup(
             Builtin::SubgroupSize => subgroup as u32,
             Builtin::SubgroupId => (lane / subgroup) as u32,
             Builtin::NumSubgroups => lanes.div_ceil(subgroup) as u32,
-            _ => 0,
+            Builtin::DrawIndex | Builtin::ViewIndex | Builtin::DeviceIndex => 0,
+            // Of no compute stage.
+            Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => 0,
+            Builtin::FragCoord(_) | Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId => 0,
+            Builtin::SamplePosition(_) | Builtin::SampleMaskIn | Builtin::HelperInvocation => 0,
+            Builtin::PrimitiveId | Builtin::Layer | Builtin::ViewportIndex => 0,
         })
     };
     memory.shared.clear();
@@ -154,6 +159,10 @@ struct Machine<'a, 'b> {
     /// Results of each open label.
     targets: Vec<&'a [Value]>,
     out: Outcome,
+}
+
+fn unsupported(op: &Op) -> Result<(), Stop> {
+    Err(Stop::Unsupported(format!("{op:?}")))
 }
 
 fn bits(mut mask: u128) -> impl Iterator<Item = usize> {
@@ -267,17 +276,18 @@ impl<'a> Machine<'a, '_> {
         self.step()?;
         let shader = self.shader;
         let data = &shader.insts[inst];
+        if !data.float.is_default() {
+            return Err(Stop::Unsupported(format!("{:?}{}", data.op, data.float)));
+        }
         match &data.op {
             Op::Subgroup(op) => self.subgroup(*op, data, mask),
             Op::Ddx { fine } => self.derivative(data, mask, 1, *fine),
             Op::Ddy { fine } => self.derivative(data, mask, 2, *fine),
-            Op::Barrier | Op::MemoryBarrier => {}
             Op::Demote => self.out.demoted |= mask,
-            _ => {
-                for lane in bits(mask) {
-                    self.lane_inst(data, lane)?;
-                }
-            }
+            // The group runs in lockstep.
+            Op::Barrier | Op::MemoryBarrier => {}
+            // Refuses what is not one lane's.
+            _ => bits(mask).try_for_each(|lane| self.lane_inst(data, lane))?,
         }
         if self.group.observer.is_some() {
             let results: Vec<Value> = data.results().collect();
@@ -292,15 +302,14 @@ impl<'a> Machine<'a, '_> {
             *slot = self.get(arg, lane);
         }
         let args = &args[..data.args.len().min(8)];
-        let ty = |n: usize| data.args.get(n).map_or(Ty::I32, |&a| self.shader.ty(a));
-        let result_ty = if data.result_count > 0 { self.shader.ty(data.first_result) } else { Ty::I32 };
-        if let Some(results) = eval(&data.op, ty(0), result_ty, args) {
-            for (result, bits) in data.results().zip(results) {
-                self.set(result, lane, bits);
-            }
-            return Ok(());
-        }
         let result = match &data.op {
+            Op::Const(_) | Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::Select | Op::Fma => {
+                return self.arithmetic(data, args, lane);
+            }
+            Op::Ldexp | Op::Frexp | Op::IAddCarry | Op::ISubBorrow => return self.arithmetic(data, args, lane),
+            Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => {
+                return self.arithmetic(data, args, lane);
+            }
             Op::VarLoad(var) => {
                 let at = self.element(var.as_u32(), args.first(), lane);
                 self.vars[var.as_u32() as usize][at]
@@ -332,9 +341,21 @@ impl<'a> Machine<'a, '_> {
             Op::IsHelper => {
                 u64::from(self.out.demoted >> lane & 1 == 1) | (self.group.builtin)(Builtin::HelperInvocation, lane)
             }
-            op => return Err(Stop::Unsupported(format!("{op:?}"))),
+            Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) => return unsupported(&data.op),
+            Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => {
+                return unsupported(&data.op);
+            }
+            Op::Subgroup(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Barrier | Op::MemoryBarrier | Op::Demote => {
+                return unsupported(&data.op);
+            }
         };
         self.set(data.first_result, lane, result);
+        Ok(())
+    }
+
+    fn arithmetic(&mut self, data: &InstData, args: &[u64], lane: usize) -> Result<(), Stop> {
+        let Some(bits) = eval::reference(self.shader, data, args) else { return unsupported(&data.op) };
+        data.results().zip(bits).for_each(|(result, bits)| self.set(result, lane, bits));
         Ok(())
     }
 
@@ -477,13 +498,13 @@ impl<'a> Machine<'a, '_> {
 
 /// `Subgroup::Arithmetic` on the values of a subgroup's lanes, in the order that [`Scan`] says.
 fn arithmetic(op: Binary, scan: Scan, ty: Ty, values: &[u64], mask: u128) -> Vec<u64> {
-    let identity = super::eval::identity(op, ty).unwrap_or(0);
+    let identity = eval::identity(op, ty).unwrap_or(0);
     let join = |a: u64, b: u64| eval(&Op::Binary(op), ty, ty, &[a, b]).map_or(0, |r| r[0]);
     let mut x: Vec<u64> =
         values.iter().enumerate().map(|(l, &v)| if mask >> l & 1 == 1 { v } else { identity }).collect();
     let most = match scan {
         Scan::Cluster(n) => usize::from(n).min(x.len()),
-        _ => x.len(),
+        Scan::Reduce | Scan::Inclusive | Scan::Exclusive => x.len(),
     };
     let is_scan = matches!(scan, Scan::Inclusive | Scan::Exclusive);
     for step in (0..).map(|i| 1 << i).take_while(|&step| step < most) {
@@ -495,7 +516,7 @@ fn arithmetic(op: Binary, scan: Scan, ty: Ty, values: &[u64], mask: u128) -> Vec
         x = (0..x.len()).map(lane).collect();
     }
     if scan == Scan::Exclusive {
-        x.insert(0, super::eval::exclusive_first(op, ty).unwrap_or(0));
+        x.insert(0, eval::exclusive_first(op, ty).unwrap_or(0));
     }
     x
 }

@@ -9,6 +9,7 @@
 //!   hands out goes through `Yield` / `Break` arguments to the results of its node; loops carry `params`. Before `mem2reg`
 //!   all those lists are empty and [`Var`]s carry state; after it only variables that are indexed dynamically remain.
 //! * **Memory.** [`Op::Load`] / [`Op::Store`] / [`Op::Atomic`] by [`Space`] with byte offsets; private arrays are `Var`s with `len > 1`.
+//! * **Operations.** What is known of an [`Op`] stands in its row of one table (`ops`).
 //! * Every instruction keeps the SPIR-V result id (or the id of its operand) it came from, for messages.
 //!
 //! Results of an instruction are consecutive values starting at `first_result`.
@@ -17,15 +18,19 @@
 
 mod build;
 pub mod eval;
+mod float;
 mod inst;
 pub mod interp;
+mod ops;
 mod print;
 #[doc(hidden)]
 pub mod random;
 mod verify;
 
 pub use build::Builder;
+pub use float::FloatFlags;
 pub use inst::*;
+pub use ops::{Affine, Effects, Kind, Meaning, Row, Set, ShapeRule, Types, Weight};
 pub use verify::verify;
 
 use base::shader::{Slot, Stage, StageFlags};
@@ -281,13 +286,24 @@ impl Shader {
             args: args.iter().copied().collect(),
             first_result: first,
             result_count: results.len() as u16,
-            no_contraction: false,
+            float: FloatFlags::NONE,
             source,
         });
         for (i, &ty) in results.iter().enumerate() {
             self.values.push(ValueData { ty, def: ValueDef::Inst(inst, i as u16) });
         }
         inst
+    }
+
+    /// Gives an instruction float flags, if there is a float among its operands and results.
+    pub fn set_float(&mut self, inst: Inst, flags: FloatFlags) {
+        self.insts[inst].float = if flags.is_empty() || !self.has_float(inst) { FloatFlags::NONE } else { flags };
+    }
+
+    /// Is there a float among operands and results?
+    pub fn has_float(&self, inst: Inst) -> bool {
+        let data = &self.insts[inst];
+        data.args.iter().copied().chain(data.results()).any(|v| self.ty(v).is_float())
     }
 
     /// Type of a value.

@@ -111,9 +111,7 @@ impl Printer<'_> {
             op => write!(f, "{op:?}")?,
         }
         write!(f, "{}", List(&data.args))?;
-        if data.no_contraction {
-            write!(f, " exact")?;
-        }
+        write!(f, "{}", data.float)?;
         if data.source != 0 {
             write!(f, "  ; %{}", data.source)?;
         }

@@ -1,9 +1,9 @@
-//! Fused multiply-add, decided once for all backends: an FMul whose only use is one FAdd or FSub, both without
-//! NoContraction, becomes an Fma. Of two multiplications under one addition the left one is fused.
+//! Fused multiply-add, decided once for all backends: an FMul whose only use is one FAdd or FSub, both with
+//! float flags that allow it, becomes an Fma. Of two multiplications under one addition the left one is fused.
 //!
 //! binary32 only: hosts without the instruction have a helper for that width.
 
-use crate::ir::{Binary, Inst, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef};
+use crate::ir::{Binary, FloatFlags, Inst, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef};
 use cranelift_entity::SecondaryMap;
 use smallvec::smallvec;
 
@@ -69,34 +69,35 @@ impl Contract<'_> {
         region.nodes = out;
     }
 
-    /// Factors of a value that may be fused into its user.
-    fn factors(&self, v: Value) -> Option<(Value, Value)> {
+    /// Factors of a value that may be fused into its user, whose flags are `float`; and the value's flags.
+    fn factors(&self, v: Value, float: FloatFlags) -> Option<(Value, Value, FloatFlags)> {
         let ValueDef::Inst(inst, 0) = self.shader.values[v].def else { return None };
         let data = &self.shader.insts[inst];
-        let fusible = data.op == Op::Binary(Binary::FMul) && !data.no_contraction && self.uses[v] == 1;
-        fusible.then(|| (data.args[0], data.args[1]))
+        let fusible = data.op == Op::Binary(Binary::FMul) && float.may_contract(data.float) && self.uses[v] == 1;
+        fusible.then(|| (data.args[0], data.args[1], data.float))
     }
 
     fn inst(&mut self, inst: Inst, out: &mut Vec<Node>) {
         let data = &self.shader.insts[inst];
         let Op::Binary(op @ (Binary::FAdd | Binary::FSub)) = data.op else { return };
-        if data.no_contraction || self.shader.ty(data.first_result) != Ty::F32 {
+        if self.shader.ty(data.first_result) != Ty::F32 {
             return;
         }
-        let (left, right, source) = (data.args[0], data.args[1], data.source);
+        let (left, right, source, float) = (data.args[0], data.args[1], data.source, data.float);
         let subtract = op == Binary::FSub;
-        let args = if let Some((a, b)) = self.factors(left) {
+        let (args, factor) = if let Some((a, b, flags)) = self.factors(left, float) {
             let addend = if subtract { self.negate(right, source, out) } else { right };
-            smallvec![a, b, addend]
-        } else if let Some((a, b)) = self.factors(right) {
+            (smallvec![a, b, addend], flags)
+        } else if let Some((a, b, flags)) = self.factors(right, float) {
             let a = if subtract { self.negate(a, source, out) } else { a };
-            smallvec![a, b, left]
+            (smallvec![a, b, left], flags)
         } else {
             return;
         };
         let data = &mut self.shader.insts[inst];
         data.op = Op::Fma;
         data.args = args;
+        data.float |= factor;
     }
 
     fn negate(&mut self, v: Value, source: u32, out: &mut Vec<Node>) -> Value {

@@ -1,26 +1,17 @@
 //! Common subexpressions, by value numbering scoped to regions: a pure instruction that was computed in this region or
 //! one around it is not computed again. Loads count when the memory cannot change during the stage.
 
-use super::util::{FxHasher, FxMap, Renames, for_each_inst, is_pure};
-use crate::ir::{Binary, Inst, Node, Op, Region, Shader, Term};
+use super::util::{FxHasher, FxMap, Renames, for_each_inst};
+use crate::ir::{Inst, Node, Op, Region, Shader, Term};
 use std::hash::{Hash, Hasher};
 
 /// Runs the pass.
 pub fn cse(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
-    let mut no_writes = true;
-    for_each_inst(&root, &mut |inst| {
-        no_writes &= !matches!(
-            shader.insts[inst].op,
-            Op::Store(..)
-                | Op::Atomic(..)
-                | Op::ImageStore { .. }
-                | Op::ImageAtomic { .. }
-                | Op::Barrier
-                | Op::MemoryBarrier
-        );
-    });
-    let mut cse = Cse { shader, renames: Renames::default(), known: FxMap::default(), log: Vec::new(), no_writes };
+    let mut constant_memory = true;
+    for_each_inst(&root, &mut |inst| constant_memory &= !shader.insts[inst].op.effects().changes_memory());
+    let (renames, known) = (Renames::default(), FxMap::default());
+    let mut cse = Cse { shader, renames, known, log: Vec::new(), constant_memory };
     cse.region(&mut root);
     shader.root.body = root;
 }
@@ -31,7 +22,8 @@ struct Cse<'a> {
     /// The latest visible instruction with a hash; a collision only loses an opportunity.
     known: FxMap<u64, Inst>,
     log: Vec<(u64, Option<Inst>)>,
-    no_writes: bool,
+    /// Nothing in the shader changes memory.
+    constant_memory: bool,
 }
 
 impl Cse<'_> {
@@ -72,10 +64,13 @@ impl Cse<'_> {
     fn inst(&mut self, inst: Inst) -> bool {
         let data = &mut self.shader.insts[inst];
         self.renames.apply(&mut data.args);
-        if data.result_count == 0 || !is_pure(&data.op, self.no_writes) {
+        if data.result_count == 0 || !data.op.effects().is_pure(self.constant_memory) {
             return true;
         }
-        if commutes(&data.op) && data.args[1] < data.args[0] {
+        if let Op::Binary(op) = data.op
+            && op.commutes()
+            && data.args[1] < data.args[0]
+        {
             // Constants stay on the right: they are the first values of the shader, or nearly so, once folded.
             let right_is_const = self.shader.as_const(self.shader.insts[inst].args[1]).is_some();
             if !right_is_const {
@@ -94,8 +89,8 @@ impl Cse<'_> {
             for (from, to) in from.zip(to) {
                 self.renames.set(from, to);
             }
-            let exact = data.no_contraction;
-            self.shader.insts[known].no_contraction |= exact;
+            let float = data.float;
+            self.shader.insts[known].float |= float;
             return false;
         }
         self.log.push((hash, self.known.insert(hash, inst)));
@@ -106,12 +101,8 @@ impl Cse<'_> {
         let (x, y) = (&self.shader.insts[a], &self.shader.insts[b]);
         x.op == y.op
             && x.args == y.args
+            && x.float.changes() == y.float.changes()
             && x.result_count == y.result_count
             && x.results().zip(y.results()).all(|(p, q)| self.shader.ty(p) == self.shader.ty(q))
     }
-}
-
-fn commutes(op: &Op) -> bool {
-    use Binary::*;
-    matches!(op, Op::Binary(IAdd | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FMul))
 }

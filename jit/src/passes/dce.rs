@@ -10,7 +10,7 @@
 //!
 //! Nodes with dead tokens go away, also loops (a loop that can never be left stays).
 
-use super::util::{Renames, has_effect};
+use super::util::Renames;
 use crate::ir::{Inst, Label, Node, Op, Region, Shader, Term, Value, ValueDef, Var};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
@@ -208,7 +208,7 @@ impl<'a> Graph<'a> {
         for result in data.results() {
             self.values[result] = Position { defined: self.position, node: self.position };
         }
-        if has_effect(&data.op) {
+        if data.op.effects().is_kept() {
             self.effects.push((inst, token));
         }
         if let Op::VarLoad(var) = data.op {
@@ -378,9 +378,9 @@ impl Sweep<'_> {
     fn inst(&mut self, inst: Inst) -> bool {
         self.renames.apply(&mut self.shader.insts[inst].args);
         let data = &self.shader.insts[inst];
-        match data.op {
-            Op::VarStore(var) => self.loaded[var],
-            _ => has_effect(&data.op) || data.results().any(|r| self.live[r.index()]),
+        if let Op::VarStore(var) = data.op {
+            return self.loaded[var];
         }
+        data.op.effects().is_kept() || data.results().any(|r| self.live[r.index()])
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! Barriers change nothing: that a workgroup agrees at a barrier does not say that a condition around it is uniform elsewhere.
 
-use crate::ir::{Binary, Builtin, Inst, Label, Node, Op, Region, Scan, Shader, Subgroup, Term, Ty, Value};
+use crate::ir::{Affine, Binary, Builtin, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value};
 use cranelift_entity::SecondaryMap;
 
 /// After so many rounds loop params are varying without a proof: a loop can be written that hands a shape from param to param, one
@@ -218,67 +218,71 @@ impl<'a> Analysis<'a> {
 
     fn inst(&mut self, inst: Inst) {
         let data = &self.shader.insts[inst];
-        let shape = self.transfer(&data.op, &data.args, data.result_count);
+        let shape = self.transfer(&data.op, &data.args);
         for result in data.results() {
             self.shape[result] = Some(shape);
         }
     }
 
-    fn transfer(&self, op: &Op, args: &[Value], results: u16) -> Shape {
-        let uniform = |v: &Value| self.shape[*v] == Some(Shape::Uniform);
-        let all_uniform = if args.iter().all(uniform) { Shape::Uniform } else { Shape::Varying };
-        match op {
-            Op::Builtin(b) => self.builtin(*b),
-            Op::Binary(op) if results == 1 && self.shader.ty(args[0]) == Ty::I32 => {
-                self.integer(*op, args[0], args[1]).unwrap_or(all_uniform)
+    /// The shape of an operation's results.
+    fn transfer(&self, op: &Op, args: &[Value]) -> Shape {
+        match op.row().shape {
+            ShapeRule::Uniform => Shape::Uniform,
+            ShapeRule::Varying => Shape::Varying,
+            ShapeRule::Operands => self.operands(args),
+            ShapeRule::Lane => Shape::Affine(1),
+            ShapeRule::Place => {
+                let Op::Builtin(Builtin::LocalInvocationId(c) | Builtin::GlobalInvocationId(c)) = op else {
+                    return Shape::Varying;
+                };
+                self.place(*c)
             }
-            Op::Select if uniform(&args[0]) => join(self.shape[args[1]], self.shape[args[2]]).unwrap_or(Shape::Varying),
-            // Private arrays live per lane; interpolation, kernels and atomics work per lane.
-            Op::VarLoad(_) | Op::LoadInput(..) | Op::Sample(_) | Op::ImageFetch { .. } => Shape::Varying,
-            Op::Atomic(..) | Op::ImageAtomic { .. } | Op::IsHelper => Shape::Varying,
-            Op::Subgroup(op) => match op {
-                Subgroup::All | Subgroup::Any | Subgroup::AllEqual | Subgroup::Ballot => Shape::Uniform,
-                Subgroup::BroadcastFirst | Subgroup::Broadcast => Shape::Uniform,
-                Subgroup::Arithmetic(_, Scan::Reduce) => Shape::Uniform,
-                // Lanes count, whatever their values.
-                Subgroup::Elect | Subgroup::Arithmetic(..) => Shape::Varying,
-                _ => all_uniform,
-            },
-            _ => all_uniform,
+            ShapeRule::Select if self.shape[args[0]] == Some(Shape::Uniform) => {
+                join(self.shape[args[1]], self.shape[args[2]]).unwrap_or(Shape::Varying)
+            }
+            ShapeRule::Select => self.operands(args),
+            ShapeRule::Affine(rule) if self.shader.ty(args[0]) == Ty::I32 => {
+                self.affine(rule, args[0], args[1]).unwrap_or_else(|| self.operands(args))
+            }
+            ShapeRule::Affine(_) => self.operands(args),
         }
     }
 
-    /// Affine arithmetic; None when only the generic rule applies.
-    fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Shape> {
-        let stride = |v: Value| match self.shape[v] {
-            Some(Shape::Uniform) => Some(0),
-            Some(Shape::Affine(s)) => Some(s),
-            _ => None,
+    fn operands(&self, args: &[Value]) -> Shape {
+        let uniform = args.iter().all(|&v| self.shape[v] == Some(Shape::Uniform));
+        if uniform { Shape::Uniform } else { Shape::Varying }
+    }
+
+    /// Affine arithmetic; None when the result is not affine.
+    fn affine(&self, rule: Affine, a: Value, b: Value) -> Option<Shape> {
+        let stride = |v: Value| match self.shape[v]? {
+            Shape::Uniform => Some(0),
+            Shape::Affine(s) => Some(s),
+            Shape::Varying => None,
         };
         let constant = |v: Value| self.shader.as_const(v).map(|bits| bits as u32 as i32);
         let (sa, sb) = (stride(a)?, stride(b)?);
-        match op {
-            Binary::IAdd => Some(affine(sa.wrapping_add(sb))),
-            Binary::ISub => Some(affine(sa.wrapping_sub(sb))),
-            Binary::IMul => match (constant(a), constant(b)) {
+        match rule {
+            Affine::Sum => Some(affine(sa.wrapping_add(sb))),
+            Affine::Difference => Some(affine(sa.wrapping_sub(sb))),
+            Affine::Product => match (constant(a), constant(b)) {
                 (_, Some(c)) => Some(affine(sa.wrapping_mul(c))),
-                (Some(c), _) => Some(affine(sb.wrapping_mul(c))),
-                _ => None,
+                (Some(c), None) => Some(affine(sb.wrapping_mul(c))),
+                (None, None) => None,
             },
-            Binary::Bound => {
+            Affine::Bound => {
                 let limit = constant(b)?;
                 (sa == 0 || Binary::bound_stays_affine(sa, limit as u32)).then(|| affine(sa))
             }
-            Binary::Shl => constant(b).map(|c| affine(sa.wrapping_shl(c as u32 & 31))),
-            _ => None,
+            Affine::Shift => constant(b).map(|c| affine(sa.wrapping_shl(c as u32 & 31))),
         }
     }
 
-    fn builtin(&self, b: Builtin) -> Shape {
+    /// Component of the place in the workgroup. A chunk lies in one row of it (or column, when rows have one invocation).
+    fn place(&self, component: u8) -> Shape {
         let [x, y, _] = self.shader.local_size;
         let lanes = self.lanes;
-        // A chunk lies in one row (or column, when rows have one invocation) of the workgroup.
-        let local_id = |component: u8| match component {
+        match component {
             0 if x == 1 => Shape::Uniform,
             0 if x % lanes == 0 => Shape::Affine(1),
             1 if x % lanes == 0 || y == 1 => Shape::Uniform,
@@ -286,19 +290,6 @@ impl<'a> Analysis<'a> {
             2 if (x * y) % lanes == 0 => Shape::Uniform,
             2 if x * y == 1 => Shape::Affine(1),
             _ => Shape::Varying,
-        };
-        match b {
-            Builtin::LocalInvocationIndex | Builtin::SubgroupInvocation => Shape::Affine(1),
-            Builtin::LocalInvocationId(c) | Builtin::GlobalInvocationId(c) => local_id(c),
-            Builtin::WorkgroupId(_) | Builtin::NumWorkgroups(_) | Builtin::NumSubgroups => Shape::Uniform,
-            Builtin::SubgroupSize | Builtin::SubgroupId => Shape::Uniform,
-            Builtin::BaseVertex | Builtin::BaseInstance | Builtin::DrawIndex => Shape::Uniform,
-            Builtin::DeviceIndex | Builtin::ViewIndex => Shape::Uniform,
-            // The chunk may hold quads of two primitives.
-            Builtin::FrontFacing | Builtin::PrimitiveId | Builtin::Layer | Builtin::ViewportIndex => Shape::Varying,
-            Builtin::VertexIndex | Builtin::InstanceIndex => Shape::Varying,
-            Builtin::FragCoord(_) | Builtin::PointCoord(_) | Builtin::SampleId => Shape::Varying,
-            Builtin::SamplePosition(_) | Builtin::SampleMaskIn | Builtin::HelperInvocation => Shape::Varying,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Small Ifs without effects become selects: cheaper than a branch, and much cheaper than masks.
 
 use super::util::Renames;
-use crate::ir::{Binary, Inst, Node, Op, Region, Shader, Term, Unary};
+use crate::ir::{Effects, Inst, Node, Op, Region, Shader, Term, Value, Weight};
 
 /// Most instructions that are executed in vain (both arms together).
 const MAX_INSTS: usize = 8;
@@ -59,13 +59,7 @@ impl Flatten<'_> {
         }
     }
 
-    fn select(
-        &mut self,
-        cond: crate::ir::Value,
-        a: crate::ir::Value,
-        b: crate::ir::Value,
-        out: &mut Vec<Node>,
-    ) -> crate::ir::Value {
+    fn select(&mut self, cond: Value, a: Value, b: Value, out: &mut Vec<Node>) -> Value {
         let ty = self.shader.ty(a);
         let inst = self.shader.inst(Op::Select, &[cond, a, b], &[ty], 0);
         out.push(Node::Inst(inst));
@@ -81,33 +75,7 @@ impl Flatten<'_> {
     }
 
     fn cheap(&self, inst: Inst) -> bool {
-        match &self.shader.insts[inst].op {
-            Op::Unary(op) => matches!(
-                op,
-                Unary::INeg
-                    | Unary::Not
-                    | Unary::FNeg
-                    | Unary::FAbs
-                    | Unary::Floor
-                    | Unary::Ceil
-                    | Unary::Trunc
-                    | Unary::RoundEven
-            ),
-            Op::Binary(op) => !matches!(
-                op,
-                Binary::SDiv
-                    | Binary::UDiv
-                    | Binary::SRem
-                    | Binary::SMod
-                    | Binary::UMod
-                    | Binary::FDiv
-                    | Binary::FRem
-                    | Binary::FMod
-                    | Binary::Pow
-                    | Binary::Atan2
-            ),
-            Op::Const(_) | Op::Cmp(_) | Op::Convert(_) | Op::Select | Op::Fma | Op::Builtin(_) => true,
-            _ => false,
-        }
+        let row = self.shader.insts[inst].op.row();
+        row.weight == Weight::Cheap && row.effects == Effects::NONE
     }
 }

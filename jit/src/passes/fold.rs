@@ -5,7 +5,7 @@
 //! `lower_math`, whose expansions fold by themselves; an arithmetic result that is NaN is left to run time, where its payload is made.
 
 use super::util::{Consts, Renames};
-use crate::ir::eval::{eval, is_nan, is_transcendental};
+use crate::ir::eval::{self, eval, is_nan};
 use crate::ir::{
     Binary, Builtin, Cmp, Convert, Inst, InstData, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef,
 };
@@ -98,7 +98,7 @@ impl Fold<'_> {
         // A rewritten instruction may allow another rewrite; chains are short.
         for _ in 0..4 {
             let data = &self.shader.insts[inst];
-            if data.result_count != 1 {
+            if data.result_count != 1 || !data.float.is_default() {
                 return true;
             }
             let result = data.first_result;
@@ -109,15 +109,11 @@ impl Fold<'_> {
                     return false;
                 }
                 Some(Rewrite::Const(bits)) => return !self.replace_const(result, bits),
-                Some(Rewrite::Op(op, args)) => {
-                    let data = &mut self.shader.insts[inst];
-                    (data.op, data.args) = (op, args);
-                }
+                Some(Rewrite::Op(op, args)) => self.become_(inst, op, args),
                 Some(Rewrite::WithConst(op, a, bits)) => {
                     let ty = self.shader.ty(a);
                     let constant = self.consts.get(self.shader, ty, bits);
-                    let data = &mut self.shader.insts[inst];
-                    (data.op, data.args) = (Op::Binary(op), smallvec![a, constant]);
+                    self.become_(inst, Op::Binary(op), smallvec![a, constant]);
                 }
             }
             if self.evaluate(inst) {
@@ -125,6 +121,14 @@ impl Fold<'_> {
             }
         }
         true
+    }
+
+    /// Rewrites an instruction in place.
+    fn become_(&mut self, inst: Inst, op: Op, args: SmallVec<[Value; 4]>) {
+        let data = &mut self.shader.insts[inst];
+        (data.op, data.args) = (op, args);
+        let float = data.float;
+        self.shader.set_float(inst, float);
     }
 
     /// Renames a value to a constant of the pool; false when it is the pool's constant itself.
@@ -140,7 +144,7 @@ impl Fold<'_> {
     /// Computes an instruction with constant operands.
     fn evaluate(&mut self, inst: Inst) -> bool {
         let data = &self.shader.insts[inst];
-        if data.args.is_empty() || is_transcendental(&data.op) {
+        if data.args.is_empty() {
             return false;
         }
         let mut args: SmallVec<[u64; 4]> = SmallVec::new();
@@ -148,13 +152,7 @@ impl Fold<'_> {
             let Some(bits) = self.shader.as_const(arg) else { return false };
             args.push(bits);
         }
-        let Some(&first) = data.args.first() else { return false };
-        if data.result_count == 0 {
-            return false;
-        }
-        let Some(bits) = eval(&data.op, self.shader.ty(first), self.shader.ty(data.first_result), &args) else {
-            return false;
-        };
+        let Some(bits) = eval::fold(self.shader, data, &args) else { return false };
         let results: SmallVec<[Value; 2]> = data.results().collect();
         if results.iter().zip(bits).any(|(&r, b)| is_nan(self.shader.ty(r), b)) {
             return false;
@@ -191,7 +189,7 @@ impl Fold<'_> {
             Op::Unary(op) => self.unary(*op, args[0]),
             Op::Binary(op) => {
                 let (a, b) = (args[0], args[1]);
-                if commutes(*op) && self.constant(a).is_some() && self.constant(b).is_none() {
+                if op.commutes() && self.constant(a).is_some() && self.constant(b).is_none() {
                     return op2(*op, b, a);
                 }
                 if self.shader.ty(a).is_float() { self.float(*op, a, b) } else { self.integer(*op, a, b) }
@@ -404,11 +402,6 @@ fn reciprocal(c: f32) -> Option<f32> {
 /// An upper bound that a 32-bit number keeps to; anything when it may have wrapped.
 fn small(bound: u64) -> u64 {
     if bound <= u64::from(u32::MAX) { bound } else { u64::from(u32::MAX) }
-}
-
-fn commutes(op: Binary) -> bool {
-    use Binary::*;
-    matches!(op, IAdd | IMul | SMulHi | UMulHi | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FMul)
 }
 
 /// The comparison that is true where `op` is false, and whether its operands change places.

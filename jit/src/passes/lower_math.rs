@@ -6,7 +6,7 @@
 use super::math;
 use crate::budget;
 use crate::error::Error;
-use crate::ir::{Binary, Builder, Convert, Inst, Node, Op, Region, Shader, Ty, Unary, Value};
+use crate::ir::{Binary, Builder, Convert, FloatFlags, Inst, Meaning, Node, Op, Region, Shader, Ty, Unary, Value};
 
 /// Expands every transcendental instruction.
 ///
@@ -24,11 +24,7 @@ pub fn lower_math(shader: &mut Shader) -> Result<(), Error> {
 }
 
 fn is_transcendental(op: &Op) -> bool {
-    match op {
-        Op::Unary(u) => unary_expansion(*u).is_some(),
-        Op::Binary(b) => matches!(b, Binary::Pow | Binary::Atan2),
-        _ => false,
-    }
+    op.row().meaning == Meaning::Expanded
 }
 
 fn lower_region(shader: &mut Shader, region: &mut Region) -> Result<(), Error> {
@@ -75,7 +71,9 @@ fn unary_expansion<'a>(op: Unary) -> Option<Expansion<'a>> {
         Unary::Log => math::log,
         Unary::Exp2 => math::exp2,
         Unary::Log2 => math::log2,
-        _ => return None,
+        Unary::INeg | Unary::Not | Unary::BitReverse | Unary::BitCount => return None,
+        Unary::FindLsb | Unary::FindSMsb | Unary::FindUMsb | Unary::FNeg | Unary::FAbs => return None,
+        Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven | Unary::Sqrt => return None,
     })
 }
 
@@ -118,20 +116,21 @@ fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Er
     let mut b = Builder::new(shader);
     b.source = data.source;
     // Contraction would change the polynomials' rounding: they say where an fma is wanted.
-    b.no_contraction = true;
+    b.float = data.float | FloatFlags::NO_CONTRACTION;
     b.nodes = std::mem::take(out);
     let x = wide(&mut b, data.args[0]);
     let r = match data.op {
-        Op::Unary(u) => match unary_expansion(u) {
-            Some(function) => function(&mut b, x),
-            None => return Err(Error::internal("not a transcendental operation").with_id(data.source)),
-        },
-        Op::Binary(Binary::Pow) => power(&mut b, x, data.args[1]),
-        Op::Binary(_) => {
+        Op::Unary(u) => unary_expansion(u).map(|function| function(&mut b, x)),
+        Op::Binary(Binary::Pow) => Some(power(&mut b, x, data.args[1])),
+        Op::Binary(Binary::Atan2) => {
             let y = wide(&mut b, data.args[1]);
-            math::atan2(&mut b, x, y)
+            Some(math::atan2(&mut b, x, y))
         }
-        _ => return Err(Error::internal("not a transcendental operation").with_id(data.source)),
+        _ => None,
+    };
+    // A test asks for every row.
+    let Some(r) = r else {
+        return Err(Error::internal(format!("{:?} has no expansion", data.op)).with_id(data.source));
     };
     if ty == Ty::F16 {
         b.convert(Convert::FToF, r, Ty::F16);
@@ -141,11 +140,11 @@ fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Er
     let Some(Node::Inst(last)) = out.pop() else {
         return Err(Error::internal("empty expansion").with_id(data.source));
     };
-    let (op, args) = (shader.insts[last].op.clone(), shader.insts[last].args.clone());
+    let last = shader.insts[last].clone();
     let target = &mut shader.insts[inst];
-    target.op = op;
-    target.args = args;
-    target.no_contraction = true;
+    target.op = last.op;
+    target.args = last.args;
+    target.float = last.float;
     out.push(Node::Inst(inst));
     Ok(())
 }
@@ -153,6 +152,26 @@ fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use super::super::math::{self, Eval};
+    use super::lower_math;
+    use crate::ir::{Builder, Meaning, Op, Shader, Ty, verify};
+    use base::shader::Stage;
+
+    #[test]
+    fn what_the_table_calls_expanded_is_expanded() {
+        for op in Op::examples().into_iter().filter(|op| op.row().meaning == Meaning::Expanded) {
+            let mut shader = Shader::new(Stage::Compute, "test");
+            let mut b = Builder::new(&mut shader);
+            let (args, results) = (op.row().types.instances().into_iter())
+                .find(|(args, _)| args.iter().all(|&ty| ty == Ty::F32))
+                .expect("a form of 32 bits");
+            let args: Vec<_> = args.iter().map(|_| b.f32(0.5)).collect();
+            b.inst(op.clone(), &args, &results);
+            b.finish();
+            lower_math(&mut shader).unwrap_or_else(|e| panic!("{op:?}: {e}"));
+            verify(&shader).unwrap_or_else(|e| panic!("{op:?}: {e}"));
+            assert!(shader.insts.values().all(|data| data.op.row().meaning == Meaning::Exact), "{op:?}\n{shader}");
+        }
+    }
 
     /// Distance in units of the last place of the exact result (binary32), denormal-aware.
     fn ulp(got: f32, exact: f64) -> f64 {

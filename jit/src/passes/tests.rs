@@ -4,7 +4,9 @@ use super::util::for_each_inst;
 use super::*;
 use crate::ir::interp::{Memory, Observer, run_workgroup};
 use crate::ir::random::{Options, Program, Rng, compute_shader};
-use crate::ir::{Binary, Builder, Builtin, Cmp, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var, verify};
+use crate::ir::{
+    Binary, Builder, Builtin, Cmp, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var, verify,
+};
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
 use std::cell::{Cell, RefCell};
@@ -337,9 +339,9 @@ fn a_multiplication_with_one_use_is_fused() {
             let (buf, zero, four) = (b.buffer(0, 0), b.i32(0), b.i32(4));
             let (x, y) = (b.load(buf, zero, Ty::F32), b.load(buf, four, Ty::F32));
             let once = b.binary(Binary::FMul, x, y);
-            b.no_contraction = exact;
+            b.float = if exact { FloatFlags::NO_CONTRACTION } else { FloatFlags::NONE };
             let sum = b.binary(Binary::FSub, x, once);
-            b.no_contraction = false;
+            b.float = FloatFlags::NONE;
             let twice = b.binary(Binary::FMul, y, y);
             let a = b.binary(Binary::FAdd, twice, x);
             let c = b.binary(Binary::FAdd, twice, a);

@@ -4,8 +4,7 @@
 //! computed from them. An If with an unknown condition is followed both ways. When an iteration certainly does not come
 //! back, the loop is that many copies of its body in a Scope with the loop's label; `fold` and `structure` do the rest.
 
-use crate::ir::eval::{eval, is_transcendental};
-use crate::ir::{If, Inst, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value};
+use crate::ir::{Effects, If, Inst, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value, eval};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -191,9 +190,8 @@ impl Unroll<'_> {
         let mut args: SmallVec<[u64; 4]> = SmallVec::new();
         args.extend(data.args.iter().map_while(|&a| self.value(a)));
         let mut results = None;
-        if args.len() == data.args.len() && data.result_count > 0 && !is_transcendental(&data.op) {
-            let first = data.args.first().copied().unwrap_or(data.first_result);
-            results = eval(&data.op, self.shader.ty(first), self.shader.ty(data.first_result), &args);
+        if args.len() == data.args.len() {
+            results = eval::fold(self.shader, data, &args);
         }
         for (i, result) in data.results().enumerate() {
             self.known[result] = results.and_then(|r| r.get(i).copied());
@@ -283,7 +281,7 @@ impl Unroll<'_> {
         let args = self.mapped_list(&data.args);
         let types: SmallVec<[crate::ir::Ty; 4]> = data.results().map(|r| self.shader.ty(r)).collect();
         let new = self.shader.inst(data.op.clone(), &args, &types, data.source);
-        self.shader.insts[new].no_contraction = data.no_contraction;
+        self.shader.insts[new].float = data.float;
         for (old, new) in data.results().zip(self.shader.insts[new].results()) {
             self.map[old] = Some(new);
         }
@@ -299,16 +297,20 @@ struct Size {
 }
 
 impl Size {
+    fn inst(&mut self, shader: &Shader, op: &Op) {
+        self.barrier |= op.effects().intersects(Effects::SUSPENDS);
+        if let Op::VarLoad(var) | Op::VarStore(var) = *op {
+            self.arrays |= shader.vars[var].len > 1;
+        }
+        // Constants cost nothing, however often they are there.
+        self.insts -= usize::from(matches!(op, Op::Const(_)));
+    }
+
     fn region(&mut self, shader: &Shader, region: &Region) {
         for node in &region.nodes {
             self.insts += 1;
             match node {
-                Node::Inst(inst) => match shader.insts[*inst].op {
-                    Op::VarLoad(var) | Op::VarStore(var) => self.arrays |= shader.vars[var].len > 1,
-                    Op::Barrier => self.barrier = true,
-                    Op::Const(_) => self.insts -= 1,
-                    _ => {}
-                },
+                Node::Inst(inst) => self.inst(shader, &shader.insts[*inst].op),
                 Node::If(n) => {
                     self.region(shader, &n.then);
                     self.region(shader, &n.else_);

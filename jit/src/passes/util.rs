@@ -1,4 +1,4 @@
-//! Shared by the passes: renaming of values, the pool of constants, a fast hasher, effects of operations.
+//! Shared by the passes: renaming of values, the pool of constants, a fast hasher.
 
 use crate::ir::{Inst, Node, Op, Shader, Ty, Value};
 use cranelift_entity::SecondaryMap;
@@ -99,34 +99,6 @@ impl Consts {
         if !self.new.is_empty() {
             shader.root.body.nodes.splice(0..0, self.new);
         }
-    }
-}
-
-/// True when the instruction must stay although nobody uses its results.
-pub fn has_effect(op: &Op) -> bool {
-    match op {
-        Op::Load(_, flags) => flags.volatile,
-        Op::Store(..)
-        | Op::VarStore(_)
-        | Op::Atomic(..)
-        | Op::StoreOutput(_)
-        | Op::ImageStore { .. }
-        | Op::ImageAtomic { .. }
-        | Op::Barrier
-        | Op::MemoryBarrier
-        | Op::Demote => true,
-        _ => false,
-    }
-}
-
-/// True when equal operands always give equal results, wherever in the shader it is executed. `no_writes`: the shader
-/// changes no memory, so that loads count too.
-pub fn is_pure(op: &Op, no_writes: bool) -> bool {
-    match op {
-        Op::Load(_, flags) => !flags.volatile && (flags.readonly || no_writes),
-        Op::Sample(_) | Op::ImageFetch { .. } => no_writes,
-        Op::VarLoad(_) | Op::IsHelper | Op::Subgroup(_) => false,
-        op => !has_effect(op),
     }
 }
 

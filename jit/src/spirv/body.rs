@@ -9,7 +9,7 @@ use super::types::{Const, Spec, Type};
 use super::value::{Flat, Local, MemoryVariable, Parts, Pointee, Pointer, Slot, Val};
 use crate::budget;
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, Label, Op, Space, Term, Ty, Value, Var};
+use crate::ir::{Binary, Cmp, FloatFlags, Label, Op, Space, Term, Ty, Value, Var};
 use base::shader::{PipelineLayoutInfo, SlotKind, Stage};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -552,9 +552,11 @@ impl<'a> Translator<'a> {
             }
             budget::ir(&self.b.shader).map_err(|e| e.at(v.opcode(), v.result))?;
             self.b.source = if v.result != 0 { v.result } else { v.args.first().copied().unwrap_or(0) };
-            self.b.no_contraction = v.result != 0 && m.decorated(v.result, super::deco::NO_CONTRACTION);
+            if v.result != 0 && m.decorated(v.result, super::deco::NO_CONTRACTION) {
+                self.b.float = FloatFlags::NO_CONTRACTION;
+            }
             self.instruction(v).map_err(|e| e.at(v.opcode(), v.result))?;
-            self.b.no_contraction = false;
+            self.b.float = FloatFlags::NONE;
             self.check_fault().map_err(|e| e.at(v.opcode(), v.result))?;
         }
         Ok(())

@@ -5,10 +5,13 @@
 //! the lowering code stays readable. Constants are made once, at the head of the root region.
 
 use crate::ir::{
-    Binary, Cmp, Convert, If, Inst, Loop, Node, Op, Region, Scope, Shader, Space, Subgroup, Term, Ty, Unary, Value,
+    Binary, Cmp, Convert, FloatFlags, If, Inst, Loop, Node, Op, Region, Scope, Shader, Space, Term, Ty, Unary, Value,
     Var, VarData,
 };
 use std::collections::HashMap;
+
+/// Most operands of an instruction: those of a sample operation, with room.
+const MAX_OPERANDS: usize = 24;
 
 /// See the module header.
 pub(crate) struct Builder {
@@ -18,19 +21,49 @@ pub(crate) struct Builder {
     consts: HashMap<(Ty, u64), Value>,
     /// SPIR-V id given to the instructions made.
     pub source: u32,
-    pub no_contraction: bool,
+    /// Float flags of the instructions made, beside those of `modes`.
+    pub float: FloatFlags,
+    modes: FloatModes,
     pub fault: Option<&'static str>,
 }
 
+/// Float flags of an entry point's arithmetic, by its width: 16, 32 and 64 bits.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FloatModes([FloatFlags; 3]);
+
+impl FloatModes {
+    fn index(ty: Ty) -> Option<usize> {
+        [Ty::F16, Ty::F32, Ty::F64].iter().position(|&t| t == ty)
+    }
+
+    /// More flags for a width in bits.
+    pub fn add(&mut self, width: u32, flags: FloatFlags) {
+        let float = [Ty::F16, Ty::F32, Ty::F64].into_iter().find(|ty| ty.bytes() * 8 == width);
+        if let Some(i) = float.and_then(FloatModes::index) {
+            self.0[i] |= flags;
+        }
+    }
+
+    fn is_empty(self) -> bool {
+        self.0.iter().all(|flags| flags.is_empty())
+    }
+
+    /// The flags of an instruction with these types.
+    fn of<'a>(self, types: impl Iterator<Item = &'a Ty>) -> FloatFlags {
+        types.filter_map(|&ty| FloatModes::index(ty)).fold(FloatFlags::NONE, |flags, i| flags | self.0[i])
+    }
+}
+
 impl Builder {
-    pub fn new(shader: Shader) -> Self {
+    pub fn new(shader: Shader, modes: FloatModes) -> Self {
         Builder {
             shader,
             stack: vec![Region::default()],
             head: Vec::new(),
             consts: HashMap::new(),
             source: 0,
-            no_contraction: false,
+            float: FloatFlags::NONE,
+            modes,
             fault: None,
         }
     }
@@ -95,11 +128,16 @@ impl Builder {
     }
 
     pub fn emit(&mut self, op: Op, args: &[Value], results: &[Ty]) -> Inst {
-        if !self.well_typed(&op, args, results) {
-            self.expect(false, "operand types do not fit");
-        }
+        let mut types = [Ty::B1; MAX_OPERANDS];
+        types.iter_mut().zip(args).for_each(|(ty, &v)| *ty = self.shader.ty(v));
+        let fits = types.get(..args.len()).is_some_and(|types| op.fits(&self.shader, types, results));
+        self.expect(fits, "operand types do not fit");
         let inst = self.shader.inst(op, args, results, self.source);
-        self.shader.insts[inst].no_contraction = self.no_contraction;
+        if !self.float.is_empty() || !self.modes.is_empty() {
+            let types = types.iter().take(args.len()).chain(results);
+            let float = self.float | self.modes.of(types);
+            self.shader.set_float(inst, float);
+        }
         self.node(Node::Inst(inst));
         inst
     }
@@ -256,106 +294,11 @@ impl Builder {
             None => self.emit(Op::VarStore(var), &[v], &[]),
         };
     }
-
-    /// True when argument and result types are what the operation's documentation says.
-    fn well_typed(&self, op: &Op, args: &[Value], results: &[Ty]) -> bool {
-        let ty = |i: usize| args.get(i).map(|&v| self.ty(v));
-        let all = |t: Ty| args.iter().all(|&v| self.ty(v) == t);
-        let same = || args.windows(2).all(|w| self.ty(w[0]) == self.ty(w[1]));
-        let float = || ty(0).is_some_and(Ty::is_float);
-        let int = || ty(0).is_some_and(Ty::is_int);
-        match *op {
-            Op::Unary(u) => match u {
-                Unary::Not => int() || ty(0) == Some(Ty::B1),
-                Unary::INeg
-                | Unary::BitReverse
-                | Unary::BitCount
-                | Unary::FindLsb
-                | Unary::FindSMsb
-                | Unary::FindUMsb => int(),
-                _ => float(),
-            },
-            Op::Binary(b) => {
-                same() && if is_float_binary(b) { float() } else { int() || (is_logic(b) && ty(0) == Some(Ty::B1)) }
-            }
-            Op::Cmp(c) => {
-                let is_eq = matches!(c, Cmp::IEq | Cmp::INe);
-                let is_int = is_eq || matches!(c, Cmp::SLt | Cmp::SLe | Cmp::ULt | Cmp::ULe);
-                same() && if is_int { int() || (is_eq && ty(0) == Some(Ty::B1)) } else { float() }
-            }
-            Op::Convert(c) => {
-                let to = results[0];
-                match c {
-                    Convert::FToS | Convert::FToU => float() && to.is_int(),
-                    Convert::SToF | Convert::UToF => int() && to.is_float(),
-                    Convert::FToF | Convert::FToFRtz => float() && to.is_float(),
-                    Convert::UToU | Convert::SToS => int() && to.is_int(),
-                    Convert::Bitcast => ty(0).map(Ty::bytes) == Some(to.bytes()) && to.bytes() > 0,
-                    Convert::BToI => ty(0) == Some(Ty::B1) && to == Ty::I32,
-                }
-            }
-            Op::Select => ty(0) == Some(Ty::B1) && ty(1) == ty(2),
-            Op::Fma => same() && float(),
-            Op::Ldexp => float() && ty(1) == Some(Ty::I32),
-            Op::Frexp => float(),
-            Op::IAddCarry | Op::ISubBorrow => all(Ty::I32),
-            Op::BitfieldInsert => int() && ty(0) == ty(1) && ty(2) == Some(Ty::I32) && ty(3) == Some(Ty::I32),
-            Op::BitfieldSExtract | Op::BitfieldUExtract => int() && ty(1) == Some(Ty::I32) && ty(2) == Some(Ty::I32),
-            Op::VarLoad(_) | Op::VarStore(_) if args.len() + results.len() > 1 => ty(0) == Some(Ty::I32),
-            Op::Load(space, _) => self.address(space, args) && results.iter().all(|t| t.bytes() > 0),
-            Op::Store(space, _) => {
-                self.address(space, args) && args[address_len(space)..].iter().all(|&v| self.ty(v).bytes() > 0)
-            }
-            Op::Atomic(space, _) => {
-                self.address(space, args)
-                    && args[address_len(space)..].windows(2).all(|w| self.ty(w[0]) == self.ty(w[1]))
-            }
-            Op::Ddx { .. } | Op::Ddy { .. } => float(),
-            Op::Subgroup(Subgroup::All | Subgroup::Any | Subgroup::Ballot) => all(Ty::B1),
-            Op::Subgroup(Subgroup::Broadcast | Subgroup::Shuffle | Subgroup::QuadBroadcast) => ty(1) == Some(Ty::I32),
-            Op::Subgroup(Subgroup::Arithmetic(op, _)) => match op {
-                Binary::And | Binary::Or | Binary::Xor => int(),
-                op => {
-                    (if is_float_binary(op) { float() } else { int() }) && args.iter().all(|&v| self.ty(v).bytes() >= 4)
-                }
-            },
-            _ => true,
-        }
-    }
-
-    fn address(&self, space: Space, args: &[Value]) -> bool {
-        let want: &[Ty] = match space {
-            Space::Buffer => &[Ty::Buf, Ty::I32],
-            Space::Shared | Space::Push => &[Ty::I32],
-            Space::Global => &[Ty::I64],
-        };
-        args.len() >= want.len() && args.iter().zip(want).all(|(&v, &t)| self.ty(v) == t)
-    }
 }
 
 /// Address operands of a space.
 pub(crate) fn address_len(space: Space) -> usize {
     if space == Space::Buffer { 2 } else { 1 }
-}
-
-fn is_float_binary(b: Binary) -> bool {
-    matches!(
-        b,
-        Binary::FAdd
-            | Binary::FSub
-            | Binary::FMul
-            | Binary::FDiv
-            | Binary::FMin
-            | Binary::FMax
-            | Binary::FRem
-            | Binary::FMod
-            | Binary::Pow
-            | Binary::Atan2
-    )
-}
-
-fn is_logic(b: Binary) -> bool {
-    matches!(b, Binary::And | Binary::Or | Binary::Xor)
 }
 
 /// Bits of a half; exact for normal halves.

@@ -25,91 +25,106 @@ enum Row {
 
 use Row::{Bin, Each, Un, Whole};
 
-/// By instruction number.
-static ROWS: [Option<Row>; 82] = [
-    None,
-    Some(Un(Unary::RoundEven)), // Round
-    Some(Un(Unary::RoundEven)),
-    Some(Un(Unary::Trunc)),
-    Some(Un(Unary::FAbs)),
-    Some(Each(1, s_abs)),
-    Some(Each(1, f_sign)),
-    Some(Each(1, s_sign)),
-    Some(Un(Unary::Floor)),
-    Some(Un(Unary::Ceil)),
-    Some(Each(1, fract)),
-    Some(Each(1, |t, a| t.scale(a[0], 0x3c8e_fa35))), // Radians: π/180
-    Some(Each(1, |t, a| t.scale(a[0], 0x4265_2ee1))), // Degrees: 180/π
-    Some(Un(Unary::Sin)),
-    Some(Un(Unary::Cos)),
-    Some(Un(Unary::Tan)),
-    Some(Un(Unary::Asin)),
-    Some(Un(Unary::Acos)),
-    Some(Un(Unary::Atan)),
-    Some(Un(Unary::Sinh)),
-    Some(Un(Unary::Cosh)),
-    Some(Un(Unary::Tanh)),
-    Some(Un(Unary::Asinh)),
-    Some(Un(Unary::Acosh)),
-    Some(Un(Unary::Atanh)),
-    Some(Bin(Binary::Atan2)),
-    Some(Bin(Binary::Pow)),
-    Some(Un(Unary::Exp)),
-    Some(Un(Unary::Log)),
-    Some(Un(Unary::Exp2)),
-    Some(Un(Unary::Log2)),
-    Some(Un(Unary::Sqrt)),
-    Some(Un(Unary::InverseSqrt)),
-    Some(Whole), // Determinant
-    Some(Whole), // MatrixInverse
-    Some(Whole), // Modf
-    Some(Whole), // ModfStruct
-    Some(Bin(Binary::FMin)),
-    Some(Bin(Binary::UMin)),
-    Some(Bin(Binary::SMin)),
-    Some(Bin(Binary::FMax)),
-    Some(Bin(Binary::UMax)),
-    Some(Bin(Binary::SMax)),
-    Some(Each(3, f_clamp)),
-    Some(Each(3, |t, a| clamp(t, a, Binary::UMax, Binary::UMin))),
-    Some(Each(3, |t, a| clamp(t, a, Binary::SMax, Binary::SMin))),
-    Some(Each(3, f_mix)),
-    None, // IMix was removed
-    Some(Each(2, step)),
-    Some(Each(3, smooth_step)),
-    Some(Each(3, |t, a| t.b.fma(a[0], a[1], a[2]))),
-    Some(Whole), // Frexp
-    Some(Whole), // FrexpStruct
-    Some(Each(2, ldexp)),
-    Some(Whole), // PackSnorm4x8
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole),
-    Some(Whole), // UnpackDouble2x32
-    Some(Whole), // Length
-    Some(Whole), // Distance
-    Some(Whole), // Cross
-    Some(Whole), // Normalize
-    Some(Whole), // FaceForward
-    Some(Whole), // Reflect
-    Some(Whole), // Refract
-    Some(Un(Unary::FindLsb)),
-    Some(Un(Unary::FindSMsb)),
-    Some(Un(Unary::FindUMsb)),
-    Some(Whole), // InterpolateAtCentroid
-    Some(Whole),
-    Some(Whole), // InterpolateAtOffset
-    Some(Bin(Binary::FMin)),
-    Some(Bin(Binary::FMax)),
-    Some(Each(3, f_clamp)),
-];
+macro_rules! instructions {
+    ($($number:literal $name:ident = $row:expr;)*) => {
+        /// Instruction numbers by their specification names.
+        #[allow(non_upper_case_globals, dead_code, reason = "the specification's names; the table is complete, its use need not be")]
+        mod glsl {
+            $(pub(super) const $name: u32 = $number;)*
+        }
+        static TABLE: &[(u32, Row)] = &[$(($number, $row)),*];
+    };
+}
+
+/// The row of an instruction.
+fn row(number: u32) -> Option<Row> {
+    TABLE.binary_search_by_key(&number, |row| row.0).ok().map(|i| TABLE[i].1)
+}
+
+instructions! {
+    1 Round = Un(Unary::RoundEven);
+    2 RoundEven = Un(Unary::RoundEven);
+    3 Trunc = Un(Unary::Trunc);
+    4 FAbs = Un(Unary::FAbs);
+    5 SAbs = Each(1, s_abs);
+    6 FSign = Each(1, f_sign);
+    7 SSign = Each(1, s_sign);
+    8 Floor = Un(Unary::Floor);
+    9 Ceil = Un(Unary::Ceil);
+    10 Fract = Each(1, fract);
+    // π/180 and 180/π.
+    11 Radians = Each(1, |t, a| t.scale(a[0], 0x3c8e_fa35));
+    12 Degrees = Each(1, |t, a| t.scale(a[0], 0x4265_2ee1));
+    13 Sin = Un(Unary::Sin);
+    14 Cos = Un(Unary::Cos);
+    15 Tan = Un(Unary::Tan);
+    16 Asin = Un(Unary::Asin);
+    17 Acos = Un(Unary::Acos);
+    18 Atan = Un(Unary::Atan);
+    19 Sinh = Un(Unary::Sinh);
+    20 Cosh = Un(Unary::Cosh);
+    21 Tanh = Un(Unary::Tanh);
+    22 Asinh = Un(Unary::Asinh);
+    23 Acosh = Un(Unary::Acosh);
+    24 Atanh = Un(Unary::Atanh);
+    25 Atan2 = Bin(Binary::Atan2);
+    26 Pow = Bin(Binary::Pow);
+    27 Exp = Un(Unary::Exp);
+    28 Log = Un(Unary::Log);
+    29 Exp2 = Un(Unary::Exp2);
+    30 Log2 = Un(Unary::Log2);
+    31 Sqrt = Un(Unary::Sqrt);
+    32 InverseSqrt = Un(Unary::InverseSqrt);
+    33 Determinant = Whole;
+    34 MatrixInverse = Whole;
+    35 Modf = Whole;
+    36 ModfStruct = Whole;
+    37 FMin = Bin(Binary::FMin);
+    38 UMin = Bin(Binary::UMin);
+    39 SMin = Bin(Binary::SMin);
+    40 FMax = Bin(Binary::FMax);
+    41 UMax = Bin(Binary::UMax);
+    42 SMax = Bin(Binary::SMax);
+    43 FClamp = Each(3, f_clamp);
+    44 UClamp = Each(3, |t, a| clamp(t, a, Binary::UMax, Binary::UMin));
+    45 SClamp = Each(3, |t, a| clamp(t, a, Binary::SMax, Binary::SMin));
+    46 FMix = Each(3, f_mix);
+    // 47, IMix, was removed.
+    48 Step = Each(2, step);
+    49 SmoothStep = Each(3, smooth_step);
+    50 Fma = Each(3, |t, a| t.b.fma(a[0], a[1], a[2]));
+    51 Frexp = Whole;
+    52 FrexpStruct = Whole;
+    53 Ldexp = Each(2, ldexp);
+    54 PackSnorm4x8 = Whole;
+    55 PackUnorm4x8 = Whole;
+    56 PackSnorm2x16 = Whole;
+    57 PackUnorm2x16 = Whole;
+    58 PackHalf2x16 = Whole;
+    59 PackDouble2x32 = Whole;
+    60 UnpackSnorm2x16 = Whole;
+    61 UnpackUnorm2x16 = Whole;
+    62 UnpackHalf2x16 = Whole;
+    63 UnpackSnorm4x8 = Whole;
+    64 UnpackUnorm4x8 = Whole;
+    65 UnpackDouble2x32 = Whole;
+    66 Length = Whole;
+    67 Distance = Whole;
+    68 Cross = Whole;
+    69 Normalize = Whole;
+    70 FaceForward = Whole;
+    71 Reflect = Whole;
+    72 Refract = Whole;
+    73 FindILsb = Un(Unary::FindLsb);
+    74 FindSMsb = Un(Unary::FindSMsb);
+    75 FindUMsb = Un(Unary::FindUMsb);
+    76 InterpolateAtCentroid = Whole;
+    77 InterpolateAtSample = Whole;
+    78 InterpolateAtOffset = Whole;
+    79 NMin = Bin(Binary::FMin);
+    80 NMax = Bin(Binary::FMax);
+    81 NClamp = Each(3, f_clamp);
+}
 
 fn s_abs(t: &mut Translator<'_>, a: &[Value]) -> Value {
     let negative = t.b.un(Unary::INeg, a[0]);
@@ -192,10 +207,10 @@ fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
 /// Layout of a packed format: components, bits each, scale, signed.
 fn packing(number: u32) -> Option<(u32, u32, f32, bool)> {
     Some(match number {
-        54 | 63 => (4, 8, 127.0, true),
-        55 | 64 => (4, 8, 255.0, false),
-        56 | 60 => (2, 16, 32767.0, true),
-        57 | 61 => (2, 16, 65535.0, false),
+        glsl::PackSnorm4x8 | glsl::UnpackSnorm4x8 => (4, 8, 127.0, true),
+        glsl::PackUnorm4x8 | glsl::UnpackUnorm4x8 => (4, 8, 255.0, false),
+        glsl::PackSnorm2x16 | glsl::UnpackSnorm2x16 => (2, 16, 32767.0, true),
+        glsl::PackUnorm2x16 | glsl::UnpackUnorm2x16 => (2, 16, 65535.0, false),
         _ => return None,
     })
 }
@@ -205,7 +220,7 @@ impl Translator<'_> {
     pub fn glsl(&mut self, v: View<'_>) -> Result<()> {
         let number = v.arg(1)?;
         let v = View { args: &v.args[2..], ..v };
-        let Some(row) = ROWS.get(number as usize).copied().flatten() else {
+        let Some(row) = row(number) else {
             return Err(Error::unsupported(format!("GLSL.std.450 instruction {number}")));
         };
         let flat = match row {
@@ -232,37 +247,41 @@ impl Translator<'_> {
 
     fn whole(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
         Ok(match number {
-            33 => Flat::from_slice(&[self.determinant(v)?]),
-            34 => self.inverse(v)?,
-            35 | 36 | 51 | 52 => return self.two_parts(v, number),
-            54..=57 => Flat::from_slice(&[self.pack_norm(v, number)?]),
-            58 => {
+            glsl::Determinant => Flat::from_slice(&[self.determinant(v)?]),
+            glsl::MatrixInverse => self.inverse(v)?,
+            glsl::Modf | glsl::ModfStruct | glsl::Frexp | glsl::FrexpStruct => return self.two_parts(v, number),
+            glsl::PackSnorm4x8 | glsl::PackUnorm4x8 | glsl::PackSnorm2x16 | glsl::PackUnorm2x16 => {
+                Flat::from_slice(&[self.pack_norm(v, number)?])
+            }
+            glsl::PackHalf2x16 => {
                 let a = self.operand_n(v, 0, 2)?;
                 let (low, high) = (self.half_bits(a[0]), self.half_bits(a[1]));
                 let by = self.b.i32(16);
                 let high = self.b.bin(Binary::Shl, high, by);
                 Flat::from_slice(&[self.b.bin(Binary::Or, low, high)])
             }
-            59 => {
+            glsl::PackDouble2x32 => {
                 let a = self.operand_n(v, 0, 2)?;
                 Flat::from_slice(&[self.join(&a, Ty::F64)])
             }
-            60 | 61 | 63 | 64 => self.unpack_norm(v, number)?,
-            62 => {
+            glsl::UnpackSnorm2x16 | glsl::UnpackUnorm2x16 | glsl::UnpackSnorm4x8 | glsl::UnpackUnorm4x8 => {
+                self.unpack_norm(v, number)?
+            }
+            glsl::UnpackHalf2x16 => {
                 let a = self.operand1(v, 0)?;
                 let (mask, by) = (self.b.i32(0xffff), self.b.i32(16));
                 let (low, high) = (self.b.bin(Binary::And, a, mask), self.b.bin(Binary::LShr, a, by));
                 Flat::from_slice(&[self.half_value(low), self.half_value(high)])
             }
-            65 => {
+            glsl::UnpackDouble2x32 => {
                 let a = self.operand1(v, 0)?;
                 if self.b.ty(a) != Ty::F64 {
                     return Err(Error::invalid("operand is not a double"));
                 }
                 self.split(a, Ty::I32, 2)
             }
-            66..=72 => return self.geometric(v, number),
-            76..=78 => return self.interpolate(v, number),
+            glsl::Length..=glsl::Refract => return self.geometric(v, number),
+            glsl::InterpolateAtCentroid..=glsl::InterpolateAtOffset => return self.interpolate(v, number),
             _ => return Err(Error::unsupported(format!("GLSL.std.450 instruction {number}"))),
         })
     }
@@ -285,7 +304,7 @@ impl Translator<'_> {
         let (mut first, mut second) = (Flat::new(), Flat::new());
         for &x in &x {
             let ty = self.b.ty(x);
-            if number <= 36 {
+            if matches!(number, glsl::Modf | glsl::ModfStruct) {
                 let whole = self.b.un(Unary::Trunc, x);
                 let rest = self.b.bin(Binary::FSub, x, whole);
                 // Infinity minus itself: the fraction of infinity is 0, with the sign of x.
@@ -301,7 +320,7 @@ impl Translator<'_> {
                 second.push(r[1]);
             }
         }
-        if matches!(number, 36 | 52) {
+        if matches!(number, glsl::ModfStruct | glsl::FrexpStruct) {
             first.extend(second);
             return Ok(first);
         }
@@ -439,13 +458,13 @@ impl Translator<'_> {
             a.iter().zip(b).map(|(&a, &b)| t.b.bin(op, a, b)).collect()
         };
         Ok(match number {
-            66 => Flat::from_slice(&[self.length(&x)]),
-            67 => {
+            glsl::Length => Flat::from_slice(&[self.length(&x)]),
+            glsl::Distance => {
                 let y = other(self, 1)?;
                 let d = zip(self, Binary::FSub, &x, &y);
                 Flat::from_slice(&[self.length(&d)])
             }
-            68 => {
+            glsl::Cross => {
                 let y = other(self, 1)?;
                 if x.len() != 3 {
                     return Err(Error::invalid("operand of another size"));
@@ -456,11 +475,11 @@ impl Translator<'_> {
                 };
                 [(1, 2), (2, 0), (0, 1)].into_iter().map(term).collect()
             }
-            69 => {
+            glsl::Normalize => {
                 let length = self.length(&x);
                 x.iter().map(|&c| self.b.bin(Binary::FDiv, c, length)).collect()
             }
-            70 => {
+            glsl::FaceForward => {
                 let (i, nref) = (other(self, 1)?, other(self, 2)?);
                 let d = self.dot(&nref, &i);
                 let zero = self.b.float(ty, 0.0);
@@ -471,7 +490,7 @@ impl Translator<'_> {
                 };
                 x.iter().map(one).collect()
             }
-            71 => {
+            glsl::Reflect => {
                 // I - 2 * dot(N, I) * N
                 let n = other(self, 1)?;
                 let d = self.dot(&n, &x);
@@ -517,8 +536,8 @@ impl Translator<'_> {
             return Err(Error::invalid("interpolant is not an input"));
         };
         let (at, args) = match number {
-            76 => (InterpolateAt::Centroid, Flat::new()),
-            77 => (InterpolateAt::AtSample, Flat::from_slice(&[self.operand1(v, 1)?])),
+            glsl::InterpolateAtCentroid => (InterpolateAt::Centroid, Flat::new()),
+            glsl::InterpolateAtSample => (InterpolateAt::AtSample, Flat::from_slice(&[self.operand1(v, 1)?])),
             _ => (InterpolateAt::Offset, self.operand_n(v, 1, 2)?),
         };
         let want = if at == InterpolateAt::Offset { Ty::F32 } else { Ty::I32 };
@@ -569,5 +588,13 @@ impl Translator<'_> {
             super::value::Val::Flat(flat) => Ok(flat),
             _ => Err(Error::internal("interpolant")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn instructions_are_sorted() {
+        assert!(super::TABLE.windows(2).all(|w| w[0].0 < w[1].0));
     }
 }

@@ -27,6 +27,7 @@ mod large;
 mod layout;
 mod matrix;
 mod memory;
+mod mode;
 mod module;
 mod opcodes;
 mod structure;
@@ -41,7 +42,6 @@ use crate::error::{Error, Result};
 use crate::ir::Shader;
 use base::shader::{PipelineLayoutInfo, Stage};
 use body::Translator;
-use module::NO_MEMBER;
 use opcodes::op;
 use types::Spec;
 
@@ -152,8 +152,9 @@ impl Request<'_> {
     fn attempt(&self, s: &Spec<'_>, a: &analysis::Analysis, general: bool, pointers_meet: &mut bool) -> Result<Shader> {
         let m = self.module;
         let mut shader = Shader::new(self.stage, &self.point.name);
-        self.modes(s, &mut shader)?;
-        let mut t = Translator::new(s, a, self.layout, self.stage, build::Builder::new(shader));
+        let float_modes = mode::read(m, s, self.point.function, &mut shader)?;
+        let builder = build::Builder::new(shader, float_modes);
+        let mut t = Translator::new(s, a, self.layout, self.stage, builder);
         t.general = general;
         t.globals(self.point)?;
         t.check_fault()?;
@@ -167,62 +168,4 @@ impl Request<'_> {
         t.store_outputs()?;
         Ok(t.b.finish())
     }
-
-    /// Execution modes.
-    fn modes(&self, s: &Spec<'_>, sh: &mut Shader) -> Result<()> {
-        let m = self.module;
-        let mut size = None;
-        for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == self.point.function) {
-            let v = m.view(inst);
-            let f = &mut sh.flags;
-            match v.arg(1)? {
-                7 | 5 | 4421 | 6023 | 4459 | 4461 | 4462 => {}
-                8 => return Err(Error::invalid("OriginLowerLeft").at(v.opcode(), v.args[0])),
-                9 => f.early_fragment_tests = true,
-                12 => f.writes_depth = true,
-                14 => f.depth_greater = true,
-                15 => f.depth_less = true,
-                // A promise that may be broken: what is written counts, if DepthReplacing says that something is.
-                16 => {}
-                17 => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
-                38 => {
-                    let mut own = [0; 3];
-                    for (o, at) in own.iter_mut().zip(2..) {
-                        *o = s.constant_bits(v.arg(at)?)? as u32;
-                    }
-                    size = Some(own);
-                }
-                4446 => f.post_depth_coverage = true,
-                5027 => f.writes_stencil = true,
-                mode => return Err(Error::unsupported(format!("execution mode {mode}")).at(v.opcode(), v.args[0])),
-            }
-        }
-        if self.stage == Stage::Compute {
-            sh.local_size =
-                workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("compute shader without a workgroup size"))?;
-            let product = sh.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
-            match product {
-                Some(0) => return Err(Error::invalid("workgroup of no invocations")),
-                Some(n) if n <= 1 << 16 => {}
-                _ => return Err(Error::limit("workgroup is too large")),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The constant decorated WorkgroupSize, which goes before execution modes.
-fn workgroup_size(s: &Spec<'_>) -> Result<Option<[u32; 3]>> {
-    for inst in s.m.globals.clone() {
-        let v = s.m.view(inst);
-        let composite = matches!(v.op, op::OpConstantComposite | op::OpSpecConstantComposite);
-        if composite && s.m.decoration_value(v.result, NO_MEMBER, deco::BUILT_IN) == Some(builtin::WORKGROUP_SIZE) {
-            let bits = s.constant_leaves(v.result)?;
-            let [x, y, z] = bits[..] else {
-                return Err(Error::invalid("WorkgroupSize is not of three components").with_id(v.result));
-            };
-            return Ok(Some([x as u32, y as u32, z as u32]));
-        }
-    }
-    Ok(None)
 }

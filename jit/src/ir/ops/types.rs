@@ -1,0 +1,306 @@
+//! Operands and results of operations: fixed lists in terms of type variables, or a function where the payload decides.
+
+use crate::ir::{InterpolateAt, Op, Scan, Shader, Space, Subgroup, Ty, Var, eval};
+use base::abi::{AtomicOp, LodMode, SampleOp};
+
+/// A set of types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set(u16);
+
+impl Set {
+    const fn of(types: &[Ty]) -> Set {
+        let (mut bits, mut i) = (0, 0);
+        while i < types.len() {
+            bits |= 1 << types[i] as u16;
+            i += 1;
+        }
+        Set(bits)
+    }
+    const fn and(self, other: Set) -> Set {
+        Set(self.0 | other.0)
+    }
+    /// Is the type one of them?
+    pub const fn contains(self, ty: Ty) -> bool {
+        self.0 >> ty as u16 & 1 != 0
+    }
+    /// Its types.
+    pub fn types(self) -> impl Iterator<Item = Ty> {
+        const ALL: [Ty; 11] =
+            [Ty::B1, Ty::I8, Ty::I16, Ty::I32, Ty::I64, Ty::F16, Ty::F32, Ty::F64, Ty::Buf, Ty::Img, Ty::Smp];
+        ALL.into_iter().filter(move |&ty| self.contains(ty))
+    }
+}
+
+const INT: Set = Set::of(&[Ty::I8, Ty::I16, Ty::I32, Ty::I64]);
+const FLOAT: Set = Set::of(&[Ty::F16, Ty::F32, Ty::F64]);
+const LOGIC: Set = INT.and(Set::of(&[Ty::B1]));
+const SCALAR: Set = LOGIC.and(FLOAT);
+const ANY: Set = SCALAR.and(Set::of(&[Ty::Buf, Ty::Img, Ty::Smp]));
+
+/// The type of an operand or result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// This one.
+    Is(Ty),
+    /// The row's type variable T, one of these.
+    T(Set),
+    /// The row's second type variable.
+    U(Set),
+}
+
+use Kind::{Is, T, U};
+
+/// What a row says of operands and results.
+#[derive(Clone, Copy)]
+pub enum Types {
+    /// These operands, these results.
+    Fixed(&'static [Kind], &'static [Kind]),
+    /// What the payload says.
+    Payload(fn(&Shader, &Op, &[Ty], &[Ty]) -> bool),
+}
+
+impl std::fmt::Debug for Types {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Types::Fixed(args, results) => write!(f, "{args:?} -> {results:?}"),
+            Types::Payload(_) => f.write_str("by payload"),
+        }
+    }
+}
+
+impl Types {
+    /// Do operands and results fit?
+    pub(super) fn fit(&self, shader: &Shader, op: &Op, args: &[Ty], results: &[Ty]) -> bool {
+        match self {
+            Types::Fixed(want_args, want_results) => {
+                let mut bound = Bound { t: ANY, u: ANY };
+                bound.all(want_args, args) && bound.all(want_results, results)
+            }
+            Types::Payload(fit) => fit(shader, op, args, results),
+        }
+    }
+
+    /// All operands and results that fit a fixed row; none where the payload decides.
+    pub fn instances(self) -> Vec<(Vec<Ty>, Vec<Ty>)> {
+        let Types::Fixed(args, results) = self else { return Vec::new() };
+        let variable = |select: fn(Kind) -> Option<Set>| {
+            let set = args.iter().chain(results).copied().find_map(select);
+            set.map_or(vec![Ty::I32], |set| set.types().collect())
+        };
+        let first = variable(|kind| if let T(set) = kind { Some(set) } else { None });
+        let second = variable(|kind| if let U(set) = kind { Some(set) } else { None });
+        let mut all = Vec::new();
+        for &t in &first {
+            for &u in &second {
+                let list = |kinds: &[Kind]| -> Vec<Ty> {
+                    let of = |kind: &Kind| match *kind {
+                        Is(ty) => ty,
+                        T(_) => t,
+                        U(_) => u,
+                    };
+                    kinds.iter().map(of).collect()
+                };
+                all.push((list(args), list(results)));
+            }
+        }
+        all
+    }
+}
+
+/// What type variables may stand for: after their first use one type.
+struct Bound {
+    t: Set,
+    u: Set,
+}
+
+impl Bound {
+    fn all(&mut self, kinds: &[Kind], types: &[Ty]) -> bool {
+        kinds.len() == types.len() && kinds.iter().zip(types).all(|(&kind, &ty)| self.one(kind, ty))
+    }
+
+    fn one(&mut self, kind: Kind, ty: Ty) -> bool {
+        let (variable, set) = match kind {
+            Is(want) => return want == ty,
+            T(set) => (&mut self.t, set),
+            U(set) => (&mut self.u, set),
+        };
+        let fits = variable.contains(ty) && set.contains(ty);
+        *variable = Set::of(&[ty]);
+        fits
+    }
+}
+
+// The fixed rows' lists, named by their operands.
+
+pub(super) const NOTHING: Types = Types::Fixed(&[], &[]);
+pub(super) const INT_1: Types = Types::Fixed(&[T(INT)], &[T(INT)]);
+pub(super) const LOGIC_1: Types = Types::Fixed(&[T(LOGIC)], &[T(LOGIC)]);
+pub(super) const FLOAT_1: Types = Types::Fixed(&[T(FLOAT)], &[T(FLOAT)]);
+pub(super) const INT_COUNT: Types = Types::Fixed(&[T(INT)], &[Is(Ty::I32)]);
+pub(super) const INT_2: Types = Types::Fixed(&[T(INT), T(INT)], &[T(INT)]);
+pub(super) const LOGIC_2: Types = Types::Fixed(&[T(LOGIC), T(LOGIC)], &[T(LOGIC)]);
+pub(super) const FLOAT_2: Types = Types::Fixed(&[T(FLOAT), T(FLOAT)], &[T(FLOAT)]);
+pub(super) const FLOAT_3: Types = Types::Fixed(&[T(FLOAT), T(FLOAT), T(FLOAT)], &[T(FLOAT)]);
+pub(super) const FLOAT_EXPONENT: Types = Types::Fixed(&[T(FLOAT), Is(Ty::I32)], &[T(FLOAT)]);
+pub(super) const FLOAT_PARTS: Types = Types::Fixed(&[T(FLOAT)], &[T(FLOAT), Is(Ty::I32)]);
+pub(super) const INT_TEST: Types = Types::Fixed(&[T(INT), T(INT)], &[Is(Ty::B1)]);
+pub(super) const LOGIC_TEST: Types = Types::Fixed(&[T(LOGIC), T(LOGIC)], &[Is(Ty::B1)]);
+pub(super) const FLOAT_TEST: Types = Types::Fixed(&[T(FLOAT), T(FLOAT)], &[Is(Ty::B1)]);
+pub(super) const FLOAT_TO_INT: Types = Types::Fixed(&[T(FLOAT)], &[U(INT)]);
+pub(super) const INT_TO_FLOAT: Types = Types::Fixed(&[T(INT)], &[U(FLOAT)]);
+pub(super) const FLOAT_TO_FLOAT: Types = Types::Fixed(&[T(FLOAT)], &[U(FLOAT)]);
+pub(super) const INT_TO_INT: Types = Types::Fixed(&[T(INT)], &[U(INT)]);
+pub(super) const BOOL_TO_WORD: Types = Types::Fixed(&[Is(Ty::B1)], &[Is(Ty::I32)]);
+pub(super) const CHOICE: Types = Types::Fixed(&[Is(Ty::B1), T(ANY), T(ANY)], &[T(ANY)]);
+pub(super) const WORD_CARRY: Types = Types::Fixed(&[Is(Ty::I32), Is(Ty::I32)], &[Is(Ty::I32), Is(Ty::I32)]);
+pub(super) const FIELD_INSERT: Types = Types::Fixed(&[T(INT), T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
+pub(super) const FIELD_EXTRACT: Types = Types::Fixed(&[T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
+pub(super) const BUFFER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Buf)]);
+pub(super) const IMAGE: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Img)]);
+pub(super) const SAMPLER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Smp)]);
+pub(super) const BUFFER_WORD: Types = Types::Fixed(&[Is(Ty::Buf)], &[Is(Ty::I32)]);
+pub(super) const GIVES_WORD: Types = Types::Fixed(&[], &[Is(Ty::I32)]);
+pub(super) const GIVES_FLOAT: Types = Types::Fixed(&[], &[Is(Ty::F32)]);
+pub(super) const GIVES_BOOL: Types = Types::Fixed(&[], &[Is(Ty::B1)]);
+pub(super) const BOOL_1: Types = Types::Fixed(&[Is(Ty::B1)], &[Is(Ty::B1)]);
+pub(super) const SCALAR_1: Types = Types::Fixed(&[T(SCALAR)], &[T(SCALAR)]);
+pub(super) const SCALAR_TEST: Types = Types::Fixed(&[T(SCALAR)], &[Is(Ty::B1)]);
+pub(super) const SCALAR_LANE: Types = Types::Fixed(&[T(SCALAR), Is(Ty::I32)], &[T(SCALAR)]);
+
+// The others.
+
+pub(super) const CONSTANT: Types = Types::Payload(|_, op, args, results| {
+    let (Op::Const(bits), &[], &[ty]) = (op, args, results) else { return false };
+    match ty.bytes() {
+        0 => ty == Ty::B1 && *bits <= 1,
+        8 => true,
+        bytes => bits >> (bytes * 8) == 0,
+    }
+});
+
+pub(super) const SAME_SIZE: Types = Types::Payload(
+    |_, _, args, results| matches!((args, results), (&[a], &[r]) if a.bytes() != 0 && a.bytes() == r.bytes()),
+);
+
+pub(super) const VARIABLE: Types = Types::Payload(|shader, op, args, results| match (op, args, results) {
+    (Op::VarLoad(var), index, [result]) => variable_fits(shader, *var, index, *result),
+    (Op::VarStore(var), [index @ .., value], []) => variable_fits(shader, *var, index, *value),
+    _ => false,
+});
+
+fn variable_fits(shader: &Shader, var: Var, index: &[Ty], value: Ty) -> bool {
+    let Some(data) = shader.vars.get(var) else { return false };
+    let index_fits = if data.len > 1 { index == [Ty::I32] } else { index.is_empty() };
+    index_fits && value == data.ty && !matches!(data.ty, Ty::Buf | Ty::Img | Ty::Smp)
+}
+
+fn all(types: &[Ty], ty: Ty) -> bool {
+    types.iter().all(|&t| t == ty)
+}
+
+/// `n` components of one texel type.
+fn texel(types: &[Ty], n: usize) -> bool {
+    types.len() == n && (all(types, Ty::I32) || all(types, Ty::F32) || all(types, Ty::I64))
+}
+
+/// 1 to 4 elements of one memory type.
+fn elements(types: &[Ty]) -> bool {
+    matches!(types.len(), 1..=4) && types[0].bytes() != 0 && all(types, types[0])
+}
+
+/// The operands behind the address, if the address operands fit the space.
+fn address(space: Space, args: &[Ty]) -> Option<&[Ty]> {
+    let address: &[Ty] = match space {
+        Space::Buffer => &[Ty::Buf, Ty::I32],
+        Space::Shared | Space::Push => &[Ty::I32],
+        Space::Global => &[Ty::I64],
+    };
+    args.strip_prefix(address)
+}
+
+pub(super) const MEMORY: Types = Types::Payload(|_, op, args, results| match *op {
+    Op::Load(space, _) => address(space, args) == Some(&[]) && elements(results),
+    Op::Store(space, _) => space != Space::Push && results.is_empty() && address(space, args).is_some_and(elements),
+    Op::Atomic(space, op) => space != Space::Push && atomic_fits(op, address(space, args), results),
+    _ => false,
+});
+
+fn atomic_fits(op: AtomicOp, operands: Option<&[Ty]>, results: &[Ty]) -> bool {
+    let Some(operands) = operands else { return false };
+    let (values, gives) = match op {
+        AtomicOp::Load => (0, true),
+        AtomicOp::Store => (1, false),
+        AtomicOp::CompareExchange => (2, true),
+        AtomicOp::Exchange | AtomicOp::Add | AtomicOp::Sub | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => (1, true),
+        AtomicOp::SMin | AtomicOp::UMin | AtomicOp::SMax | AtomicOp::UMax => (1, true),
+        AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax => (1, true),
+    };
+    let Some(&ty) = operands.first().or(results.first()) else { return false };
+    let counts = operands.len() == values && results.len() == usize::from(gives);
+    counts && all(operands, ty) && all(results, ty) && matches!(ty, Ty::I32 | Ty::F32 | Ty::I64 | Ty::F64)
+}
+
+pub(super) const INTERFACE: Types = Types::Payload(|shader, op, args, results| match op {
+    Op::LoadInput(slot, at) => {
+        let extra: &[Ty] = match at {
+            InterpolateAt::Offset => &[Ty::F32, Ty::F32],
+            InterpolateAt::AtSample => &[Ty::I32],
+            InterpolateAt::Default | InterpolateAt::Centroid | InterpolateAt::Sample => &[],
+        };
+        (*slot as usize) < shader.inputs.len() && args == extra && matches!(results, [Ty::I32 | Ty::F32])
+    }
+    Op::StoreOutput(slot) => {
+        (*slot as usize) < shader.outputs.len() && matches!(args, [Ty::I32 | Ty::F32]) && results.is_empty()
+    }
+    _ => false,
+});
+
+pub(super) const SAMPLE: Types = Types::Payload(|_, op, args, results| {
+    let Op::Sample(info) = op else { return false };
+    let before_offset =
+        usize::from(info.coords) + usize::from(info.dref) + usize::from(info.lod) + 2 * usize::from(info.grad);
+    let offset = usize::from(info.offset);
+    let count = before_offset + offset + usize::from(info.min_lod);
+    if args.len() != 2 + count || args[..2] != [Ty::Img, Ty::Smp] || (info.lod_mode == LodMode::Grad) != (info.grad > 0)
+    {
+        return false;
+    }
+    let (floats, rest) = args[2..].split_at(before_offset);
+    let (offsets, min_lod) = rest.split_at(offset);
+    let results_fit = match info.op {
+        SampleOp::Sample | SampleOp::Gather | SampleOp::GatherDref => texel(results, 4),
+        SampleOp::SampleDref => texel(results, 1),
+        SampleOp::QueryLod => texel(results, 2),
+    };
+    all(floats, Ty::F32) && all(offsets, Ty::I32) && all(min_lod, Ty::F32) && results_fit
+});
+
+/// The operands behind the image and `n` integers.
+fn texel_address<'a>(args: &'a [Ty], coords: u8, more: &[bool]) -> Option<&'a [Ty]> {
+    let n = usize::from(coords) + more.iter().filter(|&&more| more).count();
+    let rest = args.strip_prefix(&[Ty::Img])?;
+    let (ints, rest) = rest.split_at_checked(n)?;
+    all(ints, Ty::I32).then_some(rest)
+}
+
+pub(super) const TEXEL: Types = Types::Payload(|_, op, args, results| match *op {
+    Op::ImageFetch { coords, level, sample } => {
+        texel_address(args, coords, &[level, sample]) == Some(&[]) && texel(results, 4)
+    }
+    Op::ImageStore { coords, sample } => {
+        results.is_empty() && texel_address(args, coords, &[sample]).is_some_and(|components| texel(components, 4))
+    }
+    Op::ImageAtomic { op, coords, sample } => atomic_fits(op, texel_address(args, coords, &[sample]), results),
+    _ => false,
+});
+
+pub(super) const LEVEL_QUERY: Types =
+    Types::Payload(|_, _, args, results| matches!(args, [Ty::Img] | [Ty::Img, Ty::I32]) && results == [Ty::I32]);
+pub(super) const VIEW_QUERY: Types = Types::Fixed(&[Is(Ty::Img)], &[Is(Ty::I32)]);
+
+pub(super) const SUBGROUP_ARITHMETIC: Types = Types::Payload(|shader, op, args, results| {
+    let (Op::Subgroup(Subgroup::Arithmetic(op, scan)), &[a], &[_]) = (op, args, results) else { return false };
+    let cluster = !matches!(scan, Scan::Cluster(n) if !n.is_power_of_two());
+    let operation = Op::Binary(*op).fits(shader, &[a, a], results);
+    operation && a.bytes() >= 4 && eval::identity(*op, a).is_some() && cluster
+});

@@ -1,0 +1,130 @@
+//! Execution modes: one row per mode, with the stages it may stand in and what it says.
+
+use super::build::FloatModes;
+use super::module::NO_MEMBER;
+use super::types::Spec;
+use super::{Module, builtin, deco, op};
+use crate::error::{Error, Result};
+use crate::ir::{FloatFlags, Shader};
+use base::shader::{Stage, StageFlags};
+
+/// What a mode says.
+enum Says {
+    /// What is so anyway, or asks for nothing.
+    Nothing,
+    /// What Vulkan has not.
+    Refused,
+    /// A fact of the stage.
+    Flag(fn(&mut StageFlags)),
+    /// The workgroup's size in literals.
+    LocalSize,
+    /// The workgroup's size in constants.
+    LocalSizeId,
+    /// What float arithmetic of a width keeps to.
+    Float(FloatFlags),
+}
+
+use Says::{Flag, Float, LocalSize, LocalSizeId, Nothing, Refused};
+
+struct Row {
+    number: u32,
+    name: &'static str,
+    stages: &'static [Stage],
+    says: Says,
+}
+
+macro_rules! modes {
+    ($($number:literal $name:ident $stages:ident $says:expr;)*) => {
+        static MODES: &[Row] = &[$(Row { number: $number, name: stringify!($name), stages: $stages, says: $says }),*];
+    };
+}
+
+const ALL: &[Stage] = &[Stage::Vertex, Stage::Fragment, Stage::Compute];
+const FRAGMENT: &[Stage] = &[Stage::Fragment];
+const COMPUTE: &[Stage] = &[Stage::Compute];
+const KEEP_SPECIAL: FloatFlags = FloatFlags::KEEP_SIGNED_ZERO.and(FloatFlags::KEEP_INFINITY).and(FloatFlags::KEEP_NAN);
+
+modes! {
+    7 OriginUpperLeft FRAGMENT Nothing;
+    8 OriginLowerLeft FRAGMENT Refused;
+    9 EarlyFragmentTests FRAGMENT Flag(|f| f.early_fragment_tests = true);
+    12 DepthReplacing FRAGMENT Flag(|f| f.writes_depth = true);
+    14 DepthGreater FRAGMENT Flag(|f| f.depth_greater = true);
+    15 DepthLess FRAGMENT Flag(|f| f.depth_less = true);
+    // A promise that may be broken: what is written counts, if DepthReplacing says that something is.
+    16 DepthUnchanged FRAGMENT Nothing;
+    17 LocalSize COMPUTE LocalSize;
+    38 LocalSizeId COMPUTE LocalSizeId;
+    4421 SubgroupUniformControlFlowKHR ALL Nothing;
+    4446 PostDepthCoverage FRAGMENT Flag(|f| f.post_depth_coverage = true);
+    4459 DenormPreserve ALL Float(FloatFlags::KEEP_DENORMALS);
+    4461 SignedZeroInfNanPreserve ALL Float(KEEP_SPECIAL);
+    4462 RoundingModeRTE ALL Float(FloatFlags::ROUND_EVEN);
+    5027 StencilRefReplacingEXT FRAGMENT Flag(|f| f.writes_stencil = true);
+    6023 MaximallyReconvergesKHR ALL Nothing;
+}
+
+/// Reads the modes of an entry point into the shader; what they say of its float arithmetic.
+pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader) -> Result<FloatModes> {
+    let mut size = None;
+    let mut float = FloatModes::default();
+    for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
+        let v = m.view(inst);
+        let at = |e: Error| e.at(v.opcode(), v.args[0]);
+        let number = v.arg(1)?;
+        let Some(row) = MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i]) else {
+            return Err(at(Error::unsupported(format!("execution mode {number}"))));
+        };
+        if !row.stages.contains(&shader.stage) {
+            return Err(at(Error::invalid(format!("{} in a {:?} stage", row.name, shader.stage))));
+        }
+        match row.says {
+            Nothing => {}
+            Refused => return Err(at(Error::invalid(row.name))),
+            Flag(set) => set(&mut shader.flags),
+            LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
+            LocalSizeId => {
+                let constant = |i: usize| s.constant_bits(v.arg(i)?).map(|bits| bits as u32);
+                size = Some([constant(2)?, constant(3)?, constant(4)?]);
+            }
+            Float(flags) => float.add(v.arg(2)?, flags),
+        }
+    }
+    if shader.stage == Stage::Compute {
+        shader.local_size =
+            workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("compute shader without a workgroup size"))?;
+        let product = shader.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
+        match product {
+            Some(0) => return Err(Error::invalid("workgroup of no invocations")),
+            Some(n) if n <= 1 << 16 => {}
+            _ => return Err(Error::limit("workgroup is too large")),
+        }
+    }
+    Ok(float)
+}
+
+/// The constant decorated WorkgroupSize, which goes before execution modes.
+fn workgroup_size(s: &Spec<'_>) -> Result<Option<[u32; 3]>> {
+    for inst in s.m.globals.clone() {
+        let v = s.m.view(inst);
+        let composite = matches!(v.op, op::OpConstantComposite | op::OpSpecConstantComposite);
+        if composite && s.m.decoration_value(v.result, NO_MEMBER, deco::BUILT_IN) == Some(builtin::WORKGROUP_SIZE) {
+            let bits = s.constant_leaves(v.result)?;
+            let [x, y, z] = bits[..] else {
+                return Err(Error::invalid("WorkgroupSize is not of three components").with_id(v.result));
+            };
+            return Ok(Some([x as u32, y as u32, z as u32]));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MODES;
+
+    #[test]
+    fn modes_are_sorted() {
+        assert!(MODES.windows(2).all(|w| w[0].number < w[1].number));
+    }
+}

@@ -16,6 +16,15 @@ pub const MAX_VIEWPORTS: usize = 16;
 /// Most vertex bindings and attributes.
 pub const MAX_VERTEX_BINDINGS: usize = 32;
 
+/// Point sizes are clamped to this range (`pointSizeRange`).
+pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
+/// Line widths are clamped to this range (`lineWidthRange`).
+pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
+/// LOD biases of samplers and operations are clamped to this magnitude (`maxSamplerLodBias`).
+pub const MAX_LOD_BIAS: f32 = 16.0;
+/// Anisotropies are clamped to this (`maxSamplerAnisotropy`).
+pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
+
 /// Image memory: base address and layout. The icd keeps it alive while a submission uses it.
 #[derive(Clone, Debug)]
 pub struct ImageMemory {

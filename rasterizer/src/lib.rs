@@ -15,7 +15,6 @@ pub mod transfer;
 
 mod compute;
 mod front;
-mod host;
 mod mem;
 mod surface;
 mod tile;

@@ -14,9 +14,10 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::float::*;
-use super::lanes::Lanes;
+use super::lanes::{self, Lanes};
 use super::srgb::{linear_to_srgb, srgb_to_linear};
 use super::{ChannelName, ChannelType, Format, FormatInfo, Layout, TABLE};
+use crate::host::Level;
 
 /// Four components: bits of f32 or of an integer, by the format's class.
 pub type Texel = [u32; 4];
@@ -37,13 +38,11 @@ pub struct TexelKernels {
     pub unpack_one: fn(block: &[u8; 16]) -> Texel,
     /// Packs one texel into the first `bytes` bytes.
     pub pack_one: fn(texel: Texel) -> [u8; 16],
-    /// The texels of all lanes, on any host.
-    pub lanes: LaneKernels,
-    /// The same for hosts with AVX2 and FMA.
-    pub lanes_wide: LaneKernels,
+    /// The texels of all lanes, by the host's [`Level`].
+    pub lanes: [LaneKernels; Level::COUNT],
 }
 
-/// Conversions of the texels of all lanes: see [`super::lanes`].
+/// Conversions of the texels of all lanes (see [`super::lanes`]); they are called on hosts of their level only.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneKernels {
     /// Words to texels.
@@ -209,8 +208,20 @@ impl<const I: usize> Row<I> {
         pack: Self::pack,
         unpack_one: Self::unpack_one,
         pack_one: Self::pack_one,
-        lanes: LaneKernels { unpack: Self::unpack_any, pack: Self::pack_any },
-        lanes_wide: LaneKernels { unpack: Self::unpack_wide, pack: Self::pack_wide },
+        lanes: Self::LANES,
+    };
+
+    const LANES: [LaneKernels; Level::COUNT] = {
+        const fn of<const I: usize>(level: Level) -> LaneKernels {
+            LaneKernels { unpack: lanes::unpack::<I>(level), pack: lanes::pack::<I>(level) }
+        }
+        let mut all = [of::<I>(Level::Portable); Level::COUNT];
+        let mut i = 0;
+        while i < Level::COUNT {
+            all[i] = of::<I>(Level::ALL[i]);
+            i += 1;
+        }
+        all
     };
 
     /// Component a channel goes to; `None` for stencil beside depth (its own plane) and unused bits.

@@ -20,6 +20,7 @@ use crate::engine::Worker;
 use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use base::abi::FragmentPrimitive;
+use base::host::Level;
 use line::{LinePrim, Phase};
 use setup::{Edge, Shaded};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -205,20 +206,14 @@ pub struct Scratch {
 
 /// Runs a chunk.
 pub fn run(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, out: &mut ChunkOutput) {
-    #[cfg(target_arch = "x86_64")]
-    if crate::host::wide() {
-        // SAFETY: the host has the features.
-        return unsafe { run_wide(draw, grid, chunk, worker, out) };
-    }
-    run_any(draw, grid, chunk, worker, out);
+    // SAFETY: the host's own level.
+    unsafe { run_of(Level::here())(draw, grid, chunk, worker, out) };
 }
 
-/// # Safety
-/// On a [`crate::host::wide`] host.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn run_wide(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, out: &mut ChunkOutput) {
-    run_any(draw, grid, chunk, worker, out);
+base::compiled! {
+    unsafe fn run_of(draw: &SceneDraw, grid: &Grid, chunk: &Chunk, worker: &mut Worker, out: &mut ChunkOutput) {
+        run_any(draw, grid, chunk, worker, out);
+    }
 }
 
 #[inline(always)]

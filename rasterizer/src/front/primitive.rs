@@ -7,13 +7,8 @@ use super::link::NO_SLOT;
 use super::setup::{self, Bounding, Common, Edges, Outline, Place, Planes, Shaded, Weights, doubled_area};
 use super::viewport::{SUBPIXEL, Screen, Transform, code};
 use super::{ChunkOutput, Grid, Vertex};
-use crate::api::{LineMode, PolygonMode};
+use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode};
 use crate::scene::SceneDraw;
-
-/// Point sizes are clamped to this range (`pointSizeRange`).
-pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
-/// Line widths are clamped to this range (`lineWidthRange`).
-pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
 
 /// Cull mode bits.
 pub const CULL_FRONT: u32 = 1;

@@ -5,12 +5,12 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::host::Host;
 use super::texel::{Ints, Slice, Texels};
 use super::words;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
 use base::format::{Format, Texel, decode_block};
+use base::host::Host;
 use std::cell::UnsafeCell;
 
 /// Block-compressed formats (4×4 texels a block in all that have features).

@@ -21,6 +21,7 @@ use crate::mem::AlignedBuf;
 use crate::scene::SceneDraw;
 use crate::surface::{Pass, Surface};
 use base::abi::{FragmentBatch, FragmentQuad};
+use base::host::Level;
 use bounds::DepthReject;
 use depth::{Block, BlockAddress};
 pub use quads::BATCH_QUADS;
@@ -82,20 +83,14 @@ struct TileJob<'a> {
 
 /// Runs tile `i` of those that have something to do.
 pub fn run(scene: &Scene<'_>, i: usize, worker: &mut Worker) {
-    #[cfg(target_arch = "x86_64")]
-    if crate::host::wide() {
-        // SAFETY: the host has the features.
-        return unsafe { run_wide(scene, i, worker) };
-    }
-    run_any(scene, i, worker);
+    // SAFETY: the host's own level.
+    unsafe { run_of(Level::here())(scene, i, worker) };
 }
 
-/// # Safety
-/// On a [`crate::host::wide`] host.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn run_wide(scene: &Scene<'_>, i: usize, worker: &mut Worker) {
-    run_any(scene, i, worker);
+base::compiled! {
+    unsafe fn run_of(scene: &Scene<'_>, i: usize, worker: &mut Worker) {
+        run_any(scene, i, worker);
+    }
 }
 
 #[inline(always)]

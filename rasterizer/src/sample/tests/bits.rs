@@ -134,7 +134,7 @@ fn every_format_is_fetched() {
 fn every_storage_format_is_stored() {
     let mut rng = Rng(0x5708_ed12_3412_3477);
     for name in formats(features::STORAGE_IMAGE) {
-        for wide in [false, crate::host::wide()] {
+        for level in Level::all_here() {
             let image = TestImage::new(&mut rng, name, Dim::D2, [7, 5, 1], 1, 3, 1);
             let view = image.view(Dim::D2, true, false);
             let format = format(name);
@@ -157,12 +157,12 @@ fn every_storage_format_is_stored() {
                     }
                 }
                 // SAFETY: valid view and arguments.
-                unsafe { (entry::kernels_for_host(format, wide)[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
+                unsafe { (kernels::kernels_of(format, level)[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
             }
             // Through the pointer that the kernel wrote to.
             // SAFETY: the image's own memory, nobody writes any more.
             let got = unsafe { std::slice::from_raw_parts(image.memory.base.cast_const(), want.len()) };
-            assert!(got == want, "{name} {wide}");
+            assert!(got == want, "{name} {level:?}");
         }
     }
 }

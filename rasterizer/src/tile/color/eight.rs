@@ -1,4 +1,4 @@
-//! Targets of four 8-bit components, eight lanes (two quads of a chunk) at a time; compiled for AVX2 hosts and for any host.
+//! Targets of four 8-bit components, eight lanes (two quads of a chunk) at a time; compiled for every level of the host.
 //!
 //! Two quads of a pair may be the same pixels, of two primitives: then they are blended one after the other.
 

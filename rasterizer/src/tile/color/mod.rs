@@ -12,10 +12,10 @@ mod lanes;
 use super::fragment::Outputs;
 use crate::api::BlendAttachment;
 use crate::front::link::NO_SLOT;
-use crate::sample::host::{Host, Portable, Wide};
 use crate::surface::Surface;
 use base::abi::FragmentQuad;
 use base::format::{Channel, ChannelName, ChannelType, Format};
+use base::host::{Host, Level};
 use eight::byte_of;
 use equation::Clamp;
 
@@ -85,26 +85,12 @@ impl ColorPlan {
     /// # Safety
     /// Covered pixels and samples lie inside the surface's layer and no other thread touches them.
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
-        #[cfg(target_arch = "x86_64")]
-        if crate::host::wide() {
-            // SAFETY: the host has the features; otherwise the caller's contract.
-            return unsafe { self.write_wide(batch) };
-        }
-        // SAFETY: the caller's contract.
-        unsafe { self.write::<Portable>(batch) };
+        // SAFETY: the host's own level; otherwise the caller's contract.
+        unsafe { write_of(Level::here())(self, batch) };
     }
 
     /// # Safety
-    /// As for [`ColorPlan::write_batch`], on a [`crate::host::wide`] host.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn write_wide(&self, batch: &ShadedQuads<'_>) {
-        // SAFETY: the caller's contract.
-        unsafe { self.write::<Wide>(batch) };
-    }
-
-    /// # Safety
-    /// As for [`ColorPlan::write_batch`]; on a host of kind `H`.
+    /// As for [`ColorPlan::write_batch`]; on a host of level `H`.
     #[inline(always)]
     unsafe fn write<H: Host>(&self, batch: &ShadedQuads<'_>) {
         let plain = !self.masked && self.logic.is_none();
@@ -120,6 +106,12 @@ impl ColorPlan {
             // SAFETY: the caller's contract.
             _ => unsafe { self.write_lanes::<H>(batch) },
         }
+    }
+}
+
+base::compiled! {
+    unsafe fn write_of(plan: &ColorPlan, batch: &ShadedQuads<'_>) {
+        plan.write::<H>(batch);
     }
 }
 

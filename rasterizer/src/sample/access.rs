@@ -153,13 +153,7 @@ unsafe fn load<H: Host, T: Texels>(
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-unsafe fn save<H: Host, T: Texels>(
-    view: &ImageView,
-    slice: &Slice,
-    at: [&Ints; 2],
-    size: [u32; 2],
-    texels: &Lanes,
-) {
+unsafe fn save<H: Host, T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
     let Inside { slice, x, y, .. } = inside::<H>(slice, at, size);
     let [r, g, b, a] = texels;
     // SAFETY: inside the slice.

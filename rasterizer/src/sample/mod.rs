@@ -34,6 +34,4 @@ pub(crate) mod words;
 
 pub use access::apply as apply_atomic;
 pub use divergent::image_divergent;
-pub use view::{
-    ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, zero_page,
-};
+pub use view::{ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, zero_page};

@@ -5,12 +5,12 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::eight::{Pair, floats};
 use super::equation::{Floats, Operands, clamped, logic};
-use super::{ColorPlan, ShadedQuads};
-use crate::front::link::NO_SLOT;
+use super::pair::{Pair, floats};
+use super::plan::ColorPlan;
 use crate::sample::words;
-use crate::tile::fragment::pixels;
+use crate::stage::NO_SLOT;
+use crate::tile::shaded::{ShadedQuads, pixels};
 use base::abi::MAX_LANES;
 use base::format::kernels;
 use base::format::lanes::Lanes;

@@ -7,7 +7,7 @@ use base::abi::ShaderContext;
 use base::image::ImageLayout;
 use base::shader::CompiledStage;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most colour attachments.
 pub const MAX_COLOR_ATTACHMENTS: usize = 8;
@@ -15,6 +15,15 @@ pub const MAX_COLOR_ATTACHMENTS: usize = 8;
 pub const MAX_VIEWPORTS: usize = 16;
 /// Most vertex bindings and attributes.
 pub const MAX_VERTEX_BINDINGS: usize = 32;
+
+/// Point sizes are clamped to this range (`pointSizeRange`).
+pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
+/// Line widths are clamped to this range (`lineWidthRange`).
+pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
+/// LOD biases of samplers and operations are clamped to this magnitude (`maxSamplerLodBias`).
+pub const MAX_LOD_BIAS: f32 = 16.0;
+/// Anisotropies are clamped to this (`maxSamplerAnisotropy`).
+pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
 
 /// Image memory: base address and layout. The icd keeps it alive while a submission uses it.
 #[derive(Clone, Debug)]
@@ -87,6 +96,36 @@ pub enum Topology {
     TriangleListWithAdjacency = 8,
     /// See `TriangleListWithAdjacency`.
     TriangleStripWithAdjacency = 9,
+}
+
+/// A topology class: what primitives are made of after assembly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TopologyClass {
+    /// One vertex.
+    Point,
+    /// Two.
+    Line,
+    /// Three.
+    Triangle,
+}
+
+impl Topology {
+    /// What the topology is made of.
+    pub fn class(self) -> TopologyClass {
+        match self {
+            Topology::PointList => TopologyClass::Point,
+            Topology::LineList
+            | Topology::LineStrip
+            | Topology::LineListWithAdjacency
+            | Topology::LineStripWithAdjacency => TopologyClass::Line,
+            _ => TopologyClass::Triangle,
+        }
+    }
+
+    /// Do stipple counters run on from line to line?
+    pub fn is_line_strip(self) -> bool {
+        matches!(self, Topology::LineStrip | Topology::LineStripWithAdjacency)
+    }
 }
 
 /// `VkPolygonMode`.
@@ -334,6 +373,18 @@ pub struct DrawState {
     pub blend_constants: [f32; 4],
 }
 
+impl DrawState {
+    /// The draw's primitives are lines which need a record of their own in the tiles: they are more than rectangles.
+    pub fn lines_are_special(&self) -> bool {
+        let lines = match self.topology.class() {
+            TopologyClass::Line => true,
+            TopologyClass::Triangle => self.polygon_mode == PolygonMode::Line,
+            TopologyClass::Point => false,
+        };
+        lines && (self.line_mode != LineMode::Rectangular || self.line_stipple.is_some())
+    }
+}
+
 /// A bound vertex or index buffer range: device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferRange {
@@ -372,6 +423,33 @@ pub struct QuerySinks {
     pub occlusion: Option<Arc<AtomicU64>>,
     /// Pipeline statistics in `VkQueryPipelineStatisticFlagBits` bit order (0 input vertices … 10 compute invocations).
     pub statistics: Option<Arc<[AtomicU64; 11]>>,
+}
+
+/// Bits of `VkQueryPipelineStatisticFlagBits` that are counted.
+pub mod statistic {
+    /// Input assembly vertices.
+    pub const VERTICES: usize = 0;
+    /// Input assembly primitives.
+    pub const PRIMITIVES: usize = 1;
+    /// Vertex shader invocations.
+    pub const VERTEX_INVOCATIONS: usize = 2;
+    /// Primitives that reach clipping.
+    pub const CLIPPING_INVOCATIONS: usize = 5;
+    /// Primitives that leave clipping.
+    pub const CLIPPING_PRIMITIVES: usize = 6;
+    /// Fragment shader invocations.
+    pub const FRAGMENT_INVOCATIONS: usize = 7;
+    /// Compute shader invocations.
+    pub const COMPUTE_INVOCATIONS: usize = 10;
+}
+
+impl QuerySinks {
+    /// Adds to a [`statistic`], if it is counted.
+    pub fn count(&self, bit: usize, n: u64) {
+        if let Some(statistics) = &self.statistics {
+            statistics[bit].fetch_add(n, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Counts of a draw (already fetched from the indirect buffer).

@@ -3,10 +3,10 @@
 //! A workgroup runs whole on one worker. The barrier protocol is [`ComputeBatch`]'s: the entry point is called again
 //! with the same batch until no chunk is pending.
 
-use crate::api::Dispatch;
-use crate::engine::{Engine, Running, Worker};
-use base::abi::{BatchHeader, ComputeBatch};
-use std::sync::atomic::Ordering;
+use crate::api::{Dispatch, statistic};
+use crate::pool::{Pool, Running, Scratch};
+use crate::stage::{StageMemory, aborted};
+use base::abi::ComputeBatch;
 
 /// Batches per thread that a dispatch is cut into, so that stealing can level uneven groups.
 const BATCHES_PER_THREAD: u64 = 16;
@@ -15,53 +15,46 @@ const MAX_GROUPS_PER_BATCH: u64 = 64;
 /// Batches between two looks at the abort flag outside of them: a dispatch of 2^64 workgroups must end when the device is lost.
 const ROUND: u64 = 1 << 20;
 
-/// Bit of compute invocations in the pipeline statistics.
-const STAT_COMPUTE: usize = 10;
-
 /// Runs all workgroups; stops early when the context's abort flag is set.
-pub(crate) fn dispatch(engine: &Engine, d: &Dispatch) {
+pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, running: Running, d: &Dispatch) {
     // Nobody comes to the end of so many.
     let total = d.groups.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
     if total == 0 {
         return;
     }
-    let per_batch = (total / (engine.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
+    let per_batch = (total / (pool.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
     let batches = total.div_ceil(per_batch);
-    let running = Running { command: engine.command(), pipeline: 0 };
     for start in (0..batches).step_by(ROUND as usize) {
-        engine.for_each((batches - start).min(ROUND) as usize, false, |worker, i| {
+        pool.for_each((batches - start).min(ROUND) as usize, false, |worker, scratch, i| {
             worker.runs(running);
             let first = (start + i as u64) * per_batch;
-            run_groups(d, worker, first, first.saturating_add(per_batch).min(total));
+            run_groups(d, scratch.as_mut(), first, first.saturating_add(per_batch).min(total));
         });
-        if aborted(d) {
+        if aborted(&d.context) {
             return;
         }
     }
-    if let Some(statistics) = &d.queries.statistics {
-        let local = d.stage.local_size.iter().map(|&n| u64::from(n)).product::<u64>();
-        statistics[STAT_COMPUTE].fetch_add(total.saturating_mul(local), Ordering::Relaxed);
-    }
+    let local = d.stage.local_size.iter().map(|&n| u64::from(n)).product::<u64>();
+    d.queries.count(statistic::COMPUTE_INVOCATIONS, total.saturating_mul(local));
 }
 
-fn run_groups(d: &Dispatch, worker: &mut Worker, first: u64, end: u64) {
+fn run_groups(d: &Dispatch, memory: &mut StageMemory, first: u64, end: u64) {
     let stage = &d.stage;
     let invocations = stage.local_size.iter().map(|&n| n as usize).product::<usize>();
     let chunks = invocations.div_ceil(stage.lanes.max(1) as usize);
     let resume_bytes = if stage.has_barriers { chunks * 4 } else { 0 };
-    let scratch = worker.scratch.ensure((stage.scratch_bytes as usize).max(resume_bytes));
-    let shared = worker.shared.ensure(stage.shared_bytes as usize);
-    let header = BatchHeader { scratch, sink: worker.sink.ensure(64) };
+    let header = memory.header(stage, resume_bytes);
+    let shared = memory.shared.ensure(stage.shared_bytes as usize);
     let (gx, gy) = (u64::from(d.groups[0]), u64::from(d.groups[1]));
     for group in first..end {
-        if aborted(d) {
+        if aborted(&d.context) {
             return;
         }
         let id = [group % gx, group / gx % gy, group / (gx * gy)];
         let workgroup_id = core::array::from_fn(|i| d.base[i].wrapping_add(id[i] as u32));
         if stage.has_barriers {
-            // SAFETY: `ensure` above gave at least `resume_bytes` bytes.
-            unsafe { scratch.write_bytes(0, resume_bytes) };
+            // SAFETY: `header` above gave at least `resume_bytes` bytes.
+            unsafe { header.scratch.write_bytes(0, resume_bytes) };
         }
         if stage.zero_shared {
             // SAFETY: `ensure` above gave `shared_bytes` bytes.
@@ -72,13 +65,9 @@ fn run_groups(d: &Dispatch, worker: &mut Worker, first: u64, end: u64) {
             // SAFETY: the icd vouches for stage and context (they belong together and live until the dispatch ends);
             // scratch and shared memory have the sizes the stage asks for, and only this worker uses them.
             unsafe { stage.run(&d.context, (&raw mut batch).cast()) };
-            if batch.pending == 0 || aborted(d) {
+            if batch.pending == 0 || aborted(&d.context) {
                 break;
             }
         }
     }
-}
-
-fn aborted(d: &Dispatch) -> bool {
-    crate::aborted(&d.context)
 }

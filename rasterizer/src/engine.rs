@@ -1,136 +1,43 @@
-//! The engine: one lazily started thread pool, and the scratch memory of its workers.
-//!
-//! Work is handed out by an atomic counter ([`Engine::for_each`]): items are taken in order, results never depend on
-//! who takes which. A panic in an item unwinds to the caller. Where the system grants no thread, the caller's does the work.
+//! The engine: the thread pool and all that draws and dispatches keep between uses.
 
 use crate::api::{Dispatch, RenderTargets};
-use crate::front::ChunkOutput;
-use crate::mem::AlignedBuf;
-use crate::scene::RenderPass;
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use crate::pool::{Pool, Running};
+use crate::scene::{Arenas, RenderPass, Scratch};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Scratch memory that a worker keeps between uses is cut to this many bytes.
-const KEEP_SCRATCH: usize = 4 << 20;
-
-/// What one thread needs while it works on an item.
-#[derive(Default)]
-pub(crate) struct Worker {
-    running: Arc<RunningCell>,
-    /// `BatchHeader::scratch`.
-    pub scratch: AlignedBuf,
-    /// Workgroup memory.
-    pub shared: AlignedBuf,
-    /// `BatchHeader::sink`.
-    pub sink: AlignedBuf,
-    /// Front end.
-    pub front: crate::front::Scratch,
-    /// Tiles.
-    pub tile: crate::tile::Scratch,
-}
-
-impl Worker {
-    /// Works for a command from now on.
-    pub fn runs(&self, what: Running) {
-        // The number is 0 while the two do not belong together.
-        self.running.command.store(0, Ordering::Relaxed);
-        self.running.pipeline.store(what.pipeline, Ordering::Release);
-        self.running.command.store(what.command, Ordering::Release);
-    }
-}
-
-/// A draw or dispatch that a worker is at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Running {
-    /// Its command: what [`Engine::begin_command`] was told. 0: none.
-    pub command: u64,
-    /// [`Draw::pipeline`](crate::api::Draw::pipeline); 0 for a dispatch, which is always the command begun last.
-    pub pipeline: u64,
-}
-
-/// What a worker is at, to be looked at by others.
-#[derive(Default)]
-struct RunningCell {
-    command: AtomicU64,
-    pipeline: AtomicU64,
-}
-
-impl RunningCell {
-    /// `None` when it is nothing, or just changing.
-    fn get(&self) -> Option<Running> {
-        let command = self.command.load(Ordering::Acquire);
-        let pipeline = self.pipeline.load(Ordering::Acquire);
-        (command != 0 && self.command.load(Ordering::Relaxed) == command).then_some(Running { command, pipeline })
-    }
-}
-
-/// The pool and the scratch memory of its workers. Creating an engine starts no thread.
+/// Runs dispatches and render passes. Creating an engine starts no thread.
 pub struct Engine {
-    threads: usize,
-    /// `None` inside: the system granted no thread.
-    pool: OnceLock<Option<rayon::ThreadPool>>,
-    workers: Mutex<Vec<Worker>>,
-    /// [`Worker::running`] of all workers.
-    running: Mutex<Vec<Weak<RunningCell>>>,
+    pub(crate) pool: Pool<Scratch>,
+    arenas: Arenas,
     /// The command begun last.
     command: AtomicU64,
-    /// Emptied chunk outputs, kept for their capacity.
-    pub(crate) arenas: Mutex<Vec<ChunkOutput>>,
-}
-
-fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
-    let name = format!("grus-worker-{}", thread.index());
-    base::thread::spawn(&name, base::thread::STACK, move || thread.run()).map(drop)
-}
-
-/// Work goes on with the reserve of [`base::alloc`] as long as there is enough of it.
-fn give_up_when_short() {
-    if base::alloc::is_critical() {
-        base::alloc::or_unwind(Err(base::alloc::OutOfMemory))
-    }
 }
 
 impl core::fmt::Debug for Engine {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Engine").field("threads", &self.threads).finish_non_exhaustive()
+        f.debug_struct("Engine").field("threads", &self.threads()).finish_non_exhaustive()
     }
 }
 
 impl Engine {
     /// `threads`: 0 takes the count from affinity and cgroup quota. The pool starts at first use.
     pub fn new(threads: usize) -> Engine {
-        let threads =
-            if threads == 0 { std::thread::available_parallelism().map_or(1, |n| n.get()) } else { threads.min(1024) };
-        Engine {
-            threads,
-            pool: OnceLock::new(),
-            workers: Mutex::default(),
-            running: Mutex::default(),
-            command: AtomicU64::new(0),
-            arenas: Mutex::default(),
-        }
+        Engine { pool: Pool::new(threads), arenas: Arenas::default(), command: AtomicU64::new(0) }
     }
 
     /// Worker threads.
     pub fn threads(&self) -> usize {
-        self.threads
+        self.pool.threads()
     }
 
     /// The pool has been started.
     pub fn started(&self) -> bool {
-        self.pool.get().is_some()
+        self.pool.started()
     }
 
-    /// The pool; starts it. `None` where the system grants not even one thread: the work is done by who has it.
+    /// The threads; starts them. `None` where the system grants not even one: the work is done by who has it.
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
-        let started = self.pool.get_or_init(|| {
-            let build = |n: &usize| rayon::ThreadPoolBuilder::new().num_threads(*n).spawn_handler(spawn).build().ok();
-            // What a limit leaves is not known: fewer are tried when it is too little.
-            let counts = core::iter::successors(Some(self.threads), |n| Some(n / 2).filter(|&n| n > 0));
-            counts.into_iter().find_map(|n| build(&n))
-        });
-        started.as_ref()
+        self.pool.pool()
     }
 
     /// The draws and dispatches from now on belong to this command (a number of the caller's, not 0).
@@ -138,82 +45,19 @@ impl Engine {
         self.command.store(number, Ordering::Relaxed);
     }
 
-    /// The command begun last.
-    pub(crate) fn command(&self) -> u64 {
-        self.command.load(Ordering::Relaxed)
-    }
-
     /// Runs a dispatch to its end.
     pub fn dispatch(&self, d: &Dispatch) {
-        crate::compute::dispatch(self, d);
+        let running = Running { command: self.command.load(Ordering::Relaxed), pipeline: 0 };
+        crate::compute::dispatch(&self.pool, running, d);
     }
 
     /// Starts a render pass instance.
     pub fn begin_rendering(&self, targets: RenderTargets) -> RenderPass<'_> {
-        RenderPass::new(self, targets)
-    }
-
-    /// Calls `f` for every item number below `items`, on the caller's thread when `serial` or when one thread is all there is.
-    pub(crate) fn for_each(&self, items: usize, serial: bool, f: impl Fn(&mut Worker, usize) + Sync) {
-        if items == 0 {
-            return;
-        }
-        let pool = if serial || items == 1 || self.threads == 1 { None } else { self.pool() };
-        let Some(pool) = pool else {
-            let mut worker = self.take_worker();
-            (0..items).for_each(|i| {
-                give_up_when_short();
-                f(&mut worker, i);
-            });
-            return self.give_worker(worker);
-        };
-        let next = AtomicUsize::new(0);
-        let (f, next) = (&f, &next);
-        pool.scope(|scope| {
-            for _ in 0..pool.current_num_threads().min(items) {
-                scope.spawn(move |_| {
-                    let mut worker = self.take_worker();
-                    loop {
-                        let i = next.fetch_add(1, Ordering::Relaxed);
-                        if i >= items {
-                            break;
-                        }
-                        give_up_when_short();
-                        f(&mut worker, i);
-                    }
-                    self.give_worker(worker);
-                });
-            }
-        });
+        RenderPass::new(&self.pool, &self.arenas, &self.command, targets)
     }
 
     /// What workers are at at this moment, each command once.
     pub fn running(&self) -> Vec<Running> {
-        let running = self.running.lock();
-        let mut all: Vec<Running> = running.iter().filter_map(Weak::upgrade).filter_map(|r| r.get()).collect();
-        all.sort_unstable();
-        all.dedup_by_key(|r| r.command);
-        all
-    }
-
-    fn take_worker(&self) -> Worker {
-        if let Some(worker) = self.workers.lock().pop() {
-            return worker;
-        }
-        let worker = Worker::default();
-        let mut running = self.running.lock();
-        running.retain(|r| r.strong_count() > 0);
-        running.push(Arc::downgrade(&worker.running));
-        worker
-    }
-
-    fn give_worker(&self, mut worker: Worker) {
-        worker.runs(Running::default());
-        worker.scratch.trim(KEEP_SCRATCH);
-        worker.shared.trim(KEEP_SCRATCH);
-        let mut workers = self.workers.lock();
-        if workers.len() < 2 * self.threads {
-            workers.push(worker);
-        }
+        self.pool.running()
     }
 }

@@ -6,6 +6,15 @@
 //! index fetch, vertex shading with reuse, clipping, setup, binning, into the chunk's own arena. `tile` merges the bins by
 //! chunk number, one worker per 64×64 tile: coverage, depth and stencil, fragment batches, blending. Nothing a
 //! result depends on is decided by scheduling.
+//!
+//! The floors, each on those above it in this list only; no module of the crate imports one that imports it:
+//!
+//! - `api`, `mem`, `hash`, and `surface`: state and memory as words;
+//! - `stage`: calls of compiled code; `pool`: threads, for any kind of work;
+//! - `prim`: what a primitive is;
+//! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample` and `transfer` beside them;
+//! - `scene` and `compute`: rounds and batches over the pool; `scene` owns what workers and passes keep;
+//! - `engine`: the door.
 
 pub mod api;
 pub mod engine;
@@ -15,19 +24,18 @@ pub mod transfer;
 
 mod compute;
 mod front;
-mod host;
+mod hash;
 mod mem;
+mod pool;
+mod prim;
+#[cfg(test)]
+mod random;
+mod stage;
 mod surface;
-mod tile;
-
 #[cfg(test)]
 mod tests;
+mod tile;
 
-pub use engine::{Engine, Running};
+pub use engine::Engine;
+pub use pool::Running;
 pub use scene::RenderPass;
-
-/// The context's abort flag is set: the device is lost or the shader's budget spent.
-fn aborted(context: &base::abi::ShaderContext) -> bool {
-    // SAFETY: `abort` is never null and lives as long as the context (its contract).
-    unsafe { (*context.abort).load(std::sync::atomic::Ordering::Relaxed) != 0 }
-}

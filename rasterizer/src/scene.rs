@@ -5,17 +5,13 @@
 //! find [`ROUND_BYTES`] of outputs wait for the next round. Where a round ends changes nothing that is drawn.
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
-use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets};
-use crate::engine::{Engine, Running};
-use crate::front::assemble::{Segment, segments};
-use crate::front::link::Linkage;
-use crate::front::viewport::Transform;
-use crate::front::{self, CHUNK_PRIMITIVES, Chunk, ChunkOutput, statistic};
-use crate::surface::{Pass, Surface, pack_texel};
-use crate::tile::depth::DepthFormat;
-use crate::tile::plan::TilePlan;
-use crate::tile::runs::Runs;
-use crate::tile::{self, Scene};
+use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, statistic};
+use crate::front::{self, BATCH_PRIMITIVES, Chunk, FrontDraw, Linkage, Transform};
+use crate::pool::{self, Pool, Running};
+use crate::prim::ChunkOutput;
+use crate::stage::{StageMemory, aborted};
+use crate::surface::{Surface, pack_texel};
+use crate::tile::{self, ChunkOrigin, DepthFormat, Pass, Runs, Scene, TileDraw, TilePlan};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -33,43 +29,72 @@ const CLEAR_ROWS: u32 = 64;
 /// Chunk outputs of larger capacity are not kept for reuse (bytes).
 const KEEP_BYTES: usize = 512 << 10;
 /// Chunk outputs kept for reuse: of two rounds.
-const KEEP_OUTPUTS: usize = (2 * ROUND_PRIMITIVES / CHUNK_PRIMITIVES) as usize;
+const KEEP_OUTPUTS: usize = (2 * ROUND_PRIMITIVES / BATCH_PRIMITIVES) as usize;
 
-/// Everything that a (stages, state) pair means in this pass.
+/// What a worker keeps for draws and dispatches.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    stage: StageMemory,
+    front: front::Scratch,
+    tile: tile::Scratch,
+}
+
+impl pool::Scratch for Scratch {
+    fn trim(&mut self, bytes: usize) {
+        self.stage.trim(bytes);
+    }
+}
+
+impl AsMut<StageMemory> for Scratch {
+    fn as_mut(&mut self) -> &mut StageMemory {
+        &mut self.stage
+    }
+}
+
+/// Emptied chunk outputs, kept for their capacity.
+#[derive(Default)]
+pub(crate) struct Arenas(Mutex<Vec<ChunkOutput>>);
+
+/// The plans of a (stages, state) pair in this pass.
 #[derive(Clone)]
-struct Prepared {
+struct Plans {
     stages: Arc<GraphicsStages>,
     state: Arc<DrawState>,
     linkage: Arc<Linkage>,
-    plan: Arc<TilePlan>,
+    tile: Arc<TilePlan>,
     viewports: Arc<[Transform]>,
 }
 
 /// A deferred draw.
-pub struct SceneDraw {
-    /// The draw.
-    pub draw: Draw,
-    /// Links.
-    pub linkage: Arc<Linkage>,
-    /// Tile plan.
-    pub plan: Arc<TilePlan>,
-    /// Viewports.
-    pub viewports: Arc<[Transform]>,
-    /// Depth bias unit.
-    pub depth_unit: Option<f32>,
-    /// Index stream cut at restarts.
-    pub segments: Vec<Segment>,
-    /// Not 0, and no other draw's.
-    pub serial: u64,
-    /// [`Engine::begin_command`]'s number.
+struct SceneDraw {
+    draw: Draw,
+    front: front::Plan,
+    tile: Arc<TilePlan>,
+    /// [`Engine::begin_command`](crate::Engine::begin_command)'s number.
     command: u64,
 }
 
 impl SceneDraw {
+    fn front(&self) -> FrontDraw<'_> {
+        FrontDraw { draw: &self.draw, plan: &self.front }
+    }
+
     /// What a worker is at that works for it.
-    pub fn running(&self) -> Running {
+    fn running(&self) -> Running {
         Running { command: self.command, pipeline: self.draw.pipeline }
     }
+}
+
+impl tile::Draws for Vec<SceneDraw> {
+    fn draw(&self, number: u32) -> TileDraw<'_> {
+        let draw = &self[number as usize];
+        TileDraw { draw: &draw.draw, plan: &draw.tile, running: draw.running() }
+    }
+}
+
+/// Bytes of a chunk's output, with those of what the tiles make of it at most.
+fn bytes_of(output: &ChunkOutput) -> usize {
+    output.bytes() + Runs::most_bytes(output.bins.len())
 }
 
 /// The last draw's serial number.
@@ -78,7 +103,10 @@ static SERIAL: AtomicU64 = AtomicU64::new(0);
 /// A render pass instance: draws in order, deferred until [`RenderPass::flush`]. Dropping it without
 /// [`RenderPass::end`] drops the deferred work (a panic is unwinding, or the device is lost).
 pub struct RenderPass<'e> {
-    engine: &'e Engine,
+    pool: &'e Pool<Scratch>,
+    arenas: &'e Arenas,
+    /// The command begun last.
+    command: &'e AtomicU64,
     pass: Pass,
     draws: Vec<SceneDraw>,
     /// Segments of all draws.
@@ -88,7 +116,7 @@ pub struct RenderPass<'e> {
     pending: u32,
     /// Chunks whose front end is done and whose tiles are not.
     sealed: Round,
-    prepared: Option<Prepared>,
+    plans: Option<Plans>,
     /// Stipple counter after the chunks that have run.
     stipple: u32,
     /// [`ROUND_BYTES`].
@@ -109,7 +137,7 @@ struct Pending {
 #[derive(Default)]
 struct Round {
     /// Where each chunk comes from.
-    origins: Vec<tile::Origin>,
+    origins: Vec<ChunkOrigin>,
     outputs: Vec<ChunkOutput>,
     runs: Runs,
 }
@@ -117,21 +145,28 @@ struct Round {
 impl Round {
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.outputs.iter().map(ChunkOutput::bytes).sum()
+        self.outputs.iter().map(bytes_of).sum()
     }
 }
 
 impl<'e> RenderPass<'e> {
-    pub(crate) fn new(engine: &'e Engine, targets: RenderTargets) -> RenderPass<'e> {
+    pub(crate) fn new(
+        pool: &'e Pool<Scratch>,
+        arenas: &'e Arenas,
+        command: &'e AtomicU64,
+        targets: RenderTargets,
+    ) -> RenderPass<'e> {
         RenderPass {
-            engine,
+            pool,
+            arenas,
+            command,
             pass: Pass::new(&targets),
             draws: Vec::new(),
             segments: 0,
             chunks: Vec::new(),
             pending: 0,
             sealed: Round::default(),
-            prepared: None,
+            plans: None,
             stipple: 0,
             round_bytes: ROUND_BYTES,
             #[cfg(test)]
@@ -148,33 +183,26 @@ impl<'e> RenderPass<'e> {
     /// Segments of the pending draws.
     #[cfg(test)]
     pub(crate) fn segments(&self) -> usize {
-        self.draws.iter().map(|d| d.segments.len()).sum()
+        self.draws.iter().map(|d| d.front.segments.len()).sum()
     }
 
     /// Appends a draw; may defer it. Order is kept.
     pub fn draw(&mut self, draw: Draw) {
         let counts = draw.counts;
-        if counts.count == 0 || counts.instances == 0 || crate::aborted(&draw.context) {
+        if counts.count == 0 || counts.instances == 0 || aborted(&draw.context) {
             return;
         }
-        front::count(&draw, statistic::VERTICES, u64::from(counts.count) * u64::from(counts.instances));
-        let prepared = self.prepare(&draw);
-        let mut cut = Vec::new();
-        let state = &draw.state;
-        segments(state.topology, state.primitive_restart, &counts, draw.index_buffer.as_ref(), &mut cut);
-        let Some(last) = cut.last() else { return };
-        let primitives = last.base + last.primitives;
-        self.segments += cut.len();
-        self.draws.push(SceneDraw {
-            linkage: prepared.linkage,
-            plan: prepared.plan,
-            viewports: prepared.viewports,
-            depth_unit: self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit),
-            segments: cut,
-            serial: SERIAL.fetch_add(1, Ordering::Relaxed) + 1,
-            command: self.engine.command(),
-            draw,
-        });
+        draw.queries.count(statistic::VERTICES, u64::from(counts.count) * u64::from(counts.instances));
+        let Plans { linkage, tile, viewports, .. } = self.plans_of(&draw);
+        let depth_unit = self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed) + 1;
+        let front = front::Plan { linkage, viewports, depth_unit, segments: front::cut(&draw), serial };
+        let primitives = front.primitives();
+        if primitives == 0 {
+            return;
+        }
+        self.segments += front.segments.len();
+        self.draws.push(SceneDraw { front, tile, command: self.command.load(Ordering::Relaxed), draw });
         self.cut(primitives, counts.instances);
         if self.draws.len() >= ROUND_DRAWS || self.segments >= ROUND_SEGMENTS {
             self.flush();
@@ -184,13 +212,13 @@ impl<'e> RenderPass<'e> {
     /// Cuts the last draw into chunks.
     fn cut(&mut self, primitives: u32, instances: u32) {
         let draw = self.draws.len() as u32 - 1;
-        let instances_per_chunk = (CHUNK_PRIMITIVES / primitives).max(1);
+        let instances_per_chunk = (BATCH_PRIMITIVES / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
             let take = instances_per_chunk.min(instances - instance);
             let mut primitive = 0;
             while primitive < primitives {
-                let n = CHUNK_PRIMITIVES.min(primitives - primitive);
+                let n = BATCH_PRIMITIVES.min(primitives - primitive);
                 let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n };
                 self.chunks.push(Pending { chunk, output: None });
                 primitive += n;
@@ -198,7 +226,7 @@ impl<'e> RenderPass<'e> {
                 while self.pending >= ROUND_PRIMITIVES {
                     self.run_chunks();
                     // A draw of billions of primitives must end when the device is lost.
-                    if self.draws.last().is_none_or(|d| crate::aborted(&d.draw.context)) {
+                    if self.draws.last().is_none_or(|d| aborted(&d.draw.context)) {
                         return;
                     }
                 }
@@ -208,31 +236,25 @@ impl<'e> RenderPass<'e> {
     }
 
     /// Links and plans, reusing the last draw's when stages and state are the same objects.
-    fn prepare(&mut self, draw: &Draw) -> Prepared {
-        let same = |p: &&Prepared| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
-        if let Some(p) = self.prepared.as_ref().filter(same) {
+    fn plans_of(&mut self, draw: &Draw) -> Plans {
+        let same = |p: &&Plans| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
+        if let Some(p) = self.plans.as_ref().filter(same) {
             return p.clone();
         }
         let state = &*draw.state;
-        let samples = self.pass.grid.samples;
-        let everything = [0, 0, i32::MAX, i32::MAX];
-        let viewport = |(i, v)| {
-            let scissor = state.scissors.get(i).copied().unwrap_or(everything);
-            Transform::new(v, scissor, self.pass.area, samples, state)
-        };
-        let linked = self.prepared.as_ref().filter(|p| {
+        let linked = self.plans.as_ref().filter(|p| {
             let (a, b) = (&p.state, &draw.state);
             Arc::ptr_eq(&p.stages, &draw.stages) && a.attributes == b.attributes && a.bindings == b.bindings
         });
-        let prepared = Prepared {
+        let plans = Plans {
             linkage: linked.map_or_else(|| Arc::new(Linkage::new(&draw.stages, state)), |p| p.linkage.clone()),
-            plan: Arc::new(TilePlan::new(&draw.stages, state, &self.pass)),
-            viewports: state.viewports.iter().enumerate().map(viewport).collect(),
+            tile: Arc::new(TilePlan::new(&draw.stages, state, &self.pass)),
+            viewports: front::viewports(state, self.pass.area, self.pass.grid.samples),
             stages: draw.stages.clone(),
             state: draw.state.clone(),
         };
-        self.prepared = Some(prepared.clone());
-        prepared
+        self.plans = Some(plans.clone());
+        plans
     }
 
     /// Runs all deferred work: barriers, the end of the pass, before results are read.
@@ -253,9 +275,9 @@ impl<'e> RenderPass<'e> {
     pub(crate) fn run_chunks(&mut self) {
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
-        let (engine, pass, draws, round_bytes) = (self.engine, &self.pass, &self.draws, self.round_bytes);
+        let (pool, pass, draws, round_bytes) = (self.pool, &self.pass, &self.draws, self.round_bytes);
         let mut emptied = {
-            let mut arenas = engine.arenas.lock();
+            let mut arenas = self.arenas.0.lock();
             let from = arenas.len().saturating_sub(chunks.len());
             arenas.split_off(from)
         };
@@ -272,26 +294,27 @@ impl<'e> RenderPass<'e> {
         let tiles = sealed.runs.tiles();
         // One or two tiles are not worth another thread's awakening.
         let serial = work.is_empty() && tiles <= 2;
-        engine.for_each(tiles + work.len(), serial, |worker, i| {
-            let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i, worker) };
+        pool.for_each(tiles + work.len(), serial, |worker, scratch, i| {
+            let Scratch { stage, front, tile } = scratch;
+            let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i, worker, stage, tile) };
             let (chunk, output) = &work[i];
             let (output, done) = &mut *output.lock();
             if !*done && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes) {
                 let draw = &draws[chunk.draw as usize];
                 worker.runs(draw.running());
-                front::run(draw, &pass.grid, chunk, worker, output);
+                front::run(draw.front(), &pass.grid, chunk, stage, front, output);
                 *done = true;
             }
-            bytes.fetch_add(output.bytes(), Ordering::Relaxed);
+            bytes.fetch_add(bytes_of(output), Ordering::Relaxed);
         });
         let round = self.seal(work);
         #[cfg(test)]
         {
-            let overtaken = self.chunks.iter().filter_map(|p| p.output.as_ref()).map(ChunkOutput::bytes).sum::<usize>();
+            let overtaken = self.chunks.iter().filter_map(|p| p.output.as_ref()).map(bytes_of).sum::<usize>();
             self.most_bytes = self.most_bytes.max(sealed.bytes() + round.bytes() + overtaken);
         }
         self.sealed = round;
-        let mut arenas = engine.arenas.lock();
+        let mut arenas = self.arenas.0.lock();
         for mut output in sealed.outputs.into_iter().chain(emptied) {
             if output.capacity() <= KEEP_BYTES && arenas.len() < KEEP_OUTPUTS {
                 output.clear();
@@ -311,7 +334,7 @@ impl<'e> RenderPass<'e> {
                 self.chunks.push(Pending { chunk, output: done.then_some(output) });
                 continue;
             }
-            round.origins.push(tile::Origin { draw: chunk.draw, stipple: self.stipple });
+            round.origins.push(ChunkOrigin { draw: chunk.draw, stipple: self.stipple });
             self.stipple = output.phase.then(self.stipple, self.draws[chunk.draw as usize].draw.state.line_stipple);
             round.outputs.push(output);
         }
@@ -379,7 +402,7 @@ impl<'e> RenderPass<'e> {
         let bands = (y1 - y0).div_ceil(CLEAR_ROWS);
         let items = (end_layer - base_layer) * surface.samples * bands;
         let serial = row.len() * (y1 - y0) as usize <= 1 << 16;
-        self.engine.for_each(items as usize, serial, |_, i| {
+        self.pool.for_each(items as usize, serial, |_, _, i| {
             let i = i as u32;
             let (band, sub) = (i % bands, i / bands);
             let (sample, layer) = (sub % surface.samples, base_layer + sub / surface.samples);

@@ -3,17 +3,8 @@
 //! A surface is made from an attachment after its level, layers and extent were checked against the image's layout;
 //! addresses inside `extent`, `layers` and `samples` then lie inside the image.
 
-use crate::api::{Attachment, MAX_COLOR_ATTACHMENTS, RenderTargets};
-use crate::front::{Grid, TILE_SHIFT};
-use crate::tile::bounds::DepthBounds;
+use crate::api::Attachment;
 use base::format::{ChannelName, Format};
-use std::sync::Arc;
-
-/// Texel bits of a colour format: f32 or integers by class; missing components are 0, 0, 0, 1.
-#[inline]
-pub fn unpack_texel(format: Format, raw: &[u8; 16]) -> [u32; 4] {
-    (base::format::kernels(format).unpack_one)(raw)
-}
 
 /// The bytes of a texel, rounded as the specification says.
 #[inline]
@@ -79,45 +70,5 @@ impl Surface {
                 + y as usize * self.row_pitch
                 + x as usize * self.bytes,
         )
-    }
-}
-
-/// The attachments of a render pass instance and its tile grid.
-#[derive(Clone, Debug)]
-pub struct Pass {
-    /// By colour attachment number.
-    pub color: [Option<Surface>; MAX_COLOR_ATTACHMENTS],
-    /// Depth.
-    pub depth: Option<Surface>,
-    /// Stencil.
-    pub stencil: Option<Surface>,
-    /// Of `depth`.
-    pub depth_bounds: Option<Arc<DepthBounds>>,
-    /// Render area x0, y0, x1, y1, inside every attachment.
-    pub area: [i32; 4],
-    /// Tiles.
-    pub grid: Grid,
-}
-
-impl Pass {
-    /// Cuts area, layers and samples to what the attachments have.
-    pub fn new(targets: &RenderTargets) -> Pass {
-        let color: [Option<Surface>; MAX_COLOR_ATTACHMENTS] =
-            core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| Surface::new(a, ChannelName::R)));
-        let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, ChannelName::D));
-        let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, ChannelName::S));
-        let all = || color.iter().chain([&depth, &stencil]).flatten();
-        let mut samples = if targets.samples >= 4 { 4 } else { 1 };
-        let [x, y, w, h] = targets.area;
-        let mut end = [x.saturating_add(w).min(1 << 14), y.saturating_add(h).min(1 << 14)];
-        for s in all() {
-            end = [end[0].min(s.extent[0]), end[1].min(s.extent[1])];
-            samples = samples.min(s.samples);
-        }
-        let layers = all().map(|s| s.layers).min().unwrap_or(targets.layers.max(1));
-        let area = [x.min(end[0]), y.min(end[1]), end[0], end[1]].map(|v| v as i32);
-        let tiles = [end[0], end[1]].map(|n| n.div_ceil(1 << TILE_SHIFT).max(1));
-        let depth_bounds = depth.as_ref().and_then(DepthBounds::new).map(Arc::new);
-        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples } }
     }
 }

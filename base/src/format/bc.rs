@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::float::half_to_f32;
-use super::pack::ONE;
+use super::row::ONE;
 use super::srgb::srgb_to_linear;
 use super::{ChannelType, Format, Layout, Texel};
 

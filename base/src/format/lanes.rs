@@ -7,31 +7,11 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 pub use super::Lanes;
-use super::float::{half_to_f32, pack_shared_exponent, unpack_shared_exponent};
-use super::pack::{Row, decode, encode, mask};
+use super::float::{pack_shared_exponent, unpack_shared_exponent};
+use super::row::{Row, decode, encode, mask};
 use super::{ChannelType, TABLE};
 use crate::abi::MAX_LANES;
-
-/// How halves become floats: the caller's processor may have its own way, with the same bits. A value shows that it does.
-pub trait Halves: Copy {
-    /// [`half_to_f32`] of all lanes, as bits.
-    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES];
-}
-
-/// The conversion of any processor.
-#[derive(Clone, Copy)]
-pub struct AnyHalves;
-
-impl Halves for AnyHalves {
-    #[inline(always)]
-    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
-        let mut floats = [0; MAX_LANES];
-        for i in 0..MAX_LANES {
-            floats[i] = half_to_f32(halves[i]).to_bits();
-        }
-        floats
-    }
-}
+use crate::host::Host;
 
 /// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
 pub const fn row(name: &str) -> usize {
@@ -61,7 +41,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 impl<const I: usize> Row<I> {
     #[inline(always)]
-    fn read_lanes<H: Halves, const C: usize, const RAW: bool>(host: H, words: &Lanes, texels: &mut Lanes) {
+    fn read_lanes<H: Host, const C: usize, const RAW: bool>(host: H, words: &Lanes, texels: &mut Lanes) {
         let channel = const { Self::INFO.channels[C] };
         let Some(component) = (const { Self::component(C) }) else { return };
         let (word, shift) = (channel.shift as usize / 32, channel.shift % 32);
@@ -100,7 +80,7 @@ impl<const I: usize> Row<I> {
 
     /// The texels of all lanes.
     #[inline(always)]
-    pub fn unpack_lanes(host: impl Halves, words: &Lanes) -> Lanes {
+    pub fn unpack_lanes(host: impl Host, words: &Lanes) -> Lanes {
         if Self::SHARED_EXPONENT {
             let mut texels = [[Self::EMPTY[3]; MAX_LANES]; 4];
             for i in 0..MAX_LANES {
@@ -138,7 +118,7 @@ impl<const I: usize> Row<I> {
 
     /// The texels of all lanes, as floats multiplied by [`Self::SCALE`].
     #[inline(always)]
-    pub fn unpack_lanes_raw(host: impl Halves, words: &Lanes) -> Lanes {
+    pub fn unpack_lanes_raw(host: impl Host, words: &Lanes) -> Lanes {
         if !Self::RAW {
             return Self::unpack_lanes(host, words);
         }
@@ -169,26 +149,18 @@ impl<const I: usize> Row<I> {
     }
 }
 
-impl<const I: usize> Row<I> {
-    #[inline(always)]
-    pub(super) fn unpack_any(words: &Lanes, texels: &mut Lanes) {
-        if Self::BYTES != 0 {
-            *texels = Self::unpack_lanes(AnyHalves, words);
+crate::compiled! {
+    /// Words to texels: [`Row::unpack_lanes`]; nothing for a row without conversions.
+    pub(super) unsafe fn unpack [const I: usize] [I] (words: &Lanes, texels: &mut Lanes) {
+        if Row::<I>::BYTES != 0 {
+            *texels = Row::<I>::unpack_lanes(H::here(), words);
         }
     }
-    #[inline(always)]
-    pub(super) fn pack_any(texels: &Lanes, words: &mut Lanes) {
-        if Self::BYTES != 0 {
-            *words = Self::pack_lanes(texels);
+    /// Texels to words: [`Row::pack_lanes`].
+    pub(super) unsafe fn pack [const I: usize] [I] (texels: &Lanes, words: &mut Lanes) {
+        if Row::<I>::BYTES != 0 {
+            *words = Row::<I>::pack_lanes(texels);
         }
-    }
-    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
-    pub(super) fn unpack_wide(words: &Lanes, texels: &mut Lanes) {
-        Self::unpack_any(words, texels);
-    }
-    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
-    pub(super) fn pack_wide(texels: &Lanes, words: &mut Lanes) {
-        Self::pack_any(texels, words);
     }
 }
 
@@ -196,6 +168,7 @@ impl<const I: usize> Row<I> {
 mod tests {
     use super::*;
     use crate::format::{Format, kernels};
+    use crate::host::Portable;
 
     struct Rng(u64);
     impl Rng {
@@ -229,7 +202,7 @@ mod tests {
                     words[w][i] = u32::from_le_bytes([at[0], at[1], at[2], at[3]]);
                 }
             }
-            let texels = Row::<I>::unpack_lanes(AnyHalves, &words);
+            let texels = Row::<I>::unpack_lanes(Portable, &words);
             for i in 0..MAX_LANES {
                 let want = (one.unpack_one)(&blocks[i]);
                 for c in 0..4 {
@@ -281,7 +254,7 @@ mod tests {
     #[test]
     fn unorm8_is_the_division() {
         for raw in 0..256u32 {
-            assert_eq!(crate::format::pack::unorm8(raw).to_bits(), (raw as f32 / 255.0).to_bits(), "{raw}");
+            assert_eq!(crate::format::row::unorm8(raw).to_bits(), (raw as f32 / 255.0).to_bits(), "{raw}");
         }
     }
 }

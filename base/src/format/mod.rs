@@ -7,12 +7,14 @@ mod bc;
 pub mod float;
 pub mod lanes;
 pub mod pack;
+mod row;
 pub mod srgb;
 mod table;
 #[cfg(test)]
 mod tests;
 pub use bc::decode_block;
-pub use pack::{Row, Texel, TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
+pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
+pub use row::{Row, Texel};
 pub use table::TABLE;
 
 /// Four words, or four components, of all lanes.

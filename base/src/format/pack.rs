@@ -1,27 +1,16 @@
 //! Unpacking and packing of texels, derived from the rows of the format table.
 //!
-//! There is one implementation, generic over the row's index: every property of the row is a constant in it, so each
-//! instance is straight code for its format. [`kernels`] finds the instance through a table of function pointers.
+//! [`kernels`] finds the instance of a format's [`Row`] through a table of function pointers.
 //!
 //! A texel is four 32-bit patterns: f32 for normalised, scaled, float and depth formats, integers for integer and
 //! stencil formats. Components the format lacks unpack to 0, 0, 0, 1. Depth/stencil formats unpack their depth plane;
 //! the stencil plane is `S8_UINT` (see [`Format::plane_format`]). Block-compressed formats are decoded by
 //! [`super::decode_block`], their kernels here give zeros and write nothing; so do 64-bit formats.
-//!
-//! Rounding: to nearest even for normalised and half values, as the specification's conversions ask. Integers outside
-//! the channel's range are clamped.
 
-#![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
-
-use super::float::*;
-use super::srgb::{linear_to_srgb, srgb_to_linear};
-use super::{ChannelName, ChannelType, Format, FormatInfo, Lanes, Layout, TABLE};
-
-/// Four components: bits of f32 or of an integer, by the format's class.
-pub type Texel = [u32; 4];
-
-/// Bits of 1.0f32.
-pub const ONE: u32 = 0x3f80_0000;
+use super::row::Row;
+pub use super::row::{ONE, Texel};
+use super::{Format, Lanes, TABLE, lanes};
+use crate::host::Level;
 
 /// Conversions of rows of texels of one format.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +25,11 @@ pub struct TexelKernels {
     pub unpack_one: fn(block: &[u8; 16]) -> Texel,
     /// Packs one texel into the first `bytes` bytes.
     pub pack_one: fn(texel: Texel) -> [u8; 16],
-    /// The texels of all lanes, on any host.
-    pub lanes: LaneKernels,
-    /// The same for hosts with AVX2 and FMA.
-    pub lanes_wide: LaneKernels,
+    /// The texels of all lanes, by the host's [`Level`].
+    pub lanes: [LaneKernels; Level::COUNT],
 }
 
-/// Conversions of the texels of all lanes: see [`super::lanes`].
+/// Conversions of the texels of all lanes (see [`super::lanes`]); they are called on hosts of their level only.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneKernels {
     /// Words to texels.
@@ -93,237 +80,36 @@ pub fn pack_row(format: Format, src: &[Texel], dst: &mut [u8]) {
     (kernels(format).pack)(src, dst);
 }
 
-/// Largest value of an unsigned channel.
-#[inline(always)]
-pub(super) const fn mask(bits: u8) -> u32 {
-    if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
-}
-
-#[inline(always)]
-const fn sign_extend(raw: u32, bits: u8) -> i32 {
-    let unused = 32 - bits as u32;
-    ((raw << unused) as i32) >> unused
-}
-
-/// A channel's bits as a number. Vector units convert signed integers only, and of most channels both are the same.
-#[inline(always)]
-fn small_to_f32(raw: u32, bits: u8) -> f32 {
-    if bits < 32 { raw as i32 as f32 } else { raw as f32 }
-}
-
-/// `raw / 255` for `raw` in 0..=255, correctly rounded, without a division.
-///
-/// 1/255 is 257/65536 and a little: the first product is exact (17 bits), so that only the sum is rounded visibly.
-/// The test compares all 256 with the division.
-#[inline(always)]
-pub fn unorm8(raw: u32) -> f32 {
-    const HIGH: f32 = 257.0 / 65536.0;
-    const LOW: f32 = (1.0f64 / 255.0 - 257.0 / 65536.0) as f32;
-    let raw = raw as i32 as f32;
-    raw * HIGH + raw * LOW
-}
-
-/// A channel's bits as a component.
-#[inline(always)]
-pub(super) fn decode(ty: ChannelType, bits: u8, raw: u32) -> u32 {
-    let f = match ty {
-        ChannelType::Uint => return raw,
-        ChannelType::Sint => return sign_extend(raw, bits) as u32,
-        ChannelType::Sfloat if bits == 32 => return raw,
-        ChannelType::Unorm if bits == 8 => unorm8(raw),
-        ChannelType::Unorm => small_to_f32(raw, bits) / mask(bits) as f32,
-        ChannelType::Snorm => (sign_extend(raw, bits) as f32 / mask(bits - 1) as f32).max(-1.0),
-        ChannelType::Uscaled => small_to_f32(raw, bits),
-        ChannelType::Sscaled => sign_extend(raw, bits) as f32,
-        ChannelType::Sfloat => half_to_f32(raw),
-        ChannelType::Ufloat => ufloat_to_f32(raw, u32::from(bits) - 5),
-        ChannelType::Srgb => srgb_to_linear(raw as u8),
-    };
-    f.to_bits()
-}
-
-/// Nearest integer, ties to even, of `|x| < 2^22`; without a call where the host has no rounding instruction.
-#[inline(always)]
-fn round_small(x: f32) -> i32 {
-    const MAGIC: f32 = 12_582_912.0;
-    (x + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits()) as i32
-}
-
-/// As [`round_small`] for `|x| < 2^31`.
-#[inline(always)]
-fn round_wide(x: f64) -> i32 {
-    const MAGIC: f64 = 6_755_399_441_055_744.0;
-    (x + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits()) as i32
-}
-
-/// `x * max` rounded; in f64 where f32 would round twice visibly.
-#[inline(always)]
-fn normalise(x: f32, bits: u8, max: u32) -> u32 {
-    if bits <= 10 { round_small(x * max as f32) as u32 } else { round_wide(f64::from(x) * f64::from(max)) as u32 }
-}
-
-/// A component as a channel's bits (not yet shifted, already masked).
-#[inline(always)]
-pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
-    let x = f32::from_bits(value);
-    match ty {
-        ChannelType::Uint => value.min(mask(bits)),
-        ChannelType::Sint => {
-            let max = mask(bits - 1) as i32;
-            (value as i32).clamp(-max - 1, max) as u32 & mask(bits)
-        }
-        ChannelType::Sfloat if bits == 32 => value,
-        ChannelType::Unorm => normalise(x.max(0.0).min(1.0), bits, mask(bits)),
-        // NaN.max(-1) is -1; the specification asks for 0 nowhere, but 0 is kinder.
-        ChannelType::Snorm if x.is_nan() => 0,
-        ChannelType::Snorm => normalise(x.max(-1.0).min(1.0), bits, mask(bits - 1)) & mask(bits),
-        ChannelType::Uscaled => (x as u32).min(mask(bits)),
-        ChannelType::Sscaled => {
-            let max = mask(bits - 1) as i32;
-            (x as i32).clamp(-max - 1, max) as u32 & mask(bits)
-        }
-        ChannelType::Sfloat => f32_to_half(x),
-        ChannelType::Ufloat => f32_to_ufloat(x, u32::from(bits) - 5),
-        ChannelType::Srgb => u32::from(linear_to_srgb(x)),
+/// The kernels of row `I`.
+const fn of_row<const I: usize>() -> TexelKernels {
+    let mut all = [of_level::<I>(Level::Portable); Level::COUNT];
+    let mut i = 0;
+    while i < Level::COUNT {
+        all[i] = of_level::<I>(Level::ALL[i]);
+        i += 1;
+    }
+    TexelKernels {
+        bytes: Row::<I>::BYTES,
+        unpack: Row::<I>::unpack,
+        pack: Row::<I>::pack,
+        unpack_one: Row::<I>::unpack_one,
+        pack_one: Row::<I>::pack_one,
+        lanes: all,
     }
 }
 
-/// The conversions of row `I` of the format table; see also `lanes`.
-pub struct Row<const I: usize>;
-
-impl<const I: usize> Row<I> {
-    pub(super) const INFO: FormatInfo = TABLE[if I < TABLE.len() { I } else { 0 }];
-    const USABLE: bool = matches!(Self::INFO.layout, Layout::Plain | Layout::DepthStencil)
-        && Self::INFO.channels[0].bits <= 32
-        && Self::INFO.block_bytes <= 16;
-    /// Bytes of a texel; 0 where there are no conversions.
-    pub const BYTES: usize = if Self::USABLE { Self::INFO.block_bytes as usize } else { 0 };
-    pub(super) const SHARED_EXPONENT: bool = matches!(Self::INFO.channels[3].name, ChannelName::E);
-    pub(super) const EMPTY: Texel =
-        [0, 0, 0, if matches!(Self::INFO.channels[0].ty, ChannelType::Uint | ChannelType::Sint) { 1 } else { ONE }];
-
-    const KERNELS: TexelKernels = TexelKernels {
-        bytes: Self::BYTES,
-        unpack: Self::unpack,
-        pack: Self::pack,
-        unpack_one: Self::unpack_one,
-        pack_one: Self::pack_one,
-        lanes: LaneKernels { unpack: Self::unpack_any, pack: Self::pack_any },
-        lanes_wide: LaneKernels { unpack: Self::unpack_wide, pack: Self::pack_wide },
-    };
-
-    /// Component a channel goes to; `None` for stencil beside depth (its own plane) and unused bits.
-    pub(super) const fn component(channel: usize) -> Option<usize> {
-        if channel >= Self::INFO.channel_count as usize {
-            return None;
-        }
-        match Self::INFO.channels[channel].name {
-            ChannelName::R | ChannelName::D => Some(0),
-            ChannelName::G => Some(1),
-            ChannelName::B => Some(2),
-            ChannelName::A => Some(3),
-            ChannelName::S if channel == 0 => Some(0),
-            _ => None,
-        }
-    }
-
-    #[inline(always)]
-    fn read<const C: usize>(block: &[u8], texel: &mut Texel) {
-        let channel = const { Self::INFO.channels[C] };
-        let Some(component) = (const { Self::component(C) }) else { return };
-        let mut word = [0; 4];
-        let raw = if channel.shift.is_multiple_of(8) && channel.bits.is_multiple_of(8) {
-            let (at, n) = (channel.shift as usize / 8, channel.bits as usize / 8);
-            word[..n].copy_from_slice(&block[at..at + n]);
-            u32::from_le_bytes(word)
-        } else {
-            word[..Self::BYTES.min(4)].copy_from_slice(&block[..Self::BYTES.min(4)]);
-            u32::from_le_bytes(word) >> channel.shift & mask(channel.bits)
-        };
-        texel[component] = decode(channel.ty, channel.bits, raw);
-    }
-
-    #[inline(always)]
-    fn write<const C: usize>(texel: Texel, block: &mut [u8; 16]) {
-        let channel = const { Self::INFO.channels[C] };
-        let Some(component) = (const { Self::component(C) }) else { return };
-        let raw = encode(channel.ty, channel.bits, texel[component]);
-        if channel.shift.is_multiple_of(8) && channel.bits.is_multiple_of(8) {
-            let (at, n) = (channel.shift as usize / 8, channel.bits as usize / 8);
-            block[at..at + n].copy_from_slice(&raw.to_le_bytes()[..n]);
-        } else {
-            let mut word = [block[0], block[1], block[2], block[3]];
-            word = (u32::from_le_bytes(word) | raw << channel.shift).to_le_bytes();
-            block[..4].copy_from_slice(&word);
-        }
-    }
-
-    /// The texel at the start of `block`, which has at least [`Self::BYTES`] bytes.
-    #[inline(always)]
-    pub fn unpack_slice(block: &[u8]) -> Texel {
-        let mut texel = Self::EMPTY;
-        if Self::SHARED_EXPONENT {
-            let word = u32::from_le_bytes([block[0], block[1], block[2], block[3]]);
-            let rgb = unpack_shared_exponent(word);
-            return [rgb[0].to_bits(), rgb[1].to_bits(), rgb[2].to_bits(), ONE];
-        }
-        Self::read::<0>(block, &mut texel);
-        Self::read::<1>(block, &mut texel);
-        Self::read::<2>(block, &mut texel);
-        Self::read::<3>(block, &mut texel);
-        texel
-    }
-
-    #[inline(always)]
-    fn pack_block(texel: Texel) -> [u8; 16] {
-        let mut block = [0; 16];
-        if Self::SHARED_EXPONENT {
-            let rgb = [f32::from_bits(texel[0]), f32::from_bits(texel[1]), f32::from_bits(texel[2])];
-            block[..4].copy_from_slice(&pack_shared_exponent(rgb).to_le_bytes());
-            return block;
-        }
-        Self::write::<0>(texel, &mut block);
-        Self::write::<1>(texel, &mut block);
-        Self::write::<2>(texel, &mut block);
-        Self::write::<3>(texel, &mut block);
-        block
-    }
-
-    fn unpack_one(block: &[u8; 16]) -> Texel {
-        if Self::USABLE { Self::unpack_slice(block) } else { [0; 4] }
-    }
-
-    fn pack_one(texel: Texel) -> [u8; 16] {
-        if Self::USABLE { Self::pack_block(texel) } else { [0; 16] }
-    }
-
-    fn unpack(src: &[u8], dst: &mut [Texel]) {
-        if Self::BYTES == 0 {
-            return dst.fill([0; 4]);
-        }
-        for (block, texel) in src.chunks_exact(Self::BYTES).zip(dst) {
-            *texel = Self::unpack_slice(block);
-        }
-    }
-
-    fn pack(src: &[Texel], dst: &mut [u8]) {
-        if Self::BYTES == 0 {
-            return;
-        }
-        for (texel, block) in src.iter().zip(dst.chunks_exact_mut(Self::BYTES)) {
-            block.copy_from_slice(&Self::pack_block(*texel)[..Self::BYTES]);
-        }
-    }
+const fn of_level<const I: usize>(level: Level) -> LaneKernels {
+    LaneKernels { unpack: lanes::unpack::<I>(level), pack: lanes::pack::<I>(level) }
 }
 
 /// Ten rows' kernels from `$first` on, for each `$first`.
 macro_rules! tens {
     ($($first:literal)*) => {
         [$([
-            Row::<{ $first }>::KERNELS, Row::<{ $first + 1 }>::KERNELS, Row::<{ $first + 2 }>::KERNELS,
-            Row::<{ $first + 3 }>::KERNELS, Row::<{ $first + 4 }>::KERNELS, Row::<{ $first + 5 }>::KERNELS,
-            Row::<{ $first + 6 }>::KERNELS, Row::<{ $first + 7 }>::KERNELS, Row::<{ $first + 8 }>::KERNELS,
-            Row::<{ $first + 9 }>::KERNELS,
+            of_row::<{ $first }>(), of_row::<{ $first + 1 }>(), of_row::<{ $first + 2 }>(),
+            of_row::<{ $first + 3 }>(), of_row::<{ $first + 4 }>(), of_row::<{ $first + 5 }>(),
+            of_row::<{ $first + 6 }>(), of_row::<{ $first + 7 }>(), of_row::<{ $first + 8 }>(),
+            of_row::<{ $first + 9 }>(),
         ]),*]
     };
 }

@@ -3,7 +3,10 @@
 
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS};
-use rasterizer::api::{MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS};
+use rasterizer::api::{
+    LINE_WIDTH_RANGE, MAX_COLOR_ATTACHMENTS, MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS,
+    POINT_SIZE_RANGE,
+};
 
 /// Widest image and framebuffer.
 pub const MAX_DIMENSION: u32 = 16384;
@@ -92,8 +95,8 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     mipmap_precision_bits: 8,
     max_draw_indexed_index_value: u32::MAX,
     max_draw_indirect_count: u32::MAX,
-    max_sampler_lod_bias: 16.0,
-    max_sampler_anisotropy: 16.0,
+    max_sampler_lod_bias: MAX_LOD_BIAS,
+    max_sampler_anisotropy: MAX_SAMPLER_ANISOTROPY,
     max_viewports: MAX_VIEWPORTS as u32,
     max_viewport_dimensions: [MAX_DIMENSION; 2],
     viewport_bounds_range: [-32768.0, 32767.0],
@@ -130,8 +133,8 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_cull_distances: 8,
     max_combined_clip_and_cull_distances: 8,
     discrete_queue_priorities: 2,
-    point_size_range: [1.0, 1024.0],
-    line_width_range: [1.0, 64.0],
+    point_size_range: POINT_SIZE_RANGE,
+    line_width_range: LINE_WIDTH_RANGE,
     point_size_granularity: 0.125,
     line_width_granularity: 0.125,
     strict_lines: vk::TRUE,

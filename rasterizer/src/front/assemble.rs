@@ -5,17 +5,6 @@
 
 use crate::api::{BufferRange, DrawCounts, IndexBuffer, Topology};
 
-/// Shape after assembly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// One vertex.
-    Point,
-    /// Two.
-    Line,
-    /// Three.
-    Triangle,
-}
-
 /// A run of the index stream without a restart index.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
@@ -28,18 +17,6 @@ pub struct Segment {
 }
 
 impl Topology {
-    /// What the topology is made of.
-    pub fn shape(self) -> Shape {
-        match self {
-            Topology::PointList => Shape::Point,
-            Topology::LineList
-            | Topology::LineStrip
-            | Topology::LineListWithAdjacency
-            | Topology::LineStripWithAdjacency => Shape::Line,
-            _ => Shape::Triangle,
-        }
-    }
-
     /// Whole primitives in `n` vertices.
     pub fn primitives(self, n: u32) -> u32 {
         match self {

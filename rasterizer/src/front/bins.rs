@@ -5,64 +5,14 @@
 //! nodes there when it spans more than [`SPAN`] tiles. So the entries of a primitive grow with its outline up to a bound
 //! (512, the tests say), not with its area. A tile runs what its own list and those of the nodes around it name (`tile::runs`).
 
-use super::setup::Edge;
-use super::viewport::SUBPIXEL;
-use super::{ChunkOutput, Grid, TILE_SHIFT};
+use crate::prim::{ChunkOutput, Edge, Grid, LEVELS, STEP, SUBPIXEL, TILE_SHIFT};
 
-/// Levels of nodes; one of the last is 64×64 tiles: the largest render area has 4×4 of them.
-pub const LEVELS: u32 = 4;
-/// Logarithm of a node's children along an axis.
-const STEP: u32 = 2;
 /// Up to so many tiles are listed one by one.
 const FEW: i32 = 16;
 /// Nodes along an axis that a primitive's outline may be resolved to.
 const SPAN: i32 = 32;
-/// No sample is closer to its pixel's border (see `tile::cover::sample_offsets`).
+/// No sample is closer to its pixel's border (see `prim::sample_offsets`).
 const INSET: i64 = 32;
-
-impl Grid {
-    /// Nodes of a level in x and y.
-    fn nodes(&self, level: u32) -> [u32; 2] {
-        self.tiles.map(|n| n.div_ceil(1 << (STEP * level)))
-    }
-
-    /// Number of a level's first node; tiles (level 0) come first. That of [`LEVELS`] is how many nodes there are.
-    pub fn first_node(&self, level: u32) -> u32 {
-        (0..level).map(|l| self.nodes(l)).map(|[x, y]| x * y * self.layers).sum()
-    }
-
-    /// Number of a node: level, layer, row, column.
-    fn node(&self, level: u32, layer: u32, [x, y]: [u32; 2]) -> u32 {
-        let [columns, rows] = self.nodes(level);
-        self.first_node(level) + (layer * rows + y) * columns + x
-    }
-
-    /// Layer and position of a tile.
-    pub fn tile_at(&self, tile: u32) -> (u32, [u32; 2]) {
-        let [columns, rows] = self.tiles;
-        (tile / (columns * rows), [tile % columns, tile / columns % rows])
-    }
-
-    /// The node of a level that a tile lies in.
-    pub fn around(&self, tile: u32, level: u32) -> u32 {
-        let (layer, position) = self.tile_at(tile);
-        self.node(level, layer, position.map(|c| c >> (STEP * level)))
-    }
-
-    /// Calls `f` with the tiles of a node of a level above 0.
-    pub fn tiles_in(&self, level: u32, node: u32, mut f: impl FnMut(u32)) {
-        let [columns, rows] = self.nodes(level);
-        let node = node - self.first_node(level);
-        let (layer, at) = (node / (columns * rows), [node % columns, node / columns % rows]);
-        let first = at.map(|c| c << (STEP * level));
-        let end = |axis: usize| (first[axis] + (1 << (STEP * level))).min(self.tiles[axis]);
-        for y in first[1]..end(1) {
-            for x in first[0]..end(0) {
-                f(self.node(0, layer, [x, y]));
-            }
-        }
-    }
-}
 
 /// Pushes (node, primitive) pairs for all tiles that an edge of the last primitive does not exclude.
 #[inline(always)]
@@ -169,9 +119,8 @@ impl Large<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::Prim;
-    use crate::front::setup::Outline;
-    use crate::front::viewport::Screen;
+    use crate::front::setup::{Bounding, Outline};
+    use crate::prim::{Prim, Screen, intersect};
     use base::abi::FragmentPrimitive;
 
     /// Entries of a primitive are fewer.
@@ -182,8 +131,8 @@ mod tests {
         let outline = Outline::triangle(&corners.map(|[x, y]| Screen { x, y, z: 0.0, inv_w: 1.0 }));
         let edges = outline.edges();
         let limit = grid.tiles.map(|n| (n << TILE_SHIFT) as i32);
-        let bounds = outline.bounds(crate::front::setup::Bounding::new(grid));
-        let rect = crate::front::viewport::intersect([0, 0, limit[0], limit[1]], bounds);
+        let bounds = outline.bounds(Bounding::new(grid));
+        let rect = intersect([0, 0, limit[0], limit[1]], bounds);
         // SAFETY: integers, floats and a pointer that may be null.
         let mut shade: FragmentPrimitive = unsafe { core::mem::zeroed() };
         shade.layer = layer;
@@ -212,7 +161,7 @@ mod tests {
 
     #[test]
     fn entries_name_every_touched_tile_once_and_are_few() {
-        let mut random = crate::tests::Rng(5);
+        let mut random = crate::random::Rng(5);
         let mut most = 0;
         for round in 0..500 {
             let grid = Grid { tiles: [1 + random.below(256), 1 + random.below(256)], layers: 3, samples: 4 };
@@ -232,7 +181,7 @@ mod tests {
             for tile in 0..grid.tiles[0] * grid.tiles[1] {
                 let number = layer * grid.tiles[0] * grid.tiles[1] + tile;
                 let at = grid.tile_at(number).1.map(|c| (c << TILE_SHIFT) as i32);
-                let part = crate::front::viewport::intersect(prim.rect, [at[0], at[1], at[0] + 64, at[1] + 64]);
+                let part = intersect(prim.rect, [at[0], at[1], at[0] + 64, at[1] + 64]);
                 let center = [0, 1].map(|i| i64::from(at[i] + 32) * i64::from(SUBPIXEL));
                 let covered = part[0] < part[2]
                     && part[1] < part[3]
@@ -257,19 +206,6 @@ mod tests {
                 let want: Vec<u32> = (side * side..2 * side * side).collect();
                 assert_eq!(tiles(&grid, &out), want);
                 assert!(out.bins.len() <= 16, "{side}: {}", out.bins.len());
-            }
-        }
-    }
-
-    #[test]
-    fn nodes_around_a_tile_hold_it() {
-        let grid = Grid { tiles: [37, 70], layers: 2, samples: 1 };
-        for tile in [0, 36, 37, 37 * 70 - 1, 37 * 70, 2 * 37 * 70 - 1] {
-            assert_eq!(grid.around(tile, 0), tile);
-            for level in 1..LEVELS {
-                let mut found = 0;
-                grid.tiles_in(level, grid.around(tile, level), |t| found += u32::from(t == tile));
-                assert_eq!(found, 1, "tile {tile} level {level}");
             }
         }
     }

@@ -5,18 +5,18 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::assemble::Shape;
-use super::link::NO_SLOT;
 use super::primitive::{Builder, CULL_BACK, CULL_FRONT};
 use super::setup::{Bounding, Common};
+use super::stream::Assembled;
 use super::viewport::code;
-use crate::api::PolygonMode;
+use crate::api::{PolygonMode, TopologyClass};
+use crate::stage::NO_SLOT;
 
 /// Triangles of a block.
 const BLOCK: usize = 64;
 
 /// The triangles of a block, as lanes; a worker keeps them.
-pub struct Lanes {
+pub struct Measures {
     /// Fixed-point coordinates of the corners.
     x: [[i32; BLOCK]; 3],
     y: [[i32; BLOCK]; 3],
@@ -44,9 +44,9 @@ struct Filter {
     negative: bool,
 }
 
-impl Default for Lanes {
+impl Default for Measures {
     fn default() -> Self {
-        Lanes {
+        Measures {
             x: [[0; BLOCK]; 3],
             y: [[0; BLOCK]; 3],
             any: [0; BLOCK],
@@ -60,7 +60,7 @@ impl Default for Lanes {
     }
 }
 
-impl Lanes {
+impl Measures {
     /// Measures all lanes.
     #[inline(always)]
     fn measure(&mut self, filter: &Filter) {
@@ -98,8 +98,8 @@ impl Lanes {
 impl Builder<'_> {
     /// Is the chunk one for [`Builder::filled`]?
     pub fn is_filled(&self) -> bool {
-        let (state, linkage) = (&self.draw.draw.state, &self.draw.linkage);
-        state.topology.shape() == Shape::Triangle
+        let (state, linkage) = (&self.draw.draw.state, &self.draw.plan.linkage);
+        state.topology.class() == TopologyClass::Triangle
             && state.polygon_mode == PolygonMode::Fill
             && linkage.layer == NO_SLOT
             && linkage.viewport == NO_SLOT
@@ -107,9 +107,9 @@ impl Builder<'_> {
 
     /// All primitives of a chunk of filled triangles in one layer and viewport.
     #[inline(always)]
-    pub fn filled(&mut self, assembled: &[([u32; 3], u32)], lanes: &mut Lanes) {
+    pub fn filled(&mut self, assembled: &[Assembled], lanes: &mut Measures) {
         let (state, layer) = (&*self.draw.draw.state, self.draw.draw.context.view_index);
-        let Some(viewport) = self.draw.viewports.first() else { return };
+        let Some(viewport) = self.draw.plan.viewports.first() else { return };
         if layer >= self.grid.layers {
             return;
         }
@@ -133,7 +133,7 @@ impl Builder<'_> {
     }
 
     #[inline(always)]
-    fn gather(&self, block: &[([u32; 3], u32)], lanes: &mut Lanes) {
+    fn gather(&self, block: &[Assembled], lanes: &mut Measures) {
         for (i, (ids, _)) in block.iter().enumerate().take(BLOCK) {
             let v = ids.map(|id| &self.vertices[id as usize]);
             for corner in 0..3 {
@@ -147,7 +147,7 @@ impl Builder<'_> {
 
     /// A triangle that passed the filter.
     #[inline(always)]
-    fn seen(&mut self, ids: [u32; 3], primitive_id: u32, layer: u32, i: usize, lanes: &Lanes) {
+    fn seen(&mut self, ids: [u32; 3], primitive_id: u32, layer: u32, i: usize, lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
             return self.primitive(ids, primitive_id);
         }

@@ -3,11 +3,9 @@
 //! Computed once per pair and shared by its draws; a draw never searches an interface.
 
 use crate::api::{DrawState, GraphicsStages};
+use crate::stage::NO_SLOT;
 use base::format::{Channel, ChannelName, ChannelType, Format};
 use base::shader::{BuiltinSlot, Interpolation, SlotKind, StageInterface};
-
-/// No slot.
-pub const NO_SLOT: u16 = u16::MAX;
 
 /// How an element becomes 32-bit components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

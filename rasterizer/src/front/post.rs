@@ -5,26 +5,36 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::link::{Linkage, NO_SLOT};
-use super::setup::Shaded;
-use super::viewport::{Screen, Transform, code};
-use super::{Scratch, Vertex};
-use crate::scene::SceneDraw;
+use super::link::Linkage;
+use super::plan::FrontDraw;
+use super::stream::{Batch, Shaded};
+use super::viewport::{Transform, code};
+use crate::prim::Screen;
+use crate::stage::NO_SLOT;
 
-/// Fills `front.vertices` with the first `count` shaded vertices.
+/// A shaded vertex, ready for assembly.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Vertex {
+    /// Clip coordinates.
+    pub position: [f32; 4],
+    /// Projection, unless [`code::UNPROJECTED`].
+    pub screen: Screen,
+    /// See [`code`].
+    pub codes: u32,
+    /// Viewport of `screen` and `codes`.
+    pub viewport: u32,
+}
+
+/// The vertices of a batch, projected.
 #[inline(always)]
-pub fn finish(draw: &SceneDraw, front: &mut Scratch, count: usize) {
-    let linkage = &*draw.linkage;
-    let padded = front.vertex_index.len();
-    let lanes = draw.draw.stages.vertex.lanes.max(1) as usize;
-    let slots = linkage.output_slots;
-    let shaded = Shaded { outputs: front.outputs.as_words(padded * slots), slots, shift: lanes.trailing_zeros() };
-    front.vertices.clear();
-    let first = draw.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
-    match (first, lanes) {
-        (Some(transform), 8) => chunks::<8>(linkage, transform, shaded, &mut front.vertices, count),
-        (Some(transform), 4) => chunks::<4>(linkage, transform, shaded, &mut front.vertices, count),
-        _ => front.vertices.extend((0..count).map(|v| single(draw, shaded, v))),
+pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
+    let (linkage, shaded, count) = (&*draw.plan.linkage, batch.shaded, batch.vertices);
+    out.clear();
+    let first = draw.plan.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
+    match (first, shaded.shift) {
+        (Some(transform), 3) => chunks::<8>(linkage, transform, shaded, out, count),
+        (Some(transform), 2) => chunks::<4>(linkage, transform, shaded, out, count),
+        _ => out.extend((0..count).map(|v| single(draw, shaded, v))),
     }
 }
 
@@ -74,8 +84,8 @@ fn distances(linkage: &Linkage, shaded: Shaded<'_>, v: usize) -> u32 {
 }
 
 /// Outcodes and projection of a vertex under the viewport it names.
-fn single(draw: &SceneDraw, shaded: Shaded<'_>, v: usize) -> Vertex {
-    let linkage = &*draw.linkage;
+fn single(draw: FrontDraw<'_>, shaded: Shaded<'_>, v: usize) -> Vertex {
+    let linkage = &*draw.plan.linkage;
     let mut position = [0f32; 4];
     for (p, &slot) in position.iter_mut().zip(&linkage.position) {
         *p = shaded.float(v, slot, 0.0);
@@ -85,8 +95,8 @@ fn single(draw: &SceneDraw, shaded: Shaded<'_>, v: usize) -> Vertex {
 }
 
 /// A vertex under a viewport; a viewport that does not exist leaves it unprojected and marked to be dropped.
-pub fn project(draw: &SceneDraw, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
-    let Some(transform) = draw.viewports.get(viewport as usize) else {
+pub fn project(draw: FrontDraw<'_>, position: [f32; 4], viewport: u32, distances: u32) -> Vertex {
+    let Some(transform) = draw.plan.viewports.get(viewport as usize) else {
         return Vertex { position, codes: code::NAN | code::UNPROJECTED, viewport, ..Vertex::default() };
     };
     let lanes = transform.lanes(&position.map(|p| [p]));

@@ -1,27 +1,22 @@
 //! Assembled primitives → clipped, culled, set-up pieces.
 
-use super::assemble::Shape;
-use super::clip::{ClipVertex, Polygon, clip_segment};
-use super::line::{self, Diamonds, LinePrim, Phase};
-use super::link::NO_SLOT;
-use super::setup::{self, Bounding, Common, Edges, Outline, Place, Planes, Shaded, Weights, doubled_area};
-use super::viewport::{SUBPIXEL, Screen, Transform, code};
-use super::{ChunkOutput, Grid, Vertex};
-use crate::api::{LineMode, PolygonMode};
-use crate::scene::SceneDraw;
-
-/// Point sizes are clamped to this range (`pointSizeRange`).
-pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
-/// Line widths are clamped to this range (`lineWidthRange`).
-pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
+use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
+use super::plan::FrontDraw;
+use super::post::{self, Vertex};
+use super::setup::{self, Bounding, Common, Edges, Outline, Place, Planes, Weights, doubled_area};
+use super::stream::{Assembled, Shaded};
+use super::viewport::{Transform, code};
+use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
+use crate::prim::{ChunkOutput, Diamonds, Grid, LinePrim, Phase, SUBPIXEL, Screen, counted};
+use crate::stage::NO_SLOT;
 
 /// Cull mode bits.
 pub const CULL_FRONT: u32 = 1;
 pub const CULL_BACK: u32 = 2;
 
-/// Turns the primitives of a chunk into [`super::Prim`]s.
+/// Turns the primitives of a chunk into [`crate::prim::Prim`]s.
 pub struct Builder<'a> {
-    pub draw: &'a SceneDraw,
+    pub draw: FrontDraw<'a>,
     pub grid: &'a Grid,
     pub shaded: Shaded<'a>,
     pub vertices: &'a [Vertex],
@@ -34,20 +29,20 @@ pub struct Builder<'a> {
 
 impl Builder<'_> {
     /// All primitives of a chunk whose lines are stippled.
-    pub fn stippled(&mut self, assembled: &[([u32; 3], u32)]) {
+    pub fn stippled(&mut self, assembled: &[Assembled]) {
         let state = &*self.draw.draw.state;
         let Some(stipple) = state.line_stipple else { return };
         let (mode, width, strip) = (state.line_mode, self.line_width(), state.topology.is_line_strip());
         // A chunk that begins inside of a strip goes on from the chunk before it.
         self.phase = Phase { value: 0, continued: true };
         for &(ids, id) in assembled {
-            if !strip || self.draw.segments.binary_search_by_key(&id, |s| s.base).is_ok() {
+            if !strip || self.draw.plan.segments.binary_search_by_key(&id, |s| s.base).is_ok() {
                 self.phase = Phase::NONE;
             }
             self.primitive(ids, id);
             let [a, b] = [ids[0], ids[1]].map(|i| &self.vertices[i as usize]);
             if (a.codes | b.codes) & code::UNPROJECTED == 0 {
-                self.phase.advance(line::counted(&[a.screen, b.screen], mode, width), stipple);
+                self.phase.advance(counted(&[a.screen, b.screen], mode, width), stipple);
             }
         }
         self.out.phase = self.phase;
@@ -60,21 +55,21 @@ impl Builder<'_> {
     /// One primitive, provoking vertex first.
     #[inline(always)]
     pub fn primitive(&mut self, ids: [u32; 3], primitive_id: u32) {
-        let shape = self.draw.draw.state.topology.shape();
-        let corners = match shape {
-            Shape::Point => 1,
-            Shape::Line => 2,
-            Shape::Triangle => 3,
+        let class = self.draw.draw.state.topology.class();
+        let corners = match class {
+            TopologyClass::Point => 1,
+            TopologyClass::Line => 2,
+            TopologyClass::Triangle => 3,
         };
         let vertices = self.vertices;
         let mut v = ids.map(|i| &vertices[i as usize]);
         let viewport = v[0].viewport;
         let mut moved = [Vertex::default(); 3];
-        if self.draw.linkage.viewport != NO_SLOT {
+        if self.draw.plan.linkage.viewport != NO_SLOT {
             for (vertex, moved) in v[..corners].iter_mut().zip(&mut moved) {
                 if vertex.viewport != viewport {
                     let distances = vertex.codes & (code::USER | code::CULL);
-                    *moved = super::post::project(self.draw, vertex.position, viewport, distances);
+                    *moved = post::project(self.draw, vertex.position, viewport, distances);
                     *vertex = moved;
                 }
             }
@@ -84,7 +79,7 @@ impl Builder<'_> {
         if all & (code::REJECT | code::CULL) != 0 || any & code::NAN != 0 {
             return;
         }
-        let layer = match self.draw.linkage.layer {
+        let layer = match self.draw.plan.linkage.layer {
             NO_SLOT => self.draw.draw.context.view_index,
             slot => self.shaded.get(ids[0] as usize, slot),
         };
@@ -92,10 +87,10 @@ impl Builder<'_> {
             return;
         }
         let common = Common { vertices: ids, corners, primitive_id, layer, viewport, front: true, provoking: ids[0] };
-        match shape {
-            Shape::Point => self.point(v[0], common, None),
-            Shape::Line => self.line([v[0], v[1]], any, common, None),
-            Shape::Triangle => self.triangle(v, any, common),
+        match class {
+            TopologyClass::Point => self.point(v[0], common, None),
+            TopologyClass::Line => self.line([v[0], v[1]], any, common, None),
+            TopologyClass::Triangle => self.triangle(v, any, common),
         }
     }
 
@@ -104,13 +99,13 @@ impl Builder<'_> {
     }
 
     fn transform(&self, common: &Common) -> &Transform {
-        &self.draw.viewports[common.viewport as usize]
+        &self.draw.plan.viewports[common.viewport as usize]
     }
 
     /// Biased depth for pieces of a polygon: `slope` is the polygon's.
     fn bias(&self, planes: &mut Planes, slope: f32) {
         if let Some(bias) = self.draw.draw.state.depth_bias {
-            planes.bias(bias, self.draw.depth_unit, slope);
+            planes.bias(bias, self.draw.plan.depth_unit, slope);
         }
     }
 
@@ -173,15 +168,15 @@ impl Builder<'_> {
 
     /// Calls `f` with the original vertices' distances for every user plane that some vertex is outside of.
     fn for_user_planes(&self, any: u32, common: &Common, mut f: impl FnMut([f32; 3])) {
-        for (i, &slot) in self.draw.linkage.clip.iter().enumerate() {
+        for (i, &slot) in self.draw.plan.linkage.clip.iter().enumerate() {
             if any & (1 << (code::USER_SHIFT as usize + i)) != 0 {
                 f(common.vertices.map(|v| f32::from_bits(self.shaded.get(v as usize, slot))));
             }
         }
     }
 
-    fn projected(&self, polygon: &Polygon, common: &Common) -> Option<[Screen; super::clip::MAX_POLYGON]> {
-        let mut screens = [Screen::default(); super::clip::MAX_POLYGON];
+    fn projected(&self, polygon: &Polygon, common: &Common) -> Option<[Screen; MAX_POLYGON]> {
+        let mut screens = [Screen::default(); MAX_POLYGON];
         for (screen, v) in screens.iter_mut().zip(&polygon.v[..polygon.len]) {
             *screen = self.transform(common).project(&v.position)?;
         }
@@ -319,7 +314,7 @@ impl Builder<'_> {
             return;
         }
         self.leaving += u64::from(slope.is_none());
-        let size = self.shaded.float(common.vertices[0] as usize, self.draw.linkage.point_size, 1.0);
+        let size = self.shaded.float(common.vertices[0] as usize, self.draw.plan.linkage.point_size, 1.0);
         let size = if size.is_nan() { 1.0 } else { size.clamp(POINT_SIZE_RANGE[0], POINT_SIZE_RANGE[1]) };
         let mut planes = Planes::point(&v.screen);
         if let Some(slope) = slope {
@@ -346,7 +341,7 @@ impl Builder<'_> {
     ) {
         let depth_range = self.transform(common).depth_range;
         setup::emit(self.out, self.grid, &setup::Piece { place, edges, pixels, planes, common, depth_range, sprite });
-        setup::attributes(&self.draw.linkage, self.shaded, common, weights, &mut self.out.attributes);
+        setup::attributes(&self.draw.plan.linkage, self.shaded, common, weights, &mut self.out.attributes);
     }
 }
 

@@ -3,23 +3,13 @@
 //! Planes are computed in f64 from the snapped positions and rounded once, relative to an origin inside the
 //! primitive's pixel rectangle. An edge is `a*x + b*y + c >= 0` in fixed point; the top-left rule is folded into `c`.
 
-use super::link::{Linkage, NO_SLOT};
-use super::viewport::{SUBPIXEL, SUBPIXEL_BITS, Screen};
-use super::{ChunkOutput, Prim};
-use crate::tile::cover;
+use super::bins::bin;
+use super::link::Linkage;
+use super::stream::Shaded;
+use crate::prim::{ChunkOutput, Edge, Grid, Prim, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect, pixels};
+use crate::stage::NO_SLOT;
 use base::abi::FragmentPrimitive;
 use base::shader::Interpolation;
-
-/// Half plane in fixed point: inside where `a*x + b*y + c >= 0`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Edge {
-    /// d/dx.
-    pub a: i32,
-    /// d/dy.
-    pub b: i32,
-    /// Value at the framebuffer's origin, top-left rule included.
-    pub c: i64,
-}
 
 /// Affine function of the framebuffer position, in pixels from the framebuffer's origin.
 #[derive(Clone, Copy, Debug, Default)]
@@ -182,7 +172,7 @@ impl Outline {
 
     /// The square of a point.
     pub fn point(v: &Screen, size: f32) -> Outline {
-        let side = super::viewport::fixed(size).max(1);
+        let side = fixed(size).max(1);
         let (x0, y0) = (v.x - side / 2, v.y - side / 2);
         let (x1, y1) = (x0 + side, y0 + side);
         Outline { corners: [[x0, y0], [x1, y0], [x1, y1], [x0, y1]], len: 4 }
@@ -255,7 +245,7 @@ impl Bounding {
 
     /// For the samples of a render pass.
     #[inline(always)]
-    pub fn new(grid: &super::Grid) -> Bounding {
+    pub fn new(grid: &Grid) -> Bounding {
         if grid.samples > 1 { Bounding::ANYWHERE } else { Bounding::CENTRES }
     }
 
@@ -302,51 +292,6 @@ pub struct Common {
 
 /// Weights of the original vertices at the corners of a clipped piece: (clip space, screen space).
 pub type Weights = [([f32; 3], [f32; 3]); 3];
-
-/// Shaded vertices of the chunk.
-#[derive(Clone, Copy)]
-pub struct Shaded<'a> {
-    /// `[chunk][slot][lane]`.
-    pub outputs: &'a [u32],
-    /// Slots.
-    pub slots: usize,
-    /// Logarithm of the lanes.
-    pub shift: u32,
-}
-
-impl Shaded<'_> {
-    /// Where slot 0 of a vertex lies.
-    #[inline(always)]
-    fn base(&self, vertex: usize) -> usize {
-        (((vertex >> self.shift) * self.slots) << self.shift) + (vertex & ((1 << self.shift) - 1))
-    }
-    /// Bits of a slot of the vertex whose slot 0 lies at `base`.
-    #[inline(always)]
-    fn slot(&self, base: usize, slot: u16) -> u32 {
-        self.outputs[base + (usize::from(slot) << self.shift)]
-    }
-    /// Some slots of the vertex whose slot 0 lies at `base`, each `1 << shift` words behind the one before it.
-    #[inline(always)]
-    fn column(&self, base: usize, slot: u16, count: usize) -> &[u32] {
-        let first = base + (usize::from(slot) << self.shift);
-        &self.outputs[first..first + ((count - 1) << self.shift) + 1]
-    }
-    /// A slot of the chunk of lanes that begins at a vertex.
-    #[inline(always)]
-    pub fn row(&self, first: usize, slot: u16) -> &[u32] {
-        &self.outputs[self.base(first) + (usize::from(slot) << self.shift)..][..1 << self.shift]
-    }
-    /// Bits of a slot of a vertex.
-    #[inline(always)]
-    pub fn get(&self, vertex: usize, slot: u16) -> u32 {
-        self.slot(self.base(vertex), slot)
-    }
-    /// The same as a float; a missing slot is `default`.
-    #[inline(always)]
-    pub fn float(&self, vertex: usize, slot: u16, default: f32) -> f32 {
-        if slot == NO_SLOT { default } else { f32::from_bits(self.get(vertex, slot)) }
-    }
-}
 
 /// Appends the `[a0, d1, d2]` rows of a primitive.
 #[inline(always)]
@@ -419,7 +364,7 @@ pub struct Place {
 impl Place {
     /// `None` when an outline touches no sample inside of `limit`.
     #[inline(always)]
-    pub fn new(grid: &super::Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
+    pub fn new(grid: &Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
         Place::within(limit, outline.bounds(Bounding::new(grid)))
     }
 
@@ -430,17 +375,17 @@ impl Place {
 
     /// [`Prim::pixels`] of a shape here; `None` when it covers nothing.
     #[inline(always)]
-    pub fn pixels(&self, grid: &super::Grid, edges: &Edges) -> Option<u32> {
+    pub fn pixels(&self, grid: &Grid, edges: &Edges) -> Option<u32> {
         if grid.samples > 1 {
             return Some(0);
         }
-        cover::pixels(&edges.edges[..edges.count as usize], self.rect)
+        pixels(&edges.edges[..edges.count as usize], self.rect)
     }
 
     /// Of the pixels of `bounds` inside of `limit`.
     #[inline(always)]
     pub fn within(limit: [i32; 4], bounds: [i32; 4]) -> Option<Place> {
-        let rect = super::viewport::intersect(limit, bounds);
+        let rect = intersect(limit, bounds);
         // Not from the scissored rectangle: depth and attributes must not change a bit when the scissor does.
         let origin = [bounds[0].max(0), bounds[1].max(0)];
         (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin })
@@ -468,7 +413,7 @@ pub struct Piece<'a> {
 
 /// Appends a primitive and bins it; its attributes are appended next.
 #[inline(always)]
-pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
+pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: &Piece<'_>) {
     let Piece { place: Place { rect, origin }, edges, pixels, planes, common, depth_range, sprite } = *piece;
     let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
     out.prims.push(Prim {
@@ -496,5 +441,5 @@ pub fn emit(out: &mut ChunkOutput, grid: &super::Grid, piece: &Piece<'_>) {
         pixels,
         first_attribute: out.attributes.len() as u32,
     });
-    super::bins::bin(out, grid);
+    bin(out, grid);
 }

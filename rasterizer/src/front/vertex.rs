@@ -5,14 +5,18 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::assemble::{read, read_bytes, read_index};
-use super::link::{AttributeFetch, FetchKind, Linkage, NO_SLOT};
+use super::link::{AttributeFetch, FetchKind, Linkage};
+use super::stream::BATCH_PRIMITIVES;
 use crate::api::{BufferRange, Draw};
-use crate::engine::Worker;
-use crate::surface::unpack_texel;
-use base::abi::{BatchHeader, VertexBatch};
+use crate::hash;
+use crate::mem::AlignedBuf;
+use crate::stage::{NO_SLOT, StageMemory};
+use base::abi::VertexBatch;
+use base::format::kernels;
 
 /// Slots of the reuse table; more than twice the vertices of a chunk, few enough for the first-level cache.
-const TABLE: usize = 2048;
+const TABLE: usize = 1 << TABLE_BITS;
+const TABLE_BITS: u32 = 11;
 
 /// Finds the local number of a vertex index within a range of primitives.
 pub struct Reuse {
@@ -27,7 +31,7 @@ impl Default for Reuse {
     }
 }
 
-const _: () = assert!(3 * super::CHUNK_PRIMITIVES as usize * 2 < TABLE);
+const _: () = assert!(3 * BATCH_PRIMITIVES as usize * 2 < TABLE);
 
 impl Reuse {
     /// Forgets everything: a new range of primitives begins.
@@ -42,7 +46,7 @@ impl Reuse {
     /// The local number of `index`; `next` (at most three for each primitive of the chunk) if it is new.
     #[inline(always)]
     pub fn find(&mut self, index: u32, next: u32) -> u32 {
-        let mut at = (index.wrapping_mul(0x9e37_79b1) >> 21) as usize % TABLE;
+        let mut at = hash::of_word(index, TABLE_BITS) % TABLE;
         loop {
             let entry = &mut self.table[at];
             if entry.1 != self.epoch {
@@ -69,12 +73,52 @@ pub fn vertex_index(draw: &Draw, position: u32) -> u32 {
     }
 }
 
-/// Fetches attributes of and shades the vertices listed in `worker.front`; outputs go to `worker.front.outputs`.
+/// Vertices to be shaded, and their inputs and outputs as `[chunk][slot][lane]`.
+#[derive(Default)]
+pub struct Shading {
+    /// `VertexIndex` by local vertex number.
+    vertex_index: Vec<u32>,
+    /// `InstanceIndex`.
+    instance_index: Vec<u32>,
+    inputs: AlignedBuf,
+    outputs: AlignedBuf,
+}
+
+impl Shading {
+    /// No vertices.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.vertex_index.clear();
+        self.instance_index.clear();
+    }
+
+    /// Appends vertices of an instance; returns the number of the first.
+    #[inline(always)]
+    pub fn push(&mut self, vertices: &[u32], instance_index: u32) -> u32 {
+        let first = self.vertex_index.len() as u32;
+        self.vertex_index.extend_from_slice(vertices);
+        self.instance_index.resize(self.vertex_index.len(), instance_index);
+        first
+    }
+
+    /// How many there are; behind [`shade`], with the padding to whole chunks.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.vertex_index.len()
+    }
+
+    /// The outputs of shaded vertices.
+    #[inline(always)]
+    pub fn outputs(&self, slots: usize) -> &[u32] {
+        self.outputs.as_words(self.count() * slots)
+    }
+}
+
+/// Fetches the attributes of vertices and shades them.
 #[inline(always)]
-pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
+pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &mut Shading) {
     let stage = &draw.stages.vertex;
     let lanes = stage.lanes.max(1) as usize;
-    let front = &mut worker.front;
     let count = front.vertex_index.len();
     let padded = count.next_multiple_of(lanes);
     let last = (front.vertex_index[count - 1], front.instance_index[count - 1]);
@@ -100,10 +144,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, worker: &mut Worker) {
         }
     }
     let mut batch = VertexBatch {
-        header: BatchHeader {
-            scratch: worker.scratch.ensure(stage.scratch_bytes as usize),
-            sink: worker.sink.ensure(64),
-        },
+        header: memory.header(stage, 0),
         count: count as u32,
         _pad: 0,
         vertex_index: front.vertex_index.as_ptr(),
@@ -265,10 +306,11 @@ fn fetch(
         FetchKind::Unorm8x4 => elements.fetch::<1, 4>(&Unorm8x4, &mut out),
         FetchKind::Generic => {
             let bytes = (attribute.bytes as usize).min(16);
+            let unpack = kernels(attribute.format).unpack_one;
             for (v, &n) in numbers.iter().enumerate() {
                 let mut raw = [0u8; 16];
                 read_bytes(buffer, elements.at(n), &mut raw[..bytes]);
-                out.put(v, unpack_texel(attribute.format, &raw));
+                out.put(v, unpack(&raw));
             }
         }
     }

@@ -1,19 +1,13 @@
 //! Viewport transform, guard band, outcodes.
 //!
-//! Screen coordinates are fixed point with [`SUBPIXEL_BITS`] fraction bits and lie in the guard band, so that an edge
-//! function fits 32 bits inside a tile (see `tile::cover`). The view volume's sides are kept by the pixel rectangle of
+//! Screen coordinates are fixed point and lie in the guard band, so that an edge function fits 32 bits inside a tile
+//! (see `tile::cover`). The view volume's sides are kept by the pixel rectangle of
 //! the viewport; geometry is really clipped at the guard band only.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use crate::api::{DrawState, Viewport};
-
-/// Fraction bits of screen coordinates.
-pub const SUBPIXEL_BITS: u32 = 8;
-/// One pixel.
-pub const SUBPIXEL: i32 = 1 << SUBPIXEL_BITS;
-/// Least and greatest screen coordinate, pixels: 2^15 wide, so that a tile's edge values stay below 2^31.
-const GUARD: [f32; 2] = [-8192.0, 24576.0];
+use crate::prim::{GUARD, Screen, fixed, intersect};
 
 /// Outcode bits.
 pub mod code {
@@ -45,22 +39,9 @@ pub mod code {
     pub const CLIP: u32 = NEAR | FAR | BEHIND | GUARD | USER;
 }
 
-/// A projected vertex.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Screen {
-    /// Fixed point.
-    pub x: i32,
-    /// Fixed point.
-    pub y: i32,
-    /// Depth after the viewport transform.
-    pub z: f32,
-    /// 1/w.
-    pub inv_w: f32,
-}
-
 /// Outcodes and projections of some vertices.
 #[derive(Clone, Copy, Debug)]
-pub struct Lanes<const N: usize> {
+pub struct Projected<const N: usize> {
     /// See [`code`].
     pub codes: [u32; N],
     /// Fixed point; 0 where not projected, as all that follows.
@@ -85,11 +66,6 @@ pub struct Transform {
     /// Range fragment depth is clamped to.
     pub depth_range: [f32; 2],
     depth_clip: bool,
-}
-
-/// Common part of two rectangles x0, y0, x1, y1.
-pub fn intersect(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
-    [a[0].max(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].min(b[3])]
 }
 
 impl Transform {
@@ -130,8 +106,8 @@ impl Transform {
 
     /// Outcodes (without user distances) and projections of `N` vertices, component first.
     #[inline(always)]
-    pub fn lanes<const N: usize>(&self, p: &[[f32; N]; 4]) -> Lanes<N> {
-        let mut out = Lanes { codes: [0; N], x: [0; N], y: [0; N], z: [0.0; N], inv_w: [0.0; N] };
+    pub fn lanes<const N: usize>(&self, p: &[[f32; N]; 4]) -> Projected<N> {
+        let mut out = Projected { codes: [0; N], x: [0; N], y: [0; N], z: [0.0; N], inv_w: [0.0; N] };
         let [x, y, z, w] = p;
         let depth = if self.depth_clip { code::NEAR | code::FAR } else { 0 };
         for i in 0..N {
@@ -190,38 +166,4 @@ impl Transform {
 fn in_guard(c: f32) -> bool {
     let (above, below) = (c >= GUARD[0], c <= GUARD[1]);
     above & below
-}
-
-/// Nearest fixed-point value, ties to even; `c` inside the guard band.
-#[inline(always)]
-pub fn fixed(c: f32) -> i32 {
-    // The product is exact and below 2^23: a sum with 2^23 of its sign has no fraction.
-    const MAGIC: f32 = 8_388_608.0;
-    let scaled = c * SUBPIXEL as f32;
-    let magic = MAGIC.copysign(scaled);
-    // SAFETY: at most 2^23 in magnitude.
-    unsafe { ((scaled + magic) - magic).to_int_unchecked() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fixed_is_nearest_even() {
-        let reference = |c: f32| (f64::from(c) * 256.0).round_ties_even() as i32;
-        let mut c = GUARD[0];
-        while c <= GUARD[1] {
-            assert_eq!(fixed(c), reference(c), "{c}");
-            c += 0.317_382_8;
-        }
-        for i in -40_000..40_000 {
-            // Eighths of a unit: ties are among them.
-            let c = i as f32 / 2048.0;
-            for c in [c, c + 24_000.0, c - 8_000.0] {
-                assert_eq!(fixed(c), reference(c), "{c}");
-            }
-        }
-        assert_eq!([fixed(GUARD[0]), fixed(GUARD[1]), fixed(-0.0)], [-8192 * 256, 24_576 * 256, 0]);
-    }
 }

@@ -2,17 +2,31 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::host::Host;
-use super::planar;
+use super::components::map_lanes;
 use super::texel::{Ints, Slice, Texels};
 use super::words::{merge, row, spread};
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
+use base::host::Host;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
+
+// Functions of their own: see `planar`.
+base::compiled! {
+    /// [`load`].
+    unsafe fn load_of [T: Texels] [T]
+        (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], keep: u32, out: &mut Lanes) {
+        load::<H, T>(view, slice, at, size, keep, out);
+    }
+    /// [`save`].
+    unsafe fn save_of [T: Texels] [T]
+        (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
+        save::<H, T>(view, slice, at, size, texels);
+    }
+}
 
 /// Slices of the view, one after the other, with the lanes that access them.
 struct Slices<'a> {
@@ -113,7 +127,7 @@ fn inside<H: Host>(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2])
 /// # Safety
 /// The slice has (width, height) texels, at least one, of class `T`.
 #[inline(always)]
-pub unsafe fn load<H: Host, T: Texels>(
+unsafe fn load<H: Host, T: Texels>(
     view: &ImageView,
     slice: &Slice,
     at: [&Ints; 2],
@@ -129,7 +143,7 @@ pub unsafe fn load<H: Host, T: Texels>(
     } else {
         let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
         let mut mapped = [[0; MAX_LANES]; 4];
-        planar::write(view, &mut mapped, &texels, one);
+        map_lanes(view, &mut mapped, &texels, one);
         merge::<H>(out, &mapped, &lanes, keep);
     }
 }
@@ -139,13 +153,7 @@ pub unsafe fn load<H: Host, T: Texels>(
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-pub unsafe fn save<H: Host, T: Texels>(
-    view: &ImageView,
-    slice: &Slice,
-    at: [&Ints; 2],
-    size: [u32; 2],
-    texels: &Lanes,
-) {
+unsafe fn save<H: Host, T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
     let Inside { slice, x, y, .. } = inside::<H>(slice, at, size);
     let [r, g, b, a] = texels;
     // SAFETY: inside the slice.
@@ -165,7 +173,7 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
     while let Some((slice, size)) = slices.next::<H>() {
         if size[0] != 0 {
             // SAFETY: a slice of the view that has a texel.
-            unsafe { H::load::<T>(view, &slice, at, size, keep, result) };
+            unsafe { load_of::<T>(H::LEVEL)(view, &slice, at, size, keep, result) };
             keep = u32::MAX;
         }
     }
@@ -185,7 +193,7 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
     while let Some((slice, size)) = slices.next::<H>() {
         if size[0] != 0 {
             // SAFETY: a slice of the view that has a texel.
-            unsafe { H::save::<T>(view, &slice, at, size, &args.texel) };
+            unsafe { save_of::<T>(H::LEVEL)(view, &slice, at, size, &args.texel) };
         }
     }
 }

@@ -5,18 +5,20 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::host::Host;
 use super::texel::{Ints, Slice, Texels};
 use super::words;
+use crate::hash;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
 use base::format::{Format, Texel, decode_block};
+use base::host::Host;
 use std::cell::UnsafeCell;
 
 /// Block-compressed formats (4×4 texels a block in all that have features).
 pub struct Blocks;
 
-const CACHED_BLOCKS: usize = 64;
+const CACHE_BITS: u32 = 6;
+const CACHED_BLOCKS: usize = 1 << CACHE_BITS;
 
 /// An entry; of format 0, which is no compressed format, while empty.
 struct CachedBlock {
@@ -80,8 +82,8 @@ impl Walk {
             } else {
                 u128::from_le_bytes(block.cast::<[u8; 16]>().read_unaligned())
             };
-            let mixed = (key as u64 ^ (key >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            (key, &mut *self.cache.add((mixed >> 58) as usize % CACHED_BLOCKS))
+            let place = hash::of_wide(key as u64 ^ (key >> 64) as u64, CACHE_BITS);
+            (key, &mut *self.cache.add(place))
         };
         if entry.key != key || entry.format != self.format {
             fill(entry, key, self.format);

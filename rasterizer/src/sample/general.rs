@@ -8,6 +8,7 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::address::{self, Taps};
+use super::components;
 use super::cube::{self, CubeTexel};
 use super::lod;
 use super::texel::Texels;
@@ -66,7 +67,7 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
                 }
                 SampleOp::Sample | SampleOp::SampleDref => {
                     let texel = filtered::<T>(&lane, &lods[i]);
-                    swizzle(view, texel, integer)
+                    components::map(view, texel, integer)
                 }
                 SampleOp::Gather | SampleOp::GatherDref => gather::<T>(&lane, args),
             }
@@ -82,20 +83,6 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
 fn clamp_reference(view: &ImageView, reference: f32) -> f32 {
     let normalised = Format(view.format as u16).info().channels[0].ty == base::format::ChannelType::Unorm;
     if normalised { reference.max(0.0).min(1.0) } else { reference }
-}
-
-/// The view's component mapping.
-#[inline(always)]
-pub fn swizzle(view: &ImageView, t: Texel, integer: bool) -> Texel {
-    if view.swizzle == [0, 1, 2, 3] {
-        return t;
-    }
-    view.swizzle.map(|source| match source {
-        0..=3 => t[usize::from(source)],
-        5 if integer => 1,
-        5 => ONE,
-        _ => 0,
-    })
 }
 
 /// Both levels, all probes along the major axis of an anisotropic footprint.
@@ -348,5 +335,5 @@ unsafe fn gather<T: Texels>(lane: &Lane<'_>, args: &ImageArgs) -> Texel {
         Map::Identity => (args.component & 3) as usize,
         Map::Compare(..) => 0,
     };
-    texels.map(|t| swizzle(lane.view, t, lane.integer)[component])
+    texels.map(|t| components::map(lane.view, t, lane.integer)[component])
 }

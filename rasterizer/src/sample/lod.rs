@@ -7,12 +7,17 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::cube;
-use super::host::Host;
 use super::words::row;
+use crate::api::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
+use base::host::Host;
 
-/// `maxSamplerLodBias`.
-pub const MAX_LOD_BIAS: f32 = 16.0;
+base::compiled! {
+    /// [`planar`].
+    pub unsafe fn lambda_of(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
+        planar::<H>(view, sampler, args, out);
+    }
+}
 
 /// Base-2 logarithm to 2^-21 absolute; -127 for zero and denormals. Exact IEEE operations only.
 #[inline(always)]
@@ -87,7 +92,7 @@ fn base_lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) 
     }
     let (major, minor) = (largest.sqrt(), least.sqrt());
     // NaN and infinity count as the largest ratio.
-    let probes = (major / minor).ceil().max(1.0).min(sampler.max_anisotropy.min(16.0).floor());
+    let probes = (major / minor).ceil().max(1.0).min(sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor());
     let axis = d[usize::from(!x_major)];
     Lod { unclamped: log2(major / probes), probes: probes as u32, major: [axis[0], axis[1]], lambda: 0.0 }
 }
@@ -125,7 +130,7 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
 /// λ of all lanes of a plain sample of a 2D view by a sampler without anisotropy; inactive lanes hold some number. The same
 /// bits as [`lods`] gives.
 #[inline(always)]
-pub fn planar<H: Host>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
+fn planar<H: Host>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
     // Each case is straight code: what is joined behind a branch comes back lane by lane.
     match args.lod_mode {
         LodMode::Explicit => {

@@ -4,201 +4,34 @@
 //! them. So a call from generated code is two loads and an indirect call, and nothing is decided per texel that was known when the
 //! descriptor was written. The scalar meaning of it all is `base::sample`, the oracle of the tests.
 //!
+//! One texel, from its descriptor to its value; each module knows only those behind it:
+//!
+//! 1. `view` makes the descriptor (and `divergent` sorts lanes by descriptor); `class` sorts samplers.
+//! 2. `kernels` chooses by format, and has the functions that generated code calls.
+//! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
+//!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`).
+//! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; `words` moves the bytes of all lanes.
+//!
 //! Invariant: every (level, layer, sample, texel) that a view admits lies inside its image; the constructors check it, the
 //! kernels rely on it.
 
 mod access;
 mod address;
 mod blocks;
+mod class;
+mod components;
 mod cube;
 mod divergent;
-mod entry;
 mod general;
-pub(crate) mod host;
+mod kernels;
 mod lod;
 mod planar;
 #[cfg(test)]
 mod tests;
 mod texel;
+mod view;
 pub(crate) mod words;
 
 pub use access::apply as apply_atomic;
 pub use divergent::image_divergent;
-pub use entry::kernels_of;
-pub use lod::MAX_LOD_BIAS;
-
-use crate::api::ImageMemory;
-use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, MAX_LEVELS, Sampler};
-use base::format::{ChannelName, Format, kernels};
-use std::sync::OnceLock;
-
-/// What an image view shows. Counts are resolved (no `VK_REMAINING_*`).
-#[derive(Clone, Copy, Debug)]
-pub struct ViewRequest<'a> {
-    /// Image.
-    pub memory: &'a ImageMemory,
-    /// View format; compatible with the image's. A stencil view of a combined format names that format.
-    pub format: Format,
-    /// Dimensionality.
-    pub dim: Dim,
-    /// Array view.
-    pub arrayed: bool,
-    /// The layers are depth slices of a 3D image.
-    pub slices: bool,
-    /// First, count.
-    pub levels: (u32, u32),
-    /// First, count.
-    pub layers: (u32, u32),
-    /// Stencil aspect.
-    pub stencil: bool,
-    /// For r, g, b, a the source: 0..=3 channel, 4 zero, 5 one.
-    pub swizzle: [u8; 4],
-    /// Relative to the view's base level; 0.0 without `VK_EXT_image_view_min_lod`.
-    pub min_lod: f32,
-}
-
-/// 64 KiB of zeros that null descriptors point to. Writable, because a null descriptor promises writable bytes.
-pub fn zero_page() -> *mut u8 {
-    static PAGE: OnceLock<usize> = OnceLock::new();
-    *PAGE.get_or_init(|| Box::leak(vec![0u128; 4096].into_boxed_slice()).as_mut_ptr() as usize) as *mut u8
-}
-
-/// The view of null descriptors: no extents, every kernel gives zeros.
-pub fn null_view() -> &'static ImageView {
-    static VIEW: OnceLock<ImageView> = OnceLock::new();
-    VIEW.get_or_init(|| empty_view(zero_page()))
-}
-
-fn empty_view(base: *mut u8) -> ImageView {
-    ImageView {
-        kernels: [entry::nothing; KERNEL_COUNT],
-        base,
-        size: 0,
-        layer_stride: 0,
-        sample_stride: 0,
-        format: 0,
-        dim: Dim::D2,
-        arrayed: 0,
-        levels: 0,
-        layers: 0,
-        samples: 1,
-        swizzle: [0, 1, 2, 3],
-        stencil_aspect: 0,
-        min_lod: 0.0,
-        texels: 0,
-        level: [ImageLevel::default(); MAX_LEVELS],
-    }
-}
-
-/// A view of an image. A request that does not fit its image gives a view whose kernels give zeros.
-pub fn image_view(request: &ViewRequest<'_>) -> ImageView {
-    try_image_view(request).unwrap_or_else(|| empty_view(zero_page()))
-}
-
-fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
-    let layout = &*request.memory.layout;
-    let desc = &layout.desc;
-    let (base_level, levels) = request.levels;
-    let (base_layer, layers) = request.layers;
-    let plane_index = layout.plane_of(if request.stencil { ChannelName::S } else { ChannelName::D });
-    let plane = &layout.planes[plane_index];
-    let format = request.format.plane_format(request.stencil);
-    let info = format.info();
-    let fits = levels > 0
-        && base_level.checked_add(levels)? <= desc.levels
-        && u32::from(info.block_bytes) == plane.block_bytes
-        && layers > 0
-        && (!matches!(request.dim, Dim::Cube) || layers >= 6);
-    let first = plane.levels.get(base_level as usize)?;
-    let all_layers = if request.slices { first.extent[2] } else { desc.layers };
-    if !fits || base_layer.checked_add(layers)? > all_layers || request.memory.base.is_null() {
-        return None;
-    }
-    let layer_stride = if request.slices { first.slice_pitch } else { plane.layer_stride };
-    let mut view = empty_view(request.memory.base);
-    view.kernels = kernels_of(format);
-    view.size = layout.size;
-    view.layer_stride = layer_stride;
-    view.sample_stride = plane.sample_stride;
-    view.format = u32::from(format.0);
-    view.dim = request.dim;
-    view.arrayed = u32::from(request.arrayed);
-    view.levels = levels;
-    view.layers = layers;
-    view.samples = desc.samples;
-    view.swizzle = request.swizzle;
-    view.stencil_aspect = u32::from(request.stencil);
-    view.min_lod = request.min_lod;
-    // An uncompressed view of a compressed image shows one texel per block.
-    let (image_block, view_block) = (desc.format.info().block, info.block);
-    let shrink = |texels: u32, image: u8, view: u8| if view == 1 { texels.div_ceil(u32::from(image)) } else { texels };
-    for (to, from) in view.level.iter_mut().zip(&plane.levels[base_level as usize..]).take(levels as usize) {
-        *to = ImageLevel {
-            offset: plane.offset + from.offset + u64::from(base_layer) * layer_stride,
-            row_pitch: from.row_pitch,
-            slice_pitch: from.slice_pitch,
-            width: shrink(from.extent[0], image_block.0, view_block.0),
-            height: shrink(from.extent[1], image_block.1, view_block.1),
-            depth: if request.slices { 1 } else { from.extent[2] },
-            _pad: 0,
-        };
-    }
-    Some(view)
-}
-
-/// A texel buffer view over `size` bytes at `address`, which stay valid as long as the view. Whole texels only.
-pub fn buffer_view(address: *mut u8, size: u64, format: Format) -> ImageView {
-    let bytes = kernels(format).bytes as u64;
-    if address.is_null() || bytes == 0 {
-        return empty_view(zero_page());
-    }
-    let mut view = empty_view(address);
-    view.kernels = kernels_of(format);
-    if !address.cast::<u32>().is_aligned() {
-        view.kernels[base::abi::KERNEL_ATOMIC] = entry::nothing;
-    }
-    for kernel in &mut view.kernels[base::abi::KERNEL_SAMPLE..] {
-        *kernel = entry::nothing;
-    }
-    view.size = size;
-    view.format = u32::from(format.0);
-    view.dim = Dim::Buffer;
-    view.levels = 1;
-    view.layers = 1;
-    // The kernels count bytes in 32 bits and texels in 31; the limit (maxTexelBufferElements) is lower.
-    view.texels = (size / bytes).min(u64::from(u32::MAX) / bytes).min(i32::MAX as u64) as u32;
-    view.level[0].width = view.texels;
-    view.level[0].height = 1;
-    view.level[0].depth = 1;
-    view
-}
-
-/// Gives a sampler its kernel class; call it once all other fields are filled.
-pub fn new_sampler(mut desc: Sampler) -> Sampler {
-    desc.class = entry::class_of(&desc);
-    desc
-}
-
-/// The sampler of descriptor slots that were never written.
-pub fn default_sampler() -> &'static Sampler {
-    static SAMPLER: OnceLock<Sampler> = OnceLock::new();
-    SAMPLER.get_or_init(|| {
-        new_sampler(Sampler {
-            class: 0,
-            mag_filter: 0,
-            min_filter: 0,
-            mipmap_mode: 0,
-            address_mode: [address::mode::CLAMP_TO_EDGE; 3],
-            lod_bias: 0.0,
-            min_lod: 0.0,
-            max_lod: 0.0,
-            max_anisotropy: 1.0,
-            compare_enable: 0,
-            compare_op: 0,
-            border_color: [0; 4],
-            border_is_int: 0,
-            unnormalized: 0,
-            reduction: 0,
-        })
-    })
-}
+pub use view::{ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, zero_page};

@@ -6,24 +6,59 @@
 //! other, so their loads stay inside); only what they give is unspecified. Anything else goes to the general kernel.
 //!
 //! One level of one layer at a time ([`level`]): mostly that is all lanes. Lanes that differ take turns.
+//!
+//! The pieces are functions of their own (`compiled!`) that take and give lanes through memory. That is on purpose: within one
+//! function, lanes that are joined behind a branch or carried around a loop become single registers per lane; loaded from memory they are
+//! vectors.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::{self, BORDER, mode};
-use super::entry::class::GENERAL;
-use super::host::Host;
-use super::lod;
+use super::class::GENERAL;
+use super::components::map_lanes;
+use super::lod::{self, lambda_of};
 use super::texel::{Ints, Slice, Texels};
 use super::words::{merge, row, spread};
 use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
+use base::host::Host;
 
 type Floats = [f32; MAX_LANES];
 
+base::compiled! {
+    /// [`select`].
+    unsafe fn select_of(view: &ImageView, sampler: &Sampler, args: &ImageArgs, mip_linear: bool,
+        levels: &mut [[u32; MAX_LANES]; 2], weight: &mut Floats) {
+        select::<H>(view, sampler, args, mip_linear, levels, weight);
+    }
+    /// [`level`].
+    unsafe fn level_of [T: Texels, const LINEAR: bool, const SCALED: bool] [T, LINEAR, SCALED]
+        (at: &Level<'_>, out: &mut Lanes) {
+        level::<H, T, LINEAR, SCALED>(at, out);
+    }
+    /// [`axes`].
+    unsafe fn axes_of [const LINEAR: bool] [LINEAR] (to: &mut [Axis; 2], at: &Level<'_>, size: [i32; 2]) {
+        axes::<H, LINEAR>(to, at, size);
+    }
+    /// [`wrap`].
+    unsafe fn wrap_of(axis: &mut Axis, size: i32, address_mode: u32) {
+        wrap(axis, size, address_mode);
+    }
+    /// [`add_probe`].
+    unsafe fn add_probe_of(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
+        add_probe::<H>(sum, texels, count, probe);
+    }
+    /// [`finish`].
+    unsafe fn finish_of [const DIVIDE: bool] [DIVIDE]
+        (view: &ImageView, levels: &[Lanes], weight: &Floats, scale: f32, result: &mut Lanes) {
+        finish::<H, DIVIDE>(view, levels, weight, scale, result);
+    }
+}
+
 /// Texels and weights of one axis, for all lanes.
 #[derive(Default)]
-pub struct Axis {
+struct Axis {
     first: Ints,
     second: Ints,
     weight: Floats,
@@ -74,7 +109,7 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIP_LINEAR: b
             from.levels::<H, T, LINEAR, true>(&[0; MAX_LANES], &mut texels[0]);
         } else {
             let mut level = [[0u32; MAX_LANES]; 2];
-            H::select(view, sampler, args, MIP_LINEAR, &mut level, &mut weight);
+            select_of(H::LEVEL)(view, sampler, args, MIP_LINEAR, &mut level, &mut weight);
             from.levels::<H, T, LINEAR, true>(&level[0], &mut texels[0]);
             if MIP_LINEAR && any(&weight, args.mask) {
                 count = 2;
@@ -83,16 +118,16 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const MIP_LINEAR: b
         }
         let levels = &texels[..count];
         if T::SCALE == 1.0 {
-            H::finish::<false>(view, levels, &weight, 1.0, &mut args.result);
+            finish_of::<false>(H::LEVEL)(view, levels, &weight, 1.0, &mut args.result);
         } else {
-            H::finish::<true>(view, levels, &weight, T::SCALE, &mut args.result);
+            finish_of::<true>(H::LEVEL)(view, levels, &weight, T::SCALE, &mut args.result);
         }
     }
 }
 
 /// The levels and the weight of the second, of all lanes.
 #[inline(always)]
-pub fn select<H: Host>(
+fn select<H: Host>(
     view: &ImageView,
     sampler: &Sampler,
     args: &ImageArgs,
@@ -102,13 +137,13 @@ pub fn select<H: Host>(
 ) {
     let mut lambda = [0f32; MAX_LANES];
     // SAFETY: the host's variant.
-    unsafe { H::lambda(view, sampler, args, &mut lambda) };
+    unsafe { lambda_of(H::LEVEL)(view, sampler, args, &mut lambda) };
     lod::level_lanes(view, &lambda, mip_linear, levels, weight);
 }
 
 /// Blends one or two levels, divides by the class's scale (with `DIVIDE`) and maps the components.
 #[inline(always)]
-pub fn finish<H: Host, const DIVIDE: bool>(
+fn finish<H: Host, const DIVIDE: bool>(
     view: &ImageView,
     levels: &[Lanes],
     weight: &Floats,
@@ -136,7 +171,7 @@ pub fn finish<H: Host, const DIVIDE: bool>(
     }
     if view.swizzle != [0, 1, 2, 3] {
         let texels = *result;
-        write(view, result, &texels, ONE);
+        map_lanes(view, result, &texels, ONE);
     }
 }
 
@@ -187,7 +222,7 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
             // SAFETY: the levels exist, by `level_lanes`.
             unsafe { from.levels::<H, T, true, false>(&level[pass], &mut texels) };
             // SAFETY: the host's variant.
-            unsafe { H::add_probe(&mut sum, &texels, &count, probe) };
+            unsafe { add_probe_of(H::LEVEL)(&mut sum, &texels, &count, probe) };
         }
         for c in 0..4 {
             for i in 0..MAX_LANES {
@@ -200,7 +235,7 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
             lerp_where(&mut result, &sum, &weight);
         }
     }
-    write(view, &mut args.result, &result, ONE);
+    map_lanes(view, &mut args.result, &result, ONE);
 }
 
 /// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
@@ -219,7 +254,7 @@ fn probes(args: &ImageArgs, major: &[Floats; 2], count: &[u32; MAX_LANES], probe
 
 /// Adds the texels of the lanes that have this probe, counted from 1.
 #[inline(always)]
-pub fn add_probe<H: Host>(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
+fn add_probe<H: Host>(sum: &mut Lanes, texels: &Lanes, count: &[u32; MAX_LANES], probe: u32) {
     let mut lanes = row::<H, _>(count);
     for lane in &mut lanes {
         *lane = if probe <= *lane { u32::MAX } else { 0 };
@@ -244,25 +279,6 @@ fn any(weight: &Floats, mask: u32) -> bool {
         any |= (weight[i] > 0.0) & (mask >> i & 1 != 0);
     }
     any
-}
-
-/// Results, through the view's component mapping; `one` is the bits of a component that is 1.
-#[inline(always)]
-pub fn write(view: &ImageView, result: &mut Lanes, texels: &Lanes, one: u32) {
-    if view.swizzle == [0, 1, 2, 3] {
-        *result = *texels;
-        return;
-    }
-    for c in 0..4 {
-        result[c] = match view.swizzle[c] {
-            0 => texels[0],
-            1 => texels[1],
-            2 => texels[2],
-            3 => texels[3],
-            5 => [one; MAX_LANES],
-            _ => [0; MAX_LANES],
-        };
-    }
 }
 
 /// What the lanes sample, but for the level.
@@ -307,7 +323,7 @@ impl Source<'_> {
                 let slice = Slice { base: view.base.add(base as usize), pitch: level.row_pitch as u32, mask };
                 let address = [self.sampler.address_mode[0], self.sampler.address_mode[1]];
                 let one = Level { view, level, slice, address, coord: self.coord, offset: &self.args.offset, keep };
-                H::level::<T, LINEAR, SCALED>(&one, out);
+                level_of::<T, LINEAR, SCALED>(H::LEVEL)(&one, out);
             }
             rest &= !mask;
             keep = u32::MAX;
@@ -327,7 +343,7 @@ fn equal<H: Host>(lanes: &[u32; MAX_LANES], one: u32) -> u32 {
 }
 
 /// A level of a layer to be sampled by the lanes in the slice's mask.
-pub struct Level<'a> {
+struct Level<'a> {
     view: &'a ImageView,
     level: &'a ImageLevel,
     slice: Slice,
@@ -342,11 +358,11 @@ pub struct Level<'a> {
 /// # Safety
 /// The level's texels belong to class `T`.
 #[inline(always)]
-pub unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(at: &Level<'_>, out: &mut Lanes) {
+unsafe fn level<H: Host, T: Texels, const LINEAR: bool, const SCALED: bool>(at: &Level<'_>, out: &mut Lanes) {
     let size = [at.level.width as i32, at.level.height as i32];
     let mut axes = [Axis::default(), Axis::default()];
     // SAFETY: the host's variant.
-    unsafe { H::axes::<LINEAR>(&mut axes, at, size) };
+    unsafe { axes_of::<LINEAR>(H::LEVEL)(&mut axes, at, size) };
     let [x, y] = &axes;
     let (lanes, keep) = (spread(at.slice.mask), at.keep);
     // Two straight pieces of code: what is joined behind a branch comes back lane by lane.
@@ -409,13 +425,13 @@ fn lerp_where(a: &mut Lanes, b: &Lanes, t: &Floats) {
 
 /// The texels and weights of both axes.
 #[inline(always)]
-pub fn axes<H: Host, const LINEAR: bool>(axes: &mut [Axis; 2], at: &Level<'_>, size: [i32; 2]) {
+fn axes<H: Host, const LINEAR: bool>(axes: &mut [Axis; 2], at: &Level<'_>, size: [i32; 2]) {
     for c in 0..2 {
         let (coord, offset) = (row::<H, _>(at.coord[c]), row::<H, _>(&at.offset[c]));
         let outside = axis::<H, LINEAR>(&mut axes[c], &coord, &offset, size[c]);
         if outside {
             // SAFETY: the host's variant.
-            unsafe { H::wrap(&mut axes[c], size[c], at.address[c]) };
+            unsafe { wrap_of(H::LEVEL)(&mut axes[c], size[c], at.address[c]) };
         }
     }
 }
@@ -448,7 +464,7 @@ fn axis<H: Host, const LINEAR: bool>(axis: &mut Axis, coord: &Floats, offset: &I
 
 /// Brings the texels of an axis inside, where some lane's are not.
 #[inline(always)]
-pub fn wrap(axis: &mut Axis, size: i32, address_mode: u32) {
+fn wrap(axis: &mut Axis, size: i32, address_mode: u32) {
     wrap_texels(axis, size, address_mode);
     for i in 0..MAX_LANES {
         axis.adjacent &= axis.second[i] == axis.first[i] + 1;

@@ -3,36 +3,20 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::*;
+use crate::api::ImageMemory;
+use crate::random::Rng;
 use base::abi::{
-    AtomicOp, ImageArgs, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE, LodMode, MAX_LANES, SampleOp,
+    AtomicOp, Dim, ImageArgs, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
+    LodMode, MAX_LANES, SampleOp, Sampler,
 };
-use base::format::{Layout, Texel, decode_block, unpack};
+use base::format::{Format, Layout, Texel, decode_block, unpack};
+use base::host::Level;
 use base::image::{ImageDesc, ImageLayout};
 use base::sample as oracle;
 use std::sync::Arc;
 
 mod bits;
 mod guard;
-
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    fn below(&mut self, n: u32) -> u32 {
-        (self.next() >> 32) as u32 % n
-    }
-    fn float(&mut self, low: f32, high: f32) -> f32 {
-        low + (high - low) * (self.next() >> 40) as f32 / (1u64 << 24) as f32
-    }
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u32) as usize]
-    }
-}
 
 fn format(name: &str) -> Format {
     Format(base::format::TABLE.iter().position(|row| row.name == name).unwrap() as u16)
@@ -52,7 +36,7 @@ impl TestImage {
         let mut words = vec![0u128; (layout.size as usize).div_ceil(16) + 1];
         let float_bits = matches!(format.info().channels[0].ty, base::format::ChannelType::Sfloat);
         for word in &mut words {
-            let random = u128::from(rng.next()) << 64 | u128::from(rng.next());
+            let random = u128::from(rng.wide()) << 64 | u128::from(rng.wide());
             // Floats of moderate size and either precision: exponents of -1.0 to 1.0.
             *word = match (float_bits, format.info().channels[0].bits) {
                 (true, 16) => random & 0xbbff_bbff_bbff_bbff_bbff_bbff_bbff_bbff,
@@ -130,7 +114,7 @@ fn args() -> ImageArgs {
 /// Calls a kernel in both variants where the host has two, and demands the same bits.
 fn call(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs) {
     let mut portable = *args;
-    let other = entry::kernels_for_host(Format(view.format as u16), false)[kernel];
+    let other = kernels::kernels_of(Format(view.format as u16), Level::Portable)[kernel];
     // SAFETY: valid view, sampler and arguments.
     unsafe {
         other(view, sampler, &mut portable);

@@ -5,11 +5,11 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::host::Host;
 use super::words;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
 use base::format::{Format, Row, Texel, kernels};
+use base::host::Host;
 
 /// One integer per lane.
 pub type Ints = [i32; MAX_LANES];
@@ -100,11 +100,11 @@ pub struct Plain<const ROW: usize, const RAW: bool>;
 
 impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
     /// # Safety
-    /// On a host of kind `H`.
+    /// On a host of level `H`.
     #[inline(always)]
     unsafe fn unpack<H: Host, const SCALED: bool>(words: &Lanes) -> Lanes {
         // SAFETY: the caller's promise.
-        let host = unsafe { H::host() };
+        let host = unsafe { H::here() };
         if RAW && SCALED { Row::<ROW>::unpack_lanes_raw(host, words) } else { Row::<ROW>::unpack_lanes(host, words) }
     }
 

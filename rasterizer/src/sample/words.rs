@@ -5,9 +5,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::host::Host;
 use base::abi::MAX_LANES;
 use base::format::lanes::Lanes;
+use base::host::Host;
 
 /// Lanes that generated code, or another function, has just stored: read in halves.
 ///

@@ -165,9 +165,44 @@ fn interpolation_is_perspective_correct() {
     }
 }
 
+/// Calls `f` with states of all topology classes, polygon modes, with and without depth clipping.
+fn all_kinds(mut f: impl FnMut(DrawState)) {
+    for topology in [Topology::TriangleList, Topology::LineList, Topology::PointList] {
+        for mode in [PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point] {
+            for depth_clip in [false, true] {
+                let depth_bias = Some([1.0, 0.0, 1.0]);
+                f(DrawState { polygon_mode: mode, depth_clip, depth_bias, ..additive(topology) });
+            }
+        }
+    }
+}
+
 #[test]
-fn nan_and_infinite_positions_draw_nothing_and_do_no_harm() {
+fn primitives_without_a_position_draw_nothing() {
     let a = image();
+    let mut rng = Rng(6);
+    // Every second vertex, and so one of each primitive but for points, has a coordinate that is not a number; of points all.
+    let mut vertices = |all: bool| -> Vec<V> {
+        let vertex = |i: usize, rng: &mut Rng| {
+            let mut vertex = at(rng.below(64) as f32, rng.below(64) as f32);
+            if all || i.is_multiple_of(2) {
+                vertex.position[rng.below(4) as usize] = f32::NAN;
+            }
+            vertex
+        };
+        (0..600).map(|i| vertex(i, &mut rng)).collect()
+    };
+    let (some, every) = (vertices(false), vertices(true));
+    all_kinds(|s| {
+        let vertices = if s.topology == Topology::PointList { &every } else { &some };
+        let kind = (s.topology, s.polygon_mode, s.depth_clip);
+        render(1, targets(&a, None), [draw(s, vertices)]);
+        assert!(a.bytes().iter().all(|&b| b == 0), "{kind:?}");
+    });
+}
+
+#[test]
+fn infinite_positions_do_no_harm() {
     let mut rng = Rng(5);
     let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, 1e38, -1e38, 1e-40, 1.0];
     let vertices: Vec<V> = (0..3000)
@@ -177,13 +212,22 @@ fn nan_and_infinite_positions_draw_nothing_and_do_no_harm() {
             extra: [odd[rng.below(9) as usize], 0.0, 0.0, odd[rng.below(9) as usize]],
         })
         .collect();
-    for topology in [Topology::TriangleList, Topology::LineList, Topology::PointList] {
-        for mode in [PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point] {
-            let mut s = additive(topology);
-            s.polygon_mode = mode;
-            s.depth_clip = rng.below(2) == 0;
-            s.depth_bias = Some([1.0, 0.0, 1.0]);
-            render(1, targets(&a, None), [draw(s, &vertices)]);
+    let triangle = [at(0.0, 0.0), at(64.0, 0.0), at(0.0, 64.0)];
+    all_kinds(|s| {
+        let (a, b) = (image(), image());
+        let kind = (s.topology, s.polygon_mode, s.depth_clip);
+        let sound = || draw(additive(Topology::TriangleList), &triangle);
+        // What is drawn is the same for any number of threads, and what comes behind it is drawn as ever.
+        render(1, targets(&a, None), [draw(s.clone(), &vertices)]);
+        let before: Vec<f32> = (0..64 * 64).map(|i| a.color(i % 64, i / 64)).collect();
+        render(3, targets(&b, None), [draw(s, &vertices), sound()]);
+        for (i, before) in (0..).zip(before) {
+            let (x, y) = (i % 64, i / 64);
+            let drawn = f32::from(u8::from(x + y < 63));
+            let got: f32 = b.color(x, y);
+            let on_the_edge = x + y == 63;
+            assert!(before.is_finite() && before >= 0.0, "{kind:?} {x} {y}: {before}");
+            assert!(on_the_edge || got == before + drawn, "{kind:?} {x} {y}: {got} {before}");
         }
-    }
+    });
 }

@@ -16,6 +16,7 @@ mod state;
 
 use crate::Engine;
 use crate::api::*;
+pub use crate::random::Rng;
 use base::abi::*;
 use base::format::{ChannelName, Format};
 use base::image::{ImageDesc, ImageLayout};
@@ -31,23 +32,6 @@ pub const RGBA32F: u32 = 109;
 pub const D16: u32 = 124;
 pub const D32F: u32 = 126;
 pub const D24S8: u32 = 129;
-
-pub struct Rng(pub u64);
-impl Rng {
-    pub fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as u32
-    }
-    pub fn below(&mut self, n: u32) -> u32 {
-        self.next() % n
-    }
-    /// In -1..1.
-    pub fn unit(&mut self) -> f32 {
-        self.next() as f32 / 2147483648.0 - 1.0
-    }
-}
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

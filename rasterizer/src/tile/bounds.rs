@@ -8,10 +8,9 @@
 //! Planes are evaluated as the depth test evaluates them, and IEEE operations are monotonic, so the corners of a region bound all its
 //! pixels exactly. (Greene, Kass, Miller: "Hierarchical Z-Buffer Visibility", 1993, with one level.)
 
-use super::cover::sample_offsets;
 use super::depth::{DepthFormat, DepthPlan};
 use crate::api::CompareOp;
-use crate::front::Prim;
+use crate::prim::{Prim, sample_offsets};
 use crate::surface::Surface;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -270,5 +269,5 @@ fn depth_range<const S: usize>(prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) -> Optio
     let (y_low, y_high) = if zy < 0.0 { (bottom, top) } else { (top, bottom) };
     let (low, high) = (z(x_low, y_low), z(x_high, y_high));
     // Infinities can cancel to not-a-number.
-    (!low.is_nan() && !high.is_nan()).then(|| [super::clamp_depth(prim, low), super::clamp_depth(prim, high)])
+    (!low.is_nan() && !high.is_nan()).then(|| [prim.clamp_depth(low), prim.clamp_depth(high)])
 }

@@ -1,25 +1,8 @@
 //! Coverage of a primitive in a tile: 64 → 16 → 4 descent with trivial reject and accept, exact at every sample.
 //!
-//! Samples lie on 1/256 pixel positions and pixels are 256 units apart, so for each sample position the sign of
-//! `a*X + b*Y + c` at pixel (x, y) is that of `a*x + b*y + floor(c' / 256)`: one 32-bit value per edge and sample.
-//! The guard band keeps |a| + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero: below 2^31.
+//! An edge is one 32-bit value per sample position (see `prim::coverage`). The guard band keeps |a| + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero: below 2^31.
 
-use crate::front::setup::Edge;
-use crate::front::{Prim, TILE_SHIFT};
-
-/// Sample positions in 1/256 pixels (`standardSampleLocations`).
-pub const fn sample_offsets<const S: usize>() -> [[i32; 2]; S] {
-    const FOUR: [[i32; 2]; 4] = [[96, 32], [224, 96], [32, 160], [160, 224]];
-    let mut out = [[128, 128]; S];
-    if S == 4 {
-        let mut i = 0;
-        while i < S {
-            out[i] = FOUR[i];
-            i += 1;
-        }
-    }
-    out
-}
+use crate::prim::{Prim, TILE_SHIFT, inside, intersect, mask16, sample_offsets};
 
 /// An edge that crosses the tile, relative to it.
 #[derive(Clone, Copy)]
@@ -33,40 +16,6 @@ struct TileEdge<const S: usize> {
     up: i32,
     /// `min(a, 0) + min(b, 0)`.
     down: i32,
-}
-
-/// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
-    use core::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64.
-    unsafe {
-        let x = _mm_set1_epi32(dx);
-        // 0, dx, 2 dx, 3 dx.
-        let steps = _mm_add_epi32(
-            _mm_and_si128(x, _mm_set_epi32(-1, 0, -1, 0)),
-            _mm_and_si128(_mm_add_epi32(x, x), _mm_set_epi32(-1, -1, 0, 0)),
-        );
-        let row0 = _mm_add_epi32(_mm_set1_epi32(e), steps);
-        let step = _mm_set1_epi32(dy);
-        let row1 = _mm_add_epi32(row0, step);
-        let row2 = _mm_add_epi32(row1, step);
-        let row3 = _mm_add_epi32(row2, step);
-        // Saturating packs keep the sign; one movemask gathers all sixteen.
-        let bytes = _mm_packs_epi16(_mm_packs_epi32(row0, row1), _mm_packs_epi32(row2, row3));
-        !(_mm_movemask_epi8(bytes) as u32) & 0xffff
-    }
-}
-
-/// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
-    (0..16).fold(0, |mask, k| {
-        let v = e.wrapping_add(dx.wrapping_mul(k & 3)).wrapping_add(dy.wrapping_mul(k >> 2));
-        mask | u32::from(v >= 0) << k
-    })
 }
 
 /// Bits of a 4×4 arrangement of `1 << shift` pixel squares at (x, y) that touch a rectangle.
@@ -98,7 +47,7 @@ pub trait Sink<const S: usize> {
 #[inline(always)]
 pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink<S>) {
     let size = 1 << TILE_SHIFT;
-    let rect = crate::front::viewport::intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
+    let rect = intersect(prim.rect, [x0, y0, x0 + size, y0 + size]);
     if S == 1 && prim.pixels != 0 {
         return known(prim, rect, x0, y0, sink);
     }
@@ -130,15 +79,6 @@ pub fn cover<const S: usize>(prim: &Prim, x0: i32, y0: i32, sink: &mut impl Sink
     descend(&storage[..len], rect, x0, y0, sink);
 }
 
-/// The value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per pixel; far from zero it is only as large as
-/// keeps its sign over a block's steps.
-#[inline(always)]
-fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
-    let (x, y) = ((i64::from(x) << 8) + i64::from(sx), (i64::from(y) << 8) + i64::from(sy));
-    let at = (i64::from(edge.a) * x + i64::from(edge.b) * y + edge.c) >> 8;
-    at.clamp(-(1 << 30), 1 << 30) as i32
-}
-
 /// Does a rectangle touch at most 2×2 blocks?
 #[inline(always)]
 fn is_small(rect: [i32; 4]) -> bool {
@@ -150,30 +90,6 @@ fn is_small(rect: [i32; 4]) -> bool {
 fn two_by_two(rect: [i32; 4]) -> [[i32; 2]; 4] {
     let (x, y) = (rect[0] & !3, rect[1] & !3);
     [[x, y], [x + 4, y], [x, y + 4], [x + 4, y + 4]]
-}
-
-/// Of the 4×4 pixels at (x, y), those with a sample at `offset` inside of all edges.
-#[inline(always)]
-fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
-    let mut mask = 0xffff;
-    for e in edges {
-        mask &= mask16(edge_at(e, x, y, offset), e.a, e.b);
-    }
-    mask
-}
-
-/// The pixels of a rectangle of at most 4×4 whose centres are inside of all edges, as [`Prim::pixels`] has them: `None` when there are none,
-/// 0 for a larger rectangle.
-#[inline(always)]
-pub fn pixels(edges: &[Edge], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
-    if x1 - x0 > 4 || y1 - y0 > 4 {
-        return Some(0);
-    }
-    let [centre] = sample_offsets::<1>();
-    let columns = (0x1111 << (x1 - x0)) - 0x1111;
-    let rows = (1 << (4 * (y1 - y0))) - 1;
-    let pixels = columns & rows & inside(edges, x0, y0, centre);
-    (pixels != 0).then_some(pixels)
 }
 
 /// Masks of the 2×2 blocks from that of a rectangle's corner on, for pixels from the corner on.
@@ -245,7 +161,7 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             blocks &= mask16(e.high + step + 3 * e.up, e.a * 4, e.b * 4);
             full &= mask16(e.low + step + 3 * e.down, e.a * 4, e.b * 4);
         }
-        if blocks == 0 || !sink.visible(crate::front::viewport::intersect(rect, [x, y, x + 16, y + 16])) {
+        if blocks == 0 || !sink.visible(intersect(rect, [x, y, x + 16, y + 16])) {
             continue;
         }
         if blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3] {

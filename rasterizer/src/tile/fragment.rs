@@ -1,61 +1,14 @@
 //! A batch of quads: fragment stage, coverage it changes, late tests, colour writes.
 
-use super::color::ShadedQuads;
-use super::cover::sample_offsets;
 use super::depth::{self, Block};
-use super::{TileJob, clamp_depth, plane_z};
-use crate::front::Prim;
-use crate::front::link::NO_SLOT;
-use base::abi::{BatchHeader, FragmentBatch, FragmentQuad, QuadPositions};
+use super::job::TileJob;
+use super::quads::BATCH_QUADS;
+use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
+use crate::mem::AlignedBuf;
+use crate::prim::{Prim, sample_offsets};
+use crate::stage::NO_SLOT;
+use base::abi::{FragmentBatch, FragmentQuad, QuadPositions};
 use base::shader::CompiledStage;
-
-/// Shaded quads: where lane `4*quad + pixel` of a slot lies.
-#[derive(Clone, Copy)]
-pub struct Outputs<'a> {
-    words: &'a [u32],
-    alive: &'a [u32],
-    slots: usize,
-    /// Lanes per chunk: 4 or 8.
-    shift: u32,
-}
-
-impl Outputs<'_> {
-    /// The four lanes of a quad; zeros for a missing slot.
-    #[inline(always)]
-    pub fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
-        let lane = quad * 4;
-        let within = lane & ((1 << self.shift) - 1);
-        let at = (((lane >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within;
-        match self.words.get(at..at + 4) {
-            Some(&[a, b, c, d]) if slot != NO_SLOT => [a, b, c, d],
-            _ => [0; 4],
-        }
-    }
-    /// The outputs as rows of eight lanes, `pair * slots + slot` for quads `2 * pair` and `2 * pair + 1`; `None` when chunks have
-    /// another size.
-    #[inline(always)]
-    pub fn rows(&self) -> Option<&[[u32; 8]]> {
-        (self.shift == 3).then_some(self.words.as_chunks().0)
-    }
-    /// Output slots.
-    #[inline(always)]
-    pub fn slots(&self) -> usize {
-        self.slots
-    }
-    /// Pixels that are still alive.
-    #[inline(always)]
-    fn alive(&self, quad: usize) -> u32 {
-        let lane = quad * 4;
-        self.alive[lane >> self.shift] >> (lane & ((1 << self.shift) - 1)) & 0xf
-    }
-}
-
-/// Pixels with sample `s` in a quad's coverage.
-#[inline(always)]
-pub fn pixels(coverage: u16, s: u32) -> u32 {
-    let c = u32::from(coverage) >> s;
-    c & 1 | c >> 3 & 2 | c >> 6 & 4 | c >> 9 & 8
-}
 
 /// Pixels with any sample.
 fn any_sample(coverage: u16) -> u32 {
@@ -64,15 +17,15 @@ fn any_sample(coverage: u16) -> u32 {
 
 /// Shades, tests and writes the quads collected so far, and forgets them.
 pub fn shade(job: &mut TileJob<'_>) {
-    let count = job.worker.tile.quads.len();
-    let mut outputs = (core::mem::take(&mut job.worker.tile.outputs), core::mem::take(&mut job.worker.tile.alive));
+    let count = job.scratch.quads.len();
+    let mut outputs = (core::mem::take(&mut job.scratch.outputs), core::mem::take(&mut job.scratch.alive));
     let stage = job.draw.draw.stages.fragment.as_ref();
     let (slots, lanes) = stage.map_or((0, 4), |s| (s.interface.outputs.len(), s.lanes.max(4) as usize));
     if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
         call(job, stage, count, slots * BATCH_QUADS_PADDED * 4, &mut outputs);
         if let Some(alpha) = job.draw.plan.smooth_alpha {
             let words = outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
-            multiply(words, slots, lanes, alpha, &job.worker.tile.coverage);
+            multiply(words, slots, lanes, alpha, &job.scratch.coverage);
         }
     } else {
         outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
@@ -84,9 +37,9 @@ pub fn shade(job: &mut TileJob<'_>) {
         slots,
         shift: lanes.trailing_zeros(),
     };
-    let mut quads = core::mem::take(&mut job.worker.tile.quads);
+    let mut quads = core::mem::take(&mut job.scratch.quads);
     let draw = job.draw;
-    let plan = &*draw.plan;
+    let plan = draw.plan;
     if !plan.coverage_is_final {
         for (i, quad) in quads.list_mut().iter_mut().enumerate() {
             quad.coverage = finish_quad(job, quad, i, view);
@@ -99,10 +52,10 @@ pub fn shade(job: &mut TileJob<'_>) {
         // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
         unsafe { color.write_batch(&shaded) };
     }
-    job.worker.tile.quads = quads;
-    job.worker.tile.quads.clear();
-    job.worker.tile.coverage.clear();
-    (job.worker.tile.outputs, job.worker.tile.alive) = outputs;
+    job.scratch.quads = quads;
+    job.scratch.quads.clear();
+    job.scratch.coverage.clear();
+    (job.scratch.outputs, job.scratch.alive) = outputs;
 }
 
 /// Multiplies a slot of shaded quads.
@@ -114,7 +67,7 @@ fn multiply(words: &mut [u32], slots: usize, lanes: usize, slot: u16, factors: &
 }
 
 /// A batch and the padding of its last chunk.
-const BATCH_QUADS_PADDED: usize = super::BATCH_QUADS + 2;
+const BATCH_QUADS_PADDED: usize = BATCH_QUADS + 2;
 
 /// Positions of shading without multisampling.
 const ONE_SAMPLE: [QuadPositions; 5] = FragmentBatch::positions(&[]);
@@ -135,10 +88,9 @@ fn call(
     stage: &CompiledStage,
     count: usize,
     words: usize,
-    outputs: &mut (crate::mem::AlignedBuf, crate::mem::AlignedBuf),
+    outputs: &mut (AlignedBuf, AlignedBuf),
 ) {
-    let worker = &mut *job.worker;
-    let quads = &mut worker.tile.quads;
+    let quads = &mut job.scratch.quads;
     if job.draw.draw.queries.statistics.is_some() {
         job.invocations += quads.list().iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
     }
@@ -147,10 +99,7 @@ fn call(
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);
     let mut batch = FragmentBatch {
-        header: BatchHeader {
-            scratch: worker.scratch.ensure(stage.scratch_bytes as usize),
-            sink: worker.sink.ensure(64),
-        },
+        header: job.memory.header(stage, 0),
         count: count as u32,
         samples,
         quads: quads.padded(per_chunk),
@@ -165,10 +114,10 @@ fn call(
 
 /// Coverage after the shader and late tests.
 fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>) -> u16 {
-    let plan = &*job.draw.plan;
+    let plan = job.draw.plan;
     // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
     let prim = unsafe { &*quad.primitive.cast::<Prim>() };
-    let mut coverage = quad.coverage & (super::SPREAD[outputs.alive(index) as usize] * 0xf);
+    let mut coverage = quad.coverage & (SPREAD[outputs.alive(index) as usize] * 0xf);
     let samples = job.pass.grid.samples;
     if plan.sample_mask_output != NO_SLOT {
         coverage &= pixel_bits(outputs.quad(index, plan.sample_mask_output).map(|m| m as u16));
@@ -200,7 +149,7 @@ fn late(
     index: usize,
     outputs: Outputs<'_>,
 ) -> u16 {
-    let plan = &*job.draw.plan;
+    let plan = job.draw.plan;
     let mut left = 0;
     let mut references = [0u8; 16];
     if plan.frag_stencil != NO_SLOT {
@@ -216,10 +165,10 @@ fn late(
         if !plan.depth.idle() {
             let offset = if job.pass.grid.samples == 4 { sample_offsets::<4>()[s as usize] } else { [128; 2] };
             let offset = offset.map(|o| o as f32 / 256.0);
-            let mut z = plane_z::<2>(prim, i32::from(quad.x), i32::from(quad.y), offset);
+            let mut z = prim.plane_z::<2>(i32::from(quad.x), i32::from(quad.y), offset);
             if plan.frag_depth != NO_SLOT {
                 let written = outputs.quad(index, plan.frag_depth);
-                (0..4).for_each(|i| z[i] = clamp_depth(prim, f32::from_bits(written[i])));
+                (0..4).for_each(|i| z[i] = prim.clamp_depth(f32::from_bits(written[i])));
             }
             let (x, y) = (u32::from(quad.x), u32::from(quad.y));
             let block = Block {
@@ -234,7 +183,7 @@ fn late(
             passed = unsafe { depth::test::<2>(&plan.depth, &block) };
         }
         job.passed += u64::from(passed.count_ones());
-        left |= super::SPREAD[passed as usize] << s;
+        left |= SPREAD[passed as usize] << s;
     }
     left
 }

@@ -2,21 +2,11 @@
 //!
 //! Stipple masks coverage before any test sees it. The other draws never come here.
 
-use super::cover::{self, Sink, sample_offsets};
-use super::{Prim, TileJob};
+use super::cover::{self, Sink};
+use super::job::TileJob;
+use super::plan::LinePlan;
 use crate::api::{LineMode, Stipple};
-use crate::front::ChunkOutput;
-use crate::front::line::LinePrim;
-use crate::front::viewport::SUBPIXEL;
-
-/// What the lines of a draw are.
-#[derive(Clone, Copy, Debug)]
-pub struct LinePlan {
-    /// Mode.
-    pub mode: LineMode,
-    /// Stipple.
-    pub stipple: Option<Stipple>,
-}
+use crate::prim::{ChunkOutput, LinePrim, Prim, SUBPIXEL, sample_offsets};
 
 /// The covered blocks of a line go to a job of `N` samples, whatever samples coverage has.
 struct Blocks<'a, 'b, const N: usize> {
@@ -72,9 +62,4 @@ pub fn run(
         }
     }
     job.smooth = None;
-}
-
-/// Coverage of a quad's pixels.
-pub fn quad_coverage(line: &LinePrim, x: u16, y: u16) -> [f32; 4] {
-    core::array::from_fn(|i| line.coverage(i32::from(x) + (i as i32 & 1), i32::from(y) + (i as i32 >> 1)))
 }

@@ -2,11 +2,31 @@
 
 use super::color::ColorPlan;
 use super::depth::{DepthFormat, DepthPlan};
-use super::line::LinePlan;
-use crate::api::{DrawState, GraphicsStages, LineMode};
-use crate::front::link::NO_SLOT;
-use crate::surface::Pass;
+use super::pass::Pass;
+use crate::api::{Draw, DrawState, GraphicsStages, LineMode, Stipple};
+use crate::pool::Running;
+use crate::stage::NO_SLOT;
 use base::shader::{BuiltinSlot, SlotKind, SlotType, StageInterface};
+
+/// What the lines of a draw are.
+#[derive(Clone, Copy, Debug)]
+pub struct LinePlan {
+    /// Mode.
+    pub mode: LineMode,
+    /// Stipple.
+    pub stipple: Option<Stipple>,
+}
+
+/// A draw as the tiles see it.
+#[derive(Clone, Copy)]
+pub struct TileDraw<'a> {
+    /// The draw.
+    pub draw: &'a Draw,
+    /// What it means here.
+    pub plan: &'a TilePlan,
+    /// What a worker is at that works for it.
+    pub running: Running,
+}
 
 /// See the module.
 #[derive(Debug)]

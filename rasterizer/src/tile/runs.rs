@@ -1,11 +1,10 @@
 //! What each tile of a round has to run, in order.
 //!
-//! A tile's primitives are those of its own bins and of the bins of the nodes around it (`front::bins`), by chunk number and then by
+//! A tile's primitives are those of its own bins and of the bins of the nodes around it (see `prim::Grid`), by chunk number and then by
 //! primitive number. Without large primitives a tile's runs are a slice of all runs; otherwise a worker joins those of
 //! the nodes when it comes to the tile, so that nothing is kept per tile and primitive.
 
-use crate::front::bins::LEVELS;
-use crate::front::{ChunkOutput, Grid};
+use crate::prim::{ChunkOutput, Grid, LEVELS};
 
 /// A range of one chunk's bins that belong to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +39,11 @@ pub struct Runs {
 }
 
 impl Runs {
+    /// Bytes that a chunk of so many bins takes here at most.
+    pub fn most_bytes(bins: usize) -> usize {
+        bins * (size_of::<Run>() + size_of::<(u32, u32)>())
+    }
+
     /// Of chunks in the order of their numbers.
     pub fn new(outputs: &[ChunkOutput], grid: &Grid) -> Runs {
         let runs = merge(outputs, grid.first_node(LEVELS) as usize);

@@ -6,8 +6,8 @@
 
 use super::image_copy::ImageCopy;
 use super::region::{ASPECT_COLOR, Slices, SubresourceLayers, block_of, level_of, planes};
+use super::rows::{for_rows, memory_of};
 use super::texel::{Rows, Texel, clamp_integer};
-use super::{for_rows, memory_of};
 use crate::api::ImageMemory;
 
 /// `VkFilter`.

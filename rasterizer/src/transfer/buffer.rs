@@ -1,6 +1,6 @@
 //! Buffer copies, fills and updates.
 
-use super::for_rows;
+use super::rows::for_rows;
 use base::mem::DeviceMemory;
 
 /// `VkBufferCopy`.

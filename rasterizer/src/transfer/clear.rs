@@ -1,7 +1,7 @@
 //! Image clears outside render passes.
 
 use super::region::{ASPECT_DEPTH, ASPECT_STENCIL, planes};
-use super::{for_rows, memory_of};
+use super::rows::{for_rows, memory_of};
 use crate::api::ImageMemory;
 use base::format;
 

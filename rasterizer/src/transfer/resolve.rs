@@ -1,8 +1,8 @@
 //! Multisample resolves: `vkCmdResolveImage` and the resolves of render passes.
 
 use super::region::{ASPECT_COLOR, ASPECT_DEPTH, ASPECT_STENCIL, SubresourceLayers, level_of, planes};
+use super::rows::{for_rows, memory_of};
 use super::texel::{Rows, Texel};
-use super::{for_rows, memory_of};
 use crate::api::ImageMemory;
 use base::format::{self, Format};
 

@@ -1,10 +1,13 @@
 //! Transfers against naive loops over single texels, on random sizes.
 
+use super::rows::memory_of;
 use super::*;
 use crate::api::ImageMemory;
+use crate::random::Rng;
 use base::abi::Dim;
 use base::format::{self, Format};
 use base::image::{ImageDesc, ImageLayout};
+use base::mem::DeviceMemory;
 use std::sync::Arc;
 
 mod guard;
@@ -21,19 +24,6 @@ fn image(vk: u32, dim: Dim, extent: [u32; 3], levels: u32, layers: u32, samples:
     let mut bytes = vec![0u64; layout.size as usize / 8 + 8];
     let image = ImageMemory { base: bytes.as_mut_ptr().cast(), layout: Arc::new(layout) };
     Owned { image, _bytes: bytes }
-}
-
-struct Rng(u64);
-impl Rng {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as u32
-    }
-    fn below(&mut self, n: u32) -> u32 {
-        self.next() % n
-    }
 }
 
 fn randomize(o: &Owned, rng: &mut Rng) {
@@ -322,11 +312,24 @@ fn blits_of_volumes_weigh_eight_texels() {
     }
 }
 
+/// All bytes of an image.
+fn bytes_of(o: &Owned) -> Vec<u8> {
+    let mut out = vec![0; o.image.layout.size as usize];
+    assert!(memory_of(&o.image).read(0, &mut out));
+    out
+}
+
 #[test]
-fn regions_outside_the_image_do_nothing_bad() {
+fn regions_are_cut_to_the_image_and_the_buffer() {
+    let mut rng = Rng(17);
     let a = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
-    let b = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
+    randomize(&a, &mut rng);
     for offset in [-5, 7, 8, i32::MAX, i32::MIN] {
+        let b = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
+        randomize(&b, &mut rng);
+        let before = bytes_of(&b);
+        // What is left of 0 begins at 0.
+        let first = offset.max(0) as u32;
         let region = ImageCopy {
             src: color(0, 0, 9),
             src_offset: [offset, 0, 0],
@@ -334,9 +337,20 @@ fn regions_outside_the_image_do_nothing_bad() {
             dst_offset: [0, offset, 0],
             extent: [u32::MAX; 3],
         };
-        copy_image(&a.image, &b.image, &region);
         copy_image(&a.image, &b.image, &ImageCopy { src: color(5, 0, 1), ..region });
-        let mut bytes = vec![0u8; 100];
+        copy_image(&a.image, &b.image, &ImageCopy { dst: color(5, 0, 1), ..region });
+        copy_image(&a.image, &b.image, &ImageCopy { dst: color(0, 1, 1), ..region });
+        assert!(bytes_of(&b) == before, "{offset}: no such level or layer");
+        let old: Vec<Vec<u8>> = (0..64).map(|i| texel(&b, 0, 0, 0, [i % 8, i / 8, 0])).collect();
+        copy_image(&a.image, &b.image, &region);
+        for (x, y) in (0..64).map(|i| (i % 8, i / 8)) {
+            let copied = first < 8 && y >= first && x < 8 - first;
+            let want =
+                if copied { texel(&a, 0, 0, 0, [x + first, y - first, 0]) } else { old[(y * 8 + x) as usize].clone() };
+            assert_eq!(texel(&b, 0, 0, 0, [x, y, 0]), want, "{offset}: {x} {y}");
+        }
+        // A buffer of ten bytes behind the offset: no row of more than two texels fits.
+        let mut bytes = vec![0xa5u8; 100];
         let region = BufferImageCopy {
             buffer_offset: 90,
             buffer_row_length: 0,
@@ -346,9 +360,26 @@ fn regions_outside_the_image_do_nothing_bad() {
             image_extent: [u32::MAX; 3],
         };
         copy_image_to_buffer(&a.image, buffer(&mut bytes), &region);
+        let mut want = vec![0xa5u8; 100];
+        if first == 7 {
+            want[90..94].copy_from_slice(&texel(&a, 0, 0, 0, [7, 7, 0]));
+        }
+        assert_eq!(bytes, want, "{offset}");
+        // From nothing, or onto nothing, nothing comes; between, every texel is one of the source's.
+        let before = bytes_of(&b);
         let offsets = [[offset, offset, 0], [3, 3, 1]];
         let region = ImageBlit { src: color(0, 0, 1), src_offsets: offsets, dst: color(0, 0, 1), dst_offsets: offsets };
-        blit_image(&a.image, &b.image, &region, Filter::Linear);
+        blit_image(&a.image, &b.image, &ImageBlit { src: color(5, 0, 1), ..region }, Filter::Nearest);
+        blit_image(&a.image, &b.image, &ImageBlit { dst: color(5, 0, 1), ..region }, Filter::Nearest);
+        assert!(bytes_of(&b) == before, "{offset}: no such level");
+        let old: Vec<Vec<u8>> = (0..64).map(|i| texel(&b, 0, 0, 0, [i % 8, i / 8, 0])).collect();
+        blit_image(&a.image, &b.image, &region, Filter::Nearest);
+        let range = offset.min(3)..offset.max(3);
+        for (x, y) in (0..64).map(|i| (i % 8, i / 8)) {
+            let inside = range.contains(&(x as i32)) && range.contains(&(y as i32));
+            let want = if inside { texel(&a, 0, 0, 0, [x, y, 0]) } else { old[(y * 8 + x) as usize].clone() };
+            assert_eq!(texel(&b, 0, 0, 0, [x, y, 0]), want, "blit {offset}: {x} {y}");
+        }
     }
 }
 

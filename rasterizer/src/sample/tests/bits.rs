@@ -65,13 +65,13 @@ fn fast_kernels_equal_the_general_one() {
             let image = TestImage::new(&mut rng, name, Dim::D2, extent, levels, layers, 1);
             let view = image.view(Dim::D2, arrayed, false);
             let s = fast_sampler(&mut rng, divides || round % 2 == 0);
-            assert_ne!(s.class, entry::class::GENERAL);
+            assert_ne!(s.class, class::GENERAL);
             classes.insert(s.class);
             let mut a = args();
             quads(&mut rng, &mut a);
             let mut general = a;
             call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
-            call(&view, &s, KERNEL_SAMPLE + entry::class::GENERAL as usize, &mut general);
+            call(&view, &s, KERNEL_SAMPLE + class::GENERAL as usize, &mut general);
             for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
                 let (got, want) = (lane_of(&a, lane), lane_of(&general, lane));
                 assert!(
@@ -134,7 +134,7 @@ fn every_format_is_fetched() {
 fn every_storage_format_is_stored() {
     let mut rng = Rng(0x5708_ed12_3412_3477);
     for name in formats(features::STORAGE_IMAGE) {
-        for wide in [false, crate::host::wide()] {
+        for level in Level::all_here() {
             let image = TestImage::new(&mut rng, name, Dim::D2, [7, 5, 1], 1, 3, 1);
             let view = image.view(Dim::D2, true, false);
             let format = format(name);
@@ -157,12 +157,12 @@ fn every_storage_format_is_stored() {
                     }
                 }
                 // SAFETY: valid view and arguments.
-                unsafe { (entry::kernels_for_host(format, wide)[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
+                unsafe { (kernels::kernels_of(format, level)[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
             }
             // Through the pointer that the kernel wrote to.
             // SAFETY: the image's own memory, nobody writes any more.
             let got = unsafe { std::slice::from_raw_parts(image.memory.base.cast_const(), want.len()) };
-            assert!(got == want, "{name} {wide}");
+            assert!(got == want, "{name} {level:?}");
         }
     }
 }
@@ -172,7 +172,7 @@ fn texel_buffers_are_fetched_and_stored() {
     let mut rng = Rng(0xb0ff_e12d_0000_0001);
     for row in TABLE.iter().filter(|row| row.buffer_features & features::STORAGE_TEXEL_BUFFER != 0) {
         let (format, bytes) = (format(row.name), usize::from(row.block_bytes));
-        let mut memory: Vec<u8> = (0..21 * bytes + bytes / 2).map(|_| rng.next() as u8).collect();
+        let mut memory: Vec<u8> = (0..21 * bytes + bytes / 2).map(|_| rng.wide() as u8).collect();
         let mut want = memory.clone();
         let view = buffer_view(memory.as_mut_ptr(), memory.len() as u64, format);
         let mut a = args();

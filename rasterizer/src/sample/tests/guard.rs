@@ -7,9 +7,9 @@ use base::abi::KERNEL_COUNT;
 
 /// Runs a kernel in both variants.
 fn run(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs) {
-    let variants = [view.kernels[kernel], entry::kernels_for_host(Format(view.format as u16), false)[kernel]];
+    let variants = [view.kernels[kernel], kernels::kernels_of(Format(view.format as u16), Level::Portable)[kernel]];
     // A view may have no kernel where its format has one.
-    let nothing = variants[0] as usize == entry::nothing as *const () as usize;
+    let nothing = variants[0] as usize == kernels::nothing as *const () as usize;
     for kernel in variants.into_iter().take(if nothing { 1 } else { 2 }) {
         // SAFETY: valid view, sampler and arguments.
         unsafe { kernel(view, sampler, args) };
@@ -39,7 +39,7 @@ fn random_args(rng: &mut Rng, extent: [u32; 3]) -> ImageArgs {
     for lane in 0..MAX_LANES {
         for c in 0..4 {
             a.coord[c][lane] = wild(rng);
-            a.texel[c][lane] = rng.next() as u32;
+            a.texel[c][lane] = rng.wide() as u32;
         }
         for c in 0..3 {
             a.icoord[c][lane] = near(rng, extent[c]);
@@ -73,7 +73,7 @@ fn exercise(rng: &mut Rng, view: &ImageView, extent: [u32; 3]) {
     for kernel in [KERNEL_FETCH, KERNEL_STORE] {
         run(view, default_sampler(), kernel, &mut random_args(rng, extent));
     }
-    let one_word = kernels(Format(view.format as u16)).bytes == 4;
+    let one_word = base::format::kernels(Format(view.format as u16)).bytes == 4;
     if one_word {
         let mut a = random_args(rng, extent);
         // SAFETY: valid view, sampler and arguments.
@@ -85,10 +85,10 @@ fn exercise(rng: &mut Rng, view: &ImageView, extent: [u32; 3]) {
     for class in 0..(KERNEL_COUNT - KERNEL_SAMPLE) as u32 {
         let mut s = random_sampler(rng);
         match class {
-            entry::class::ANISOTROPIC => {
+            class::ANISOTROPIC => {
                 s = Sampler { max_anisotropy: 16.0, mag_filter: 1, min_filter: 1, reduction: 0, ..s };
             }
-            c if c < entry::class::GENERAL => {
+            c if c < class::GENERAL => {
                 s = Sampler { mag_filter: c & 1, min_filter: c & 1, mipmap_mode: c >> 1, reduction: 0, ..s };
             }
             _ => {
@@ -129,7 +129,7 @@ fn image_kernels_of_all_formats_stay_inside() {
         let layers = if dim == Dim::D3 { 1 } else { view_layers + before };
         let image_dim = if dim == Dim::Cube { Dim::D2 } else { dim };
         let desc = ImageDesc { format, dim: image_dim, extent, levels, layers, samples };
-        let mut random = crate::tests::Rng(rng.next() | 1);
+        let mut random = Rng(rng.wide() | 1);
         let (_guarded, memory) = Guarded::image(desc, side, &mut random);
         let base_level = rng.below(levels);
         for stencil in [false, true] {
@@ -163,8 +163,8 @@ fn texel_buffers_of_all_formats_stay_inside() {
     for round in 0..all.len() * 40 {
         let (format, side): (Format, Side) = (all[round % all.len()], SIDES[round / all.len() % 2]);
         // Whole texels, or some bytes more that belong to none.
-        let size = kernels(format).bytes * rng.below(12) as usize + rng.below(3) as usize;
-        let mut random = crate::tests::Rng(rng.next() | 1);
+        let size = base::format::kernels(format).bytes * rng.below(12) as usize + rng.below(3) as usize;
+        let mut random = Rng(rng.wide() | 1);
         let guarded = Guarded::random(size, side, &mut random);
         let view = buffer_view(guarded.base(), size as u64, format);
         exercise(&mut rng, &view, [view.texels.max(1), 1, 1]);

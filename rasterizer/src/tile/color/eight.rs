@@ -1,37 +1,12 @@
-//! Targets of four 8-bit components, eight lanes (two quads of a chunk) at a time; compiled for AVX2 hosts and for any host.
-//!
-//! Two quads of a pair may be the same pixels, of two primitives: then they are blended one after the other.
+//! Targets of four 8-bit components, a pair of quads at a time.
 
 use super::equation::{Clamp, Floats, Operands, clamped};
-use super::{ColorPlan, ShadedQuads};
+use super::pair::{LANES, Pair, floats};
+use super::plan::{ColorPlan, byte_of};
 use crate::api::{BlendAttachment, BlendFactor, BlendOp};
-use crate::front::link::NO_SLOT;
-use crate::tile::fragment::pixels;
-use base::abi::FragmentQuad;
+use crate::stage::NO_SLOT;
+use crate::tile::shaded::{ShadedQuads, pixels};
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
-
-/// Lanes of a pair of quads.
-const LANES: usize = 8;
-
-/// Where the quads of a pair go; the second may be missing (no coverage).
-#[derive(Clone, Copy)]
-pub(super) struct Pair {
-    /// Sample 0 of pixel 0.
-    pub p: [*mut u8; 2],
-    /// See `FragmentQuad::coverage`.
-    pub coverage: [u16; 2],
-    /// All pixels of two neighbours: two rows of four pixels.
-    whole: bool,
-}
-
-impl Pair {
-    /// Which quads are blended together: of quads that are the same pixels, one after the other.
-    #[inline(always)]
-    pub(super) fn turns(&self) -> &'static [[bool; 2]] {
-        let same = self.p[0] == self.p[1] && self.coverage[0] != 0 && self.coverage[1] != 0;
-        if same { &[[true, false], [false, true]] } else { &[[true, true]] }
-    }
-}
 
 /// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
 const ROWS: [usize; LANES] = [0, 1, 4, 5, 2, 3, 6, 7];
@@ -40,7 +15,7 @@ impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_batch`]; the plan neither masks channels nor has a logic operation, its texels have four bytes.
+    /// As for `ColorPlan::write_batch`; the plan neither masks channels nor has a logic operation, its texels have four bytes.
     #[inline(always)]
     pub(super) unsafe fn write8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>) {
         let Some(blend) = &self.blend else {
@@ -107,26 +82,6 @@ impl ColorPlan {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn pair(&self, batch: &ShadedQuads<'_>, number: usize) -> Pair {
-        let mut pair = Pair { p: [core::ptr::null_mut(); 2], coverage: [0; 2], whole: false };
-        let at = |quad: &FragmentQuad| self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y));
-        match &batch.quads[2 * number..] {
-            [a, b, ..] => {
-                let full = if batch.samples == 1 { 0x1111 } else { 0xffff };
-                pair.p = [at(a), at(b)];
-                pair.coverage = [a.coverage, b.coverage];
-                pair.whole = a.coverage & b.coverage == full && b.x.wrapping_sub(a.x) == 2 && a.y == b.y;
-            }
-            [a] => {
-                pair.p[0] = at(a);
-                pair.coverage[0] = a.coverage;
-            }
-            [] => {}
-        }
-        pair
-    }
-
     /// The texels of a sample of the quads of `turn`; unspecified where they are not covered.
     ///
     /// # Safety
@@ -182,27 +137,6 @@ impl ColorPlan {
         }
     }
 
-    /// Source colours of a pair, as bits.
-    #[inline(always)]
-    pub(super) fn source_bits(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> [[u32; LANES]; 4] {
-        let mut source = [[0; LANES]; 4];
-        for (row, &slot) in source.iter_mut().zip(slots) {
-            *row = match batch.outputs.rows() {
-                _ if slot == NO_SLOT => continue,
-                Some(rows) => rows[pair * batch.outputs.slots() + usize::from(slot)],
-                None => {
-                    let [[a, b, c, d], [e, f, g, h]] =
-                        [batch.outputs.quad(2 * pair, slot), batch.outputs.quad(2 * pair + 1, slot)];
-                    [a, b, c, d, e, f, g, h]
-                }
-            };
-        }
-        if batch.alpha_to_one {
-            source[3] = [1f32.to_bits(); LANES];
-        }
-        source
-    }
-
     /// Source colours of a pair.
     #[inline(always)]
     fn source8(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> Floats<LANES> {
@@ -254,23 +188,6 @@ impl ColorPlan {
             }
         }
     }
-}
-
-/// Bits as floats.
-#[inline(always)]
-pub(super) fn floats(bits: &[[u32; LANES]; 4]) -> Floats<LANES> {
-    let mut out = [[0.0; LANES]; 4];
-    for c in 0..4 {
-        for i in 0..LANES {
-            out[c][i] = f32::from_bits(bits[c][i]);
-        }
-    }
-    out
-}
-
-/// Byte of a component.
-pub(super) const fn byte_of(component: usize, swap: bool) -> usize {
-    if swap && component != 3 { 2 - component } else { component }
 }
 
 /// The components of texels.

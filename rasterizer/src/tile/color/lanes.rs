@@ -5,17 +5,17 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::eight::{Pair, floats};
 use super::equation::{Floats, Operands, clamped, logic};
-use super::{ColorPlan, ShadedQuads};
-use crate::front::link::NO_SLOT;
-use crate::sample::host::Host;
+use super::pair::{Pair, floats};
+use super::plan::ColorPlan;
 use crate::sample::words;
-use crate::tile::fragment::pixels;
+use crate::stage::NO_SLOT;
+use crate::tile::shaded::{ShadedQuads, pixels};
 use base::abi::MAX_LANES;
 use base::format::kernels;
 use base::format::lanes::Lanes;
 use base::format::pack::LaneKernels;
+use base::host::Host;
 
 const NOTHING: Lanes = [[0; MAX_LANES]; 4];
 
@@ -40,11 +40,10 @@ impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_batch`]; on a host of kind `H`.
+    /// As for [`ColorPlan::write_batch`]; on a host of level `H`.
     #[inline(always)]
     pub(super) unsafe fn write_lanes<H: Host>(&self, batch: &ShadedQuads<'_>) {
-        let kernels = kernels(self.surface.format);
-        let kernels = if H::WIDE { &kernels.lanes_wide } else { &kernels.lanes };
+        let kernels = &kernels(self.surface.format).lanes[H::LEVEL as usize];
         for number in 0..batch.quads.len().div_ceil(2) {
             let pair = self.pair(batch, number);
             if pair.coverage == [0; 2] {
@@ -147,7 +146,7 @@ impl ColorPlan {
     }
 
     /// # Safety
-    /// The texels lie inside of the surface; on a host of kind `H`.
+    /// The texels lie inside of the surface; on a host of level `H`.
     #[inline(always)]
     unsafe fn read_words<H: Host>(&self, Texels { base, offset, .. }: &Texels) -> Lanes {
         // SAFETY: the caller's contract.

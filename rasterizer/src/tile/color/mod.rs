@@ -3,109 +3,30 @@
 //! Load, blend and store are separate: a format never meets a blend state. 8-bit formats have their own path (`eight`), the rest
 //! goes through the format's lane kernels (`lanes`). Write masks and logic operations act on packed bits.
 
-#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
-
 mod eight;
 mod equation;
 mod lanes;
+mod pair;
+mod plan;
 
-use super::fragment::Outputs;
-use crate::api::BlendAttachment;
-use crate::front::link::NO_SLOT;
-use crate::sample::host::{Host, Portable, Wide};
-use crate::surface::Surface;
-use base::abi::FragmentQuad;
-use base::format::{Channel, ChannelName, ChannelType, Format};
-use eight::byte_of;
-use equation::Clamp;
+pub use plan::ColorPlan;
 
-/// How a quad is loaded and stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    /// 8-bit unsigned normalised, in the order R, G, B, A; or B, G, R, A when swapped.
-    Unorm8 { swap: bool },
-    /// The same, colour (not alpha) sRGB-encoded.
-    Srgb8 { swap: bool },
-    /// Any other format.
-    Lanes,
-}
-
-/// Writing one colour attachment in one draw.
-#[derive(Clone, Copy, Debug)]
-pub struct ColorPlan {
-    /// Attachment number.
-    pub attachment: usize,
-    /// Where its texels lie.
-    pub surface: Surface,
-    /// Fragment output slots by component.
-    pub slots: [u16; 4],
-    /// Slots of the second source.
-    pub slots1: [u16; 4],
-    access: Access,
-    clamp: Clamp,
-    blend: Option<BlendAttachment>,
-    constants: [f32; 4],
-    logic: Option<u32>,
-    /// Bits of a texel's words that are written; all ones when nothing is masked.
-    write: [u32; 4],
-    masked: bool,
-}
+use super::shaded::ShadedQuads;
+use base::host::{Host, Level};
+use plan::Access;
 
 impl ColorPlan {
-    /// `None` when nothing of the attachment can be written.
-    pub fn new(
-        attachment: usize,
-        surface: Surface,
-        [slots, slots1]: [[u16; 4]; 2],
-        state: &crate::api::DrawState,
-    ) -> Option<ColorPlan> {
-        let blend = state.blend[attachment];
-        // A first source that no shader writes is undefined (here: 0), and need not matter to what blending makes of the second one.
-        if slots.iter().chain(&slots1).all(|&s| s == NO_SLOT) || blend.write_mask & 0xf == 0 {
-            return None;
-        }
-        let format = surface.format;
-        let ty = channels(format).first()?.ty;
-        let (write, masked) = write_bits(format, blend.write_mask);
-        let float = matches!(ty, ChannelType::Sfloat | ChannelType::Ufloat);
-        let logic = state.logic_op.filter(|_| !float && ty != ChannelType::Srgb);
-        let blends = blend.enable && !format.is_integer() && state.logic_op.is_none();
-        let clamp = match ty {
-            ChannelType::Unorm | ChannelType::Srgb => Clamp::Unorm,
-            ChannelType::Snorm => Clamp::Snorm,
-            _ => Clamp::None,
-        };
-        let constants = state.blend_constants.map(|c| clamp.apply(c));
-        let access = access(format);
-        let blend = blends.then_some(blend);
-        Some(ColorPlan { attachment, surface, slots, slots1, access, clamp, blend, constants, logic, write, masked })
-    }
-
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
     /// Covered pixels and samples lie inside the surface's layer and no other thread touches them.
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
-        #[cfg(target_arch = "x86_64")]
-        if crate::host::wide() {
-            // SAFETY: the host has the features; otherwise the caller's contract.
-            return unsafe { self.write_wide(batch) };
-        }
-        // SAFETY: the caller's contract.
-        unsafe { self.write::<Portable>(batch) };
+        // SAFETY: the host's own level; otherwise the caller's contract.
+        unsafe { write_of(Level::here())(self, batch) };
     }
 
     /// # Safety
-    /// As for [`ColorPlan::write_batch`], on a [`crate::host::wide`] host.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn write_wide(&self, batch: &ShadedQuads<'_>) {
-        // SAFETY: the caller's contract.
-        unsafe { self.write::<Wide>(batch) };
-    }
-
-    /// # Safety
-    /// As for [`ColorPlan::write_batch`]; on a host of kind `H`.
+    /// As for [`ColorPlan::write_batch`]; on a host of level `H`.
     #[inline(always)]
     unsafe fn write<H: Host>(&self, batch: &ShadedQuads<'_>) {
         let plain = !self.masked && self.logic.is_none();
@@ -124,68 +45,8 @@ impl ColorPlan {
     }
 }
 
-/// The quads of a batch after the fragment stage and all tests.
-pub struct ShadedQuads<'a> {
-    /// Quads, with the coverage that is left.
-    pub quads: &'a [FragmentQuad],
-    /// Stage outputs.
-    pub outputs: Outputs<'a>,
-    /// alphaToOne.
-    pub alpha_to_one: bool,
-    /// Layer.
-    pub layer: u32,
-    /// Samples.
-    pub samples: u32,
-}
-
-fn channels(format: Format) -> &'static [Channel] {
-    let info = format.info();
-    &info.channels[..usize::from(info.channel_count)]
-}
-
-fn component(name: ChannelName) -> Option<u8> {
-    match name {
-        ChannelName::R => Some(0),
-        ChannelName::G => Some(1),
-        ChannelName::B => Some(2),
-        ChannelName::A => Some(3),
-        _ => None,
+base::compiled! {
+    unsafe fn write_of(plan: &ColorPlan, batch: &ShadedQuads<'_>) {
+        plan.write::<H>(batch);
     }
-}
-
-fn access(format: Format) -> Access {
-    let channels = channels(format);
-    let all = |f: &dyn Fn(usize, &Channel) -> bool| channels.iter().enumerate().all(|(i, c)| f(i, c));
-    let eight = channels.len() == 4 && all(&|_, c| c.bits == 8 && component(c.name).is_some());
-    let unorm = all(&|_, c| c.ty == ChannelType::Unorm);
-    let srgb = all(&|_, c| (c.ty == ChannelType::Srgb) == (c.name != ChannelName::A) && c.ty != ChannelType::Snorm);
-    if eight && (unorm || srgb) {
-        let red = channels.iter().find(|c| c.name == ChannelName::R).map_or(0, |c| c.shift);
-        let straight = |swap| {
-            let at = |c: &Channel| {
-                component(c.name).is_some_and(|n| 8 * byte_of(usize::from(n), swap) == usize::from(c.shift))
-            };
-            channels.iter().all(at)
-        };
-        let swap = red == 16;
-        if straight(swap) {
-            return if srgb { Access::Srgb8 { swap } } else { Access::Unorm8 { swap } };
-        }
-    }
-    Access::Lanes
-}
-
-/// Bits of a texel that a colour write mask lets through, and whether it keeps any channel back.
-fn write_bits(format: Format, mask: u8) -> ([u32; 4], bool) {
-    let mut bits = [u32::MAX; 4];
-    let mut masked = false;
-    for c in channels(format) {
-        if component(c.name).is_some_and(|n| mask & (1 << n) == 0) {
-            masked = true;
-            for bit in usize::from(c.shift)..usize::from(c.shift) + usize::from(c.bits) {
-                bits[bit / 32] &= !(1 << (bit % 32));
-            }
-        }
-    }
-    (bits, masked)
 }

@@ -1,6 +1,8 @@
 //! The depth test alone of a 4×4 block, row by row with SSE2: every x86-64 host has it, and it does what the general test does.
 
-use super::{Block, CompareOp, DepthFormat, DepthPlan};
+use super::block::{Block, DepthPlan};
+use super::format::{DepthFormat, NEAREST};
+use crate::api::CompareOp;
 use core::arch::x86_64::*;
 
 /// One stored format: rows of four texels as vectors of comparable lanes.
@@ -45,7 +47,7 @@ trait Row {
     unsafe fn less_or_equal(a: __m128i, b: __m128i) -> __m128i;
 }
 
-/// Nearest integers to `z * max`, as `super::nearest`.
+/// Nearest integers to `z * max`, as `format::nearest`.
 ///
 /// # Safety
 /// None; intrinsics.
@@ -56,7 +58,7 @@ unsafe fn nearest(z: __m128, max: f64) -> __m128i {
         // The second operand is the result where one is not a number.
         let z = _mm_min_ps(_mm_max_ps(z, _mm_setzero_ps()), _mm_set1_ps(1.0));
         let scale = _mm_set1_pd(max);
-        let magic = _mm_set1_pd(6_755_399_441_055_744.0);
+        let magic = _mm_set1_pd(NEAREST);
         let low = _mm_add_pd(_mm_mul_pd(_mm_cvtps_pd(z), scale), magic);
         let high = _mm_add_pd(_mm_mul_pd(_mm_cvtps_pd(_mm_movehl_ps(z, z)), scale), magic);
         _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(_mm_castpd_ps(low), _mm_castpd_ps(high)))

@@ -25,8 +25,8 @@ fn desc(format: Format, (dim, extent, levels, layers, samples): Shape) -> ImageD
     ImageDesc { format, dim, extent, levels, layers, samples }
 }
 
-fn random_of(rng: &mut Rng) -> crate::tests::Rng {
-    crate::tests::Rng(u64::from(rng.next()) << 20 | 1)
+fn random_of(rng: &mut Rng) -> Rng {
+    Rng(u64::from(rng.next()) << 20 | 1)
 }
 
 /// The last level, all layers, of the aspects of a format.

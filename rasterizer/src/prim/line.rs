@@ -2,39 +2,19 @@
 //!
 //! A line stays one primitive. Bresenham lines are two half planes and an exact range in the major direction ([`Diamonds`]); what the
 //! tiles need besides edges (where along the line a pixel lies, how far from it) goes into a [`LinePrim`], one per primitive of a
-//! draw that [`DrawState::lines_are_special`], in the same order. Other draws have none.
+//! draw that [`crate::api::DrawState::lines_are_special`], in the same order. Other draws have none.
 //!
 //! Stipple counters of a strip run on from chunk to chunk. A chunk counts from zero; [`Phase::then`] joins chunks in order afterwards, so
 //! neither threads nor the number of rounds can be seen. Counters are 1/65536 fragments modulo the pattern's period: sums are exact.
 
-use super::assemble::Shape;
-use super::setup::Edge;
-use super::viewport::{SUBPIXEL, SUBPIXEL_BITS, Screen};
-use crate::api::{DrawState, LineMode, PolygonMode, Stipple, Topology};
+use super::coverage::Edge;
+use super::screen::{SUBPIXEL, SUBPIXEL_BITS, Screen};
+use crate::api::{LineMode, Stipple};
 
 /// One fragment of a stipple counter.
 const FRAGMENT: f64 = 65536.0;
 /// Half a pixel.
 const HALF: i64 = SUBPIXEL as i64 / 2;
-
-impl DrawState {
-    /// The draw's primitives are lines which need [`LinePrim`]s.
-    pub fn lines_are_special(&self) -> bool {
-        let lines = match self.topology.shape() {
-            Shape::Line => true,
-            Shape::Triangle => self.polygon_mode == PolygonMode::Line,
-            Shape::Point => false,
-        };
-        lines && (self.line_mode != LineMode::Rectangular || self.line_stipple.is_some())
-    }
-}
-
-impl Topology {
-    /// Do stipple counters run on from line to line?
-    pub fn is_line_strip(self) -> bool {
-        matches!(self, Topology::LineStrip | Topology::LineStripWithAdjacency)
-    }
-}
 
 impl Stipple {
     /// Counter values after which the pattern repeats.
@@ -151,6 +131,13 @@ impl LinePrim {
         let common = |low: f64, high: f64, c: f64| (high.min(c + 0.5) - low.max(c - 0.5)).max(0.0);
         let (across, along) = (at(&self.across), at(&self.along));
         (common(-self.half_width, self.half_width, across) * common(0.0, self.length, along)) as f32
+    }
+}
+
+impl LinePrim {
+    /// [`LinePrim::coverage`] of a quad's pixels.
+    pub fn quad_coverage(&self, x: u16, y: u16) -> [f32; 4] {
+        core::array::from_fn(|i| self.coverage(i32::from(x) + (i as i32 & 1), i32::from(y) + (i as i32 >> 1)))
     }
 }
 
@@ -301,7 +288,7 @@ mod tests {
 
     #[test]
     fn bresenham_is_the_diamond_exit_rule() {
-        let mut rng = crate::tests::Rng(7);
+        let mut rng = crate::random::Rng(7);
         let mut fragments = 0;
         for round in 0..4000 {
             // Coarse positions meet the ties: corners and edges of diamonds, pixel boundaries, slopes of one.

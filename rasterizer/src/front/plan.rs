@@ -1,0 +1,70 @@
+//! A draw as the front end sees it, and its chunks.
+
+use super::assemble::{Segment, segments};
+use super::link::Linkage;
+use super::viewport::Transform;
+use crate::api::{Draw, DrawState};
+use std::sync::Arc;
+
+/// A range of primitives of one draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    /// Draw number in the scene.
+    pub draw: u32,
+    /// First instance (from 0) and how many.
+    pub instance: u32,
+    /// See `instance`.
+    pub instances: u32,
+    /// Primitives of each of these instances.
+    pub primitive: u32,
+    /// See `primitive`.
+    pub primitives: u32,
+}
+
+/// What the front end knows of a draw.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Links.
+    pub linkage: Arc<Linkage>,
+    /// Viewports.
+    pub viewports: Arc<[Transform]>,
+    /// Depth bias unit.
+    pub depth_unit: Option<f32>,
+    /// Index stream cut at restarts.
+    pub segments: Vec<Segment>,
+    /// Not 0, and no other draw's.
+    pub serial: u64,
+}
+
+impl Plan {
+    /// Primitives of an instance.
+    pub fn primitives(&self) -> u32 {
+        self.segments.last().map_or(0, |last| last.base + last.primitives)
+    }
+}
+
+/// The index stream of a draw, cut at restarts.
+pub fn cut(draw: &Draw) -> Vec<Segment> {
+    let (state, mut cut) = (&draw.state, Vec::new());
+    segments(state.topology, state.primitive_restart, &draw.counts, draw.index_buffer.as_ref(), &mut cut);
+    cut
+}
+
+/// The viewports of a state in a pass with this render area (x0, y0, x1, y1).
+pub fn viewports(state: &DrawState, area: [i32; 4], samples: u32) -> Arc<[Transform]> {
+    let everything = [0, 0, i32::MAX, i32::MAX];
+    let viewport = |(i, v)| {
+        let scissor = state.scissors.get(i).copied().unwrap_or(everything);
+        Transform::new(v, scissor, area, samples, state)
+    };
+    state.viewports.iter().enumerate().map(viewport).collect()
+}
+
+/// A draw at work.
+#[derive(Clone, Copy)]
+pub struct FrontDraw<'a> {
+    /// The draw.
+    pub draw: &'a Draw,
+    /// What is known of it here.
+    pub plan: &'a Plan,
+}

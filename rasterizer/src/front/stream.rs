@@ -1,0 +1,71 @@
+//! The stream of primitives between the stages that make them and setup.
+
+use crate::stage::{NO_SLOT, StageMemory};
+
+/// Primitives a batch has at most; a chunk is a batch of its draw's primitives.
+pub const BATCH_PRIMITIVES: u32 = 256;
+
+/// An assembled primitive: numbers of its vertices in the batch, the provoking one first, and `PrimitiveId`.
+pub type Assembled = ([u32; 3], u32);
+
+/// Some primitives with their vertices.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    /// At most [`BATCH_PRIMITIVES`].
+    pub primitives: &'a [Assembled],
+    /// Their vertices.
+    pub shaded: Shaded<'a>,
+    /// How many vertices there are.
+    pub vertices: usize,
+}
+
+/// Where primitives come from: the vertex stage, or a stage that makes more or others of those of another source.
+pub trait Source {
+    /// The next batch; `None` after the last. Its place is reused by the next one.
+    fn next(&mut self, memory: &mut StageMemory) -> Option<Batch<'_>>;
+}
+
+/// Shaded vertices: the outputs of the last stage before the rasterizer.
+#[derive(Clone, Copy)]
+pub struct Shaded<'a> {
+    /// `[chunk][slot][lane]`.
+    pub outputs: &'a [u32],
+    /// Slots.
+    pub slots: usize,
+    /// Logarithm of the lanes.
+    pub shift: u32,
+}
+
+impl Shaded<'_> {
+    /// Where slot 0 of a vertex lies.
+    #[inline(always)]
+    pub fn base(&self, vertex: usize) -> usize {
+        (((vertex >> self.shift) * self.slots) << self.shift) + (vertex & ((1 << self.shift) - 1))
+    }
+    /// Bits of a slot of the vertex whose slot 0 lies at `base`.
+    #[inline(always)]
+    pub fn slot(&self, base: usize, slot: u16) -> u32 {
+        self.outputs[base + (usize::from(slot) << self.shift)]
+    }
+    /// Some slots of the vertex whose slot 0 lies at `base`, each `1 << shift` words behind the one before it.
+    #[inline(always)]
+    pub fn column(&self, base: usize, slot: u16, count: usize) -> &[u32] {
+        let first = base + (usize::from(slot) << self.shift);
+        &self.outputs[first..first + ((count - 1) << self.shift) + 1]
+    }
+    /// A slot of the chunk of lanes that begins at a vertex.
+    #[inline(always)]
+    pub fn row(&self, first: usize, slot: u16) -> &[u32] {
+        &self.outputs[self.base(first) + (usize::from(slot) << self.shift)..][..1 << self.shift]
+    }
+    /// Bits of a slot of a vertex.
+    #[inline(always)]
+    pub fn get(&self, vertex: usize, slot: u16) -> u32 {
+        self.slot(self.base(vertex), slot)
+    }
+    /// The same as a float; a missing slot is `default`.
+    #[inline(always)]
+    pub fn float(&self, vertex: usize, slot: u16, default: f32) -> f32 {
+        if slot == NO_SLOT { default } else { f32::from_bits(self.get(vertex, slot)) }
+    }
+}

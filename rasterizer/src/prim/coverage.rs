@@ -1,0 +1,96 @@
+//! Coverage rules: half planes, sample positions, and which of 4×4 pixels have a sample inside of them.
+//!
+//! Samples lie on 1/256 pixel positions and pixels are 256 units apart, so for each sample position the sign of
+//! `a*X + b*Y + c` at pixel (x, y) is that of `a*x + b*y + floor(c' / 256)`: one 32-bit value per edge and sample.
+
+/// Half plane in fixed point: inside where `a*x + b*y + c >= 0`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edge {
+    /// d/dx.
+    pub a: i32,
+    /// d/dy.
+    pub b: i32,
+    /// Value at the framebuffer's origin, top-left rule included.
+    pub c: i64,
+}
+
+/// Sample positions in 1/256 pixels (`standardSampleLocations`).
+pub const fn sample_offsets<const S: usize>() -> [[i32; 2]; S] {
+    const FOUR: [[i32; 2]; 4] = [[96, 32], [224, 96], [32, 160], [160, 224]];
+    let mut out = [[128, 128]; S];
+    if S == 4 {
+        let mut i = 0;
+        while i < S {
+            out[i] = FOUR[i];
+            i += 1;
+        }
+    }
+    out
+}
+
+/// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
+    use core::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe {
+        let x = _mm_set1_epi32(dx);
+        // 0, dx, 2 dx, 3 dx.
+        let steps = _mm_add_epi32(
+            _mm_and_si128(x, _mm_set_epi32(-1, 0, -1, 0)),
+            _mm_and_si128(_mm_add_epi32(x, x), _mm_set_epi32(-1, -1, 0, 0)),
+        );
+        let row0 = _mm_add_epi32(_mm_set1_epi32(e), steps);
+        let step = _mm_set1_epi32(dy);
+        let row1 = _mm_add_epi32(row0, step);
+        let row2 = _mm_add_epi32(row1, step);
+        let row3 = _mm_add_epi32(row2, step);
+        // Saturating packs keep the sign; one movemask gathers all sixteen.
+        let bytes = _mm_packs_epi16(_mm_packs_epi32(row0, row1), _mm_packs_epi32(row2, row3));
+        !(_mm_movemask_epi8(bytes) as u32) & 0xffff
+    }
+}
+
+/// Bit `4*j + i` set where `e + i*dx + j*dy >= 0`.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
+    (0..16).fold(0, |mask, k| {
+        let v = e.wrapping_add(dx.wrapping_mul(k & 3)).wrapping_add(dy.wrapping_mul(k >> 2));
+        mask | u32::from(v >= 0) << k
+    })
+}
+
+/// The value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per pixel; far from zero it is only as large as
+/// keeps its sign over a block's steps.
+#[inline(always)]
+fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
+    let (x, y) = ((i64::from(x) << 8) + i64::from(sx), (i64::from(y) << 8) + i64::from(sy));
+    let at = (i64::from(edge.a) * x + i64::from(edge.b) * y + edge.c) >> 8;
+    at.clamp(-(1 << 30), 1 << 30) as i32
+}
+
+/// Of the 4×4 pixels at (x, y), those with a sample at `offset` inside of all edges.
+#[inline(always)]
+pub fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
+    let mut mask = 0xffff;
+    for e in edges {
+        mask &= mask16(edge_at(e, x, y, offset), e.a, e.b);
+    }
+    mask
+}
+
+/// The pixels of a rectangle of at most 4×4 whose centres are inside of all edges, as [`super::Prim::pixels`] has them: `None` when there are none,
+/// 0 for a larger rectangle.
+#[inline(always)]
+pub fn pixels(edges: &[Edge], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
+    if x1 - x0 > 4 || y1 - y0 > 4 {
+        return Some(0);
+    }
+    let [centre] = sample_offsets::<1>();
+    let columns = (0x1111 << (x1 - x0)) - 0x1111;
+    let rows = (1 << (4 * (y1 - y0))) - 1;
+    let pixels = columns & rows & inside(edges, x0, y0, centre);
+    (pixels != 0).then_some(pixels)
+}

@@ -1,0 +1,16 @@
+//! What a primitive is: the words that the front end and the tiles share.
+//!
+//! `screen` has positions, `coverage` half planes and sample positions, `line` the lines that are more than a rectangle, `record` the
+//! set-up primitive and what a chunk of them leaves, `grid` the tiles. The front end writes records, tiles read them; neither knows the other.
+
+mod coverage;
+mod grid;
+mod line;
+mod record;
+mod screen;
+
+pub use coverage::{Edge, inside, mask16, pixels, sample_offsets};
+pub use grid::{Grid, LEVELS, STEP, TILE_SHIFT};
+pub use line::{Diamonds, LinePrim, Phase, counted};
+pub use record::{ChunkOutput, Prim};
+pub use screen::{GUARD, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect};

@@ -1,0 +1,143 @@
+//! The `extern "C"` kernels, compiled for every level of the host, and which of them a view has.
+
+use super::blocks::Blocks;
+use super::class;
+use super::texel::{Any, Plain, Texels};
+use super::{access, general, planar};
+use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE};
+use base::abi::{KERNEL_STORE, Sampler};
+use base::format::Format;
+use base::format::lanes::row;
+use base::host::{Level, Portable};
+
+base::compiled! {
+    /// Any sampler.
+    unsafe extern "C" fn general_kernel [T: Texels] [T]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        general::sample::<T>(&*view, &*sampler, &mut *args);
+    }
+    /// Samplers of the plain classes.
+    unsafe extern "C" fn planar_kernel [T: Texels, const L: bool, const M: bool] [T, L, M]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        planar::sample::<H, T, L, M>(&*view, &*sampler, &mut *args);
+    }
+    /// Samplers of the anisotropic class.
+    unsafe extern "C" fn anisotropic_kernel [T: Texels] [T]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        planar::anisotropic::<H, T>(&*view, &*sampler, &mut *args);
+    }
+    /// Fetch.
+    unsafe extern "C" fn fetch_kernel [T: Texels] [T]
+        (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
+        access::fetch::<H, T>(&*view, &mut *args);
+    }
+    /// Store.
+    unsafe extern "C" fn store_kernel [T: Texels] [T]
+        (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
+        access::store::<H, T>(&*view, &mut *args);
+    }
+}
+
+unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract; chosen for aligned 32-bit views only.
+    unsafe { access::atomic::<Portable>(&*view, &mut *args) }
+}
+
+/// Of null views, and of operations that a view does not have: zeros.
+pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract.
+    unsafe { (*args).result = [[0; base::abi::MAX_LANES]; 4] };
+}
+
+type Kernels = [ImageKernel; KERNEL_COUNT];
+
+/// Kernels of class `T` that are sampled by the general kernel of `G`, which sees the same texels.
+fn general_set<T: Texels, G: Texels>(level: Level) -> Kernels {
+    let mut set: Kernels = [general_kernel::<G>(level); KERNEL_COUNT];
+    set[KERNEL_FETCH] = fetch_kernel::<T>(level);
+    set[KERNEL_STORE] = store_kernel::<T>(level);
+    set[KERNEL_ATOMIC] = nothing;
+    set
+}
+
+/// Kernels of a class of float texels.
+fn planar_set<T: Texels, G: Texels>(level: Level) -> Kernels {
+    let mut set = general_set::<T, G>(level);
+    set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<T, false, false>(level);
+    set[KERNEL_SAMPLE + class::LINEAR as usize] = planar_kernel::<T, true, false>(level);
+    set[KERNEL_SAMPLE + class::NEAREST_MIP_LINEAR as usize] = planar_kernel::<T, false, true>(level);
+    set[KERNEL_SAMPLE + class::LINEAR_MIP_LINEAR as usize] = planar_kernel::<T, true, true>(level);
+    set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = anisotropic_kernel::<T>(level);
+    set
+}
+
+/// Float formats with all kernels of their own.
+fn own<const ROW: usize, const RAW: bool>(level: Level) -> Kernels {
+    planar_set::<Plain<ROW, RAW>, Plain<ROW, RAW>>(level)
+}
+
+/// Float formats that share the general kernel.
+fn float<const ROW: usize>(level: Level) -> Kernels {
+    planar_set::<Plain<ROW, false>, Any>(level)
+}
+
+/// Integer formats.
+fn integer<const ROW: usize>(level: Level) -> Kernels {
+    general_set::<Plain<ROW, false>, Any>(level)
+}
+
+type KernelsOfClass = fn(Level) -> Kernels;
+
+/// The formats with a class of their own: names, each of the same texels as the last one's row.
+const CLASSES: &[(&[&str], KernelsOfClass)] = &[
+    (&["A8B8G8R8_UNORM_PACK32", "R8G8B8A8_UNORM"], own::<{ row("R8G8B8A8_UNORM") }, true>),
+    (&["B8G8R8A8_UNORM"], own::<{ row("B8G8R8A8_UNORM") }, true>),
+    (&["A8B8G8R8_SRGB_PACK32", "R8G8B8A8_SRGB"], own::<{ row("R8G8B8A8_SRGB") }, false>),
+    (&["B8G8R8A8_SRGB"], own::<{ row("B8G8R8A8_SRGB") }, false>),
+    (&["R8_UNORM"], own::<{ row("R8_UNORM") }, true>),
+    (&["D32_SFLOAT", "D32_SFLOAT_S8_UINT", "R32_SFLOAT"], own::<{ row("R32_SFLOAT") }, false>),
+    (&["R32G32B32A32_SFLOAT"], own::<{ row("R32G32B32A32_SFLOAT") }, false>),
+    (&["R16G16B16A16_SFLOAT"], own::<{ row("R16G16B16A16_SFLOAT") }, false>),
+    (&["R8G8_UNORM"], float::<{ row("R8G8_UNORM") }>),
+    (&["A8B8G8R8_SNORM_PACK32", "R8G8B8A8_SNORM"], float::<{ row("R8G8B8A8_SNORM") }>),
+    (&["D16_UNORM", "R16_UNORM"], float::<{ row("R16_UNORM") }>),
+    (&["R16G16B16A16_UNORM"], float::<{ row("R16G16B16A16_UNORM") }>),
+    (&["R16_SFLOAT"], float::<{ row("R16_SFLOAT") }>),
+    (&["R16G16_SFLOAT"], float::<{ row("R16G16_SFLOAT") }>),
+    (&["R32G32_SFLOAT"], float::<{ row("R32G32_SFLOAT") }>),
+    (&["B10G11R11_UFLOAT_PACK32"], float::<{ row("B10G11R11_UFLOAT_PACK32") }>),
+    (&["E5B9G9R9_UFLOAT_PACK32"], float::<{ row("E5B9G9R9_UFLOAT_PACK32") }>),
+    (&["A2B10G10R10_UNORM_PACK32"], float::<{ row("A2B10G10R10_UNORM_PACK32") }>),
+    (&["S8_UINT", "R8_UINT"], integer::<{ row("R8_UINT") }>),
+    (&["R8_SINT"], integer::<{ row("R8_SINT") }>),
+    (&["A8B8G8R8_UINT_PACK32", "R8G8B8A8_UINT"], integer::<{ row("R8G8B8A8_UINT") }>),
+    (&["A8B8G8R8_SINT_PACK32", "R8G8B8A8_SINT"], integer::<{ row("R8G8B8A8_SINT") }>),
+    (&["R16_UINT"], integer::<{ row("R16_UINT") }>),
+    (&["R16_SINT"], integer::<{ row("R16_SINT") }>),
+    (&["R16G16B16A16_UINT"], integer::<{ row("R16G16B16A16_UINT") }>),
+    (&["R16G16B16A16_SINT"], integer::<{ row("R16G16B16A16_SINT") }>),
+    (&["R32_SINT", "R32_UINT"], integer::<{ row("R32_UINT") }>),
+    (&["R32G32_SINT", "R32G32_UINT"], integer::<{ row("R32G32_UINT") }>),
+    (&["R32G32B32A32_SINT", "R32G32B32A32_UINT"], integer::<{ row("R32G32B32A32_UINT") }>),
+];
+
+/// The kernels of views of a plane format (`Format::plane_format`), for hosts of a level.
+pub fn kernels_of(format: Format, level: Level) -> Kernels {
+    let info = format.info();
+    if info.image_features | info.buffer_features == 0 {
+        return [nothing; KERNEL_COUNT];
+    }
+    let mut set = match CLASSES.iter().find(|(names, _)| names.contains(&info.name)) {
+        Some((_, kernels)) => kernels(level),
+        None if format.is_compressed() => planar_set::<Blocks, Blocks>(level),
+        None if format.is_integer() => general_set::<Any, Any>(level),
+        None => planar_set::<Any, Any>(level),
+    };
+    if format.is_compressed() {
+        set[KERNEL_STORE] = nothing;
+    }
+    if matches!(info.name, "R32_UINT" | "R32_SINT" | "R32_SFLOAT") {
+        set[KERNEL_ATOMIC] = atomic;
+    }
+    set
+}

@@ -1,0 +1,154 @@
+//! Covered blocks of a primitive → early tests → quads, up to a batch.
+
+use super::cover;
+use super::depth::{self, Block};
+use super::fragment;
+use super::job::TileJob;
+use super::shaded::SPREAD;
+use crate::api::statistic;
+use crate::prim::{Prim, sample_offsets};
+use base::abi::{FragmentBatch, FragmentQuad};
+use std::sync::atomic::Ordering;
+
+/// The covered blocks of a primitive go to the job.
+struct Blocks<'a, 'b> {
+    job: &'a mut TileJob<'b>,
+    prim: &'a Prim,
+}
+
+impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
+    #[inline(always)]
+    fn visible(&mut self, rect: [i32; 4]) -> bool {
+        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<S>(self.prim, rect))
+    }
+    #[inline(always)]
+    fn covered(&mut self, x: i32, y: i32) {
+        if let Some(reject) = &self.job.reject {
+            reject.covered::<S>(self.prim, x, y);
+        }
+    }
+    #[inline(always)]
+    fn block(&mut self, x: i32, y: i32, masks: [u32; S]) {
+        self.job.block(self.prim, x, y, masks);
+    }
+}
+
+impl TileJob<'_> {
+    #[inline(always)]
+    pub fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
+        if self.pass.grid.samples == 4 {
+            cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim });
+        } else {
+            cover::cover::<1>(prim, x0, y0, &mut Blocks { job: self, prim });
+        }
+    }
+
+    /// A covered 4×4 block: early tests, then its quads.
+    #[inline(always)]
+    pub fn block<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
+        let plan = self.draw.plan;
+        for (s, mask) in masks.iter_mut().enumerate() {
+            if plan.sample_mask & (1 << s) == 0 {
+                *mask = 0;
+            }
+            if plan.early && *mask != 0 && !plan.depth.idle() {
+                *mask = self.early::<S>(prim, x, y, s, *mask);
+            }
+            if plan.early {
+                self.passed += u64::from(mask.count_ones());
+            }
+        }
+        let any = masks.iter().fold(0, |a, m| a | m);
+        if any == 0 {
+            return;
+        }
+        if plan.early && !plan.shades {
+            // Nothing would see the stage run, except who counts its invocations.
+            self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
+            return;
+        }
+        if S == 1 && !plan.per_sample && self.smooth.is_none() {
+            return self.push_pixels(prim, x, y, any);
+        }
+        for q in 0..4 {
+            let shift = (q & 1) * 2 + (q >> 1) * 8;
+            let mut coverage = 0;
+            for (s, mask) in masks.iter().enumerate() {
+                let pixels = mask >> shift & 3 | (mask >> (shift + 4) & 3) << 2;
+                coverage |= SPREAD[pixels as usize] << s;
+            }
+            if coverage != 0 {
+                let (qx, qy) = (x + (q & 1) * 2, y + (q >> 1) * 2);
+                self.push(prim, qx as u16, qy as u16, coverage);
+            }
+        }
+    }
+
+    /// Early tests of one sample of a block.
+    #[inline(always)]
+    fn early<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
+        let [sx, sy] = sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
+        let z = prim.plane_z::<4>(x, y, [sx, sy]);
+        let (bx, by) = (x as u32, y as u32);
+        let block = Block {
+            depth: self.address(&self.pass.depth, s as u32, bx, by),
+            stencil: self.address(&self.pass.stencil, s as u32, bx, by),
+            z: &z,
+            mask,
+            front: prim.shade.front_facing != 0,
+            references: None,
+        };
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        unsafe { depth::test::<4>(&self.draw.plan.depth, &block) }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, prim: &Prim, x: u16, y: u16, coverage: u16) {
+        let primitive = (&raw const *prim).cast();
+        let per_sample = self.draw.plan.per_sample;
+        for s in 0..if per_sample { 4 } else { 1 } {
+            let (coverage, sample) =
+                if per_sample { (coverage & (0x1111 << s), s) } else { (coverage, FragmentBatch::CENTRE) };
+            if coverage != 0 {
+                self.scratch.quads.push(FragmentQuad { x, y, coverage, sample, primitive });
+                if let Some(line) = &self.smooth {
+                    self.scratch.coverage.push(line.quad_coverage(x, y));
+                }
+                if self.scratch.quads.is_full() {
+                    fragment::shade(self);
+                }
+            }
+        }
+    }
+
+    /// The quads of a block's pixels, with one sample each.
+    #[inline(always)]
+    fn push_pixels(&mut self, prim: &Prim, x: i32, y: i32, pixels: u32) {
+        let primitive = (&raw const *prim).cast();
+        let (x, y) = (x as u16, y as u16);
+        // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
+        let moved = (pixels ^ pixels >> 2) & 0x0c0c;
+        let pixels = pixels ^ moved ^ moved << 2;
+        let quad = |x, y, number: u32| {
+            let coverage = SPREAD[(pixels >> (4 * number) & 15) as usize];
+            FragmentQuad { x, y, coverage, sample: FragmentBatch::CENTRE, primitive }
+        };
+        let quads = &mut self.scratch.quads;
+        quads.push_covered([quad(x, y, 0), quad(x + 2, y, 1), quad(x, y + 2, 2), quad(x + 2, y + 2, 3)]);
+        if quads.is_full() {
+            fragment::shade(self);
+        }
+    }
+
+    /// The draw has ended in this tile.
+    pub fn finish(&mut self) {
+        if self.scratch.quads.len() > 0 {
+            fragment::shade(self);
+        }
+        let draw = self.draw.draw;
+        if let Some(occlusion) = draw.queries.occlusion.as_ref().filter(|_| self.passed > 0) {
+            occlusion.fetch_add(self.passed, Ordering::Relaxed);
+        }
+        draw.queries.count(statistic::FRAGMENT_INVOCATIONS, self.invocations);
+    }
+}

@@ -1,0 +1,131 @@
+//! What writing a colour attachment means in a draw.
+
+use super::equation::Clamp;
+use crate::api::{BlendAttachment, DrawState};
+use crate::stage::NO_SLOT;
+use crate::surface::Surface;
+use base::format::{Channel, ChannelName, ChannelType, Format};
+
+/// How a quad is loaded and stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// 8-bit unsigned normalised, in the order R, G, B, A; or B, G, R, A when swapped.
+    Unorm8 { swap: bool },
+    /// The same, colour (not alpha) sRGB-encoded.
+    Srgb8 { swap: bool },
+    /// Any other format.
+    Lanes,
+}
+
+/// Writing one colour attachment in one draw.
+#[derive(Clone, Copy, Debug)]
+pub struct ColorPlan {
+    /// Where its texels lie.
+    pub surface: Surface,
+    /// Fragment output slots by component.
+    pub slots: [u16; 4],
+    /// Slots of the second source.
+    pub slots1: [u16; 4],
+    /// How quads are loaded and stored.
+    pub access: Access,
+    /// Range of the format.
+    pub clamp: Clamp,
+    /// Blending, where it is done.
+    pub blend: Option<BlendAttachment>,
+    /// Blend constants.
+    pub constants: [f32; 4],
+    /// `VkLogicOp`, where it is done.
+    pub logic: Option<u32>,
+    /// Bits of a texel's words that are written; all ones when nothing is masked.
+    pub write: [u32; 4],
+    /// Some are not.
+    pub masked: bool,
+}
+
+impl ColorPlan {
+    /// `None` when nothing of the attachment can be written.
+    pub fn new(
+        attachment: usize,
+        surface: Surface,
+        [slots, slots1]: [[u16; 4]; 2],
+        state: &DrawState,
+    ) -> Option<ColorPlan> {
+        let blend = state.blend[attachment];
+        // A first source that no shader writes is undefined (here: 0), and need not matter to what blending makes of the second one.
+        if slots.iter().chain(&slots1).all(|&s| s == NO_SLOT) || blend.write_mask & 0xf == 0 {
+            return None;
+        }
+        let format = surface.format;
+        let ty = channels(format).first()?.ty;
+        let (write, masked) = write_bits(format, blend.write_mask);
+        let float = matches!(ty, ChannelType::Sfloat | ChannelType::Ufloat);
+        let logic = state.logic_op.filter(|_| !float && ty != ChannelType::Srgb);
+        let blends = blend.enable && !format.is_integer() && state.logic_op.is_none();
+        let clamp = match ty {
+            ChannelType::Unorm | ChannelType::Srgb => Clamp::Unorm,
+            ChannelType::Snorm => Clamp::Snorm,
+            _ => Clamp::None,
+        };
+        let constants = state.blend_constants.map(|c| clamp.apply(c));
+        let access = access(format);
+        let blend = blends.then_some(blend);
+        Some(ColorPlan { surface, slots, slots1, access, clamp, blend, constants, logic, write, masked })
+    }
+}
+
+fn channels(format: Format) -> &'static [Channel] {
+    let info = format.info();
+    &info.channels[..usize::from(info.channel_count)]
+}
+
+fn component(name: ChannelName) -> Option<u8> {
+    match name {
+        ChannelName::R => Some(0),
+        ChannelName::G => Some(1),
+        ChannelName::B => Some(2),
+        ChannelName::A => Some(3),
+        _ => None,
+    }
+}
+
+fn access(format: Format) -> Access {
+    let channels = channels(format);
+    let all = |f: &dyn Fn(usize, &Channel) -> bool| channels.iter().enumerate().all(|(i, c)| f(i, c));
+    let eight = channels.len() == 4 && all(&|_, c| c.bits == 8 && component(c.name).is_some());
+    let unorm = all(&|_, c| c.ty == ChannelType::Unorm);
+    let srgb = all(&|_, c| (c.ty == ChannelType::Srgb) == (c.name != ChannelName::A) && c.ty != ChannelType::Snorm);
+    if eight && (unorm || srgb) {
+        let red = channels.iter().find(|c| c.name == ChannelName::R).map_or(0, |c| c.shift);
+        let straight = |swap| {
+            let at = |c: &Channel| {
+                component(c.name).is_some_and(|n| 8 * byte_of(usize::from(n), swap) == usize::from(c.shift))
+            };
+            channels.iter().all(at)
+        };
+        let swap = red == 16;
+        if straight(swap) {
+            return if srgb { Access::Srgb8 { swap } } else { Access::Unorm8 { swap } };
+        }
+    }
+    Access::Lanes
+}
+
+/// Bits of a texel that a colour write mask lets through, and whether it keeps any channel back.
+fn write_bits(format: Format, mask: u8) -> ([u32; 4], bool) {
+    let mut bits = [u32::MAX; 4];
+    let mut masked = false;
+    for c in channels(format) {
+        if component(c.name).is_some_and(|n| mask & (1 << n) == 0) {
+            masked = true;
+            for bit in usize::from(c.shift)..usize::from(c.shift) + usize::from(c.bits) {
+                bits[bit / 32] &= !(1 << (bit % 32));
+            }
+        }
+    }
+    (bits, masked)
+}
+
+/// Byte of a component.
+pub const fn byte_of(component: usize, swap: bool) -> usize {
+    if swap && component != 3 { 2 - component } else { component }
+}

@@ -1,0 +1,70 @@
+//! A draw's tests, and the blocks that are tested.
+
+use super::format::DepthFormat;
+use crate::api::{CompareOp, StencilFace, StencilOp};
+
+/// The tests of a draw.
+#[derive(Clone, Copy, Debug)]
+pub struct DepthPlan {
+    /// Format of the depth attachment; `None` without one.
+    pub format: Option<DepthFormat>,
+    /// depthTestEnable with an attachment.
+    pub test: bool,
+    /// Depth is written where the test passes.
+    pub write: bool,
+    /// Comparison.
+    pub compare: CompareOp,
+    /// Depth bounds.
+    pub bounds: Option<[f32; 2]>,
+    /// Stencil faces (front, back) with an attachment.
+    pub stencil: Option<[StencilFace; 2]>,
+}
+
+impl DepthPlan {
+    /// Something is written.
+    pub fn writes(&self) -> bool {
+        let writes = |face: &StencilFace| {
+            face.write_mask != 0 && [face.fail, face.pass, face.depth_fail].iter().any(|&op| op != StencilOp::Keep)
+        };
+        self.write || self.stencil.iter().flatten().any(writes)
+    }
+
+    /// A depth test and nothing else.
+    #[inline(always)]
+    pub fn plain(&self) -> bool {
+        self.test && self.bounds.is_none() && self.stencil.is_none()
+    }
+
+    /// Nothing to test and nothing to write.
+    pub fn idle(&self) -> bool {
+        !self.test && self.bounds.is_none() && self.stencil.is_none()
+    }
+}
+
+/// Address of a block's first texel and the bytes between its rows; null without an attachment.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockAddress {
+    /// First texel.
+    pub base: *mut u8,
+    /// Bytes.
+    pub pitch: usize,
+    /// All four rows of a 4×4 block lie in the attachment.
+    pub whole: bool,
+}
+
+/// A block to test.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Depth texels.
+    pub depth: BlockAddress,
+    /// Stencil texels.
+    pub stencil: BlockAddress,
+    /// Fragment depth, clamped.
+    pub z: &'a [f32; 16],
+    /// Covered pixels.
+    pub mask: u32,
+    /// Front-facing.
+    pub front: bool,
+    /// Stencil references written by the fragment stage.
+    pub references: Option<&'a [u8; 16]>,
+}

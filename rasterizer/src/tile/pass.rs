@@ -1,0 +1,48 @@
+//! The attachments of a render pass instance.
+
+use super::bounds::DepthBounds;
+use crate::api::{MAX_COLOR_ATTACHMENTS, RenderTargets};
+use crate::prim::{Grid, TILE_SHIFT};
+use crate::surface::Surface;
+use base::format::ChannelName;
+use std::sync::Arc;
+
+/// The attachments of a render pass instance and its tile grid.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// By colour attachment number.
+    pub color: [Option<Surface>; MAX_COLOR_ATTACHMENTS],
+    /// Depth.
+    pub depth: Option<Surface>,
+    /// Stencil.
+    pub stencil: Option<Surface>,
+    /// Of `depth`.
+    pub depth_bounds: Option<Arc<DepthBounds>>,
+    /// Render area x0, y0, x1, y1, inside every attachment.
+    pub area: [i32; 4],
+    /// Tiles.
+    pub grid: Grid,
+}
+
+impl Pass {
+    /// Cuts area, layers and samples to what the attachments have.
+    pub fn new(targets: &RenderTargets) -> Pass {
+        let color: [Option<Surface>; MAX_COLOR_ATTACHMENTS] =
+            core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| Surface::new(a, ChannelName::R)));
+        let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, ChannelName::D));
+        let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, ChannelName::S));
+        let all = || color.iter().chain([&depth, &stencil]).flatten();
+        let mut samples = if targets.samples >= 4 { 4 } else { 1 };
+        let [x, y, w, h] = targets.area;
+        let mut end = [x.saturating_add(w).min(1 << 14), y.saturating_add(h).min(1 << 14)];
+        for s in all() {
+            end = [end[0].min(s.extent[0]), end[1].min(s.extent[1])];
+            samples = samples.min(s.samples);
+        }
+        let layers = all().map(|s| s.layers).min().unwrap_or(targets.layers.max(1));
+        let area = [x.min(end[0]), y.min(end[1]), end[0], end[1]].map(|v| v as i32);
+        let tiles = [end[0], end[1]].map(|n| n.div_ceil(1 << TILE_SHIFT).max(1));
+        let depth_bounds = depth.as_ref().and_then(DepthBounds::new).map(Arc::new);
+        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples } }
+    }
+}

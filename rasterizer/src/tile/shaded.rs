@@ -1,0 +1,75 @@
+//! Quads behind the fragment stage: their outputs and coverage.
+
+use crate::stage::NO_SLOT;
+use base::abi::FragmentQuad;
+
+/// Shaded quads: where lane `4*quad + pixel` of a slot lies.
+#[derive(Clone, Copy)]
+pub struct Outputs<'a> {
+    /// `[chunk][slot][lane]`.
+    pub words: &'a [u32],
+    /// Live lanes by chunk.
+    pub alive: &'a [u32],
+    /// Slots.
+    pub slots: usize,
+    /// Logarithm of the lanes per chunk: 4 or 8.
+    pub shift: u32,
+}
+
+impl Outputs<'_> {
+    /// The four lanes of a quad; zeros for a missing slot.
+    #[inline(always)]
+    pub fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
+        let lane = quad * 4;
+        let within = lane & ((1 << self.shift) - 1);
+        let at = (((lane >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within;
+        match self.words.get(at..at + 4) {
+            Some(&[a, b, c, d]) if slot != NO_SLOT => [a, b, c, d],
+            _ => [0; 4],
+        }
+    }
+    /// The outputs as rows of eight lanes, `pair * slots + slot` for quads `2 * pair` and `2 * pair + 1`; `None` when chunks have
+    /// another size.
+    #[inline(always)]
+    pub fn rows(&self) -> Option<&[[u32; 8]]> {
+        (self.shift == 3).then_some(self.words.as_chunks().0)
+    }
+    /// Pixels that are still alive.
+    #[inline(always)]
+    pub fn alive(&self, quad: usize) -> u32 {
+        let lane = quad * 4;
+        self.alive[lane >> self.shift] >> (lane & ((1 << self.shift) - 1)) & 0xf
+    }
+}
+
+/// Pixels with sample `s` in a quad's coverage.
+#[inline(always)]
+pub fn pixels(coverage: u16, s: u32) -> u32 {
+    let c = u32::from(coverage) >> s;
+    c & 1 | c >> 3 & 2 | c >> 6 & 4 | c >> 9 & 8
+}
+
+/// Spreads pixel bits p to bits 4*p.
+pub const SPREAD: [u16; 16] = {
+    let mut table = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        table[i] = (i as u16 & 1) | (i as u16 & 2) << 3 | (i as u16 & 4) << 6 | (i as u16 & 8) << 9;
+        i += 1;
+    }
+    table
+};
+
+/// The quads of a batch after the fragment stage and all tests.
+pub struct ShadedQuads<'a> {
+    /// Quads, with the coverage that is left.
+    pub quads: &'a [FragmentQuad],
+    /// Stage outputs.
+    pub outputs: Outputs<'a>,
+    /// alphaToOne.
+    pub alpha_to_one: bool,
+    /// Layer.
+    pub layer: u32,
+    /// Samples.
+    pub samples: u32,
+}

@@ -11,10 +11,12 @@
 mod backend;
 pub mod caps;
 mod command;
+mod device;
 mod entry;
 mod fallible;
+mod ffi;
 mod object;
-mod queue;
+mod os;
 mod wsi;
 
 pub use entry::{vk_icdGetInstanceProcAddr, vk_icdGetPhysicalDeviceProcAddr, vk_icdNegotiateLoaderICDInterfaceVersion};

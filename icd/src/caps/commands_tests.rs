@@ -2,7 +2,7 @@
 
 use super::extensions::Extension as E;
 use super::{API_VERSION, V1_1, V1_2, V1_3};
-use crate::entry::table;
+use crate::ffi::table;
 
 #[rustfmt::skip]
 static COMMANDS: &[(E, &[&str])] = &[

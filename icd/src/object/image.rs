@@ -1,7 +1,6 @@
 //! Images and image views.
 
 use super::memory::Binding;
-use crate::entry::shim::find;
 use ash::vk;
 use base::abi::{self, Dim};
 use base::format::{ChannelName, Format};
@@ -74,13 +73,8 @@ pub struct ImageView {
 }
 
 impl ImageView {
-    /// Makes a view of a bound image.
-    ///
-    /// # Safety
-    /// `info`'s chain is valid.
-    pub unsafe fn new(image: Arc<Image>, info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, vk::Result> {
-        // SAFETY: the caller's promise.
-        let min_lod = unsafe { find::<vk::ImageViewMinLodCreateInfoEXT<'_>>(info.p_next) }.map_or(0.0, |m| m.min_lod);
+    /// Makes a view of a bound image, with `VkImageViewMinLodCreateInfoEXT`'s `min_lod`.
+    pub fn new(image: Arc<Image>, info: &vk::ImageViewCreateInfo<'_>, min_lod: f32) -> Result<ImageView, vk::Result> {
         let format = format_of(info.format)?;
         let memory = image.memory().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let desc = image.layout.desc;

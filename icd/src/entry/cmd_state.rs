@@ -135,6 +135,9 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
+/// What vkEndCommandBuffer says of a value that no valid call has.
+const INVALID: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+
 unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
     // SAFETY: the shims' promise.
     unsafe { push(buffer, Command::SetDynamicState(state)) }
@@ -142,7 +145,7 @@ unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
 
 /// There is no valid call with another bind point.
 fn point(point: vk::PipelineBindPoint) -> Result<BindPoint, vk::Result> {
-    BindPoint::from_vk(point).ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
+    BindPoint::from_vk(point).ok_or(INVALID)
 }
 
 /// Sets a state whose value has to be translated; what does not translate fails the recording.
@@ -155,7 +158,7 @@ unsafe fn set_translated<T>(
     unsafe {
         record(buffer, |recorder| match value {
             Ok(value) => recorder.push(Command::SetDynamicState(state(value))),
-            Err(_) => recorder.fail(vk::Result::ERROR_UNKNOWN),
+            Err(_) => recorder.fail(INVALID),
         })
     }
 }
@@ -410,6 +413,6 @@ shims! {
 
     fn cmd_set_patch_control_points(buffer: vk::CommandBuffer, _points: u32) {
         // The extension brings the command, its feature needs tessellation: there is no valid call.
-        record(buffer, |recorder| recorder.fail(vk::Result::ERROR_UNKNOWN));
+        record(buffer, |recorder| recorder.fail(INVALID));
     }
 }

@@ -126,7 +126,7 @@ shims! {
         _allocator: *const vk::AllocationCallbacks<'_>,
         messenger: *mut vk::DebugUtilsMessengerEXT,
     ) -> VkResult {
-        let object = Arc::new(Messenger::new(&*info).ok_or(vk::Result::ERROR_UNKNOWN)?);
+        let object = Arc::new(Messenger::new(&*info));
         *messenger = handle::create(object.clone())?;
         handle::dispatchable::<Instance>(instance).messages.add(object);
         Ok(())

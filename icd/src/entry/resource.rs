@@ -358,7 +358,7 @@ shims! {
         // The command is core, the feature is optional: without samplerYcbcrConversion there is no valid call of it.
         *conversion = vk::SamplerYcbcrConversion::null();
         dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: feature samplerYcbcrConversion is not supported");
-        Err(vk::Result::ERROR_UNKNOWN)
+        Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
     }
 
     fn destroy_sampler_ycbcr_conversion(_device: vk::Device, _conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {}

@@ -58,10 +58,11 @@ impl Messages {
         // Cloned: a callback may create or destroy messengers.
         let messengers = self.messengers.read().clone();
         for messenger in messengers {
+            let Some(callback) = messenger.callback else { continue };
             if messenger.severities.intersects(severity) && messenger.types.intersects(types) {
                 // SAFETY: the application gave this callback for this purpose; the data lives during the call.
                 base::fp::outside(|| unsafe {
-                    (messenger.callback)(severity, types, data, messenger.user_data as *mut _);
+                    callback(severity, types, data, messenger.user_data as *mut _);
                 });
             }
         }
@@ -79,19 +80,19 @@ type Callback = unsafe extern "system" fn(
 pub struct Messenger {
     severities: vk::DebugUtilsMessageSeverityFlagsEXT,
     types: vk::DebugUtilsMessageTypeFlagsEXT,
-    callback: Callback,
+    callback: Option<Callback>,
     user_data: usize,
 }
 
 impl Messenger {
-    /// `None` without a callback.
-    pub fn new(info: &vk::DebugUtilsMessengerCreateInfoEXT<'_>) -> Option<Messenger> {
-        Some(Messenger {
+    /// Without a callback, which is invalid, nobody is told anything.
+    pub fn new(info: &vk::DebugUtilsMessengerCreateInfoEXT<'_>) -> Messenger {
+        Messenger {
             severities: info.message_severity,
             types: info.message_type,
-            callback: info.pfn_user_callback?,
+            callback: info.pfn_user_callback,
             user_data: info.p_user_data as usize,
-        })
+        }
     }
 }
 

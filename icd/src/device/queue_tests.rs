@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::caps::ExtensionSet;
-use crate::device::instance::{Instance, PhysicalDevice};
-use crate::ffi::handle;
+use crate::device::instance::Instance;
 use crate::object::query::QueryPool;
 use crate::object::sync::Semaphore;
 use std::sync::mpsc::{Receiver, Sender, channel};

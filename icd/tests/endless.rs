@@ -116,6 +116,17 @@ fn draws_of_absurd_counts() {
 }
 
 #[test]
+fn an_endless_compute_shader() {
+    let (c, messenger) = context();
+    let (set, _buffer) = stop_set(&c);
+    let endless = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("spin.comp"), &[]);
+    pipeline::name(&c, endless, c"spinning top");
+    let start = Instant::now();
+    let result = c.run(|b| record_dispatch(&c, b, &set, endless, &[], 1));
+    expect_lost(c, messenger, "spinning top", start, result);
+}
+
+#[test]
 fn an_endless_loop_with_barriers() {
     let (c, messenger) = context();
     let (set, _buffer) = stop_set(&c);

@@ -1,10 +1,11 @@
-//! Pipelines and what they do: compute, draws, textures, subpasses, multisampling, refusals, endless shaders.
+//! Pipelines and what they do: compute, draws, textures, subpasses, multisampling, refusals.
 
 mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
 use ash::vk;
 use common::{Context, Image, spirv};
-use std::ffi::{CStr, c_void};
-use std::sync::Mutex;
+use pipeline::Messenger;
 
 macro_rules! shader {
     ($name:literal) => {
@@ -184,46 +185,11 @@ fn a_cache_brings_pipelines_back() {
     layout.destroy(&c);
 }
 
-static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-unsafe extern "system" fn collect(
-    _: vk::DebugUtilsMessageSeverityFlagsEXT,
-    _: vk::DebugUtilsMessageTypeFlagsEXT,
-    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
-    _: *mut c_void,
-) -> vk::Bool32 {
-    // SAFETY: the driver's data.
-    let message = unsafe { CStr::from_ptr((*data).p_message) };
-    MESSAGES.lock().unwrap().push(message.to_string_lossy().into_owned());
-    vk::FALSE
-}
-
-fn messenger(c: &Context) -> impl Drop + use<> {
-    struct Messenger(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT);
-    impl Drop for Messenger {
-        fn drop(&mut self) {
-            // SAFETY: valid usage.
-            unsafe { self.0.destroy_debug_utils_messenger(self.1, None) };
-        }
-    }
-    let functions = ash::ext::debug_utils::Instance::new(&c.entry, &c.instance);
-    let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
-        .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
-        .message_type(vk::DebugUtilsMessageTypeFlagsEXT::GENERAL)
-        .pfn_user_callback(Some(collect));
-    // SAFETY: valid usage.
-    let messenger = unsafe { functions.create_debug_utils_messenger(&info, None) }.unwrap();
-    Messenger(functions, messenger)
-}
-
-fn said(needle: &str) -> bool {
-    MESSAGES.lock().unwrap().iter().any(|m| m.contains(needle))
-}
-
 #[test]
 fn bad_modules_are_refused_with_a_message() {
     let c = Context::new(&[c"VK_EXT_debug_utils"], &[]);
-    let _messenger = messenger(&c);
+    let messenger = Messenger::new(&c);
+    let said = |needle: &str| messenger.take().iter().any(|message| message.contains(needle));
     let layout = Layout::new(&c, &SQUARE);
     let words = shader!("square.comp");
     for length in (0..words.len()).step_by(7) {
@@ -238,51 +204,8 @@ fn bad_modules_are_refused_with_a_message() {
     let capability = kernel.windows(2).position(|w| w == [0x0002_0011, 1]).expect("OpCapability Shader");
     kernel[capability + 1] = 6;
     assert!(compute(&c, vk::PipelineCache::null(), layout.layout, &kernel, &[]).is_err());
-    assert!(said("OpCapability"), "{:?}", MESSAGES.lock().unwrap().last());
+    assert!(said("OpCapability"));
     layout.destroy(&c);
-}
-
-/// Sets the budget for this process; every test here is far below it, except the endless one.
-fn short_budget() {
-    // SAFETY: called before this test's device starts a thread; other tests only read this variable through std.
-    unsafe { std::env::set_var("GRUS_SHADER_TIMEOUT_MS", "1500") };
-}
-
-#[test]
-fn an_endless_shader_loses_the_device_and_nothing_else() {
-    short_budget();
-    let c = Context::new(&[c"VK_EXT_debug_utils"], &[]);
-    let _messenger = messenger(&c);
-    let d = &c.device;
-    let layout = Layout::new(&c, &[vk::DescriptorType::STORAGE_BUFFER]);
-    let data = c.buffer(64);
-    layout.buffer(&c, 0, vk::DescriptorType::STORAGE_BUFFER, data.buffer, vk::WHOLE_SIZE);
-    let pipeline = compute(&c, vk::PipelineCache::null(), layout.layout, &shader!("spin.comp"), &[]).unwrap();
-    let names = ash::ext::debug_utils::Device::new(&c.instance, d);
-    let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(pipeline).object_name(c"spinning top");
-    // SAFETY: valid usage.
-    unsafe { names.set_debug_utils_object_name(&info) }.unwrap();
-    let result = c.run(|b| {
-        // SAFETY: valid usage.
-        unsafe {
-            d.cmd_bind_pipeline(b, vk::PipelineBindPoint::COMPUTE, pipeline);
-            d.cmd_bind_descriptor_sets(b, vk::PipelineBindPoint::COMPUTE, layout.layout, 0, &[layout.set], &[]);
-            d.cmd_dispatch(b, 1, 1, 1);
-        }
-    });
-    assert_eq!(result, Err(vk::Result::ERROR_DEVICE_LOST));
-    assert!(said("spinning top"));
-    // SAFETY: valid usage.
-    unsafe {
-        assert_eq!(d.queue_submit(c.queue, &[], vk::Fence::null()), Err(vk::Result::ERROR_DEVICE_LOST));
-        assert_eq!(d.device_wait_idle(), Err(vk::Result::ERROR_DEVICE_LOST));
-        d.destroy_pipeline(pipeline, None);
-    }
-    layout.destroy(&c);
-    c.free(data);
-    // The process goes on: another device works.
-    let other = Context::new(&[], &[]);
-    other.run(|_| ()).unwrap();
 }
 
 struct Draw<'a> {

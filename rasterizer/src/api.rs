@@ -480,7 +480,7 @@ pub struct Draw {
     pub context: Arc<ShaderContext>,
     /// By binding number.
     pub vertex_buffers: Vec<BufferRange>,
-    /// Per-binding stride override (dynamic stride); empty: the state's.
+    /// `None`: not indexed.
     pub index_buffer: Option<IndexBuffer>,
     /// Counts.
     pub counts: DrawCounts,

@@ -1,8 +1,7 @@
 //! From SPIR-V words to a stage without code, and to code.
 
 use crate::caps::limits::LIMITS;
-use crate::object::pipeline_layout::PipelineLayout;
-use base::shader::Stage;
+use base::shader::{PipelineLayoutInfo, Stage};
 use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};
 use jit::{CompileRequest, Prepared};
@@ -77,7 +76,7 @@ pub struct StageRequest {
     /// Specialisation.
     pub specialization: Specialization,
     /// Layout.
-    pub layout: Arc<PipelineLayout>,
+    pub layout: Arc<PipelineLayoutInfo>,
 }
 
 impl StageRequest {
@@ -85,7 +84,7 @@ impl StageRequest {
     pub fn key(&self) -> Key {
         let mut bytes = Collect(Vec::with_capacity(512), |all, part| all.extend_from_slice(part));
         env!("CARGO_PKG_VERSION").hash(&mut bytes);
-        (self.stage, &self.entry, &self.specialization, &self.layout.info).hash(&mut bytes);
+        (self.stage, &self.entry, &self.specialization, &self.layout).hash(&mut bytes);
         Key::new(self.words.clone(), bytes.0.into())
     }
 
@@ -122,7 +121,7 @@ impl StageRequest {
             stage: self.stage,
             entry: &self.entry,
             specialization: &self.specialization,
-            layout: &self.layout.info,
+            layout: &self.layout,
             accept: accepted(),
             options: jit::emit::EmitOptions::default(),
         })

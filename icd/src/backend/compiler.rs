@@ -11,10 +11,10 @@
 //! make keeps the quick one, and between two steps they look whether anybody still wants it: nobody waits longer than for one step.
 
 use super::compile::{Key, StageRequest};
+use super::pipeline_cache::PipelineCache;
 use super::tiered::TieredCode;
 use crate::fallible;
-use crate::object::instance::Instance;
-use crate::object::pipeline_cache::PipelineCache;
+use crate::ffi::messages::Messages;
 use ash::vk;
 use jit::emit::Tier;
 use jit::error::Error;
@@ -91,7 +91,7 @@ pub enum Refusal {
 
 /// See the module.
 pub struct Compiler {
-    instance: Arc<Instance>,
+    messages: Arc<Messages>,
     engine: Arc<Engine>,
     policy: Policy,
     living: Mutex<HashMap<Key, Weak<TieredCode>>>,
@@ -112,9 +112,9 @@ struct Jobs {
 
 impl Compiler {
     /// A compiler that uses the engine's pool; starts nothing.
-    pub fn new(instance: Arc<Instance>, engine: Arc<Engine>, policy: Policy) -> Arc<Compiler> {
+    pub fn new(messages: Arc<Messages>, engine: Arc<Engine>, policy: Policy) -> Arc<Compiler> {
         Arc::new(Compiler {
-            instance,
+            messages,
             engine,
             policy,
             living: Mutex::default(),
@@ -234,7 +234,7 @@ impl Compiler {
             if let Err(message) = code.upgrade(&wanted) {
                 let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
                 let message = format!("a shader stays on the quick tier: {message}");
-                self.instance.report(severity, "GRUS-internal", &message, None);
+                self.messages.report(severity, "GRUS-internal", &message, None);
             }
         }
     }

@@ -1,12 +1,13 @@
-//! The joints to the other rooms: the shader compiler, the rasterizer's sampling kernels and transfers, the machine.
+//! The joints to the shader compiler and to generated code: stages by key, their code in its tiers, caches of them, the memory of
+//! descriptor sets, helpers.
 
-pub mod bounds;
+mod cache_key;
 pub mod compile;
 pub mod compiler;
 pub mod helpers;
-pub mod machine;
+pub mod pipeline_cache;
+pub mod set_memory;
 pub mod tiered;
-pub mod transfer;
 
 #[cfg(test)]
 mod tiered_tests;

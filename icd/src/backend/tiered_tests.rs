@@ -2,10 +2,8 @@
 
 use super::compile::StageRequest;
 use super::compiler::{Compiler, Origin, Policy, Refusal};
+use super::pipeline_cache::PipelineCache;
 use super::tiered::TieredCode;
-use crate::caps::ExtensionSet;
-use crate::object::instance::Instance;
-use crate::object::pipeline_cache::PipelineCache;
 use base::abi::{
     BatchHeader, BufferDescriptor, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext,
     VertexBatch,
@@ -41,8 +39,7 @@ struct Setup {
 impl Setup {
     fn new(policy: Policy) -> Setup {
         let engine = Arc::new(Engine::new(1));
-        let instance = Instance::new(0, ExtensionSet::default());
-        Setup { compiler: Compiler::new(instance, engine.clone(), policy), engine }
+        Setup { compiler: Compiler::new(Arc::default(), engine.clone(), policy), engine }
     }
 
     /// Occupies the pool's only thread until the sender is dropped.

@@ -3,6 +3,7 @@
 use super::extensions::Extension as E;
 use super::{API_VERSION, V1_1, V1_2, V1_3};
 use crate::entry::table;
+use crate::ffi::table::Need;
 
 #[rustfmt::skip]
 static COMMANDS: &[(E, &[&str])] = &[
@@ -62,7 +63,7 @@ fn core_version_has_its_commands() {
     for (version, commands) in CORE.iter().filter(|(version, _)| *version <= API_VERSION) {
         for command in *commands {
             let need = table::find(command).map(|(_, need)| need);
-            assert_eq!(need, Some(table::Need::Core(*version)), "{command}");
+            assert_eq!(need, Some(Need::Core(*version)), "{command}");
         }
     }
 }
@@ -80,7 +81,7 @@ fn advertised_extensions_have_their_commands() {
 fn table_names_only_known_extensions() {
     for row in table::tables().into_iter().flatten() {
         for (name, need) in row.names {
-            if let table::Need::Extension(extension) = need {
+            if let Need::Extension(extension) = need {
                 let known = super::extensions::EXTENSIONS.iter().any(|e| e.name == *extension);
                 assert!(known, "{name} needs {extension}, which has no row");
             }

@@ -1,7 +1,8 @@
 //! The machine: threads, memory, the one queue family.
 
-use super::memory_limits::{addresses_left, control_groups, data_left};
-use crate::object::arena::Arena;
+use crate::os::arena::Arena;
+use crate::os::environment::number;
+use crate::os::memory_limits::{addresses_left, control_groups, data_left};
 use ash::vk;
 use std::sync::OnceLock;
 
@@ -9,7 +10,7 @@ use std::sync::OnceLock;
 pub fn thread_count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| {
-        let asked = env_number("GRUS_THREADS").filter(|n| *n > 0).map(|n| n.min(1024) as usize);
+        let asked = number("GRUS_THREADS").filter(|n| *n > 0).map(|n| n.min(1024) as usize);
         asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
     })
 }
@@ -19,16 +20,12 @@ pub fn thread_count() -> usize {
 pub fn heap_size() -> u64 {
     static SIZE: OnceLock<u64> = OnceLock::new();
     *SIZE.get_or_init(|| {
-        let asked = env_number("GRUS_HEAP_MB").filter(|n| *n > 0).map(|n| n.saturating_mul(1 << 20));
+        let asked = number("GRUS_HEAP_MB").filter(|n| *n > 0).map(|n| n.saturating_mul(1 << 20));
         let wanted = asked.unwrap_or_else(|| machine_memory() / 4 * 3);
         let in_addresses = addresses_left().map_or(u64::MAX, |left| Arena::holds(left / 2));
         let in_data = data_left().map_or(u64::MAX, |left| left / 2);
         (wanted.min(in_addresses).min(in_data) & !0xf_ffff).clamp(1 << 20, 1 << 46)
     })
-}
-
-fn env_number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.trim().parse().ok()
 }
 
 fn machine_memory() -> u64 {

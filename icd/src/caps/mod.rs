@@ -12,7 +12,6 @@ pub mod features;
 pub mod formats;
 pub mod host;
 pub mod limits;
-pub mod memory_limits;
 pub mod properties;
 pub mod spirv;
 

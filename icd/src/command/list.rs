@@ -4,7 +4,7 @@ use super::CommandList;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::{Image, ImageView};
-use crate::object::pipeline::Pipeline;
+use crate::object::pipeline::{BindPoint, Pipeline};
 use crate::object::query::QueryPool;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use crate::object::sync::Event;
@@ -156,7 +156,7 @@ pub enum Command {
 /// `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSetKHR`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct BindDescriptorSets {
-    pub bind_point: vk::PipelineBindPoint,
+    pub bind_point: BindPoint,
     pub first_set: u32,
     pub sets: SmallVec<[Option<Arc<DescriptorSet>>; 4]>,
     pub dynamic_offsets: SmallVec<[u32; 4]>,

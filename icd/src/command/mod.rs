@@ -3,13 +3,17 @@
 //! Recording copies everything out of the application's memory. A command has the name of its `vkCmd…`; commands with a second
 //! form (`2`, indirect) share a variant.
 
+mod bounds;
 pub mod execute;
 mod list;
+mod transfer;
 
 pub use list::*;
 
 use crate::fallible;
+use crate::ffi::handle::objects;
 use crate::object::descriptor_pool::DescriptorSet;
+use crate::object::pipeline::BindPoint;
 use ash::vk;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -27,7 +31,7 @@ pub struct Recorder {
     list: CommandList,
     error: Option<vk::Result>,
     /// Sets pushed so far, by bind point and set number.
-    pushed: Vec<(vk::PipelineBindPoint, u32, Arc<DescriptorSet>)>,
+    pushed: Vec<(BindPoint, u32, Arc<DescriptorSet>)>,
 }
 
 impl Recorder {
@@ -48,7 +52,7 @@ impl Recorder {
     /// A new push descriptor set that begins with what was pushed before; `None` when there is not enough memory.
     pub fn push_set(
         &mut self,
-        bind_point: vk::PipelineBindPoint,
+        bind_point: BindPoint,
         number: u32,
         layout: &Arc<crate::object::descriptor::SetLayout>,
     ) -> Result<Arc<DescriptorSet>, vk::Result> {
@@ -106,3 +110,6 @@ pub struct CommandPool {
     /// Command buffers allocated from it: their handles.
     pub buffers: Mutex<Vec<vk::CommandBuffer>>,
 }
+
+objects! { DispatchableObject: CommandBuffer => CommandBuffer }
+objects! { Object: CommandPool => CommandPool }

@@ -1,11 +1,12 @@
 //! Recording render pass instances, draws and dispatches.
 
 use super::command_buffer::push;
-use super::handle::{optional, share};
-use super::shim::{find, shims, slice};
-use super::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
 use crate::command::{BeginRenderPass, BeginRendering, Command, DrawIndirect, RenderingAttachment};
 use crate::fallible;
+use crate::ffi::handle::{optional, share};
+use crate::ffi::pointer::{find, slice};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::ImageView;
 use crate::object::render_pass::{Framebuffer, RenderPass};

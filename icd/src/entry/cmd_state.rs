@@ -1,16 +1,18 @@
 //! Recording state: pipelines, descriptors, push constants, vertex and index buffers, dynamic state.
 
 use super::command_buffer::{push, record};
-use super::handle::{get, optional, share};
-use super::shim::{shims, slice};
-use super::table::{CommandRow, V1_0, V1_3, ext, row};
+use super::descriptor_write::{apply, elements_of};
+use super::pipeline_state::{compare_op, scissor_of, stencil_op, stipple_of, topology, viewport_of};
 use crate::command::{BindDescriptorSets, Command, DynamicState, VertexBufferBinding};
+use crate::ffi::handle::{get, optional, share};
+use crate::ffi::pointer::slice;
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, V1_3, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;
-use crate::object::descriptor_update::{UpdateTemplate, source_of, write};
-use crate::object::pipeline::Pipeline;
+use crate::object::descriptor_update::{UpdateTemplate, write};
+use crate::object::pipeline::{BindPoint, Pipeline};
 use crate::object::pipeline_layout::PipelineLayout;
-use crate::object::pipeline_state::{compare_op, scissor_of, stencil_op, stipple_of, topology, viewport_of};
 use ash::vk;
 use core::ffi::c_void;
 use smallvec::{SmallVec, smallvec};
@@ -133,9 +135,17 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
+/// What vkEndCommandBuffer says of a value that no valid call has.
+const INVALID: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+
 unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
     // SAFETY: the shims' promise.
     unsafe { push(buffer, Command::SetDynamicState(state)) }
+}
+
+/// There is no valid call with another bind point.
+fn point(point: vk::PipelineBindPoint) -> Result<BindPoint, vk::Result> {
+    BindPoint::from_vk(point).ok_or(INVALID)
 }
 
 /// Sets a state whose value has to be translated; what does not translate fails the recording.
@@ -148,7 +158,7 @@ unsafe fn set_translated<T>(
     unsafe {
         record(buffer, |recorder| match value {
             Ok(value) => recorder.push(Command::SetDynamicState(state(value))),
-            Err(_) => recorder.fail(vk::Result::ERROR_UNKNOWN),
+            Err(_) => recorder.fail(INVALID),
         })
     }
 }
@@ -180,7 +190,7 @@ unsafe fn bind_vertex_buffers(
 /// Records a pushed set: `fill` writes the descriptors.
 unsafe fn push_descriptor_set(
     buffer: vk::CommandBuffer,
-    bind_point: vk::PipelineBindPoint,
+    bind_point: BindPoint,
     layout: vk::PipelineLayout,
     number: u32,
     fill: impl FnOnce(&DescriptorSet),
@@ -222,7 +232,7 @@ shims! {
         offsets: *const u32,
     ) {
         let bind = BindDescriptorSets {
-            bind_point,
+            bind_point: point(bind_point)?,
             first_set,
             sets: slice(sets, count).iter().map(|s| optional::<DescriptorSet>(*s)).collect(),
             dynamic_offsets: SmallVec::from_slice(slice(offsets, offset_count)),
@@ -238,10 +248,10 @@ shims! {
         count: u32,
         writes: *const vk::WriteDescriptorSet<'_>,
     ) {
-        push_descriptor_set(buffer, bind_point, layout, number, |set| {
+        push_descriptor_set(buffer, point(bind_point)?, layout, number, |set| {
             for w in slice(writes, count) {
-                let (source, count) = source_of(w);
-                write(set, w.dst_binding, w.dst_array_element, count, source);
+                let (elements, count) = elements_of(w);
+                write(set, w.dst_binding, w.dst_array_element, count, &elements);
             }
         });
     }
@@ -254,7 +264,7 @@ shims! {
         data: *const c_void,
     ) {
         let template = get::<UpdateTemplate>(template);
-        push_descriptor_set(buffer, template.bind_point, layout, number, |set| template.apply(set, data));
+        push_descriptor_set(buffer, template.bind_point, layout, number, |set| apply(template, set, data));
     }
 
     fn cmd_push_constants(
@@ -403,6 +413,6 @@ shims! {
 
     fn cmd_set_patch_control_points(buffer: vk::CommandBuffer, _points: u32) {
         // The extension brings the command, its feature needs tessellation: there is no valid call.
-        record(buffer, |recorder| recorder.fail(vk::Result::ERROR_UNKNOWN));
+        record(buffer, |recorder| recorder.fail(INVALID));
     }
 }

@@ -1,11 +1,12 @@
 //! Recording copies, blits, clears and resolves. The `2` forms carry the same regions in newer structures.
 
 use super::command_buffer::push;
-use super::handle::share;
-use super::shim::{shims, slice};
-use super::table::{CommandRow, Need, V1_0, V1_3, ext, row};
 use crate::command::Command;
 use crate::fallible;
+use crate::ffi::handle::share;
+use crate::ffi::pointer::slice;
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Need, V1_0, V1_3, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use ash::vk;

@@ -1,10 +1,11 @@
 //! Command pools and command buffers: allocation, recording, secondary command buffers, synchronisation commands, queries, labels.
 
-use super::handle::{self, dispatchable, get, share};
-use super::shim::{shims, slice, slice_mut};
-use super::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
 use crate::command::{Command, CommandBuffer, CommandPool, CopyQueryPoolResults, Recorder};
 use crate::fallible;
+use crate::ffi::handle::{self, dispatchable, get, share};
+use crate::ffi::pointer::{slice, slice_mut};
+use crate::ffi::shim::{Recording, shims};
+use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::query::QueryPool;
 use crate::object::sync::Event;
@@ -91,6 +92,13 @@ pub const COMMANDS: &[CommandRow] = &[
         vkCmdInsertDebugUtilsLabelEXT: ext("VK_EXT_debug_utils")
     ),
 ];
+
+impl Recording for vk::CommandBuffer {
+    unsafe fn fail(self, error: vk::Result) {
+        // SAFETY: the caller's promise.
+        unsafe { dispatchable::<CommandBuffer>(self) }.recorder.lock().fail(error);
+    }
+}
 
 /// Records into a command buffer.
 ///

@@ -1,13 +1,17 @@
 //! Descriptor set layouts, pools, sets, update templates, pipeline layouts.
 
-use super::handle::{self, get, optional, share};
-use super::shim::{find, shims, slice};
-use super::table::{CommandRow, V1_0, V1_1, ext, row};
+use super::descriptor_write::{apply, elements_of};
 use crate::fallible;
-use crate::object::descriptor::SetLayout;
+use crate::ffi::handle::{self, get, optional, share};
+use crate::ffi::pointer::{find, slice};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, V1_1, ext, row};
+use crate::object::descriptor::{BindingInfo, SetLayout};
 use crate::object::descriptor_pool::{DescriptorPool, DescriptorSet};
-use crate::object::descriptor_update::{UpdateTemplate, copy, source_of, write};
+use crate::object::descriptor_update::{UpdateTemplate, copy, write};
+use crate::object::pipeline::BindPoint;
 use crate::object::pipeline_layout::PipelineLayout;
+use crate::object::sampler::Sampler;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -59,7 +63,20 @@ unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> Result<Set
     unsafe {
         let flags = find::<vk::DescriptorSetLayoutBindingFlagsCreateInfo<'_>>(info.p_next);
         let flags = flags.map_or(&[][..], |f| slice(f.p_binding_flags, f.binding_count));
-        SetLayout::new(slice(info.p_bindings, info.binding_count), flags)
+        let binding = |(i, b): (usize, &vk::DescriptorSetLayoutBinding<'_>)| {
+            let takes_samplers =
+                matches!(b.descriptor_type, vk::DescriptorType::SAMPLER | vk::DescriptorType::COMBINED_IMAGE_SAMPLER);
+            let samplers = if takes_samplers { slice(b.p_immutable_samplers, b.descriptor_count) } else { &[] };
+            Ok(BindingInfo {
+                binding: b.binding,
+                ty: b.descriptor_type,
+                count: b.descriptor_count,
+                immutable_samplers: fallible::collect(samplers.iter().map(|s| share::<Sampler>(*s)))?,
+                flags: flags.get(i).copied().unwrap_or_default(),
+            })
+        };
+        let bindings = slice(info.p_bindings, info.binding_count).iter().enumerate().map(binding);
+        SetLayout::new(fallible::try_collect(bindings)?)
     }
 }
 
@@ -85,7 +102,7 @@ shims! {
     ) {
         let layout = set_layout(&*info);
         (*support).supported = u32::from(layout.is_ok());
-        let variable = super::shim::find_mut::<vk::DescriptorSetVariableDescriptorCountLayoutSupport<'_>>((*support).p_next);
+        let variable = crate::ffi::pointer::find_mut::<vk::DescriptorSetVariableDescriptorCountLayoutSupport<'_>>((*support).p_next);
         if let Some(variable) = variable {
             variable.max_variable_descriptor_count = layout.as_ref().map_or(0, SetLayout::max_variable_count);
         }
@@ -165,8 +182,8 @@ shims! {
         copies: *const vk::CopyDescriptorSet<'_>,
     ) {
         for w in slice(writes, write_count) {
-            let (source, count) = source_of(w);
-            write(get::<DescriptorSet>(w.dst_set), w.dst_binding, w.dst_array_element, count, source);
+            let (elements, count) = elements_of(w);
+            write(get::<DescriptorSet>(w.dst_set), w.dst_binding, w.dst_array_element, count, &elements);
         }
         for c in slice(copies, copy_count) {
             copy(get::<DescriptorSet>(c.src_set), get::<DescriptorSet>(c.dst_set), c);
@@ -181,7 +198,9 @@ shims! {
     ) -> VkResult {
         let info = &*info;
         let entries = fallible::to_vec(slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count))?;
-        *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point: info.pipeline_bind_point }))?;
+        // Only templates of push descriptors need to have one.
+        let bind_point = BindPoint::from_vk(info.pipeline_bind_point).unwrap_or(BindPoint::Graphics);
+        *template = handle::create(Arc::new(UpdateTemplate { entries, bind_point }))?;
         Ok(())
     }
 
@@ -195,6 +214,6 @@ shims! {
         template: vk::DescriptorUpdateTemplate,
         data: *const c_void,
     ) {
-        get::<UpdateTemplate>(template).apply(get::<DescriptorSet>(set), data);
+        apply(get::<UpdateTemplate>(template), get::<DescriptorSet>(set), data);
     }
 }

@@ -1,12 +1,14 @@
 //! Devices, queues, private data, debug names and labels.
 
-use super::handle::{self, dispatchable};
-use super::shim::{shims, slice, string, write_array};
-use super::table::{self, CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
+use super::table;
+use crate::device::Device;
+use crate::device::instance::{Instance, PhysicalDevice};
 use crate::fallible;
-use crate::object::device::Device;
-use crate::object::instance::{Instance, PhysicalDevice};
-use crate::object::private_data::PrivateDataSlot;
+use crate::ffi::handle::{self, dispatchable};
+use crate::ffi::known::{self, PrivateDataSlot};
+use crate::ffi::pointer::{slice, string, write_array};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
 use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
@@ -99,7 +101,7 @@ fn enabled(device: &Device, need: Need) -> bool {
 /// Tells the application what its vkCreateDevice asked for and the driver has not.
 fn refuse(instance: &Instance, missing: impl std::fmt::Display + Into<vk::Result>) -> vk::Result {
     let message = format!("vkCreateDevice: {missing}");
-    instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &message, None);
+    instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &message);
     missing.into()
 }
 
@@ -124,7 +126,7 @@ shims! {
         crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
         if !jit::code::can_execute() {
             let message = "vkCreateDevice: this process may not make executable memory (PR_SET_MDWE, SELinux's execmem or the like)";
-            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
+            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
         *device = handle::create_dispatchable(Device::new(instance, physical, extensions))?;
@@ -205,13 +207,13 @@ shims! {
         *data = handle::get::<PrivateDataSlot>(slot).get(object);
     }
 
-    fn set_debug_utils_object_name(device: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> VkResult {
+    fn set_debug_utils_object_name(_device: vk::Device, info: *const vk::DebugUtilsObjectNameInfoEXT<'_>) -> VkResult {
         let info = &*info;
         if !info.p_object_name.is_null() {
             // Three bytes in place of one that is not UTF-8.
             fallible::available(3 * CStr::from_ptr(info.p_object_name).count_bytes())?;
         }
-        dispatchable::<Device>(device).set_name(info.object_handle, string(info.p_object_name))
+        known::set_name(info.object_handle, string(info.p_object_name))
     }
 
     fn set_debug_utils_object_tag(_device: vk::Device, _info: *const vk::DebugUtilsObjectTagInfoEXT<'_>) -> VkResult {

@@ -1,8 +1,8 @@
 //! Handles for other processes and APIs: there are none. The capability queries (`caps::formats`) give no handle type any feature, so the
 //! structures of VK_KHR_external_{memory,semaphore,fence} may be chained to a creation, but with no handle type in them.
 
-use super::shim::find;
-use crate::object::device::Device;
+use crate::device::Device;
+use crate::ffi::pointer::find;
 use ash::vk;
 use core::ffi::c_void;
 

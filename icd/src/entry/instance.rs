@@ -1,9 +1,11 @@
 //! Instances, layers, extensions, debug-utils messengers.
 
-use super::handle;
-use super::shim::{shims, slice, write_array};
-use super::table::{CommandRow, V1_0, V1_1, ext, row};
-use crate::object::instance::{Instance, Messenger};
+use crate::device::instance::Instance;
+use crate::ffi::handle;
+use crate::ffi::messages::Messenger;
+use crate::ffi::pointer::{slice, write_array};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, V1_1, ext, row};
 use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
@@ -87,7 +89,7 @@ shims! {
         let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
         let new = Instance::new(api_version, extensions);
         if let Some(message) = crate::caps::conformance::ignored() {
-            new.report(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "GRUS-environment", message, None);
+            new.report(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "GRUS-environment", message);
         }
         *instance = handle::create_dispatchable(new)?;
         Ok(())
@@ -124,9 +126,9 @@ shims! {
         _allocator: *const vk::AllocationCallbacks<'_>,
         messenger: *mut vk::DebugUtilsMessengerEXT,
     ) -> VkResult {
-        let object = Arc::new(Messenger::new(&*info).ok_or(vk::Result::ERROR_UNKNOWN)?);
+        let object = Arc::new(Messenger::new(&*info));
         *messenger = handle::create(object.clone())?;
-        handle::dispatchable::<Instance>(instance).add_messenger(object);
+        handle::dispatchable::<Instance>(instance).messages.add(object);
         Ok(())
     }
 
@@ -135,7 +137,7 @@ shims! {
         messenger: vk::DebugUtilsMessengerEXT,
         _allocator: *const vk::AllocationCallbacks<'_>,
     ) {
-        handle::dispatchable::<Instance>(instance).remove_messenger(vk::Handle::as_raw(messenger));
+        handle::dispatchable::<Instance>(instance).messages.remove(vk::Handle::as_raw(messenger));
         handle::destroy::<Messenger>(messenger);
     }
 
@@ -145,6 +147,6 @@ shims! {
         types: vk::DebugUtilsMessageTypeFlagsEXT,
         data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     ) {
-        handle::dispatchable::<Instance>(instance).submit(severity, types, &*data);
+        handle::dispatchable::<Instance>(instance).messages.submit(severity, types, &*data);
     }
 }

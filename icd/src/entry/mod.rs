@@ -8,22 +8,26 @@ pub mod cmd_state;
 pub mod cmd_transfer;
 pub mod command_buffer;
 pub mod descriptor;
+mod descriptor_write;
 pub mod device;
 mod external;
-pub mod handle;
 pub mod instance;
 pub mod physical_device;
 pub mod pipeline;
+mod pipeline_info;
+mod pipeline_state;
 pub mod render_pass;
 pub mod resource;
-pub mod shim;
+mod sampler;
 pub mod sync;
 pub mod table;
 
+use crate::ffi::handle;
+use crate::ffi::pointer::string;
+use crate::ffi::shim::guard;
+use crate::ffi::table::{Level, Need};
 use ash::vk::{self, Handle};
 use core::ffi::c_char;
-use shim::{guard, string};
-use table::{Level, Need};
 
 /// Highest loader-driver interface version this driver speaks.
 const INTERFACE_VERSION: u32 = 7;
@@ -87,7 +91,7 @@ unsafe fn instance_function(
         _ if instance.is_null() => false,
         level => {
             // SAFETY: the caller's promise.
-            let instance = unsafe { handle::dispatchable::<crate::object::instance::Instance>(instance) };
+            let instance = unsafe { handle::dispatchable::<crate::device::instance::Instance>(instance) };
             match need {
                 // Device commands of a newer core version may still be enabled on the device.
                 Need::Core(version) => {

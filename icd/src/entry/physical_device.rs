@@ -1,8 +1,9 @@
 //! Queries on the physical device; the answers are in `caps`.
 
-use super::shim::{shims, write_array};
-use super::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
 use crate::caps;
+use crate::ffi::pointer::write_array;
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
 use ash::vk;
 
 type Physical = vk::PhysicalDevice;

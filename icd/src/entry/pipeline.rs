@@ -1,12 +1,14 @@
 //! Shader modules, pipeline caches, pipelines.
 
-use super::handle::{self, dispatchable, get, optional};
-use super::shim::{find, shims, slice};
-use super::table::{CommandRow, V1_0, row};
+use super::pipeline_info;
+use crate::backend::pipeline_cache::PipelineCache;
+use crate::device::Device;
 use crate::fallible;
-use crate::object::device::Device;
-use crate::object::pipeline::{Created, Pipeline, create_compute, create_graphics};
-use crate::object::pipeline_cache::PipelineCache;
+use crate::ffi::handle::{self, dispatchable, get, optional};
+use crate::ffi::pointer::{find, slice};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, row};
+use crate::object::pipeline::{Created, Failure, Maker, Pipeline};
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
 use core::ffi::c_void;
@@ -33,11 +35,11 @@ pub const COMMANDS: &[CommandRow] = &[
 /// # Safety
 /// `pipelines` has room for all; `p_next` of each info is valid.
 unsafe fn create_all<T>(
+    (device, cache): (&Device, Option<&PipelineCache>),
     infos: &[T],
     pipelines: *mut vk::Pipeline,
-    flags: impl Fn(&T) -> vk::PipelineCreateFlags,
-    chain: impl Fn(&T) -> *const c_void,
-    create: impl Fn(&T) -> Result<Created, vk::Result>,
+    flags_and_chain: impl Fn(&T) -> (vk::PipelineCreateFlags, *const c_void),
+    create: impl Fn(Maker<'_>, &T) -> Result<Created, Failure>,
 ) -> Result<(), vk::Result> {
     let mut result = Ok(());
     let mut stopped = false;
@@ -49,19 +51,25 @@ unsafe fn create_all<T>(
             continue;
         }
         let began = Instant::now();
+        let (flags, chain) = flags_and_chain(info);
+        let only_cached = flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
+        let created = create(Maker { compiler: &device.compiler, cache, only_cached }, info).map_err(|failure| {
+            failure.message.iter().for_each(|message| device.unsupported(message));
+            failure.result
+        });
         let mut stages = Vec::new();
-        match create(info).and_then(|created| Ok((handle::create(created.pipeline)?, created.feedback))) {
+        match created.and_then(|created| Ok((handle::create(created.pipeline)?, created.feedback))) {
             Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {
                 // A compile-required answer must not hide an error.
                 if result.is_ok() || error.as_raw() < 0 {
                     result = Err(error);
                 }
-                stopped = flags(info).contains(vk::PipelineCreateFlags::EARLY_RETURN_ON_FAILURE);
+                stopped = flags.contains(vk::PipelineCreateFlags::EARLY_RETURN_ON_FAILURE);
             }
         }
         // SAFETY: the caller's promise.
-        if let Some(feedback) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain(info)) } {
+        if let Some(feedback) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain) } {
             // SAFETY: the structure's pointers are outputs of the application.
             unsafe { answer(feedback, began, &stages) };
         }
@@ -89,7 +97,7 @@ unsafe fn answer(
     let outputs = unsafe {
         *feedback.p_pipeline_creation_feedback = whole;
         let count = feedback.pipeline_stage_creation_feedback_count;
-        super::shim::slice_mut(feedback.p_pipeline_stage_creation_feedbacks, count)
+        crate::ffi::pointer::slice_mut(feedback.p_pipeline_stage_creation_feedbacks, count)
     };
     let none = std::iter::repeat(vk::PipelineCreationFeedback::default());
     outputs.iter_mut().zip(stages.iter().copied().chain(none)).for_each(|(out, stage)| *out = stage);
@@ -157,7 +165,8 @@ shims! {
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i| create_graphics(device, cache.as_deref(), i))
+        let create = |maker: Maker<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| maker.graphics(pipeline_info::graphics(i)?);
+        create_all((device, cache.as_deref()), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
 
     fn create_compute_pipelines(
@@ -169,7 +178,11 @@ shims! {
         pipelines: *mut vk::Pipeline,
     ) -> VkResult {
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        create_all(slice(infos, count), pipelines, |i| i.flags, |i| i.p_next, |i| create_compute(device, cache.as_deref(), i))
+        let create = |maker: Maker<'_>, i: &vk::ComputePipelineCreateInfo<'_>| {
+            let (stage, layout) = pipeline_info::compute(i)?;
+            maker.compute(stage, layout)
+        };
+        create_all((device, cache.as_deref()), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
 
     fn destroy_pipeline(_device: vk::Device, pipeline: vk::Pipeline, _allocator: Allocator<'_>) {

@@ -1,9 +1,10 @@
 //! Render passes (both versions of the create info) and framebuffers.
 
-use super::handle::{self, share};
-use super::shim::{find, shims, slice};
-use super::table::{CommandRow, V1_0, V1_2, ext, row};
 use crate::fallible;
+use crate::ffi::handle::{self, share};
+use crate::ffi::pointer::{find, slice};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, V1_2, ext, row};
 use crate::object::image::ImageView;
 use crate::object::render_pass::{AttachmentInfo, Framebuffer, RenderPass, Subpass};
 use ash::vk;

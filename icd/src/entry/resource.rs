@@ -1,11 +1,13 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
 use super::external::refuse_exports;
-use super::handle::{self, dispatchable, get, share};
-use super::shim::{find, find_mut, shims, slice};
-use super::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, ext, row};
+use super::sampler::sampler_of;
+use crate::device::Device;
+use crate::ffi::handle::{self, dispatchable, get, share};
+use crate::ffi::pointer::{find, find_mut, slice};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, ext, row};
 use crate::object::buffer::{Buffer, BufferView};
-use crate::object::device::Device;
 use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
@@ -173,7 +175,7 @@ shims! {
     fn map_memory(_device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, _flags: vk::MemoryMapFlags, data: *mut *mut c_void) -> VkResult {
         let memory = get::<Memory>(memory);
         let size = if size == vk::WHOLE_SIZE { memory.size().saturating_sub(offset) } else { size };
-        *data = memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.cast();
+        *data = memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.pointer().cast();
         Ok(())
     }
 
@@ -328,7 +330,8 @@ shims! {
     }
 
     fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
-        let object = ImageView::new(share::<Image>((*info).image), &*info)?;
+        let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>((*info).p_next).map_or(0.0, |m| m.min_lod);
+        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod)?;
         *view = handle::create(Arc::new(object))?;
         Ok(())
     }
@@ -338,7 +341,7 @@ shims! {
     }
 
     fn create_sampler(_device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, _allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
-        *sampler = handle::create(Arc::new(Sampler::new(&*info)))?;
+        *sampler = handle::create(Arc::new(Sampler::new(sampler_of(&*info))))?;
         Ok(())
     }
 
@@ -355,7 +358,7 @@ shims! {
         // The command is core, the feature is optional: without samplerYcbcrConversion there is no valid call of it.
         *conversion = vk::SamplerYcbcrConversion::null();
         dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: feature samplerYcbcrConversion is not supported");
-        Err(vk::Result::ERROR_UNKNOWN)
+        Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
     }
 
     fn destroy_sampler_ycbcr_conversion(_device: vk::Device, _conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {}

@@ -1,14 +1,16 @@
 //! Fences, semaphores, events, submission.
 
 use super::external::refuse_exports;
-use super::handle::{self, dispatchable, get, optional, share};
-use super::shim::{find, shims, slice};
-use super::table::{CommandRow, V1_0, V1_2, V1_3, ext, row};
 use crate::command::CommandBuffer;
+use crate::command::execute::Executor;
+use crate::device::Device;
+use crate::device::queue::{QueueRef, Submission, Work};
 use crate::fallible;
-use crate::object::device::Device;
+use crate::ffi::handle::{self, dispatchable, get, optional, share};
+use crate::ffi::pointer::{find, slice};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, V1_2, V1_3, ext, row};
 use crate::object::sync::{Event, Fence, Semaphore, SemaphoreOp};
-use crate::queue::{QueueRef, Submission, Work};
 use ash::vk;
 use std::sync::Arc;
 
@@ -91,7 +93,8 @@ unsafe fn semaphore_infos(infos: &[vk::SemaphoreSubmitInfo<'_>]) -> Result<Vec<S
 /// The handle is live.
 unsafe fn commands(buffer: vk::CommandBuffer) -> Work {
     // SAFETY: the caller's promise.
-    Work::Commands(unsafe { dispatchable::<CommandBuffer>(buffer) }.list())
+    let list = unsafe { dispatchable::<CommandBuffer>(buffer) }.list();
+    Box::new(move |device| Executor::new(device).run(&list))
 }
 
 fn submit(device: &Arc<Device>, mut submissions: Vec<Submission>, fence: Option<Arc<Fence>>) -> Result<(), vk::Result> {

@@ -28,10 +28,10 @@ impl Buffer {
         Buffer { size: info.size, binding: OnceLock::new() }
     }
 
-    /// `vkBindBufferMemory`.
+    /// `vkBindBufferMemory`; a second one is refused.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
         let binding = Binding::new(memory, offset, self.size)?;
-        self.binding.set(binding).map_err(|_| vk::Result::ERROR_UNKNOWN)
+        self.binding.set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
     /// First byte; null before binding.

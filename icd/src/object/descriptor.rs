@@ -61,6 +61,17 @@ impl Binding {
     }
 }
 
+/// A `VkDescriptorSetLayoutBinding`.
+#[allow(missing_docs, reason = "as in Binding")]
+pub struct BindingInfo {
+    pub binding: u32,
+    pub ty: vk::DescriptorType,
+    pub count: u32,
+    /// Empty for types without samplers.
+    pub immutable_samplers: Vec<Arc<Sampler>>,
+    pub flags: vk::DescriptorBindingFlags,
+}
+
 /// `VkDescriptorSetLayout`.
 #[derive(Default)]
 pub struct SetLayout {
@@ -71,39 +82,20 @@ pub struct SetLayout {
 }
 
 impl SetLayout {
-    /// Translates the bindings. `flags` is empty or has one entry per binding.
-    ///
-    /// # Safety
-    /// The bindings' sampler handles are live.
-    pub unsafe fn new(
-        bindings: &[vk::DescriptorSetLayoutBinding<'_>],
-        flags: &[vk::DescriptorBindingFlags],
-    ) -> Result<SetLayout, vk::Result> {
-        let mut translated = Vec::new();
-        fallible::reserve(&mut translated, bindings.len())?;
-        for (i, b) in bindings.iter().enumerate() {
-            let kind = kind_of(b.descriptor_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
-            let takes_samplers = matches!(kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler);
-            let immutable_samplers = if takes_samplers {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    let handles = crate::entry::shim::slice(b.p_immutable_samplers, b.descriptor_count);
-                    fallible::collect(handles.iter().map(|s| crate::entry::handle::share::<Sampler>(*s)))?
-                }
-            } else {
-                Vec::new()
-            };
-            translated.push(Binding {
+    /// Lays the bindings out.
+    pub fn new(bindings: Vec<BindingInfo>) -> Result<SetLayout, vk::Result> {
+        let mut translated = fallible::try_collect(bindings.into_iter().map(|b| {
+            Ok(Binding {
                 binding: b.binding,
-                ty: b.descriptor_type,
-                kind,
-                count: b.descriptor_count,
+                ty: b.ty,
+                kind: kind_of(b.ty).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?,
+                count: b.count,
                 offset: 0,
                 dynamic_index: 0,
-                immutable_samplers,
-                flags: flags.get(i).copied().unwrap_or_default(),
-            });
-        }
+                immutable_samplers: b.immutable_samplers,
+                flags: b.flags,
+            })
+        }))?;
         translated.sort_by_key(|b| b.binding);
         let last = translated.len().saturating_sub(1);
         for (i, b) in translated.iter_mut().enumerate() {

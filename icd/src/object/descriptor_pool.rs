@@ -1,11 +1,13 @@
-//! Descriptor pools, and sets with their memory.
+//! Descriptor pools and sets.
 //!
-//! Before a set's memory lies its variable count, for generated code (`base::abi::SetHeader`). Wherever an index may lead there is a
+//! Before a set's descriptors lies its variable count, for generated code (`base::abi::SetHeader`). Wherever an index may lead there is a
 //! descriptor: the elements, and a null descriptor behind a variable count and in place of an empty binding (`descriptor::Binding::bytes`).
 
 use super::descriptor::{Binding, SetLayout};
-use super::private_data::forget;
+use crate::backend::set_memory::SetMemory;
 use crate::fallible;
+use crate::ffi::handle;
+use crate::ffi::known::forget;
 use ash::vk;
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SetHeader};
 use base::shader::DescriptorKind;
@@ -13,43 +15,6 @@ use parking_lot::Mutex;
 use rasterizer::sample::{default_sampler, null_view, zero_page};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Memory of a set: plain bytes that shaders read while the application may update other parts of them.
-struct SetMemory {
-    words: *mut [[u64; 2]],
-}
-// SAFETY: written by updates the application synchronises, read through raw pointers.
-unsafe impl Send for SetMemory {}
-// SAFETY: as above.
-unsafe impl Sync for SetMemory {}
-
-/// Descriptors that the header takes.
-const HEADER: usize = size_of::<SetHeader>() / DESCRIPTOR_SIZE;
-
-impl SetMemory {
-    /// Zeroed.
-    fn new(bytes: usize, header: SetHeader) -> Result<SetMemory, vk::Result> {
-        let count = HEADER.checked_add(bytes.div_ceil(DESCRIPTOR_SIZE).max(1));
-        let words = fallible::filled([0u64; 2], count.ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)?)?;
-        let memory = SetMemory { words: Box::into_raw(words.into_boxed_slice()) };
-        // SAFETY: the memory begins with the header's place; it is aligned to 8.
-        unsafe { memory.words.cast::<SetHeader>().write(header) };
-        Ok(memory)
-    }
-    fn base(&self) -> *mut u8 {
-        self.words.cast::<u8>().wrapping_add(HEADER * DESCRIPTOR_SIZE)
-    }
-    fn bytes(&self) -> usize {
-        (self.words.len() - HEADER) * DESCRIPTOR_SIZE
-    }
-}
-
-impl Drop for SetMemory {
-    fn drop(&mut self) {
-        // SAFETY: made by `Box::into_raw` in `new`.
-        drop(unsafe { Box::from_raw(self.words) });
-    }
-}
 
 /// `VkDescriptorSet`.
 pub struct DescriptorSet {
@@ -76,41 +41,14 @@ impl DescriptorSet {
         binding.count_in_set(self.variable_count)
     }
 
-    /// First byte; what `ShaderContext::sets` gets.
-    pub fn base(&self) -> *const u8 {
-        self.memory.base()
-    }
-
-    /// Writes `bytes` at an offset; outside the set nothing happens.
-    pub fn write_bytes(&self, offset: usize, bytes: &[u8]) {
-        if offset.checked_add(bytes.len()).is_some_and(|end| end <= self.memory.bytes()) {
-            // SAFETY: inside the set's memory; the application synchronises updates with use.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.memory.base().add(offset), bytes.len()) };
-        }
-    }
-
-    /// Writes a 16-byte descriptor.
-    pub fn write<T: Copy>(&self, offset: usize, value: T) {
-        const { assert!(size_of::<T>() == DESCRIPTOR_SIZE) };
-        if offset + DESCRIPTOR_SIZE <= self.memory.bytes() {
-            // SAFETY: inside the memory and aligned to 8 (offsets are multiples of 16).
-            unsafe { self.memory.base().add(offset).cast::<T>().write(value) };
-        }
-    }
-
-    /// Reads a 16-byte descriptor.
-    pub fn read<T: Copy>(&self, offset: usize) -> Option<T> {
-        const { assert!(size_of::<T>() == DESCRIPTOR_SIZE) };
-        // SAFETY: inside the memory, aligned, and `T` is one of the descriptor structs, whose slots hold valid pointers from the start.
-        (offset + DESCRIPTOR_SIZE <= self.memory.bytes())
-            .then(|| unsafe { self.memory.base().add(offset).cast::<T>().read() })
+    /// The descriptors' bytes.
+    pub fn memory(&self) -> &SetMemory {
+        &self.memory
     }
 
     /// Copies all descriptors of a set with the same layout (push descriptors keep what is not pushed again).
     pub fn copy_all(&self, from: &DescriptorSet) {
-        let bytes = self.memory.bytes().min(from.memory.bytes());
-        // SAFETY: both ranges are inside their sets, which are different allocations.
-        unsafe { std::ptr::copy_nonoverlapping(from.memory.base(), self.memory.base(), bytes) };
+        self.memory.copy_all(&from.memory);
     }
 
     /// Null descriptor of the binding's type, or its immutable sampler, in every element and behind them.
@@ -122,7 +60,7 @@ impl DescriptorSet {
             let at = offset + element * stride;
             match binding.kind {
                 DescriptorKind::InlineUniformBlock => return,
-                DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => self.write(at, null_buffer()),
+                DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => self.memory.write(at, null_buffer()),
                 DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
                     self.write_dynamic(at, null_buffer(), 0)
                 }
@@ -132,7 +70,7 @@ impl DescriptorSet {
                         .get(element)
                         .filter(|_| element < count)
                         .map_or(&raw const *default_sampler(), |s| &raw const *s.sampler);
-                    self.write(at, ImageDescriptor { view: null_view(), sampler });
+                    self.memory.write(at, ImageDescriptor { view: null_view(), sampler });
                 }
             }
         }
@@ -140,14 +78,14 @@ impl DescriptorSet {
 
     /// Writes a dynamic buffer: its descriptor, and how many bytes its buffer has from the descriptor's address on.
     pub fn write_dynamic(&self, offset: usize, descriptor: BufferDescriptor, bytes_to_end: u64) {
-        self.write(offset, descriptor);
-        self.write(offset + DESCRIPTOR_SIZE, [bytes_to_end, 0]);
+        self.memory.write(offset, descriptor);
+        self.memory.write(offset + DESCRIPTOR_SIZE, [bytes_to_end, 0]);
     }
 
     /// The dynamic buffer at a byte offset with a dynamic offset added, cut at the buffer's end.
     pub fn dynamic(&self, offset: usize, dynamic_offset: u32) -> BufferDescriptor {
         let (Some(d), Some([end, _])) =
-            (self.read::<BufferDescriptor>(offset), self.read::<[u64; 2]>(offset + DESCRIPTOR_SIZE))
+            (self.memory.read::<BufferDescriptor>(offset), self.memory.read::<[u64; 2]>(offset + DESCRIPTOR_SIZE))
         else {
             return null_buffer();
         };
@@ -218,7 +156,7 @@ impl DescriptorPool {
         reserved.map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
         fallible::check()?;
         state.used = used;
-        state.sets.insert(crate::entry::handle::raw(&set), set.clone());
+        state.sets.insert(handle::raw(&set), set.clone());
         Ok(set)
     }
 

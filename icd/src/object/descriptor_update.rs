@@ -4,41 +4,40 @@ use super::buffer::{Buffer, BufferView};
 use super::descriptor::Binding;
 use super::descriptor_pool::{DescriptorSet, null_buffer};
 use super::image::ImageView;
+use super::pipeline::BindPoint;
 use super::sampler::Sampler;
-use crate::entry::handle::get;
-use ash::vk::{self, Handle};
-use base::abi::{DESCRIPTOR_SIZE, ImageDescriptor};
+use ash::vk;
+use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
 use base::shader::DescriptorKind;
 use rasterizer::sample::{default_sampler, null_view};
 
-/// Where the descriptors of a write come from: the address and stride of elements of the type's info structure.
-#[derive(Clone, Copy)]
-pub struct Source {
-    /// First element.
-    pub data: *const u8,
-    /// Bytes between elements.
-    pub stride: usize,
+/// Where the descriptors of a write come from, by number; null descriptors are `None`.
+pub trait Elements {
+    /// Of a buffer: it, offset and range.
+    fn buffer(&self, i: u32) -> Option<(&Buffer, u64, u64)>;
+    /// Of a texel buffer.
+    fn texel_buffer(&self, i: u32) -> Option<&BufferView>;
+    /// The view of an image descriptor.
+    fn view(&self, i: u32) -> Option<&ImageView>;
+    /// The sampler of an image descriptor or sampler.
+    fn sampler(&self, i: u32) -> Option<&Sampler>;
+    /// All bytes of an inline uniform block.
+    fn bytes(&self) -> &[u8];
 }
 
 /// Writes `count` descriptors starting at (binding, element), rolling over into the following bindings.
-///
-/// # Safety
-/// `source` has `count` valid elements of the type's info structure with live handles (bytes, for inline uniform blocks).
-pub unsafe fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, source: Source) {
-    let layout = set.layout.clone();
+pub fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, from: &impl Elements) {
+    let layout = &set.layout;
     let (mut position, mut element, mut done) = (layout.position(binding), element, 0);
     while done < count {
         let Some(b) = layout.bindings.get(position) else { return };
         if b.kind == DescriptorKind::InlineUniformBlock {
-            // SAFETY: the caller's promise: `count` bytes.
-            let bytes = unsafe { std::slice::from_raw_parts(source.data, count as usize) };
-            let room = set.count(b).saturating_sub(element) as usize;
-            set.write_bytes(b.offset as usize + element as usize, &bytes[..bytes.len().min(room)]);
+            let (bytes, room) = (from.bytes(), set.count(b).saturating_sub(element) as usize);
+            set.memory().write_bytes(b.offset as usize + element as usize, &bytes[..bytes.len().min(room)]);
             return;
         }
         while element < set.count(b) && done < count {
-            // SAFETY: element `done` of the source.
-            unsafe { write_one(set, b, element, source.data.add(done as usize * source.stride)) };
+            write_one(set, b, element, from, done);
             element += 1;
             done += 1;
         }
@@ -47,89 +46,43 @@ pub unsafe fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32,
     }
 }
 
-unsafe fn write_one(set: &DescriptorSet, b: &Binding, element: u32, info: *const u8) {
+/// Asks for what the binding's type has, and for nothing else.
+fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Elements, i: u32) {
     let at = b.offset as usize + element as usize * b.stride();
-    // SAFETY: (all reads here) `info` is the info structure of the binding's type, handles live or null.
     match b.kind {
         DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => {
-            // SAFETY: as above.
-            let (descriptor, _) = unsafe { buffer_descriptor(&*info.cast()) };
-            set.write(at, descriptor);
+            set.memory().write(at, buffer_descriptor(from.buffer(i)).0);
         }
         DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
-            // SAFETY: as above.
-            let (descriptor, end) = unsafe { buffer_descriptor(&*info.cast()) };
+            let (descriptor, end) = buffer_descriptor(from.buffer(i));
             set.write_dynamic(at, descriptor, end);
         }
         DescriptorKind::UniformTexelBuffer | DescriptorKind::StorageTexelBuffer => {
-            // SAFETY: as above.
-            let handle = unsafe { *info.cast::<vk::BufferView>() };
-            let view = match handle.is_null() {
-                true => std::ptr::from_ref(null_view()),
-                // SAFETY: as above.
-                false => unsafe { &raw const *get::<BufferView>(handle).view },
-            };
-            set.write(at, ImageDescriptor { view, sampler: default_sampler() });
+            let view = from.texel_buffer(i).map_or(std::ptr::from_ref(null_view()), |view| &raw const *view.view);
+            set.memory().write(at, ImageDescriptor { view, sampler: default_sampler() });
         }
-        _ => {
-            // SAFETY: as above.
-            let info = unsafe { *info.cast::<vk::DescriptorImageInfo>() };
-            // SAFETY: as above.
-            let descriptor = unsafe { image_descriptor(b, element, info) };
-            set.write(at, descriptor);
-        }
+        _ => set.memory().write(at, image_descriptor(b, element, from, i)),
     }
 }
 
-unsafe fn buffer_descriptor(info: &vk::DescriptorBufferInfo) -> (base::abi::BufferDescriptor, u64) {
-    if info.buffer.is_null() {
-        return (null_buffer(), 0);
-    }
-    // SAFETY: the caller's promise.
-    let buffer = unsafe { get::<Buffer>(info.buffer) };
-    let descriptor = buffer.descriptor(info.offset, info.range);
-    descriptor.map_or((null_buffer(), 0), |d| (d, buffer.size - info.offset))
+/// And how many bytes its buffer has from its address on.
+fn buffer_descriptor(info: Option<(&Buffer, u64, u64)>) -> (BufferDescriptor, u64) {
+    let descriptor =
+        info.and_then(|(buffer, offset, range)| Some((buffer.descriptor(offset, range)?, buffer.size - offset)));
+    descriptor.unwrap_or((null_buffer(), 0))
 }
 
-unsafe fn image_descriptor(b: &Binding, element: u32, info: vk::DescriptorImageInfo) -> ImageDescriptor {
-    let has_view = b.kind != DescriptorKind::Sampler && !info.image_view.is_null();
-    let takes_sampler = matches!(b.kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler);
-    let immutable = b.immutable_samplers.get(element as usize);
-    // SAFETY: the caller's promise; only the handles that the type uses are looked at.
-    unsafe {
-        let view = if has_view { &raw const *get::<ImageView>(info.image_view).view } else { null_view() };
-        let sampler = match immutable {
-            Some(sampler) => &raw const *sampler.sampler,
-            None if takes_sampler && !info.sampler.is_null() => &raw const *get::<Sampler>(info.sampler).sampler,
-            None => default_sampler(),
-        };
-        ImageDescriptor { view, sampler }
-    }
-}
-
-/// The source of a `VkWriteDescriptorSet`, and its count.
-///
-/// # Safety
-/// `w` is valid with its chain.
-pub unsafe fn source_of(w: &vk::WriteDescriptorSet<'_>) -> (Source, u32) {
-    let (data, stride) = match w.descriptor_type {
-        vk::DescriptorType::INLINE_UNIFORM_BLOCK => {
-            // SAFETY: the caller's promise.
-            let block = unsafe { crate::entry::shim::find::<vk::WriteDescriptorSetInlineUniformBlock<'_>>(w.p_next) };
-            return block.map_or((Source { data: std::ptr::null(), stride: 1 }, 0), |b| {
-                (Source { data: b.p_data.cast(), stride: 1 }, b.data_size)
-            });
-        }
-        vk::DescriptorType::UNIFORM_TEXEL_BUFFER | vk::DescriptorType::STORAGE_TEXEL_BUFFER => {
-            (w.p_texel_buffer_view.cast::<u8>(), size_of::<vk::BufferView>())
-        }
-        vk::DescriptorType::UNIFORM_BUFFER
-        | vk::DescriptorType::STORAGE_BUFFER
-        | vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC
-        | vk::DescriptorType::STORAGE_BUFFER_DYNAMIC => (w.p_buffer_info.cast(), size_of::<vk::DescriptorBufferInfo>()),
-        _ => (w.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>()),
+fn image_descriptor(b: &Binding, element: u32, from: &impl Elements, i: u32) -> ImageDescriptor {
+    let view = if b.kind == DescriptorKind::Sampler { None } else { from.view(i) };
+    let sampler = match b.immutable_samplers.get(element as usize) {
+        Some(immutable) => Some(&**immutable),
+        None if matches!(b.kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler) => from.sampler(i),
+        None => None,
     };
-    (Source { data, stride }, if data.is_null() { 0 } else { w.descriptor_count })
+    ImageDescriptor {
+        view: view.map_or(std::ptr::from_ref(null_view()), |view| &raw const *view.view),
+        sampler: sampler.map_or(std::ptr::from_ref(default_sampler()), |sampler| &raw const *sampler.sampler),
+    }
 }
 
 /// A `VkCopyDescriptorSet`.
@@ -150,8 +103,8 @@ pub fn copy(from: &DescriptorSet, to: &DescriptorSet, c: &vk::CopyDescriptorSet<
         }
         let at = |b: &Binding, element: u32| b.offset as usize + element as usize * b.stride();
         for part in (0..src.stride().min(dst.stride())).step_by(DESCRIPTOR_SIZE) {
-            if let Some(words) = from.read::<[u64; 2]>(at(src, from_element) + part) {
-                to.write(at(dst, to_element) + part, words);
+            if let Some(words) = from.memory().read::<[u64; 2]>(at(src, from_element) + part) {
+                to.memory().write(at(dst, to_element) + part, words);
             }
         }
         from_element += 1;
@@ -163,9 +116,8 @@ fn copy_inline(from: &DescriptorSet, to: &DescriptorSet, src: (&Binding, u32), d
     let (readable, room) = (from.count(src.0).saturating_sub(src.1), to.count(dst.0).saturating_sub(dst.1));
     let bytes = bytes.min(readable).min(room) as usize;
     let at = src.0.offset as usize + src.1 as usize;
-    // SAFETY: inside the source binding's bytes.
-    let data = unsafe { std::slice::from_raw_parts(from.base().add(at), bytes) }.to_vec();
-    to.write_bytes(dst.0.offset as usize + dst.1 as usize, &data);
+    let data = from.memory().read_bytes(at, bytes);
+    to.memory().write_bytes(dst.0.offset as usize + dst.1 as usize, &data);
 }
 
 /// `VkDescriptorUpdateTemplate`.
@@ -173,23 +125,5 @@ pub struct UpdateTemplate {
     /// Entries.
     pub entries: Vec<vk::DescriptorUpdateTemplateEntry>,
     /// For push descriptors.
-    pub bind_point: vk::PipelineBindPoint,
-}
-
-impl UpdateTemplate {
-    /// Applies the template.
-    ///
-    /// # Safety
-    /// `data` holds what the entries say.
-    pub unsafe fn apply(&self, set: &DescriptorSet, data: *const core::ffi::c_void) {
-        for e in &self.entries {
-            let inline = e.descriptor_type == vk::DescriptorType::INLINE_UNIFORM_BLOCK;
-            // SAFETY: the caller's promise.
-            unsafe {
-                let source =
-                    Source { data: data.cast::<u8>().add(e.offset), stride: if inline { 1 } else { e.stride } };
-                write(set, e.dst_binding, e.dst_array_element, e.descriptor_count, source);
-            }
-        }
-    }
+    pub bind_point: BindPoint,
 }

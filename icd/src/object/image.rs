@@ -1,7 +1,6 @@
 //! Images and image views.
 
 use super::memory::Binding;
-use crate::entry::shim::find;
 use ash::vk;
 use base::abi::{self, Dim};
 use base::format::{ChannelName, Format};
@@ -38,10 +37,10 @@ impl Image {
         Ok(Image { layout: Arc::new(layout), binding: OnceLock::new() })
     }
 
-    /// `vkBindImageMemory`.
+    /// `vkBindImageMemory`; a second one is refused.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
         let binding = Binding::new(memory, offset, self.layout.size)?;
-        self.binding.set(binding).map_err(|_| vk::Result::ERROR_UNKNOWN)
+        self.binding.set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
     /// Memory, once bound.
@@ -63,6 +62,9 @@ pub fn format_of(format: vk::Format) -> Result<Format, vk::Result> {
     row.ok_or(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
 }
 
+/// There is no valid call with levels or layers that the image does not have.
+const OUTSIDE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+
 /// `VkImageView`.
 pub struct ImageView {
     /// As shaders see it.
@@ -74,13 +76,8 @@ pub struct ImageView {
 }
 
 impl ImageView {
-    /// Makes a view of a bound image.
-    ///
-    /// # Safety
-    /// `info`'s chain is valid.
-    pub unsafe fn new(image: Arc<Image>, info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, vk::Result> {
-        // SAFETY: the caller's promise.
-        let min_lod = unsafe { find::<vk::ImageViewMinLodCreateInfoEXT<'_>>(info.p_next) }.map_or(0.0, |m| m.min_lod);
+    /// Makes a view of a bound image, with `VkImageViewMinLodCreateInfoEXT`'s `min_lod`.
+    pub fn new(image: Arc<Image>, info: &vk::ImageViewCreateInfo<'_>, min_lod: f32) -> Result<ImageView, vk::Result> {
         let format = format_of(info.format)?;
         let memory = image.memory().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let desc = image.layout.desc;
@@ -88,7 +85,7 @@ impl ImageView {
         let slices = desc.dim == Dim::D3 && info.view_type != vk::ImageViewType::TYPE_3D;
         let (level, layer) = (range.base_mip_level, range.base_array_layer);
         if level >= desc.levels {
-            return Err(vk::Result::ERROR_UNKNOWN);
+            return Err(OUTSIDE);
         }
         let levels =
             if range.level_count == vk::REMAINING_MIP_LEVELS { desc.levels - level } else { range.level_count };
@@ -104,7 +101,7 @@ impl ImageView {
         let beyond = |first: u32, count: u32, all: u32| first.checked_add(count).is_none_or(|end| end > all);
         let layers_beyond = dim != Dim::D3 && beyond(layer, layers, all_layers);
         if beyond(level, levels, desc.levels) || layers_beyond || layers == 0 || levels == 0 {
-            return Err(vk::Result::ERROR_UNKNOWN);
+            return Err(OUTSIDE);
         }
         let stencil = !range.aspect_mask.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::COLOR);
         let request = rasterizer::sample::ViewRequest {

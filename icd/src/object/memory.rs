@@ -1,8 +1,8 @@
 //! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap.
 
-use super::arena::{Arena, Piece};
 use crate::caps::heap_size;
-use crate::caps::memory_limits::addresses_left;
+use crate::os::arena::{Address, Arena, Piece};
+use crate::os::memory_limits::addresses_left;
 use ash::vk;
 use base::abi::AddressSpace;
 use parking_lot::Mutex;
@@ -34,85 +34,71 @@ fn arena_for(heap: u64) -> Option<Arc<Arena>> {
 }
 
 impl Heap {
-    fn arena(&self) -> Option<&Arena> {
-        self.arena.get_or_init(|| arena_for(heap_size())).as_deref()
+    fn arena(&self) -> Option<&Arc<Arena>> {
+        self.arena.get_or_init(|| arena_for(heap_size())).as_ref()
     }
 
     /// Where physical pointers may point.
     pub fn addresses(&self) -> AddressSpace {
-        self.arena.get().and_then(Option::as_deref).map_or(AddressSpace::EMPTY, Arena::addresses)
+        self.arena.get().and_then(Option::as_ref).map_or(AddressSpace::EMPTY, |arena| arena.addresses())
     }
 
-    fn reserve(&self, bytes: u64) -> bool {
-        self.used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                used.checked_add(bytes).filter(|&sum| sum <= heap_size())
-            })
-            .is_ok()
+    /// Counts `bytes` as used; `None` when there are not so many left.
+    fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reserved> {
+        let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= heap_size());
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Reserved { heap: self.clone(), bytes })
+    }
+}
+
+/// Bytes of a heap that are counted as used as long as this lives.
+struct Reserved {
+    heap: Arc<Heap>,
+    bytes: u64,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.heap.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
 /// `VkDeviceMemory`.
 pub struct Memory {
+    // Goes first: what is counted as free can be allocated.
     piece: Piece,
-    size: u64,
-    heap: Arc<Heap>,
+    reserved: Reserved,
 }
-
-// SAFETY: an address range owned by this object; what lies in it is device memory, accessed as such.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
 
 impl Memory {
     /// Reserves `size` bytes of zeros.
     pub fn allocate(heap: &Arc<Heap>, size: u64) -> Result<Memory, vk::Result> {
-        const FAILED: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
-        if size == 0 || !heap.reserve(size) {
-            return Err(FAILED);
-        }
-        // A descriptor's address promises a few readable bytes: the arena's tail.
-        let piece = usize::try_from(size).ok().and_then(|bytes| heap.arena()?.allocate(bytes));
-        match piece {
-            Some(piece) => Ok(Memory { piece, size, heap: heap.clone() }),
-            None => {
-                heap.used.fetch_sub(size, Ordering::Relaxed);
-                Err(FAILED)
-            }
-        }
+        let allocate = || {
+            let reserved = heap.reserve(size).filter(|_| size != 0)?;
+            // A descriptor's address promises a few readable bytes: the arena's tail.
+            let piece = heap.arena()?.allocate(usize::try_from(size).ok()?)?;
+            Some(Memory { piece, reserved })
+        };
+        allocate().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
     /// `allocationSize`.
     pub fn size(&self) -> u64 {
-        self.size
+        self.reserved.bytes
     }
 
     /// The address of `offset`, if `bytes` bytes from there are inside.
-    pub fn range(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
-        let inside = offset.checked_add(bytes).is_some_and(|end| end <= self.size);
-        inside.then(|| self.piece.address.wrapping_add(offset as usize))
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        if let Some(arena) = self.heap.arena() {
-            // SAFETY: from this heap's arena, and nobody holds a reference any more.
-            unsafe { arena.free(self.piece) };
-        }
-        self.heap.used.fetch_sub(self.size, Ordering::Relaxed);
+    pub fn range(&self, offset: u64, bytes: u64) -> Option<Address> {
+        let inside = offset.checked_add(bytes).is_some_and(|end| end <= self.size());
+        inside.then(|| self.piece.address().offset(offset as usize))
     }
 }
 
 /// A resource's binding to memory, set once.
 pub struct Binding {
     _memory: Arc<Memory>,
-    address: *mut u8,
+    address: Address,
 }
-// SAFETY: the address points into the memory that the binding keeps alive.
-unsafe impl Send for Binding {}
-// SAFETY: as above.
-unsafe impl Sync for Binding {}
 
 impl Binding {
     /// Binds `bytes` bytes at `offset`; VK_ERROR_OUT_OF_DEVICE_MEMORY when they are not inside the memory.
@@ -123,6 +109,6 @@ impl Binding {
 
     /// First byte.
     pub fn address(&self) -> *mut u8 {
-        self.address
+        self.address.pointer()
     }
 }

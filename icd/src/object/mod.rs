@@ -1,22 +1,42 @@
-//! The objects behind the handles, one file per family. Safe Rust over reference counts; the entry points keep the raw world out.
+//! The objects behind the handles, one file per family. Safe Rust over reference counts: `entry` decodes Vulkan's structures into the
+//! descriptions that objects are made of, and the raw world stays there and in `ffi`, `os` and `backend`.
 
-pub mod arena;
+#![forbid(unsafe_code)]
+
 pub mod buffer;
-pub mod cache_key;
 pub mod descriptor;
 pub mod descriptor_pool;
 pub mod descriptor_update;
-pub mod device;
 pub mod image;
-pub mod instance;
 pub mod memory;
 pub mod pipeline;
-pub mod pipeline_cache;
 pub mod pipeline_layout;
 pub mod pipeline_state;
-pub mod private_data;
 pub mod query;
 pub mod render_pass;
 pub mod sampler;
 pub mod shader_module;
 pub mod sync;
+
+crate::ffi::handle::objects! { Object:
+    memory::Memory => DeviceMemory,
+    buffer::Buffer => Buffer,
+    buffer::BufferView => BufferView,
+    image::Image => Image,
+    image::ImageView => ImageView,
+    sampler::Sampler => Sampler,
+    descriptor::SetLayout => DescriptorSetLayout,
+    descriptor_pool::DescriptorPool => DescriptorPool,
+    descriptor_pool::DescriptorSet => DescriptorSet,
+    descriptor_update::UpdateTemplate => DescriptorUpdateTemplate,
+    pipeline_layout::PipelineLayout => PipelineLayout,
+    shader_module::ShaderModule => ShaderModule,
+    crate::backend::pipeline_cache::PipelineCache => PipelineCache,
+    pipeline::Pipeline => Pipeline,
+    render_pass::RenderPass => RenderPass,
+    render_pass::Framebuffer => Framebuffer,
+    query::QueryPool => QueryPool,
+    sync::Event => Event,
+    sync::Fence => Fence,
+    sync::Semaphore => Semaphore,
+}

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Default)]
 pub struct PipelineLayout {
     /// For the compiler.
-    pub info: PipelineLayoutInfo,
+    pub info: Arc<PipelineLayoutInfo>,
     /// By set number.
     pub sets: Vec<Option<Arc<SetLayout>>>,
     /// By set number: index of the set's first dynamic buffer.
@@ -45,7 +45,7 @@ impl PipelineLayout {
             return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         }
         let null_sets = sets.iter().map(|_| OnceLock::new()).collect();
-        Ok(PipelineLayout { info, sets, dynamic_base, null_sets, empty: OnceLock::new() })
+        Ok(PipelineLayout { info: Arc::new(info), sets, dynamic_base, null_sets, empty: OnceLock::new() })
     }
 
     /// A set of null descriptors, for a set number that nothing compatible is bound to. Without memory for it the thread unwinds: it is

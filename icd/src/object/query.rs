@@ -1,6 +1,6 @@
 //! Query pools: occlusion, timestamp, pipeline statistics.
 
-use super::device::Device;
+use super::sync::Sync;
 use crate::fallible;
 use ash::vk;
 use std::sync::Arc;
@@ -33,11 +33,9 @@ impl Query {
         self.value.store(0, Ordering::Relaxed);
         self.statistics.iter().for_each(|s| s.store(0, Ordering::Relaxed));
     }
-    /// Results can be read, if what they count was executed to its end: not when the device is being lost.
-    pub fn make_available(&self, device: &Device) {
-        if !device.is_losing() {
-            device.sync.notify(|| self.available.store(true, Ordering::Release));
-        }
+    /// Results can be read: what they count was executed to its end.
+    pub fn make_available(&self, sync: &Sync) {
+        sync.notify(|| self.available.store(true, Ordering::Release));
     }
     /// Can results be read?
     pub fn is_available(&self) -> bool {

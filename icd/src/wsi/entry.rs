@@ -3,12 +3,13 @@
 use super::client;
 use super::surface::{PRESENT_MODES, Surface};
 use super::swapchain::Swapchain;
-use crate::entry::handle::{self, dispatchable, get, optional, share};
-use crate::entry::shim::{shims, slice, slice_mut, write_array};
-use crate::entry::table::{CommandRow, Need, ext, row};
-use crate::object::device::Device;
+use crate::device::Device;
+use crate::device::queue::{QueueRef, Submission, Work};
+use crate::ffi::handle::{self, dispatchable, get, optional, share};
+use crate::ffi::pointer::{slice, slice_mut, write_array};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Need, ext, row};
 use crate::object::sync::{Fence, Semaphore, SemaphoreOp};
-use crate::queue::{QueueRef, Submission, Work};
 use ash::vk;
 use std::sync::Arc;
 
@@ -355,7 +356,7 @@ unsafe fn acquire(
 fn present(swapchain: Arc<Swapchain>, index: u32) -> (vk::Result, Option<Work>) {
     let result = swapchain.status();
     let queued = swapchain.queue_image(index);
-    let work = queued.then(|| Work::Call(Box::new(move |device: &Device| swapchain.present(device, index))));
+    let work = queued.then(|| Box::new(move |device: &Device| swapchain.present(device, index)) as Work);
     (result, work)
 }
 

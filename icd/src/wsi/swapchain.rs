@@ -2,8 +2,8 @@
 
 use super::pace::{Acquire, Pace};
 use super::surface::{PRESENT_MODES, Surface, USAGES, order_of};
-use crate::entry::handle;
-use crate::object::device::Device;
+use crate::device::Device;
+use crate::ffi::handle::{self, Owned};
 use crate::object::image::Image;
 use crate::object::memory::Memory;
 use ash::vk;
@@ -28,7 +28,7 @@ pub struct Swapchain {
 
 struct SwapchainImage {
     image: Arc<Image>,
-    handle: vk::Image,
+    handle: Owned<Image>,
     memory: Arc<Memory>,
 }
 
@@ -83,7 +83,7 @@ impl Swapchain {
 
     /// Image handles.
     pub fn images(&self) -> Vec<vk::Image> {
-        self.images.iter().map(|i| i.handle).collect()
+        self.images.iter().map(|i| i.handle.get()).collect()
     }
 
     /// What an acquisition or presentation returns before it does anything: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
@@ -171,10 +171,6 @@ impl Swapchain {
 impl Drop for Swapchain {
     fn drop(&mut self) {
         self.surface.release(self.number);
-        for image in &self.images {
-            // SAFETY: made in `create_images`; the application may not use images of a destroyed swapchain.
-            unsafe { handle::destroy::<Image>(image.handle) };
-        }
     }
 }
 
@@ -208,20 +204,7 @@ fn check(surface: &Surface, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<(),
 
 fn create_images(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<Vec<SwapchainImage>, vk::Result> {
     let count = info.min_image_count.max(super::surface::MIN_IMAGES);
-    let mut images: Vec<SwapchainImage> = Vec::with_capacity(count as usize);
-    for _ in 0..count {
-        match create_image(device, info) {
-            Ok(image) => images.push(image),
-            Err(error) => {
-                for image in images {
-                    // SAFETY: made by `create_image`, and nobody has seen it.
-                    unsafe { handle::destroy::<Image>(image.handle) };
-                }
-                return Err(error);
-            }
-        }
-    }
-    Ok(images)
+    (0..count).map(|_| create_image(device, info)).collect()
 }
 
 fn create_image(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<SwapchainImage, vk::Result> {
@@ -229,7 +212,7 @@ fn create_image(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Resul
     let image = Arc::new(Image::new(&image_info)?);
     let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size)?);
     image.bind(memory.clone(), 0)?;
-    Ok(SwapchainImage { handle: handle::create(image.clone())?, image, memory })
+    Ok(SwapchainImage { handle: Owned::new(image.clone())?, image, memory })
 }
 
 /// What vkCreateSwapchainKHR says its images are created with.

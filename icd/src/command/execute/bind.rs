@@ -1,18 +1,19 @@
 //! Bound descriptor sets and push constants, and the [`ShaderContext`] made of them.
 
-use super::{Executor, State};
+use super::Executor;
 use crate::command::BindDescriptorSets;
+use crate::device::Device;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
-use crate::object::device::Device;
+use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
-use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Sets bound to graphics or compute.
+/// What is bound to one bind point.
 #[derive(Default)]
-pub(super) struct BindPoint {
+pub(super) struct Bound {
+    pub pipeline: Option<Arc<Pipeline>>,
     sets: Vec<Option<BoundSet>>,
     /// The context built last, for the layout it was built for; `None` after a change.
     context: Option<(Arc<PipelineLayout>, Arc<ShaderContext>)>,
@@ -33,7 +34,7 @@ pub(super) struct DrawParameters {
     pub view_index: u32,
 }
 
-impl BindPoint {
+impl Bound {
     /// Context for a pipeline with `layout`.
     pub fn context(
         &mut self,
@@ -83,7 +84,7 @@ impl BindPoint {
             let bound = self.sets.get(number).and_then(Option::as_ref).filter(|b| b.set.layout.compatible(set_layout));
             // A set that is not bound reads as null descriptors: the application's error does not take the process down.
             let (set, offsets) = bound.map_or((layout.null_set(number), &[][..]), |b| (&*b.set, &b.dynamic_offsets));
-            context.sets[number] = set.base();
+            context.sets[number] = set.memory().base();
             let mut next = offsets.iter().copied();
             for b in set_layout.bindings.iter().filter(|b| b.is_dynamic()) {
                 for element in 0..b.count {
@@ -122,15 +123,9 @@ fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
     }
 }
 
-impl State {
-    pub(super) fn bind_point(&mut self, point: vk::PipelineBindPoint) -> &mut BindPoint {
-        if point == vk::PipelineBindPoint::COMPUTE { &mut self.compute } else { &mut self.graphics }
-    }
-}
-
 impl Executor<'_> {
     pub(super) fn bind_descriptor_sets(&mut self, c: &BindDescriptorSets) {
-        let point = self.state.bind_point(c.bind_point);
+        let point = &mut self.state.points[c.bind_point];
         point.context = None;
         let mut offsets = c.dynamic_offsets.iter().copied();
         for (number, set) in (c.first_set as usize..MAX_DESCRIPTOR_SETS).zip(&c.sets) {
@@ -149,7 +144,6 @@ impl Executor<'_> {
         if let Some(to) = self.state.push_constants.0.get_mut(start..start + bytes.len()) {
             to.copy_from_slice(bytes);
         }
-        self.state.graphics.context = None;
-        self.state.compute.context = None;
+        self.state.points.iter_mut().for_each(|point| point.context = None);
     }
 }

@@ -3,9 +3,9 @@
 use super::Executor;
 use super::bind::DrawParameters;
 use crate::command::DrawIndirect;
-use crate::entry::handle;
+use crate::ffi::{handle, known};
 use crate::object::buffer::Buffer;
-use crate::object::pipeline::PipelineKind;
+use crate::object::pipeline::{BindPoint, PipelineKind};
 use ash::vk;
 use rasterizer::RenderPass;
 use rasterizer::api::{Dispatch, Draw, DrawCounts};
@@ -33,7 +33,7 @@ impl Executor<'_> {
 
     pub(super) fn draw_indirect(&mut self, c: &DrawIndirect) {
         // The budget is the whole command's, not each draw's.
-        if let Some(pipeline) = &self.state.graphics_pipeline {
+        if let Some(pipeline) = &self.state.points[BindPoint::Graphics].pipeline {
             self.device.queue.watchdog.begin(self.device, handle::raw(pipeline));
         }
         self.indirect_draws(c);
@@ -71,7 +71,7 @@ impl Executor<'_> {
     /// `indirect`: number of the draw in its command.
     fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, indirect: Option<u32>) {
         let device = self.device;
-        let Some(pipeline) = self.state.graphics_pipeline.clone() else {
+        let Some(pipeline) = self.state.points[BindPoint::Graphics].pipeline.clone() else {
             return device.misuse("a draw without a graphics pipeline");
         };
         let PipelineKind::Graphics(graphics) = &pipeline.kind else { return };
@@ -101,8 +101,8 @@ impl Executor<'_> {
         let Some(pass) = &mut render.pass else { return };
         for &view_index in &render.views {
             parameters.view_index = view_index;
-            let context =
-                self.state.graphics.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
+            let point = &mut self.state.points[BindPoint::Graphics];
+            let context = point.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
             pass.draw(Draw {
                 pipeline: handle::raw(&pipeline),
                 stages: graphics.stages.clone(),
@@ -118,7 +118,7 @@ impl Executor<'_> {
 
     pub(super) fn dispatch(&mut self, base: [u32; 3], groups: [u32; 3]) {
         let device = self.device;
-        let Some(pipeline) = self.state.compute_pipeline.clone() else {
+        let Some(pipeline) = self.state.points[BindPoint::Compute].pipeline.clone() else {
             return device.misuse("a dispatch without a compute pipeline");
         };
         let PipelineKind::Compute(compute) = &pipeline.kind else { return };
@@ -129,7 +129,8 @@ impl Executor<'_> {
             return self.no_code(handle::raw(&pipeline), &message);
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
-        let context = self.state.compute.context(device, &compute.layout, &self.state.push_constants.0, parameters);
+        let point = &mut self.state.points[BindPoint::Compute];
+        let context = point.context(device, &compute.layout, &self.state.push_constants.0, parameters);
         device.queue.watchdog.begin(device, handle::raw(&pipeline));
         device.engine.dispatch(&Dispatch {
             stage: compute.stage.clone(),
@@ -144,7 +145,7 @@ impl Executor<'_> {
     /// Code generation failed after creation: a mistake of Grus that nothing can be drawn after.
     fn no_code(&self, pipeline: u64, message: &str) {
         let device = self.device;
-        device.lose("GRUS-internal", &format!("pipeline {}: no code: {message}", device.name(pipeline)));
+        device.lose("GRUS-internal", &format!("pipeline {}: no code: {message}", known::name(pipeline)));
     }
 
     pub(super) fn dispatch_indirect(&mut self, buffer: &Buffer, offset: u64) {

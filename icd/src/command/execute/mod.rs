@@ -11,10 +11,10 @@ mod state;
 mod transfer;
 
 use super::{Command, CommandList};
-use crate::object::device::Device;
-use crate::object::pipeline::Pipeline;
+use crate::device::Device;
+use crate::object::pipeline::PerBindPoint;
 use crate::object::pipeline_state::Values;
-use bind::BindPoint;
+use bind::Bound;
 use rasterizer::api::{DrawState, IndexBuffer, QuerySinks};
 use render::RenderInstance;
 use std::sync::Arc;
@@ -23,10 +23,7 @@ use std::sync::atomic::Ordering;
 /// State of a command buffer while it is executed.
 #[derive(Default)]
 struct State {
-    graphics: BindPoint,
-    compute: BindPoint,
-    graphics_pipeline: Option<Arc<Pipeline>>,
-    compute_pipeline: Option<Arc<Pipeline>>,
+    points: PerBindPoint<Bound>,
     push_constants: PushConstants,
     values: Values,
     /// Joined draw state; `None` after a change.

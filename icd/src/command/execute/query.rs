@@ -4,7 +4,7 @@ use super::Executor;
 use crate::command::CopyQueryPoolResults;
 use crate::object::query::QueryPool;
 use crate::object::sync::Event;
-use crate::queue::now;
+use crate::os::clock::now;
 use ash::vk;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,7 @@ impl Executor<'_> {
         match &mut self.render {
             // Its draws may be deferred still.
             Some(render) => render.ended_queries.push((pool.clone(), query)),
-            None => pool.range(query, 1).iter().for_each(|q| q.make_available(self.device)),
+            None => pool.range(query, 1).iter().for_each(|q| self.device.make_available(q)),
         }
     }
 
@@ -37,7 +37,7 @@ impl Executor<'_> {
         let views = self.render.as_ref().map_or(1, |r| r.views.len());
         for query in pool.range(query, views as u32) {
             query.value.store(now(), Ordering::Release);
-            query.make_available(self.device);
+            self.device.make_available(query);
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::Executor;
 use crate::command::{BeginRenderPass, BeginRendering, RenderingAttachment};
-use crate::object::device::Device;
+use crate::device::Device;
 use crate::object::image::ImageView;
 use crate::object::query::QueryPool;
 use ash::vk;
@@ -122,7 +122,7 @@ impl<'d> RenderInstance<'d> {
     fn flush(&mut self, device: &Device) {
         self.pass.iter_mut().for_each(RenderPass::flush);
         for (pool, query) in self.ended_queries.drain(..) {
-            pool.range(query, self.views.len() as u32).iter().for_each(|q| q.make_available(device));
+            pool.range(query, self.views.len() as u32).iter().for_each(|q| device.make_available(q));
         }
     }
 
@@ -181,7 +181,7 @@ impl Targets {
             let Some((resolve, mode)) = &target.resolve else { continue };
             for &layers in &views {
                 let (from, to) = (&target.view.attachment, &resolve.attachment);
-                crate::backend::transfer::resolve_attachment(device, (from, to), aspect, *mode, self.area, layers);
+                crate::command::transfer::resolve_attachment(device, (from, to), aspect, *mode, self.area, layers);
             }
         }
     }

@@ -11,14 +11,11 @@ use std::sync::Arc;
 
 impl Executor<'_> {
     pub(super) fn bind_pipeline(&mut self, pipeline: &Arc<Pipeline>) {
-        match &pipeline.kind {
-            PipelineKind::Graphics(graphics) => {
-                self.state.values.take_static(&graphics.state.values, graphics.state.dynamic);
-                self.state.joined = None;
-                self.state.graphics_pipeline = Some(pipeline.clone());
-            }
-            PipelineKind::Compute(_) => self.state.compute_pipeline = Some(pipeline.clone()),
+        if let PipelineKind::Graphics(graphics) = &pipeline.kind {
+            self.state.values.take_static(&graphics.state.values, graphics.state.dynamic);
+            self.state.joined = None;
         }
+        self.state.points[pipeline.bind_point()].pipeline = Some(pipeline.clone());
     }
 
     pub(super) fn bind_vertex_buffers(&mut self, first: u32, buffers: &[VertexBufferBinding]) {

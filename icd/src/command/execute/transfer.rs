@@ -4,7 +4,7 @@
 //! application's error: what lies inside is done, and a message says so.
 
 use super::Executor;
-use crate::backend::{bounds, transfer};
+use crate::command::{bounds, transfer};
 use crate::object::buffer::{Buffer, Range};
 use crate::object::image::Image;
 use ash::vk;

@@ -7,13 +7,12 @@
 //! it was executed to its end. Work that was cut short, and what follows it, is never done: waits for it end with the loss.
 
 #[cfg(test)]
+#[path = "queue_tests.rs"]
 mod tests;
-mod watchdog;
 
-use crate::command::CommandList;
-use crate::command::execute::Executor;
+use super::Device;
+use super::watchdog::Watchdog;
 use crate::fallible;
-use crate::object::device::Device;
 use crate::object::sync::{Fence, SemaphoreOp};
 use ash::vk;
 use parking_lot::{Condvar, Mutex};
@@ -21,7 +20,6 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-pub use watchdog::{Watchdog, now};
 
 /// What a `VkQueue` handle points to.
 pub struct QueueRef {
@@ -29,13 +27,8 @@ pub struct QueueRef {
     pub device: Weak<Device>,
 }
 
-/// Work of a submission.
-pub enum Work {
-    /// A command buffer.
-    Commands(Arc<CommandList>),
-    /// Something else that happens in queue order (presentation).
-    Call(Box<dyn FnOnce(&Device) + Send>),
-}
+/// Work of a submission: a command buffer, a presentation.
+pub type Work = Box<dyn FnOnce(&Device) + Send>;
 
 /// One batch: waits, work, signals.
 #[derive(Default)]
@@ -168,10 +161,7 @@ fn execute(device: &Arc<Device>, waits: &[SemaphoreOp], work: Vec<Work>) -> bool
 
 fn perform(device: &Device, work: Work) {
     device.queue.watchdog.executes(true);
-    let result = catch_unwind(AssertUnwindSafe(|| match work {
-        Work::Commands(list) => Executor::new(device).run(&list),
-        Work::Call(call) => call(device),
-    }));
+    let result = catch_unwind(AssertUnwindSafe(|| work(device)));
     device.queue.watchdog.executes(false);
     if let Err(payload) = result {
         let text = fallible::text_of(&*payload);

@@ -2,9 +2,9 @@
 //!
 //! A non-dispatchable handle is the address of an `Arc`'s content and owns one reference. A dispatchable handle is the
 //! address of a [`Dispatchable`], whose first word belongs to the loader. What else is known by handle ends with it
-//! ([`forget`](crate::object::private_data::forget)).
+//! ([`forget`]).
 
-use crate::object::private_data::forget;
+use super::known::forget;
 use ash::vk::{self, Handle};
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -105,8 +105,7 @@ pub fn create_dispatchable<T: DispatchableObject>(object: Arc<T>) -> Result<T::H
     Ok(handle)
 }
 
-/// A dispatchable handle that another object owns, whose creation is to be checked.
-pub fn inner_dispatchable<T: DispatchableObject>(object: Arc<T>) -> T::Handle {
+fn inner_dispatchable<T: DispatchableObject>(object: Arc<T>) -> T::Handle {
     let dispatchable = Dispatchable { loader_data: ICD_LOADER_MAGIC, object };
     let allocation = Box::into_raw(Box::new(Allocation { for_the_allocator: [0; 2], dispatchable }));
     T::Handle::from_raw(allocation as u64 + offset_of!(Allocation<T>, dispatchable) as u64)
@@ -135,43 +134,58 @@ pub unsafe fn destroy_dispatchable<T: DispatchableObject>(handle: T::Handle) -> 
     Some(unsafe { Box::from_raw(allocation as *mut Allocation<T>) }.dispatchable.object)
 }
 
-/// One line per object: which handle type is which.
+/// A handle that an object of the driver owns: it ends with the owner.
+pub struct Owned<T: Object>(T::Handle);
+
+impl<T: Object> Owned<T> {
+    /// As [`create`].
+    pub fn new(object: Arc<T>) -> Result<Owned<T>, vk::Result> {
+        create(object).map(Owned)
+    }
+    /// The handle.
+    pub fn get(&self) -> T::Handle {
+        self.0
+    }
+}
+
+impl<T: Object> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`; the application may not use it any more when its owner is destroyed.
+        unsafe { destroy::<T>(self.0) };
+    }
+}
+
+/// As [`Owned`], dispatchable. The creation of its owner is to be checked.
+pub struct OwnedDispatchable<T: DispatchableObject>(T::Handle);
+
+impl<T: DispatchableObject> OwnedDispatchable<T> {
+    /// A handle.
+    pub fn new(object: Arc<T>) -> OwnedDispatchable<T> {
+        OwnedDispatchable(inner_dispatchable(object))
+    }
+    /// The object.
+    #[cfg(test)]
+    pub fn object(&self) -> &Arc<T> {
+        // SAFETY: the handle lives as long as its owner.
+        unsafe { dispatchable::<T>(self.0) }
+    }
+    /// The handle.
+    pub fn get(&self) -> T::Handle {
+        self.0
+    }
+}
+
+impl<T: DispatchableObject> Drop for OwnedDispatchable<T> {
+    fn drop(&mut self) {
+        // SAFETY: as for [`Owned`].
+        drop(unsafe { destroy_dispatchable::<T>(self.0) });
+    }
+}
+
+/// One line per object, in the module that has them: which handle type is which.
 macro_rules! objects {
     ($trait:ident: $($object:path => $handle:ident),* $(,)?) => {
-        $(impl $trait for $object { type Handle = vk::$handle; })*
+        $(impl $crate::ffi::handle::$trait for $object { type Handle = ash::vk::$handle; })*
     };
 }
-
-objects! { DispatchableObject:
-    crate::object::instance::Instance => Instance,
-    crate::object::instance::PhysicalDevice => PhysicalDevice,
-    crate::object::device::Device => Device,
-    crate::queue::QueueRef => Queue,
-    crate::command::CommandBuffer => CommandBuffer,
-}
-
-objects! { Object:
-    crate::object::instance::Messenger => DebugUtilsMessengerEXT,
-    crate::object::memory::Memory => DeviceMemory,
-    crate::object::buffer::Buffer => Buffer,
-    crate::object::buffer::BufferView => BufferView,
-    crate::object::image::Image => Image,
-    crate::object::image::ImageView => ImageView,
-    crate::object::sampler::Sampler => Sampler,
-    crate::object::descriptor::SetLayout => DescriptorSetLayout,
-    crate::object::descriptor_pool::DescriptorPool => DescriptorPool,
-    crate::object::descriptor_pool::DescriptorSet => DescriptorSet,
-    crate::object::descriptor_update::UpdateTemplate => DescriptorUpdateTemplate,
-    crate::object::pipeline_layout::PipelineLayout => PipelineLayout,
-    crate::object::shader_module::ShaderModule => ShaderModule,
-    crate::object::pipeline_cache::PipelineCache => PipelineCache,
-    crate::object::pipeline::Pipeline => Pipeline,
-    crate::object::render_pass::RenderPass => RenderPass,
-    crate::object::render_pass::Framebuffer => Framebuffer,
-    crate::object::query::QueryPool => QueryPool,
-    crate::object::sync::Event => Event,
-    crate::object::sync::Fence => Fence,
-    crate::object::sync::Semaphore => Semaphore,
-    crate::object::private_data::PrivateDataSlot => PrivateDataSlot,
-    crate::command::CommandPool => CommandPool,
-}
+pub(crate) use objects;

@@ -6,6 +6,7 @@
 //! processes that run with more rights than their user's (`AT_SECURE`), the key is the process's own: caches then work inside the
 //! process, and their data is worthless outside.
 
+use crate::os::user::{has_more_rights, random, user};
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
@@ -38,8 +39,7 @@ fn of_build(key: &Key, build: &[u8]) -> Key {
 
 /// The directory of the driver's state.
 fn directory() -> Option<PathBuf> {
-    // SAFETY: getauxval only reads.
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+    if has_more_rights() {
         return None;
     }
     directory_of(std::env::var_os("XDG_STATE_HOME").as_deref(), std::env::var_os("HOME").as_deref())
@@ -99,19 +99,6 @@ fn read(path: &Path) -> Option<Key> {
     let mut key = Key::default();
     file.read_exact(&mut key).ok()?;
     Some(key)
-}
-
-fn user() -> u32 {
-    // SAFETY: geteuid only reads.
-    unsafe { libc::geteuid() }
-}
-
-/// 32 bytes that nobody can guess; `None` where the kernel has none (yet).
-fn random() -> Option<Key> {
-    let mut key = Key::default();
-    // SAFETY: writes at most the array. Requests of up to 256 bytes are served whole or not at all.
-    let got = unsafe { libc::getrandom(key.as_mut_ptr().cast(), key.len(), libc::GRND_NONBLOCK) };
-    (got == key.len() as isize).then_some(key)
 }
 
 #[cfg(test)]

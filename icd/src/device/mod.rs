@@ -1,17 +1,23 @@
-//! The logical device: what its children share.
+//! Instance, physical device, and the logical device: what its children share, and its queue. Work comes to the queue as functions of the
+//! device; what commands are is not known here.
 
-use super::instance::{Instance, PhysicalDevice};
-use super::memory::Heap;
-use super::sync::Sync;
+#![forbid(unsafe_code)]
+
+pub mod instance;
+pub mod queue;
+mod watchdog;
+
 use crate::backend::compiler::{Compiler, Policy};
 use crate::caps::ExtensionSet;
-use crate::entry::handle;
-use crate::queue::{Queue, QueueRef};
+use crate::ffi::handle::{OwnedDispatchable, objects};
+use crate::object::memory::Heap;
+use crate::object::query::Query;
+use crate::object::sync::Sync;
 use ash::vk;
 use base::abi::HelperTable;
-use parking_lot::Mutex;
+use instance::{Instance, PhysicalDevice};
+use queue::{Queue, QueueRef};
 use rasterizer::Engine;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -35,15 +41,14 @@ pub struct Device {
     pub queue: Queue,
     /// Enabled extensions.
     pub extensions: ExtensionSet,
-    queue_handle: OnceLock<vk::Queue>,
-    names: Mutex<HashMap<u64, String>>,
+    queue_handle: OnceLock<OwnedDispatchable<QueueRef>>,
 }
 
 impl Device {
     /// A device; starts no thread.
     pub fn new(instance: Arc<Instance>, physical: &PhysicalDevice, extensions: ExtensionSet) -> Arc<Device> {
         let engine = Arc::new(Engine::new(crate::caps::thread_count()));
-        let compiler = Compiler::new(instance.clone(), engine.clone(), Policy::from_env());
+        let compiler = Compiler::new(instance.messages.clone(), engine.clone(), Policy::from_env());
         let device = Arc::new(Device {
             instance,
             heap: physical.heap.clone(),
@@ -55,16 +60,15 @@ impl Device {
             queue: Queue::default(),
             extensions,
             queue_handle: OnceLock::new(),
-            names: Mutex::default(),
         });
         let queue = Arc::new(QueueRef { device: Arc::downgrade(&device) });
-        let _ = device.queue_handle.set(handle::inner_dispatchable(queue));
+        let _ = device.queue_handle.set(OwnedDispatchable::new(queue));
         device
     }
 
     /// The queue's handle.
     pub fn queue_handle(&self) -> vk::Queue {
-        self.queue_handle.get().copied().unwrap_or_default()
+        self.queue_handle.get().map_or_else(vk::Queue::null, OwnedDispatchable::get)
     }
 
     /// Enabled?
@@ -83,7 +87,7 @@ impl Device {
     /// that generated code must not touch any more.
     pub fn lose_after(&self, id: &str, message: &str, settled: impl FnOnce()) {
         if self.abort.swap(1, Ordering::AcqRel) == 0 {
-            self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message, None);
+            self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, id, message);
             settled();
             self.sync.lose();
         }
@@ -94,36 +98,27 @@ impl Device {
         self.abort.load(Ordering::Acquire) != 0
     }
 
+    /// A query's results can be read, if what they count was executed to its end: not when the device is being lost.
+    pub fn make_available(&self, query: &Query) {
+        if !self.is_losing() {
+            query.make_available(&self.sync);
+        }
+    }
+
     /// Tells the application that something is not supported.
     pub fn unsupported(&self, message: &str) {
-        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message, None);
+        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
     }
 
     /// Tells the application that it did something invalid, and what became of it is not what it asked for.
     pub fn misuse(&self, message: &str) {
-        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message, None);
-    }
-
-    /// `vkSetDebugUtilsObjectNameEXT`.
-    pub fn set_name(&self, object: u64, name: Option<String>) -> Result<(), vk::Result> {
-        let mut names = self.names.lock();
-        base::alloc::optional(|| names.try_reserve(1)).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
-        match name.filter(|n| !n.is_empty()) {
-            Some(name) => names.insert(object, name),
-            None => names.remove(&object),
-        };
-        Ok(())
-    }
-
-    /// The name the application gave, or the handle's number.
-    pub fn name(&self, object: u64) -> String {
-        self.names.lock().get(&object).cloned().unwrap_or_else(|| format!("{object:#x}"))
+        self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message);
     }
 }
 
-impl Drop for Device {
-    fn drop(&mut self) {
-        // SAFETY: made in `new`; the application may not use the queue after vkDestroyDevice.
-        drop(unsafe { handle::destroy_dispatchable::<QueueRef>(self.queue_handle()) });
-    }
+objects! { DispatchableObject:
+    Instance => Instance,
+    PhysicalDevice => PhysicalDevice,
+    Device => Device,
+    QueueRef => Queue,
 }

@@ -1,7 +1,7 @@
 //! Transfers: Vulkan's regions in, the rasterizer's transfer functions out, on the device's pool when there is enough to do.
 
+use crate::device::Device;
 use crate::object::buffer::Range;
-use crate::object::device::Device;
 use ash::vk;
 use base::mem::DeviceMemory;
 use rasterizer::api::{Attachment, ImageMemory};

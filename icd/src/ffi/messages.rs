@@ -1,68 +1,25 @@
-//! Instance, physical device and debug-utils messengers.
+//! Debug-utils messengers, and messages to them.
 
-use crate::caps::ExtensionSet;
-use crate::entry::handle;
+use super::handle;
 use ash::vk;
 use parking_lot::RwLock;
 use std::ffi::CString;
 use std::sync::{Arc, OnceLock};
 
-/// `VkInstance`.
-pub struct Instance {
-    /// `VkApplicationInfo::apiVersion`, at least 1.0.
-    pub api_version: u32,
-    /// Enabled extensions.
-    pub extensions: ExtensionSet,
+/// An instance's messengers.
+#[derive(Default)]
+pub struct Messages {
     messengers: RwLock<Vec<Arc<Messenger>>>,
-    physical_device: OnceLock<vk::PhysicalDevice>,
 }
 
-/// `VkPhysicalDevice`: there is one, the CPU.
-pub struct PhysicalDevice {
-    /// Memory heap, shared by all devices of the instance.
-    pub heap: Arc<super::memory::Heap>,
-    /// The instance owns the handle, so it outlives this pointer's uses.
-    instance: std::sync::Weak<Instance>,
-}
-
-impl PhysicalDevice {
-    /// The instance.
-    pub fn instance(&self) -> Option<Arc<Instance>> {
-        self.instance.upgrade()
-    }
-}
-
-impl Instance {
-    /// A new instance with its physical device; starts no thread.
-    pub fn new(api_version: u32, extensions: ExtensionSet) -> Arc<Instance> {
-        let instance = Arc::new(Instance {
-            api_version: api_version.max(vk::API_VERSION_1_0),
-            extensions,
-            messengers: RwLock::default(),
-            physical_device: OnceLock::new(),
-        });
-        let physical = Arc::new(PhysicalDevice { heap: Arc::default(), instance: Arc::downgrade(&instance) });
-        let _ = instance.physical_device.set(handle::inner_dispatchable(physical));
-        instance
-    }
-
-    /// The physical device's handle.
-    pub fn physical_device(&self) -> vk::PhysicalDevice {
-        self.physical_device.get().copied().unwrap_or_default()
-    }
-
-    /// Enabled?
-    pub fn has_extension(&self, name: &str) -> bool {
-        self.extensions.has_name(name)
-    }
-
+impl Messages {
     /// Adds a messenger.
-    pub fn add_messenger(&self, messenger: Arc<Messenger>) {
+    pub fn add(&self, messenger: Arc<Messenger>) {
         self.messengers.write().push(messenger);
     }
 
     /// Removes a messenger by its handle.
-    pub fn remove_messenger(&self, messenger: u64) {
+    pub fn remove(&self, messenger: u64) {
         self.messengers.write().retain(|m| handle::raw(m) != messenger);
     }
 
@@ -101,20 +58,14 @@ impl Instance {
         // Cloned: a callback may create or destroy messengers.
         let messengers = self.messengers.read().clone();
         for messenger in messengers {
+            let Some(callback) = messenger.callback else { continue };
             if messenger.severities.intersects(severity) && messenger.types.intersects(types) {
                 // SAFETY: the application gave this callback for this purpose; the data lives during the call.
                 base::fp::outside(|| unsafe {
-                    (messenger.callback)(severity, types, data, messenger.user_data as *mut _);
+                    callback(severity, types, data, messenger.user_data as *mut _);
                 });
             }
         }
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        // SAFETY: made in `new`; the application may not use it after vkDestroyInstance.
-        drop(unsafe { handle::destroy_dispatchable::<PhysicalDevice>(self.physical_device()) });
     }
 }
 
@@ -129,18 +80,20 @@ type Callback = unsafe extern "system" fn(
 pub struct Messenger {
     severities: vk::DebugUtilsMessageSeverityFlagsEXT,
     types: vk::DebugUtilsMessageTypeFlagsEXT,
-    callback: Callback,
+    callback: Option<Callback>,
     user_data: usize,
 }
 
 impl Messenger {
-    /// `None` without a callback.
-    pub fn new(info: &vk::DebugUtilsMessengerCreateInfoEXT<'_>) -> Option<Messenger> {
-        Some(Messenger {
+    /// Without a callback, which is invalid, nobody is told anything.
+    pub fn new(info: &vk::DebugUtilsMessengerCreateInfoEXT<'_>) -> Messenger {
+        Messenger {
             severities: info.message_severity,
             types: info.message_type,
-            callback: info.pfn_user_callback?,
+            callback: info.pfn_user_callback,
             user_data: info.p_user_data as usize,
-        })
+        }
     }
 }
+
+handle::objects! { Object: Messenger => DebugUtilsMessengerEXT }

@@ -7,8 +7,10 @@
 //! What counts is not the time of day: a look counts for as long as the thread meant to sleep, however long that took, so a process that is
 //! stopped or a machine that sleeps loses nothing; and not much more than the processor time that the process got meanwhile.
 
-use crate::backend::machine::shader_timeout;
-use crate::object::device::Device;
+use super::Device;
+use crate::ffi::known;
+use crate::os::clock::process_time;
+use crate::os::environment::shader_timeout;
 use parking_lot::{Condvar, Mutex};
 use rasterizer::Running;
 use std::collections::BTreeMap;
@@ -47,18 +49,6 @@ struct State {
     thread: Option<base::thread::JoinHandle<()>>,
     /// The application knows that there is no thread.
     reported: bool,
-}
-
-fn clock(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing.
-    unsafe { libc::clock_gettime(clock, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// Monotonic time in nanoseconds, also what timestamps are.
-pub fn now() -> u64 {
-    clock(libc::CLOCK_MONOTONIC)
 }
 
 impl Watchdog {
@@ -158,17 +148,17 @@ impl Watchdog {
                 self.wake.wait(&mut state);
                 continue;
             }
-            let (step, used) = (budget.next_step(), clock(libc::CLOCK_PROCESS_CPUTIME_ID));
+            let (step, used) = (budget.next_step(), process_time());
             if !self.wake.wait_for(&mut state, step).timed_out() {
                 continue;
             }
-            let used = Duration::from_nanos(clock(libc::CLOCK_PROCESS_CPUTIME_ID).saturating_sub(used));
+            let used = Duration::from_nanos(process_time().saturating_sub(used));
             let Some(device) = device.upgrade() else { return };
             // Neither is the lock held while the engine's is taken, nor while the application's callback runs.
             drop(state);
             let over = budget.look(&self.at_work(&device), used.clamp(step / LEAST_PART, step));
             if !over.is_empty() {
-                let mut names: Vec<String> = over.into_iter().map(|p| device.name(p)).collect();
+                let mut names: Vec<String> = over.into_iter().map(|p| known::name(p)).collect();
                 names.dedup();
                 let (names, ms) = (names.join(", "), timeout.as_millis());
                 let message = format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");

@@ -11,6 +11,7 @@
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
@@ -40,12 +41,44 @@ unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
-/// A piece of an arena.
+/// A place in device memory, which is accessed as such: from any thread, by who knows that it lives.
 #[derive(Clone, Copy, Debug)]
+pub struct Address(*mut u8);
+
+// SAFETY: a number until somebody with a promise of its own accesses what is there.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+impl Address {
+    /// As a pointer.
+    pub fn pointer(self) -> *mut u8 {
+        self.0
+    }
+    /// So many bytes further.
+    pub fn offset(self, bytes: usize) -> Address {
+        Address(self.0.wrapping_add(bytes))
+    }
+}
+
+/// A piece of an arena, which it goes back to.
 pub struct Piece {
-    /// First byte.
-    pub address: *mut u8,
+    address: Address,
     granules: usize,
+    arena: Arc<Arena>,
+}
+
+impl Piece {
+    /// First byte.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.arena.free(self.address.0, self.granules);
+    }
 }
 
 fn map(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*mut u8> {
@@ -63,7 +96,7 @@ impl Arena {
 
     /// Reserves addresses for a heap: many, or where the process may not have so many, what the heap needs, or as many as there are.
     pub fn reserve(heap: u64) -> Option<Arena> {
-        Self::reserve_within(heap, crate::caps::memory_limits::addresses_left().unwrap_or(u64::MAX))
+        Self::reserve_within(heap, crate::os::memory_limits::addresses_left().unwrap_or(u64::MAX))
     }
 
     /// As [`Arena::reserve`], where `left` bytes of address space are.
@@ -107,7 +140,7 @@ impl Arena {
     }
 
     /// Zeroed memory for `bytes` bytes and a tail.
-    pub fn allocate(&self, bytes: usize) -> Option<Piece> {
+    pub fn allocate(self: &Arc<Self>, bytes: usize) -> Option<Piece> {
         let granules = bytes.checked_add(ADDRESS_TAIL)?.div_ceil(GRANULE);
         let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
         let start = self.take(granules, align)?;
@@ -123,19 +156,16 @@ impl Arena {
             unsafe { libc::madvise(address.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
         }
         self.mark(start, granules, 1);
-        Some(Piece { address, granules })
+        Some(Piece { address: Address(address), granules, arena: self.clone() })
     }
 
-    /// Gives a piece back.
-    ///
-    /// # Safety
-    /// It is from this arena, and nobody uses it any more.
-    pub unsafe fn free(&self, piece: Piece) {
-        let start = (piece.address as usize - self.base as usize) / GRANULE;
-        self.mark(start, piece.granules, 0);
+    /// Takes a piece back.
+    fn free(&self, address: *mut u8, granules: usize) {
+        let start = (address as usize - self.base as usize) / GRANULE;
+        self.mark(start, granules, 0);
         // If the kernel refuses, the addresses stay taken.
-        if map(piece.address, piece.granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
-            self.give(start, piece.granules);
+        if map(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
+            self.give(start, granules);
         }
     }
 
@@ -179,7 +209,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map`; every piece has been given back, as each holds its heap, which holds the arena.
+        // SAFETY: mapped by `map`; every piece has been given back, as each holds the arena.
         unsafe {
             libc::munmap(self.base.cast(), self.granules * GRANULE);
             libc::munmap(self.live.cast(), self.granules);
@@ -199,15 +229,16 @@ mod tests {
 
     #[test]
     fn pieces_come_and_go_and_runs_join() {
-        let arena = Arena::reserve(1 << 30).expect("addresses");
+        let arena = Arc::new(Arena::reserve(1 << 30).expect("addresses"));
         let whole = arena.free.lock().clone();
         let sizes = [1, GRANULE - ADDRESS_TAIL, GRANULE - ADDRESS_TAIL + 1, 3 * HUGE_PAGE, 5 * GRANULE];
-        let pieces: Vec<Piece> = sizes.iter().map(|&s| arena.allocate(s).expect("memory")).collect();
-        assert_eq!(pieces.iter().map(|p| p.granules).collect::<Vec<_>>()[..3], [1, 1, 2]);
-        assert_eq!(pieces[3].address as usize % HUGE_PAGE, 0);
+        let mut pieces: Vec<Option<Piece>> = sizes.iter().map(|&s| arena.allocate(s)).collect();
+        let address = |piece: &Option<Piece>| piece.as_ref().expect("memory").address().pointer();
+        assert_eq!(pieces.iter().flatten().map(|p| p.granules).collect::<Vec<_>>()[..3], [1, 1, 2]);
+        assert_eq!(address(&pieces[3]) as usize % HUGE_PAGE, 0);
         for (piece, size) in pieces.iter().zip(sizes) {
-            let last = piece.address.wrapping_add(size + ADDRESS_TAIL - 1);
-            assert!(is_live(&arena, piece.address) && is_live(&arena, last));
+            let last = address(piece).wrapping_add(size + ADDRESS_TAIL - 1);
+            assert!(is_live(&arena, address(piece)) && is_live(&arena, last));
             // SAFETY: the piece's own bytes.
             unsafe {
                 assert_eq!(*last, 0);
@@ -217,23 +248,23 @@ mod tests {
         assert!(!is_live(&arena, std::ptr::null()) && !is_live(&arena, usize::MAX as *const u8));
         assert!(!is_live(&arena, arena.base) && !is_live(&arena, arena.base.wrapping_sub(1)));
         for i in [1, 3, 0, 4, 2] {
-            // SAFETY: used no more.
-            unsafe { arena.free(pieces[i]) };
-            assert!(!is_live(&arena, pieces[i].address));
+            let freed = address(&pieces[i]);
+            pieces[i] = None;
+            assert!(!is_live(&arena, freed));
         }
         assert_eq!(*arena.free.lock(), whole);
         let again = arena.allocate(1).expect("memory");
         // SAFETY: the piece's own bytes.
-        assert_eq!(unsafe { *again.address.add(ADDRESS_TAIL) }, 0, "memory that was written before is zero again");
-        // SAFETY: used no more.
-        unsafe { arena.free(again) };
+        assert_eq!(
+            unsafe { *again.address().pointer().add(ADDRESS_TAIL) },
+            0,
+            "memory that was written before is zero again"
+        );
     }
 
     /// As many pieces as fit, of a size; the sum of their sizes.
-    fn fill(arena: &Arena, size: usize) -> u64 {
+    fn fill(arena: &Arc<Arena>, size: usize) -> u64 {
         let pieces: Vec<Piece> = std::iter::from_fn(|| arena.allocate(size)).collect();
-        // SAFETY: used no more.
-        pieces.iter().for_each(|piece| unsafe { arena.free(*piece) });
         (pieces.len() * size) as u64
     }
 
@@ -242,7 +273,7 @@ mod tests {
         for left in [64u64 << 20, 200 << 20, 4 << 30] {
             let heap = Arena::holds(left / 2) & !0xf_ffff;
             assert!(heap > left / 2 / 10 * 8, "{heap} of {left}");
-            let arena = Arena::reserve_within(heap, left - left / 100).expect("addresses");
+            let arena = Arc::new(Arena::reserve_within(heap, left - left / 100).expect("addresses"));
             let bytes = (arena.granules * GRANULE) as u64;
             assert!(bytes <= left / 100 * 52, "{bytes} of {left}");
             for size in [1 << 20, 2 << 20, 3 << 20, 16 << 20] {

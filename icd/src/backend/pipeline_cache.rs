@@ -9,8 +9,8 @@
 //! announced is kept for the second call, as long as no stage comes in between.
 
 use super::cache_key::{self, cache_key};
-use crate::backend::compile::{Collect, Key};
-use crate::backend::tiered::TieredCode;
+use super::compile::{Collect, Key};
+use super::tiered::TieredCode;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::caps::ExtensionSet;
-use crate::entry::handle;
-use crate::object::instance::{Instance, PhysicalDevice};
+use crate::device::instance::Instance;
 use crate::object::query::QueryPool;
 use crate::object::sync::Semaphore;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,9 +20,8 @@ struct Rig {
 impl Rig {
     fn new() -> Rig {
         let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default());
-        // SAFETY: the instance lives.
-        let physical = unsafe { handle::dispatchable::<PhysicalDevice>(instance.physical_device()) };
-        Rig { device: Device::new(instance.clone(), physical, ExtensionSet::default()), _instance: instance }
+        let physical = instance.physical();
+        Rig { device: Device::new(instance.clone(), &physical, ExtensionSet::default()), _instance: instance }
     }
 
     /// One submission and what tells of its end.
@@ -36,7 +34,7 @@ impl Rig {
         let op = |semaphore: &Arc<Semaphore>| SemaphoreOp { semaphore: semaphore.clone(), value: 1 };
         let submission = Submission {
             waits: Vec::new(),
-            work: vec![Work::Call(Box::new(work))],
+            work: vec![Box::new(work)],
             signals: vec![op(&told.timeline), op(&told.binary)],
             fence: Some(told.fence.clone()),
         };
@@ -177,8 +175,8 @@ fn queries_of_work_that_was_cut_short_never_become_available() {
     let rig = Rig::new();
     let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2);
     let pool = QueryPool::new(&info).expect("pool");
-    pool.queries[0].make_available(&rig.device);
-    rig.device.lose_after("test", "between loss and telling", || pool.queries[1].make_available(&rig.device));
+    rig.device.make_available(&pool.queries[0]);
+    rig.device.lose_after("test", "between loss and telling", || rig.device.make_available(&pool.queries[1]));
     assert!(pool.queries[0].is_available() && !pool.queries[1].is_available());
 }
 
@@ -189,7 +187,7 @@ fn work_behind_a_semaphore_that_never_comes_is_not_done() {
     let semaphore = Arc::new(Semaphore::new(true, 0));
     let submission = Submission {
         waits: vec![SemaphoreOp { semaphore, value: 1 }],
-        work: vec![Work::Call(Box::new(|_| unreachable!("it waits")))],
+        work: vec![Box::new(|_: &Device| unreachable!("it waits"))],
         fence: Some(fence.clone()),
         ..Submission::default()
     };
@@ -245,11 +243,8 @@ fn random_orders() {
                     break;
                 }
                 let fence = Arc::new(Fence::new(false));
-                let submission = Submission {
-                    work: vec![Work::Call(Box::new(work))],
-                    fence: Some(fence.clone()),
-                    ..Submission::default()
-                };
+                let submission =
+                    Submission { work: vec![Box::new(work)], fence: Some(fence.clone()), ..Submission::default() };
                 match rig.device.queue.submit(&rig.device, vec![submission]) {
                     Ok(()) => told.push(fence),
                     Err(error) => {

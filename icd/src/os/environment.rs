@@ -1,11 +1,12 @@
-//! Environment variables of execution.
+//! Environment variables.
 
 /// `GRUS_SHADER_TIMEOUT_MS`: how long one draw or dispatch may run (default 60 s); `None` for 0, no limit.
 pub fn shader_timeout() -> Option<std::time::Duration> {
-    let ms = env_number("GRUS_SHADER_TIMEOUT_MS").unwrap_or(60_000);
+    let ms = number("GRUS_SHADER_TIMEOUT_MS").unwrap_or(60_000);
     (ms != 0).then(|| std::time::Duration::from_millis(ms))
 }
 
-fn env_number(name: &str) -> Option<u64> {
+/// A number.
+pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.trim().parse().ok()
 }

@@ -1,0 +1,70 @@
+//! Instance and physical device.
+
+use crate::caps::ExtensionSet;
+use crate::ffi::handle::OwnedDispatchable;
+use crate::ffi::messages::Messages;
+use crate::object::memory::Heap;
+use ash::vk;
+use std::sync::{Arc, OnceLock};
+
+/// `VkInstance`.
+pub struct Instance {
+    /// `VkApplicationInfo::apiVersion`, at least 1.0.
+    pub api_version: u32,
+    /// Enabled extensions.
+    pub extensions: ExtensionSet,
+    /// Debug-utils messengers.
+    pub messages: Arc<Messages>,
+    physical_device: OnceLock<OwnedDispatchable<PhysicalDevice>>,
+}
+
+/// `VkPhysicalDevice`: there is one, the CPU.
+pub struct PhysicalDevice {
+    /// Memory heap, shared by all devices of the instance.
+    pub heap: Arc<Heap>,
+    /// The instance owns the handle, so it outlives this pointer's uses.
+    instance: std::sync::Weak<Instance>,
+}
+
+impl PhysicalDevice {
+    /// The instance.
+    pub fn instance(&self) -> Option<Arc<Instance>> {
+        self.instance.upgrade()
+    }
+}
+
+impl Instance {
+    /// A new instance with its physical device; starts no thread.
+    pub fn new(api_version: u32, extensions: ExtensionSet) -> Arc<Instance> {
+        let instance = Arc::new(Instance {
+            api_version: api_version.max(vk::API_VERSION_1_0),
+            extensions,
+            messages: Arc::default(),
+            physical_device: OnceLock::new(),
+        });
+        let physical = Arc::new(PhysicalDevice { heap: Arc::default(), instance: Arc::downgrade(&instance) });
+        let _ = instance.physical_device.set(OwnedDispatchable::new(physical));
+        instance
+    }
+
+    /// The physical device's handle.
+    pub fn physical_device(&self) -> vk::PhysicalDevice {
+        self.physical_device.get().map_or_else(vk::PhysicalDevice::null, OwnedDispatchable::get)
+    }
+
+    /// The physical device.
+    #[cfg(test)]
+    pub fn physical(&self) -> Arc<PhysicalDevice> {
+        self.physical_device.get().expect("made in `new`").object().clone()
+    }
+
+    /// Enabled?
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.extensions.has_name(name)
+    }
+
+    /// Sends a message of the driver to the application.
+    pub fn report(&self, severity: vk::DebugUtilsMessageSeverityFlagsEXT, id: &str, message: &str) {
+        self.messages.report(severity, id, message, None);
+    }
+}

@@ -1,0 +1,98 @@
+//! Where descriptors come from: `VkWriteDescriptorSet`, and the application's memory of an update template.
+
+use crate::ffi::handle::get;
+use crate::ffi::pointer::find;
+use crate::object::buffer::{Buffer, BufferView};
+use crate::object::descriptor_pool::DescriptorSet;
+use crate::object::descriptor_update::{Elements, UpdateTemplate, write};
+use crate::object::image::ImageView;
+use crate::object::sampler::Sampler;
+use ash::vk::{self, Handle};
+use core::ffi::c_void;
+
+/// Elements of a descriptor type's info structure (bytes, of inline uniform blocks).
+///
+/// Invariant: `count` of them are valid as long as this lives, with live handles; and who asks asks for what the type has.
+pub struct RawElements {
+    data: *const u8,
+    /// Bytes between elements.
+    stride: usize,
+    count: u32,
+}
+
+impl RawElements {
+    /// Element `i` of a type's info structure.
+    fn element<T: Copy>(&self, i: u32) -> T {
+        // SAFETY: the invariant; a template's data need not be aligned for it.
+        unsafe { self.data.add(i as usize * self.stride).cast::<T>().read_unaligned() }
+    }
+}
+
+impl Elements for RawElements {
+    fn buffer(&self, i: u32) -> Option<(&Buffer, u64, u64)> {
+        let info: vk::DescriptorBufferInfo = self.element(i);
+        // SAFETY: the invariant; not null.
+        (!info.buffer.is_null()).then(|| (unsafe { get::<Buffer>(info.buffer) }, info.offset, info.range))
+    }
+    fn texel_buffer(&self, i: u32) -> Option<&BufferView> {
+        let view: vk::BufferView = self.element(i);
+        // SAFETY: as above.
+        (!view.is_null()).then(|| unsafe { get::<BufferView>(view) })
+    }
+    fn view(&self, i: u32) -> Option<&ImageView> {
+        let view = self.element::<vk::DescriptorImageInfo>(i).image_view;
+        // SAFETY: as above.
+        (!view.is_null()).then(|| unsafe { get::<ImageView>(view) })
+    }
+    fn sampler(&self, i: u32) -> Option<&Sampler> {
+        let sampler = self.element::<vk::DescriptorImageInfo>(i).sampler;
+        // SAFETY: as above.
+        (!sampler.is_null()).then(|| unsafe { get::<Sampler>(sampler) })
+    }
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the invariant.
+        unsafe { crate::ffi::pointer::slice(self.data, self.count) }
+    }
+}
+
+/// The elements of a `VkWriteDescriptorSet`, and their count.
+///
+/// # Safety
+/// `w` is valid with its chain and handles, as long as the elements are used.
+pub unsafe fn elements_of(w: &vk::WriteDescriptorSet<'_>) -> (RawElements, u32) {
+    let (data, stride, count) = match w.descriptor_type {
+        vk::DescriptorType::INLINE_UNIFORM_BLOCK => {
+            // SAFETY: the caller's promise.
+            let block = unsafe { find::<vk::WriteDescriptorSetInlineUniformBlock<'_>>(w.p_next) };
+            block.map_or((std::ptr::null(), 1, 0), |b| (b.p_data.cast(), 1, b.data_size))
+        }
+        vk::DescriptorType::UNIFORM_TEXEL_BUFFER | vk::DescriptorType::STORAGE_TEXEL_BUFFER => {
+            (w.p_texel_buffer_view.cast::<u8>(), size_of::<vk::BufferView>(), w.descriptor_count)
+        }
+        vk::DescriptorType::UNIFORM_BUFFER
+        | vk::DescriptorType::STORAGE_BUFFER
+        | vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC
+        | vk::DescriptorType::STORAGE_BUFFER_DYNAMIC => {
+            (w.p_buffer_info.cast(), size_of::<vk::DescriptorBufferInfo>(), w.descriptor_count)
+        }
+        _ => (w.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>(), w.descriptor_count),
+    };
+    let count = if data.is_null() { 0 } else { count };
+    (RawElements { data, stride, count }, count)
+}
+
+/// Writes a template's descriptors.
+///
+/// # Safety
+/// `data` holds what the entries say, with live handles.
+pub unsafe fn apply(template: &UpdateTemplate, set: &DescriptorSet, data: *const c_void) {
+    for e in &template.entries {
+        let inline = e.descriptor_type == vk::DescriptorType::INLINE_UNIFORM_BLOCK;
+        let elements = RawElements {
+            data: data.cast::<u8>().wrapping_add(e.offset),
+            stride: if inline { 1 } else { e.stride },
+            count: e.descriptor_count,
+        };
+        write(set, e.dst_binding, e.dst_array_element, e.descriptor_count, &elements);
+    }
+}

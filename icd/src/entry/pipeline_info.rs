@@ -1,0 +1,101 @@
+//! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages, layouts; the state is decoded in [`super::pipeline_state`].
+
+use super::pipeline_state::translate;
+use crate::caps::properties::SUBGROUP_SIZE;
+use crate::fallible;
+use crate::ffi::handle;
+use crate::ffi::pointer::{find, slice, string};
+use crate::object::pipeline::{Failure, GraphicsInfo, StageInfo};
+use crate::object::pipeline_layout::PipelineLayout;
+use crate::object::shader_module::ShaderModule;
+use ash::vk;
+use base::shader::Stage;
+use jit::spirv::Specialization;
+use std::sync::Arc;
+
+/// A graphics pipeline.
+///
+/// # Safety
+/// `info` is valid with its chains and handles.
+pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<GraphicsInfo, Failure> {
+    let refuse = |message: &str| Failure::unsupported("graphics pipeline", message);
+    // SAFETY: (all here) the caller's promise.
+    let layout = unsafe { layout(info.layout) };
+    // SAFETY: as above.
+    let state = unsafe { translate(info) }.map_err(|message| refuse(&message))?;
+    // SAFETY: as above.
+    let infos = unsafe { slice(info.p_stages, info.stage_count) };
+    let stages = infos.iter().map(|stage| {
+        let kind = match stage.stage {
+            vk::ShaderStageFlags::VERTEX => Stage::Vertex,
+            vk::ShaderStageFlags::FRAGMENT => Stage::Fragment,
+            other => return Err(refuse(&format!("shader stage {other:?} is not supported"))),
+        };
+        if kind == Stage::Fragment && state.discards() {
+            return Ok(None);
+        }
+        // SAFETY: as above.
+        unsafe { stage_of(stage, kind) }.map(Some)
+    });
+    let stages = stages.collect::<Result<_, _>>()?;
+    Ok(GraphicsInfo { stages, state, layout })
+}
+
+/// A compute pipeline.
+///
+/// # Safety
+/// As [`graphics`].
+pub unsafe fn compute(info: &vk::ComputePipelineCreateInfo<'_>) -> Result<(StageInfo, Arc<PipelineLayout>), Failure> {
+    // SAFETY: the caller's promise.
+    unsafe { Ok((stage_of(&info.stage, Stage::Compute)?, layout(info.layout))) }
+}
+
+/// # Safety
+/// The handle is null or live.
+unsafe fn layout(layout: vk::PipelineLayout) -> Arc<PipelineLayout> {
+    // SAFETY: the caller's promise.
+    unsafe { handle::optional::<PipelineLayout>(layout) }.unwrap_or_default()
+}
+
+/// # Safety
+/// `info` is valid with its chain and handle.
+unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -> Result<StageInfo, Failure> {
+    // SAFETY: (all here) the caller's promise.
+    let module = unsafe { handle::optional::<ShaderModule>(info.module) };
+    let words: Arc<[u32]> = match &module {
+        Some(module) => module.words.clone(),
+        None => {
+            // Without a module the code is in the chain (VK_KHR_maintenance5, graphics pipeline library).
+            // SAFETY: as above.
+            let inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(info.p_next) };
+            let inline = inline.ok_or_else(|| Failure::unsupported("pipeline", "a stage has no shader module"))?;
+            // SAFETY: as above.
+            fallible::shared(unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) })?
+        }
+    };
+    // SAFETY: as above.
+    let entry = unsafe { string(info.p_name) }.unwrap_or_default();
+    // SAFETY: as above.
+    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
+    if let Some(size) = required.map(|r| r.required_subgroup_size).filter(|&size| size != SUBGROUP_SIZE) {
+        let message = format!("subgroups of {size}, there are only those of {SUBGROUP_SIZE}");
+        return Err(Failure::unsupported("pipeline", &message));
+    }
+    // SAFETY: as above.
+    let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) }? };
+    Ok(StageInfo { stage, words, module: module.as_ref().map_or(0, handle::raw), entry, specialization })
+}
+
+/// # Safety
+/// `info` is null or valid.
+unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Result<Vec<(u32, Vec<u8>)>, vk::Result> {
+    // SAFETY: (all here) the caller's promise.
+    let Some(info) = (unsafe { info.as_ref() }) else { return Ok(Vec::new()) };
+    // SAFETY: as above.
+    let (entries, data) = unsafe {
+        (slice(info.p_map_entries, info.map_entry_count), slice(info.p_data.cast::<u8>(), info.data_size as u32))
+    };
+    fallible::available(entries.len() * size_of::<(u32, Vec<u8>)>() + data.len())?;
+    let bytes = |e: &vk::SpecializationMapEntry| data.get(e.offset as usize..(e.offset as usize).checked_add(e.size)?);
+    Ok(entries.iter().filter_map(|e| Some((e.constant_id, bytes(e)?.to_vec()))).collect())
+}

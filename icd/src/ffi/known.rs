@@ -1,0 +1,158 @@
+//! What is known by handle: private data by slot, and the names of debug-utils.
+//!
+//! A handle is the address of its object, and addresses come again. So what is known of an object ends with its handle:
+//! [`forget`] is called wherever a handle ends ([`super::handle`], and the pool of descriptor sets), before its memory is given back. Handles are
+//! unique in the process while they live, whatever device or kind they are of; therefore there is one table.
+
+use ash::vk;
+use parking_lot::RwLock;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// An object.
+#[derive(Default)]
+struct Known {
+    /// Private data, by their slots' serial numbers.
+    values: SmallVec<[(u64, u64); 2]>,
+    name: Option<String>,
+}
+
+impl Known {
+    fn is_nothing(&self) -> bool {
+        self.values.is_empty() && self.name.is_none()
+    }
+}
+
+static TABLE: LazyLock<RwLock<HashMap<u64, Known>>> = LazyLock::new(RwLock::default);
+/// Objects in the table: most applications have none, and their handles end without a look at it.
+static OBJECTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Changes the table.
+fn change<R>(how: impl FnOnce(&mut HashMap<u64, Known>) -> R) -> R {
+    let mut table = TABLE.write();
+    let result = how(&mut table);
+    OBJECTS.store(table.len(), Ordering::Relaxed);
+    result
+}
+
+/// An object's handle ends.
+pub fn forget(object: u64) {
+    // What is known of an object is seen here: whoever ends it has synchronised with who told it.
+    if OBJECTS.load(Ordering::Relaxed) != 0 {
+        drop(change(|table| table.remove(&object)));
+    }
+}
+
+/// `vkSetDebugUtilsObjectNameEXT`.
+pub fn set_name(object: u64, name: Option<String>) -> Result<(), vk::Result> {
+    change(|table| {
+        base::alloc::optional(|| table.try_reserve(1)).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => table.entry(object).or_default().name = Some(name),
+            None => {
+                if let Some(known) = table.get_mut(&object) {
+                    known.name = None;
+                    if known.is_nothing() {
+                        table.remove(&object);
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The name the application gave, or the handle's number.
+pub fn name(object: u64) -> String {
+    let name = TABLE.read().get(&object).and_then(|known| known.name.clone());
+    name.unwrap_or_else(|| format!("{object:#x}"))
+}
+
+/// `VkPrivateDataSlot`.
+pub struct PrivateDataSlot {
+    /// Never used again.
+    serial: u64,
+}
+
+super::handle::objects! { Object: PrivateDataSlot => PrivateDataSlot }
+
+impl Default for PrivateDataSlot {
+    fn default() -> PrivateDataSlot {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        PrivateDataSlot { serial: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl PrivateDataSlot {
+    /// `vkSetPrivateData`.
+    pub fn set(&self, object: u64, data: u64) {
+        change(|table| {
+            let values = &mut table.entry(object).or_default().values;
+            match values.iter_mut().find(|(serial, _)| *serial == self.serial) {
+                Some((_, value)) => *value = data,
+                None => values.push((self.serial, data)),
+            }
+        });
+    }
+
+    /// `vkGetPrivateData`; 0 when never set.
+    pub fn get(&self, object: u64) -> u64 {
+        let table = TABLE.read();
+        let value = table.get(&object).and_then(|known| known.values.iter().find(|(serial, _)| *serial == self.serial));
+        value.map_or(0, |(_, data)| *data)
+    }
+}
+
+impl Drop for PrivateDataSlot {
+    fn drop(&mut self) {
+        if OBJECTS.load(Ordering::Relaxed) != 0 {
+            change(|table| {
+                table.retain(|_, known| {
+                    known.values.retain(|(serial, _)| *serial != self.serial);
+                    !known.is_nothing()
+                });
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_end_with_their_object_and_with_their_slot() {
+        // Numbers that no handle has; other tests use the table too.
+        let (a, b) = (3, 5);
+        let (first, second) = (PrivateDataSlot::default(), PrivateDataSlot::default());
+        let all = || [first.get(a), first.get(b), second.get(a), second.get(b)];
+        first.set(a, 1);
+        first.set(b, 2);
+        second.set(a, 3);
+        first.set(a, 4);
+        assert_eq!(all(), [4, 2, 3, 0]);
+        forget(a);
+        assert_eq!(all(), [0, 2, 0, 0]);
+        second.set(b, 6);
+        drop(first);
+        assert_eq!((second.get(a), second.get(b)), (0, 6));
+        assert_eq!(TABLE.read()[&b].values.len(), 1);
+        drop(second);
+        assert!(!TABLE.read().contains_key(&a) && !TABLE.read().contains_key(&b));
+    }
+
+    #[test]
+    fn names_end_with_their_object() {
+        let object = 7;
+        assert_eq!(name(object), "0x7");
+        set_name(object, Some("a name".into())).expect("memory");
+        assert_eq!(name(object), "a name");
+        set_name(object, Some(String::new())).expect("memory");
+        assert!(!TABLE.read().contains_key(&object));
+        set_name(object, Some("another".into())).expect("memory");
+        forget(object);
+        assert_eq!(name(object), "0x7");
+    }
+}

@@ -1,0 +1,19 @@
+//! Clocks.
+
+/// A clock's time in nanoseconds.
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Monotonic time in nanoseconds, also what timestamps are.
+pub fn now() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Processor time of the process in nanoseconds.
+pub fn process_time() -> u64 {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}

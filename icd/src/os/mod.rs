@@ -1,0 +1,8 @@
+//! What the operating system gives and says: addresses, limits, the user, the clock, the environment. Knows nothing of Vulkan; its unsafe
+//! blocks are system calls and the ranges they made.
+
+pub mod arena;
+pub mod clock;
+pub mod environment;
+pub mod memory_limits;
+pub mod user;

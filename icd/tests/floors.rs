@@ -1,0 +1,61 @@
+//! The floors of the crate: a module uses only those below it, and those that are safe say so.
+
+use std::path::{Path, PathBuf};
+
+/// From the bottom; `lib.rs` says what they are.
+const FLOORS: [&str; 10] = ["fallible", "os", "ffi", "caps", "backend", "object", "device", "command", "wsi", "entry"];
+
+fn files(path: &Path, list: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).expect("a directory") {
+            files(&entry.expect("an entry").path(), list);
+        }
+    } else {
+        list.push(path.to_path_buf());
+    }
+}
+
+/// The first words of paths that begin with `crate::`, outside of comments and of the module of tests at a file's end.
+fn used(text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    code.flat_map(|line| {
+        line.split("crate::").skip(1).map(|path| {
+            assert!(!path.starts_with('{'), "one path each, for this test: {line}");
+            path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        })
+    })
+    .collect()
+}
+
+#[test]
+fn modules_use_only_those_below() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut list = Vec::new();
+    files(&root, &mut list);
+    let floor = |name: &str| FLOORS.iter().position(|floor| *floor == name);
+    let mut seen = 0;
+    for path in list {
+        let inner = path.strip_prefix(&root).expect("below the root").to_str().expect("text");
+        let own = inner.split('/').next().expect("a name").trim_end_matches(".rs");
+        if own == "lib" || inner.contains("tests") {
+            continue;
+        }
+        let at = floor(own).unwrap_or_else(|| panic!("{own} has no floor"));
+        for name in used(&std::fs::read_to_string(&path).expect("text")) {
+            let below = floor(&name).unwrap_or_else(|| panic!("{}: {name} has no floor", path.display()));
+            assert!(below <= at, "{} uses {name}, which is above it", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "only {seen} paths were found");
+}
+
+#[test]
+fn safe_floors_say_so() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for floor in ["object", "device"] {
+        let text = std::fs::read_to_string(root.join(floor).join("mod.rs")).expect("text");
+        assert!(text.contains("#![forbid(unsafe_code)]"), "{floor}");
+    }
+}

@@ -3,7 +3,6 @@
 //! Texels come and go as words: word `w` of lane `i`'s texel is `words[w][i]`, little-endian, unused bits 0. Texels are
 //! component first, `texels[c][i]`. No channel of a usable format crosses a word.
 
-#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 pub use super::Lanes;

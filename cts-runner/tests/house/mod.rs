@@ -155,12 +155,12 @@ impl House {
 }
 
 impl Module {
-    /// The keyword stands in its code.
+    /// The keyword stands in its code, or the macro whose functions have it: `base::host::compiled!`.
     pub fn has_unsafe(&self) -> bool {
         fn find(tokens: TokenStream) -> bool {
             tokens.into_iter().any(|token| match token {
                 TokenTree::Group(group) => find(group.stream()),
-                TokenTree::Ident(ident) => ident == "unsafe",
+                TokenTree::Ident(ident) => ident == "unsafe" || ident == "compiled",
                 _ => false,
             })
         }

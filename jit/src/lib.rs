@@ -6,9 +6,11 @@
 mod budget;
 pub mod code;
 pub mod compile;
+pub mod cranelift;
 pub mod emit;
 pub mod error;
 pub mod ir;
+pub mod lir;
 pub mod passes;
 pub mod spirv;
 

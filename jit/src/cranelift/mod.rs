@@ -1,4 +1,4 @@
-//! From LIR to Cranelift's IR.
+//! From LIR to Cranelift's IR, and from there to machine code (`isa`, `cost`, `code`).
 //!
 //! A vector becomes as many of 128 bits as its lanes fill ([`Parts`]); one that fills none lies in the low lanes of one, and what is
 //! beside it means nothing. A mask is 32-bit words of zeros or ones, whatever it was compared from; a truth value is an I8, a half the
@@ -8,9 +8,16 @@
 //! lane. `alu`, `convert`, `vector` and `memory` have the operations.
 
 mod alu;
+mod code;
 mod convert;
+mod cost;
+pub mod isa;
 mod memory;
 mod vector;
+
+pub use code::{MachineCode, Tier, full, quick};
+pub use cost::Cost;
+pub use isa::cpu_features;
 
 use crate::error::{Error, Result};
 use crate::lir::{self, Def, Effect, Elem, Imm, Inst, InstData, Op};

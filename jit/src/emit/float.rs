@@ -1,7 +1,8 @@
 //! Operations on floats that take more than one machine instruction: extremes, fused multiply-add, exponents.
 
 use super::rep::Rep;
-use super::{Emitter, isa};
+use super::Emitter;
+use crate::cranelift::isa;
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty, Value};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};

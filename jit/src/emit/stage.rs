@@ -97,7 +97,7 @@ pub fn function(
     } else {
         u64::from(e.arrays.bytes)
     };
-    let isa = super::isa::target(super::isa::Step::SinglePass)?;
+    let isa = crate::cranelift::isa::target(crate::cranelift::isa::Step::SinglePass)?;
     e.b.finalize(isa.frontend_config());
     Ok((scratch, has_barriers))
 }

@@ -34,6 +34,7 @@ impl Elems {
 
 const BOOL: Elems = Elems::of(&[Elem::B]);
 const INT: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32, Elem::I64]);
+const UP_TO_WORD: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32]);
 const WORDS: Elems = Elems::of(&[Elem::I32, Elem::I64]);
 const WORD: Elems = Elems::of(&[Elem::I32]);
 const LONG: Elems = Elems::of(&[Elem::I64]);
@@ -364,7 +365,7 @@ rows! {
     /// A wider integer, zeros from above; of a truth value 0 or 1.
     Zext "zext": INT Any [Lanes(BITS, Width::Less)] None -> T, None Pure 2;
     /// The low bits.
-    Narrow "narrow": INT Any [Lanes(INT, Width::More)] None -> T, None Pure 1;
+    Narrow "narrow": UP_TO_WORD Any [Lanes(INT, Width::More)] None -> T, None Pure 1;
     /// The same number in more bits.
     Fwiden "fwiden": DOUBLE Any [Lanes(SINGLE, Width::Any)] None -> T, None Pure 2;
     /// Rounded to the nearest, of two the even one.

@@ -1,4 +1,4 @@
-//! From IR to machine code. The only place that knows Cranelift.
+//! From IR to LIR ([`crate::lir`]), which back ends make code from.
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
 //! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
@@ -37,10 +37,9 @@ use crate::ir::{Inst, Op, Shader, Value};
 use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
-use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, Type, UserFuncName, Value as C, types};
-use cranelift_codegen::isa::CallConv;
+use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
+use cranelift_codegen::ir::Function;
 use cranelift_entity::SecondaryMap;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use rep::Rep;
 
 /// Parameters of emission.
@@ -70,7 +69,7 @@ const MAX_SCRATCH: u64 = 64 << 20;
 
 /// State of one function's emission.
 struct Emitter<'a> {
-    b: FunctionBuilder<'a>,
+    b: lir::Builder,
     shader: &'a Shader,
     div: &'a Divergence,
     facts: facts::Facts<'a>,
@@ -105,18 +104,15 @@ struct Emitter<'a> {
     exit: Block,
     /// Private arrays: byte offset of each in scratch (or in the frame's arrays).
     arrays: array::Arrays,
-    /// What the current block has already made.
-    memo: rep::Memo,
     /// First byte of the chunk's input and output slots.
     slots: interface::Slots,
     fragment: Option<fragment::FragmentState>,
     vertex: Option<stage::VertexState>,
-    image_args: Option<StackSlot>,
-    lane_buffer: Option<StackSlot>,
-    lane_rows: Option<StackSlot>,
+    image_args: Option<Slot>,
+    lane_rows: Option<Slot>,
 }
 
-/// Builds the Cranelift IR of a stage. Everything that can be wrong with a shader is found by now.
+/// Builds a stage. Everything that can be wrong with a shader is found by now.
 ///
 /// # Errors
 /// Unsupported for operations that this emitter has not; Limit for excessive private memory; Internal otherwise.
@@ -129,15 +125,17 @@ pub fn build(
     if !matches!(options.lanes, 4 | 8) {
         return Err(Error::internal("lanes must be 4 or 8"));
     }
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(types::I64); 2]);
-    let mut function = Function::with_name_signature(UserFuncName::default(), signature);
-    let mut builder_context = FunctionBuilderContext::new();
-    let builder = FunctionBuilder::new(&mut function, &mut builder_context);
-    let (scratch, has_barriers) = stage::function(builder, shader, div, layout, options.lanes)?;
+    let (lir, scratch, has_barriers) = stage::function(shader, div, layout, options.lanes)?;
     if scratch > MAX_SCRATCH {
         return Err(Error::limit(format!("{scratch} bytes of private memory")));
     }
+    if std::env::var_os("GRUS_LIR").is_some() {
+        eprintln!("{lir}");
+    }
+    if cfg!(debug_assertions) {
+        lir::verify(&lir).map_err(|e| Error::internal(format!("LIR: {e}\n{lir}")))?;
+    }
+    let function = cranelift::translate(&lir)?;
     if std::env::var_os("GRUS_CLIF").is_some() {
         eprintln!("{}", function.display());
     }
@@ -196,7 +194,7 @@ impl Emitter<'_> {
         let shader = self.shader;
         let data = &shader.insts[inst];
         let at = |r: Result<()>| r.map_err(|e| e.with_id(data.source));
-        at(budget::clif(self.b.func.dfg.num_insts()))?;
+        at(budget::lir(self.b.weight()))?;
         at(match &data.op {
             // Materialised at each use.
             Op::Const(_) => Ok(()),
@@ -227,8 +225,7 @@ impl Emitter<'_> {
             Op::Barrier => self.barrier(),
             // One chunk runs on one thread, and workgroups that share memory synchronise through locked operations.
             Op::MemoryBarrier => {
-                use cranelift_codegen::ir::InstBuilder;
-                self.b.ins().fence();
+                self.b.fence();
                 Ok(())
             }
             Op::Demote => self.demote(),

@@ -148,6 +148,11 @@ impl Builder {
         *self.constants.entry((ty, bits)).or_insert_with(|| values.push(ValueData { ty, def: Def::Const(bits) }))
     }
 
+    /// An integer.
+    pub fn iconst(&mut self, ty: Type, value: i64) -> Value {
+        self.constant(ty, value as u64)
+    }
+
     /// A constant lane by lane.
     pub fn constant_lanes(&mut self, elem: Elem, lanes: &[u64]) -> Value {
         let ty = elem.by(lanes.len());
@@ -415,6 +420,10 @@ impl Builder {
     /// A load.
     pub fn load(&mut self, ty: Type, access: Access, address: Value) -> Value {
         self.inst(Op::Load, ty, &[address], Imm::Access(access))
+    }
+    /// A load of 16 bits, zeros from above.
+    pub fn load_u16(&mut self, ty: Type, access: Access, address: Value) -> Value {
+        self.inst(Op::LoadU16, ty, &[address], Imm::Access(access))
     }
     /// A store.
     pub fn store(&mut self, access: Access, value: Value, address: Value) {

@@ -1,7 +1,7 @@
 //! SPIR-V in, callable code out.
 //!
-//! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] → [`emit`] (the only place that
-//! knows Cranelift) → [`code`] (executable memory). [`compile()`] is the whole road.
+//! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] → [`emit`] → [`lir`] (low SSA on vectors
+//! of any width) → [`cranelift`] (the only place that knows it) → [`code`] (executable memory). [`compile()`] is the whole road.
 
 mod budget;
 pub mod code;

@@ -20,6 +20,7 @@ pub use cost::Cost;
 pub use isa::cpu_features;
 
 use crate::error::{Error, Result};
+use crate::lir::number::WordMap;
 use crate::lir::{self, Def, Effect, Elem, Imm, Inst, InstData, Op};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
@@ -30,7 +31,6 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_entity::SecondaryMap;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
 
 /// The machine values of a value: one of a scalar.
 type Parts = SmallVec<[Value; 4]>;
@@ -60,10 +60,11 @@ pub fn translate(lir: &lir::Function) -> Result<Function> {
         wanted: Wanted::of(lir),
         blocks,
         slots,
-        constants: HashMap::new(),
-        bytes: HashMap::new(),
+        constants: WordMap::default(),
+        bytes: WordMap::default(),
+        current: entry,
         lane_buffer: None,
-        signatures: HashMap::new(),
+        signatures: WordMap::default(),
     };
     lower.params()?;
     for &block in &lir.layout {
@@ -149,12 +150,13 @@ struct Lower<'a> {
     wanted: Wanted,
     blocks: SecondaryMap<lir::Block, Option<Block>>,
     slots: Vec<StackSlot>,
-    /// What the current block has: constants by type and bytes, vectors as I8X16.
-    constants: HashMap<(Type, [u8; 16]), Value>,
-    bytes: HashMap<Value, Value>,
+    /// What blocks have made, the newest of each: constants by type and bytes, vectors as I8X16.
+    constants: WordMap<(Type, [u8; 16]), (lir::Block, Value)>,
+    bytes: WordMap<Value, (lir::Block, Value)>,
+    current: lir::Block,
     /// Where lanes are looked up by number.
     lane_buffer: Option<StackSlot>,
-    signatures: HashMap<SmallVec<[Type; 8]>, SigRef>,
+    signatures: WordMap<SmallVec<[Type; 8]>, SigRef>,
 }
 
 impl<'a> Lower<'a> {
@@ -192,8 +194,7 @@ impl<'a> Lower<'a> {
         if lir.blocks[from].cold {
             self.cursor.func.layout.set_cold(block);
         }
-        self.constants.clear();
-        self.bytes.clear();
+        self.current = from;
         for &inst in &lir.blocks[from].insts {
             self.inst(inst, from)?;
         }
@@ -340,11 +341,12 @@ impl<'a> Lower<'a> {
 
     /// A constant that is made once a block.
     fn remembered(&mut self, ty: Type, bytes: [u8; 16], make: impl FnOnce(&mut Self) -> Value) -> Value {
-        if let Some(&c) = self.constants.get(&(ty, bytes)) {
-            return c;
+        match self.constants.get(&(ty, bytes)) {
+            Some(&(block, c)) if block == self.current => return c,
+            _ => {}
         }
         let c = make(self);
-        self.constants.insert((ty, bytes), c);
+        self.constants.insert((ty, bytes), (self.current, c));
         c
     }
 
@@ -373,7 +375,7 @@ impl<'a> Lower<'a> {
 
     /// Lane by lane, for what there is only of scalars. Operands that are scalars serve every lane.
     fn by_lane(&mut self, data: &InstData, result: lir::Type, f: impl Fn(&mut Self, &[Value]) -> Value) -> Parts {
-        let args: SmallVec<[(lir::Type, Parts); 4]> = data.args.iter().map(|&v| (self.lir.ty(v), self.get(v))).collect();
+        let args: SmallVec<[(lir::Type, Parts); 4]> = data.args.iter().map(|&v| self.lane_source(v)).collect();
         let lanes: SmallVec<[Value; 16]> = (0..result.lanes())
             .map(|lane| {
                 let row: Parts = args.iter().map(|(ty, parts)| self.lane(*ty, parts, lane)).collect();
@@ -381,6 +383,16 @@ impl<'a> Lower<'a> {
             })
             .collect();
         self.assemble(result, &lanes)
+    }
+
+    /// What lanes are taken from: the scalar, where all of them are the same.
+    fn lane_source(&mut self, v: lir::Value) -> (lir::Type, Parts) {
+        let (lir, ty) = (self.lir, self.lir.ty(v));
+        match (lir.constant(v), lir.definition(v)) {
+            (Some(bits), _) if ty.elem != Elem::B => (ty.scalar(), smallvec![self.constant(ty.scalar(), bits)]),
+            (_, Some(data)) if data.op == Op::Splat && ty.elem != Elem::B => (ty.scalar(), self.get(data.args[0])),
+            _ => (ty, self.get(v)),
+        }
     }
 
     /// A lane as a scalar; of a mask the word.

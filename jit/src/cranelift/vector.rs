@@ -214,11 +214,12 @@ impl Lower<'_> {
         if self.machine_type(part) == types::I8X16 {
             return part;
         }
-        if let Some(&bytes) = self.bytes.get(&part) {
-            return bytes;
+        match self.bytes.get(&part) {
+            Some(&(block, bytes)) if block == self.current => return bytes,
+            _ => {}
         }
         let bytes = self.bitcast(types::I8X16, part);
-        self.bytes.insert(part, bytes);
+        self.bytes.insert(part, (self.current, bytes));
         bytes
     }
 

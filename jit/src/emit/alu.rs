@@ -5,7 +5,7 @@
 
 use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 use super::Emitter;
-use super::rep::{Rep, elem, scalar_type};
+use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, InstData, Op, Ty, Unary, Value};
 use crate::passes::Shape;
@@ -228,17 +228,22 @@ impl Emitter<'_> {
         self.b.select(zero, a, r)
     }
 
-    /// Vector shifts take one amount for all lanes; others go lane by lane.
+    /// One amount for all lanes is an operation of its own.
     fn shift(&mut self, op: Binary, data: &InstData) -> Result<()> {
-        let ty = self.shader.ty(data.args[0]);
         let amount_uniform = matches!(self.rep(data.args[1])?, Rep::Uniform(_));
         let value_uniform = matches!(self.rep(data.args[0])?, Rep::Uniform(_));
-        if !amount_uniform || value_uniform {
-            return self.per_lane(data, &mut |e, a| e.binary_machine(op, a[0], a[1]));
+        if amount_uniform {
+            let amount = self.scalar(data.args[1])?;
+            let value = if value_uniform { self.scalar(data.args[0])? } else { self.vector(data.args[0])? };
+            let out = self.binary_machine(op, value, amount);
+            return self.define(data.result(), if value_uniform { Rep::Uniform(out) } else { Rep::Varying(out) });
         }
-        let amount = self.scalar(data.args[1])?;
-        let value = self.vector(data.args[0])?;
-        let out = self.binary_machine(op, value, amount);
+        let (value, amount) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
+        let out = match op {
+            Binary::Shl => self.b.shlv(value, amount),
+            Binary::LShr => self.b.lshrv(value, amount),
+            _ => self.b.ashrv(value, amount),
+        };
         self.define(data.result(), Rep::Varying(out))
     }
 

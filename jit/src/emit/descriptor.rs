@@ -5,7 +5,7 @@ use super::Emitter;
 use super::memory::read_only;
 use super::rep::{BufPair, Rep};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, Op, Ty, Value};
+use crate::ir::{InstData, Op, Value};
 use smallvec::{SmallVec, smallvec};
 
 impl Emitter<'_> {

@@ -12,7 +12,7 @@
 
 pub mod build;
 pub mod eval;
-mod number;
+pub(crate) mod number;
 pub mod op;
 mod print;
 #[doc(hidden)]

@@ -161,10 +161,7 @@ impl Lower<'_> {
     /// A mask, in the width of a type's lanes.
     pub(super) fn mask_for(&mut self, ty: lir::Type, mask: Parts) -> Parts {
         match ty.lane_bytes() {
-            8 => mask
-                .iter()
-                .flat_map(|&m| [self.ins().swiden_low(m), self.ins().swiden_high(m)])
-                .collect(),
+            8 => mask.iter().flat_map(|&m| [self.ins().swiden_low(m), self.ins().swiden_high(m)]).collect(),
             4 => mask,
             bytes => {
                 let mut mask = self.narrow_mask(&mask);

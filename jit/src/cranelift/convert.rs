@@ -15,12 +15,10 @@ impl Lower<'_> {
         let scalar = part_type(to.scalar());
         let a = self.get(data.args[0]);
         Ok(match op {
-            Op::Sext | Op::Zext if from.elem == Elem::B => self.from_truth(op, to, a),
+            Op::Sext | Op::Zext if from.elem == Elem::B => self.truth_to_int(op, to, a),
             Op::Sext if !vector => smallvec![self.ins().sextend(machine, a[0])],
             Op::Zext if !vector => smallvec![self.ins().uextend(machine, a[0])],
-            Op::Sext | Op::Zext => {
-                self.widen_lanes(a, from.lane_bytes(), to.lane_bytes(), op == Op::Sext, to.lanes())
-            }
+            Op::Sext | Op::Zext => self.widen_lanes(a, from.lane_bytes(), to.lane_bytes(), op == Op::Sext, to.lanes()),
             Op::Narrow if !vector => smallvec![self.ins().ireduce(machine, a[0])],
             Op::Narrow => self.narrow_lanes(&a, from.lane_bytes(), to.lane_bytes(), machine),
             Op::Fwiden if !vector => smallvec![self.ins().fpromote(machine, a[0])],
@@ -65,7 +63,7 @@ impl Lower<'_> {
     }
 
     /// Integers of truth values: 0 and 1, or 0 and all ones.
-    fn from_truth(&mut self, op: Op, to: lir::Type, a: Parts) -> Parts {
+    fn truth_to_int(&mut self, op: Op, to: lir::Type, a: Parts) -> Parts {
         if to.is_vector() {
             let mask = self.mask_for(to, a);
             if op == Op::Sext {

@@ -3,9 +3,7 @@
 use super::{Lower, Parts, malformed, part_count, part_type};
 use crate::error::Result;
 use crate::lir::{self, Access, Imm, InstData, Op, Rmw};
-use cranelift_codegen::ir::{
-    AbiParam, AtomicRmwOp, InstBuilder, MemFlagsData, Signature, Type, Value, types,
-};
+use cranelift_codegen::ir::{AbiParam, AtomicRmwOp, InstBuilder, MemFlagsData, Signature, Type, Value, types};
 use cranelift_codegen::isa::CallConv;
 use smallvec::{SmallVec, smallvec};
 
@@ -163,8 +161,7 @@ impl Lower<'_> {
                     self.transpose(rows).into_iter().collect()
                 }
                 2 | 3 => {
-                    let halves: Parts =
-                        group.iter().map(|&a| self.ins().load(types::I64, flags, a, at)).collect();
+                    let halves: Parts = group.iter().map(|&a| self.ins().load(types::I64, flags, a, at)).collect();
                     let pairs = [0, 2].map(|i| {
                         let v = self.ins().scalar_to_vector(types::I64X2, halves[i]);
                         self.ins().insertlane(v, halves[i + 1], 1)

@@ -3,11 +3,11 @@
 //!
 //! The bits are those of `ir::eval`, operation by operation.
 
-use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 use super::Emitter;
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, InstData, Op, Ty, Unary, Value};
+use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 use crate::passes::Shape;
 use smallvec::SmallVec;
 

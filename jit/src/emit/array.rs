@@ -1,11 +1,11 @@
 //! Private arrays: indexed variables that stay in memory.
 
-use crate::lir::{Elem, IntCond, Type, Value as C};
 use super::Emitter;
 use super::memory::trusted;
 use super::rep::{Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty, Var};
+use crate::lir::{Elem, IntCond, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 
 /// Private arrays in scratch memory: `[element][lane]`; per chunk in shaders with barriers.

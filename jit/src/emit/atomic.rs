@@ -1,10 +1,10 @@
 //! Atomics: one locked operation per active lane, in lane order.
 
-use crate::lir::{IntCond, Rmw, Type, Value as C};
 use super::Emitter;
 use super::rep::{Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Space, Ty};
+use crate::lir::{IntCond, Rmw, Type, Value as C};
 use smallvec::SmallVec;
 
 impl Emitter<'_> {
@@ -52,8 +52,8 @@ impl Emitter<'_> {
     }
 
     fn atomic_lane(&mut self, op: base::abi::AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
-        use base::abi::AtomicOp as A;
         use Rmw as R;
+        use base::abi::AtomicOp as A;
         let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.b.bitcast(Type::I32, v)).collect();
         let rmw = match op {
             A::Exchange => R::Exchange,
@@ -105,8 +105,8 @@ impl Emitter<'_> {
     }
 
     fn float_atomic_value(&mut self, op: base::abi::AtomicOp, old: C, value: C) -> C {
-        use base::abi::AtomicOp as A;
         use crate::lir::FloatCond;
+        use base::abi::AtomicOp as A;
         match op {
             A::FMin | A::FMax => {
                 let cc = if op == A::FMin { FloatCond::Lt } else { FloatCond::Gt };

@@ -5,7 +5,6 @@
 //! a value used in another segment than its definition's is stored to a slot at its definition and loaded at each use, because the
 //! machine value does not dominate a resume block. Constants and what the chunk loop computes dominate everything and need no slot.
 
-use crate::lir::{Block, Elem, Type, Value as C};
 use super::Emitter;
 use super::cell::{Form, assemble, form_types, parts};
 use super::facts::Facts;
@@ -13,6 +12,7 @@ use super::memory::trusted;
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Node, Op, Region, Shader, Term, Value, ValueDef, Var};
+use crate::lir::{Block, Elem, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 

@@ -1,10 +1,10 @@
 //! Carries and bit fields.
 
-use crate::lir::{IntCond, Value as C};
 use super::Emitter;
 use super::rep::Rep;
 use crate::error::Result;
 use crate::ir::{InstData, Op, Ty, Value};
+use crate::lir::{IntCond, Value as C};
 
 impl Emitter<'_> {
     pub fn carry(&mut self, data: &InstData) -> Result<()> {

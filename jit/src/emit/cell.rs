@@ -3,11 +3,11 @@
 //! A place is a variable of the builder (its SSA construction makes the block parameters), or a slot of the workgroup's scratch
 //! memory when the construct contains a barrier, because then its parts run in different calls.
 
-use crate::lir::{Type, Value as C, Variable};
 use super::Emitter;
 use super::rep::{BufPair, Rep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Ty, Value};
+use crate::lir::{Type, Value as C, Variable};
 use crate::passes::Shape;
 use smallvec::{SmallVec, smallvec};
 

@@ -1,12 +1,12 @@
 //! Accesses whose lanes lie side by side: whole vectors behind one bounds check, and a loop over the lanes for the
 //! chunk at a buffer's end or under a mask. The loop is cold; it is a loop because it would be most of the code otherwise.
 
-use crate::lir::{Access, Block, IntCond, Type, Value as C};
 use super::Emitter;
 use super::memory::{at, trusted};
 use super::rep::{BufPair, elem, scalar_type};
 use crate::error::Result;
 use crate::ir::{Ty, Value};
+use crate::lir::{Access, Block, IntCond, Type, Value as C};
 use base::abi::MAX_LANES;
 use smallvec::SmallVec;
 
@@ -65,15 +65,7 @@ impl Emitter<'_> {
         components.iter().map(|parts| self.concat(parts)).collect()
     }
 
-    fn load_by_lane(
-        &mut self,
-        pair: BufPair,
-        base: C,
-        stride: i32,
-        ty: Ty,
-        n: usize,
-        flags: Access,
-    ) -> Vec<C> {
+    fn load_by_lane(&mut self, pair: BufPair, base: C, stride: i32, ty: Ty, n: usize, flags: Access) -> Vec<C> {
         let rows = self.lane_rows();
         let lanes = self.begin_lanes();
         let offset = self.lane_offset(base, stride, lanes.lane);

@@ -9,12 +9,12 @@
 //! barrier, but nobody can see that in the text. So such a part is entered if any lane is there, never otherwise (a loop and a barrier
 //! are never reached with an empty mask), and masks that are wanted behind it wait in slots.
 
-use crate::lir::{Block, IntCond, Type, Value as C};
 use super::Emitter;
 use super::cell::Cells;
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
+use crate::lir::{Block, IntCond, Type, Value as C};
 
 /// How a region ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -529,5 +529,4 @@ impl Emitter<'_> {
         results.iter().for_each(|(_, cells)| self.release(cells));
         Ok(())
     }
-
 }

@@ -1,11 +1,11 @@
 //! Descriptors: where buffers, images and samplers are found.
 
-use crate::lir::{Type, Value as C};
 use super::Emitter;
 use super::memory::read_only;
 use super::rep::{BufPair, Rep};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Op, Value};
+use crate::lir::{Type, Value as C};
 use smallvec::{SmallVec, smallvec};
 
 impl Emitter<'_> {
@@ -79,7 +79,7 @@ impl Emitter<'_> {
     fn descriptor_address(&mut self, base: C, index: C, last: C) -> C {
         let index = self.b.umin(index, last);
         let index = self.b.zext(Type::I64, index);
-        let offset = self.b.shl_imm(index, (base::abi::DESCRIPTOR_SIZE.trailing_zeros() as i64) as u32);
+        let offset = self.b.shl_imm(index, base::abi::DESCRIPTOR_SIZE.trailing_zeros());
         self.b.iadd(base, offset)
     }
 

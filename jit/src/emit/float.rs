@@ -1,11 +1,11 @@
 //! Operations on floats that take more than one machine instruction: extremes, fused multiply-add, exponents.
 
-use crate::lir::{FloatCond, IntCond, Type, Value as C};
-use super::rep::Rep;
 use super::Emitter;
+use super::rep::Rep;
 use crate::cranelift::isa;
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty, Value};
+use crate::lir::{FloatCond, IntCond, Type, Value as C};
 
 impl Emitter<'_> {
     /// A constant that is not NaN.

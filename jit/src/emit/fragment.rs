@@ -3,13 +3,13 @@
 //! What most inputs share (positions relative to the primitive's origin, barycentric weights) is computed once at the start of the
 //! chunk; of what a shader does not use, nothing is generated.
 
-use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 use super::Emitter;
 use super::cell::Cells;
 use super::memory::read_only;
 use super::rep::{Rep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty, Value};
+use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, QuadPositions};
 use base::shader::Interpolation;
 use core::mem::offset_of;

@@ -1,11 +1,11 @@
 //! Physical pointers: addresses that the shader computes, checked against what is alive ([`base::abi::AddressSpace`]).
 
-use crate::lir::{Access, IntCond, Type, Value as C};
 use super::Emitter;
 use super::memory::{at, read_only, trusted};
 use super::rep::{Rep, scalar_type};
 use crate::error::Result;
 use crate::ir::{Ty, Value};
+use crate::lir::{Access, IntCond, Type, Value as C};
 use base::abi::{ADDRESS_GRANULE_BITS, AddressSpace, ShaderContext};
 use core::mem::offset_of;
 
@@ -21,7 +21,7 @@ impl Emitter<'_> {
         let last = self.address_space(offset_of!(AddressSpace, last));
         let live = self.address_space(offset_of!(AddressSpace, live));
         let offset = self.b.isub(address, base);
-        let granule = self.b.lshr_imm(offset, (i64::from(ADDRESS_GRANULE_BITS)) as u32);
+        let granule = self.b.lshr_imm(offset, ADDRESS_GRANULE_BITS);
         let granule = self.b.umin(granule, last);
         let byte = self.b.iadd(live, granule);
         let byte = self.b.load(Type::I8, trusted(0), byte);

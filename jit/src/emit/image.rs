@@ -3,12 +3,12 @@
 //! With one view (and sampler) for all lanes the kernel's address is loaded from the view and called; otherwise the context's helper
 //! runs over the distinct pairs. Queries read the view's fields inline.
 
-use crate::lir::{IntCond, Type, Value as C};
 use super::Emitter;
 use super::memory::{read_only, trusted};
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, InstData, SampleInfo, Ty, Value};
+use crate::lir::{IntCond, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, HelperTable, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE,
     KERNEL_STORE, MAX_LANES, MAX_LEVELS, Sampler, ShaderContext,
@@ -22,9 +22,7 @@ impl Emitter<'_> {
     /// Address of the argument block, aligned to 32 bytes; the pointer arrays of divergent calls lie behind it.
     fn args_address(&mut self) -> C {
         let bytes = (size_of::<ImageArgs>() + 2 * MAX_LANES * 8 + 32) as u32;
-        let slot = *self.image_args.get_or_insert_with(|| {
-            self.b.create_slot(bytes, 4)
-        });
+        let slot = *self.image_args.get_or_insert_with(|| self.b.create_slot(bytes, 4));
         let address = self.b.stack_address(slot, 0);
         let address = self.b.iadd_imm(address, 31);
         self.b.and_imm(address, -32)
@@ -110,8 +108,7 @@ impl Emitter<'_> {
         let none = self.b.iconst(Type::I64, 0);
         let samplers = if sampler.is_some() { samplers } else { none };
         let table = self.b.load(Type::I64, read_only(offset_of!(ShaderContext, helpers) as i32), self.ctx);
-        let function =
-            self.b.load(Type::I64, read_only(offset_of!(HelperTable, image_divergent) as i32), table);
+        let function = self.b.load(Type::I64, read_only(offset_of!(HelperTable, image_divergent) as i32), table);
         self.b.call(function, &[views, samplers, args]);
         Ok(())
     }

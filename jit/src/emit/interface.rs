@@ -1,11 +1,11 @@
 //! The interface of a stage: inputs, outputs, built-ins.
 
-use crate::lir::{Type, Value as C};
 use super::Emitter;
 use super::memory::{read_only, trusted};
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
+use crate::lir::{Type, Value as C};
 use crate::passes::Shape;
 use base::abi::{ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
 use base::shader::Stage;

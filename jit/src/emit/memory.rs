@@ -5,11 +5,11 @@
 //! transposed into vectors. A load out of range reads zeros, or is clamped and masked; a masked or out of range store goes to the
 //! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
-use crate::lir::{Access, IntCond, Type, Value as C};
 use super::Emitter;
 use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
+use crate::lir::{Access, IntCond, Type, Value as C};
 use smallvec::SmallVec;
 
 /// Accesses to our own structs and checked device memory.

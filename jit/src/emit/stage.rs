@@ -1,6 +1,5 @@
 //! What surrounds a shader's body: the function, the chunk loop, the start and end of a chunk of each stage.
 
-use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
 use super::Emitter;
 use super::array::Arrays;
 use super::barrier::Barriers;
@@ -11,6 +10,7 @@ use super::memory::{read_only, trusted};
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
+use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
 use crate::passes::Divergence;
 use base::abi::{AddressSpace, BatchHeader, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
 use base::shader::{PipelineLayoutInfo, Stage};
@@ -35,8 +35,7 @@ pub fn function(
     let entry = b.current();
     let (ctx, batch) = (b.params(entry)[0], b.params(entry)[1]);
     let exit = b.create_block();
-    let pointer =
-        |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(offset as i32), base);
+    let pointer = |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(offset as i32), base);
     let scratch = pointer(&mut b, batch, offset_of!(BatchHeader, scratch));
     let sink = pointer(&mut b, batch, offset_of!(BatchHeader, sink));
     let zeros = pointer(&mut b, ctx, offset_of!(ShaderContext, addresses) + offset_of!(AddressSpace, zeros));
@@ -129,9 +128,9 @@ impl Emitter<'_> {
     fn chunk_count(&mut self) -> C {
         let per_call = |e: &mut Self, offset: usize, shift: u32| {
             let n = e.b.load(Type::I32, read_only(offset as i32), e.batch);
-            let n = e.b.shl_imm(n, (shift) as u32);
+            let n = e.b.shl_imm(n, shift);
             let n = e.b.iadd_imm(n, i64::from(e.lanes) - 1);
-            e.b.lshr_imm(n, (i64::from(e.lanes.trailing_zeros())) as u32)
+            e.b.lshr_imm(n, e.lanes.trailing_zeros())
         };
         match self.shader.stage {
             Stage::Compute => self.b.iconst(Type::I32, i64::from(self.chunks)),
@@ -191,7 +190,7 @@ impl Emitter<'_> {
 
     /// chunk * lanes, I32.
     pub fn first_lane(&mut self) -> C {
-        self.b.shl_imm(self.chunk, (i64::from(self.lanes.trailing_zeros())) as u32)
+        self.b.shl_imm(self.chunk, self.lanes.trailing_zeros())
     }
 
     /// Lanes whose index in the batch is below `count`.

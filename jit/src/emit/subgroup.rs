@@ -1,11 +1,11 @@
 //! Operations between lanes: subgroups are chunks, quads are groups of four lanes.
 
-use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 use super::Emitter;
 use super::memory::{read_only, trusted};
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
+use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 use smallvec::SmallVec;
 
 impl Emitter<'_> {

@@ -7,8 +7,8 @@ use super::number::{Numbering, WordMap};
 use super::op::More;
 use super::ssa::Ssa;
 use super::{
-    Access, Args, Block, BlockData, Def, Effect, Elem, FloatCond, Function, Imm, Inst, InstData, IntCond, List, Op, Rmw, Slot,
-    SlotData, Target, Type, Value, ValueData, eval, weight,
+    Access, Args, Block, BlockData, Def, Effect, Elem, FloatCond, Function, Imm, Inst, InstData, IntCond, List, Op,
+    Rmw, Slot, SlotData, Target, Type, Value, ValueData, eval, weight,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -225,8 +225,8 @@ impl Builder {
 
     /// The result of an operation on constants, unless it is a NaN: which one is the machine's choice.
     fn fold(&mut self, data: &InstData) -> Option<Value> {
-        let row = data.op.row();
-        if data.args.is_empty() || row.effect != Effect::Pure {
+        let constant = |&v: &Value| matches!(self.func.values[v].def, Def::Const(_) | Def::Lanes(_));
+        if data.args.is_empty() || !data.args.iter().all(constant) || data.op.row().effect != Effect::Pure {
             return None;
         }
         let args = data.args.iter().map(|&v| self.func.constant_lanes(v)).collect::<Option<Vec<_>>>()?;

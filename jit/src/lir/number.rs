@@ -90,7 +90,9 @@ impl Numbering {
             node.parent = parent.into();
             node.depth = p.depth + 1;
             node.jump = match (jump, far) {
-                (Some(j), Some(f)) if p.depth - f.depth == f.depth - f.jump.expand().map_or(0, |k| self.nodes[k].depth) => {
+                (Some(j), Some(f))
+                    if p.depth - f.depth == f.depth - f.jump.expand().map_or(0, |k| self.nodes[k].depth) =>
+                {
                     f.jump.expand().or(Some(j)).into()
                 }
                 _ => parent.into(),

@@ -4,9 +4,7 @@
 //! and writes only there, in bounds, and ends. NaNs are replaced by one of them as soon as they come up, so that bits compare.
 
 use super::op::{ImmKind, More, ROWS, Row, Rule};
-use super::{
-    Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Rmw, Type, Value, Variable,
-};
+use super::{Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Rmw, Type, Value, Variable};
 pub use crate::ir::random::Rng;
 
 /// Bytes that a program works on.

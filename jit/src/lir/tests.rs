@@ -50,7 +50,8 @@ fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::De
                 let run: extern "C" fn(u64, u64, u64, u64) = core::mem::transmute(code.address());
                 run(a, b, c, d);
             }
-            let differ = |x: &[u128], y: &[u128]| x.iter().zip(y).position(|(x, y)| x != y).map(|i| (i * 16, x[i], y[i]));
+            let differ =
+                |x: &[u128], y: &[u128]| x.iter().zip(y).position(|(x, y)| x != y).map(|i| (i * 16, x[i], y[i]));
             let found = [differ(&expected.memory, &own.memory), differ(&expected.output, &own.output)];
             assert!(
                 found == [None, None],
@@ -76,7 +77,7 @@ fn the_table_is_in_the_order_of_the_operations() {
         assert_eq!(row.op as usize, i);
         assert!(ROWS[..i].iter().all(|other| other.name != row.name), "{} is there twice", row.name);
         assert!(types().any(|ty| row.takes(ty)), "{} is of nothing", row.name);
-        assert_eq!(row.weight == 0, false, "{} weighs nothing", row.name);
+        assert!(row.weight != 0, "{} weighs nothing", row.name);
     }
 }
 
@@ -224,7 +225,8 @@ fn verify_rejects_bad_programs() {
         }),
         ("goes to the start", |f| {
             f.blocks[super::Block::from_u32(1)].insts = vec![];
-            let (first, jump) = (super::Block::from_u32(0), *f.blocks[super::Block::from_u32(0)].insts.last().expect("one"));
+            let (first, jump) =
+                (super::Block::from_u32(0), *f.blocks[super::Block::from_u32(0)].insts.last().expect("one"));
             let again = f.insts.push(f.insts[jump].clone());
             f.blocks[super::Block::from_u32(1)].insts.push(again);
             f.blocks[super::Block::from_u32(1)].targets.push(super::Target { block: first, args: Default::default() });

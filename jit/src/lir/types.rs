@@ -25,8 +25,7 @@ pub enum Elem {
 
 impl Elem {
     /// All of them.
-    pub const ALL: [Elem; 8] =
-        [Elem::B, Elem::I8, Elem::I16, Elem::I32, Elem::I64, Elem::F16, Elem::F32, Elem::F64];
+    pub const ALL: [Elem; 8] = [Elem::B, Elem::I8, Elem::I16, Elem::I32, Elem::I64, Elem::F16, Elem::F32, Elem::F64];
 
     /// Bits of a number; 1 for a truth value.
     pub const fn bits(self) -> u32 {

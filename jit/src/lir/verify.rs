@@ -159,8 +159,7 @@ struct Dominators {
 impl Dominators {
     fn of(func: &Function) -> Result<Dominators, String> {
         let entry = *func.layout.first().ok_or("no blocks")?;
-        let mut d =
-            Dominators { order: SecondaryMap::new(), parents: SecondaryMap::new(), homes: SecondaryMap::new() };
+        let mut d = Dominators { order: SecondaryMap::new(), parents: SecondaryMap::new(), homes: SecondaryMap::new() };
         for &block in &func.layout {
             for (i, &inst) in func.blocks[block].insts.iter().enumerate() {
                 let twice = d.homes[inst].replace((block, i as u32)).is_some();
@@ -216,11 +215,7 @@ impl Dominators {
 }
 
 /// The blocks that are reached, each behind all that it reaches first; and who comes to them.
-fn postorder(
-    func: &Function,
-    entry: Block,
-    preds: &mut SecondaryMap<Block, Vec<Block>>,
-) -> Result<Vec<Block>, String> {
+fn postorder(func: &Function, entry: Block, preds: &mut SecondaryMap<Block, Vec<Block>>) -> Result<Vec<Block>, String> {
     let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::from([entry]), vec![(entry, 0)]);
     while let Some((block, next)) = stack.last_mut() {
         let data = func.blocks.get(*block).ok_or("a target is not there")?;

@@ -68,7 +68,7 @@ pub fn float_cond(cond: FloatCond, elem: Elem, a: u64, b: u64) -> bool {
     let unordered = a.is_nan() || b.is_nan();
     match cond {
         FloatCond::Eq => a == b,
-        FloatCond::One => a < b || a > b,
+        FloatCond::One => !unordered && a != b,
         FloatCond::Lt => a < b,
         FloatCond::Le => a <= b,
         FloatCond::Gt => a > b,

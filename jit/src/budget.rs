@@ -15,8 +15,8 @@ pub(crate) const INSTRUCTIONS: usize = 1 << 21;
 const VARS: usize = 1 << 21;
 /// Leaves of composites that are copied or looked at one by one.
 pub(crate) const LEAVES: usize = 1 << 25;
-/// Instructions of Cranelift's IR: seconds and a gigabyte of code generation.
-const CLIF: usize = 3 << 19;
+/// Instructions of a machine with 128-bit vectors: seconds and a gigabyte of code generation.
+const MACHINE: usize = 3 << 19;
 
 /// Checks what has been made of a shader so far.
 ///
@@ -29,12 +29,12 @@ pub(crate) fn ir(shader: &Shader) -> Result<()> {
     Ok(())
 }
 
-/// Checks how many instructions of Cranelift's IR there are so far.
+/// Checks the weight of the LIR that there is so far.
 ///
 /// # Errors
 /// Limit.
-pub(crate) fn clif(instructions: usize) -> Result<()> {
-    if instructions > CLIF {
+pub(crate) fn lir(weight: usize) -> Result<()> {
+    if weight > MACHINE {
         return Err(Error::limit("shader is too large: its code would be"));
     }
     Ok(())

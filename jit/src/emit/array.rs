@@ -2,11 +2,10 @@
 
 use super::Emitter;
 use super::memory::trusted;
-use super::rep::{Rep, scalar_type, vector_type};
+use super::rep::{Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty, Var};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{BlockArg, InstBuilder, Value as C, types};
+use crate::lir::{Elem, IntCond, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 
 /// Private arrays in scratch memory: `[element][lane]`; per chunk in shaders with barriers.
@@ -43,7 +42,7 @@ impl Emitter<'_> {
         let stride = self.lanes * scalar_bytes(data.ty);
         let offset = self.arrays.offset[var];
         if !self.barriers.any {
-            return (self.b.ins().iadd_imm_s(self.scratch, i64::from(offset)), stride);
+            return (self.b.iadd_imm(self.scratch, i64::from(offset)), stride);
         }
         // Behind the slots' region nothing is known yet of the frame's size: arrays are slots of their own, allocated at first use
         // with one block per chunk.
@@ -58,10 +57,10 @@ impl Emitter<'_> {
         };
         let bytes = (data.len * stride).next_multiple_of(16);
         let fixed = i64::from(self.slots_start) + i64::from(base / 16) * i64::from(self.chunks) * 16;
-        let chunk = self.b.ins().uextend(types::I64, self.chunk);
-        let own = self.b.ins().imul_imm_s(chunk, i64::from(bytes));
-        let start = self.b.ins().iadd(self.scratch, own);
-        (self.b.ins().iadd_imm_s(start, fixed), stride)
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let own = self.b.imul_imm(chunk, i64::from(bytes));
+        let start = self.b.iadd(self.scratch, own);
+        (self.b.iadd_imm(start, fixed), stride)
     }
 
     /// Zeroes the private arrays of the chunk: what a program reads before it writes is the same on every machine.
@@ -76,24 +75,23 @@ impl Emitter<'_> {
     /// Zeroes `bytes` (a multiple of 16) from an address.
     fn clear_bytes(&mut self, base: C, bytes: u32) {
         const UNROLLED: u32 = 16;
-        let zero = self.vector_constant([0; 4]);
+        let zero = self.b.constant(Elem::I32.by(4), 0);
         let vectors = bytes / 16;
         if vectors <= UNROLLED {
             for i in 0..vectors {
-                self.b.ins().store(trusted(), zero, base, 16 * i as i32);
+                self.b.store(trusted(16 * i as i32), zero, base);
             }
             return;
         }
         let (header, done) = (self.b.create_block(), self.b.create_block());
-        self.b.append_block_param(header, types::I64);
-        self.b.ins().jump(header, &[BlockArg::Value(base)]);
-        self.b.switch_to_block(header);
-        let at = self.b.block_params(header)[0];
-        self.b.ins().store(trusted(), zero, at, 0);
-        let next = self.b.ins().iadd_imm_s(at, 16);
-        let end = self.b.ins().iadd_imm_s(base, i64::from(bytes));
-        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
-        self.b.ins().brif(more, header, &[BlockArg::Value(next)], done, &[]);
+        let at = self.b.append_param(header, Type::I64);
+        self.b.jump(header, &[base]);
+        self.b.enter_loop(header);
+        self.b.store(trusted(0), zero, at);
+        let next = self.b.iadd_imm(at, 16);
+        let end = self.b.iadd_imm(base, i64::from(bytes));
+        let more = self.b.icmp(IntCond::Ult, next, end);
+        self.b.branch(more, header, &[next], done, &[]);
         if !self.barriers.any {
             self.b.seal_block(header);
         }
@@ -102,10 +100,10 @@ impl Emitter<'_> {
 
     /// I64 byte offset of an element, clamped to the array.
     fn element(&mut self, index: C, len: u32, stride: u32) -> C {
-        let last = self.b.ins().iconst(types::I32, i64::from(len.max(1) - 1));
-        let index = self.b.ins().umin(index, last);
-        let index = self.b.ins().uextend(types::I64, index);
-        self.b.ins().imul_imm_s(index, i64::from(stride))
+        let last = self.b.iconst(Type::I32, i64::from(len.max(1) - 1));
+        let index = self.b.umin(index, last);
+        let index = self.b.zext(Type::I64, index);
+        self.b.imul_imm(index, i64::from(stride))
     }
 
     /// `Op::VarLoad`.
@@ -116,24 +114,24 @@ impl Emitter<'_> {
             Some(&v) => self.rep(v)?,
             None => Rep::Uniform(self.constant(Ty::I32, 0)),
         };
-        let vecs = if let Rep::Uniform(index) = index {
+        let all = if let Rep::Uniform(index) = index {
             let offset = self.element(index, len, stride);
-            let address = self.b.ins().iadd(base, offset);
-            (0..self.vector_count(ty))
-                .map(|i| self.b.ins().load(vector_type(ty), trusted(), address, 16 * i as i32))
-                .collect()
+            let address = self.b.iadd(base, offset);
+            let vector = self.vector_type(ty);
+            self.b.load(vector, trusted(0), address)
         } else {
             let mut lanes = Vec::new();
             for lane in 0..self.lanes as usize {
                 let index = self.value_lane(data.args[0], lane)?;
                 let offset = self.element(index, len, stride);
-                let address = self.b.ins().iadd(base, offset);
+                let address = self.b.iadd(base, offset);
                 let at = lane as i32 * scalar_bytes(ty) as i32;
-                lanes.push(self.b.ins().load(element_type(ty), trusted(), address, at));
+                lanes.push(self.b.load(element_type(ty), trusted(at), address));
             }
-            self.gather_lanes(ty, &lanes)
+            let words = self.b.build(&lanes);
+            if ty == Ty::B1 { self.b.icmp_imm(IntCond::Ne, words, 0) } else { words }
         };
-        self.define(data.result(), Rep::Varying(vecs))
+        self.define(data.result(), Rep::Varying(all))
     }
 
     /// `Op::VarStore`.
@@ -148,31 +146,32 @@ impl Emitter<'_> {
         let mask = (!self.full).then(|| self.exec_mask());
         if let Rep::Uniform(index) = index {
             let offset = self.element(index, len, stride);
-            let address = self.b.ins().iadd(base, offset);
-            let mut vecs = self.vectors(value)?;
+            let address = self.b.iadd(base, offset);
+            let mut c = self.vector(value)?;
             if let Some(mask) = mask {
-                let old = (0..vecs.len())
-                    .map(|i| self.b.ins().load(vector_type(ty), trusted(), address, 16 * i as i32))
-                    .collect();
-                vecs = self.select_vectors(ty, &mask, &vecs, &old);
+                let vector = self.vector_type(ty);
+                let old = self.b.load(vector, trusted(0), address);
+                c = self.b.select(mask, c, old);
             }
-            for (i, &v) in vecs.iter().enumerate() {
-                self.b.ins().store(trusted(), v, address, 16 * i as i32);
-            }
+            self.b.store(trusted(0), c, address);
             return Ok(());
         }
-        let vecs = self.vectors(value)?;
+        let mut all = self.vector(value)?;
+        if ty == Ty::B1 {
+            let words = self.vector_type(Ty::I32);
+            all = self.b.sext(words, all);
+        }
         for lane in 0..self.lanes as usize {
             let index = self.value_lane(data.args[0], lane)?;
             let offset = self.element(index, len, stride);
-            let address = self.b.ins().iadd(base, offset);
-            let mut address = self.b.ins().iadd_imm_s(address, lane as i64 * i64::from(scalar_bytes(ty)));
-            if let Some(mask) = &mask {
-                let bit = self.lane(Ty::B1, mask, lane);
-                address = self.b.ins().select(bit, address, self.sink);
+            let address = self.b.iadd(base, offset);
+            let mut address = self.b.iadd_imm(address, lane as i64 * i64::from(scalar_bytes(ty)));
+            if let Some(mask) = mask {
+                let bit = self.b.extract(mask, lane);
+                address = self.b.select(bit, address, self.sink);
             }
-            let c = self.lane(ty, &vecs, lane);
-            self.b.ins().store(trusted(), c, address, 0);
+            let c = self.b.extract(all, lane);
+            self.b.store(trusted(0), c, address);
         }
         Ok(())
     }
@@ -183,6 +182,6 @@ fn scalar_bytes(ty: Ty) -> u32 {
     if ty == Ty::B1 { 4 } else { ty.bytes() }
 }
 
-fn element_type(ty: Ty) -> cranelift_codegen::ir::Type {
-    if ty == Ty::B1 { types::I32 } else { scalar_type(ty) }
+fn element_type(ty: Ty) -> Type {
+    if ty == Ty::B1 { Type::I32 } else { scalar_type(ty) }
 }

@@ -1,12 +1,10 @@
 //! Atomics: one locked operation per active lane, in lane order.
 
 use super::Emitter;
-use super::memory::trusted;
 use super::rep::{Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Space, Ty};
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder, Value as C, types};
+use crate::lir::{FloatCond, IntCond, Rmw, Type, Value as C};
 use smallvec::SmallVec;
 
 impl Emitter<'_> {
@@ -28,25 +26,25 @@ impl Emitter<'_> {
         for lane in 0..self.lanes as usize {
             let (at, ok) = self.lane_address(&address, lane, 4)?;
             let go = match (&bits, ok) {
-                (Some(bits), Some(ok)) => Some(self.b.ins().band(bits[lane], ok)),
+                (Some(bits), Some(ok)) => Some(self.b.and(bits[lane], ok)),
                 (Some(bits), None) => Some(bits[lane]),
                 (None, ok) => ok,
             };
             // A lane without effect works on the sink: the loop of a compare-and-swap ends there too.
-            let at = go.map_or(at, |go| self.b.ins().select(go, at, self.sink));
+            let at = go.map_or(at, |go| self.b.select(go, at, self.sink));
             let values = operands.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<SmallVec<[C; 2]>>>()?;
             let old = self.atomic_lane(op, ty, at, &values)?;
             olds.push(match go {
                 Some(go) => {
-                    let none = self.zero(scalar_type(ty));
-                    self.b.ins().select(go, old, none)
+                    let none = self.constant(ty, 0);
+                    self.b.select(go, old, none)
                 }
                 None => old,
             });
         }
         match result {
             Some(result) => {
-                let vecs = self.gather_lanes(ty, &olds);
+                let vecs = self.b.build(&olds);
                 self.define(result, Rep::Varying(vecs))
             }
             None => Ok(()),
@@ -54,12 +52,11 @@ impl Emitter<'_> {
     }
 
     fn atomic_lane(&mut self, op: base::abi::AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
+        use Rmw as R;
         use base::abi::AtomicOp as A;
-        use cranelift_codegen::ir::AtomicRmwOp as R;
-        let flags = trusted();
-        let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.bitcast(types::I32, v)).collect();
+        let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.b.bitcast(Type::I32, v)).collect();
         let rmw = match op {
-            A::Exchange => R::Xchg,
+            A::Exchange => R::Exchange,
             A::Add => R::Add,
             A::Sub => R::Sub,
             A::SMin => R::Smin,
@@ -70,44 +67,42 @@ impl Emitter<'_> {
             A::Or => R::Or,
             A::Xor => R::Xor,
             A::CompareExchange => {
-                let old = self.b.ins().atomic_cas(flags, at, words[1], words[0]);
-                return Ok(self.bitcast(scalar_type(ty), old));
+                let old = self.b.atomic_cas(at, words[1], words[0]);
+                return Ok(self.b.bitcast(scalar_type(ty), old));
             }
             A::Load => {
-                let old = self.b.ins().atomic_load(types::I32, flags, at);
-                return Ok(self.bitcast(scalar_type(ty), old));
+                let old = self.b.atomic_load(Type::I32, at);
+                return Ok(self.b.bitcast(scalar_type(ty), old));
             }
             A::Store => {
-                self.b.ins().atomic_store(flags, words[0], at);
+                self.b.atomic_store(words[0], at);
                 return Ok(values[0]);
             }
-            A::FAdd => return Ok(self.atomic_float(at, |e, old| e.b.ins().fadd(old, values[0]))),
-            A::FMin => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCC::LessThan, old, values[0]))),
-            A::FMax => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCC::GreaterThan, old, values[0]))),
+            A::FAdd => return Ok(self.atomic_float(at, |e, old| e.b.fadd(old, values[0]))),
+            A::FMin => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCond::Lt, old, values[0]))),
+            A::FMax => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCond::Gt, old, values[0]))),
         };
-        let old = self.b.ins().atomic_rmw(types::I32, flags, rmw, at, words[0]);
-        Ok(self.bitcast(scalar_type(ty), old))
+        let old = self.b.atomic_rmw(rmw, at, words[0]);
+        Ok(self.b.bitcast(scalar_type(ty), old))
     }
 
     /// Compare-and-swap loop around a function of the old value.
     fn atomic_float(&mut self, at: C, new: impl FnOnce(&mut Self, C) -> C) -> C {
-        let flags = trusted();
         let (retry, done) = (self.b.create_block(), self.b.create_block());
-        self.b.append_block_param(retry, types::I32);
-        let first = self.b.ins().atomic_load(types::I32, flags, at);
-        self.b.ins().jump(retry, &[cranelift_codegen::ir::BlockArg::Value(first)]);
-        self.b.switch_to_block(retry);
-        let old = self.b.block_params(retry)[0];
-        let old_float = self.bitcast(types::F32, old);
+        let old = self.b.append_param(retry, Type::I32);
+        let first = self.b.atomic_load(Type::I32, at);
+        self.b.jump(retry, &[first]);
+        self.b.enter_loop(retry);
+        let old_float = self.b.bitcast(Type::F32, old);
         let new = new(self, old_float);
-        let new = self.bitcast(types::I32, new);
-        let seen = self.b.ins().atomic_cas(flags, at, old, new);
-        let same = self.b.ins().icmp(IntCC::Equal, seen, old);
-        self.b.ins().brif(same, done, &[], retry, &[cranelift_codegen::ir::BlockArg::Value(seen)]);
+        let new = self.b.bitcast(Type::I32, new);
+        let seen = self.b.atomic_cas(at, old, new);
+        let same = self.b.icmp(IntCond::Eq, seen, old);
+        self.b.branch(same, done, &[], retry, &[seen]);
         if !self.barriers.any {
             self.b.seal_block(retry);
         }
         self.enter(done);
-        self.bitcast(types::F32, old)
+        self.b.bitcast(Type::F32, old)
     }
 }

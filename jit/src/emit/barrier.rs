@@ -12,8 +12,9 @@ use super::memory::trusted;
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Effects, Inst, Node, Op, Region, Shader, Term, Value, ValueDef, Var};
-use cranelift_codegen::ir::{Block, InstBuilder, Type, Value as C, types};
+use crate::lir::{Block, Elem, Type, Value as C};
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 /// State of a shader with barriers (empty for others).
 #[derive(Default)]
@@ -135,6 +136,16 @@ impl Scan<'_> {
     }
 }
 
+/// What a slot's unit holds of a value.
+fn unit_type(ty: Type) -> Type {
+    match ty.bytes() {
+        ..=16 => ty,
+        // A vector has no two lanes.
+        _ if ty.lane_bytes() == 8 => Elem::I32.by(4),
+        _ => ty.elem.by(4),
+    }
+}
+
 impl Emitter<'_> {
     /// Counts a segment at the edges of constructs with barriers.
     pub fn next_segment(&mut self, crosses: bool) {
@@ -204,14 +215,30 @@ impl Emitter<'_> {
 
     /// Stores to a frame slot.
     pub fn store_slot(&mut self, offset: u32, c: C) {
-        let (base, fixed) = self.slot_address(offset);
-        self.b.ins().store(trusted(), c, base, fixed);
+        let ty = self.b.ty(c);
+        if ty.bytes() <= 16 {
+            let (base, fixed) = self.slot_address(offset);
+            return self.b.store(trusted(fixed), c, base);
+        }
+        // Units are not side by side.
+        let words = unit_type(ty).elem.by(ty.bytes() as usize / 4);
+        let c = self.b.bitcast(words, c);
+        for unit in 0..words.lanes() / 4 {
+            let part = self.b.slice(c, 4 * unit, 4);
+            let (base, fixed) = self.slot_address(offset + 16 * unit as u32);
+            self.b.store(trusted(fixed), part, base);
+        }
     }
 
     /// Loads from a frame slot.
     pub fn load_slot(&mut self, offset: u32, ty: Type) -> C {
-        let (base, fixed) = self.slot_address(offset);
-        self.b.ins().load(ty, trusted(), base, fixed)
+        let mut parts: SmallVec<[C; 4]> = SmallVec::new();
+        for unit in 0..ty.bytes().div_ceil(16) {
+            let (base, fixed) = self.slot_address(offset + 16 * unit);
+            parts.push(self.b.load(unit_type(ty), trusted(fixed), base));
+        }
+        let all = self.concat(&parts);
+        self.b.bitcast(ty, all)
     }
 
     /// `Op::Barrier`: in a shader with regions, the end of one and the start of the next.
@@ -221,11 +248,11 @@ impl Emitter<'_> {
         self.barriers.resume.push(resume);
         self.set_resume(index);
         let pending = core::mem::offset_of!(base::abi::ComputeBatch, pending) as i32;
-        let count = self.b.ins().load(types::I32, trusted(), self.batch, pending);
-        let count = self.b.ins().iadd_imm_s(count, 1);
-        self.b.ins().store(trusted(), count, self.batch, pending);
+        let count = self.b.load(Type::I32, trusted(pending), self.batch);
+        let count = self.b.iadd_imm(count, 1);
+        self.b.store(trusted(pending), count, self.batch);
         let latch = self.latch.ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
-        self.b.ins().jump(latch, &[]);
+        self.b.jump(latch, &[]);
         self.b.switch_to_block(resume);
         self.barriers.segment += 1;
         Ok(())
@@ -233,7 +260,7 @@ impl Emitter<'_> {
 
     /// Where the chunk goes on in the next call.
     pub fn set_resume(&mut self, index: u32) {
-        let value = self.b.ins().iconst(types::I32, i64::from(index));
-        self.b.ins().store(trusted(), value, self.resume_address, 0);
+        let value = self.b.iconst(Type::I32, i64::from(index));
+        self.b.store(trusted(0), value, self.resume_address);
     }
 }

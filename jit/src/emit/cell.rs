@@ -1,21 +1,20 @@
 //! Mutable places of the emitter: results and parameters of structured nodes, masks.
 //!
-//! A place is a Cranelift variable (its SSA construction makes the block parameters), or a slot of the workgroup's scratch
+//! A place is a variable of the builder (its SSA construction makes the block parameters), or a slot of the workgroup's scratch
 //! memory when the construct contains a barrier, because then its parts run in different calls.
 
 use super::Emitter;
-use super::rep::{BufPair, Rep, Vecs, scalar_type, vector_type};
+use super::rep::{BufPair, Rep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Ty, Value};
+use crate::lir::{Type, Value as C, Variable};
 use crate::passes::Shape;
-use cranelift_codegen::ir::{InstBuilder, Type, Value as C, types};
-use cranelift_frontend::Variable;
 use smallvec::{SmallVec, smallvec};
 
 /// One machine value.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// Cranelift variable.
+    /// Variable.
     Var(Variable),
     /// Offset in the chunk's frame.
     Slot(u32, Type),
@@ -29,7 +28,7 @@ pub enum Form {
     /// Affine with the stride.
     Affine(i32),
     /// Varying.
-    Vectors,
+    Vector,
     /// Buffer.
     Buffer,
     /// Buffers.
@@ -53,11 +52,11 @@ pub struct Cells {
 pub fn form_types(ty: Ty, form: Form, lanes: usize) -> SmallVec<[Type; 8]> {
     match form {
         Form::Scalar => smallvec![scalar_type(ty)],
-        Form::Affine(_) => smallvec![types::I32],
-        Form::Vectors => smallvec![vector_type(ty); lanes / vector_type(ty).lane_count() as usize],
-        Form::Buffer => smallvec![types::I64; 2],
-        Form::Buffers => smallvec![types::I64; 2 * lanes],
-        Form::Pointers => smallvec![types::I64; lanes],
+        Form::Affine(_) => smallvec![Type::I32],
+        Form::Vector => smallvec![elem(ty).by(lanes)],
+        Form::Buffer => smallvec![Type::I64; 2],
+        Form::Buffers => smallvec![Type::I64; 2 * lanes],
+        Form::Pointers => smallvec![Type::I64; lanes],
     }
 }
 
@@ -66,7 +65,7 @@ pub fn parts(rep: &Rep) -> (Form, SmallVec<[C; 8]>) {
     match rep {
         Rep::Uniform(c) => (Form::Scalar, smallvec![*c]),
         Rep::Affine(c, stride) => (Form::Affine(*stride), smallvec![*c]),
-        Rep::Varying(v) => (Form::Vectors, v.iter().copied().collect()),
+        Rep::Varying(c) => (Form::Vector, smallvec![*c]),
         Rep::Buffer(p) => (Form::Buffer, smallvec![p.address, p.range]),
         Rep::Buffers(list) => (Form::Buffers, list.iter().flat_map(|p| [p.address, p.range]).collect()),
         Rep::Pointers(p) => (Form::Pointers, p.iter().copied().collect()),
@@ -79,7 +78,7 @@ pub fn assemble(form: Form, parts: &[C]) -> Rep {
     match form {
         Form::Scalar => Rep::Uniform(parts[0]),
         Form::Affine(stride) => Rep::Affine(parts[0], stride),
-        Form::Vectors => Rep::Varying(parts.iter().copied().collect()),
+        Form::Vector => Rep::Varying(parts[0]),
         Form::Buffer => Rep::Buffer(pair(parts)),
         Form::Buffers => Rep::Buffers(parts.chunks(2).map(pair).collect()),
         Form::Pointers => Rep::Pointers(parts.iter().copied().collect()),
@@ -96,14 +95,14 @@ impl Emitter<'_> {
             (_, Shape::Uniform) => Form::Scalar,
             (Ty::Img | Ty::Smp, _) => Form::Pointers,
             (_, Shape::Affine(stride)) => Form::Affine(stride),
-            (_, Shape::Varying) => Form::Vectors,
+            (_, Shape::Varying) => Form::Vector,
         };
         self.cells(ty, form, in_slots)
     }
 
-    /// Places for vectors of a type.
-    pub fn vector_cells(&mut self, ty: Ty, in_slots: bool) -> Cells {
-        self.cells(ty, Form::Vectors, in_slots)
+    /// Places for a mask.
+    pub fn mask_cells(&mut self, in_slots: bool) -> Cells {
+        self.cells(Ty::B1, Form::Vector, in_slots)
     }
 
     fn cells(&mut self, ty: Ty, form: Form, in_slots: bool) -> Cells {
@@ -114,7 +113,7 @@ impl Emitter<'_> {
         Cells { ty, form, places }
     }
 
-    /// A variable: one that nobody needs any more, if there is one. Cranelift keeps a table of all blocks per variable.
+    /// A variable: one that nobody needs any more, if there is one.
     fn variable(&mut self, ty: Type) -> Variable {
         let free = self.free_variables.iter().rposition(|&(t, _)| t == ty);
         free.map_or_else(|| self.b.declare_var(ty), |i| self.free_variables.swap_remove(i).1)
@@ -164,22 +163,21 @@ impl Emitter<'_> {
 
     /// Replaces the contents for the lanes of a mask. Uniform contents are replaced whole: they are the same for every lane that is
     /// still interested.
-    pub fn merge_cells(&mut self, value: Value, cells: &Cells, rep: &Rep, mask: &Vecs) -> Result<()> {
+    pub fn merge_cells(&mut self, value: Value, cells: &Cells, rep: &Rep, mask: C) -> Result<()> {
         let new = self.convert_rep(value, cells, rep)?;
         let merged: SmallVec<[C; 8]> = match cells.form {
             Form::Scalar | Form::Affine(_) | Form::Buffer => new,
-            Form::Vectors => {
-                let old = self.cell_vectors(cells);
-                let new = new.iter().copied().collect();
-                self.select_vectors(cells.ty, mask, &new, &old).iter().copied().collect()
+            Form::Vector => {
+                let old = self.cell(cells);
+                smallvec![self.b.select(mask, new[0], old)]
             }
             Form::Buffers | Form::Pointers => {
                 let per_lane = cells.places.len() / self.lanes as usize;
                 let mut out = SmallVec::new();
                 for (i, (&place, &c)) in cells.places.iter().zip(&new).enumerate() {
-                    let bit = self.lane(Ty::B1, mask, i / per_lane);
+                    let bit = self.b.extract(mask, i / per_lane);
                     let old = self.get_place(place);
-                    out.push(self.b.ins().select(bit, c, old));
+                    out.push(self.b.select(bit, c, old));
                 }
                 out
             }
@@ -194,7 +192,7 @@ impl Emitter<'_> {
     pub fn clear_cells(&mut self, cells: &Cells) {
         let types = form_types(cells.ty, cells.form, self.lanes as usize);
         for (&place, &ty) in cells.places.iter().zip(&types) {
-            let zero = self.zero(ty);
+            let zero = self.b.constant(ty, 0);
             self.set_place(place, zero);
         }
     }
@@ -207,9 +205,9 @@ impl Emitter<'_> {
         }
         let mismatch = || Error::internal(format!("{value:?}: {form:?} does not fit {:?}", cells.form));
         Ok(match (cells.form, rep) {
-            (Form::Vectors, _) => self.rep_vectors(cells.ty, rep)?.iter().copied().collect(),
-            (Form::Scalar, Rep::Varying(v)) => smallvec![self.first_of(cells.ty, v)],
-            (Form::Affine(stride), Rep::Varying(v)) => smallvec![self.affine_base(v, stride)],
+            (Form::Vector, _) => smallvec![self.rep_vector(cells.ty, rep)?],
+            (Form::Scalar, Rep::Varying(c)) => smallvec![self.first_of(*c)],
+            (Form::Affine(stride), Rep::Varying(c)) => smallvec![self.affine_base(*c, stride)],
             (Form::Buffers, Rep::Buffer(p)) => (0..self.lanes).flat_map(|_| [p.address, p.range]).collect(),
             (Form::Pointers, Rep::Uniform(c)) => smallvec![*c; self.lanes as usize],
             (Form::Affine(_), Rep::Affine(..) | Rep::Uniform(_)) | (Form::Scalar, Rep::Affine(..)) => values,
@@ -217,15 +215,13 @@ impl Emitter<'_> {
         })
     }
 
-    /// The vectors of a cell of that form.
-    pub fn cell_vectors(&mut self, cells: &Cells) -> Vecs {
-        cells.places.iter().map(|&p| self.get_place(p)).collect()
+    /// What cells of one place hold.
+    pub fn cell(&mut self, cells: &Cells) -> C {
+        self.get_place(cells.places[0])
     }
 
-    /// Sets the vectors of a cell of that form.
-    pub fn set_cell_vectors(&mut self, cells: &Cells, vecs: &Vecs) {
-        for (&place, &c) in cells.places.iter().zip(vecs) {
-            self.set_place(place, c);
-        }
+    /// Sets cells of one place.
+    pub fn set_cell(&mut self, cells: &Cells, c: C) {
+        self.set_place(cells.places[0], c);
     }
 }

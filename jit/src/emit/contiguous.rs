@@ -2,15 +2,13 @@
 //! chunk at a buffer's end or under a mask. The loop is cold; it is a loop because it would be most of the code otherwise.
 
 use super::Emitter;
-use super::memory::trusted;
-use super::rep::{BufPair, Vecs, scalar_type, vector_type};
+use super::memory::{at, trusted};
+use super::rep::{BufPair, elem, scalar_type};
 use crate::error::Result;
 use crate::ir::{Ty, Value};
+use crate::lir::{Access, Block, IntCond, Type, Value as C};
 use base::abi::MAX_LANES;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    Block, BlockArg, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value as C, types,
-};
+use smallvec::SmallVec;
 
 /// Rows of a spilled access: four components and a mask.
 const ROWS: usize = 5;
@@ -34,62 +32,53 @@ impl Emitter<'_> {
         stride: i32,
         ty: Ty,
         n: usize,
-        flags: MemFlagsData,
-    ) -> Result<Vec<Vecs>> {
-        let vectors = self.lanes as usize / 4;
+        flags: Access,
+    ) -> Result<Vec<C>> {
+        let vector = self.vector_type(ty);
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        for _ in 0..n * vectors {
-            self.b.append_block_param(done, vector_type(ty));
-        }
+        let params: Vec<C> = (0..n).map(|_| self.b.append_param(done, vector)).collect();
         let ok = self.wide_in_range(pair, wide, self.lanes * 4 * n as u32);
-        self.b.ins().brif(ok, fast, &[], slow, &[]);
+        self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
-        let address = self.b.ins().iadd(pair.address, wide);
-        let mut parts = Vec::new();
-        for v in 0..vectors {
-            let raw: Vec<C> =
-                (0..n).map(|i| self.b.ins().load(vector_type(ty), flags, address, (v * n + i) as i32 * 16)).collect();
-            parts.push(self.deinterleave(&raw));
-        }
-        let fast_values: Vec<Vecs> = (0..n).map(|i| parts.iter().map(|p| p[i]).collect()).collect();
-        self.jump_with(done, &fast_values);
+        let address = self.b.iadd(pair.address, wide);
+        let fast_values = self.load_interleaved(address, ty, n, flags);
+        self.b.jump(done, &fast_values);
         self.enter(slow);
         let slow_values = self.load_by_lane(pair, base, stride, ty, n, flags);
-        self.jump_with(done, &slow_values);
+        self.b.jump(done, &slow_values);
         self.enter(done);
-        let params: Vec<C> = self.b.block_params(done).to_vec();
-        Ok(params.chunks(vectors).map(|c| c.iter().copied().collect()).collect())
+        Ok(params)
     }
 
-    fn load_by_lane(
-        &mut self,
-        pair: BufPair,
-        base: C,
-        stride: i32,
-        ty: Ty,
-        n: usize,
-        flags: MemFlagsData,
-    ) -> Vec<Vecs> {
+    /// `n` components of each lane, side by side: n = 1, 2 or 4.
+    fn load_interleaved(&mut self, address: C, ty: Ty, n: usize, flags: Access) -> Vec<C> {
+        let vector = elem(ty).by(4);
+        let mut components: Vec<SmallVec<[C; 4]>> = vec![SmallVec::new(); n];
+        for group in 0..self.lanes as usize / 4 {
+            let offset = |i: usize| ((group * n + i) * 16) as i32;
+            let raw: Vec<C> = (0..n).map(|i| self.b.load(vector, at(flags, offset(i)), address)).collect();
+            for (list, c) in components.iter_mut().zip(self.deinterleave(&raw)) {
+                list.push(c);
+            }
+        }
+        components.iter().map(|parts| self.concat(parts)).collect()
+    }
+
+    fn load_by_lane(&mut self, pair: BufPair, base: C, stride: i32, ty: Ty, n: usize, flags: Access) -> Vec<C> {
         let rows = self.lane_rows();
         let lanes = self.begin_lanes();
         let offset = self.lane_offset(base, stride, lanes.lane);
         let address = self.address_or_zeros(pair, offset, 4 * n as u32);
         let values = self.load_components(address, ty, n, flags);
-        let words = self.b.ins().ishl_imm_u(lanes.lane, 2);
-        let column = self.b.ins().iadd(rows, words);
+        let words = self.b.shl_imm(lanes.lane, 2);
+        let column = self.b.iadd(rows, words);
         for (i, c) in values.into_iter().enumerate() {
-            self.b.ins().store(trusted(), c, column, i as i32 * ROW);
+            self.b.store(trusted(i as i32 * ROW), c, column);
         }
         self.end_lanes(&lanes);
-        (0..n)
-            .map(|i| {
-                let at = |v: usize| i as i32 * ROW + 16 * v as i32;
-                (0..self.lanes as usize / 4)
-                    .map(|v| self.b.ins().load(vector_type(ty), trusted(), rows, at(v)))
-                    .collect()
-            })
-            .collect()
+        let vector = self.vector_type(ty);
+        (0..n).map(|i| self.b.load(vector, trusted(i as i32 * ROW), rows)).collect()
     }
 
     /// Whole vectors when every lane is active and in range, else lane by lane.
@@ -99,51 +88,49 @@ impl Emitter<'_> {
         self.b.set_cold_block(slow);
         let mut ok = self.wide_in_range(pair, wide, self.lanes * 4 * n as u32);
         let mask = self.side_effect_mask();
-        if let Some(mask) = &mask {
-            let all = self.all(mask);
-            ok = self.b.ins().band(ok, all);
+        if let Some(mask) = mask {
+            let all = self.b.all(mask);
+            ok = self.b.and(ok, all);
         }
-        let vectors = values.iter().map(|&v| self.vectors(v)).collect::<Result<Vec<Vecs>>>()?;
-        self.b.ins().brif(ok, fast, &[], slow, &[]);
+        let vectors = values.iter().map(|&v| self.vector(v)).collect::<Result<Vec<C>>>()?;
+        self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
-        let address = self.b.ins().iadd(pair.address, wide);
-        for v in 0..self.lanes as usize / 4 {
-            let components: Vec<C> = vectors.iter().map(|c| c[v]).collect();
+        let address = self.b.iadd(pair.address, wide);
+        for group in 0..self.lanes as usize / 4 {
+            let components: Vec<C> = vectors.iter().map(|&c| self.b.slice(c, 4 * group, 4)).collect();
             for (i, c) in self.interleave(&components).into_iter().enumerate() {
-                self.b.ins().store(trusted(), c, address, (v * n + i) as i32 * 16);
+                self.b.store(trusted((group * n + i) as i32 * 16), c, address);
             }
         }
-        self.b.ins().jump(done, &[]);
+        self.b.jump(done, &[]);
         self.enter(slow);
-        self.store_by_lane(pair, base, &vectors, ty, mask.as_ref());
-        self.b.ins().jump(done, &[]);
+        self.store_by_lane(pair, base, &vectors, ty, mask);
+        self.b.jump(done, &[]);
         self.enter(done);
         Ok(())
     }
 
-    fn store_by_lane(&mut self, pair: BufPair, base: C, vectors: &[Vecs], ty: Ty, mask: Option<&Vecs>) {
+    fn store_by_lane(&mut self, pair: BufPair, base: C, vectors: &[C], ty: Ty, mask: Option<C>) {
         let n = vectors.len();
         let rows = self.lane_rows();
-        for (row, vecs) in vectors.iter().chain(mask).enumerate() {
-            for (v, &c) in vecs.iter().enumerate() {
-                self.b.ins().store(trusted(), c, rows, row as i32 * ROW + 16 * v as i32);
-            }
+        for (row, c) in vectors.iter().copied().chain(mask).enumerate() {
+            self.b.store(trusted(row as i32 * ROW), c, rows);
         }
         let lanes = self.begin_lanes();
-        let words = self.b.ins().ishl_imm_u(lanes.lane, 2);
-        let column = self.b.ins().iadd(rows, words);
+        let words = self.b.shl_imm(lanes.lane, 2);
+        let column = self.b.iadd(rows, words);
         let offset = self.lane_offset(base, 4 * n as i32, lanes.lane);
         let (mut ok, wide) = self.in_range(pair, offset, 4 * n as u32);
         if mask.is_some() {
-            let active = self.b.ins().load(types::I32, trusted(), column, n as i32 * ROW);
-            let active = self.b.ins().icmp_imm_u(IntCC::NotEqual, active, 0);
-            ok = self.b.ins().band(ok, active);
+            let active = self.b.load(Type::I32, trusted(n as i32 * ROW), column);
+            let active = self.b.icmp_imm(IntCond::Ne, active, 0);
+            ok = self.b.and(ok, active);
         }
-        let address = self.b.ins().iadd(pair.address, wide);
-        let address = self.b.ins().select(ok, address, self.sink);
+        let address = self.b.iadd(pair.address, wide);
+        let address = self.b.select(ok, address, self.sink);
         for i in 0..n as i32 {
-            let c = self.b.ins().load(scalar_type(ty), trusted(), column, i * ROW);
-            self.b.ins().store(trusted(), c, address, i * 4);
+            let c = self.b.load(scalar_type(ty), trusted(i * ROW), column);
+            self.b.store(trusted(i * 4), c, address);
         }
         self.end_lanes(&lanes);
     }
@@ -152,33 +139,33 @@ impl Emitter<'_> {
     fn lane_rows(&mut self) -> C {
         let slot = *self.lane_rows.get_or_insert_with(|| {
             let bytes = ROWS as u32 * ROW as u32;
-            self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4))
+            self.b.create_slot(bytes, 4)
         });
-        self.b.ins().stack_addr(types::I64, slot, 0)
+        self.b.stack_address(slot, 0)
     }
 
     /// base + stride * lane, I32.
     fn lane_offset(&mut self, base: C, stride: i32, lane: C) -> C {
-        let lane = self.b.ins().ireduce(types::I32, lane);
-        let steps = self.b.ins().imul_imm_s(lane, i64::from(stride));
-        self.b.ins().iadd(base, steps)
+        let lane = self.b.narrow(Type::I32, lane);
+        let steps = self.b.imul_imm(lane, i64::from(stride));
+        self.b.iadd(base, steps)
     }
 
     fn begin_lanes(&mut self) -> LaneLoop {
         let header = self.b.create_block();
-        self.b.append_block_param(header, types::I64);
-        let first = self.b.ins().iconst(types::I64, 0);
-        self.b.ins().jump(header, &[BlockArg::Value(first)]);
-        self.b.switch_to_block(header);
-        LaneLoop { header, lane: self.b.block_params(header)[0] }
+        let lane = self.b.append_param(header, Type::I64);
+        let first = self.b.iconst(Type::I64, 0);
+        self.b.jump(header, &[first]);
+        self.b.enter_loop(header);
+        LaneLoop { header, lane }
     }
 
     fn end_lanes(&mut self, lanes: &LaneLoop) {
         let done = self.b.create_block();
         self.b.set_cold_block(lanes.header);
-        let next = self.b.ins().iadd_imm_s(lanes.lane, 1);
-        let more = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, i64::from(self.lanes));
-        self.b.ins().brif(more, lanes.header, &[BlockArg::Value(next)], done, &[]);
+        let next = self.b.iadd_imm(lanes.lane, 1);
+        let more = self.b.icmp_imm(IntCond::Ult, next, i64::from(self.lanes));
+        self.b.branch(more, lanes.header, &[next], done, &[]);
         if !self.barriers.any {
             self.b.seal_block(lanes.header);
         }
@@ -186,15 +173,10 @@ impl Emitter<'_> {
         self.enter(done);
     }
 
-    fn jump_with(&mut self, block: Block, values: &[Vecs]) {
-        let args: Vec<_> = values.iter().flatten().map(|&c| BlockArg::Value(c)).collect();
-        self.b.ins().jump(block, args.iter());
-    }
-
     /// `n` vectors of interleaved components to one vector per component (n = 1, 2, 4).
     fn deinterleave(&mut self, raw: &[C]) -> Vec<C> {
         match raw {
-            [a, b] => vec![self.shuffle_words(*a, *b, [0, 2, 4, 6]), self.shuffle_words(*a, *b, [1, 3, 5, 7])],
+            [a, b] => vec![self.b.shuffle(*a, *b, &[0, 2, 4, 6]), self.b.shuffle(*a, *b, &[1, 3, 5, 7])],
             [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
             _ => raw.to_vec(),
         }
@@ -202,26 +184,23 @@ impl Emitter<'_> {
 
     fn interleave(&mut self, components: &[C]) -> Vec<C> {
         match components {
-            [a, b] => vec![self.shuffle_words(*a, *b, [0, 4, 1, 5]), self.shuffle_words(*a, *b, [2, 6, 3, 7])],
+            [a, b] => vec![self.b.shuffle(*a, *b, &[0, 4, 1, 5]), self.b.shuffle(*a, *b, &[2, 6, 3, 7])],
             [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
             _ => components.to_vec(),
         }
     }
 
     /// 4×4 transpose.
-    pub fn transpose(&mut self, rows: [C; 4]) -> [C; 4] {
-        let ty = self.b.func.dfg.value_type(rows[0]);
-        let [a, b, c, d] = rows.map(|row| self.bitcast(types::I8X16, row));
-        let ab_low = self.shuffle_bytes(a, b, [0, 4, 1, 5]);
-        let ab_high = self.shuffle_bytes(a, b, [2, 6, 3, 7]);
-        let cd_low = self.shuffle_bytes(c, d, [0, 4, 1, 5]);
-        let cd_high = self.shuffle_bytes(c, d, [2, 6, 3, 7]);
+    fn transpose(&mut self, [a, b, c, d]: [C; 4]) -> [C; 4] {
+        let ab_low = self.b.shuffle(a, b, &[0, 4, 1, 5]);
+        let ab_high = self.b.shuffle(a, b, &[2, 6, 3, 7]);
+        let cd_low = self.b.shuffle(c, d, &[0, 4, 1, 5]);
+        let cd_high = self.b.shuffle(c, d, &[2, 6, 3, 7]);
         [
-            self.shuffle_bytes(ab_low, cd_low, [0, 1, 4, 5]),
-            self.shuffle_bytes(ab_low, cd_low, [2, 3, 6, 7]),
-            self.shuffle_bytes(ab_high, cd_high, [0, 1, 4, 5]),
-            self.shuffle_bytes(ab_high, cd_high, [2, 3, 6, 7]),
+            self.b.shuffle(ab_low, cd_low, &[0, 1, 4, 5]),
+            self.b.shuffle(ab_low, cd_low, &[2, 3, 6, 7]),
+            self.b.shuffle(ab_high, cd_high, &[0, 1, 4, 5]),
+            self.b.shuffle(ab_high, cd_high, &[2, 3, 6, 7]),
         ]
-        .map(|column| self.bitcast(ty, column))
     }
 }

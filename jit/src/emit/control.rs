@@ -1,6 +1,6 @@
 //! Structured control flow: real branches where all active lanes agree, masks where they may not.
 //!
-//! The exec mask lives in Cranelift variables and is always right; `full` says that it is statically all ones, so that nobody
+//! The exec mask lives in a variable and is always right; `full` says that it is statically all ones, so that nobody
 //! needs to look. A divergent `If` runs its arms under `mask & cond` and `mask & !cond`, each behind an any-lane-active
 //! branch when it is worth skipping. A break to a divergent label moves the active lanes into the label's break mask and
 //! leaves an empty exec mask behind; the lanes come back where the label ends. A break to any other label is a jump.
@@ -11,12 +11,10 @@
 
 use super::Emitter;
 use super::cell::Cells;
-use super::rep::{Rep, Vecs};
+use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, Value as C, types};
-use smallvec::smallvec;
+use crate::lir::{Block, IntCond, Type, Value as C};
 
 /// How a region ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +33,7 @@ pub enum Finish<'c> {
     /// They replace what the cells hold.
     Set(&'c [(Value, Cells)]),
     /// They replace it for the lanes of a mask.
-    Merge(&'c [(Value, Cells)], &'c Vecs),
+    Merge(&'c [(Value, Cells)], C),
     /// They replace it for the lanes that are active at the end.
     MergeActive(&'c [(Value, Cells)]),
 }
@@ -53,62 +51,30 @@ pub struct Target {
 
 /// A mask that is wanted later: in a slot when a barrier may come in between.
 enum Kept {
-    Here(Vecs),
+    Here(C),
     InSlot(Cells),
 }
 
 impl Emitter<'_> {
-    /// The exec mask as vectors.
-    pub fn exec_mask(&mut self) -> Vecs {
+    /// The exec mask.
+    pub fn exec_mask(&mut self) -> C {
         if self.full {
-            let ones = self.vector_constant([-1; 4]);
-            return smallvec![ones; self.lanes as usize / 4];
+            return self.mask(true);
         }
         let cells = self.exec.clone();
-        self.cell_vectors(&cells)
+        self.cell(&cells)
     }
 
     /// Sets the exec mask.
-    pub fn set_exec(&mut self, mask: &Vecs, full: bool) {
+    pub fn set_exec(&mut self, mask: C, full: bool) {
         let cells = self.exec.clone();
-        self.set_cell_vectors(&cells, mask);
+        self.set_cell(&cells, mask);
         self.full = full;
     }
 
-    /// I8: any lane of the mask.
-    pub fn any(&mut self, mask: &Vecs) -> C {
-        let mut all = mask[0];
-        for &m in &mask[1..] {
-            all = self.b.ins().bor(all, m);
-        }
-        self.b.ins().vany_true(all)
-    }
-
-    /// I8: every lane of the mask.
-    pub fn all(&mut self, mask: &Vecs) -> C {
-        let mut all = mask[0];
-        for &m in &mask[1..] {
-            all = self.b.ins().band(all, m);
-        }
-        self.b.ins().vall_true(all)
-    }
-
-    /// a & b
-    pub fn mask_and(&mut self, a: &Vecs, b: &Vecs) -> Vecs {
-        a.iter().zip(b).map(|(&a, &b)| self.b.ins().band(a, b)).collect()
-    }
-    /// a | b
-    pub fn mask_or(&mut self, a: &Vecs, b: &Vecs) -> Vecs {
-        a.iter().zip(b).map(|(&a, &b)| self.b.ins().bor(a, b)).collect()
-    }
-    /// a & !b
-    pub fn mask_and_not(&mut self, a: &Vecs, b: &Vecs) -> Vecs {
-        a.iter().zip(b).map(|(&a, &b)| self.b.ins().band_not(a, b)).collect()
-    }
-    /// No lane.
-    pub fn empty_mask(&mut self) -> Vecs {
-        let zero = self.vector_constant([0; 4]);
-        smallvec![zero; self.lanes as usize / 4]
+    /// All lanes, or none.
+    pub fn mask(&mut self, all: bool) -> C {
+        self.splat_constant(Ty::B1, u64::from(all))
     }
 
     /// Contains a barrier: the construct is emitted in segments.
@@ -152,8 +118,8 @@ impl Emitter<'_> {
             if !self.full && self.escapes_node(node) && self.facts.nodes_worth_skipping(rest) {
                 let end = *skip.get_or_insert_with(|| self.b.create_block());
                 let (more, exec) = (self.b.create_block(), self.exec_mask());
-                let any = self.any(&exec);
-                self.b.ins().brif(any, more, &[], end, &[]);
+                let any = self.b.any(exec);
+                self.b.branch(any, more, &[], end, &[]);
                 self.enter(more);
             }
         }
@@ -164,7 +130,7 @@ impl Emitter<'_> {
         let Some(block) = skip else { return Ok(end) };
         // Whoever skipped has an empty mask, in the cells too.
         if end != End::Gone {
-            self.b.ins().jump(block, &[]);
+            self.b.jump(block, &[]);
         }
         self.enter(block);
         self.full = false;
@@ -184,8 +150,8 @@ impl Emitter<'_> {
                 Ok(End::Gone)
             }
             Term::Unreachable => {
-                let none = self.empty_mask();
-                self.set_exec(&none, false);
+                let none = self.mask(false);
+                self.set_exec(none, false);
                 Ok(End::Empty)
             }
         }
@@ -198,7 +164,7 @@ impl Emitter<'_> {
             Finish::Merge(results, mask) => (results, mask),
             Finish::MergeActive(results) => {
                 active = self.exec_mask();
-                (results, &active)
+                (results, active)
             }
         };
         for ((result, cells), &value) in results.iter().zip(values) {
@@ -211,7 +177,7 @@ impl Emitter<'_> {
     /// Jumps out of the function.
     pub fn leave(&mut self) {
         let exit = self.exit;
-        self.b.ins().jump(exit, &[]);
+        self.b.jump(exit, &[]);
     }
 
     fn break_(&mut self, label: Label, values: &[Value]) -> Result<End> {
@@ -229,28 +195,28 @@ impl Emitter<'_> {
             let stay = (!self.full).then(|| {
                 let (go, stay) = (self.b.create_block(), self.b.create_block());
                 let exec = self.exec_mask();
-                let any = self.any(&exec);
-                self.b.ins().brif(any, go, &[], stay, &[]);
+                let any = self.b.any(exec);
+                self.b.branch(any, go, &[], stay, &[]);
                 self.enter(go);
                 stay
             });
             for ((value, cells), rep) in results.iter().zip(&reps) {
                 self.set_cells(*value, cells, rep)?;
             }
-            self.b.ins().jump(exit, &[]);
+            self.b.jump(exit, &[]);
             let Some(stay) = stay else { return Ok(End::Gone) };
             self.enter(stay);
             return Ok(End::Empty);
         };
         let exec = self.exec_mask();
         for ((value, cells), rep) in results.iter().zip(&reps) {
-            self.merge_cells(*value, cells, rep, &exec)?;
+            self.merge_cells(*value, cells, rep, exec)?;
         }
-        let old = self.cell_vectors(&broke);
-        let new = self.mask_or(&old, &exec);
-        self.set_cell_vectors(&broke, &new);
-        let none = self.empty_mask();
-        self.set_exec(&none, false);
+        let old = self.cell(&broke);
+        let new = self.b.or(old, exec);
+        self.set_cell(&broke, new);
+        let none = self.mask(false);
+        self.set_exec(none, false);
         Ok(End::Empty)
     }
 
@@ -265,7 +231,7 @@ impl Emitter<'_> {
     fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<End> {
         let results = self.new_results(&n.results, crosses);
         let (then, else_, merge) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(cond, then, &[], else_, &[]);
+        self.b.branch(cond, then, &[], else_, &[]);
         let full = self.full;
         let mut full_after = true;
         let (mut reached, mut yields) = (false, false);
@@ -278,7 +244,7 @@ impl Emitter<'_> {
                 full_after &= self.full;
                 reached = true;
                 yields |= end == End::Yield;
-                self.b.ins().jump(merge, &[]);
+                self.b.jump(merge, &[]);
             }
         }
         self.full = full_after && full;
@@ -292,60 +258,60 @@ impl Emitter<'_> {
         Ok(if yields { End::Yield } else { End::Empty })
     }
 
-    fn keep(&mut self, mask: Vecs, crosses: bool) -> Kept {
+    fn keep(&mut self, mask: C, crosses: bool) -> Kept {
         if !crosses {
             return Kept::Here(mask);
         }
         let cells = self.mask_cells(true);
-        self.set_cell_vectors(&cells, &mask);
+        self.set_cell(&cells, mask);
         Kept::InSlot(cells)
     }
 
-    fn kept(&mut self, mask: &Kept) -> Vecs {
+    fn kept(&mut self, mask: &Kept) -> C {
         match mask {
-            Kept::Here(mask) => mask.clone(),
-            Kept::InSlot(cells) => self.cell_vectors(cells),
+            Kept::Here(mask) => *mask,
+            Kept::InSlot(cells) => self.cell(cells),
         }
     }
 
     fn divergent_if(&mut self, n: &If, crosses: bool) -> Result<End> {
-        let cond = self.vectors(n.cond)?;
+        let cond = self.vector(n.cond)?;
         let full = self.full;
         let saved = self.exec_mask();
-        let then_mask = if full { cond.clone() } else { self.mask_and(&saved, &cond) };
-        let else_mask = self.mask_and_not(&saved, &cond);
+        let then_mask = if full { cond } else { self.b.and(saved, cond) };
+        let else_mask = self.b.and_not(saved, cond);
         let results = self.new_results(&n.results, crosses);
         let escapes = self.escapes_if(n);
         let after = escapes.then(|| {
             let cells = self.mask_cells(crosses);
-            let none = self.empty_mask();
-            self.set_cell_vectors(&cells, &none);
+            let none = self.mask(false);
+            self.set_cell(&cells, none);
             cells
         });
         let (saved, else_mask) = (self.keep(saved, crosses), self.keep(else_mask, crosses));
-        let then = self.arm(&n.then, &then_mask, Finish::Set(&results), after.as_ref(), crosses)?;
+        let then = self.arm(&n.then, then_mask, Finish::Set(&results), after.as_ref(), crosses)?;
         let else_mask = self.kept(&else_mask);
         let finish = match then {
             End::Yield if crosses => Finish::MergeActive(&results),
-            End::Yield => Finish::Merge(&results, &else_mask),
+            End::Yield => Finish::Merge(&results, else_mask),
             _ => Finish::Set(&results),
         };
-        let else_ = self.arm(&n.else_, &else_mask, finish, after.as_ref(), crosses)?;
+        let else_ = self.arm(&n.else_, else_mask, finish, after.as_ref(), crosses)?;
         self.next_segment(crosses);
         if then != End::Yield && else_ != End::Yield {
-            let none = self.empty_mask();
-            self.set_exec(&none, false);
+            let none = self.mask(false);
+            self.set_exec(none, false);
             return Ok(End::Empty);
         }
         match after {
             Some(cells) => {
-                let mask = self.cell_vectors(&cells);
-                self.set_exec(&mask, false);
+                let mask = self.cell(&cells);
+                self.set_exec(mask, false);
                 self.release(&cells);
             }
             None => {
                 let saved = self.kept(&saved);
-                self.set_exec(&saved, full);
+                self.set_exec(saved, full);
             }
         }
         self.finish_results(&results)?;
@@ -356,15 +322,15 @@ impl Emitter<'_> {
     fn arm(
         &mut self,
         region: &Region,
-        mask: &Vecs,
+        mask: C,
         finish: Finish<'_>,
         after: Option<&Cells>,
         crosses: bool,
     ) -> Result<End> {
         let skip = self.facts.worth_skipping(region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
-            let any = self.any(mask);
-            self.b.ins().brif(any, arm, &[], rest, &[]);
+            let any = self.b.any(mask);
+            self.b.branch(any, arm, &[], rest, &[]);
             self.enter(arm);
             rest
         });
@@ -374,14 +340,14 @@ impl Emitter<'_> {
         let gone = end == End::Gone;
         if let (Some(cells), false) = (after, gone) {
             let exec = self.exec_mask();
-            let old = self.cell_vectors(cells);
-            let new = self.mask_or(&old, &exec);
-            self.set_cell_vectors(cells, &new);
+            let old = self.cell(cells);
+            let new = self.b.or(old, exec);
+            self.set_cell(cells, new);
         }
         match skip {
             Some(rest) => {
                 if !gone {
-                    self.b.ins().jump(rest, &[]);
+                    self.b.jump(rest, &[]);
                 }
                 self.enter(rest);
             }
@@ -408,7 +374,7 @@ impl Emitter<'_> {
         let end = self.region(&n.body, finish)?;
         let target = self.pop_target()?;
         if end != End::Gone {
-            self.b.ins().jump(target.exit, &[]);
+            self.b.jump(target.exit, &[]);
         }
         let live = target.used || end == End::Yield;
         self.close(target, saved, full && !escapes, crosses, live)
@@ -426,8 +392,12 @@ impl Emitter<'_> {
         let shrinks = self.div.is_divergent_label(n.label) || escapes;
         self.full = full && !shrinks;
         let header = self.b.create_block();
-        self.b.ins().jump(header, &[]);
-        self.b.switch_to_block(header);
+        self.b.jump(header, &[]);
+        if crosses {
+            self.b.switch_to_block(header);
+        } else {
+            self.b.enter_loop(header);
+        }
         self.next_segment(crosses);
         self.define_results(&params)?;
         let end = self.region(&n.body, Finish::Set(&params))?;
@@ -437,14 +407,14 @@ impl Emitter<'_> {
                 self.poll_abort();
                 if shrinks {
                     let exec = self.exec_mask();
-                    let any = self.any(&exec);
-                    self.b.ins().brif(any, header, &[], target.exit, &[]);
+                    let any = self.b.any(exec);
+                    self.b.branch(any, header, &[], target.exit, &[]);
                 } else {
-                    self.b.ins().jump(header, &[]);
+                    self.b.jump(header, &[]);
                 }
             }
             End::Empty => {
-                self.b.ins().jump(target.exit, &[]);
+                self.b.jump(target.exit, &[]);
             }
             End::Gone => {}
         }
@@ -459,21 +429,21 @@ impl Emitter<'_> {
 
     /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again; `live`: some
     /// lane may come here at all.
-    fn close(&mut self, target: Target, saved: Option<Vecs>, full: bool, crosses: bool, live: bool) -> Result<End> {
+    fn close(&mut self, target: Target, saved: Option<C>, full: bool, crosses: bool, live: bool) -> Result<End> {
         self.next_segment(crosses);
         self.enter(target.exit);
         if !live {
-            let none = self.empty_mask();
-            self.set_exec(&none, false);
+            let none = self.mask(false);
+            self.set_exec(none, false);
             return Ok(End::Empty);
         }
         if let Some(saved) = saved {
-            self.set_exec(&saved, full);
+            self.set_exec(saved, full);
         } else if let Some(broke) = &target.broke {
             self.full = false;
-            let (exec, broke) = (self.exec_mask(), self.cell_vectors(broke));
-            let mask = self.mask_or(&exec, &broke);
-            self.set_exec(&mask, full);
+            let (exec, broke) = (self.exec_mask(), self.cell(broke));
+            let mask = self.b.or(exec, broke);
+            self.set_exec(mask, full);
         } else {
             // No mask was touched, except by lanes that left for good: the cells are right.
             self.full = full;
@@ -490,8 +460,8 @@ impl Emitter<'_> {
         let results = self.new_results(results, crosses);
         let broke = divergent.then(|| {
             let cells = self.mask_cells(crosses);
-            let none = self.empty_mask();
-            self.set_cell_vectors(&cells, &none);
+            let none = self.mask(false);
+            self.set_cell(&cells, none);
             cells
         });
         if divergent && crosses {
@@ -518,16 +488,16 @@ impl Emitter<'_> {
     fn poll_abort(&mut self) {
         let flag = self.abort;
         // Atomic: never merged with an earlier poll.
-        let stop = self.b.ins().atomic_load(types::I32, super::memory::trusted(), flag);
+        let stop = self.b.atomic_load(Type::I32, flag);
         let go_on = self.b.create_block();
-        let stop = self.b.ins().icmp_imm_u(IntCC::NotEqual, stop, 0);
+        let stop = self.b.icmp_imm(IntCond::Ne, stop, 0);
         let exit = self.exit;
-        self.b.ins().brif(stop, exit, &[], go_on, &[]);
+        self.b.branch(stop, exit, &[], go_on, &[]);
         self.enter(go_on);
     }
 
     /// Cells for results of a node, made before it. Not every way through it sets them all (lanes may be elsewhere): without a value
-    /// from here, Cranelift's SSA construction would take one from the function's start and carry it along all the way to here.
+    /// from here, SSA construction would take one from the function's start and carry it along all the way to here.
     fn new_results(&mut self, values: &[Value], crosses: bool) -> Vec<(Value, Cells)> {
         let results: Vec<_> = values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect();
         if !crosses {
@@ -558,10 +528,5 @@ impl Emitter<'_> {
         self.define_results(results)?;
         results.iter().for_each(|(_, cells)| self.release(cells));
         Ok(())
-    }
-
-    /// Cells for a mask.
-    pub fn mask_cells(&mut self, in_slots: bool) -> Cells {
-        self.vector_cells(Ty::B1, in_slots)
     }
 }

@@ -4,8 +4,8 @@ use super::Emitter;
 use super::memory::read_only;
 use super::rep::{BufPair, Rep};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, Op, Ty, Value};
-use cranelift_codegen::ir::{InstBuilder, Value as C, types};
+use crate::ir::{InstData, Op, Value};
+use crate::lir::{Type, Value as C};
 use smallvec::{SmallVec, smallvec};
 
 impl Emitter<'_> {
@@ -32,25 +32,25 @@ impl Emitter<'_> {
             }
             kind => {
                 let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();
-                let memory = self.b.ins().load(types::I64, read_only(), self.ctx, at as i32);
+                let memory = self.b.load(Type::I64, read_only(at as i32), self.ctx);
                 (memory, layout.offset as i32, kind == K::InlineUniformBlock)
             }
         };
         if inline {
-            let address = self.b.ins().iadd_imm_s(base, i64::from(start));
+            let address = self.b.iadd_imm(base, i64::from(start));
             let range = match layout.variable {
                 true => {
                     let own = self.variable_count(base);
-                    self.b.ins().uextend(types::I64, own)
+                    self.b.zext(Type::I64, own)
                 }
-                false => self.b.ins().iconst(types::I64, i64::from(layout.count)),
+                false => self.b.iconst(Type::I64, i64::from(layout.count)),
             };
             return self.define(data.result(), Rep::Buffer(BufPair { address, range }));
         }
         // Behind the last descriptor of a variable count there is a null descriptor.
         let last = match layout.variable {
             true => self.variable_count(base),
-            false => self.b.ins().iconst(types::I32, i64::from(layout.count.max(1) - 1)),
+            false => self.b.iconst(Type::I32, i64::from(layout.count.max(1) - 1)),
         };
         let rep = match self.rep(data.args[0])? {
             Rep::Uniform(index) => {
@@ -72,21 +72,21 @@ impl Emitter<'_> {
     /// A set's own count of its variable binding.
     fn variable_count(&mut self, set: C) -> C {
         let at = base::abi::SET_HEADER + core::mem::offset_of!(base::abi::SetHeader, variable_count) as i32;
-        self.b.ins().load(types::I32, read_only(), set, at)
+        self.b.load(Type::I32, read_only(at), set)
     }
 
     /// base + 16 * min(index, last)
     fn descriptor_address(&mut self, base: C, index: C, last: C) -> C {
-        let index = self.b.ins().umin(index, last);
-        let index = self.b.ins().uextend(types::I64, index);
-        let offset = self.b.ins().ishl_imm_u(index, base::abi::DESCRIPTOR_SIZE.trailing_zeros() as i64);
-        self.b.ins().iadd(base, offset)
+        let index = self.b.umin(index, last);
+        let index = self.b.zext(Type::I64, index);
+        let offset = self.b.shl_imm(index, base::abi::DESCRIPTOR_SIZE.trailing_zeros());
+        self.b.iadd(base, offset)
     }
 
     fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> Rep {
         use base::abi::{BufferDescriptor, ImageDescriptor};
         let at = |field: usize| start + field as i32;
-        let load = |e: &mut Self, a: C, field: usize| e.b.ins().load(types::I64, read_only(), a, at(field));
+        let load = |e: &mut Self, a: C, field: usize| e.b.load(Type::I64, read_only(at(field)), a);
         match data.op {
             Op::BufferDesc { .. } => {
                 let pairs: SmallVec<[BufPair; 8]> = addresses
@@ -113,15 +113,15 @@ impl Emitter<'_> {
     /// `Op::BufferSize`: bytes, saturated to 32 bits.
     pub fn buffer_size(&mut self, data: &InstData) -> Result<()> {
         let size = |e: &mut Self, pair: BufPair| {
-            let most = e.b.ins().iconst(types::I64, 0xffff_ffff);
-            let n = e.b.ins().umin(pair.range, most);
-            e.b.ins().ireduce(types::I32, n)
+            let most = e.b.iconst(Type::I64, 0xffff_ffff);
+            let n = e.b.umin(pair.range, most);
+            e.b.narrow(Type::I32, n)
         };
         let rep = match self.rep(data.args[0])? {
             Rep::Buffer(pair) => Rep::Uniform(size(self, pair)),
             Rep::Buffers(list) => {
                 let lanes: Vec<C> = list.iter().map(|&p| size(self, p)).collect();
-                Rep::Varying(self.gather_lanes(Ty::I32, &lanes))
+                Rep::Varying(self.b.build(&lanes))
             }
             _ => return Err(Error::internal("the size of something that is no buffer")),
         };

@@ -5,60 +5,44 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::{Rep, Vecs, vector_type};
+use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, InstData, SampleInfo, Ty, Value};
+use crate::lir::{IntCond, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, HelperTable, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE,
     KERNEL_STORE, MAX_LANES, MAX_LEVELS, Sampler, ShaderContext,
 };
 use core::mem::offset_of;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    AbiParam, InstBuilder, SigRef, Signature, StackSlotData, StackSlotKind, Type, Value as C, types,
-};
-use cranelift_codegen::isa::CallConv;
 
 /// Bytes of a per-lane array in the argument block.
 const ROW: usize = MAX_LANES * 4;
 
 impl Emitter<'_> {
-    /// A SystemV signature without result.
-    pub fn signature(&mut self, params: &[Type]) -> SigRef {
-        let mut signature = Signature::new(CallConv::SystemV);
-        signature.params.extend(params.iter().map(|&t| AbiParam::new(t)));
-        self.b.import_signature(signature)
-    }
-
     /// Address of the argument block, aligned to 32 bytes; the pointer arrays of divergent calls lie behind it.
     fn args_address(&mut self) -> C {
         let bytes = (size_of::<ImageArgs>() + 2 * MAX_LANES * 8 + 32) as u32;
-        let slot = *self.image_args.get_or_insert_with(|| {
-            self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4))
-        });
-        let address = self.b.ins().stack_addr(types::I64, slot, 0);
-        let address = self.b.ins().iadd_imm_s(address, 31);
-        self.b.ins().band_imm_s(address, -32)
+        let slot = *self.image_args.get_or_insert_with(|| self.b.create_slot(bytes, 4));
+        let address = self.b.stack_address(slot, 0);
+        let address = self.b.iadd_imm(address, 31);
+        self.b.and_imm(address, -32)
     }
 
     /// Stores a value's lanes to a row of the block.
     fn put(&mut self, args: C, field: usize, v: Value) -> Result<()> {
-        for (i, c) in self.vectors(v)?.into_iter().enumerate() {
-            self.b.ins().store(trusted(), c, args, (field + 16 * i) as i32);
-        }
+        let c = self.vector(v)?;
+        self.b.store(trusted(field as i32), c, args);
         Ok(())
     }
 
     fn put_zero(&mut self, args: C, field: usize) {
-        let zero = self.vector_constant([0; 4]);
-        for i in 0..self.lanes as usize / 4 {
-            self.b.ins().store(trusted(), zero, args, (field + 16 * i) as i32);
-        }
+        let zero = self.word(0);
+        self.b.store(trusted(field as i32), zero, args);
     }
 
     fn put_word(&mut self, args: C, field: usize, word: u32) {
-        let c = self.b.ins().iconst(types::I32, i64::from(word));
-        self.b.ins().store(trusted(), c, args, field as i32);
+        let c = self.b.iconst(Type::I32, i64::from(word));
+        self.b.store(trusted(field as i32), c, args);
     }
 
     /// Stores values to consecutive rows, or zeros when there are none and `rows` are wanted.
@@ -77,10 +61,10 @@ impl Emitter<'_> {
     ) -> Result<()> {
         let mask = if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) };
         let bits = match mask {
-            Some(mask) => self.mask_bits(&mask),
-            None => self.b.ins().iconst(types::I32, (1 << self.lanes) - 1),
+            Some(mask) => self.b.mask_bits(mask),
+            None => self.b.iconst(Type::I32, (1 << self.lanes) - 1),
         };
-        self.b.ins().store(trusted(), bits, args, offset_of!(ImageArgs, mask) as i32);
+        self.b.store(trusted(offset_of!(ImageArgs, mask) as i32), bits, args);
         self.put_word(args, offset_of!(ImageArgs, kernel), kernel as u32);
         self.put_word(args, offset_of!(ImageArgs, lanes), self.lanes);
         let sampler_rep = sampler.map(|s| self.rep(s)).transpose()?;
@@ -88,7 +72,7 @@ impl Emitter<'_> {
         if let (Rep::Uniform(view), None | Some(Rep::Uniform(_))) = (&view_rep, &sampler_rep) {
             let sampler = match sampler_rep {
                 Some(Rep::Uniform(s)) => s,
-                _ => self.b.ins().iconst(types::I64, 0),
+                _ => self.b.iconst(Type::I64, 0),
             };
             self.call_uniform(args, kernel, *view, sampler, kernel == KERNEL_SAMPLE);
             return Ok(());
@@ -99,36 +83,33 @@ impl Emitter<'_> {
     fn call_uniform(&mut self, args: C, kernel: usize, view: C, sampler: C, by_class: bool) {
         let field = offset_of!(ImageView, kernels) + kernel * 8;
         let table = if by_class {
-            let class = self.b.ins().load(types::I32, read_only(), sampler, offset_of!(Sampler, class) as i32);
-            let class = self.b.ins().uextend(types::I64, class);
-            let offset = self.b.ins().ishl_imm_u(class, 3);
-            self.b.ins().iadd(view, offset)
+            let class = self.b.load(Type::I32, read_only(offset_of!(Sampler, class) as i32), sampler);
+            let class = self.b.zext(Type::I64, class);
+            let offset = self.b.shl_imm(class, 3);
+            self.b.iadd(view, offset)
         } else {
             view
         };
-        let function = self.b.ins().load(types::I64, read_only(), table, field as i32);
-        let signature = self.signature(&[types::I64; 3]);
-        self.b.ins().call_indirect(signature, function, &[view, sampler, args]);
+        let function = self.b.load(Type::I64, read_only(field as i32), table);
+        self.b.call(function, &[view, sampler, args]);
     }
 
     fn call_divergent(&mut self, args: C, view: Value, sampler: Option<Value>) -> Result<()> {
-        let views = self.b.ins().iadd_imm_s(args, size_of::<ImageArgs>() as i64);
-        let samplers = self.b.ins().iadd_imm_s(views, MAX_LANES as i64 * 8);
+        let views = self.b.iadd_imm(args, size_of::<ImageArgs>() as i64);
+        let samplers = self.b.iadd_imm(views, MAX_LANES as i64 * 8);
         for lane in 0..self.lanes as usize {
             let c = self.value_lane(view, lane)?;
-            self.b.ins().store(trusted(), c, views, lane as i32 * 8);
+            self.b.store(trusted(lane as i32 * 8), c, views);
             if let Some(sampler) = sampler {
                 let c = self.value_lane(sampler, lane)?;
-                self.b.ins().store(trusted(), c, samplers, lane as i32 * 8);
+                self.b.store(trusted(lane as i32 * 8), c, samplers);
             }
         }
-        let none = self.b.ins().iconst(types::I64, 0);
+        let none = self.b.iconst(Type::I64, 0);
         let samplers = if sampler.is_some() { samplers } else { none };
-        let table = self.b.ins().load(types::I64, read_only(), self.ctx, offset_of!(ShaderContext, helpers) as i32);
-        let function =
-            self.b.ins().load(types::I64, read_only(), table, offset_of!(HelperTable, image_divergent) as i32);
-        let signature = self.signature(&[types::I64; 3]);
-        self.b.ins().call_indirect(signature, function, &[views, samplers, args]);
+        let table = self.b.load(Type::I64, read_only(offset_of!(ShaderContext, helpers) as i32), self.ctx);
+        let function = self.b.load(Type::I64, read_only(offset_of!(HelperTable, image_divergent) as i32), table);
+        self.b.call(function, &[views, samplers, args]);
         Ok(())
     }
 
@@ -139,10 +120,9 @@ impl Emitter<'_> {
                 return Err(Error::unsupported("image results of other than 32 bits"));
             }
             let field = offset_of!(ImageArgs, result) + i * ROW;
-            let vecs: Vecs = (0..self.lanes as usize / 4)
-                .map(|j| self.b.ins().load(vector_type(ty), trusted(), args, (field + 16 * j) as i32))
-                .collect();
-            self.define(v, Rep::Varying(vecs))?;
+            let vector = self.vector_type(ty);
+            let c = self.b.load(vector, trusted(field as i32), args);
+            self.define(v, Rep::Varying(c))?;
         }
         Ok(())
     }
@@ -262,26 +242,26 @@ impl Emitter<'_> {
                     };
                     lanes.push(self.query_scalar(query, view, level));
                 }
-                Rep::Varying(self.gather_lanes(Ty::I32, &lanes))
+                Rep::Varying(self.b.build(&lanes))
             }
         };
         self.define(data.result(), rep)
     }
 
     fn query_scalar(&mut self, query: ImageQuery, view: C, level: Option<C>) -> C {
-        let word = |e: &mut Self, base: C, field: usize| e.b.ins().load(types::I32, read_only(), base, field as i32);
+        let word = |e: &mut Self, base: C, field: usize| e.b.load(Type::I32, read_only(field as i32), base);
         let dim_is = |e: &mut Self, dim: Dim| {
             let d = word(e, view, offset_of!(ImageView, dim));
-            e.b.ins().icmp_imm_u(IntCC::Equal, d, dim as i64)
+            e.b.icmp_imm(IntCond::Eq, d, dim as i64)
         };
         let extent = match query {
             ImageQuery::Levels => return word(self, view, offset_of!(ImageView, levels)),
             ImageQuery::Samples => return word(self, view, offset_of!(ImageView, samples)),
             ImageQuery::Layers => {
                 let layers = word(self, view, offset_of!(ImageView, layers));
-                let cubes = self.b.ins().udiv_imm_u(layers, 6);
+                let cubes = self.b.udiv_imm(layers, 6);
                 let cube = dim_is(self, Dim::Cube);
-                return self.b.ins().select(cube, cubes, layers);
+                return self.b.select(cube, cubes, layers);
             }
             ImageQuery::Width => offset_of!(ImageLevel, width),
             ImageQuery::Height => offset_of!(ImageLevel, height),
@@ -290,11 +270,11 @@ impl Emitter<'_> {
         let field = offset_of!(ImageView, level) + extent;
         let base = match level {
             Some(level) => {
-                let last = self.b.ins().iconst(types::I32, MAX_LEVELS as i64 - 1);
-                let level = self.b.ins().umin(level, last);
-                let level = self.b.ins().uextend(types::I64, level);
-                let offset = self.b.ins().imul_imm_s(level, size_of::<ImageLevel>() as i64);
-                self.b.ins().iadd(view, offset)
+                let last = self.b.iconst(Type::I32, MAX_LEVELS as i64 - 1);
+                let level = self.b.umin(level, last);
+                let level = self.b.zext(Type::I64, level);
+                let offset = self.b.imul_imm(level, size_of::<ImageLevel>() as i64);
+                self.b.iadd(view, offset)
             }
             None => view,
         };
@@ -304,6 +284,6 @@ impl Emitter<'_> {
         }
         let texels = word(self, view, offset_of!(ImageView, texels));
         let buffer = dim_is(self, Dim::Buffer);
-        self.b.ins().select(buffer, texels, size)
+        self.b.select(buffer, texels, size)
     }
 }

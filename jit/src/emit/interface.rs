@@ -2,14 +2,14 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::{Rep, Vecs, vector_type};
+use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
+use crate::lir::{Type, Value as C};
 use crate::passes::Shape;
 use base::abi::{ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
 use base::shader::Stage;
 use core::mem::offset_of;
-use cranelift_codegen::ir::{InstBuilder, Value as C, types};
 
 /// First byte of the current chunk's slots; `None` when the stage has none.
 #[derive(Default)]
@@ -35,55 +35,50 @@ impl Emitter<'_> {
 
     /// First byte of the current chunk in an `[chunk][slot][lane]` array.
     fn chunk_of(&mut self, array: usize, slots: usize) -> C {
-        let list = self.b.ins().load(types::I64, read_only(), self.batch, array as i32);
+        let list = self.b.load(Type::I64, read_only(array as i32), self.batch);
         let bytes = slots as i64 * self.slot_bytes();
-        let chunk = self.b.ins().uextend(types::I64, self.chunk);
-        let offset = self.b.ins().imul_imm_s(chunk, bytes);
-        self.b.ins().iadd(list, offset)
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let offset = self.b.imul_imm(chunk, bytes);
+        self.b.iadd(list, offset)
     }
 
     fn slot_bytes(&self) -> i64 {
         i64::from(self.lanes) * 4
     }
 
-    /// Vectors of a slot behind the chunk's first byte.
-    fn load_slot_vectors(&mut self, base: C, slot: u32, ty: Ty) -> Vecs {
+    /// A slot behind the chunk's first byte.
+    fn load_slot_vector(&mut self, base: C, slot: u32, ty: Ty) -> C {
         let at = i64::from(slot) * self.slot_bytes();
-        (0..self.vector_count(ty))
-            .map(|i| self.b.ins().load(vector_type(ty), read_only(), base, (at + 16 * i as i64) as i32))
-            .collect()
+        let vector = self.vector_type(ty);
+        self.b.load(vector, read_only(at as i32), base)
     }
 
     /// `Op::LoadInput`.
     pub fn load_input(&mut self, slot: u32, at: InterpolateAt, data: &InstData) -> Result<()> {
         let ty = self.shader.ty(data.result());
-        let vecs = match self.shader.stage {
+        let c = match self.shader.stage {
             Stage::Vertex => {
                 let base = self.slots.inputs.ok_or_else(|| Error::internal("a stage without inputs reads one"))?;
-                self.load_slot_vectors(base, slot, ty)
+                self.load_slot_vector(base, slot, ty)
             }
             Stage::Fragment => self.interpolate(slot, at, ty, data)?,
             Stage::Compute => return Err(Error::invalid("a compute stage has no inputs")),
         };
-        self.define(data.result(), Rep::Varying(vecs))
+        self.define(data.result(), Rep::Varying(c))
     }
 
     /// `Op::StoreOutput`.
     pub fn store_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
         let base = self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
         let at = (i64::from(slot) * self.slot_bytes()) as i32;
-        let mut vecs = self.vectors(data.args[0])?;
+        let mut c = self.vector(data.args[0])?;
         if !self.full {
             // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
-            let ty = self.shader.ty(data.args[0]);
-            let load = |e: &mut Self, i| e.b.ins().load(vector_type(ty), trusted(), base, at + 16 * i as i32);
-            let old = (0..vecs.len()).map(|i| load(self, i)).collect();
+            let old = self.b.load(self.b.ty(c), trusted(at), base);
             let mask = self.exec_mask();
-            vecs = self.select_vectors(ty, &mask, &vecs, &old);
+            c = self.b.select(mask, c, old);
         }
-        for (i, &v) in vecs.iter().enumerate() {
-            self.b.ins().store(trusted(), v, base, at + 16 * i as i32);
-        }
+        self.b.store(trusted(at), c, base);
         Ok(())
     }
 
@@ -125,7 +120,7 @@ impl Emitter<'_> {
             Builtin::LocalInvocationIndex => Rep::Affine(self.first_lane(), 1),
             Builtin::LocalInvocationId(c) => self.local_id(c, self.shape(result))?,
             Builtin::GlobalInvocationId(c) => self.global_id(c, self.shape(result))?,
-            Builtin::SubgroupInvocation => Rep::Affine(self.b.ins().iconst(types::I32, 0), 1),
+            Builtin::SubgroupInvocation => Rep::Affine(self.b.iconst(Type::I32, 0), 1),
             Builtin::SubgroupSize => Rep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
             Builtin::SubgroupId => Rep::Uniform(self.chunk),
             Builtin::NumSubgroups => Rep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
@@ -136,16 +131,16 @@ impl Emitter<'_> {
 
     fn vertex_word(&mut self, array: usize) -> Rep {
         let base = self.chunk_of(array, 1);
-        Rep::Varying(self.load_slot_vectors(base, 0, Ty::I32))
+        Rep::Varying(self.load_slot_vector(base, 0, Ty::I32))
     }
 
     fn context_word(&mut self, field: usize) -> Rep {
-        Rep::Uniform(self.b.ins().load(types::I32, read_only(), self.ctx, field as i32))
+        Rep::Uniform(self.b.load(Type::I32, read_only(field as i32), self.ctx))
     }
 
     fn workgroup_id(&mut self, c: u8) -> C {
         let field = offset_of!(ComputeBatch, workgroup_id) + 4 * usize::from(c);
-        self.b.ins().load(types::I32, read_only(), self.batch, field as i32)
+        self.b.load(Type::I32, read_only(field as i32), self.batch)
     }
 
     /// Component `c` of the invocation with linear index `index`.
@@ -156,8 +151,8 @@ impl Emitter<'_> {
             1 => (x, y),
             _ => (x * y, u32::MAX),
         };
-        let quotient = if divide == 1 { index } else { self.b.ins().udiv_imm_u(index, i64::from(divide)) };
-        if modulo == u32::MAX { quotient } else { self.b.ins().urem_imm_u(quotient, i64::from(modulo)) }
+        let quotient = if divide == 1 { index } else { self.b.udiv_imm(index, i64::from(divide)) };
+        if modulo == u32::MAX { quotient } else { self.b.urem_imm(quotient, i64::from(modulo)) }
     }
 
     fn local_id(&mut self, c: u8, shape: Shape) -> Result<Rep> {
@@ -168,25 +163,25 @@ impl Emitter<'_> {
             Shape::Varying => {
                 let lanes: Vec<C> = (0..i64::from(self.lanes))
                     .map(|lane| {
-                        let index = self.b.ins().iadd_imm_s(first, lane);
+                        let index = self.b.iadd_imm(first, lane);
                         self.local_component(c, index)
                     })
                     .collect();
-                Rep::Varying(self.gather_lanes(Ty::I32, &lanes))
+                Rep::Varying(self.b.build(&lanes))
             }
         })
     }
 
     fn global_id(&mut self, c: u8, shape: Shape) -> Result<Rep> {
         let group = self.workgroup_id(c);
-        let start = self.b.ins().imul_imm_s(group, i64::from(self.shader.local_size[usize::from(c)]));
+        let start = self.b.imul_imm(group, i64::from(self.shader.local_size[usize::from(c)]));
         Ok(match self.local_id(c, shape)? {
-            Rep::Uniform(local) => Rep::Uniform(self.b.ins().iadd(start, local)),
-            Rep::Affine(local, stride) => Rep::Affine(self.b.ins().iadd(start, local), stride),
+            Rep::Uniform(local) => Rep::Uniform(self.b.iadd(start, local)),
+            Rep::Affine(local, stride) => Rep::Affine(self.b.iadd(start, local), stride),
             rep => {
-                let start = self.b.ins().splat(types::I32X4, start);
-                let vecs = self.rep_vectors(Ty::I32, &rep)?;
-                Rep::Varying(vecs.iter().map(|&v| self.b.ins().iadd(v, start)).collect())
+                let start = self.rep_vector(Ty::I32, &Rep::Uniform(start))?;
+                let local = self.rep_vector(Ty::I32, &rep)?;
+                Rep::Varying(self.b.iadd(local, start))
             }
         })
     }

@@ -6,26 +6,25 @@
 //! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
 use super::Emitter;
-use super::rep::{BufPair, Rep, Vecs, scalar_type, vector_type};
+use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as C, types};
+use crate::lir::{Access, IntCond, Type, Value as C};
 use smallvec::SmallVec;
 
-/// Accesses to our own structs and checked device memory: never fault.
-pub fn trusted() -> MemFlagsData {
-    let mut flags = MemFlagsData::new();
-    flags.set_notrap();
-    flags
+/// Accesses to our own structs and checked device memory.
+pub fn trusted(offset: i32) -> Access {
+    Access { offset, ..Access::default() }
 }
 
 /// Loads that may be merged and moved: memory nobody writes while the function runs.
-pub fn read_only() -> MemFlagsData {
-    let mut flags = trusted();
-    flags.set_readonly();
-    flags.set_can_move();
-    flags
+pub fn read_only(offset: i32) -> Access {
+    Access { readonly: true, ..trusted(offset) }
+}
+
+/// The same kind of access at an offset.
+pub fn at(access: Access, offset: i32) -> Access {
+    Access { offset, ..access }
 }
 
 /// The address operands of an access.
@@ -47,21 +46,21 @@ impl Emitter<'_> {
                 _ => return Err(Error::internal("a buffer access without a buffer")),
             },
             Space::Shared => {
-                let range = self.b.ins().iconst(types::I64, i64::from(self.shader.shared_bytes));
+                let range = self.b.iconst(Type::I64, i64::from(self.shader.shared_bytes));
                 (Address::Buffer(BufPair { address: self.shared, range }, args[0]), 1)
             }
             Space::Push => {
                 let offset = core::mem::offset_of!(base::abi::ShaderContext, push_constants) as i64;
-                let address = self.b.ins().iadd_imm_s(self.ctx, offset);
-                let range = self.b.ins().iconst(types::I64, base::abi::MAX_PUSH_CONSTANTS as i64);
+                let address = self.b.iadd_imm(self.ctx, offset);
+                let range = self.b.iconst(Type::I64, base::abi::MAX_PUSH_CONSTANTS as i64);
                 (Address::Buffer(BufPair { address, range }, args[0]), 1)
             }
             Space::Global => (Address::Global(args[0]), 1),
         })
     }
 
-    fn flags(&self, space: Space, flags: MemFlags) -> MemFlagsData {
-        if (flags.readonly || space == Space::Push) && !flags.volatile { read_only() } else { trusted() }
+    fn flags(&self, space: Space, flags: MemFlags) -> Access {
+        if (flags.readonly || space == Space::Push) && !flags.volatile { read_only(0) } else { trusted(0) }
     }
 
     /// `Op::Load`.
@@ -72,8 +71,8 @@ impl Emitter<'_> {
             return Err(Error::unsupported("8- and 16-bit memory accesses").with_id(data.source));
         }
         if flags.volatile {
-            // Cranelift forwards no earlier load or store past a fence.
-            self.b.ins().fence();
+            // No back end forwards an earlier load or store past a fence.
+            self.b.fence();
         }
         let machine = self.flags(space, flags);
         let n = results.len();
@@ -99,7 +98,7 @@ impl Emitter<'_> {
                 }
                 rep => {
                     let offsets = self.gather_offsets(offset, &rep)?;
-                    let values = self.load_gather(pair, &offsets, ty, n, machine);
+                    let values = self.load_gather(pair, offsets, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
             },
@@ -110,7 +109,7 @@ impl Emitter<'_> {
                     let values = self.load_uniform(*pair, offset, ty, n, machine);
                     values.into_iter().zip(&mut lanes).for_each(|(c, list)| list.push(c));
                 }
-                let reps: Vec<Rep> = lanes.iter().map(|l| Rep::Varying(self.gather_lanes(ty, l))).collect();
+                let reps: Vec<Rep> = lanes.iter().map(|l| Rep::Varying(self.b.build(l))).collect();
                 self.define_all(&results, reps.into_iter())
             }
             Address::Global(pointer) => self.load_global(pointer, &results, ty, machine),
@@ -127,14 +126,14 @@ impl Emitter<'_> {
 
     /// I8: `offset + bytes <= range`; and the offset as I64.
     pub fn in_range(&mut self, pair: BufPair, offset: C, bytes: u32) -> (C, C) {
-        let wide = self.b.ins().uextend(types::I64, offset);
+        let wide = self.b.zext(Type::I64, offset);
         (self.wide_in_range(pair, wide, bytes), wide)
     }
 
     /// The same for an offset as I64.
     pub fn wide_in_range(&mut self, pair: BufPair, wide: C, bytes: u32) -> C {
-        let end = self.b.ins().iadd_imm_s(wide, i64::from(bytes));
-        self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, pair.range)
+        let end = self.b.iadd_imm(wide, i64::from(bytes));
+        self.b.icmp(IntCond::Ule, end, pair.range)
     }
 
     /// An offset whose machine form is the scalar `narrow` (of an affine one: lane 0) as I64. A multiple of one bounded index is
@@ -145,38 +144,35 @@ impl Emitter<'_> {
             // Across barriers only what is used there is kept: the offset, not what it is made of.
             Some((index, _, scale, 0)) if !self.barriers.any => {
                 let index = self.scalar(index)?;
-                let index = self.b.ins().uextend(types::I64, index);
-                Ok(self.b.ins().imul_imm_u(index, scale))
+                let index = self.b.zext(Type::I64, index);
+                Ok(self.b.imul_imm(index, scale))
             }
             // A product of 31 and 16 bits stays below the mask's 48.
             Some((index, _, scale @ ..=0xffff, plus)) if !self.barriers.any => {
                 let index = self.scalar(index)?;
-                let index = self.b.ins().sextend(types::I64, index);
-                let wide = self.b.ins().imul_imm_s(index, scale);
-                let wide = self.b.ins().iadd_imm_s(wide, plus);
-                Ok(self.b.ins().band_imm_u(wide, (1 << 48) - 1))
+                let index = self.b.sext(Type::I64, index);
+                let wide = self.b.imul_imm(index, scale);
+                let wide = self.b.iadd_imm(wide, plus);
+                Ok(self.b.and_imm(wide, (1 << 48) - 1))
             }
-            _ => Ok(self.b.ins().uextend(types::I64, narrow)),
+            _ => Ok(self.b.zext(Type::I64, narrow)),
         }
     }
 
     /// Offsets of a gather. Of a multiple of one bounded index an unsigned minimum is bound enough: it takes negative ones along.
-    fn gather_offsets(&mut self, offset: Value, rep: &Rep) -> Result<Vecs> {
+    fn gather_offsets(&mut self, offset: Value, rep: &Rep) -> Result<C> {
         match self.bounded_index(offset) {
             Some((index, limit, scale, 0)) if !self.barriers.any => {
-                let most = self.vector_constant([limit as i32; 4]);
-                let index = self.vectors(index)?;
-                let scaled = |e: &mut Self, i: C| {
-                    let i = e.b.ins().umin(i, most);
-                    if scale.count_ones() == 1 {
-                        return e.b.ins().ishl_imm_u(i, i64::from(scale.trailing_zeros()));
-                    }
-                    let by = e.vector_constant([scale as i32; 4]);
-                    e.b.ins().imul(i, by)
-                };
-                Ok(index.iter().map(|&i| scaled(self, i)).collect())
+                let most = self.word(limit as i32);
+                let index = self.vector(index)?;
+                let index = self.b.umin(index, most);
+                Ok(if scale.count_ones() == 1 {
+                    self.b.shl_imm(index, scale.trailing_zeros())
+                } else {
+                    self.b.imul_imm(index, scale)
+                })
             }
-            _ => self.rep_vectors(Ty::I32, rep),
+            _ => self.rep_vector(Ty::I32, rep),
         }
     }
 
@@ -207,142 +203,65 @@ impl Emitter<'_> {
 
     /// Address of an access at a scalar offset; out of range that of zeros.
     pub fn address_or_zeros(&mut self, pair: BufPair, offset: C, bytes: u32) -> C {
-        let wide = self.b.ins().uextend(types::I64, offset);
+        let wide = self.b.zext(Type::I64, offset);
         self.wide_address_or_zeros(pair, wide, bytes)
     }
 
     /// The same for an offset as I64.
     fn wide_address_or_zeros(&mut self, pair: BufPair, wide: C, bytes: u32) -> C {
         let ok = self.wide_in_range(pair, wide, bytes);
-        let address = self.b.ins().iadd(pair.address, wide);
-        self.b.ins().select(ok, address, self.zeros)
+        let address = self.b.iadd(pair.address, wide);
+        self.b.select(ok, address, self.zeros)
     }
 
     /// As [`Emitter::address_or_zeros`], at a constant offset.
     fn constant_address_or_zeros(&mut self, pair: BufPair, offset: u32, bytes: u32) -> C {
         let end = i64::from(offset) + i64::from(bytes);
-        let ok = self.b.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, pair.range, end);
-        let address = if offset == 0 { pair.address } else { self.b.ins().iadd_imm_s(pair.address, i64::from(offset)) };
-        self.b.ins().select(ok, address, self.zeros)
+        let ok = self.b.icmp_imm(IntCond::Uge, pair.range, end);
+        let address = if offset == 0 { pair.address } else { self.b.iadd_imm(pair.address, i64::from(offset)) };
+        self.b.select(ok, address, self.zeros)
     }
 
     /// `n` components from an address.
-    pub fn load_components(&mut self, address: C, ty: Ty, n: usize, flags: MemFlagsData) -> Vec<C> {
-        let at = |i: usize| (i as u32 * ty.bytes()) as i32;
-        (0..n).map(|i| self.b.ins().load(scalar_type(ty), flags, address, at(i))).collect()
+    pub fn load_components(&mut self, address: C, ty: Ty, n: usize, flags: Access) -> Vec<C> {
+        let offset = |i: usize| (i as u32 * ty.bytes()) as i32;
+        (0..n).map(|i| self.b.load(scalar_type(ty), at(flags, offset(i)), address)).collect()
     }
 
     /// One access of `n` components at a scalar offset; 0 out of range.
-    fn load_uniform(&mut self, pair: BufPair, offset: C, ty: Ty, n: usize, flags: MemFlagsData) -> Vec<C> {
+    fn load_uniform(&mut self, pair: BufPair, offset: C, ty: Ty, n: usize, flags: Access) -> Vec<C> {
         let address = self.address_or_zeros(pair, offset, ty.bytes() * n as u32);
         self.load_components(address, ty, n, flags)
     }
 
-    /// Lanes whose `bytes` at `offsets` are in range, as a mask.
-    fn in_range_mask(&mut self, pair: BufPair, offsets: &Vecs, bytes: u32) -> Vecs {
-        let room = self.b.ins().iadd_imm_s(pair.range, -i64::from(bytes));
-        let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, room, 0);
-        let most = self.b.ins().iconst(types::I64, 0xffff_ffff);
-        let limit = self.b.ins().umin(room, most);
-        let limit = self.b.ins().ireduce(types::I32, limit);
-        let limit = self.b.ins().splat(types::I32X4, limit);
-        let any = self.b.ins().uextend(types::I32, negative);
-        let any = self.b.ins().iadd_imm_s(any, -1);
-        let any = self.b.ins().splat(types::I32X4, any);
-        offsets
-            .iter()
-            .map(|&o| {
-                let ok = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, o, limit);
-                self.b.ins().band(ok, any)
-            })
-            .collect()
+    /// Lanes whose `bytes` at `offsets` are in range.
+    fn in_range_mask(&mut self, pair: BufPair, offsets: C, bytes: u32) -> C {
+        let room = self.b.iadd_imm(pair.range, -i64::from(bytes));
+        let any = self.b.icmp_imm(IntCond::Sge, room, 0);
+        let most = self.b.iconst(Type::I64, 0xffff_ffff);
+        let limit = self.b.umin(room, most);
+        let limit = self.b.narrow(Type::I32, limit);
+        let (words, masks) = (self.vector_type(Ty::I32), self.vector_type(Ty::B1));
+        let limit = self.b.splat(words, limit);
+        let any = self.b.splat(masks, any);
+        let ok = self.b.icmp(IntCond::Ule, offsets, limit);
+        self.b.and(ok, any)
     }
 
     /// One access per lane.
-    fn load_gather(&mut self, pair: BufPair, offsets: &Vecs, ty: Ty, n: usize, flags: MemFlagsData) -> Vec<Vecs> {
+    fn load_gather(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
         let ok = self.in_range_mask(pair, offsets, ty.bytes() * n as u32);
-        let clamped = self.mask_and(offsets, &ok);
-        let addresses: Vec<C> = (0..self.lanes as usize)
-            .map(|lane| {
-                let offset = self.lane(Ty::I32, &clamped, lane);
-                let offset = self.b.ins().uextend(types::I64, offset);
-                self.b.ins().iadd(pair.address, offset)
-            })
-            .collect();
-        let loaded = if ty.bytes() == 4 {
-            self.gather_words(&addresses, ty, n, flags)
-        } else {
-            (0..n)
-                .map(|i| {
-                    // The clamp makes 16 bytes readable; longer groups are only read where they are in range.
-                    let at = if (i + 1) * ty.bytes() as usize <= 16 { i as i32 * ty.bytes() as i32 } else { 0 };
-                    let lanes: Vec<C> =
-                        addresses.iter().map(|&a| self.b.ins().load(scalar_type(ty), flags, a, at)).collect();
-                    self.gather_lanes(ty, &lanes)
-                })
-                .collect()
-        };
-        let mask = self.mask_for(ty, &ok);
-        let vt = vector_type(ty);
-        loaded
-            .into_iter()
-            .map(|vecs| {
-                vecs.iter()
-                    .zip(&mask)
-                    .map(|(&v, &m)| {
-                        let bits = self.bitcast(types::I32X4, v);
-                        let m = self.bitcast(types::I32X4, m);
-                        let r = self.b.ins().band(bits, m);
-                        self.bitcast(vt, r)
-                    })
-                    .collect()
-            })
-            .collect()
-    }
-
-    /// `n` 32-bit components per lane: pairs and fours as one load, then transposed.
-    fn gather_words(&mut self, addresses: &[C], ty: Ty, n: usize, flags: MemFlagsData) -> Vec<Vecs> {
-        let vt = vector_type(ty);
-        let mut out = vec![Vecs::new(); n];
-        for group in addresses.chunks(4) {
-            match n {
-                4 => {
-                    let rows = [0, 1, 2, 3].map(|l| self.b.ins().load(vt, flags, group[l], 0));
-                    for (list, c) in out.iter_mut().zip(self.transpose(rows)) {
-                        list.push(c);
-                    }
-                }
-                2 | 3 => {
-                    let halves: Vec<C> = (0..4).map(|l| self.b.ins().load(types::I64, flags, group[l], 0)).collect();
-                    let pairs: Vec<C> = halves
-                        .chunks(2)
-                        .map(|p| {
-                            let v = self.b.ins().scalar_to_vector(types::I64X2, p[0]);
-                            let v = self.b.ins().insertlane(v, p[1], 1);
-                            self.bitcast(vt, v)
-                        })
-                        .collect();
-                    out[0].push(self.shuffle_words(pairs[0], pairs[1], [0, 2, 4, 6]));
-                    out[1].push(self.shuffle_words(pairs[0], pairs[1], [1, 3, 5, 7]));
-                    if n == 3 {
-                        let third = self.gather_component(group, ty, 8, flags);
-                        out[2].push(third);
-                    }
-                }
-                _ => {
-                    for (i, list) in out.iter_mut().enumerate() {
-                        let c = self.gather_component(group, ty, i as i32 * 4, flags);
-                        list.push(c);
-                    }
-                }
-            }
+        let vector = self.vector_type(ty);
+        // A descriptor promises 16 readable bytes.
+        let most = 16 / ty.bytes() as usize;
+        let mut out = Vec::new();
+        for first in (0..n).step_by(most) {
+            let count = most.min(n - first);
+            // What is further away is part of the offset: out of range nothing but the first bytes is read.
+            let offsets = self.b.iadd_imm(offsets, (first * ty.bytes() as usize) as i64);
+            out.extend(self.b.gather(vector, access, count, ok, pair.address, offsets));
         }
         out
-    }
-
-    fn gather_component(&mut self, group: &[C], ty: Ty, at: i32, flags: MemFlagsData) -> C {
-        let lanes: Vec<C> = group.iter().map(|&a| self.b.ins().load(scalar_type(ty), flags, a, at)).collect();
-        self.gather_lanes(ty, &lanes)[0]
     }
 
     /// `Op::Store`.
@@ -379,20 +298,13 @@ impl Emitter<'_> {
         };
         let offset = self.value_lane(offset, lane)?;
         let (ok, wide) = self.in_range(pair, offset, bytes);
-        Ok((self.b.ins().iadd(pair.address, wide), Some(ok)))
+        Ok((self.b.iadd(pair.address, wide), Some(ok)))
     }
 
     /// The mask of lanes with side effects, lane by lane (I8); None: all.
     pub fn effect_lanes(&mut self) -> Option<SmallVec<[C; 8]>> {
         let mask = self.side_effect_mask()?;
-        Some(
-            (0..self.lanes as usize)
-                .map(|lane| {
-                    let bit = self.lane(Ty::B1, &mask, lane);
-                    self.mask_word_to_bool(bit)
-                })
-                .collect(),
-        )
+        Some((0..self.lanes as usize).map(|lane| self.b.extract(mask, lane)).collect())
     }
 
     fn store_lanes(&mut self, address: &Address, values: &[Value], ty: Ty) -> Result<()> {
@@ -401,14 +313,14 @@ impl Emitter<'_> {
         for lane in 0..self.lanes as usize {
             let (at, ok) = self.lane_address(address, lane, bytes)?;
             let go = match (&bits, ok) {
-                (Some(bits), Some(ok)) => Some(self.b.ins().band(bits[lane], ok)),
+                (Some(bits), Some(ok)) => Some(self.b.and(bits[lane], ok)),
                 (Some(bits), None) => Some(bits[lane]),
                 (None, ok) => ok,
             };
-            let at = go.map_or(at, |go| self.b.ins().select(go, at, self.sink));
+            let at = go.map_or(at, |go| self.b.select(go, at, self.sink));
             for (i, &v) in values.iter().enumerate() {
                 let c = self.value_lane(v, lane)?;
-                self.b.ins().store(trusted(), c, at, i as i32 * ty.bytes() as i32);
+                self.b.store(trusted(i as i32 * ty.bytes() as i32), c, at);
             }
         }
         Ok(())

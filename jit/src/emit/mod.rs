@@ -1,4 +1,4 @@
-//! From IR to machine code. The only place that knows Cranelift.
+//! From IR to LIR ([`crate::lir`]), which back ends make code from.
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
 //! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
@@ -18,7 +18,6 @@ mod bits;
 mod cell;
 mod contiguous;
 mod control;
-mod cost;
 mod descriptor;
 mod facts;
 mod float;
@@ -26,7 +25,6 @@ mod fragment;
 mod global;
 mod image;
 mod interface;
-mod isa;
 mod memory;
 mod rep;
 mod stage;
@@ -34,22 +32,18 @@ mod subgroup;
 #[cfg(test)]
 mod tests;
 
-pub use cost::Cost;
-pub use isa::cpu_features;
+pub use crate::cranelift::{Cost, MachineCode, Tier, cpu_features};
 
 use crate::budget;
+use crate::cranelift;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
+use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
-use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, Block, Function, Signature, StackSlot, Type, UserFuncName, Value as C, types};
-use cranelift_codegen::isa::CallConv;
-use cranelift_codegen::{CodegenError, CodegenResult, Context};
+use cranelift_codegen::ir::Function;
 use cranelift_entity::SecondaryMap;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use isa::Step;
 use rep::Rep;
 
 /// Parameters of emission.
@@ -65,15 +59,6 @@ impl Default for EmitOptions {
     }
 }
 
-/// How much work code generation puts into a function. Both tiers give the same bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tier {
-    /// No optimisation, single-pass register allocation: made in about half the time.
-    Quick,
-    /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
-    Full,
-}
-
 /// A stage as Cranelift's IR, ready for code generation.
 pub struct Emission {
     function: Function,
@@ -83,32 +68,12 @@ pub struct Emission {
     pub has_barriers: bool,
 }
 
-/// Machine code of a stage.
-#[derive(Clone, Debug)]
-pub struct MachineCode {
-    /// Entry at offset 0, no relocations.
-    pub bytes: Vec<u8>,
-    /// Bytes of stack that it takes, its return address included. The registers' spills are most of it: one place per value in the
-    /// quick tier.
-    pub frame: u32,
-}
-
-/// Largest frame of generated code: address space that a thread may have to find in the middle of a draw. The quick tier takes up to 64 bytes
-/// for an instruction of the IR, so that one of the front end's full length (2^21) fits by half; a call of `pow` takes about 360.
-const MAX_FRAME: u32 = 256 << 20;
-
-/// What the caller of the frame pushes, and the saved frame pointer.
-const FRAME_HEAD: u32 = 16;
-
-/// Stack for code generation. Cranelift is not recursive in what it compiles.
-const GENERATE_STACK: usize = 768 << 10;
-
 /// Most scratch bytes of a stage.
 const MAX_SCRATCH: u64 = 64 << 20;
 
 /// State of one function's emission.
 struct Emitter<'a> {
-    b: FunctionBuilder<'a>,
+    b: lir::Builder,
     shader: &'a Shader,
     div: &'a Divergence,
     facts: facts::Facts<'a>,
@@ -143,18 +108,15 @@ struct Emitter<'a> {
     exit: Block,
     /// Private arrays: byte offset of each in scratch (or in the frame's arrays).
     arrays: array::Arrays,
-    /// What the current block has already made.
-    memo: rep::Memo,
     /// First byte of the chunk's input and output slots.
     slots: interface::Slots,
     fragment: Option<fragment::FragmentState>,
     vertex: Option<stage::VertexState>,
-    image_args: Option<StackSlot>,
-    lane_buffer: Option<StackSlot>,
-    lane_rows: Option<StackSlot>,
+    image_args: Option<Slot>,
+    lane_rows: Option<Slot>,
 }
 
-/// Builds the Cranelift IR of a stage. Everything that can be wrong with a shader is found by now.
+/// Builds a stage. Everything that can be wrong with a shader is found by now.
 ///
 /// # Errors
 /// Unsupported for operations that this emitter has not; Limit for excessive private memory; Internal otherwise.
@@ -167,15 +129,17 @@ pub fn build(
     if !matches!(options.lanes, 4 | 8) {
         return Err(Error::internal("lanes must be 4 or 8"));
     }
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(types::I64); 2]);
-    let mut function = Function::with_name_signature(UserFuncName::default(), signature);
-    let mut builder_context = FunctionBuilderContext::new();
-    let builder = FunctionBuilder::new(&mut function, &mut builder_context);
-    let (scratch, has_barriers) = stage::function(builder, shader, div, layout, options.lanes)?;
+    let (lir, scratch, has_barriers) = stage::function(shader, div, layout, options.lanes)?;
     if scratch > MAX_SCRATCH {
         return Err(Error::limit(format!("{scratch} bytes of private memory")));
     }
+    if std::env::var_os("GRUS_LIR").is_some() {
+        eprintln!("{lir}");
+    }
+    if cfg!(debug_assertions) {
+        lir::verify(&lir).map_err(|e| Error::internal(format!("LIR: {e}\n{lir}")))?;
+    }
+    let function = cranelift::translate(&lir)?;
     if std::env::var_os("GRUS_CLIF").is_some() {
         eprintln!("{}", function.display());
     }
@@ -194,16 +158,15 @@ impl Emission {
     /// As [`Emission::finish`].
     pub fn generate(&self, tier: Tier) -> Result<MachineCode> {
         let full = if tier == Tier::Full { self.improve(&|| true)? } else { None };
-        full.map_or_else(|| generate(Context::for_function(self.function.clone()), Step::SinglePass), Ok)
+        full.map_or_else(|| cranelift::quick(self.function.clone()), Ok)
     }
 
     /// The quick tier's code, when the function is not needed any more.
     ///
     /// # Errors
-    /// Limit for a frame beyond all bounds or without memory for a stack, else Internal: nothing here depends on what an application may
-    /// get wrong.
+    /// As [`cranelift::quick`].
     pub fn finish(self) -> Result<MachineCode> {
-        generate(Context::for_function(self.function), Step::SinglePass)
+        cranelift::quick(self.function)
     }
 
     /// The full tier's code. `None` when that would take too long ([`Cost`]), and when `wanted`, which is asked between the steps,
@@ -220,17 +183,7 @@ impl Emission {
     /// # Errors
     /// As there.
     pub fn improve_within(&self, limit: Cost, wanted: &dyn Fn() -> bool) -> Result<Option<MachineCode>> {
-        if self.instructions() > limit.insts || !wanted() {
-            return Ok(None);
-        }
-        let mut context = Context::for_function(self.function.clone());
-        let isa = isa::target(Step::Optimise)?;
-        guarded(|| context.optimize(&**isa, &mut ControlPlane::default()))?;
-        // Optimisation moves instructions to where they are used first: what is live where is known only now.
-        if !wanted() || !Cost::of(&context.func).within(limit) || !wanted() {
-            return Ok(None);
-        }
-        generate(context, Step::Backtracking).map(Some)
+        cranelift::full(&self.function, limit, wanted)
     }
 
     /// What the full tier would cost as the function is now, before optimisation.
@@ -239,42 +192,13 @@ impl Emission {
     }
 }
 
-/// Runs a part of Cranelift, with the stack it may want. A panic in there is a compiler bug, not the end of the process.
-fn guarded(f: impl FnOnce() -> CodegenResult<()>) -> Result<()> {
-    let f = std::panic::AssertUnwindSafe(f);
-    match std::panic::catch_unwind(|| base::stack::with(GENERATE_STACK, f)) {
-        Ok(Err(e)) => Err(Error::limit(e.to_string())),
-        Ok(Ok(result)) => result.map_err(|e| match e {
-            CodegenError::CodeTooLarge | CodegenError::ImplLimitExceeded => Error::limit("code is too large"),
-            e => Error::internal(format!("Cranelift: {e:?}")),
-        }),
-        Err(_) => Err(Error::internal("Cranelift panicked")),
-    }
-}
-
-/// Machine code of a function.
-fn generate(mut context: Context, step: Step) -> Result<MachineCode> {
-    let isa = isa::target(step)?;
-    guarded(|| context.compile(&**isa, &mut ControlPlane::default()).map(|_| ()).map_err(|e| e.inner))?;
-    let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
-    if !compiled.buffer.relocs().is_empty() {
-        return Err(Error::internal("emitted code has relocations"));
-    }
-    let frame = compiled.buffer.frame_layout().map(|f| f.frame_to_fp_offset.saturating_add(FRAME_HEAD));
-    let frame = frame.ok_or_else(|| Error::internal("Cranelift gave no frame layout"))?;
-    if frame > MAX_FRAME {
-        return Err(Error::limit(format!("a frame of {frame} bytes")));
-    }
-    Ok(MachineCode { bytes: compiled.code_buffer().to_vec(), frame })
-}
-
 impl Emitter<'_> {
     /// Emits one instruction.
     fn inst(&mut self, inst: Inst) -> Result<()> {
         let shader = self.shader;
         let data = &shader.insts[inst];
         let at = |r: Result<()>| r.map_err(|e| e.with_id(data.source));
-        at(budget::clif(self.b.func.dfg.num_insts()))?;
+        at(budget::lir(self.b.weight()))?;
         if !data.float.is_default() {
             return at(Err(Error::unsupported(format!("arithmetic with{}", data.float))));
         }
@@ -308,8 +232,7 @@ impl Emitter<'_> {
             Op::Barrier => self.barrier(),
             // One chunk runs on one thread, and workgroups that share memory synchronise through locked operations.
             Op::MemoryBarrier => {
-                use cranelift_codegen::ir::InstBuilder;
-                self.b.ins().fence();
+                self.b.fence();
                 Ok(())
             }
             Op::Demote => self.demote(),

@@ -7,41 +7,35 @@ use super::cell::Cells;
 use super::facts::Facts;
 use super::interface::Slots;
 use super::memory::{read_only, trusted};
-use super::rep::{Memo, Rep, Vecs};
+use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
+use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
 use crate::passes::Divergence;
 use base::abi::{AddressSpace, BatchHeader, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
 use base::shader::{PipelineLayoutInfo, Stage};
 use core::mem::offset_of;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value as C, types};
 use cranelift_entity::SecondaryMap;
-use cranelift_frontend::FunctionBuilder;
 use smallvec::SmallVec;
 
 /// A vertex chunk.
 pub struct VertexState {
     /// Lanes below the batch's count.
-    valid: Vecs,
+    valid: C,
 }
 
-/// Builds the whole function; (scratch bytes, has barriers).
+/// Builds the whole function, its scratch bytes, whether it has barriers.
 pub fn function(
-    mut b: FunctionBuilder<'_>,
     shader: &Shader,
     div: &Divergence,
     layout: &PipelineLayoutInfo,
     lanes: u32,
-) -> Result<(u64, bool)> {
-    let entry = b.create_block();
-    b.append_block_params_for_function_params(entry);
-    b.switch_to_block(entry);
-    b.seal_block(entry);
-    let (ctx, batch) = (b.block_params(entry)[0], b.block_params(entry)[1]);
+) -> Result<(Function, u64, bool)> {
+    let mut b = Builder::new(&[Type::I64; 2]);
+    let entry = b.current();
+    let (ctx, batch) = (b.params(entry)[0], b.params(entry)[1]);
     let exit = b.create_block();
-    let pointer =
-        |b: &mut FunctionBuilder<'_>, base, offset: usize| b.ins().load(types::I64, read_only(), base, offset as i32);
+    let pointer = |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(offset as i32), base);
     let scratch = pointer(&mut b, batch, offset_of!(BatchHeader, scratch));
     let sink = pointer(&mut b, batch, offset_of!(BatchHeader, sink));
     let zeros = pointer(&mut b, ctx, offset_of!(ShaderContext, addresses) + offset_of!(AddressSpace, zeros));
@@ -62,7 +56,7 @@ pub fn function(
         lanes,
         reps: SecondaryMap::new(),
         targets: Vec::new(),
-        exec: Cells { ty: Ty::B1, form: super::cell::Form::Vectors, places: SmallVec::new() },
+        exec: Cells { ty: Ty::B1, form: super::cell::Form::Vector, places: SmallVec::new() },
         full: true,
         barriers,
         free_variables: Vec::new(),
@@ -81,25 +75,20 @@ pub fn function(
         latch: None,
         exit,
         arrays: Arrays::default(),
-        memo: Memo::default(),
         slots: Slots::default(),
         fragment: None,
         vertex: None,
         image_args: None,
-        lane_buffer: None,
         lane_rows: None,
     };
     e.place_arrays()?;
     e.chunk_loop()?;
-    e.b.seal_all_blocks();
     let scratch = if has_barriers {
         u64::from(e.slots_start) + u64::from(e.barriers.frame) * u64::from(e.chunks)
     } else {
         u64::from(e.arrays.bytes)
     };
-    let isa = super::isa::target(super::isa::Step::SinglePass)?;
-    e.b.finalize(isa.frontend_config());
-    Ok((scratch, has_barriers))
+    Ok((e.b.finish(), scratch, has_barriers))
 }
 
 impl Emitter<'_> {
@@ -108,60 +97,57 @@ impl Emitter<'_> {
         let (header, body, latch) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.latch = Some(latch);
         let count = self.chunk_count();
-        let zero = self.b.ins().iconst(types::I32, 0);
+        let zero = self.b.iconst(Type::I32, 0);
         if self.shader.stage == Stage::Compute && self.barriers.any {
             let pending = offset_of!(ComputeBatch, pending) as i32;
-            self.b.ins().store(trusted(), zero, self.batch, pending);
+            self.b.store(trusted(pending), zero, self.batch);
         }
-        self.b.append_block_param(header, types::I32);
-        self.b.ins().jump(header, &[BlockArg::Value(zero)]);
-        self.b.switch_to_block(header);
-        self.chunk = self.b.block_params(header)[0];
-        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, self.chunk, count);
+        self.chunk = self.b.append_param(header, Type::I32);
+        self.b.jump(header, &[zero]);
+        self.b.enter_loop(header);
+        let more = self.b.icmp(IntCond::Ult, self.chunk, count);
         let exit = self.exit;
-        self.b.ins().brif(more, body, &[], exit, &[]);
+        self.b.branch(more, body, &[], exit, &[]);
         self.enter(body);
         self.body()?;
         if !self.barriers.any {
             self.finish_chunk();
-            self.b.ins().jump(latch, &[]);
+            self.b.jump(latch, &[]);
         }
         self.enter(latch);
-        let next = self.b.ins().iadd_imm_s(self.chunk, 1);
-        self.b.ins().jump(header, &[BlockArg::Value(next)]);
+        let next = self.b.iadd_imm(self.chunk, 1);
+        self.b.jump(header, &[next]);
         if !self.barriers.any {
             self.b.seal_block(header);
         }
         self.enter(exit);
-        self.b.ins().return_(&[]);
+        self.b.return_();
         Ok(())
     }
 
     fn chunk_count(&mut self) -> C {
-        let per_call = |e: &mut Self, offset: usize, shift: i64| {
-            let n = e.b.ins().load(types::I32, read_only(), e.batch, offset as i32);
-            let n = e.b.ins().ishl_imm_u(n, shift);
-            let n = e.b.ins().iadd_imm_s(n, i64::from(e.lanes) - 1);
-            e.b.ins().ushr_imm_u(n, i64::from(e.lanes.trailing_zeros()))
+        let per_call = |e: &mut Self, offset: usize, shift: u32| {
+            let n = e.b.load(Type::I32, read_only(offset as i32), e.batch);
+            let n = e.b.shl_imm(n, shift);
+            let n = e.b.iadd_imm(n, i64::from(e.lanes) - 1);
+            e.b.lshr_imm(n, e.lanes.trailing_zeros())
         };
         match self.shader.stage {
-            Stage::Compute => self.b.ins().iconst(types::I32, i64::from(self.chunks)),
+            Stage::Compute => self.b.iconst(Type::I32, i64::from(self.chunks)),
             Stage::Vertex => per_call(self, offset_of!(VertexBatch, count), 0),
             Stage::Fragment => per_call(self, offset_of!(FragmentBatch, count), 2),
         }
     }
 
     fn body(&mut self) -> Result<()> {
-        self.exec = self.mask_cells_for_exec();
-        let ones = {
-            self.full = true;
-            self.exec_mask()
-        };
+        self.exec = self.mask_cells(self.barriers.any);
+        let ones = self.mask(true);
+        self.full = true;
         let dispatch = self.start_regions();
         match self.shader.stage {
-            Stage::Compute => self.start_compute(&ones),
-            Stage::Vertex => self.start_vertex(&ones),
-            Stage::Fragment => self.start_fragment(&ones),
+            Stage::Compute => self.start_compute(ones),
+            Stage::Vertex => self.start_vertex(ones),
+            Stage::Fragment => self.start_fragment(ones),
         }
         self.place_slots();
         let root = &self.shader.root;
@@ -178,13 +164,13 @@ impl Emitter<'_> {
         if !self.barriers.any {
             return None;
         }
-        let chunk = self.b.ins().uextend(types::I64, self.chunk);
-        let scaled = self.b.ins().ishl_imm_u(chunk, 4);
-        self.chunk_slots = self.b.ins().iadd(self.scratch, scaled);
-        let words = self.b.ins().ishl_imm_u(chunk, 2);
-        self.resume_address = self.b.ins().iadd(self.scratch, words);
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let scaled = self.b.shl_imm(chunk, 4);
+        self.chunk_slots = self.b.iadd(self.scratch, scaled);
+        let words = self.b.shl_imm(chunk, 2);
+        self.resume_address = self.b.iadd(self.scratch, words);
         let (dispatch, start) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().jump(dispatch, &[]);
+        self.b.jump(dispatch, &[]);
         self.barriers.resume.push(start);
         self.b.switch_to_block(start);
         Some(dispatch)
@@ -195,50 +181,41 @@ impl Emitter<'_> {
         let latch = self.latch.unwrap_or(self.exit);
         let done = self.barriers.resume.len() as u32;
         self.set_resume(done);
-        self.b.ins().jump(latch, &[]);
+        self.b.jump(latch, &[]);
         self.b.switch_to_block(dispatch);
-        let index = self.b.ins().load(types::I32, trusted(), self.resume_address, 0);
-        let blocks: Vec<_> = self.barriers.resume.iter().map(|&r| self.b.func.dfg.block_call(r, &[])).collect();
+        let index = self.b.load(Type::I32, trusted(0), self.resume_address);
         // Anything else means done.
-        let default = self.b.func.dfg.block_call(latch, &[]);
-        let table = cranelift_codegen::ir::JumpTableData::new(default, &blocks);
-        let table = self.b.create_jump_table(table);
-        self.b.ins().br_table(index, table);
-    }
-
-    fn mask_cells_for_exec(&mut self) -> Cells {
-        let in_slots = self.barriers.any;
-        self.vector_cells(Ty::B1, in_slots)
+        self.b.branch_table(index, &self.barriers.resume, latch);
     }
 
     /// chunk * lanes, I32.
     pub fn first_lane(&mut self) -> C {
-        self.b.ins().ishl_imm_u(self.chunk, i64::from(self.lanes.trailing_zeros()))
+        self.b.shl_imm(self.chunk, self.lanes.trailing_zeros())
     }
 
     /// Lanes whose index in the batch is below `count`.
-    fn lanes_below(&mut self, count: C) -> Result<Vecs> {
+    fn lanes_below(&mut self, count: C) -> Result<C> {
         let first = self.first_lane();
-        let index = self.rep_vectors(Ty::I32, &Rep::Affine(first, 1))?;
-        let count = self.b.ins().splat(types::I32X4, count);
-        Ok(index.iter().map(|&i| self.b.ins().icmp(IntCC::UnsignedLessThan, i, count)).collect())
+        let index = self.rep_vector(Ty::I32, &Rep::Affine(first, 1))?;
+        let count = self.rep_vector(Ty::I32, &Rep::Uniform(count))?;
+        Ok(self.b.icmp(IntCond::Ult, index, count))
     }
 
-    fn start_compute(&mut self, ones: &Vecs) {
+    fn start_compute(&mut self, ones: C) {
         let invocations: u32 = self.shader.local_size.iter().product();
         if invocations.is_multiple_of(self.lanes) {
             self.set_exec(ones, true);
             return;
         }
-        let count = self.b.ins().iconst(types::I32, i64::from(invocations));
+        let count = self.b.iconst(Type::I32, i64::from(invocations));
         if let Ok(mask) = self.lanes_below(count) {
-            self.set_exec(&mask, false);
+            self.set_exec(mask, false);
         }
     }
 
-    fn start_vertex(&mut self, ones: &Vecs) {
+    fn start_vertex(&mut self, ones: C) {
         self.set_exec(ones, true);
-        let count = self.b.ins().load(types::I32, read_only(), self.batch, offset_of!(VertexBatch, count) as i32);
+        let count = self.b.load(Type::I32, read_only(offset_of!(VertexBatch, count) as i32), self.batch);
         if let Ok(valid) = self.lanes_below(count) {
             self.vertex = Some(VertexState { valid });
         }
@@ -247,40 +224,29 @@ impl Emitter<'_> {
     /// The end of a chunk's work.
     fn finish_chunk(&mut self) {
         let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return };
-        let alive = self.cell_vectors(&alive);
-        let bits = self.mask_bits(&alive);
-        let list = self.b.ins().load(types::I64, read_only(), self.batch, offset_of!(FragmentBatch, alive) as i32);
-        let chunk = self.b.ins().uextend(types::I64, self.chunk);
-        let offset = self.b.ins().ishl_imm_u(chunk, 2);
-        let address = self.b.ins().iadd(list, offset);
-        self.b.ins().store(trusted(), bits, address, 0);
-    }
-
-    /// I32 with a bit per lane.
-    pub fn mask_bits(&mut self, mask: &Vecs) -> C {
-        let mut bits = self.b.ins().vhigh_bits(types::I32, mask[0]);
-        for (i, &m) in mask.iter().enumerate().skip(1) {
-            let more = self.b.ins().vhigh_bits(types::I32, m);
-            let more = self.b.ins().ishl_imm_u(more, 4 * i as i64);
-            bits = self.b.ins().bor(bits, more);
-        }
-        bits
+        let alive = self.cell(&alive);
+        let bits = self.b.mask_bits(alive);
+        let list = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, alive) as i32), self.batch);
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let offset = self.b.shl_imm(chunk, 2);
+        let address = self.b.iadd(list, offset);
+        self.b.store(trusted(0), bits, address);
     }
 
     /// Lanes that may write memory; None: all of them.
-    pub fn side_effect_mask(&mut self) -> Option<Vecs> {
+    pub fn side_effect_mask(&mut self) -> Option<C> {
         let mut mask = (!self.full).then(|| self.exec_mask());
-        let mut limit = |e: &mut Self, m: Vecs| {
-            mask = Some(match mask.take() {
-                Some(old) => e.mask_and(&old, &m),
+        let mut limit = |e: &mut Self, m: C| {
+            mask = Some(match mask {
+                Some(old) => e.b.and(old, m),
                 None => m,
             });
         };
-        if let Some(valid) = self.vertex.as_ref().map(|v| v.valid.clone()) {
+        if let Some(valid) = self.vertex.as_ref().map(|v| v.valid) {
             limit(self, valid);
         }
-        if let Some((covered, alive)) = self.fragment.as_ref().map(|f| (f.covered.clone(), f.alive.clone())) {
-            let alive = self.cell_vectors(&alive);
+        if let Some((covered, alive)) = self.fragment.as_ref().map(|f| (f.covered, f.alive.clone())) {
+            let alive = self.cell(&alive);
             limit(self, covered);
             limit(self, alive);
         }

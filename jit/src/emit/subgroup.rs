@@ -1,12 +1,12 @@
 //! Operations between lanes: subgroups are chunks, quads are groups of four lanes.
 
 use super::Emitter;
-use super::memory::trusted;
-use super::rep::{Rep, Vecs, scalar_type, vector_type};
+use super::memory::{read_only, trusted};
+use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value as C, types};
+use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
+use smallvec::SmallVec;
 
 impl Emitter<'_> {
     /// `Op::Ddx`, `Op::Ddy`: shuffle by the first pattern minus shuffle by the second.
@@ -18,14 +18,9 @@ impl Emitter<'_> {
             let zero = self.constant(Ty::F32, 0);
             return self.define(data.result(), Rep::Uniform(zero));
         }
-        let vecs = self.vectors(data.args[0])?;
-        let out = vecs
-            .iter()
-            .map(|&v| {
-                let (a, b) = (self.shuffle_words(v, v, plus), self.shuffle_words(v, v, minus));
-                self.b.ins().fsub(a, b)
-            })
-            .collect();
+        let v = self.vector(data.args[0])?;
+        let (a, b) = (self.shuffle_quads(v, plus), self.shuffle_quads(v, minus));
+        let out = self.b.fsub(a, b);
         self.define(data.result(), Rep::Varying(out))
     }
 
@@ -35,21 +30,21 @@ impl Emitter<'_> {
         let rep = match op {
             Subgroup::Elect => Rep::Varying(self.elect()),
             Subgroup::All => {
-                let (v, exec) = (self.vectors(data.args[0])?, self.exec_mask());
-                let missing = self.mask_and_not(&exec, &v);
-                let any = self.any(&missing);
-                Rep::Uniform(self.not(any))
+                let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
+                let missing = self.b.and_not(exec, v);
+                let any = self.b.any(missing);
+                Rep::Uniform(self.b.not(any))
             }
             Subgroup::Any => {
-                let (v, exec) = (self.vectors(data.args[0])?, self.exec_mask());
-                let both = self.mask_and(&exec, &v);
-                Rep::Uniform(self.any(&both))
+                let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
+                let both = self.b.and(exec, v);
+                Rep::Uniform(self.b.any(both))
             }
             Subgroup::AllEqual => self.all_equal(data.args[0])?,
             Subgroup::Ballot => {
-                let (v, exec) = (self.vectors(data.args[0])?, self.exec_mask());
-                let both = self.mask_and(&exec, &v);
-                Rep::Uniform(self.mask_bits(&both))
+                let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
+                let both = self.b.and(exec, v);
+                Rep::Uniform(self.b.mask_bits(both))
             }
             Subgroup::BroadcastFirst => self.broadcast_first(data.args[0])?,
             Subgroup::Broadcast => {
@@ -73,56 +68,50 @@ impl Emitter<'_> {
     }
 
     /// The lowest active lane, as a mask.
-    fn elect(&mut self) -> Vecs {
+    fn elect(&mut self) -> C {
         let exec = self.exec_mask();
-        let bits = self.mask_bits(&exec);
-        let negated = self.b.ins().ineg(bits);
-        let lowest = self.b.ins().band(bits, negated);
-        let lowest = self.b.ins().splat(types::I32X4, lowest);
-        (0..exec.len())
-            .map(|i| {
-                let own = self.vector_constant([0, 1, 2, 3].map(|l| 1 << (4 * i + l)));
-                self.b.ins().icmp(IntCC::Equal, own, lowest)
-            })
-            .collect()
+        let bits = self.b.mask_bits(exec);
+        let negated = self.b.ineg(bits);
+        let lowest = self.b.and(bits, negated);
+        let words = self.vector_type(Ty::I32);
+        let lowest = self.b.splat(words, lowest);
+        let own = self.words(|l| 1 << l);
+        self.b.icmp(IntCond::Eq, own, lowest)
     }
 
+    /// Its number; any lane will do when none is active.
     fn first_active(&mut self) -> C {
         let exec = self.exec_mask();
-        let bits = self.mask_bits(&exec);
-        let lane = self.b.ins().ctz(bits);
-        // No lane active: any lane will do.
-        self.b.ins().band_imm_u(lane, i64::from(self.lanes) - 1)
+        let bits = self.b.mask_bits(exec);
+        let lane = self.b.ctz(bits);
+        self.b.and_imm(lane, i64::from(self.lanes) - 1)
     }
 
     /// Element of the lowest active lane, as a scalar.
-    pub fn first_of(&mut self, ty: Ty, vecs: &Vecs) -> C {
-        let c = if self.full {
-            self.lane(ty, vecs, 0)
-        } else {
-            let lane = self.first_active();
-            let address = self.spread(vecs);
-            self.read_lane(ty, address, lane)
-        };
-        if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }
+    pub fn first_of(&mut self, v: C) -> C {
+        if self.full {
+            return self.b.extract(v, 0);
+        }
+        let lane = self.first_active();
+        self.b.extract_at(v, lane)
     }
 
     /// Base of integers that step by `stride` over the active lanes.
-    pub fn affine_base(&mut self, vecs: &Vecs, stride: i32) -> C {
-        let first = self.first_of(Ty::I32, vecs);
+    pub fn affine_base(&mut self, v: C, stride: i32) -> C {
+        let first = self.first_of(v);
         if self.full {
             return first;
         }
         let lane = self.first_active();
-        let steps = self.b.ins().imul_imm_s(lane, i64::from(stride));
-        self.b.ins().isub(first, steps)
+        let steps = self.b.imul_imm(lane, i64::from(stride));
+        self.b.isub(first, steps)
     }
 
     /// Value of the lowest active lane.
     pub fn broadcast_first(&mut self, v: Value) -> Result<Rep> {
         match self.rep(v)? {
             Rep::Varying(_) | Rep::Affine(..) => {
-                let lane = if self.full { self.b.ins().iconst(types::I32, 0) } else { self.first_active() };
+                let lane = if self.full { self.b.iconst(Type::I32, 0) } else { self.first_active() };
                 self.broadcast(v, lane)
             }
             rep => Ok(rep),
@@ -130,49 +119,16 @@ impl Emitter<'_> {
     }
 
     fn broadcast(&mut self, v: Value, lane: C) -> Result<Rep> {
-        let ty = self.shader.ty(v);
         if let rep @ Rep::Uniform(_) = self.rep(v)? {
             return Ok(rep);
         }
-        let vecs = self.vectors(v)?;
-        let address = self.spread(&vecs);
-        let c = self.read_lane(ty, address, lane);
-        Ok(Rep::Uniform(if ty == Ty::B1 { self.mask_word_to_bool(c) } else { c }))
-    }
-
-    /// Stores vectors to the lane buffer; its address.
-    fn spread(&mut self, vecs: &Vecs) -> C {
-        let bytes = self.lanes * 8;
-        let slot = *self.lane_buffer.get_or_insert_with(|| {
-            self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4))
-        });
-        let address = self.b.ins().stack_addr(types::I64, slot, 0);
-        for (i, &v) in vecs.iter().enumerate() {
-            self.b.ins().store(trusted(), v, address, 16 * i as i32);
-        }
-        address
-    }
-
-    fn read_lane(&mut self, ty: Ty, address: C, lane: C) -> C {
-        let bytes = if ty == Ty::B1 { 4 } else { ty.bytes() };
-        let lane = self.b.ins().band_imm_u(lane, i64::from(self.lanes) - 1);
-        let lane = self.b.ins().uextend(types::I64, lane);
-        let offset = self.b.ins().imul_imm_s(lane, i64::from(bytes));
-        let address = self.b.ins().iadd(address, offset);
-        let machine = if ty == Ty::B1 { types::I32 } else { scalar_type(ty) };
-        self.b.ins().load(machine, trusted(), address, 0)
+        let v = self.vector(v)?;
+        Ok(Rep::Uniform(self.b.extract_at(v, lane)))
     }
 
     fn shuffle_lanes(&mut self, data: &InstData) -> Result<Rep> {
-        let ty = self.shader.ty(data.args[0]);
-        let vecs = self.vectors(data.args[0])?;
-        let address = self.spread(&vecs);
-        let mut lanes = Vec::new();
-        for lane in 0..self.lanes as usize {
-            let index = self.value_lane(data.args[1], lane)?;
-            lanes.push(self.read_lane(ty, address, index));
-        }
-        Ok(Rep::Varying(self.gather_lanes(ty, &lanes)))
+        let (v, lanes) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
+        Ok(Rep::Varying(self.b.permute(v, lanes)))
     }
 
     fn all_equal(&mut self, v: Value) -> Result<Rep> {
@@ -180,41 +136,29 @@ impl Emitter<'_> {
         let Rep::Uniform(first) = self.broadcast_first(v)? else {
             return Err(Error::internal("a broadcast is uniform"));
         };
-        let first = self.splat(ty, first);
-        let vecs = self.vectors(v)?;
-        let mut differ = Vecs::new();
-        for (&a, &b) in vecs.iter().zip(&first) {
-            differ.push(if ty.is_float() {
-                self.b.ins().fcmp(FloatCC::NotEqual, a, b)
-            } else {
-                self.b.ins().icmp(IntCC::NotEqual, a, b)
-            });
-        }
-        if vector_type(ty).lane_count() == 2 {
-            differ = self.narrow_mask(&differ);
-        }
+        let v = self.vector(v)?;
+        let first = self.b.splat(self.b.ty(v), first);
+        let differ = match elem(ty) {
+            Elem::B => self.b.xor(v, first),
+            _ if ty.is_float() => self.b.fcmp(FloatCond::Ne, v, first),
+            _ => self.b.icmp(IntCond::Ne, v, first),
+        };
         let exec = self.exec_mask();
-        let differ = self.mask_and(&differ, &exec);
-        let any = self.any(&differ);
-        Ok(Rep::Uniform(self.not(any)))
+        let differ = self.b.and(differ, exec);
+        let any = self.b.any(differ);
+        Ok(Rep::Uniform(self.b.not(any)))
     }
 
-    /// `Subgroup::Arithmetic`: log2(lanes) rounds of shuffles and operations. 64-bit values go lane by lane.
+    /// `Subgroup::Arithmetic`: log2(lanes) rounds of shuffles and operations.
     fn arithmetic(&mut self, op: Binary, scan: Scan, v: Value) -> Result<Rep> {
         let ty = self.shader.ty(v);
         let bits = |b: Option<u64>| b.ok_or_else(|| Error::internal(format!("{op:?} has no identity")));
         let (identity, first) = (bits(eval::identity(op, ty))?, bits(eval::exclusive_first(op, ty))?);
-        let identity = self.constant(ty, identity);
-        let fill = self.splat(ty, identity);
-        let mut x = self.vectors(v)?;
+        let fill = self.splat_constant(ty, identity);
+        let mut x = self.vector(v)?;
         if !self.full {
             let exec = self.exec_mask();
-            x = self.select_vectors(ty, &exec, &x, &fill);
-        }
-        let by_lane = vector_type(ty).lane_count() != 4;
-        let fill = if by_lane { identity } else { fill[0] };
-        if by_lane {
-            x = (0..self.lanes as usize).map(|l| self.lane(ty, &x, l)).collect();
+            x = self.b.select(exec, x, fill);
         }
         let lanes = match scan {
             Scan::Cluster(n) => u32::from(n).min(self.lanes) as usize,
@@ -223,44 +167,24 @@ impl Emitter<'_> {
         for step in (0..).map(|i| 1usize << i).take_while(|&step| step < lanes) {
             let (low, high) = match scan {
                 Scan::Reduce | Scan::Cluster(_) => {
-                    (self.pick(&x, fill, |l| Some(l & !step)), self.pick(&x, fill, |l| Some(l | step)))
+                    (self.pick(x, fill, |l| Some(l & !step)), self.pick(x, fill, |l| Some(l | step)))
                 }
-                Scan::Inclusive | Scan::Exclusive => (self.pick(&x, fill, |l| l.checked_sub(step)), x),
+                Scan::Inclusive | Scan::Exclusive => (self.pick(x, fill, |l| l.checked_sub(step)), x),
             };
-            x = low.iter().zip(&high).map(|(&a, &b)| self.binary_scalar(op, ty, a, b)).collect();
+            x = self.binary_machine(op, low, high);
         }
         if scan == Scan::Exclusive {
-            let first = self.constant(ty, first);
-            let first = if by_lane { first } else { self.b.ins().splat(vector_type(ty), first) };
-            x = self.pick(&x, first, |l| l.checked_sub(1));
+            let first = self.splat_constant(ty, first);
+            x = self.pick(x, first, |l| l.checked_sub(1));
         }
-        if scan == Scan::Reduce {
-            return Ok(Rep::Uniform(if by_lane { x[0] } else { self.lane(ty, &x, 0) }));
-        }
-        Ok(Rep::Varying(if by_lane { self.gather_lanes(ty, &x) } else { x }))
+        Ok(if scan == Scan::Reduce { Rep::Uniform(self.b.extract(x, 0)) } else { Rep::Varying(x) })
     }
 
-    /// Lane `l` of the result is lane `from(l)` of `x`, or `fill`'s. `x` has vectors of four lanes, or one scalar per lane.
-    fn pick(&mut self, x: &Vecs, fill: C, from: impl Fn(usize) -> Option<usize>) -> Vecs {
-        let per = self.lanes as usize / x.len();
-        let mut out = Vecs::new();
-        for i in 0..x.len() {
-            let sources = [0, 1, 2, 3].map(|l| from(i * per + l % per));
-            let vector = |lane: Option<usize>| lane.map_or(fill, |lane| x[lane / per]);
-            // Patterns take from two vectors at most: the first lane's and the last one's.
-            let (a, b) = (vector(sources[0]), vector(sources[3]));
-            let own = per == 1 || (0..per).all(|l| sources[l] == Some(i * per + l));
-            if own {
-                out.push(a);
-                continue;
-            }
-            let words = [0, 1, 2, 3].map(|l: usize| {
-                let word = sources[l].map_or(0, |lane| lane % per) as u8;
-                if vector(sources[l]) == a { word } else { 4 + word }
-            });
-            out.push(if words == [0, 1, 2, 3] { a } else { self.shuffle_words(a, b, words) });
-        }
-        out
+    /// Lane `l` of the result is lane `from(l)` of `x`, or `fill`'s.
+    fn pick(&mut self, x: C, fill: C, from: impl Fn(usize) -> Option<usize>) -> C {
+        let lanes = self.lanes as usize;
+        let pattern: SmallVec<[usize; 16]> = (0..lanes).map(|l| from(l).unwrap_or(lanes + l)).collect();
+        self.b.shuffle(x, fill, &pattern)
     }
 
     fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<Rep> {
@@ -270,28 +194,27 @@ impl Emitter<'_> {
         if let rep @ Rep::Uniform(_) = self.rep(v)? {
             return Ok(rep);
         }
-        let vecs = self.vectors(v)?;
-        Ok(Rep::Varying(vecs.iter().map(|&v| self.shuffle_words(v, v, words)).collect()))
+        let v = self.vector(v)?;
+        Ok(Rep::Varying(self.shuffle_quads(v, words)))
     }
 
-    /// a*b + c of F32 or F32X4 on a CPU without FMA: through the context's helper, which rounds once.
+    /// a*b + c of 32 bits on a CPU without FMA: through the context's helper, which rounds once.
     pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
         use base::abi::{HelperTable, ShaderContext};
-        let ty = self.b.func.dfg.value_type(operands[0]);
+        let ty = self.b.ty(operands[0]);
         let bytes = ty.bytes();
-        let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes * 4, 4));
-        let addresses = [0, 1, 2, 3].map(|i| self.b.ins().stack_addr(types::I64, slot, (i * bytes) as i32));
+        let slot = self.b.create_slot(bytes * 4, 4);
+        let addresses = [0, 1, 2, 3].map(|i| self.b.stack_address(slot, (i * bytes) as i32));
         for (operand, &address) in operands.into_iter().zip(&addresses) {
-            self.b.ins().store(trusted(), operand, address, 0);
+            self.b.store(trusted(0), operand, address);
         }
-        let signature = self.signature(&[types::I64, types::I64, types::I64, types::I64, types::I32]);
         let table = core::mem::offset_of!(ShaderContext, helpers) as i32;
-        let table = self.b.ins().load(types::I64, super::memory::read_only(), self.ctx, table);
+        let table = self.b.load(Type::I64, read_only(table), self.ctx);
         let function = core::mem::offset_of!(HelperTable, fma_f32) as i32;
-        let function = self.b.ins().load(types::I64, super::memory::read_only(), table, function);
-        let count = self.b.ins().iconst(types::I32, i64::from(ty.lane_count()));
+        let function = self.b.load(Type::I64, read_only(function), table);
+        let count = self.b.iconst(Type::I32, ty.lanes() as i64);
         let [a, b, c, out] = addresses;
-        self.b.ins().call_indirect(signature, function, &[a, b, c, out, count]);
-        self.b.ins().load(ty, trusted(), out, 0)
+        self.b.call(function, &[a, b, c, out, count]);
+        self.b.load(ty, trusted(0), out)
     }
 }

@@ -48,6 +48,7 @@ pub struct PassOptions {
     pub verify: bool,
 }
 
+#[allow(clippy::derivable_impls, reason = "only without debug assertions")]
 impl Default for PassOptions {
     fn default() -> Self {
         PassOptions { verify: cfg!(debug_assertions) }

@@ -1,0 +1,225 @@
+//! Arithmetic, comparisons, selection.
+
+use super::{Lower, Parts, malformed, part_type};
+use crate::error::Result;
+use crate::lir::{self, Elem, FloatCond, Imm, InstData, IntCond, Op};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use smallvec::smallvec;
+
+/// Operations that Cranelift has in every shape that they are asked for in: an arm each.
+macro_rules! direct {
+    ($self:ident, $data:ident, $($op:ident $method:ident ($($i:literal),*);)* _ => $other:expr) => {
+        match $data.op {
+            $(Op::$op => $self.each($data, |e, a| e.ins().$method($(a[$i]),*)),)*
+            _ => $other,
+        }
+    };
+}
+
+impl Lower<'_> {
+    pub(super) fn alu(&mut self, data: &InstData) -> Result<Parts> {
+        let (ty, op) = (data.ty, data.op);
+        let vector = ty.is_vector();
+        let scalar = part_type(ty.scalar());
+        Ok(match op {
+            Op::Not if ty == lir::Type::B => {
+                let a = self.scalar(data.args[0]);
+                smallvec![self.ins().bxor_imm_u(a, 1)]
+            }
+            Op::Imul if vector && ty.elem == Elem::I8 => self.by_lane(data, ty, |e, a| e.ins().imul(a[0], a[1])),
+            Op::Smin | Op::Smax | Op::Umin | Op::Umax if vector && ty.elem == Elem::I64 => {
+                self.by_lane(data, ty, move |e, a| match op {
+                    Op::Smin => e.ins().smin(a[0], a[1]),
+                    Op::Smax => e.ins().smax(a[0], a[1]),
+                    Op::Umin => e.ins().umin(a[0], a[1]),
+                    _ => e.ins().umax(a[0], a[1]),
+                })
+            }
+            Op::SmulHigh => self.by_lane(data, ty, |e, a| e.ins().smulhi(a[0], a[1])),
+            Op::UmulHigh => self.by_lane(data, ty, |e, a| e.ins().umulhi(a[0], a[1])),
+            Op::Sdiv | Op::Udiv | Op::Srem | Op::Urem => {
+                let divisor = self.lir.constant(data.args[1]);
+                let harmless = divisor.is_some_and(|d| d != 0 && d != ty.elem.mask());
+                self.by_lane(data, ty, move |e, a| e.divide(op, ty.scalar(), a[0], a[1], harmless))
+            }
+            Op::Shl | Op::Lshr | Op::Ashr => {
+                let (value, amount) = (self.get(data.args[0]), self.scalar(data.args[1]));
+                value.into_iter().map(|v| self.shift(op, v, amount)).collect()
+            }
+            Op::ShlV => self.by_lane(data, ty, |e, a| e.shift(Op::Shl, a[0], a[1])),
+            Op::LshrV => self.by_lane(data, ty, |e, a| e.shift(Op::Lshr, a[0], a[1])),
+            Op::AshrV => self.by_lane(data, ty, |e, a| e.shift(Op::Ashr, a[0], a[1])),
+            Op::Clz => self.by_lane(data, ty, |e, a| e.ins().clz(a[0])),
+            Op::Ctz => self.by_lane(data, ty, |e, a| e.ins().ctz(a[0])),
+            Op::Popcnt => self.by_lane(data, ty, |e, a| e.ins().popcnt(a[0])),
+            Op::BitReverse => self.by_lane(data, ty, |e, a| e.ins().bitrev(a[0])),
+            Op::Icmp | Op::Fcmp => {
+                let masks = match data.imm {
+                    Imm::Int(cond) => self.each(data, |e, a| e.ins().icmp(int_cc(cond), a[0], a[1])),
+                    Imm::Float(cond) => self.each(data, |e, a| e.compare(cond, scalar, a[0], a[1])),
+                    _ => return Err(malformed(data)),
+                };
+                self.mask_of(ty, masks)
+            }
+            Op::Select => self.select(data),
+            _ => direct! { self, data,
+                Iadd iadd (0, 1); Isub isub (0, 1); Imul imul (0, 1); Ineg ineg (0);
+                And band (0, 1); Or bor (0, 1); Xor bxor (0, 1); AndNot band_not (0, 1); Not bnot (0);
+                Smin smin (0, 1); Smax smax (0, 1); Umin umin (0, 1); Umax umax (0, 1);
+                Fadd fadd (0, 1); Fsub fsub (0, 1); Fmul fmul (0, 1); Fdiv fdiv (0, 1); Fma fma (0, 1, 2);
+                Fneg fneg (0); Fabs fabs (0); Sqrt sqrt (0);
+                Floor floor (0); Ceil ceil (0); Trunc trunc (0); Nearest nearest (0);
+                _ => return Err(malformed(data))
+            },
+        })
+    }
+
+    fn shift(&mut self, op: Op, value: Value, amount: Value) -> Value {
+        match op {
+            Op::Shl => self.ins().ishl(value, amount),
+            Op::Lshr => self.ins().ushr(value, amount),
+            _ => self.ins().sshr(value, amount),
+        }
+    }
+
+    /// Division of scalars that never traps. `harmless`: by neither 0 nor -1.
+    fn divide(&mut self, op: Op, ty: lir::Type, a: Value, b: Value, harmless: bool) -> Value {
+        if harmless {
+            return self.machine_divide(op, a, b);
+        }
+        let none = self.constant(ty, 0);
+        let one = self.constant(ty, 1);
+        let ones = self.constant(ty, ty.elem.mask());
+        let zero = self.ins().icmp(IntCC::Equal, b, none);
+        if matches!(op, Op::Udiv | Op::Urem) {
+            let safe = self.ins().select(zero, one, b);
+            let result = self.machine_divide(op, a, safe);
+            return self.ins().select(zero, if op == Op::Udiv { ones } else { a }, result);
+        }
+        // MIN / -1 overflows: divide by 1 instead, the quotient is -a.
+        let minus_one = self.ins().icmp(IntCC::Equal, b, ones);
+        let special = self.ins().bor(zero, minus_one);
+        let safe = self.ins().select(special, one, b);
+        let result = self.machine_divide(op, a, safe);
+        if op == Op::Sdiv {
+            let negated = self.ins().ineg(a);
+            let q = self.ins().select(minus_one, negated, result);
+            return self.ins().select(zero, ones, q);
+        }
+        let r = self.ins().select(special, none, result);
+        self.ins().select(zero, a, r)
+    }
+
+    fn machine_divide(&mut self, op: Op, a: Value, b: Value) -> Value {
+        match op {
+            Op::Sdiv => self.ins().sdiv(a, b),
+            Op::Udiv => self.ins().udiv(a, b),
+            Op::Srem => self.ins().srem(a, b),
+            _ => self.ins().urem(a, b),
+        }
+    }
+
+    fn compare(&mut self, cond: FloatCond, scalar: Type, a: Value, b: Value) -> Value {
+        // x86 has no vector form of these two.
+        if matches!(cond, FloatCond::One | FloatCond::Ueq) && self.machine_type(a) != scalar {
+            let less = self.ins().fcmp(FloatCC::LessThan, a, b);
+            let greater = self.ins().fcmp(FloatCC::GreaterThan, a, b);
+            let differ = self.ins().bor(less, greater);
+            return if cond == FloatCond::One { differ } else { self.ins().bnot(differ) };
+        }
+        self.ins().fcmp(float_cc(cond), a, b)
+    }
+
+    fn select(&mut self, data: &InstData) -> Parts {
+        let [cond, a, b] = [0, 1, 2].map(|i| data.args[i]);
+        let mask = self.get(cond);
+        if !self.lir.ty(cond).is_vector() {
+            let (a, b) = (self.get(a), self.get(b));
+            return a.iter().zip(&b).map(|(&a, &b)| self.ins().select(mask[0], a, b)).collect();
+        }
+        let machine = part_type(data.ty);
+        let mask = self.mask_for(data.ty, mask);
+        let mask: Parts = mask.into_iter().map(|m| self.bitcast(machine, m)).collect();
+        let zero = [a, b].map(|v| self.lir.constant(v) == Some(0));
+        match zero {
+            [_, true] => {
+                let a = self.get(a);
+                mask.iter().zip(&a).map(|(&m, &a)| self.ins().band(m, a)).collect()
+            }
+            [true, _] => {
+                let b = self.get(b);
+                mask.iter().zip(&b).map(|(&m, &b)| self.ins().band_not(b, m)).collect()
+            }
+            _ => {
+                let (a, b) = (self.get(a), self.get(b));
+                (0..mask.len()).map(|i| self.ins().bitselect(mask[i], a[i], b[i])).collect()
+            }
+        }
+    }
+
+    /// A mask, in the width of a type's lanes.
+    pub(super) fn mask_for(&mut self, ty: lir::Type, mask: Parts) -> Parts {
+        match ty.lane_bytes() {
+            8 => mask.iter().flat_map(|&m| [self.ins().swiden_low(m), self.ins().swiden_high(m)]).collect(),
+            4 => mask,
+            bytes => {
+                let mut mask = self.narrow_mask(&mask);
+                if bytes == 1 {
+                    mask = self.narrow_mask(&mask);
+                }
+                mask
+            }
+        }
+    }
+
+    fn narrow_mask(&mut self, mask: &Parts) -> Parts {
+        mask.chunks(2).map(|pair| self.ins().snarrow(pair[0], pair[pair.len() - 1])).collect()
+    }
+
+    /// The mask of a comparison: words.
+    fn mask_of(&mut self, ty: lir::Type, compared: Parts) -> Parts {
+        if !ty.is_vector() {
+            return compared;
+        }
+        match ty.lane_bytes() {
+            8 => self.narrow_lanes(&compared, 8, 4, types::I32X4),
+            4 => compared,
+            bytes => self.widen_lanes(compared, bytes, 4, true, ty.lanes()),
+        }
+    }
+}
+
+fn int_cc(cond: IntCond) -> IntCC {
+    match cond {
+        IntCond::Eq => IntCC::Equal,
+        IntCond::Ne => IntCC::NotEqual,
+        IntCond::Slt => IntCC::SignedLessThan,
+        IntCond::Sle => IntCC::SignedLessThanOrEqual,
+        IntCond::Sgt => IntCC::SignedGreaterThan,
+        IntCond::Sge => IntCC::SignedGreaterThanOrEqual,
+        IntCond::Ult => IntCC::UnsignedLessThan,
+        IntCond::Ule => IntCC::UnsignedLessThanOrEqual,
+        IntCond::Ugt => IntCC::UnsignedGreaterThan,
+        IntCond::Uge => IntCC::UnsignedGreaterThanOrEqual,
+    }
+}
+
+fn float_cc(cond: FloatCond) -> FloatCC {
+    match cond {
+        FloatCond::Eq => FloatCC::Equal,
+        FloatCond::One => FloatCC::OrderedNotEqual,
+        FloatCond::Lt => FloatCC::LessThan,
+        FloatCond::Le => FloatCC::LessThanOrEqual,
+        FloatCond::Gt => FloatCC::GreaterThan,
+        FloatCond::Ge => FloatCC::GreaterThanOrEqual,
+        FloatCond::Ord => FloatCC::Ordered,
+        FloatCond::Uno => FloatCC::Unordered,
+        FloatCond::Ueq => FloatCC::UnorderedOrEqual,
+        FloatCond::Ne => FloatCC::NotEqual,
+        FloatCond::Ult => FloatCC::UnorderedOrLessThan,
+        FloatCond::Ule => FloatCC::UnorderedOrLessThanOrEqual,
+        FloatCond::Ugt => FloatCC::UnorderedOrGreaterThan,
+        FloatCond::Uge => FloatCC::UnorderedOrGreaterThanOrEqual,
+    }
+}

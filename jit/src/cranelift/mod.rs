@@ -1,0 +1,433 @@
+//! From LIR to Cranelift's IR, and from there to machine code (`isa`, `cost`, `code`).
+//!
+//! A vector becomes as many of 128 bits as its lanes fill ([`Parts`]); one that fills none lies in the low lanes of one, and what is
+//! beside it means nothing. A mask is 32-bit words of zeros or ones, whatever it was compared from; a truth value is an I8, a half the
+//! integer of its bits. Constants are made once a block, where they are first used.
+//!
+//! The instructions are chosen so that Cranelift's own selection finds what the machine has; what it has no vector form for goes lane by
+//! lane. `alu`, `convert`, `vector` and `memory` have the operations.
+
+mod alu;
+mod code;
+mod convert;
+mod cost;
+pub mod isa;
+mod memory;
+mod vector;
+
+pub use code::{MachineCode, Tier, full, quick};
+pub use cost::Cost;
+pub use isa::cpu_features;
+
+use crate::error::{Error, Result};
+use crate::lir::number::WordMap;
+use crate::lir::{self, Def, Effect, Elem, Imm, Inst, InstData, Op};
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, Endianness, Function, InsertBuilder, InstBuilder, JumpTableData, MemFlagsData, SigRef,
+    Signature, StackSlot, StackSlotData, StackSlotKind, Type, UserFuncName, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_entity::SecondaryMap;
+use smallvec::{SmallVec, smallvec};
+
+/// The machine values of a value: one of a scalar.
+type Parts = SmallVec<[Value; 4]>;
+
+/// Translates a function that [`lir::verify`] finds nothing wrong with.
+///
+/// # Errors
+/// Internal for what it is not.
+pub fn translate(lir: &lir::Function) -> Result<Function> {
+    let entry = *lir.layout.first().ok_or_else(|| Error::internal("a function without blocks"))?;
+    let mut signature = Signature::new(CallConv::SystemV);
+    for &param in &lir.blocks[entry].params {
+        signature.params.push(AbiParam::new(part_type(lir.ty(param))));
+    }
+    let mut function = Function::with_name_signature(UserFuncName::default(), signature);
+    let mut blocks = SecondaryMap::with_capacity(lir.blocks.len());
+    for &block in &lir.layout {
+        blocks[block] = Some(function.dfg.make_block());
+    }
+    let slots = lir.slots.values();
+    let slots = slots.map(|s| StackSlotData::new(StackSlotKind::ExplicitSlot, s.bytes, s.align));
+    let slots = slots.map(|data| function.create_sized_stack_slot(data)).collect();
+    let mut lower = Lower {
+        lir,
+        cursor: FuncCursor::new(&mut function),
+        parts: SecondaryMap::with_capacity(lir.values.len()),
+        wanted: Wanted::of(lir),
+        blocks,
+        slots,
+        constants: WordMap::default(),
+        bytes: WordMap::default(),
+        current: entry,
+        lane_buffer: None,
+        signatures: WordMap::default(),
+    };
+    lower.params()?;
+    for &block in &lir.layout {
+        lower.block(block)?;
+    }
+    Ok(function)
+}
+
+/// Machine type of a value, or of its parts.
+fn part_type(ty: lir::Type) -> Type {
+    if ty.is_vector() {
+        return match ty.elem {
+            Elem::B | Elem::I32 => types::I32X4,
+            Elem::I8 => types::I8X16,
+            Elem::I16 | Elem::F16 => types::I16X8,
+            Elem::I64 => types::I64X2,
+            Elem::F32 => types::F32X4,
+            Elem::F64 => types::F64X2,
+        };
+    }
+    match ty.elem {
+        Elem::B | Elem::I8 => types::I8,
+        Elem::I16 | Elem::F16 => types::I16,
+        Elem::I32 => types::I32,
+        Elem::I64 => types::I64,
+        Elem::F32 => types::F32,
+        Elem::F64 => types::F64,
+    }
+}
+
+/// Parts of a value.
+fn part_count(ty: lir::Type) -> usize {
+    ty.bytes().div_ceil(16) as usize
+}
+
+/// Lanes of a part.
+fn per_part(ty: lir::Type) -> usize {
+    if ty.is_vector() { (16 / ty.lane_bytes()) as usize } else { 1 }
+}
+
+/// In which forms values are used.
+struct Wanted(SecondaryMap<lir::Value, u8>);
+
+impl Wanted {
+    /// Otherwise than as an operand of a shuffle: as what its type says.
+    const TYPED: u8 = 1;
+    /// Otherwise than as a condition: as 0 or 1.
+    const TRUTH: u8 = 2;
+
+    fn of(lir: &lir::Function) -> Wanted {
+        let mut wanted = SecondaryMap::with_capacity(lir.values.len());
+        for &block in &lir.layout {
+            let block = &lir.blocks[block];
+            for data in block.insts.iter().map(|&i| &lir.insts[i]) {
+                for (i, &v) in data.args.iter().enumerate() {
+                    wanted[v] |= match (data.op, i) {
+                        (Op::Shuffle, _) => Self::TRUTH,
+                        (Op::Select, 0) | (Op::Branch, _) => Self::TYPED,
+                        _ => Self::TYPED | Self::TRUTH,
+                    };
+                }
+            }
+            for &v in block.targets.iter().flat_map(|t| &t.args) {
+                wanted[v] |= Self::TYPED | Self::TRUTH;
+            }
+        }
+        Wanted(wanted)
+    }
+
+    fn as_type(&self, v: lir::Value) -> bool {
+        self.0[v] & Self::TYPED != 0
+    }
+    fn as_truth(&self, v: lir::Value) -> bool {
+        self.0[v] & Self::TRUTH != 0
+    }
+}
+
+/// A translation under way.
+struct Lower<'a> {
+    lir: &'a lir::Function,
+    cursor: FuncCursor<'a>,
+    parts: SecondaryMap<lir::Value, Parts>,
+    wanted: Wanted,
+    blocks: SecondaryMap<lir::Block, Option<Block>>,
+    slots: Vec<StackSlot>,
+    /// What blocks have made, the newest of each: constants by type and bytes, vectors as I8X16.
+    constants: WordMap<(Type, [u8; 16]), (lir::Block, Value)>,
+    bytes: WordMap<Value, (lir::Block, Value)>,
+    current: lir::Block,
+    /// Where lanes are looked up by number.
+    lane_buffer: Option<StackSlot>,
+    signatures: WordMap<SmallVec<[Type; 8]>, SigRef>,
+}
+
+impl<'a> Lower<'a> {
+    fn ins(&mut self) -> InsertBuilder<'_, &mut FuncCursor<'a>> {
+        self.cursor.ins()
+    }
+
+    fn machine_type(&self, c: Value) -> Type {
+        self.cursor.func.dfg.value_type(c)
+    }
+
+    fn block_of(&self, block: lir::Block) -> Result<Block> {
+        self.blocks[block].ok_or_else(|| Error::internal(format!("{block} is not in the layout")))
+    }
+
+    /// Parameters of all blocks: a value may be used before its block is translated.
+    fn params(&mut self) -> Result<()> {
+        let lir = self.lir;
+        for &from in &lir.layout {
+            let block = self.block_of(from)?;
+            for &param in &lir.blocks[from].params {
+                let ty = lir.ty(param);
+                let dfg = &mut self.cursor.func.dfg;
+                let parts = (0..part_count(ty)).map(|_| dfg.append_block_param(block, part_type(ty)));
+                self.parts[param] = parts.collect();
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, from: lir::Block) -> Result<()> {
+        let lir = self.lir;
+        let block = self.block_of(from)?;
+        self.cursor.insert_block(block);
+        if lir.blocks[from].cold {
+            self.cursor.func.layout.set_cold(block);
+        }
+        self.current = from;
+        for &inst in &lir.blocks[from].insts {
+            self.inst(inst, from)?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: Inst, block: lir::Block) -> Result<()> {
+        let lir = self.lir;
+        let data = &lir.insts[inst];
+        match data.op.row().effect {
+            Effect::Control => self.end(data, block),
+            Effect::Read | Effect::Write | Effect::Call => self.access(data),
+            Effect::Pure => {
+                let parts = self.pure(data)?;
+                self.parts[data.first] = parts;
+                Ok(())
+            }
+        }
+    }
+
+    fn pure(&mut self, data: &InstData) -> Result<Parts> {
+        use Op::*;
+        match data.op {
+            Iadd | Isub | Imul | Ineg | And | Or | Xor | AndNot | Not | Smin | Smax | Umin | Umax | SmulHigh
+            | UmulHigh | Sdiv | Udiv | Srem | Urem | Shl | Lshr | Ashr | ShlV | LshrV | AshrV | Clz | Ctz | Popcnt
+            | BitReverse | Fadd | Fsub | Fmul | Fdiv | Fma | Fneg | Fabs | Sqrt | Floor | Ceil | Trunc | Nearest
+            | Icmp | Fcmp | Select => self.alu(data),
+            Sext | Zext | Narrow | Fwiden | Fnarrow | HalfToFloat | FloatToHalf | SintToFloat | UintToFloat
+            | FloatToSint | FloatToUint | Bitcast => self.convert(data),
+            Splat | Extract | Insert | Build | Shuffle | ExtractAt | Permute | Any | All | MaskBits | BitsMask => {
+                self.vector(data)
+            }
+            StackAddress => {
+                let Imm::Slot(slot, offset) = data.imm else { return Err(malformed(data)) };
+                let slot = self.slots[slot.as_u32() as usize];
+                Ok(smallvec![self.ins().stack_addr(types::I64, slot, offset)])
+            }
+            Load | LoadU8 | LoadU16 | Store | Gather | Scatter | AtomicRmw | AtomicCas | AtomicLoad | AtomicStore
+            | Fence | Call | Jump | Branch | BranchTable | Return => Err(malformed(data)),
+        }
+    }
+
+    fn end(&mut self, data: &InstData, block: lir::Block) -> Result<()> {
+        let lir = self.lir;
+        let mut targets: SmallVec<[(Block, SmallVec<[BlockArg; 8]>); 2]> = SmallVec::new();
+        for target in &lir.blocks[block].targets {
+            let mut args = SmallVec::new();
+            for &v in &target.args {
+                args.extend(self.get(v).into_iter().map(BlockArg::Value));
+            }
+            targets.push((self.block_of(target.block)?, args));
+        }
+        match (data.op, &targets[..]) {
+            (Op::Jump, [(block, args)]) => {
+                self.ins().jump(*block, args);
+            }
+            (Op::Branch, [(then, then_args), (other, other_args)]) => {
+                let cond = self.get(data.args[0])[0];
+                self.ins().brif(cond, *then, then_args, *other, other_args);
+            }
+            (Op::BranchTable, [table @ .., (default, args)]) => {
+                let index = self.get(data.args[0])[0];
+                let dfg = &mut self.cursor.func.dfg;
+                let calls: Vec<_> = table.iter().map(|(b, args)| dfg.block_call(*b, args)).collect();
+                let default = dfg.block_call(*default, args);
+                let table = self.cursor.func.create_jump_table(JumpTableData::new(default, &calls));
+                self.ins().br_table(index, table);
+            }
+            (Op::Return, []) => {
+                self.ins().return_(&[]);
+            }
+            _ => return Err(malformed(data)),
+        }
+        Ok(())
+    }
+
+    // Operands.
+
+    /// The machine values of a value, of its type.
+    fn get(&mut self, v: lir::Value) -> Parts {
+        let data = self.lir.values[v];
+        match data.def {
+            Def::Const(bits) => {
+                let c = self.constant(data.ty, bits);
+                smallvec![c; part_count(data.ty)]
+            }
+            Def::Lanes(list) => {
+                let lir = self.lir;
+                self.lane_constants(data.ty, &lir.lists[list])
+            }
+            Def::Inst(_) | Def::Param(_) | Def::Alias(_) => self.parts[v].clone(),
+        }
+    }
+
+    /// The only machine value of a scalar.
+    fn scalar(&mut self, v: lir::Value) -> Value {
+        self.get(v)[0]
+    }
+
+    /// A constant: of a vector one of its parts, which are all the same.
+    fn constant(&mut self, ty: lir::Type, bits: u64) -> Value {
+        if ty.is_vector() {
+            let (bits, bytes) = if ty.elem == Elem::B { (bits.wrapping_neg(), 4) } else { (bits, ty.lane_bytes()) };
+            let lane = &bits.to_le_bytes()[..bytes as usize];
+            let mut all = [0; 16];
+            all.chunks_mut(lane.len()).for_each(|chunk| chunk.copy_from_slice(lane));
+            return self.vector_constant(part_type(ty), all);
+        }
+        let machine = part_type(ty);
+        self.remembered(machine, u128::from(bits).to_le_bytes(), |e| match ty.elem {
+            Elem::F32 => e.ins().f32const(Ieee32::with_bits(bits as u32)),
+            Elem::F64 => e.ins().f64const(Ieee64::with_bits(bits)),
+            _ => e.ins().iconst(machine, bits as i64),
+        })
+    }
+
+    fn lane_constants(&mut self, ty: lir::Type, lanes: &[u64]) -> Parts {
+        let bytes = ty.lane_bytes() as usize;
+        let bits = |&l: &u64| if ty.elem == Elem::B { l.wrapping_neg() } else { l };
+        let part = |chunk: &[u64]| {
+            let mut all = [0; 16];
+            for (place, lane) in all.chunks_mut(bytes).zip(chunk.iter().map(bits)) {
+                place.copy_from_slice(&lane.to_le_bytes()[..bytes]);
+            }
+            all
+        };
+        lanes.chunks(16 / bytes).map(|chunk| self.vector_constant(part_type(ty), part(chunk))).collect()
+    }
+
+    /// A vector from its bytes.
+    fn vector_constant(&mut self, ty: Type, bytes: [u8; 16]) -> Value {
+        self.remembered(ty, bytes, |e| {
+            let handle = e.cursor.func.dfg.constants.insert(bytes.to_vec().into());
+            e.ins().vconst(ty, handle)
+        })
+    }
+
+    /// Four words.
+    fn words(&mut self, words: [u32; 4]) -> Value {
+        let mut bytes = [0; 16];
+        bytes.chunks_mut(4).zip(words).for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
+        self.vector_constant(types::I32X4, bytes)
+    }
+
+    /// A constant that is made once a block.
+    fn remembered(&mut self, ty: Type, bytes: [u8; 16], make: impl FnOnce(&mut Self) -> Value) -> Value {
+        match self.constants.get(&(ty, bytes)) {
+            Some(&(block, c)) if block == self.current => return c,
+            _ => {}
+        }
+        let c = make(self);
+        self.constants.insert((ty, bytes), (self.current, c));
+        c
+    }
+
+    /// Reinterprets a machine value.
+    fn bitcast(&mut self, to: Type, c: Value) -> Value {
+        if self.machine_type(c) == to {
+            return c;
+        }
+        let mut flags = MemFlagsData::new();
+        flags.set_endianness(Endianness::Little);
+        self.ins().bitcast(to, flags, c)
+    }
+
+    // Ways through the parts.
+
+    /// Part by part.
+    fn each(&mut self, data: &InstData, f: impl Fn(&mut Self, &[Value]) -> Value) -> Parts {
+        let args: SmallVec<[Parts; 4]> = data.args.iter().map(|&v| self.get(v)).collect();
+        (0..args[0].len())
+            .map(|i| {
+                let row: Parts = args.iter().map(|a| a[i]).collect();
+                f(self, &row)
+            })
+            .collect()
+    }
+
+    /// Lane by lane, for what there is only of scalars. Operands that are scalars serve every lane.
+    fn by_lane(&mut self, data: &InstData, result: lir::Type, f: impl Fn(&mut Self, &[Value]) -> Value) -> Parts {
+        let args: SmallVec<[(lir::Type, Parts); 4]> = data.args.iter().map(|&v| self.lane_source(v)).collect();
+        let lanes: SmallVec<[Value; 16]> = (0..result.lanes())
+            .map(|lane| {
+                let row: Parts = args.iter().map(|(ty, parts)| self.lane(*ty, parts, lane)).collect();
+                f(self, &row)
+            })
+            .collect();
+        self.assemble(result, &lanes)
+    }
+
+    /// What lanes are taken from: the scalar, where all of them are the same.
+    fn lane_source(&mut self, v: lir::Value) -> (lir::Type, Parts) {
+        let (lir, ty) = (self.lir, self.lir.ty(v));
+        match (lir.constant(v), lir.definition(v)) {
+            (Some(bits), _) if ty.elem != Elem::B => (ty.scalar(), smallvec![self.constant(ty.scalar(), bits)]),
+            (_, Some(data)) if data.op == Op::Splat && ty.elem != Elem::B => (ty.scalar(), self.get(data.args[0])),
+            _ => (ty, self.get(v)),
+        }
+    }
+
+    /// A lane as a scalar; of a mask the word.
+    fn lane(&mut self, ty: lir::Type, parts: &Parts, lane: usize) -> Value {
+        if !ty.is_vector() {
+            return parts[0];
+        }
+        let per = per_part(ty);
+        self.ins().extractlane(parts[lane / per], (lane % per) as u8)
+    }
+
+    /// A value from its lanes; of a mask from words.
+    fn assemble(&mut self, ty: lir::Type, lanes: &[Value]) -> Parts {
+        if !ty.is_vector() {
+            return smallvec![lanes[0]];
+        }
+        let machine = part_type(ty);
+        let narrow = matches!(ty.elem, Elem::I8 | Elem::I16 | Elem::F16);
+        lanes
+            .chunks(per_part(ty))
+            .map(|chunk| {
+                let first = chunk[0];
+                // There is no such instruction for narrow lanes.
+                let mut v =
+                    if narrow { self.ins().splat(machine, first) } else { self.ins().scalar_to_vector(machine, first) };
+                for (i, &c) in chunk.iter().enumerate().skip(1) {
+                    v = self.ins().insertlane(v, c, i as u8);
+                }
+                v
+            })
+            .collect()
+    }
+}
+
+/// What verification would have refused.
+fn malformed(data: &InstData) -> Error {
+    Error::internal(format!("a malformed {}", data.op.row().name))
+}

@@ -1,0 +1,488 @@
+//! Making functions.
+//!
+//! Blocks are created, entered and ended in any order that a walk over structured control flow makes: a block is sealed when no more
+//! edges to it will come ([`Builder::seal_block`]), at best before it is entered, because value numbering sees only what dominates.
+
+use super::number::{Numbering, WordMap};
+use super::op::More;
+use super::ssa::Ssa;
+use super::{
+    Access, Args, Block, BlockData, Def, Effect, Elem, FloatCond, Function, Imm, Inst, InstData, IntCond, List, Op,
+    Rmw, Slot, SlotData, Target, Type, Value, ValueData, eval, weight,
+};
+use smallvec::{SmallVec, smallvec};
+
+/// A function under construction.
+#[derive(Default)]
+pub struct Builder {
+    pub(super) func: Function,
+    current: Option<Block>,
+    pub(super) ssa: Ssa,
+    numbering: Numbering,
+    constants: WordMap<(Type, u64), Value>,
+    vectors: WordMap<(Type, List), Value>,
+    lists: WordMap<Box<[u64]>, List>,
+    weight: usize,
+}
+
+impl Builder {
+    /// A function with these parameters, in its first block.
+    pub fn new(params: &[Type]) -> Builder {
+        let mut b = Builder::default();
+        let entry = b.create_block();
+        params.iter().for_each(|&ty| {
+            b.append_param(entry, ty);
+        });
+        b.seal_block(entry);
+        b.switch_to_block(entry);
+        b
+    }
+
+    /// The finished function: every block is sealed and ended. Blocks that nothing comes to are dropped.
+    pub fn finish(mut self) -> Function {
+        self.seal_all_blocks();
+        let mut reached = vec![false; self.func.blocks.len()];
+        let mut todo: Vec<Block> = self.func.layout.first().copied().into_iter().collect();
+        while let Some(block) = todo.pop() {
+            if !std::mem::replace(&mut reached[block.0 as usize], true) {
+                todo.extend(self.func.blocks[block].targets.iter().map(|t| t.block));
+            }
+        }
+        self.func.layout.retain(|b| reached[b.0 as usize]);
+        let Function { values, insts, blocks, layout, .. } = &mut self.func;
+        let resolve = |v: &mut Value| {
+            while let Def::Alias(to) = values[*v].def {
+                *v = to;
+            }
+        };
+        for &block in layout.iter() {
+            let block = &mut blocks[block];
+            block.insts.iter().for_each(|&inst| insts[inst].args.iter_mut().for_each(resolve));
+            block.targets.iter_mut().for_each(|t| t.args.iter_mut().for_each(resolve));
+        }
+        self.func
+    }
+
+    /// What has been made so far.
+    pub fn func(&self) -> &Function {
+        &self.func
+    }
+    /// [`Function::weight`] of what has been made so far.
+    pub fn weight(&self) -> usize {
+        self.weight
+    }
+    /// Type of a value.
+    pub fn ty(&self, v: Value) -> Type {
+        self.func.values[v].ty
+    }
+
+    pub(super) fn resolve(&self, mut v: Value) -> Value {
+        while let Def::Alias(to) = self.func.values[v].def {
+            v = to;
+        }
+        v
+    }
+
+    // Blocks.
+
+    /// A new block.
+    pub fn create_block(&mut self) -> Block {
+        self.func.blocks.push(BlockData::default())
+    }
+    /// A parameter of a block; before any edge to it.
+    pub fn append_param(&mut self, block: Block, ty: Type) -> Value {
+        let param = self.func.values.push(ValueData { ty, def: Def::Param(block) });
+        self.func.blocks[block].params.push(param);
+        param
+    }
+    /// A block's parameters.
+    pub fn params(&self, block: Block) -> &[Value] {
+        &self.func.blocks[block].params
+    }
+    /// Says that a block is rarely run.
+    pub fn set_cold_block(&mut self, block: Block) {
+        self.func.blocks[block].cold = true;
+    }
+    /// The block under construction.
+    ///
+    /// # Panics
+    /// Behind the end of a block.
+    pub fn current(&self) -> Block {
+        match self.current {
+            Some(block) => block,
+            None => panic!("no block is entered"),
+        }
+    }
+
+    /// Enters a block.
+    pub fn switch_to_block(&mut self, block: Block) {
+        self.enter(block, false);
+    }
+
+    /// Enters the header of a loop: a block to which more edges will come, from blocks that are only reached through it.
+    pub fn enter_loop(&mut self, block: Block) {
+        self.enter(block, true);
+    }
+
+    fn enter(&mut self, block: Block, dominates: bool) {
+        self.current = Some(block);
+        self.func.layout.push(block);
+        if dominates || self.ssa.is_sealed(block) {
+            self.numbering.enter(block, self.ssa.preds(block));
+        } else {
+            self.numbering.enter_unknown(block);
+        }
+    }
+
+    /// A place on the stack.
+    pub fn create_slot(&mut self, bytes: u32, align: u8) -> Slot {
+        self.func.slots.push(SlotData { bytes, align })
+    }
+
+    // Constants.
+
+    /// The same bits in every lane.
+    pub fn constant(&mut self, ty: Type, bits: u64) -> Value {
+        let bits = bits & ty.elem.mask();
+        let values = &mut self.func.values;
+        *self.constants.entry((ty, bits)).or_insert_with(|| values.push(ValueData { ty, def: Def::Const(bits) }))
+    }
+
+    /// An integer.
+    pub fn iconst(&mut self, ty: Type, value: i64) -> Value {
+        self.constant(ty, value as u64)
+    }
+
+    /// A constant lane by lane.
+    pub fn constant_lanes(&mut self, elem: Elem, lanes: &[u64]) -> Value {
+        let ty = elem.by(lanes.len());
+        let lanes: SmallVec<[u64; 16]> = lanes.iter().map(|bits| bits & elem.mask()).collect();
+        if lanes.iter().all(|&l| l == lanes[0]) {
+            return self.constant(ty, lanes[0]);
+        }
+        let list = self.list(&lanes);
+        let values = &mut self.func.values;
+        *self.vectors.entry((ty, list)).or_insert_with(|| values.push(ValueData { ty, def: Def::Lanes(list) }))
+    }
+
+    fn list(&mut self, lanes: &[u64]) -> List {
+        if let Some(&list) = self.lists.get(lanes) {
+            return list;
+        }
+        let list = self.func.lists.push(lanes.into());
+        self.lists.insert(lanes.into(), list);
+        list
+    }
+
+    // Instructions.
+
+    /// An instruction, or an earlier one with the same results. Its results start at the value.
+    pub fn inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Value {
+        let args: Args = args.iter().map(|&v| self.resolve(v)).collect();
+        let first = Value(self.func.values.len() as u32);
+        let mut data = InstData { op, ty, args, imm, first, count: 0 };
+        let pure = match op.row().effect {
+            Effect::Pure => true,
+            Effect::Read => matches!(imm, Imm::Access(a) | Imm::Gather(a, _) if a.readonly),
+            Effect::Write | Effect::Call | Effect::Control => false,
+        };
+        if !pure {
+            return self.push(data);
+        }
+        if let Some(v) = self.fold(&data) {
+            return v;
+        }
+        let hash = Numbering::hash(&data);
+        let insts = &self.func.insts;
+        let same = |inst: Inst| {
+            let other = &insts[inst];
+            (other.op, other.ty, other.imm) == (op, ty, imm) && other.args == data.args
+        };
+        let block = self.current();
+        if let Some(inst) = self.numbering.find(hash, block, same) {
+            return self.func.insts[inst].first;
+        }
+        data.first = first;
+        let value = self.push(data);
+        let inst = Inst(self.func.insts.len() as u32 - 1);
+        self.numbering.add(hash, inst, block);
+        value
+    }
+
+    fn push(&mut self, mut data: InstData) -> Value {
+        let block = self.current();
+        self.weight += weight(data.op, data.ty);
+        let types = self.func.result_types(data.op, data.ty, data.imm);
+        data.count = types.len() as u8;
+        let first = data.first;
+        let inst = self.func.insts.push(data);
+        for ty in types {
+            self.func.values.push(ValueData { ty, def: Def::Inst(inst) });
+        }
+        self.func.blocks[block].insts.push(inst);
+        first
+    }
+
+    /// The result of an operation on constants, unless it is a NaN: which one is the machine's choice.
+    fn fold(&mut self, data: &InstData) -> Option<Value> {
+        let constant = |&v: &Value| matches!(self.func.values[v].def, Def::Const(_) | Def::Lanes(_));
+        if data.args.is_empty() || !data.args.iter().all(constant) || data.op.row().effect != Effect::Pure {
+            return None;
+        }
+        let args = data.args.iter().map(|&v| self.func.constant_lanes(v)).collect::<Option<Vec<_>>>()?;
+        let result = self.func.result_types(data.op, data.ty, data.imm)[0];
+        let types: SmallVec<[Type; 4]> = data.args.iter().map(|&v| self.ty(v)).collect();
+        let lanes = eval::pure(&self.func, data, &types, &args);
+        let nan = |bits: u64| match result.elem {
+            Elem::F16 => bits & 0x7fff > 0x7c00,
+            Elem::F32 => f32::from_bits(bits as u32).is_nan(),
+            Elem::F64 => f64::from_bits(bits).is_nan(),
+            _ => false,
+        };
+        let open = matches!(result.elem, Elem::F16 | Elem::F32 | Elem::F64) && lanes.iter().any(|&bits| nan(bits));
+        (!open).then(|| self.constant_lanes(result.elem, &lanes))
+    }
+
+    fn end(&mut self, op: Op, args: &[Value], targets: SmallVec<[Target; 2]>) {
+        let block = self.current();
+        self.inst(op, Type::B, args, Imm::None);
+        for (i, target) in targets.iter().enumerate() {
+            self.ssa.edge(block, i, target.block);
+        }
+        self.func.blocks[block].targets = targets;
+        self.current = None;
+    }
+
+    /// Goes to a block.
+    pub fn jump(&mut self, block: Block, args: &[Value]) {
+        self.end(Op::Jump, &[], smallvec![Target { block, args: args.into() }]);
+    }
+    /// Goes to one of two blocks.
+    pub fn branch(&mut self, cond: Value, then: Block, then_args: &[Value], other: Block, other_args: &[Value]) {
+        let targets = [(then, then_args), (other, other_args)];
+        let targets = targets.into_iter().map(|(block, args)| Target { block, args: args.into() });
+        self.end(Op::Branch, &[cond], targets.collect());
+    }
+    /// Goes to the block of a number, or to another.
+    pub fn branch_table(&mut self, index: Value, blocks: &[Block], default: Block) {
+        let targets = blocks.iter().chain([&default]).map(|&block| Target { block, args: Args::new() });
+        self.end(Op::BranchTable, &[index], targets.collect());
+    }
+    /// Returns.
+    pub fn return_(&mut self) {
+        self.end(Op::Return, &[], SmallVec::new());
+    }
+}
+
+/// Methods for operations whose T is the type of the first operand and who have nothing else.
+macro_rules! simple {
+    ($($name:ident $op:ident ($($arg:ident),*);)*) => {
+        /// Operations by name: [`Op`] says what they mean.
+        #[allow(missing_docs, reason = "the table has them")]
+        impl Builder {
+            $(pub fn $name(&mut self, $($arg: Value),*) -> Value {
+                let args = [$($arg),*];
+                let ty = self.ty(args[0]);
+                self.inst(Op::$op, ty, &args, Imm::None)
+            })*
+        }
+    };
+}
+
+simple! {
+    iadd Iadd (a, b); isub Isub (a, b); imul Imul (a, b); ineg Ineg (a);
+    and And (a, b); or Or (a, b); xor Xor (a, b); and_not AndNot (a, b); not Not (a);
+    smin Smin (a, b); smax Smax (a, b); umin Umin (a, b); umax Umax (a, b);
+    smul_high SmulHigh (a, b); umul_high UmulHigh (a, b);
+    sdiv Sdiv (a, b); udiv Udiv (a, b); srem Srem (a, b); urem Urem (a, b);
+    shl Shl (a, n); lshr Lshr (a, n); ashr Ashr (a, n);
+    shlv ShlV (a, n); lshrv LshrV (a, n); ashrv AshrV (a, n);
+    clz Clz (a); ctz Ctz (a); popcnt Popcnt (a); bit_reverse BitReverse (a);
+    fadd Fadd (a, b); fsub Fsub (a, b); fmul Fmul (a, b); fdiv Fdiv (a, b); fma Fma (a, b, c);
+    fneg Fneg (a); fabs Fabs (a); sqrt Sqrt (a); floor Floor (a); ceil Ceil (a); trunc Trunc (a); nearest Nearest (a);
+    any Any (m); all All (m); mask_bits MaskBits (m); extract_at ExtractAt (a, lane); permute Permute (a, lanes);
+}
+
+/// Methods for operations that make a value of a type from one of another.
+macro_rules! conversions {
+    ($($name:ident $op:ident;)*) => {
+        /// Conversions by name: [`Op`] says what they mean.
+        #[allow(missing_docs, reason = "the table has them")]
+        impl Builder {
+            $(pub fn $name(&mut self, to: Type, a: Value) -> Value {
+                self.inst(Op::$op, to, &[a], Imm::None)
+            })*
+        }
+    };
+}
+
+conversions! {
+    sext Sext; zext Zext; narrow Narrow; fwiden Fwiden; fnarrow Fnarrow;
+    half_to_float HalfToFloat; float_to_half FloatToHalf;
+    sint_to_float SintToFloat; uint_to_float UintToFloat; float_to_sint FloatToSint; float_to_uint FloatToUint;
+    splat Splat; bits_mask BitsMask;
+}
+
+/// Methods with an integer constant as second operand.
+macro_rules! immediates {
+    ($($name:ident $op:ident;)*) => {
+        /// Operations with a constant as second operand.
+        #[allow(missing_docs, reason = "the table has them")]
+        impl Builder {
+            $(pub fn $name(&mut self, a: Value, b: i64) -> Value {
+                let ty = self.ty(a);
+                let b = self.constant(ty, b as u64);
+                self.inst(Op::$op, ty, &[a, b], Imm::None)
+            })*
+        }
+    };
+}
+
+immediates! {
+    iadd_imm Iadd; imul_imm Imul; and_imm And; or_imm Or; xor_imm Xor; udiv_imm Udiv; urem_imm Urem;
+}
+
+/// Methods that shift by a constant.
+macro_rules! shifts {
+    ($($name:ident $op:ident;)*) => {
+        /// Shifts by a constant.
+        #[allow(missing_docs, reason = "the table has them")]
+        impl Builder {
+            $(pub fn $name(&mut self, a: Value, n: u32) -> Value {
+                let (ty, n) = (self.ty(a), self.constant(Type::I32, n.into()));
+                self.inst(Op::$op, ty, &[a, n], Imm::None)
+            })*
+        }
+    };
+}
+
+shifts! { shl_imm Shl; lshr_imm Lshr; ashr_imm Ashr; }
+
+/// The other operations.
+impl Builder {
+    /// An integer comparison.
+    pub fn icmp(&mut self, cond: IntCond, a: Value, b: Value) -> Value {
+        self.inst(Op::Icmp, self.ty(a), &[a, b], Imm::Int(cond))
+    }
+    /// An integer comparison with a constant.
+    pub fn icmp_imm(&mut self, cond: IntCond, a: Value, b: i64) -> Value {
+        let b = self.constant(self.ty(a), b as u64);
+        self.icmp(cond, a, b)
+    }
+    /// A comparison of floats.
+    pub fn fcmp(&mut self, cond: FloatCond, a: Value, b: Value) -> Value {
+        self.inst(Op::Fcmp, self.ty(a), &[a, b], Imm::Float(cond))
+    }
+    /// `cond ? a : b`.
+    pub fn select(&mut self, cond: Value, a: Value, b: Value) -> Value {
+        if a == b {
+            return a;
+        }
+        self.inst(Op::Select, self.ty(a), &[cond, a, b], Imm::None)
+    }
+    /// The same bits as another type.
+    pub fn bitcast(&mut self, to: Type, a: Value) -> Value {
+        if self.ty(a) == to { a } else { self.inst(Op::Bitcast, to, &[a], Imm::None) }
+    }
+    /// One lane.
+    pub fn extract(&mut self, a: Value, lane: usize) -> Value {
+        self.inst(Op::Extract, self.ty(a), &[a], Imm::Lane(lane as u8))
+    }
+    /// The vector with another lane.
+    pub fn insert(&mut self, a: Value, lane: usize, value: Value) -> Value {
+        self.inst(Op::Insert, self.ty(a), &[a, value], Imm::Lane(lane as u8))
+    }
+    /// A vector of scalars.
+    pub fn build(&mut self, lanes: &[Value]) -> Value {
+        let ty = self.ty(lanes[0]).elem.by(lanes.len());
+        self.inst(Op::Build, ty, lanes, Imm::None)
+    }
+    /// Lanes of two vectors.
+    pub fn shuffle(&mut self, a: Value, b: Value, pattern: &[usize]) -> Value {
+        let lanes = self.ty(a).lanes();
+        if pattern.len() == lanes && pattern.iter().enumerate().all(|(i, &l)| i == l) {
+            return a;
+        }
+        let pattern: SmallVec<[u64; 16]> = pattern.iter().map(|&l| l as u64).collect();
+        let pattern = self.list(&pattern);
+        self.inst(Op::Shuffle, self.ty(a), &[a, b], Imm::Pattern(pattern))
+    }
+    /// The lanes of two vectors, one after the other.
+    pub fn concat(&mut self, a: Value, b: Value) -> Value {
+        let pattern: SmallVec<[usize; 16]> = (0..2 * self.ty(a).lanes()).collect();
+        self.shuffle(a, b, &pattern)
+    }
+    /// `count` lanes from the lane `first`.
+    pub fn slice(&mut self, a: Value, first: usize, count: usize) -> Value {
+        let pattern: SmallVec<[usize; 16]> = (first..first + count).collect();
+        self.shuffle(a, a, &pattern)
+    }
+    /// A load.
+    pub fn load(&mut self, ty: Type, access: Access, address: Value) -> Value {
+        self.inst(Op::Load, ty, &[address], Imm::Access(access))
+    }
+    /// A load of 16 bits, zeros from above.
+    pub fn load_u16(&mut self, ty: Type, access: Access, address: Value) -> Value {
+        self.inst(Op::LoadU16, ty, &[address], Imm::Access(access))
+    }
+    /// A store.
+    pub fn store(&mut self, access: Access, value: Value, address: Value) {
+        self.inst(Op::Store, self.ty(value), &[address, value], Imm::Access(access));
+    }
+    /// `count` components per lane; the values from the result on.
+    pub fn gather(
+        &mut self,
+        ty: Type,
+        access: Access,
+        count: usize,
+        mask: Value,
+        address: Value,
+        offsets: Value,
+    ) -> SmallVec<[Value; 4]> {
+        let first = self.inst(Op::Gather, ty, &[mask, address, offsets], Imm::Gather(access, count as u8));
+        (0..count as u32).map(|i| Value(first.0 + i)).collect()
+    }
+    /// Components per lane; what is not active may go to `sink`.
+    pub fn scatter(
+        &mut self,
+        access: Access,
+        mask: Value,
+        address: Value,
+        offsets: Value,
+        sink: Value,
+        values: &[Value],
+    ) {
+        debug_assert_eq!(Op::Scatter.row().more, More::Count);
+        let args: Args = [mask, address, offsets, sink].iter().chain(values).copied().collect();
+        self.inst(Op::Scatter, self.ty(values[0]), &args, Imm::Gather(access, values.len() as u8));
+    }
+    /// A read-modify-write.
+    pub fn atomic_rmw(&mut self, rmw: Rmw, address: Value, value: Value) -> Value {
+        self.inst(Op::AtomicRmw, self.ty(value), &[address, value], Imm::Rmw(rmw))
+    }
+    /// A compare-and-swap.
+    pub fn atomic_cas(&mut self, address: Value, expected: Value, value: Value) -> Value {
+        self.inst(Op::AtomicCas, self.ty(value), &[address, expected, value], Imm::None)
+    }
+    /// An atomic load.
+    pub fn atomic_load(&mut self, ty: Type, address: Value) -> Value {
+        self.inst(Op::AtomicLoad, ty, &[address], Imm::None)
+    }
+    /// An atomic store.
+    pub fn atomic_store(&mut self, value: Value, address: Value) {
+        self.inst(Op::AtomicStore, self.ty(value), &[address, value], Imm::None);
+    }
+    /// A fence.
+    pub fn fence(&mut self) {
+        self.inst(Op::Fence, Type::B, &[], Imm::None);
+    }
+    /// An address on the stack.
+    pub fn stack_address(&mut self, slot: Slot, offset: i32) -> Value {
+        self.inst(Op::StackAddress, Type::I64, &[], Imm::Slot(slot, offset))
+    }
+    /// A call.
+    pub fn call(&mut self, function: Value, args: &[Value]) {
+        let args: Args = [function].iter().chain(args).copied().collect();
+        self.inst(Op::Call, Type::B, &args, Imm::None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Operations on memory, and calls.
+
+use super::{Bits, scalar};
+use crate::lir::{Access, Elem, Imm, InstData, Op, Type};
+use smallvec::smallvec;
+
+/// Reads `bytes` (up to 8) of memory.
+///
+/// # Safety
+/// They can be read.
+unsafe fn read(address: u64, bytes: u32) -> u64 {
+    let mut word = [0u8; 8];
+    // SAFETY: the caller's promise.
+    unsafe { core::ptr::copy_nonoverlapping(address as *const u8, word.as_mut_ptr(), bytes as usize) };
+    u64::from_le_bytes(word)
+}
+
+/// Writes the low `bytes`.
+///
+/// # Safety
+/// They can be written.
+unsafe fn write(address: u64, bytes: u32, bits: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { core::ptr::copy_nonoverlapping(bits.to_le_bytes().as_ptr(), address as *mut u8, bytes as usize) };
+}
+
+/// Loads a value: a lane of a mask is a word, of which any bit tells.
+///
+/// # Safety
+/// Its bytes can be read.
+unsafe fn load(address: u64, ty: Type) -> Bits {
+    let bytes = ty.lane_bytes();
+    (0..ty.lanes() as u64)
+        .map(|l| {
+            // SAFETY: the caller's promise.
+            let bits = unsafe { read(address + l * u64::from(bytes), bytes) };
+            if ty.elem == Elem::B { bits & 1 } else { bits }
+        })
+        .collect()
+}
+
+/// Stores a value.
+///
+/// # Safety
+/// Its bytes can be written.
+unsafe fn store(address: u64, ty: Type, value: &Bits) {
+    let bytes = ty.lane_bytes();
+    for (l, &bits) in value.iter().enumerate() {
+        let word = if ty.elem == Elem::B && ty.is_vector() { bits.wrapping_neg() } else { bits };
+        // SAFETY: the caller's promise.
+        unsafe { write(address + l as u64 * u64::from(bytes), bytes, word) };
+    }
+}
+
+/// An operation with effects that stays in the block: its results.
+///
+/// # Safety
+/// Its addresses are those of memory, or a function, that it may use.
+pub unsafe fn access(data: &InstData, args: &[Bits]) -> Vec<Bits> {
+    let ty = data.ty;
+    let (offset, count) = match data.imm {
+        Imm::Access(Access { offset, .. }) => (offset, 1),
+        Imm::Gather(Access { offset, .. }, count) => (offset, usize::from(count)),
+        _ => (0, 1),
+    };
+    let at = |i: usize| args[i][0].wrapping_add(i64::from(offset) as u64);
+    let word = ty.lane_bytes();
+    // SAFETY: all of the caller's promise.
+    unsafe {
+        match data.op {
+            Op::Load => vec![load(at(0), ty)],
+            Op::LoadU8 => vec![smallvec![read(at(0), 1)]],
+            Op::LoadU16 => vec![smallvec![read(at(0), 2)]],
+            Op::Store => {
+                store(at(0), ty, &args[1]);
+                Vec::new()
+            }
+            Op::Gather => {
+                let mut out = vec![Bits::from_elem(0, ty.lanes()); count];
+                for l in (0..ty.lanes()).filter(|&l| args[0][l] != 0) {
+                    for (i, component) in out.iter_mut().enumerate() {
+                        component[l] = read(at(1) + args[2][l] + i as u64 * u64::from(word), word);
+                    }
+                }
+                out
+            }
+            Op::Scatter => {
+                for l in (0..ty.lanes()).filter(|&l| args[0][l] != 0) {
+                    for (i, component) in args[4..].iter().enumerate() {
+                        write(at(1) + args[2][l] + i as u64 * u64::from(word), word, component[l]);
+                    }
+                }
+                Vec::new()
+            }
+            Op::AtomicRmw | Op::AtomicCas | Op::AtomicLoad | Op::AtomicStore => atomic(data, args),
+            Op::Call => {
+                call(args);
+                Vec::new()
+            }
+            Op::Fence => Vec::new(),
+            other => panic!("{other:?} is no access"),
+        }
+    }
+}
+
+/// Atomics, of one thread.
+///
+/// # Safety
+/// As [`access`].
+unsafe fn atomic(data: &InstData, args: &[Bits]) -> Vec<Bits> {
+    let bytes = data.ty.lane_bytes();
+    // SAFETY: the caller's promise.
+    let old = unsafe { read(args[0][0], bytes) };
+    let new = match (data.op, data.imm) {
+        (Op::AtomicRmw, Imm::Rmw(kind)) => Some(scalar::rmw(kind, data.ty.elem, old, args[1][0])),
+        (Op::AtomicCas, _) => (old == args[1][0]).then(|| args[2][0]),
+        (Op::AtomicStore, _) => Some(args[1][0]),
+        _ => None,
+    };
+    if let Some(new) = new {
+        // SAFETY: the caller's promise.
+        unsafe { write(args[0][0], bytes, new) };
+    }
+    if data.op == Op::AtomicStore { Vec::new() } else { vec![smallvec![old]] }
+}
+
+/// Calls a function with up to six integers.
+///
+/// # Safety
+/// The function takes them.
+unsafe fn call(args: &[Bits]) {
+    type Six = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64);
+    assert!(args.len() <= 7, "a call with arguments on the stack");
+    let arg = |i: usize| args.get(i + 1).map_or(0, |a| a[0]);
+    // SAFETY: what the function does not take is ignored, in registers that it may overwrite.
+    let function: Six = unsafe { core::mem::transmute(args[0][0] as usize) };
+    // SAFETY: the caller's promise.
+    unsafe { function(arg(0), arg(1), arg(2), arg(3), arg(4), arg(5)) };
+}

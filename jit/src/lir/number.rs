@@ -1,0 +1,157 @@
+//! Value numbering: what was computed before is not computed again.
+//!
+//! A result may be used again where its block dominates the current one. Which blocks do is known while they are made: a block is entered
+//! when all that come to it are known, except for the header of a loop, whose back edges come from blocks that it dominates itself
+//! (who builds the loop says so: [`super::Builder::enter_loop`]), and others that nobody knows anything about.
+
+use super::{Block, Inst, InstData};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+/// A quick hash of a few words.
+#[derive(Clone, Copy, Default)]
+pub struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+    fn write_u8(&mut self, v: u8) {
+        self.write_u64(u64::from(v));
+    }
+    fn write_u32(&mut self, v: u32) {
+        self.write_u64(u64::from(v));
+    }
+    fn write_u64(&mut self, v: u64) {
+        self.0 = (self.0.rotate_left(5) ^ v).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+    fn write_usize(&mut self, v: usize) {
+        self.write_u64(v as u64);
+    }
+    fn write_isize(&mut self, v: isize) {
+        self.write_u64(v as u64);
+    }
+    fn write_i32(&mut self, v: i32) {
+        self.write_u64(v as u32 as u64);
+    }
+}
+
+/// A table with that hash.
+pub type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+
+/// A block in the tree of dominators.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    /// Its immediate dominator, and one further up, so that an ancestor is found in logarithmic time.
+    parent: PackedOption<Block>,
+    jump: PackedOption<Block>,
+    depth: u32,
+    entered: bool,
+}
+
+/// What has been computed where.
+#[derive(Default)]
+pub struct Numbering {
+    nodes: SecondaryMap<Block, Node>,
+    /// By hash: the newest instructions, and their blocks.
+    known: WordMap<u64, SmallVec<[(Inst, Block); 2]>>,
+}
+
+/// How many instructions of one hash are remembered: the same computation in different branches.
+const KEPT: usize = 4;
+
+impl Numbering {
+    /// Enters a block for the first time, whose predecessors are known (of a loop's header those before the loop).
+    pub fn enter(&mut self, block: Block, preds: impl Iterator<Item = Block>) {
+        let mut common = None;
+        for pred in preds.filter(|&p| self.nodes[p].entered) {
+            common = match common {
+                None => Some(pred),
+                Some(other) => self.common(other, pred),
+            };
+            if common.is_none() {
+                break;
+            }
+        }
+        let mut node = Node { entered: true, ..Node::default() };
+        if let Some(parent) = common {
+            let (p, jump) = (self.nodes[parent], self.nodes[parent].jump.expand());
+            let far = jump.map(|j| self.nodes[j]);
+            node.parent = parent.into();
+            node.depth = p.depth + 1;
+            node.jump = match (jump, far) {
+                (Some(j), Some(f))
+                    if p.depth - f.depth == f.depth - f.jump.expand().map_or(0, |k| self.nodes[k].depth) =>
+                {
+                    f.jump.expand().or(Some(j)).into()
+                }
+                _ => parent.into(),
+            };
+        }
+        self.nodes[block] = node;
+    }
+
+    /// Enters a block of which nobody knows where it is come from.
+    pub fn enter_unknown(&mut self, block: Block) {
+        self.nodes[block] = Node { entered: true, ..Node::default() };
+    }
+
+    /// The ancestor of a block at a depth.
+    fn ancestor(&self, mut block: Block, depth: u32) -> Option<Block> {
+        while self.nodes[block].depth > depth {
+            let node = self.nodes[block];
+            let jump = node.jump.expand().filter(|&j| self.nodes[j].depth >= depth);
+            block = jump.or(node.parent.expand())?;
+        }
+        Some(block)
+    }
+
+    /// The nearest block that dominates both.
+    fn common(&self, a: Block, b: Block) -> Option<Block> {
+        let depth = self.nodes[a].depth.min(self.nodes[b].depth);
+        let (mut a, mut b) = (self.ancestor(a, depth)?, self.ancestor(b, depth)?);
+        while a != b {
+            (a, b) = (self.nodes[a].parent.expand()?, self.nodes[b].parent.expand()?);
+        }
+        Some(a)
+    }
+
+    /// Does `a` dominate `b`?
+    fn dominates(&self, a: Block, b: Block) -> bool {
+        let depth = self.nodes[a].depth;
+        depth <= self.nodes[b].depth && self.ancestor(b, depth) == Some(a)
+    }
+
+    /// The hash of a computation.
+    pub fn hash(data: &InstData) -> u64 {
+        let mut hasher = WordHasher::default();
+        (data.op, data.ty, data.imm).hash(&mut hasher);
+        data.args.iter().for_each(|v| v.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// An instruction that is the same and whose results can be used in `block`.
+    pub fn find(&self, hash: u64, block: Block, same: impl Fn(Inst) -> bool) -> Option<Inst> {
+        let known = self.known.get(&hash)?;
+        known.iter().rev().find(|&&(inst, at)| same(inst) && self.dominates(at, block)).map(|&(inst, _)| inst)
+    }
+
+    /// Remembers an instruction.
+    pub fn add(&mut self, hash: u64, inst: Inst, block: Block) {
+        let list = self.known.entry(hash).or_default();
+        if list.len() == KEPT {
+            list.remove(0);
+        }
+        list.push((inst, block));
+    }
+}

@@ -1,0 +1,254 @@
+//! Every row of the table, and random programs: [`eval`](super::eval) against machine code of both tiers.
+
+use super::op::{Effect, ROWS, Shape};
+use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
+use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
+use crate::code::ExecutableCode;
+use crate::cranelift::{self, Cost, isa};
+use std::collections::HashMap;
+
+/// Memory, output and sink of a run.
+struct Buffers {
+    memory: Vec<u128>,
+    output: Vec<u128>,
+    sink: Vec<u128>,
+}
+
+impl Buffers {
+    fn new(seed: u64) -> Buffers {
+        let bytes = random::memory(seed);
+        let memory = bytes.chunks(16).map(|c| c.iter().rev().fold(0, |word, &b| word << 8 | u128::from(b))).collect();
+        assert_eq!(bytes.len(), MEMORY);
+        Buffers { memory, output: vec![0; OUTPUT / 16], sink: vec![0; SINK / 16] }
+    }
+
+    fn args(&mut self) -> [u64; 4] {
+        let [a, b, c] = [&mut self.memory, &mut self.output, &mut self.sink].map(|v| v.as_mut_ptr() as u64);
+        [a, b, c, helper as *const () as u64]
+    }
+}
+
+/// The same function by the interpreter and as machine code of both tiers.
+fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
+    verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
+    let clif = cranelift::translate(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
+    let quick = cranelift::quick(clif.clone());
+    let everything = Cost { insts: usize::MAX, excess: u64::MAX, merges: u64::MAX };
+    let full = cranelift::full(&clif, everything, &|| true);
+    let codes = [quick, full.map(|code| code.expect("no limit"))]
+        .map(|code| code.unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}\n{}", clif.display())));
+    let codes = codes.map(|code| ExecutableCode::new(&code.bytes).expect("memory"));
+    for seed in seeds {
+        let mut expected = Buffers::new(seed);
+        // SAFETY: random programs stay in their buffers.
+        assert!(unsafe { eval::run(func, &expected.args(), 1 << 20) }, "{what:?}: takes too long\n{func}");
+        for (tier, code) in codes.iter().enumerate() {
+            let mut own = Buffers::new(seed);
+            let [a, b, c, d] = own.args();
+            // SAFETY: as above; the code is that of a function with these parameters.
+            unsafe {
+                let run: extern "C" fn(u64, u64, u64, u64) = core::mem::transmute(code.address());
+                run(a, b, c, d);
+            }
+            let differ =
+                |x: &[u128], y: &[u128]| x.iter().zip(y).position(|(x, y)| x != y).map(|i| (i * 16, x[i], y[i]));
+            let found = [differ(&expected.memory, &own.memory), differ(&expected.output, &own.output)];
+            assert!(
+                found == [None, None],
+                "{what:?} seed {seed} tier {tier}: memory, output {found:x?}\n{func}\n{}",
+                clif.display()
+            );
+        }
+    }
+}
+
+fn types() -> impl Iterator<Item = Type> {
+    Elem::ALL.into_iter().flat_map(|e| [1, 4, 8, 16].map(|lanes| e.by(lanes)))
+}
+
+/// More of them with `GRUS_SEEDS`.
+fn seeds(default: u64) -> u64 {
+    std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn the_table_is_in_the_order_of_the_operations() {
+    for (i, row) in ROWS.iter().enumerate() {
+        assert_eq!(row.op as usize, i);
+        assert!(ROWS[..i].iter().all(|other| other.name != row.name), "{} is there twice", row.name);
+        assert!(types().any(|ty| row.takes(ty)), "{} is of nothing", row.name);
+        assert!(row.weight != 0, "{} weighs nothing", row.name);
+    }
+}
+
+#[test]
+fn every_row_means_the_same_to_eval_and_the_machine() {
+    let fma = isa::has_fma();
+    for row in ROWS.iter().filter(|row| row.op != Op::Fma || fma) {
+        for ty in types().filter(|&ty| row.takes(ty)) {
+            let only = Some((row.op, ty));
+            for seed in 0..seeds(1) {
+                let func = random::program(seed, Options { size: 6, only, fma });
+                compare(&func, seed..seed + 4, &only);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_programs_mean_the_same_to_eval_and_the_machine() {
+    let fma = isa::has_fma();
+    let mut seen: HashMap<Op, usize> = HashMap::new();
+    for seed in 0..seeds(60) {
+        let func = random::program(seed, Options { size: 20 + seed as usize % 60, only: None, fma });
+        let insts = func.layout.iter().flat_map(|&b| &func.blocks[b].insts);
+        insts.for_each(|&i| *seen.entry(func.insts[i].op).or_default() += 1);
+        compare(&func, seed..seed + 2, &seed);
+    }
+    let missing: Vec<_> = ROWS.iter().filter(|row| !seen.contains_key(&row.op)).map(|row| row.name).collect();
+    assert!(missing.len() <= 2, "not in any program: {missing:?}");
+}
+
+#[test]
+fn print_is_stable() {
+    for seed in 0..20 {
+        let options = Options { size: 60, only: None, fma: true };
+        let [a, b] = [0, 1].map(|_| random::program(seed, options).to_string());
+        assert_eq!(a, b);
+    }
+    let mut b = Builder::new(&[Type::I64, Type::I32]);
+    let (address, n) = (b.params(b.current())[0], b.params(b.current())[1]);
+    let lanes = b.constant_lanes(Elem::I32, &[0, 1, 2, 3]);
+    let n = b.splat(Elem::I32.by(4), n);
+    let sum = b.iadd(n, lanes);
+    let twice = b.iadd(n, lanes);
+    assert_eq!(sum, twice, "numbered");
+    let mask = b.icmp_imm(IntCond::Ult, sum, 70_000);
+    let any = b.any(mask);
+    let [then, end] = [0, 1].map(|_| b.create_block());
+    b.branch(any, then, &[], end, &[]);
+    b.seal_block(then);
+    b.set_cold_block(then);
+    b.switch_to_block(then);
+    let swapped = b.shuffle(sum, sum, &[1, 0, 3, 2]);
+    b.store(Access { offset: -16, aligned: true, ..Access::default() }, swapped, address);
+    b.jump(end, &[]);
+    b.seal_block(end);
+    b.switch_to_block(end);
+    b.return_();
+    let text = "\
+b0(v0: i64, v1: i32):
+  v3: i32x4 = splat v1
+  v4: i32x4 = iadd v3, {0, 1, 2, 3}:i32x4
+  v6: bx4 = icmp.Ult.i32x4 v4, 0x11170:i32x4
+  v7: b = any.bx4 v6
+  branch v7 -> b1, b2
+b1 cold:
+  v8: i32x4 = shuffle.i32x4 v4, v4 [1, 0, 3, 2]
+  store.i32x4 v0, v8 -16 aligned
+  jump -> b2
+b2:
+  return
+";
+    assert_eq!(b.finish().to_string(), text);
+}
+
+#[test]
+fn what_is_known_of_a_loop_is_known() {
+    let mut b = Builder::new(&[Type::I32, Type::B]);
+    let (n, c) = (b.params(b.current())[0], b.params(b.current())[1]);
+    let (changed, same) = (b.declare_var(Type::I32), b.declare_var(Type::I32));
+    b.def_var(changed, n);
+    b.def_var(same, n);
+    let before = b.imul(n, n);
+    let [header, body, exit] = [0, 1, 2].map(|_| b.create_block());
+    b.jump(header, &[]);
+    b.enter_loop(header);
+    assert_eq!(b.imul(n, n), before, "dominates the loop");
+    let (x, y) = (b.use_var(changed), b.use_var(same));
+    b.branch(c, body, &[], exit, &[]);
+    b.seal_block(body);
+    b.switch_to_block(body);
+    let next = b.iadd(x, y);
+    b.def_var(changed, next);
+    b.jump(header, &[]);
+    b.seal_block(header);
+    b.seal_block(exit);
+    b.switch_to_block(exit);
+    assert_ne!(b.iadd(x, y), next, "the body does not dominate the exit");
+    b.return_();
+    let func = b.finish();
+    verify(&func).expect("sound");
+    assert_eq!(func.blocks[header].params.len(), 1, "what does not change needs no parameter\n{func}");
+}
+
+/// A sound function, one change, and what verification says.
+#[test]
+fn verify_rejects_bad_programs() {
+    let make = || {
+        let mut b = Builder::new(&[Type::I64, Type::I32]);
+        let (address, n) = (b.params(b.current())[0], b.params(b.current())[1]);
+        let v = b.splat(Elem::I32.by(8), n);
+        let w = b.iadd(v, v);
+        let pair = b.shuffle(v, w, &[0, 8, 1, 9]);
+        b.store(Access::default(), pair, address);
+        let end = b.create_block();
+        b.append_param(end, Type::I32);
+        b.jump(end, &[n]);
+        b.seal_block(end);
+        b.switch_to_block(end);
+        b.return_();
+        b.finish()
+    };
+    verify(&make()).expect("sound");
+    type Change = fn(&mut Function);
+    let changes: &[(&str, Change)] = &[
+        ("is not T", |f| f.insts[super::Inst::from_u32(1)].args[1] = super::Value::from_u32(1)),
+        ("not of", |f| f.insts[super::Inst::from_u32(1)].ty = Type::F32),
+        ("is not its", |f| f.values[super::Value::from_u32(3)].ty = Elem::I32.by(4)),
+        ("too few operands", |f| f.insts[super::Inst::from_u32(1)].args.truncate(1)),
+        ("operands", |f| f.insts[super::Inst::from_u32(0)].args.push(super::Value::from_u32(1))),
+        ("has Lane", |f| f.insts[super::Inst::from_u32(1)].imm = Imm::Lane(0)),
+        ("where it is not defined", |f| f.blocks[super::Block::from_u32(0)].insts.swap(0, 1)),
+        ("not at its place", |f| {
+            f.blocks[super::Block::from_u32(0)].insts.pop();
+        }),
+        ("there twice", |f| {
+            let inst = f.blocks[super::Block::from_u32(0)].insts[0];
+            f.blocks[super::Block::from_u32(1)].insts.insert(0, inst);
+        }),
+        ("wrong number of arguments", |f| f.blocks[super::Block::from_u32(0)].targets[0].args.clear()),
+        ("for", |f| f.blocks[super::Block::from_u32(0)].targets[0].args[0] = super::Value::from_u32(0)),
+        ("targets of a", |f| {
+            let again = f.blocks[super::Block::from_u32(0)].targets[0].clone();
+            f.blocks[super::Block::from_u32(1)].targets.push(again);
+        }),
+        ("goes to the start", |f| {
+            f.blocks[super::Block::from_u32(1)].insts = vec![];
+            let (first, jump) =
+                (super::Block::from_u32(0), *f.blocks[super::Block::from_u32(0)].insts.last().expect("one"));
+            let again = f.insts.push(f.insts[jump].clone());
+            f.blocks[super::Block::from_u32(1)].insts.push(again);
+            f.blocks[super::Block::from_u32(1)].targets.push(super::Target { block: first, args: Default::default() });
+        }),
+        ("Pattern", |f| f.lists[super::List::from_u32(0)][0] = 16),
+        ("nothing comes to", |f| {
+            let block = f.blocks.push(super::BlockData::default());
+            f.layout.push(block);
+        }),
+        ("no blocks", |f| f.layout.clear()),
+    ];
+    for (want, change) in changes {
+        let mut func = make();
+        change(&mut func);
+        let error = verify(&func).expect_err(want);
+        assert!(error.contains(want), "{want}: {error}");
+    }
+}
+
+#[test]
+fn rows_that_only_vectors_have_say_so() {
+    for row in ROWS.iter().filter(|row| row.effect == Effect::Control || row.op == Op::Call) {
+        assert_eq!(row.shape, Shape::Scalar, "{}", row.name);
+    }
+}

@@ -1,0 +1,240 @@
+//! Checks that a function is what the back ends rely on. For tests and debug builds: it is not asked while shaders are compiled.
+
+use super::op::{ImmKind, More, Rule};
+use super::{Block, Def, Effect, Function, Imm, Inst, InstData, Op, Type, Value};
+use cranelift_entity::SecondaryMap;
+use std::collections::HashSet;
+
+/// Checks types, operands, edges, and that every value is defined where it is used.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn verify(func: &Function) -> Result<(), String> {
+    let check = Check { func, dominators: Dominators::of(func)? };
+    check.constants()?;
+    let mut seen = HashSet::new();
+    for &block in &func.layout {
+        if !seen.insert(block) {
+            return Err(format!("{block} is there twice"));
+        }
+        check.block(block).map_err(|e| format!("{block}: {e}"))?;
+    }
+    Ok(())
+}
+
+struct Check<'a> {
+    func: &'a Function,
+    dominators: Dominators,
+}
+
+fn ensure(ok: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if ok { Ok(()) } else { Err(what()) }
+}
+
+impl Check<'_> {
+    fn constants(&self) -> Result<(), String> {
+        for (v, data) in self.func.values.iter() {
+            ensure(data.ty.is_valid(), || format!("{v} of {}", data.ty))?;
+            let Some(lanes) = self.func.constant_lanes(v) else { continue };
+            let fits = lanes.len() == data.ty.lanes() && lanes.iter().all(|&bits| bits & !data.ty.elem.mask() == 0);
+            ensure(fits, || format!("{v}: bits beside {}", data.ty))?;
+        }
+        Ok(())
+    }
+
+    fn block(&self, block: Block) -> Result<(), String> {
+        let data = &self.func.blocks[block];
+        for &param in &data.params {
+            ensure(self.func.values[param].def == Def::Param(block), || format!("{param} is no parameter of it"))?;
+        }
+        let last = data.insts.len().checked_sub(1).ok_or("is empty")?;
+        for (i, &inst) in data.insts.iter().enumerate() {
+            let data = &self.func.insts[inst];
+            let at = |e: String| format!("{}: {e}", data.op.row().name);
+            let ends = data.op.row().effect == Effect::Control;
+            ensure(ends == (i == last), || at("not at its place in the block".into()))?;
+            self.inst(data).map_err(at)?;
+            data.args.iter().try_for_each(|&v| self.defined(v, block, i)).map_err(at)?;
+            self.results(inst).map_err(at)?;
+        }
+        let op = self.func.insts[data.insts[last]].op;
+        let fits = match op {
+            Op::Jump => data.targets.len() == 1,
+            Op::Branch => data.targets.len() == 2,
+            Op::BranchTable => !data.targets.is_empty(),
+            _ => data.targets.is_empty(),
+        };
+        ensure(fits, || format!("{} targets of a {}", data.targets.len(), op.row().name))?;
+        for target in &data.targets {
+            let params = &self.func.blocks[target.block].params;
+            ensure(target.block != self.func.layout[0], || "goes to the start".into())?;
+            ensure(params.len() == target.args.len(), || format!("wrong number of arguments for {}", target.block))?;
+            for (&param, &arg) in params.iter().zip(&target.args) {
+                let (want, is) = (self.func.ty(param), self.func.ty(arg));
+                ensure(want == is, || format!("{arg}: {is} for {param}: {want}"))?;
+                self.defined(arg, block, last)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The instruction against its row.
+    fn inst(&self, data: &InstData) -> Result<(), String> {
+        let row = data.op.row();
+        ensure(row.takes(data.ty), || format!("not of {}", data.ty))?;
+        ensure(data.imm.kind() == row.imm, || format!("has {:?}", data.imm))?;
+        self.imm(data)?;
+        let rest = data.args.len().checked_sub(row.args.len()).ok_or("too few operands")?;
+        let (rule, fits) = match (row.more, data.imm) {
+            (More::None, _) => (Rule::T, rest == 0),
+            (More::PerLane, _) => (Rule::Lane, rest == data.ty.lanes()),
+            (More::Count, Imm::Gather(_, n)) => (Rule::T, rest == usize::from(n)),
+            (More::Count, _) => (Rule::T, false),
+            (More::Arguments, _) => (Rule::Argument, rest <= 8),
+        };
+        ensure(fits, || format!("{} operands", data.args.len()))?;
+        let rules = row.args.iter().copied().chain(std::iter::repeat(rule));
+        for (&arg, rule) in data.args.iter().zip(rules) {
+            let ty = self.func.ty(arg);
+            ensure(rule.allows(data.ty, ty), || format!("{arg}: {ty} is not {rule:?} of {}", data.ty))?;
+        }
+        Ok(())
+    }
+
+    fn imm(&self, data: &InstData) -> Result<(), String> {
+        let lanes = data.ty.lanes() as u64;
+        let ok = match data.imm {
+            Imm::Lane(lane) => u64::from(lane) < lanes,
+            Imm::Pattern(list) => {
+                let list = &self.func.lists[list];
+                Type::LANES.contains(&list.len()) && list.iter().all(|&l| l < 2 * lanes)
+            }
+            Imm::Gather(_, n) => (1..=4).contains(&n) && u32::from(n) * data.ty.lane_bytes() <= 16,
+            Imm::Slot(slot, offset) => {
+                self.func.slots.get(slot).is_some_and(|s| (0..=i64::from(s.bytes)).contains(&i64::from(offset)))
+            }
+            Imm::None | Imm::Int(_) | Imm::Float(_) | Imm::Access(_) | Imm::Rmw(_) => true,
+        };
+        debug_assert_eq!(data.imm.kind() == ImmKind::None, data.imm == Imm::None);
+        ensure(ok, || format!("{:?} of {}", data.imm, data.ty))
+    }
+
+    fn results(&self, inst: Inst) -> Result<(), String> {
+        let data = &self.func.insts[inst];
+        let types = self.func.result_types(data.op, data.ty, data.imm);
+        ensure(types.len() == usize::from(data.count), || format!("{} results", data.count))?;
+        for (v, ty) in data.results().zip(types) {
+            let is = self.func.values.get(v).ok_or_else(|| format!("{v} is not there"))?;
+            ensure(is.def == Def::Inst(inst) && is.ty == ty, || format!("{v}: {} is not its {ty}", is.ty))?;
+        }
+        Ok(())
+    }
+
+    /// Is a value there, at an instruction of a block?
+    fn defined(&self, v: Value, block: Block, at: usize) -> Result<(), String> {
+        let data = self.func.values.get(v).ok_or_else(|| format!("{v} is not there"))?;
+        let ok = match data.def {
+            Def::Const(_) | Def::Lanes(_) => true,
+            Def::Alias(_) => false,
+            Def::Param(home) => self.dominators.dominates(home, block),
+            Def::Inst(inst) => match self.dominators.homes[inst] {
+                Some((home, index)) if home == block => (index as usize) < at,
+                Some((home, _)) => self.dominators.dominates(home, block),
+                None => false,
+            },
+        };
+        ensure(ok, || format!("{v} is used where it is not defined"))
+    }
+}
+
+/// Which blocks lie on every way to a block.
+struct Dominators {
+    /// Position in reverse postorder; none for what is not reached.
+    order: SecondaryMap<Block, Option<u32>>,
+    parents: SecondaryMap<Block, Option<Block>>,
+    /// Block and position of each instruction.
+    homes: SecondaryMap<Inst, Option<(Block, u32)>>,
+}
+
+impl Dominators {
+    fn of(func: &Function) -> Result<Dominators, String> {
+        let entry = *func.layout.first().ok_or("no blocks")?;
+        let mut d = Dominators { order: SecondaryMap::new(), parents: SecondaryMap::new(), homes: SecondaryMap::new() };
+        for &block in &func.layout {
+            for (i, &inst) in func.blocks[block].insts.iter().enumerate() {
+                let twice = d.homes[inst].replace((block, i as u32)).is_some();
+                ensure(!twice, || format!("{inst} is there twice"))?;
+            }
+        }
+        let mut preds: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+        let blocks = postorder(func, entry, &mut preds)?;
+        let count = blocks.len();
+        for (i, &block) in blocks.iter().enumerate() {
+            d.order[block] = Some((count - 1 - i) as u32);
+        }
+        for &block in &func.layout {
+            ensure(d.order[block].is_some(), || format!("nothing comes to {block}"))?;
+        }
+        ensure(count == func.layout.len(), || "a target is not in the layout".into())?;
+        d.parents[entry] = Some(entry);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in blocks.iter().rev().skip(1) {
+                let known = preds[block].iter().copied().filter(|&p| d.parents[p].is_some());
+                let parent = known.reduce(|a, b| d.common(a, b));
+                changed |= parent != d.parents[block];
+                d.parents[block] = parent;
+            }
+        }
+        Ok(d)
+    }
+
+    /// Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm.
+    fn common(&self, mut a: Block, mut b: Block) -> Block {
+        while a != b {
+            while self.order[a] > self.order[b] {
+                a = self.parents[a].unwrap_or(a);
+            }
+            while self.order[b] > self.order[a] {
+                b = self.parents[b].unwrap_or(b);
+            }
+        }
+        a
+    }
+
+    fn dominates(&self, a: Block, mut b: Block) -> bool {
+        while self.order[b] > self.order[a] {
+            match self.parents[b] {
+                Some(parent) => b = parent,
+                None => return false,
+            }
+        }
+        a == b
+    }
+}
+
+/// The blocks that are reached, each behind all that it reaches first; and who comes to them.
+fn postorder(func: &Function, entry: Block, preds: &mut SecondaryMap<Block, Vec<Block>>) -> Result<Vec<Block>, String> {
+    let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::from([entry]), vec![(entry, 0)]);
+    while let Some((block, next)) = stack.last_mut() {
+        let data = func.blocks.get(*block).ok_or("a target is not there")?;
+        match data.targets.get(*next) {
+            Some(target) => {
+                *next += 1;
+                if !func.blocks.is_valid(target.block) {
+                    return Err("a target is not there".into());
+                }
+                preds[target.block].push(*block);
+                if seen.insert(target.block) {
+                    stack.push((target.block, 0));
+                }
+            }
+            None => {
+                out.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    Ok(out)
+}

@@ -156,9 +156,8 @@ impl Emitter<'_> {
                 })
             }
             Pow | Atan2 => self.not_expanded(data),
-            IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | FAdd | FSub | FMul | FDiv => {
-                self.map(data, |e, a| e.binary_machine(op, a[0], a[1]))
-            }
+            IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | SDiv | UDiv | SRem | SMod | UMod
+            | SMulHi | UMulHi | FAdd | FSub | FMul | FDiv => self.map(data, |e, a| e.binary_machine(op, a[0], a[1])),
         }
     }
 
@@ -289,7 +288,9 @@ impl Emitter<'_> {
             | Convert::UToF
             | Convert::FToF
             | Convert::UToU
-            | Convert::SToS => self.map(data, |e, a| {
+            | Convert::SToS
+            | Convert::Bitcast
+            | Convert::BToI => self.map(data, |e, a| {
                 let to = e.b.ty(a[0]).with(elem(to));
                 e.number(op, to, a[0])
             }),

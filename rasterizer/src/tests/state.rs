@@ -230,7 +230,6 @@ fn blending_matches_a_scalar_reference() {
     }
 }
 
-/// The 8-bit paths and the one through the format table give the same bits.
 /// The first source is undefined then, and multiplied by 0.
 #[test]
 fn blending_with_the_second_source_alone() {
@@ -262,6 +261,7 @@ fn blending_with_the_second_source_alone() {
     }
 }
 
+/// The 8-bit paths and the one through the format table give the same bits.
 #[test]
 fn srgb_targets_blend_in_linear_light() {
     for (format, swapped) in [(43, false), (50, true)] {

@@ -93,11 +93,14 @@ fn lowest_of_main() -> usize {
 #[cold]
 fn lowest_of_thread() -> usize {
     // SAFETY: (both) a number of this process.
-    if unsafe { libc::gettid() == libc::getpid() } {
-        let lowest = lowest_of_main();
-        LOWEST.set(lowest);
-        return lowest;
-    }
+    let is_main = unsafe { libc::gettid() == libc::getpid() };
+    let lowest = if is_main { lowest_of_main() } else { lowest_of_other() };
+    LOWEST.set(lowest);
+    lowest
+}
+
+/// Any other thread's, as the C library has made it.
+fn lowest_of_other() -> usize {
     let mut attributes = MaybeUninit::uninit();
     let (mut address, mut size) = (std::ptr::null_mut(), 0);
     // SAFETY: `attributes` is initialised by the first call, if it succeeds, and destroyed after its last use.
@@ -108,9 +111,7 @@ fn lowest_of_thread() -> usize {
             known
         }
     };
-    let lowest = if known { address as usize } else { usize::MAX };
-    LOWEST.set(lowest);
-    lowest
+    if known { address as usize } else { usize::MAX }
 }
 
 #[cfg(test)]

@@ -236,10 +236,7 @@ impl Translator<'_> {
         self.b.shader.flags.reads_input_attachments |= kind == Kind::InputAttachment;
         let index = self.b.i32(0);
         if v.args[0] == class::STORAGE_BUFFER {
-            let mut block = to;
-            while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(block)? {
-                block = elem;
-            }
+            let block = self.without_arrays(to)?;
             let volatile = self.m.decorated(v.result, deco::VOLATILE);
             self.number_buffers(block, Desc { set, binding, index }, count, volatile)?;
         }

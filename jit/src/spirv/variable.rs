@@ -258,7 +258,8 @@ impl Translator<'_> {
         Ok(parts)
     }
 
-    fn without_arrays(&self, mut ty: u32) -> Result<u32> {
+    /// What a type's arrays are of.
+    pub fn without_arrays(&self, mut ty: u32) -> Result<u32> {
         while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(ty)? {
             ty = elem;
         }

@@ -1,6 +1,8 @@
 //! Allocations that are as large as the application likes, as Vulkan's errors. What is small has the reserve of [`base::alloc`]; who
 //! makes an object for the application asks [`check`] (most in `entry::handle::create`).
 
+#![forbid(unsafe_code)]
+
 use ash::vk;
 use base::alloc::{self, OutOfMemory};
 use std::collections::VecDeque;

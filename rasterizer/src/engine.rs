@@ -1,5 +1,7 @@
 //! The engine: the thread pool and all that draws and dispatches keep between uses.
 
+#![forbid(unsafe_code)]
+
 use crate::api::{Dispatch, RenderTargets};
 use crate::pool::{Pool, Running};
 use crate::scene::{Arenas, RenderPass, Scratch};

@@ -1,5 +1,7 @@
 //! Multiplicative hashing (Knuth): the upper bits of a product by 2^n / φ.
 
+#![forbid(unsafe_code)]
+
 /// The upper `bits` bits of the hash of a word.
 #[inline(always)]
 pub fn of_word(word: u32, bits: u32) -> usize {

@@ -3,6 +3,8 @@
 //! Work is handed out by an atomic counter ([`Pool::for_each`]): items are taken in order, results never depend on
 //! who takes which. A panic in an item unwinds to the caller. Where the system grants no thread, the caller's does the work.
 
+#![forbid(unsafe_code)]
+
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};

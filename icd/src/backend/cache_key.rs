@@ -6,6 +6,8 @@
 //! processes that run with more rights than their user's (`AT_SECURE`), the key is the process's own: caches then work inside the
 //! process, and their data is worthless outside.
 
+#![forbid(unsafe_code)]
+
 use crate::os::user::{has_more_rights, random, user};
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};

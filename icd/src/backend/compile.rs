@@ -1,5 +1,7 @@
 //! From SPIR-V words to a stage without code, and to code.
 
+#![forbid(unsafe_code)]
+
 use crate::caps::limits::LIMITS;
 use base::shader::{PipelineLayoutInfo, Stage};
 use jit::code::CodeBlob;

@@ -10,6 +10,8 @@
 //! it: by threads that are started when there is such work and end when there is none. A shader whose better code would take long to
 //! make keeps the quick one, and between two steps they look whether anybody still wants it: nobody waits longer than for one step.
 
+#![forbid(unsafe_code)]
+
 use super::compile::{Key, StageRequest};
 use super::pipeline_cache::PipelineCache;
 use super::tiered::TieredCode;

@@ -8,6 +8,8 @@
 //! `vkGetPipelineCacheData` is called for the size and then for the data, while code may become better code of another size. So what was
 //! announced is kept for the second call, as long as no stage comes in between.
 
+#![forbid(unsafe_code)]
+
 use super::cache_key::{self, cache_key};
 use super::compile::{Collect, Key};
 use super::tiered::TieredCode;

@@ -1,5 +1,7 @@
 //! The conformance version that the driver tells (`VkPhysicalDeviceDriverProperties`, `VkPhysicalDeviceVulkan12Properties`).
 
+#![forbid(unsafe_code)]
+
 use ash::vk::ConformanceVersion;
 use std::sync::OnceLock;
 

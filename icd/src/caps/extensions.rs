@@ -4,6 +4,8 @@
 //! (vk.xml's `depends`) is advertised too, so that raising [`super::API_VERSION`] or flipping one row keeps the whole consistent.
 //! Leaving a row out and having it with a reason are the same to an application.
 
+#![forbid(unsafe_code)]
+
 use super::{API_VERSION, V1_1, V1_2, V1_3};
 use ash::vk;
 use std::ffi::CStr;

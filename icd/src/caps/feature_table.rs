@@ -1,5 +1,7 @@
 //! The rows of [`super::features`]: every feature by the specification's name, and the structures it appears in.
 
+#![forbid(unsafe_code)]
+
 use super::extensions::{Extension as E, Need, Support};
 use super::features::{FeatureRow, FeatureStruct, Member};
 use super::{V1_1, V1_2, V1_3};

@@ -1,6 +1,8 @@
 //! `VkPhysicalDeviceLimits`. Numbers that follow from the structs shared with generated code or from the rasterizer's
 //! arrays are taken from there; the assertions below the table hold the rest together.
 
+#![forbid(unsafe_code)]
+
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS};
 use rasterizer::api::{

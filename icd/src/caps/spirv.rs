@@ -1,6 +1,8 @@
 //! SPIR-V capabilities and extensions by what unlocks them (the tables of the "Vulkan Environment for SPIR-V" appendix), so that
 //! what shaders may declare is exactly what the driver advertises.
 
+#![forbid(unsafe_code)]
+
 use super::extensions::{Extension as E, Extension};
 use super::features::{Feature, Feature as F};
 use super::properties::{

@@ -1,6 +1,8 @@
 //! Do the regions of a transfer lie inside of their buffers and images? The rasterizer touches nothing outside in any case; these
 //! questions are asked so that the application is told what was left out.
 
+#![forbid(unsafe_code)]
+
 use crate::object::buffer::Buffer;
 use ash::vk;
 use base::abi::Dim;

@@ -1,5 +1,7 @@
 //! The commands.
 
+#![forbid(unsafe_code)]
+
 use super::CommandList;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;

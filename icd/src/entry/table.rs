@@ -1,5 +1,7 @@
 //! The command table: all rows.
 
+#![forbid(unsafe_code)]
+
 use super::*;
 use crate::ffi::table::{CommandRow, Need};
 

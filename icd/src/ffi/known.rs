@@ -4,6 +4,8 @@
 //! [`forget`] is called wherever a handle ends ([`super::handle`], and the pool of descriptor sets), before its memory is given back. Handles are
 //! unique in the process while they live, whatever device or kind they are of; therefore there is one table.
 
+#![forbid(unsafe_code)]
+
 use ash::vk;
 use parking_lot::RwLock;
 use smallvec::SmallVec;

@@ -1,5 +1,7 @@
 //! Environment variables.
 
+#![forbid(unsafe_code)]
+
 /// `GRUS_SHADER_TIMEOUT_MS`: how long one draw or dispatch may run (default 60 s); `None` for 0, no limit.
 pub fn shader_timeout() -> Option<std::time::Duration> {
     let ms = number("GRUS_SHADER_TIMEOUT_MS").unwrap_or(60_000);

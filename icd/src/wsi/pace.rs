@@ -4,6 +4,8 @@
 //! images become free one period apart, so acquisition runs at the display's rate however fast the application is; without one
 //! (IMMEDIATE, MAILBOX) at once.
 
+#![forbid(unsafe_code)]
+
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Surfaces: what can be presented to, and what it can show.
 
+#![forbid(unsafe_code)]
+
 use super::x11::{PixelOrder, X11Error, X11Window};
 use crate::caps::limits::MAX_DIMENSION;
 use ash::vk;

@@ -5,6 +5,8 @@
 //! nodes there when it spans more than [`SPAN`] tiles. So the entries of a primitive grow with its outline up to a bound
 //! (512, the tests say), not with its area. A tile runs what its own list and those of the nodes around it name (`tile::runs`).
 
+#![forbid(unsafe_code)]
+
 use crate::prim::{ChunkOutput, Edge, Grid, LEVELS, STEP, SUBPIXEL, TILE_SHIFT};
 
 /// Up to so many tiles are listed one by one.

@@ -3,6 +3,8 @@
 //! Intersections are always computed from the inside vertex to the outside one, so two triangles that share an edge get
 //! the same new vertex and stay watertight. Only the planes named by the primitive's outcodes are visited.
 
+#![forbid(unsafe_code)]
+
 /// A vertex on its way through the planes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClipVertex {

@@ -3,6 +3,7 @@
 //! Half of a mesh faces away or touches no sample, and no processor can guess which half: a block's triangles are measured as lanes, what
 //! nobody can see is sorted out without branches, and only the rest is set up one by one.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::primitive::{Builder, CULL_BACK, CULL_FRONT};

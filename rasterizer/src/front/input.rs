@@ -1,5 +1,7 @@
 //! The source of a draw without further stages: input assembly and the vertex stage.
 
+#![forbid(unsafe_code)]
+
 use super::plan::{Chunk, FrontDraw};
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use super::vertex::{Reuse, Shading, shade, vertex_index};

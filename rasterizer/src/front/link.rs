@@ -2,6 +2,8 @@
 //!
 //! Computed once per pair and shared by its draws; a draw never searches an interface.
 
+#![forbid(unsafe_code)]
+
 use crate::api::{DrawState, GraphicsStages};
 use crate::stage::NO_SLOT;
 use base::format::{Channel, ChannelName, ChannelType, Format};

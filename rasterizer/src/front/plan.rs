@@ -1,5 +1,7 @@
 //! A draw as the front end sees it, and its chunks.
 
+#![forbid(unsafe_code)]
+
 use super::assemble::{Segment, segments};
 use super::link::Linkage;
 use super::viewport::Transform;

@@ -3,6 +3,7 @@
 //! The stage leaves its outputs as `[chunk][slot][lane]`, so the positions of a chunk are four rows; what happens to them is loops
 //! over lanes. Vertices that name another viewport are projected again one by one (see [`project`]).
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::link::Linkage;

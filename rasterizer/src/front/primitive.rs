@@ -1,5 +1,7 @@
 //! Assembled primitives → clipped, culled, set-up pieces.
 
+#![forbid(unsafe_code)]
+
 use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::post::{self, Vertex};

@@ -3,6 +3,8 @@
 //! Planes are computed in f64 from the snapped positions and rounded once, relative to an origin inside the
 //! primitive's pixel rectangle. An edge is `a*x + b*y + c >= 0` in fixed point; the top-left rule is folded into `c`.
 
+#![forbid(unsafe_code)]
+
 use super::bins::bin;
 use super::link::Linkage;
 use super::stream::Shaded;

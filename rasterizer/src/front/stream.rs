@@ -1,5 +1,7 @@
 //! The stream of primitives between the stages that make them and setup.
 
+#![forbid(unsafe_code)]
+
 use crate::stage::{NO_SLOT, StageMemory};
 
 /// Primitives a batch has at most; a chunk is a batch of its draw's primitives.

@@ -4,6 +4,7 @@
 //! (see `tile::cover`). The view volume's sides are kept by the pixel rectangle of
 //! the viewport; geometry is really clipped at the guard band only.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use crate::api::{DrawState, Viewport};

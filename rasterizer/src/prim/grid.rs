@@ -2,6 +2,8 @@
 //!
 //! A node of level `l` is a square of 4^l × 4^l tiles of a layer. Nodes have numbers: tiles first, level by level.
 
+#![forbid(unsafe_code)]
+
 /// Tiles are 64×64 pixels.
 pub const TILE_SHIFT: u32 = 6;
 /// Levels of nodes; one of the last is 64×64 tiles: the largest render area has 4×4 of them.

@@ -7,6 +7,8 @@
 //! Stipple counters of a strip run on from chunk to chunk. A chunk counts from zero; [`Phase::then`] joins chunks in order afterwards, so
 //! neither threads nor the number of rounds can be seen. Counters are 1/65536 fragments modulo the pattern's period: sums are exact.
 
+#![forbid(unsafe_code)]
+
 use super::coverage::Edge;
 use super::screen::{SUBPIXEL, SUBPIXEL_BITS, Screen};
 use crate::api::{LineMode, Stipple};

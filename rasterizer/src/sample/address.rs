@@ -1,6 +1,8 @@
 //! Texel coordinates: from a coordinate to integer texels and a weight (specification: "Texel Coordinate Systems", "Wrapping
 //! Operation").
 
+#![forbid(unsafe_code)]
+
 /// Index of a texel outside the image in border mode.
 pub const BORDER: i32 = -1;
 

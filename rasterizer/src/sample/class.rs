@@ -1,5 +1,7 @@
 //! Sampler classes: what is known of a sampler when it is created picks one of a view's kernels.
 
+#![forbid(unsafe_code)]
+
 use base::abi::Sampler;
 
 /// One filter for everything, plain: nearest, linear; with mips chosen or blended.

@@ -1,5 +1,7 @@
 //! The component mapping of a view, for one texel and for the texels of all lanes.
 
+#![forbid(unsafe_code)]
+
 use base::abi::{ImageView, MAX_LANES};
 use base::format::Texel;
 use base::format::lanes::Lanes;

@@ -3,6 +3,8 @@
 //! A footprint texel one step outside a face is found by integer arithmetic: its centre, as a direction with doubled texel
 //! coordinates, is given to the neighbouring face. All sizes up to 2^20 are exact.
 
+#![forbid(unsafe_code)]
+
 /// Axis and sign of (sc, tc, major) of each face: component index, negated.
 const FACES: [[(usize, bool); 3]; 6] = [
     [(2, true), (1, true), (0, false)],

@@ -1,5 +1,7 @@
 //! Descriptors: image views, texel buffer views and samplers, and those of slots that were never written.
 
+#![forbid(unsafe_code)]
+
 use super::{address, class, kernels};
 use crate::api::ImageMemory;
 use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, MAX_LEVELS, Sampler};

@@ -2,6 +2,8 @@
 //!
 //! An edge is one 32-bit value per sample position (see `prim::coverage`). The guard band keeps |a| + |b| <= 2^24, and an edge that crosses the tile is at most 64 steps from zero: below 2^31.
 
+#![forbid(unsafe_code)]
+
 use crate::prim::{Prim, TILE_SHIFT, inside, intersect, mask16, sample_offsets};
 
 /// An edge that crosses the tile, relative to it.

@@ -1,5 +1,7 @@
 //! A tile at work for one draw, and what a worker keeps for it.
 
+#![forbid(unsafe_code)]
+
 use super::bounds::DepthReject;
 use super::depth::BlockAddress;
 use super::pass::Pass;

@@ -2,6 +2,8 @@
 //!
 //! Stipple masks coverage before any test sees it. The other draws never come here.
 
+#![forbid(unsafe_code)]
+
 use super::cover::{self, Sink};
 use super::job::TileJob;
 use super::plan::LinePlan;

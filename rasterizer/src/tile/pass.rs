@@ -1,5 +1,7 @@
 //! The attachments of a render pass instance.
 
+#![forbid(unsafe_code)]
+
 use super::bounds::DepthBounds;
 use crate::api::{MAX_COLOR_ATTACHMENTS, RenderTargets};
 use crate::prim::{Grid, TILE_SHIFT};

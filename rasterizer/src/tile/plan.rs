@@ -1,5 +1,7 @@
 //! What a (stages, state) pair means to the tiles of a pass: test order, depth plan, colour plans.
 
+#![forbid(unsafe_code)]
+
 use super::color::ColorPlan;
 use super::depth::{DepthFormat, DepthPlan};
 use super::pass::Pass;

@@ -4,6 +4,8 @@
 //! primitive number. Without large primitives a tile's runs are a slice of all runs; otherwise a worker joins those of
 //! the nodes when it comes to the tile, so that nothing is kept per tile and primitive.
 
+#![forbid(unsafe_code)]
+
 use crate::prim::{ChunkOutput, Grid, LEVELS};
 
 /// A range of one chunk's bins that belong to one node.

@@ -1,5 +1,7 @@
 //! Quads behind the fragment stage: their outputs and coverage.
 
+#![forbid(unsafe_code)]
+
 use crate::stage::NO_SLOT;
 use base::abi::FragmentQuad;
 

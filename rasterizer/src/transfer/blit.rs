@@ -4,6 +4,8 @@
 //! source are unpacked when first needed and kept, so a 2:1 mip blit unpacks every source texel once. Coordinates outside the source
 //! clamp to its edge. Depth and stencil are nearest copies of the plane's texels.
 
+#![forbid(unsafe_code)]
+
 use super::image_copy::ImageCopy;
 use super::region::{ASPECT_COLOR, Slices, SubresourceLayers, block_of, level_of, planes};
 use super::rows::{for_rows, memory_of};

@@ -1,5 +1,7 @@
 //! Buffer copies, fills and updates.
 
+#![forbid(unsafe_code)]
+
 use super::rows::for_rows;
 use base::mem::DeviceMemory;
 

@@ -1,5 +1,7 @@
 //! Image clears outside render passes.
 
+#![forbid(unsafe_code)]
+
 use super::region::{ASPECT_DEPTH, ASPECT_STENCIL, planes};
 use super::rows::{for_rows, memory_of};
 use crate::api::ImageMemory;

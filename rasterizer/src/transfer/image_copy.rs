@@ -1,5 +1,7 @@
 //! Copies between images, and between images and buffers: rows of blocks, byte for byte.
 
+#![forbid(unsafe_code)]
+
 use super::region::{ASPECT_STENCIL, Slices, SubresourceLayers, block_of, level_of, planes};
 use super::rows::{for_rows, memory_of};
 use crate::api::ImageMemory;

@@ -1,5 +1,7 @@
 //! Subresources and boxes of an image.
 
+#![forbid(unsafe_code)]
+
 use crate::api::ImageMemory;
 use base::abi::Dim;
 use base::format::ChannelName;

@@ -1,5 +1,7 @@
 //! Multisample resolves: `vkCmdResolveImage` and the resolves of render passes.
 
+#![forbid(unsafe_code)]
+
 use super::region::{ASPECT_COLOR, ASPECT_DEPTH, ASPECT_STENCIL, SubresourceLayers, level_of, planes};
 use super::rows::{for_rows, memory_of};
 use super::texel::{Rows, Texel};

@@ -1,5 +1,7 @@
 //! Rows of texels between memory and unpacked form, for the transfers that look at values.
 
+#![forbid(unsafe_code)]
+
 use base::format::{self, ChannelType, Format};
 use base::mem::DeviceMemory;
 

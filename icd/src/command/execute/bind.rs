@@ -1,5 +1,7 @@
 //! Bound descriptor sets and push constants, and the [`ShaderContext`] made of them.
 
+#![forbid(unsafe_code)]
+
 use super::Executor;
 use crate::command::BindDescriptorSets;
 use crate::device::Device;

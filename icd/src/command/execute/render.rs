@@ -2,6 +2,8 @@
 //!
 //! With multiview every draw is repeated for each view, and the rasterizer takes the view index as the layer.
 
+#![forbid(unsafe_code)]
+
 use super::Executor;
 use crate::command::{BeginRenderPass, BeginRendering, RenderingAttachment};
 use crate::device::Device;

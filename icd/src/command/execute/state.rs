@@ -1,5 +1,7 @@
 //! Pipelines, vertex and index buffers, dynamic state.
 
+#![forbid(unsafe_code)]
+
 use super::Executor;
 use crate::command::{DynamicState, VertexBufferBinding};
 use crate::object::buffer::Buffer;

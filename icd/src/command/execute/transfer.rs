@@ -3,6 +3,8 @@
 //! Nothing outside of a buffer or image is ever touched (the rasterizer's transfers see to that). A region that reaches outside is the
 //! application's error: what lies inside is done, and a message says so.
 
+#![forbid(unsafe_code)]
+
 use super::Executor;
 use crate::command::{bounds, transfer};
 use crate::object::buffer::{Buffer, Range};

@@ -1,5 +1,7 @@
 //! The blend equation, on N lanes at a time (structure of arrays), and the logic operations.
 
+#![forbid(unsafe_code)]
+
 use crate::api::{BlendAttachment, BlendFactor, BlendOp};
 
 /// Four components of N lanes as floats.

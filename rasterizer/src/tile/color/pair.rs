@@ -1,5 +1,6 @@
 //! Pairs of quads: eight lanes. Two quads of a pair may be the same pixels, of two primitives: then they are blended one after the other.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::equation::Floats;

@@ -1,5 +1,7 @@
 //! What writing a colour attachment means in a draw.
 
+#![forbid(unsafe_code)]
+
 use super::equation::Clamp;
 use crate::api::{BlendAttachment, DrawState};
 use crate::stage::NO_SLOT;

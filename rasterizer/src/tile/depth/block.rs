@@ -1,5 +1,7 @@
 //! A draw's tests, and the blocks that are tested.
 
+#![forbid(unsafe_code)]
+
 use super::format::DepthFormat;
 use crate::api::{CompareOp, StencilFace, StencilOp};
 

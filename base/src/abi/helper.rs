@@ -1,7 +1,5 @@
 //! Rust functions that generated code calls through its context, so that its bytes hold no relocation: one row each.
 
-#![forbid(unsafe_code)]
-
 use super::image::{ImageArgs, ImageView, Sampler};
 use super::layout::{Hash, Layout};
 use core::mem::offset_of;

@@ -1,8 +1,6 @@
 //! Layouts as numbers, which [`super::VERSION`] is made of: a struct's is made of its size and of its fields' names, offsets and
 //! layouts. A field that is not listed does not compile, nor does one of a type without a layout.
 
-#![forbid(unsafe_code)]
-
 use core::sync::atomic::AtomicU32;
 
 /// A type that generated code and Rust code share.
@@ -151,10 +149,8 @@ mod tests {
 
     #[test]
     fn a_layout_is_its_fields() {
-        let fields = [
-            Field { name: "a", at: 0, layout: u32::HASH },
-            Field { name: "b", at: 4, layout: <[f32; 2]>::HASH },
-        ];
+        let fields =
+            [Field { name: "a", at: 0, layout: u32::HASH }, Field { name: "b", at: 4, layout: <[f32; 2]>::HASH }];
         assert_eq!(Pair::HASH, of("Pair", 12, 4, &fields));
         let changed = |i: usize, field: Field| {
             let mut all = fields;

@@ -204,7 +204,23 @@ batches! {
 
 layout!(BatchHeader { scratch, sink });
 layout!(VertexBatch { header, count, _pad, vertex_index, instance_index, inputs, outputs });
-layout!(FragmentPrimitive { b1, b2, inv_w, inv_w1, inv_w2, z, origin, attributes, front_facing, primitive_id, layer, viewport_index, point_origin, point_inv_size, _pad });
+layout!(FragmentPrimitive {
+    b1,
+    b2,
+    inv_w,
+    inv_w1,
+    inv_w2,
+    z,
+    origin,
+    attributes,
+    front_facing,
+    primitive_id,
+    layer,
+    viewport_index,
+    point_origin,
+    point_inv_size,
+    _pad
+});
 layout!(FragmentQuad { x, y, coverage, sample, primitive });
 layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions });
 layout!(QuadPositions { x, y });

@@ -203,6 +203,10 @@ mod tests {
             assert!(stage.takes(ModeFamily::Any) && stage.reads(BuiltinFamily::Invocation), "{stage:?}");
         }
         assert_eq!(Stage::of_execution_model(0x20), None);
-        assert_eq!(Stage::of_flag_bit(0x20, PipelineType::Graphics), None, "a compute stage is in no graphics pipeline");
+        assert_eq!(
+            Stage::of_flag_bit(0x20, PipelineType::Graphics),
+            None,
+            "a compute stage is in no graphics pipeline"
+        );
     }
 }

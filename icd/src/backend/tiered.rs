@@ -172,7 +172,8 @@ impl TieredCode {
             Tier::Full => state.full = Some(code),
             Tier::Quick => {
                 let improve = self.compiler.upgrade().is_some_and(|c| c.policy().improves());
-                let patience = if improve { blob.code.len() as i64 * PATIENCE[usize::from(blob.facts.has_loops)] } else { 0 };
+                let patience =
+                    if improve { blob.code.len() as i64 * PATIENCE[usize::from(blob.facts.has_loops)] } else { 0 };
                 self.patience.store(patience, Ordering::Relaxed);
                 state.quick = Some(code);
             }

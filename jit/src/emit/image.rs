@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, InstData, SampleInfo, Ty, Value};
 use crate::lir::{IntCond, Type, Value as C};
 use base::abi::{
-    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE,
-    KERNEL_STORE, MAX_LANES, MAX_LEVELS, Sampler,
+    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
+    MAX_LANES, MAX_LEVELS, Sampler,
 };
 use core::mem::offset_of;
 

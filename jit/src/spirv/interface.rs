@@ -12,9 +12,7 @@ use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariab
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, InterpolateAt, Op, Space, Ty, Value, Var};
-use base::shader::{
-    BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Side, Slot, SlotKind, SlotType,
-};
+use base::shader::{BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Side, Slot, SlotKind, SlotType};
 
 /// Arrays above this length stay arrays even when every index is constant.
 const SPLIT_LIMIT: u32 = 64;

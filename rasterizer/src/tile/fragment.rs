@@ -32,11 +32,7 @@ pub fn shade(job: &mut TileJob<'_>) {
         outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
         outputs.0.words(words);
     }
-    let view = Outputs {
-        words: outputs.0.as_words(words),
-        layout,
-        alive: outputs.1.as_words(BATCH_QUADS_PADDED),
-    };
+    let view = Outputs { words: outputs.0.as_words(words), layout, alive: outputs.1.as_words(BATCH_QUADS_PADDED) };
     let mut quads = core::mem::take(&mut job.scratch.quads);
     let draw = job.draw;
     let plan = draw.plan;

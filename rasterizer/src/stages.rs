@@ -73,7 +73,7 @@ impl GraphicsStages {
     /// The one whose vertices the rasterizer takes.
     pub fn before_rasterizer(&self) -> &CompiledStage {
         let vertices = |stage: &&CompiledStage| stage_of(stage).row().outputs == Side::Vertices;
-        self.rest.iter().rev().find(vertices).unwrap_or(&self.first)
+        self.iter().rev().find(vertices).unwrap_or(&self.first)
     }
 
     /// The one that shades what the rasterizer gives; none for depth-only pipelines.

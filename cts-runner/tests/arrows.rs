@@ -80,7 +80,9 @@ const UNSAFE: &[(&str, &[&str])] = &[
         &[
             "abi::context",
             "abi::descriptor",
+            "abi::helper",
             "abi::image",
+            "abi::layout",
             "abi::stage",
             "alloc",
             "fork",
@@ -89,7 +91,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "fp",
             "host",
             "mem",
-            "shader",
+            "shader::code",
             "stack",
             "thread",
         ],

@@ -52,7 +52,9 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 8], [usiz
         let module = Module::parse(words)?;
         lap(0);
         let entry = module.entry_points().first();
-        let (stage, name) = entry.map_or((Stage::Vertex, "main"), |e| (stage_of(e.model), &*e.name));
+        let (stage, name) = entry.map_or((Stage::Vertex, "main"), |e| {
+            (Stage::of_execution_model(e.model).unwrap_or(Stage::Vertex), &*e.name)
+        });
         let mut shader =
             translate(&module, stage, name, &Specialization::default(), &layout, &Accept::all_implemented())?;
         lap(1);
@@ -82,13 +84,4 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 8], [usiz
         list[list.len() / 2]
     });
     Ok((medians, sizes))
-}
-
-/// The stage of an execution model.
-fn stage_of(model: u32) -> Stage {
-    match model {
-        4 => Stage::Fragment,
-        5 => Stage::Compute,
-        _ => Stage::Vertex,
-    }
 }

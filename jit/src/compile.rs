@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Node, Region};
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
-use base::shader::{PipelineLayoutInfo, Stage, StageInterface};
+use base::shader::{PipelineLayoutInfo, Stage, StageFacts, StageInterface};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -34,12 +34,12 @@ pub struct CompileRequest<'a> {
 /// A stage that nothing can be wrong with any more, without its code.
 pub struct Prepared {
     emission: Emission,
-    facts: CodeBlob,
+    facts: StageFacts,
 }
 
 impl Prepared {
     /// Everything about the stage but the code.
-    pub fn facts(&self) -> &CodeBlob {
+    pub fn facts(&self) -> &StageFacts {
         &self.facts
     }
 
@@ -66,8 +66,8 @@ impl Prepared {
     }
 }
 
-fn with_code(facts: CodeBlob, code: MachineCode, tier: Tier) -> CodeBlob {
-    CodeBlob { code: code.bytes, frame: code.frame, tier, ..facts }
+fn with_code(facts: StageFacts, code: MachineCode, tier: Tier) -> CodeBlob {
+    CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: emit::cpu_features() }
 }
 
 /// Compiles one stage.
@@ -115,18 +115,11 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
     passes::run(&mut shader, &passes::PassOptions::default())?;
     let divergence = passes::divergence(&shader, request.options.lanes);
     let emission = emit::build(&shader, &divergence, request.layout, &request.options)?;
-    let facts = CodeBlob {
-        code: Vec::new(),
-        frame: 0,
-        tier: Tier::Quick,
-        cpu_features: emit::cpu_features(),
-        stage: shader.stage,
+    let facts = StageFacts {
+        payload: shader.payload,
         lanes: request.options.lanes,
         interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs }),
-        flags: shader.flags,
-        local_size: shader.local_size,
-        shared_bytes: shader.shared_bytes,
-        zero_shared: shader.zero_shared,
+        side_effects: shader.side_effects,
         scratch_bytes: emission.scratch_bytes,
         has_barriers: emission.has_barriers,
         has_loops: has_loops(&shader.root.body),

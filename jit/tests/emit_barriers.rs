@@ -2,7 +2,7 @@
 
 mod emit_common;
 
-use base::shader::Stage;
+use base::shader::{Payload, Stage, WorkgroupFacts};
 use emit_common::*;
 use jit::ir::interp::{self, Memory};
 use jit::ir::*;
@@ -13,9 +13,9 @@ const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 /// A shader with `n` invocations and a word of shared memory for each; the closure gets invocation indices in the workgroup and in all.
 fn shader(n: u32, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
-    shader.local_size = [n, 1, 1];
-    shader.flags.side_effects = true;
-    shader.shared_bytes = 4 * n;
+    shader.payload =
+        Payload::Compute(WorkgroupFacts { local_size: [n, 1, 1], shared_bytes: 4 * n, zero_shared: false });
+    shader.side_effects = true;
     let mut b = Builder::new(&mut shader);
     let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
     let global = b.builtin(Builtin::GlobalInvocationId(0), Ty::I32);
@@ -37,7 +37,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 
 /// Buffer 1 after `groups` workgroups, at both widths, raw and optimised: equal to the interpreter's, which is returned.
 fn check(shader: &Shader, input: &[u32], groups: u32) -> Vec<u32> {
-    let output = vec![0; (shader.local_size[0] * groups * 4) as usize];
+    let output = vec![0; (shader.workgroup().expect("workgroups").local_size[0] * groups * 4) as usize];
     let memory = Memory { buffers: vec![((0, 0), bytes(input)), ((0, 1), output)], ..Memory::default() };
     let mut result = Vec::new();
     for optimise in [false, true] {

@@ -13,8 +13,8 @@ use std::sync::atomic::Ordering;
 
 fn shader(local_size: [u32; 3], build: impl FnOnce(&mut Builder<'_>)) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
-    shader.local_size = local_size;
-    shader.flags.side_effects = true;
+    shader.workgroup_mut().expect("workgroups").local_size = local_size;
+    shader.side_effects = true;
     let mut b = Builder::new(&mut shader);
     build(&mut b);
     b.finish();
@@ -141,7 +141,7 @@ fn reduction(n: u32) -> Shader {
         let mixed = b.binary(Binary::Xor, total, value);
         put(b, 1, global, mixed);
     });
-    s.shared_bytes = n * 4;
+    s.workgroup_mut().expect("workgroups").shared_bytes = n * 4;
     s
 }
 
@@ -226,7 +226,7 @@ fn barriers_in_every_construct() {
         let global = b.builtin(Builtin::GlobalInvocationId(0), Ty::I32);
         put(b, 0, global, v);
     });
-    s.shared_bytes = n * 4;
+    s.workgroup_mut().expect("workgroups").shared_bytes = n * 4;
     check(&s, &memory(vec![words(vec![0; 4 * n as usize])]), [4, 1, 1]);
 }
 
@@ -244,7 +244,7 @@ fn barrier_with_a_partial_chunk() {
             let v = shared_load(b, mirror);
             put(b, 0, global, v);
         });
-        s.shared_bytes = n * 4;
+        s.workgroup_mut().expect("workgroups").shared_bytes = n * 4;
         check(&s, &memory(vec![words(vec![0; 3 * n as usize])]), [3, 1, 1]);
     }
 }
@@ -455,7 +455,7 @@ fn atomics_by_operation_and_space() {
                     b.store(buf, at, v);
                 }
             });
-            s.shared_bytes = 4 * 14;
+            s.workgroup_mut().expect("workgroups").shared_bytes = 4 * 14;
             let mut rng = Rng::new(op as u64 + 1);
             let values: Vec<u32> =
                 (0..16).map(|i| if i % 3 == 0 { rng.next() as u32 } else { rng.below(20) as u32 }).collect();

@@ -16,8 +16,8 @@ const LIVE: [u8; GRANULES] = [0, 0, 1, 0];
 /// Invocation i: pointer = buffer 0 [i] (or [0] for all); loads from it to buffer 1 [i], stores a mark, counts behind it.
 fn shader(components: usize, uniform: bool) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
-    shader.local_size = [8, 1, 1];
-    shader.flags.side_effects = true;
+    shader.workgroup_mut().expect("workgroups").local_size = [8, 1, 1];
+    shader.side_effects = true;
     let mut b = Builder::new(&mut shader);
     let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
     let (eight, sixteen, zero) = (b.u32(8), b.u32(16), b.u32(0));

@@ -93,7 +93,7 @@ fn vertices() {
             let mut instance = aligned(&(0..total as u32).map(|i| i / 4).collect::<Vec<_>>());
             let mut inputs = aligned(&inputs);
             let mut outputs = aligned(&vec![7; total * 5]);
-            let (mut scratch, mut sink) = (Aligned::new(stage.scratch_bytes as usize, 0), Aligned::new(64, 0));
+            let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
             let mut batch = VertexBatch {
                 header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
                 count: count as u32,
@@ -160,15 +160,15 @@ fn run_stage(
     quads: &[FragmentQuad],
     samples: u32,
 ) -> Vec<[Vec<[u32; 4]>; 2]> {
-    let lanes = stage.lanes as usize;
-    let slots = stage.interface.outputs.len();
+    let lanes = stage.facts.lanes as usize;
+    let slots = stage.facts.interface.outputs.len();
     let per = lanes / 4;
     let chunks = quads.len().div_ceil(per);
     let mut padded = quads.to_vec();
     padded.resize(chunks * per, FragmentQuad { coverage: 0, ..quads[0] });
     let mut outputs = aligned(&vec![7; chunks * slots * lanes]);
     let mut alive = aligned(&vec![0xffff_ffff; chunks]);
-    let (mut scratch, mut sink) = (Aligned::new(stage.scratch_bytes as usize, 0), Aligned::new(64, 0));
+    let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
     let mut batch = FragmentBatch {
         header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
         count: quads.len() as u32,

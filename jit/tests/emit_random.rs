@@ -39,9 +39,10 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         helpers: &HELPERS,
     };
     context.sets[0] = descriptors.as_ptr().cast();
-    let mut scratch = vec![0u128; stage.scratch_bytes as usize / 16 + 4];
+    let workgroup = stage.facts.payload.workgroup().expect("a compute stage");
+    let mut scratch = vec![0u128; stage.facts.scratch_bytes as usize / 16 + 4];
     let mut sink = [0u128; 4];
-    let mut shared = vec![0u128; stage.shared_bytes as usize / 16 + 4];
+    let mut shared = vec![0u128; workgroup.shared_bytes as usize / 16 + 4];
     for group in 0..program.workgroups {
         scratch.fill(0);
         shared.fill(0);

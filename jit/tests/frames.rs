@@ -5,7 +5,7 @@ mod emit_common;
 mod modules;
 mod spirv_common;
 
-use base::shader::Stage;
+use base::shader::{CompiledStage, Stage};
 use emit_common::run_compiled;
 use jit::code::CodeBlob;
 use jit::emit::Tier;
@@ -52,7 +52,8 @@ fn run(blob: CodeBlob, values: Vec<f32>) -> Vec<u8> {
     let mut all = on_small_threads(4, move || {
         // As it comes back from a cache.
         let blob = jit::stored(&blob.to_bytes()).expect("the stored form");
-        let stage = blob.stage(Arc::new(blob.load().expect("executable memory")));
+        let stage =
+            CompiledStage { facts: blob.facts.clone(), code: Arc::new(blob.load().expect("executable memory")) };
         let mut after = run_compiled(&stage, &memory(&values), [1; 3]);
         after.remove(0)
     });

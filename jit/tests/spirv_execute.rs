@@ -194,8 +194,9 @@ fn shared_memory_and_specialisation() {
             ],
         };
         let s = compile(&words("shared.comp"), stage("shared.comp"), &spec).expect("translate");
-        assert_eq!(s.local_size, [x, 2, 1]);
-        assert!(s.shared_bytes >= 64 * 4 + 2 * 16 + 4 && s.flags.side_effects);
+        let facts = s.workgroup().expect("workgroups");
+        assert_eq!(facts.local_size, [x, 2, 1]);
+        assert!(facts.shared_bytes >= 64 * 4 + 2 * 16 + 4 && s.side_effects);
         let count = x * 2;
         let a: Vec<u32> = (0..count).map(|i| i * i + 1).collect();
         let counters = [0u32, 0, 0, 0, 0, 0, 5];

@@ -3,7 +3,7 @@
 mod spirv_common;
 
 use base::abi::{LodMode, SampleOp};
-use base::shader::{BuiltinSlot as B, Interpolation as I, Slot, SlotKind, SlotType as T};
+use base::shader::{BuiltinSlot as B, FragmentFacts, Interpolation as I, Slot, SlotKind, SlotType as T};
 use jit::ir::{Builtin, ImageQuery, InterpolateAt, Op, SampleInfo, Shader};
 use jit::spirv::Specialization;
 use spirv_common::*;
@@ -18,6 +18,10 @@ fn find(slots: &[Slot], kind: SlotKind) -> Slot {
 
 fn ops(s: &Shader) -> Vec<Op> {
     s.insts.values().map(|i| i.op.clone()).collect()
+}
+
+fn fragment(s: &Shader) -> FragmentFacts {
+    *s.payload.fragment().expect("a fragment stage")
 }
 
 fn samples(s: &Shader) -> Vec<SampleInfo> {
@@ -63,9 +67,9 @@ fn fragment_slots_and_flags() {
     assert_eq!(find(&s.outputs, user(2, 0)).ty, T::Sint);
     find(&s.outputs, SlotKind::Builtin(B::FragDepth));
     find(&s.outputs, SlotKind::Builtin(B::SampleMask));
-    let f = s.flags;
+    let f = fragment(&s);
     assert!(
-        f.side_effects
+        s.side_effects
             && f.kills
             && f.early_fragment_tests
             && f.writes_depth
@@ -92,7 +96,7 @@ fn depth_is_written_although_the_shader_promises_not_to_change_it() {
     let unchanged = [words[at], words[at + 1], 16];
     words.splice(at..at, unchanged);
     let s = compile(&words, stage("scene.frag"), &Specialization::default()).expect("a valid shader");
-    assert!(s.flags.writes_depth);
+    assert!(fragment(&s).writes_depth);
 }
 
 #[test]
@@ -129,8 +133,8 @@ fn image_operations() {
 #[test]
 fn a_per_sample_input_asks_for_sample_shading_without_being_read() {
     let s = shader("sample_id_unread.frag");
-    assert!(s.flags.sample_shading && !ops(&s).iter().any(|op| matches!(op, Op::Builtin(_))));
-    assert!(!shader("subpass.frag").flags.sample_shading);
+    assert!(fragment(&s).sample_shading && !ops(&s).iter().any(|op| matches!(op, Op::Builtin(_))));
+    assert!(!fragment(&shader("subpass.frag")).sample_shading);
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn a_volatile_load_of_helper_invocation_sees_demotes() {
 #[test]
 fn subpass_inputs_and_dual_source() {
     let s = shader("subpass.frag");
-    assert!(s.flags.reads_input_attachments);
+    assert!(fragment(&s).reads_input_attachments);
     assert!(ops(&s).contains(&Op::ImageFetch { coords: 3, level: false, sample: true }));
     find(&s.outputs, SlotKind::User { location: 0, component: 0, index: 1 });
     find(&s.outputs, user(0, 0));

@@ -3,6 +3,8 @@
 //! Enumerations that Vulkan numbers (blend factors, compare operations, topologies…) keep Vulkan's numbers as `u32`s in
 //! small Rust enums defined here, so that the icd converts with one checked table each.
 
+pub use crate::stages::{GraphicsStages, Misfit};
+
 use base::abi::ShaderContext;
 use base::image::ImageLayout;
 use base::shader::CompiledStage;
@@ -405,15 +407,6 @@ pub struct IndexBuffer {
     pub range: BufferRange,
     /// Bytes per index: 1, 2 or 4.
     pub index_bytes: u32,
-}
-
-/// The stages of a graphics pipeline, linked once at pipeline creation.
-#[derive(Clone, Debug)]
-pub struct GraphicsStages {
-    /// Vertex stage.
-    pub vertex: CompiledStage,
-    /// Fragment stage; `None` for depth-only pipelines.
-    pub fragment: Option<CompiledStage>,
 }
 
 /// Query sinks active during a draw.

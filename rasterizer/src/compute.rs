@@ -7,6 +7,7 @@ use crate::api::{Dispatch, statistic};
 use crate::pool::{Pool, Running, Scratch};
 use crate::stage::{StageMemory, aborted};
 use base::abi::ComputeBatch;
+use base::shader::WorkgroupFacts;
 
 /// Batches per thread that a dispatch is cut into, so that stealing can level uneven groups.
 const BATCHES_PER_THREAD: u64 = 16;
@@ -19,32 +20,28 @@ const ROUND: u64 = 1 << 20;
 pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, running: Running, d: &Dispatch) {
     // Nobody comes to the end of so many.
     let total = d.groups.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
-    if total == 0 {
-        return;
-    }
+    let Some(workgroup) = d.stage.facts.payload.workgroup().filter(|_| total != 0) else { return };
     let per_batch = (total / (pool.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
     let batches = total.div_ceil(per_batch);
     for start in (0..batches).step_by(ROUND as usize) {
         pool.for_each((batches - start).min(ROUND) as usize, false, |worker, scratch, i| {
             worker.runs(running);
             let first = (start + i as u64) * per_batch;
-            run_groups(d, scratch.as_mut(), first, first.saturating_add(per_batch).min(total));
+            run_groups(d, workgroup, scratch.as_mut(), first, first.saturating_add(per_batch).min(total));
         });
         if aborted(&d.context) {
             return;
         }
     }
-    let local = d.stage.local_size.iter().map(|&n| u64::from(n)).product::<u64>();
-    d.queries.count(statistic::COMPUTE_INVOCATIONS, total.saturating_mul(local));
+    d.queries.count(statistic::COMPUTE_INVOCATIONS, total.saturating_mul(workgroup.invocations()));
 }
 
-fn run_groups(d: &Dispatch, memory: &mut StageMemory, first: u64, end: u64) {
-    let stage = &d.stage;
-    let invocations = stage.local_size.iter().map(|&n| n as usize).product::<usize>();
-    let chunks = invocations.div_ceil(stage.lanes.max(1) as usize);
-    let resume_bytes = if stage.has_barriers { chunks * 4 } else { 0 };
+fn run_groups(d: &Dispatch, workgroup: &WorkgroupFacts, memory: &mut StageMemory, first: u64, end: u64) {
+    let (stage, facts) = (&d.stage, &d.stage.facts);
+    let chunks = workgroup.invocations().div_ceil(u64::from(facts.lanes.max(1))) as usize;
+    let resume_bytes = if facts.has_barriers { chunks * 4 } else { 0 };
     let header = memory.header(stage, resume_bytes);
-    let shared = memory.shared.ensure(stage.shared_bytes as usize);
+    let shared = memory.shared.ensure(workgroup.shared_bytes as usize);
     let (gx, gy) = (u64::from(d.groups[0]), u64::from(d.groups[1]));
     for group in first..end {
         if aborted(&d.context) {
@@ -52,13 +49,13 @@ fn run_groups(d: &Dispatch, memory: &mut StageMemory, first: u64, end: u64) {
         }
         let id = [group % gx, group / gx % gy, group / (gx * gy)];
         let workgroup_id = core::array::from_fn(|i| d.base[i].wrapping_add(id[i] as u32));
-        if stage.has_barriers {
+        if facts.has_barriers {
             // SAFETY: `header` above gave at least `resume_bytes` bytes.
             unsafe { header.scratch.write_bytes(0, resume_bytes) };
         }
-        if stage.zero_shared {
+        if workgroup.zero_shared {
             // SAFETY: `ensure` above gave `shared_bytes` bytes.
-            unsafe { shared.write_bytes(0, stage.shared_bytes as usize) };
+            unsafe { shared.write_bytes(0, workgroup.shared_bytes as usize) };
         }
         let mut batch = ComputeBatch { header, workgroup_id, pending: 0, shared };
         loop {

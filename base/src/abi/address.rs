@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+use super::layout::layout;
+
 /// Bytes per granule, as a power of two.
 pub const ADDRESS_GRANULE_BITS: u32 = 16;
 
@@ -31,6 +33,8 @@ pub struct AddressSpace {
     /// [`ADDRESS_TAIL`] zeros: what a load from anywhere else reads.
     pub zeros: *const u8,
 }
+
+layout!(AddressSpace { base, last, live, zeros });
 
 impl AddressSpace {
     /// No address is live.

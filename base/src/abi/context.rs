@@ -2,7 +2,8 @@
 
 use super::address::AddressSpace;
 use super::descriptor::BufferDescriptor;
-use super::image::{ImageArgs, ImageView, Sampler};
+use super::helper::HelperTable;
+use super::layout::layout;
 use core::sync::atomic::AtomicU32;
 
 /// `VkPhysicalDeviceLimits::maxBoundDescriptorSets`.
@@ -48,14 +49,17 @@ unsafe impl Send for ShaderContext {}
 // SAFETY: as above.
 unsafe impl Sync for ShaderContext {}
 
-/// Rust functions that generated code calls through the context, so that its bytes hold no relocation.
-#[repr(C)]
-pub struct HelperTable {
-    /// Any image operation whose view or sampler differs between lanes: runs the waterfall over distinct pairs.
-    /// `views` and `samplers` have [`super::MAX_LANES`] entries; `samplers` may be null when the operation has none.
-    /// Only lanes in `args.mask` are read.
-    pub image_divergent:
-        unsafe extern "C" fn(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs),
-    /// Fused multiply-add with one rounding for hosts without FMA; `n` elements each.
-    pub fma_f32: unsafe extern "C" fn(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32),
-}
+layout!(ShaderContext {
+    sets,
+    dynamic_buffers,
+    push_constants,
+    num_workgroups,
+    base_vertex,
+    base_instance,
+    draw_index,
+    view_index,
+    device_index,
+    abort,
+    helpers,
+    addresses,
+});

@@ -5,6 +5,7 @@
 //! null pointer): generated code dereferences without a check, and a null descriptor's range or extents are 0.
 
 use super::image::{ImageView, Sampler};
+use super::layout::layout;
 
 /// Size and array stride of one descriptor, in bytes.
 pub const DESCRIPTOR_SIZE: usize = 16;
@@ -62,3 +63,7 @@ unsafe impl Sync for ImageDescriptor {}
 const _: () = assert!(size_of::<BufferDescriptor>() == DESCRIPTOR_SIZE);
 const _: () = assert!(size_of::<SetHeader>() == DESCRIPTOR_SIZE);
 const _: () = assert!(size_of::<ImageDescriptor>() == DESCRIPTOR_SIZE);
+
+layout!(SetHeader { variable_count, _pad });
+layout!(BufferDescriptor { address, range });
+layout!(ImageDescriptor { view, sampler });

@@ -4,6 +4,7 @@
 //! `view.kernels[sampler.class]` (sampling) or `view.kernels[KERNEL_*]` and calls it with a filled [`ImageArgs`].
 
 use super::MAX_LANES;
+use super::layout::layout;
 
 /// Image dimensionality as SPIR-V's `Dim` sees it (arrayed-ness apart).
 #[repr(u32)]
@@ -255,3 +256,108 @@ pub struct ImageArgs {
     /// Lanes in use by the caller (4 or 8).
     pub lanes: u32,
 }
+
+layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, _pad });
+layout!(ImageView {
+    kernels,
+    base,
+    size,
+    layer_stride,
+    sample_stride,
+    format,
+    dim,
+    arrayed,
+    levels,
+    layers,
+    samples,
+    swizzle,
+    stencil_aspect,
+    min_lod,
+    texels,
+    level
+});
+layout!(Sampler {
+    class,
+    mag_filter,
+    min_filter,
+    mipmap_mode,
+    address_mode,
+    lod_bias,
+    min_lod,
+    max_lod,
+    max_anisotropy,
+    compare_enable,
+    compare_op,
+    border_color,
+    border_is_int,
+    unnormalized,
+    reduction
+});
+layout!(ImageArgs {
+    coord,
+    dref,
+    lod,
+    min_lod,
+    grad_x,
+    grad_y,
+    offset,
+    gather_offsets,
+    icoord,
+    level,
+    sample,
+    texel,
+    result,
+    mask,
+    kernel,
+    op,
+    lod_mode,
+    component,
+    has_gather_offsets,
+    atomic_op,
+    lanes
+});
+layout!(
+    enum Dim {
+        D1,
+        D2,
+        D3,
+        Cube,
+        Buffer,
+    }
+);
+layout!(
+    enum LodMode {
+        Implicit,
+        Explicit,
+        Grad,
+    }
+);
+layout!(
+    enum SampleOp {
+        Sample,
+        SampleDref,
+        Gather,
+        GatherDref,
+        QueryLod,
+    }
+);
+layout!(
+    enum AtomicOp {
+        Exchange,
+        CompareExchange,
+        Add,
+        Sub,
+        SMin,
+        UMin,
+        SMax,
+        UMax,
+        And,
+        Or,
+        Xor,
+        Load,
+        Store,
+        FAdd,
+        FMin,
+        FMax,
+    }
+);

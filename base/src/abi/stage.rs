@@ -1,10 +1,11 @@
 //! Batches: the mutable argument of a compiled stage.
 //!
 //! One function type for every stage: `fn(&ShaderContext, &mut Batch)`. A call works through all chunks of the batch.
-//! `inputs` and `outputs` are `[chunk][slot][lane]` arrays of 32-bit values; slots are those of
+//! `inputs` and `outputs` are `[chunk][slot][lane]` arrays of 32-bit values ([`SlotLayout`](super::SlotLayout)); slots are those of
 //! [`crate::shader::StageInterface`], in its order. Every buffer of a batch is padded to a whole chunk and aligned to 32 bytes.
 
 use super::context::ShaderContext;
+use super::layout::{Layout, layout};
 
 /// A compiled stage. `batch` points to the stage's own batch struct, whose first field is [`BatchHeader`].
 ///
@@ -16,7 +17,7 @@ pub type StageFn = unsafe extern "C" fn(ctx: *const ShaderContext, batch: *mut B
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BatchHeader {
-    /// Per-worker scratch memory, aligned to 32 bytes, `CompiledStage::scratch_bytes` long (private arrays, and for a
+    /// Per-worker scratch memory, aligned to 32 bytes, `StageFacts::scratch_bytes` long (private arrays, and for a
     /// stage with barriers the values that live across them). Contents need no initialisation, except that a compute
     /// stage with barriers wants its first `chunks * 4` bytes zero when a workgroup begins (resume indices).
     pub scratch: *mut u8,
@@ -166,6 +167,61 @@ pub struct ComputeBatch {
     /// Out: chunks that stopped at a barrier and want another call; 0 when the workgroup is done. The caller calls again
     /// with the same batch until it is 0.
     pub pending: u32,
-    /// Workgroup (shared) memory, `CompiledStage::shared_bytes` long, aligned to 64 bytes.
+    /// Workgroup (shared) memory, `WorkgroupFacts::shared_bytes` long, aligned to 64 bytes.
     pub shared: *mut u8,
 }
+
+macro_rules! batches {
+    ($($(#[$doc:meta])* $kind:ident = $batch:ident;)*) => {
+        /// The kinds of batch: what a call of a stage works on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum BatchKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl BatchKind {
+            /// All.
+            pub const ALL: &[BatchKind] = &[$(BatchKind::$kind),*];
+
+            /// See [`Layout`].
+            pub const fn layout(self) -> u64 {
+                match self {
+                    $(BatchKind::$kind => $batch::HASH,)*
+                }
+            }
+        }
+    };
+}
+
+batches! {
+    /// [`VertexBatch`].
+    Vertices = VertexBatch;
+    /// [`FragmentBatch`].
+    Quads = FragmentBatch;
+    /// [`ComputeBatch`].
+    Workgroup = ComputeBatch;
+}
+
+layout!(BatchHeader { scratch, sink });
+layout!(VertexBatch { header, count, _pad, vertex_index, instance_index, inputs, outputs });
+layout!(FragmentPrimitive {
+    b1,
+    b2,
+    inv_w,
+    inv_w1,
+    inv_w2,
+    z,
+    origin,
+    attributes,
+    front_facing,
+    primitive_id,
+    layer,
+    viewport_index,
+    point_origin,
+    point_inv_size,
+    _pad
+});
+layout!(FragmentQuad { x, y, coverage, sample, primitive });
+layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions });
+layout!(QuadPositions { x, y });
+layout!(ComputeBatch { header, workgroup_id, pending, shared });

@@ -96,7 +96,8 @@ impl StageRequest {
     /// For the application: see [`jit::prepare`]. More workgroup memory than the device says it has is invalid.
     pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
         let prepared = self.with_jit(jit::prepare)?;
-        let (bytes, most) = (prepared.facts().shared_bytes, LIMITS.max_compute_shared_memory_size);
+        let bytes = prepared.facts().payload.workgroup().map_or(0, |w| w.shared_bytes);
+        let most = LIMITS.max_compute_shared_memory_size;
         if bytes > most {
             let message = format!("{bytes} bytes of workgroup memory, maxComputeSharedMemorySize is {most}");
             return Err(jit::error::Error::invalid(message));

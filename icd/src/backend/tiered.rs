@@ -11,7 +11,7 @@
 use super::compile::{Key, StageRequest};
 use super::compiler::Compiler;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
-use base::shader::{CompiledStage, StageCode};
+use base::shader::{CompiledStage, StageCode, StageFacts};
 use jit::Prepared;
 use jit::code::{CodeBlob, LoadedCode};
 use jit::emit::Tier;
@@ -31,7 +31,7 @@ pub struct TieredCode {
     key: Key,
     request: StageRequest,
     /// Everything about the stage but code.
-    facts: CodeBlob,
+    facts: StageFacts,
     compiler: Weak<Compiler>,
     /// The best function so far; null until there is one.
     entry: AtomicPtr<()>,
@@ -59,15 +59,14 @@ enum Phase {
 impl TieredCode {
     /// A stage whose code is still to be made.
     pub fn new(compiler: &Arc<Compiler>, key: Key, request: StageRequest, prepared: Prepared) -> Arc<TieredCode> {
-        let facts = prepared.facts().without_code();
+        let facts = prepared.facts().clone();
         Self::with_phase(compiler, key, request, facts, Phase::Waiting(Box::new(prepared)))
     }
 
     /// A stage from a pipeline cache's bytes; `None` unless they are intact, of this build and machine.
     pub fn stored(compiler: &Arc<Compiler>, key: Key, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
         let blob = jit::stored(bytes)?;
-        let facts = blob.without_code();
-        let code = Self::with_phase(compiler, key, request, facts, Phase::Running);
+        let code = Self::with_phase(compiler, key, request, blob.facts.clone(), Phase::Running);
         code.install(&blob).ok()?;
         Some(code)
     }
@@ -76,7 +75,7 @@ impl TieredCode {
         compiler: &Arc<Compiler>,
         key: Key,
         request: StageRequest,
-        facts: CodeBlob,
+        facts: StageFacts,
         phase: Phase,
     ) -> Arc<TieredCode> {
         Arc::new_cyclic(|this| TieredCode {
@@ -95,7 +94,7 @@ impl TieredCode {
 
     /// The stage as the rasterizer wants it.
     pub fn stage(self: &Arc<Self>) -> CompiledStage {
-        self.facts.stage(self.clone())
+        CompiledStage { facts: self.facts.clone(), code: self.clone() }
     }
 
     /// The key it was compiled for.
@@ -156,7 +155,7 @@ impl TieredCode {
     /// A message; internal errors.
     pub fn upgrade(&self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
         let Some(blob) = self.request.improve(wanted).map_err(|e| e.to_string())? else { return Ok(()) };
-        if !blob.same_facts(&self.facts) {
+        if blob.facts != self.facts {
             return Err("the tiers disagree about a stage".into());
         }
         self.install(&blob)
@@ -173,7 +172,8 @@ impl TieredCode {
             Tier::Full => state.full = Some(code),
             Tier::Quick => {
                 let improve = self.compiler.upgrade().is_some_and(|c| c.policy().improves());
-                let patience = if improve { blob.code.len() as i64 * PATIENCE[usize::from(blob.has_loops)] } else { 0 };
+                let patience =
+                    if improve { blob.code.len() as i64 * PATIENCE[usize::from(blob.facts.has_loops)] } else { 0 };
                 self.patience.store(patience, Ordering::Relaxed);
                 state.quick = Some(code);
             }
@@ -188,12 +188,8 @@ impl TieredCode {
     pub fn bytes(&self) -> Option<Vec<u8>> {
         self.ready().ok()?;
         let state = self.state.lock();
-        let (code, tier) = match (&state.full, &state.quick) {
-            (Some(code), _) => (code, Tier::Full),
-            (None, Some(code)) => (code, Tier::Quick),
-            (None, None) => return None,
-        };
-        Some(self.facts.with_code(code, tier).to_bytes())
+        let code = state.full.as_ref().or(state.quick.as_ref())?;
+        Some(CodeBlob::of(self.facts.clone(), code).to_bytes())
     }
 
     /// Which tier runs; `None` while there is no code.

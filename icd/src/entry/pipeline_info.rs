@@ -9,7 +9,7 @@ use crate::object::pipeline::{Failure, GraphicsInfo, StageInfo};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
-use base::shader::Stage;
+use base::shader::{PipelineType, Side, Stage};
 use jit::spirv::Specialization;
 use std::sync::Arc;
 
@@ -26,12 +26,9 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Grap
     // SAFETY: as above.
     let infos = unsafe { slice(info.p_stages, info.stage_count) };
     let stages = infos.iter().map(|stage| {
-        let kind = match stage.stage {
-            vk::ShaderStageFlags::VERTEX => Stage::Vertex,
-            vk::ShaderStageFlags::FRAGMENT => Stage::Fragment,
-            other => return Err(refuse(&format!("shader stage {other:?} is not supported"))),
-        };
-        if kind == Stage::Fragment && state.discards() {
+        let kind = Stage::of_flag_bit(stage.stage.as_raw(), PipelineType::Graphics)
+            .ok_or_else(|| refuse(&format!("shader stage {:?} is not supported", stage.stage)))?;
+        if kind.row().inputs == Side::Interpolated && state.discards() {
             return Ok(None);
         }
         // SAFETY: as above.

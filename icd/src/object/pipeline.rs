@@ -189,21 +189,19 @@ impl Maker<'_> {
     /// Creates a graphics pipeline.
     pub fn graphics(&self, info: GraphicsInfo) -> Result<Created, Failure> {
         let GraphicsInfo { stages, state, layout } = info;
-        let (mut vertex, mut fragment) = (None, None);
         let (mut code, mut feedback) = (Vec::new(), Vec::new());
         for stage in stages {
             let Some(stage) = stage else {
                 feedback.push(vk::PipelineCreationFeedback::default());
                 continue;
             };
-            let slot = if stage.stage == Stage::Vertex { &mut vertex } else { &mut fragment };
             let (own, answer) = self.stage(stage, &layout)?;
-            *slot = Some(own.stage());
             code.push(own);
             feedback.push(answer);
         }
-        let vertex = vertex.ok_or_else(|| Failure::unsupported("graphics pipeline", "there is no vertex stage"))?;
-        let stages = Arc::new(GraphicsStages { vertex, fragment });
+        let stages = GraphicsStages::new(code.iter().map(TieredCode::stage));
+        let stages = stages.map_err(|misfit| Failure::unsupported("graphics pipeline", &misfit.to_string()))?;
+        let stages = Arc::new(stages);
         let kind = PipelineKind::Graphics(Arc::new(GraphicsPipeline { stages, code, state, layout }));
         Ok(Created { pipeline: Arc::new(Pipeline { kind }), feedback })
     }

@@ -260,7 +260,7 @@ impl Emitter<'_> {
     pub fn interpolate(&mut self, slot: u32, at: InterpolateAt, ty: Ty, data: &InstData) -> Result<C> {
         let interpolation = self.shader.inputs[slot as usize].interpolation;
         let lists = self.fragment()?.attributes.clone();
-        let field = read_only(slot as i32 * 12);
+        let field = read_only((slot as usize * size_of::<[u32; 3]>()) as i32);
         if interpolation == Interpolation::Flat {
             let scalars: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(scalar_type(ty), field, l)).collect();
             return Ok(self.quads(&scalars));

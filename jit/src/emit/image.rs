@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, InstData, SampleInfo, Ty, Value};
 use crate::lir::{IntCond, Type, Value as C};
 use base::abi::{
-    AtomicOp, Dim, HelperTable, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE,
-    KERNEL_STORE, MAX_LANES, MAX_LEVELS, Sampler, ShaderContext,
+    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
+    MAX_LANES, MAX_LEVELS, Sampler,
 };
 use core::mem::offset_of;
 
@@ -107,9 +107,7 @@ impl Emitter<'_> {
         }
         let none = self.b.iconst(Type::I64, 0);
         let samplers = if sampler.is_some() { samplers } else { none };
-        let table = self.b.load(Type::I64, read_only(offset_of!(ShaderContext, helpers) as i32), self.ctx);
-        let function = self.b.load(Type::I64, read_only(offset_of!(HelperTable, image_divergent) as i32), table);
-        self.b.call(function, &[views, samplers, args]);
+        self.call_helper(Helper::ImageDivergent, &[views, samplers, args]);
         Ok(())
     }
 

@@ -7,70 +7,80 @@ use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
 use crate::passes::Shape;
-use base::abi::{ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
-use base::shader::Stage;
+use base::abi::{BatchKind, ComputeBatch, FragmentBatch, ShaderContext, SlotLayout, VertexBatch};
+use base::shader::Side;
 use core::mem::offset_of;
 
-/// First byte of the current chunk's slots; `None` when the stage has none.
+/// A chunk of an array of slots: its first byte, and where the slots lie behind it.
+#[derive(Clone, Copy)]
+struct Chunk {
+    base: C,
+    layout: SlotLayout,
+}
+
+/// The current chunk's slots; `None` when the stage has none.
 #[derive(Default)]
 pub struct Slots {
-    inputs: Option<C>,
-    outputs: Option<C>,
+    inputs: Option<Chunk>,
+    outputs: Option<Chunk>,
+}
+
+/// The arrays of inputs and outputs in a batch.
+fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
+    match batch {
+        BatchKind::Vertices => [Some(offset_of!(VertexBatch, inputs)), Some(offset_of!(VertexBatch, outputs))],
+        // Inputs are interpolated.
+        BatchKind::Quads => [None, Some(offset_of!(FragmentBatch, outputs))],
+        BatchKind::Workgroup => [None, None],
+    }
 }
 
 impl Emitter<'_> {
     /// Finds the chunk's slots.
     pub fn place_slots(&mut self) {
-        let (inputs, outputs) = match self.shader.stage {
-            Stage::Vertex => (Some(offset_of!(VertexBatch, inputs)), offset_of!(VertexBatch, outputs)),
-            Stage::Fragment => (None, offset_of!(FragmentBatch, outputs)),
-            Stage::Compute => return,
-        };
-        let (reads, writes) = (self.shader.inputs.len(), self.shader.outputs.len());
-        self.slots = Slots {
-            inputs: inputs.filter(|_| reads != 0).map(|array| self.chunk_of(array, reads)),
-            outputs: (writes != 0).then(|| self.chunk_of(outputs, writes)),
-        };
+        let counts = [self.shader.inputs.len(), self.shader.outputs.len()];
+        let arrays = slot_arrays(self.shader.stage().row().batch);
+        let [inputs, outputs] = [0, 1].map(|side| {
+            let array = arrays[side].filter(|_| counts[side] != 0);
+            array.map(|array| self.chunk_of(array, SlotLayout::new(counts[side], self.lanes)))
+        });
+        self.slots = Slots { inputs, outputs };
     }
 
-    /// First byte of the current chunk in an `[chunk][slot][lane]` array.
-    fn chunk_of(&mut self, array: usize, slots: usize) -> C {
+    /// The current chunk of an array.
+    fn chunk_of(&mut self, array: usize, layout: SlotLayout) -> Chunk {
         let list = self.b.load(Type::I64, read_only(array as i32), self.batch);
-        let bytes = slots as i64 * self.slot_bytes();
         let chunk = self.b.zext(Type::I64, self.chunk);
-        let offset = self.b.imul_imm(chunk, bytes);
-        self.b.iadd(list, offset)
+        let offset = self.b.imul_imm(chunk, layout.chunk_bytes() as i64);
+        Chunk { base: self.b.iadd(list, offset), layout }
     }
 
-    fn slot_bytes(&self) -> i64 {
-        i64::from(self.lanes) * 4
-    }
-
-    /// A slot behind the chunk's first byte.
-    fn load_slot_vector(&mut self, base: C, slot: u32, ty: Ty) -> C {
-        let at = i64::from(slot) * self.slot_bytes();
+    /// A slot of a chunk.
+    fn load_slot_vector(&mut self, chunk: Chunk, slot: u32, ty: Ty) -> C {
+        let at = chunk.layout.slot_bytes(slot as usize) as i32;
         let vector = self.vector_type(ty);
-        self.b.load(vector, read_only(at as i32), base)
+        self.b.load(vector, read_only(at), chunk.base)
     }
 
     /// `Op::LoadInput`.
     pub fn load_input(&mut self, slot: u32, at: InterpolateAt, data: &InstData) -> Result<()> {
         let ty = self.shader.ty(data.result());
-        let c = match self.shader.stage {
-            Stage::Vertex => {
-                let base = self.slots.inputs.ok_or_else(|| Error::internal("a stage without inputs reads one"))?;
-                self.load_slot_vector(base, slot, ty)
+        let c = match self.shader.stage().row().inputs {
+            Side::Attributes | Side::Vertices => {
+                let chunk = self.slots.inputs.ok_or_else(|| Error::internal("a stage without inputs reads one"))?;
+                self.load_slot_vector(chunk, slot, ty)
             }
-            Stage::Fragment => self.interpolate(slot, at, ty, data)?,
-            Stage::Compute => return Err(Error::invalid("a compute stage has no inputs")),
+            Side::Interpolated => self.interpolate(slot, at, ty, data)?,
+            Side::Nothing | Side::Fragments => return Err(Error::invalid("an input of a stage that has none")),
         };
         self.define(data.result(), Rep::Varying(c))
     }
 
     /// `Op::StoreOutput`.
     pub fn store_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
-        let base = self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
-        let at = (i64::from(slot) * self.slot_bytes()) as i32;
+        let Chunk { base, layout } =
+            self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
+        let at = layout.slot_bytes(slot as usize) as i32;
         let mut c = self.vector(data.args[0])?;
         if !self.full {
             // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
@@ -84,26 +94,10 @@ impl Emitter<'_> {
 
     /// `Op::Builtin`.
     pub fn builtin(&mut self, builtin: Builtin, data: &InstData) -> Result<()> {
-        use Builtin as B;
         let result = data.result();
         // The batch of another stage has other fields at these offsets.
-        let stage = match builtin {
-            B::VertexIndex | B::InstanceIndex => Some(Stage::Vertex),
-            B::WorkgroupId(_) | B::LocalInvocationIndex | B::LocalInvocationId(_) | B::GlobalInvocationId(_) => {
-                Some(Stage::Compute)
-            }
-            B::FragCoord(_) | B::FrontFacing | B::PointCoord(_) | B::SampleId | B::SamplePosition(_) => {
-                Some(Stage::Fragment)
-            }
-            B::SampleMaskIn | B::HelperInvocation | B::PrimitiveId | B::Layer | B::ViewportIndex => {
-                Some(Stage::Fragment)
-            }
-            B::BaseVertex | B::BaseInstance | B::DrawIndex | B::ViewIndex | B::DeviceIndex => None,
-            B::NumWorkgroups(_) | B::NumSubgroups | B::SubgroupId => None,
-            B::SubgroupInvocation | B::SubgroupSize => None,
-        };
-        if stage.is_some_and(|s| s != self.shader.stage) {
-            return Err(Error::invalid(format!("{builtin:?} in a {:?} stage", self.shader.stage)));
+        if !self.shader.stage().reads(builtin.family()) {
+            return Err(Error::invalid(format!("{builtin:?} in a {:?} stage", self.shader.stage())));
         }
         let rep = match builtin {
             Builtin::VertexIndex => self.vertex_word(offset_of!(VertexBatch, vertex_index)),
@@ -124,14 +118,23 @@ impl Emitter<'_> {
             Builtin::SubgroupSize => Rep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
             Builtin::SubgroupId => Rep::Uniform(self.chunk),
             Builtin::NumSubgroups => Rep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
-            other => return self.fragment_builtin(other, result),
+            Builtin::FragCoord(_)
+            | Builtin::FrontFacing
+            | Builtin::PointCoord(_)
+            | Builtin::SampleId
+            | Builtin::SamplePosition(_)
+            | Builtin::SampleMaskIn
+            | Builtin::HelperInvocation
+            | Builtin::PrimitiveId
+            | Builtin::Layer
+            | Builtin::ViewportIndex => return self.fragment_builtin(builtin, result),
         };
         self.define(result, rep)
     }
 
     fn vertex_word(&mut self, array: usize) -> Rep {
-        let base = self.chunk_of(array, 1);
-        Rep::Varying(self.load_slot_vector(base, 0, Ty::I32))
+        let chunk = self.chunk_of(array, SlotLayout::new(1, self.lanes));
+        Rep::Varying(self.load_slot_vector(chunk, 0, Ty::I32))
     }
 
     fn context_word(&mut self, field: usize) -> Rep {
@@ -144,8 +147,7 @@ impl Emitter<'_> {
     }
 
     /// Component `c` of the invocation with linear index `index`.
-    fn local_component(&mut self, c: u8, index: C) -> C {
-        let [x, y, _] = self.shader.local_size;
+    fn local_component(&mut self, [x, y, _]: [u32; 3], c: u8, index: C) -> C {
         let (divide, modulo) = match c {
             0 => (1, x),
             1 => (x, y),
@@ -156,15 +158,16 @@ impl Emitter<'_> {
     }
 
     fn local_id(&mut self, c: u8, shape: Shape) -> Result<Rep> {
+        let size = self.shader.workgroup()?.local_size;
         let first = self.first_lane();
         Ok(match shape {
-            Shape::Uniform => Rep::Uniform(self.local_component(c, first)),
-            Shape::Affine(stride) => Rep::Affine(self.local_component(c, first), stride),
+            Shape::Uniform => Rep::Uniform(self.local_component(size, c, first)),
+            Shape::Affine(stride) => Rep::Affine(self.local_component(size, c, first), stride),
             Shape::Varying => {
                 let lanes: Vec<C> = (0..i64::from(self.lanes))
                     .map(|lane| {
                         let index = self.b.iadd_imm(first, lane);
-                        self.local_component(c, index)
+                        self.local_component(size, c, index)
                     })
                     .collect();
                 Rep::Varying(self.b.build(&lanes))
@@ -173,8 +176,9 @@ impl Emitter<'_> {
     }
 
     fn global_id(&mut self, c: u8, shape: Shape) -> Result<Rep> {
+        let size = self.shader.workgroup()?.local_size;
         let group = self.workgroup_id(c);
-        let start = self.b.imul_imm(group, i64::from(self.shader.local_size[usize::from(c)]));
+        let start = self.b.imul_imm(group, i64::from(size[usize::from(c)]));
         Ok(match self.local_id(c, shape)? {
             Rep::Uniform(local) => Rep::Uniform(self.b.iadd(start, local)),
             Rep::Affine(local, stride) => Rep::Affine(self.b.iadd(start, local), stride),

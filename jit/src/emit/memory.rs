@@ -46,7 +46,7 @@ impl Emitter<'_> {
                 _ => return Err(Error::internal("a buffer access without a buffer")),
             },
             Space::Shared => {
-                let range = self.b.iconst(Type::I64, i64::from(self.shader.shared_bytes));
+                let range = self.b.iconst(Type::I64, i64::from(self.shader.workgroup()?.shared_bytes));
                 (Address::Buffer(BufPair { address: self.shared, range }, args[0]), 1)
             }
             Space::Push => {

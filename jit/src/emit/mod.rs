@@ -23,6 +23,7 @@ mod facts;
 mod float;
 mod fragment;
 mod global;
+mod helper;
 mod image;
 mod interface;
 mod memory;
@@ -62,9 +63,9 @@ impl Default for EmitOptions {
 /// A stage as Cranelift's IR, ready for code generation.
 pub struct Emission {
     function: Function,
-    /// See [`base::shader::CompiledStage::scratch_bytes`].
+    /// See [`base::shader::StageFacts::scratch_bytes`].
     pub scratch_bytes: u32,
-    /// See [`base::shader::CompiledStage::has_barriers`].
+    /// See [`base::shader::StageFacts::has_barriers`].
     pub has_barriers: bool,
 }
 
@@ -96,7 +97,7 @@ struct Emitter<'a> {
     zeros: C,
     abort: C,
     shared: C,
-    /// Chunk index (I32) and, for compute, the number of chunks.
+    /// Chunk index (I32) and the number of a workgroup's chunks (1 without workgroups).
     chunk: C,
     chunks: u32,
     /// scratch + 16 * chunk; scratch + 4 * chunk; first byte of slots.

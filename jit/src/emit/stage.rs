@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
 use crate::passes::Divergence;
-use base::abi::{AddressSpace, BatchHeader, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
-use base::shader::{PipelineLayoutInfo, Stage};
+use base::abi::{AddressSpace, BatchHeader, BatchKind, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
+use base::shader::{PipelineLayoutInfo, WorkgroupFacts};
 use core::mem::offset_of;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
@@ -40,9 +40,9 @@ pub fn function(
     let sink = pointer(&mut b, batch, offset_of!(BatchHeader, sink));
     let zeros = pointer(&mut b, ctx, offset_of!(ShaderContext, addresses) + offset_of!(AddressSpace, zeros));
     let abort = pointer(&mut b, ctx, offset_of!(ShaderContext, abort));
-    let shared =
-        if shader.stage == Stage::Compute { pointer(&mut b, batch, offset_of!(ComputeBatch, shared)) } else { sink };
-    let invocations = shader.local_size.iter().map(|&n| u64::from(n)).product::<u64>();
+    let workgroup = shader.payload.workgroup();
+    let shared = if workgroup.is_some() { pointer(&mut b, batch, offset_of!(ComputeBatch, shared)) } else { sink };
+    let invocations = workgroup.map_or(1, WorkgroupFacts::invocations);
     let chunks = u32::try_from(invocations.div_ceil(u64::from(lanes))).map_err(|_| Error::limit("workgroup size"))?;
     let facts = Facts::new(shader, div);
     let barriers = Barriers::new(shader, &facts);
@@ -68,7 +68,7 @@ pub fn function(
         abort,
         shared,
         chunk: ctx,
-        chunks: if shader.stage == Stage::Compute { chunks } else { 1 },
+        chunks,
         chunk_slots: scratch,
         resume_address: scratch,
         slots_start: (chunks * 4).next_multiple_of(32),
@@ -98,7 +98,7 @@ impl Emitter<'_> {
         self.latch = Some(latch);
         let count = self.chunk_count();
         let zero = self.b.iconst(Type::I32, 0);
-        if self.shader.stage == Stage::Compute && self.barriers.any {
+        if self.shader.stage().has_workgroups() && self.barriers.any {
             let pending = offset_of!(ComputeBatch, pending) as i32;
             self.b.store(trusted(pending), zero, self.batch);
         }
@@ -132,10 +132,10 @@ impl Emitter<'_> {
             let n = e.b.iadd_imm(n, i64::from(e.lanes) - 1);
             e.b.lshr_imm(n, e.lanes.trailing_zeros())
         };
-        match self.shader.stage {
-            Stage::Compute => self.b.iconst(Type::I32, i64::from(self.chunks)),
-            Stage::Vertex => per_call(self, offset_of!(VertexBatch, count), 0),
-            Stage::Fragment => per_call(self, offset_of!(FragmentBatch, count), 2),
+        match self.shader.stage().row().batch {
+            BatchKind::Workgroup => self.b.iconst(Type::I32, i64::from(self.chunks)),
+            BatchKind::Vertices => per_call(self, offset_of!(VertexBatch, count), 0),
+            BatchKind::Quads => per_call(self, offset_of!(FragmentBatch, count), 2),
         }
     }
 
@@ -144,10 +144,10 @@ impl Emitter<'_> {
         let ones = self.mask(true);
         self.full = true;
         let dispatch = self.start_regions();
-        match self.shader.stage {
-            Stage::Compute => self.start_compute(ones),
-            Stage::Vertex => self.start_vertex(ones),
-            Stage::Fragment => self.start_fragment(ones),
+        match self.shader.stage().row().batch {
+            BatchKind::Workgroup => self.start_workgroup(ones)?,
+            BatchKind::Vertices => self.start_vertices(ones),
+            BatchKind::Quads => self.start_fragment(ones),
         }
         self.place_slots();
         let root = &self.shader.root;
@@ -201,19 +201,19 @@ impl Emitter<'_> {
         Ok(self.b.icmp(IntCond::Ult, index, count))
     }
 
-    fn start_compute(&mut self, ones: C) {
-        let invocations: u32 = self.shader.local_size.iter().product();
-        if invocations.is_multiple_of(self.lanes) {
+    fn start_workgroup(&mut self, ones: C) -> Result<()> {
+        let invocations = self.shader.workgroup()?.invocations();
+        if invocations.is_multiple_of(u64::from(self.lanes)) {
             self.set_exec(ones, true);
-            return;
+            return Ok(());
         }
-        let count = self.b.iconst(Type::I32, i64::from(invocations));
-        if let Ok(mask) = self.lanes_below(count) {
-            self.set_exec(mask, false);
-        }
+        let count = self.b.iconst(Type::I32, invocations as i64);
+        let mask = self.lanes_below(count)?;
+        self.set_exec(mask, false);
+        Ok(())
     }
 
-    fn start_vertex(&mut self, ones: C) {
+    fn start_vertices(&mut self, ones: C) {
         self.set_exec(ones, true);
         let count = self.b.load(Type::I32, read_only(offset_of!(VertexBatch, count) as i32), self.batch);
         if let Ok(valid) = self.lanes_below(count) {

@@ -1,11 +1,12 @@
 //! Operations between lanes: subgroups are chunks, quads are groups of four lanes.
 
 use super::Emitter;
-use super::memory::{read_only, trusted};
+use super::memory::trusted;
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
 use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
+use base::abi::Helper;
 use smallvec::SmallVec;
 
 impl Emitter<'_> {
@@ -200,7 +201,6 @@ impl Emitter<'_> {
 
     /// a*b + c of 32 bits on a CPU without FMA: through the context's helper, which rounds once.
     pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
-        use base::abi::{HelperTable, ShaderContext};
         let ty = self.b.ty(operands[0]);
         let bytes = ty.bytes();
         let slot = self.b.create_slot(bytes * 4, 4);
@@ -208,13 +208,9 @@ impl Emitter<'_> {
         for (operand, &address) in operands.into_iter().zip(&addresses) {
             self.b.store(trusted(0), operand, address);
         }
-        let table = core::mem::offset_of!(ShaderContext, helpers) as i32;
-        let table = self.b.load(Type::I64, read_only(table), self.ctx);
-        let function = core::mem::offset_of!(HelperTable, fma_f32) as i32;
-        let function = self.b.load(Type::I64, read_only(function), table);
         let count = self.b.iconst(Type::I32, ty.lanes() as i64);
         let [a, b, c, out] = addresses;
-        self.b.call(function, &[a, b, c, out, count]);
+        self.call_helper(Helper::FmaF32, &[a, b, c, out, count]);
         self.b.load(ty, trusted(0), out)
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{FloatFlags, Value, Var};
 use base::abi::{AtomicOp, LodMode, SampleOp};
+use base::shader::BuiltinFamily;
 use smallvec::SmallVec;
 
 /// An instruction.
@@ -318,6 +319,37 @@ pub enum Builtin {
     SubgroupId,
     /// NumSubgroups.
     NumSubgroups,
+}
+
+impl Builtin {
+    /// By which stages read it.
+    pub fn family(self) -> BuiltinFamily {
+        match self {
+            Builtin::DeviceIndex | Builtin::SubgroupInvocation | Builtin::SubgroupSize => BuiltinFamily::Invocation,
+            Builtin::ViewIndex => BuiltinFamily::View,
+            Builtin::DrawIndex => BuiltinFamily::Draw,
+            Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => {
+                BuiltinFamily::Vertex
+            }
+            Builtin::PrimitiveId => BuiltinFamily::Primitive,
+            Builtin::FragCoord(_)
+            | Builtin::FrontFacing
+            | Builtin::PointCoord(_)
+            | Builtin::SampleId
+            | Builtin::SamplePosition(_)
+            | Builtin::SampleMaskIn
+            | Builtin::HelperInvocation
+            | Builtin::Layer
+            | Builtin::ViewportIndex => BuiltinFamily::Fragment,
+            Builtin::LocalInvocationIndex
+            | Builtin::LocalInvocationId(_)
+            | Builtin::WorkgroupId(_)
+            | Builtin::NumWorkgroups(_)
+            | Builtin::GlobalInvocationId(_)
+            | Builtin::SubgroupId
+            | Builtin::NumSubgroups => BuiltinFamily::Workgroup,
+        }
+    }
 }
 
 /// Where a fragment input is evaluated.

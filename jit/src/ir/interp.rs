@@ -83,7 +83,8 @@ pub enum Stop {
 /// Runs one group.
 pub fn run(shader: &Shader, memory: &mut Memory, group: &Group<'_>) -> Result<Outcome, Stop> {
     let lanes = group.lanes.min(MAX_GROUP);
-    memory.shared.resize(memory.shared.len().max(shader.shared_bytes as usize), 0);
+    let shared = shader.payload.workgroup().map_or(0, |w| w.shared_bytes as usize);
+    memory.shared.resize(memory.shared.len().max(shared), 0);
     let mut m = Machine {
         shader,
         memory,
@@ -109,7 +110,8 @@ pub fn run_workgroup(
     subgroup: usize,
     observer: Option<&dyn Observer>,
 ) -> Result<Outcome, Stop> {
-    let [x, y, z] = shader.local_size;
+    let facts = shader.workgroup().map_err(|e| Stop::Unsupported(e.to_string()))?;
+    let [x, y, z] = facts.local_size;
     let lanes = (x * y * z) as usize;
     let local = |lane: usize, c: u8| match c {
         0 => lane as u32 % x,
@@ -121,7 +123,7 @@ pub fn run_workgroup(
             Builtin::LocalInvocationIndex => lane as u32,
             Builtin::LocalInvocationId(c) => local(lane, c),
             Builtin::GlobalInvocationId(c) => {
-                workgroup[c as usize % 3] * shader.local_size[c as usize % 3] + local(lane, c)
+                workgroup[c as usize % 3] * facts.local_size[c as usize % 3] + local(lane, c)
             }
             Builtin::WorkgroupId(c) => workgroup[c as usize % 3],
             Builtin::NumWorkgroups(c) => workgroups[c as usize % 3],

@@ -33,7 +33,8 @@ pub use inst::*;
 pub use ops::{Affine, Effects, Kind, Meaning, Row, Set, ShapeRule, Types, Weight};
 pub use verify::verify;
 
-use base::shader::{Slot, Stage, StageFlags};
+use crate::error::{Error, Result};
+use base::shader::{FragmentFacts, Payload, Slot, Stage, WorkgroupFacts};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value.
@@ -215,8 +216,8 @@ pub struct Scope {
 /// One entry point of a module, specialised, everything inlined.
 #[derive(Clone, Debug)]
 pub struct Shader {
-    /// Stage.
-    pub stage: Stage,
+    /// Which stage, and what was found of it that only it has.
+    pub payload: Payload,
     /// Entry point name.
     pub name: String,
     /// All values.
@@ -233,23 +234,21 @@ pub struct Shader {
     pub inputs: Vec<Slot>,
     /// Output slots; [`Op::StoreOutput`] indexes it.
     pub outputs: Vec<Slot>,
-    /// Facts found during translation.
-    pub flags: StageFlags,
-    /// Compute: workgroup size after specialisation.
-    pub local_size: [u32; 3],
-    /// Bytes of workgroup memory.
-    pub shared_bytes: u32,
-    /// Workgroup memory starts as zero (an Initializer of OpConstantNull).
-    pub zero_shared: bool,
+    /// See [`base::shader::StageFacts::side_effects`].
+    pub side_effects: bool,
     /// A subgroup operation or built-in occurs: the result may depend on the subgroup size.
     pub uses_subgroup: bool,
+}
+
+fn misplaced(what: &str, stage: Stage) -> Error {
+    Error::invalid(format!("{what} in a {stage:?} stage"))
 }
 
 impl Shader {
     /// An empty shader.
     pub fn new(stage: Stage, name: &str) -> Self {
         Shader {
-            stage,
+            payload: Payload::new(stage),
             name: name.to_owned(),
             values: PrimaryMap::new(),
             insts: PrimaryMap::new(),
@@ -258,12 +257,40 @@ impl Shader {
             root: Scope { label: Label(0), body: Region::default(), results: Vec::new() },
             inputs: Vec::new(),
             outputs: Vec::new(),
-            flags: StageFlags::default(),
-            local_size: [1; 3],
-            shared_bytes: 0,
-            zero_shared: false,
+            side_effects: false,
             uses_subgroup: false,
         }
+    }
+
+    /// Which stage.
+    pub fn stage(&self) -> Stage {
+        self.payload.stage()
+    }
+
+    /// What a stage with workgroups is.
+    ///
+    /// # Errors
+    /// Invalid for any other.
+    pub fn workgroup(&self) -> Result<&WorkgroupFacts> {
+        self.payload.workgroup().ok_or_else(|| misplaced("workgroups", self.stage()))
+    }
+
+    /// As [`Shader::workgroup`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn workgroup_mut(&mut self) -> Result<&mut WorkgroupFacts> {
+        let stage = self.stage();
+        self.payload.workgroup_mut().ok_or_else(|| misplaced("workgroups", stage))
+    }
+
+    /// What a fragment stage is.
+    ///
+    /// # Errors
+    /// Invalid for any other.
+    pub fn fragment_mut(&mut self) -> Result<&mut FragmentFacts> {
+        let stage = self.stage();
+        self.payload.fragment_mut().ok_or_else(|| misplaced("fragments", stage))
     }
 
     /// A fresh label.

@@ -23,7 +23,7 @@ impl Display for Ty {
 
 impl Display for Shader {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:?} {:?} local_size {:?} shared {}", self.stage, self.name, self.local_size, self.shared_bytes)?;
+        writeln!(f, "{:?} {:?}", self.payload, self.name)?;
         for (i, slot) in self.inputs.iter().enumerate() {
             writeln!(f, "  in {i}: {slot:?}")?;
         }

@@ -280,7 +280,8 @@ impl<'a> Analysis<'a> {
 
     /// Component of the place in the workgroup. A chunk lies in one row of it (or column, when rows have one invocation).
     fn place(&self, component: u8) -> Shape {
-        let [x, y, _] = self.shader.local_size;
+        let Some(facts) = self.shader.payload.workgroup() else { return Shape::Varying };
+        let [x, y, _] = facts.local_size;
         let lanes = self.lanes;
         match component {
             0 if x == 1 => Shape::Uniform,

@@ -380,7 +380,8 @@ impl Fold<'_> {
     }
 
     fn builtin(&self, b: Builtin) -> Option<Rewrite> {
-        let single = |c: u8| self.shader.local_size.get(c as usize) == Some(&1);
+        let size = self.shader.payload.workgroup().map(|w| w.local_size);
+        let single = |c: u8| size.and_then(|size| size.get(c as usize).copied()) == Some(1);
         match b {
             Builtin::LocalInvocationId(c) if single(c) => Some(Rewrite::Const(0)),
             Builtin::GlobalInvocationId(c) if single(c) => {

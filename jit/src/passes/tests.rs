@@ -249,7 +249,7 @@ fn census(region: &Region) -> [usize; 4] {
 
 fn optimised(build: impl FnOnce(&mut Builder<'_>)) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
-    shader.local_size = [8, 1, 1];
+    shader.workgroup_mut().expect("workgroups").local_size = [8, 1, 1];
     let mut b = Builder::new(&mut shader);
     build(&mut b);
     b.finish();
@@ -392,7 +392,7 @@ fn expansions_equal_their_rust_twins() {
             let y = b.unary(op, x);
             b.store(buf, at, y);
         });
-        shader.local_size = [128, 1, 1];
+        shader.workgroup_mut().expect("workgroups").local_size = [128, 1, 1];
         for round in 0..20 {
             let inputs: Vec<f32> = (0..128)
                 .map(|_| match round % 3 {

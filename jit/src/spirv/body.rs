@@ -354,7 +354,7 @@ impl<'a> Translator<'a> {
             TreeTerm::Unreachable => Term::Unreachable,
             TreeTerm::Kill => {
                 self.b.emit(Op::Demote, &[], &[]);
-                self.b.shader.flags.kills = true;
+                self.b.shader.fragment_mut()?.kills = true;
                 Term::Break(self.b.shader.root.label, Vec::new())
             }
         };

@@ -1,7 +1,7 @@
-//! BuiltIn numbers, and which of them are plain inputs of which stage.
+//! BuiltIn numbers, which of them are plain inputs (of the stages that read their family), and which go through slots.
 
 use crate::ir::{Builtin, Ty};
-use base::shader::Stage;
+use base::shader::{BuiltinSlot, Side, SlotKind, Stage};
 
 pub(crate) const POSITION: u32 = 0;
 pub(crate) const POINT_SIZE: u32 = 1;
@@ -21,52 +21,61 @@ pub(crate) const SUBGROUP_LE_MASK: u32 = 4419;
 pub(crate) const SUBGROUP_LT_MASK: u32 = 4420;
 pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
 
-/// Stages a row is for.
-const V: u8 = 1;
-const F: u8 = 2;
-const C: u8 = 4;
-
-/// (number, stages, components, type, built-in by component)
-type Row = (u32, u8, u8, Ty, fn(u8) -> Builtin);
+/// (number, components, type, built-in by component)
+type Row = (u32, u8, Ty, fn(u8) -> Builtin);
 
 static INPUTS: &[Row] = &[
-    (7, F, 1, Ty::I32, |_| Builtin::PrimitiveId),
-    (LAYER, F, 1, Ty::I32, |_| Builtin::Layer),
-    (VIEWPORT_INDEX, F, 1, Ty::I32, |_| Builtin::ViewportIndex),
-    (15, F, 4, Ty::F32, Builtin::FragCoord),
-    (16, F, 2, Ty::F32, Builtin::PointCoord),
-    (17, F, 1, Ty::B1, |_| Builtin::FrontFacing),
-    (SAMPLE_ID, F, 1, Ty::I32, |_| Builtin::SampleId),
-    (SAMPLE_POSITION, F, 2, Ty::F32, Builtin::SamplePosition),
-    (SAMPLE_MASK, F, 1, Ty::I32, |_| Builtin::SampleMaskIn),
-    (HELPER_INVOCATION, F, 1, Ty::B1, |_| Builtin::HelperInvocation),
-    (24, C, 3, Ty::I32, Builtin::NumWorkgroups),
-    (26, C, 3, Ty::I32, Builtin::WorkgroupId),
-    (27, C, 3, Ty::I32, Builtin::LocalInvocationId),
-    (28, C, 3, Ty::I32, Builtin::GlobalInvocationId),
-    (29, C, 1, Ty::I32, |_| Builtin::LocalInvocationIndex),
-    (36, V | F | C, 1, Ty::I32, |_| Builtin::SubgroupSize),
-    (38, C, 1, Ty::I32, |_| Builtin::NumSubgroups),
-    (40, C, 1, Ty::I32, |_| Builtin::SubgroupId),
-    (41, V | F | C, 1, Ty::I32, |_| Builtin::SubgroupInvocation),
-    (42, V, 1, Ty::I32, |_| Builtin::VertexIndex),
-    (43, V, 1, Ty::I32, |_| Builtin::InstanceIndex),
-    (4424, V, 1, Ty::I32, |_| Builtin::BaseVertex),
-    (4425, V, 1, Ty::I32, |_| Builtin::BaseInstance),
-    (4426, V, 1, Ty::I32, |_| Builtin::DrawIndex),
-    (4438, V | F | C, 1, Ty::I32, |_| Builtin::DeviceIndex),
-    (4440, V | F, 1, Ty::I32, |_| Builtin::ViewIndex),
+    (7, 1, Ty::I32, |_| Builtin::PrimitiveId),
+    (LAYER, 1, Ty::I32, |_| Builtin::Layer),
+    (VIEWPORT_INDEX, 1, Ty::I32, |_| Builtin::ViewportIndex),
+    (15, 4, Ty::F32, Builtin::FragCoord),
+    (16, 2, Ty::F32, Builtin::PointCoord),
+    (17, 1, Ty::B1, |_| Builtin::FrontFacing),
+    (SAMPLE_ID, 1, Ty::I32, |_| Builtin::SampleId),
+    (SAMPLE_POSITION, 2, Ty::F32, Builtin::SamplePosition),
+    (SAMPLE_MASK, 1, Ty::I32, |_| Builtin::SampleMaskIn),
+    (HELPER_INVOCATION, 1, Ty::B1, |_| Builtin::HelperInvocation),
+    (24, 3, Ty::I32, Builtin::NumWorkgroups),
+    (26, 3, Ty::I32, Builtin::WorkgroupId),
+    (27, 3, Ty::I32, Builtin::LocalInvocationId),
+    (28, 3, Ty::I32, Builtin::GlobalInvocationId),
+    (29, 1, Ty::I32, |_| Builtin::LocalInvocationIndex),
+    (36, 1, Ty::I32, |_| Builtin::SubgroupSize),
+    (38, 1, Ty::I32, |_| Builtin::NumSubgroups),
+    (40, 1, Ty::I32, |_| Builtin::SubgroupId),
+    (41, 1, Ty::I32, |_| Builtin::SubgroupInvocation),
+    (42, 1, Ty::I32, |_| Builtin::VertexIndex),
+    (43, 1, Ty::I32, |_| Builtin::InstanceIndex),
+    (4424, 1, Ty::I32, |_| Builtin::BaseVertex),
+    (4425, 1, Ty::I32, |_| Builtin::BaseInstance),
+    (4426, 1, Ty::I32, |_| Builtin::DrawIndex),
+    (4438, 1, Ty::I32, |_| Builtin::DeviceIndex),
+    (4440, 1, Ty::I32, |_| Builtin::ViewIndex),
 ];
 
 /// The built-in a stage reads for a component of a BuiltIn variable, and its type.
 pub(crate) fn input(stage: Stage, number: u32, component: u32) -> Option<(Builtin, Ty)> {
-    let bit = match stage {
-        Stage::Vertex => V,
-        Stage::Fragment => F,
-        Stage::Compute => C,
+    let &(_, components, ty, make) = &INPUTS[INPUTS.binary_search_by_key(&number, |r| r.0).ok()?];
+    let builtin = make(component as u8);
+    (component < u32::from(components) && stage.reads(builtin.family())).then_some((builtin, ty))
+}
+
+/// The slot of a built-in's component where it crosses a side of a stage in one.
+pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> {
+    let c = component as u8;
+    let slot = match number {
+        POSITION => BuiltinSlot::Position(c),
+        POINT_SIZE => BuiltinSlot::PointSize,
+        CLIP_DISTANCE if component < 8 => BuiltinSlot::ClipDistance(c),
+        CULL_DISTANCE if component < 8 => BuiltinSlot::CullDistance(c),
+        LAYER => BuiltinSlot::Layer,
+        VIEWPORT_INDEX => BuiltinSlot::ViewportIndex,
+        FRAG_DEPTH => BuiltinSlot::FragDepth,
+        FRAG_STENCIL_REF => BuiltinSlot::FragStencilRef,
+        SAMPLE_MASK if component == 0 => BuiltinSlot::SampleMask,
+        _ => return None,
     };
-    let row = &INPUTS[INPUTS.binary_search_by_key(&number, |r| r.0).ok()?];
-    (row.1 & bit != 0 && component < u32::from(row.2)).then(|| ((row.4)(component as u8), row.3))
+    side.has(slot).then_some(SlotKind::Builtin(slot))
 }
 
 /// True when the value depends on the subgroup size.

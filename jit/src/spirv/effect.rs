@@ -7,7 +7,6 @@ use super::value::{Flat, Memory, Place};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Scan, Space, Subgroup, Ty, Unary, Value};
 use base::abi::AtomicOp;
-use base::shader::Stage;
 
 /// Scope numbers.
 const SCOPE_SUBGROUP: u64 = 3;
@@ -62,7 +61,7 @@ impl Translator<'_> {
             op::OpControlBarrier => {
                 let scope = self.s.constant_bits(v.arg(0)?)?;
                 // A subgroup runs in lockstep: only its memory order is left.
-                let lockstep = matches!(scope, SCOPE_SUBGROUP | SCOPE_INVOCATION) || self.stage != Stage::Compute;
+                let lockstep = matches!(scope, SCOPE_SUBGROUP | SCOPE_INVOCATION) || !self.stage.has_workgroups();
                 self.b.emit(if lockstep { Op::MemoryBarrier } else { Op::Barrier }, &[], &[]);
                 Ok(())
             }
@@ -71,7 +70,7 @@ impl Translator<'_> {
                 Ok(())
             }
             op::OpDemoteToHelperInvocation => {
-                self.b.shader.flags.kills = true;
+                self.b.shader.fragment_mut()?.kills = true;
                 self.b.emit(Op::Demote, &[], &[]);
                 Ok(())
             }
@@ -108,7 +107,7 @@ impl Translator<'_> {
         if operands.iter().any(|&x| self.b.ty(x) != ty) {
             return Err(Error::invalid("operand does not have the pointer's type"));
         }
-        self.b.shader.flags.side_effects |= !matches!(p.place, Place::Memory(Memory { space: Space::Shared, .. }));
+        self.b.shader.side_effects |= !matches!(p.place, Place::Memory(Memory { space: Space::Shared, .. }));
         let (op, args) = match &p.place {
             Place::Memory(m) if matches!(m.space, Space::Buffer | Space::Shared | Space::Global) => {
                 if m.readonly && op != AtomicOp::Load {

@@ -545,7 +545,7 @@ impl Translator<'_> {
             return Err(Error::invalid("operand type"));
         }
         let local = self.locals[l.local].clone();
-        if local.io.is_empty() || self.stage != base::shader::Stage::Fragment {
+        if local.io.is_empty() || self.stage.row().inputs != base::shader::Side::Interpolated {
             return Err(Error::invalid("interpolant is not an input"));
         }
         // Leaves in place: the pointer's leaves are those of the variable. A copy (indexed dynamically) has its own numbering.

@@ -8,7 +8,6 @@ use super::value::{Desc, Flat, Handle, Place, Pointer, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Convert, ImageQuery, Op, SampleInfo, Ty, Value};
 use base::abi::{LodMode, SampleOp};
-use base::shader::Stage;
 use smallvec::SmallVec;
 
 const DIM_1D: u32 = 0;
@@ -187,12 +186,12 @@ impl Translator<'_> {
             Some(_) if kind.op == SampleOp::Gather => (self.s.constant_bits(v.arg(2)?)? & 3) as u8,
             _ => 0,
         };
-        // Only fragment stages have quads to take an implicit level from; elsewhere it is level 0.
+        // Only in quads are there differences to take an implicit level from; elsewhere it is level 0.
         let implicit = !kind.explicit && o.grad.is_none() && o.lod.is_none();
         let (mode, lod) = match (&o.grad, o.lod) {
             (Some(_), _) => (LodMode::Grad, None),
             (None, Some(lod)) => (LodMode::Explicit, Some(lod)),
-            _ if implicit && self.stage == Stage::Fragment => (LodMode::Implicit, o.bias),
+            _ if implicit && self.stage.has_quads() => (LodMode::Implicit, o.bias),
             _ => (LodMode::Explicit, Some(self.b.float(Ty::F32, 0.0))),
         };
         let lod = lod.map(|l| if self.b.ty(l) == Ty::I32 { self.b.cvt(Convert::SToF, l, Ty::F32) } else { l });
@@ -259,7 +258,7 @@ impl Translator<'_> {
 
     /// A subpass input's coordinates are relative to the fragment; its layer is the fragment's.
     fn subpass_coords(&mut self, relative: &[Value]) -> Result<Flat> {
-        if relative.len() < 2 || self.stage != Stage::Fragment {
+        if relative.len() < 2 || !self.stage.has_quads() {
             return Err(Error::invalid("subpass input"));
         }
         self.all_of(relative, Ty::I32)?;
@@ -315,7 +314,7 @@ impl Translator<'_> {
         args.extend_from_slice(&texel);
         let op = Op::ImageStore { coords: coords.len() as u8, sample: o.sample.is_some() };
         self.b.emit(op, &args, &[]);
-        self.b.shader.flags.side_effects = true;
+        self.b.shader.side_effects = true;
         Ok(())
     }
 

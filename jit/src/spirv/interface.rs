@@ -12,9 +12,7 @@ use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariab
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, InterpolateAt, Op, Space, Ty, Value, Var};
-use base::shader::{
-    BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Slot, SlotKind, SlotType, Stage,
-};
+use base::shader::{BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Side, Slot, SlotKind, SlotType};
 
 /// Arrays above this length stay arrays even when every index is constant.
 const SPLIT_LIMIT: u32 = 64;
@@ -24,6 +22,7 @@ const MAX_PRIVATE: u64 = 1 << 18;
 /// Decorations gathered on the way from a variable to a leaf.
 #[derive(Clone, Copy)]
 struct IoState {
+    side: Side,
     location: Option<u32>,
     component: u32,
     index: u32,
@@ -148,8 +147,8 @@ impl Translator<'_> {
             let used = m.dense(v.result).is_some_and(|n| self.a.uses[n] > 0);
             // An output with an initialiser goes out even if nothing stores to it.
             let initialised_output = class == class::OUTPUT && v.args.len() > 1 && entry.interface.contains(&v.result);
-            if class == class::INPUT && entry.interface.contains(&v.result) {
-                self.b.shader.flags.sample_shading |= self.asks_for_samples(v.result);
+            if class == class::INPUT && entry.interface.contains(&v.result) && self.asks_for_samples(v.result) {
+                self.b.shader.fragment_mut()?.sample_shading = true;
             }
             if !used && !initialised_output {
                 continue;
@@ -160,14 +159,16 @@ impl Translator<'_> {
             };
             self.global(v, class, to, &mut shared).map_err(at)?;
         }
-        self.b.shader.shared_bytes = shared;
+        if shared > 0 {
+            self.b.shader.workgroup_mut()?.shared_bytes = shared;
+        }
         Ok(())
     }
 
     /// Declaring such an input means sample shading, whether it is read or not.
     fn asks_for_samples(&self, var: u32) -> bool {
         let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
-        self.stage == Stage::Fragment
+        self.stage.row().inputs == Side::Interpolated
             && (matches!(built_in, Some(builtin::SAMPLE_ID | builtin::SAMPLE_POSITION))
                 || self.m.decorated(var, deco::SAMPLE))
     }
@@ -191,7 +192,7 @@ impl Translator<'_> {
                     at.checked_add(size).filter(|&n| n < 1 << 28).ok_or_else(|| Error::limit("workgroup memory"))?;
                 if let Some(&init) = v.args.get(1) {
                     match self.s.constant(init) {
-                        Some(Const::Null(_)) => self.b.shader.zero_shared = true,
+                        Some(Const::Null(_)) => self.b.shader.workgroup_mut()?.zero_shared = true,
                         _ => return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull")),
                     }
                 }
@@ -233,7 +234,9 @@ impl Translator<'_> {
         if !self.compatible(v, to, kind)? {
             return Err(Error::invalid(format!("set {set}, binding {binding} is a {kind:?} in the pipeline layout")));
         }
-        self.b.shader.flags.reads_input_attachments |= kind == Kind::InputAttachment;
+        if kind == Kind::InputAttachment {
+            self.b.shader.fragment_mut()?.reads_input_attachments = true;
+        }
         let index = self.b.i32(0);
         if v.args[0] == class::STORAGE_BUFFER {
             let block = self.without_arrays(to)?;
@@ -275,8 +278,10 @@ impl Translator<'_> {
     // Inputs and outputs.
 
     fn input(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
-        let io = self.io_leaves(v.result, to)?;
-        self.b.shader.flags.sample_shading |= io.iter().any(|l| l.at == InterpolateAt::Sample);
+        let io = self.io_leaves(v.result, to, self.stage.row().inputs)?;
+        if io.iter().any(|l| l.at == InterpolateAt::Sample) {
+            self.b.shader.fragment_mut()?.sample_shading = true;
+        }
         if !self.any_kept(v.result, to)? {
             self.locals.push(Local { ty: to, root: v.result, vars: Vec::new(), io });
             let place = LocalPlace { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
@@ -289,7 +294,7 @@ impl Translator<'_> {
     }
 
     fn output(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
-        let io = self.io_leaves(v.result, to)?;
+        let io = self.io_leaves(v.result, to, self.stage.row().outputs)?;
         let p = self.make_local(v.result, to, io)?;
         self.outputs.push(self.locals.len() - 1);
         self.initialise(&p, v)?;
@@ -320,18 +325,18 @@ impl Translator<'_> {
         let sh = &mut self.b.shader;
         let number = sh.outputs.len() as u32;
         sh.outputs.push(slot);
-        match slot.kind {
-            SlotKind::Builtin(BuiltinSlot::FragStencilRef) => sh.flags.writes_stencil = true,
-            SlotKind::Builtin(BuiltinSlot::SampleMask) => sh.flags.writes_sample_mask = true,
-            _ => {}
+        if let (SlotKind::Builtin(builtin), Some(facts)) = (slot.kind, sh.payload.fragment_mut()) {
+            facts.writes_stencil |= builtin == BuiltinSlot::FragStencilRef;
+            facts.writes_sample_mask |= builtin == BuiltinSlot::SampleMask;
         }
         self.b.emit(Op::StoreOutput(number), &[v], &[]);
     }
 
     /// Interface scalars of a variable, in flat order.
-    fn io_leaves(&self, var: u32, ty: u32) -> Result<Vec<IoLeaf>> {
+    fn io_leaves(&self, var: u32, ty: u32, side: Side) -> Result<Vec<IoLeaf>> {
         let mut out = Vec::with_capacity(self.s.flat_leaves(ty)?);
         let none = IoState {
+            side,
             location: None,
             component: 0,
             index: 0,
@@ -349,6 +354,7 @@ impl Translator<'_> {
         let value = |kind| self.m.decoration_value(target, member, kind);
         let has = |kind| self.m.decoration(target, member, kind).is_some();
         IoState {
+            side: before.side,
             location: value(deco::LOCATION).or(before.location),
             component: value(deco::COMPONENT).unwrap_or(before.component),
             index: value(deco::INDEX).unwrap_or(before.index),
@@ -384,7 +390,7 @@ impl Translator<'_> {
                     location = self.push_io(part, IoState { location, ..st }, out)?;
                 }
                 if st.builtin.is_some() {
-                    self.number_builtins(out, n as usize * self.s.flat_leaves(part)?);
+                    number_builtins(st.side, out, n as usize * self.s.flat_leaves(part)?);
                 }
                 Ok(location)
             }
@@ -398,19 +404,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Components of a built-in array count through the whole array.
-    fn number_builtins(&self, out: &mut [IoLeaf], n: usize) {
-        let first = out.len() - n.min(out.len());
-        for (i, leaf) in (0..).zip(&mut out[first..]) {
-            if let IoKind::Builtin(b, _) = leaf.kind {
-                leaf.kind = IoKind::Builtin(b, i);
-                if let Some(kind) = builtin_slot(self.stage, b, i) {
-                    leaf.slot.kind = kind;
-                }
-            }
-        }
-    }
-
     fn io_leaf(&self, elem: u32, st: IoState, c: u32) -> Result<IoLeaf> {
         let ty = self.s.scalar(elem)?;
         let class = match ty {
@@ -418,13 +411,13 @@ impl Translator<'_> {
             Ty::I32 if self.s.is_signed(elem) => SlotType::Sint,
             _ => SlotType::Uint,
         };
-        let fragment = self.stage == Stage::Fragment;
+        let interpolated = st.side == Side::Interpolated;
         let interpolation = match st.interpolation {
-            _ if !fragment => Interpolation::Smooth,
+            _ if !interpolated => Interpolation::Smooth,
             _ if ty != Ty::F32 => Interpolation::Flat,
             i => i,
         };
-        let at = if fragment && interpolation != Interpolation::Flat { st.at } else { InterpolateAt::Default };
+        let at = if interpolated && interpolation != Interpolation::Flat { st.at } else { InterpolateAt::Default };
         let component = st.component + c;
         let kind =
             SlotKind::User { location: st.location.unwrap_or(0), component: component as u8, index: st.index as u8 };
@@ -441,7 +434,7 @@ impl Translator<'_> {
         let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile };
         Ok(match kind {
             IoKind::Builtin(b, c) => {
-                builtin_slot(self.stage, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })
+                builtin::slot(st.side, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })
             }
             _ => leaf,
         })
@@ -487,11 +480,11 @@ impl Translator<'_> {
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return if c == 0 { self.subgroup_mask(number) } else { self.b.i32(0) };
         }
-        if number == builtin::HELPER_INVOCATION && io.volatile && self.stage == Stage::Fragment {
+        if number == builtin::HELPER_INVOCATION && io.volatile && self.stage.has_quads() {
             return self.b.val(Op::IsHelper, &[], Ty::B1);
         }
         let Some((b, ty)) = builtin::input(self.stage, number, c) else {
-            if number == builtin::SAMPLE_MASK && self.stage == Stage::Fragment {
+            if number == builtin::SAMPLE_MASK && self.stage.has_quads() {
                 return self.b.i32(0);
             }
             self.b.fault = Some("built-in is not an input of this stage (or not implemented)");
@@ -541,31 +534,25 @@ impl Translator<'_> {
     }
 }
 
-/// Slot of a built-in that crosses a stage boundary.
-fn builtin_slot(stage: Stage, number: u32, c: u32) -> Option<SlotKind> {
-    let c8 = c as u8;
-    let slot = match (stage, number) {
-        (Stage::Vertex, builtin::POSITION) => BuiltinSlot::Position(c8),
-        (Stage::Vertex, builtin::POINT_SIZE) => BuiltinSlot::PointSize,
-        (Stage::Vertex | Stage::Fragment, builtin::CLIP_DISTANCE) if c < 8 => BuiltinSlot::ClipDistance(c8),
-        (Stage::Vertex | Stage::Fragment, builtin::CULL_DISTANCE) if c < 8 => BuiltinSlot::CullDistance(c8),
-        (Stage::Vertex, builtin::LAYER) => BuiltinSlot::Layer,
-        (Stage::Vertex, builtin::VIEWPORT_INDEX) => BuiltinSlot::ViewportIndex,
-        (Stage::Fragment, builtin::FRAG_DEPTH) => BuiltinSlot::FragDepth,
-        (Stage::Fragment, builtin::FRAG_STENCIL_REF) => BuiltinSlot::FragStencilRef,
-        _ => return None,
-    };
-    Some(SlotKind::Builtin(slot))
+/// Of a built-in that goes through no slot.
+const NO_SLOT: SlotKind = SlotKind::User { location: 0, component: 0, index: 0 };
+
+/// Components of a built-in array count through the whole array.
+fn number_builtins(side: Side, out: &mut [IoLeaf], n: usize) {
+    let first = out.len() - n.min(out.len());
+    for (i, leaf) in (0..).zip(&mut out[first..]) {
+        if let IoKind::Builtin(b, _) = leaf.kind {
+            leaf.kind = IoKind::Builtin(b, i);
+            leaf.slot.kind = builtin::slot(side, b, i).unwrap_or(NO_SLOT);
+        }
+    }
 }
 
 /// Where an output scalar goes; nothing for what the stage does not pass on.
 fn output_slot(io: &IoLeaf) -> Option<Slot> {
     match io.kind {
         IoKind::Slot => Some(io.slot),
-        IoKind::Builtin(builtin::SAMPLE_MASK, 0) => {
-            Some(Slot { kind: SlotKind::Builtin(BuiltinSlot::SampleMask), ..io.slot })
-        }
-        IoKind::Builtin(..) if matches!(io.slot.kind, SlotKind::Builtin(_)) => Some(io.slot),
-        _ => None,
+        IoKind::Builtin(..) => matches!(io.slot.kind, SlotKind::Builtin(_)).then_some(io.slot),
+        IoKind::Unused => None,
     }
 }

@@ -12,6 +12,7 @@ use super::types::Type;
 use super::value::{Place, Pointer, Slot, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Term, Ty};
+use base::shader::WorkgroupFacts;
 
 /// Most scalars of a value that is always held in scalars.
 const LARGE: u64 = 256;
@@ -90,7 +91,7 @@ impl Translator<'_> {
 
     /// A variable that is laid out as those of `root` are.
     fn own_variable(&mut self, root: u32, ty: u32) -> Result<Option<Pointer>> {
-        let invocations: u64 = self.b.shader.local_size.iter().map(|&n| u64::from(n)).product();
+        let invocations = self.b.shader.payload.workgroup().map_or(1, WorkgroupFacts::invocations);
         let bytes = self.s.leaves(ty)?.saturating_mul(8 * invocations.max(8));
         if bytes > MAX_KEPT - self.kept_bytes {
             return Ok(None);

@@ -340,7 +340,7 @@ impl Translator<'_> {
             let flags = MemFlags { readonly: false, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             self.b.emit(Op::Store(m.space, flags), &args, &[]);
         }
-        self.b.shader.flags.side_effects |= m.space != Space::Shared;
+        self.b.shader.side_effects |= m.space != Space::Shared;
         Ok(())
     }
 

@@ -99,16 +99,11 @@ pub fn translate(
     layout: &PipelineLayoutInfo,
     accept: &Accept,
 ) -> Result<Shader> {
-    let model = match stage {
-        Stage::Vertex => 0,
-        Stage::Fragment => 4,
-        Stage::Compute => 5,
-    };
     accept.check(module)?;
     if !matches!(module.memory_model.0, 0 | 5348) {
         return Err(Error::unsupported("addressing model").at((14, "OpMemoryModel"), 0));
     }
-    let point = module.entry_points().iter().find(|e| e.model == model && e.name == entry);
+    let point = module.entry_points().iter().find(|e| e.model == stage.row().execution_model && e.name == entry);
     let point = point.ok_or_else(|| Error::invalid(format!("no entry point \"{entry}\" for the {stage:?} stage")))?;
     let request = Request { module, stage, point, layout };
     let run = || {

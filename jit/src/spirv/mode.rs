@@ -1,4 +1,4 @@
-//! Execution modes: one row per mode, with the stages it may stand in and what it says.
+//! Execution modes: one row per mode, with its family, which says in which stages it may stand, and what it says.
 
 use super::build::FloatModes;
 use super::module::NO_MEMBER;
@@ -6,7 +6,7 @@ use super::types::Spec;
 use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
-use base::shader::{Stage, StageFlags};
+use base::shader::{FragmentFacts, ModeFamily};
 
 /// What a mode says.
 enum Says {
@@ -14,8 +14,8 @@ enum Says {
     Nothing,
     /// What Vulkan has not.
     Refused,
-    /// A fact of the stage.
-    Flag(fn(&mut StageFlags)),
+    /// A fact of the fragment stage.
+    Fragments(fn(&mut FragmentFacts)),
     /// The workgroup's size in literals.
     LocalSize,
     /// The workgroup's size in constants.
@@ -24,44 +24,41 @@ enum Says {
     Float(FloatFlags),
 }
 
-use Says::{Flag, Float, LocalSize, LocalSizeId, Nothing, Refused};
+use Says::{Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
 
 struct Row {
     number: u32,
     name: &'static str,
-    stages: &'static [Stage],
+    family: ModeFamily,
     says: Says,
 }
 
 macro_rules! modes {
-    ($($number:literal $name:ident $stages:ident $says:expr;)*) => {
-        static MODES: &[Row] = &[$(Row { number: $number, name: stringify!($name), stages: $stages, says: $says }),*];
+    ($($number:literal $name:ident $family:ident $says:expr;)*) => {
+        static MODES: &[Row] = &[$(Row { number: $number, name: stringify!($name), family: ModeFamily::$family, says: $says }),*];
     };
 }
 
-const ALL: &[Stage] = &[Stage::Vertex, Stage::Fragment, Stage::Compute];
-const FRAGMENT: &[Stage] = &[Stage::Fragment];
-const COMPUTE: &[Stage] = &[Stage::Compute];
 const KEEP_SPECIAL: FloatFlags = FloatFlags::KEEP_SIGNED_ZERO.and(FloatFlags::KEEP_INFINITY).and(FloatFlags::KEEP_NAN);
 
 modes! {
-    7 OriginUpperLeft FRAGMENT Nothing;
-    8 OriginLowerLeft FRAGMENT Refused;
-    9 EarlyFragmentTests FRAGMENT Flag(|f| f.early_fragment_tests = true);
-    12 DepthReplacing FRAGMENT Flag(|f| f.writes_depth = true);
-    14 DepthGreater FRAGMENT Flag(|f| f.depth_greater = true);
-    15 DepthLess FRAGMENT Flag(|f| f.depth_less = true);
+    7 OriginUpperLeft Fragment Nothing;
+    8 OriginLowerLeft Fragment Refused;
+    9 EarlyFragmentTests Fragment Fragments(|f| f.early_fragment_tests = true);
+    12 DepthReplacing Fragment Fragments(|f| f.writes_depth = true);
+    14 DepthGreater Fragment Fragments(|f| f.depth_greater = true);
+    15 DepthLess Fragment Fragments(|f| f.depth_less = true);
     // A promise that may be broken: what is written counts, if DepthReplacing says that something is.
-    16 DepthUnchanged FRAGMENT Nothing;
-    17 LocalSize COMPUTE LocalSize;
-    38 LocalSizeId COMPUTE LocalSizeId;
-    4421 SubgroupUniformControlFlowKHR ALL Nothing;
-    4446 PostDepthCoverage FRAGMENT Flag(|f| f.post_depth_coverage = true);
-    4459 DenormPreserve ALL Float(FloatFlags::KEEP_DENORMALS);
-    4461 SignedZeroInfNanPreserve ALL Float(KEEP_SPECIAL);
-    4462 RoundingModeRTE ALL Float(FloatFlags::ROUND_EVEN);
-    5027 StencilRefReplacingEXT FRAGMENT Flag(|f| f.writes_stencil = true);
-    6023 MaximallyReconvergesKHR ALL Nothing;
+    16 DepthUnchanged Fragment Nothing;
+    17 LocalSize Workgroup LocalSize;
+    38 LocalSizeId Workgroup LocalSizeId;
+    4421 SubgroupUniformControlFlowKHR Any Nothing;
+    4446 PostDepthCoverage Fragment Fragments(|f| f.post_depth_coverage = true);
+    4459 DenormPreserve Any Float(FloatFlags::KEEP_DENORMALS);
+    4461 SignedZeroInfNanPreserve Any Float(KEEP_SPECIAL);
+    4462 RoundingModeRTE Any Float(FloatFlags::ROUND_EVEN);
+    5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
+    6023 MaximallyReconvergesKHR Any Nothing;
 }
 
 /// Reads the modes of an entry point into the shader; what they say of its float arithmetic.
@@ -75,13 +72,13 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
         let Some(row) = MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i]) else {
             return Err(at(Error::unsupported(format!("execution mode {number}"))));
         };
-        if !row.stages.contains(&shader.stage) {
-            return Err(at(Error::invalid(format!("{} in a {:?} stage", row.name, shader.stage))));
+        if !shader.stage().takes(row.family) {
+            return Err(at(Error::invalid(format!("{} in a {:?} stage", row.name, shader.stage()))));
         }
         match row.says {
             Nothing => {}
             Refused => return Err(at(Error::invalid(row.name))),
-            Flag(set) => set(&mut shader.flags),
+            Fragments(set) => set(shader.fragment_mut().map_err(at)?),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
             LocalSizeId => {
                 let constant = |i: usize| s.constant_bits(v.arg(i)?).map(|bits| bits as u32);
@@ -90,10 +87,10 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             Float(flags) => float.add(v.arg(2)?, flags),
         }
     }
-    if shader.stage == Stage::Compute {
-        shader.local_size =
+    if let Some(facts) = shader.payload.workgroup_mut() {
+        facts.local_size =
             workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("compute shader without a workgroup size"))?;
-        let product = shader.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
+        let product = facts.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
         match product {
             Some(0) => return Err(Error::invalid("workgroup of no invocations")),
             Some(n) if n <= 1 << 16 => {}

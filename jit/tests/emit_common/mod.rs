@@ -49,23 +49,18 @@ pub fn try_compile(
     let divergence = passes::divergence(shader, lanes);
     let emitted = emit::build(shader, &divergence, layout, &EmitOptions { lanes })?;
     let code = emitted.generate(tier)?;
-    let blob = CodeBlob {
-        code: code.bytes,
-        frame: code.frame,
-        tier,
-        cpu_features: emit::cpu_features(),
-        stage: shader.stage,
+    let facts = StageFacts {
+        payload: shader.payload,
         lanes,
         interface: Arc::new(StageInterface { inputs: shader.inputs.clone(), outputs: shader.outputs.clone() }),
-        flags: shader.flags,
-        local_size: shader.local_size,
-        shared_bytes: shader.shared_bytes,
-        zero_shared: shader.zero_shared,
+        side_effects: shader.side_effects,
         scratch_bytes: emitted.scratch_bytes,
         has_barriers: emitted.has_barriers,
         has_loops: false,
     };
-    Ok(blob.stage(Arc::new(blob.load().expect("executable memory"))))
+    let blob = CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: emit::cpu_features() };
+    let code = Arc::new(blob.load().expect("executable memory"));
+    Ok(CompiledStage { facts: blob.facts, code })
 }
 
 unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
@@ -185,18 +180,21 @@ impl Environment {
 /// Runs a dispatch; returns the number of calls of the last workgroup.
 pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) -> u32 {
     env.context.num_workgroups = groups;
-    let chunks = stage.local_size.iter().product::<u32>().div_ceil(stage.lanes);
-    let mut scratch = Aligned::new(stage.scratch_bytes as usize, 0x5a);
+    let facts = &stage.facts;
+    let workgroup = facts.payload.workgroup().expect("a stage with workgroups");
+    let (chunks, shared_bytes) =
+        (workgroup.invocations().div_ceil(facts.lanes.into()), workgroup.shared_bytes as usize);
+    let mut scratch = Aligned::new(facts.scratch_bytes as usize, 0x5a);
     let mut sink = Aligned::new(64, 0x77);
-    let mut shared = Aligned::new(stage.shared_bytes as usize, 0);
+    let mut shared = Aligned::new(shared_bytes, 0);
     let mut calls = 0;
     for z in 0..groups[2] {
         for y in 0..groups[1] {
             for x in 0..groups[0] {
-                if stage.has_barriers {
+                if facts.has_barriers {
                     scratch.bytes(chunks as usize * 4).fill(0);
                 }
-                shared.bytes(stage.shared_bytes as usize).fill(0);
+                shared.bytes(shared_bytes).fill(0);
                 let mut batch = ComputeBatch {
                     header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
                     workgroup_id: [x, y, z],
@@ -209,7 +207,7 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
                     unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
                     calls += 1;
                     let aborted = env.abort.load(std::sync::atomic::Ordering::Relaxed) != 0;
-                    if !stage.has_barriers || batch.pending == 0 || aborted {
+                    if !facts.has_barriers || batch.pending == 0 || aborted {
                         break;
                     }
                     assert!(calls < 100_000, "barriers without end");
@@ -218,7 +216,7 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
         }
     }
     assert!(
-        scratch.bytes(stage.scratch_bytes as usize + 32)[stage.scratch_bytes as usize..].iter().all(|&b| b == 0x5a)
+        scratch.bytes(facts.scratch_bytes as usize + 32)[facts.scratch_bytes as usize..].iter().all(|&b| b == 0x5a)
     );
     calls
 }

@@ -86,9 +86,8 @@ impl Source for VertexSource<'_> {
         shade(draw.draw, &draw.plan.linkage, memory, shading);
         draw.draw.queries.count(statistic::VERTEX_INVOCATIONS, vertices as u64);
         draw.draw.queries.count(statistic::PRIMITIVES, primitives.len() as u64);
-        let lanes = draw.draw.stages.vertex.lanes.max(1);
-        let slots = draw.plan.linkage.output_slots;
-        let shaded = Shaded { outputs: shading.outputs(slots), slots, shift: lanes.trailing_zeros() };
+        let layout = draw.plan.linkage.outputs;
+        let shaded = Shaded { outputs: shading.outputs(layout), layout };
         Some(Batch { primitives, shaded, vertices })
     }
 }

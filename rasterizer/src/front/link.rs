@@ -6,6 +6,7 @@
 
 use crate::api::{DrawState, GraphicsStages};
 use crate::stage::NO_SLOT;
+use base::abi::SlotLayout;
 use base::format::{Channel, ChannelName, ChannelType, Format};
 use base::shader::{BuiltinSlot, Interpolation, SlotKind, StageInterface};
 
@@ -59,10 +60,10 @@ pub struct Linkage {
     pub fetch: Vec<AttributeFetch>,
     /// Vertex input slots that no attribute feeds (zeroed).
     pub unfed: Vec<u16>,
-    /// Input slots.
-    pub input_slots: usize,
-    /// Output slots.
-    pub output_slots: usize,
+    /// Inputs of the vertex stage.
+    pub inputs: SlotLayout,
+    /// Outputs of the vertex stage.
+    pub outputs: SlotLayout,
     /// Position by component.
     pub position: [u16; 4],
     /// PointSize.
@@ -86,20 +87,21 @@ fn builtin(interface: &StageInterface, slot: BuiltinSlot) -> u16 {
 impl Linkage {
     /// Links the stages under a state.
     pub fn new(stages: &GraphicsStages, state: &DrawState) -> Linkage {
-        let vertex = &*stages.vertex.interface;
-        let (fetch, unfed) = fetch_plan(vertex, state);
+        let first = &stages.first().facts;
+        let (fetch, unfed) = fetch_plan(&first.interface, state);
+        let vertex = &*stages.before_rasterizer().facts.interface;
         let distances = |make: fn(u8) -> BuiltinSlot| {
             (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
         };
-        let links = stages.fragment.as_ref().map_or_else(Vec::new, |fragment| {
+        let links = stages.fragment().map_or_else(Vec::new, |fragment| {
             let slot = |s: &base::shader::Slot| vertex.output(s.kind).map_or(NO_SLOT, |i| i as u16);
-            runs(fragment.interface.inputs.iter().map(|s| (slot(s), s.interpolation)))
+            runs(fragment.facts.interface.inputs.iter().map(|s| (slot(s), s.interpolation)))
         });
         Linkage {
             fetch,
             unfed,
-            input_slots: vertex.inputs.len(),
-            output_slots: vertex.outputs.len(),
+            inputs: SlotLayout::new(first.interface.inputs.len(), first.lanes),
+            outputs: SlotLayout::new(first.interface.outputs.len(), first.lanes),
             position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
             point_size: builtin(vertex, BuiltinSlot::PointSize),
             layer: builtin(vertex, BuiltinSlot::Layer),

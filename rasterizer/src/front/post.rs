@@ -32,9 +32,9 @@ pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
     let (linkage, shaded, count) = (&*draw.plan.linkage, batch.shaded, batch.vertices);
     out.clear();
     let first = draw.plan.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
-    match (first, shaded.shift) {
-        (Some(transform), 3) => chunks::<8>(linkage, transform, shaded, out, count),
-        (Some(transform), 2) => chunks::<4>(linkage, transform, shaded, out, count),
+    match (first, shaded.layout.lanes()) {
+        (Some(transform), 8) => chunks::<8>(linkage, transform, shaded, out, count),
+        (Some(transform), 4) => chunks::<4>(linkage, transform, shaded, out, count),
         _ => out.extend((0..count).map(|v| single(draw, shaded, v))),
     }
 }

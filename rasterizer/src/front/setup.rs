@@ -324,12 +324,12 @@ pub fn attributes(
         let corners = [first, second, third].map(|base| shaded.column(base, link.slot, count));
         if common.corners == 3 && weights.is_none() {
             for (i, row) in rows.iter_mut().enumerate() {
-                let [a, b, c] = corners.map(|column| f32::from_bits(column[i << shaded.shift]));
+                let [a, b, c] = corners.map(|column| f32::from_bits(column[shaded.layout.slot(i)]));
                 *row = [a.to_bits(), (b - a).to_bits(), (c - a).to_bits()];
             }
         } else {
             for (i, row) in rows.iter_mut().enumerate() {
-                let v = corners.map(|column| f32::from_bits(column[i << shaded.shift]));
+                let v = corners.map(|column| f32::from_bits(column[shaded.layout.slot(i)]));
                 *row = differences(v, common.corners, link.interpolation, weights);
             }
         }

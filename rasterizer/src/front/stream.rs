@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::stage::{NO_SLOT, StageMemory};
+use base::abi::SlotLayout;
 
 /// Primitives a batch has at most; a chunk is a batch of its draw's primitives.
 pub const BATCH_PRIMITIVES: u32 = 256;
@@ -30,35 +31,33 @@ pub trait Source {
 /// Shaded vertices: the outputs of the last stage before the rasterizer.
 #[derive(Clone, Copy)]
 pub struct Shaded<'a> {
-    /// `[chunk][slot][lane]`.
+    /// Words.
     pub outputs: &'a [u32],
-    /// Slots.
-    pub slots: usize,
-    /// Logarithm of the lanes.
-    pub shift: u32,
+    /// Where they lie.
+    pub layout: SlotLayout,
 }
 
 impl Shaded<'_> {
     /// Where slot 0 of a vertex lies.
     #[inline(always)]
     pub fn base(&self, vertex: usize) -> usize {
-        (((vertex >> self.shift) * self.slots) << self.shift) + (vertex & ((1 << self.shift) - 1))
+        self.layout.item(vertex)
     }
     /// Bits of a slot of the vertex whose slot 0 lies at `base`.
     #[inline(always)]
     pub fn slot(&self, base: usize, slot: u16) -> u32 {
-        self.outputs[base + (usize::from(slot) << self.shift)]
+        self.outputs[base + self.layout.slot(usize::from(slot))]
     }
-    /// Some slots of the vertex whose slot 0 lies at `base`, each `1 << shift` words behind the one before it.
+    /// Some slots of the vertex whose slot 0 lies at `base`, of which `i` is [`SlotLayout::slot`] of `i` words behind the first.
     #[inline(always)]
     pub fn column(&self, base: usize, slot: u16, count: usize) -> &[u32] {
-        let first = base + (usize::from(slot) << self.shift);
-        &self.outputs[first..first + ((count - 1) << self.shift) + 1]
+        let first = base + self.layout.slot(usize::from(slot));
+        &self.outputs[first..first + self.layout.slot(count - 1) + 1]
     }
     /// A slot of the chunk of lanes that begins at a vertex.
     #[inline(always)]
     pub fn row(&self, first: usize, slot: u16) -> &[u32] {
-        &self.outputs[self.base(first) + (usize::from(slot) << self.shift)..][..1 << self.shift]
+        &self.outputs[self.layout.word(first, usize::from(slot))..][..self.layout.lanes()]
     }
     /// Bits of a slot of a vertex.
     #[inline(always)]

@@ -11,7 +11,7 @@ use crate::api::{BufferRange, Draw};
 use crate::hash;
 use crate::mem::AlignedBuf;
 use crate::stage::{NO_SLOT, StageMemory};
-use base::abi::VertexBatch;
+use base::abi::{SlotLayout, VertexBatch};
 use base::format::kernels;
 
 /// Slots of the reuse table; more than twice the vertices of a chunk, few enough for the first-level cache.
@@ -73,7 +73,7 @@ pub fn vertex_index(draw: &Draw, position: u32) -> u32 {
     }
 }
 
-/// Vertices to be shaded, and their inputs and outputs as `[chunk][slot][lane]`.
+/// Vertices to be shaded, and their inputs and outputs.
 #[derive(Default)]
 pub struct Shading {
     /// `VertexIndex` by local vertex number.
@@ -109,30 +109,29 @@ impl Shading {
 
     /// The outputs of shaded vertices.
     #[inline(always)]
-    pub fn outputs(&self, slots: usize) -> &[u32] {
-        self.outputs.as_words(self.count() * slots)
+    pub fn outputs(&self, layout: SlotLayout) -> &[u32] {
+        self.outputs.as_words(layout.words(self.count()))
     }
 }
 
 /// Fetches the attributes of vertices and shades them.
 #[inline(always)]
 pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &mut Shading) {
-    let stage = &draw.stages.vertex;
-    let lanes = stage.lanes.max(1) as usize;
+    let (stage, layout) = (draw.stages.first(), linkage.inputs);
     let count = front.vertex_index.len();
-    let padded = count.next_multiple_of(lanes);
+    let padded = layout.padded(count);
     let last = (front.vertex_index[count - 1], front.instance_index[count - 1]);
     front.vertex_index.resize(padded, last.0);
     front.instance_index.resize(padded, last.1);
-    let inputs = front.inputs.words(padded * linkage.input_slots);
+    let inputs = front.inputs.words(layout.words(count));
     for &slot in &linkage.unfed {
-        fill_slot(inputs, linkage.input_slots, lanes, slot, padded);
+        clear_slot(inputs, layout, slot, count);
     }
     let first_instance = draw.counts.first_instance;
     for attribute in &linkage.fetch {
         let null = BufferRange { address: core::ptr::null(), size: 0 };
         let buffer = draw.vertex_buffers.get(attribute.binding as usize).copied().unwrap_or(null);
-        let out = Scatter { inputs, slots: linkage.input_slots, shift: lanes.trailing_zeros(), to: attribute.slots };
+        let out = Scatter { inputs, layout, to: attribute.slots };
         match attribute.divisor {
             None => fetch(attribute, &buffer, &front.vertex_index, u64::from, out),
             Some(0) => fetch(attribute, &buffer, &front.instance_index, |_| u64::from(first_instance), out),
@@ -150,33 +149,33 @@ pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &m
         vertex_index: front.vertex_index.as_ptr(),
         instance_index: front.instance_index.as_ptr(),
         inputs: inputs.as_ptr(),
-        outputs: front.outputs.words(padded * linkage.output_slots).as_mut_ptr(),
+        outputs: front.outputs.words(linkage.outputs.words(count)).as_mut_ptr(),
     };
     // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; the icd vouches for stage and context.
     unsafe { stage.run(&draw.context, (&raw mut batch).cast()) };
 }
 
-fn fill_slot(inputs: &mut [u32], slots: usize, lanes: usize, slot: u16, vertices: usize) {
-    for v in 0..vertices {
-        inputs[(v / lanes * slots + usize::from(slot)) * lanes + v % lanes] = 0;
+fn clear_slot(inputs: &mut [u32], layout: SlotLayout, slot: u16, vertices: usize) {
+    for chunk in 0..layout.chunks(vertices) {
+        let first = layout.row(chunk, usize::from(slot)) * layout.lanes();
+        inputs[first..first + layout.lanes()].fill(0);
     }
 }
 
 /// Where an attribute's components go.
 struct Scatter<'a> {
     inputs: &'a mut [u32],
-    slots: usize,
-    shift: u32,
+    layout: SlotLayout,
     to: [u16; 4],
 }
 
 impl Scatter<'_> {
     #[inline(always)]
     fn put(&mut self, v: usize, texel: [u32; 4]) {
-        let base = (((v >> self.shift) * self.slots) << self.shift) + (v & ((1 << self.shift) - 1));
+        let base = self.layout.item(v);
         for (slot, value) in self.to.into_iter().zip(texel) {
             if slot != NO_SLOT {
-                self.inputs[base + (usize::from(slot) << self.shift)] = value;
+                self.inputs[base + self.layout.slot(usize::from(slot))] = value;
             }
         }
     }
@@ -246,7 +245,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
     /// Fetches elements of `N` words (`BYTES` = 4 N).
     #[inline(always)]
     fn fetch<const N: usize, const BYTES: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
-        if out.shift == 3 && self.inside(BYTES as u64) {
+        if out.layout.lanes() == 8 && self.inside(BYTES as u64) {
             // SAFETY: all elements are inside.
             return unsafe { self.fetch_chunks(convert, out) };
         }
@@ -279,7 +278,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
             }
             for c in 0..4 {
                 if out.to[c] != NO_SLOT {
-                    let first = (chunk * out.slots + usize::from(out.to[c])) * 8;
+                    let first = out.layout.row(chunk, usize::from(out.to[c])) * 8;
                     out.inputs[first..first + 8].copy_from_slice(&rows[c]);
                 }
             }

@@ -41,7 +41,7 @@ fn rates() {
     let depth = Image::new(D32F, w, h, 1, 1);
     let (color4, depth4) = (Image::new(RGBA8, w, h, 4, 1), Image::new(D32F, w, h, 4, 1));
     let quad = [v(-1.0, -1.0, 0.5, WHITE), v(1.0, -1.0, 0.5, WHITE), v(-1.0, 1.0, 0.5, WHITE), v(1.0, 1.0, 0.5, WHITE)];
-    let fragment = || Some(fragment_stage(fs_constant, &[], StageFlags::default()));
+    let fragment = || Some(fragment_stage(fs_constant, &[], FragmentFacts::default()));
     let pixels = f64::from(w * h);
     let opaque = state(Topology::TriangleStrip, w, h);
     let tested = DrawState { depth_test: true, depth_write: true, depth_compare: CompareOp::Always, ..opaque.clone() };
@@ -94,7 +94,7 @@ fn rates() {
         }
         let s = Arc::new(state(Topology::TriangleStrip, 64, 64));
         let small = Image::new(RGBA8, 64, 64, 1, 1);
-        let stages = Arc::new(GraphicsStages { vertex: vertex_stage(), fragment: fragment() });
+        let stages = stages(vertex_stage(), fragment());
         let mut d = draw_with(None, opaque.clone(), &quad);
         (d.state, d.stages) = (s, stages);
         rate("draws of 64x64 px, one pass", "draw", 1000.0, || {

@@ -28,9 +28,9 @@ unsafe extern "C" fn barriers(_: *const ShaderContext, batch: *mut BatchHeader) 
 
 #[test]
 fn every_workgroup_runs_once_through_its_barriers() {
-    let mut s = stage(Stage::Compute, barriers, 4, StageInterface::default(), StageFlags::default());
-    (s.local_size, s.shared_bytes, s.zero_shared) = ([4, 1, 1], 16, true);
-    (s.scratch_bytes, s.has_barriers) = (16, true);
+    let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, zero_shared: true };
+    let mut s = stage(Payload::Compute(workgroup), barriers, 4, StageInterface::default());
+    (s.facts.scratch_bytes, s.facts.has_barriers) = (16, true);
     let statistics: Arc<[AtomicU64; 11]> = Arc::default();
     let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()) };
     let d = Dispatch { stage: s, context: context(), base: [1, 0, 2], groups: [7, 5, 3], queries };
@@ -54,7 +54,7 @@ unsafe extern "C" fn endless(_: *const ShaderContext, batch: *mut BatchHeader) {
 #[test]
 fn abort_ends_a_dispatch_that_never_would() {
     static ABORT: AtomicU32 = AtomicU32::new(0);
-    let s = stage(Stage::Compute, endless, 4, StageInterface::default(), StageFlags::default());
+    let s = stage(Payload::Compute(WorkgroupFacts::default()), endless, 4, StageInterface::default());
     let groups = [1000, 1, 1];
     let d = Dispatch { stage: s, context: context_with(&ABORT), base: [0; 3], groups, queries: QuerySinks::default() };
     std::thread::scope(|scope| {
@@ -69,7 +69,7 @@ fn abort_ends_a_dispatch_that_never_would() {
 #[test]
 fn an_engine_starts_no_thread_until_it_works() {
     let engine = Engine::new(4);
-    let s = stage(Stage::Compute, endless, 4, StageInterface::default(), StageFlags::default());
+    let s = stage(Payload::Compute(WorkgroupFacts::default()), endless, 4, StageInterface::default());
     let d = Dispatch { stage: s, context: context(), base: [0; 3], groups: [0, 1, 1], queries: QuerySinks::default() };
     engine.dispatch(&d);
     assert!(!engine.started());

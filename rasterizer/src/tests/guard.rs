@@ -126,11 +126,7 @@ unsafe extern "C" fn copy_eight(_: *const ShaderContext, batch: *mut BatchHeader
 /// The vertex stage with chunks of four or eight lanes.
 fn vertices_of(lanes: u32) -> CompiledStage {
     let four = vertex_stage();
-    if lanes == 4 {
-        four
-    } else {
-        stage(Stage::Vertex, copy_eight, 8, (*four.interface).clone(), StageFlags::default())
-    }
+    if lanes == 4 { four } else { stage(Payload::Vertex, copy_eight, 8, (*four.facts.interface).clone()) }
 }
 
 /// An attachment of a level of an image.
@@ -260,8 +256,8 @@ fn vertex_and_index_buffers_are_not_left() {
         let divisor = random.below(3);
         s.bindings.push(VertexBinding { binding: 1, stride, per_instance, divisor });
         let mut d = draw(s, &[]);
-        let fragment = d.stages.fragment.clone();
-        d.stages = Arc::new(GraphicsStages { vertex: vertices_of([4, 8][round % 2]), fragment });
+        let fragment = d.stages.fragment().cloned();
+        d.stages = stages(vertices_of([4, 8][round % 2]), fragment);
         d.vertex_buffers = vec![vertices.range(), attributes.range()];
         d.counts.count = count + random.below(3);
         d.counts.instances = 1 + random.below(3);

@@ -12,6 +12,7 @@ pub(crate) mod guard;
 mod lines;
 mod memory;
 mod panics;
+mod stages;
 mod state;
 
 use crate::Engine;
@@ -109,19 +110,22 @@ unsafe extern "C" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHea
     }
 }
 
-pub fn stage(stage: Stage, entry: StageFn, lanes: u32, interface: StageInterface, flags: StageFlags) -> CompiledStage {
-    CompiledStage {
-        stage,
+pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInterface) -> CompiledStage {
+    let facts = StageFacts {
+        payload,
         lanes,
         interface: Arc::new(interface),
-        flags,
-        local_size: [1; 3],
-        shared_bytes: 0,
-        zero_shared: false,
+        side_effects: false,
         scratch_bytes: 0,
         has_barriers: false,
-        code: Arc::new(entry),
-    }
+        has_loops: false,
+    };
+    CompiledStage { facts, code: Arc::new(entry) }
+}
+
+/// The stages of a pipeline.
+pub fn stages(vertex: CompiledStage, fragment: Option<CompiledStage>) -> Arc<GraphicsStages> {
+    Arc::new(GraphicsStages::new([vertex].into_iter().chain(fragment)).expect("a pipeline"))
 }
 
 pub fn vertex_stage() -> CompiledStage {
@@ -134,7 +138,7 @@ pub fn vertex_stage() -> CompiledStage {
         _ => SlotKind::Builtin(builtins[i as usize - 8]),
     };
     let outputs = (0..12).map(|i| slot(kind(i), Interpolation::Smooth)).collect();
-    stage(Stage::Vertex, copy_vertices, 4, StageInterface { inputs, outputs }, StageFlags::default())
+    stage(Payload::Vertex, copy_vertices, 4, StageInterface { inputs, outputs })
 }
 
 /// Interpolated value of input `slot` at (fx, fy) in the framebuffer.
@@ -212,11 +216,11 @@ pub unsafe extern "C" fn fs_byte(context: *const ShaderContext, batch: *mut Batc
 }
 
 /// A fragment stage with colour output 0 and `extra` built-in outputs.
-pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], flags: StageFlags) -> CompiledStage {
+pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], facts: FragmentFacts) -> CompiledStage {
     let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
     let outputs = (0..4).map(|c| user(0, c)).chain(extra.iter().map(|&b| SlotKind::Builtin(b)));
     let outputs = outputs.map(|k| slot(k, Interpolation::Smooth)).collect();
-    stage(Stage::Fragment, entry, 8, StageInterface { inputs, outputs }, flags)
+    stage(Payload::Fragment(facts), entry, 8, StageInterface { inputs, outputs })
 }
 
 static NEVER: AtomicU32 = AtomicU32::new(0);
@@ -308,7 +312,7 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
 pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
         pipeline: 1,
-        stages: Arc::new(GraphicsStages { vertex: vertex_stage(), fragment }),
+        stages: stages(vertex_stage(), fragment),
         state: Arc::new(state),
         context: context(),
         vertex_buffers: vec![BufferRange { address: vertices.as_ptr().cast(), size: size_of_val(vertices) as u64 }],
@@ -324,7 +328,7 @@ pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[
     }
 }
 pub fn draw(state: DrawState, vertices: &[V]) -> Draw {
-    draw_with(Some(fragment_stage(fs_color, &[], StageFlags::default())), state, vertices)
+    draw_with(Some(fragment_stage(fs_color, &[], FragmentFacts::default())), state, vertices)
 }
 pub fn indexed(mut d: Draw, indices: &[u16]) -> Draw {
     let range = BufferRange { address: indices.as_ptr().cast(), size: size_of_val(indices) as u64 };

@@ -96,13 +96,13 @@ fn late_tests_see_the_fragment_stage() {
     let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
     p.clear_depth_stencil(Some(1.0), None, [0, 0, W, H], 0, 1);
     let quad = full(0.5, WHITE);
-    let kills = fragment_stage(fs_kill, &[], StageFlags { kills: true, ..StageFlags::default() });
+    let kills = fragment_stage(fs_kill, &[], FragmentFacts { kills: true, ..FragmentFacts::default() });
     let mut d = draw_with(Some(kills), depth_state(CompareOp::Less), &quad);
     d.queries.occlusion = Some(occlusion.clone());
     p.draw(d);
     // FragDepth = red = 0.25 at the front of everything.
     let near = full(0.9, [0.25; 4]);
-    let flags = StageFlags { writes_depth: true, ..StageFlags::default() };
+    let flags = FragmentFacts { writes_depth: true, ..FragmentFacts::default() };
     let writes = fragment_stage(fs_depth, &[BuiltinSlot::FragDepth], flags);
     let mut s = depth_state(CompareOp::Less);
     s.scissors[0] = [0, 0, 4, 4];
@@ -133,7 +133,8 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
     let quad = full(0.5, WHITE);
     // Explicit early tests, and what the fragment stage sees.
     for (early, seen) in [(false, 7.0), (true, 8.0)] {
-        let flags = StageFlags { reads_input_attachments: true, early_fragment_tests: early, ..StageFlags::default() };
+        let flags =
+            FragmentFacts { reads_input_attachments: true, early_fragment_tests: early, ..FragmentFacts::default() };
         let reads = fragment_stage(fs_byte, &[], flags);
         let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
         p.clear_depth_stencil(None, Some(7), [0, 0, W, H], 0, 1);
@@ -239,7 +240,7 @@ fn blending_with_the_second_source_alone() {
         let second = |component| SlotKind::User { location: 0, component, index: 1 };
         let outputs = (0..4).map(|c| slot(second(c), Interpolation::Smooth)).collect();
         let interface = StageInterface { inputs, outputs };
-        let fragment = stage(Stage::Fragment, fs_color, 8, interface, StageFlags::default());
+        let fragment = stage(Payload::Fragment(FragmentFacts::default()), fs_color, 8, interface);
         let mut s = state(Topology::TriangleStrip, 8, 8);
         let color = (BlendFactor::Zero, BlendFactor::Src1Color, BlendOp::Add);
         let alpha = (BlendFactor::Zero, BlendFactor::Src1Alpha, BlendOp::Add);
@@ -314,13 +315,13 @@ fn sample_state() {
         render(1, targets(&image, None), [draw_with(Some(fragment), s, &quad)]);
         [0, 1, 2, 3].map(|i| image.texel::<f32>(ChannelName::R, 20, 20, i, 0))
     };
-    let plain = || fragment_stage(fs_color, &[], StageFlags::default());
+    let plain = || fragment_stage(fs_color, &[], FragmentFacts::default());
     assert_eq!(samples(DrawState { sample_mask: 0b1010, ..strip_state() }, plain(), 1.0), [0.0, 1.0, 0.0, 1.0]);
     for (alpha, n) in [(0.0, 0), (0.3, 1), (0.5, 2), (0.8, 3), (1.0, 4)] {
         let got = samples(DrawState { alpha_to_coverage: true, ..strip_state() }, plain(), alpha);
         assert_eq!(got.iter().filter(|&&v| v == 1.0).count(), n, "alpha {alpha}");
     }
-    let per_sample = fragment_stage(fs_sample, &[], StageFlags { sample_shading: true, ..StageFlags::default() });
+    let per_sample = fragment_stage(fs_sample, &[], FragmentFacts { sample_shading: true, ..FragmentFacts::default() });
     assert_eq!(samples(strip_state(), per_sample, 1.0), [0.0, 1.0, 2.0, 3.0]);
 }
 

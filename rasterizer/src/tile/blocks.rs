@@ -64,7 +64,7 @@ impl TileJob<'_> {
         }
         if plan.early && !plan.shades {
             // Nothing would see the stage run, except who counts its invocations.
-            self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment.is_some()));
+            self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment().is_some()));
             return;
         }
         if S == 1 && !plan.per_sample && self.smooth.is_none() {

@@ -7,7 +7,7 @@ use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
 use crate::mem::AlignedBuf;
 use crate::prim::{Prim, sample_offsets};
 use crate::stage::NO_SLOT;
-use base::abi::{FragmentBatch, FragmentQuad, QuadPositions};
+use base::abi::{FragmentBatch, FragmentQuad, QuadPositions, SlotLayout};
 use base::shader::CompiledStage;
 
 /// Pixels with any sample.
@@ -19,24 +19,20 @@ fn any_sample(coverage: u16) -> u32 {
 pub fn shade(job: &mut TileJob<'_>) {
     let count = job.scratch.quads.len();
     let mut outputs = (core::mem::take(&mut job.scratch.outputs), core::mem::take(&mut job.scratch.alive));
-    let stage = job.draw.draw.stages.fragment.as_ref();
-    let (slots, lanes) = stage.map_or((0, 4), |s| (s.interface.outputs.len(), s.lanes.max(4) as usize));
+    let stage = job.draw.draw.stages.fragment();
+    let layout =
+        stage.map_or(SlotLayout::new(0, 4), |s| SlotLayout::new(s.facts.interface.outputs.len(), s.facts.lanes));
+    let words = layout.words(BATCH_QUADS_PADDED * 4);
     if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
-        call(job, stage, count, slots * BATCH_QUADS_PADDED * 4, &mut outputs);
+        call(job, stage, count, words, &mut outputs);
         if let Some(alpha) = job.draw.plan.smooth_alpha {
-            let words = outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
-            multiply(words, slots, lanes, alpha, &job.scratch.coverage);
+            multiply(outputs.0.words(words), layout, alpha, &job.scratch.coverage);
         }
     } else {
         outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
-        outputs.0.words(slots * BATCH_QUADS_PADDED * 4);
+        outputs.0.words(words);
     }
-    let view = Outputs {
-        words: outputs.0.as_words(slots * BATCH_QUADS_PADDED * 4),
-        alive: outputs.1.as_words(BATCH_QUADS_PADDED),
-        slots,
-        shift: lanes.trailing_zeros(),
-    };
+    let view = Outputs { words: outputs.0.as_words(words), layout, alive: outputs.1.as_words(BATCH_QUADS_PADDED) };
     let mut quads = core::mem::take(&mut job.scratch.quads);
     let draw = job.draw;
     let plan = draw.plan;
@@ -59,9 +55,9 @@ pub fn shade(job: &mut TileJob<'_>) {
 }
 
 /// Multiplies a slot of shaded quads.
-fn multiply(words: &mut [u32], slots: usize, lanes: usize, slot: u16, factors: &[[f32; 4]]) {
+fn multiply(words: &mut [u32], layout: SlotLayout, slot: u16, factors: &[[f32; 4]]) {
     for (lane, factor) in factors.iter().flatten().enumerate() {
-        let at = (lane / lanes * slots + usize::from(slot)) * lanes + lane % lanes;
+        let at = layout.word(lane, usize::from(slot));
         words[at] = (f32::from_bits(words[at]) * factor).to_bits();
     }
 }
@@ -94,7 +90,7 @@ fn call(
     if job.draw.draw.queries.statistics.is_some() {
         job.invocations += quads.list().iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
     }
-    let per_chunk = (stage.lanes as usize / 4).max(1);
+    let per_chunk = (stage.facts.lanes as usize / 4).max(1);
     let samples = job.pass.grid.samples;
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);

@@ -74,8 +74,9 @@ impl TilePlan {
     /// Plans a pair for a pass.
     pub fn new(stages: &GraphicsStages, state: &DrawState, pass: &Pass) -> TilePlan {
         let none = StageInterface::default();
-        let interface = stages.fragment.as_ref().map_or(&none, |f| &f.interface);
-        let flags = stages.fragment.as_ref().map_or_else(Default::default, |f| f.flags);
+        let facts = stages.fragment().map(|f| &f.facts);
+        let interface = facts.map_or(&none, |f| &f.interface);
+        let fragment = facts.and_then(|f| f.payload.fragment()).copied().unwrap_or_default();
         let builtin = |b| interface.output(SlotKind::Builtin(b)).map_or(NO_SLOT, |i| i as u16);
         let colors: Vec<ColorPlan> = (0..pass.color.len())
             .filter_map(|i| {
@@ -93,16 +94,16 @@ impl TilePlan {
             bounds: state.depth_bounds.filter(|_| format.is_some()),
             stencil: state.stencil.filter(|_| pass.stencil.is_some()),
         };
-        let changes = flags.kills
-            || flags.side_effects
-            || flags.writes_sample_mask
-            || flags.writes_stencil
-            || flags.writes_depth
+        let changes = fragment.kills
+            || facts.is_some_and(|f| f.side_effects)
+            || fragment.writes_sample_mask
+            || fragment.writes_stencil
+            || fragment.writes_depth
             || state.alpha_to_coverage;
         // A stage that reads input attachments may read the pass's own depth or stencil, and must see them without its own
         // fragment's writes.
-        let sees_writes = flags.reads_input_attachments && depth.writes();
-        let early = flags.early_fragment_tests || !(changes || sees_writes);
+        let sees_writes = fragment.reads_input_attachments && depth.writes();
+        let early = fragment.early_fragment_tests || !(changes || sees_writes);
         let (frag_depth, frag_stencil) = if early {
             (NO_SLOT, NO_SLOT)
         } else {
@@ -115,10 +116,10 @@ impl TilePlan {
         let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
         TilePlan {
             early,
-            coverage_is_final: early && !flags.kills && !flags.writes_sample_mask && !state.alpha_to_coverage,
-            per_sample: samples > 1 && (flags.sample_shading || state.sample_shading),
+            coverage_is_final: early && !fragment.kills && !fragment.writes_sample_mask && !state.alpha_to_coverage,
+            per_sample: samples > 1 && (fragment.sample_shading || state.sample_shading),
             depth,
-            shades: stages.fragment.is_some() && (!colors.is_empty() || changes),
+            shades: facts.is_some() && (!colors.is_empty() || changes),
             colors,
             frag_depth,
             frag_stencil,

@@ -3,44 +3,40 @@
 #![forbid(unsafe_code)]
 
 use crate::stage::NO_SLOT;
-use base::abi::FragmentQuad;
+use base::abi::{FragmentQuad, SlotLayout};
 
 /// Shaded quads: where lane `4*quad + pixel` of a slot lies.
 #[derive(Clone, Copy)]
 pub struct Outputs<'a> {
-    /// `[chunk][slot][lane]`.
+    /// Words.
     pub words: &'a [u32],
+    /// Where they lie.
+    pub layout: SlotLayout,
     /// Live lanes by chunk.
     pub alive: &'a [u32],
-    /// Slots.
-    pub slots: usize,
-    /// Logarithm of the lanes per chunk: 4 or 8.
-    pub shift: u32,
 }
 
 impl Outputs<'_> {
     /// The four lanes of a quad; zeros for a missing slot.
     #[inline(always)]
     pub fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
-        let lane = quad * 4;
-        let within = lane & ((1 << self.shift) - 1);
-        let at = (((lane >> self.shift) * self.slots + usize::from(slot)) << self.shift) + within;
+        let at = self.layout.word(quad * 4, usize::from(slot));
         match self.words.get(at..at + 4) {
             Some(&[a, b, c, d]) if slot != NO_SLOT => [a, b, c, d],
             _ => [0; 4],
         }
     }
-    /// The outputs as rows of eight lanes, `pair * slots + slot` for quads `2 * pair` and `2 * pair + 1`; `None` when chunks have
+    /// The outputs as rows of eight lanes, numbered by [`SlotLayout::row`] with pairs as chunks: quads `2 * pair` and `2 * pair + 1`; `None` when chunks have
     /// another size.
     #[inline(always)]
     pub fn rows(&self) -> Option<&[[u32; 8]]> {
-        (self.shift == 3).then_some(self.words.as_chunks().0)
+        (self.layout.lanes() == 8).then_some(self.words.as_chunks().0)
     }
     /// Pixels that are still alive.
     #[inline(always)]
     pub fn alive(&self, quad: usize) -> u32 {
         let lane = quad * 4;
-        self.alive[lane >> self.shift] >> (lane & ((1 << self.shift) - 1)) & 0xf
+        self.alive[self.layout.chunk(lane)] >> self.layout.lane(lane) & 0xf
     }
 }
 

@@ -10,7 +10,7 @@ mod forms;
 
 use super::interp::{self, Memory, Outcome};
 use super::{Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, Label, Op, Shader, Space, Term, Ty, Value, Var};
-use base::shader::Stage;
+use base::shader::{Payload, Stage, WorkgroupFacts};
 use forms::Group;
 
 /// xorshift64*.
@@ -95,13 +95,15 @@ pub struct Program {
     /// Workgroups in x to run.
     pub workgroups: u32,
     seed: u64,
+    /// Per workgroup.
+    invocations: u32,
 }
 
 impl Program {
     /// Memory with inputs and a cleared output buffer.
     pub fn memory(&self) -> Memory {
         let mut rng = Rng::new(self.seed ^ 0x5eed);
-        let invocations = self.workgroups * self.shader.local_size[0];
+        let invocations = self.workgroups * self.invocations;
         let words = (0..invocations * INPUT_WORDS).map(|i| {
             if i % 2 == 1 {
                 return match rng.below(12) {
@@ -156,8 +158,10 @@ impl Program {
 /// Makes a program.
 pub fn compute_shader(seed: u64, options: Options) -> Program {
     let mut shader = Shader::new(Stage::Compute, "random");
-    shader.local_size = [options.local_size, 1, 1];
-    shader.flags.side_effects = true;
+    let shared_bytes = if options.barriers { options.local_size * 4 } else { 0 };
+    let local_size = [options.local_size, 1, 1];
+    shader.payload = Payload::Compute(WorkgroupFacts { local_size, shared_bytes, zero_shared: false });
+    shader.side_effects = true;
     let mut builder = Builder::new(&mut shader);
     builder.float = if options.exact { FloatFlags::NO_CONTRACTION } else { FloatFlags::NONE };
     let input = builder.buffer(0, 0);
@@ -180,10 +184,7 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
     };
     g.program();
     g.b.finish();
-    if options.barriers {
-        shader.shared_bytes = options.local_size * 4;
-    }
-    Program { shader, workgroups: 2, seed }
+    Program { shader, workgroups: 2, seed, invocations: options.local_size }
 }
 
 const TYPES: [Ty; 3] = [Ty::I32, Ty::F32, Ty::B1];

@@ -61,7 +61,7 @@ impl ColorPlan {
         for (row, &slot) in source.iter_mut().zip(slots) {
             *row = match batch.outputs.rows() {
                 _ if slot == NO_SLOT => continue,
-                Some(rows) => rows[pair * batch.outputs.slots + usize::from(slot)],
+                Some(rows) => rows[batch.outputs.layout.row(pair, usize::from(slot))],
                 None => {
                     let [[a, b, c, d], [e, f, g, h]] =
                         [batch.outputs.quad(2 * pair, slot), batch.outputs.quad(2 * pair + 1, slot)];

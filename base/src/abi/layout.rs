@@ -1,0 +1,173 @@
+//! Layouts as numbers, which [`super::VERSION`] is made of: a struct's is made of its size and of its fields' names, offsets and
+//! layouts. A field that is not listed does not compile, nor does one of a type without a layout.
+
+use core::sync::atomic::AtomicU32;
+
+/// A type that generated code and Rust code share.
+pub trait Layout {
+    /// Two types of one layout have the same number; two layouts, as good as never.
+    const HASH: u64;
+}
+
+/// 64 bits of FNV-1a, in constants.
+#[derive(Clone, Copy)]
+pub struct Hash(u64);
+
+impl Hash {
+    /// Of a kind of thing.
+    pub const fn new(kind: &str) -> Hash {
+        Hash(0xcbf2_9ce4_8422_2325).text(kind)
+    }
+
+    const fn byte(self, byte: u8) -> Hash {
+        Hash((self.0 ^ byte as u64).wrapping_mul(0x100_0000_01b3))
+    }
+
+    /// With a number.
+    pub const fn number(mut self, number: u64) -> Hash {
+        let bytes = number.to_le_bytes();
+        let mut i = 0;
+        while i < bytes.len() {
+            self = self.byte(bytes[i]);
+            i += 1;
+        }
+        self
+    }
+
+    /// With a text.
+    pub const fn text(mut self, text: &str) -> Hash {
+        let bytes = text.as_bytes();
+        let mut i = 0;
+        while i < bytes.len() {
+            self = self.byte(bytes[i]);
+            i += 1;
+        }
+        self.number(bytes.len() as u64)
+    }
+
+    /// The number.
+    pub const fn finish(self) -> u64 {
+        self.0
+    }
+}
+
+/// A field of a struct, or a variant of an enum.
+#[derive(Clone, Copy)]
+pub struct Field {
+    /// Name.
+    pub name: &'static str,
+    /// Offset, or value.
+    pub at: u64,
+    /// Of its type.
+    pub layout: u64,
+}
+
+/// The layout of a type with these fields.
+pub const fn of(name: &str, size: usize, align: usize, fields: &[Field]) -> u64 {
+    let mut hash = Hash::new(name).number(size as u64).number(align as u64).number(fields.len() as u64);
+    let mut i = 0;
+    while i < fields.len() {
+        hash = hash.text(fields[i].name).number(fields[i].at).number(fields[i].layout);
+        i += 1;
+    }
+    hash.finish()
+}
+
+/// The layout of a field's type.
+pub const fn of_field<S, T: Layout>(_: fn(&S) -> &T) -> u64 {
+    T::HASH
+}
+
+/// The layout of a struct, all of whose fields are listed.
+macro_rules! layout {
+    ($name:ident { $($field:ident),* $(,)? }) => {
+        impl $crate::abi::layout::Layout for $name {
+            const HASH: u64 = {
+                const fn _all($name { $($field: _),* }: &$name) {}
+                $crate::abi::layout::of(stringify!($name), size_of::<$name>(), align_of::<$name>(), &[$(
+                    $crate::abi::layout::Field {
+                        name: stringify!($field),
+                        at: core::mem::offset_of!($name, $field) as u64,
+                        layout: $crate::abi::layout::of_field(|s: &$name| &s.$field),
+                    }
+                ),*])
+            };
+        }
+    };
+    (enum $name:ident { $($variant:ident),* $(,)? }) => {
+        impl $crate::abi::layout::Layout for $name {
+            const HASH: u64 = {
+                const fn _all(value: &$name) {
+                    match value { $($name::$variant => {})* }
+                }
+                $crate::abi::layout::of(stringify!($name), size_of::<$name>(), align_of::<$name>(), &[$(
+                    $crate::abi::layout::Field { name: stringify!($variant), at: $name::$variant as u64, layout: 0 }
+                ),*])
+            };
+        }
+    };
+}
+pub(super) use layout;
+
+macro_rules! plain {
+    ($($ty:ident)*) => {
+        $(impl Layout for $ty {
+            const HASH: u64 = Hash::new(stringify!($ty)).number(size_of::<$ty>() as u64).finish();
+        })*
+    };
+}
+
+plain! { u8 u16 u32 u64 i32 f32 AtomicU32 }
+
+impl<T: Layout, const N: usize> Layout for [T; N] {
+    const HASH: u64 = Hash::new("array").number(N as u64).number(T::HASH).finish();
+}
+
+impl<T: Layout> Layout for *const T {
+    const HASH: u64 = Hash::new("const").number(T::HASH).finish();
+}
+
+impl<T: Layout> Layout for *mut T {
+    const HASH: u64 = Hash::new("mut").number(T::HASH).finish();
+}
+
+/// Kernels of views: views are what they are called with, so that their arguments can't be followed here.
+impl<A, B, C> Layout for unsafe extern "C" fn(A, B, C) {
+    const HASH: u64 = Hash::new("function").number(3).finish();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(C)]
+    struct Pair {
+        a: u32,
+        b: [f32; 2],
+    }
+    layout!(Pair { a, b });
+
+    #[test]
+    fn a_layout_is_its_fields() {
+        let fields =
+            [Field { name: "a", at: 0, layout: u32::HASH }, Field { name: "b", at: 4, layout: <[f32; 2]>::HASH }];
+        assert_eq!(Pair::HASH, of("Pair", 12, 4, &fields));
+        let changed = |i: usize, field: Field| {
+            let mut all = fields;
+            all[i] = field;
+            of("Pair", 12, 4, &all)
+        };
+        let others = [
+            of("Pear", 12, 4, &fields),
+            of("Pair", 16, 4, &fields),
+            of("Pair", 12, 8, &fields),
+            of("Pair", 12, 4, &fields[..1]),
+            of("Pair", 12, 4, &[fields[1], fields[0]]),
+            changed(0, Field { name: "c", ..fields[0] }),
+            changed(1, Field { at: 8, ..fields[1] }),
+            changed(0, Field { layout: f32::HASH, ..fields[0] }),
+            changed(1, Field { layout: <[f32; 3]>::HASH, ..fields[1] }),
+        ];
+        assert!(others.iter().all(|&other| other != Pair::HASH));
+    }
+}

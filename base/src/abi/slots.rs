@@ -1,0 +1,128 @@
+//! Where the 32-bit words of a `[chunk][slot][lane]` array lie.
+//!
+//! Such an array has some slots for each of many items, which are dealt out to chunks of as many as a stage has lanes: vertices,
+//! fragments; patches and primitives have theirs in the same way. Who reads a slot of a whole chunk reads one row.
+
+#![forbid(unsafe_code)]
+
+/// Slots per item, and items per chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotLayout {
+    slots: usize,
+    /// Logarithm of the lanes.
+    shift: u32,
+}
+
+/// Bytes of a word.
+const WORD: usize = size_of::<u32>();
+
+impl SlotLayout {
+    /// Of `slots` words per item in chunks of `lanes` items (a power of two).
+    #[inline(always)]
+    pub const fn new(slots: usize, lanes: u32) -> SlotLayout {
+        SlotLayout { slots, shift: lanes.trailing_zeros() }
+    }
+
+    /// Slots per item.
+    #[inline(always)]
+    pub const fn slots(self) -> usize {
+        self.slots
+    }
+
+    /// Items per chunk: the words of a row, and the distance from a slot of an item to its next.
+    #[inline(always)]
+    pub const fn lanes(self) -> usize {
+        1 << self.shift
+    }
+
+    /// The chunk of an item.
+    #[inline(always)]
+    pub const fn chunk(self, item: usize) -> usize {
+        item >> self.shift
+    }
+
+    /// The lane of an item in its chunk.
+    #[inline(always)]
+    pub const fn lane(self, item: usize) -> usize {
+        item & (self.lanes() - 1)
+    }
+
+    /// Chunks that so many items fill.
+    #[inline(always)]
+    pub const fn chunks(self, items: usize) -> usize {
+        (items + self.lanes() - 1) >> self.shift
+    }
+
+    /// So many items and those that fill the last chunk.
+    #[inline(always)]
+    pub const fn padded(self, items: usize) -> usize {
+        self.chunks(items) << self.shift
+    }
+
+    /// Words of so many items, padded to whole chunks.
+    #[inline(always)]
+    pub const fn words(self, items: usize) -> usize {
+        self.padded(items) * self.slots
+    }
+
+    /// Word of slot 0 of an item.
+    #[inline(always)]
+    pub const fn item(self, item: usize) -> usize {
+        ((self.chunk(item) * self.slots) << self.shift) + self.lane(item)
+    }
+
+    /// Words from slot 0 of an item to another slot of it.
+    #[inline(always)]
+    pub const fn slot(self, slot: usize) -> usize {
+        slot << self.shift
+    }
+
+    /// Word of a slot of an item.
+    #[inline(always)]
+    pub const fn word(self, item: usize, slot: usize) -> usize {
+        self.item(item) + self.slot(slot)
+    }
+
+    /// Number of the row of a slot in a chunk; rows have [`SlotLayout::lanes`] words.
+    #[inline(always)]
+    pub const fn row(self, chunk: usize, slot: usize) -> usize {
+        chunk * self.slots + slot
+    }
+
+    /// Bytes from the first word of a chunk to the row of a slot.
+    #[inline(always)]
+    pub const fn slot_bytes(self, slot: usize) -> usize {
+        self.slot(slot) * WORD
+    }
+
+    /// Bytes of a chunk.
+    #[inline(always)]
+    pub const fn chunk_bytes(self) -> usize {
+        self.slot_bytes(self.slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_whole_chunks_is_one_slot_of_one_item() {
+        for lanes in [1, 4, 8] {
+            for slots in 0..5 {
+                let layout = SlotLayout::new(slots, lanes);
+                let items = 3 * lanes as usize;
+                let mut words = vec![false; layout.words(items - layout.lane(items + 1))];
+                assert_eq!(words.len(), items * slots);
+                for (item, slot) in (0..items).flat_map(|item| (0..slots).map(move |slot| (item, slot))) {
+                    let at = layout.word(item, slot);
+                    assert!(!std::mem::replace(&mut words[at], true));
+                    assert_eq!(at, layout.row(layout.chunk(item), slot) * layout.lanes() + layout.lane(item));
+                    let bytes = layout.chunk(item) * layout.chunk_bytes() + layout.slot_bytes(slot);
+                    assert_eq!(at, bytes / 4 + layout.lane(item));
+                }
+                assert!(words.iter().all(|&w| w));
+            }
+        }
+    }
+}

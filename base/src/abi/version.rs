@@ -1,0 +1,75 @@
+//! One number for all that generated code relies on: code that was made for another one does not fit.
+
+#![forbid(unsafe_code)]
+
+use super::address::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL};
+use super::context::ShaderContext;
+use super::descriptor::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SET_HEADER, SetHeader};
+use super::image::{ImageArgs, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE};
+use super::layout::{Hash, Layout};
+use super::slots::SlotLayout;
+use super::stage::BatchKind;
+
+/// Changes with every helper, and with every struct, enumeration and array order that generated code takes offsets or numbers from: it is
+/// made of them. (What they point to is part of their layout.)
+pub const VERSION: u64 = {
+    let mut hash = Hash::new("grus abi");
+    let mut i = 0;
+    while i < BatchKind::ALL.len() {
+        hash = hash.number(BatchKind::ALL[i].layout());
+        i += 1;
+    }
+    let slots = SlotLayout::new(5, 8);
+    hash.number(ShaderContext::HASH)
+        .number(SetHeader::HASH)
+        .number(BufferDescriptor::HASH)
+        .number(ImageDescriptor::HASH)
+        .number(ImageArgs::HASH)
+        .number(DESCRIPTOR_SIZE as u64)
+        .number(SET_HEADER as u64)
+        .number(ADDRESS_GRANULE_BITS as u64)
+        .number(ADDRESS_TAIL as u64)
+        .number(KERNEL_FETCH as u64)
+        .number(KERNEL_STORE as u64)
+        .number(KERNEL_ATOMIC as u64)
+        .number(KERNEL_SAMPLE as u64)
+        .number(slots.word(19, 3) as u64)
+        .number(slots.word(10, 4) as u64)
+        .finish()
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::helper::{Argument, HELPERS, Helper, HelperRow, HelperTable, layout_of};
+    use super::*;
+
+    #[test]
+    fn a_changed_row_of_a_helper_changes_the_version() {
+        // The table is in the context, the context in the version: `layout` tests how layouts pass it on.
+        assert_eq!(HelperTable::HASH, layout_of(HELPERS));
+        let row = |change: &dyn Fn(&mut HelperRow)| {
+            let mut rows = HELPERS.to_vec();
+            change(&mut rows[1]);
+            layout_of(&rows)
+        };
+        let others = [
+            row(&|r| r.name = "fma_f64"),
+            row(&|r| r.signature = "a: *const f64"),
+            row(&|r| r.arguments = &[Argument::Word]),
+            row(&|r| r.offset += 8),
+            layout_of(&HELPERS[..1]),
+            layout_of(&[HELPERS[1], HELPERS[0]]),
+        ];
+        assert!(others.iter().all(|&other| other != HelperTable::HASH));
+        assert_eq!(row(&|_| ()), HelperTable::HASH);
+    }
+
+    #[test]
+    fn helpers_are_the_rows_of_their_table() {
+        assert_eq!(Helper::FmaF32.row().name, "fma_f32");
+        assert_eq!(Helper::ImageDivergent.row().arguments, [Argument::Pointer; 3]);
+        assert_eq!(Helper::FmaF32.row().arguments[4], Argument::Word);
+        assert!(HELPERS.iter().enumerate().all(|(i, row)| row.offset == 8 * i));
+        assert_eq!(size_of::<HelperTable>(), 8 * HELPERS.len());
+    }
+}

@@ -1,0 +1,169 @@
+//! Facts as bytes: of every type one list, which is written and read.
+
+#![forbid(unsafe_code)]
+
+use base::shader::{
+    BuiltinSlot, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType, StageFacts, StageInterface,
+    WorkgroupFacts,
+};
+use std::sync::Arc;
+
+/// What can be written and read.
+pub trait Stored: Sized {
+    /// Appends it.
+    fn write(&self, to: &mut Vec<u8>);
+    /// Reads it, and leaves what is behind it; `None` where that is not one.
+    fn read(from: &mut &[u8]) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($ty:ident)*) => {
+        $(impl Stored for $ty {
+            fn write(&self, to: &mut Vec<u8>) {
+                to.extend(self.to_le_bytes());
+            }
+            fn read(from: &mut &[u8]) -> Option<Self> {
+                let (bytes, rest) = from.split_first_chunk()?;
+                *from = rest;
+                Some($ty::from_le_bytes(*bytes))
+            }
+        })*
+    };
+}
+
+/// A struct: all its fields.
+macro_rules! fields {
+    ($($name:ident { $($field:ident),* $(,)? })*) => {
+        $(impl Stored for $name {
+            fn write(&self, to: &mut Vec<u8>) {
+                let $name { $($field),* } = self;
+                $($field.write(to);)*
+            }
+            fn read(from: &mut &[u8]) -> Option<Self> {
+                $(let $field = Stored::read(from)?;)*
+                Some($name { $($field),* })
+            }
+        })*
+    };
+}
+
+/// An enumeration: the number of the variant, and what it holds.
+macro_rules! variants {
+    ($($name:ident { $($number:literal $variant:ident $(($of:ident))? $({ $($field:ident),* })?)* })*) => {
+        $(impl Stored for $name {
+            fn write(&self, to: &mut Vec<u8>) {
+                match self {
+                    $($name::$variant $(($of))? $({ $($field),* })? => {
+                        u8::write(&$number, to);
+                        $($of.write(to);)?
+                        $($($field.write(to);)*)?
+                    })*
+                }
+            }
+            fn read(from: &mut &[u8]) -> Option<Self> {
+                Some(match u8::read(from)? {
+                    $($number => {
+                        $(let $of = Stored::read(from)?;)?
+                        $($(let $field = Stored::read(from)?;)*)?
+                        $name::$variant $(($of))? $({ $($field),* })?
+                    })*
+                    _ => return None,
+                })
+            }
+        })*
+    };
+}
+
+numbers! { u8 u32 u64 }
+
+fields! {
+    StageFacts { payload, lanes, interface, side_effects, scratch_bytes, has_barriers, has_loops }
+    FragmentFacts {
+        kills,
+        early_fragment_tests,
+        writes_depth,
+        depth_greater,
+        depth_less,
+        writes_stencil,
+        writes_sample_mask,
+        sample_shading,
+        reads_input_attachments,
+        post_depth_coverage,
+    }
+    WorkgroupFacts { local_size, shared_bytes, zero_shared }
+    StageInterface { inputs, outputs }
+    Slot { kind, ty, interpolation }
+}
+
+variants! {
+    Payload { 0 Vertex 1 Fragment(facts) 2 Compute(facts) }
+    SlotKind { 0 User { location, component, index } 1 Builtin(slot) }
+    SlotType { 0 Float 1 Sint 2 Uint }
+    Interpolation { 0 Smooth 1 Linear 2 Flat }
+    BuiltinSlot {
+        0 Position(component)
+        1 PointSize
+        2 ClipDistance(i)
+        3 CullDistance(i)
+        4 Layer
+        5 ViewportIndex
+        6 FragDepth
+        7 FragStencilRef
+        8 SampleMask
+    }
+}
+
+impl Stored for bool {
+    fn write(&self, to: &mut Vec<u8>) {
+        u8::from(*self).write(to);
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        match u8::read(from)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl Stored for [u32; 3] {
+    fn write(&self, to: &mut Vec<u8>) {
+        self.iter().for_each(|n| n.write(to));
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some([u32::read(from)?, u32::read(from)?, u32::read(from)?])
+    }
+}
+
+impl Stored for Vec<Slot> {
+    fn write(&self, to: &mut Vec<u8>) {
+        (self.len() as u32).write(to);
+        self.iter().for_each(|slot| slot.write(to));
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        (0..u32::read(from)?).map(|_| Slot::read(from)).collect()
+    }
+}
+
+impl<T: Stored> Stored for Arc<T> {
+    fn write(&self, to: &mut Vec<u8>) {
+        T::write(self, to);
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        T::read(from).map(Arc::new)
+    }
+}
+
+/// Bytes behind their number.
+pub fn write_bytes(bytes: &[u8], to: &mut Vec<u8>) {
+    (bytes.len() as u32).write(to);
+    to.extend(bytes);
+}
+
+/// See [`write_bytes`].
+pub fn read_bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = u32::read(from)? as usize;
+    let (bytes, rest) = from.split_at_checked(len)?;
+    *from = rest;
+    Some(bytes)
+}

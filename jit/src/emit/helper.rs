@@ -1,0 +1,27 @@
+//! Calls of the rows of `base::abi`'s table of helpers.
+
+use super::Emitter;
+use super::memory::read_only;
+use crate::lir::{Type, Value as C};
+use base::abi::{Argument, Helper, ShaderContext};
+use core::mem::offset_of;
+
+/// What an argument is in LIR.
+fn type_of(argument: Argument) -> Type {
+    match argument {
+        Argument::Pointer => Type::I64,
+        Argument::Word => Type::I32,
+    }
+}
+
+impl Emitter<'_> {
+    /// Calls a helper through the context.
+    pub fn call_helper(&mut self, helper: Helper, args: &[C]) {
+        let row = helper.row();
+        let types = || row.arguments.iter().map(|&a| type_of(a));
+        debug_assert!(types().eq(args.iter().map(|&c| self.b.ty(c))), "{}({})", row.name, row.signature);
+        let table = self.b.load(Type::I64, read_only(offset_of!(ShaderContext, helpers) as i32), self.ctx);
+        let function = self.b.load(Type::I64, read_only(row.offset as i32), table);
+        self.b.call(function, args);
+    }
+}

@@ -24,12 +24,9 @@ pub mod transfer;
 
 mod compute;
 mod front;
-mod hash;
 mod mem;
 mod pool;
 mod prim;
-#[cfg(test)]
-mod random;
 mod stage;
 mod surface;
 #[cfg(test)]

@@ -159,6 +159,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "object::pipeline",
             "object::pipeline_state",
             "object::sampler",
+            "os::backing",
             "queue::watchdog",
             "wsi::client",
             "wsi::entry",

@@ -9,7 +9,7 @@
 //!
 //! The floors, each on those above it in this list only; no module of the crate imports one that imports it:
 //!
-//! - `api`, `mem`, `hash`, and `surface`: state and memory as words;
+//! - `api`, `mem` and `surface`: state and memory as words;
 //! - `stage`: calls of compiled code; `pool`: threads, for any kind of work;
 //! - `prim`: what a primitive is;
 //! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample` and `transfer` beside them;

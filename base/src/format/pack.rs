@@ -60,11 +60,6 @@ pub fn pack(format: Format, texel: Texel, out: &mut [u8]) {
     out[..n].copy_from_slice(&(kernels.pack_one)(texel)[..n]);
 }
 
-/// Depth of a texel of a depth (or depth/stencil) format's depth plane.
-pub fn unpack_depth(format: Format, block: &[u8]) -> f32 {
-    f32::from_bits(unpack(format, block)[0])
-}
-
 /// Packs a depth value into the texel of the depth plane; normalised formats clamp it to 0..=1.
 pub fn pack_depth(format: Format, depth: f32, out: &mut [u8]) {
     pack(format, [depth.to_bits(), 0, 0, 0], out);

@@ -1,12 +1,13 @@
 //! Image layout in memory: the one place that knows where a texel lies.
 //!
-//! Row-major. Planes (depth, stencil) one after the other; in a plane: samples of a layer are separate sub-images,
-//! order: layer → sample → level → slice → row. Offsets are multiples of 64 bytes per level and row pitch is a multiple of 16 bytes.
+//! An image is its format's planes ([`crate::format::Plane`]), one after the other, each laid out as an image of its own. In a plane: samples of a
+//! layer are separate sub-images, order: layer → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level
+//! and row pitch is a multiple of 16 bytes.
 
 #![forbid(unsafe_code)]
 
 use crate::abi::{Dim, MAX_LEVELS};
-use crate::format::{ChannelName, Format, Layout};
+use crate::format::{Aspect, Format, MAX_PLANES, Plane};
 
 /// What an image is made of; limits were checked by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +22,7 @@ pub struct ImageDesc {
     pub levels: u32,
     /// Array layers.
     pub layers: u32,
-    /// 1 or 4.
+    /// Any number from 1 on.
     pub samples: u32,
 }
 
@@ -34,15 +35,21 @@ pub struct LevelLayout {
     pub row_pitch: u64,
     /// Bytes between depth slices; equals the level's size for images that are not 3D.
     pub slice_pitch: u64,
-    /// Texels: width, height, depth.
+    /// Texels of the plane: width, height, depth.
     pub extent: [u32; 3],
 }
 
 /// One plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaneLayout {
+    /// What it is called.
+    pub aspect: Aspect,
+    /// The format of its texels.
+    pub format: Format,
     /// Bytes from the start of the image.
     pub offset: u64,
+    /// Texels per block of this plane: width, height.
+    pub block: [u32; 2],
     /// Bytes per block of this plane.
     pub block_bytes: u32,
     /// Levels.
@@ -51,17 +58,18 @@ pub struct PlaneLayout {
     pub sample_stride: u64,
     /// Bytes between layers.
     pub layer_stride: u64,
+    /// Bytes of all layers.
+    pub size: u64,
 }
 
-/// Layout of an image. Plane 0 is colour or depth (or stencil for S8_UINT), plane 1 stencil of combined formats.
+/// Layout of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageLayout {
     /// What it is the layout of.
     pub desc: ImageDesc,
-    /// Planes; `plane_count` used.
-    pub planes: [PlaneLayout; 2],
-    /// 1, or 2 for combined depth/stencil.
-    pub plane_count: usize,
+    /// As the format's row has them; `plane_count` used (see [`ImageLayout::planes`]).
+    planes: [PlaneLayout; MAX_PLANES],
+    plane_count: usize,
     /// Bytes of the whole image.
     pub size: u64,
 }
@@ -72,59 +80,145 @@ pub const IMAGE_ALIGNMENT: u64 = 64;
 impl ImageLayout {
     /// Lays an image out. `None` when the size overflows 2^48.
     pub fn new(desc: ImageDesc) -> Option<ImageLayout> {
-        let info = desc.format.info();
-        let combined = info.layout == Layout::DepthStencil && desc.format.has_depth() && desc.format.has_stencil();
-        let mut layout = ImageLayout { desc, planes: [EMPTY_PLANE; 2], plane_count: 1, size: 0 };
-        layout.planes[0] = plane(&desc, 0, u32::from(info.block_bytes))?;
-        layout.size = layout.planes[0].layer_stride.checked_mul(u64::from(desc.layers))?;
-        if combined {
-            layout.plane_count = 2;
-            layout.planes[1] = plane(&desc, layout.size, 1)?;
-            layout.size += layout.planes[1].layer_stride.checked_mul(u64::from(desc.layers))?;
+        let planes = desc.format.info().planes();
+        let mut layout = ImageLayout { desc, planes: [EMPTY_PLANE; MAX_PLANES], plane_count: planes.len(), size: 0 };
+        for (to, plane) in layout.planes.iter_mut().zip(planes) {
+            *to = PlaneLayout::new(&desc, plane, layout.size)?;
+            layout.size = layout.size.checked_add(to.size)?;
         }
         (layout.size < 1 << 48).then_some(layout)
     }
 
-    /// Plane index of an aspect: stencil of a combined format is 1, everything else 0.
-    pub fn plane_of(&self, aspect: ChannelName) -> usize {
-        usize::from(aspect == ChannelName::S && self.plane_count == 2)
+    /// The planes.
+    pub fn planes(&self) -> &[PlaneLayout] {
+        &self.planes[..self.plane_count]
     }
 
-    /// Byte offset of the block that holds a texel. Coordinates must be inside the level.
+    /// Indices of the planes that a mask of aspect bits selects.
+    pub fn select(&self, aspects: u32) -> impl Iterator<Item = usize> + Clone + use<> {
+        let planes = self.desc.format.info().planes();
+        (0..planes.len()).filter(move |&i| planes[i].selected_by(aspects))
+    }
+
+    /// The first plane that a mask of aspect bits selects; of aspects that the image has not, the first of all.
+    pub fn plane_of(&self, aspects: u32) -> usize {
+        self.select(aspects).next().unwrap_or(0)
+    }
+
+    /// Byte offset of the block that holds a texel of a plane. Coordinates must be inside the level.
     pub fn offset(&self, plane: usize, level: u32, layer: u32, sample: u32, [x, y, z]: [u32; 3]) -> u64 {
         let p = &self.planes[plane];
         let l = &p.levels[level as usize];
-        let (bw, bh) = self.desc.format.info().block;
         p.offset
             + u64::from(layer) * p.layer_stride
             + u64::from(sample) * p.sample_stride
             + l.offset
             + u64::from(z) * l.slice_pitch
-            + u64::from(y / u32::from(bh)) * l.row_pitch
-            + u64::from(x / u32::from(bw)) * u64::from(p.block_bytes)
+            + u64::from(y / p.block[1]) * l.row_pitch
+            + u64::from(x / p.block[0]) * u64::from(p.block_bytes)
     }
 }
 
 const EMPTY_PLANE: PlaneLayout = PlaneLayout {
+    aspect: Aspect::Color,
+    format: Format::UNDEFINED,
     offset: 0,
+    block: [1; 2],
     block_bytes: 0,
     levels: [LevelLayout { offset: 0, row_pitch: 0, slice_pitch: 0, extent: [0; 3] }; MAX_LEVELS],
     sample_stride: 0,
     layer_stride: 0,
+    size: 0,
 };
 
-fn plane(desc: &ImageDesc, offset: u64, block_bytes: u32) -> Option<PlaneLayout> {
-    let (bw, bh) = desc.format.info().block;
-    let mut plane = PlaneLayout { offset, block_bytes, ..EMPTY_PLANE };
-    let mut size = 0u64;
-    for level in 0..desc.levels.min(MAX_LEVELS as u32) {
-        let extent = desc.extent.map(|e| (e >> level).max(1));
-        let row_pitch = (u64::from(extent[0].div_ceil(u32::from(bw))) * u64::from(block_bytes)).next_multiple_of(16);
-        let slice_pitch = row_pitch.checked_mul(u64::from(extent[1].div_ceil(u32::from(bh))))?;
-        plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent };
-        size = size.checked_add(slice_pitch.checked_mul(u64::from(extent[2]))?)?.next_multiple_of(IMAGE_ALIGNMENT);
+impl PlaneLayout {
+    fn new(desc: &ImageDesc, row: &Plane, offset: u64) -> Option<PlaneLayout> {
+        let format = row.format();
+        let info = format.info();
+        let (block, block_bytes) = ([info.block.0, info.block.1].map(u32::from), u32::from(info.block_bytes));
+        let mut plane = PlaneLayout { aspect: row.aspect, format, offset, block, block_bytes, ..EMPTY_PLANE };
+        let mut size = 0u64;
+        for level in 0..desc.levels.min(MAX_LEVELS as u32) {
+            let [width, height, depth] = desc.extent.map(|e| (e >> level).max(1));
+            let [width, height] = [width.div_ceil(row.subsampling.0.into()), height.div_ceil(row.subsampling.1.into())];
+            let row_pitch = (u64::from(width.div_ceil(block[0])) * u64::from(block_bytes)).next_multiple_of(16);
+            let slice_pitch = row_pitch.checked_mul(u64::from(height.div_ceil(block[1])))?;
+            let extent = [width, height, depth];
+            plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent };
+            size = size.checked_add(slice_pitch.checked_mul(u64::from(depth))?)?.next_multiple_of(IMAGE_ALIGNMENT);
+        }
+        plane.sample_stride = size;
+        plane.layer_stride = size.checked_mul(u64::from(desc.samples))?;
+        plane.size = plane.layer_stride.checked_mul(u64::from(desc.layers))?;
+        Some(plane)
     }
-    plane.sample_stride = size;
-    plane.layer_stride = size.checked_mul(u64::from(desc.samples))?;
-    Some(plane)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::TABLE;
+
+    fn layout(name: &str, extent: [u32; 3], levels: u32, layers: u32, samples: u32) -> ImageLayout {
+        let format = Format::from_vk(TABLE.iter().find(|row| row.name == name).unwrap().vk).unwrap();
+        ImageLayout::new(ImageDesc { format, dim: Dim::D2, extent, levels, layers, samples }).unwrap()
+    }
+
+    fn planes(layout: &ImageLayout) -> Vec<(u64, u64, [u32; 3], u64)> {
+        let of = |p: &PlaneLayout| (p.offset, p.size, p.levels[0].extent, p.levels[0].row_pitch);
+        layout.planes().iter().map(of).collect()
+    }
+
+    #[test]
+    fn planes_follow_each_other() {
+        let three = layout("G8_B8_R8_3PLANE_420_UNORM", [640, 480, 1], 1, 1, 1);
+        let (luma, chroma) = (640 * 480, 320 * 240);
+        let small = [320, 240, 1];
+        assert_eq!(
+            planes(&three),
+            [(0, luma, [640, 480, 1], 640), (luma, chroma, small, 320), (luma + chroma, chroma, small, 320)]
+        );
+        assert_eq!((three.size, three.plane_of(Aspect::Plane2.bit())), (luma + 2 * chroma, 2));
+        assert_eq!(three.select(Aspect::Color.bit()).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(three.offset(1, 0, 0, 0, [3, 5, 0]), luma + 5 * 320 + 3);
+
+        // Two layers, and chroma of two bytes: every plane has its own layers.
+        let two = layout("G8_B8R8_2PLANE_420_UNORM", [64, 32, 1], 1, 2, 1);
+        assert_eq!(planes(&two), [(0, 2 * 2048, [64, 32, 1], 64), (4096, 2 * 1024, [32, 16, 1], 64)]);
+        assert_eq!(two.offset(1, 0, 1, 0, [1, 1, 0]), 4096 + 1024 + 64 + 2);
+        assert_eq!(two.planes()[1].format.info().name, "R8G8_UNORM");
+
+        // Halved in one direction only, an odd width: the plane covers it.
+        let wide = layout("G16_B16_R16_3PLANE_422_UNORM", [5, 3, 1], 1, 1, 1);
+        assert_eq!(planes(&wide).iter().map(|p| p.2).collect::<Vec<_>>(), [[5, 3, 1], [3, 3, 1], [3, 3, 1]]);
+    }
+
+    #[test]
+    fn depth_and_stencil_are_planes_too() {
+        let both = layout("D24_UNORM_S8_UINT", [20, 10, 1], 2, 3, 4);
+        let [depth, stencil] = both.planes() else { panic!("two planes") };
+        assert_eq!((depth.block_bytes, stencil.block_bytes), (4, 1));
+        assert_eq!((stencil.offset, both.size), (depth.size, depth.size + stencil.size));
+        assert_eq!(stencil.layer_stride, 4 * stencil.sample_stride);
+        let bits = |aspects: &[Aspect]| aspects.iter().fold(0, |all, a| all | a.bit());
+        let select = |aspects: &[Aspect]| both.select(bits(aspects)).collect::<Vec<_>>();
+        assert_eq!(select(&[Aspect::Depth, Aspect::Stencil]), [0, 1]);
+        assert_eq!((select(&[Aspect::Stencil]), select(&[Aspect::Color])), (vec![1], vec![]));
+        assert_eq!(both.plane_of(Aspect::Color.bit()), 0);
+        // Stencil alone lies at the start; a format without depth has no other plane.
+        let stencil = layout("S8_UINT", [20, 10, 1], 2, 3, 4);
+        assert_eq!((stencil.planes().len(), stencil.plane_of(Aspect::Stencil.bit())), (1, 0));
+    }
+
+    /// Any number of samples: sub-images between the layers.
+    #[test]
+    fn samples_are_sub_images() {
+        let one = layout("R8G8B8A8_UNORM", [33, 17, 1], 3, 2, 1);
+        for samples in [1, 2, 3, 8, 16] {
+            let many = layout("R8G8B8A8_UNORM", [33, 17, 1], 3, 2, samples);
+            assert_eq!(many.size, one.size * u64::from(samples));
+            let step = many.offset(0, 1, 1, samples - 1, [0; 3]) - many.offset(0, 1, 1, 0, [0; 3]);
+            assert_eq!(step, one.planes()[0].layer_stride * u64::from(samples - 1));
+        }
+    }
 }

@@ -3,46 +3,72 @@
 //! No reference to the bytes is ever made; everything is a copy through raw pointers, checked against the range. An access
 //! that is not wholly inside does nothing and says so.
 
-/// A range of device memory. `Copy`: it is an address; whoever makes one keeps the memory alive while it is used.
+/// Where bytes of device memory lie: an address and their number, which say nothing about whether the memory lives. Who accesses what is
+/// there makes a promise of its own.
 #[derive(Clone, Copy, Debug)]
-pub struct DeviceMemory {
-    base: *mut u8,
-    len: u64,
+pub struct MemoryRange {
+    /// First byte; null for no memory.
+    pub address: *mut u8,
+    /// Bytes.
+    pub size: u64,
 }
 
-// SAFETY: an address range; what is there is shared with the application by nature.
-unsafe impl Send for DeviceMemory {}
+// SAFETY: numbers, until somebody accesses what is there.
+unsafe impl Send for MemoryRange {}
 // SAFETY: as above.
-unsafe impl Sync for DeviceMemory {}
+unsafe impl Sync for MemoryRange {}
+
+impl MemoryRange {
+    /// No memory.
+    pub const NULL: MemoryRange = MemoryRange { address: core::ptr::null_mut(), size: 0 };
+
+    /// The part `offset..offset + size`, cut to what is there; null when nothing is.
+    pub fn slice(self, offset: u64, size: u64) -> MemoryRange {
+        if self.address.is_null() || offset >= self.size {
+            return MemoryRange::NULL;
+        }
+        MemoryRange { address: self.address.wrapping_add(offset as usize), size: size.min(self.size - offset) }
+    }
+
+    /// `size` bytes at `offset`, if all of them are inside.
+    #[inline(always)]
+    pub fn exact(self, offset: u64, size: u64) -> Option<MemoryRange> {
+        let inside = offset.checked_add(size).is_some_and(|end| end <= self.size);
+        (inside && !self.address.is_null())
+            .then(|| MemoryRange { address: self.address.wrapping_add(offset as usize), size })
+    }
+}
+
+/// A range of device memory that can be accessed. `Copy`: it is an address; whoever makes one keeps the memory alive while it is used.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceMemory(MemoryRange);
 
 impl DeviceMemory {
     /// A range.
     ///
     /// # Safety
-    /// `base..base + len` stays readable and writable as long as the value or a copy of it is used.
-    pub unsafe fn new(base: *mut u8, len: u64) -> DeviceMemory {
-        DeviceMemory { base, len: if base.is_null() { 0 } else { len } }
+    /// Its bytes stay readable and writable as long as the value or a copy of it is used.
+    pub unsafe fn new(range: MemoryRange) -> DeviceMemory {
+        DeviceMemory(if range.address.is_null() { MemoryRange::NULL } else { range })
     }
 
     /// Bytes.
     pub fn len(self) -> u64 {
-        self.len
+        self.0.size
     }
 
     /// No bytes?
     pub fn is_empty(self) -> bool {
-        self.len == 0
+        self.0.size == 0
     }
 
     /// The part `offset..offset + len`, cut to what is there.
     pub fn slice(self, offset: u64, len: u64) -> DeviceMemory {
-        let offset = offset.min(self.len);
-        DeviceMemory { base: self.base.wrapping_add(offset as usize), len: len.min(self.len - offset) }
+        DeviceMemory(self.0.slice(offset, len))
     }
 
     fn at(self, offset: u64, len: usize) -> Option<*mut u8> {
-        let inside = offset.checked_add(len as u64).is_some_and(|end| end <= self.len);
-        inside.then(|| self.base.wrapping_add(offset as usize))
+        self.0.exact(offset, len as u64).map(|range| range.address)
     }
 
     /// Copies bytes out; false (and `out` untouched) when they are not all inside.
@@ -105,7 +131,7 @@ mod tests {
     fn nothing_goes_beyond_the_range() {
         let mut bytes = vec![0u8; 64];
         // SAFETY: the vector outlives the value.
-        let memory = unsafe { DeviceMemory::new(bytes.as_mut_ptr(), 48) };
+        let memory = unsafe { DeviceMemory::new(MemoryRange { address: bytes.as_mut_ptr(), size: 48 }) };
         assert!(memory.fill(0, &[1, 2, 3], 16));
         assert!(!memory.fill(1, &[1, 2, 3], 16));
         assert!(!memory.write(47, &[9, 9]) && !memory.write(u64::MAX, &[9]));

@@ -2,6 +2,7 @@
 
 mod spirv_common;
 
+use base::random::Star as Rng;
 use jit::ir::interp::Memory;
 use jit::spirv::Specialization;
 use spirv_common::*;
@@ -290,7 +291,7 @@ fn subgroup_arithmetic() {
 
 #[test]
 fn integer_dot_products() {
-    let mut rng = Rng(77);
+    let mut rng = Rng::new(77);
     let extremes = [0x8080_8080, 0x7f7f_7f7f, 0xffff_ffff, 0, i32::MAX as u32, i32::MIN as u32, 1, u32::MAX - 1];
     for _ in 0..50 {
         let pick = |rng: &mut Rng| if rng.below(2) == 0 { extremes[rng.below(8)] } else { rng.next() as u32 };
@@ -331,7 +332,7 @@ fn half(x: f32) -> u32 {
 
 #[test]
 fn glsl_std_450() {
-    let mut rng = Rng(42);
+    let mut rng = Rng::new(42);
     let special = [0.0f32, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, 65504.0, 1e-7, 3e-5, -6.2e-5];
     let a: Vec<f32> =
         (0..64).map(|i| if i % 6 == 5 { special[i / 6] } else { (rng.below(8001) as f32 - 4000.0) / 1000.0 }).collect();

@@ -2,6 +2,7 @@
 
 mod spirv_common;
 
+use base::random::Star as Rng;
 use base::shader::Stage;
 use jit::emit::Tier;
 use jit::error::ErrorKind;
@@ -76,7 +77,7 @@ fn mutate(all: &[u32], rng: &mut Rng) -> Vec<u32> {
 
 #[test]
 fn random_mutations() {
-    let mut rng = Rng(0x1234_5678_9abc);
+    let mut rng = Rng::new(0x1234_5678_9abc);
     for name in NAMES {
         let all = words(name);
         for _ in 0..mutations(400) {
@@ -102,7 +103,7 @@ fn build(words: &[u32], stage: Stage, tier: Tier) -> Result<jit::code::CodeBlob,
 
 #[test]
 fn mutated_modules_compile_to_code_or_are_refused() {
-    let mut rng = Rng(0xfeed_5678_9abc);
+    let mut rng = Rng::new(0xfeed_5678_9abc);
     let start = Instant::now();
     let long = std::env::var_os("GRUS_SPIRV_MUTATIONS").is_some();
     let mut built = 0;

@@ -7,6 +7,7 @@ pub use crate::stages::{GraphicsStages, Misfit};
 
 use base::abi::ShaderContext;
 use base::image::ImageLayout;
+use base::mem::MemoryRange;
 use base::shader::CompiledStage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -387,24 +388,11 @@ impl DrawState {
     }
 }
 
-/// A bound vertex or index buffer range: device memory.
-#[derive(Clone, Copy, Debug)]
-pub struct BufferRange {
-    /// First byte; null for an unbound or null buffer (reads give 0).
-    pub address: *const u8,
-    /// Readable bytes from `address`; reads beyond give 0.
-    pub size: u64,
-}
-// SAFETY: an address; reads are bounds-checked against `size`, the icd keeps the memory alive.
-unsafe impl Send for BufferRange {}
-// SAFETY: as above.
-unsafe impl Sync for BufferRange {}
-
 /// Index buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexBuffer {
-    /// Memory.
-    pub range: BufferRange,
+    /// Reads beyond it give 0.
+    pub range: MemoryRange,
     /// Bytes per index: 1, 2 or 4.
     pub index_bytes: u32,
 }
@@ -471,8 +459,8 @@ pub struct Draw {
     pub state: Arc<DrawState>,
     /// Descriptor sets, push constants, draw parameters.
     pub context: Arc<ShaderContext>,
-    /// By binding number.
-    pub vertex_buffers: Vec<BufferRange>,
+    /// By binding number; reads beyond one, and of null, give 0. The icd keeps the memory alive.
+    pub vertex_buffers: Vec<MemoryRange>,
     /// `None`: not indexed.
     pub index_buffer: Option<IndexBuffer>,
     /// Counts.

@@ -9,7 +9,7 @@
 //!
 //! The floors, each on those above it in this list only; no module of the crate imports one that imports it:
 //!
-//! - `stages` (of a pipeline), `api`, `mem`, `hash`, and `surface`: state and memory as words;
+//! - `stages` (of a pipeline), `api`, `mem` and `surface`: state and memory as words;
 //! - `stage`: calls of compiled code; `pool`: threads, for any kind of work;
 //! - `prim`: what a primitive is;
 //! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample` and `transfer` beside them;
@@ -24,12 +24,9 @@ pub mod transfer;
 
 mod compute;
 mod front;
-mod hash;
 mod mem;
 mod pool;
 mod prim;
-#[cfg(test)]
-mod random;
 mod stage;
 mod stages;
 mod surface;

@@ -4,7 +4,7 @@
 //! addresses inside `extent`, `layers` and `samples` then lie inside the image.
 
 use crate::api::Attachment;
-use base::format::{ChannelName, Format};
+use base::format::{Aspect, Format};
 
 /// The bytes of a texel, rounded as the specification says.
 #[inline]
@@ -40,9 +40,9 @@ unsafe impl Sync for Surface {}
 
 impl Surface {
     /// `None` when the attachment names levels or layers that the image has not.
-    pub fn new(attachment: &Attachment, aspect: ChannelName) -> Option<Surface> {
+    pub fn new(attachment: &Attachment, aspect: Aspect) -> Option<Surface> {
         let layout = &*attachment.image.layout;
-        let plane = &layout.planes[layout.plane_of(aspect)];
+        let plane = &layout.planes()[layout.plane_of(aspect.bit())];
         let level = plane.levels.get(attachment.level as usize).filter(|_| attachment.level < layout.desc.levels)?;
         let available = if attachment.slices { level.extent[2] } else { layout.desc.layers };
         let layers = attachment.layers.min(available.checked_sub(attachment.base_layer)?);

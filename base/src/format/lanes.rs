@@ -168,16 +168,7 @@ mod tests {
     use super::*;
     use crate::format::{Format, kernels};
     use crate::host::Portable;
-
-    struct Rng(u64);
-    impl Rng {
-        fn next(&mut self) -> u32 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 >> 32) as u32
-        }
-    }
+    use crate::random::Rng;
 
     fn same_texel(a: u32, b: u32) -> bool {
         a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()

@@ -1,12 +1,13 @@
 //! The format table: one row per core `VkFormat`; block, channels, class and features all come from the row.
 //!
-//! Depth/stencil images keep depth and stencil in separate planes ([`crate::image::ImageLayout`]); `D24_UNORM_S8_UINT`
-//! stores depth as 24 bits in a u32. Packing and unpacking are derived from the row (`pack`).
+//! So do the planes that an image has ([`Plane`]): depth and stencil are planes of their own, and `D24_UNORM_S8_UINT` stores depth as 24 bits
+//! in a u32. Packing and unpacking are derived from the row (`pack`).
 
 mod bc;
 pub mod float;
 pub mod lanes;
 pub mod pack;
+mod plane;
 mod row;
 pub mod srgb;
 mod table;
@@ -14,6 +15,7 @@ mod table;
 mod tests;
 pub use bc::decode_block;
 pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
+pub use plane::{Aspect, MAX_PLANES, Plane};
 pub use row::{Row, Texel};
 pub use table::TABLE;
 
@@ -94,6 +96,8 @@ pub enum Layout {
     Astc,
     /// Depth and/or stencil.
     DepthStencil,
+    /// Several planes, each of a plain format.
+    MultiPlanar,
     /// Not usable (UNDEFINED).
     None,
 }
@@ -128,7 +132,7 @@ pub struct FormatInfo {
     pub vk: u32,
     /// Coding.
     pub layout: Layout,
-    /// Bytes per block. For depth/stencil: bytes of the depth plane's texel (or the stencil's for S8).
+    /// Bytes per block. For depth/stencil: bytes of the depth plane's texel (or the stencil's for S8). 0 for multi-planar formats.
     pub block_bytes: u8,
     /// Block width and height in texels.
     pub block: (u8, u8),
@@ -136,6 +140,10 @@ pub struct FormatInfo {
     pub channels: [Channel; 4],
     /// Channels in use.
     pub channel_count: u8,
+    /// What an image is made of, in memory order; `plane_count` used (see [`FormatInfo::planes`]).
+    pub planes: [Plane; MAX_PLANES],
+    /// Planes in use.
+    pub plane_count: u8,
     /// `optimalTilingFeatures` (bits of [`features`]); linear tiling: the same for 2D colour formats.
     pub image_features: u32,
     /// `bufferFeatures`.
@@ -168,11 +176,6 @@ impl Format {
     pub fn is_integer(self) -> bool {
         let info = self.info();
         info.channel_count > 0 && matches!(info.channels[0].ty, ChannelType::Uint | ChannelType::Sint)
-    }
-    /// The format of one plane of an image of this format: `S8_UINT` for the stencil plane of combined formats, else the
-    /// format itself (whose kernels see the depth plane).
-    pub fn plane_format(self, stencil: bool) -> Format {
-        if stencil && self.has_stencil() { Format::S8_UINT } else { self }
     }
     /// True for signed integer formats.
     pub fn is_signed_integer(self) -> bool {

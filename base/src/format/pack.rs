@@ -4,7 +4,7 @@
 //!
 //! A texel is four 32-bit patterns: f32 for normalised, scaled, float and depth formats, integers for integer and
 //! stencil formats. Components the format lacks unpack to 0, 0, 0, 1. Depth/stencil formats unpack their depth plane;
-//! the stencil plane is `S8_UINT` (see [`Format::plane_format`]). Block-compressed formats are decoded by
+//! the stencil plane is `S8_UINT` (see [`Format::of_aspect`]). Block-compressed formats are decoded by
 //! [`super::decode_block`], their kernels here give zeros and write nothing; so do 64-bit formats.
 
 use super::row::Row;
@@ -58,11 +58,6 @@ pub fn pack(format: Format, texel: Texel, out: &mut [u8]) {
     let kernels = kernels(format);
     let n = kernels.bytes.min(out.len());
     out[..n].copy_from_slice(&(kernels.pack_one)(texel)[..n]);
-}
-
-/// Depth of a texel of a depth (or depth/stencil) format's depth plane.
-pub fn unpack_depth(format: Format, block: &[u8]) -> f32 {
-    f32::from_bits(unpack(format, block)[0])
 }
 
 /// Packs a depth value into the texel of the depth plane; normalised formats clamp it to 0..=1.

@@ -10,6 +10,7 @@
 use super::float::*;
 use super::srgb::{linear_to_srgb, srgb_to_linear};
 use super::{ChannelName, ChannelType, FormatInfo, Layout, TABLE};
+use crate::round;
 
 /// Four components: bits of f32 or of an integer, by the format's class.
 pub type Texel = [u32; 4];
@@ -66,24 +67,10 @@ pub(super) fn decode(ty: ChannelType, bits: u8, raw: u32) -> u32 {
     f.to_bits()
 }
 
-/// Nearest integer, ties to even, of `|x| < 2^22`; without a call where the host has no rounding instruction.
-#[inline(always)]
-fn round_small(x: f32) -> i32 {
-    const MAGIC: f32 = 12_582_912.0;
-    (x + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits()) as i32
-}
-
-/// As [`round_small`] for `|x| < 2^31`.
-#[inline(always)]
-fn round_wide(x: f64) -> i32 {
-    const MAGIC: f64 = 6_755_399_441_055_744.0;
-    (x + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits()) as i32
-}
-
 /// `x * max` rounded; in f64 where f32 would round twice visibly.
 #[inline(always)]
 fn normalise(x: f32, bits: u8, max: u32) -> u32 {
-    if bits <= 10 { round_small(x * max as f32) as u32 } else { round_wide(f64::from(x) * f64::from(max)) as u32 }
+    if bits <= 10 { round::small(x * max as f32) as u32 } else { round::wide(f64::from(x) * f64::from(max)) as u32 }
 }
 
 /// A component as a channel's bits (not yet shifted, already masked).

@@ -64,6 +64,8 @@ const fn base_row(name: &'static str, vk: u32, layout: Layout, block_bytes: u8) 
         block: (1, 1),
         channels: [NO_CHANNEL; 4],
         channel_count: 0,
+        planes: [Plane::new(Aspect::Color, vk); MAX_PLANES],
+        plane_count: 1,
         image_features: 0,
         buffer_features: 0,
     }
@@ -141,14 +143,22 @@ const fn packed10(name: &'static str, vk: u32, ty: ChannelType, order: &[(Channe
     with(packed(name, vk, ty, 4, order), image, full_buffer(ty))
 }
 
-/// Depth in plane 0, stencil (8 bits, if any) in its own plane; see `image::ImageLayout`.
-const fn depth_stencil(name: &'static str, vk: u32, depth: Option<(ChannelType, u8)>, stencil: bool) -> FormatInfo {
+/// Depth, of the format `depth`'s third says (the row's own when it has no stencil), and stencil, each a plane.
+const fn depth_stencil(
+    name: &'static str,
+    vk: u32,
+    depth: Option<(ChannelType, u8, u32)>,
+    stencil: bool,
+) -> FormatInfo {
     const STENCIL8: Channel = Channel { name: S, ty: Uint, bits: 8, shift: 0 };
     let mut row = base_row(name, vk, Layout::DepthStencil, 1);
-    if let Some((ty, bits)) = depth {
+    row.plane_count = 0;
+    if let Some((ty, bits, plane)) = depth {
         row.block_bytes = if bits == 16 { 2 } else { 4 };
         row.channels[0] = Channel { name: D, ty, bits, shift: 0 };
         row.channel_count = 1;
+        row.planes[0] = Plane::new(Aspect::Depth, plane);
+        row.plane_count = 1;
         row.image_features = DEPTH;
     } else {
         row.image_features = STENCIL;
@@ -156,7 +166,28 @@ const fn depth_stencil(name: &'static str, vk: u32, depth: Option<(ChannelType, 
     if stencil {
         row.channels[row.channel_count as usize] = STENCIL8;
         row.channel_count += 1;
+        row.planes[row.plane_count as usize] = Plane::new(Aspect::Stencil, S8_UINT);
+        row.plane_count += 1;
     }
+    row
+}
+
+const D16: (ChannelType, u8, u32) = (Unorm, 16, 124);
+const D24: (ChannelType, u8, u32) = (Unorm, 24, 125);
+const D32: (ChannelType, u8, u32) = (Sfloat, 32, 126);
+const S8_UINT: u32 = 127;
+
+/// A multi-planar format: the formats of its planes, of which those behind the first have a texel for so many of the image's.
+#[cfg(test)]
+const fn multi_planar(name: &'static str, vk: u32, planes: &[u32], subsampling: (u8, u8)) -> FormatInfo {
+    let mut row = base_row(name, vk, Layout::MultiPlanar, 0);
+    let mut i = 0;
+    while i < planes.len() {
+        let subsampling = if i == 0 { (1, 1) } else { subsampling };
+        row.planes[i] = Plane { aspect: Aspect::PLANES[i], vk: planes[i], subsampling };
+        i += 1;
+    }
+    row.plane_count = planes.len() as u8;
     row
 }
 
@@ -341,13 +372,13 @@ pub static TABLE: &[FormatInfo] = &[
         UNIFORM_TEXEL | features::STORAGE_TEXEL_BUFFER,
     ),
     with(packed("E5B9G9R9_UFLOAT_PACK32", 123, Ufloat, 4, &[(E, 5), (B, 9), (G, 9), (R, 9)]), FILTERED, UNIFORM_TEXEL),
-    depth_stencil("D16_UNORM", 124, Some((Unorm, 16)), false),
-    depth_stencil("X8_D24_UNORM_PACK32", 125, Some((Unorm, 24)), false),
-    depth_stencil("D32_SFLOAT", 126, Some((Sfloat, 32)), false),
+    depth_stencil("D16_UNORM", 124, Some(D16), false),
+    depth_stencil("X8_D24_UNORM_PACK32", 125, Some(D24), false),
+    depth_stencil("D32_SFLOAT", 126, Some(D32), false),
     depth_stencil("S8_UINT", 127, None, true),
-    with(depth_stencil("D16_UNORM_S8_UINT", 128, Some((Unorm, 16)), true), 0, 0),
-    depth_stencil("D24_UNORM_S8_UINT", 129, Some((Unorm, 24)), true),
-    depth_stencil("D32_SFLOAT_S8_UINT", 130, Some((Sfloat, 32)), true),
+    with(depth_stencil("D16_UNORM_S8_UINT", 128, Some(D16), true), 0, 0),
+    depth_stencil("D24_UNORM_S8_UINT", 129, Some(D24), true),
+    depth_stencil("D32_SFLOAT_S8_UINT", 130, Some(D32), true),
     bc("BC1_RGB_UNORM_BLOCK", 131, 8, Unorm, RGB),
     bc("BC1_RGB_SRGB_BLOCK", 132, 8, Srgb, RGB),
     bc("BC1_RGBA_UNORM_BLOCK", 133, 8, Unorm, RGBA),
@@ -402,6 +433,13 @@ pub static TABLE: &[FormatInfo] = &[
     astc("ASTC_12x10_SRGB_BLOCK", 182, (12, 10), Srgb),
     astc("ASTC_12x12_UNORM_BLOCK", 183, (12, 12), Unorm),
     astc("ASTC_12x12_SRGB_BLOCK", 184, (12, 12), Srgb),
+    // The shape of rows to come: nothing samples them yet.
+    #[cfg(test)]
+    multi_planar("G8_B8_R8_3PLANE_420_UNORM", 1000156002, &[9, 9, 9], (2, 2)),
+    #[cfg(test)]
+    multi_planar("G8_B8R8_2PLANE_420_UNORM", 1000156003, &[9, 16], (2, 2)),
+    #[cfg(test)]
+    multi_planar("G16_B16_R16_3PLANE_422_UNORM", 1000156030, &[70, 70, 70], (2, 1)),
     small("A4R4G4B4_UNORM_PACK16", 1000340000, 2, &[(A, 4), (R, 4), (G, 4), (B, 4)]),
     small("A4B4G4R4_UNORM_PACK16", 1000340001, 2, &[(A, 4), (B, 4), (G, 4), (R, 4)]),
 ];

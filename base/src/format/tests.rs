@@ -1,7 +1,7 @@
 //! Tests of the table and of packing over all rows.
 
 use super::pack::{ONE, Texel, kernels, pack_row, unpack, unpack_row};
-use super::{ChannelName, ChannelType, Format, Layout, TABLE};
+use super::{Aspect, ChannelName, ChannelType, Format, Layout, TABLE};
 
 fn pack(format: Format, texel: Texel) -> [u8; 16] {
     let mut block = [0; 16];
@@ -29,6 +29,37 @@ fn channels_fill_their_blocks() {
         let bits: u32 = row.channels[..row.channel_count as usize].iter().map(|c| u32::from(c.bits)).sum();
         assert_eq!(bits, u32::from(row.block_bytes) * 8, "{}", row.name);
     }
+}
+
+/// Planes have formats of their own, whose planes they are; what there is of depth and stencil is a plane.
+#[test]
+fn planes_are_rows() {
+    for row in TABLE {
+        let aspects: Vec<Aspect> = row.planes().iter().map(|p| p.aspect).collect();
+        let format = Format::from_vk(row.vk).unwrap();
+        match row.layout {
+            Layout::DepthStencil => {
+                let expected = [(format.has_depth(), Aspect::Depth), (format.has_stencil(), Aspect::Stencil)];
+                assert!(aspects.iter().eq(expected.iter().filter(|(has, _)| *has).map(|(_, a)| a)), "{}", row.name);
+            }
+            Layout::MultiPlanar => assert_eq!(aspects, Aspect::PLANES[..aspects.len()]),
+            _ => assert_eq!((&aspects[..], row.planes[0].vk), (&[Aspect::Color][..], row.vk)),
+        }
+        for (i, plane) in row.planes().iter().enumerate() {
+            let own = plane.format().info();
+            assert_eq!((own.vk, own.plane_count), (plane.vk, 1), "{}", row.name);
+            if row.layout == Layout::DepthStencil {
+                assert_eq!((own.planes[0], own.channels[0]), (*plane, row.channels[i]), "{}", row.name);
+            }
+            if i == 0 && row.layout != Layout::MultiPlanar {
+                assert_eq!((own.block_bytes, own.block), (row.block_bytes, row.block), "{}", row.name);
+            }
+        }
+    }
+    assert_eq!(named("D24_UNORM_S8_UINT").of_aspect(Aspect::Stencil), Format::S8_UINT);
+    assert_eq!(named("D24_UNORM_S8_UINT").of_aspect(Aspect::Depth), named("X8_D24_UNORM_PACK32"));
+    assert_eq!(named("G8_B8R8_2PLANE_420_UNORM").of_aspect(Aspect::Plane1), named("R8G8_UNORM"));
+    assert_eq!(named("R8_UNORM").of_aspect(Aspect::Plane1), named("R8_UNORM"), "as a view's format: the plane's own");
 }
 
 /// The required bits that are not obvious from the rules of the table.
@@ -139,20 +170,14 @@ fn known_texels() {
 
 #[test]
 fn rows_equal_single_texels() {
-    let mut seed = 0x9e37_79b9u32;
-    let mut next = move || {
-        seed ^= seed << 13;
-        seed ^= seed >> 17;
-        seed ^= seed << 5;
-        seed
-    };
+    let mut random = crate::random::Rng(0x9e37_79b9);
     for (i, row) in TABLE.iter().enumerate() {
         let format = Format(i as u16);
         let bytes = kernels(format).bytes;
         if bytes == 0 {
             continue;
         }
-        let src: Vec<u8> = (0..bytes * 33).map(|_| next() as u8).collect();
+        let src: Vec<u8> = (0..bytes * 33).map(|_| random.next() as u8).collect();
         let mut texels = vec![[0; 4]; 33];
         unpack_row(format, &src, &mut texels);
         let mut packed = vec![0; bytes * 33];

@@ -155,13 +155,21 @@ impl House {
 }
 
 impl Module {
-    /// The keyword stands in its code, or the macro whose functions have it: `base::host::compiled!`.
+    /// The keyword stands in its code, or a macro that writes it there: `base::host::compiled!`, icd's `ffi::table::row!`.
     pub fn has_unsafe(&self) -> bool {
         fn find(tokens: TokenStream) -> bool {
+            let mut before = String::new();
             tokens.into_iter().any(|token| match token {
                 TokenTree::Group(group) => find(group.stream()),
-                TokenTree::Ident(ident) => ident == "unsafe" || ident == "compiled",
-                _ => false,
+                TokenTree::Ident(ident) => {
+                    before = ident.to_string();
+                    before == "unsafe"
+                }
+                TokenTree::Punct(punct) => {
+                    let before = core::mem::take(&mut before);
+                    punct.as_char() == '!' && matches!(before.as_str(), "compiled" | "row")
+                }
+                TokenTree::Literal(_) => false,
             })
         }
         self.items.iter().any(|item| find(quote::ToTokens::to_token_stream(item)))

@@ -6,7 +6,7 @@
 use crate::object::buffer::Buffer;
 use ash::vk;
 use base::abi::Dim;
-use base::image::ImageDesc;
+use base::image::{ImageDesc, ImageLayout, PlaneLayout};
 
 /// `first..first + count` lies in `0..all`; `count` may be the constant for "the rest".
 fn within(first: u32, count: u32, all: u32) -> bool {
@@ -14,11 +14,16 @@ fn within(first: u32, count: u32, all: u32) -> bool {
     first.checked_add(count).is_some_and(|end| end <= all)
 }
 
-/// Texels of a level, whole blocks.
-fn level_extent(desc: &ImageDesc, level: u32) -> [u32; 3] {
-    let block = desc.format.info().block;
-    let [width, height, depth] = desc.extent.map(|e| e.checked_shr(level).unwrap_or(0).max(1));
-    [width.next_multiple_of(block.0.into()), height.next_multiple_of(block.1.into()), depth]
+/// The plane that a copy is about.
+fn plane<'a>(layout: &'a ImageLayout, s: &vk::ImageSubresourceLayers) -> &'a PlaneLayout {
+    &layout.planes()[layout.plane_of(s.aspect_mask.as_raw())]
+}
+
+/// Texels of a plane's level, whole blocks; none of a level that there is not.
+fn level_extent(layout: &ImageLayout, s: &vk::ImageSubresourceLayers) -> [u32; 3] {
+    let plane = plane(layout, s);
+    let [width, height, depth] = plane.levels.get(s.mip_level as usize).map_or([0; 3], |level| level.extent);
+    [width.next_multiple_of(plane.block[0]), height.next_multiple_of(plane.block[1]), depth]
 }
 
 fn has_subresource(desc: &ImageDesc, s: &vk::ImageSubresourceLayers) -> bool {
@@ -26,8 +31,8 @@ fn has_subresource(desc: &ImageDesc, s: &vk::ImageSubresourceLayers) -> bool {
 }
 
 /// A box of an image. The third axis counts in volumes only (elsewhere a copy's depth may name layers).
-pub fn has_box(desc: &ImageDesc, s: &vk::ImageSubresourceLayers, o: vk::Offset3D, e: vk::Extent3D) -> bool {
-    let size = level_extent(desc, s.mip_level);
+pub fn has_box(layout: &ImageLayout, s: &vk::ImageSubresourceLayers, o: vk::Offset3D, e: vk::Extent3D) -> bool {
+    let (desc, size) = (&layout.desc, level_extent(layout, s));
     let axes = [(o.x, e.width), (o.y, e.height), (o.z, e.depth)];
     let inside = |axis: usize| {
         let (at, count) = axes[axis];
@@ -37,8 +42,8 @@ pub fn has_box(desc: &ImageDesc, s: &vk::ImageSubresourceLayers, o: vk::Offset3D
 }
 
 /// The corners of one side of a blit.
-pub fn has_corners(desc: &ImageDesc, s: &vk::ImageSubresourceLayers, corners: &[vk::Offset3D; 2]) -> bool {
-    let size = level_extent(desc, s.mip_level);
+pub fn has_corners(layout: &ImageLayout, s: &vk::ImageSubresourceLayers, corners: &[vk::Offset3D; 2]) -> bool {
+    let (desc, size) = (&layout.desc, level_extent(layout, s));
     let inside = |at: i32, axis: usize| u32::try_from(at).is_ok_and(|at| at <= size[axis]);
     has_subresource(desc, s)
         && corners.iter().all(|c| inside(c.x, 0) && inside(c.y, 1) && (desc.dim != Dim::D3 || inside(c.z, 2)))
@@ -51,10 +56,10 @@ pub fn has_range(desc: &ImageDesc, r: &vk::ImageSubresourceRange) -> bool {
         && (desc.dim == Dim::D3 || within(r.base_array_layer, r.layer_count, desc.layers))
 }
 
-/// The bytes that a copy between a buffer and an image takes of the buffer, whose texel blocks have `block_bytes` bytes.
-pub fn has_rows(buffer: &Buffer, desc: &ImageDesc, block_bytes: u32, r: &vk::BufferImageCopy) -> bool {
-    let (bw, bh) = desc.format.info().block;
-    let (bw, bh, e) = (u32::from(bw), u32::from(bh), r.image_extent);
+/// The bytes that a copy between a buffer and an image takes of the buffer.
+pub fn has_rows(buffer: &Buffer, layout: &ImageLayout, r: &vk::BufferImageCopy) -> bool {
+    let (desc, plane) = (&layout.desc, plane(layout, &r.image_subresource));
+    let ([bw, bh], e) = (plane.block, r.image_extent);
     let or = |length: u32, tight: u32| if length == 0 { tight } else { length };
     let columns = u64::from(e.width.div_ceil(bw));
     let rows = u64::from(e.height.div_ceil(bh));
@@ -69,7 +74,7 @@ pub fn has_rows(buffer: &Buffer, desc: &ImageDesc, block_bytes: u32, r: &vk::Buf
         return true;
     }
     let blocks = slice.saturating_mul(slices - 1).saturating_add(row * (rows - 1)).saturating_add(columns);
-    let end = blocks.saturating_mul(block_bytes.into()).saturating_add(r.buffer_offset);
+    let end = blocks.saturating_mul(plane.block_bytes.into()).saturating_add(r.buffer_offset);
     end <= buffer.size
 }
 
@@ -78,9 +83,9 @@ mod tests {
     use super::*;
     use base::format::Format;
 
-    fn desc(format: vk::Format, dim: Dim, extent: [u32; 3], levels: u32, layers: u32) -> ImageDesc {
+    fn layout(format: vk::Format, dim: Dim, extent: [u32; 3], levels: u32, layers: u32) -> ImageLayout {
         let format = Format::from_vk(format.as_raw() as u32).expect("format");
-        ImageDesc { format, dim, extent, levels, layers, samples: 1 }
+        ImageLayout::new(ImageDesc { format, dim, extent, levels, layers, samples: 1 }).expect("layout")
     }
 
     fn at(level: u32, layer: u32, layers: u32) -> vk::ImageSubresourceLayers {
@@ -94,7 +99,7 @@ mod tests {
 
     #[test]
     fn boxes() {
-        let image = desc(vk::Format::R8G8B8A8_UNORM, Dim::D2, [20, 10, 1], 3, 2);
+        let image = layout(vk::Format::R8G8B8A8_UNORM, Dim::D2, [20, 10, 1], 3, 2);
         let fits = |s, o: [i32; 3], e: [u32; 3]| {
             let [x, y, z] = o;
             let [width, height, depth] = e;
@@ -112,7 +117,7 @@ mod tests {
         ] {
             assert!(!fits(s, o, e), "{s:?} {o:?} {e:?}");
         }
-        let blocks = desc(vk::Format::BC1_RGB_UNORM_BLOCK, Dim::D2, [10, 10, 1], 1, 1);
+        let blocks = layout(vk::Format::BC1_RGB_UNORM_BLOCK, Dim::D2, [10, 10, 1], 1, 1);
         let whole = |width| vk::Extent3D { width, height: 12, depth: 1 };
         assert!(has_box(&blocks, &at(0, 0, 1), vk::Offset3D::default(), whole(12)));
         assert!(!has_box(&blocks, &at(0, 0, 1), vk::Offset3D::default(), whole(16)));
@@ -120,7 +125,7 @@ mod tests {
 
     #[test]
     fn rows_of_a_buffer() {
-        let image = desc(vk::Format::R8G8B8A8_UNORM, Dim::D2, [8, 8, 1], 1, 4);
+        let image = layout(vk::Format::R8G8B8A8_UNORM, Dim::D2, [8, 8, 1], 1, 4);
         let region = vk::BufferImageCopy {
             buffer_offset: 16,
             buffer_row_length: 10,
@@ -131,6 +136,6 @@ mod tests {
         };
         let needed = 16 + 4 * (2 * 90 + 7 * 10 + 8);
         let buffer = |size| Buffer::new(&vk::BufferCreateInfo::default().size(size));
-        assert!(has_rows(&buffer(needed), &image, 4, &region) && !has_rows(&buffer(needed - 1), &image, 4, &region));
+        assert!(has_rows(&buffer(needed), &image, &region) && !has_rows(&buffer(needed - 1), &image, &region));
     }
 }

@@ -3,6 +3,8 @@
 //! Recording copies everything out of the application's memory. A command has the name of its `vkCmd…`; commands with a second
 //! form (`2`, indirect) share a variant.
 
+#[cfg(test)]
+mod aliasing_tests;
 mod bounds;
 pub mod execute;
 mod list;

@@ -1,9 +1,8 @@
 //! Transfers: Vulkan's regions in, the rasterizer's transfer functions out, on the device's pool when there is enough to do.
 
 use crate::device::Device;
-use crate::object::buffer::Range;
 use ash::vk;
-use base::mem::DeviceMemory;
+use base::mem::{DeviceMemory, MemoryRange};
 use rasterizer::api::{Attachment, ImageMemory};
 use rasterizer::transfer as t;
 
@@ -20,9 +19,9 @@ fn run(device: &Device, bytes: u64, work: impl FnOnce() + Send) {
     }
 }
 
-fn memory(range: Range) -> DeviceMemory {
+fn memory(range: MemoryRange) -> DeviceMemory {
     // SAFETY: the range was cut to its buffer, whose memory the command keeps alive.
-    unsafe { DeviceMemory::new(range.address, range.size) }
+    unsafe { DeviceMemory::new(range) }
 }
 
 fn offset(o: vk::Offset3D) -> [i32; 3] {
@@ -65,19 +64,19 @@ fn range(r: &vk::ImageSubresourceRange, image: &ImageMemory) -> t::SubresourceRa
 }
 
 /// `vkCmdCopyBuffer`; both ranges have the same size.
-pub fn copy_buffer(device: &Device, from: Range, to: Range) {
+pub fn copy_buffer(device: &Device, from: MemoryRange, to: MemoryRange) {
     let (from, to) = (memory(from), memory(to));
     let region = t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() };
     run(device, to.len(), || t::copy_buffer(from, to, &region));
 }
 
 /// `vkCmdUpdateBuffer`.
-pub fn update_buffer(to: Range, data: &[u8]) {
+pub fn update_buffer(to: MemoryRange, data: &[u8]) {
     t::update_buffer(memory(to), 0, data);
 }
 
 /// `vkCmdFillBuffer`; the size is a multiple of 4.
-pub fn fill_buffer(device: &Device, to: Range, data: u32) {
+pub fn fill_buffer(device: &Device, to: MemoryRange, data: u32) {
     let to = memory(to);
     run(device, to.len(), || t::fill_buffer(to, 0, to.len(), data));
 }
@@ -123,14 +122,14 @@ fn buffer_image_copy(r: &vk::BufferImageCopy, image: &ImageMemory) -> t::BufferI
 }
 
 /// `vkCmdCopyBufferToImage`; the range begins at the region's buffer offset.
-pub fn copy_buffer_to_image(device: &Device, from: Range, to: &ImageMemory, r: &vk::BufferImageCopy) {
+pub fn copy_buffer_to_image(device: &Device, from: MemoryRange, to: &ImageMemory, r: &vk::BufferImageCopy) {
     let (from, region) = (memory(from), buffer_image_copy(r, to));
     let bytes = texels(r.image_extent, region.image.layer_count, to).saturating_mul(TEXEL);
     run(device, bytes, || t::copy_buffer_to_image(from, to, &region));
 }
 
 /// `vkCmdCopyImageToBuffer`; the range begins at the region's buffer offset.
-pub fn copy_image_to_buffer(device: &Device, from: &ImageMemory, to: Range, r: &vk::BufferImageCopy) {
+pub fn copy_image_to_buffer(device: &Device, from: &ImageMemory, to: MemoryRange, r: &vk::BufferImageCopy) {
     let (to, region) = (memory(to), buffer_image_copy(r, from));
     let bytes = texels(r.image_extent, region.image.layer_count, from).saturating_mul(TEXEL);
     run(device, bytes, || t::copy_image_to_buffer(from, to, &region));

@@ -203,13 +203,8 @@ fn random_orders() {
     let rounds: u64 = std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     for seed in 0..rounds {
         let rig = Rig::new();
-        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut below = |n: u64| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random % n
-        };
+        let mut random = base::random::Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut below = |n: u64| random.wide() % n;
         let (count, losing, kind) = (1 + below(8), below(10), below(3));
         let executed = Arc::new(AtomicU64::new(0));
         let mut told = Vec::new();

@@ -1,7 +1,5 @@
 //! Recording copies, blits, clears and resolves. The `2` forms carry the same regions in newer structures.
 
-#![forbid(unsafe_code)]
-
 use super::command_buffer::push;
 use crate::command::Command;
 use crate::fallible;

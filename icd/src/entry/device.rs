@@ -1,7 +1,5 @@
 //! Devices, queues, private data, debug names and labels.
 
-#![forbid(unsafe_code)]
-
 use super::table;
 use crate::device::Device;
 use crate::device::instance::{Instance, PhysicalDevice};

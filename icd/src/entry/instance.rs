@@ -1,7 +1,5 @@
 //! Instances, layers, extensions, debug-utils messengers.
 
-#![forbid(unsafe_code)]
-
 use crate::device::instance::Instance;
 use crate::ffi::handle;
 use crate::ffi::messages::Messenger;

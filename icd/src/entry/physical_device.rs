@@ -1,7 +1,5 @@
 //! Queries on the physical device; the answers are in `caps`.
 
-#![forbid(unsafe_code)]
-
 use crate::caps;
 use crate::ffi::pointer::write_array;
 use crate::ffi::shim::shims;

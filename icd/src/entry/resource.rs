@@ -12,6 +12,7 @@ use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
 use crate::object::sampler::Sampler;
+use crate::os::backing::Backing;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -163,7 +164,7 @@ shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
         refuse_exports(device, "vkAllocateMemory", (*info).p_next)?;
-        let object = Memory::allocate(&device.heap, (*info).allocation_size)?;
+        let object = Memory::allocate(&device.heap, (*info).allocation_size, Backing::usual())?;
         *memory = handle::create(Arc::new(object))?;
         Ok(())
     }
@@ -175,7 +176,7 @@ shims! {
     fn map_memory(_device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, _flags: vk::MemoryMapFlags, data: *mut *mut c_void) -> VkResult {
         let memory = get::<Memory>(memory);
         let size = if size == vk::WHOLE_SIZE { memory.size().saturating_sub(offset) } else { size };
-        *data = memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.pointer().cast();
+        *data = memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.address.cast();
         Ok(())
     }
 
@@ -231,7 +232,7 @@ shims! {
     }
 
     fn get_buffer_device_address(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
-        get::<Buffer>((*info).buffer).address() as u64
+        get::<Buffer>((*info).buffer).memory().address as u64
     }
 
     fn get_buffer_opaque_capture_address(_device: vk::Device, _info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
@@ -318,7 +319,7 @@ shims! {
 
     fn get_image_subresource_layout(_device: vk::Device, image: vk::Image, subresource: *const vk::ImageSubresource, out: *mut vk::SubresourceLayout) {
         let (image, s) = (get::<Image>(image), &*subresource);
-        let plane = &image.layout.planes[image.plane(s.aspect_mask)];
+        let plane = image.plane(s.aspect_mask);
         let Some(level) = plane.levels.get(s.mip_level as usize) else { return };
         *out = vk::SubresourceLayout {
             offset: plane.offset + u64::from(s.array_layer) * plane.layer_stride + level.offset,

@@ -4,6 +4,7 @@ use super::memory::Binding;
 use ash::vk;
 use base::abi;
 use base::format::Format;
+use base::mem::MemoryRange;
 use std::sync::{Arc, OnceLock};
 
 /// `VkBuffer`. Its device address is the host address of its first byte.
@@ -11,15 +12,6 @@ pub struct Buffer {
     /// Bytes.
     pub size: u64,
     binding: OnceLock<Binding>,
-}
-
-/// A checked range of a buffer's memory.
-#[derive(Clone, Copy)]
-pub struct Range {
-    /// First byte.
-    pub address: *mut u8,
-    /// Bytes.
-    pub size: u64,
 }
 
 impl Buffer {
@@ -34,24 +26,19 @@ impl Buffer {
         self.binding.set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
-    /// First byte; null before binding.
-    pub fn address(&self) -> *mut u8 {
-        self.binding.get().map_or(std::ptr::null_mut(), Binding::address)
+    /// All bytes; none before binding.
+    pub fn memory(&self) -> MemoryRange {
+        self.binding.get().map_or(MemoryRange::NULL, Binding::range)
     }
 
     /// The part of `[offset, offset + size)` that is inside the buffer (`VK_WHOLE_SIZE`: to the end).
-    pub fn range(&self, offset: u64, size: u64) -> Range {
-        let address = self.address();
-        if address.is_null() || offset >= self.size {
-            return Range { address: std::ptr::null_mut(), size: 0 };
-        }
-        Range { address: address.wrapping_add(offset as usize), size: size.min(self.size - offset) }
+    pub fn range(&self, offset: u64, size: u64) -> MemoryRange {
+        self.memory().slice(offset, size)
     }
 
     /// Exactly `size` bytes at `offset`, or nothing.
-    pub fn exact(&self, offset: u64, size: u64) -> Option<Range> {
-        let range = self.range(offset, size);
-        (range.size == size && size != 0).then_some(range)
+    pub fn exact(&self, offset: u64, size: u64) -> Option<MemoryRange> {
+        self.memory().exact(offset, size).filter(|range| range.size != 0)
     }
 
     /// The descriptor of a range; the null descriptor when nothing of it is inside.
@@ -73,7 +60,7 @@ impl BufferView {
     /// A view of a bound buffer.
     pub fn new(buffer: Arc<Buffer>, format: Format, offset: u64, size: u64) -> BufferView {
         let range = buffer.range(offset, size);
-        let view = rasterizer::sample::buffer_view(range.address, range.size, format);
+        let view = rasterizer::sample::buffer_view(range, format);
         BufferView { view: Box::new(view), _buffer: buffer }
     }
 }

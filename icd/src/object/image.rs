@@ -1,10 +1,11 @@
 //! Images and image views.
 
 use super::memory::Binding;
+use crate::caps::limits::SAMPLE_COUNTS;
 use ash::vk;
 use base::abi::{self, Dim};
-use base::format::{ChannelName, Format};
-use base::image::{ImageDesc, ImageLayout};
+use base::format::Format;
+use base::image::{ImageDesc, ImageLayout, PlaneLayout};
 use rasterizer::api::{Attachment, ImageMemory};
 use std::sync::{Arc, OnceLock};
 
@@ -26,8 +27,9 @@ impl Image {
             _ => return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT),
         };
         let samples = info.samples.as_raw();
+        let samples_fit = samples.is_power_of_two() && SAMPLE_COUNTS.contains(info.samples);
         let levels_fit = (1..=abi::MAX_LEVELS as u32).contains(&info.mip_levels);
-        if !matches!(samples, 1 | 4) || !levels_fit || info.flags.intersects(vk::ImageCreateFlags::SPARSE_BINDING) {
+        if !samples_fit || !levels_fit || info.flags.intersects(vk::ImageCreateFlags::SPARSE_BINDING) {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
         let extent = [info.extent.width.max(1), info.extent.height.max(1), info.extent.depth.max(1)];
@@ -45,14 +47,13 @@ impl Image {
 
     /// Memory, once bound.
     pub fn memory(&self) -> Option<ImageMemory> {
-        let base = self.binding.get()?.address();
+        let base = self.binding.get()?.range().address;
         Some(ImageMemory { base, layout: self.layout.clone() })
     }
 
-    /// Plane of an aspect mask.
-    pub fn plane(&self, aspect: vk::ImageAspectFlags) -> usize {
-        let stencil = aspect.contains(vk::ImageAspectFlags::STENCIL);
-        self.layout.plane_of(if stencil { ChannelName::S } else { ChannelName::D })
+    /// The (first) plane of an aspect mask.
+    pub fn plane(&self, aspects: vk::ImageAspectFlags) -> &PlaneLayout {
+        &self.layout.planes()[self.layout.plane_of(aspects.as_raw())]
     }
 }
 
@@ -103,7 +104,6 @@ impl ImageView {
         if beyond(level, levels, desc.levels) || layers_beyond || layers == 0 || levels == 0 {
             return Err(OUTSIDE);
         }
-        let stencil = !range.aspect_mask.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::COLOR);
         let request = rasterizer::sample::ViewRequest {
             memory: &memory,
             format,
@@ -112,7 +112,7 @@ impl ImageView {
             slices,
             levels: (level, levels),
             layers: (layer, layers),
-            stencil: stencil && format.has_stencil(),
+            aspect: image.plane(range.aspect_mask).aspect,
             swizzle: swizzle(&info.components),
             min_lod: (min_lod - level as f32).max(0.0),
         };

@@ -1,10 +1,12 @@
 //! Device memory: pieces of the heap's arena, committed by the kernel when touched, counted against the heap.
 
 use crate::caps::heap_size;
-use crate::os::arena::{Address, Arena, Piece};
+use crate::os::arena::{Arena, Piece};
+use crate::os::backing::Backing;
 use crate::os::memory_limits::addresses_left;
 use ash::vk;
 use base::abi::AddressSpace;
+use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -67,48 +69,80 @@ impl Drop for Reserved {
 pub struct Memory {
     // Goes first: what is counted as free can be allocated.
     piece: Piece,
-    reserved: Reserved,
+    reserved: Arc<Reserved>,
 }
 
 impl Memory {
     /// Reserves `size` bytes of zeros.
-    pub fn allocate(heap: &Arc<Heap>, size: u64) -> Result<Memory, vk::Result> {
+    pub fn allocate(heap: &Arc<Heap>, size: u64, backing: Backing) -> Result<Memory, vk::Result> {
         let allocate = || {
             let reserved = heap.reserve(size).filter(|_| size != 0)?;
             // A descriptor's address promises a few readable bytes: the arena's tail.
-            let piece = heap.arena()?.allocate(usize::try_from(size).ok()?)?;
-            Some(Memory { piece, reserved })
+            let piece = heap.arena()?.allocate(usize::try_from(size).ok()?, backing)?;
+            Some(Memory { piece, reserved: Arc::new(reserved) })
         };
         allocate().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
-    /// `allocationSize`.
-    pub fn size(&self) -> u64 {
-        self.reserved.bytes
+    /// The bytes from `offset` on, a multiple of the arena's granule, a second time; they count against the heap once, as long as one of
+    /// the two lives. Refused where the memory is not a file ([`Backing::Memfd`]).
+    #[cfg_attr(not(test), expect(dead_code, reason = "the way for sparse bindings, which no feature has yet"))]
+    pub fn map_again(&self, offset: u64, bytes: u64) -> Result<Memory, vk::Result> {
+        let again = || {
+            let (offset, bytes) = (usize::try_from(offset).ok()?, usize::try_from(bytes).ok()?);
+            let piece = self.reserved.heap.arena()?.map_again(&self.piece, offset, bytes)?;
+            Some(Memory { piece, reserved: self.reserved.clone() })
+        };
+        again().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
-    /// The address of `offset`, if `bytes` bytes from there are inside.
-    pub fn range(&self, offset: u64, bytes: u64) -> Option<Address> {
-        let inside = offset.checked_add(bytes).is_some_and(|end| end <= self.size());
-        inside.then(|| self.piece.address().offset(offset as usize))
+    /// `allocationSize`.
+    pub fn size(&self) -> u64 {
+        self.piece.range().size
+    }
+
+    /// `bytes` bytes at `offset`, if they are inside.
+    pub fn range(&self, offset: u64, bytes: u64) -> Option<MemoryRange> {
+        self.piece.range().exact(offset, bytes)
     }
 }
 
 /// A resource's binding to memory, set once.
 pub struct Binding {
     _memory: Arc<Memory>,
-    address: Address,
+    range: MemoryRange,
 }
 
 impl Binding {
     /// Binds `bytes` bytes at `offset`; VK_ERROR_OUT_OF_DEVICE_MEMORY when they are not inside the memory.
     pub fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Result<Binding, vk::Result> {
-        let address = memory.range(offset, bytes).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Binding { _memory: memory, address })
+        let range = memory.range(offset, bytes).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        Ok(Binding { _memory: memory, range })
     }
 
-    /// First byte.
-    pub fn address(&self) -> *mut u8 {
-        self.address.pointer()
+    /// The bytes.
+    pub fn range(&self) -> MemoryRange {
+        self.range
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_mapping_counts_once() {
+        let heap = Arc::new(Heap::default());
+        let used = || heap.used.load(Ordering::Relaxed);
+        let memory = Memory::allocate(&heap, 1 << 20, Backing::Memfd).expect("memory");
+        let again = memory.map_again(1 << 16, 1 << 17).expect("a second mapping");
+        assert_eq!((again.size(), used()), (1 << 17, 1 << 20));
+        assert_ne!(again.range(0, 1).map(|r| r.address), memory.range(1 << 16, 1).map(|r| r.address));
+        drop(memory);
+        assert_eq!(used(), 1 << 20);
+        drop(again);
+        assert_eq!(used(), 0);
+        let anonymous = Memory::allocate(&heap, 1 << 20, Backing::Anonymous).expect("memory");
+        assert_eq!(anonymous.map_again(0, 1).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
     }
 }

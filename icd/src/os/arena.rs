@@ -1,14 +1,17 @@
 //! Host addresses of device memory: one reserved range per heap, from which allocations are cut.
 //!
-//! Reserving costs nothing: pages are committed by the kernel when they are touched and given back when an allocation is freed.
-//! What is not allocated cannot be accessed. The range exists so that a shader's physical pointers can be
-//! checked by a table of granules ([`AddressSpace`]).
+//! Reserving costs nothing: pages ([`super::backing`]) are committed by the kernel when they are touched and given back when an allocation
+//! is freed. What is not allocated cannot be accessed. The range exists so that a shader's physical pointers can be
+//! checked by a table of granules ([`AddressSpace`]). Pages of a file can lie at several places of it, each of which is a piece with its own
+//! addresses; they go when the last piece goes.
 //!
 //! Where the process's address space is limited (RLIMIT_AS counts what is reserved), the arena takes no more than its heap needs, and the
 //! heap is told to be as large as half of what is left allows (`caps::heap_size`). All heaps of the process share one arena then. Nothing is
 //! reserved before the first allocation.
 
+use super::backing::{Backing, Pages};
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
+use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +26,11 @@ const LEAST: usize = 64 << 30;
 const MOST: usize = 4 << 40;
 /// Where addresses are scarce: a reservation has one part in so many more than its heap, for tails and whole granules.
 const TIGHT_PART: u64 = 16;
+
+/// Of `bytes` bytes and a tail.
+fn granules_of(bytes: usize) -> Option<usize> {
+    Some(bytes.checked_add(ADDRESS_TAIL)?.div_ceil(GRANULE))
+}
 
 /// See the module header.
 pub struct Arena {
@@ -41,47 +49,32 @@ unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
-/// A place in device memory, which is accessed as such: from any thread, by who knows that it lives.
-#[derive(Clone, Copy, Debug)]
-pub struct Address(*mut u8);
-
-// SAFETY: a number until somebody with a promise of its own accesses what is there.
-unsafe impl Send for Address {}
-// SAFETY: as above.
-unsafe impl Sync for Address {}
-
-impl Address {
-    /// As a pointer.
-    pub fn pointer(self) -> *mut u8 {
-        self.0
-    }
-    /// So many bytes further.
-    pub fn offset(self, bytes: usize) -> Address {
-        Address(self.0.wrapping_add(bytes))
-    }
-}
-
 /// A piece of an arena, which it goes back to.
 pub struct Piece {
-    address: Address,
+    range: MemoryRange,
     granules: usize,
+    /// Go after the mapping.
+    pages: Pages,
+    /// Offset of the range in its pages.
+    first: usize,
     arena: Arc<Arena>,
 }
 
 impl Piece {
-    /// First byte.
-    pub fn address(&self) -> Address {
-        self.address
+    /// Its bytes, without the tail.
+    pub fn range(&self) -> MemoryRange {
+        self.range
     }
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        self.arena.free(self.address.0, self.granules);
+        self.arena.free(self.range.address, self.granules);
     }
 }
 
-fn map(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*mut u8> {
+/// Addresses without pages, or with a table's.
+fn reserve(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
     // SAFETY: a new anonymous mapping, at a place of the kernel's choice or over a part of a reservation that its caller owns.
     let p = unsafe { libc::mmap(address.cast(), bytes, access, flags, -1, 0) };
@@ -119,8 +112,8 @@ impl Arena {
 
     /// Maps the range and its table.
     fn map(granules: usize, roomy: bool) -> Option<Arena> {
-        let base = map(std::ptr::null_mut(), granules * GRANULE, libc::PROT_NONE, 0)?;
-        let Some(live) = map(std::ptr::null_mut(), granules, libc::PROT_READ | libc::PROT_WRITE, 0) else {
+        let base = reserve(std::ptr::null_mut(), granules * GRANULE, libc::PROT_NONE, 0)?;
+        let Some(live) = reserve(std::ptr::null_mut(), granules, libc::PROT_READ | libc::PROT_WRITE, 0) else {
             // SAFETY: mapped above, and used by nobody.
             unsafe { libc::munmap(base.cast(), granules * GRANULE) };
             return None;
@@ -140,13 +133,28 @@ impl Arena {
     }
 
     /// Zeroed memory for `bytes` bytes and a tail.
-    pub fn allocate(self: &Arc<Self>, bytes: usize) -> Option<Piece> {
-        let granules = bytes.checked_add(ADDRESS_TAIL)?.div_ceil(GRANULE);
+    pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing) -> Option<Piece> {
+        let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
+        self.map_pages(&pages, 0, bytes)
+    }
+
+    /// A second mapping of `bytes` bytes of a piece (of any arena) from `offset` on, a multiple of [`GRANULE`]; the byte at either address is
+    /// the same. None of anonymous memory, which cannot be mapped twice, and of what is not inside of the piece.
+    pub fn map_again(self: &Arc<Self>, piece: &Piece, offset: usize, bytes: usize) -> Option<Piece> {
+        piece.range.exact(offset as u64, bytes as u64)?;
+        let shared = matches!(piece.pages, Pages::Memfd(_)) && offset.is_multiple_of(GRANULE);
+        // A tail that begins inside of the piece's granules ends there: both lie alike in granules.
+        if shared { self.map_pages(&piece.pages, piece.first + offset, bytes) } else { None }
+    }
+
+    /// Pages from `first` on (a multiple of [`GRANULE`]) at addresses of their own.
+    fn map_pages(self: &Arc<Self>, pages: &Pages, first: usize, bytes: usize) -> Option<Piece> {
+        let granules = granules_of(bytes)?;
         let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
         let start = self.take(granules, align)?;
         let address = self.base.wrapping_add(start * GRANULE);
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        if map(address, granules * GRANULE, access, libc::MAP_FIXED).is_none() {
+        // SAFETY: taken from the arena, and given to nobody yet.
+        if !unsafe { pages.map(address, first, granules * GRANULE) } {
             self.give(start, granules);
             return None;
         }
@@ -156,7 +164,8 @@ impl Arena {
             unsafe { libc::madvise(address.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
         }
         self.mark(start, granules, 1);
-        Some(Piece { address: Address(address), granules, arena: self.clone() })
+        let range = MemoryRange { address, size: bytes as u64 };
+        Some(Piece { range, granules, pages: pages.clone(), first, arena: self.clone() })
     }
 
     /// Takes a piece back.
@@ -164,7 +173,7 @@ impl Arena {
         let start = (address as usize - self.base as usize) / GRANULE;
         self.mark(start, granules, 0);
         // If the kernel refuses, the addresses stay taken.
-        if map(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
+        if reserve(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some() {
             self.give(start, granules);
         }
     }
@@ -229,11 +238,15 @@ mod tests {
 
     #[test]
     fn pieces_come_and_go_and_runs_join() {
+        [Backing::Anonymous, Backing::Memfd].into_iter().for_each(come_and_go);
+    }
+
+    fn come_and_go(backing: Backing) {
         let arena = Arc::new(Arena::reserve(1 << 30).expect("addresses"));
         let whole = arena.free.lock().clone();
         let sizes = [1, GRANULE - ADDRESS_TAIL, GRANULE - ADDRESS_TAIL + 1, 3 * HUGE_PAGE, 5 * GRANULE];
-        let mut pieces: Vec<Option<Piece>> = sizes.iter().map(|&s| arena.allocate(s)).collect();
-        let address = |piece: &Option<Piece>| piece.as_ref().expect("memory").address().pointer();
+        let mut pieces: Vec<Option<Piece>> = sizes.iter().map(|&s| arena.allocate(s, backing)).collect();
+        let address = |piece: &Option<Piece>| piece.as_ref().expect("memory").range().address;
         assert_eq!(pieces.iter().flatten().map(|p| p.granules).collect::<Vec<_>>()[..3], [1, 1, 2]);
         assert_eq!(address(&pieces[3]) as usize % HUGE_PAGE, 0);
         for (piece, size) in pieces.iter().zip(sizes) {
@@ -253,18 +266,86 @@ mod tests {
             assert!(!is_live(&arena, freed));
         }
         assert_eq!(*arena.free.lock(), whole);
-        let again = arena.allocate(1).expect("memory");
+        let again = arena.allocate(1, backing).expect("memory");
         // SAFETY: the piece's own bytes.
         assert_eq!(
-            unsafe { *again.address().pointer().add(ADDRESS_TAIL) },
+            unsafe { *again.range().address.add(ADDRESS_TAIL) },
             0,
             "memory that was written before is zero again"
         );
     }
 
+    /// What is written at one address is read at the other, in both directions; each has its addresses, and the pages live as long as one.
+    #[test]
+    fn files_are_mapped_again() {
+        let [arena, other] = [0; 2].map(|_| Arc::new(Arena::reserve(1 << 30).expect("addresses")));
+        let size = 3 * HUGE_PAGE + 5;
+        let piece = arena.allocate(size, Backing::Memfd).expect("memory");
+        let Pages::Memfd(file) = &piece.pages else { panic!("a file") };
+        let file = Arc::downgrade(file);
+        let whole = arena.map_again(&piece, 0, size).expect("a second mapping");
+        let part = other.map_again(&whole, 2 * GRANULE, 3 * GRANULE).expect("in another arena");
+        let last = other.map_again(&part, GRANULE, 2 * GRANULE).expect("a part of a part");
+        let at = |piece: &Piece, offset: usize| piece.range().address.wrapping_add(offset);
+        // SAFETY: bytes of pieces.
+        unsafe {
+            for offset in [0, 3 * GRANULE, size - 1, size + ADDRESS_TAIL - 1] {
+                *at(&piece, offset) = 1;
+                assert_eq!(*at(&whole, offset), 1);
+                *at(&whole, offset) = 7;
+                assert_eq!(*at(&piece, offset), 7);
+            }
+            assert_eq!([*at(&part, GRANULE), *at(&last, 0), *at(&last, 1)], [7, 7, 0]);
+            // Tails of a part are readable.
+            assert_eq!(*at(&last, 2 * GRANULE + ADDRESS_TAIL - 1), 0);
+        }
+        assert!(is_live(&arena, at(&piece, 0)) && is_live(&arena, at(&whole, size - 1)));
+        assert!(is_live(&other, at(&part, 0)) && !is_live(&other, at(&piece, 0)));
+        let (freed, freed_part) = (at(&piece, 0), at(&part, 0));
+        drop((piece, part));
+        assert!(!is_live(&arena, freed) && !is_live(&other, freed_part));
+        // SAFETY: as above.
+        assert_eq!(unsafe { [*at(&whole, 0), *at(&last, 0)] }, [7, 7]);
+        drop(whole);
+        let pages = |file: &std::fs::File| std::os::unix::fs::MetadataExt::blocks(&file.metadata().expect("of a file"));
+        assert_ne!(file.upgrade().map(|file| pages(&file)), None);
+        drop(last);
+        assert!(file.upgrade().is_none(), "closed: the kernel has the pages back");
+        // What cannot be.
+        let anonymous = arena.allocate(4 * GRANULE, Backing::Anonymous).expect("memory");
+        assert!(arena.map_again(&anonymous, 0, GRANULE).is_none());
+        let piece = arena.allocate(4 * GRANULE, Backing::Memfd).expect("memory");
+        for (offset, bytes) in [(1, 1), (GRANULE, 4 * GRANULE), (5 * GRANULE, 1), (usize::MAX & !0xffff, GRANULE)] {
+            assert!(arena.map_again(&piece, offset, bytes).is_none(), "{bytes} at {offset}");
+        }
+    }
+
+    /// A forked child shares a file's bytes with its parent, has a copy of other memory, and takes nothing away when it gives back.
+    #[test]
+    fn children_share_files() {
+        let arena = Arc::new(Arena::reserve(1 << 30).expect("addresses"));
+        let [private, shared] =
+            [Backing::Anonymous, Backing::Memfd].map(|backing| arena.allocate(GRANULE, backing).expect("memory"));
+        // SAFETY: bytes of pieces; the child writes two of them, gives the pieces back and ends.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                *private.range().address = 5;
+                *shared.range().address = 5;
+                for piece in [&private, &shared] {
+                    reserve(piece.range().address, GRANULE, libc::PROT_NONE, libc::MAP_FIXED);
+                }
+                libc::_exit(0);
+            }
+            let mut status = 0;
+            assert_eq!((libc::waitpid(child, &raw mut status, 0), status), (child, 0));
+            assert_eq!([*private.range().address, *shared.range().address], [0, 5]);
+        }
+    }
+
     /// As many pieces as fit, of a size; the sum of their sizes.
     fn fill(arena: &Arc<Arena>, size: usize) -> u64 {
-        let pieces: Vec<Piece> = std::iter::from_fn(|| arena.allocate(size)).collect();
+        let pieces: Vec<Piece> = std::iter::from_fn(|| arena.allocate(size, Backing::Anonymous)).collect();
         (pieces.len() * size) as u64
     }
 

@@ -13,19 +13,26 @@ pub fn data_left() -> Option<u64> {
     left(libc::RLIMIT_DATA, 5)
 }
 
-/// A limit less what is used, which `/proc/self/statm` has in pages in one of its fields.
-fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
+/// Bytes that a file may have; `None` without a limit.
+pub fn file_size() -> Option<u64> {
+    limit(libc::RLIMIT_FSIZE)
+}
+
+fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: writes the structure.
     let told = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
-    if !told || limit.rlim_cur == libc::RLIM_INFINITY {
-        return None;
-    }
+    (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// A limit less what is used, which `/proc/self/statm` has in pages in one of its fields.
+fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
+    let limit = limit(resource)?;
     // SAFETY: sysconf only reads.
     let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = statm.split_whitespace().nth(field).and_then(|n| n.parse().ok()).unwrap_or(0);
-    Some(limit.rlim_cur.saturating_sub(pages.saturating_mul(page)))
+    Some(limit.saturating_sub(pages.saturating_mul(page)))
 }
 
 /// The least limit of the control groups that the process is in; `None` without one.

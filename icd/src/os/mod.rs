@@ -2,6 +2,7 @@
 //! blocks are system calls and the ranges they made.
 
 pub mod arena;
+pub mod backing;
 pub mod clock;
 pub mod environment;
 pub mod memory_limits;

@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::ffi::handle::{self, Owned};
 use crate::object::image::Image;
 use crate::object::memory::Memory;
+use crate::os::backing::Backing;
 use ash::vk;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -210,7 +211,7 @@ fn create_images(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Resu
 fn create_image(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<SwapchainImage, vk::Result> {
     let image_info = image_create_info(info);
     let image = Arc::new(Image::new(&image_info)?);
-    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size)?);
+    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, Backing::usual())?);
     image.bind(memory.clone(), 0)?;
     Ok(SwapchainImage { handle: Owned::new(image.clone())?, image, memory })
 }

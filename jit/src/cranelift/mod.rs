@@ -20,8 +20,8 @@ pub use cost::Cost;
 pub use isa::cpu_features;
 
 use crate::error::{Error, Result};
-use crate::lir::number::WordMap;
 use crate::lir::{self, Def, Effect, Elem, Imm, Inst, InstData, Op};
+use base::hash::WordMap;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
 use cranelift_codegen::ir::{

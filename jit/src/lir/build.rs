@@ -3,13 +3,14 @@
 //! Blocks are created, entered and ended in any order that a walk over structured control flow makes: a block is sealed when no more
 //! edges to it will come ([`Builder::seal_block`]), at best before it is entered, because value numbering sees only what dominates.
 
-use super::number::{Numbering, WordMap};
+use super::number::Numbering;
 use super::op::More;
 use super::ssa::Ssa;
 use super::{
     Access, Args, Block, BlockData, Def, Effect, Elem, FloatCond, Function, Imm, Inst, InstData, IntCond, List, Op,
     Rmw, Slot, SlotData, Target, Type, Value, ValueData, eval, weight,
 };
+use base::hash::WordMap;
 use smallvec::{SmallVec, smallvec};
 
 /// A function under construction.

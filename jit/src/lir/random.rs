@@ -5,7 +5,7 @@
 
 use super::op::{ImmKind, More, ROWS, Row, Rule};
 use super::{Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Rmw, Type, Value, Variable};
-pub use crate::ir::random::Rng;
+pub use base::random::Star as Rng;
 
 /// Bytes that a program works on.
 pub const MEMORY: usize = 2560;

@@ -196,13 +196,8 @@ mod tests {
     /// `n` points evenly spread over lo..=hi, and as many spread over the exponents there.
     fn points(lo: f32, hi: f32, n: u32) -> impl Iterator<Item = f32> {
         let linear = (0..=n).map(move |i| lo + (hi - lo) * (i as f32 / n as f32));
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let bits = (0..n).map(move |_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            f32::from_bits(state as u32)
-        });
+        let mut random = base::random::Rng(0x9e37_79b9_7f4a_7c15);
+        let bits = (0..n).map(move |_| f32::from_bits(random.wide() as u32));
         linear.chain(bits).filter(move |x| *x >= lo && *x <= hi)
     }
 

@@ -108,20 +108,3 @@ pub fn execute(shader: &Shader, memory: &Memory, subgroup: usize, exact: bool) -
     }
     last
 }
-
-/// A small random number generator.
-pub struct Rng(pub u64);
-
-impl Rng {
-    /// 64 random bits.
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-    /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n.max(1)
-    }
-}

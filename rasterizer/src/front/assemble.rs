@@ -3,7 +3,8 @@
 //! A draw's index stream is cut at restart indices into segments; primitive numbers run on through the segments of an
 //! instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
 
-use crate::api::{BufferRange, DrawCounts, IndexBuffer, Topology};
+use crate::api::{DrawCounts, IndexBuffer, Topology};
+use base::mem::MemoryRange;
 
 /// A run of the index stream without a restart index.
 #[derive(Clone, Copy, Debug)]
@@ -63,23 +64,20 @@ pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
 
 /// `N` bytes at an offset when all of them lie inside; zeros otherwise.
 #[inline(always)]
-pub fn read<const N: usize>(range: &BufferRange, offset: u64) -> [u8; N] {
-    let inside = offset.checked_add(N as u64).is_some_and(|end| end <= range.size);
-    if inside && !range.address.is_null() {
-        // SAFETY: the icd vouches for `size` readable bytes at `address`; the range was checked.
-        unsafe { range.address.add(offset as usize).cast::<[u8; N]>().read_unaligned() }
-    } else {
-        [0; N]
+pub fn read<const N: usize>(range: &MemoryRange, offset: u64) -> [u8; N] {
+    match range.exact(offset, N as u64) {
+        // SAFETY: the icd vouches for the range; this is inside.
+        Some(bytes) => unsafe { bytes.address.cast::<[u8; N]>().read_unaligned() },
+        None => [0; N],
     }
 }
 
 /// Copies bytes out of a buffer range when all of them lie inside; otherwise leaves `out` alone.
 #[inline]
-pub fn read_bytes(range: &BufferRange, offset: u64, out: &mut [u8]) {
-    let inside = offset.checked_add(out.len() as u64).is_some_and(|end| end <= range.size);
-    if inside && !range.address.is_null() {
-        // SAFETY: the icd vouches for `size` readable bytes at `address`; the range was checked.
-        unsafe { core::ptr::copy_nonoverlapping(range.address.add(offset as usize), out.as_mut_ptr(), out.len()) };
+pub fn read_bytes(range: &MemoryRange, offset: u64, out: &mut [u8]) {
+    if let Some(bytes) = range.exact(offset, out.len() as u64) {
+        // SAFETY: the icd vouches for the range; this is inside.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.address, out.as_mut_ptr(), out.len()) };
     }
 }
 

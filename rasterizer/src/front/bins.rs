@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn entries_name_every_touched_tile_once_and_are_few() {
-        let mut random = crate::random::Rng(5);
+        let mut random = base::random::Rng(5);
         let mut most = 0;
         for round in 0..500 {
             let grid = Grid { tiles: [1 + random.below(256), 1 + random.below(256)], layers: 3, samples: 4 };

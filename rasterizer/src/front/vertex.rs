@@ -7,12 +7,12 @@
 use super::assemble::{read, read_bytes, read_index};
 use super::link::{AttributeFetch, FetchKind, Linkage};
 use super::stream::BATCH_PRIMITIVES;
-use crate::api::{BufferRange, Draw};
-use crate::hash;
+use crate::api::Draw;
 use crate::mem::AlignedBuf;
 use crate::stage::{NO_SLOT, StageMemory};
 use base::abi::{SlotLayout, VertexBatch};
 use base::format::kernels;
+use base::mem::MemoryRange;
 
 /// Slots of the reuse table; more than twice the vertices of a chunk, few enough for the first-level cache.
 const TABLE: usize = 1 << TABLE_BITS;
@@ -46,7 +46,7 @@ impl Reuse {
     /// The local number of `index`; `next` (at most three for each primitive of the chunk) if it is new.
     #[inline(always)]
     pub fn find(&mut self, index: u32, next: u32) -> u32 {
-        let mut at = hash::of_word(index, TABLE_BITS) % TABLE;
+        let mut at = base::hash::of_word(index, TABLE_BITS) % TABLE;
         loop {
             let entry = &mut self.table[at];
             if entry.1 != self.epoch {
@@ -129,8 +129,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &m
     }
     let first_instance = draw.counts.first_instance;
     for attribute in &linkage.fetch {
-        let null = BufferRange { address: core::ptr::null(), size: 0 };
-        let buffer = draw.vertex_buffers.get(attribute.binding as usize).copied().unwrap_or(null);
+        let buffer = draw.vertex_buffers.get(attribute.binding as usize).copied().unwrap_or(MemoryRange::NULL);
         let out = Scatter { inputs, layout, to: attribute.slots };
         match attribute.divisor {
             None => fetch(attribute, &buffer, &front.vertex_index, u64::from, out),
@@ -216,7 +215,7 @@ impl Convert<1> for Unorm8x4 {
 
 /// Where the elements of an attribute lie.
 struct Elements<'a, F> {
-    buffer: &'a BufferRange,
+    buffer: &'a MemoryRange,
     stride: u64,
     offset: u64,
     /// Vertex or instance numbers, padded to whole chunks.
@@ -289,7 +288,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
 #[inline(always)]
 fn fetch(
     attribute: &AttributeFetch,
-    buffer: &BufferRange,
+    buffer: &MemoryRange,
     numbers: &[u32],
     element: impl Fn(u32) -> u64,
     mut out: Scatter<'_>,

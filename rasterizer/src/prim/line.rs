@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn bresenham_is_the_diamond_exit_rule() {
-        let mut rng = crate::random::Rng(7);
+        let mut rng = base::random::Rng(7);
         let mut fragments = 0;
         for round in 0..4000 {
             // Coarse positions meet the ties: corners and edges of diamonds, pixel boundaries, slopes of one.

@@ -28,12 +28,10 @@ pub fn intersect(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
 /// Nearest fixed-point value, ties to even; `c` inside the guard band.
 #[inline(always)]
 pub fn fixed(c: f32) -> i32 {
-    // The product is exact and below 2^23: a sum with 2^23 of its sign has no fraction.
-    const MAGIC: f32 = 8_388_608.0;
-    let scaled = c * SUBPIXEL as f32;
-    let magic = MAGIC.copysign(scaled);
-    // SAFETY: at most 2^23 in magnitude.
-    unsafe { ((scaled + magic) - magic).to_int_unchecked() }
+    // The product is exact and at most 2^23 in magnitude.
+    let nearest = base::round::whole(c * SUBPIXEL as f32);
+    // SAFETY: as above.
+    unsafe { nearest.to_int_unchecked() }
 }
 
 #[cfg(test)]

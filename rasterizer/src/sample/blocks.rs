@@ -7,7 +7,6 @@
 
 use super::texel::{Ints, Slice, Texels};
 use super::words;
-use crate::hash;
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
 use base::format::{Format, Texel, decode_block};
@@ -82,7 +81,7 @@ impl Walk {
             } else {
                 u128::from_le_bytes(block.cast::<[u8; 16]>().read_unaligned())
             };
-            let place = hash::of_wide(key as u64 ^ (key >> 64) as u64, CACHE_BITS);
+            let place = base::hash::of_wide(key as u64 ^ (key >> 64) as u64, CACHE_BITS);
             (key, &mut *self.cache.add(place))
         };
         if entry.key != key || entry.format != self.format {

@@ -95,7 +95,7 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
     (&["A8B8G8R8_SRGB_PACK32", "R8G8B8A8_SRGB"], own::<{ row("R8G8B8A8_SRGB") }, false>),
     (&["B8G8R8A8_SRGB"], own::<{ row("B8G8R8A8_SRGB") }, false>),
     (&["R8_UNORM"], own::<{ row("R8_UNORM") }, true>),
-    (&["D32_SFLOAT", "D32_SFLOAT_S8_UINT", "R32_SFLOAT"], own::<{ row("R32_SFLOAT") }, false>),
+    (&["D32_SFLOAT", "R32_SFLOAT"], own::<{ row("R32_SFLOAT") }, false>),
     (&["R32G32B32A32_SFLOAT"], own::<{ row("R32G32B32A32_SFLOAT") }, false>),
     (&["R16G16B16A16_SFLOAT"], own::<{ row("R16G16B16A16_SFLOAT") }, false>),
     (&["R8G8_UNORM"], float::<{ row("R8G8_UNORM") }>),
@@ -121,7 +121,7 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
     (&["R32G32B32A32_SINT", "R32G32B32A32_UINT"], integer::<{ row("R32G32B32A32_UINT") }>),
 ];
 
-/// The kernels of views of a plane format (`Format::plane_format`), for hosts of a level.
+/// The kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level.
 pub fn kernels_of(format: Format, level: Level) -> Kernels {
     let info = format.info();
     if info.image_features | info.buffer_features == 0 {

@@ -4,14 +4,15 @@
 
 use super::*;
 use crate::api::ImageMemory;
-use crate::random::Rng;
 use base::abi::{
     AtomicOp, Dim, ImageArgs, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
     LodMode, MAX_LANES, SampleOp, Sampler,
 };
-use base::format::{Format, Layout, Texel, decode_block, unpack};
+use base::format::{Aspect, Format, Layout, Texel, decode_block, unpack};
 use base::host::Level;
 use base::image::{ImageDesc, ImageLayout};
+use base::mem::MemoryRange;
+use base::random::Rng;
 use base::sample as oracle;
 use std::sync::Arc;
 
@@ -20,6 +21,11 @@ mod guard;
 
 fn format(name: &str) -> Format {
     Format(base::format::TABLE.iter().position(|row| row.name == name).unwrap() as u16)
+}
+
+/// Stencil, or the first aspect of the format.
+fn aspect_of(format: Format, stencil: bool) -> Aspect {
+    if stencil { Aspect::Stencil } else { format.info().planes[0].aspect }
 }
 
 /// An image with its memory.
@@ -58,7 +64,7 @@ impl TestImage {
             slices: false,
             levels: (0, desc.levels),
             layers: (0, desc.layers),
-            stencil,
+            aspect: aspect_of(desc.format, stencil),
             swizzle: [0, 1, 2, 3],
             min_lod: 0.0,
         })
@@ -67,8 +73,8 @@ impl TestImage {
     /// The texel by the layout and the single-texel unpack.
     fn texel(&self, level: usize, layer: u32, sample: u32, at: [u32; 3], stencil: bool) -> Texel {
         let layout = &self.memory.layout;
-        let plane = usize::from(stencil && layout.plane_count == 2);
-        let format = layout.desc.format.plane_format(stencil);
+        let plane = layout.plane_of(aspect_of(layout.desc.format, stencil).bit());
+        let format = layout.planes()[plane].format;
         let offset = layout.offset(plane, level as u32, layer, sample, at);
         let mut block = [0u8; 16];
         let n = usize::from(format.info().block_bytes);
@@ -194,7 +200,7 @@ fn random_sampler(rng: &mut Rng) -> Sampler {
 /// The oracle's view of an image.
 fn with_oracle<R>(image: &TestImage, dim: Dim, arrayed: bool, f: impl FnOnce(&oracle::Image<'_>) -> R) -> R {
     let desc = &image.memory.layout.desc;
-    let levels = &image.memory.layout.planes[0].levels;
+    let levels = &image.memory.layout.planes()[0].levels;
     let extents: Vec<_> = levels[..desc.levels as usize].iter().map(|l| l.extent).collect();
     let fetch = |level: usize, layer: u32, at: [u32; 3]| {
         image.texel(level, layer, 0, at, false).map(|c| f64::from(f32::from_bits(c)))
@@ -407,7 +413,7 @@ fn fetches_see_every_texel_and_nothing_else() {
                 _ => ([x, y, 0], z),
             };
             let level = a.level[lane] as usize;
-            let extent = image.memory.layout.planes[0].levels.get(level).map_or([0; 3], |l| l.extent);
+            let extent = image.memory.layout.planes()[0].levels.get(level).map_or([0; 3], |l| l.extent);
             let inside = level < desc.levels as usize && layer < desc.layers && (0..3).all(|c| at[c] < extent[c]);
             let want = if inside { image.texel(level, layer, 0, at, stencil) } else { [0; 4] };
             assert_eq!(lane_of(&a, lane), want, "{name} {dim:?} {at:?} {layer} {level}");
@@ -448,7 +454,7 @@ fn multisampled_fetch_store_and_atomic() {
 #[test]
 fn buffers_null_views_and_bad_requests() {
     let mut bytes = vec![7u32; 10];
-    let view = buffer_view(bytes.as_mut_ptr().cast(), 39, format("R32_UINT"));
+    let view = buffer_view(MemoryRange { address: bytes.as_mut_ptr().cast(), size: 39 }, format("R32_UINT"));
     let mut a = args();
     a.icoord[0] = [0, 8, 9, 10, -1, i32::MAX, 3, 4];
     call(&view, default_sampler(), KERNEL_FETCH, &mut a);
@@ -463,7 +469,7 @@ fn buffers_null_views_and_bad_requests() {
         slices: false,
         levels: (0, 1),
         layers: (0, 1),
-        stencil: false,
+        aspect: Aspect::Color,
         swizzle: [0, 1, 2, 3],
         min_lod: 0.0,
     };
@@ -494,7 +500,7 @@ fn swizzle_slices_and_divergence() {
         slices: true,
         levels: (0, 1),
         layers: (2, 3),
-        stencil: false,
+        aspect: Aspect::Color,
         swizzle: [2, 5, 4, 0],
         min_lod: 0.0,
     });

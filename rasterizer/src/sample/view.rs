@@ -5,8 +5,9 @@
 use super::{address, class, kernels};
 use crate::api::ImageMemory;
 use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, MAX_LEVELS, Sampler};
-use base::format::{ChannelName, Format};
+use base::format::{Aspect, Format};
 use base::host::Level;
+use base::mem::MemoryRange;
 use std::sync::OnceLock;
 
 /// What an image view shows. Counts are resolved (no `VK_REMAINING_*`).
@@ -26,8 +27,8 @@ pub struct ViewRequest<'a> {
     pub levels: (u32, u32),
     /// First, count.
     pub layers: (u32, u32),
-    /// Stencil aspect.
-    pub stencil: bool,
+    /// The aspect that it shows.
+    pub aspect: Aspect,
     /// For r, g, b, a the source: 0..=3 channel, 4 zero, 5 one.
     pub swizzle: [u8; 4],
     /// Relative to the view's base level; 0.0 without `VK_EXT_image_view_min_lod`.
@@ -77,9 +78,8 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     let desc = &layout.desc;
     let (base_level, levels) = request.levels;
     let (base_layer, layers) = request.layers;
-    let plane_index = layout.plane_of(if request.stencil { ChannelName::S } else { ChannelName::D });
-    let plane = &layout.planes[plane_index];
-    let format = request.format.plane_format(request.stencil);
+    let plane = layout.planes().iter().find(|plane| plane.aspect == request.aspect)?;
+    let format = request.format.of_aspect(request.aspect);
     let info = format.info();
     let fits = levels > 0
         && base_level.checked_add(levels)? <= desc.levels
@@ -104,18 +104,18 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     view.layers = layers;
     view.samples = desc.samples;
     view.swizzle = request.swizzle;
-    view.stencil_aspect = u32::from(request.stencil);
+    view.stencil_aspect = u32::from(request.aspect == Aspect::Stencil);
     view.min_lod = request.min_lod;
     // An uncompressed view of a compressed image shows one texel per block.
-    let (image_block, view_block) = (desc.format.info().block, info.block);
-    let shrink = |texels: u32, image: u8, view: u8| if view == 1 { texels.div_ceil(u32::from(image)) } else { texels };
+    let view_block = info.block;
+    let shrink = |texels: u32, image: u32, view: u8| if view == 1 { texels.div_ceil(image) } else { texels };
     for (to, from) in view.level.iter_mut().zip(&plane.levels[base_level as usize..]).take(levels as usize) {
         *to = ImageLevel {
             offset: plane.offset + from.offset + u64::from(base_layer) * layer_stride,
             row_pitch: from.row_pitch,
             slice_pitch: from.slice_pitch,
-            width: shrink(from.extent[0], image_block.0, view_block.0),
-            height: shrink(from.extent[1], image_block.1, view_block.1),
+            width: shrink(from.extent[0], plane.block[0], view_block.0),
+            height: shrink(from.extent[1], plane.block[1], view_block.1),
             depth: if request.slices { 1 } else { from.extent[2] },
             _pad: 0,
         };
@@ -123,8 +123,8 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     Some(view)
 }
 
-/// A texel buffer view over `size` bytes at `address`, which stay valid as long as the view. Whole texels only.
-pub fn buffer_view(address: *mut u8, size: u64, format: Format) -> ImageView {
+/// A texel buffer view over a range, which stays valid as long as the view. Whole texels only.
+pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -> ImageView {
     let bytes = base::format::kernels(format).bytes as u64;
     if address.is_null() || bytes == 0 {
         return empty_view(zero_page());

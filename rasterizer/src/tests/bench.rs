@@ -87,7 +87,7 @@ fn rates() {
             let mut s = tested.clone();
             (s.topology, s.cull_mode) = (Topology::TriangleList, culled);
             let mut d = draw_with(fragment(), s, &grid);
-            let range = BufferRange { address: indices.as_ptr().cast(), size: 4 * indices.len() as u64 };
+            let range = range_of(&indices);
             d.index_buffer = Some(IndexBuffer { range, index_bytes: 4 });
             d.counts.count = indices.len() as u32;
             rate(name, "tri", triangles, || go(&color, Some(&depth), &d));

@@ -74,11 +74,11 @@ fn hierarchical_depth_changes_no_bit() {
             let mut bits = Vec::new();
             for (y, x, s) in (0..h).flat_map(|y| (0..w).flat_map(move |x| (0..samples).map(move |s| (y, x, s)))) {
                 let z = if format == D16 {
-                    u32::from(depth.texel::<u16>(ChannelName::D, x, y, s, 0))
+                    u32::from(depth.texel::<u16>(Aspect::Depth, x, y, s, 0))
                 } else {
-                    depth.texel::<u32>(ChannelName::D, x, y, s, 0)
+                    depth.texel::<u32>(Aspect::Depth, x, y, s, 0)
                 };
-                bits.push((color.texel::<u32>(ChannelName::R, x, y, s, 0), z));
+                bits.push((color.texel::<u32>(Aspect::Color, x, y, s, 0), z));
             }
             bits
         };

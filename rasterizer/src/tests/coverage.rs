@@ -60,7 +60,7 @@ fn triangles_match_a_naive_rasterizer() {
                     let [sx, sy] = if samples == 4 { SAMPLES[sample as usize] } else { [128, 128] };
                     let p = [i64::from(x) * 256 + sx, i64::from(y) * 256 + sy];
                     let want = triangles.iter().filter(|&&t| inside(t, p)).count();
-                    let got: f32 = image.texel(ChannelName::R, x, y, sample, 0);
+                    let got: f32 = image.texel(Aspect::Color, x, y, sample, 0);
                     assert_eq!(got, want as f32, "pixel {x} {y} sample {sample} of {samples}");
                 }
             }
@@ -106,7 +106,7 @@ fn shared_edges_neither_overlap_nor_gap() {
             render(1, targets(&image, None), [indexed(draw(s, &grid), &indices)]);
             for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
                 for sample in 0..samples {
-                    let got: f32 = image.texel(ChannelName::R, x, y, sample, 0);
+                    let got: f32 = image.texel(Aspect::Color, x, y, sample, 0);
                     assert_eq!(got, 1.0, "round {round} pixel {x} {y} sample {sample}");
                 }
             }

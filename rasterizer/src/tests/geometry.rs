@@ -92,9 +92,8 @@ fn instances_step_their_attributes() {
         let format = Format::from_vk(RGBA8).expect("format");
         s.attributes[1] = VertexAttribute { location: 1, binding: 3, format, offset: 0 };
         let mut d = draw(s, &vertices);
-        let null = BufferRange { address: core::ptr::null(), size: 0 };
-        d.vertex_buffers.resize(4, null);
-        d.vertex_buffers[3] = BufferRange { address: colors.as_ptr().cast(), size: 32 };
+        d.vertex_buffers.resize(4, MemoryRange::NULL);
+        d.vertex_buffers[3] = MemoryRange { size: 32, ..range_of(&colors) };
         d.counts.instances = 3;
         d.counts.first_instance = first;
         render(1, targets(&a, None), [d]);
@@ -129,7 +128,7 @@ fn layers_and_viewports_come_from_the_vertex_stage() {
     // Layer 3 and viewport 2 do not exist.
     let vertices: Vec<V> = [(0, 0), (2, 1), (3, 0), (1, 2)].into_iter().flat_map(|(l, v)| tagged(l, v)).collect();
     render(2, targets(&a, None), [draw(s, &vertices)]);
-    let get = |x, y, layer| a.texel::<f32>(ChannelName::R, x, y, 0, layer);
+    let get = |x, y, layer| a.texel::<f32>(Aspect::Color, x, y, 0, layer);
     assert_eq!((get(1, 1, 0), get(62, 62, 0)), (1.0, 0.0));
     // Flipped in the lower right quarter, cut by its scissor at x = 62.
     assert_eq!(

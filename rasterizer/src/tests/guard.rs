@@ -5,7 +5,7 @@
 
 use super::*;
 use base::format::{TABLE, features};
-use base::mem::DeviceMemory;
+use base::mem::{DeviceMemory, MemoryRange};
 
 const PAGE: usize = 4096;
 const UNTOUCHED: u8 = 0xa5;
@@ -65,17 +65,13 @@ impl Guarded {
         (guarded, ImageMemory { base, layout })
     }
 
-    pub fn base(&self) -> *mut u8 {
-        self.base
-    }
-
-    pub fn range(&self) -> BufferRange {
-        BufferRange { address: self.base, size: self.size as u64 }
+    pub fn range(&self) -> MemoryRange {
+        MemoryRange { address: self.base, size: self.size as u64 }
     }
 
     pub fn memory(&self) -> DeviceMemory {
         // SAFETY: tests drop the guarded memory after its last use.
-        unsafe { DeviceMemory::new(self.base, self.size as u64) }
+        unsafe { DeviceMemory::new(self.range()) }
     }
 }
 

@@ -42,7 +42,7 @@ fn bresenham_lines_cover_all_samples() {
     render(2, targets(&image, None), [draw(s, &[at(3.2, 5.1), at(40.9, 20.7)])]);
     let mut covered = 0;
     for (x, y) in (0..64).flat_map(|y| (0..64).map(move |x| (x, y))) {
-        let samples: [f32; 4] = core::array::from_fn(|s| image.texel(ChannelName::R, x, y, s as u32, 0));
+        let samples: [f32; 4] = core::array::from_fn(|s| image.texel(Aspect::Color, x, y, s as u32, 0));
         assert!(samples == [0.0; 4] || samples == [1.0; 4], "{x} {y} {samples:?}");
         covered += u32::from(samples[0] == 1.0);
     }
@@ -112,7 +112,7 @@ fn wide_smooth_lines_are_opaque_inside() {
     (s.line_width, s.blend[0]) = (20.5, OPAQUE);
     render(1, targets(&image, None), [draw(s, &[at(4.0, 20.0), at(60.0, 20.0)])]);
     for y in 0..40 {
-        let texel: [f32; 4] = image.texel(ChannelName::R, 30, y, 0, 0);
+        let texel: [f32; 4] = image.texel(Aspect::Color, 30, y, 0, 0);
         let alpha = [(9, 0.25), (30, 0.25)].iter().find(|e| e.0 == y).map_or(1.0, |e| e.1);
         let alpha = if (9..=30).contains(&y) { alpha } else { 0.0 };
         assert_eq!(texel[3], alpha, "row {y}");
@@ -127,7 +127,7 @@ fn smooth_lines_multiply_alpha() {
         s.blend[0] = OPAQUE;
         render(1, targets(&image, None), [draw(s, &[at(4.0, 10.75), at(20.0, 10.75)])]);
         for (y, alpha) in [(9, 0.0), (10, 0.75), (11, 0.25), (12, 0.0)] {
-            let texel: [f32; 4] = image.texel(ChannelName::R, 10, y, samples - 1, 0);
+            let texel: [f32; 4] = image.texel(Aspect::Color, 10, y, samples - 1, 0);
             let color = if (10..12).contains(&y) { 1.0 } else { 0.0 };
             assert_eq!(texel, [color, color, color, alpha], "row {y}");
         }

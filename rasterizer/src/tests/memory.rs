@@ -92,7 +92,7 @@ fn draws_in_order(w: u32, h: u32, samples: u32) {
         pass.end();
         let got = pixels().flat_map(|(x, y)| (0..samples).map(move |s| (x, y, s)));
         for ((x, y, sample), &want) in got.zip(&want) {
-            let got: f32 = image.texel(ChannelName::R, x, y, sample, 0);
+            let got: f32 = image.texel(Aspect::Color, x, y, sample, 0);
             assert_eq!(got, want, "({x}, {y}) sample {sample}, {threads} threads, {per_draw} per draw, {bytes} bytes");
         }
     }

@@ -17,10 +17,11 @@ mod state;
 
 use crate::Engine;
 use crate::api::*;
-pub use crate::random::Rng;
 use base::abi::*;
-use base::format::{ChannelName, Format};
+use base::format::{Aspect, Format};
 use base::image::{ImageDesc, ImageLayout};
+use base::mem::MemoryRange;
+pub use base::random::Rng;
 use base::shader::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -41,6 +42,11 @@ pub struct V {
     pub color: [f32; 4],
     /// Point size, layer bits, viewport bits, clip distance.
     pub extra: [f32; 4],
+}
+
+/// Where the elements of a list lie; they are only read.
+pub fn range_of<T>(list: &[T]) -> MemoryRange {
+    MemoryRange { address: list.as_ptr().cast_mut().cast(), size: size_of_val(list) as u64 }
 }
 
 /// A vertex at (x, y, z) with w = 1.
@@ -73,19 +79,19 @@ impl Image {
         })
     }
     /// Where the first texel of an aspect lies.
-    pub fn address(&self, aspect: ChannelName) -> *const u8 {
-        (self.base + self.layout.offset(self.layout.plane_of(aspect), 0, 0, 0, [0; 3]) as usize) as *const u8
+    pub fn address(&self, aspect: Aspect) -> *const u8 {
+        (self.base + self.layout.offset(self.layout.plane_of(aspect.bit()), 0, 0, 0, [0; 3]) as usize) as *const u8
     }
-    pub fn texel<T: Copy>(&self, aspect: ChannelName, x: u32, y: u32, sample: u32, layer: u32) -> T {
+    pub fn texel<T: Copy>(&self, aspect: Aspect, x: u32, y: u32, sample: u32, layer: u32) -> T {
         assert!(!self.memory.is_empty());
-        let plane = self.layout.plane_of(aspect);
+        let plane = self.layout.plane_of(aspect.bit());
         let offset = self.layout.offset(plane, 0, layer, sample, [x, y, 0]);
         assert!(offset as usize + size_of::<T>() <= self.layout.size as usize);
         // SAFETY: inside the image.
         unsafe { ((self.base + offset as usize) as *const T).read_unaligned() }
     }
     pub fn color<T: Copy>(&self, x: u32, y: u32) -> T {
-        self.texel(ChannelName::R, x, y, 0, 0)
+        self.texel(Aspect::Color, x, y, 0, 0)
     }
     /// All bytes.
     pub fn bytes(&self) -> Vec<u8> {
@@ -315,7 +321,7 @@ pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[
         stages: stages(vertex_stage(), fragment),
         state: Arc::new(state),
         context: context(),
-        vertex_buffers: vec![BufferRange { address: vertices.as_ptr().cast(), size: size_of_val(vertices) as u64 }],
+        vertex_buffers: vec![range_of(vertices)],
         index_buffer: None,
         counts: DrawCounts {
             count: vertices.len() as u32,
@@ -331,7 +337,7 @@ pub fn draw(state: DrawState, vertices: &[V]) -> Draw {
     draw_with(Some(fragment_stage(fs_color, &[], FragmentFacts::default())), state, vertices)
 }
 pub fn indexed(mut d: Draw, indices: &[u16]) -> Draw {
-    let range = BufferRange { address: indices.as_ptr().cast(), size: size_of_val(indices) as u64 };
+    let range = range_of(indices);
     d.index_buffer = Some(IndexBuffer { range, index_bytes: 2 });
     d.counts.count = indices.len() as u32;
     d

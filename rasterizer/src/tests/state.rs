@@ -46,9 +46,9 @@ fn depth_compare_and_formats() {
                 let stored = if pass { z } else { 0.5 };
                 let raw = |n: u32| (f64::from(stored) * f64::from(n) + 0.5) as u32;
                 let (got, want) = match format {
-                    D16 => (u32::from(depth.texel::<u16>(ChannelName::D, 7, 9, 0, 0)), raw(0xffff)),
-                    D24S8 => (depth.texel::<u32>(ChannelName::D, 7, 9, 0, 0), raw(0xff_ffff)),
-                    _ => (depth.texel::<u32>(ChannelName::D, 7, 9, 0, 0), stored.to_bits()),
+                    D16 => (u32::from(depth.texel::<u16>(Aspect::Depth, 7, 9, 0, 0)), raw(0xffff)),
+                    D24S8 => (depth.texel::<u32>(Aspect::Depth, 7, 9, 0, 0), raw(0xff_ffff)),
+                    _ => (depth.texel::<u32>(Aspect::Depth, 7, 9, 0, 0), stored.to_bits()),
                 };
                 assert_eq!(got, want, "{format} {op:?} {z}");
             }
@@ -83,8 +83,8 @@ fn stencil_counts_faces() {
     let back = [quad[0], quad[2], quad[1]];
     p.draw(draw(DrawState { topology: Topology::TriangleList, ..s }, &back));
     p.end();
-    assert_eq!(depth.texel::<u8>(ChannelName::S, 1, 1, 0, 0), 9);
-    assert_eq!(depth.texel::<u8>(ChannelName::S, W - 1, H - 1, 0, 0), 0);
+    assert_eq!(depth.texel::<u8>(Aspect::Stencil, 1, 1, 0, 0), 9);
+    assert_eq!(depth.texel::<u8>(Aspect::Stencil, W - 1, H - 1, 0, 0), 0);
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn late_tests_see_the_fragment_stage() {
     p.end();
     assert_eq!(occlusion.load(Ordering::Relaxed), u64::from(W / 2 * H));
     assert_eq!((color.color::<f32>(10, 10), color.color::<f32>(11, 10)), (1.0, 0.0));
-    assert_eq!(depth.texel::<f32>(ChannelName::D, 10, 10, 0, 0), 0.5);
-    assert_eq!(depth.texel::<f32>(ChannelName::D, 11, 10, 0, 0), 1.0);
-    assert_eq!(depth.texel::<f32>(ChannelName::D, 2, 3, 0, 0), 0.25);
+    assert_eq!(depth.texel::<f32>(Aspect::Depth, 10, 10, 0, 0), 0.5);
+    assert_eq!(depth.texel::<f32>(Aspect::Depth, 11, 10, 0, 0), 1.0);
+    assert_eq!(depth.texel::<f32>(Aspect::Depth, 2, 3, 0, 0), 0.25);
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
         let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
         p.clear_depth_stencil(None, Some(7), [0, 0, W, H], 0, 1);
         let mut d = draw_with(Some(reads), s.clone(), &quad);
-        d.context = context_with_set(depth.address(ChannelName::S));
+        d.context = context_with_set(depth.address(Aspect::Stencil));
         p.draw(d);
         p.end();
-        assert_eq!((color.color::<f32>(0, 0), depth.texel::<u8>(ChannelName::S, 0, 0, 0, 0)), (seen, 8));
+        assert_eq!((color.color::<f32>(0, 0), depth.texel::<u8>(Aspect::Stencil, 0, 0, 0, 0)), (seen, 8));
     }
 }
 
@@ -313,7 +313,7 @@ fn sample_state() {
         let image = Image::new(R32F, W, H, 4, 1);
         let quad = full(0.5, [1.0, 1.0, 1.0, alpha]);
         render(1, targets(&image, None), [draw_with(Some(fragment), s, &quad)]);
-        [0, 1, 2, 3].map(|i| image.texel::<f32>(ChannelName::R, 20, 20, i, 0))
+        [0, 1, 2, 3].map(|i| image.texel::<f32>(Aspect::Color, 20, 20, i, 0))
     };
     let plain = || fragment_stage(fs_color, &[], FragmentFacts::default());
     assert_eq!(samples(DrawState { sample_mask: 0b1010, ..strip_state() }, plain(), 1.0), [0.0, 1.0, 0.0, 1.0]);
@@ -354,7 +354,7 @@ fn depth_does_not_depend_on_the_scissor() {
         s.topology = Topology::TriangleList;
         s.scissors[0] = scissor;
         render(1, targets(&color, Some(&depth)), [draw(s, &triangle)]);
-        (0..8).map(|i| depth.texel::<u32>(ChannelName::D, 16 + i, 18, 0, 0)).collect::<Vec<_>>()
+        (0..8).map(|i| depth.texel::<u32>(Aspect::Depth, 16 + i, 18, 0, 0)).collect::<Vec<_>>()
     };
     assert_eq!(once([0, 0, W as i32, H as i32]), once([13, 17, 20, 3]));
 }
@@ -367,7 +367,7 @@ fn depth_bias_clamp_and_bounds() {
         change(&mut s);
         let quad = full(z, WHITE);
         render(1, targets(&color, Some(&depth)), [draw(s, &quad)]);
-        (depth.texel::<u16>(ChannelName::D, 5, 5, 0, 0), color.color::<f32>(5, 5))
+        (depth.texel::<u16>(Aspect::Depth, 5, 5, 0, 0), color.color::<f32>(5, 5))
     };
     assert_eq!(once(&|s| s.depth_bias = Some([2.0, 0.0, 0.0]), 0.5).0, 32769);
     assert_eq!(once(&|s| s.depth_bias = Some([64.0, 4.0 / 65536.0, 0.0]), 0.5).0, 32771);
@@ -389,7 +389,7 @@ fn clears_stay_inside_the_render_area() {
     let quad = full(0.5, WHITE);
     p.draw(draw(strip_state(), &quad));
     p.end();
-    let get = |x, y, layer| image.texel::<u32>(ChannelName::R, x, y, 0, layer);
+    let get = |x, y, layer| image.texel::<u32>(Aspect::Color, x, y, 0, layer);
     assert_eq!(
         (get(4, 4, 1), get(13, 11, 1), get(13, 12, 1), get(3, 4, 1), get(14, 4, 1)),
         (u32::MAX, u32::MAX, 0, 0, 0)

@@ -213,13 +213,8 @@ mod tests {
 
     #[test]
     fn masks_are_signs_and_rectangles() {
-        let mut state = 1u32;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            state as i32
-        };
+        let mut random = base::random::Rng(1);
+        let mut next = || (random.wide() >> 32) as i32;
         for _ in 0..10_000 {
             let (e, dx, dy) = (next() >> 3, next() >> 6, next() >> 6);
             let want = (0..16).fold(0, |m, k| m | u32::from(e + dx * (k & 3) + dy * (k >> 2) >= 0) << k);

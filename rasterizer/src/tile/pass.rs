@@ -6,7 +6,7 @@ use super::bounds::DepthBounds;
 use crate::api::{MAX_COLOR_ATTACHMENTS, RenderTargets};
 use crate::prim::{Grid, TILE_SHIFT};
 use crate::surface::Surface;
-use base::format::ChannelName;
+use base::format::Aspect;
 use std::sync::Arc;
 
 /// The attachments of a render pass instance and its tile grid.
@@ -30,9 +30,9 @@ impl Pass {
     /// Cuts area, layers and samples to what the attachments have.
     pub fn new(targets: &RenderTargets) -> Pass {
         let color: [Option<Surface>; MAX_COLOR_ATTACHMENTS] =
-            core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| Surface::new(a, ChannelName::R)));
-        let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, ChannelName::D));
-        let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, ChannelName::S));
+            core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| Surface::new(a, Aspect::Color)));
+        let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, Aspect::Depth));
+        let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, Aspect::Stencil));
         let all = || color.iter().chain([&depth, &stencil]).flatten();
         let mut samples = if targets.samples >= 4 { 4 } else { 1 };
         let [x, y, w, h] = targets.area;

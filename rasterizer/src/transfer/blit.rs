@@ -7,10 +7,11 @@
 #![forbid(unsafe_code)]
 
 use super::image_copy::ImageCopy;
-use super::region::{ASPECT_COLOR, Slices, SubresourceLayers, block_of, level_of, planes};
+use super::region::{Slices, SubresourceLayers, block_of, level_of};
 use super::rows::{for_rows, memory_of};
 use super::texel::{Rows, Texel, clamp_integer};
 use crate::api::ImageMemory;
+use base::format::{Aspect, Format};
 
 /// `VkFilter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,10 +78,11 @@ pub fn blit_image(src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit, filt
     if let Some(copy) = as_copy(src, dst, region) {
         return super::image_copy::copy_image(src, dst, &copy);
     }
-    let dst_planes = planes(dst, region.dst.aspects);
-    for ((aspect, src_plane), (_, dst_plane)) in planes(src, region.src.aspects).zip(dst_planes) {
-        let color = aspect == ASPECT_COLOR;
-        let filter = if color && !src.layout.desc.format.is_integer() { filter } else { Filter::Nearest };
+    let dst_planes = dst.layout.select(region.dst.aspects);
+    for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {
+        let plane = &src.layout.planes()[src_plane];
+        let color = !matches!(plane.aspect, Aspect::Depth | Aspect::Stencil);
+        let filter = if color && !plane.format.is_integer() { filter } else { Filter::Nearest };
         let Some(job) = Job::new(src, src_plane, dst, dst_plane, region, filter) else { return };
         if color { job.color() } else { job.raw() }
     }
@@ -93,7 +95,7 @@ fn as_copy(src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit) -> Option<I
     let [Some(width), Some(height), Some(depth)] = extent else { return None };
     let inside = |image: &ImageMemory, o: &[[i32; 3]; 2], level| {
         image.layout.desc.format == src.layout.desc.format
-            && planes(image, region.src.aspects).all(|(_, plane)| {
+            && image.layout.select(region.src.aspects).all(|plane| {
                 level_of(image, plane, level)
                     .is_some_and(|l| (0..3).all(|i| o[0][i] >= 0 && o[1][i] as u32 <= l.extent[i]))
             })
@@ -170,6 +172,10 @@ impl<'a> Job<'a> {
         self.src.layout.offset(self.src_plane, self.region.src.level, layer, 0, [0, y, z])
     }
 
+    fn src_format(&self) -> Format {
+        self.src.layout.planes()[self.src_plane].format
+    }
+
     fn dst_row(&self, layer: u32, z: u32, y: u32) -> u64 {
         let slices = Slices::new(self.dst, self.region.dst_offsets[0][2], &self.region.dst);
         let (layer, z) = if self.volume { (0, self.z.start + z) } else { slices.at(layer) };
@@ -193,7 +199,7 @@ impl<'a> Job<'a> {
     /// Nearest copy of depth or stencil texels.
     fn raw(&self) {
         let (_, _, bytes) = block_of(self.src, self.src_plane);
-        if bytes != self.dst.layout.planes[self.dst_plane].block_bytes {
+        if bytes != self.dst.layout.planes()[self.dst_plane].block_bytes {
             return;
         }
         let (from, to) = (memory_of(self.src), memory_of(self.dst));
@@ -210,7 +216,7 @@ impl<'a> Job<'a> {
     }
 
     fn color(&self) {
-        let (src_format, dst_format) = (self.src.layout.desc.format, self.dst.layout.desc.format);
+        let (src_format, dst_format) = (self.src_format(), self.dst.layout.planes()[self.dst_plane].format);
         if dst_format.is_compressed() {
             // No format has the feature: the icd refused it.
             return;
@@ -250,7 +256,7 @@ impl<'a> SourceRows<'a> {
         let first = columns.clone().min().unwrap_or(0);
         let count = columns.max().map_or(0, |last| last - first + 1) as usize;
         let rows = std::array::from_fn(|_| vec![[0; 4]; count]);
-        SourceRows { job, layer, reader: Rows::new(job.src.layout.desc.format), keys: [None; 4], rows, first }
+        SourceRows { job, layer, reader: Rows::new(job.src_format()), keys: [None; 4], rows, first }
     }
 
     /// Where the rows of these (z, y) are kept. One that has to be unpacked takes the place of one that is not among them.
@@ -271,10 +277,10 @@ impl<'a> SourceRows<'a> {
     fn unpack(&mut self, i: usize, (z, y): (u32, u32)) {
         let offset = self.job.src_row(self.layer, z, y);
         let memory = memory_of(self.job.src);
-        if self.job.src.layout.desc.format.is_compressed() {
+        if self.job.src_format().is_compressed() {
             self.reader.read_blocks(memory, offset, self.first, y, &mut self.rows[i]);
         } else {
-            let texel = u64::from(self.job.src.layout.planes[self.job.src_plane].block_bytes);
+            let texel = u64::from(self.job.src.layout.planes()[self.job.src_plane].block_bytes);
             self.reader.read(memory, offset + u64::from(self.first) * texel, &mut self.rows[i]);
         }
     }

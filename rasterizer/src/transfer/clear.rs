@@ -2,15 +2,15 @@
 
 #![forbid(unsafe_code)]
 
-use super::region::{ASPECT_DEPTH, ASPECT_STENCIL, planes};
 use super::rows::{for_rows, memory_of};
+use super::texel::Texel;
 use crate::api::ImageMemory;
-use base::format;
+use base::format::{self, Aspect};
 
 /// `VkImageSubresourceRange`, VK_REMAINING_* resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubresourceRange {
-    /// `ASPECT_*` bits.
+    /// Bits of [`Aspect`].
     pub aspects: u32,
     /// First level.
     pub base_level: u32,
@@ -24,25 +24,22 @@ pub struct SubresourceRange {
 
 /// `vkCmdClearColorImage`, one range. `color`: bits of floats or integers, by the format's class.
 pub fn clear_color_image(image: &ImageMemory, color: [u32; 4], range: &SubresourceRange) {
-    let format = image.layout.desc.format;
-    let mut texel = vec![0; usize::from(format.info().block_bytes)];
-    format::pack_row(format, &[color], &mut texel);
-    for (_, plane) in planes(image, range.aspects) {
-        clear_plane(image, plane, &texel, range);
-    }
+    clear(image, range, |_| color);
 }
 
 /// `vkCmdClearDepthStencilImage`, one range; depth is clamped to the format's range.
 pub fn clear_depth_stencil_image(image: &ImageMemory, depth: f32, stencil: u32, range: &SubresourceRange) {
-    let format = image.layout.desc.format;
-    for (aspect, plane) in planes(image, range.aspects & (ASPECT_DEPTH | ASPECT_STENCIL)) {
-        if aspect == ASPECT_STENCIL {
-            clear_plane(image, plane, &[stencil as u8], range);
-        } else {
-            let mut texel = vec![0; image.layout.planes[plane].block_bytes as usize];
-            format::pack::pack_depth(format, depth, &mut texel);
-            clear_plane(image, plane, &texel, range);
-        }
+    let value = |aspect| if aspect == Aspect::Stencil { stencil & 0xff } else { depth.to_bits() };
+    clear(image, range, |aspect| [value(aspect), 0, 0, 0]);
+}
+
+/// The planes of a range to the texel of their aspects.
+fn clear(image: &ImageMemory, range: &SubresourceRange, value: impl Fn(Aspect) -> Texel) {
+    for i in image.layout.select(range.aspects) {
+        let plane = &image.layout.planes()[i];
+        let mut texel = vec![0; plane.block_bytes as usize];
+        format::pack_row(plane.format, &[value(plane.aspect)], &mut texel);
+        clear_plane(image, i, &texel, range);
     }
 }
 
@@ -52,7 +49,7 @@ fn clear_plane(image: &ImageMemory, plane: usize, texel: &[u8], range: &Subresou
     let levels = range.base_level..desc.levels.min(range.base_level.saturating_add(range.level_count));
     let layers = desc.layers.min(range.base_layer.saturating_add(range.layer_count)).saturating_sub(range.base_layer);
     for level in levels {
-        let [width, height, depth] = image.layout.planes[plane].levels[level as usize].extent;
+        let [width, height, depth] = image.layout.planes()[plane].levels[level as usize].extent;
         let rows = u64::from(layers) * u64::from(desc.samples) * u64::from(depth) * u64::from(height);
         let row_bytes = u64::from(width) * texel.len() as u64;
         for_rows(rows, rows * row_bytes, |i| {

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::region::{ASPECT_STENCIL, Slices, SubresourceLayers, block_of, level_of, planes};
+use super::region::{Slices, SubresourceLayers, block_of, level_of};
 use super::rows::{for_rows, memory_of};
 use crate::api::ImageMemory;
 use base::mem::DeviceMemory;
@@ -18,7 +18,7 @@ pub struct ImageCopy {
     pub dst: SubresourceLayers,
     /// Destination offset, texels.
     pub dst_offset: [i32; 3],
-    /// Extent in source texels.
+    /// Extent in texels of the source's plane.
     pub extent: [u32; 3],
 }
 
@@ -48,9 +48,8 @@ fn blocks(from: i32, count: u32, size: u32, block: u32) -> (u32, u32) {
 
 /// `vkCmdCopyImage`, one region. Formats are size-compatible (also compressed with uncompressed); samples are equal.
 pub fn copy_image(src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy) {
-    let src_planes = planes(src, region.src.aspects);
-    let dst_planes = planes(dst, region.dst.aspects);
-    for ((_, src_plane), (_, dst_plane)) in src_planes.zip(dst_planes) {
+    let dst_planes = dst.layout.select(region.dst.aspects);
+    for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {
         copy_plane(src, src_plane, dst, dst_plane, region);
     }
 }
@@ -112,10 +111,9 @@ pub fn copy_image_to_buffer(src: &ImageMemory, dst: DeviceMemory, region: &Buffe
 
 /// Calls `row(image offset, buffer offset, bytes)` for every row of blocks.
 fn walk(image: &ImageMemory, region: &BufferImageCopy, row: impl Fn(u64, u64, u64) + Sync) {
-    let Some((aspect, plane)) = planes(image, region.image.aspects).next() else { return };
+    let Some(plane) = image.layout.select(region.image.aspects).next() else { return };
     let Some(level) = level_of(image, plane, region.image.level) else { return };
     let (bw, bh, bytes) = block_of(image, plane);
-    debug_assert!(aspect != ASPECT_STENCIL || bytes == 1, "stencil is a byte in buffers and in its plane");
     let [width, height, depth] = region.image_extent;
     let row_blocks = if region.buffer_row_length == 0 { width } else { region.buffer_row_length }.div_ceil(bw);
     let image_rows = if region.buffer_image_height == 0 { height } else { region.buffer_image_height }.div_ceil(bh);

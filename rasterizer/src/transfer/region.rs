@@ -4,20 +4,12 @@
 
 use crate::api::ImageMemory;
 use base::abi::Dim;
-use base::format::ChannelName;
 use base::image::LevelLayout;
-
-/// `VK_IMAGE_ASPECT_COLOR_BIT`.
-pub const ASPECT_COLOR: u32 = 1;
-/// `VK_IMAGE_ASPECT_DEPTH_BIT`.
-pub const ASPECT_DEPTH: u32 = 2;
-/// `VK_IMAGE_ASPECT_STENCIL_BIT`.
-pub const ASPECT_STENCIL: u32 = 4;
 
 /// `VkImageSubresourceLayers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubresourceLayers {
-    /// `ASPECT_*` bits.
+    /// Bits of `base::format::Aspect`.
     pub aspects: u32,
     /// Mip level.
     pub level: u32,
@@ -27,25 +19,9 @@ pub struct SubresourceLayers {
     pub layer_count: u32,
 }
 
-/// The planes that `aspects` name, as (aspect bit, plane index).
-pub fn planes(image: &ImageMemory, aspects: u32) -> impl Iterator<Item = (u32, usize)> {
-    let format = image.layout.desc.format;
-    let color = !format.has_depth() && !format.has_stencil();
-    let table = [
-        (ASPECT_COLOR, color, ChannelName::R),
-        (ASPECT_DEPTH, format.has_depth(), ChannelName::D),
-        (ASPECT_STENCIL, format.has_stencil(), ChannelName::S),
-    ];
-    let layout = image.layout.clone();
-    table
-        .into_iter()
-        .filter(move |&(bit, present, _)| present && aspects & bit != 0)
-        .map(move |(bit, _, channel)| (bit, layout.plane_of(channel)))
-}
-
 /// Level layout of a plane; `None` when the image has no such level.
 pub fn level_of(image: &ImageMemory, plane: usize, level: u32) -> Option<&LevelLayout> {
-    (level < image.layout.desc.levels).then(|| &image.layout.planes[plane].levels[level as usize])
+    (level < image.layout.desc.levels).then(|| &image.layout.planes()[plane].levels[level as usize])
 }
 
 /// A box's position on the third axis: depth slices of a 3D image, layers of any other. (`vkCmdCopyImage` may copy between
@@ -83,6 +59,6 @@ impl Slices {
 
 /// Texel size of a plane's blocks as (width, height, bytes).
 pub fn block_of(image: &ImageMemory, plane: usize) -> (u32, u32, u32) {
-    let (w, h) = image.layout.desc.format.info().block;
-    (u32::from(w), u32::from(h), image.layout.planes[plane].block_bytes)
+    let plane = &image.layout.planes()[plane];
+    (plane.block[0], plane.block[1], plane.block_bytes)
 }

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::region::{ASPECT_COLOR, ASPECT_DEPTH, ASPECT_STENCIL, SubresourceLayers, level_of, planes};
+use super::region::{SubresourceLayers, level_of};
 use super::rows::{for_rows, memory_of};
 use super::texel::{Rows, Texel};
 use crate::api::ImageMemory;
@@ -40,42 +40,26 @@ pub enum ResolveMode {
 }
 
 /// Resolves one region. `format` is the format the values are seen in (that of the views in a render pass: an sRGB view averages
-/// linear values). For colour, `mode` Average becomes SampleZero with integer formats; depth and stencil
-/// aspects of the region are each resolved with `mode` (stencil never averages).
+/// linear values). Every aspect of the region is resolved with `mode`; integers (stencil too) have no mean: Average is SampleZero there.
 pub fn resolve_image(src: &ImageMemory, dst: &ImageMemory, format: Format, region: &ImageResolve, mode: ResolveMode) {
     if mode == ResolveMode::None {
         return;
     }
-    let dst_planes = planes(dst, region.dst.aspects);
-    for ((aspect, src_plane), (_, dst_plane)) in planes(src, region.src.aspects).zip(dst_planes) {
-        let kind = match aspect {
-            ASPECT_COLOR if format.is_integer() && mode == ResolveMode::Average => {
-                (Kind::Color, ResolveMode::SampleZero)
-            }
-            ASPECT_COLOR => (Kind::Color, mode),
-            ASPECT_DEPTH => (Kind::Depth, mode),
-            ASPECT_STENCIL if mode == ResolveMode::Average => (Kind::Stencil, ResolveMode::SampleZero),
-            _ => (Kind::Stencil, mode),
-        };
-        resolve_plane(src, src_plane, dst, dst_plane, format, region, kind);
+    let dst_planes = dst.layout.select(region.dst.aspects);
+    for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {
+        let format = format.of_aspect(src.layout.planes()[src_plane].aspect);
+        let mean_of_integers = mode == ResolveMode::Average && format.is_integer();
+        let mode = if mean_of_integers { ResolveMode::SampleZero } else { mode };
+        resolve_plane((src, src_plane), (dst, dst_plane), format, region, mode);
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Color,
-    Depth,
-    Stencil,
-}
-
 fn resolve_plane(
-    src: &ImageMemory,
-    src_plane: usize,
-    dst: &ImageMemory,
-    dst_plane: usize,
+    (src, src_plane): (&ImageMemory, usize),
+    (dst, dst_plane): (&ImageMemory, usize),
     format: Format,
     region: &ImageResolve,
-    (kind, mode): (Kind, ResolveMode),
+    mode: ResolveMode,
 ) {
     let (Some(from), Some(to)) =
         (level_of(src, src_plane, region.src.level), level_of(dst, dst_plane, region.dst.level))
@@ -93,9 +77,9 @@ fn resolve_plane(
         .min(src.layout.desc.layers.saturating_sub(region.src.base_layer))
         .min(dst.layout.desc.layers.saturating_sub(region.dst.base_layer));
     let samples = src.layout.desc.samples;
-    let bytes = src.layout.planes[src_plane].block_bytes;
+    let bytes = src.layout.planes()[src_plane].block_bytes;
     let (src_memory, dst_memory) = (memory_of(src), memory_of(dst));
-    let codes = kind == Kind::Color && mode == ResolveMode::Average && samples == 4 && is_unorm8(format);
+    let codes = mode == ResolveMode::Average && samples == 4 && is_unorm8(format);
     let rows = u64::from(height) * u64::from(layers);
     let total = rows * u64::from(width) * u64::from(bytes) * u64::from(samples);
     for_rows(rows, total, |i| {
@@ -118,18 +102,18 @@ fn resolve_plane(
         }
         let mut sum = vec![[0u32; 4]; width as usize];
         let mut row = sum.clone();
-        let mut reader = Reader::new(kind, format, bytes as usize);
-        reader.read(src_memory, at(0), &mut sum);
+        let mut rows = Rows::new(format);
+        rows.read(src_memory, at(0), &mut sum);
         for sample in 1..samples {
-            reader.read(src_memory, at(sample), &mut row);
-            accumulate(&mut sum, &row, mode, kind == Kind::Stencil || format.is_integer());
+            rows.read(src_memory, at(sample), &mut row);
+            accumulate(&mut sum, &row, mode, format.is_integer());
         }
         if mode == ResolveMode::Average {
             // A power of two: the division is exact.
             let scale = 1.0 / samples as f32;
             sum.iter_mut().flatten().for_each(|c| *c = (f32::from_bits(*c) * scale).to_bits());
         }
-        reader.write(dst_memory, to, &sum);
+        rows.write(dst_memory, to, &sum);
     });
 }
 
@@ -160,50 +144,5 @@ fn accumulate(sum: &mut [Texel], row: &[Texel], mode: ResolveMode, integer: bool
     };
     for (s, r) in sum.iter_mut().flatten().zip(row.iter().flatten()) {
         *s = combine(*s, *r);
-    }
-}
-
-/// Rows of colour texels, or of a depth or stencil plane in component 0.
-struct Reader {
-    kind: Kind,
-    format: Format,
-    texel: usize,
-    rows: Rows,
-    bytes: Vec<u8>,
-}
-
-impl Reader {
-    fn new(kind: Kind, format: Format, texel: usize) -> Reader {
-        Reader { kind, format, texel, rows: Rows::new(format), bytes: Vec::new() }
-    }
-
-    fn read(&mut self, memory: base::mem::DeviceMemory, offset: u64, out: &mut [Texel]) {
-        if self.kind == Kind::Color {
-            self.rows.read(memory, offset, out);
-            return;
-        }
-        self.bytes.resize(out.len() * self.texel, 0);
-        memory.read(offset, &mut self.bytes);
-        for (texel, bytes) in out.iter_mut().zip(self.bytes.chunks_exact(self.texel)) {
-            texel[0] = match self.kind {
-                Kind::Stencil => u32::from(bytes[0]),
-                _ => format::pack::unpack_depth(self.format, bytes).to_bits(),
-            };
-        }
-    }
-
-    fn write(&mut self, memory: base::mem::DeviceMemory, offset: u64, texels: &[Texel]) {
-        if self.kind == Kind::Color {
-            self.rows.write(memory, offset, texels);
-            return;
-        }
-        self.bytes.resize(texels.len() * self.texel, 0);
-        for (texel, bytes) in texels.iter().zip(self.bytes.chunks_exact_mut(self.texel)) {
-            match self.kind {
-                Kind::Stencil => bytes[0] = texel[0] as u8,
-                _ => format::pack::pack_depth(self.format, f32::from_bits(texel[0]), bytes),
-            }
-        }
-        memory.write(offset, &self.bytes);
     }
 }

@@ -1,12 +1,12 @@
 //! The memory of an image, and its rows spread over the pool.
 
 use crate::api::ImageMemory;
-use base::mem::DeviceMemory;
+use base::mem::{DeviceMemory, MemoryRange};
 
 /// The memory of an image.
 pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
     // SAFETY: an `ImageMemory` promises `layout.size` bytes at `base`, alive while it is used.
-    unsafe { DeviceMemory::new(image.base, image.layout.size) }
+    unsafe { DeviceMemory::new(MemoryRange { address: image.base, size: image.layout.size }) }
 }
 
 /// Runs `row(i)` for every i in 0..rows, on the pool's threads when the caller is one of them (else there is no pool, or it is not worth

@@ -3,11 +3,11 @@
 use super::rows::memory_of;
 use super::*;
 use crate::api::ImageMemory;
-use crate::random::Rng;
 use base::abi::Dim;
-use base::format::{self, Format};
+use base::format::{self, Aspect, Format};
 use base::image::{ImageDesc, ImageLayout};
-use base::mem::DeviceMemory;
+use base::mem::{DeviceMemory, MemoryRange};
+use base::random::Rng;
 use std::sync::Arc;
 
 mod guard;
@@ -34,18 +34,18 @@ fn randomize(o: &Owned, rng: &mut Rng) {
 }
 
 fn texel(o: &Owned, level: u32, layer: u32, sample: u32, at: [u32; 3]) -> Vec<u8> {
-    let mut out = vec![0; o.image.layout.planes[0].block_bytes as usize];
+    let mut out = vec![0; o.image.layout.planes()[0].block_bytes as usize];
     assert!(memory_of(&o.image).read(o.image.layout.offset(0, level, layer, sample, at), &mut out));
     out
 }
 
 fn color(level: u32, base_layer: u32, layer_count: u32) -> SubresourceLayers {
-    SubresourceLayers { aspects: ASPECT_COLOR, level, base_layer, layer_count }
+    SubresourceLayers { aspects: Aspect::Color.bit(), level, base_layer, layer_count }
 }
 
 fn buffer(bytes: &mut [u8]) -> DeviceMemory {
     // SAFETY: the slice outlives the uses in each test.
-    unsafe { DeviceMemory::new(bytes.as_mut_ptr(), bytes.len() as u64) }
+    unsafe { DeviceMemory::new(MemoryRange { address: bytes.as_mut_ptr(), size: bytes.len() as u64 }) }
 }
 
 const RGBA8: u32 = 37;
@@ -95,7 +95,7 @@ fn copy_buffer_to_image_and_back_is_the_identity() {
             let b = image(vk, Dim::D2, [w, h, 1], 2, layers, 1);
             randomize(&a, &mut rng);
             let level = rng.below(2);
-            let extent = a.image.layout.planes[0].levels[level as usize].extent;
+            let extent = a.image.layout.planes()[0].levels[level as usize].extent;
             let region = BufferImageCopy {
                 buffer_offset: 16,
                 buffer_row_length: if rng.below(2) == 0 { 0 } else { (extent[0] + 5).next_multiple_of(block) },
@@ -172,10 +172,10 @@ fn clears_write_every_texel_of_the_range_and_no_other() {
     let a = image(RGBA8, Dim::D2, [37, 19, 1], 3, 4, 4);
     let half = 0.5f32.to_bits();
     let range =
-        SubresourceRange { aspects: ASPECT_COLOR, base_level: 1, level_count: 1, base_layer: 1, layer_count: 2 };
+        SubresourceRange { aspects: Aspect::Color.bit(), base_level: 1, level_count: 1, base_layer: 1, layer_count: 2 };
     clear_color_image(&a.image, [half, 0, 1f32.to_bits(), 1f32.to_bits()], &range);
     for level in 0..3 {
-        let [w, h, _] = a.image.layout.planes[0].levels[level as usize].extent;
+        let [w, h, _] = a.image.layout.planes()[0].levels[level as usize].extent;
         for layer in 0..4 {
             for sample in 0..4 {
                 for (x, y) in (0..w * h).map(|i| (i % w, i / w)) {
@@ -187,7 +187,7 @@ fn clears_write_every_texel_of_the_range_and_no_other() {
         }
     }
     let d = image(D32_S8, Dim::D2, [9, 9, 1], 1, 1, 1);
-    let both = ASPECT_DEPTH | ASPECT_STENCIL;
+    let both = Aspect::Depth.bit() | Aspect::Stencil.bit();
     let range = SubresourceRange { aspects: both, base_level: 0, level_count: 1, base_layer: 0, layer_count: 1 };
     clear_depth_stencil_image(&d.image, 0.25, 0x1ff, &range);
     assert_eq!(texel(&d, 0, 0, 0, [8, 8, 0]), 0.25f32.to_le_bytes());

@@ -28,7 +28,7 @@ struct State {
     values: Values,
     /// Joined draw state; `None` after a change.
     joined: Option<Arc<DrawState>>,
-    vertex_buffers: Vec<rasterizer::api::BufferRange>,
+    vertex_buffers: Vec<base::mem::MemoryRange>,
     index_buffer: Option<IndexBuffer>,
 }
 

@@ -7,7 +7,8 @@ use crate::command::{DynamicState, VertexBufferBinding};
 use crate::object::buffer::Buffer;
 use crate::object::pipeline::{Pipeline, PipelineKind};
 use ash::vk;
-use rasterizer::api::{BufferRange, IndexBuffer, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS};
+use base::mem::MemoryRange;
+use rasterizer::api::{IndexBuffer, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -23,8 +24,7 @@ impl Executor<'_> {
     pub(super) fn bind_vertex_buffers(&mut self, first: u32, buffers: &[VertexBufferBinding]) {
         for (number, b) in (first as usize..MAX_VERTEX_BINDINGS).zip(buffers) {
             if self.state.vertex_buffers.len() <= number {
-                let unbound = BufferRange { address: std::ptr::null(), size: 0 };
-                self.state.vertex_buffers.resize(number + 1, unbound);
+                self.state.vertex_buffers.resize(number + 1, MemoryRange::NULL);
             }
             self.state.vertex_buffers[number] = range(b.buffer.as_deref(), b.offset, b.size);
             if let Some(stride) = b.stride {
@@ -71,12 +71,8 @@ impl Executor<'_> {
     }
 }
 
-fn range(buffer: Option<&Buffer>, offset: u64, size: u64) -> BufferRange {
-    let range = buffer.map(|b| b.range(offset, size));
-    range.map_or(BufferRange { address: std::ptr::null(), size: 0 }, |r| BufferRange {
-        address: r.address,
-        size: r.size,
-    })
+fn range(buffer: Option<&Buffer>, offset: u64, size: u64) -> MemoryRange {
+    buffer.map_or(MemoryRange::NULL, |b| b.range(offset, size))
 }
 
 fn replace<T: Copy>(list: &mut SmallVec<[T; 1]>, first: u32, values: &[T]) {

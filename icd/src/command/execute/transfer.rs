@@ -7,9 +7,10 @@
 
 use super::Executor;
 use crate::command::{bounds, transfer};
-use crate::object::buffer::{Buffer, Range};
+use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use ash::vk;
+use base::mem::MemoryRange;
 use rasterizer::api::ImageMemory;
 
 impl Executor<'_> {
@@ -54,14 +55,15 @@ impl Executor<'_> {
     pub(super) fn copy_image(&mut self, src: &Image, dst: &Image, regions: &[vk::ImageCopy]) {
         const COMMAND: &str = "vkCmdCopyImage";
         let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
-        let (a, b) = (&src.layout.desc, &dst.layout.desc);
-        // The extent counts texels of the source; blocks of the two formats correspond.
-        let (x, y) = (a.format.info().block, b.format.info().block);
-        let scaled = |n: u32, from: u8, to: u8| n.div_ceil(from.into()).saturating_mul(to.into());
+        let (a, b) = (&*src.layout, &*dst.layout);
+        let scaled = |n: u32, from: u32, to: u32| n.div_ceil(from).saturating_mul(to);
         for (i, r) in regions.iter().enumerate() {
+            // The extent counts texels of the source's plane; blocks of the two planes correspond.
+            let (x, y) =
+                (src.plane(r.src_subresource.aspect_mask).block, dst.plane(r.dst_subresource.aspect_mask).block);
             let extent = vk::Extent3D {
-                width: scaled(r.extent.width, x.0, y.0),
-                height: scaled(r.extent.height, x.1, y.1),
+                width: scaled(r.extent.width, x[0], y[0]),
+                height: scaled(r.extent.height, x[1], y[1]),
                 depth: r.extent.depth,
             };
             let inside = bounds::has_box(a, &r.src_subresource, r.src_offset, r.extent)
@@ -75,8 +77,8 @@ impl Executor<'_> {
         const COMMAND: &str = "vkCmdBlitImage";
         let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
         for (i, r) in regions.iter().enumerate() {
-            let inside = bounds::has_corners(&src.layout.desc, &r.src_subresource, &r.src_offsets)
-                && bounds::has_corners(&dst.layout.desc, &r.dst_subresource, &r.dst_offsets);
+            let inside = bounds::has_corners(&src.layout, &r.src_subresource, &r.src_offsets)
+                && bounds::has_corners(&dst.layout, &r.dst_subresource, &r.dst_offsets);
             self.fits(COMMAND, i, inside);
             transfer::blit_image(self.device, &from, &to, r, filter);
         }
@@ -101,11 +103,9 @@ impl Executor<'_> {
     }
 
     /// The buffer's side of a copy: everything from the region's offset on.
-    fn rows(&self, command: &str, buffer: &Buffer, image: &Image, i: usize, r: &vk::BufferImageCopy) -> Range {
-        let block_bytes = image.layout.planes[image.plane(r.image_subresource.aspect_mask)].block_bytes;
-        let desc = &image.layout.desc;
-        let inside = bounds::has_box(desc, &r.image_subresource, r.image_offset, r.image_extent)
-            && bounds::has_rows(buffer, desc, block_bytes, r);
+    fn rows(&self, command: &str, buffer: &Buffer, image: &Image, i: usize, r: &vk::BufferImageCopy) -> MemoryRange {
+        let inside = bounds::has_box(&image.layout, &r.image_subresource, r.image_offset, r.image_extent)
+            && bounds::has_rows(buffer, &image.layout, r);
         self.fits(command, i, inside);
         buffer.range(r.buffer_offset, vk::WHOLE_SIZE)
     }
@@ -137,8 +137,8 @@ impl Executor<'_> {
         const COMMAND: &str = "vkCmdResolveImage";
         let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
         for (i, r) in regions.iter().enumerate() {
-            let inside = bounds::has_box(&src.layout.desc, &r.src_subresource, r.src_offset, r.extent)
-                && bounds::has_box(&dst.layout.desc, &r.dst_subresource, r.dst_offset, r.extent);
+            let inside = bounds::has_box(&src.layout, &r.src_subresource, r.src_offset, r.extent)
+                && bounds::has_box(&dst.layout, &r.dst_subresource, r.dst_offset, r.extent);
             self.fits(COMMAND, i, inside);
             transfer::resolve_image(self.device, &from, &to, r);
         }

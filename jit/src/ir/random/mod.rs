@@ -10,41 +10,9 @@ mod forms;
 
 use super::interp::{self, Memory, Outcome};
 use super::{Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, Label, Op, Shader, Space, Term, Ty, Value, Var};
+pub use base::random::Star as Rng;
 use base::shader::{Payload, Stage, WorkgroupFacts};
 use forms::Group;
-
-/// xorshift64*.
-#[derive(Clone, Debug)]
-pub struct Rng(u64);
-
-impl Rng {
-    /// Any seed.
-    pub fn new(seed: u64) -> Self {
-        let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        rng.next();
-        rng
-    }
-    /// 64 bits.
-    #[expect(clippy::should_implement_trait, reason = "not an iterator")]
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-    /// Below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        ((self.next() >> 33) as usize) % n
-    }
-    /// True with a chance of `percent`.
-    pub fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-    /// One of a list.
-    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
 
 /// What a program may contain.
 #[derive(Clone, Copy, Debug)]

@@ -174,7 +174,7 @@ fn texel_buffers_are_fetched_and_stored() {
         let (format, bytes) = (format(row.name), usize::from(row.block_bytes));
         let mut memory: Vec<u8> = (0..21 * bytes + bytes / 2).map(|_| rng.wide() as u8).collect();
         let mut want = memory.clone();
-        let view = buffer_view(memory.as_mut_ptr(), memory.len() as u64, format);
+        let view = buffer_view(MemoryRange { address: memory.as_mut_ptr(), size: memory.len() as u64 }, format);
         let mut a = args();
         a.icoord[0] = [0, 20, 21, -1, 7, 8, 3, i32::MAX];
         a.texel = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.float(0.0, 1.0).to_bits()));

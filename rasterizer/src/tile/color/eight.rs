@@ -207,13 +207,11 @@ fn unpack8<const SRGB: bool, const SWAP: bool>(texels: &[u32; LANES]) -> Floats<
 /// Texels of 8-bit components; normalised ones nearest, ties to even.
 #[inline(always)]
 fn pack8<const SRGB: bool, const SWAP: bool>(color: &Floats<LANES>) -> [u32; LANES] {
-    // 1.5 * 2^23: the nearest integer is left in the low bits of the sum.
-    const MAGIC: f32 = 12_582_912.0;
     let code = |component: usize, v: f32| {
         let code = if SRGB && component != 3 {
             u32::from(linear_to_srgb(v))
         } else {
-            (Clamp::Unorm.apply(v) * 255.0 + MAGIC).to_bits() & 0xff
+            base::round::low_bits(Clamp::Unorm.apply(v) * 255.0) & 0xff
         };
         code << (8 * byte_of(component, SWAP))
     };

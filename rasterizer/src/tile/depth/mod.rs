@@ -41,7 +41,7 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn plain_tests_are_the_general_ones() {
-        let mut rng = crate::random::Rng(0x2545_f491_4f6c_dd1d);
+        let mut rng = base::random::Rng(0x2545_f491_4f6c_dd1d);
         let mut next = || rng.next();
         let special = [0.0, -0.0, 1.0, 0.5, f32::NAN, f32::INFINITY, -1.0, 1.0 / 65535.0, 0.5 / 65535.0, 1e-40, 2.0];
         for round in 0..20_000 {

@@ -1,0 +1,57 @@
+//! The nearest integer, ties to even, of a float that is not large: a sum with so large a number that no fraction is left. Without a call
+//! where the host has no rounding instruction, and the same bits everywhere.
+
+#![forbid(unsafe_code)]
+
+/// 1.5 · 2^23: the sum with anything below 2^22 in magnitude has an ulp of 1 and does not leave its binade.
+const SMALL: f32 = 12_582_912.0;
+/// 1.5 · 2^52.
+const WIDE: f64 = 6_755_399_441_055_744.0;
+/// 2^23.
+const WHOLE: f32 = 8_388_608.0;
+
+/// The nearest integer of `|x| < 2^22` in the low 22 bits; what is above them has no meaning.
+#[inline(always)]
+pub fn low_bits(x: f32) -> u32 {
+    (x + SMALL).to_bits()
+}
+
+/// The nearest integer of `|x| < 2^22`.
+#[inline(always)]
+pub fn small(x: f32) -> i32 {
+    low_bits(x).wrapping_sub(SMALL.to_bits()) as i32
+}
+
+/// The nearest integer of `|x| < 2^31`.
+#[inline(always)]
+pub fn wide(x: f64) -> i32 {
+    (x + WIDE).to_bits().wrapping_sub(WIDE.to_bits()) as i32
+}
+
+/// The nearest integer of `|x| <= 2^23`, as a float.
+#[inline(always)]
+pub fn whole(x: f32) -> f32 {
+    let large = WHOLE.copysign(x);
+    (x + large) - large
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_even() {
+        for i in -40_000..=40_000 {
+            for x in [i as f32 / 8.0, i as f32 / 7.0, i as f32 * 104.5] {
+                let nearest = x.round_ties_even();
+                if nearest.abs() < 4_194_304.0 {
+                    assert_eq!((small(x), low_bits(x) & 0xff), (nearest as i32, nearest as i32 as u32 & 0xff), "{x}");
+                }
+                assert_eq!(whole(x), nearest, "{x}");
+                let x = f64::from(x) * 500.25;
+                assert_eq!(wide(x), x.round_ties_even() as i32, "{x}");
+            }
+        }
+        assert_eq!([whole(-8_388_608.0), whole(8_388_608.0), whole(-0.0)], [-8_388_608.0, 8_388_608.0, 0.0]);
+    }
+}

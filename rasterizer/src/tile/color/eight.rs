@@ -3,10 +3,10 @@
 use super::equation::{Clamp, Floats, Operands, clamped};
 use super::pair::{LANES, Pair, floats};
 use super::plan::{ColorPlan, byte_of};
-use crate::api::{BlendAttachment, BlendFactor, BlendOp};
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
+use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 
 /// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
 const ROWS: [usize; LANES] = [0, 1, 4, 5, 2, 3, 6, 7];
@@ -29,7 +29,7 @@ impl ColorPlan {
         for (color, alpha) in [(over, over), (over, alpha_over), (alpha_over, alpha_over), (add, add)] {
             if blend.color == color && blend.alpha == alpha {
                 // SAFETY: the caller's contract.
-                return unsafe { self.blended8::<SRGB, SWAP>(batch, &BlendAttachment { color, alpha, ..*blend }) };
+                return unsafe { self.blended8::<SRGB, SWAP>(batch, &BlendEquations { color, alpha }) };
             }
         }
         // SAFETY: the caller's contract.
@@ -56,7 +56,7 @@ impl ColorPlan {
     /// # Safety
     /// As for [`ColorPlan::write8`].
     #[inline(always)]
-    unsafe fn blended8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendAttachment) {
+    unsafe fn blended8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendEquations) {
         for number in 0..batch.quads.len().div_ceil(2) {
             let pair = self.pair(batch, number);
             if pair.coverage == [0; 2] {

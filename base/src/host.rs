@@ -57,13 +57,22 @@ pub trait Host: Copy {
     /// Which it is.
     const LEVEL: Level;
     /// The host.
+    ///
+    /// # Safety
+    /// It has the level.
     unsafe fn here() -> Self;
     /// [`half_to_f32`] of all lanes, as bits.
     fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES];
     /// Two halves of four lanes as one vector.
+    ///
+    /// # Safety
+    /// The host has the level.
     #[cfg(target_arch = "x86_64")]
     unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES];
     /// The lanes that are 0.
+    ///
+    /// # Safety
+    /// The host has the level.
     unsafe fn zeros(lanes: &[u32; MAX_LANES]) -> u32;
 }
 

@@ -127,11 +127,11 @@ macro_rules! pipeline_state {
             let mut draw = DrawState::default();
             $({
                 let ($fixed_draw, $fixed_value) = (&mut draw, &fixed.$fixed);
-                $fixed_joined;
+                $fixed_joined
             })*
             $({
                 let ($draw, $value) = (&mut draw, &values.$field);
-                $joined;
+                $joined
             })*
             draw
         }

@@ -1,15 +1,26 @@
 //! Targets of four 8-bit components, a pair of quads at a time.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use super::equation::{Clamp, Floats, Operands, clamped};
 use super::pair::{LANES, Pair, floats};
 use super::plan::{ColorPlan, byte_of};
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
-use base::pixel::{BlendEquations, BlendFactor, BlendOp};
+use base::pixel::{BlendEquation, BlendEquations, BlendFactor, BlendOp};
 
 /// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
 const ROWS: [usize; LANES] = [0, 1, 4, 5, 2, 3, 6, 7];
+
+const OVER: BlendEquation = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
+const ALPHA_OVER: BlendEquation = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
+const ADD: BlendEquation = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
+
+/// The same for colour and alpha.
+const fn both(equation: BlendEquation) -> BlendEquations {
+    BlendEquations { color: equation, alpha: equation }
+}
 
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
@@ -22,16 +33,16 @@ impl ColorPlan {
             // SAFETY: the caller's contract.
             return unsafe { self.opaque8::<SRGB, SWAP>(batch) };
         };
-        let over = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        let alpha_over = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        let add = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
-        // Constants here let the compiler drop the choice of factors from the loop.
-        for (color, alpha) in [(over, over), (over, alpha_over), (alpha_over, alpha_over), (add, add)] {
-            if blend.color == color && blend.alpha == alpha {
-                // SAFETY: the caller's contract.
-                return unsafe { self.blended8::<SRGB, SWAP>(batch, &BlendEquations { color, alpha }) };
-            }
+        // A constant in each call lets the compiler drop the choice of factors from the loop.
+        macro_rules! usual {
+            ($($equations:expr),+) => {
+                $(if *blend == const { $equations } {
+                    // SAFETY: the caller's contract.
+                    return unsafe { self.blended8::<SRGB, SWAP>(batch, &const { $equations }) };
+                })+
+            };
         }
+        usual!(both(OVER), BlendEquations { color: OVER, alpha: ALPHA_OVER }, both(ALPHA_OVER), both(ADD));
         // SAFETY: the caller's contract.
         unsafe { self.blended8::<SRGB, SWAP>(batch, blend) };
     }

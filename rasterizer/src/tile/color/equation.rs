@@ -1,5 +1,7 @@
 //! The blend equation, on N lanes at a time (structure of arrays), and the logic operations.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use base::pixel::{BlendEquations, BlendFactor, BlendOp, LogicOp};
 
 /// Four components of N lanes as floats.

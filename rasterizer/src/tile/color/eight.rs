@@ -8,19 +8,10 @@ use super::plan::{ColorPlan, byte_of};
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
-use base::pixel::{BlendEquation, BlendEquations, BlendFactor, BlendOp};
+use base::pixel::BlendEquations;
 
 /// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
 const ROWS: [usize; LANES] = [0, 1, 4, 5, 2, 3, 6, 7];
-
-const OVER: BlendEquation = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-const ALPHA_OVER: BlendEquation = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-const ADD: BlendEquation = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
-
-/// The same for colour and alpha.
-const fn both(equation: BlendEquation) -> BlendEquations {
-    BlendEquations { color: equation, alpha: equation }
-}
 
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
@@ -33,16 +24,7 @@ impl ColorPlan {
             // SAFETY: the caller's contract.
             return unsafe { self.opaque8::<SRGB, SWAP>(batch) };
         };
-        // A constant in each call lets the compiler drop the choice of factors from the loop.
-        macro_rules! usual {
-            ($($equations:expr),+) => {
-                $(if *blend == const { $equations } {
-                    // SAFETY: the caller's contract.
-                    return unsafe { self.blended8::<SRGB, SWAP>(batch, &const { $equations }) };
-                })+
-            };
-        }
-        usual!(both(OVER), BlendEquations { color: OVER, alpha: ALPHA_OVER }, both(ALPHA_OVER), both(ADD));
+        // Equations stay variables here: where they are constants, the compiler takes components, and not lanes, for the elements of its vectors.
         // SAFETY: the caller's contract.
         unsafe { self.blended8::<SRGB, SWAP>(batch, blend) };
     }

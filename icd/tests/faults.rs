@@ -6,6 +6,8 @@
 //! `GRUS_FAULTS=all`: every n; `GRUS_FAULTS=mapping`: those of one operation; `GRUS_FAULTS=allocation:17:1` (operation, first call,
 //! calls): that one, with `GRUS_FAULTS_TRACE=1` showing the stack. Otherwise a sample that fits a time, from another place every day.
 
+#[path = "common/info.rs"]
+mod info;
 #[path = "faults/interpose.rs"]
 mod interpose;
 #[path = "faults/workload.rs"]

@@ -20,7 +20,7 @@ fn used(text: &str) -> Vec<String> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     code.flat_map(|line| {
-        line.split("crate::").skip(1).map(|path| {
+        line.split("crate::").skip(1).map(move |path| {
             assert!(!path.starts_with('{'), "one path each, for this test: {line}");
             path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
         })

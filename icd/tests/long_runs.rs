@@ -95,17 +95,7 @@ fn frames() {
     unsafe {
         let surface = headless.create_headless_surface(&Default::default(), None).unwrap();
         let format = surfaces.get_physical_device_surface_formats(context.physical, surface).unwrap()[0];
-        let info = vk::SwapchainCreateInfoKHR::default()
-            .surface(surface)
-            .min_image_count(3)
-            .image_format(format.format)
-            .image_color_space(format.color_space)
-            .image_extent(vk::Extent2D { width: 64, height: 64 })
-            .image_array_layers(1)
-            .image_usage(vk::ImageUsageFlags::TRANSFER_DST)
-            .pre_transform(vk::SurfaceTransformFlagsKHR::IDENTITY)
-            .composite_alpha(vk::CompositeAlphaFlagsKHR::OPAQUE)
-            .present_mode(vk::PresentModeKHR::FIFO);
+        let info = common::info::swapchain(surface, format, 3, 64, vk::ImageUsageFlags::TRANSFER_DST);
         let swapchain = [swapchains.create_swapchain(&info, None).unwrap()];
         let images = swapchains.get_swapchain_images(swapchain[0]).unwrap();
         let fence = [d.create_fence(&Default::default(), None).unwrap()];

@@ -193,17 +193,7 @@ fn swapchains_and_their_images() {
     unsafe {
         let surface = headless.create_headless_surface(&Default::default(), None).unwrap();
         let format = surfaces.get_physical_device_surface_formats(c.physical, surface).unwrap()[0];
-        let info = vk::SwapchainCreateInfoKHR::default()
-            .surface(surface)
-            .min_image_count(2)
-            .image_format(format.format)
-            .image_color_space(format.color_space)
-            .image_extent(vk::Extent2D { width: 8, height: 8 })
-            .image_array_layers(1)
-            .image_usage(vk::ImageUsageFlags::COLOR_ATTACHMENT)
-            .pre_transform(vk::SurfaceTransformFlagsKHR::IDENTITY)
-            .composite_alpha(vk::CompositeAlphaFlagsKHR::OPAQUE)
-            .present_mode(vk::PresentModeKHR::FIFO);
+        let info = common::info::swapchain(surface, format, 2, 8, vk::ImageUsageFlags::COLOR_ATTACHMENT);
         let create = |_: &ash::Device| swapchains.create_swapchain(&info, None).unwrap();
         p.check("swapchain", create, |_, s| swapchains.destroy_swapchain(s, None));
         let swapchain = std::cell::Cell::new(vk::SwapchainKHR::null());

@@ -4,8 +4,9 @@ mod common;
 #[path = "common/pipeline.rs"]
 mod pipeline;
 use ash::vk;
+use common::info::{RGBA8, Triangles, viewport};
 use common::{Context, Image, spirv};
-use pipeline::Messenger;
+use pipeline::{AREA, Messenger, module};
 
 macro_rules! shader {
     ($name:literal) => {
@@ -15,12 +16,6 @@ macro_rules! shader {
 
 const LAYOUT: vk::ImageLayout = vk::ImageLayout::GENERAL;
 const ONE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
-const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
-
-fn module(c: &Context, words: &[u32]) -> vk::ShaderModule {
-    // SAFETY: valid usage.
-    unsafe { c.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(words), None) }.unwrap()
-}
 
 /// One set with these bindings, its layout and a pipeline layout with 16 bytes of push constants.
 struct Layout {
@@ -219,50 +214,21 @@ struct Draw<'a> {
 /// A pipeline for triangles of (vec2, unorm8 × 4) vertices over a 64×64 target.
 fn graphics(c: &Context, draw: &Draw<'_>) -> vk::Pipeline {
     let (vertex, fragment) = (module(c, &shader!("triangle.vert")), module(c, draw.fragment));
-    let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-    let stages = [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
-    let bindings =
-        [vk::VertexInputBindingDescription { binding: 0, stride: 12, input_rate: vk::VertexInputRate::VERTEX }];
-    let attributes = [
-        vk::VertexInputAttributeDescription { location: 0, binding: 0, format: vk::Format::R32G32_SFLOAT, offset: 0 },
-        vk::VertexInputAttributeDescription { location: 1, binding: 0, format: RGBA8, offset: 8 },
-    ];
-    let input = vk::PipelineVertexInputStateCreateInfo::default()
-        .vertex_binding_descriptions(&bindings)
-        .vertex_attribute_descriptions(&attributes);
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let viewports = [vk::Viewport { x: 0.0, y: 0.0, width: 64.0, height: 64.0, min_depth: 0.0, max_depth: 1.0 }];
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissor_count(1);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let multisample = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(draw.samples);
-    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let states = [vk::DynamicState::SCISSOR];
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&states);
-    let formats = [RGBA8];
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-    let mut info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .dynamic_state(&dynamic)
-        .layout(draw.layout)
-        .render_pass(draw.pass)
-        .subpass(draw.subpass);
-    if draw.pass == vk::RenderPass::null() {
-        info = info.push_next(&mut rendering);
-    }
+    let triangles = Triangles {
+        pass: draw.pass,
+        subpass: draw.subpass,
+        samples: draw.samples,
+        stride: 12,
+        attributes: &[(vk::Format::R32G32_SFLOAT, 0), (RGBA8, 8)],
+        ..Triangles::new(vertex, fragment, draw.layout)
+    };
+    let pipeline = triangles.create(&c.device).unwrap();
     // SAFETY: valid usage.
     unsafe {
-        let pipeline = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None).unwrap()[0];
         c.device.destroy_shader_module(vertex, None);
         c.device.destroy_shader_module(fragment, None);
-        pipeline
     }
+    pipeline
 }
 
 /// The lower left half of the target, red.
@@ -276,8 +242,6 @@ fn half(c: &Context) -> common::Buffer {
     vertices
 }
 
-const AREA: vk::Rect2D =
-    vk::Rect2D { offset: vk::Offset2D { x: 0, y: 0 }, extent: vk::Extent2D { width: 64, height: 64 } };
 const BLUE: vk::ClearValue = vk::ClearValue { color: vk::ClearColorValue { float32: [0.0, 0.0, 1.0, 1.0] } };
 
 fn dynamic_context() -> Context {
@@ -324,6 +288,7 @@ fn draw_dynamic(
             rendering.cmd_begin_rendering(b, &info);
             d.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
             d.cmd_bind_descriptor_sets(b, vk::PipelineBindPoint::GRAPHICS, layout.layout, 0, &[layout.set], &[]);
+            d.cmd_set_viewport(b, 0, &[viewport(64)]);
             d.cmd_set_scissor(b, 0, &[AREA]);
             d.cmd_bind_vertex_buffers(b, 0, &[vertices.buffer], &[0]);
             query.into_iter().for_each(|q| d.cmd_begin_query(b, q, 0, vk::QueryControlFlags::PRECISE));
@@ -482,6 +447,7 @@ fn a_subpass_reads_what_the_one_before_drew() {
                 }
                 d.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, *pipeline);
                 d.cmd_bind_descriptor_sets(b, vk::PipelineBindPoint::GRAPHICS, layout.layout, 0, &[layout.set], &[]);
+                d.cmd_set_viewport(b, 0, &[viewport(64)]);
                 d.cmd_set_scissor(b, 0, &[AREA]);
                 d.cmd_bind_vertex_buffers(b, 0, &[vertices.buffer], &[0]);
                 d.cmd_draw(b, 3, 1, 0, 0);

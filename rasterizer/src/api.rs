@@ -1,19 +1,18 @@
 //! The rasterizer's types as the icd sees them: attachments, pipeline state, draws, dispatches.
 //!
-//! Enumerations that Vulkan numbers (blend factors, compare operations, topologies…) keep Vulkan's numbers as `u32`s in
-//! small Rust enums defined here, so that the icd converts with one checked table each.
+//! Enumerations that Vulkan numbers keep its numbers (`base::numbered!`). What becomes of fragments is `base::pixel`'s.
 
 pub use crate::stages::{GraphicsStages, Misfit};
 
 use base::abi::ShaderContext;
 use base::image::ImageLayout;
 use base::mem::MemoryRange;
+use base::numbered;
+use base::pixel::{MAX_COLOR_ATTACHMENTS, PixelState, PixelValues};
 use base::shader::CompiledStage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most colour attachments.
-pub const MAX_COLOR_ATTACHMENTS: usize = 8;
 /// Most viewports and scissors.
 pub const MAX_VIEWPORTS: usize = 16;
 /// Most vertex bindings and attributes.
@@ -75,30 +74,13 @@ pub struct RenderTargets {
     pub area: [u32; 4],
 }
 
-/// `VkPrimitiveTopology`, same order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum Topology {
-    /// Points.
-    PointList = 0,
-    /// Lines.
-    LineList = 1,
-    /// Lines.
-    LineStrip = 2,
-    /// Triangles.
-    TriangleList = 3,
-    /// Triangles.
-    TriangleStrip = 4,
-    /// Triangles.
-    TriangleFan = 5,
-    /// Lines with adjacency (adjacent vertices ignored without a geometry stage).
-    LineListWithAdjacency = 6,
-    /// See `LineListWithAdjacency`.
-    LineStripWithAdjacency = 7,
-    /// Triangles with adjacency.
-    TriangleListWithAdjacency = 8,
-    /// See `TriangleListWithAdjacency`.
-    TriangleStripWithAdjacency = 9,
+numbered! {
+    /// `VkPrimitiveTopology`. Adjacent vertices are ignored without a geometry stage.
+    #[allow(missing_docs, reason = "the specification's names")]
+    pub enum Topology {
+        PointList, LineList, LineStrip, TriangleList, TriangleStrip, TriangleFan,
+        LineListWithAdjacency, LineStripWithAdjacency, TriangleListWithAdjacency, TriangleStripWithAdjacency,
+    }
 }
 
 /// A topology class: what primitives are made of after assembly.
@@ -131,16 +113,16 @@ impl Topology {
     }
 }
 
-/// `VkPolygonMode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum PolygonMode {
-    /// Filled.
-    Fill = 0,
-    /// Edges.
-    Line = 1,
-    /// Vertices.
-    Point = 2,
+numbered! {
+    /// `VkPolygonMode`.
+    pub enum PolygonMode {
+        /// Filled.
+        Fill,
+        /// Edges.
+        Line,
+        /// Vertices.
+        Point,
+    }
 }
 
 /// `VkLineRasterizationMode`, whose default mode is rectangular (`strictLines`).
@@ -161,120 +143,6 @@ pub struct Stipple {
     pub factor: u32,
     /// lineStipplePattern.
     pub pattern: u16,
-}
-
-/// `VkCompareOp`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-#[allow(missing_docs, reason = "the specification's names")]
-pub enum CompareOp {
-    Never = 0,
-    Less = 1,
-    Equal = 2,
-    LessOrEqual = 3,
-    Greater = 4,
-    NotEqual = 5,
-    GreaterOrEqual = 6,
-    Always = 7,
-}
-
-impl CompareOp {
-    /// By Vulkan's numbers.
-    pub const ALL: [CompareOp; 8] = [
-        CompareOp::Never,
-        CompareOp::Less,
-        CompareOp::Equal,
-        CompareOp::LessOrEqual,
-        CompareOp::Greater,
-        CompareOp::NotEqual,
-        CompareOp::GreaterOrEqual,
-        CompareOp::Always,
-    ];
-}
-
-/// `VkStencilOp`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-#[allow(missing_docs, reason = "the specification's names")]
-pub enum StencilOp {
-    Keep = 0,
-    Zero = 1,
-    Replace = 2,
-    IncrementAndClamp = 3,
-    DecrementAndClamp = 4,
-    Invert = 5,
-    IncrementAndWrap = 6,
-    DecrementAndWrap = 7,
-}
-
-/// `VkStencilOpState`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StencilFace {
-    /// Stencil test fails.
-    pub fail: StencilOp,
-    /// Both pass.
-    pub pass: StencilOp,
-    /// Depth test fails.
-    pub depth_fail: StencilOp,
-    /// Comparison of (reference & mask) with (stored & mask).
-    pub compare: CompareOp,
-    /// Compare mask.
-    pub compare_mask: u32,
-    /// Write mask.
-    pub write_mask: u32,
-    /// Reference.
-    pub reference: u32,
-}
-
-/// `VkBlendFactor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-#[allow(missing_docs, reason = "the specification's names")]
-pub enum BlendFactor {
-    Zero = 0,
-    One = 1,
-    SrcColor = 2,
-    OneMinusSrcColor = 3,
-    DstColor = 4,
-    OneMinusDstColor = 5,
-    SrcAlpha = 6,
-    OneMinusSrcAlpha = 7,
-    DstAlpha = 8,
-    OneMinusDstAlpha = 9,
-    ConstantColor = 10,
-    OneMinusConstantColor = 11,
-    ConstantAlpha = 12,
-    OneMinusConstantAlpha = 13,
-    SrcAlphaSaturate = 14,
-    Src1Color = 15,
-    OneMinusSrc1Color = 16,
-    Src1Alpha = 17,
-    OneMinusSrc1Alpha = 18,
-}
-
-/// `VkBlendOp` (core).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-#[allow(missing_docs, reason = "the specification's names")]
-pub enum BlendOp {
-    Add = 0,
-    Subtract = 1,
-    ReverseSubtract = 2,
-    Min = 3,
-    Max = 4,
-}
-
-/// Blending of one attachment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct BlendAttachment {
-    /// blendEnable.
-    pub enable: bool,
-    /// Colour factors and operation: src, dst, op.
-    pub color: (BlendFactor, BlendFactor, BlendOp),
-    /// Alpha factors and operation.
-    pub alpha: (BlendFactor, BlendFactor, BlendOp),
-    /// `VkColorComponentFlags`: bit 0 R .. bit 3 A.
-    pub write_mask: u8,
 }
 
 /// `VkVertexInputAttributeDescription` joined with its binding.
@@ -350,30 +218,36 @@ pub struct DrawState {
     pub line_mode: LineMode,
     /// stippledLineEnable with the stipple.
     pub line_stipple: Option<Stipple>,
-    /// sampleMask word 0.
-    pub sample_mask: u32,
-    /// sampleShadingEnable and minSampleShading demand one invocation per sample.
-    pub sample_shading: bool,
-    /// alphaToCoverageEnable.
-    pub alpha_to_coverage: bool,
-    /// alphaToOneEnable.
-    pub alpha_to_one: bool,
-    /// depthTestEnable.
-    pub depth_test: bool,
-    /// depthWriteEnable.
-    pub depth_write: bool,
-    /// depthCompareOp.
-    pub depth_compare: CompareOp,
-    /// depthBoundsTestEnable with min and max.
-    pub depth_bounds: Option<[f32; 2]>,
-    /// stencilTestEnable: front, back.
-    pub stencil: Option<[StencilFace; 2]>,
-    /// logicOpEnable with `VkLogicOp`.
-    pub logic_op: Option<u32>,
-    /// By colour attachment number.
-    pub blend: [BlendAttachment; MAX_COLOR_ATTACHMENTS],
-    /// blendConstants.
-    pub blend_constants: [f32; 4],
+    /// What becomes of fragments.
+    pub pixel: PixelState,
+    /// Numbers for that.
+    pub pixel_values: PixelValues,
+}
+
+/// What a pipeline has of which nothing is said.
+impl Default for DrawState {
+    fn default() -> DrawState {
+        DrawState {
+            topology: Topology::TriangleList,
+            primitive_restart: false,
+            attributes: Vec::new(),
+            bindings: Vec::new(),
+            viewports: Vec::new(),
+            scissors: Vec::new(),
+            depth_clamp: false,
+            depth_clip: true,
+            rasterizer_discard: false,
+            polygon_mode: PolygonMode::Fill,
+            cull_mode: 0,
+            front_clockwise: false,
+            depth_bias: None,
+            line_width: 1.0,
+            line_mode: LineMode::Rectangular,
+            line_stipple: None,
+            pixel: PixelState::default(),
+            pixel_values: PixelValues::default(),
+        }
+    }
 }
 
 impl DrawState {

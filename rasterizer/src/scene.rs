@@ -11,7 +11,7 @@ use crate::pool::{self, Pool, Running};
 use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
 use crate::surface::{Surface, pack_texel};
-use crate::tile::{self, ChunkOrigin, DepthFormat, Pass, Runs, Scene, TileDraw, TilePlan};
+use crate::tile::{self, ChunkOrigin, DepthFormat, Pass, Runs, Scene, TileDraw, TilePlan, TileState};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -55,14 +55,21 @@ impl AsMut<StageMemory> for Scratch {
 #[derive(Default)]
 pub(crate) struct Arenas(Mutex<Vec<ChunkOutput>>);
 
-/// The plans of a (stages, state) pair in this pass.
-#[derive(Clone)]
+/// The plans of stages and state in this pass.
 struct Plans {
     stages: Arc<GraphicsStages>,
     state: Arc<DrawState>,
     linkage: Arc<Linkage>,
+    tile_state: TileState,
     tile: Arc<TilePlan>,
     viewports: Arc<[Transform]>,
+}
+
+impl Plans {
+    /// What draws keep of them.
+    fn shared(&self) -> (Arc<Linkage>, Arc<TilePlan>, Arc<[Transform]>) {
+        (self.linkage.clone(), self.tile.clone(), self.viewports.clone())
+    }
 }
 
 /// A deferred draw.
@@ -193,7 +200,7 @@ impl<'e> RenderPass<'e> {
             return;
         }
         draw.queries.count(statistic::VERTICES, u64::from(counts.count) * u64::from(counts.instances));
-        let Plans { linkage, tile, viewports, .. } = self.plans_of(&draw);
+        let (linkage, tile, viewports) = self.plans_of(&draw);
         let depth_unit = self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed) + 1;
         let front = front::Plan { linkage, viewports, depth_unit, segments: front::cut(&draw), serial };
@@ -236,25 +243,26 @@ impl<'e> RenderPass<'e> {
     }
 
     /// Links and plans, reusing the last draw's when stages and state are the same objects.
-    fn plans_of(&mut self, draw: &Draw) -> Plans {
+    fn plans_of(&mut self, draw: &Draw) -> (Arc<Linkage>, Arc<TilePlan>, Arc<[Transform]>) {
         let same = |p: &&Plans| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
         if let Some(p) = self.plans.as_ref().filter(same) {
-            return p.clone();
+            return p.shared();
         }
         let state = &*draw.state;
-        let linked = self.plans.as_ref().filter(|p| {
-            let (a, b) = (&p.state, &draw.state);
-            Arc::ptr_eq(&p.stages, &draw.stages) && a.attributes == b.attributes && a.bindings == b.bindings
-        });
+        // Each plan stays where what it depends on is equal.
+        let last = self.plans.as_ref().filter(|p| Arc::ptr_eq(&p.stages, &draw.stages));
+        let linked = last.filter(|p| p.state.attributes == state.attributes && p.state.bindings == state.bindings);
+        let tile_state = TileState::new(state, &self.pass);
+        let tile = last.filter(|p| p.tile_state == tile_state).map(|p| p.tile.clone());
         let plans = Plans {
             linkage: linked.map_or_else(|| Arc::new(Linkage::new(&draw.stages, state)), |p| p.linkage.clone()),
-            tile: Arc::new(TilePlan::new(&draw.stages, state, &self.pass)),
+            tile: tile.unwrap_or_else(|| Arc::new(TilePlan::new(&draw.stages, &tile_state, &self.pass))),
+            tile_state,
             viewports: front::viewports(state, self.pass.area, self.pass.grid.samples),
             stages: draw.stages.clone(),
             state: draw.state.clone(),
         };
-        self.plans = Some(plans.clone());
-        plans
+        self.plans.insert(plans).shared()
     }
 
     /// Runs all deferred work: barriers, the end of the pass, before results are read.

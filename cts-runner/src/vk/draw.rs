@@ -8,7 +8,7 @@
 use super::error::{Context, Result};
 use super::gpu::{Gpu, Owned};
 use super::memory::Image;
-use super::pipeline::{Binding, Constants, Resource, blend_state, stage_info};
+use super::pipeline::{Binding, Constants, PipelineDesc, Resource, blend_state, stage_info};
 use ash::vk;
 
 /// What an attachment is for.
@@ -242,40 +242,22 @@ impl Gpu {
             stages.push(stage_info(vk::ShaderStageFlags::FRAGMENT, self.module(desc.fragment)?, &special));
         }
         let (bindings, attributes) = vertex_input(desc.streams);
-        let input = vk::PipelineVertexInputStateCreateInfo::default()
-            .vertex_binding_descriptions(&bindings)
-            .vertex_attribute_descriptions(&attributes);
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(desc.topology);
-        let vk::Extent2D { width, height } = pass.extent;
-        let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
-        let scissors = [vk::Rect2D::default().extent(pass.extent)];
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(pass.samples);
-        let (compare, write) = desc.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
-        let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-            .depth_test_enable(desc.depth.is_some())
-            .depth_write_enable(write)
-            .depth_compare_op(compare);
-        let attachments = vec![blend_state(desc.blend); pass.colors];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
-        let states: &[vk::DynamicState] = if desc.dynamic_scissor { &[vk::DynamicState::SCISSOR] } else { &[] };
-        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&raster)
-            .multisample_state(&samples)
-            .depth_stencil_state(&depth)
-            .color_blend_state(&blend)
-            .dynamic_state(&dynamic)
-            .layout(layout)
-            .render_pass(pass.handle);
-        // SAFETY: `info` and what it points to are valid.
-        let made = unsafe { self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-        self.keep_pipeline(made, "vkCreateGraphicsPipelines")
+        self.pipeline(&PipelineDesc {
+            stages: &stages,
+            layout,
+            render_pass: pass.handle,
+            bindings: &bindings,
+            attributes: &attributes,
+            topology: desc.topology,
+            patch_points: 0,
+            cull: vk::CullModeFlags::NONE,
+            samples: pass.samples,
+            depth: desc.depth,
+            blend: &vec![blend_state(desc.blend); pass.colors],
+            dynamic: if desc.dynamic_scissor { &[vk::DynamicState::SCISSOR] } else { &[] },
+            extent: pass.extent,
+            cache: vk::PipelineCache::null(),
+        })
     }
 }
 

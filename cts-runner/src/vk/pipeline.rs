@@ -142,6 +142,28 @@ pub struct StagesDesc<'a> {
     pub extent: vk::Extent2D,
 }
 
+/// All that graphics pipelines differ in here: what the other descriptions are made into. Subpass 0 is used.
+pub(super) struct PipelineDesc<'a> {
+    pub stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
+    pub layout: vk::PipelineLayout,
+    pub render_pass: vk::RenderPass,
+    pub bindings: &'a [vk::VertexInputBindingDescription],
+    pub attributes: &'a [vk::VertexInputAttributeDescription],
+    pub topology: vk::PrimitiveTopology,
+    /// Control points of a patch; 0 without tessellation.
+    pub patch_points: u32,
+    pub cull: vk::CullModeFlags,
+    pub samples: vk::SampleCountFlags,
+    /// Depth test, and whether depth is written; none for neither.
+    pub depth: Option<(vk::CompareOp, bool)>,
+    /// By colour attachment.
+    pub blend: &'a [vk::PipelineColorBlendAttachmentState],
+    pub dynamic: &'a [vk::DynamicState],
+    /// Viewport and scissor.
+    pub extent: vk::Extent2D,
+    pub cache: vk::PipelineCache,
+}
+
 const ENTRY: &CStr = c"main";
 
 impl Gpu {
@@ -255,10 +277,31 @@ impl Gpu {
             stage_info(vk::ShaderStageFlags::VERTEX, desc.vertex.module, &special[0]),
             stage_info(vk::ShaderStageFlags::FRAGMENT, desc.fragment.module, &special[1]),
         ];
+        self.pipeline(&PipelineDesc {
+            stages: &stages,
+            layout: desc.layout,
+            render_pass: desc.render_pass,
+            bindings: desc.bindings,
+            attributes: desc.attributes,
+            topology: desc.topology,
+            patch_points: 0,
+            cull: desc.cull,
+            samples: vk::SampleCountFlags::TYPE_1,
+            depth: desc.depth_test.then_some((vk::CompareOp::LESS_OR_EQUAL, desc.depth_write)),
+            blend: &[blend_state(desc.blend)],
+            dynamic: &[],
+            extent: desc.extent,
+            cache: vk::PipelineCache::null(),
+        })
+    }
+
+    /// Makes a graphics pipeline of any description.
+    pub(super) fn pipeline(&self, desc: &PipelineDesc<'_>) -> Result<vk::Pipeline> {
         let input = vk::PipelineVertexInputStateCreateInfo::default()
             .vertex_binding_descriptions(desc.bindings)
             .vertex_attribute_descriptions(desc.attributes);
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(desc.topology);
+        let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(desc.patch_points);
         let vk::Extent2D { width, height } = desc.extent;
         let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
         let scissors = [vk::Rect2D::default().extent(desc.extent)];
@@ -267,16 +310,16 @@ impl Gpu {
             .cull_mode(desc.cull)
             .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
             .line_width(1.0);
-        let samples =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(desc.samples);
+        let (compare, write) = desc.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
         let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-            .depth_test_enable(desc.depth_test)
-            .depth_write_enable(desc.depth_write)
-            .depth_compare_op(vk::CompareOp::LESS_OR_EQUAL);
-        let attachments = [blend_state(desc.blend)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
+            .depth_test_enable(desc.depth.is_some())
+            .depth_write_enable(write)
+            .depth_compare_op(compare);
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(desc.blend);
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(desc.dynamic);
+        let mut info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(desc.stages)
             .vertex_input_state(&input)
             .input_assembly_state(&assembly)
             .viewport_state(&viewport)
@@ -284,10 +327,14 @@ impl Gpu {
             .multisample_state(&samples)
             .depth_stencil_state(&depth)
             .color_blend_state(&blend)
+            .dynamic_state(&dynamic)
             .layout(desc.layout)
             .render_pass(desc.render_pass);
+        if desc.patch_points > 0 {
+            info = info.tessellation_state(&tessellation);
+        }
         // SAFETY: `info` and what it points to are valid.
-        let made = unsafe { self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+        let made = unsafe { self.device.create_graphics_pipelines(desc.cache, &[info], None) };
         self.keep_pipeline(made, "vkCreateGraphicsPipelines")
     }
 
@@ -326,41 +373,25 @@ impl Gpu {
     pub fn stages_pipeline_in(&self, desc: &StagesDesc<'_>, cache: vk::PipelineCache) -> Result<vk::Pipeline> {
         let special = vk::SpecializationInfo::default();
         let stages: Vec<_> = desc.stages.iter().map(|&(stage, module)| stage_info(stage, module, &special)).collect();
-        let input = vk::PipelineVertexInputStateCreateInfo::default()
-            .vertex_binding_descriptions(desc.bindings)
-            .vertex_attribute_descriptions(desc.attributes);
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(desc.topology);
-        let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(desc.patch_points);
-        let vk::Extent2D { width, height } = desc.extent;
-        let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
-        let scissors = [vk::Rect2D::default().extent(desc.extent)];
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let samples =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let depth = vk::PipelineDepthStencilStateCreateInfo::default();
-        let attachments = [blend_state(None)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
-        let mut info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&raster)
-            .multisample_state(&samples)
-            .depth_stencil_state(&depth)
-            .color_blend_state(&blend)
-            .layout(desc.layout)
-            .render_pass(desc.render_pass);
-        if desc.patch_points > 0 {
-            info = info.tessellation_state(&tessellation);
-        }
-        // SAFETY: `info` and what it points to are valid.
-        let made = unsafe { self.device.create_graphics_pipelines(cache, &[info], None) };
-        self.keep_pipeline(made, "vkCreateGraphicsPipelines")
+        self.pipeline(&PipelineDesc {
+            stages: &stages,
+            layout: desc.layout,
+            render_pass: desc.render_pass,
+            bindings: desc.bindings,
+            attributes: desc.attributes,
+            topology: desc.topology,
+            patch_points: desc.patch_points,
+            cull: vk::CullModeFlags::NONE,
+            samples: vk::SampleCountFlags::TYPE_1,
+            depth: None,
+            blend: &[blend_state(None)],
+            dynamic: &[],
+            extent: desc.extent,
+            cache,
+        })
     }
 
-    pub(super) fn keep_pipeline(
+    fn keep_pipeline(
         &self,
         made: std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
         command: &'static str,

@@ -84,10 +84,11 @@ pub struct StageRequest {
 impl StageRequest {
     /// See [`Key`]. Implementations of [`Hash`] write lengths before contents, so that different requests are different bytes.
     pub fn key(&self) -> Key {
-        let mut bytes = Collect(Vec::with_capacity(512), |all, part| all.extend_from_slice(part));
-        env!("CARGO_PKG_VERSION").hash(&mut bytes);
-        (self.stage, &self.entry, &self.specialization, &self.layout).hash(&mut bytes);
-        Key::new(self.words.clone(), bytes.0.into())
+        let mut bytes = Vec::with_capacity(512);
+        let mut hasher = Collect::into_bytes(&mut bytes);
+        env!("CARGO_PKG_VERSION").hash(&mut hasher);
+        (self.stage, &self.entry, &self.specialization, &self.layout).hash(&mut hasher);
+        Key::new(self.words.clone(), bytes.into())
     }
 
     /// All but the code.
@@ -133,6 +134,13 @@ impl StageRequest {
 
 /// Hands on, as bytes, what is hashed into it.
 pub struct Collect<T>(pub T, pub fn(&mut T, &[u8]));
+
+impl<'a> Collect<&'a mut Vec<u8>> {
+    /// Appends to a list.
+    pub fn into_bytes(bytes: &'a mut Vec<u8>) -> Collect<&'a mut Vec<u8>> {
+        Collect(bytes, |all, part| all.extend_from_slice(part))
+    }
+}
 
 impl<T> Hasher for Collect<T> {
     fn write(&mut self, bytes: &[u8]) {

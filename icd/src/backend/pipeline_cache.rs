@@ -150,7 +150,7 @@ impl PipelineCache {
                 break;
             }
             data.extend(lengths.iter().flat_map(|length| (*length as u64).to_le_bytes()));
-            u32::hash_slice(stage.words(), &mut Collect(&mut data, |data, words| data.extend_from_slice(words)));
+            u32::hash_slice(stage.words(), &mut Collect::into_bytes(&mut data));
             data.extend_from_slice(stage.rest());
             data.extend_from_slice(&bytes);
         }

@@ -65,8 +65,8 @@ impl SetMemory {
     /// A copy of `count` bytes at an offset; none when they are not all inside.
     pub fn read_bytes(&self, offset: usize, count: usize) -> Vec<u8> {
         match offset.checked_add(count) {
-            // SAFETY: inside the set's memory.
             Some(end) if end <= self.bytes() => {
+                // SAFETY: inside the set's memory.
                 unsafe { std::slice::from_raw_parts(self.first().add(offset), count) }.to_vec()
             }
             _ => Vec::new(),

@@ -7,11 +7,11 @@ use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::{Image, ImageView};
 use crate::object::pipeline::{BindPoint, Pipeline};
+use crate::object::pipeline_state::DynamicState;
 use crate::object::query::QueryPool;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use crate::object::sync::Event;
 use ash::vk;
-use rasterizer::api::{CompareOp, Stipple, Topology, Viewport};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -173,36 +173,6 @@ pub struct VertexBufferBinding {
     pub stride: Option<u32>,
 }
 
-/// The `vkCmdSet…` commands.
-#[allow(missing_docs, reason = "the specification's names")]
-pub enum DynamicState {
-    Viewport { first: u32, viewports: SmallVec<[Viewport; 1]> },
-    ViewportWithCount(SmallVec<[Viewport; 1]>),
-    Scissor { first: u32, scissors: SmallVec<[[i32; 4]; 1]> },
-    ScissorWithCount(SmallVec<[[i32; 4]; 1]>),
-    LineWidth(f32),
-    DepthBias([f32; 3]),
-    BlendConstants([f32; 4]),
-    DepthBounds([f32; 2]),
-    StencilCompareMask(vk::StencilFaceFlags, u32),
-    StencilWriteMask(vk::StencilFaceFlags, u32),
-    StencilReference(vk::StencilFaceFlags, u32),
-    CullMode(u32),
-    FrontFace(bool),
-    PrimitiveTopology(Topology),
-    DepthTestEnable(bool),
-    DepthWriteEnable(bool),
-    DepthCompareOp(CompareOp),
-    DepthBoundsTestEnable(bool),
-    StencilTestEnable(bool),
-    StencilOp(vk::StencilFaceFlags, crate::object::pipeline_state::StencilOps),
-    RasterizerDiscardEnable(bool),
-    DepthBiasEnable(bool),
-    PrimitiveRestartEnable(bool),
-    LogicOp(u32),
-    LineStipple(Stipple),
-}
-
 /// `vkCmdBeginRenderPass`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct BeginRenderPass {
@@ -257,3 +227,6 @@ pub struct CopyQueryPoolResults {
     pub stride: u64,
     pub flags: vk::QueryResultFlags,
 }
+
+/// Lists are long: what is large is behind a pointer.
+const _: () = assert!(size_of::<Command>() <= 56);

@@ -158,7 +158,7 @@ impl Watchdog {
             drop(state);
             let over = budget.look(&self.at_work(&device), used.clamp(step / LEAST_PART, step));
             if !over.is_empty() {
-                let mut names: Vec<String> = over.into_iter().map(|p| known::name(p)).collect();
+                let mut names: Vec<String> = over.into_iter().map(known::name).collect();
                 names.dedup();
                 let (names, ms) = (names.join(", "), timeout.as_millis());
                 let message = format!("pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");

@@ -2,8 +2,7 @@
 
 use super::command_buffer::{push, record};
 use super::descriptor_write::{apply, elements_of};
-use super::pipeline_state::{compare_op, scissor_of, stencil_op, stipple_of, topology, viewport_of};
-use crate::command::{BindDescriptorSets, Command, DynamicState, VertexBufferBinding};
+use crate::command::{BindDescriptorSets, Command, VertexBufferBinding};
 use crate::ffi::handle::{get, optional, share};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
@@ -13,6 +12,7 @@ use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::descriptor_update::{UpdateTemplate, write};
 use crate::object::pipeline::{BindPoint, Pipeline};
 use crate::object::pipeline_layout::PipelineLayout;
+use crate::object::pipeline_state::{DynamicState, Elements, Faces, decode};
 use ash::vk;
 use core::ffi::c_void;
 use smallvec::{SmallVec, smallvec};
@@ -304,19 +304,19 @@ shims! {
     }
 
     fn cmd_set_viewport(buffer: vk::CommandBuffer, first: u32, count: u32, viewports: *const vk::Viewport) {
-        set(buffer, DynamicState::Viewport { first, viewports: slice(viewports, count).iter().map(viewport_of).collect() });
+        set(buffer, DynamicState::Viewport(Elements::From(first, slice(viewports, count).iter().map(decode::viewport).collect())));
     }
 
     fn cmd_set_scissor(buffer: vk::CommandBuffer, first: u32, count: u32, scissors: *const vk::Rect2D) {
-        set(buffer, DynamicState::Scissor { first, scissors: slice(scissors, count).iter().map(scissor_of).collect() });
+        set(buffer, DynamicState::Scissor(Elements::From(first, slice(scissors, count).iter().map(decode::scissor).collect())));
     }
 
     fn cmd_set_viewport_with_count(buffer: vk::CommandBuffer, count: u32, viewports: *const vk::Viewport) {
-        set(buffer, DynamicState::ViewportWithCount(slice(viewports, count).iter().map(viewport_of).collect()));
+        set(buffer, DynamicState::Viewport(Elements::All(slice(viewports, count).iter().map(decode::viewport).collect())));
     }
 
     fn cmd_set_scissor_with_count(buffer: vk::CommandBuffer, count: u32, scissors: *const vk::Rect2D) {
-        set(buffer, DynamicState::ScissorWithCount(slice(scissors, count).iter().map(scissor_of).collect()));
+        set(buffer, DynamicState::Scissor(Elements::All(slice(scissors, count).iter().map(decode::scissor).collect())));
     }
 
     fn cmd_set_line_width(buffer: vk::CommandBuffer, width: f32) {
@@ -336,15 +336,15 @@ shims! {
     }
 
     fn cmd_set_stencil_compare_mask(buffer: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32) {
-        set(buffer, DynamicState::StencilCompareMask(faces, mask));
+        set(buffer, DynamicState::StencilCompareMask(Faces { faces, value: mask }));
     }
 
     fn cmd_set_stencil_write_mask(buffer: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32) {
-        set(buffer, DynamicState::StencilWriteMask(faces, mask));
+        set(buffer, DynamicState::StencilWriteMask(Faces { faces, value: mask }));
     }
 
     fn cmd_set_stencil_reference(buffer: vk::CommandBuffer, faces: vk::StencilFaceFlags, reference: u32) {
-        set(buffer, DynamicState::StencilReference(faces, reference));
+        set(buffer, DynamicState::StencilReference(Faces { faces, value: reference }));
     }
 
     fn cmd_set_cull_mode(buffer: vk::CommandBuffer, mode: vk::CullModeFlags) {
@@ -356,7 +356,7 @@ shims! {
     }
 
     fn cmd_set_primitive_topology(buffer: vk::CommandBuffer, value: vk::PrimitiveTopology) {
-        set_translated(buffer, topology(value), DynamicState::PrimitiveTopology);
+        set_translated(buffer, decode::topology(value), DynamicState::PrimitiveTopology);
     }
 
     fn cmd_set_depth_test_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
@@ -368,7 +368,7 @@ shims! {
     }
 
     fn cmd_set_depth_compare_op(buffer: vk::CommandBuffer, op: vk::CompareOp) {
-        set_translated(buffer, compare_op(op), DynamicState::DepthCompareOp);
+        set_translated(buffer, decode::compare_op(op), DynamicState::DepthCompareOp);
     }
 
     fn cmd_set_depth_bounds_test_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
@@ -387,8 +387,9 @@ shims! {
         depth_fail: vk::StencilOp,
         compare: vk::CompareOp,
     ) {
-        let translate = || Ok((stencil_op(fail)?, stencil_op(pass)?, stencil_op(depth_fail)?, compare_op(compare)?));
-        set_translated(buffer, translate(), |ops| DynamicState::StencilOp(faces, ops));
+        let (fail_op, pass_op, depth_fail_op, compare_op) = (fail, pass, depth_fail, compare);
+        let face = vk::StencilOpState { fail_op, pass_op, depth_fail_op, compare_op, ..Default::default() };
+        set_translated(buffer, decode::stencil_ops(&face), |value| DynamicState::StencilOp(Faces { faces, value }));
     }
 
     fn cmd_set_rasterizer_discard_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {
@@ -404,11 +405,11 @@ shims! {
     }
 
     fn cmd_set_logic_op(buffer: vk::CommandBuffer, op: vk::LogicOp) {
-        set(buffer, DynamicState::LogicOp(op.as_raw() as u32));
+        set_translated(buffer, decode::logic_op(op), DynamicState::LogicOp);
     }
 
     fn cmd_set_line_stipple(buffer: vk::CommandBuffer, factor: u32, pattern: u16) {
-        set(buffer, DynamicState::LineStipple(stipple_of(factor, pattern)));
+        set(buffer, DynamicState::LineStipple(decode::stipple(factor, pattern)));
     }
 
     fn cmd_set_patch_control_points(buffer: vk::CommandBuffer, _points: u32) {

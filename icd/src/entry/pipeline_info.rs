@@ -1,6 +1,6 @@
 //! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages, layouts; the state is decoded in [`super::pipeline_state`].
 
-use super::pipeline_state::translate;
+use super::pipeline_state;
 use crate::caps::properties::SUBGROUP_SIZE;
 use crate::fallible;
 use crate::ffi::handle;
@@ -22,7 +22,7 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Grap
     // SAFETY: (all here) the caller's promise.
     let layout = unsafe { layout(info.layout) };
     // SAFETY: as above.
-    let state = unsafe { translate(info) }.map_err(|message| refuse(&message))?;
+    let state = unsafe { pipeline_state::decode(info) }.map_err(|message| refuse(&message))?;
     // SAFETY: as above.
     let infos = unsafe { slice(info.p_stages, info.stage_count) };
     let stages = infos.iter().map(|stage| {

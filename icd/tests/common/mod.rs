@@ -2,7 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod info;
+
 use ash::vk;
+#[allow(unused_imports, reason = "each test file uses a part")]
+pub use info::{layers, range, spirv};
 use std::ffi::CStr;
 
 pub struct Context {
@@ -236,29 +240,6 @@ pub struct Image {
     pub aspect: vk::ImageAspectFlags,
 }
 
-pub fn range(aspect: vk::ImageAspectFlags, levels: u32) -> vk::ImageSubresourceRange {
-    vk::ImageSubresourceRange {
-        aspect_mask: aspect,
-        base_mip_level: 0,
-        level_count: levels,
-        base_array_layer: 0,
-        layer_count: 1,
-    }
-}
-
-pub fn layers(aspect: vk::ImageAspectFlags, level: u32) -> vk::ImageSubresourceLayers {
-    vk::ImageSubresourceLayers { aspect_mask: aspect, mip_level: level, base_array_layer: 0, layer_count: 1 }
-}
-
 pub fn region(image: &Image) -> vk::BufferImageCopy {
-    vk::BufferImageCopy::default().image_subresource(layers(image.aspect, 0)).image_extent(vk::Extent3D {
-        width: image.extent[0],
-        height: image.extent[1],
-        depth: 1,
-    })
-}
-
-/// SPIR-V words of a committed file.
-pub fn spirv(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
+    info::region(image.aspect, image.extent)
 }

@@ -2,13 +2,15 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+#[allow(unused_imports, reason = "each test file uses a part")]
+pub use super::common::info::RGBA8;
+use super::common::info::Triangles;
 use super::common::{Context, Image};
 use ash::vk;
 use std::ffi::{CStr, c_void};
 use std::sync::Mutex;
 
 pub const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
-pub const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
 pub const AREA: vk::Rect2D =
     vk::Rect2D { offset: vk::Offset2D { x: 0, y: 0 }, extent: vk::Extent2D { width: 64, height: 64 } };
 
@@ -89,7 +91,8 @@ impl Set {
     }
 }
 
-fn module(c: &Context, words: &[u32]) -> vk::ShaderModule {
+/// A shader module.
+pub fn module(c: &Context, words: &[u32]) -> vk::ShaderModule {
     // SAFETY: valid usage.
     unsafe { c.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(words), None) }.unwrap()
 }
@@ -173,44 +176,17 @@ pub fn graphics(
     attributes: bool,
 ) -> vk::Pipeline {
     let (vertex, fragment) = (module(c, vertex), module(c, fragment));
-    let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-    let stages = [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
-    let bindings =
-        [vk::VertexInputBindingDescription { binding: 0, stride: 8, input_rate: vk::VertexInputRate::VERTEX }];
-    let format = vk::Format::R32G32_SFLOAT;
-    let descriptions = [vk::VertexInputAttributeDescription { location: 0, binding: 0, format, offset: 0 }];
-    let mut input = vk::PipelineVertexInputStateCreateInfo::default();
+    let mut triangles = Triangles { side: Some(64), ..Triangles::new(vertex, fragment, layout) };
     if attributes {
-        input = input.vertex_binding_descriptions(&bindings).vertex_attribute_descriptions(&descriptions);
+        (triangles.stride, triangles.attributes) = (8, &[(vk::Format::R32G32_SFLOAT, 0)]);
     }
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let viewports = [vk::Viewport { x: 0.0, y: 0.0, width: 64.0, height: 64.0, min_depth: 0.0, max_depth: 1.0 }];
-    let scissors = [AREA];
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let formats = [RGBA8];
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .layout(layout)
-        .push_next(&mut rendering);
+    let pipeline = triangles.create(&c.device).expect("pipeline");
     // SAFETY: valid usage.
     unsafe {
-        let pipelines = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None).expect("pipeline");
         c.device.destroy_shader_module(vertex, None);
         c.device.destroy_shader_module(fragment, None);
-        pipelines[0]
     }
+    pipeline
 }
 
 /// A dynamic rendering instance over a cleared (black, transparent) target.

@@ -1,12 +1,12 @@
 //! Something of everything: each kind of object, compilation, a cache that is saved and loaded, dispatches, draws, copies, queries,
 //! presentation. It ends at the first error and destroys what there is.
 
+use crate::info::{self, RGBA8, Triangles, area, range, region, spirv, viewport};
 use ash::vk;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const WAIT: u64 = 60_000_000_000;
 const SIDE: u32 = 96;
-const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const DATA: u64 = 1024;
 
 static MESSAGES: AtomicU64 = AtomicU64::new(0);
@@ -19,10 +19,6 @@ unsafe extern "system" fn count_message(
 ) -> vk::Bool32 {
     MESSAGES.fetch_add(1, Relaxed);
     vk::FALSE
-}
-
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
 }
 
 /// What is destroyed at the end, in reverse.
@@ -142,11 +138,11 @@ pub fn too_large(functions: &ash::StaticFn) -> Result<(), String> {
         let commands = d.allocate_command_buffers(&info).map_err(|e| e.to_string())?[0];
         d.begin_command_buffer(commands, &Default::default()).map_err(|e| e.to_string())?;
         for _ in 0..4 << 20 {
-            d.cmd_set_viewport(commands, 0, &[viewport()]);
+            d.cmd_set_viewport(commands, 0, &[viewport(SIDE)]);
         }
         refused("commands", d.end_command_buffer(commands))?;
         d.begin_command_buffer(commands, &Default::default()).map_err(|e| e.to_string())?;
-        d.cmd_set_viewport(commands, 0, &[viewport()]);
+        d.cmd_set_viewport(commands, 0, &[viewport(SIDE)]);
         d.end_command_buffer(commands).map_err(|e| e.to_string())?;
         d.destroy_command_pool(pool, None);
         d.destroy_device(None);
@@ -233,14 +229,14 @@ impl Work<'_> {
                 .image(image)
                 .view_type(vk::ImageViewType::TYPE_2D)
                 .format(RGBA8)
-                .subresource_range(range());
+                .subresource_range(range(vk::ImageAspectFlags::COLOR, 1));
             Ok((image, made!(later, d, create_image_view(&info), destroy_image_view)))
         }
     }
 
     unsafe fn module<'l>(&'l self, later: &mut Later<'l>, bytes: &[u8]) -> Result<vk::ShaderModule, vk::Result> {
         let d = self.d;
-        let words = words(bytes);
+        let words = spirv(bytes);
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         // SAFETY: valid usage.
         Ok(unsafe { made!(later, d, create_shader_module(&info), destroy_shader_module) })
@@ -418,11 +414,12 @@ impl Work<'_> {
             let layout = made!(later, d, create_pipeline_layout(&Default::default()), destroy_pipeline_layout);
             let vertex = self.module(&mut later, include_bytes!("../data/full.vert.spv"))?;
             let fragment = self.module(&mut later, include_bytes!("../data/red.frag.spv"))?;
-            let pipeline = self.graphics_pipeline(layout, render_pass, [vertex, fragment])?;
+            let triangles = Triangles { pass: render_pass, ..Triangles::new(vertex, fragment, layout) };
+            let pipeline = triangles.create(d)?;
             later.add(move || d.destroy_pipeline(pipeline, None));
             let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::OCCLUSION).query_count(1);
             let queries = made!(later, d, create_query_pool(&info), destroy_query_pool);
-            let area = area();
+            let area = area(SIDE);
             let clear = [vk::ClearValue::default()];
             let begin = vk::RenderPassBeginInfo::default()
                 .render_pass(render_pass)
@@ -433,19 +430,13 @@ impl Work<'_> {
                 d.cmd_reset_query_pool(c, queries, 0, 1);
                 d.cmd_begin_render_pass(c, &begin, vk::SubpassContents::INLINE);
                 d.cmd_bind_pipeline(c, vk::PipelineBindPoint::GRAPHICS, pipeline);
-                d.cmd_set_viewport(c, 0, &[viewport()]);
+                d.cmd_set_viewport(c, 0, &[viewport(SIDE)]);
                 d.cmd_set_scissor(c, 0, &[area]);
                 d.cmd_begin_query(c, queries, 0, vk::QueryControlFlags::PRECISE);
                 d.cmd_draw(c, 3, 1, 0, 0);
                 d.cmd_end_query(c, queries, 0);
                 d.cmd_end_render_pass(c);
-                let layers =
-                    vk::ImageSubresourceLayers::default().aspect_mask(vk::ImageAspectFlags::COLOR).layer_count(1);
-                let region = vk::BufferImageCopy::default().image_subresource(layers).image_extent(vk::Extent3D {
-                    width: SIDE,
-                    height: SIDE,
-                    depth: 1,
-                });
+                let region = region(vk::ImageAspectFlags::COLOR, [SIDE; 2]);
                 d.cmd_copy_image_to_buffer(c, image, vk::ImageLayout::TRANSFER_SRC_OPTIMAL, out, &[region]);
             })?;
             self.submit_and_wait(commands)?;
@@ -454,43 +445,6 @@ impl Work<'_> {
             let red = (0..SIDE * SIDE).all(|i| texels.add(i as usize).read() == 0xff00_00ff);
             expect(red && samples[0] == u64::from(SIDE * SIDE))
         }
-    }
-
-    unsafe fn graphics_pipeline(
-        &self,
-        layout: vk::PipelineLayout,
-        render_pass: vk::RenderPass,
-        modules: [vk::ShaderModule; 2],
-    ) -> Result<vk::Pipeline, vk::Result> {
-        let stages = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT];
-        let stage =
-            |i: usize| vk::PipelineShaderStageCreateInfo::default().stage(stages[i]).module(modules[i]).name(c"main");
-        let stages = [stage(0), stage(1)];
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly =
-            vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-        let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
-        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&rasterization)
-            .multisample_state(&multisample)
-            .color_blend_state(&blend)
-            .dynamic_state(&dynamic)
-            .layout(layout)
-            .render_pass(render_pass);
-        // SAFETY: valid usage.
-        let made = unsafe { self.d.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-        made.map(|list| list[0]).map_err(|(_, error)| error)
     }
 
     /// A headless swapchain: three frames.
@@ -507,17 +461,7 @@ impl Work<'_> {
             let _ = surfaces.get_physical_device_surface_capabilities(self.physical, surface)?;
             let formats = surfaces.get_physical_device_surface_formats(self.physical, surface)?;
             let swapchains = ash::khr::swapchain::Device::new(self.instance, d);
-            let info = vk::SwapchainCreateInfoKHR::default()
-                .surface(surface)
-                .min_image_count(3)
-                .image_format(formats[0].format)
-                .image_color_space(formats[0].color_space)
-                .image_extent(vk::Extent2D { width: SIDE, height: SIDE })
-                .image_array_layers(1)
-                .image_usage(vk::ImageUsageFlags::TRANSFER_DST)
-                .pre_transform(vk::SurfaceTransformFlagsKHR::IDENTITY)
-                .composite_alpha(vk::CompositeAlphaFlagsKHR::OPAQUE)
-                .present_mode(vk::PresentModeKHR::FIFO);
+            let info = info::swapchain(surface, formats[0], 3, SIDE, vk::ImageUsageFlags::TRANSFER_DST);
             let swapchain = made!(later, swapchains, create_swapchain(&info), destroy_swapchain);
             // What is presented is done with before the swapchain goes.
             later.add(move || _ = d.device_wait_idle());
@@ -530,7 +474,13 @@ impl Work<'_> {
                 let commands = self.record(pool, vk::CommandBufferLevel::PRIMARY, |c| {
                     let color = vk::ClearColorValue { float32: [0.5; 4] };
                     let image = images[index as usize];
-                    d.cmd_clear_color_image(c, image, vk::ImageLayout::GENERAL, &color, &[range()]);
+                    d.cmd_clear_color_image(
+                        c,
+                        image,
+                        vk::ImageLayout::GENERAL,
+                        &color,
+                        &[range(vk::ImageAspectFlags::COLOR, 1)],
+                    );
                 })?;
                 let (waits, stages, buffers) = ([acquired], [vk::PipelineStageFlags::TRANSFER], [commands]);
                 let signals = [drawn];
@@ -550,18 +500,6 @@ impl Work<'_> {
             Ok(())
         }
     }
-}
-
-fn range() -> vk::ImageSubresourceRange {
-    vk::ImageSubresourceRange::default().aspect_mask(vk::ImageAspectFlags::COLOR).level_count(1).layer_count(1)
-}
-
-fn area() -> vk::Rect2D {
-    vk::Rect2D { offset: vk::Offset2D::default(), extent: vk::Extent2D { width: SIDE, height: SIDE } }
-}
-
-fn viewport() -> vk::Viewport {
-    vk::Viewport { x: 0.0, y: 0.0, width: SIDE as f32, height: SIDE as f32, min_depth: 0.0, max_depth: 1.0 }
 }
 
 fn expect(right: bool) -> Result<(), vk::Result> {

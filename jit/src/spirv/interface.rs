@@ -246,10 +246,8 @@ impl Translator<'_> {
         self.resource_pointer(Resource { variable: v.result, desc: Desc { set, binding, index } }, to)
     }
 
-    fn compatible(&self, v: View<'_>, mut ty: u32, kind: Kind) -> Result<bool> {
-        while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(ty)? {
-            ty = elem;
-        }
+    fn compatible(&self, v: View<'_>, ty: u32, kind: Kind) -> Result<bool> {
+        let ty = self.without_arrays(ty)?;
         let class = v.args[0];
         Ok(match self.s.ty(ty)? {
             Type::Sampler => matches!(kind, Kind::Sampler | Kind::CombinedImageSampler),

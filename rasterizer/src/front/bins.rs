@@ -128,6 +128,28 @@ mod tests {
     /// Entries of a primitive are fewer.
     const MOST_ENTRIES: usize = 512;
 
+    /// What the fragment stage would be told of it: nothing.
+    fn nothing() -> FragmentPrimitive {
+        let plane = [0.0; 3];
+        FragmentPrimitive {
+            b1: plane,
+            b2: plane,
+            inv_w: plane,
+            inv_w1: 0.0,
+            inv_w2: 0.0,
+            z: plane,
+            origin: [0; 2],
+            attributes: core::ptr::null(),
+            front_facing: 0,
+            primitive_id: 0,
+            layer: 0,
+            viewport_index: 0,
+            point_origin: [0.0; 2],
+            point_inv_size: 0.0,
+            _pad: 0,
+        }
+    }
+
     /// A triangle in a layer of a grid, and its bins.
     fn binned(grid: &Grid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {
         let outline = Outline::triangle(&corners.map(|[x, y]| Screen { x, y, z: 0.0, inv_w: 1.0 }));
@@ -135,9 +157,7 @@ mod tests {
         let limit = grid.tiles.map(|n| (n << TILE_SHIFT) as i32);
         let bounds = outline.bounds(Bounding::new(grid));
         let rect = intersect([0, 0, limit[0], limit[1]], bounds);
-        // SAFETY: integers, floats and a pointer that may be null.
-        let mut shade: FragmentPrimitive = unsafe { core::mem::zeroed() };
-        shade.layer = layer;
+        let shade = FragmentPrimitive { layer, ..nothing() };
         let mut out = ChunkOutput::default();
         if rect[0] < rect[2] && rect[1] < rect[3] {
             let (edges, edge_count) = (edges.edges, edges.count);

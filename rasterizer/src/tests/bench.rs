@@ -44,11 +44,13 @@ fn rates() {
     let fragment = || Some(fragment_stage(fs_constant, &[], FragmentFacts::default()));
     let pixels = f64::from(w * h);
     let opaque = state(Topology::TriangleStrip, w, h);
-    let tested = DrawState { depth_test: true, depth_write: true, depth_compare: CompareOp::Always, ..opaque.clone() };
+    let mut tested = opaque.clone();
+    (tested.pixel.depth_test, tested.pixel.depth_write) = (true, true);
+    tested.pixel.depth_compare = CompareOp::Always;
     let mut blended = opaque.clone();
-    blended.blend[0] =
-        BlendAttachment { color: (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add), ..ADDITIVE };
-    let hidden = DrawState { depth_compare: CompareOp::Never, ..tested.clone() };
+    blended.pixel.blend[0] = SRC_ALPHA;
+    let mut hidden = tested.clone();
+    hidden.pixel.depth_compare = CompareOp::Never;
     for threads in [1, 2] {
         let engine = Engine::new(threads);
         let go = |color: &Image, depth: Option<&Image>, d: &Draw| {

@@ -40,14 +40,14 @@ fn hierarchical_depth_changes_no_bit() {
             .map(|vertices| {
                 let compare = if random.below(4) == 0 { CompareOp::ALL[random.below(8) as usize] } else { favourite };
                 let mut state = state(Topology::TriangleList, w, h);
-                state.depth_test = true;
-                state.depth_write = random.below(5) != 0;
-                state.depth_compare = compare;
+                state.pixel.depth_test = true;
+                state.pixel.depth_write = random.below(5) != 0;
+                state.pixel.depth_compare = compare;
                 state.depth_clamp = random.below(4) == 0;
                 state.depth_clip = !state.depth_clamp;
                 state.depth_bias = (random.below(4) == 0).then_some([random.unit() * 100.0, 0.0, random.unit()]);
                 if samples == 4 && random.below(4) == 0 {
-                    state.sample_mask = 0b0101;
+                    state.pixel_values.sample_mask = 0b0101;
                 }
                 draw(state, vertices)
             })

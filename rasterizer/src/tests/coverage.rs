@@ -51,7 +51,7 @@ fn triangles_match_a_naive_rasterizer() {
         let vertices = random_triangles(&mut rng, 300);
         let image = Image::new(R32F, w, h, samples, 1);
         let mut s = state(Topology::TriangleList, w, h);
-        s.blend[0] = ADDITIVE;
+        s.pixel.blend[0] = ADDITIVE;
         render(2, targets(&image, None), [draw(s, &vertices)]);
         let triangles: Vec<_> = vertices.chunks(3).map(|t| [0, 1, 2].map(|i| snap(&t[i], w, h))).collect();
         for y in 0..h {
@@ -102,7 +102,7 @@ fn shared_edges_neither_overlap_nor_gap() {
         for samples in [1, 4] {
             let image = Image::new(R32F, w, h, samples, 1);
             let mut s = state(Topology::TriangleList, w, h);
-            s.blend[0] = ADDITIVE;
+            s.pixel.blend[0] = ADDITIVE;
             render(1, targets(&image, None), [indexed(draw(s, &grid), &indices)]);
             for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
                 for sample in 0..samples {
@@ -136,7 +136,7 @@ fn a_floor_through_the_near_plane_stays_watertight() {
     }
     let image = Image::new(R32F, w, h, 1, 1);
     let mut s = state(Topology::TriangleList, w, h);
-    s.blend[0] = ADDITIVE;
+    s.pixel.blend[0] = ADDITIVE;
     render(2, targets(&image, None), [indexed(draw(s, &grid), &indices)]);
     let mut covered = 0;
     for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
@@ -157,7 +157,7 @@ fn a_floor_through_the_near_plane_stays_watertight() {
 fn points_cover_their_squares() {
     let image = Image::new(R32F, 64, 64, 1, 1);
     let mut s = state(Topology::PointList, 64, 64);
-    s.blend[0] = ADDITIVE;
+    s.pixel.blend[0] = ADDITIVE;
     let at =
         |x: f32, y: f32, size: f32| V { extra: [size, 0.0, 0.0, 1.0], ..v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE) };
     // The last one's centre lies outside the view volume: it draws nothing.
@@ -177,7 +177,7 @@ fn lines_are_rectangles() {
         let image = Image::new(R32F, 64, 64, 1, 1);
         let mut s = state(Topology::LineList, 64, 64);
         s.line_width = width;
-        s.blend[0] = ADDITIVE;
+        s.pixel.blend[0] = ADDITIVE;
         let at = |x: f32, y: f32| v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE);
         render(1, targets(&image, None), [draw(s, &[at(4.0, 10.5), at(20.0, 10.5)])]);
         for (y, x) in (0..64u32).flat_map(|y| (0..64u32).map(move |x| (y, x))) {
@@ -216,11 +216,10 @@ fn thread_count_changes_nothing() {
         }
         let (color, depth) = (Image::new(RGBA8, w, h, samples, 1), Image::new(D32F, w, h, samples, 1));
         let mut s = state(Topology::TriangleList, w, h);
-        s.blend[0] =
-            BlendAttachment { color: (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add), ..ADDITIVE };
-        s.depth_test = true;
-        s.depth_write = true;
-        s.depth_compare = CompareOp::GreaterOrEqual;
+        s.pixel.blend[0] = SRC_ALPHA;
+        s.pixel.depth_test = true;
+        s.pixel.depth_write = true;
+        s.pixel.depth_compare = CompareOp::GreaterOrEqual;
         let halves = vertices.split_at(4500);
         render(threads, targets(&color, Some(&depth)), [draw(s.clone(), halves.0), draw(s, halves.1)]);
         let got = (color.bytes(), depth.bytes());

@@ -8,7 +8,7 @@ fn at(x: f32, y: f32) -> V {
 
 fn additive(topology: Topology) -> DrawState {
     let mut s = state(topology, 64, 64);
-    s.blend[0] = ADDITIVE;
+    s.pixel.blend[0] = ADDITIVE;
     s
 }
 

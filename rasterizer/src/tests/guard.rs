@@ -143,15 +143,15 @@ fn random_state(random: &mut Rng, extent: [u32; 2], format: Format) -> DrawState
     use Topology::{LineStrip, PointList, TriangleList, TriangleStrip};
     let topology = [TriangleList, TriangleList, TriangleStrip, LineStrip, PointList][random.below(5) as usize];
     let mut s = state(topology, extent[0], extent[1]);
-    s.depth_test = random.below(4) != 0;
-    s.depth_write = random.below(3) != 0;
-    s.depth_compare = CompareOp::ALL[random.below(8) as usize];
+    s.pixel.depth_test = random.below(4) != 0;
+    s.pixel.depth_write = random.below(3) != 0;
+    s.pixel.depth_compare = CompareOp::ALL[random.below(8) as usize];
     let blends = format.info().image_features & features::COLOR_ATTACHMENT_BLEND != 0;
     match random.below(5) {
-        0 if blends => s.blend[0] = ADDITIVE,
-        1 => s.blend[0].write_mask = random.below(16) as u8,
+        0 if blends => s.pixel.blend[0] = ADDITIVE,
+        1 => s.pixel.blend[0].write_mask = random.below(16) as u8,
         2 if format.info().name.contains("INT") || format.info().name.contains("UNORM") => {
-            s.logic_op = Some(random.below(16));
+            (s.pixel.logic_op_enable, s.pixel.logic_op) = (true, LogicOp::ALL[random.below(16) as usize]);
         }
         _ => {}
     }
@@ -161,8 +161,8 @@ fn random_state(random: &mut Rng, extent: [u32; 2], format: Format) -> DrawState
         let op = |n: u32| [StencilOp::Replace, StencilOp::Invert, StencilOp::IncrementAndWrap][n as usize % 3];
         let (fail, pass, depth_fail) = (op(random.next()), op(random.next()), op(random.next()));
         let compare = CompareOp::ALL[random.below(8) as usize];
-        let face = StencilFace { fail, pass, depth_fail, compare, compare_mask: 255, write_mask: 255, reference: 7 };
-        s.stencil = Some([face; 2]);
+        (s.pixel.stencil_test, s.pixel.stencil) = (true, [StencilOps { fail, pass, depth_fail, compare }; 2]);
+        s.pixel_values.stencil = [StencilValues { compare_mask: 255, write_mask: 255, reference: 7 }; 2];
     }
     s
 }

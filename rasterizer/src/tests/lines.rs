@@ -10,7 +10,7 @@ fn lines(topology: Topology, mode: LineMode, stipple: Option<(u32, u16)>) -> Dra
     let mut s = state(topology, 64, 64);
     s.line_mode = mode;
     s.line_stipple = stipple.map(|(factor, pattern)| Stipple { factor, pattern });
-    s.blend[0] = ADDITIVE;
+    s.pixel.blend[0] = ADDITIVE;
     s
 }
 
@@ -109,7 +109,7 @@ fn stipple_runs_through_a_strip_and_starts_again_in_a_list() {
 fn wide_smooth_lines_are_opaque_inside() {
     let image = Image::new(RGBA32F, 64, 64, 1, 1);
     let mut s = lines(Topology::LineList, LineMode::Smooth, None);
-    (s.line_width, s.blend[0]) = (20.5, OPAQUE);
+    (s.line_width, s.pixel.blend[0]) = (20.5, OPAQUE);
     render(1, targets(&image, None), [draw(s, &[at(4.0, 20.0), at(60.0, 20.0)])]);
     for y in 0..40 {
         let texel: [f32; 4] = image.texel(Aspect::Color, 30, y, 0, 0);
@@ -124,7 +124,7 @@ fn smooth_lines_multiply_alpha() {
     for samples in [1, 4] {
         let image = Image::new(RGBA32F, 64, 64, samples, 1);
         let mut s = lines(Topology::LineList, LineMode::Smooth, None);
-        s.blend[0] = OPAQUE;
+        s.pixel.blend[0] = OPAQUE;
         render(1, targets(&image, None), [draw(s, &[at(4.0, 10.75), at(20.0, 10.75)])]);
         for (y, alpha) in [(9, 0.0), (10, 0.75), (11, 0.25), (12, 0.0)] {
             let texel: [f32; 4] = image.texel(Aspect::Color, 10, y, samples - 1, 0);

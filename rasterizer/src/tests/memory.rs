@@ -105,7 +105,7 @@ fn rounds_that_end_early_keep_stipple_and_statistics() {
     let corners: Vec<V> = (0..400).map(|_| v(random.unit(), random.unit(), 0.5, WHITE)).collect();
     let mut s = state(Topology::LineStrip, w, h);
     s.line_stipple = Some(Stipple { factor: 3, pattern: 0x3b5c });
-    s.blend[0] = ADDITIVE;
+    s.pixel.blend[0] = ADDITIVE;
     let run = |threads, bytes| {
         let image = Image::new(R32F, w, h, 1, 1);
         let engine = Engine::new(threads);

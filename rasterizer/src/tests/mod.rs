@@ -21,6 +21,7 @@ use base::abi::*;
 use base::format::{Aspect, Format};
 use base::image::{ImageDesc, ImageLayout};
 use base::mem::MemoryRange;
+use base::pixel::*;
 pub use base::random::Rng;
 use base::shader::*;
 use std::sync::Arc;
@@ -263,18 +264,18 @@ pub fn context_with_set(set: *const u8) -> Arc<ShaderContext> {
     context
 }
 
-pub const OPAQUE: BlendAttachment = BlendAttachment {
-    enable: false,
-    color: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
-    alpha: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
-    write_mask: 15,
-};
-pub const ADDITIVE: BlendAttachment = BlendAttachment {
-    enable: true,
-    color: (BlendFactor::One, BlendFactor::One, BlendOp::Add),
-    alpha: (BlendFactor::One, BlendFactor::One, BlendOp::Add),
-    write_mask: 15,
-};
+pub const OPAQUE: BlendAttachment = BlendAttachment { write_mask: 15, ..BlendAttachment::OFF };
+pub const ADDITIVE: BlendAttachment =
+    blending((BlendFactor::One, BlendFactor::One, BlendOp::Add), (BlendFactor::One, BlendFactor::One, BlendOp::Add));
+/// Colour over what is there, alpha added.
+pub const SRC_ALPHA: BlendAttachment = blending(
+    (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add),
+    (BlendFactor::One, BlendFactor::One, BlendOp::Add),
+);
+
+pub const fn blending(color: BlendEquation, alpha: BlendEquation) -> BlendAttachment {
+    BlendAttachment { enable: true, equations: BlendEquations { color, alpha }, write_mask: 15 }
+}
 
 pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
     let attribute = |i: u32| VertexAttribute {
@@ -285,33 +286,16 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
     };
     DrawState {
         topology,
-        primitive_restart: false,
         attributes: (0..3).map(attribute).collect(),
         bindings: vec![VertexBinding { binding: 0, stride: size_of::<V>() as u32, per_instance: false, divisor: 1 }],
         viewports: vec![Viewport { x: 0.0, y: 0.0, width: w as f32, height: h as f32, min_depth: 0.0, max_depth: 1.0 }],
         scissors: vec![[0, 0, w as i32, h as i32]],
-        depth_clamp: false,
-        depth_clip: true,
-        rasterizer_discard: false,
-        polygon_mode: PolygonMode::Fill,
-        cull_mode: 0,
-        front_clockwise: false,
-        depth_bias: None,
-        line_width: 1.0,
-        line_mode: LineMode::Rectangular,
-        line_stipple: None,
-        sample_mask: u32::MAX,
-        sample_shading: false,
-        alpha_to_coverage: false,
-        alpha_to_one: false,
-        depth_test: false,
-        depth_write: false,
-        depth_compare: CompareOp::Less,
-        depth_bounds: None,
-        stencil: None,
-        logic_op: None,
-        blend: [OPAQUE; MAX_COLOR_ATTACHMENTS],
-        blend_constants: [0.0; 4],
+        pixel: PixelState {
+            depth_compare: CompareOp::Less,
+            blend: [OPAQUE; MAX_COLOR_ATTACHMENTS],
+            ..PixelState::default()
+        },
+        ..DrawState::default()
     }
 }
 

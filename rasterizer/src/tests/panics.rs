@@ -9,7 +9,7 @@ fn image_of(engine: &Engine) -> Vec<u8> {
     let mut random = Rng(9);
     let vertices: Vec<V> = (0..900).map(|_| v(random.unit(), random.unit(), 0.5, WHITE)).collect();
     let mut s = state(Topology::TriangleList, 300, 200);
-    s.blend[0] = ADDITIVE;
+    s.pixel.blend[0] = ADDITIVE;
     let mut pass = engine.begin_rendering(targets(&image, None));
     pass.draw(draw(s, &vertices));
     pass.end();

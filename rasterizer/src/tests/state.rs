@@ -16,7 +16,9 @@ fn strip_state() -> DrawState {
 }
 
 fn depth_state(compare: CompareOp) -> DrawState {
-    DrawState { depth_test: true, depth_write: true, depth_compare: compare, ..strip_state() }
+    let mut s = strip_state();
+    (s.pixel.depth_test, s.pixel.depth_write, s.pixel.depth_compare) = (true, true, compare);
+    s
 }
 
 #[test]
@@ -59,20 +61,11 @@ fn depth_compare_and_formats() {
 #[test]
 fn stencil_counts_faces() {
     let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D24S8, W, H, 1, 1));
-    let face = |pass| StencilFace {
-        fail: StencilOp::Keep,
-        pass,
-        depth_fail: StencilOp::Invert,
-        compare: CompareOp::Always,
-        compare_mask: 0xff,
-        write_mask: 0xff,
-        reference: 9,
-    };
-    let s = DrawState {
-        stencil: Some([face(StencilOp::IncrementAndWrap), face(StencilOp::Replace)]),
-        front_clockwise: true,
-        ..strip_state()
-    };
+    let face = |pass| StencilOps { pass, depth_fail: StencilOp::Invert, ..StencilOps::IDLE };
+    let mut s = DrawState { front_clockwise: true, ..strip_state() };
+    s.pixel.stencil_test = true;
+    s.pixel.stencil = [face(StencilOp::IncrementAndWrap), face(StencilOp::Replace)];
+    s.pixel_values.stencil = [StencilValues { compare_mask: 0xff, write_mask: 0xff, reference: 9 }; 2];
     let engine = Engine::new(1);
     let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
     p.clear_depth_stencil(None, Some(0x1fe), [0, 0, W, H], 0, 1);
@@ -118,16 +111,10 @@ fn late_tests_see_the_fragment_stage() {
 #[test]
 fn input_attachments_are_read_before_the_own_fragment_writes() {
     let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D24S8, W, H, 1, 1));
-    let count = StencilFace {
-        fail: StencilOp::Keep,
-        pass: StencilOp::IncrementAndWrap,
-        depth_fail: StencilOp::Keep,
-        compare: CompareOp::Always,
-        compare_mask: 0xff,
-        write_mask: 0xff,
-        reference: 0,
-    };
-    let mut s = DrawState { stencil: Some([count; 2]), ..strip_state() };
+    let mut s = strip_state();
+    s.pixel.stencil_test = true;
+    s.pixel.stencil = [StencilOps { pass: StencilOp::IncrementAndWrap, ..StencilOps::IDLE }; 2];
+    s.pixel_values.stencil = [StencilValues { compare_mask: 0xff, write_mask: 0xff, reference: 0 }; 2];
     s.scissors[0] = [0, 0, 1, 1];
     let engine = Engine::new(1);
     let quad = full(0.5, WHITE);
@@ -145,24 +132,6 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
         assert_eq!((color.color::<f32>(0, 0), depth.texel::<u8>(Aspect::Stencil, 0, 0, 0, 0)), (seen, 8));
     }
 }
-
-const FACTORS: [BlendFactor; 15] = [
-    BlendFactor::Zero,
-    BlendFactor::One,
-    BlendFactor::SrcColor,
-    BlendFactor::OneMinusSrcColor,
-    BlendFactor::DstColor,
-    BlendFactor::OneMinusDstColor,
-    BlendFactor::SrcAlpha,
-    BlendFactor::OneMinusSrcAlpha,
-    BlendFactor::DstAlpha,
-    BlendFactor::OneMinusDstAlpha,
-    BlendFactor::ConstantColor,
-    BlendFactor::OneMinusConstantColor,
-    BlendFactor::ConstantAlpha,
-    BlendFactor::OneMinusConstantAlpha,
-    BlendFactor::SrcAlphaSaturate,
-];
 
 fn factor(f: BlendFactor, s: [f32; 4], d: [f32; 4], k: [f32; 4], c: usize) -> f32 {
     let i = f as u32;
@@ -185,19 +154,20 @@ fn factor(f: BlendFactor, s: [f32; 4], d: [f32; 4], k: [f32; 4], c: usize) -> f3
 #[test]
 fn blending_matches_a_scalar_reference() {
     let mut rng = Rng(11);
-    let ops = [BlendOp::Add, BlendOp::Subtract, BlendOp::ReverseSubtract, BlendOp::Min, BlendOp::Max];
     for round in 0..200 {
         let format = [RGBA8, BGRA8, RGBA32F][round % 3];
         let image = Image::new(format, 8, 8, 1, 1);
-        let mut pick =
-            || (FACTORS[rng.below(15) as usize], FACTORS[rng.below(15) as usize], ops[rng.below(5) as usize]);
-        let (color, alpha) = (pick(), pick());
+        // Of one source.
+        let mut any = || BlendFactor::ALL[rng.below(15) as usize];
+        let factors = [any(), any(), any(), any()];
+        let mut pick = |i: usize| (factors[i], factors[i + 1], BlendOp::ALL[rng.below(5) as usize]);
+        let (color, alpha) = (pick(0), pick(2));
         let mut any = || [0; 4].map(|_| (rng.below(256) as f32) / 255.0);
         let (src, dst, constants) = (any(), any(), any());
         let mut s = state(Topology::TriangleStrip, 8, 8);
         let write_mask = if round % 5 == 0 { 0b1010 } else { 15 };
-        s.blend[0] = BlendAttachment { enable: true, color, alpha, write_mask };
-        s.blend_constants = constants;
+        s.pixel.blend[0] = BlendAttachment { write_mask, ..blending(color, alpha) };
+        s.pixel_values.blend_constants = constants;
         let engine = Engine::new(1);
         let mut p = engine.begin_rendering(targets(&image, None));
         p.clear_color(0, dst.map(f32::to_bits), [0, 0, 8, 8], 0, 1);
@@ -244,7 +214,7 @@ fn blending_with_the_second_source_alone() {
         let mut s = state(Topology::TriangleStrip, 8, 8);
         let color = (BlendFactor::Zero, BlendFactor::Src1Color, BlendOp::Add);
         let alpha = (BlendFactor::Zero, BlendFactor::Src1Alpha, BlendOp::Add);
-        s.blend[0] = BlendAttachment { enable: true, color, alpha, write_mask: 15 };
+        s.pixel.blend[0] = blending(color, alpha);
         let engine = Engine::new(1);
         let mut p = engine.begin_rendering(targets(&image, None));
         p.clear_color(0, [1.0f32.to_bits(); 4], [0, 0, 8, 8], 0, 1);
@@ -268,8 +238,7 @@ fn srgb_targets_blend_in_linear_light() {
     for (format, swapped) in [(43, false), (50, true)] {
         let image = Image::new(format, 8, 8, 1, 1);
         let mut s = state(Topology::TriangleStrip, 8, 8);
-        s.blend[0] =
-            BlendAttachment { color: (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add), ..ADDITIVE };
+        s.pixel.blend[0] = SRC_ALPHA;
         let engine = Engine::new(1);
         let mut p = engine.begin_rendering(targets(&image, None));
         p.clear_color(0, [0.2f32, 0.4, 0.6, 0.25].map(f32::to_bits), [0, 0, 8, 8], 0, 1);
@@ -294,14 +263,14 @@ fn srgb_targets_blend_in_linear_light() {
 fn logic_operations_and_integer_targets() {
     let image = Image::new(RGBA8, W, H, 1, 1);
     let mut s = strip_state();
-    s.logic_op = Some(6);
+    (s.pixel.logic_op_enable, s.pixel.logic_op) = (true, LogicOp::Xor);
     let quad = full(0.5, [1.0, 0.0, 1.0, 0.0]);
     render(1, targets(&image, None), [draw(s.clone(), &quad), draw(s.clone(), &quad), draw(s, &quad)]);
     assert_eq!(image.color::<[u8; 4]>(3, 3), [255, 0, 255, 0]);
     // Bits go to an integer target unchanged, blending does not apply.
     let image = Image::new(R32UI, W, H, 1, 1);
     let mut s = strip_state();
-    s.blend[0] = ADDITIVE;
+    s.pixel.blend[0] = ADDITIVE;
     let quad = full(0.5, [2.5; 4]);
     render(1, targets(&image, None), [draw(s, &quad)]);
     assert_eq!(image.color::<u32>(3, 3), 2.5f32.to_bits());
@@ -316,9 +285,13 @@ fn sample_state() {
         [0, 1, 2, 3].map(|i| image.texel::<f32>(Aspect::Color, 20, 20, i, 0))
     };
     let plain = || fragment_stage(fs_color, &[], FragmentFacts::default());
-    assert_eq!(samples(DrawState { sample_mask: 0b1010, ..strip_state() }, plain(), 1.0), [0.0, 1.0, 0.0, 1.0]);
+    let mut s = strip_state();
+    s.pixel_values.sample_mask = 0b1010;
+    assert_eq!(samples(s, plain(), 1.0), [0.0, 1.0, 0.0, 1.0]);
     for (alpha, n) in [(0.0, 0), (0.3, 1), (0.5, 2), (0.8, 3), (1.0, 4)] {
-        let got = samples(DrawState { alpha_to_coverage: true, ..strip_state() }, plain(), alpha);
+        let mut s = strip_state();
+        s.pixel.alpha_to_coverage = true;
+        let got = samples(s, plain(), alpha);
         assert_eq!(got.iter().filter(|&&v| v == 1.0).count(), n, "alpha {alpha}");
     }
     let per_sample = fragment_stage(fs_sample, &[], FragmentFacts { sample_shading: true, ..FragmentFacts::default() });
@@ -374,8 +347,11 @@ fn depth_bias_clamp_and_bounds() {
     assert_eq!(once(&|_| (), 1.5), (0, 0.0));
     let clamps = |s: &mut DrawState| (s.depth_clamp, s.depth_clip) = (true, false);
     assert_eq!(once(&clamps, 1.5), (0xffff, 1.0));
-    assert_eq!(once(&|s| s.depth_bounds = Some([0.1, 0.2]), 0.5), (0, 0.0));
-    assert_eq!(once(&|s| s.depth_bounds = Some([0.0, 0.2]), 0.5).1, 1.0);
+    let bounds = |s: &mut DrawState, least: f32| {
+        (s.pixel.depth_bounds_test, s.pixel_values.depth_bounds) = (true, [least, 0.2]);
+    };
+    assert_eq!(once(&|s| bounds(s, 0.1), 0.5), (0, 0.0));
+    assert_eq!(once(&|s| bounds(s, 0.0), 0.5).1, 1.0);
 }
 
 #[test]

@@ -9,9 +9,9 @@
 //! pixels exactly. (Greene, Kass, Miller: "Hierarchical Z-Buffer Visibility", 1993, with one level.)
 
 use super::depth::{DepthFormat, DepthPlan};
-use crate::api::CompareOp;
 use crate::prim::{Prim, sample_offsets};
 use crate::surface::Surface;
+use base::pixel::CompareOp;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Logarithm of a square's side.

@@ -21,7 +21,7 @@ mod shaded;
 pub use depth::DepthFormat;
 pub use job::Scratch;
 pub use pass::Pass;
-pub use plan::{TileDraw, TilePlan};
+pub use plan::{TileDraw, TilePlan, TileState};
 pub use runs::Runs;
 
 use crate::pool::Worker;

@@ -3,10 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::bounds::DepthBounds;
-use crate::api::{MAX_COLOR_ATTACHMENTS, RenderTargets};
+use crate::api::RenderTargets;
 use crate::prim::{Grid, TILE_SHIFT};
 use crate::surface::Surface;
 use base::format::Aspect;
+use base::pixel::{MAX_COLOR_ATTACHMENTS, TargetFormats};
 use std::sync::Arc;
 
 /// The attachments of a render pass instance and its tile grid.
@@ -24,6 +25,8 @@ pub struct Pass {
     pub area: [i32; 4],
     /// Tiles.
     pub grid: Grid,
+    /// What keys of the pixels' state say of the attachments.
+    pub formats: TargetFormats,
 }
 
 impl Pass {
@@ -45,6 +48,12 @@ impl Pass {
         let area = [x.min(end[0]), y.min(end[1]), end[0], end[1]].map(|v| v as i32);
         let tiles = [end[0], end[1]].map(|n| n.div_ceil(1 << TILE_SHIFT).max(1));
         let depth_bounds = depth.as_ref().and_then(DepthBounds::new).map(Arc::new);
-        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples } }
+        let formats = TargetFormats {
+            color: color.map(|s| s.map(|s| s.format)),
+            depth: depth.map(|s| s.format),
+            stencil: stencil.is_some(),
+            samples,
+        };
+        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples }, formats }
     }
 }

@@ -1,22 +1,44 @@
-//! What a (stages, state) pair means to the tiles of a pass: test order, depth plan, colour plans.
+//! What stages and a key of the pixels' state mean to the tiles of a pass: test order, depth plan, colour plans.
 
 #![forbid(unsafe_code)]
 
 use super::color::ColorPlan;
-use super::depth::{DepthFormat, DepthPlan};
+use super::depth::DepthPlan;
 use super::pass::Pass;
 use crate::api::{Draw, DrawState, GraphicsStages, LineMode, Stipple};
 use crate::pool::Running;
 use crate::stage::NO_SLOT;
+use base::pixel::{PixelKey, PixelValues};
 use base::shader::{BuiltinSlot, SlotKind, SlotType, StageInterface};
 
 /// What the lines of a draw are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePlan {
     /// Mode.
     pub mode: LineMode,
     /// Stipple.
     pub stipple: Option<Stipple>,
+}
+
+/// All that a plan depends on beside stages and attachments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TileState {
+    key: PixelKey,
+    values: PixelValues,
+    /// Lines that are more than rectangles.
+    lines: Option<LinePlan>,
+}
+
+impl TileState {
+    /// Of a draw in a pass.
+    pub fn new(state: &DrawState, pass: &Pass) -> TileState {
+        let lines = LinePlan { mode: state.line_mode, stipple: state.line_stipple };
+        TileState {
+            key: PixelKey::new(&state.pixel, &state.pixel_values, &pass.formats),
+            values: state.pixel_values,
+            lines: state.lines_are_special().then_some(lines),
+        }
+    }
 }
 
 /// A draw as the tiles see it.
@@ -71,35 +93,28 @@ fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4]
 }
 
 impl TilePlan {
-    /// Plans a pair for a pass.
-    pub fn new(stages: &GraphicsStages, state: &DrawState, pass: &Pass) -> TilePlan {
+    /// Plans for a pass.
+    pub fn new(stages: &GraphicsStages, state: &TileState, pass: &Pass) -> TilePlan {
+        let TileState { key, values, lines } = *state;
         let none = StageInterface::default();
         let facts = stages.fragment().map(|f| &f.facts);
         let interface = facts.map_or(&none, |f| &f.interface);
         let fragment = facts.and_then(|f| f.payload.fragment()).copied().unwrap_or_default();
         let builtin = |b| interface.output(SlotKind::Builtin(b)).map_or(NO_SLOT, |i| i as u16);
-        let colors: Vec<ColorPlan> = (0..pass.color.len())
-            .filter_map(|i| {
+        let attachments = key.color.iter().zip(&pass.color).enumerate();
+        let colors: Vec<ColorPlan> = attachments
+            .filter_map(|(i, (key, surface))| {
                 let slots = [color_slots(interface, i as u32, 0), color_slots(interface, i as u32, 1)];
-                ColorPlan::new(i, pass.color[i]?, slots, state)
+                ColorPlan::new(key.as_ref()?, (*surface)?, slots, values.blend_constants)
             })
             .collect();
-        let format = pass.depth.as_ref().and_then(|s| DepthFormat::of(s.format));
-        let test = state.depth_test && format.is_some();
-        let depth = DepthPlan {
-            format,
-            test,
-            write: test && state.depth_write,
-            compare: state.depth_compare,
-            bounds: state.depth_bounds.filter(|_| format.is_some()),
-            stencil: state.stencil.filter(|_| pass.stencil.is_some()),
-        };
+        let depth = DepthPlan::new(&key, &values);
         let changes = fragment.kills
             || facts.is_some_and(|f| f.side_effects)
             || fragment.writes_sample_mask
             || fragment.writes_stencil
             || fragment.writes_depth
-            || state.alpha_to_coverage;
+            || key.alpha_to_coverage;
         // A stage that reads input attachments may read the pass's own depth or stencil, and must see them without its own
         // fragment's writes.
         let sees_writes = fragment.reads_input_attachments && depth.writes();
@@ -109,24 +124,21 @@ impl TilePlan {
         } else {
             (builtin(BuiltinSlot::FragDepth), builtin(BuiltinSlot::FragStencilRef))
         };
-        let samples = pass.grid.samples;
-        let lines =
-            state.lines_are_special().then_some(LinePlan { mode: state.line_mode, stipple: state.line_stipple });
         let smooth = lines.is_some_and(|l| l.mode == LineMode::Smooth);
         let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
         TilePlan {
             early,
-            coverage_is_final: early && !fragment.kills && !fragment.writes_sample_mask && !state.alpha_to_coverage,
-            per_sample: samples > 1 && (fragment.sample_shading || state.sample_shading),
+            coverage_is_final: early && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage,
+            per_sample: key.samples > 1 && (fragment.sample_shading || key.sample_shading),
             depth,
             shades: facts.is_some() && (!colors.is_empty() || changes),
             colors,
             frag_depth,
             frag_stencil,
             sample_mask_output: builtin(BuiltinSlot::SampleMask),
-            coverage_alpha: state.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
-            alpha_to_one: state.alpha_to_one,
-            sample_mask: state.sample_mask & ((1 << samples) - 1),
+            coverage_alpha: key.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
+            alpha_to_one: key.alpha_to_one,
+            sample_mask: values.sample_mask & ((1 << key.samples) - 1),
             lines,
             smooth_alpha: smooth.then(|| color_slots(interface, 0, 0)[3]).filter(float),
         }

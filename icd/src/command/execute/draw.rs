@@ -6,6 +6,7 @@ use crate::command::DrawIndirect;
 use crate::ffi::{handle, known};
 use crate::object::buffer::Buffer;
 use crate::object::pipeline::{BindPoint, PipelineKind};
+use crate::object::pipeline_state::join;
 use ash::vk;
 use rasterizer::RenderPass;
 use rasterizer::api::{Dispatch, Draw, DrawCounts};
@@ -87,7 +88,7 @@ impl Executor<'_> {
             return device.misuse("an indexed draw without an index buffer");
         }
         let state =
-            self.state.joined.get_or_insert_with(|| Arc::new(self.state.values.join(&graphics.state.fixed))).clone();
+            self.state.joined.get_or_insert_with(|| Arc::new(join(&graphics.state.fixed, &self.state.values))).clone();
         let mut parameters = DrawParameters {
             base_vertex: if indexed { counts.vertex_offset as u32 } else { counts.first },
             base_instance: counts.first_instance,
@@ -97,7 +98,7 @@ impl Executor<'_> {
         if indirect.is_none() {
             device.queue.watchdog.begin(device, handle::raw(&pipeline));
         }
-        render.use_samples(device, graphics.state.samples);
+        render.use_samples(device, graphics.state.fixed.samples);
         let Some(pass) = &mut render.pass else { return };
         for &view_index in &render.views {
             parameters.view_index = view_index;

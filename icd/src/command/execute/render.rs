@@ -10,8 +10,9 @@ use crate::device::Device;
 use crate::object::image::ImageView;
 use crate::object::query::QueryPool;
 use ash::vk;
+use base::pixel::MAX_COLOR_ATTACHMENTS;
 use rasterizer::RenderPass;
-use rasterizer::api::{Attachment, MAX_COLOR_ATTACHMENTS, RenderTargets};
+use rasterizer::api::{Attachment, RenderTargets};
 use smallvec::SmallVec;
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
 //! Targets of four 8-bit components, a pair of quads at a time.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use super::equation::{Clamp, Floats, Operands, clamped};
 use super::pair::{LANES, Pair, floats};
 use super::plan::{ColorPlan, byte_of};
-use crate::api::{BlendAttachment, BlendFactor, BlendOp};
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
+use base::pixel::BlendEquations;
 
 /// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
 const ROWS: [usize; LANES] = [0, 1, 4, 5, 2, 3, 6, 7];
@@ -22,16 +24,7 @@ impl ColorPlan {
             // SAFETY: the caller's contract.
             return unsafe { self.opaque8::<SRGB, SWAP>(batch) };
         };
-        let over = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        let alpha_over = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        let add = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
-        // Constants here let the compiler drop the choice of factors from the loop.
-        for (color, alpha) in [(over, over), (over, alpha_over), (alpha_over, alpha_over), (add, add)] {
-            if blend.color == color && blend.alpha == alpha {
-                // SAFETY: the caller's contract.
-                return unsafe { self.blended8::<SRGB, SWAP>(batch, &BlendAttachment { color, alpha, ..*blend }) };
-            }
-        }
+        // Equations stay variables here: where they are constants, the compiler takes components, and not lanes, for the elements of its vectors.
         // SAFETY: the caller's contract.
         unsafe { self.blended8::<SRGB, SWAP>(batch, blend) };
     }
@@ -56,7 +49,7 @@ impl ColorPlan {
     /// # Safety
     /// As for [`ColorPlan::write8`].
     #[inline(always)]
-    unsafe fn blended8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendAttachment) {
+    unsafe fn blended8<const SRGB: bool, const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendEquations) {
         for number in 0..batch.quads.len().div_ceil(2) {
             let pair = self.pair(batch, number);
             if pair.coverage == [0; 2] {

@@ -1,8 +1,9 @@
 //! The blend equation, on N lanes at a time (structure of arrays), and the logic operations.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use crate::api::{BlendAttachment, BlendFactor, BlendOp};
+use base::pixel::{BlendEquations, BlendFactor, BlendOp, LogicOp};
 
 /// Four components of N lanes as floats.
 pub type Floats<const N: usize> = [[f32; N]; 4];
@@ -113,7 +114,7 @@ impl<const N: usize> Operands<'_, N> {
 
     /// The blended colour.
     #[inline(always)]
-    pub fn blend(&self, blend: &BlendAttachment) -> Floats<N> {
+    pub fn blend(&self, blend: &BlendEquations) -> Floats<N> {
         let mut out = [[0.0; N]; 4];
         for c in 0..4 {
             let (src, dst, op) = if c == 3 { blend.alpha } else { blend.color };
@@ -135,24 +136,24 @@ impl<const N: usize> Operands<'_, N> {
 
 /// `VkLogicOp` on bits.
 #[inline(always)]
-pub fn logic(op: u32, s: u32, d: u32) -> u32 {
+pub fn logic(op: LogicOp, s: u32, d: u32) -> u32 {
     match op {
-        0 => 0,
-        1 => s & d,
-        2 => s & !d,
-        3 => s,
-        4 => !s & d,
-        5 => d,
-        6 => s ^ d,
-        7 => s | d,
-        8 => !(s | d),
-        9 => !(s ^ d),
-        10 => !d,
-        11 => s | !d,
-        12 => !s,
-        13 => !s | d,
-        14 => !(s & d),
-        _ => u32::MAX,
+        LogicOp::Clear => 0,
+        LogicOp::And => s & d,
+        LogicOp::AndReverse => s & !d,
+        LogicOp::Copy => s,
+        LogicOp::AndInverted => !s & d,
+        LogicOp::NoOp => d,
+        LogicOp::Xor => s ^ d,
+        LogicOp::Or => s | d,
+        LogicOp::Nor => !(s | d),
+        LogicOp::Equivalent => !(s ^ d),
+        LogicOp::Invert => !d,
+        LogicOp::OrReverse => s | !d,
+        LogicOp::CopyInverted => !s,
+        LogicOp::OrInverted => !s | d,
+        LogicOp::Nand => !(s & d),
+        LogicOp::Set => u32::MAX,
     }
 }
 

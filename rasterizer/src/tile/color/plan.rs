@@ -3,10 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::equation::Clamp;
-use crate::api::{BlendAttachment, DrawState};
 use crate::stage::NO_SLOT;
 use crate::surface::Surface;
 use base::format::{Channel, ChannelName, ChannelType, Format};
+use base::pixel::{BlendEquations, ColorKey, ColorOp, LogicOp};
 
 /// How a quad is loaded and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,11 @@ pub struct ColorPlan {
     /// Range of the format.
     pub clamp: Clamp,
     /// Blending, where it is done.
-    pub blend: Option<BlendAttachment>,
+    pub blend: Option<BlendEquations>,
     /// Blend constants.
     pub constants: [f32; 4],
     /// `VkLogicOp`, where it is done.
-    pub logic: Option<u32>,
+    pub logic: Option<LogicOp>,
     /// Bits of a texel's words that are written; all ones when nothing is masked.
     pub write: [u32; 4],
     /// Some are not.
@@ -45,32 +45,29 @@ pub struct ColorPlan {
 }
 
 impl ColorPlan {
-    /// `None` when nothing of the attachment can be written.
+    /// What writing a key's attachment means; `None` when the stage writes nothing there. The constants are blending's.
     pub fn new(
-        attachment: usize,
+        key: &ColorKey,
         surface: Surface,
         [slots, slots1]: [[u16; 4]; 2],
-        state: &DrawState,
+        constants: [f32; 4],
     ) -> Option<ColorPlan> {
-        let blend = state.blend[attachment];
         // A first source that no shader writes is undefined (here: 0), and need not matter to what blending makes of the second one.
-        if slots.iter().chain(&slots1).all(|&s| s == NO_SLOT) || blend.write_mask & 0xf == 0 {
+        if slots.iter().chain(&slots1).all(|&s| s == NO_SLOT) {
             return None;
         }
-        let format = surface.format;
-        let ty = channels(format).first()?.ty;
-        let (write, masked) = write_bits(format, blend.write_mask);
-        let float = matches!(ty, ChannelType::Sfloat | ChannelType::Ufloat);
-        let logic = state.logic_op.filter(|_| !float && ty != ChannelType::Srgb);
-        let blends = blend.enable && !format.is_integer() && state.logic_op.is_none();
-        let clamp = match ty {
+        let (write, masked) = write_bits(key.format, key.write_mask);
+        let clamp = match channels(key.format).first()?.ty {
             ChannelType::Unorm | ChannelType::Srgb => Clamp::Unorm,
             ChannelType::Snorm => Clamp::Snorm,
             _ => Clamp::None,
         };
-        let constants = state.blend_constants.map(|c| clamp.apply(c));
-        let access = access(format);
-        let blend = blends.then_some(blend);
+        let (blend, logic) = match key.op {
+            ColorOp::Store => (None, None),
+            ColorOp::Blend(equations) => (Some(equations), None),
+            ColorOp::Logic(op) => (None, Some(op)),
+        };
+        let (access, constants) = (access(key.format), constants.map(|c| clamp.apply(c)));
         Some(ColorPlan { surface, slots, slots1, access, clamp, blend, constants, logic, write, masked })
     }
 }

@@ -3,7 +3,16 @@
 #![forbid(unsafe_code)]
 
 use super::format::DepthFormat;
-use crate::api::{CompareOp, StencilFace, StencilOp};
+use base::pixel::{CompareOp, PixelKey, PixelValues, StencilOps, StencilValues};
+
+/// The stencil test of one face.
+#[derive(Clone, Copy, Debug)]
+pub struct StencilFace {
+    /// What is done.
+    pub ops: StencilOps,
+    /// With which numbers.
+    pub values: StencilValues,
+}
 
 /// The tests of a draw.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +32,24 @@ pub struct DepthPlan {
 }
 
 impl DepthPlan {
+    /// What a key and numbers mean.
+    pub fn new(key: &PixelKey, values: &PixelValues) -> DepthPlan {
+        let depth = key.depth.as_ref().and_then(|depth| Some((DepthFormat::of(depth.format)?, depth)));
+        let test = depth.and_then(|(_, depth)| depth.test);
+        let face = |ops: [StencilOps; 2], i: usize| StencilFace { ops: ops[i], values: values.stencil[i] };
+        DepthPlan {
+            format: depth.map(|(format, _)| format),
+            test: test.is_some(),
+            write: depth.is_some_and(|(_, depth)| depth.write),
+            compare: test.unwrap_or(CompareOp::Always),
+            bounds: depth.and_then(|(_, depth)| depth.bounds.then_some(values.depth_bounds)),
+            stencil: key.stencil.map(|ops| [face(ops, 0), face(ops, 1)]),
+        }
+    }
+
     /// Something is written.
     pub fn writes(&self) -> bool {
-        let writes = |face: &StencilFace| {
-            face.write_mask != 0 && [face.fail, face.pass, face.depth_fail].iter().any(|&op| op != StencilOp::Keep)
-        };
-        self.write || self.stencil.iter().flatten().any(writes)
+        self.write || self.stencil.iter().flatten().any(|face| face.ops.writes())
     }
 
     /// A depth test and nothing else.

@@ -2,9 +2,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over pixels index several arrays of pixels")]
 
-use super::block::{Block, BlockAddress, DepthPlan};
+use super::block::{Block, BlockAddress, DepthPlan, StencilFace};
 use super::format::{D16, D24, DepthFormat, F32, Texel};
-use crate::api::{CompareOp, StencilFace, StencilOp};
+use base::pixel::{CompareOp, StencilOp};
 
 /// Every plan.
 ///
@@ -110,17 +110,17 @@ unsafe fn stencil<const W: usize>(face: &StencilFace, block: &Block<'_>, mask: u
     let mut old = [0u8; 16];
     // SAFETY: the caller's contract.
     unsafe { load_rows::<_, W>(block.stencil, mask, &mut old) };
-    let references = block.references.copied().unwrap_or([face.reference as u8; 16]);
-    let compare_mask = face.compare_mask as u8;
-    let pass = compare(face.compare, &references.map(|r| r & compare_mask), &old.map(|s| s & compare_mask));
+    let references = block.references.copied().unwrap_or([face.values.reference as u8; 16]);
+    let compare_mask = face.values.compare_mask as u8;
+    let pass = compare(face.ops.compare, &references.map(|r| r & compare_mask), &old.map(|s| s & compare_mask));
     let mut new = old;
     for i in 0..W * W {
         let op = match (pass >> i & 1, depth_pass >> i & 1) {
-            (0, _) => face.fail,
-            (_, 0) => face.depth_fail,
-            _ => face.pass,
+            (0, _) => face.ops.fail,
+            (_, 0) => face.ops.depth_fail,
+            _ => face.ops.pass,
         };
-        let write_mask = if mask & (1 << i) == 0 { 0 } else { face.write_mask as u8 };
+        let write_mask = if mask & (1 << i) == 0 { 0 } else { face.values.write_mask as u8 };
         new[i] = old[i] & !write_mask | apply(op, old[i], references[i]) & write_mask;
     }
     if new != old {

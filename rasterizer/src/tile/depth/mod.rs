@@ -33,9 +33,10 @@ pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::block::StencilFace;
     use super::format::{D16, D24, Texel};
     use super::*;
-    use crate::api::{CompareOp, StencilFace, StencilOp};
+    use base::pixel::{CompareOp, StencilOp, StencilOps, StencilValues};
 
     /// The rows' way against the general one, on random blocks with special values.
     #[test]
@@ -121,15 +122,13 @@ mod tests {
 
     #[test]
     fn only_covered_passing_pixels_change() {
-        let face = StencilFace {
+        let ops = StencilOps {
             fail: StencilOp::IncrementAndClamp,
             pass: StencilOp::Replace,
             depth_fail: StencilOp::Invert,
             compare: CompareOp::LessOrEqual,
-            compare_mask: 0x0f,
-            write_mask: 0xf3,
-            reference: 0x25,
         };
+        let face = StencilFace { ops, values: StencilValues { compare_mask: 0x0f, write_mask: 0xf3, reference: 0x25 } };
         let plan = DepthPlan {
             format: Some(DepthFormat::F32),
             test: true,

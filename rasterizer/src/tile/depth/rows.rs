@@ -2,7 +2,7 @@
 
 use super::block::{Block, DepthPlan};
 use super::format::{DepthFormat, NEAREST};
-use crate::api::CompareOp;
+use base::pixel::CompareOp;
 use core::arch::x86_64::*;
 
 /// One stored format: rows of four texels as vectors of comparable lanes.

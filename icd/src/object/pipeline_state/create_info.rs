@@ -1,0 +1,41 @@
+//! The structures of a `VkGraphicsPipelineCreateInfo`, as far as they are there and not ignored.
+
+use ash::vk;
+
+/// See the module. What chains to a structure stands beside it.
+#[derive(Clone, Copy, Default)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct CreateInfo<'a> {
+    /// Nothing is rasterized, whatever a command buffer says: structures of fragments may be ignored ones, and are not here.
+    pub discards: bool,
+    pub vertex_input: Option<VertexInput<'a>>,
+    pub input_assembly: Option<&'a vk::PipelineInputAssemblyStateCreateInfo<'a>>,
+    pub viewport: Option<ViewportState<'a>>,
+    pub rasterization: Option<&'a vk::PipelineRasterizationStateCreateInfo<'a>>,
+    /// depthClipEnable, which without its structure is what depthClampEnable is not.
+    pub depth_clip: Option<bool>,
+    pub line: Option<&'a vk::PipelineRasterizationLineStateCreateInfoKHR<'a>>,
+    pub multisample: Option<&'a vk::PipelineMultisampleStateCreateInfo<'a>>,
+    /// The first word.
+    pub sample_mask: Option<u32>,
+    pub depth_stencil: Option<&'a vk::PipelineDepthStencilStateCreateInfo<'a>>,
+    pub color_blend: Option<&'a vk::PipelineColorBlendStateCreateInfo<'a>>,
+    pub attachments: Option<&'a [vk::PipelineColorBlendAttachmentState]>,
+}
+
+/// `VkPipelineVertexInputStateCreateInfo`.
+#[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct VertexInput<'a> {
+    pub bindings: &'a [vk::VertexInputBindingDescription],
+    pub attributes: &'a [vk::VertexInputAttributeDescription],
+    pub divisors: &'a [vk::VertexInputBindingDivisorDescriptionKHR],
+}
+
+/// `VkPipelineViewportStateCreateInfo`; what is dynamic is empty.
+#[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct ViewportState<'a> {
+    pub viewports: &'a [vk::Viewport],
+    pub scissors: &'a [vk::Rect2D],
+}

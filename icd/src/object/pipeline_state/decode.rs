@@ -1,0 +1,172 @@
+//! Vulkan's values in the rasterizer's terms; `Err` says what is not supported.
+
+use super::change::Strides;
+use super::create_info::VertexInput;
+use ash::vk;
+use base::format::Format;
+use base::pixel::{
+    BlendAttachment, BlendEquations, BlendFactor, BlendOp, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, StencilOp,
+    StencilOps,
+};
+use rasterizer::api::{
+    LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
+};
+
+fn known<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
+    value.ok_or_else(|| format!("{what} {number} is not supported"))
+}
+
+/// A `VkPrimitiveTopology`.
+pub fn topology(topology: vk::PrimitiveTopology) -> Result<Topology, String> {
+    known(Topology::from_vk(topology.as_raw()), "topology", topology.as_raw())
+}
+
+/// A `VkPolygonMode`.
+pub fn polygon_mode(mode: vk::PolygonMode) -> Result<PolygonMode, String> {
+    known(PolygonMode::from_vk(mode.as_raw()), "polygon mode", mode.as_raw())
+}
+
+/// A `VkCompareOp`.
+pub fn compare_op(op: vk::CompareOp) -> Result<CompareOp, String> {
+    known(CompareOp::from_vk(op.as_raw()), "compare operation", op.as_raw())
+}
+
+/// A `VkLogicOp`.
+pub fn logic_op(op: vk::LogicOp) -> Result<LogicOp, String> {
+    known(LogicOp::from_vk(op.as_raw()), "logic operation", op.as_raw())
+}
+
+fn stencil_op(op: vk::StencilOp) -> Result<StencilOp, String> {
+    known(StencilOp::from_vk(op.as_raw()), "stencil operation", op.as_raw())
+}
+
+/// The operations of a `VkStencilOpState`.
+pub fn stencil_ops(face: &vk::StencilOpState) -> Result<StencilOps, String> {
+    Ok(StencilOps {
+        fail: stencil_op(face.fail_op)?,
+        pass: stencil_op(face.pass_op)?,
+        depth_fail: stencil_op(face.depth_fail_op)?,
+        compare: compare_op(face.compare_op)?,
+    })
+}
+
+/// A `VkLineRasterizationMode`. The default mode is rectangular: `strictLines`.
+pub fn line_mode(mode: vk::LineRasterizationModeKHR) -> Result<LineMode, String> {
+    let mode_of = match mode {
+        vk::LineRasterizationModeKHR::DEFAULT | vk::LineRasterizationModeKHR::RECTANGULAR => {
+            Some(LineMode::Rectangular)
+        }
+        vk::LineRasterizationModeKHR::BRESENHAM => Some(LineMode::Bresenham),
+        vk::LineRasterizationModeKHR::RECTANGULAR_SMOOTH => Some(LineMode::Smooth),
+        _ => None,
+    };
+    known(mode_of, "line rasterization mode", mode.as_raw())
+}
+
+/// A line stipple; factors out of range are cut to it (they are ignored where no line is stippled).
+pub fn stipple(factor: u32, pattern: u16) -> Stipple {
+    Stipple { factor: factor.clamp(1, 256), pattern }
+}
+
+/// A `VkViewport`.
+pub fn viewport(v: &vk::Viewport) -> Viewport {
+    Viewport { x: v.x, y: v.y, width: v.width, height: v.height, min_depth: v.min_depth, max_depth: v.max_depth }
+}
+
+/// A `VkRect2D` cut to the range of `i32`.
+pub fn scissor(r: &vk::Rect2D) -> [i32; 4] {
+    let size = |extent: u32, offset: i32| extent.min((i32::MAX - offset.max(0)) as u32) as i32;
+    [r.offset.x, r.offset.y, size(r.extent.width, r.offset.x), size(r.extent.height, r.offset.y)]
+}
+
+/// Vertex bindings with their divisors.
+pub fn bindings(v: &VertexInput<'_>) -> Result<Vec<VertexBinding>, String> {
+    let binding = |b: &vk::VertexInputBindingDescription| {
+        if b.binding as usize >= MAX_VERTEX_BINDINGS {
+            return Err(format!("vertex binding {} is beyond the limit", b.binding));
+        }
+        let divisor = v.divisors.iter().find(|d| d.binding == b.binding).map_or(1, |d| d.divisor);
+        let per_instance = b.input_rate == vk::VertexInputRate::INSTANCE;
+        Ok(VertexBinding { binding: b.binding, stride: b.stride, per_instance, divisor })
+    };
+    v.bindings.iter().map(binding).collect()
+}
+
+/// The strides of vertex bindings.
+pub fn strides(v: &VertexInput<'_>) -> Strides {
+    let mut strides = Strides([0; MAX_VERTEX_BINDINGS]);
+    for b in v.bindings {
+        if let Some(stride) = strides.0.get_mut(b.binding as usize) {
+            *stride = b.stride;
+        }
+    }
+    strides
+}
+
+/// Vertex attributes.
+pub fn attributes(v: &VertexInput<'_>) -> Result<Vec<VertexAttribute>, String> {
+    let attribute = |a: &vk::VertexInputAttributeDescription| {
+        let format = Format::from_vk(a.format.as_raw() as u32)
+            .ok_or_else(|| format!("vertex format {:?} is not supported", a.format))?;
+        Ok(VertexAttribute { location: a.location, binding: a.binding, format, offset: a.offset })
+    };
+    v.attributes.iter().map(attribute).collect()
+}
+
+/// minSampleShading asks for more than one sample: the driver then shades all of them.
+pub fn sample_shading(m: &vk::PipelineMultisampleStateCreateInfo<'_>) -> bool {
+    m.sample_shading_enable != 0 && m.min_sample_shading * m.rasterization_samples.as_raw() as f32 > 1.0
+}
+
+/// Blending by attachment.
+pub fn blend(
+    attachments: &[vk::PipelineColorBlendAttachmentState],
+) -> Result<[BlendAttachment; MAX_COLOR_ATTACHMENTS], String> {
+    let factor = |f: vk::BlendFactor| known(BlendFactor::from_vk(f.as_raw()), "blend factor", f.as_raw());
+    let op = |o: vk::BlendOp| known(BlendOp::from_vk(o.as_raw()), "blend operation", o.as_raw());
+    let mut blend = [BlendAttachment::OFF; MAX_COLOR_ATTACHMENTS];
+    for (to, a) in blend.iter_mut().zip(attachments) {
+        to.write_mask = a.color_write_mask.as_raw() as u8;
+        to.enable = a.blend_enable != 0;
+        if to.enable {
+            let (src, dst) = (factor(a.src_color_blend_factor)?, factor(a.dst_color_blend_factor)?);
+            let (src_alpha, dst_alpha) = (factor(a.src_alpha_blend_factor)?, factor(a.dst_alpha_blend_factor)?);
+            let (color, alpha) = ((src, dst, op(a.color_blend_op)?), (src_alpha, dst_alpha, op(a.alpha_blend_op)?));
+            to.equations = BlendEquations { color, alpha };
+        }
+    }
+    Ok(blend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some from the middle and the last: the others stand in their order between them.
+    #[test]
+    fn enumerations_keep_vulkan_numbers() {
+        let last = vk::PrimitiveTopology::TRIANGLE_STRIP_WITH_ADJACENCY;
+        assert_eq!(topology(last), Ok(Topology::TriangleStripWithAdjacency));
+        assert_eq!(topology(vk::PrimitiveTopology::TRIANGLE_FAN), Ok(Topology::TriangleFan));
+        assert!(topology(vk::PrimitiveTopology::PATCH_LIST).is_err());
+        assert_eq!(polygon_mode(vk::PolygonMode::POINT), Ok(PolygonMode::Point));
+        assert_eq!(compare_op(vk::CompareOp::GREATER), Ok(CompareOp::Greater));
+        assert_eq!(compare_op(vk::CompareOp::ALWAYS), Ok(CompareOp::Always));
+        assert!(compare_op(vk::CompareOp::from_raw(8)).is_err() && compare_op(vk::CompareOp::from_raw(-1)).is_err());
+        assert_eq!(stencil_op(vk::StencilOp::INVERT), Ok(StencilOp::Invert));
+        assert_eq!(stencil_op(vk::StencilOp::DECREMENT_AND_WRAP), Ok(StencilOp::DecrementAndWrap));
+        assert_eq!(logic_op(vk::LogicOp::XOR), Ok(LogicOp::Xor));
+        assert_eq!(logic_op(vk::LogicOp::SET), Ok(LogicOp::Set));
+        assert_eq!(BlendOp::from_vk(vk::BlendOp::MAX.as_raw()), Some(BlendOp::Max));
+        let factor = |f: vk::BlendFactor| BlendFactor::from_vk(f.as_raw());
+        assert_eq!(factor(vk::BlendFactor::CONSTANT_ALPHA), Some(BlendFactor::ConstantAlpha));
+        assert_eq!(factor(vk::BlendFactor::ONE_MINUS_SRC1_ALPHA), Some(BlendFactor::OneMinusSrc1Alpha));
+    }
+
+    #[test]
+    fn scissors_do_not_overflow() {
+        let rect =
+            vk::Rect2D { offset: vk::Offset2D { x: 5, y: 0 }, extent: vk::Extent2D { width: u32::MAX, height: 7 } };
+        assert_eq!(scissor(&rect), [5, 0, i32::MAX - 5, 7]);
+    }
+}

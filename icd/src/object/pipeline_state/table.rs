@@ -1,0 +1,321 @@
+//! The pieces of pipeline state, one row each.
+//!
+//! A row of `dynamic` is
+//!
+//! ```text
+//! Name field: type = default; [VkDynamicStates] subset of a pipeline library that owns it;
+//!     structure of the create-info => |it| decoded; |draw state, value| how it goes there;
+//! ```
+//!
+//! and stands for a field of [`Values`], a variant of [`DynamicState`] (the command of `vkCmdSetName`, whose shim makes it) and a [`Row`]. How a
+//! command changes the value is a matter of its type ([`Changes`]). A row of `fixed` has neither name nor `VkDynamicState`s and stands for a field
+//! of [`Fixed`]. State becomes dynamic by moving its row.
+//!
+//! A value is decoded where its structure is there and it is not dynamic; else it stays the default. A draw joins the fixed rows first, each
+//! list in its order: rows that enable something stand where they find what they enable.
+
+use super::change::{Changes, List, PerFace, Strides};
+use super::create_info::CreateInfo;
+use super::decode;
+use ash::vk;
+use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, StencilOps};
+use rasterizer::api::{
+    DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
+};
+
+/// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts that a pipeline can be linked of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub enum Subset {
+    VertexInput,
+    PreRasterization,
+    FragmentShader,
+    FragmentOutput,
+}
+
+impl Subset {
+    /// All.
+    pub const ALL: [Subset; 4] =
+        [Subset::VertexInput, Subset::PreRasterization, Subset::FragmentShader, Subset::FragmentOutput];
+
+    /// Without rasterization it has no meaning.
+    pub fn is_of_fragments(self) -> bool {
+        matches!(self, Subset::FragmentShader | Subset::FragmentOutput)
+    }
+}
+
+macro_rules! pipeline_state {
+    (
+        dynamic { $(
+            $name:ident $field:ident: $ty:ty = $default:expr; [$($vk:ident)+] $subset:ident;
+                $part:ident => |$from:ident| $decoded:expr; |$draw:ident, $value:pat_param| $joined:expr;
+        )* }
+        fixed { $(
+            $fixed:ident: $fixed_ty:ty = $fixed_default:expr; $fixed_subset:ident;
+                $fixed_part:ident => |$fixed_from:ident| $fixed_decoded:expr;
+                |$fixed_draw:ident, $fixed_value:pat_param| $fixed_joined:expr;
+        )* }
+    ) => {
+        /// A piece of state that can be dynamic.
+        #[derive(Clone, Copy)]
+        #[allow(missing_docs, reason = "the names of vkCmdSet…")]
+        pub enum Row { $($name),* }
+
+        /// A `vkCmdSet…` command.
+        #[allow(missing_docs, reason = "the names of vkCmdSet…")]
+        pub enum DynamicState { $($name(<$ty as Changes>::Change)),* }
+
+        /// State that can be dynamic.
+        #[derive(Clone)]
+        #[allow(missing_docs, reason = "the names of VkDynamicState")]
+        pub struct Values { $(pub $field: $ty),* }
+
+        /// State that can't.
+        #[allow(missing_docs, reason = "the specification's names")]
+        pub struct Fixed { $(pub $fixed: $fixed_ty),* }
+
+        const DYNAMIC_STATES: &[(vk::DynamicState, Row)] = &[$($((vk::DynamicState::$vk, Row::$name),)+)*];
+
+        impl Default for Values {
+            fn default() -> Values {
+                Values { $($field: $default),* }
+            }
+        }
+
+        impl Default for Fixed {
+            fn default() -> Fixed {
+                Fixed { $($fixed: $fixed_default),* }
+            }
+        }
+
+        impl Values {
+            /// Decodes what is static of a subset.
+            pub fn decode(&mut self, info: &CreateInfo<'_>, subset: Subset, dynamic: Dynamic) -> Result<(), String> {
+                $(if subset == Subset::$subset && !dynamic.has(Row::$name) && let Some($from) = &info.$part {
+                    self.$field = $decoded;
+                })*
+                Ok(())
+            }
+
+            /// Takes over the values that are static in a pipeline.
+            pub fn take_static(&mut self, from: &Values, dynamic: Dynamic) {
+                $(if !dynamic.has(Row::$name) {
+                    self.$field.clone_from(&from.$field);
+                })*
+            }
+        }
+
+        impl Fixed {
+            /// Decodes what belongs to a subset.
+            pub fn decode(&mut self, info: &CreateInfo<'_>, subset: Subset) -> Result<(), String> {
+                $(if subset == Subset::$fixed_subset && let Some($fixed_from) = &info.$fixed_part {
+                    self.$fixed = $fixed_decoded;
+                })*
+                Ok(())
+            }
+        }
+
+        impl DynamicState {
+            /// Changes the value.
+            pub fn apply(&self, values: &mut Values) {
+                match self { $(DynamicState::$name(change) => values.$field.change(change)),* }
+            }
+        }
+
+        /// A pipeline's state and current values as one draw state.
+        pub fn join(fixed: &Fixed, values: &Values) -> DrawState {
+            let mut draw = DrawState::default();
+            $({
+                let ($fixed_draw, $fixed_value) = (&mut draw, &fixed.$fixed);
+                $fixed_joined
+            })*
+            $({
+                let ($draw, $value) = (&mut draw, &values.$field);
+                $joined
+            })*
+            draw
+        }
+    };
+}
+
+pipeline_state! {
+    dynamic {
+        Viewport viewports: List<Viewport> = List::new(); [VIEWPORT VIEWPORT_WITH_COUNT] PreRasterization;
+            viewport => |v| v.viewports.iter().map(decode::viewport).collect(); |draw, v| draw.viewports = v.to_vec();
+        Scissor scissors: List<[i32; 4]> = List::new(); [SCISSOR SCISSOR_WITH_COUNT] PreRasterization;
+            viewport => |v| v.scissors.iter().map(decode::scissor).collect(); |draw, v| draw.scissors = v.to_vec();
+        LineWidth line_width: f32 = 1.0; [LINE_WIDTH] PreRasterization;
+            rasterization => |r| r.line_width; |draw, v| draw.line_width = *v;
+        DepthBias depth_bias: [f32; 3] = [0.0; 3]; [DEPTH_BIAS] PreRasterization;
+            rasterization => |r| [r.depth_bias_constant_factor, r.depth_bias_clamp, r.depth_bias_slope_factor];
+            |draw, v| draw.depth_bias = Some(*v);
+        BlendConstants blend_constants: [f32; 4] = [0.0; 4]; [BLEND_CONSTANTS] FragmentOutput;
+            color_blend => |b| b.blend_constants; |draw, v| draw.pixel_values.blend_constants = *v;
+        DepthBounds depth_bounds: [f32; 2] = [0.0, 1.0]; [DEPTH_BOUNDS] FragmentShader;
+            depth_stencil => |d| [d.min_depth_bounds, d.max_depth_bounds]; |draw, v| draw.pixel_values.depth_bounds = *v;
+        StencilCompareMask stencil_compare_mask: PerFace<u32> = PerFace([0; 2]); [STENCIL_COMPARE_MASK] FragmentShader;
+            depth_stencil => |d| PerFace([d.front.compare_mask, d.back.compare_mask]);
+            |draw, PerFace([front, back])| {
+                let [f, b] = &mut draw.pixel_values.stencil;
+                (f.compare_mask, b.compare_mask) = (*front, *back);
+            };
+        StencilWriteMask stencil_write_mask: PerFace<u32> = PerFace([0; 2]); [STENCIL_WRITE_MASK] FragmentShader;
+            depth_stencil => |d| PerFace([d.front.write_mask, d.back.write_mask]);
+            |draw, PerFace([front, back])| {
+                let [f, b] = &mut draw.pixel_values.stencil;
+                (f.write_mask, b.write_mask) = (*front, *back);
+            };
+        StencilReference stencil_reference: PerFace<u32> = PerFace([0; 2]); [STENCIL_REFERENCE] FragmentShader;
+            depth_stencil => |d| PerFace([d.front.reference, d.back.reference]);
+            |draw, PerFace([front, back])| {
+                let [f, b] = &mut draw.pixel_values.stencil;
+                (f.reference, b.reference) = (*front, *back);
+            };
+        CullMode cull_mode: u32 = 0; [CULL_MODE] PreRasterization;
+            rasterization => |r| r.cull_mode.as_raw(); |draw, v| draw.cull_mode = *v;
+        FrontFace front_clockwise: bool = false; [FRONT_FACE] PreRasterization;
+            rasterization => |r| r.front_face == vk::FrontFace::CLOCKWISE; |draw, v| draw.front_clockwise = *v;
+        PrimitiveTopology topology: Topology = Topology::TriangleList; [PRIMITIVE_TOPOLOGY] VertexInput;
+            input_assembly => |a| decode::topology(a.topology)?; |draw, v| draw.topology = *v;
+        VertexInputBindingStride strides: Strides = Strides([0; MAX_VERTEX_BINDINGS]); [VERTEX_INPUT_BINDING_STRIDE] VertexInput;
+            vertex_input => |v| decode::strides(v);
+            |draw, Strides(strides)| for binding in &mut draw.bindings {
+                binding.stride = strides.get(binding.binding as usize).copied().unwrap_or(binding.stride);
+            };
+        DepthTestEnable depth_test: bool = false; [DEPTH_TEST_ENABLE] FragmentShader;
+            depth_stencil => |d| d.depth_test_enable != 0; |draw, v| draw.pixel.depth_test = *v;
+        DepthWriteEnable depth_write: bool = false; [DEPTH_WRITE_ENABLE] FragmentShader;
+            depth_stencil => |d| d.depth_write_enable != 0; |draw, v| draw.pixel.depth_write = *v;
+        DepthCompareOp depth_compare: CompareOp = CompareOp::Always; [DEPTH_COMPARE_OP] FragmentShader;
+            depth_stencil => |d| decode::compare_op(d.depth_compare_op)?; |draw, v| draw.pixel.depth_compare = *v;
+        DepthBoundsTestEnable depth_bounds_test: bool = false; [DEPTH_BOUNDS_TEST_ENABLE] FragmentShader;
+            depth_stencil => |d| d.depth_bounds_test_enable != 0; |draw, v| draw.pixel.depth_bounds_test = *v;
+        StencilTestEnable stencil_test: bool = false; [STENCIL_TEST_ENABLE] FragmentShader;
+            depth_stencil => |d| d.stencil_test_enable != 0; |draw, v| draw.pixel.stencil_test = *v;
+        StencilOp stencil_ops: PerFace<StencilOps> = PerFace([StencilOps::IDLE; 2]); [STENCIL_OP] FragmentShader;
+            depth_stencil => |d| PerFace([decode::stencil_ops(&d.front)?, decode::stencil_ops(&d.back)?]);
+            |draw, v| draw.pixel.stencil = v.0;
+        RasterizerDiscardEnable rasterizer_discard: bool = false; [RASTERIZER_DISCARD_ENABLE] PreRasterization;
+            rasterization => |r| r.rasterizer_discard_enable != 0; |draw, v| draw.rasterizer_discard = *v;
+        DepthBiasEnable depth_bias_enable: bool = false; [DEPTH_BIAS_ENABLE] PreRasterization;
+            rasterization => |r| r.depth_bias_enable != 0; |draw, v| draw.depth_bias = draw.depth_bias.filter(|_| *v);
+        PrimitiveRestartEnable primitive_restart: bool = false; [PRIMITIVE_RESTART_ENABLE] VertexInput;
+            input_assembly => |a| a.primitive_restart_enable != 0; |draw, v| draw.primitive_restart = *v;
+        LogicOp logic_op: LogicOp = LogicOp::Copy; [LOGIC_OP_EXT] FragmentOutput;
+            color_blend => |b| if b.logic_op_enable != 0 { decode::logic_op(b.logic_op)? } else { LogicOp::Copy };
+            |draw, v| draw.pixel.logic_op = *v;
+        LineStipple line_stipple: Stipple = Stipple { factor: 1, pattern: !0 }; [LINE_STIPPLE_KHR] PreRasterization;
+            line => |l| decode::stipple(l.line_stipple_factor, l.line_stipple_pattern);
+            |draw, v| draw.line_stipple = draw.line_stipple.map(|_| *v);
+    }
+    fixed {
+        bindings: Vec<VertexBinding> = Vec::new(); VertexInput;
+            vertex_input => |v| decode::bindings(v)?; |draw, v| draw.bindings.clone_from(v);
+        attributes: Vec<VertexAttribute> = Vec::new(); VertexInput;
+            vertex_input => |v| decode::attributes(v)?; |draw, v| draw.attributes.clone_from(v);
+        depth_clamp: bool = false; PreRasterization;
+            rasterization => |r| r.depth_clamp_enable != 0; |draw, v| draw.depth_clamp = *v;
+        depth_clip: bool = true; PreRasterization;
+            depth_clip => |clip| *clip; |draw, v| draw.depth_clip = *v;
+        polygon_mode: PolygonMode = PolygonMode::Fill; PreRasterization;
+            rasterization => |r| decode::polygon_mode(r.polygon_mode)?; |draw, v| draw.polygon_mode = *v;
+        line_mode: LineMode = LineMode::Rectangular; PreRasterization;
+            line => |l| decode::line_mode(l.line_rasterization_mode)?; |draw, v| draw.line_mode = *v;
+        line_stipple_enable: bool = false; PreRasterization;
+            line => |l| l.stippled_line_enable != 0;
+            |draw, v| draw.line_stipple = v.then_some(Stipple { factor: 1, pattern: !0 });
+        samples: u32 = 1; FragmentOutput;
+            multisample => |m| m.rasterization_samples.as_raw(); |_draw, _| ();
+        sample_mask: u32 = !0; FragmentOutput;
+            sample_mask => |mask| *mask; |draw, v| draw.pixel_values.sample_mask = *v;
+        sample_shading: bool = false; FragmentOutput;
+            multisample => |m| decode::sample_shading(m); |draw, v| draw.pixel.sample_shading = *v;
+        alpha_to_coverage: bool = false; FragmentOutput;
+            multisample => |m| m.alpha_to_coverage_enable != 0; |draw, v| draw.pixel.alpha_to_coverage = *v;
+        alpha_to_one: bool = false; FragmentOutput;
+            multisample => |m| m.alpha_to_one_enable != 0; |draw, v| draw.pixel.alpha_to_one = *v;
+        logic_op_enable: bool = false; FragmentOutput;
+            color_blend => |b| b.logic_op_enable != 0; |draw, v| draw.pixel.logic_op_enable = *v;
+        blend: [BlendAttachment; MAX_COLOR_ATTACHMENTS] = [BlendAttachment::OFF; MAX_COLOR_ATTACHMENTS]; FragmentOutput;
+            attachments => |attachments| decode::blend(attachments)?; |draw, v| draw.pixel.blend = *v;
+    }
+}
+
+/// Which rows are dynamic.
+#[derive(Clone, Copy, Default)]
+pub struct Dynamic(u64);
+
+impl Dynamic {
+    /// These.
+    pub fn new(states: &[vk::DynamicState]) -> Result<Dynamic, String> {
+        let mut rows = 0;
+        for state in states {
+            let Some((_, row)) = DYNAMIC_STATES.iter().find(|(vk, _)| vk == state) else {
+                return Err(format!("dynamic state {state:?} is not supported"));
+            };
+            rows |= 1 << *row as u64;
+        }
+        Ok(Dynamic(rows))
+    }
+
+    /// Is this one among them?
+    pub fn has(self, row: Row) -> bool {
+        self.0 & (1 << row as u64) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rasterization() -> vk::PipelineRasterizationStateCreateInfo<'static> {
+        vk::PipelineRasterizationStateCreateInfo::default()
+            .line_width(3.0)
+            .depth_bias_clamp(2.0)
+            .depth_bias_enable(true)
+    }
+
+    #[test]
+    fn dynamic_values_are_neither_decoded_nor_taken() {
+        let rasterization = rasterization();
+        let info = CreateInfo { rasterization: Some(&rasterization), ..CreateInfo::default() };
+        let dynamic = Dynamic::new(&[vk::DynamicState::LINE_WIDTH]).expect("known");
+        let mut values = Values::default();
+        values.decode(&info, Subset::FragmentOutput, dynamic).expect("supported");
+        assert_eq!(values.depth_bias, [0.0; 3]);
+        values.decode(&info, Subset::PreRasterization, dynamic).expect("supported");
+        assert_eq!((values.line_width, values.depth_bias), (1.0, [0.0, 2.0, 0.0]));
+        let mut current = Values::default();
+        DynamicState::LineWidth(7.0).apply(&mut current);
+        current.take_static(&values, dynamic);
+        let draw = join(&Fixed::default(), &current);
+        assert_eq!((draw.line_width, draw.depth_bias), (7.0, Some([0.0, 2.0, 0.0])));
+        DynamicState::DepthBiasEnable(false).apply(&mut current);
+        assert_eq!(join(&Fixed::default(), &current).depth_bias, None);
+        assert!(Dynamic::new(&[vk::DynamicState::SAMPLE_LOCATIONS_EXT]).is_err());
+    }
+
+    #[test]
+    fn parts_of_a_value_change() {
+        use super::super::{Elements, Faces};
+        let mut values = Values::default();
+        let [front, both] = [vk::StencilFaceFlags::FRONT, vk::StencilFaceFlags::FRONT_AND_BACK];
+        DynamicState::StencilReference(Faces { faces: both, value: 3 }).apply(&mut values);
+        DynamicState::StencilReference(Faces { faces: front, value: 4 }).apply(&mut values);
+        assert_eq!(values.stencil_reference.0, [4, 3]);
+        DynamicState::Scissor(Elements::From(1, List::from_elem([1; 4], 1))).apply(&mut values);
+        assert_eq!(values.scissors[..], [[1; 4]; 2]);
+        DynamicState::Scissor(Elements::All(List::from_elem([2; 4], 1))).apply(&mut values);
+        assert_eq!(values.scissors[..], [[2; 4]]);
+    }
+
+    /// Without the stipple's being enabled there is none; with it, the current one.
+    #[test]
+    fn stipples_are_enabled_by_the_pipeline() {
+        let stipple = Stipple { factor: 2, pattern: 5 };
+        let values = Values { line_stipple: stipple, ..Values::default() };
+        assert_eq!(join(&Fixed::default(), &values).line_stipple, None);
+        let fixed = Fixed { line_stipple_enable: true, ..Fixed::default() };
+        assert_eq!(join(&fixed, &values).line_stipple, Some(stipple));
+    }
+}

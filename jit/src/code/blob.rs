@@ -6,7 +6,7 @@
 //! before it gets here (the icd's pipeline caches do).
 
 use super::memory::ExecutableCode;
-use crate::emit::Tier;
+use crate::tier::Tier;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
 use base::shader::{
     BuiltinSlot, CompiledStage, Interpolation, Slot, SlotKind, SlotType, Stage, StageCode, StageFlags, StageInterface,
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Changes with every release and with the layout of the structs that code takes offsets from.
-const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 5");
+const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"), " abi 6");
 const CHECKSUM: usize = 16;
 
 /// A compiled stage without its memory.
@@ -84,7 +84,7 @@ impl CodeBlob {
 
     /// The facts alone.
     pub fn without_code(&self) -> CodeBlob {
-        CodeBlob { code: Vec::new(), frame: 0, tier: Tier::Quick, interface: self.interface.clone(), ..*self }
+        CodeBlob { code: Vec::new(), frame: 0, tier: Tier::FIRST, interface: self.interface.clone(), ..*self }
     }
 
     /// All but code, its frame and tier are the same: one may run instead of the other, even from one call to the next of a workgroup.
@@ -110,7 +110,8 @@ impl CodeBlob {
         w.u32(flag_bits(&self.flags));
         self.local_size.iter().for_each(|&n| w.u32(n));
         w.u32(self.shared_bytes);
-        let bits = [self.zero_shared, self.has_barriers, self.tier == Tier::Full, self.has_loops];
+        w.u32(self.tier as u32);
+        let bits = [self.zero_shared, self.has_barriers, self.has_loops];
         w.u32(bits.iter().enumerate().fold(0, |word, (i, &bit)| word | u32::from(bit) << i));
         w.u32(self.scratch_bytes);
         w.u32(self.frame);
@@ -142,6 +143,7 @@ impl CodeBlob {
         let flags = flags_of(r.u32()?);
         let local_size = [r.u32()?, r.u32()?, r.u32()?];
         let shared_bytes = r.u32()?;
+        let tier = Tier::numbered(r.u32()?)?;
         let bits = r.u32()?;
         let scratch_bytes = r.u32()?;
         let frame = r.u32()?;
@@ -149,7 +151,7 @@ impl CodeBlob {
         Some(CodeBlob {
             code,
             frame,
-            tier: if bits & 4 != 0 { Tier::Full } else { Tier::Quick },
+            tier,
             cpu_features: used,
             stage,
             lanes,
@@ -160,7 +162,7 @@ impl CodeBlob {
             zero_shared: bits & 1 != 0,
             scratch_bytes,
             has_barriers: bits & 2 != 0,
-            has_loops: bits & 8 != 0,
+            has_loops: bits & 4 != 0,
         })
     }
 }

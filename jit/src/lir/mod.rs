@@ -12,7 +12,7 @@
 
 pub mod build;
 pub mod eval;
-pub(crate) mod number;
+mod number;
 pub mod op;
 mod print;
 #[doc(hidden)]

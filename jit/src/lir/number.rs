@@ -5,49 +5,10 @@
 //! (who builds the loop says so: [`super::Builder::enter_loop`]), and others that nobody knows anything about.
 
 use super::{Block, Inst, InstData};
+use crate::hash::{WordHasher, WordMap};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-
-/// A quick hash of a few words.
-#[derive(Clone, Copy, Default)]
-pub struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-    fn write_u8(&mut self, v: u8) {
-        self.write_u64(u64::from(v));
-    }
-    fn write_u32(&mut self, v: u32) {
-        self.write_u64(u64::from(v));
-    }
-    fn write_u64(&mut self, v: u64) {
-        self.0 = (self.0.rotate_left(5) ^ v).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-    fn write_usize(&mut self, v: usize) {
-        self.write_u64(v as u64);
-    }
-    fn write_isize(&mut self, v: isize) {
-        self.write_u64(v as u64);
-    }
-    fn write_i32(&mut self, v: i32) {
-        self.write_u64(v as u32 as u64);
-    }
-}
-
-/// A table with that hash.
-pub type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+use std::hash::{Hash, Hasher};
 
 /// A block in the tree of dominators.
 #[derive(Clone, Copy, Default)]
@@ -59,15 +20,27 @@ struct Node {
     entered: bool,
 }
 
+/// An instruction and its block, and the one of the same hash before it.
+#[derive(Clone, Copy)]
+struct Known {
+    inst: Inst,
+    block: Block,
+    before: u32,
+}
+
+/// No instruction before.
+const NONE: u32 = u32::MAX;
+
 /// What has been computed where.
 #[derive(Default)]
 pub struct Numbering {
     nodes: SecondaryMap<Block, Node>,
-    /// By hash: the newest instructions, and their blocks.
-    known: WordMap<u64, SmallVec<[(Inst, Block); 2]>>,
+    known: Vec<Known>,
+    /// By hash: the newest instruction, by its place in `known`.
+    newest: WordMap<u64, u32>,
 }
 
-/// How many instructions of one hash are remembered: the same computation in different branches.
+/// How many instructions of one hash are looked at, the newest first: the same computation in different branches.
 const KEPT: usize = 4;
 
 impl Numbering {
@@ -142,16 +115,21 @@ impl Numbering {
 
     /// An instruction that is the same and whose results can be used in `block`.
     pub fn find(&self, hash: u64, block: Block, same: impl Fn(Inst) -> bool) -> Option<Inst> {
-        let known = self.known.get(&hash)?;
-        known.iter().rev().find(|&&(inst, at)| same(inst) && self.dominates(at, block)).map(|&(inst, _)| inst)
+        let mut at = *self.newest.get(&hash)?;
+        for _ in 0..KEPT {
+            let known = self.known.get(at as usize)?;
+            if same(known.inst) && self.dominates(known.block, block) {
+                return Some(known.inst);
+            }
+            at = known.before;
+        }
+        None
     }
 
     /// Remembers an instruction.
     pub fn add(&mut self, hash: u64, inst: Inst, block: Block) {
-        let list = self.known.entry(hash).or_default();
-        if list.len() == KEPT {
-            list.remove(0);
-        }
-        list.push((inst, block));
+        let place = self.known.len() as u32;
+        let before = self.newest.insert(hash, place).unwrap_or(NONE);
+        self.known.push(Known { inst, block, before });
     }
 }

@@ -1,8 +1,8 @@
 //! SSA from variables: where a value is joined from several blocks it becomes a block parameter (Braun et al., Simple and Efficient
 //! Construction of Static Single Assignment Form). Nothing is recursive: functions have as many blocks as they like.
 
-use super::number::WordMap;
 use super::{Args, Block, Builder, Def, Type, Value, ValueData};
+use crate::hash::WordMap;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use smallvec::SmallVec;
 

@@ -1,7 +1,8 @@
 //! Common subexpressions, by value numbering scoped to regions: a pure instruction that was computed in this region or
 //! one around it is not computed again. Loads count when the memory cannot change during the stage.
 
-use super::util::{FxHasher, FxMap, Renames, for_each_inst};
+use super::util::{Renames, for_each_inst};
+use crate::hash::{WordHasher, WordMap};
 use crate::ir::{Inst, Node, Op, Region, Shader, Term};
 use std::hash::{Hash, Hasher};
 
@@ -10,7 +11,7 @@ pub fn cse(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut constant_memory = true;
     for_each_inst(&root, &mut |inst| constant_memory &= !shader.insts[inst].op.effects().changes_memory());
-    let (renames, known) = (Renames::default(), FxMap::default());
+    let (renames, known) = (Renames::default(), WordMap::default());
     let mut cse = Cse { shader, renames, known, log: Vec::new(), constant_memory };
     cse.region(&mut root);
     shader.root.body = root;
@@ -20,7 +21,7 @@ struct Cse<'a> {
     shader: &'a mut Shader,
     renames: Renames,
     /// The latest visible instruction with a hash; a collision only loses an opportunity.
-    known: FxMap<u64, Inst>,
+    known: WordMap<u64, Inst>,
     log: Vec<(u64, Option<Inst>)>,
     /// Nothing in the shader changes memory.
     constant_memory: bool,
@@ -78,7 +79,7 @@ impl Cse<'_> {
             }
         }
         let data = &self.shader.insts[inst];
-        let mut hasher = FxHasher::default();
+        let mut hasher = WordHasher::default();
         data.op.hash(&mut hasher);
         data.args.hash(&mut hasher);
         let hash = hasher.finish();

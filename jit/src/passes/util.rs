@@ -1,11 +1,10 @@
-//! Shared by the passes: renaming of values, the pool of constants, a fast hasher.
+//! Shared by the passes: renaming of values, the pool of constants.
 
+use crate::hash::WordMap;
 use crate::ir::{Inst, Node, Op, Shader, Ty, Value};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Replaced values. Chains are followed, so a target may be replaced later; they are shortened on the way.
 #[derive(Default)]
@@ -36,46 +35,16 @@ impl Renames {
     }
 }
 
-/// FxHash: multiply and rotate; for keys of a few words made by ourselves.
-#[derive(Default)]
-pub struct FxHasher(u64);
-
-impl Hasher for FxHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.write_u64(u64::from(b));
-        }
-    }
-    fn write_u8(&mut self, v: u8) {
-        self.write_u64(u64::from(v));
-    }
-    fn write_u32(&mut self, v: u32) {
-        self.write_u64(u64::from(v));
-    }
-    fn write_u64(&mut self, v: u64) {
-        self.0 = (self.0.rotate_left(5) ^ v).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-    fn write_usize(&mut self, v: usize) {
-        self.write_u64(v as u64);
-    }
-}
-
-/// A map with [`FxHasher`].
-pub type FxMap<K, V> = HashMap<K, V, BuildHasherDefault<FxHasher>>;
-
 /// Constants at the start of the root body, where everything sees them; each (type, bits) once.
 pub struct Consts {
-    known: FxMap<(Ty, u64), Value>,
+    known: WordMap<(Ty, u64), Value>,
     new: Vec<Node>,
 }
 
 impl Consts {
     /// Finds the constants that already lie at the start of the root body.
     pub fn new(shader: &Shader) -> Self {
-        let mut known = FxMap::default();
+        let mut known = WordMap::default();
         for node in &shader.root.body.nodes {
             let Node::Inst(inst) = node else { break };
             let Op::Const(bits) = shader.insts[*inst].op else { break };

@@ -24,7 +24,7 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
     PipelineLayoutInfo { sets: vec![(0..n).map(binding).collect()] }
 }
 
-pub use jit::emit::Tier;
+pub use jit::tier::Tier;
 
 /// Everything that must give the same bits: lanes and tiers.
 pub const CONFIGURATIONS: [(usize, Tier); 4] = [(4, Tier::Quick), (4, Tier::Full), (8, Tier::Quick), (8, Tier::Full)];
@@ -48,12 +48,12 @@ pub fn try_compile(
 ) -> Result<CompiledStage, jit::error::Error> {
     let divergence = passes::divergence(shader, lanes);
     let emitted = emit::build(shader, &divergence, layout, &EmitOptions { lanes })?;
-    let code = emitted.generate(tier)?;
+    let (code, tier) = jit::tier::generate(&emitted.lir, tier)?;
     let blob = CodeBlob {
         code: code.bytes,
         frame: code.frame,
         tier,
-        cpu_features: emit::cpu_features(),
+        cpu_features: jit::host::cpu_features(),
         stage: shader.stage,
         lanes,
         interface: Arc::new(StageInterface { inputs: shader.inputs.clone(), outputs: shader.outputs.clone() }),

@@ -72,14 +72,14 @@ fn failed(e: CodegenError) -> Error {
 fn finish(mut context: Context, step: Step) -> Result<MachineCode> {
     let isa = isa::target(step)?;
     context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| failed(e.inner))?;
-    let compiled = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
-    if !compiled.buffer.relocs().is_empty() {
+    let made = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
+    if !made.buffer.relocs().is_empty() {
         return Err(Error::internal("emitted code has relocations"));
     }
-    let frame = compiled.buffer.frame_layout().map(|f| f.frame_to_fp_offset.saturating_add(FRAME_HEAD));
+    let frame = made.buffer.frame_layout().map(|f| f.frame_to_fp_offset.saturating_add(FRAME_HEAD));
     let frame = frame.ok_or_else(|| Error::internal("Cranelift gave no frame layout"))?;
     if frame > MAX_FRAME {
         return Err(Error::limit(format!("a frame of {frame} bytes")));
     }
-    Ok(MachineCode { bytes: compiled.code_buffer().to_vec(), frame })
+    Ok(MachineCode { bytes: made.code_buffer().to_vec(), frame })
 }

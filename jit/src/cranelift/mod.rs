@@ -7,6 +7,8 @@
 //! The instructions are chosen so that Cranelift's own selection finds what the machine has; what it has no vector form for goes lane by
 //! lane. `alu`, `convert`, `vector` and `memory` have the operations.
 
+#![forbid(unsafe_code)]
+
 mod alu;
 mod code;
 mod convert;

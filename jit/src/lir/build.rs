@@ -3,6 +3,8 @@
 //! Blocks are created, entered and ended in any order that a walk over structured control flow makes: a block is sealed when no more
 //! edges to it will come ([`Builder::seal_block`]), at best before it is entered, because value numbering sees only what dominates.
 
+#![forbid(unsafe_code)]
+
 use super::number::Numbering;
 use super::op::More;
 use super::ssa::Ssa;

@@ -21,6 +21,7 @@ mod ssa;
 #[cfg(test)]
 mod tests;
 mod types;
+mod variables;
 mod verify;
 
 pub use build::Builder;

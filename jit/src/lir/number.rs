@@ -4,6 +4,8 @@
 //! when all that come to it are known, except for the header of a loop, whose back edges come from blocks that it dominates itself
 //! (who builds the loop says so: [`super::Builder::enter_loop`]), and others that nobody knows anything about.
 
+#![forbid(unsafe_code)]
+
 use super::{Block, Inst, InstData};
 use crate::hash::{WordHasher, WordMap};
 use cranelift_entity::SecondaryMap;

@@ -1,24 +1,26 @@
 //! Where the compile time of shaders goes: `cargo run --release -p grus-jit --example stage_times -- FILE.spv...`
 //!
-//! One row per file: microseconds of parsing, translation, passes, divergence, CLIF building, estimate and code generation by either
-//! tier; IR and CLIF instructions, the estimate's excess, bytes of either tier's code (0: the full one would take too
-//! long; `GRUS_EXCESS` is another limit). The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr.
+//! One row per file: microseconds of parsing, translation, passes, divergence, LIR and CLIF building, estimate and code generation by either
+//! tier (CLIF building included); instructions of IR, LIR and CLIF, the estimate's excess, bytes of either tier's code (0: the full one would
+//! take too long; `GRUS_EXCESS` is another limit). The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr.
 
 #[path = "../tests/spirv_common/reflect.rs"]
 #[allow(missing_docs, reason = "shared with the tests")]
 mod reflect;
 
 use base::shader::Stage;
-use jit::emit::{Cost, EmitOptions, Tier, build};
+use jit::cranelift::{self, Cost, Settings};
+use jit::emit::{EmitOptions, build};
 use jit::passes::{PassOptions, divergence, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit::tier::{Backend, Tier};
 use std::time::Instant;
 
 fn main() {
     let rounds = std::env::var("GRUS_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let columns = [
-        "parse", "trans", "passes", "diverg", "clif", "cost", "quick", "full", "ir", "insts", "excess", "bytes q",
-        "bytes f",
+        "parse", "trans", "passes", "diverg", "lir", "clif", "cost", "quick", "full", "ir", "lir", "clif", "excess",
+        "bytes q", "bytes f",
     ];
     println!("{:24}{}", "", columns.map(|c| format!("{c:>9}")).concat());
     for path in std::env::args().skip(1) {
@@ -38,10 +40,10 @@ fn main() {
     }
 }
 
-fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 8], [usize; 5])> {
+fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 9], [usize; 6])> {
     let layout = reflect::layout_of(words);
-    let mut times = [const { Vec::new() }; 8];
-    let mut sizes = [0; 5];
+    let mut times = [const { Vec::new() }; 9];
+    let mut sizes = [0; 6];
     for _ in 0..rounds.max(1) {
         let mut last = Instant::now();
         let mut lap = |i: usize| {
@@ -63,21 +65,27 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 8], [usiz
         let options = EmitOptions::default();
         let shapes = divergence(&shader, options.lanes);
         lap(3);
-        let function = build(&shader, &shapes, &layout, &options)?;
+        let lir = build(&shader, &shapes, &layout, &options)?.lir;
         lap(4);
-        let cost = function.cost();
+        let function = cranelift::translate(&lir)?;
         lap(5);
-        sizes[0] = shader.insts.len();
-        sizes[1] = cost.insts;
-        sizes[2] = usize::try_from(cost.excess).unwrap_or(usize::MAX);
-        sizes[3] = function.generate(Tier::Quick)?.bytes.len();
+        let cost = Cost::of(&function);
         lap(6);
-        let code = match std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok()) {
-            Some(n) => function.improve_within(Cost { insts: usize::MAX, excess: n, merges: n }, &|| true)?,
-            None => function.improve(&|| true)?,
-        };
-        sizes[4] = code.map_or(0, |code| code.bytes.len());
+        sizes[0] = shader.insts.len();
+        sizes[1] = lir.insts.len();
+        sizes[2] = cost.insts;
+        sizes[3] = usize::try_from(cost.excess).unwrap_or(usize::MAX);
+        sizes[4] = Tier::Quick.code(&lir, &|| true)?.map_or(0, |code| code.bytes.len());
         lap(7);
+        let Backend::Cranelift(settings) = &Tier::Full.row().backend;
+        let limit = match std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok()) {
+            Some(0) => Some(Cost { insts: 0, excess: 0, merges: 0 }),
+            Some(n) => Some(Cost { insts: usize::MAX, excess: n, merges: n }),
+            None => settings.limit,
+        };
+        let code = cranelift::code(&lir, &Settings { limit, ..*settings }, &|| true)?;
+        sizes[5] = code.map_or(0, |code| code.bytes.len());
+        lap(8);
     }
     let medians = times.map(|mut list| {
         list.sort_unstable();

@@ -1,14 +1,18 @@
-//! The whole road of a stage: SPIR-V → IR → passes → divergence → CLIF ([`prepare`]), and from there to code
+//! The whole road of a stage: SPIR-V → IR → passes → divergence → LIR ([`prepare`]), and from there to code
 //! ([`Prepared::generate`]), which is most of the time and can be somebody else's.
 
 #![forbid(unsafe_code)]
 
+use crate::backend::{MachineCode, Wanted};
 use crate::code::CodeBlob;
-use crate::emit::{self, Emission, EmitOptions, MachineCode, Tier};
+use crate::emit::{self, EmitOptions};
 use crate::error::{Error, Result};
+use crate::host;
 use crate::ir::{Node, Region};
+use crate::lir;
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
+use crate::tier::{self, Tier};
 use base::shader::{PipelineLayoutInfo, Stage, StageFacts, StageInterface};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -33,7 +37,7 @@ pub struct CompileRequest<'a> {
 
 /// A stage that nothing can be wrong with any more, without its code.
 pub struct Prepared {
-    emission: Emission,
+    lir: lir::Function,
     facts: StageFacts,
 }
 
@@ -43,31 +47,27 @@ impl Prepared {
         &self.facts
     }
 
-    /// Makes the code, by a better tier than the quick one only where that takes bounded time.
+    /// Makes the code: by this tier, or by one before it where that would take unbounded time.
     ///
     /// # Errors
-    /// As [`Emission::finish`].
+    /// As [`tier::generate`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        if tier == Tier::Full
-            && let Some(code) = self.emission.improve(&|| true)?
-        {
-            return Ok(with_code(self.facts, code, tier));
-        }
-        Ok(with_code(self.facts, self.emission.finish()?, Tier::Quick))
+        let (code, tier) = tier::generate(&self.lir, tier)?;
+        Ok(with_code(self.facts, code, tier))
     }
 
-    /// Makes the full tier's code, if that takes bounded time and as long as `wanted` says so, which is asked between the steps.
+    /// Makes better code than this tier's, if that takes bounded time and as long as `wanted` says so, which is asked between the steps.
     ///
     /// # Errors
-    /// As [`Emission::finish`].
-    pub fn improve(self, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>> {
-        let code = self.emission.improve(wanted)?;
-        Ok(code.map(|code| with_code(self.facts, code, Tier::Full)))
+    /// As [`tier::improve`].
+    pub fn improve(self, than: Tier, wanted: Wanted<'_>) -> Result<Option<CodeBlob>> {
+        let code = tier::improve(&self.lir, than, wanted)?;
+        Ok(code.map(|(code, tier)| with_code(self.facts, code, tier)))
     }
 }
 
 fn with_code(facts: StageFacts, code: MachineCode, tier: Tier) -> CodeBlob {
-    CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: emit::cpu_features() }
+    CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: host::cpu_features() }
 }
 
 /// Compiles one stage.
@@ -124,10 +124,10 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
         has_barriers: emission.has_barriers,
         has_loops: has_loops(&shader.root.body),
     };
-    Ok(Prepared { emission, facts })
+    Ok(Prepared { lir: emission.lir, facts })
 }
 
 /// The stored form of a stage; `None` unless it is intact, of this build, and for this CPU.
 pub fn stored(bytes: &[u8]) -> Option<CodeBlob> {
-    CodeBlob::from_bytes(bytes, emit::cpu_features())
+    CodeBlob::from_bytes(bytes, host::cpu_features())
 }

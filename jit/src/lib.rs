@@ -1,17 +1,20 @@
 //! SPIR-V in, callable code out.
 //!
 //! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] → [`emit`] → [`lir`] (low SSA on vectors
-//! of any width) → [`cranelift`] (the only place that knows it) → [`code`] (executable memory). [`compile()`] is the whole road.
+//! of any width) → a back end, by [`tier`] ([`cranelift`] is the only place that knows it) → [`code`] (executable memory). [`compile()`] is the whole road.
 
+pub mod backend;
 mod budget;
 pub mod code;
 pub mod compile;
 pub mod cranelift;
 pub mod emit;
 pub mod error;
+pub mod host;
 pub mod ir;
 pub mod lir;
 pub mod passes;
 pub mod spirv;
+pub mod tier;
 
 pub use compile::{CompileRequest, Prepared, compile, prepare, stored};

@@ -7,10 +7,11 @@ mod bomb;
 mod spirv_common;
 
 use bomb::{KINDS, Kind, module};
-use jit::emit::{Emission, EmitOptions, Tier, build};
+use jit::emit::{Emission, EmitOptions, build};
 use jit::error::{ErrorKind, Result};
 use jit::passes::{PassOptions, divergence, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit::tier::{self, Tier};
 use spirv_common::layout;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -67,8 +68,8 @@ fn measure(kind: Kind, n: u32) -> Result<(Vec<Step>, Emission)> {
     let options = EmitOptions::default();
     let shapes = divergence(&shader, options.lanes);
     let emission = build(&shader, &shapes, &layout(), &options)?;
-    step("build", emission.instructions());
-    step("quick", emission.generate(Tier::Quick)?.bytes.len());
+    step("build", emission.lir.insts.len());
+    step("quick", tier::generate(&emission.lir, Tier::Quick)?.0.bytes.len());
     Ok((steps, emission))
 }
 
@@ -118,7 +119,7 @@ fn either_tier_takes_bounded_time_whatever_is_live() {
     for (kind, n) in [(Kind::IfMany, 20), (Kind::Wide, 4000), (Kind::Switch, 2000), (Kind::SwitchFall, 300)] {
         let (_, emission) = measure(kind, n).unwrap();
         let began = Instant::now();
-        let code = emission.generate(Tier::Full).unwrap();
+        let (code, _) = tier::generate(&emission.lir, Tier::Full).unwrap();
         let took = began.elapsed();
         println!("{kind:?} {n}: {} bytes, {took:?}", code.bytes.len());
         // On an idle machine a tenth of a second; these were half a minute and more.
@@ -134,7 +135,7 @@ fn code_generation_that_nobody_wants_ends_between_its_steps() {
         asked.set(asked.get() + 1);
         asked.get() < 2
     };
-    assert!(emission.improve(&wanted).unwrap().is_none());
+    assert!(Tier::Full.code(&emission.lir, &wanted).unwrap().is_none());
     assert_eq!(asked.get(), 2, "before and behind optimisation");
 }
 
@@ -146,12 +147,12 @@ fn ordinary_shaders_get_the_full_tier() {
         run(&mut shader, &PassOptions { verify: false }).unwrap();
         let options = EmitOptions::default();
         let emission = build(&shader, &divergence(&shader, options.lanes), &layout(), &options).unwrap();
-        assert!(emission.improve(&|| true).unwrap().is_some(), "{name}: {:?}", emission.cost());
+        assert!(Tier::Full.code(&emission.lir, &|| true).unwrap().is_some(), "{name}");
     }
     let (_, emission) = measure(Kind::Sin, 100).unwrap();
-    assert!(emission.improve(&|| true).unwrap().is_some(), "{:?}", emission.cost());
+    assert!(Tier::Full.code(&emission.lir, &|| true).unwrap().is_some());
     let (_, emission) = measure(Kind::Wide, 4000).unwrap();
-    assert!(emission.improve(&|| true).unwrap().is_none(), "{:?}", emission.cost());
+    assert!(Tier::Full.code(&emission.lir, &|| true).unwrap().is_none());
 }
 
 #[test]

@@ -4,9 +4,9 @@ mod spirv_common;
 
 use base::random::Star as Rng;
 use base::shader::Stage;
-use jit::emit::Tier;
 use jit::error::ErrorKind;
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit::tier::Tier;
 use spirv_common::*;
 use std::time::{Duration, Instant};
 

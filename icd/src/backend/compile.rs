@@ -6,6 +6,7 @@ use crate::caps::limits::LIMITS;
 use base::shader::{PipelineLayoutInfo, Stage};
 use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};
+use jit::tier::Tier;
 use jit::{CompileRequest, Prepared};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -106,13 +107,13 @@ impl StageRequest {
         Ok(prepared)
     }
 
-    /// The whole road, by the better tier; `None` when that is not worth it, or not `wanted` any more.
+    /// The whole road, by a better tier than this one; `None` when that is not worth it, or not `wanted` any more.
     ///
     /// # Errors
     /// Internal ones.
-    pub fn improve(&self, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>, jit::error::Error> {
+    pub fn improve(&self, than: Tier, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>, jit::error::Error> {
         let prepared = self.prepare()?;
-        if wanted() { prepared.improve(wanted) } else { Ok(None) }
+        if wanted() { prepared.improve(than, wanted) } else { Ok(None) }
     }
 
     fn with_jit<T>(

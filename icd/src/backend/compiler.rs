@@ -18,8 +18,8 @@ use super::tiered::TieredCode;
 use crate::fallible;
 use crate::ffi::messages::Messages;
 use ash::vk;
-use jit::emit::Tier;
 use jit::error::Error;
+use jit::tier::Tier;
 use parking_lot::{Condvar, Mutex};
 use rasterizer::Engine;
 use rayon::ThreadPool;
@@ -39,31 +39,29 @@ const COMPILER_BYTES: usize = 256;
 /// `GRUS_TIER`: which tiers are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Quick first, full when it pays.
+    /// The first one first, better ones when they pay.
     #[default]
     Auto,
-    /// Quick only.
-    Quick,
-    /// Full only.
-    Full,
+    /// One only.
+    Only(Tier),
 }
 
 impl Policy {
     /// From the environment.
     pub fn from_env() -> Policy {
-        match std::env::var("GRUS_TIER").as_deref() {
-            Ok("quick") => Policy::Quick,
-            Ok("full") => Policy::Full,
-            _ => Policy::Auto,
-        }
+        let name = std::env::var("GRUS_TIER").unwrap_or_default();
+        Tier::named(&name).map_or(Policy::Auto, Policy::Only)
     }
 
     /// The tier of the first code.
     pub fn first(self) -> Tier {
-        if self == Policy::Full { Tier::Full } else { Tier::Quick }
+        match self {
+            Policy::Auto => Tier::FIRST,
+            Policy::Only(tier) => tier,
+        }
     }
 
-    /// Quick code is replaced when it runs long enough.
+    /// Code is replaced when it runs long enough.
     pub fn improves(self) -> bool {
         self == Policy::Auto
     }

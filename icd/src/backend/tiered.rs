@@ -1,11 +1,11 @@
-//! The code of a stage in its life: being made, quick, full.
+//! The code of a stage in its life: being made, and made again by better tiers ([`jit::tier`]).
 //!
 //! Creating a pipeline leaves a job here ([`jit::Prepared`]: nothing can be wrong with the shader any more, only code is missing).
-//! A thread of the pool does it, or whoever needs the code first: [`TieredCode::ready`]. The quick tier's code measures the time it
-//! runs; when that is so long that better code pays (estimated from the code's size), the compiler is asked for it,
-//! once, and puts it in place between two batches. Who runs the old code meanwhile goes on: both stay until the stage goes.
+//! A thread of the pool does it, or whoever needs the code first: [`TieredCode::ready`]. While there is a better tier the code measures
+//! the time it runs; when that is so long that better code pays ([`jit::tier::Row::patience`]), the compiler is asked for it,
+//! once, and puts it in place between two batches. Who runs the old code meanwhile goes on: all of it stays until the stage goes.
 //!
-//! Invariant: either tier's code has the same facts (interface, scratch layout, resume points), so that even the calls of one workgroup may
+//! Invariant: every tier's code has the same facts (interface, scratch layout, resume points), so that even the calls of one workgroup may
 //! take turns.
 
 use super::compile::{Key, StageRequest};
@@ -14,16 +14,11 @@ use base::abi::{BatchHeader, ShaderContext, StageFn};
 use base::shader::{CompiledStage, StageCode, StageFacts};
 use jit::Prepared;
 use jit::code::{CodeBlob, LoadedCode};
-use jit::emit::Tier;
+use jit::tier::{COUNT, ROWS, Tier};
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
-
-/// Running time after which better code is wanted, in nanoseconds per byte of quick code, without and with loops. Better code costs
-/// about 500 ns per byte of quick code to make; it saves little of straight code's time (the demo's scene: 0 to 15 %) and most of a
-/// loop's (the demo's compute step: 60 %).
-const PATIENCE: [i64; 2] = [3000, 100];
 
 /// A stage and its code.
 pub struct TieredCode {
@@ -37,7 +32,7 @@ pub struct TieredCode {
     entry: AtomicPtr<()>,
     /// Bytes of stack that any of the functions so far takes.
     frame: AtomicU32,
-    /// Nanoseconds that the quick code may still run; not above 0: nobody wants to know.
+    /// Nanoseconds that the best code so far may still run; not above 0: nobody wants to know.
     patience: AtomicI64,
     state: Mutex<State>,
     changed: Condvar,
@@ -45,8 +40,15 @@ pub struct TieredCode {
 
 struct State {
     phase: Phase,
-    quick: Option<LoadedCode>,
-    full: Option<LoadedCode>,
+    /// By tier.
+    codes: [Option<LoadedCode>; COUNT],
+}
+
+impl State {
+    /// The best code so far.
+    fn best(&self) -> Option<(Tier, &LoadedCode)> {
+        ROWS.iter().zip(&self.codes).rev().find_map(|(row, code)| Some((row.tier, code.as_ref()?)))
+    }
 }
 
 enum Phase {
@@ -87,7 +89,7 @@ impl TieredCode {
             entry: AtomicPtr::default(),
             frame: AtomicU32::new(0),
             patience: AtomicI64::new(0),
-            state: Mutex::new(State { phase, quick: None, full: None }),
+            state: Mutex::new(State { phase, codes: Default::default() }),
             changed: Condvar::new(),
         })
     }
@@ -141,7 +143,7 @@ impl TieredCode {
     }
 
     fn generate(&self, prepared: Prepared) {
-        let tier = self.compiler.upgrade().map_or(Tier::Quick, |c| c.policy().first());
+        let tier = self.compiler.upgrade().map_or(Tier::FIRST, |c| c.policy().first());
         let made = prepared.generate(tier).map_err(|e| e.to_string());
         if let Err(message) = made.and_then(|blob| self.install(&blob)) {
             self.state.lock().phase = Phase::Failed(message);
@@ -154,7 +156,8 @@ impl TieredCode {
     /// # Errors
     /// A message; internal errors.
     pub fn upgrade(&self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
-        let Some(blob) = self.request.improve(wanted).map_err(|e| e.to_string())? else { return Ok(()) };
+        let Some(than) = self.tier() else { return Ok(()) };
+        let Some(blob) = self.request.improve(than, wanted).map_err(|e| e.to_string())? else { return Ok(()) };
         if blob.facts != self.facts {
             return Err("the tiers disagree about a stage".into());
         }
@@ -167,17 +170,12 @@ impl TieredCode {
         let entry = code.entry() as *mut ();
         // Before the entry, which publishes it.
         self.frame.fetch_max(code.frame(), Ordering::Relaxed);
+        let improve = self.compiler.upgrade().is_some_and(|c| c.policy().improves());
+        let next = blob.tier.better().next().filter(|_| improve);
+        let patience = next.map_or(0, |t| blob.code.len() as i64 * t.row().patience[usize::from(blob.facts.has_loops)]);
         let mut state = self.state.lock();
-        match blob.tier {
-            Tier::Full => state.full = Some(code),
-            Tier::Quick => {
-                let improve = self.compiler.upgrade().is_some_and(|c| c.policy().improves());
-                let patience =
-                    if improve { blob.code.len() as i64 * PATIENCE[usize::from(blob.facts.has_loops)] } else { 0 };
-                self.patience.store(patience, Ordering::Relaxed);
-                state.quick = Some(code);
-            }
-        }
+        self.patience.store(patience, Ordering::Relaxed);
+        state.codes[blob.tier as usize] = Some(code);
         // The code stays in `state` as long as `self`; nothing takes it out again.
         self.entry.store(entry, Ordering::Release);
         state.phase = Phase::Ready;
@@ -188,22 +186,16 @@ impl TieredCode {
     pub fn bytes(&self) -> Option<Vec<u8>> {
         self.ready().ok()?;
         let state = self.state.lock();
-        let code = state.full.as_ref().or(state.quick.as_ref())?;
+        let (_, code) = state.best()?;
         Some(CodeBlob::of(self.facts.clone(), code).to_bytes())
     }
 
     /// Which tier runs; `None` while there is no code.
-    #[cfg(test)]
     pub fn tier(&self) -> Option<Tier> {
-        let state = self.state.lock();
-        match (&state.full, &state.quick) {
-            (Some(_), _) => Some(Tier::Full),
-            (None, Some(_)) => Some(Tier::Quick),
-            (None, None) => None,
-        }
+        self.state.lock().best().map(|(tier, _)| tier)
     }
 
-    /// Counts time that quick code ran.
+    /// Counts time that code ran to which there may be better.
     #[cold]
     fn ran(&self, ns: i64) {
         let left = self.patience.fetch_sub(ns, Ordering::Relaxed);

@@ -9,8 +9,8 @@ use base::abi::{
     VertexBatch,
 };
 use base::shader::{Stage, StageCode};
-use jit::emit::Tier;
 use jit::spirv::Specialization;
+use jit::tier::{ROWS, Tier};
 use rasterizer::Engine;
 use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::{Sender, channel};
@@ -183,8 +183,8 @@ fn code_that_runs_long_becomes_better_code() {
 
 #[test]
 fn a_policy_of_one_tier_keeps_to_it() {
-    for (policy, tier) in [(Policy::Quick, Tier::Quick), (Policy::Full, Tier::Full)] {
-        let setup = Setup::new(policy);
+    for tier in ROWS.iter().map(|row| row.tier) {
+        let setup = Setup::new(Policy::Only(tier));
         let (code, _) = setup.stage();
         code.ready().expect("code");
         let began = Instant::now();
@@ -197,7 +197,7 @@ fn a_policy_of_one_tier_keeps_to_it() {
 
 #[test]
 fn a_cache_gets_the_code_when_it_is_there_and_brings_it_back_without_a_job() {
-    for policy in [Policy::Auto, Policy::Full] {
+    for policy in [Policy::Auto, Policy::Only(Tier::Full)] {
         let setup = Setup::new(policy);
         let busy = setup.block();
         let cache = PipelineCache::default();

@@ -7,7 +7,7 @@
 
 use super::memory::ExecutableCode;
 use super::stored::{Stored, read_bytes, write_bytes};
-use crate::emit::Tier;
+use crate::tier::Tier;
 use base::abi::{self, BatchHeader, ShaderContext, StageFn};
 use base::shader::{StageCode, StageFacts};
 use xxhash_rust::xxh3::xxh3_128;
@@ -55,7 +55,7 @@ impl CodeBlob {
         abi::VERSION.write(&mut to);
         cpu_features.write(&mut to);
         facts.write(&mut to);
-        (*tier == Tier::Full).write(&mut to);
+        (*tier as u32).write(&mut to);
         frame.write(&mut to);
         write_bytes(code, &mut to);
         let sum = xxh3_128(&to[CHECKSUM..]);
@@ -79,7 +79,7 @@ impl CodeBlob {
             return None;
         }
         let facts = StageFacts::read(from)?;
-        let tier = if bool::read(from)? { Tier::Full } else { Tier::Quick };
+        let tier = Tier::numbered(u32::read(from)?)?;
         let frame = u32::read(from)?;
         let code = read_bytes(from)?.to_vec();
         Some(CodeBlob { facts, code, frame, tier, cpu_features: used })

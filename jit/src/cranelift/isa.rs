@@ -1,51 +1,10 @@
-//! The host: Cranelift's target with the CPU features of this machine.
-//!
-//! Features change which instructions are chosen, never a result: without FMA a fused multiply-add goes through the
-//! context's helper.
+//! Cranelift's target: this machine, with its CPU features.
 
 use crate::error::{Error, Result};
+use crate::host;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use std::sync::OnceLock;
-
-/// Cranelift's name of a feature and whether this CPU has it; the position is the bit in [`cpu_features`].
-fn feature_list() -> &'static [(&'static str, bool)] {
-    static LIST: OnceLock<Vec<(&'static str, bool)>> = OnceLock::new();
-    LIST.get_or_init(|| {
-        #[cfg(target_arch = "x86_64")]
-        {
-            vec![
-                ("has_sse3", std::is_x86_feature_detected!("sse3")),
-                ("has_ssse3", std::is_x86_feature_detected!("ssse3")),
-                ("has_sse41", std::is_x86_feature_detected!("sse4.1")),
-                ("has_sse42", std::is_x86_feature_detected!("sse4.2")),
-                ("has_avx", std::is_x86_feature_detected!("avx")),
-                ("has_avx2", std::is_x86_feature_detected!("avx2")),
-                ("has_fma", std::is_x86_feature_detected!("fma")),
-                ("has_popcnt", std::is_x86_feature_detected!("popcnt")),
-                ("has_bmi1", std::is_x86_feature_detected!("bmi1")),
-                ("has_bmi2", std::is_x86_feature_detected!("bmi2")),
-                ("has_lzcnt", std::is_x86_feature_detected!("lzcnt")),
-            ]
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        Vec::new()
-    })
-}
-
-fn has(name: &str) -> bool {
-    feature_list().iter().any(|&(n, present)| n == name && present)
-}
-
-/// CPU features that emitted code may use, a bit each.
-pub fn cpu_features() -> u64 {
-    feature_list().iter().enumerate().fold(0, |bits, (i, &(_, present))| bits | u64::from(present) << i)
-}
-
-/// True when fused multiply-add is one instruction.
-pub fn has_fma() -> bool {
-    has("has_fma")
-}
 
 /// A step of code generation, as Cranelift's settings have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +27,7 @@ pub fn target(step: Step) -> Result<&'static OwnedTargetIsa> {
 }
 
 fn build(step: Step) -> Result<OwnedTargetIsa> {
-    if !cfg!(target_arch = "x86_64") || !has("has_sse41") {
+    if !cfg!(target_arch = "x86_64") || !host::has("has_sse41") {
         return Err(Error::unsupported("shader code needs an x86-64 CPU with SSE4.1"));
     }
     let failed = |e: &dyn std::fmt::Display| Error::internal(format!("Cranelift: {e}"));
@@ -91,7 +50,7 @@ fn build(step: Step) -> Result<OwnedTargetIsa> {
     }
     let triple = "x86_64-unknown-linux-gnu".parse().map_err(|_| Error::internal("target triple"))?;
     let mut isa = cranelift_codegen::isa::lookup(triple).map_err(|e| failed(&e))?;
-    for (name, present) in feature_list() {
+    for (name, present) in host::features() {
         isa.set(name, if *present { "true" } else { "false" }).map_err(|e| failed(&e))?;
     }
     isa.finish(settings::Flags::new(flags)).map_err(|e| failed(&e))

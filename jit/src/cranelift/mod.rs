@@ -7,17 +7,19 @@
 //! The instructions are chosen so that Cranelift's own selection finds what the machine has; what it has no vector form for goes lane by
 //! lane. `alu`, `convert`, `vector` and `memory` have the operations.
 
+#![forbid(unsafe_code)]
+
 mod alu;
 mod code;
 mod convert;
 mod cost;
-pub mod isa;
+mod isa;
 mod memory;
 mod vector;
 
-pub use code::{MachineCode, Tier, full, quick};
+pub use code::{Settings, code};
 pub use cost::Cost;
-pub use isa::cpu_features;
+pub use isa::Step;
 
 use crate::error::{Error, Result};
 use crate::lir::{self, Def, Effect, Elem, Imm, Inst, InstData, Op};
@@ -30,6 +32,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 use smallvec::{SmallVec, smallvec};
 
 /// The machine values of a value: one of a scalar.
@@ -56,7 +59,8 @@ pub fn translate(lir: &lir::Function) -> Result<Function> {
     let mut lower = Lower {
         lir,
         cursor: FuncCursor::new(&mut function),
-        parts: SecondaryMap::with_capacity(lir.values.len()),
+        parts: SecondaryMap::new(),
+        made: SecondaryMap::new(),
         wanted: Wanted::of(lir),
         blocks,
         slots,
@@ -66,6 +70,8 @@ pub fn translate(lir: &lir::Function) -> Result<Function> {
         lane_buffer: None,
         signatures: WordMap::default(),
     };
+    lower.parts.resize(lir.values.len());
+    lower.made.resize(lir.values.len());
     lower.params()?;
     for &block in &lir.layout {
         lower.block(block)?;
@@ -115,7 +121,8 @@ impl Wanted {
     const TRUTH: u8 = 2;
 
     fn of(lir: &lir::Function) -> Wanted {
-        let mut wanted = SecondaryMap::with_capacity(lir.values.len());
+        let mut wanted = SecondaryMap::new();
+        wanted.resize(lir.values.len());
         for &block in &lir.layout {
             let block = &lir.blocks[block];
             for data in block.insts.iter().map(|&i| &lir.insts[i]) {
@@ -147,6 +154,8 @@ struct Lower<'a> {
     lir: &'a lir::Function,
     cursor: FuncCursor<'a>,
     parts: SecondaryMap<lir::Value, Parts>,
+    /// The last block that made parts for a constant.
+    made: SecondaryMap<lir::Value, PackedOption<lir::Block>>,
     wanted: Wanted,
     blocks: SecondaryMap<lir::Block, Option<Block>>,
     slots: Vec<StackSlot>,
@@ -243,7 +252,7 @@ impl<'a> Lower<'a> {
         for target in &lir.blocks[block].targets {
             let mut args = SmallVec::new();
             for &v in &target.args {
-                args.extend(self.get(v).into_iter().map(BlockArg::Value));
+                self.get(v).iter().for_each(|&c| args.push(BlockArg::Value(c)));
             }
             targets.push((self.block_of(target.block)?, args));
         }
@@ -275,18 +284,20 @@ impl<'a> Lower<'a> {
 
     /// The machine values of a value, of its type.
     fn get(&mut self, v: lir::Value) -> Parts {
-        let data = self.lir.values[v];
-        match data.def {
+        let lir = self.lir;
+        let data = &lir.values[v];
+        let constant = match data.def {
+            Def::Inst(_) | Def::Param(_) | Def::Alias(_) => return Parts::from_slice(&self.parts[v]),
+            _ if self.made[v] == self.current.into() => return Parts::from_slice(&self.parts[v]),
             Def::Const(bits) => {
                 let c = self.constant(data.ty, bits);
                 smallvec![c; part_count(data.ty)]
             }
-            Def::Lanes(list) => {
-                let lir = self.lir;
-                self.lane_constants(data.ty, &lir.lists[list])
-            }
-            Def::Inst(_) | Def::Param(_) | Def::Alias(_) => self.parts[v].clone(),
-        }
+            Def::Lanes(list) => self.lane_constants(data.ty, &lir.lists[list]),
+        };
+        self.made[v] = self.current.into();
+        self.parts[v] = Parts::from_slice(&constant);
+        constant
     }
 
     /// The only machine value of a scalar.
@@ -362,15 +373,19 @@ impl<'a> Lower<'a> {
 
     // Ways through the parts.
 
-    /// Part by part.
+    /// Part by part; of up to three operands.
     fn each(&mut self, data: &InstData, f: impl Fn(&mut Self, &[Value]) -> Value) -> Parts {
-        let args: SmallVec<[Parts; 4]> = data.args.iter().map(|&v| self.get(v)).collect();
-        (0..args[0].len())
-            .map(|i| {
-                let row: Parts = args.iter().map(|a| a[i]).collect();
-                f(self, &row)
-            })
-            .collect()
+        let operands: [Parts; 3] = std::array::from_fn(|i| data.args.get(i).map_or_else(Parts::new, |&v| self.get(v)));
+        let count = data.args.len().min(operands.len());
+        let mut row = [operands[0][0]; 3];
+        let mut out = Parts::new();
+        for i in 0..operands[0].len() {
+            for (place, parts) in row.iter_mut().zip(&operands[..count]) {
+                *place = parts[i];
+            }
+            out.push(f(self, &row[..count]));
+        }
+        out
     }
 
     /// Lane by lane, for what there is only of scalars. Operands that are scalars serve every lane.

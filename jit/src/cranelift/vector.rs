@@ -158,11 +158,8 @@ impl Lower<'_> {
     fn shuffle(&mut self, data: &InstData, pattern: &[u64]) -> Parts {
         let ty = data.ty;
         let result = ty.elem.by(pattern.len());
-        let sources: SmallVec<[Value; 8]> = data
-            .args
-            .iter()
-            .flat_map(|&v| if self.lir.constant_lanes(v).is_some() { self.get(v) } else { self.parts[v].clone() })
-            .collect();
+        let mut sources: SmallVec<[Value; 8]> = SmallVec::new();
+        data.args.iter().for_each(|&v| sources.extend_from_slice(&self.get(v)));
         let typed = self.wanted.as_type(data.first);
         let (per, lanes) = (per_part(ty), ty.lanes());
         // Lanes of narrow types do not fill a part.

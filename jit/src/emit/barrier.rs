@@ -1,17 +1,16 @@
 //! Workgroup barriers without fibers: a barrier ends the call for a chunk, which says in its resume index where to go on.
 //!
-//! The scratch memory of a workgroup is: resume indices (one u32 per chunk, zero at the start), then slots. A slot is an array over
-//! chunks. A *segment* is a piece of program between barriers (and the headers and merges of constructs that contain one);
-//! a value used in another segment than its definition's is stored to a slot at its definition and loaded at each use, because the
-//! machine value does not dominate a resume block. Constants and what the chunk loop computes dominate everything and need no slot.
+//! Where that is, and what must be kept in between, [`super::suspend`] has found. The scratch memory of a workgroup is: resume
+//! indices (one u32 per chunk, zero at the start), then slots. A slot is an array over chunks. A value that needs one is stored to it at
+//! its definition and loaded at each use in another segment. Constants and what the chunk loop computes dominate everything and need none.
 
 use super::Emitter;
 use super::cell::{Form, assemble, form_types, parts};
-use super::facts::Facts;
 use super::memory::trusted;
 use super::rep::Rep;
+use super::suspend::{Segment, Suspension};
 use crate::error::{Error, Result};
-use crate::ir::{Effects, Inst, Node, Op, Region, Shader, Term, Value, ValueDef, Var};
+use crate::ir::{Inst, Region, Value, Var};
 use crate::lir::{Block, Elem, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
@@ -21,22 +20,25 @@ use smallvec::SmallVec;
 pub struct Barriers {
     /// The shader has barriers.
     pub any: bool,
-    /// Values that need a slot.
-    needed: SecondaryMap<Value, bool>,
+    plan: Suspension,
     /// Slot and form of values defined so far.
     slots: SecondaryMap<Value, Option<(u32, Form)>>,
-    /// Segment being emitted, and that of each value's definition.
-    segment: u32,
-    defined_in: SecondaryMap<Value, u32>,
+    /// Being emitted.
+    segment: Segment,
     /// Bytes per chunk given out.
     pub frame: u32,
-    /// Where chunks go on; index 0 is the start.
-    pub resume: Vec<Block>,
+    /// Where chunks go on, by index; none at points that nothing comes to.
+    resume: Vec<Option<Block>>,
     /// Frame offsets of private arrays.
     arrays: SecondaryMap<Var, Option<u32>>,
 }
 
 impl Barriers {
+    /// Nothing is emitted yet.
+    pub fn new(plan: Suspension) -> Barriers {
+        let points = plan.points() as usize;
+        Barriers { any: points != 0, plan, resume: vec![None; points + 1], ..Barriers::default() }
+    }
     /// Frame offset of a private array, once it has one.
     pub fn array_base(&self, var: Var) -> Option<u32> {
         self.arrays[var]
@@ -45,94 +47,21 @@ impl Barriers {
     pub fn set_array_base(&mut self, var: Var, base: u32) {
         self.arrays[var] = Some(base);
     }
-    /// Finds the values that live across barriers.
-    pub fn new(shader: &Shader, facts: &Facts<'_>) -> Barriers {
-        let mut barriers = Barriers { any: facts.has_barrier(&shader.root.body), ..Barriers::default() };
-        if barriers.any {
-            let mut scan = Scan { shader, facts, barriers: &mut barriers, segment: 0, defined: SecondaryMap::new() };
-            // As `Emitter::scope` counts for the root.
-            scan.segment += 1;
-            scan.region(&shader.root.body);
-        }
-        barriers
+    /// Is the construct of a region emitted in segments?
+    pub fn crosses(&self, region: &Region) -> bool {
+        self.any && self.plan.edges(region).is_some()
     }
-}
-
-/// Walks in the order of emission, counting segments the same way.
-struct Scan<'a> {
-    shader: &'a Shader,
-    facts: &'a Facts<'a>,
-    barriers: &'a mut Barriers,
-    segment: u32,
-    defined: SecondaryMap<Value, u32>,
-}
-
-impl Scan<'_> {
-    fn uses(&mut self, values: &[Value]) {
-        for &v in values {
-            let constant = match self.shader.values[v].def {
-                ValueDef::Inst(inst, _) => matches!(self.shader.insts[inst].op, Op::Const(_)),
-                ValueDef::Region => false,
-            };
-            if !constant && self.defined[v] != self.segment {
-                self.barriers.needed[v] = true;
-            }
-        }
+    /// The block where the program starts.
+    pub fn start_at(&mut self, block: Block) {
+        self.resume[0] = Some(block);
     }
-
-    fn defines(&mut self, values: &[Value]) {
-        for &v in values {
-            self.defined[v] = self.segment;
-        }
+    /// The index of a chunk that is done.
+    pub fn done(&self) -> u32 {
+        self.resume.len() as u32
     }
-
-    fn inst(&mut self, inst: Inst) {
-        let data = &self.shader.insts[inst];
-        self.uses(&data.args);
-        if data.op.effects().intersects(Effects::SUSPENDS) {
-            self.segment += 1;
-        }
-        let results: Vec<Value> = data.results().collect();
-        self.defines(&results);
-    }
-
-    fn region(&mut self, region: &Region) {
-        for node in &region.nodes {
-            match node {
-                Node::Inst(inst) => self.inst(*inst),
-                Node::If(n) => {
-                    let crosses = self.facts.has_barrier(&n.then) || self.facts.has_barrier(&n.else_);
-                    let step = u32::from(crosses);
-                    self.uses(&[n.cond]);
-                    for arm in [&n.then, &n.else_] {
-                        self.segment += step;
-                        self.region(arm);
-                    }
-                    self.segment += step;
-                    self.defines(&n.results);
-                }
-                Node::Loop(n) => {
-                    let step = u32::from(self.facts.has_barrier(&n.body));
-                    self.uses(&n.inits);
-                    self.segment += step;
-                    self.defines(&n.params);
-                    self.region(&n.body);
-                    self.segment += step;
-                    self.defines(&n.results);
-                }
-                Node::Scope(n) => {
-                    let step = u32::from(self.facts.has_barrier(&n.body));
-                    self.segment += step;
-                    self.region(&n.body);
-                    self.segment += step;
-                    self.defines(&n.results);
-                }
-            }
-        }
-        match &region.term {
-            Term::Yield(values) | Term::Break(_, values) => self.uses(values),
-            Term::Unreachable => {}
-        }
+    /// Where chunks go on, by index; `done` where nobody ever does.
+    pub fn resume_blocks(&self, done: Block) -> Vec<Block> {
+        self.resume.iter().map(|block| block.unwrap_or(done)).collect()
     }
 }
 
@@ -147,26 +76,31 @@ fn unit_type(ty: Type) -> Type {
 }
 
 impl Emitter<'_> {
-    /// Counts a segment at the edges of constructs with barriers.
-    pub fn next_segment(&mut self, crosses: bool) {
-        self.barriers.segment += u32::from(crosses);
+    /// A region begins.
+    pub fn begin_segment(&mut self, region: &Region) {
+        if let Some(edges) = self.barriers.plan.edges(region).filter(|_| self.barriers.any) {
+            self.barriers.segment = edges.start;
+        }
+    }
+
+    /// The construct of a region is over.
+    pub fn end_segment(&mut self, region: &Region) {
+        if let Some(edges) = self.barriers.plan.edges(region).filter(|_| self.barriers.any) {
+            self.barriers.segment = edges.after;
+        }
     }
 
     /// The slot to reload a value from, when its definition lies in another segment.
     pub fn spilled(&self, v: Value) -> Option<(u32, Form)> {
-        if !self.barriers.any || self.barriers.defined_in[v] == self.barriers.segment {
+        if !self.barriers.any || self.barriers.plan.defined_in(v) == self.barriers.segment {
             return None;
         }
         self.barriers.slots[v]
     }
 
-    /// Remembers where a value is defined, and stores it when somebody in another segment wants it.
+    /// Stores a value at its definition when somebody in another segment wants it.
     pub fn spill(&mut self, v: Value, rep: &Rep) -> Result<()> {
-        if !self.barriers.any {
-            return Ok(());
-        }
-        self.barriers.defined_in[v] = self.barriers.segment;
-        if !self.barriers.needed[v] {
+        if !self.barriers.any || !self.barriers.plan.needs_slot(v) {
             return Ok(());
         }
         let (form, values) = parts(rep);
@@ -241,12 +175,13 @@ impl Emitter<'_> {
         self.b.bitcast(ty, all)
     }
 
-    /// `Op::Barrier`: in a shader with regions, the end of one and the start of the next.
-    pub fn barrier(&mut self) -> Result<()> {
-        let index = self.barriers.resume.len() as u32;
+    /// `Op::Barrier`: the end of one segment and the start of the next.
+    pub fn barrier(&mut self, inst: Inst) -> Result<()> {
+        let point =
+            self.barriers.plan.point(inst).ok_or_else(|| Error::internal("a barrier is no suspension point"))?;
         let resume = self.b.create_block();
-        self.barriers.resume.push(resume);
-        self.set_resume(index);
+        self.barriers.resume[point.index as usize] = Some(resume);
+        self.set_resume(point.index);
         let pending = core::mem::offset_of!(base::abi::ComputeBatch, pending) as i32;
         let count = self.b.load(Type::I32, trusted(pending), self.batch);
         let count = self.b.iadd_imm(count, 1);
@@ -254,7 +189,7 @@ impl Emitter<'_> {
         let latch = self.latch.ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
         self.b.jump(latch, &[]);
         self.b.switch_to_block(resume);
-        self.barriers.segment += 1;
+        self.barriers.segment = point.segment;
         Ok(())
     }
 

@@ -77,11 +77,6 @@ impl Emitter<'_> {
         self.splat_constant(Ty::B1, u64::from(all))
     }
 
-    /// Contains a barrier: the construct is emitted in segments.
-    fn crosses(&self, region: &Region) -> bool {
-        self.barriers.any && self.facts.has_barrier(region)
-    }
-
     fn escapes_node(&self, node: &Node) -> bool {
         match node {
             Node::Inst(_) => false,
@@ -221,7 +216,7 @@ impl Emitter<'_> {
     }
 
     fn if_(&mut self, n: &If) -> Result<End> {
-        let crosses = self.crosses(&n.then) || self.crosses(&n.else_);
+        let crosses = self.barriers.crosses(&n.then);
         if let Rep::Uniform(c) = self.rep(n.cond)? {
             return self.uniform_if(n, c, crosses);
         }
@@ -238,7 +233,7 @@ impl Emitter<'_> {
         for (block, region) in [(then, &n.then), (else_, &n.else_)] {
             self.enter(block);
             self.full = full;
-            self.next_segment(crosses);
+            self.begin_segment(region);
             let end = self.region(region, Finish::Set(&results))?;
             if end != End::Gone {
                 full_after &= self.full;
@@ -248,7 +243,7 @@ impl Emitter<'_> {
             }
         }
         self.full = full_after && full;
-        self.next_segment(crosses);
+        self.end_segment(&n.then);
         self.enter(merge);
         if !reached {
             self.leave();
@@ -289,15 +284,15 @@ impl Emitter<'_> {
             cells
         });
         let (saved, else_mask) = (self.keep(saved, crosses), self.keep(else_mask, crosses));
-        let then = self.arm(&n.then, then_mask, Finish::Set(&results), after.as_ref(), crosses)?;
+        let then = self.arm(&n.then, then_mask, Finish::Set(&results), after.as_ref())?;
         let else_mask = self.kept(&else_mask);
         let finish = match then {
             End::Yield if crosses => Finish::MergeActive(&results),
             End::Yield => Finish::Merge(&results, else_mask),
             _ => Finish::Set(&results),
         };
-        let else_ = self.arm(&n.else_, else_mask, finish, after.as_ref(), crosses)?;
-        self.next_segment(crosses);
+        let else_ = self.arm(&n.else_, else_mask, finish, after.as_ref())?;
+        self.end_segment(&n.then);
         if then != End::Yield && else_ != End::Yield {
             let none = self.mask(false);
             self.set_exec(none, false);
@@ -319,14 +314,7 @@ impl Emitter<'_> {
     }
 
     /// One arm of a divergent If. `after` collects the lanes that reach its end.
-    fn arm(
-        &mut self,
-        region: &Region,
-        mask: C,
-        finish: Finish<'_>,
-        after: Option<&Cells>,
-        crosses: bool,
-    ) -> Result<End> {
+    fn arm(&mut self, region: &Region, mask: C, finish: Finish<'_>, after: Option<&Cells>) -> Result<End> {
         let skip = self.facts.worth_skipping(region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
             let any = self.b.any(mask);
@@ -335,7 +323,7 @@ impl Emitter<'_> {
             rest
         });
         self.set_exec(mask, false);
-        self.next_segment(crosses);
+        self.begin_segment(region);
         let end = self.region(region, finish)?;
         let gone = end == End::Gone;
         if let (Some(cells), false) = (after, gone) {
@@ -362,12 +350,12 @@ impl Emitter<'_> {
 
     /// Emits a scope.
     pub fn scope(&mut self, n: &Scope) -> Result<End> {
-        let crosses = self.crosses(&n.body);
+        let crosses = self.barriers.crosses(&n.body);
         let escapes = self.facts.escapes(&n.body);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
         self.push_target(n.label, &n.results, crosses)?;
-        self.next_segment(crosses);
+        self.begin_segment(&n.body);
         let results = self.targets.last().map_or(Vec::new(), |t| t.results.clone());
         let divergent = self.div.is_divergent_label(n.label);
         let finish = if divergent { Finish::MergeActive(&results) } else { Finish::Set(&results) };
@@ -377,11 +365,12 @@ impl Emitter<'_> {
             self.b.jump(target.exit, &[]);
         }
         let live = target.used || end == End::Yield;
-        self.close(target, saved, full && !escapes, crosses, live)
+        self.end_segment(&n.body);
+        self.close(target, saved, full && !escapes, live)
     }
 
     fn loop_(&mut self, n: &Loop) -> Result<End> {
-        let crosses = self.crosses(&n.body);
+        let crosses = self.barriers.crosses(&n.body);
         let escapes = self.facts.escapes(&n.body);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
@@ -398,7 +387,7 @@ impl Emitter<'_> {
         } else {
             self.b.enter_loop(header);
         }
-        self.next_segment(crosses);
+        self.begin_segment(&n.body);
         self.define_results(&params)?;
         let end = self.region(&n.body, Finish::Set(&params))?;
         let target = self.pop_target()?;
@@ -422,15 +411,15 @@ impl Emitter<'_> {
             self.b.seal_block(header);
         }
         let live = target.used;
-        let end = self.close(target, saved, full && !escapes, crosses, live);
+        self.end_segment(&n.body);
+        let end = self.close(target, saved, full && !escapes, live);
         params.iter().for_each(|(_, cells)| self.release(cells));
         end
     }
 
     /// After the body: lanes that broke here are active again. `full`: the mask is known to be full again; `live`: some
     /// lane may come here at all.
-    fn close(&mut self, target: Target, saved: Option<C>, full: bool, crosses: bool, live: bool) -> Result<End> {
-        self.next_segment(crosses);
+    fn close(&mut self, target: Target, saved: Option<C>, full: bool, live: bool) -> Result<End> {
         self.enter(target.exit);
         if !live {
             let none = self.mask(false);

@@ -4,8 +4,8 @@
 
 use crate::ir::{Effects, Label, Node, Op, Region, Shader, Term, Weight};
 use crate::passes::Divergence;
+use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
-use std::collections::HashMap;
 
 /// Instructions of a divergent arm from which an any-lane-active branch pays.
 const SKIP_FROM: usize = 8;
@@ -13,7 +13,7 @@ const SKIP_FROM: usize = 8;
 /// What is known of a region and all that is nested in it.
 #[derive(Clone, Copy, Debug)]
 struct Fact {
-    barrier: bool,
+    suspends: bool,
     /// Some lanes can leave for a label outside of the node it belongs to, while others go on.
     escapes: bool,
     /// Instructions, up to [`SKIP_FROM`]; loops, effects and calls weigh that much by themselves.
@@ -23,13 +23,13 @@ struct Fact {
 /// What is known of the regions of a shader.
 pub struct Facts<'a> {
     shader: &'a Shader,
-    regions: HashMap<*const Region, Fact>,
+    regions: WordMap<*const Region, Fact>,
 }
 
 impl<'a> Facts<'a> {
     /// Walks a shader.
     pub fn new(shader: &'a Shader, div: &Divergence) -> Facts<'a> {
-        let mut walk = Walk { shader, div, labels: SecondaryMap::new(), regions: HashMap::new() };
+        let mut walk = Walk { shader, div, labels: SecondaryMap::new(), regions: WordMap::default() };
         walk.labels[shader.root.label] = 0;
         walk.region(&shader.root.body, 0, 1);
         Facts { shader, regions: walk.regions }
@@ -37,13 +37,13 @@ impl<'a> Facts<'a> {
 
     fn of(&self, region: &Region) -> Fact {
         // Every region of the shader was walked; for another the cautious answers.
-        let unknown = Fact { barrier: true, escapes: true, weight: SKIP_FROM };
+        let unknown = Fact { suspends: true, escapes: true, weight: SKIP_FROM };
         self.regions.get(&core::ptr::from_ref(region)).copied().unwrap_or(unknown)
     }
 
-    /// Contains a barrier?
-    pub fn has_barrier(&self, region: &Region) -> bool {
-        self.of(region).barrier
+    /// Contains a suspension point?
+    pub fn suspends(&self, region: &Region) -> bool {
+        self.of(region).suspends
     }
 
     /// Can some lanes leave the region (an arm, or the body of a label) for a label outside of its node, while others go on? Breaks to
@@ -77,17 +77,17 @@ struct Walk<'a> {
     div: &'a Divergence,
     /// How many labels enclose each.
     labels: SecondaryMap<Label, u32>,
-    regions: HashMap<*const Region, Fact>,
+    regions: WordMap<*const Region, Fact>,
 }
 
 impl Walk<'_> {
     /// Visits a region of a node inside of `outside` labels; inside of the region there are `inside`. Returns its fact and the number
     /// of the outermost label that a divergent break leaves for.
     fn region(&mut self, region: &Region, outside: u32, inside: u32) -> (Fact, u32) {
-        let mut all = Fact { barrier: false, escapes: false, weight: 0 };
+        let mut all = Fact { suspends: false, escapes: false, weight: 0 };
         let mut outermost = u32::MAX;
         let mut join = |(fact, label): (Fact, u32)| {
-            all.barrier |= fact.barrier;
+            all.suspends |= fact.suspends;
             all.weight = (all.weight + fact.weight).min(SKIP_FROM);
             outermost = outermost.min(label);
         };
@@ -95,8 +95,8 @@ impl Walk<'_> {
             match node {
                 Node::Inst(i) => {
                     let op = &self.shader.insts[*i].op;
-                    let barrier = op.effects().intersects(Effects::SUSPENDS);
-                    join((Fact { barrier, escapes: false, weight: weigh(op) }, u32::MAX));
+                    let suspends = op.effects().intersects(Effects::SUSPENDS);
+                    join((Fact { suspends, escapes: false, weight: weigh(op) }, u32::MAX));
                 }
                 Node::If(n) => {
                     join(self.region(&n.then, inside, inside));
@@ -187,7 +187,7 @@ mod tests {
                 let barrier = ops.contains(&&Op::Barrier);
                 assert_eq!(facts.worth_skipping(region), heavy);
                 assert_eq!(facts.nodes_worth_skipping(&region.nodes), heavy);
-                assert_eq!(facts.has_barrier(region), barrier);
+                assert_eq!(facts.suspends(region), barrier);
                 counts[0][usize::from(heavy)] += 1;
                 for node in &region.nodes {
                     let bodies: &[(&Region, Option<Label>)] = match node {

@@ -2,8 +2,8 @@
 
 use super::Emitter;
 use super::rep::Rep;
-use crate::cranelift::isa;
 use crate::error::{Error, Result};
+use crate::host;
 use crate::ir::{InstData, Ty, Value};
 use crate::lir::{FloatCond, IntCond, Type, Value as C};
 
@@ -33,7 +33,7 @@ impl Emitter<'_> {
     }
 
     pub fn fma(&mut self, data: &InstData) -> Result<()> {
-        if self.shader.ty(data.args[0]) != Ty::F32 && !isa::has_fma() {
+        if self.shader.ty(data.args[0]) != Ty::F32 && !host::has_fma() {
             return Err(Error::unsupported("64-bit fma on a CPU without FMA").with_id(data.source));
         }
         self.map(data, |e, a| e.fused(a[0], a[1], a[2]))
@@ -41,7 +41,7 @@ impl Emitter<'_> {
 
     /// a*b + c with one rounding, of 32 bits (of 64 where the CPU has the instruction).
     pub fn fused(&mut self, a: C, b: C, c: C) -> C {
-        if isa::has_fma() { self.b.fma(a, b, c) } else { self.fma_helper([a, b, c]) }
+        if host::has_fma() { self.b.fma(a, b, c) } else { self.fma_helper([a, b, c]) }
     }
 
     pub fn ldexp(&mut self, data: &InstData) -> Result<()> {

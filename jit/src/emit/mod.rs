@@ -2,8 +2,8 @@
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
 //! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
-//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `barrier` the
-//! regions of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
+//! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `suspend` and `barrier` the
+//! segments of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
 //! Invariants: offsets of shared structs come from `offset_of!`; no relocation (helpers are called through the context); no
 //! instruction that can trap; nothing whose bits depend on the CPU's features.
@@ -30,20 +30,17 @@ mod memory;
 mod rep;
 mod stage;
 mod subgroup;
+mod suspend;
 #[cfg(test)]
 mod tests;
 
-pub use crate::cranelift::{Cost, MachineCode, Tier, cpu_features};
-
 use crate::budget;
-use crate::cranelift;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
 use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
-use cranelift_codegen::ir::Function;
 use cranelift_entity::SecondaryMap;
 use rep::Rep;
 
@@ -60,9 +57,10 @@ impl Default for EmitOptions {
     }
 }
 
-/// A stage as Cranelift's IR, ready for code generation.
+/// A stage as LIR, ready for any back end.
 pub struct Emission {
-    function: Function,
+    /// The function.
+    pub lir: lir::Function,
     /// See [`base::shader::StageFacts::scratch_bytes`].
     pub scratch_bytes: u32,
     /// See [`base::shader::StageFacts::has_barriers`].
@@ -140,57 +138,7 @@ pub fn build(
     if cfg!(debug_assertions) {
         lir::verify(&lir).map_err(|e| Error::internal(format!("LIR: {e}\n{lir}")))?;
     }
-    let function = cranelift::translate(&lir)?;
-    if std::env::var_os("GRUS_CLIF").is_some() {
-        eprintln!("{}", function.display());
-    }
-    Ok(Emission { function, scratch_bytes: scratch as u32, has_barriers })
-}
-
-impl Emission {
-    /// CLIF instructions.
-    pub fn instructions(&self) -> usize {
-        self.function.dfg.num_insts()
-    }
-
-    /// Machine code. The function stays, for another tier.
-    ///
-    /// # Errors
-    /// As [`Emission::finish`].
-    pub fn generate(&self, tier: Tier) -> Result<MachineCode> {
-        let full = if tier == Tier::Full { self.improve(&|| true)? } else { None };
-        full.map_or_else(|| cranelift::quick(self.function.clone()), Ok)
-    }
-
-    /// The quick tier's code, when the function is not needed any more.
-    ///
-    /// # Errors
-    /// As [`cranelift::quick`].
-    pub fn finish(self) -> Result<MachineCode> {
-        cranelift::quick(self.function)
-    }
-
-    /// The full tier's code. `None` when that would take too long ([`Cost`]), and when `wanted`, which is asked between the steps,
-    /// says that nobody wants it any more.
-    ///
-    /// # Errors
-    /// As [`Emission::finish`].
-    pub fn improve(&self, wanted: &dyn Fn() -> bool) -> Result<Option<MachineCode>> {
-        self.improve_within(Cost::LIMIT, wanted)
-    }
-
-    /// As [`Emission::improve`] with another limit, for measurements.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn improve_within(&self, limit: Cost, wanted: &dyn Fn() -> bool) -> Result<Option<MachineCode>> {
-        cranelift::full(&self.function, limit, wanted)
-    }
-
-    /// What the full tier would cost as the function is now, before optimisation.
-    pub fn cost(&self) -> Cost {
-        Cost::of(&self.function)
-    }
+    Ok(Emission { lir, scratch_bytes: scratch as u32, has_barriers })
 }
 
 impl Emitter<'_> {
@@ -230,7 +178,7 @@ impl Emitter<'_> {
                 self.derivative(data, if *fine { [[2, 3, 2, 3], [0, 1, 0, 1]] } else { [[2; 4], [0; 4]] })
             }
             Op::Subgroup(op) => self.subgroup(*op, data),
-            Op::Barrier => self.barrier(),
+            Op::Barrier => self.barrier(inst),
             // One chunk runs on one thread, and workgroups that share memory synchronise through locked operations.
             Op::MemoryBarrier => {
                 self.b.fence();

@@ -8,6 +8,7 @@ use super::facts::Facts;
 use super::interface::Slots;
 use super::memory::{read_only, trusted};
 use super::rep::Rep;
+use super::suspend::Suspension;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
@@ -45,7 +46,7 @@ pub fn function(
     let invocations = workgroup.map_or(1, WorkgroupFacts::invocations);
     let chunks = u32::try_from(invocations.div_ceil(u64::from(lanes))).map_err(|_| Error::limit("workgroup size"))?;
     let facts = Facts::new(shader, div);
-    let barriers = Barriers::new(shader, &facts);
+    let barriers = Barriers::new(Suspension::of(shader, &facts));
     let has_barriers = barriers.any;
     let mut e = Emitter {
         b,
@@ -171,7 +172,7 @@ impl Emitter<'_> {
         self.resume_address = self.b.iadd(self.scratch, words);
         let (dispatch, start) = (self.b.create_block(), self.b.create_block());
         self.b.jump(dispatch, &[]);
-        self.barriers.resume.push(start);
+        self.barriers.start_at(start);
         self.b.switch_to_block(start);
         Some(dispatch)
     }
@@ -179,13 +180,14 @@ impl Emitter<'_> {
     /// The chunk is done; and the dispatch over resume points, now that all are known.
     fn finish_regions(&mut self, dispatch: Block) {
         let latch = self.latch.unwrap_or(self.exit);
-        let done = self.barriers.resume.len() as u32;
+        let done = self.barriers.done();
         self.set_resume(done);
         self.b.jump(latch, &[]);
         self.b.switch_to_block(dispatch);
         let index = self.b.load(Type::I32, trusted(0), self.resume_address);
         // Anything else means done.
-        self.b.branch_table(index, &self.barriers.resume, latch);
+        let resume = self.barriers.resume_blocks(latch);
+        self.b.branch_table(index, &resume, latch);
     }
 
     /// chunk * lanes, I32.

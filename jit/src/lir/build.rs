@@ -3,6 +3,8 @@
 //! Blocks are created, entered and ended in any order that a walk over structured control flow makes: a block is sealed when no more
 //! edges to it will come ([`Builder::seal_block`]), at best before it is entered, because value numbering sees only what dominates.
 
+#![forbid(unsafe_code)]
+
 use super::number::Numbering;
 use super::op::More;
 use super::ssa::Ssa;
@@ -179,7 +181,8 @@ impl Builder {
 
     /// An instruction, or an earlier one with the same results. Its results start at the value.
     pub fn inst(&mut self, op: Op, ty: Type, args: &[Value], imm: Imm) -> Value {
-        let args: Args = args.iter().map(|&v| self.resolve(v)).collect();
+        let mut args = Args::from_slice(args);
+        args.iter_mut().for_each(|v| *v = self.resolve(*v));
         let first = Value(self.func.values.len() as u32);
         let mut data = InstData { op, ty, args, imm, first, count: 0 };
         let pure = match op.row().effect {

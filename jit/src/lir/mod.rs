@@ -12,7 +12,7 @@
 
 pub mod build;
 pub mod eval;
-pub(crate) mod number;
+mod number;
 pub mod op;
 mod print;
 #[doc(hidden)]
@@ -21,6 +21,7 @@ mod ssa;
 #[cfg(test)]
 mod tests;
 mod types;
+mod variables;
 mod verify;
 
 pub use build::Builder;

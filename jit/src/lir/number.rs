@@ -4,11 +4,12 @@
 //! when all that come to it are known, except for the header of a loop, whose back edges come from blocks that it dominates itself
 //! (who builds the loop says so: [`super::Builder::enter_loop`]), and others that nobody knows anything about.
 
+#![forbid(unsafe_code)]
+
 use super::{Block, Inst, InstData};
 use base::hash::{WordHasher, WordMap};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
 /// A block in the tree of dominators.
@@ -21,15 +22,27 @@ struct Node {
     entered: bool,
 }
 
+/// An instruction and its block, and the one of the same hash before it.
+#[derive(Clone, Copy)]
+struct Known {
+    inst: Inst,
+    block: Block,
+    before: u32,
+}
+
+/// No instruction before.
+const NONE: u32 = u32::MAX;
+
 /// What has been computed where.
 #[derive(Default)]
 pub struct Numbering {
     nodes: SecondaryMap<Block, Node>,
-    /// By hash: the newest instructions, and their blocks.
-    known: WordMap<u64, SmallVec<[(Inst, Block); 2]>>,
+    known: Vec<Known>,
+    /// By hash: the newest instruction, by its place in `known`.
+    newest: WordMap<u64, u32>,
 }
 
-/// How many instructions of one hash are remembered: the same computation in different branches.
+/// How many instructions of one hash are looked at, the newest first: the same computation in different branches.
 const KEPT: usize = 4;
 
 impl Numbering {
@@ -104,16 +117,21 @@ impl Numbering {
 
     /// An instruction that is the same and whose results can be used in `block`.
     pub fn find(&self, hash: u64, block: Block, same: impl Fn(Inst) -> bool) -> Option<Inst> {
-        let known = self.known.get(&hash)?;
-        known.iter().rev().find(|&&(inst, at)| same(inst) && self.dominates(at, block)).map(|&(inst, _)| inst)
+        let mut at = *self.newest.get(&hash)?;
+        for _ in 0..KEPT {
+            let known = self.known.get(at as usize)?;
+            if same(known.inst) && self.dominates(known.block, block) {
+                return Some(known.inst);
+            }
+            at = known.before;
+        }
+        None
     }
 
     /// Remembers an instruction.
     pub fn add(&mut self, hash: u64, inst: Inst, block: Block) {
-        let list = self.known.entry(hash).or_default();
-        if list.len() == KEPT {
-            list.remove(0);
-        }
-        list.push((inst, block));
+        let place = self.known.len() as u32;
+        let before = self.newest.insert(hash, place).unwrap_or(NONE);
+        self.known.push(Known { inst, block, before });
     }
 }

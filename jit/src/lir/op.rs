@@ -7,6 +7,8 @@
 //! Every operation has a meaning for every operand, the same on every machine: nothing traps. Two results are left open: which NaN an
 //! operation on floats gives, and what a narrow integer's or a half's register holds beside it.
 
+#![forbid(unsafe_code)]
+
 use super::types::{Elem, Type};
 
 /// A set of elements.

@@ -1,5 +1,7 @@
 //! Text form of a function, for people: `Display` of [`Function`]. There is no parser. The same function gives the same text.
 
+#![forbid(unsafe_code)]
+
 use super::{Block, Def, Elem, Function, Imm, Inst, Target, Type, Value};
 use std::fmt::{self, Display, Formatter};
 

@@ -4,7 +4,9 @@ use super::op::{Effect, ROWS, Shape};
 use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
 use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
 use crate::code::ExecutableCode;
-use crate::cranelift::{self, Cost, isa};
+use crate::cranelift::{self, Settings};
+use crate::host;
+use crate::tier::{self, Backend};
 use std::collections::HashMap;
 
 /// Memory, output and sink of a run.
@@ -31,12 +33,14 @@ impl Buffers {
 /// The same function by the interpreter and as machine code of both tiers.
 fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
     verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
-    let clif = cranelift::translate(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
-    let quick = cranelift::quick(clif.clone());
-    let everything = Cost { insts: usize::MAX, excess: u64::MAX, merges: u64::MAX };
-    let full = cranelift::full(&clif, everything, &|| true);
-    let codes = [quick, full.map(|code| code.expect("no limit"))]
-        .map(|code| code.unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}\n{}", clif.display())));
+    let unlimited = |row: &tier::Row| {
+        let Backend::Cranelift(settings) = &row.backend;
+        cranelift::code(func, &Settings { limit: None, ..*settings }, &|| true)
+    };
+    let codes = tier::ROWS.each_ref().map(|row| match unlimited(row) {
+        Ok(code) => code.expect("no limit"),
+        Err(e) => panic!("{what:?}: {e}\n{func}"),
+    });
     let codes = codes.map(|code| ExecutableCode::new(&code.bytes).expect("memory"));
     for seed in seeds {
         let mut expected = Buffers::new(seed);
@@ -53,11 +57,7 @@ fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::De
             let differ =
                 |x: &[u128], y: &[u128]| x.iter().zip(y).position(|(x, y)| x != y).map(|i| (i * 16, x[i], y[i]));
             let found = [differ(&expected.memory, &own.memory), differ(&expected.output, &own.output)];
-            assert!(
-                found == [None, None],
-                "{what:?} seed {seed} tier {tier}: memory, output {found:x?}\n{func}\n{}",
-                clif.display()
-            );
+            assert!(found == [None, None], "{what:?} seed {seed} tier {tier}: memory, output {found:x?}\n{func}");
         }
     }
 }
@@ -83,7 +83,7 @@ fn the_table_is_in_the_order_of_the_operations() {
 
 #[test]
 fn every_row_means_the_same_to_eval_and_the_machine() {
-    let fma = isa::has_fma();
+    let fma = host::has_fma();
     for row in ROWS.iter().filter(|row| row.op != Op::Fma || fma) {
         for ty in types().filter(|&ty| row.takes(ty)) {
             let only = Some((row.op, ty));
@@ -97,7 +97,7 @@ fn every_row_means_the_same_to_eval_and_the_machine() {
 
 #[test]
 fn random_programs_mean_the_same_to_eval_and_the_machine() {
-    let fma = isa::has_fma();
+    let fma = host::has_fma();
     let mut seen: HashMap<Op, usize> = HashMap::new();
     for seed in 0..seeds(60) {
         let func = random::program(seed, Options { size: 20 + seed as usize % 60, only: None, fma });

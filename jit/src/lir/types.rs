@@ -1,5 +1,7 @@
 //! Types: what a lane holds, and how many lanes there are.
 
+#![forbid(unsafe_code)]
+
 use std::fmt::{self, Debug, Display, Formatter};
 
 /// What a lane holds.

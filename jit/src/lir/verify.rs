@@ -1,5 +1,7 @@
 //! Checks that a function is what the back ends rely on. For tests and debug builds: it is not asked while shaders are compiled.
 
+#![forbid(unsafe_code)]
+
 use super::op::{ImmKind, More, Rule};
 use super::{Block, Def, Effect, Function, Imm, Inst, InstData, Op, Type, Value};
 use cranelift_entity::SecondaryMap;

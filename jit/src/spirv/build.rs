@@ -8,7 +8,7 @@ use crate::ir::{
     Binary, Cmp, Convert, FloatFlags, If, Inst, Loop, Node, Op, Region, Scope, Shader, Space, Term, Ty, Unary, Value,
     Var, VarData,
 };
-use std::collections::HashMap;
+use base::hash::WordMap;
 
 /// Most operands of an instruction: those of a sample operation, with room.
 const MAX_OPERANDS: usize = 24;
@@ -18,7 +18,7 @@ pub(crate) struct Builder {
     pub shader: Shader,
     stack: Vec<Region>,
     head: Vec<Node>,
-    consts: HashMap<(Ty, u64), Value>,
+    consts: WordMap<(Ty, u64), Value>,
     /// SPIR-V id given to the instructions made.
     pub source: u32,
     /// Float flags of the instructions made, beside those of `modes`.
@@ -60,7 +60,7 @@ impl Builder {
             shader,
             stack: vec![Region::default()],
             head: Vec::new(),
-            consts: HashMap::new(),
+            consts: WordMap::default(),
             source: 0,
             float: FloatFlags::NONE,
             modes,

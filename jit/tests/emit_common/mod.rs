@@ -24,7 +24,7 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
     PipelineLayoutInfo { sets: vec![(0..n).map(binding).collect()] }
 }
 
-pub use jit::emit::Tier;
+pub use jit::tier::Tier;
 
 /// Everything that must give the same bits: lanes and tiers.
 pub const CONFIGURATIONS: [(usize, Tier); 4] = [(4, Tier::Quick), (4, Tier::Full), (8, Tier::Quick), (8, Tier::Full)];
@@ -48,7 +48,7 @@ pub fn try_compile(
 ) -> Result<CompiledStage, jit::error::Error> {
     let divergence = passes::divergence(shader, lanes);
     let emitted = emit::build(shader, &divergence, layout, &EmitOptions { lanes })?;
-    let code = emitted.generate(tier)?;
+    let (code, tier) = jit::tier::generate(&emitted.lir, tier)?;
     let facts = StageFacts {
         payload: shader.payload,
         lanes,
@@ -58,7 +58,7 @@ pub fn try_compile(
         has_barriers: emitted.has_barriers,
         has_loops: false,
     };
-    let blob = CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: emit::cpu_features() };
+    let blob = CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: jit::host::cpu_features() };
     let code = Arc::new(blob.load().expect("executable memory"));
     Ok(CompiledStage { facts: blob.facts, code })
 }

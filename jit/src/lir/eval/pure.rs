@@ -1,5 +1,7 @@
 //! Operations without effects: lanes in, lanes out.
 
+#![forbid(unsafe_code)]
+
 use super::{Bits, scalar};
 use crate::lir::{Elem, Function, Imm, InstData, Op, Type};
 use smallvec::smallvec;

@@ -1,5 +1,7 @@
 //! Operations on one lane: bits in, bits out.
 
+#![forbid(unsafe_code)]
+
 use crate::lir::{Elem, FloatCond, IntCond, Op, Rmw};
 
 /// The signed number that the low bits mean.

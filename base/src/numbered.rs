@@ -1,5 +1,7 @@
 //! Enumerations that Vulkan numbers.
 
+#![forbid(unsafe_code)]
+
 /// An enumeration whose variants stand in the order of Vulkan's numbers, from 0 on without a gap. It has 32 bits: of equations of 8 bits the compiler
 /// makes blending (`rasterizer/src/tile/color/eight.rs`) of half the speed.
 #[macro_export]

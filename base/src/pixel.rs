@@ -4,6 +4,8 @@
 //! can't matter there has one form in the key, so draws with equal keys do the same, and plans and code can be kept by it. Numbers that such
 //! code reads while it runs (constants, references, masks of stencil, bounds) are [`PixelValues`] and no part of the key.
 
+#![forbid(unsafe_code)]
+
 use crate::format::{ChannelType, Format};
 use crate::numbered;
 

@@ -8,7 +8,7 @@ use super::plan::{ColorPlan, byte_of};
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
-use base::pixel::BlendEquations;
+use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 
 /// Order of a pair's lanes and of the pixels of two rows: each the other's inverse.
 const ROWS: [usize; LANES] = [0, 1, 4, 5, 2, 3, 6, 7];
@@ -24,7 +24,16 @@ impl ColorPlan {
             // SAFETY: the caller's contract.
             return unsafe { self.opaque8::<SRGB, SWAP>(batch) };
         };
-        // Equations stay variables here: where they are constants, the compiler takes components, and not lanes, for the elements of its vectors.
+        let over = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
+        let alpha_over = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
+        let add = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
+        // Constants here let the compiler drop the choice of factors from the loop.
+        for (color, alpha) in [(over, over), (over, alpha_over), (alpha_over, alpha_over), (add, add)] {
+            if blend.color == color && blend.alpha == alpha {
+                // SAFETY: the caller's contract.
+                return unsafe { self.blended8::<SRGB, SWAP>(batch, &BlendEquations { color, alpha }) };
+            }
+        }
         // SAFETY: the caller's contract.
         unsafe { self.blended8::<SRGB, SWAP>(batch, blend) };
     }

@@ -12,11 +12,11 @@ use crate::format::{Aspect, Format, MAX_PLANES, Plane};
 /// What an image is made of; limits were checked by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageDesc {
-    /// Format.
+    /// Of its texels.
     pub format: Format,
     /// D1, D2 or D3.
     pub dim: Dim,
-    /// Texels.
+    /// Texels of level 0.
     pub extent: [u32; 3],
     /// Mip levels.
     pub levels: u32,

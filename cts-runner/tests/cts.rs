@@ -77,7 +77,7 @@ fn every_misbehaviour_is_survived_and_blamed_on_its_case() {
 fn no_case_is_lost_or_counted_twice_whatever_the_mixture() {
     for seed in 0..6_u64 {
         let bench = Bench::new(&format!("mixture{seed}"));
-        let draw = |i: usize, limit: u64| cts_runner::cts::caselist::hash(format!("{seed} {i}").as_bytes()) % limit;
+        let draw = |i: usize, limit: u64| cts_runner::cts::portion::hash(format!("{seed} {i}").as_bytes()) % limit;
         let acts = ACTS.len() as u64 - 1;
         let names: Vec<String> = (0..50)
             .map(|i| {

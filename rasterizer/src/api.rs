@@ -32,7 +32,7 @@ pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
 pub struct ImageMemory {
     /// First byte; valid for `layout.size` bytes, aligned to `base::image::IMAGE_ALIGNMENT`.
     pub base: *mut u8,
-    /// Layout.
+    /// Where its texels lie in the memory.
     pub layout: Arc<ImageLayout>,
 }
 // SAFETY: an address and an immutable layout; all accesses go through checked kernels.
@@ -43,7 +43,7 @@ unsafe impl Sync for ImageMemory {}
 /// One attachment of a render pass instance: a level and layer range of an image, seen through a view format.
 #[derive(Clone, Debug)]
 pub struct Attachment {
-    /// Image.
+    /// The image that is rendered to.
     pub image: ImageMemory,
     /// Format of the view (compatible with the image's).
     pub format: base::format::Format,
@@ -88,9 +88,9 @@ numbered! {
 pub enum TopologyClass {
     /// One vertex.
     Point,
-    /// Two.
+    /// Two vertices.
     Line,
-    /// Three.
+    /// Three vertices.
     Triangle,
 }
 
@@ -116,11 +116,11 @@ impl Topology {
 numbered! {
     /// `VkPolygonMode`.
     pub enum PolygonMode {
-        /// Filled.
+        /// Triangles are areas.
         Fill,
-        /// Edges.
+        /// Triangles are their edges.
         Line,
-        /// Vertices.
+        /// Triangles are their vertices.
         Point,
     }
 }
@@ -148,7 +148,7 @@ pub struct Stipple {
 /// `VkVertexInputAttributeDescription` joined with its binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VertexAttribute {
-    /// Location.
+    /// Location of the vertex stage's input.
     pub location: u32,
     /// Binding number.
     pub binding: u32,
@@ -163,7 +163,7 @@ pub struct VertexAttribute {
 pub struct VertexBinding {
     /// Binding number.
     pub binding: u32,
-    /// Bytes.
+    /// Bytes from one element to the next.
     pub stride: u32,
     /// Per instance.
     pub per_instance: bool,
@@ -186,7 +186,7 @@ pub struct Viewport {
 /// All state of a draw that is not code. Pipeline state and dynamic state merged by the icd when the draw is executed.
 #[derive(Clone, Debug)]
 pub struct DrawState {
-    /// Topology.
+    /// How vertices make primitives.
     pub topology: Topology,
     /// primitiveRestartEnable.
     pub primitive_restart: bool,
@@ -194,7 +194,7 @@ pub struct DrawState {
     pub attributes: Vec<VertexAttribute>,
     /// Vertex bindings.
     pub bindings: Vec<VertexBinding>,
-    /// Viewports.
+    /// By index.
     pub viewports: Vec<Viewport>,
     /// Scissors x, y, width, height (non-negative after clipping to i32 range by the icd).
     pub scissors: Vec<[i32; 4]>,
@@ -312,7 +312,7 @@ impl QuerySinks {
 pub struct DrawCounts {
     /// Vertices or indices.
     pub count: u32,
-    /// Instances.
+    /// Number of instances.
     pub instances: u32,
     /// firstVertex or firstIndex.
     pub first: u32,
@@ -327,9 +327,9 @@ pub struct DrawCounts {
 pub struct Draw {
     /// What to call it: see [`Engine::running`](crate::Engine::running). Not 0.
     pub pipeline: u64,
-    /// Code.
+    /// Code, with what connects it.
     pub stages: Arc<GraphicsStages>,
-    /// State.
+    /// Fixed-function state, dynamic values included.
     pub state: Arc<DrawState>,
     /// Descriptor sets, push constants, draw parameters.
     pub context: Arc<ShaderContext>,
@@ -337,22 +337,22 @@ pub struct Draw {
     pub vertex_buffers: Vec<MemoryRange>,
     /// `None`: not indexed.
     pub index_buffer: Option<IndexBuffer>,
-    /// Counts.
+    /// Vertices and instances.
     pub counts: DrawCounts,
-    /// Queries.
+    /// Where its counters go.
     pub queries: QuerySinks,
 }
 
 /// One dispatch.
 #[derive(Clone)]
 pub struct Dispatch {
-    /// Code.
+    /// What each invocation runs.
     pub stage: CompiledStage,
     /// Context (its `num_workgroups` is filled by the icd).
     pub context: Arc<ShaderContext>,
     /// First workgroup (vkCmdDispatchBase).
     pub base: [u32; 3],
-    /// Workgroups.
+    /// Number of workgroups per dimension.
     pub groups: [u32; 3],
     /// Queries (compute invocations).
     pub queries: QuerySinks,

@@ -4,7 +4,7 @@
 
 use crate::api::{Dispatch, RenderTargets};
 use crate::pool::{Pool, Running};
-use crate::scene::{Arenas, RenderPass, Scratch};
+use crate::scene::{Arenas, RenderPassInstance, Scratch};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs dispatches and render passes. Creating an engine starts no thread.
@@ -54,8 +54,8 @@ impl Engine {
     }
 
     /// Starts a render pass instance.
-    pub fn begin_rendering(&self, targets: RenderTargets) -> RenderPass<'_> {
-        RenderPass::new(&self.pool, &self.arenas, &self.command, targets)
+    pub fn begin_rendering(&self, targets: RenderTargets) -> RenderPassInstance<'_> {
+        RenderPassInstance::new(&self.pool, &self.arenas, &self.command, targets)
     }
 
     /// What workers are at at this moment, each command once.

@@ -36,4 +36,4 @@ mod tile;
 
 pub use engine::Engine;
 pub use pool::Running;
-pub use scene::RenderPass;
+pub use scene::RenderPassInstance;

@@ -107,9 +107,9 @@ fn bytes_of(output: &ChunkOutput) -> usize {
 /// The last draw's serial number.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
-/// A render pass instance: draws in order, deferred until [`RenderPass::flush`]. Dropping it without
-/// [`RenderPass::end`] drops the deferred work (a panic is unwinding, or the device is lost).
-pub struct RenderPass<'e> {
+/// A render pass instance: draws in order, deferred until [`RenderPassInstance::flush`]. Dropping it without
+/// [`RenderPassInstance::end`] drops the deferred work (a panic is unwinding, or the device is lost).
+pub struct RenderPassInstance<'e> {
     pool: &'e Pool<Scratch>,
     arenas: &'e Arenas,
     /// The command begun last.
@@ -156,14 +156,14 @@ impl Round {
     }
 }
 
-impl<'e> RenderPass<'e> {
+impl<'e> RenderPassInstance<'e> {
     pub(crate) fn new(
         pool: &'e Pool<Scratch>,
         arenas: &'e Arenas,
         command: &'e AtomicU64,
         targets: RenderTargets,
-    ) -> RenderPass<'e> {
-        RenderPass {
+    ) -> RenderPassInstance<'e> {
+        RenderPassInstance {
             pool,
             arenas,
             command,

@@ -23,9 +23,9 @@ pub struct Surface {
     layer_stride: usize,
     /// Layers (or slices).
     pub layers: u32,
-    /// Samples.
+    /// Samples per pixel.
     pub samples: u32,
-    /// Pixels.
+    /// In pixels.
     pub extent: [u32; 2],
     /// View format.
     pub format: Format,

@@ -53,9 +53,9 @@ pub struct ImageLevel {
     pub row_pitch: u64,
     /// Bytes between depth slices (3D); for other images unused.
     pub slice_pitch: u64,
-    /// Texels.
+    /// In texels.
     pub width: u32,
-    /// Texels.
+    /// In texels.
     pub height: u32,
     /// Texels (3D), else 1.
     pub depth: u32,
@@ -78,7 +78,7 @@ pub struct ImageView {
     pub sample_stride: u64,
     /// `base::format::Format` as an index of the format table.
     pub format: u32,
-    /// Dimensionality.
+    /// 1D, 2D, 3D or cube.
     pub dim: Dim,
     /// 1 for arrayed views.
     pub arrayed: u32,
@@ -96,7 +96,7 @@ pub struct ImageView {
     pub min_lod: f32,
     /// Texel count of a buffer view (`dim == Buffer`), else 0.
     pub texels: u32,
-    /// Levels.
+    /// The first `levels` of them are the view's.
     pub level: [ImageLevel; MAX_LEVELS],
 }
 

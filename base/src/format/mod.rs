@@ -73,9 +73,9 @@ pub enum ChannelName {
 /// One channel of an uncompressed format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// Which.
+    /// Which component of a texel it is.
     pub name: ChannelName,
-    /// Encoding.
+    /// How its bits are read.
     pub ty: ChannelType,
     /// Width in bits.
     pub bits: u8,
@@ -130,7 +130,7 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// `VkFormat` value.
     pub vk: u32,
-    /// Coding.
+    /// How texels lie in memory.
     pub layout: Layout,
     /// Bytes per block. For depth/stencil: bytes of the depth plane's texel (or the stencil's for S8). 0 for multi-planar formats.
     pub block_bytes: u8,

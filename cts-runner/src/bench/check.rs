@@ -1,6 +1,6 @@
 //! What checks of outputs share: random inputs and comparisons that name the first difference.
 
-use super::workload::Wrong;
+use super::figure::Wrong;
 
 /// xorshift32: inputs that are the same everywhere.
 #[derive(Clone)]

@@ -1,10 +1,11 @@
 //! The child: one workload on one driver, checked, warmed up, calibrated, timed.
 
 use super::create::{self, MODULES};
+use super::figure::MakeError;
 use super::options::Options;
 use super::process::{self, End};
 use super::report::{Outcome, Report};
-use super::workload::{Fresh, FreshError, Make, MakeError, Spec, Workload};
+use super::workload::{Fresh, FreshError, Make, Spec, Workload};
 use crate::driver::{Route, Target};
 use crate::vk::{Api, Error, Gpu, GpuOptions, Result};
 use ash::vk;
@@ -143,7 +144,7 @@ fn next_count(iterations: u32, time: Duration, sample: Duration) -> u32 {
 
 fn fresh(
     spec: &Spec,
-    make: fn(&Fresh<'_>) -> std::result::Result<Vec<super::workload::Figure>, FreshError>,
+    make: fn(&Fresh<'_>) -> std::result::Result<Vec<super::figure::Figure>, FreshError>,
     options: &Options,
 ) -> Reported {
     let start = Instant::now();
@@ -168,7 +169,7 @@ fn second_process(
     spec: &Spec,
     options: &Options,
     stage: &str,
-) -> std::result::Result<Vec<super::workload::Figure>, FreshError> {
+) -> std::result::Result<Vec<super::figure::Figure>, FreshError> {
     let icd = options.icds.first().map(String::as_str).unwrap_or_default();
     let report = spawn(spec.name, icd, &Options { stage: stage.into(), ..options.clone() })?;
     if report.outcome == Outcome::Ok { Ok(report.figures) } else { Err(FreshError::Other(Box::new(report))) }

@@ -4,7 +4,8 @@ use super::child::{self, ask, spawn};
 use super::options::{Options, Role};
 use super::process::{self, Scratch};
 use super::report::{Outcome, Report};
-use super::stats::{self, Row, Run};
+use super::results::{Driver, Results};
+use super::stats::{self, Run};
 use super::workload::{Make, Spec};
 use super::{drivers, json, limits::Limits, svg, table};
 use crate::vk::{Error, Manifest, Result};
@@ -13,35 +14,6 @@ use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// A driver that takes part.
-#[derive(Clone, Debug)]
-pub struct Driver {
-    /// Short name, unique.
-    pub label: String,
-    /// `deviceName`.
-    pub device: String,
-    /// `driverVersion`.
-    pub version: String,
-    /// `apiVersion`.
-    pub api: String,
-    /// Its manifest.
-    pub manifest: PathBuf,
-}
-
-/// What a run found out.
-pub struct Results {
-    /// The CPU's name.
-    pub machine: String,
-    /// The machine's limits; medians of the rounds.
-    pub limits: Limits,
-    /// Rounds done.
-    pub rounds: usize,
-    /// Who took part; the first is what the others are compared with.
-    pub drivers: Vec<Driver>,
-    /// The figures.
-    pub rows: Vec<Row>,
-}
 
 /// The command `bench` after its arguments were read.
 pub fn run(options: &Options) -> Result<ExitCode> {

@@ -1,7 +1,7 @@
 //! The results as JSON: everything the table shows and the figures of each round.
 
+use super::results::{Driver, Results};
 use super::stats::{self, Cell, Row};
-use super::{Driver, Results};
 use serde_json::{Value, json};
 
 /// Everything.

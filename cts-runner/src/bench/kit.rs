@@ -1,7 +1,7 @@
 //! What workloads of dispatches are built from: a kernel, and recordings of its dispatches.
 
+use super::figure::{Amount, MakeError, Unit, Wrong};
 use super::recording::{Made, Recording};
-use super::workload::{Amount, MakeError, Unit, Wrong};
 use crate::vk::{Binding, Buffer, Error, Gpu, Resource, ShaderStage};
 use ash::vk;
 

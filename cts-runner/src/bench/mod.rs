@@ -7,6 +7,7 @@
 pub mod check;
 pub mod child;
 pub mod drivers;
+pub mod figure;
 pub mod graphics;
 pub mod kit;
 pub mod limits;
@@ -14,6 +15,7 @@ pub mod options;
 pub mod process;
 pub mod recording;
 pub mod report;
+pub mod results;
 pub mod stats;
 pub mod transfer;
 pub mod workload;
@@ -27,9 +29,11 @@ mod compute;
 mod create;
 mod start;
 
-pub use engine::{Driver, Results, run};
+pub use engine::run;
+pub use figure::{Amount, Figure, MakeError, Unit, Wrong};
 pub use options::{HELP, Options};
-pub use workload::{Amount, Family, Figure, Fresh, FreshError, Make, MakeError, Spec, Unit, Workload, Wrong};
+pub use results::{Driver, Results};
+pub use workload::{Family, Fresh, FreshError, Make, Spec, Workload};
 
 /// All workloads of all families.
 pub fn specs() -> Vec<Spec> {

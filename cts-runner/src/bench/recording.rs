@@ -1,6 +1,7 @@
 //! The workload that most are: a command buffer recorded once, an amount, and a check of what it leaves.
 
-use super::workload::{Amount, MakeError, Workload, Wrong};
+use super::figure::{Amount, MakeError, Wrong};
+use super::workload::Workload;
 use crate::vk::{Error, Gpu, Recorded, Recorder};
 use ash::vk;
 

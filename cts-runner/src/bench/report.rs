@@ -1,6 +1,6 @@
 //! What a child says and the parent hears: one JSON object on the last line of the child's output.
 
-use super::workload::{Amount, Figure, FreshError, MakeError, Unit, Wrong};
+use super::figure::{Amount, Figure, MakeError, Unit, Wrong};
 use crate::vk::Error;
 use serde_json::{Value, json};
 
@@ -145,16 +145,6 @@ impl From<Wrong> for Report {
         match wrong {
             Wrong::Output(what) => Self::without(Outcome::Wrong, what),
             Wrong::Failed(error) => error.into(),
-        }
-    }
-}
-
-impl From<FreshError> for Report {
-    fn from(error: FreshError) -> Self {
-        match error {
-            FreshError::Make(error) => error.into(),
-            FreshError::Wrong(wrong) => wrong.into(),
-            FreshError::Other(report) => *report,
         }
     }
 }

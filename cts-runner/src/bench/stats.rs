@@ -3,9 +3,10 @@
 //! Invariant: a ratio compares two reports of the same round, which were taken one after the other; only rows on which both
 //! drivers were right in every round count for a mean.
 
+use super::figure::{Amount, Unit};
 use super::report::{Outcome, Report};
-use super::workload::{Amount, Family, Spec, Unit};
-use super::{limits::Limits, workload::Figure};
+use super::workload::{Family, Spec};
+use super::{figure::Figure, limits::Limits};
 
 /// One child's report with its coordinates.
 pub struct Run {

@@ -1,7 +1,8 @@
 //! The ratios as a bar chart: one row per workload, one bar per rival, logarithmic, 1 in the middle.
 
+use super::results::Results;
 use super::stats::{self, Row};
-use super::{Family, Results};
+use super::workload::Family;
 use std::fmt::Write;
 
 const COLORS: [&str; 6] = ["#2f6f9f", "#c8702a", "#4d8a4d", "#8a5a9f", "#a08030", "#7a7a7a"];

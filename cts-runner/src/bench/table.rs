@@ -1,7 +1,7 @@
 //! The results as text for a terminal.
 
-use super::Results;
 use super::report::Outcome;
+use super::results::Results;
 use super::stats::{self, Cell, Row};
 use std::fmt::Write;
 

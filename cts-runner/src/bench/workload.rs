@@ -7,9 +7,9 @@
 //!
 //! Invariant: nothing in a workload knows which driver runs it. It asks for features, formats and limits only.
 
+use super::figure::{Amount, Figure, MakeError, Wrong};
 use super::report::Report;
 use crate::vk::{Api, Error, Gpu, GpuOptions};
-use std::fmt;
 use std::path::Path;
 
 /// A group of workloads with a geometric mean of its own.
@@ -17,9 +17,9 @@ use std::path::Path;
 pub enum Family {
     /// Creating pipelines.
     Create,
-    /// Dispatches.
+    /// Dispatches on one queue.
     Compute,
-    /// Draws.
+    /// Draws into images.
     Graphics,
     /// Copies, fills, blits, clears, resolves.
     Transfer,
@@ -43,138 +43,6 @@ impl Family {
     }
 }
 
-/// What an amount counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unit {
-    /// Floating-point operations; a fused multiply-add is two. Limit: the machine's FMA peak.
-    Flop,
-    /// Bytes read plus bytes written, as the work asks for them. Limit: what a copy reads plus writes.
-    Byte,
-    /// Bytes written by work that reads none. Limit: what a fill writes.
-    Filled,
-    /// Pixels or texels.
-    Pixel,
-    /// Texture samples.
-    Sample,
-    /// Triangles.
-    Triangle,
-    /// Vertices.
-    Vertex,
-    /// Draws.
-    Draw,
-    /// Dispatches.
-    Dispatch,
-    /// Commands of another kind.
-    Command,
-    /// Elements of an array.
-    Element,
-    /// Pipelines.
-    Pipeline,
-}
-
-impl Unit {
-    const ALL: [Unit; 12] = [
-        Unit::Flop,
-        Unit::Byte,
-        Unit::Filled,
-        Unit::Pixel,
-        Unit::Sample,
-        Unit::Triangle,
-        Unit::Vertex,
-        Unit::Draw,
-        Unit::Dispatch,
-        Unit::Command,
-        Unit::Element,
-        Unit::Pipeline,
-    ];
-
-    /// The name in JSON.
-    pub fn name(self) -> String {
-        format!("{self:?}").to_lowercase()
-    }
-
-    /// The unit of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|u| u.name() == name)
-    }
-
-    /// The unit after an SI prefix, per second.
-    pub fn per_second(self) -> &'static str {
-        match self {
-            Unit::Flop => "FLOP/s",
-            Unit::Byte | Unit::Filled => "B/s",
-            Unit::Pixel => "px/s",
-            Unit::Sample => "samples/s",
-            Unit::Triangle => "tri/s",
-            Unit::Vertex => "vert/s",
-            Unit::Draw => "draws/s",
-            Unit::Dispatch => "disp/s",
-            Unit::Command => "cmd/s",
-            Unit::Element => "elem/s",
-            Unit::Pipeline => "pipe/s",
-        }
-    }
-}
-
-/// What one iteration amounts to, for the rate and the share of the machine's limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Amount {
-    /// How much.
-    pub value: f64,
-    /// Of what.
-    pub unit: Unit,
-}
-
-impl Amount {
-    /// An amount.
-    pub fn new(value: impl Into<f64>, unit: Unit) -> Self {
-        Self { value: value.into(), unit }
-    }
-}
-
-/// Why a workload could not be made.
-#[derive(Debug)]
-pub enum MakeError {
-    /// The driver lacks a feature, format or limit; it says so itself.
-    Unsupported(String),
-    /// A command failed that should not have.
-    Failed(Error),
-}
-
-impl From<Error> for MakeError {
-    /// [`Error::Missing`] is the harness's way to say that a driver lacks something.
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Missing(what) => Self::Unsupported(what),
-            other => Self::Failed(other),
-        }
-    }
-}
-
-/// The output is not what it should be, or could not be read.
-#[derive(Debug)]
-pub enum Wrong {
-    /// What differs, with the first place where it does.
-    Output(String),
-    /// Reading the output failed.
-    Failed(Error),
-}
-
-impl From<Error> for Wrong {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Wrong::Output(what) => f.write_str(what),
-            Wrong::Failed(error) => error.fmt(f),
-        }
-    }
-}
-
 /// Work that can be repeated.
 pub trait Workload {
     /// What one iteration amounts to.
@@ -185,31 +53,6 @@ pub trait Workload {
 
     /// Checks the last run's output against a reference computed on the CPU or an invariant that only right output has.
     fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong>;
-}
-
-/// One figure of a workload; less is better.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// What it is, such as `cold`; empty for a steady workload, which has one.
-    pub name: String,
-    /// Seconds (of one iteration), or bytes; a median where there were several samples.
-    pub value: f64,
-    /// Whether the value is bytes.
-    pub bytes: bool,
-    /// What the time is for.
-    pub amount: Option<Amount>,
-}
-
-impl Figure {
-    /// A time.
-    pub fn seconds(name: &str, value: std::time::Duration) -> Self {
-        Self { name: name.into(), value: value.as_secs_f64(), bytes: false, amount: None }
-    }
-
-    /// A size in bytes.
-    pub fn bytes(name: &str, value: u64) -> Self {
-        Self { name: name.into(), value: value as f64, bytes: true, amount: None }
-    }
 }
 
 /// Where a [`Make::Fresh`] workload finds itself: a new process in which nothing of Vulkan was called.
@@ -260,6 +103,16 @@ impl From<Error> for FreshError {
 impl From<Wrong> for FreshError {
     fn from(wrong: Wrong) -> Self {
         Self::Wrong(wrong)
+    }
+}
+
+impl From<FreshError> for Report {
+    fn from(error: FreshError) -> Self {
+        match error {
+            FreshError::Make(error) => error.into(),
+            FreshError::Wrong(wrong) => wrong.into(),
+            FreshError::Other(report) => *report,
+        }
     }
 }
 

@@ -11,14 +11,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// FNV-1a, mixed so that all bits depend on all bytes. Part of the contract: `--portion` must choose the same cases for ever.
-pub fn hash(bytes: &[u8]) -> u64 {
-    let mut h = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    h ^= h >> 33;
-    h = h.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    h ^ (h >> 33)
-}
-
 /// What the command line says about the selection.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {

@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn every_differing_case_is_in_one_group() {
         for seed in 0..200_u64 {
-            let bit = |i: u64, m: u64| super::super::caselist::hash(&[i as u8, m as u8, seed as u8]) % m;
+            let bit = |i: u64, m: u64| super::super::portion::hash(&[i as u8, m as u8, seed as u8]) % m;
             let make = |i: u64| {
                 let name = format!("g{}.h{}.{}c{i}", bit(i, 3), bit(i, 5), if bit(i, 2) == 0 { "k." } else { "" });
                 pair(&name, if bit(i, 7) < 1 + seed % 6 { Fail } else { Pass }, Pass)

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::portion::Portion;
 use super::report::{Report, Row};
 use super::status::{Outcome, Status};
-use super::{caselist, identity};
+use super::{identity, portion};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -44,7 +44,7 @@ impl Entry {
         let portion = options.selection.portion.unwrap_or(Portion::ALL);
         let seed = format!("{} {} {host} {portion} {}", now.as_nanos(), std::process::id(), options.out.display());
         let run = Run {
-            id: format!("{:016x}", caselist::hash(seed.as_bytes())),
+            id: format!("{:016x}", portion::hash(seed.as_bytes())),
             start: UNIX_EPOCH + Duration::from_secs(now.as_secs()) + Duration::from_millis(now.subsec_millis().into()),
             portion,
             scope: Scope::new(&options.selection),

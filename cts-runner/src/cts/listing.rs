@@ -3,9 +3,10 @@
 //! Listing all 3.2 million takes deqp minutes, so the complete list is kept in the folder of the results, by the build of deqp and its
 //! arguments. Names stream through: only the selected ones are held.
 
-use super::caselist::{Selection, hash};
+use super::caselist::Selection;
 use super::error::{At, Error, Result};
 use super::names::Names;
+use super::portion::hash;
 use super::process::{self, Group};
 use super::shard::Launch;
 use std::collections::{BTreeMap, HashSet, VecDeque};

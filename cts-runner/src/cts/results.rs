@@ -6,10 +6,10 @@
 //!
 //! Invariant: at most one line counts per case and attempt, the first.
 
-use super::caselist::hash;
 use super::device::Device;
 use super::error::{At, Error, Result};
 use super::names::Names;
+use super::portion::hash;
 use super::shard::CaseEnd;
 use super::status::Status;
 use serde_json::{Value, json};

@@ -125,7 +125,7 @@ pub struct ProgramDesc<'a> {
     pub push: u32,
     /// Vertex buffers.
     pub streams: &'a [Stream<'a>],
-    /// Topology.
+    /// How vertices make primitives.
     pub topology: vk::PrimitiveTopology,
     /// Depth test, and whether depth is written; none for neither.
     pub depth: Option<(vk::CompareOp, bool)>,

@@ -56,7 +56,7 @@ impl Buffer {
 pub struct ImageDesc {
     /// View type; the image type, the cube flag and the aspect follow from it and the format.
     pub view: vk::ImageViewType,
-    /// Format.
+    /// Of its texels.
     pub format: vk::Format,
     /// Width, height, depth.
     pub extent: [u32; 3],
@@ -64,7 +64,7 @@ pub struct ImageDesc {
     pub layers: u32,
     /// Mip levels.
     pub levels: u32,
-    /// Usage.
+    /// What will be done with it.
     pub usage: vk::ImageUsageFlags,
 }
 

@@ -107,7 +107,7 @@ pub struct GraphicsDesc<'a> {
     pub bindings: &'a [vk::VertexInputBindingDescription],
     /// Vertex attributes.
     pub attributes: &'a [vk::VertexInputAttributeDescription],
-    /// Topology.
+    /// How vertices make primitives.
     pub topology: vk::PrimitiveTopology,
     /// Cull mode; front faces are counter-clockwise.
     pub cull: vk::CullModeFlags,
@@ -134,7 +134,7 @@ pub struct StagesDesc<'a> {
     pub bindings: &'a [vk::VertexInputBindingDescription],
     /// Vertex attributes.
     pub attributes: &'a [vk::VertexInputAttributeDescription],
-    /// Topology.
+    /// How vertices make primitives.
     pub topology: vk::PrimitiveTopology,
     /// Control points of a patch; 0 without tessellation.
     pub patch_points: u32,

@@ -103,7 +103,7 @@ impl Recorder<'_> {
         unsafe { self.d.cmd_set_scissor(self.cmd, 0, &[rect]) }
     }
 
-    /// Draws.
+    /// vkCmdDraw, from vertex and instance 0.
     pub fn draw(self, vertices: u32, instances: u32) {
         // SAFETY: a pipeline and what it needs are bound, a pass was begun.
         unsafe { self.d.cmd_draw(self.cmd, vertices, instances, 0, 0) }

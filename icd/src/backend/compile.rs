@@ -72,13 +72,13 @@ impl PartialOrd for Key {
 pub struct StageRequest {
     /// SPIR-V.
     pub words: Arc<[u32]>,
-    /// Stage.
+    /// Which stage of the module.
     pub stage: Stage,
     /// Entry point.
     pub entry: String,
-    /// Specialisation.
+    /// Values of specialisation constants.
     pub specialization: Specialization,
-    /// Layout.
+    /// Where its descriptors lie.
     pub layout: Arc<PipelineLayoutInfo>,
 }
 

@@ -14,12 +14,11 @@
 
 use super::compile::{Key, StageRequest};
 use super::pipeline_cache::PipelineCache;
-use super::tiered::TieredCode;
+use super::tiered::{Owner, Policy, TieredCode};
 use crate::fallible;
 use crate::ffi::messages::Messages;
 use ash::vk;
 use jit::error::Error;
-use jit::tier::Tier;
 use parking_lot::{Condvar, Mutex};
 use rasterizer::Engine;
 use rayon::ThreadPool;
@@ -36,40 +35,9 @@ const POOL_THREADS_PER_IMPROVER: usize = 4;
 /// What compiling takes at least, per word of SPIR-V: asked for before it begins.
 const COMPILER_BYTES: usize = 256;
 
-/// `GRUS_TIER`: which tiers are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// The first one first, better ones when they pay.
-    #[default]
-    Auto,
-    /// One only.
-    Only(Tier),
-}
-
-impl Policy {
-    /// From the environment.
-    pub fn from_env() -> Policy {
-        let name = std::env::var("GRUS_TIER").unwrap_or_default();
-        Tier::named(&name).map_or(Policy::Auto, Policy::Only)
-    }
-
-    /// The tier of the first code.
-    pub fn first(self) -> Tier {
-        match self {
-            Policy::Auto => Tier::FIRST,
-            Policy::Only(tier) => tier,
-        }
-    }
-
-    /// Code is replaced when it runs long enough.
-    pub fn improves(self) -> bool {
-        self == Policy::Auto
-    }
-}
-
 /// Where a stage came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum CodeOrigin {
     /// The application's pipeline cache.
     Cache,
     /// Another pipeline of the device.
@@ -123,9 +91,9 @@ impl Compiler {
         })
     }
 
-    /// Which tiers are used.
-    pub fn policy(&self) -> Policy {
-        self.policy
+    /// Itself, as a stage sees it.
+    fn owner(self: &Arc<Self>) -> Weak<dyn Owner> {
+        Arc::downgrade(self) as Weak<dyn Owner>
     }
 
     /// The stage for a request; its code may still be in the making.
@@ -137,17 +105,18 @@ impl Compiler {
         request: StageRequest,
         cache: Option<&PipelineCache>,
         only_cached: bool,
-    ) -> Result<(Arc<TieredCode>, Origin), Refusal> {
+    ) -> Result<(Arc<TieredCode>, CodeOrigin), Refusal> {
         let key = request.key();
         let mut request = Some(request);
-        let load =
-            |bytes: &[u8]| TieredCode::stored(self, key.clone(), request.take()?, bytes).map(|code| self.enlist(code));
+        let load = |bytes: &[u8]| {
+            TieredCode::stored(self.owner(), key.clone(), request.take()?, bytes).map(|code| self.enlist(code))
+        };
         if let Some(code) = cache.and_then(|c| c.find(&key, load)) {
-            return Ok((code, Origin::Cache));
+            return Ok((code, CodeOrigin::Cache));
         }
         let living = self.living.lock().get(&key).and_then(Weak::upgrade);
         let (code, origin) = match living {
-            Some(code) => (code, Origin::Living),
+            Some(code) => (code, CodeOrigin::Living),
             None if only_cached => return Err(Refusal::CompileRequired),
             None => {
                 let request =
@@ -155,9 +124,9 @@ impl Compiler {
                 // The compiler's own tables cannot fail.
                 fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| Refusal::OutOfMemory)?;
                 let prepared = request.prepare().map_err(Refusal::Shader)?;
-                let code = self.enlist(TieredCode::new(self, key, request, prepared));
+                let code = self.enlist(TieredCode::new(self.owner(), key, request, prepared));
                 self.generate(&code);
-                (code, Origin::Compiled)
+                (code, CodeOrigin::Compiled)
             }
         };
         if let Some(cache) = cache {
@@ -177,14 +146,6 @@ impl Compiler {
         code
     }
 
-    /// A stage is gone.
-    pub fn forget(&self, key: &Key) {
-        let mut living = self.living.lock();
-        if living.get(key).is_some_and(|code| code.strong_count() == 0) {
-            living.remove(key);
-        }
-    }
-
     /// Has the code made.
     fn generate(self: &Arc<Self>, code: &Arc<TieredCode>) {
         let full = self.jobs.lock().spawned >= WAITING_PER_THREAD * self.engine.threads();
@@ -197,26 +158,6 @@ impl Compiler {
                 code.generate_if_waiting();
             }
         });
-    }
-
-    /// Has better code made.
-    pub fn improve(self: &Arc<Self>, code: Weak<TieredCode>) {
-        let mut jobs = self.jobs.lock();
-        if jobs.stopping {
-            return;
-        }
-        jobs.queue.push_back(code);
-        if jobs.improving >= (self.engine.threads() / POOL_THREADS_PER_IMPROVER).max(1) {
-            return;
-        }
-        let compiler = self.clone();
-        let thread = base::thread::spawn("grus-compiler", base::thread::STACK, move || compiler.improve_all());
-        // Without a thread it stays with the quick code until the next request.
-        if let Ok(thread) = thread {
-            jobs.improving += 1;
-            jobs.threads.retain(|t| !t.is_finished());
-            jobs.threads.push(thread);
-        }
     }
 
     fn improve_all(&self) {
@@ -265,6 +206,38 @@ impl Compiler {
         for thread in threads {
             // One that panicked has nothing left to say.
             let _ = thread.join();
+        }
+    }
+}
+
+impl Owner for Compiler {
+    fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    fn improve(self: Arc<Self>, code: Weak<TieredCode>) {
+        let mut jobs = self.jobs.lock();
+        if jobs.stopping {
+            return;
+        }
+        jobs.queue.push_back(code);
+        if jobs.improving >= (self.engine.threads() / POOL_THREADS_PER_IMPROVER).max(1) {
+            return;
+        }
+        let compiler = self.clone();
+        let thread = base::thread::spawn("grus-compiler", base::thread::STACK, move || compiler.improve_all());
+        // Without a thread it stays with the quick code until the next request.
+        if let Ok(thread) = thread {
+            jobs.improving += 1;
+            jobs.threads.retain(|t| !t.is_finished());
+            jobs.threads.push(thread);
+        }
+    }
+
+    fn forget(&self, key: &Key) {
+        let mut living = self.living.lock();
+        if living.get(key).is_some_and(|code| code.strong_count() == 0) {
+            living.remove(key);
         }
     }
 }

@@ -9,7 +9,6 @@
 //! take turns.
 
 use super::compile::{Key, StageRequest};
-use super::compiler::Compiler;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
 use base::shader::{CompiledStage, StageCode, StageFacts};
 use jit::Prepared;
@@ -20,6 +19,47 @@ use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+/// `GRUS_TIER`: which tiers are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// The first one first, better ones when they pay.
+    #[default]
+    Auto,
+    /// One only.
+    Only(Tier),
+}
+
+impl Policy {
+    /// From the environment.
+    pub fn from_env() -> Policy {
+        let name = std::env::var("GRUS_TIER").unwrap_or_default();
+        Tier::named(&name).map_or(Policy::Auto, Policy::Only)
+    }
+
+    /// The tier of the first code.
+    pub fn first(self) -> Tier {
+        match self {
+            Policy::Auto => Tier::FIRST,
+            Policy::Only(tier) => tier,
+        }
+    }
+
+    /// Code is replaced when it runs long enough.
+    pub fn improves(self) -> bool {
+        self == Policy::Auto
+    }
+}
+
+/// Who has stages made and improved, as a stage sees it.
+pub trait Owner: Send + Sync {
+    /// Which tiers are used.
+    fn policy(&self) -> Policy;
+    /// Has better code made.
+    fn improve(self: Arc<Self>, code: Weak<TieredCode>);
+    /// A stage is gone.
+    fn forget(&self, key: &Key);
+}
+
 /// A stage and its code.
 pub struct TieredCode {
     this: Weak<TieredCode>,
@@ -27,7 +67,7 @@ pub struct TieredCode {
     request: StageRequest,
     /// Everything about the stage but code.
     facts: StageFacts,
-    compiler: Weak<Compiler>,
+    owner: Weak<dyn Owner>,
     /// The best function so far; null until there is one.
     entry: AtomicPtr<()>,
     /// Bytes of stack that any of the functions so far takes.
@@ -60,21 +100,21 @@ enum Phase {
 
 impl TieredCode {
     /// A stage whose code is still to be made.
-    pub fn new(compiler: &Arc<Compiler>, key: Key, request: StageRequest, prepared: Prepared) -> Arc<TieredCode> {
+    pub fn new(owner: Weak<dyn Owner>, key: Key, request: StageRequest, prepared: Prepared) -> Arc<TieredCode> {
         let facts = prepared.facts().clone();
-        Self::with_phase(compiler, key, request, facts, Phase::Waiting(Box::new(prepared)))
+        Self::with_phase(owner, key, request, facts, Phase::Waiting(Box::new(prepared)))
     }
 
     /// A stage from a pipeline cache's bytes; `None` unless they are intact, of this build and machine.
-    pub fn stored(compiler: &Arc<Compiler>, key: Key, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
+    pub fn stored(owner: Weak<dyn Owner>, key: Key, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
         let blob = jit::stored(bytes)?;
-        let code = Self::with_phase(compiler, key, request, blob.facts.clone(), Phase::Running);
+        let code = Self::with_phase(owner, key, request, blob.facts.clone(), Phase::Running);
         code.install(&blob).ok()?;
         Some(code)
     }
 
     fn with_phase(
-        compiler: &Arc<Compiler>,
+        owner: Weak<dyn Owner>,
         key: Key,
         request: StageRequest,
         facts: StageFacts,
@@ -85,7 +125,7 @@ impl TieredCode {
             key,
             request,
             facts,
-            compiler: Arc::downgrade(compiler),
+            owner: owner.clone(),
             entry: AtomicPtr::default(),
             frame: AtomicU32::new(0),
             patience: AtomicI64::new(0),
@@ -143,7 +183,7 @@ impl TieredCode {
     }
 
     fn generate(&self, prepared: Prepared) {
-        let tier = self.compiler.upgrade().map_or(Tier::FIRST, |c| c.policy().first());
+        let tier = self.owner.upgrade().map_or(Tier::FIRST, |owner| owner.policy().first());
         let made = prepared.generate(tier).map_err(|e| e.to_string());
         if let Err(message) = made.and_then(|blob| self.install(&blob)) {
             self.state.lock().phase = Phase::Failed(message);
@@ -170,7 +210,7 @@ impl TieredCode {
         let entry = code.entry() as *mut ();
         // Before the entry, which publishes it.
         self.frame.fetch_max(code.frame(), Ordering::Relaxed);
-        let improve = self.compiler.upgrade().is_some_and(|c| c.policy().improves());
+        let improve = self.owner.upgrade().is_some_and(|owner| owner.policy().improves());
         let next = blob.tier.better().next().filter(|_| improve);
         let patience = next.map_or(0, |t| blob.code.len() as i64 * t.row().patience[usize::from(blob.facts.has_loops)]);
         let mut state = self.state.lock();
@@ -201,9 +241,9 @@ impl TieredCode {
         let left = self.patience.fetch_sub(ns, Ordering::Relaxed);
         if left > 0
             && left <= ns
-            && let Some(compiler) = self.compiler.upgrade()
+            && let Some(owner) = self.owner.upgrade()
         {
-            compiler.improve(self.this.clone());
+            owner.improve(self.this.clone());
         }
     }
 }
@@ -230,8 +270,8 @@ impl StageCode for TieredCode {
 
 impl Drop for TieredCode {
     fn drop(&mut self) {
-        if let Some(compiler) = self.compiler.upgrade() {
-            compiler.forget(&self.key);
+        if let Some(owner) = self.owner.upgrade() {
+            owner.forget(&self.key);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The compiler's jobs: sharing, waiting, cancelling, tiers, what caches get.
 
 use super::compile::StageRequest;
-use super::compiler::{Compiler, Origin, Policy, Refusal};
+use super::compiler::{CodeOrigin, Compiler, Refusal};
 use super::pipeline_cache::PipelineCache;
 use super::tiered::TieredCode;
+use super::tiered::{Owner, Policy};
 use base::abi::{
     BatchHeader, BufferDescriptor, MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_PUSH_CONSTANTS, ShaderContext,
     VertexBatch,
@@ -49,7 +50,7 @@ impl Setup {
         send
     }
 
-    fn stage(&self) -> (Arc<TieredCode>, Origin) {
+    fn stage(&self) -> (Arc<TieredCode>, CodeOrigin) {
         self.compiler.stage(request(), None, false).expect("stage")
     }
 }
@@ -72,7 +73,7 @@ fn wait_for(what: &str, done: impl Fn() -> bool) {
 fn the_pool_makes_code() {
     let setup = Setup::new(Policy::Auto);
     let (code, origin) = setup.stage();
-    assert_eq!(origin, Origin::Compiled);
+    assert_eq!(origin, CodeOrigin::Compiled);
     wait_for("code", || code.tier() == Some(Tier::Quick));
 }
 
@@ -96,7 +97,7 @@ fn a_stage_that_is_dropped_cancels_its_job() {
     assert_eq!(weak.strong_count(), 0, "the job keeps its stage");
     drop(busy);
     // Compiled anew: the dead one is not found.
-    assert_eq!(setup.stage().1, Origin::Compiled);
+    assert_eq!(setup.stage().1, CodeOrigin::Compiled);
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn equal_stages_are_one_also_while_it_is_made() {
     let _busy = setup.block();
     let (first, _) = setup.stage();
     let (second, origin) = setup.stage();
-    assert_eq!(origin, Origin::Living);
+    assert_eq!(origin, CodeOrigin::Living);
     assert!(Arc::ptr_eq(&first, &second));
     let other = StageRequest { entry: "other".into(), ..request() };
     assert!(matches!(setup.compiler.stage(other, None, false), Err(Refusal::Shader(_))), "another entry point");
@@ -133,7 +134,7 @@ fn only_cached_stages_are_given_when_nothing_may_be_compiled() {
     let strict = |cache| setup.compiler.stage(request(), cache, true);
     assert!(matches!(strict(Some(&cache)), Err(Refusal::CompileRequired)));
     setup.compiler.stage(request(), Some(&cache), false).expect("stage");
-    assert_eq!(strict(Some(&cache)).expect("cached").1, Origin::Cache);
+    assert_eq!(strict(Some(&cache)).expect("cached").1, CodeOrigin::Cache);
 }
 
 /// Runs the stage on a batch of no vertices.
@@ -212,11 +213,11 @@ fn a_cache_gets_the_code_when_it_is_there_and_brings_it_back_without_a_job() {
         let _busy = setup.block();
         let cache = PipelineCache::new(&data);
         let (code, origin) = setup.compiler.stage(request(), Some(&cache), true).expect("stage");
-        assert_eq!((origin, code.tier()), (Origin::Cache, tier));
+        assert_eq!((origin, code.tier()), (CodeOrigin::Cache, tier));
         assert_eq!(cache.data(None).0, data);
         // Quick code from a cache is as good a beginning as any.
         if policy == Policy::Auto {
-            setup.compiler.improve(Arc::downgrade(&code));
+            setup.compiler.clone().improve(Arc::downgrade(&code));
             wait_for("the full tier", || code.tier() == Some(Tier::Full));
             assert_ne!(cache.data(None).0, data);
         }
@@ -230,11 +231,11 @@ fn better_code_between_size_and_data_does_not_matter() {
     let (code, _) = setup.compiler.stage(request(), Some(&cache), false).expect("stage");
     let (announced, _) = cache.data(None);
     assert_eq!(code.tier(), Some(Tier::Quick));
-    setup.compiler.improve(Arc::downgrade(&code));
+    setup.compiler.clone().improve(Arc::downgrade(&code));
     wait_for("the full tier", || code.tier() == Some(Tier::Full));
     // The application's buffer is as large as it was told: it gets everything, and that is usable.
     let (data, complete) = cache.data(Some(announced.len()));
     assert!(complete && data.len() == announced.len());
     let again = PipelineCache::new(&data);
-    assert_eq!(setup.compiler.stage(request(), Some(&again), true).expect("cached").1, Origin::Cache);
+    assert_eq!(setup.compiler.stage(request(), Some(&again), true).expect("cached").1, CodeOrigin::Cache);
 }

@@ -73,15 +73,15 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
 /// The parameters of an image-format query.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageQuery {
-    /// Format.
+    /// As asked for.
     pub format: vk::Format,
     /// 1D, 2D, 3D.
     pub ty: vk::ImageType,
-    /// Tiling.
+    /// As asked for.
     pub tiling: vk::ImageTiling,
     /// Usage, of all aspects.
     pub usage: vk::ImageUsageFlags,
-    /// Flags.
+    /// As asked for.
     pub flags: vk::ImageCreateFlags,
 }
 

@@ -7,7 +7,8 @@ pub mod instance;
 pub mod queue;
 mod watchdog;
 
-use crate::backend::compiler::{Compiler, Policy};
+use crate::backend::compiler::Compiler;
+use crate::backend::tiered::Policy;
 use crate::caps::ExtensionSet;
 use crate::ffi::handle::{OwnedDispatchable, objects};
 use crate::object::memory::Heap;

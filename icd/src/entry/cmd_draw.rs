@@ -16,7 +16,7 @@ const RP2: Need = ext("VK_KHR_create_renderpass2");
 const COUNT: Need = ext("VK_KHR_draw_indirect_count");
 const DYNAMIC: Need = ext("VK_KHR_dynamic_rendering");
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_begin_render_pass as vk::PFN_vkCmdBeginRenderPass, vkCmdBeginRenderPass: V1_0),
     row!(

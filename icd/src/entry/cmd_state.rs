@@ -20,7 +20,7 @@ use smallvec::{SmallVec, smallvec};
 const EDS1: &str = "VK_EXT_extended_dynamic_state";
 const EDS2: &str = "VK_EXT_extended_dynamic_state2";
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_bind_pipeline as vk::PFN_vkCmdBindPipeline, vkCmdBindPipeline: V1_0),
     row!(Device, cmd_bind_descriptor_sets as vk::PFN_vkCmdBindDescriptorSets, vkCmdBindDescriptorSets: V1_0),

@@ -14,7 +14,7 @@ use core::ffi::c_void;
 
 const COPY2: Need = ext("VK_KHR_copy_commands2");
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_copy_buffer as vk::PFN_vkCmdCopyBuffer, vkCmdCopyBuffer: V1_0),
     row!(Device, cmd_copy_buffer2 as vk::PFN_vkCmdCopyBuffer2, vkCmdCopyBuffer2: V1_3, vkCmdCopyBuffer2KHR: COPY2),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_command_pool as vk::PFN_vkCreateCommandPool, vkCreateCommandPool: V1_0),
     row!(Device, destroy_command_pool as vk::PFN_vkDestroyCommandPool, vkDestroyCommandPool: V1_0),

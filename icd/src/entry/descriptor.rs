@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_descriptor_set_layout as vk::PFN_vkCreateDescriptorSetLayout, vkCreateDescriptorSetLayout: V1_0),
     row!(Device, destroy_descriptor_set_layout as vk::PFN_vkDestroyDescriptorSetLayout, vkDestroyDescriptorSetLayout: V1_0),

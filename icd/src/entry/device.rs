@@ -13,7 +13,7 @@ use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_device_proc_addr as vk::PFN_vkGetDeviceProcAddr, vkGetDeviceProcAddr: V1_0),
     row!(PhysicalDevice, create_device as vk::PFN_vkCreateDevice, vkCreateDevice: V1_0),

@@ -10,7 +10,7 @@ use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Global, get_instance_proc_addr as vk::PFN_vkGetInstanceProcAddr, vkGetInstanceProcAddr: V1_0),
     row!(Global, enumerate_instance_version as vk::PFN_vkEnumerateInstanceVersion, vkEnumerateInstanceVersion: V1_1),

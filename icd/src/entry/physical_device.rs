@@ -10,7 +10,7 @@ type Physical = vk::PhysicalDevice;
 
 const PROPERTIES2: Need = ext("VK_KHR_get_physical_device_properties2");
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(PhysicalDevice, get_physical_device_features as vk::PFN_vkGetPhysicalDeviceFeatures, vkGetPhysicalDeviceFeatures: V1_0),
     row!(PhysicalDevice, get_physical_device_properties as vk::PFN_vkGetPhysicalDeviceProperties, vkGetPhysicalDeviceProperties: V1_0),

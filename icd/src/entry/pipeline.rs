@@ -17,7 +17,7 @@ use std::time::Instant;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_shader_module as vk::PFN_vkCreateShaderModule, vkCreateShaderModule: V1_0),
     row!(Device, destroy_shader_module as vk::PFN_vkDestroyShaderModule, vkDestroyShaderModule: V1_0),

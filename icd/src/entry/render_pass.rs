@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_render_pass as vk::PFN_vkCreateRenderPass, vkCreateRenderPass: V1_0),
     row!(

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, allocate_memory as vk::PFN_vkAllocateMemory, vkAllocateMemory: V1_0),
     row!(Device, free_memory as vk::PFN_vkFreeMemory, vkFreeMemory: V1_0),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, queue_submit as vk::PFN_vkQueueSubmit, vkQueueSubmit: V1_0),
     row!(

@@ -78,8 +78,6 @@ pub struct PrivateDataSlot {
     serial: u64,
 }
 
-super::handle::objects! { Object: PrivateDataSlot => PrivateDataSlot }
-
 impl Default for PrivateDataSlot {
     fn default() -> PrivateDataSlot {
         static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -8,3 +8,5 @@ pub mod messages;
 pub mod pointer;
 pub mod shim;
 pub mod table;
+
+handle::objects! { Object: known::PrivateDataSlot => PrivateDataSlot }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 /// `VkBuffer`. Its device address is the host address of its first byte.
 pub struct Buffer {
-    /// Bytes.
+    /// In bytes.
     pub size: u64,
     binding: OnceLock<Binding>,
 }

@@ -4,7 +4,7 @@
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
 use crate::backend::compile::StageRequest;
-use crate::backend::compiler::{Compiler, Origin, Refusal};
+use crate::backend::compiler::{CodeOrigin, Compiler, Refusal};
 use crate::backend::pipeline_cache::PipelineCache;
 use crate::backend::tiered::TieredCode;
 use crate::ffi::known;
@@ -20,9 +20,9 @@ use std::time::Instant;
 /// What a pipeline and descriptor sets are bound for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindPoint {
-    /// Graphics.
+    /// VK_PIPELINE_BIND_POINT_GRAPHICS.
     Graphics,
-    /// Compute.
+    /// VK_PIPELINE_BIND_POINT_COMPUTE.
     Compute,
     /// Ray tracing.
     RayTracing,
@@ -45,7 +45,7 @@ impl BindPoint {
 pub struct PerBindPoint<T>([T; 3]);
 
 impl<T> PerBindPoint<T> {
-    /// All.
+    /// All three, in the order of their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }
@@ -72,29 +72,29 @@ pub struct Pipeline {
 
 /// Graphics or compute.
 pub enum PipelineKind {
-    /// Graphics.
+    /// From vkCreateGraphicsPipelines.
     Graphics(Arc<GraphicsPipeline>),
-    /// Compute.
+    /// From vkCreateComputePipelines.
     Compute(Arc<ComputePipeline>),
 }
 
 /// A graphics pipeline.
 pub struct GraphicsPipeline {
-    /// Stages.
+    /// What its draws run.
     pub stages: Arc<GraphicsStages>,
     code: Vec<Arc<TieredCode>>,
-    /// State.
+    /// All that is not code.
     pub state: GraphicsState,
-    /// Layout.
+    /// Layout that it was created with.
     pub layout: Arc<PipelineLayout>,
 }
 
 /// A compute pipeline.
 pub struct ComputePipeline {
-    /// Stage.
+    /// What its dispatches run.
     pub stage: CompiledStage,
     code: Arc<TieredCode>,
-    /// Layout.
+    /// Layout that it was created with.
     pub layout: Arc<PipelineLayout>,
 }
 
@@ -132,7 +132,7 @@ pub struct Created {
 
 /// A stage to be made.
 pub struct StageInfo {
-    /// Stage.
+    /// Which stage it is.
     pub stage: Stage,
     /// SPIR-V.
     pub words: Arc<[u32]>,
@@ -140,7 +140,7 @@ pub struct StageInfo {
     pub module: u64,
     /// Entry point.
     pub entry: String,
-    /// Specialisation.
+    /// Values of specialisation constants.
     pub specialization: Specialization,
 }
 
@@ -148,9 +148,9 @@ pub struct StageInfo {
 pub struct GraphicsInfo {
     /// In the application's order; `None`: ignored, as nothing is rasterized.
     pub stages: Vec<Option<StageInfo>>,
-    /// State.
+    /// All that is not code.
     pub state: GraphicsState,
-    /// Layout.
+    /// Layout that it was created with.
     pub layout: Arc<PipelineLayout>,
 }
 
@@ -236,8 +236,8 @@ impl Maker<'_> {
             }
         })?;
         let hit = match origin {
-            Origin::Cache => vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT,
-            Origin::Living | Origin::Compiled => vk::PipelineCreationFeedbackFlags::empty(),
+            CodeOrigin::Cache => vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT,
+            CodeOrigin::Living | CodeOrigin::Compiled => vk::PipelineCreationFeedbackFlags::empty(),
         };
         let flags = vk::PipelineCreationFeedbackFlags::VALID | hit;
         Ok((code, vk::PipelineCreationFeedback { flags, duration: began.elapsed().as_nanos() as u64 }))

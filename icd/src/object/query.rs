@@ -18,11 +18,11 @@ pub struct Query {
 
 /// `VkQueryPool`.
 pub struct QueryPool {
-    /// Type.
+    /// What its queries count.
     pub query_type: vk::QueryType,
     /// Statistics that results contain, in bit order.
     pub statistics: vk::QueryPipelineStatisticFlags,
-    /// Queries.
+    /// By number.
     pub queries: Box<[Query]>,
 }
 

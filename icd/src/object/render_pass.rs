@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct AttachmentInfo {
     /// Colour or depth.
     pub load_op: vk::AttachmentLoadOp,
-    /// Stencil.
+    /// What happens to stencil at the start.
     pub stencil_load_op: vk::AttachmentLoadOp,
     /// First subpass that uses it.
     pub first_use: Option<usize>,
@@ -28,7 +28,7 @@ pub struct Subpass {
     pub depth_stencil: Option<u32>,
     /// Depth/stencil resolve: target, depth mode, stencil mode.
     pub depth_stencil_resolve: Option<(u32, vk::ResolveModeFlags, vk::ResolveModeFlags)>,
-    /// Multiview.
+    /// Views that its draws are broadcast to; 0 without multiview.
     pub view_mask: u32,
 }
 
@@ -45,9 +45,9 @@ impl Subpass {
 
 /// `VkRenderPass`.
 pub struct RenderPass {
-    /// Attachments.
+    /// In the order of VkRenderPassCreateInfo, to which subpasses refer.
     pub attachments: Vec<AttachmentInfo>,
-    /// Subpasses.
+    /// In order of execution.
     pub subpasses: Vec<Subpass>,
 }
 
@@ -78,6 +78,6 @@ impl RenderPass {
 pub struct Framebuffer {
     /// Attachments; empty for imageless framebuffers.
     pub views: Vec<Arc<ImageView>>,
-    /// Layers.
+    /// Layers of the framebuffer.
     pub layers: u32,
 }

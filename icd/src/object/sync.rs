@@ -109,7 +109,7 @@ impl Semaphore {
     pub fn new(timeline: bool, initial: u64) -> Semaphore {
         Semaphore { timeline, value: AtomicU64::new(initial) }
     }
-    /// Counter.
+    /// What a timeline semaphore has reached.
     pub fn value(&self) -> u64 {
         self.value.load(Ordering::Acquire)
     }
@@ -129,7 +129,7 @@ impl Semaphore {
 /// A wait or signal operation of a submission.
 #[derive(Clone)]
 pub struct SemaphoreOp {
-    /// Semaphore.
+    /// Waited for or signaled.
     pub semaphore: Arc<Semaphore>,
     /// Timeline value; not read for binary semaphores.
     pub value: u64,

@@ -17,7 +17,7 @@ const SURFACE: Need = ext("VK_KHR_surface");
 const SWAPCHAIN: Need = ext("VK_KHR_swapchain");
 const CAPABILITIES2: Need = ext("VK_KHR_get_surface_capabilities2");
 
-/// Rows.
+/// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
     row!(
         Instance,

@@ -14,7 +14,7 @@ use smallvec::{SmallVec, smallvec};
 /// One machine value.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// Variable.
+    /// A variable of LIR's builder.
     Var(Variable),
     /// Offset in the chunk's frame.
     Slot(u32, Type),
@@ -23,28 +23,28 @@ pub enum Place {
 /// Which [`Rep`] the places hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Uniform.
+    /// One machine value for all lanes.
     Scalar,
     /// Affine with the stride.
     Affine(i32),
-    /// Varying.
+    /// A lane each.
     Vector,
-    /// Buffer.
+    /// Pointer into a buffer known statically: offsets.
     Buffer,
-    /// Buffers.
+    /// Pointer into one of several buffers: numbers and offsets.
     Buffers,
-    /// Pointers.
+    /// Physical addresses.
     Pointers,
 }
 
 /// The places of one value.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    /// Type.
+    /// Type of the IR's value.
     pub ty: Ty,
-    /// Form.
+    /// How machine values make it up.
     pub form: Form,
-    /// Places.
+    /// Where they wait, in the form's order.
     pub places: SmallVec<[Place; 4]>,
 }
 

@@ -193,7 +193,7 @@ mod tests {
     fn construct(shader: &Shader, regions: &[&Region], params: &[Value], results: &[Value], out: &mut Vec<Event>) {
         let cut = regions.iter().any(|r| suspends(shader, r));
         for &region in regions {
-            out.extend(cut.then(|| Event::Begin(region)));
+            out.extend(cut.then_some(Event::Begin(region)));
             out.push(Event::Defines(params.to_vec()));
             events(shader, region, out);
         }

@@ -92,11 +92,11 @@ impl<'a> Builder<'a> {
         let ty = self.shader.ty(a);
         self.op(Op::Binary(op), &[a, b], ty)
     }
-    /// Comparison.
+    /// `a op b`, a Bool.
     pub fn cmp(&mut self, op: Cmp, a: Value, b: Value) -> Value {
         self.op(Op::Cmp(op), &[a, b], Ty::B1)
     }
-    /// Conversion.
+    /// `a` as a value of type `to`.
     pub fn convert(&mut self, op: Convert, a: Value, to: Ty) -> Value {
         self.op(Op::Convert(op), &[a], to)
     }

@@ -9,9 +9,9 @@ use smallvec::SmallVec;
 /// An instruction.
 #[derive(Clone, Debug)]
 pub struct InstData {
-    /// Operation.
+    /// What it does.
     pub op: Op,
-    /// Operands.
+    /// In the order of the operation's row (`ops/table.rs`).
     pub args: SmallVec<[Value; 4]>,
     /// First of `result_count` consecutive values (meaningless when 0).
     pub first_result: Value,
@@ -70,29 +70,29 @@ pub enum Unary {
     // Transcendental functions: expanded by the `lower_math` pass into the operations above and below.
     /// 1/sqrt.
     InverseSqrt,
-    /// Radians.
+    /// Of radians.
     Sin,
-    /// Radians.
+    /// Of radians.
     Cos,
-    /// Radians.
+    /// Of radians.
     Tan,
-    /// Radians.
+    /// In radians, −π/2..=π/2.
     Asin,
-    /// Radians.
+    /// In radians, 0..=π.
     Acos,
-    /// Radians.
+    /// In radians, −π/2..=π/2.
     Atan,
-    /// Hyperbolic.
+    /// Hyperbolic sine.
     Sinh,
-    /// Hyperbolic.
+    /// Hyperbolic cosine.
     Cosh,
-    /// Hyperbolic.
+    /// Hyperbolic tangent.
     Tanh,
-    /// Hyperbolic.
+    /// Inverse hyperbolic sine.
     Asinh,
-    /// Hyperbolic.
+    /// Inverse hyperbolic cosine.
     Acosh,
-    /// Hyperbolic.
+    /// Inverse hyperbolic tangent.
     Atanh,
     /// e^x
     Exp,
@@ -107,11 +107,11 @@ pub enum Unary {
 /// Binary operations: (a: T, b: T) -> T.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binary {
-    /// Wrapping.
+    /// Sum, modulo 2³².
     IAdd,
-    /// Wrapping.
+    /// Difference, modulo 2³².
     ISub,
-    /// Wrapping.
+    /// Low half of the product.
     IMul,
     /// Never traps: x/0 is unspecified but deterministic (all ones); MIN/-1 = MIN.
     SDiv,
@@ -452,11 +452,11 @@ pub enum ImageQuery {
     Layers,
     /// Levels of the view.
     Levels,
-    /// Samples.
+    /// Number of samples.
     Samples,
 }
 
-/// Operations.
+/// What an instruction does; its row (`ops/table.rs`) says what that means for passes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// () -> T: bits of the constant, zero-extended.
@@ -495,23 +495,23 @@ pub enum Op {
 
     /// (index: I32) -> Buf. Index into the binding's array (clamped).
     BufferDesc {
-        /// Set.
+        /// Number of the descriptor set.
         set: u32,
-        /// Binding.
+        /// Number of the binding in its set.
         binding: u32,
     },
     /// (index: I32) -> Img.
     ImageDesc {
-        /// Set.
+        /// Number of the descriptor set.
         set: u32,
-        /// Binding.
+        /// Number of the binding in its set.
         binding: u32,
     },
     /// (index: I32) -> Smp.
     SamplerDesc {
-        /// Set.
+        /// Number of the descriptor set.
         set: u32,
-        /// Binding.
+        /// Number of the binding in its set.
         binding: u32,
     },
     /// (address...) -> result_count consecutive elements (1..=4) of the results' type.
@@ -550,7 +550,7 @@ pub enum Op {
     },
     /// (img, coords.., [sample], value[, comparator]) -> old.
     ImageAtomic {
-        /// Operation.
+        /// What is done to the word.
         op: AtomicOp,
         /// Coordinate count 1..=3.
         coords: u8,
@@ -562,12 +562,12 @@ pub enum Op {
 
     /// (F) -> F: derivative in x; `fine` per row, else from the quad's first row.
     Ddx {
-        /// Fine.
+        /// `OpDPdxFine` and the like: the difference in this row or column of the quad, not in its first.
         fine: bool,
     },
     /// (F) -> F: derivative in y.
     Ddy {
-        /// Fine.
+        /// `OpDPdxFine` and the like: the difference in this row or column of the quad, not in its first.
         fine: bool,
     },
     /// See [`Subgroup`].

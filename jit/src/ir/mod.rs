@@ -117,9 +117,9 @@ pub enum ValueDef {
 /// A value's type and definition.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueData {
-    /// Type.
+    /// Its type.
     pub ty: Ty,
-    /// Definition.
+    /// Where it comes from.
     pub def: ValueDef,
 }
 

@@ -208,11 +208,11 @@ impl Imm {
 /// An instruction. Its results are consecutive values.
 #[derive(Clone, Debug)]
 pub struct InstData {
-    /// Operation.
+    /// What it does.
     pub op: Op,
     /// The T of its row.
     pub ty: Type,
-    /// Operands.
+    /// In the order of the operation's row.
     pub args: Args,
     /// What else it has.
     pub imm: Imm,
@@ -254,7 +254,7 @@ pub struct BlockData {
 /// A place on the stack.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotData {
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u32,
     /// Alignment, as a power of two.
     pub align: u8,
@@ -265,9 +265,9 @@ pub struct SlotData {
 pub struct Function {
     /// Values, also those that are not used.
     pub values: PrimaryMap<Value, ValueData>,
-    /// Instructions.
+    /// By number; blocks say in which order they run.
     pub insts: PrimaryMap<Inst, InstData>,
-    /// Blocks.
+    /// By number.
     pub blocks: PrimaryMap<Block, BlockData>,
     /// The order of the blocks in memory; the first one is where the function starts.
     pub layout: Vec<Block>,

@@ -51,19 +51,19 @@ const WIDE: Elems = WORDS.or(FLOAT);
 
 /// How many lanes `T` may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum LaneCount {
     /// A scalar or a vector.
     Any,
-    /// One.
+    /// A type of one lane.
     Scalar,
-    /// Several.
+    /// A type of several lanes.
     Vector,
 }
 
 /// The width of an operand's element beside that of T's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// Any.
+    /// As many bits, fewer or more.
     Any,
     /// Fewer bits.
     Less,
@@ -86,7 +86,7 @@ pub enum Rule {
     Mask,
     /// A truth value, or a mask of T's lanes.
     Cond,
-    /// Exactly.
+    /// This type and no other.
     Is(Type),
     /// An integer: a number of bits, modulo T's width.
     Amount,
@@ -101,7 +101,7 @@ pub enum Rule {
 /// The types of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
-    /// None.
+    /// It has no result.
     None,
     /// T.
     T,
@@ -109,7 +109,7 @@ pub enum Results {
     Lane,
     /// A mask of T's lanes (a truth value for a scalar).
     Mask,
-    /// Exactly.
+    /// This type and no other.
     Is(Type),
     /// T's elements in as many lanes as the pattern has.
     Pattern,
@@ -149,7 +149,7 @@ pub enum Effect {
     Read,
     /// Writes memory, or reads and writes.
     Write,
-    /// Anything.
+    /// Anything: a helper may do it.
     Call,
     /// Goes to another block.
     Control,
@@ -165,12 +165,12 @@ pub struct Row {
     /// T's elements.
     pub elems: Elems,
     /// T's lanes.
-    pub shape: Shape,
+    pub lane_count: LaneCount,
     /// The first operands.
     pub args: &'static [Rule],
     /// Those behind them: as many as the back end needs ([`More`]).
     pub more: More,
-    /// Results.
+    /// Types of what it makes.
     pub results: Results,
     /// What it has beside operands.
     pub imm: ImmKind,
@@ -198,10 +198,10 @@ impl Row {
     pub fn takes(&self, ty: Type) -> bool {
         ty.is_valid()
             && self.elems.has(ty.elem)
-            && match self.shape {
-                Shape::Any => true,
-                Shape::Scalar => !ty.is_vector(),
-                Shape::Vector => ty.is_vector(),
+            && match self.lane_count {
+                LaneCount::Any => true,
+                LaneCount::Scalar => !ty.is_vector(),
+                LaneCount::Vector => ty.is_vector(),
             }
     }
 }
@@ -233,7 +233,7 @@ impl Rule {
 }
 
 macro_rules! rows {
-    ($($(#[doc = $doc:literal])+ $op:ident $name:literal: $elems:ident $shape:ident
+    ($($(#[doc = $doc:literal])+ $op:ident $name:literal: $elems:ident $lane_count:ident
         [$($arg:expr),*] $more:ident -> $results:expr, $imm:ident $effect:ident $weight:literal;)*) => {
         /// An operation: a row of [`ROWS`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -244,7 +244,7 @@ macro_rules! rows {
             op: Op::$op,
             name: $name,
             elems: $elems,
-            shape: Shape::$shape,
+            lane_count: LaneCount::$lane_count,
             args: {
                 #[allow(unused_imports, reason = "a row may have no operands")]
                 use Rule::*;
@@ -269,11 +269,11 @@ impl Op {
     }
 }
 
-// Operation, name: elements and shape of T, operands -> results, immediate, effect, weight.
+// Operation, name: elements and lanes of T, operands -> results, immediate, effect, weight.
 rows! {
     /// Sum, modulo 2^bits.
     Iadd "iadd": INT Any [T, T] None -> T, None Pure 1;
-    /// Difference.
+    /// Difference, wrapping.
     Isub "isub": INT Any [T, T] None -> T, None Pure 1;
     /// Low half of the product.
     Imul "imul": INT Any [T, T] None -> T, None Pure 2;
@@ -325,7 +325,7 @@ rows! {
     Clz "clz": INT Any [T] None -> T, None Pure 8;
     /// Zeros below the lowest one; the width for 0.
     Ctz "ctz": INT Any [T] None -> T, None Pure 8;
-    /// Ones.
+    /// Number of ones.
     Popcnt "popcnt": INT Any [T] None -> T, None Pure 8;
     /// Bits in reverse order.
     BitReverse "bit_reverse": INT Any [T] None -> T, None Pure 20;

@@ -1,6 +1,6 @@
 //! Every row of the table, and random programs: [`eval`](super::eval) against machine code of both tiers.
 
-use super::op::{Effect, ROWS, Shape};
+use super::op::{Effect, LaneCount, ROWS};
 use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
 use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
 use crate::code::ExecutableCode;
@@ -249,6 +249,6 @@ fn verify_rejects_bad_programs() {
 #[test]
 fn rows_that_only_vectors_have_say_so() {
     for row in ROWS.iter().filter(|row| row.effect == Effect::Control || row.op == Op::Call) {
-        assert_eq!(row.shape, Shape::Scalar, "{}", row.name);
+        assert_eq!(row.lane_count, LaneCount::Scalar, "{}", row.name);
     }
 }

@@ -32,11 +32,11 @@ pub struct AttributeFetch {
     pub divisor: Option<u32>,
     /// Byte offset in the element.
     pub offset: u32,
-    /// Format.
+    /// Format of the attribute in memory.
     pub format: Format,
     /// Bytes of an element.
     pub bytes: u32,
-    /// Conversion.
+    /// What the stage wants of it.
     pub kind: FetchKind,
     /// Input slot by component, or [`NO_SLOT`].
     pub slots: [u16; 4],
@@ -49,7 +49,7 @@ pub struct Link {
     pub slot: u16,
     /// How many.
     pub count: u16,
-    /// Interpolation.
+    /// How it becomes the fragment's value.
     pub interpolation: Interpolation,
 }
 
@@ -68,7 +68,7 @@ pub struct Linkage {
     pub position: [u16; 4],
     /// PointSize.
     pub point_size: u16,
-    /// Layer.
+    /// Slot of Layer.
     pub layer: u16,
     /// ViewportIndex.
     pub viewport: u16,

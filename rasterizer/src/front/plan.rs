@@ -26,9 +26,9 @@ pub struct Chunk {
 /// What the front end knows of a draw.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Links.
+    /// How outputs become inputs.
     pub linkage: Arc<Linkage>,
-    /// Viewports.
+    /// By index.
     pub viewports: Arc<[Transform]>,
     /// Depth bias unit.
     pub depth_unit: Option<f32>,

@@ -282,9 +282,9 @@ pub struct Common {
     pub corners: usize,
     /// `PrimitiveId`.
     pub primitive_id: u32,
-    /// Layer.
+    /// Layer of the framebuffer.
     pub layer: u32,
-    /// Viewport.
+    /// Index of the viewport.
     pub viewport: u32,
     /// Front-facing.
     pub front: bool,
@@ -397,13 +397,13 @@ impl Place {
 /// A piece ready to be emitted.
 #[derive(Clone, Copy)]
 pub struct Piece<'a> {
-    /// Pixels.
+    /// Pixels that it may touch.
     pub place: Place,
-    /// Shape.
+    /// Which of them it covers.
     pub edges: Edges,
     /// See [`Prim::pixels`].
     pub pixels: u32,
-    /// Planes.
+    /// What is interpolated over it.
     pub planes: &'a Planes,
     /// What it shares with the whole primitive.
     pub common: &'a Common,

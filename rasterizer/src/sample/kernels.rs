@@ -26,12 +26,12 @@ base::compiled! {
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         planar::anisotropic::<H, T>(&*view, &*sampler, &mut *args);
     }
-    /// Fetch.
+    /// Texels of one slice, without filter (`OpImageFetch`, `OpImageRead`).
     unsafe extern "C" fn fetch_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         access::fetch::<H, T>(&*view, &mut *args);
     }
-    /// Store.
+    /// Texels of one slice, written (`OpImageWrite`).
     unsafe extern "C" fn store_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         access::store::<H, T>(&*view, &mut *args);

@@ -13,11 +13,11 @@ use std::sync::OnceLock;
 /// What an image view shows. Counts are resolved (no `VK_REMAINING_*`).
 #[derive(Clone, Copy, Debug)]
 pub struct ViewRequest<'a> {
-    /// Image.
+    /// The image and where it lies.
     pub memory: &'a ImageMemory,
     /// View format; compatible with the image's. A stencil view of a combined format names that format.
     pub format: Format,
-    /// Dimensionality.
+    /// As the shader sees it.
     pub dim: Dim,
     /// Array view.
     pub arrayed: bool,

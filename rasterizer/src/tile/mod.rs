@@ -49,9 +49,9 @@ pub trait Draws: Sync {
 
 /// What the tiles of a round work on.
 pub struct Scene<'a> {
-    /// Attachments.
+    /// What is rendered to.
     pub pass: &'a Pass,
-    /// Draws.
+    /// What primitives refer to by number.
     pub draws: &'a dyn Draws,
     /// Where each chunk comes from.
     pub origins: &'a [ChunkOrigin],

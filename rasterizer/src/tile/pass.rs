@@ -15,15 +15,15 @@ use std::sync::Arc;
 pub struct Pass {
     /// By colour attachment number.
     pub color: [Option<Surface>; MAX_COLOR_ATTACHMENTS],
-    /// Depth.
+    /// Depth attachment.
     pub depth: Option<Surface>,
-    /// Stencil.
+    /// Stencil attachment.
     pub stencil: Option<Surface>,
     /// Of `depth`.
     pub depth_bounds: Option<Arc<DepthBounds>>,
     /// Render area x0, y0, x1, y1, inside every attachment.
     pub area: [i32; 4],
-    /// Tiles.
+    /// How its pixels are cut into tiles.
     pub grid: Grid,
     /// What keys of the pixels' state say of the attachments.
     pub formats: TargetFormats,

@@ -14,9 +14,9 @@ use base::shader::{BuiltinSlot, SlotKind, SlotType, StageInterface};
 /// What the lines of a draw are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePlan {
-    /// Mode.
+    /// How lines become pixels.
     pub mode: LineMode,
-    /// Stipple.
+    /// Which pixels along a line are left out.
     pub stipple: Option<Stipple>,
 }
 

@@ -66,8 +66,8 @@ pub struct ShadedQuads<'a> {
     pub outputs: Outputs<'a>,
     /// alphaToOne.
     pub alpha_to_one: bool,
-    /// Layer.
+    /// Layer that is written.
     pub layer: u32,
-    /// Samples.
+    /// Samples per pixel.
     pub samples: u32,
 }

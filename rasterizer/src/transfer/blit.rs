@@ -17,9 +17,9 @@ use base::format::{Aspect, Format};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Filter {
-    /// Nearest.
+    /// VK_FILTER_NEAREST.
     Nearest = 0,
-    /// Linear.
+    /// VK_FILTER_LINEAR.
     Linear = 1,
 }
 

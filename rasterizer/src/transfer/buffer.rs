@@ -12,7 +12,7 @@ pub struct BufferCopy {
     pub src_offset: u64,
     /// Bytes into the destination.
     pub dst_offset: u64,
-    /// Bytes.
+    /// In bytes.
     pub size: u64,
 }
 

@@ -14,11 +14,11 @@ pub struct SubresourceRange {
     pub aspects: u32,
     /// First level.
     pub base_level: u32,
-    /// Levels.
+    /// Number of levels.
     pub level_count: u32,
     /// First layer.
     pub base_layer: u32,
-    /// Layers.
+    /// Number of layers.
     pub layer_count: u32,
 }
 

@@ -33,9 +33,9 @@ pub struct BufferImageCopy {
     pub buffer_image_height: u32,
     /// Image subresource; one aspect.
     pub image: SubresourceLayers,
-    /// Texels.
+    /// In texels.
     pub image_offset: [i32; 3],
-    /// Texels.
+    /// In texels.
     pub image_extent: [u32; 3],
 }
 

@@ -13,13 +13,13 @@ use base::format::{self, Format};
 pub struct ImageResolve {
     /// Source subresource.
     pub src: SubresourceLayers,
-    /// Texels.
+    /// In texels.
     pub src_offset: [i32; 3],
     /// Destination subresource.
     pub dst: SubresourceLayers,
-    /// Texels.
+    /// In texels.
     pub dst_offset: [i32; 3],
-    /// Texels.
+    /// In texels.
     pub extent: [u32; 3],
 }
 

@@ -2,7 +2,8 @@
 
 use super::{Kernel, Made, Unit, between, job, spirv, storage};
 use crate::bench::check::equal;
-use crate::bench::workload::{Amount, Workload, Wrong};
+use crate::bench::figure::{Amount, Wrong};
+use crate::bench::workload::Workload;
 use crate::vk::{Buffer, Error, Gpu, Recorded, Resource, memory_barrier};
 
 const WORD: u32 = 0x1234_5678;

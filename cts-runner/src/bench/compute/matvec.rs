@@ -4,7 +4,7 @@
 
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
-use crate::bench::workload::MakeError;
+use crate::bench::figure::MakeError;
 use crate::vk::{Error, Gpu, Resource};
 
 /// Rows and columns.

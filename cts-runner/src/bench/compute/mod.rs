@@ -10,9 +10,10 @@ mod prefix;
 mod rows;
 mod words;
 
+use super::figure::Unit;
 use super::kit::{Kernel, between, job, storage, storage_of, storage_of_floats};
 use super::recording::Made;
-use super::workload::{Family, Spec, Unit, spirv};
+use super::workload::{Family, Spec, spirv};
 
 const C: Family = Family::Compute;
 

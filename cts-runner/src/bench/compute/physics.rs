@@ -2,7 +2,7 @@
 
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
-use crate::bench::workload::Wrong;
+use crate::bench::figure::Wrong;
 use crate::vk::{Gpu, Resource};
 use std::f64::consts::PI;
 

@@ -2,7 +2,7 @@
 
 use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close, equal};
-use crate::bench::workload::MakeError;
+use crate::bench::figure::MakeError;
 use crate::vk::{Error, Gpu, Resource};
 use ash::vk;
 

@@ -9,7 +9,8 @@ mod picture;
 mod reflect;
 mod rig;
 
-use super::workload::{Figure, Fresh, FreshError, Spec};
+use super::figure::Figure;
+use super::workload::{Fresh, FreshError, Spec};
 use crate::vk::{Error, Gpu};
 pub use modules::{MODULES, Module};
 use rig::{Program, Rig};

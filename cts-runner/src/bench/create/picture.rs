@@ -5,7 +5,7 @@
 
 use super::modules::MODULES;
 use super::rig::{PICTURE, SIDE};
-use crate::bench::workload::Wrong;
+use crate::bench::figure::Wrong;
 use crate::vk::{Error, Result};
 use std::path::Path;
 

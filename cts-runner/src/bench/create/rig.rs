@@ -5,7 +5,7 @@
 //! binding 0. So every pipeline leaves one picture, which can be compared.
 
 use super::reflect::Interface;
-use crate::bench::workload::MakeError;
+use crate::bench::figure::MakeError;
 use crate::vk::{Binding, Buffer, Error, Gpu, Image, ImageDesc, Resource, StagesDesc, memory_barrier};
 use ash::vk;
 

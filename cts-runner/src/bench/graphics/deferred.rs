@@ -1,8 +1,9 @@
 //! Deferred shading: a G-buffer of four attachments, and a pass that lights it.
 
 use super::super::check::Random;
+use super::super::figure::{Amount, MakeError, Unit};
 use super::super::recording::{Made, Recording, need_format, need_limit};
-use super::super::workload::{Amount, Family, MakeError, Spec, Unit, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{dot, normalize, wave};
 use super::target::{COLOR, SIZE, Target, attachment, depth, float_vertices, grid_indices};

@@ -1,8 +1,9 @@
 //! A depth-only shadow map, and four samples per pixel with a resolve.
 
 use super::super::check::Random;
+use super::super::figure::{Amount, Unit, Wrong};
 use super::super::recording::{Made, Recording, need_format, need_limit};
-use super::super::workload::{Amount, Family, Spec, Unit, Wrong, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{hash, wave};
 use super::target::{COLOR, DEPTH, SIZE, attachment, float_vertices, grid_indices, packed};

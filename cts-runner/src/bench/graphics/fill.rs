@@ -1,7 +1,8 @@
 //! Fill: whole targets, opaque, with a gradient, blended, and layer upon layer with a depth test.
 
+use super::super::figure::{Amount, Unit, Wrong};
 use super::super::recording::{Made, Recording};
-use super::super::workload::{Amount, Family, Spec, Unit, Wrong, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::hash;
 use super::target::{SIZE, Target, packed};

@@ -1,8 +1,9 @@
 //! Foliage: many overlapping quads whose shape is the alpha of a texture.
 
 use super::super::check::Random;
+use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording};
-use super::super::workload::{Amount, Family, Spec, Unit, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::hash;
 use super::target::{COLOR, SIZE, Target, packed};

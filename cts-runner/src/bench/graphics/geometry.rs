@@ -1,8 +1,9 @@
 //! Geometry: a million small triangles, a heavy vertex shader, point sprites.
 
 use super::super::check::Random;
+use super::super::figure::{Amount, Unit, Wrong};
 use super::super::recording::{Made, Recording, need, need_limit};
-use super::super::workload::{Amount, Family, Spec, Unit, Wrong, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance, within};
 use super::reference::{dot, hash, mix, normalize, unit};
 use super::target::{SIZE, Target, float_vertices, grid_indices};

@@ -1,8 +1,9 @@
 //! Many objects: instances of a mesh in one draw, and draws that differ by a dynamic uniform offset.
 
 use super::super::check::Random;
+use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording};
-use super::super::workload::{Amount, Family, Spec, Unit, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance, within};
 use super::reference::{cross, hash};
 use super::target::{SIZE, Target, float_vertices, packed};

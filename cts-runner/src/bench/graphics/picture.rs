@@ -1,6 +1,6 @@
 //! Reading a target back and comparing it with what must be there.
 
-use super::super::workload::Wrong;
+use super::super::figure::Wrong;
 use crate::vk::{Gpu, Image};
 use ash::vk;
 

@@ -1,7 +1,8 @@
 //! Post-processing: a separable blur, and a bloom chain of bright pass, smaller sizes, blurs and their sum.
 
+use super::super::figure::{Amount, MakeError, Unit};
 use super::super::recording::{Made, Recording, need_format};
-use super::super::workload::{Amount, Family, MakeError, Spec, Unit, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Level, Wrap, add, hash, scale};
 use super::target::{COLOR, SIZE, Target, attachment, packed};

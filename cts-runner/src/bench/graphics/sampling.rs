@@ -1,7 +1,8 @@
 //! Texture sampling: four filters in five formats.
 
+use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording, need, need_limit};
-use super::super::workload::{Amount, Family, Spec, Unit, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Level, Wrap, add, lerp, scale};
 use super::target::{SIZE, Target};

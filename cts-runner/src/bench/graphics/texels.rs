@@ -3,8 +3,8 @@
 //! Blocks of BC1 and BC7 (mode 6) are encoded for colours that lie about on a line; what counts is that the decoded
 //! texels are known, not that they are close to the source.
 
+use super::super::figure::MakeError;
 use super::super::recording::need_format;
-use super::super::workload::MakeError;
 use super::reference::Level;
 use crate::vk::{Gpu, Image, ImageDesc};
 use ash::vk;

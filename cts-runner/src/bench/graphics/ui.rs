@@ -2,8 +2,9 @@
 //! with a scissor of its own.
 
 use super::super::check::Random;
+use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording};
-use super::super::workload::{Amount, Family, Spec, Unit, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::hash;
 use super::target::{COLOR, SIZE, Target, packed};

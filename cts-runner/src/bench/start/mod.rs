@@ -1,8 +1,9 @@
 //! Family `start`: what a program pays before its first frame, and how much memory the driver takes.
 
 use super::create::{self, MODULES};
+use super::figure::{Figure, MakeError, Wrong};
 use super::process::peak_memory;
-use super::workload::{Family, Figure, Fresh, FreshError, Make, MakeError, Spec, Wrong};
+use super::workload::{Family, Fresh, FreshError, Make, Spec};
 use crate::vk::{Error, Gpu, ImageDesc, image_barrier, memory_barrier};
 use ash::vk;
 use std::time::Instant;

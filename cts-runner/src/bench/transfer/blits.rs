@@ -1,9 +1,10 @@
 //! Blits: at the same size, scaled, to another format, and the chain of mip levels.
 
 use super::super::check::equal;
+use super::super::figure::{Amount, MakeError, Unit, Wrong};
 use super::super::graphics::{Level, Wrap};
 use super::super::recording::{Made, Recording, need_format};
-use super::super::workload::{Amount, Family, MakeError, Spec, Unit, Wrong};
+use super::super::workload::{Family, Spec};
 use super::{RGBA8, SIZE, image, near, noise, soft, soft_texel, source, staging, words_of, written};
 use crate::vk::{Gpu, Image, ImageDesc, Recorder};
 use ash::vk;

@@ -1,8 +1,9 @@
 //! Buffer copies, fills and updates.
 
 use super::super::check::equal;
+use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording};
-use super::super::workload::{Amount, Family, Spec, Unit};
+use super::super::workload::{Family, Spec};
 use super::{noise, staging};
 use crate::vk::{Gpu, Recorder};
 use ash::vk;

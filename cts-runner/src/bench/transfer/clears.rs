@@ -1,9 +1,10 @@
 //! Clears of images, and resolves.
 
 use super::super::check::equal;
+use super::super::figure::{Amount, Unit};
 use super::super::graphics::hash;
 use super::super::recording::{Made, Recording, need_format, need_limit};
-use super::super::workload::{Amount, Family, Spec, Unit, spirv};
+use super::super::workload::{Family, Spec, spirv};
 use super::{RGBA8, SIZE, image, near, words_of, written};
 use crate::vk::{Attachment, Gpu, ImageDesc, ProgramDesc, Recorder, Stream};
 use ash::vk;

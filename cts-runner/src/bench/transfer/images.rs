@@ -1,8 +1,9 @@
 //! Copies between images, and between images and buffers.
 
 use super::super::check::equal;
+use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording};
-use super::super::workload::{Amount, Family, Spec, Unit};
+use super::super::workload::{Family, Spec};
 use super::{RGBA8, SIZE, image, noise, source, staging, words_of, written};
 use crate::vk::{Gpu, Image, Recorder};
 use ash::vk;

@@ -11,8 +11,9 @@ mod buffers;
 mod clears;
 mod images;
 
+use super::figure::Wrong;
 use super::graphics::hash;
-use super::workload::{Spec, Wrong};
+use super::workload::Spec;
 use crate::vk::{Buffer, Error, Gpu, Image, ImageDesc, Recorder};
 use ash::vk;
 

@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn bases_and_gaps_hold_every_residue_once() {
         for seed in 0..300_u64 {
-            let draw = |i: u64| super::super::super::caselist::hash(&[seed as u8, (seed >> 8) as u8, i as u8]);
+            let draw = |i: u64| super::super::super::portion::hash(&[seed as u8, (seed >> 8) as u8, i as u8]);
             let of = |i: u64| [1, 2, 3, 4, 6, 8, 12, 16][(draw(i) % 8) as usize];
             let drawn: Vec<Portion> =
                 (0..1 + seed % 9).map(|i| Portion { part: 1 + draw(i + 50) % of(i), of: of(i) }).collect();

@@ -2,8 +2,8 @@
 
 use super::summary::Summary;
 use super::*;
-use crate::cts::caselist::hash;
 use crate::cts::listing::table_group;
+use crate::cts::portion::hash;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Cases of a made-up CTS.

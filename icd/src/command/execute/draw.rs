@@ -8,7 +8,7 @@ use crate::object::buffer::Buffer;
 use crate::object::pipeline::{BindPoint, PipelineKind};
 use crate::object::pipeline_state::join;
 use ash::vk;
-use rasterizer::RenderPass;
+use rasterizer::RenderPassInstance;
 use rasterizer::api::{Dispatch, Draw, DrawCounts};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -173,7 +173,12 @@ impl Executor<'_> {
     }
 }
 
-fn clear_attachment(pass: &mut RenderPass<'_>, clear: &vk::ClearAttachment, r: vk::Rect2D, (first, count): (u32, u32)) {
+fn clear_attachment(
+    pass: &mut RenderPassInstance<'_>,
+    clear: &vk::ClearAttachment,
+    r: vk::Rect2D,
+    (first, count): (u32, u32),
+) {
     let area = super::render::area_of(&r);
     // SAFETY: every member of the unions is plain 32-bit words.
     let (color, depth_stencil) = unsafe { (clear.clear_value.color.uint32, clear.clear_value.depth_stencil) };

@@ -11,7 +11,7 @@ use crate::object::image::ImageView;
 use crate::object::query::QueryPool;
 use ash::vk;
 use base::pixel::MAX_COLOR_ATTACHMENTS;
-use rasterizer::RenderPass;
+use rasterizer::RenderPassInstance;
 use rasterizer::api::{Attachment, RenderTargets};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn views_of(mask: u32) -> Views {
 /// A render pass instance under way.
 pub(super) struct RenderInstance<'d> {
     /// The rasterizer's pass; `None` only while it is being exchanged.
-    pub pass: Option<RenderPass<'d>>,
+    pub pass: Option<RenderPassInstance<'d>>,
     /// View indices that draws are repeated for; one 0 without multiview.
     pub views: Views,
     /// Queries that ended in it; available once their draws are done.
@@ -111,7 +111,7 @@ impl<'d> RenderInstance<'d> {
     /// Without attachments the pipeline says how many samples there are.
     pub fn use_samples(&mut self, device: &'d Device, samples: u32) {
         if self.samples != samples && self.targets.samples().is_none() {
-            self.pass.take().into_iter().for_each(RenderPass::end);
+            self.pass.take().into_iter().for_each(RenderPassInstance::end);
             self.samples = samples;
             self.pass = Some(device.engine.begin_rendering(self.targets.for_rasterizer(samples)));
         }
@@ -123,7 +123,7 @@ impl<'d> RenderInstance<'d> {
 
     /// Deferred draws are done when this returns.
     fn flush(&mut self, device: &Device) {
-        self.pass.iter_mut().for_each(RenderPass::flush);
+        self.pass.iter_mut().for_each(RenderPassInstance::flush);
         for (pool, query) in self.ended_queries.drain(..) {
             pool.range(query, self.views.len() as u32).iter().for_each(|q| device.make_available(q));
         }
@@ -131,7 +131,7 @@ impl<'d> RenderInstance<'d> {
 
     fn end(mut self, device: &Device) {
         self.flush(device);
-        self.pass.take().into_iter().for_each(RenderPass::end);
+        self.pass.take().into_iter().for_each(RenderPassInstance::end);
         if !self.suspends {
             self.targets.resolve(device);
         }

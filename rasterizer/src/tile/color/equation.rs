@@ -15,7 +15,7 @@ pub enum Clamp {
     Unorm,
     /// -1..=1.
     Snorm,
-    /// Floats.
+    /// As they are: a float format.
     None,
 }
 
@@ -48,11 +48,11 @@ pub fn clamped<const N: usize>(clamp: Clamp, mut color: Floats<N>) -> Floats<N> 
 
 /// Operands of blending.
 pub struct Operands<'a, const N: usize> {
-    /// Source.
+    /// What the fragment stage wrote.
     pub s: &'a Floats<N>,
     /// Second source.
     pub s1: &'a Floats<N>,
-    /// Destination.
+    /// What the attachment holds.
     pub d: &'a Floats<N>,
     /// Blend constants.
     pub constants: [f32; 4],

@@ -23,7 +23,7 @@ pub struct DepthPlan {
     pub test: bool,
     /// Depth is written where the test passes.
     pub write: bool,
-    /// Comparison.
+    /// What passes.
     pub compare: CompareOp,
     /// Depth bounds.
     pub bounds: Option<[f32; 2]>,
@@ -69,7 +69,7 @@ impl DepthPlan {
 pub struct BlockAddress {
     /// First texel.
     pub base: *mut u8,
-    /// Bytes.
+    /// Bytes from row to row.
     pub pitch: usize,
     /// All four rows of a 4×4 block lie in the attachment.
     pub whole: bool,

@@ -268,11 +268,8 @@ mod tests {
         assert_eq!(*arena.free.lock(), whole);
         let again = arena.allocate(1, backing).expect("memory");
         // SAFETY: the piece's own bytes.
-        assert_eq!(
-            unsafe { *again.range().address.add(ADDRESS_TAIL) },
-            0,
-            "memory that was written before is zero again"
-        );
+        let byte = unsafe { *again.range().address.add(ADDRESS_TAIL) };
+        assert_eq!(byte, 0, "memory that was written before is zero again");
     }
 
     /// What is written at one address is read at the other, in both directions; each has its addresses, and the pages live as long as one.

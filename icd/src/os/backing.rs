@@ -7,7 +7,7 @@
 //!
 //! It is not the rule because first touch is dearer, most of all where the kernel has no huge pages for shared memory (the default:
 //! `transparent_hugepage/shmem_enabled` is `never`). Milliseconds here, anonymous and memfd: 64 KiB 0.031 and 0.041; 1 MiB 0.41 and 0.67;
-//! 16 MiB 0.5 and 16; 256 MiB 30 and 280. Once touched, both are equally fast. Pages of files count for control groups as others do, and not for
+//! 16 MiB 0.5 and 16; 256 MiB 30 and 280; written again, 16 MiB 0.16 and 0.6, 256 MiB 11 and 15. Pages of files count for control groups as others do, and not for
 //! RLIMIT_DATA; each takes a descriptor of the process.
 
 use super::memory_limits;

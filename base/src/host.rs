@@ -166,10 +166,18 @@ impl Host for Avx2 {
     }
 }
 
+/// A function that is not inlined where it is called through this, and so sees its arguments in memory. (The compiler forgets
+/// `#[inline(never)]` of functions with target features: rustc 1.95.)
+#[inline(always)]
+pub fn apart<F: Copy>(function: F) -> F {
+    // SAFETY: a reference.
+    unsafe { core::ptr::read_volatile(&function) }
+}
+
 /// Defines `name::<…>(level)`: a function of its own, in the variant of a level. Its body sees the level's type as `H`.
 ///
 /// Generics are written twice, as parameters and as arguments. The function that is given is unsafe to call: the host must have the level, besides
-/// what the body asks for. With a level that is known ([`Host::LEVEL`]) the call is a direct one, of a function that is not inlined.
+/// what the body asks for. With a level that is known ([`Host::LEVEL`]) the call is a direct one; where it must not be inlined it is called [`apart`].
 #[macro_export]
 macro_rules! compiled {
     ($(

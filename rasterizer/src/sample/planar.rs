@@ -22,7 +22,7 @@ use super::words::{merge, row, spread};
 use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
-use base::host::Host;
+use base::host::{Host, apart};
 
 type Floats = [f32; MAX_LANES];
 
@@ -222,7 +222,7 @@ pub unsafe fn anisotropic<H: Host, T: Texels>(view: &ImageView, sampler: &Sample
             // SAFETY: the levels exist, by `level_lanes`.
             unsafe { from.levels::<H, T, true, false>(&level[pass], &mut texels) };
             // SAFETY: the host's variant.
-            unsafe { add_probe_of(H::LEVEL)(&mut sum, &texels, &count, probe) };
+            unsafe { apart(add_probe_of(H::LEVEL))(&mut sum, &texels, &count, probe) };
         }
         for c in 0..4 {
             for i in 0..MAX_LANES {
@@ -323,7 +323,10 @@ impl Source<'_> {
                 let slice = Slice { base: view.base.add(base as usize), pitch: level.row_pitch as u32, mask };
                 let address = [self.sampler.address_mode[0], self.sampler.address_mode[1]];
                 let one = Level { view, level, slice, address, coord: self.coord, offset: &self.args.offset, keep };
-                level_of::<T, LINEAR, SCALED>(H::LEVEL)(&one, out);
+                let level = level_of::<T, LINEAR, SCALED>(H::LEVEL);
+                // What probes call in a loop.
+                let level = if SCALED { level } else { apart(level) };
+                level(&one, out);
             }
             rest &= !mask;
             keep = u32::MAX;

@@ -7,7 +7,7 @@ use super::job::TileJob;
 use super::shaded::SPREAD;
 use crate::api::statistic;
 use crate::prim::{Prim, sample_offsets};
-use base::abi::{FragmentBatch, FragmentQuad};
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
 use std::sync::atomic::Ordering;
 
 /// The covered blocks of a primitive go to the job.
@@ -28,6 +28,10 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
         }
     }
     #[inline(always)]
+    fn square(&mut self, x: i32, y: i32) -> bool {
+        S == 1 && self.job.square(self.prim, x, y)
+    }
+    #[inline(always)]
     fn block(&mut self, x: i32, y: i32, masks: [u32; S]) {
         self.job.block(self.prim, x, y, masks);
     }
@@ -36,6 +40,7 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
 impl TileJob<'_> {
     #[inline(always)]
     pub fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
+        self.owner = 0;
         if self.pass.grid.samples == 4 {
             cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim });
         } else {
@@ -66,6 +71,10 @@ impl TileJob<'_> {
             // Nothing would see the stage run, except who counts its invocations.
             self.invocations += u64::from(any.count_ones() * u32::from(self.draw.draw.stages.fragment().is_some()));
             return;
+        }
+        if S == 1 && self.deferred {
+            let owner = self.owner(prim);
+            return self.scratch.owners.block(owner, x, y, any);
         }
         if S == 1 && !plan.per_sample && self.smooth.is_none() {
             return self.push_pixels(prim, x, y, any);
@@ -124,20 +133,33 @@ impl TileJob<'_> {
     /// The quads of a block's pixels, with one sample each.
     #[inline(always)]
     fn push_pixels(&mut self, prim: &Prim, x: i32, y: i32, pixels: u32) {
-        let primitive = (&raw const *prim).cast();
-        let (x, y) = (x as u16, y as u16);
-        // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
-        let moved = (pixels ^ pixels >> 2) & 0x0c0c;
-        let pixels = pixels ^ moved ^ moved << 2;
-        let quad = |x, y, number: u32| {
-            let coverage = SPREAD[(pixels >> (4 * number) & 15) as usize];
-            FragmentQuad { x, y, coverage, sample: FragmentBatch::CENTRE, primitive }
-        };
         let quads = &mut self.scratch.quads;
-        quads.push_covered([quad(x, y, 0), quad(x + 2, y, 1), quad(x, y + 2, 2), quad(x + 2, y + 2, 3)]);
+        quads.push_covered(quads_of((&raw const *prim).cast(), x as u16, y as u16, pixels));
         if quads.is_full() {
             fragment::shade(self);
         }
+    }
+
+    /// The primitive's number as an owner of pixels.
+    #[inline(always)]
+    fn owner(&mut self, prim: &Prim) -> u16 {
+        if self.owner == 0 {
+            self.owner = self.scratch.owners.add(prim);
+        }
+        self.owner
+    }
+
+    /// A covered 16×16 square of a draw without tests, of which no fragment is shaded yet; `false` when it isn't one.
+    #[inline(always)]
+    fn square(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
+        let plan = self.draw.plan;
+        let whole = self.deferred && plan.depth.idle() && plan.sample_mask & 1 != 0;
+        if whole {
+            let owner = self.owner(prim);
+            self.scratch.owners.square(owner, x, y);
+            self.passed += 256;
+        }
+        whole
     }
 
     /// The draw has ended in this tile.
@@ -151,4 +173,17 @@ impl TileJob<'_> {
         }
         draw.queries.count(statistic::FRAGMENT_INVOCATIONS, self.invocations);
     }
+}
+
+/// The quads of the pixels of a block at (x, y), with one sample each.
+#[inline(always)]
+pub fn quads_of(primitive: *const FragmentPrimitive, x: u16, y: u16, pixels: u32) -> [FragmentQuad; 4] {
+    // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
+    let moved = (pixels ^ pixels >> 2) & 0x0c0c;
+    let pixels = pixels ^ moved ^ moved << 2;
+    let quad = |x, y, number: u32| {
+        let coverage = SPREAD[(pixels >> (4 * number) & 15) as usize];
+        FragmentQuad { x, y, coverage, sample: FragmentBatch::CENTRE, primitive }
+    };
+    [quad(x, y, 0), quad(x + 2, y, 1), quad(x, y + 2, 2), quad(x + 2, y + 2, 3)]
 }

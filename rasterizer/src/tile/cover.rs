@@ -41,6 +41,11 @@ pub trait Sink<const S: usize> {
     fn visible(&mut self, rect: [i32; 4]) -> bool;
     /// All pixels of the 16×16 square at (x, y) are covered, and have been passed on.
     fn covered(&mut self, x: i32, y: i32);
+    /// Takes the 16×16 square at (x, y), of which all pixels are covered, at once; `false`: block by block.
+    #[inline(always)]
+    fn square(&mut self, _x: i32, _y: i32) -> bool {
+        false
+    }
     /// A 4×4 block at (x, y) with a covered sample; mask bit `4*j + i` is pixel (i, j), one mask per sample.
     fn block(&mut self, x: i32, y: i32, masks: [u32; S]);
 }
@@ -167,8 +172,10 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             continue;
         }
         if blocks & full == 0xffff && x >= rect[0] && y >= rect[1] && x + 16 <= rect[2] && y + 16 <= rect[3] {
-            for k in 0..16 {
-                sink.block(x + (k & 3) * 4, y + (k >> 2) * 4, [0xffff; S]);
+            if !sink.square(x, y) {
+                for k in 0..16 {
+                    sink.block(x + (k & 3) * 4, y + (k >> 2) * 4, [0xffff; S]);
+                }
             }
             sink.covered(x, y);
             continue;

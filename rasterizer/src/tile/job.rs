@@ -5,6 +5,7 @@
 use super::bounds::DepthReject;
 use super::depth::BlockAddress;
 use super::pass::Pass;
+use super::owners::Owners;
 use super::plan::TileDraw;
 use super::quads::Quads;
 use super::runs::Run;
@@ -21,6 +22,8 @@ pub struct Scratch {
     pub coverage: Vec<[f32; 4]>,
     pub outputs: AlignedBuf,
     pub alive: AlignedBuf,
+    /// Owners of the tile's pixels.
+    pub owners: Owners,
     /// Runs and bins of a tile that lies in large primitives, joined.
     pub runs: Vec<Run>,
     pub bins: Vec<u64>,
@@ -35,6 +38,10 @@ pub struct TileJob<'a> {
     pub scratch: &'a mut Scratch,
     /// Hierarchical depth, where it may be used.
     pub reject: Option<DepthReject<'a>>,
+    /// What is covered becomes owner of its pixels.
+    pub deferred: bool,
+    /// The primitive's number as an owner, if it has one already.
+    pub owner: u16,
     /// The smooth line at work.
     pub smooth: Option<LinePrim>,
     /// Samples that passed.
@@ -43,7 +50,30 @@ pub struct TileJob<'a> {
     pub invocations: u64,
 }
 
-impl TileJob<'_> {
+impl<'a> TileJob<'a> {
+    /// Nothing done yet, and neither hierarchical depth nor owners.
+    pub fn of(
+        pass: &'a Pass,
+        draw: TileDraw<'a>,
+        layer: u32,
+        memory: &'a mut StageMemory,
+        scratch: &'a mut Scratch,
+    ) -> TileJob<'a> {
+        TileJob {
+            pass,
+            draw,
+            layer,
+            memory,
+            scratch,
+            reject: None,
+            deferred: false,
+            owner: 0,
+            smooth: None,
+            passed: 0,
+            invocations: 0,
+        }
+    }
+
     /// A block's texels of a sample.
     #[inline(always)]
     pub fn address(&self, surface: &Option<Surface>, sample: u32, x: u32, y: u32) -> BlockAddress {

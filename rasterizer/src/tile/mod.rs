@@ -12,6 +12,7 @@ mod depth;
 mod fragment;
 mod job;
 mod line;
+mod owners;
 mod pass;
 mod plan;
 mod quads;
@@ -25,7 +26,7 @@ pub use plan::{TileDraw, TilePlan, TileState};
 pub use runs::Runs;
 
 use crate::pool::Worker;
-use crate::prim::{ChunkOutput, Prim, TILE_SHIFT};
+use crate::prim::{ChunkOutput, Prim, TILE_SHIFT, intersect};
 use crate::stage::{StageMemory, aborted};
 use base::host::Level;
 use bounds::DepthReject;
@@ -75,54 +76,121 @@ base::compiled! {
 
 #[inline(always)]
 fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemory, scratch: &mut Scratch) {
-    let Scene { pass, draws, origins, outputs, runs } = *scene;
-    let (mut joined, mut bins) = (core::mem::take(&mut scratch.runs), core::mem::take(&mut scratch.bins));
+    let Scene { pass, draws, origins, runs, .. } = *scene;
+    let mut joined = core::mem::take(&mut scratch.runs);
     let (tile, runs) = runs.of(i, &pass.grid, &mut joined);
     let (layer, [x0, y0]) = pass.grid.tile_at(tile);
     let [x0, y0] = [x0, y0].map(|c| (c << TILE_SHIFT) as i32);
     let same_draw = |a: &Run, b: &Run| origins[a.chunk as usize].draw == origins[b.chunk as usize].draw;
-    let same_chunk = |a: &Run, b: &Run| a.chunk == b.chunk;
+    let defer = defers(scene, runs, [x0, y0]);
     for group in runs.chunk_by(same_draw) {
-        let draw = draws.draw(origins[group[0].chunk as usize].draw);
+        let number = origins[group[0].chunk as usize].draw;
+        let draw = draws.draw(number);
         scratch.quads.clear();
         scratch.coverage.clear();
         let plan = draw.plan;
-        let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
-        let reject = if plan.early {
-            DepthReject::new(pass.depth_bounds.as_deref(), pass.depth.as_ref(), &plan.depth, layer, all_samples)
-        } else {
-            None
-        };
-        if plan.depth.write && reject.is_none() {
-            // Depth changes without the bounds' knowledge.
-            if let Some(bounds) = &pass.depth_bounds {
-                bounds.forget(layer, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
-            }
-        }
+        let deferred = plan.overwrites.filter(|_| defer && draw.draw.queries.statistics.is_none());
         worker.runs(draw.running);
-        let mut job = TileJob { pass, draw, layer, memory, scratch, reject, smooth: None, passed: 0, invocations: 0 };
-        for run in group.chunk_by(same_chunk) {
+        let mut job = TileJob::of(pass, draw, layer, memory, scratch);
+        if plan.shades && !deferred.is_some_and(|attachments| job.scratch.owners.has_room(attachments)) {
+            job.resolve(draws, worker, [x0, y0]);
+        }
+        if let Some(attachments) = deferred {
+            job.deferred = true;
+            job.scratch.owners.begin(number, attachments);
+        }
+        job.bound_depth([x0, y0]);
+        for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
             if aborted(&draw.draw.context) {
                 job.scratch.quads.clear();
-                return;
+                job.scratch.owners.forget();
+                break;
             }
-            let chunk = run[0].chunk as usize;
-            let output = &outputs[chunk];
-            let bins = joined_bins(run, output, &mut bins);
-            if let Some(lines) = &plan.lines {
-                line::run(&mut job, lines, output, bins, origins[chunk].stipple, [x0, y0]);
-                continue;
-            }
+            job.chunk(scene, run, number, worker, [x0, y0]);
+        }
+        job.finish();
+    }
+    if !scratch.owners.is_empty()
+        && let Some(run) = runs.last()
+    {
+        let draw = draws.draw(origins[run.chunk as usize].draw);
+        TileJob::of(pass, draw, layer, memory, scratch).resolve(draws, worker, [x0, y0]);
+    }
+    scratch.runs = joined;
+}
+
+/// Primitives that are looked at to see how often a tile is covered.
+const LOOKS: usize = 64;
+
+/// Is it worth knowing the owners of a tile's pixels before any is shaded? If much of it is covered more than once.
+#[inline(always)]
+fn defers(scene: &Scene<'_>, runs: &[Run], [x0, y0]: [i32; 2]) -> bool {
+    let tile = [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)];
+    let count: usize = runs.iter().map(|run| run.len()).sum();
+    let step = count.div_ceil(LOOKS).max(1);
+    let (mut area, mut around, mut next) = (0, [i32::MAX, i32::MAX, i32::MIN, i32::MIN], 0);
+    for run in runs {
+        let chunk = run.chunk as usize;
+        let bins = run.bins(&scene.outputs[chunk]);
+        if next >= bins.len() || scene.draws.draw(scene.origins[chunk].draw).plan.overwrites.is_none() {
+            next = next.saturating_sub(bins.len());
+            continue;
+        }
+        while let Some(&bin) = bins.get(next) {
+            let [x0, y0, x1, y1] = intersect(scene.outputs[chunk].prims[bin as u32 as usize].rect, tile);
+            area += (x1 - x0) * (y1 - y0);
+            around = [around[0].min(x0), around[1].min(y0), around[2].max(x1), around[3].max(y1)];
+            next += step;
+        }
+        next -= bins.len();
+    }
+    // Triangles cover half of their rectangles.
+    let around = around[2].saturating_sub(around[0]).saturating_mul(around[3].saturating_sub(around[1]));
+    area * step as i32 > 3 * around
+}
+
+impl TileJob<'_> {
+    /// Makes use of hierarchical depth, or tells it that it won't know what the draw does to the tile at (x0, y0).
+    #[inline(always)]
+    fn bound_depth(&mut self, [x0, y0]: [i32; 2]) {
+        let (pass, plan) = (self.pass, self.draw.plan);
+        let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
+        if plan.early {
+            self.reject =
+                DepthReject::new(pass.depth_bounds.as_deref(), pass.depth.as_ref(), &plan.depth, self.layer, all_samples);
+        }
+        if plan.depth.write
+            && self.reject.is_none()
+            && let Some(bounds) = &pass.depth_bounds
+        {
+            bounds.forget(self.layer, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
+        }
+    }
+
+    /// The primitives of a chunk.
+    #[inline(always)]
+    fn chunk(&mut self, scene: &Scene<'_>, run: &[Run], draw: u32, worker: &Worker, [x0, y0]: [i32; 2]) {
+        let chunk = run[0].chunk as usize;
+        let output = &scene.outputs[chunk];
+        let mut joined = core::mem::take(&mut self.scratch.bins);
+        let bins = joined_bins(run, output, &mut joined);
+        if self.deferred && !self.scratch.owners.has_room_for(output) {
+            let attachments = self.draw.plan.overwrites.unwrap_or_default();
+            self.resolve(scene.draws, worker, [x0, y0]);
+            self.scratch.owners.begin(draw, attachments);
+        }
+        if let Some(lines) = &self.draw.plan.lines {
+            line::run(self, lines, output, bins, scene.origins[chunk].stipple, [x0, y0]);
+        } else {
             for (i, &bin) in bins.iter().enumerate() {
                 if let Some(&ahead) = bins.get(i + PREFETCH) {
                     prefetch(&output.prims[ahead as u32 as usize]);
                 }
-                job.primitive(&output.prims[bin as u32 as usize], x0, y0);
+                self.primitive(&output.prims[bin as u32 as usize], x0, y0);
             }
         }
-        job.finish();
+        self.scratch.bins = joined;
     }
-    (scratch.runs, scratch.bins) = (joined, bins);
 }
 
 /// Primitives that are fetched ahead: they were written by another worker, some time ago.

@@ -67,6 +67,8 @@ pub struct TilePlan {
     pub colors: Vec<ColorPlan>,
     /// The fragment stage has to run: it writes something or has effects.
     pub shades: bool,
+    /// Attachments (a bit each) of which fragments overwrite all components, when that is all that they do after early tests.
+    pub overwrites: Option<u8>,
     /// FragDepth, unless early tests made it moot.
     pub frag_depth: u16,
     /// FragStencilRef.
@@ -101,13 +103,13 @@ impl TilePlan {
         let interface = facts.map_or(&none, |f| &f.interface);
         let fragment = facts.and_then(|f| f.payload.fragment()).copied().unwrap_or_default();
         let builtin = |b| interface.output(SlotKind::Builtin(b)).map_or(NO_SLOT, |i| i as u16);
-        let attachments = key.color.iter().zip(&pass.color).enumerate();
-        let colors: Vec<ColorPlan> = attachments
-            .filter_map(|(i, (key, surface))| {
-                let slots = [color_slots(interface, i as u32, 0), color_slots(interface, i as u32, 1)];
-                ColorPlan::new(key.as_ref()?, (*surface)?, slots, values.blend_constants)
-            })
-            .collect();
+        let (mut colors, mut written) = (Vec::new(), 0);
+        for (i, (key, surface)) in key.color.iter().zip(&pass.color).enumerate() {
+            let slots = [color_slots(interface, i as u32, 0), color_slots(interface, i as u32, 1)];
+            let plan = key.as_ref().zip(*surface).and_then(|(key, s)| ColorPlan::new(key, s, slots, values.blend_constants));
+            written |= u8::from(plan.is_some()) << i;
+            colors.extend(plan);
+        }
         let depth = DepthPlan::new(&key, &values);
         let changes = fragment.kills
             || facts.is_some_and(|f| f.side_effects)
@@ -126,9 +128,18 @@ impl TilePlan {
         };
         let smooth = lines.is_some_and(|l| l.mode == LineMode::Smooth);
         let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
+        let coverage_is_final =
+            early && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
+        let overwrites = coverage_is_final
+            && key.samples == 1
+            && lines.is_none()
+            && !facts.is_some_and(|f| f.side_effects)
+            && !fragment.reads_input_attachments
+            && colors.iter().all(ColorPlan::overwrites);
         TilePlan {
             early,
-            coverage_is_final: early && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage,
+            coverage_is_final,
+            overwrites: Some(written).filter(|&written| overwrites && written != 0),
             per_sample: key.samples > 1 && (fragment.sample_shading || key.sample_shading),
             depth,
             shades: facts.is_some() && (!colors.is_empty() || changes),

@@ -22,6 +22,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// How many bins.
+    pub fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
     /// The bins.
     #[inline(always)]
     pub fn bins(self, output: &ChunkOutput) -> &[u64] {

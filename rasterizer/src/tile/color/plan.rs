@@ -70,6 +70,11 @@ impl ColorPlan {
         let (access, constants) = (access(key.format), constants.map(|c| clamp.apply(c)));
         Some(ColorPlan { surface, slots, slots1, access, clamp, blend, constants, logic, write, masked })
     }
+
+    /// Nothing of what was there is left.
+    pub fn overwrites(&self) -> bool {
+        self.blend.is_none() && self.logic.is_none() && !self.masked
+    }
 }
 
 fn channels(format: Format) -> &'static [Channel] {

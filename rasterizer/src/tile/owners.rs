@@ -1,0 +1,217 @@
+//! Hidden surfaces: which primitive owns each pixel of a tile.
+//!
+//! Fragments that only overwrite colours ([`TilePlan::overwrites`](super::TilePlan)) are not shaded when they are covered: after their early tests
+//! they become owners of their pixels, in draw order, and what is an owner when something else wants the colours (a draw that blends, kills, or writes other
+//! attachments; the end of the tile) is shaded then, each pixel once. The bits are those of shading all of them: a fragment's colours depend on
+//! its primitive and position alone, and depth is tested and written at once.
+//!
+//! Pixels lie square by square (16×16), block by block (4×4), so that a covered square is one piece of memory. Number 0 owns nothing.
+
+use super::blocks::quads_of;
+use super::fragment;
+use super::job::TileJob;
+use super::quads::Quads;
+use super::{Draws, TileDraw};
+use crate::prim::{ChunkOutput, Prim};
+use crate::pool::Worker;
+
+/// Most owners: their numbers have 16 bits.
+const MOST: usize = u16::MAX as usize;
+/// Most draws among the owners: each has a batch of quads.
+const MOST_DRAWS: usize = 64;
+
+/// The pixels of a 4×4 block: `4*j + i` is pixel (i, j).
+type Block = [u16; 16];
+
+/// An owner.
+#[derive(Clone, Copy)]
+struct Owner {
+    prim: *const Prim,
+    /// Index of its draw in `draws`.
+    draw: u16,
+}
+
+/// A draw with owners.
+struct OwnerDraw {
+    number: u32,
+    /// Its quads on their way to the fragment stage.
+    quads: Quads,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Owners {
+    /// 256 of them after the first `begin`.
+    blocks: Vec<Block>,
+    /// By square: its blocks with owners.
+    dirty: [u16; 16],
+    owners: Vec<Owner>,
+    /// The first `draw_count` are in use.
+    draws: Vec<OwnerDraw>,
+    draw_count: usize,
+    /// Attachments that all of them overwrite.
+    attachments: u8,
+}
+
+// SAFETY: there are no owners between tiles, and nobody follows their pointers elsewhere.
+unsafe impl Send for Owners {}
+
+impl Owners {
+    /// Nobody owns anything.
+    pub fn is_empty(&self) -> bool {
+        self.owners.is_empty()
+    }
+
+    /// Is there room for a draw that overwrites these attachments?
+    pub fn has_room(&self, attachments: u8) -> bool {
+        self.is_empty() || self.attachments == attachments && self.draw_count < MOST_DRAWS
+    }
+
+    /// Is there room for the primitives of a chunk?
+    pub fn has_room_for(&self, output: &ChunkOutput) -> bool {
+        self.owners.len() + output.prims.len() <= MOST
+    }
+
+    /// The next owners are primitives of a draw; there is room.
+    pub fn begin(&mut self, number: u32, attachments: u8) {
+        self.blocks.resize(256, [0; 16]);
+        self.attachments = attachments;
+        if self.draw_count == self.draws.len() {
+            self.draws.push(OwnerDraw { number, quads: Quads::default() });
+        }
+        let draw = &mut self.draws[self.draw_count];
+        draw.number = number;
+        draw.quads.clear();
+        self.draw_count += 1;
+    }
+
+    /// The number of a new owner, of the draw that was begun last; there is room.
+    pub fn add(&mut self, prim: &Prim) -> u16 {
+        self.owners.push(Owner { prim, draw: (self.draw_count - 1) as u16 });
+        self.owners.len() as u16
+    }
+
+    /// Gives pixels of the block at (x, y) to an owner.
+    #[inline(always)]
+    pub fn block(&mut self, owner: u16, x: i32, y: i32, pixels: u32) {
+        let (square, block) = place(x, y);
+        self.dirty[square] |= 1 << block;
+        let block = &mut self.blocks[16 * square + block];
+        for (i, pixel) in block.iter_mut().enumerate() {
+            *pixel = if pixels >> i & 1 != 0 { owner } else { *pixel };
+        }
+    }
+
+    /// Gives the 16×16 square at (x, y) to an owner.
+    #[inline(always)]
+    pub fn square(&mut self, owner: u16, x: i32, y: i32) {
+        let (square, _) = place(x, y);
+        self.dirty[square] = u16::MAX;
+        self.blocks[16 * square..16 * square + 16].fill([owner; 16]);
+    }
+
+    fn clear(&mut self) {
+        self.owners.clear();
+        self.draw_count = 0;
+    }
+
+    /// Nobody owns anything any more, and nothing was shaded.
+    #[cold]
+    pub fn forget(&mut self) {
+        self.blocks.fill([0; 16]);
+        self.dirty = [0; 16];
+        self.clear();
+    }
+}
+
+/// Square and block of a pixel.
+#[inline(always)]
+fn place(x: i32, y: i32) -> (usize, usize) {
+    let (x, y) = (x as usize & 63, y as usize & 63);
+    (y / 16 * 4 + x / 16, y / 4 % 4 * 4 + x / 4 % 4)
+}
+
+/// Pixels of a block with an owner's number.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn owned_by(block: &Block, owner: u16) -> u32 {
+    use core::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64; two halves of a block.
+    unsafe {
+        let of = _mm_set1_epi16(owner as i16);
+        let half = |i: usize| _mm_cmpeq_epi16(_mm_loadu_si128(block.as_ptr().add(8 * i).cast()), of);
+        _mm_movemask_epi8(_mm_packs_epi16(half(0), half(1))) as u32
+    }
+}
+
+/// Pixels of a block with an owner's number.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn owned_by(block: &Block, owner: u16) -> u32 {
+    block.iter().enumerate().fold(0, |mask, (i, &pixel)| mask | u32::from(pixel == owner) << i)
+}
+
+impl TileJob<'_> {
+    /// Shades what owns pixels of the tile at (x0, y0), and forgets it.
+    pub fn resolve(&mut self, draws: &dyn Draws, worker: &Worker, [x0, y0]: [i32; 2]) {
+        let mut owners = core::mem::take(&mut self.scratch.owners);
+        for square in 0..16 {
+            let mut dirty = core::mem::take(&mut owners.dirty[square as usize]);
+            while dirty != 0 {
+                let block = dirty.trailing_zeros() as i32;
+                dirty &= dirty - 1;
+                let (x, y) = (x0 + square % 4 * 16 + block % 4 * 4, y0 + square / 4 * 16 + block / 4 * 4);
+                let pixels = core::mem::replace(&mut owners.blocks[(16 * square + block) as usize], [0; 16]);
+                let mut left = !owned_by(&pixels, 0) & 0xffff;
+                while left != 0 {
+                    let owner = pixels[left.trailing_zeros() as usize & 15];
+                    let own = owned_by(&pixels, owner);
+                    left &= !own;
+                    let Owner { prim, draw } = owners.owners[usize::from(owner) - 1];
+                    let draw = &mut owners.draws[usize::from(draw)];
+                    draw.quads.push_covered(quads_of(prim.cast(), x as u16, y as u16, own));
+                    if draw.quads.is_full() {
+                        self.shade_owned(draw, draws, worker);
+                    }
+                }
+            }
+        }
+        for draw in &mut owners.draws[..owners.draw_count] {
+            if draw.quads.len() > 0 {
+                self.shade_owned(draw, draws, worker);
+            }
+        }
+        owners.clear();
+        self.scratch.owners = owners;
+    }
+
+    /// Shades the quads of a draw that have been collected.
+    fn shade_owned(&mut self, owned: &mut OwnerDraw, draws: &dyn Draws, worker: &Worker) {
+        let draw: TileDraw<'_> = draws.draw(owned.number);
+        worker.runs(draw.running);
+        let mut job = TileJob::of(self.pass, draw, self.layer, self.memory, self.scratch);
+        core::mem::swap(&mut job.scratch.quads, &mut owned.quads);
+        fragment::shade(&mut job);
+        core::mem::swap(&mut job.scratch.quads, &mut owned.quads);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_and_squares_of_owners() {
+        let mut owners = Owners::default();
+        owners.begin(0, 1);
+        owners.square(3, 64 + 16, 32);
+        owners.block(9, 64 + 20, 36, 0b1010_0000_0000_0001);
+        let (square, block) = place(64 + 20, 36);
+        assert_eq!((square, block), (9, 5));
+        let pixels = &owners.blocks[16 * square + block];
+        assert_eq!(owned_by(pixels, 9), 0b1010_0000_0000_0001);
+        assert_eq!(owned_by(pixels, 3), 0b0101_1111_1111_1110);
+        assert_eq!(owned_by(pixels, 0), 0);
+        assert_eq!(owners.dirty.map(|d| d != 0), core::array::from_fn(|i| i == 9));
+    }
+}

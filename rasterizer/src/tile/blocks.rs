@@ -96,18 +96,21 @@ impl TileJob<'_> {
     /// Early tests of one sample of a block.
     #[inline(always)]
     fn early<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, s: usize, mask: u32) -> u32 {
-        let [sx, sy] = sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
-        let z = prim.plane_z::<4>(x, y, [sx, sy]);
-        let (bx, by) = (x as u32, y as u32);
+        let offset = sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
+        let at = self.address(&self.pass.depth, s as u32, x as u32, y as u32);
+        if let Some(test) = self.draw.plan.depth.plane {
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            return unsafe { test(prim, &at, [x, y], offset, mask) };
+        }
         let block = Block {
-            depth: self.address(&self.pass.depth, s as u32, bx, by),
-            stencil: self.address(&self.pass.stencil, s as u32, bx, by),
-            z: &z,
+            depth: at,
+            stencil: self.address(&self.pass.stencil, s as u32, x as u32, y as u32),
+            z: &prim.plane_z::<4>(x, y, offset),
             mask,
             front: prim.shade.front_facing != 0,
             references: None,
         };
-        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+        // SAFETY: as above.
         unsafe { depth::test::<4>(&self.draw.plan.depth, &block) }
     }
 

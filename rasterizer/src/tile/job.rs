@@ -4,8 +4,8 @@
 
 use super::bounds::DepthReject;
 use super::depth::BlockAddress;
-use super::pass::Pass;
 use super::owners::Owners;
+use super::pass::Pass;
 use super::plan::TileDraw;
 use super::quads::Quads;
 use super::runs::Run;

@@ -156,8 +156,13 @@ impl TileJob<'_> {
         let (pass, plan) = (self.pass, self.draw.plan);
         let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
         if plan.early {
-            self.reject =
-                DepthReject::new(pass.depth_bounds.as_deref(), pass.depth.as_ref(), &plan.depth, self.layer, all_samples);
+            self.reject = DepthReject::new(
+                pass.depth_bounds.as_deref(),
+                pass.depth.as_ref(),
+                &plan.depth,
+                self.layer,
+                all_samples,
+            );
         }
         if plan.depth.write
             && self.reject.is_none()

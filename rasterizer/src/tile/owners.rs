@@ -12,8 +12,8 @@ use super::fragment;
 use super::job::TileJob;
 use super::quads::Quads;
 use super::{Draws, TileDraw};
-use crate::prim::{ChunkOutput, Prim};
 use crate::pool::Worker;
+use crate::prim::{ChunkOutput, Prim};
 
 /// Most owners: their numbers have 16 bits.
 const MOST: usize = u16::MAX as usize;
@@ -96,10 +96,7 @@ impl Owners {
     pub fn block(&mut self, owner: u16, x: i32, y: i32, pixels: u32) {
         let (square, block) = place(x, y);
         self.dirty[square] |= 1 << block;
-        let block = &mut self.blocks[16 * square + block];
-        for (i, pixel) in block.iter_mut().enumerate() {
-            *pixel = if pixels >> i & 1 != 0 { owner } else { *pixel };
-        }
+        own(&mut self.blocks[16 * square + block], owner, pixels);
     }
 
     /// Gives the 16×16 square at (x, y) to an owner.
@@ -129,6 +126,33 @@ impl Owners {
 fn place(x: i32, y: i32) -> (usize, usize) {
     let (x, y) = (x as usize & 63, y as usize & 63);
     (y / 16 * 4 + x / 16, y / 4 % 4 * 4 + x / 4 % 4)
+}
+
+/// Gives pixels of a block to an owner.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn own(block: &mut Block, owner: u16, pixels: u32) {
+    use core::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64; two halves of a block.
+    unsafe {
+        let (owner, bits) = (_mm_set1_epi16(owner as i16), _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128));
+        for half in 0..2 {
+            let p: *mut __m128i = block.as_mut_ptr().add(8 * half).cast();
+            let pixels = _mm_and_si128(_mm_set1_epi16((pixels >> (8 * half) & 0xff) as i16), bits);
+            let mask = _mm_cmpeq_epi16(pixels, bits);
+            let old = _mm_andnot_si128(mask, _mm_loadu_si128(p));
+            _mm_storeu_si128(p, _mm_or_si128(old, _mm_and_si128(mask, owner)));
+        }
+    }
+}
+
+/// Gives pixels of a block to an owner.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn own(block: &mut Block, owner: u16, pixels: u32) {
+    for (i, pixel) in block.iter_mut().enumerate() {
+        *pixel = if pixels >> i & 1 != 0 { owner } else { *pixel };
+    }
 }
 
 /// Pixels of a block with an owner's number.

@@ -106,7 +106,8 @@ impl TilePlan {
         let (mut colors, mut written) = (Vec::new(), 0);
         for (i, (key, surface)) in key.color.iter().zip(&pass.color).enumerate() {
             let slots = [color_slots(interface, i as u32, 0), color_slots(interface, i as u32, 1)];
-            let plan = key.as_ref().zip(*surface).and_then(|(key, s)| ColorPlan::new(key, s, slots, values.blend_constants));
+            let plan =
+                key.as_ref().zip(*surface).and_then(|(key, s)| ColorPlan::new(key, s, slots, values.blend_constants));
             written |= u8::from(plan.is_some()) << i;
             colors.extend(plan);
         }
@@ -128,8 +129,7 @@ impl TilePlan {
         };
         let smooth = lines.is_some_and(|l| l.mode == LineMode::Smooth);
         let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
-        let coverage_is_final =
-            early && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
+        let coverage_is_final = early && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
         let overwrites = coverage_is_final
             && key.samples == 1
             && lines.is_none()

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::format::DepthFormat;
+use crate::prim::Prim;
 use base::pixel::{CompareOp, PixelKey, PixelValues, StencilOps, StencilValues};
 
 /// The stencil test of one face.
@@ -14,9 +15,15 @@ pub struct StencilFace {
     pub values: StencilValues,
 }
 
+/// Tests one sample of the pixels in a mask of the 4×4 block at a place, at an offset in the pixels, by the primitive's plane, and updates depth; returns
+/// those that pass. Safe as `depth::test` is.
+pub type PlaneTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], mask: u32) -> u32;
+
 /// The tests of a draw.
 #[derive(Clone, Copy, Debug)]
 pub struct DepthPlan {
+    /// What a plan does that tests depth and nothing else; `None` where only the general way is.
+    pub plane: Option<PlaneTest>,
     /// Format of the depth attachment; `None` without one.
     pub format: Option<DepthFormat>,
     /// depthTestEnable with an attachment.
@@ -37,13 +44,24 @@ impl DepthPlan {
         let depth = key.depth.as_ref().and_then(|depth| Some((DepthFormat::of(depth.format)?, depth)));
         let test = depth.and_then(|(_, depth)| depth.test);
         let face = |ops: [StencilOps; 2], i: usize| StencilFace { ops: ops[i], values: values.stencil[i] };
-        DepthPlan {
+        let mut plan = DepthPlan {
+            plane: None,
             format: depth.map(|(format, _)| format),
             test: test.is_some(),
             write: depth.is_some_and(|(_, depth)| depth.write),
             compare: test.unwrap_or(CompareOp::Always),
             bounds: depth.and_then(|(_, depth)| depth.bounds.then_some(values.depth_bounds)),
             stencil: key.stencil.map(|ops| [face(ops, 0), face(ops, 1)]),
+        };
+        plan.choose();
+        plan
+    }
+
+    /// Chooses what `plane` is.
+    fn choose(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(format) = self.format.filter(|_| self.plain()) {
+            self.plane = Some(super::rows::plane_test_of(format, self.compare, self.write));
         }
     }
 
@@ -53,8 +71,7 @@ impl DepthPlan {
     }
 
     /// A depth test and nothing else.
-    #[inline(always)]
-    pub fn plain(&self) -> bool {
+    fn plain(&self) -> bool {
         self.test && self.bounds.is_none() && self.stencil.is_none()
     }
 

@@ -13,6 +13,7 @@ mod rows;
 pub use block::{Block, BlockAddress, DepthPlan};
 pub use format::DepthFormat;
 
+use base::host::Level;
 use general::test_any;
 
 /// Tests a block and updates depth and stencil; returns the pixels that pass.
@@ -20,15 +21,17 @@ use general::test_any;
 /// # Safety
 /// Rows with a bit in `block.mask`, and all four rows of whole ones, must have W addressable texels (row padding included) in every
 /// attachment the plan uses, and no other thread may write them.
-#[inline(always)]
 pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(format) = plan.format.filter(|_| W == 4 && plan.plain()) {
-        // SAFETY: the caller's contract.
-        return unsafe { rows::test(format, plan, block) };
+    let mut passed = 0;
+    // SAFETY: the host's own level; otherwise the caller's contract.
+    unsafe { test_of::<W>(Level::here())(plan, block, &mut passed) };
+    passed
+}
+
+base::compiled! {
+    unsafe fn test_of [const W: usize] [W] (plan: &DepthPlan, block: &Block<'_>, passed: &mut u32) {
+        *passed = test_any::<W>(plan, block);
     }
-    // SAFETY: the caller's contract.
-    unsafe { test_any::<W>(plan, block) }
 }
 
 #[cfg(test)]
@@ -56,6 +59,7 @@ mod tests {
                 core::array::from_fn(|i| if next() % 2 == 0 { z[i] } else { (next() % 4096) as f32 / 4095.0 });
             let compare = CompareOp::ALL[next() as usize % 8];
             let plan = DepthPlan {
+                plane: None,
                 format: Some(format),
                 test: true,
                 write: next() % 4 != 0,
@@ -85,7 +89,9 @@ mod tests {
                 let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
                 let block = Block { depth: at, stencil: none, z: &z, mask, front: true, references: None };
                 // SAFETY: four rows of four texels.
-                unsafe { if way == 0 { rows::test(format, &plan, &block) } else { test_any::<4>(&plan, &block) } }
+                unsafe {
+                    if way == 0 { rows::tests::test(format, &plan, &block) } else { test_any::<4>(&plan, &block) }
+                }
             });
             assert_eq!(passed[0], passed[1], "{plan:?} {z:?} {old:?}");
             assert_eq!(texels[0], texels[1], "{plan:?} {z:?} {old:?}");
@@ -130,6 +136,7 @@ mod tests {
         };
         let face = StencilFace { ops, values: StencilValues { compare_mask: 0x0f, write_mask: 0xf3, reference: 0x25 } };
         let plan = DepthPlan {
+            plane: None,
             format: Some(DepthFormat::F32),
             test: true,
             write: true,

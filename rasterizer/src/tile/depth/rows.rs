@@ -1,7 +1,13 @@
-//! The depth test alone of a 4×4 block, row by row with SSE2: every x86-64 host has it, and it does what the general test does.
+//! The depth test alone of a 4×4 block of a plane, row by row with SSE2: every x86-64 host has it, and it does what the general test does.
+//!
+//! A function of its own for each format and comparison, which the plan of a draw chooses: nothing is decided per block, and the code of all
+//! of them is nowhere in the way.
 
+#[cfg(test)]
 use super::block::{Block, DepthPlan};
+use super::block::{BlockAddress, PlaneTest};
 use super::format::{DepthFormat, NEAREST};
+use crate::prim::Prim;
 use base::pixel::CompareOp;
 use core::arch::x86_64::*;
 
@@ -143,60 +149,168 @@ impl Row for F32 {
     }
 }
 
-/// Tests a block of a plan without bounds and stencil, and updates depth; returns the pixels that pass.
+/// Depths of a block's rows.
+trait Depths {
+    /// Four pixels.
+    ///
+    /// # Safety
+    /// None; intrinsics.
+    unsafe fn row(&self, row: usize) -> __m128;
+}
+
+/// Of a primitive, as `Prim::plane_z`.
+struct Plane<'a> {
+    prim: &'a Prim,
+    /// `dx * px` of a row's pixels.
+    across: __m128,
+    /// The first row's y.
+    y: f32,
+    /// Where the samples lie in their pixels.
+    offset: f32,
+}
+
+impl Plane<'_> {
+    #[inline(always)]
+    fn new(prim: &Prim, [x, y]: [i32; 2], offset: [f32; 2]) -> Plane<'_> {
+        let [ox, oy] = prim.shade.origin;
+        // SAFETY: SSE2 is part of x86-64.
+        let across = unsafe {
+            let x = _mm_add_ps(_mm_set1_ps((x - ox) as f32), _mm_setr_ps(0.0, 1.0, 2.0, 3.0));
+            _mm_mul_ps(_mm_set1_ps(prim.shade.z[0]), _mm_add_ps(x, _mm_set1_ps(offset[0])))
+        };
+        Plane { prim, across, y: (y - oy) as f32, offset: offset[1] }
+    }
+}
+
+impl Depths for Plane<'_> {
+    #[inline(always)]
+    unsafe fn row(&self, row: usize) -> __m128 {
+        let [_, dy, constant] = self.prim.shade.z;
+        let [low, high] = self.prim.depth_range;
+        let down = dy * (self.y + row as f32 + self.offset) + constant;
+        // SAFETY: SSE2 is part of x86-64. The second operand is the result where one is not a number.
+        unsafe {
+            let z = _mm_add_ps(self.across, _mm_set1_ps(down));
+            _mm_min_ps(_mm_max_ps(z, _mm_set1_ps(low)), _mm_set1_ps(high))
+        }
+    }
+}
+
+/// All ones where depths pass that are compared by `VkCompareOp` number `C`.
+///
+/// # Safety
+/// None; intrinsics.
+#[inline(always)]
+unsafe fn passes<R: Row, const C: u32>(new: __m128i, old: __m128i) -> __m128i {
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe {
+        let ones = _mm_set1_epi32(-1);
+        match CompareOp::ALL[C as usize] {
+            CompareOp::Never => _mm_setzero_si128(),
+            CompareOp::Less => R::less(new, old),
+            CompareOp::Equal => R::equal(new, old),
+            CompareOp::LessOrEqual => R::less_or_equal(new, old),
+            CompareOp::Greater => R::less(old, new),
+            CompareOp::NotEqual => _mm_xor_si128(R::equal(new, old), ones),
+            CompareOp::GreaterOrEqual => R::less_or_equal(old, new),
+            CompareOp::Always => ones,
+        }
+    }
+}
+
+/// Tests the covered pixels of a block, and stores the depths that pass if `WRITE`; returns which pass.
 ///
 /// # Safety
 /// As for [`super::test`].
 #[inline(always)]
-pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
-    match format {
-        // SAFETY: the caller's contract, in all three.
-        DepthFormat::D16 => unsafe { compared::<D16>(plan, block) },
-        // SAFETY: see above.
-        DepthFormat::D24 => unsafe { compared::<D24>(plan, block) },
-        // SAFETY: see above.
-        DepthFormat::F32 => unsafe { compared::<F32>(plan, block) },
+unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
+    let mut pass = 0;
+    for row in 0..4 {
+        let covered = mask >> (4 * row) & 0xf;
+        // Of a whole block, all rows: which ones a small primitive covers is a riddle to a branch.
+        if covered == 0 && !at.whole {
+            continue;
+        }
+        // SAFETY: the row has four texels (the caller's contract); SSE2 is part of x86-64.
+        unsafe {
+            let p = at.base.add(row * at.pitch);
+            let (new, old) = (R::quantize(z.row(row)), R::load(p));
+            let lanes = _mm_load_si128(LANES[covered as usize].0.as_ptr().cast());
+            let inside = _mm_and_si128(passes::<R, C>(new, old), lanes);
+            pass |= (_mm_movemask_ps(_mm_castsi128_ps(inside)) as u32) << (4 * row);
+            if WRITE {
+                R::store(p, _mm_or_si128(_mm_and_si128(inside, new), _mm_andnot_si128(inside, old)));
+            }
+        }
     }
+    pass
 }
 
-/// # Safety
-/// As for [`super::test`].
-#[inline(always)]
-unsafe fn compared<R: Row>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
-    macro_rules! rows {
-        (|$new:ident, $old:ident| $compare:expr) => {{
-            let mut pass = 0;
-            for row in 0..4 {
-                let covered = block.mask >> (4 * row) & 0xf;
-                // Of a whole block, all rows: which ones a small primitive covers is a riddle to a branch.
-                if covered == 0 && !block.depth.whole {
-                    continue;
-                }
-                // SAFETY: the row has four texels (the caller's contract); SSE2 is part of x86-64.
-                unsafe {
-                    let p = block.depth.base.add(row * block.depth.pitch);
-                    let $new = R::quantize(_mm_loadu_ps(block.z.as_ptr().add(4 * row)));
-                    let $old = R::load(p);
-                    let lanes = _mm_load_si128(LANES[covered as usize].0.as_ptr().cast());
-                    let inside = _mm_and_si128($compare, lanes);
-                    pass |= (_mm_movemask_ps(_mm_castsi128_ps(inside)) as u32) << (4 * row);
-                    if plan.write {
-                        R::store(p, _mm_or_si128(_mm_and_si128(inside, $new), _mm_andnot_si128(inside, $old)));
-                    }
-                }
-            }
-            pass
-        }};
+unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
+    prim: &Prim,
+    at: &BlockAddress,
+    place: [i32; 2],
+    offset: [f32; 2],
+    mask: u32,
+) -> u32 {
+    // SAFETY: the caller's contract.
+    unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
+}
+
+/// A function of `[format, C, WRITE]`, by their values.
+macro_rules! select {
+    ($function:ident, $format:expr, $compare:expr, $write:expr) => {
+        select!(@format $function, $format, $compare, $write, [D16 D24 F32])
+    };
+    (@format $function:ident, $format:expr, $compare:expr, $write:expr, [$($row:ident)*]) => {
+        match $format {
+            $(DepthFormat::$row => select!(
+                @compare $function, $row, $compare, $write,
+                [Never Less Equal LessOrEqual Greater NotEqual GreaterOrEqual Always]
+            ),)*
+        }
+    };
+    (@compare $function:ident, $row:ident, $compare:expr, $write:expr, [$($name:ident)*]) => {
+        match ($compare, $write) {
+            $((CompareOp::$name, true) => $function::<$row, { CompareOp::$name as u32 }, true>,
+            (CompareOp::$name, false) => $function::<$row, { CompareOp::$name as u32 }, false>,)*
+        }
+    };
+}
+
+/// The test of planes of a format.
+pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> PlaneTest {
+    select!(plane_test, format, compare, write)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Any depths.
+    struct Listed<'a>(&'a [f32; 16]);
+
+    impl Depths for Listed<'_> {
+        unsafe fn row(&self, row: usize) -> __m128 {
+            // SAFETY: four of sixteen.
+            unsafe { _mm_loadu_ps(self.0.as_ptr().add(4 * row)) }
+        }
     }
-    match plan.compare {
-        CompareOp::Never => 0,
-        CompareOp::Less => rows!(|new, old| R::less(new, old)),
-        CompareOp::Equal => rows!(|new, old| R::equal(new, old)),
-        CompareOp::LessOrEqual => rows!(|new, old| R::less_or_equal(new, old)),
-        CompareOp::Greater => rows!(|new, old| R::less(old, new)),
-        CompareOp::NotEqual => rows!(|new, old| _mm_xor_si128(R::equal(new, old), _mm_set1_epi32(-1))),
-        CompareOp::GreaterOrEqual => rows!(|new, old| R::less_or_equal(old, new)),
-        CompareOp::Always => rows!(|new, old| _mm_set1_epi32(-1)),
+
+    unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
+        // SAFETY: the caller's contract.
+        unsafe { block::<R, C, WRITE>(&Listed(z), at, mask) }
+    }
+
+    /// As a plane's test, of any depths.
+    ///
+    /// # Safety
+    /// As for `depth::test`.
+    pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
+        let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
+            select!(listed_test, format, plan.compare, plan.write);
+        // SAFETY: the caller's contract.
+        unsafe { test(block.z, block.depth, block.mask) }
     }
 }
 

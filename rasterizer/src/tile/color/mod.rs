@@ -1,14 +1,22 @@
 //! Blending and colour writes, in structures of lanes.
 //!
-//! Load, blend and store are separate: a format never meets a blend state. 8-bit formats have their own path (`eight`), the rest
-//! goes through the format's lane kernels (`lanes`). Write masks and logic operations act on packed bits.
+//! Load, blend and store are separate: a format never meets a blend state. Formats of four 8-bit components have their own path
+//! (`eight`; unsigned normalised ones blend in integers: `bytes`), the rest goes through the format's lane kernels (`lanes`). Write masks
+//! and logic operations act on packed bits. What a primitive writes that has one colour for all of its pixels is in `flat`.
 
+mod bytes;
 mod eight;
 mod equation;
+#[allow(dead_code, reason = "the tiles do not call it yet")]
+mod flat;
 mod lanes;
 mod pair;
 mod plan;
+#[cfg(test)]
+mod tests;
 
+#[allow(unused_imports, reason = "see `flat`")]
+pub use flat::FlatColor;
 pub use plan::ColorPlan;
 
 use super::shaded::ShadedQuads;
@@ -29,16 +37,13 @@ impl ColorPlan {
     /// As for [`ColorPlan::write_batch`]; on a host of level `H`.
     #[inline(always)]
     unsafe fn write<H: Host>(&self, batch: &ShadedQuads<'_>) {
-        let plain = !self.masked && self.logic.is_none();
         match self.access {
             // SAFETY: the caller's contract, in all four.
-            Access::Unorm8 { swap: false } if plain => unsafe { self.write8::<false, false>(batch) },
+            Access::Unorm8 { swap } if self.logic.is_none() => unsafe { self.write_unorm8::<H>(batch, swap) },
             // SAFETY: see above.
-            Access::Unorm8 { swap: true } if plain => unsafe { self.write8::<false, true>(batch) },
+            Access::Srgb8 { swap: false } if !self.masked => unsafe { self.write_srgb8::<H, false>(batch) },
             // SAFETY: see above.
-            Access::Srgb8 { swap: false } if plain => unsafe { self.write8::<true, false>(batch) },
-            // SAFETY: see above.
-            Access::Srgb8 { swap: true } if plain => unsafe { self.write8::<true, true>(batch) },
+            Access::Srgb8 { swap: true } if !self.masked => unsafe { self.write_srgb8::<H, true>(batch) },
             // SAFETY: the caller's contract.
             _ => unsafe { self.write_lanes::<H>(batch) },
         }

@@ -1,0 +1,330 @@
+//! Texels of four 8-bit components as bytes: packing, and blending in integers, two rows of four texels at a time.
+//!
+//! Unsigned normalised targets blend in integers: both sources and the constants are packed first, factors are bytes, and a result is
+//! `(s * fs + d * fd) / 255` (or the difference), rounded to nearest once and clamped to a byte. That is one meaning for all pixels: whole
+//! rows, single quads, with write masks and without. The functions of single bytes say it; AVX2's compute the same in lanes of 16 bits.
+
+use super::equation::{Clamp, Floats};
+use super::pair::LANES;
+use super::plan::byte_of;
+use base::host::{Host, Level};
+use base::pixel::{BlendEquations, BlendFactor, BlendOp};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+/// Texels of two rows of four pixels, as they lie in memory.
+pub type Rows = [[u32; 4]; 2];
+
+/// Row and column of a pair's lanes.
+pub const PLACE: [[usize; 2]; LANES] = [[0, 0], [0, 1], [1, 0], [1, 1], [0, 2], [0, 3], [1, 2], [1, 3]];
+
+/// What is blended: texels of the sources and of the target, and the constants.
+#[derive(Clone, Copy)]
+pub struct Bytes {
+    /// What the fragment stage wrote.
+    pub s: Rows,
+    /// Second source.
+    pub s1: Rows,
+    /// Blend constants.
+    pub constants: Rows,
+}
+
+const ADD: BlendOp = BlendOp::Add;
+const OVER: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, ADD);
+const PREMULTIPLIED: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, ADD);
+const SUM: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::One, BlendFactor::One, ADD);
+const ADDITIVE: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::SrcAlpha, BlendFactor::One, ADD);
+const MULTIPLY: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::DstColor, BlendFactor::Zero, ADD);
+const FILTER: (BlendFactor, BlendFactor, BlendOp) = (BlendFactor::Zero, BlendFactor::SrcColor, ADD);
+
+/// Equations that are compiled each for itself: colour and alpha.
+pub const COMMON: [BlendEquations; 8] = [
+    BlendEquations { color: OVER, alpha: OVER },
+    BlendEquations { color: OVER, alpha: PREMULTIPLIED },
+    BlendEquations { color: PREMULTIPLIED, alpha: PREMULTIPLIED },
+    BlendEquations { color: SUM, alpha: SUM },
+    BlendEquations { color: ADDITIVE, alpha: ADDITIVE },
+    BlendEquations { color: ADDITIVE, alpha: SUM },
+    BlendEquations { color: MULTIPLY, alpha: MULTIPLY },
+    BlendEquations { color: FILTER, alpha: FILTER },
+];
+
+/// `$call` with `$number` a constant: that of an equation in [`COMMON`], or their count for any other.
+macro_rules! with_equation {
+    ($equations:expr, $number:ident => $call:expr) => {{
+        macro_rules! numbered {
+            ($n:literal) => {{
+                const $number: usize = $n;
+                $call
+            }};
+        }
+        match $crate::tile::color::bytes::number($equations) {
+            0 => numbered!(0),
+            1 => numbered!(1),
+            2 => numbered!(2),
+            3 => numbered!(3),
+            4 => numbered!(4),
+            5 => numbered!(5),
+            6 => numbered!(6),
+            7 => numbered!(7),
+            _ => numbered!(8),
+        }
+    }};
+}
+pub(super) use with_equation;
+
+/// See [`with_equation`].
+pub fn number(equations: &BlendEquations) -> usize {
+    COMMON.iter().position(|common| common == equations).unwrap_or(COMMON.len())
+}
+
+/// The equations of a number, which the compiler knows; the given ones for the number behind the last.
+#[inline(always)]
+pub fn equations<const NUMBER: usize>(given: &BlendEquations) -> &BlendEquations {
+    const { if NUMBER < COMMON.len() { Some(&COMMON[NUMBER]) } else { None } }.unwrap_or(given)
+}
+
+/// Texels of colours; nearest, ties to even. `swap`: see `plan::Access`.
+#[inline(always)]
+pub fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Rows {
+    #[cfg(target_arch = "x86_64")]
+    if H::LEVEL != Level::Portable {
+        // SAFETY: the host has AVX2, as it has level H.
+        return unsafe { pack_avx2(color, swap) };
+    }
+    let code = |c: usize, i: usize| {
+        (base::round::low_bits(Clamp::Unorm.apply(color[c][i]) * 255.0) & 0xff) << (8 * byte_of(c, swap))
+    };
+    let mut rows = [[0; 4]; 2];
+    for (i, [y, x]) in PLACE.into_iter().enumerate() {
+        rows[y][x] = code(0, i) | code(1, i) | code(2, i) | code(3, i);
+    }
+    rows
+}
+
+/// The blended texels.
+#[inline(always)]
+pub fn blend<H: Host>(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
+    #[cfg(target_arch = "x86_64")]
+    if H::LEVEL != Level::Portable {
+        // SAFETY: the host has AVX2, as it has level H.
+        return unsafe { blend_avx2(blend, from, d) };
+    }
+    let mut rows = [[0; 4]; 2];
+    for y in 0..2 {
+        for x in 0..4 {
+            let [s, s1, constants, d] = [&from.s, &from.s1, &from.constants, d].map(|rows| rows[y][x].to_le_bytes());
+            rows[y][x] = u32::from_le_bytes(blend_texel(blend, s, s1, constants, d));
+        }
+    }
+    rows
+}
+
+/// The blended texel.
+#[inline(always)]
+fn blend_texel(blend: &BlendEquations, s: [u8; 4], s1: [u8; 4], constants: [u8; 4], d: [u8; 4]) -> [u8; 4] {
+    let factor = |factor, c: usize| match factor {
+        BlendFactor::Zero => 0,
+        BlendFactor::One => 255,
+        BlendFactor::SrcColor => s[c],
+        BlendFactor::OneMinusSrcColor => !s[c],
+        BlendFactor::DstColor => d[c],
+        BlendFactor::OneMinusDstColor => !d[c],
+        BlendFactor::SrcAlpha => s[3],
+        BlendFactor::OneMinusSrcAlpha => !s[3],
+        BlendFactor::DstAlpha => d[3],
+        BlendFactor::OneMinusDstAlpha => !d[3],
+        BlendFactor::ConstantColor => constants[c],
+        BlendFactor::OneMinusConstantColor => !constants[c],
+        BlendFactor::ConstantAlpha => constants[3],
+        BlendFactor::OneMinusConstantAlpha => !constants[3],
+        BlendFactor::SrcAlphaSaturate if c == 3 => 255,
+        BlendFactor::SrcAlphaSaturate => s[3].min(!d[3]),
+        BlendFactor::Src1Color => s1[c],
+        BlendFactor::OneMinusSrc1Color => !s1[c],
+        BlendFactor::Src1Alpha => s1[3],
+        BlendFactor::OneMinusSrc1Alpha => !s1[3],
+    };
+    let mut out = [0; 4];
+    for c in 0..4 {
+        let (fs, fd, op) = if c == 3 { blend.alpha } else { blend.color };
+        let source = u32::from(s[c]) * u32::from(factor(fs, c));
+        let target = u32::from(d[c]) * u32::from(factor(fd, c));
+        // Twice as much: 255 is odd, so nothing lies half-way.
+        let nearest = |x: u32| ((2 * x + 255) / 510).min(255) as u8;
+        out[c] = match op {
+            BlendOp::Add => nearest(source + target),
+            BlendOp::Subtract => nearest(source.saturating_sub(target)),
+            BlendOp::ReverseSubtract => nearest(target.saturating_sub(source)),
+            BlendOp::Min => s[c].min(d[c]),
+            BlendOp::Max => s[c].max(d[c]),
+        };
+    }
+    out
+}
+
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn pack_avx2(color: &Floats<LANES>, swap: bool) -> Rows {
+    const STRAIGHT: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
+    const SWAPPED: [u8; 16] = [8, 4, 0, 12, 9, 5, 1, 13, 10, 6, 2, 14, 11, 7, 3, 15];
+    // SAFETY: the caller's promise; vectors and arrays of the same size, any bits.
+    unsafe {
+        let [r, g, b, a] = color;
+        let (red_green, blue_alpha) = (_mm256_packs_epi32(codes(r), codes(g)), _mm256_packs_epi32(codes(b), codes(a)));
+        let components = _mm256_packus_epi16(red_green, blue_alpha);
+        let order = _mm_loadu_si128(if swap { &SWAPPED } else { &STRAIGHT }.as_ptr().cast());
+        let quads = _mm256_shuffle_epi8(components, _mm256_broadcastsi128_si256(order));
+        core::mem::transmute(_mm256_permute4x64_epi64::<0b11_01_10_00>(quads))
+    }
+}
+
+/// Up to 255; less than 0 for what is less, and for not-a-number.
+///
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn codes(component: &[f32; LANES]) -> __m256i {
+    // SAFETY: the caller's promise; eight floats.
+    unsafe {
+        // The lesser of 1 and a NaN is the second operand; the conversion makes the least integer of it.
+        let v = _mm256_min_ps(_mm256_set1_ps(1.0), _mm256_loadu_ps(component.as_ptr()));
+        _mm256_cvtps_epi32(_mm256_mul_ps(v, _mm256_set1_ps(255.0)))
+    }
+}
+
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn blend_avx2(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
+    // SAFETY: the caller's promise; vectors and arrays of the same size, any bits.
+    unsafe {
+        let v = Vectors(core::mem::transmute::<[Rows; 4], [__m256i; 4]>([from.s, *d, from.s1, from.constants]));
+        let [s, d, ..] = v.0;
+        if *blend == COMMON[3] {
+            return core::mem::transmute::<__m256i, Rows>(_mm256_adds_epu8(s, d));
+        }
+        let ((cs, cd, color_op), (als, ald, alpha_op)) = (blend.color, blend.alpha);
+        let fs = joined(v.factor(cs), v.factor(als), cs == als);
+        let fd = joined(v.factor(cd), v.factor(ald), cd == ald);
+        let (of_color, of_alpha) = (result(color_op, [s, fs], [d, fd]), result(alpha_op, [s, fs], [d, fd]));
+        core::mem::transmute::<__m256i, Rows>(joined(of_color, of_alpha, color_op == alpha_op))
+    }
+}
+
+/// Source, target, second source, constants.
+#[cfg(target_arch = "x86_64")]
+struct Vectors([__m256i; 4]);
+
+#[cfg(target_arch = "x86_64")]
+impl Vectors {
+    /// A blend factor.
+    ///
+    /// # Safety
+    /// The host has AVX2.
+    #[inline(always)]
+    unsafe fn factor(&self, factor: BlendFactor) -> __m256i {
+        let [s, d, s1, constants] = self.0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let ones = _mm256_set1_epi8(-1);
+            match factor {
+                BlendFactor::Zero => _mm256_setzero_si256(),
+                BlendFactor::One => ones,
+                BlendFactor::SrcColor => s,
+                BlendFactor::OneMinusSrcColor => _mm256_xor_si256(s, ones),
+                BlendFactor::DstColor => d,
+                BlendFactor::OneMinusDstColor => _mm256_xor_si256(d, ones),
+                BlendFactor::SrcAlpha => alpha(s),
+                BlendFactor::OneMinusSrcAlpha => _mm256_xor_si256(alpha(s), ones),
+                BlendFactor::DstAlpha => alpha(d),
+                BlendFactor::OneMinusDstAlpha => _mm256_xor_si256(alpha(d), ones),
+                BlendFactor::ConstantColor => constants,
+                BlendFactor::OneMinusConstantColor => _mm256_xor_si256(constants, ones),
+                BlendFactor::ConstantAlpha => alpha(constants),
+                BlendFactor::OneMinusConstantAlpha => _mm256_xor_si256(alpha(constants), ones),
+                BlendFactor::SrcAlphaSaturate => {
+                    joined(_mm256_min_epu8(alpha(s), _mm256_xor_si256(alpha(d), ones)), ones, false)
+                }
+                BlendFactor::Src1Color => s1,
+                BlendFactor::OneMinusSrc1Color => _mm256_xor_si256(s1, ones),
+                BlendFactor::Src1Alpha => alpha(s1),
+                BlendFactor::OneMinusSrc1Alpha => _mm256_xor_si256(alpha(s1), ones),
+            }
+        }
+    }
+}
+
+/// The alpha byte of each texel in all of its bytes.
+///
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn alpha(v: __m256i) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let each = _mm_setr_epi8(3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15);
+        _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(each))
+    }
+}
+
+/// Colour bytes of the one and alpha bytes of the other; the first where it is the same for both.
+///
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn joined(color: __m256i, alpha: __m256i, same: bool) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe { if same { color } else { _mm256_blendv_epi8(color, alpha, _mm256_set1_epi32(255 << 24)) } }
+}
+
+/// Values and their factors, put together.
+///
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn result(op: BlendOp, [s, fs]: [__m256i; 2], [d, fd]: [__m256i; 2]) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match op {
+            BlendOp::Min => _mm256_min_epu8(s, d),
+            BlendOp::Max => _mm256_max_epu8(s, d),
+            _ => {
+                let zero = _mm256_setzero_si256();
+                let (s0, s1) = (_mm256_unpacklo_epi8(s, zero), _mm256_unpackhi_epi8(s, zero));
+                let (fs0, fs1) = (_mm256_unpacklo_epi8(fs, zero), _mm256_unpackhi_epi8(fs, zero));
+                let (d0, d1) = (_mm256_unpacklo_epi8(d, zero), _mm256_unpackhi_epi8(d, zero));
+                let (fd0, fd1) = (_mm256_unpacklo_epi8(fd, zero), _mm256_unpackhi_epi8(fd, zero));
+                _mm256_packus_epi16(weighted(op, [s0, fs0], [d0, fd0]), weighted(op, [s1, fs1], [d1, fd1]))
+            }
+        }
+    }
+}
+
+/// The same in lanes of 16 bits.
+///
+/// # Safety
+/// The host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn weighted(op: BlendOp, [s, fs]: [__m256i; 2], [d, fd]: [__m256i; 2]) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (source, target) = (_mm256_mullo_epi16(s, fs), _mm256_mullo_epi16(d, fd));
+        // What is beyond 16 bits stays at their end, and is 255 behind the division.
+        let x = match op {
+            BlendOp::Subtract => _mm256_subs_epu16(source, target),
+            BlendOp::ReverseSubtract => _mm256_subs_epu16(target, source),
+            _ => _mm256_adds_epu16(source, target),
+        };
+        let x = _mm256_adds_epu16(x, _mm256_set1_epi16(128));
+        _mm256_srli_epi16::<8>(_mm256_adds_epu16(x, _mm256_srli_epi16::<8>(x)))
+    }
+}

@@ -1,0 +1,308 @@
+//! Random plans and quads: every level and every road to a texel against single pixels, one after the other.
+
+use super::bytes::{self, Bytes, Rows};
+use super::equation::Clamp;
+use super::*;
+use crate::api::Attachment;
+use crate::stage::NO_SLOT;
+use crate::surface::Surface;
+use crate::tests::Rng;
+use crate::tests::guard::{Guarded, SIDES};
+use crate::tile::shaded::Outputs;
+use base::abi::{Dim, FragmentBatch, FragmentQuad, SlotLayout};
+use base::format::{Aspect, Format};
+use base::image::ImageDesc;
+use base::pixel::{BlendEquations, BlendFactor, BlendOp, ColorKey, ColorOp, LogicOp};
+
+const WIDTH: u32 = 37;
+const HEIGHT: u32 = 22;
+const SLOTS: usize = 9;
+
+/// Numbers around those that packing tells apart.
+fn wild(rng: &mut Rng) -> f32 {
+    const SPECIAL: &[f32] =
+        &[0.0, -0.0, 1.0, 2.0, -1.0, 1e30, -1e30, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-40];
+    match rng.below(8) {
+        0 => rng.pick(SPECIAL),
+        1 | 2 => (rng.below(511) as f32 - 0.5 + rng.unit() / 4096.0) / 510.0,
+        3 => rng.below(256) as f32 / 255.0,
+        _ => rng.float(-0.2, 1.2),
+    }
+}
+
+fn any_equations(rng: &mut Rng) -> BlendEquations {
+    if rng.below(2) == 0 {
+        return rng.pick(&bytes::COMMON);
+    }
+    let mut one = || (rng.pick(BlendFactor::ALL), rng.pick(BlendFactor::ALL), rng.pick(BlendOp::ALL));
+    BlendEquations { color: one(), alpha: one() }
+}
+
+base::compiled! {
+    unsafe fn pack_here(color: &[[f32; 8]; 4], swap: bool, rows: &mut Rows) {
+        *rows = bytes::pack::<H>(color, swap);
+    }
+    unsafe fn blend_here(equations: &BlendEquations, from: &Bytes, d: &Rows, rows: &mut Rows) {
+        *rows = bytes::blend::<H>(equations, from, d);
+    }
+}
+
+#[test]
+fn packing_is_that_of_the_format_table() {
+    let mut rng = Rng(21);
+    for round in 0..20_000 {
+        let color: [[f32; 8]; 4] = core::array::from_fn(|_| core::array::from_fn(|_| wild(&mut rng)));
+        let swap = round % 2 == 1;
+        let format = base::format::kernels(Format::from_vk(if swap { 44 } else { 37 }).expect("a format"));
+        for level in Level::all_here() {
+            let mut rows = [[0; 4]; 2];
+            // SAFETY: the host has the level.
+            unsafe { pack_here(level)(&color, swap, &mut rows) };
+            for (lane, [y, x]) in bytes::PLACE.into_iter().enumerate() {
+                let texel = (format.pack_one)(color.map(|c| c[lane].to_bits()));
+                assert_eq!(rows[y][x].to_ne_bytes(), texel[..4], "{level:?} {color:?} {lane}");
+            }
+        }
+    }
+}
+
+/// The equation in double precision, of what the bytes stand for.
+fn exact(equations: &BlendEquations, [s, s1, k, d]: [[u8; 4]; 4], c: usize) -> u8 {
+    let [s, s1, k, d] = [s, s1, k, d].map(|texel| texel.map(|byte| f64::from(byte) / 255.0));
+    let (fs, fd, op) = if c == 3 { equations.alpha } else { equations.color };
+    let factor = |factor| match factor {
+        BlendFactor::SrcAlphaSaturate => [s[3].min(1.0 - d[3]), 1.0][usize::from(c == 3)],
+        _ => {
+            let values = [0.0, s[c], d[c], s[3], d[3], k[c], k[3]];
+            let plain = |i: usize| if i.is_multiple_of(2) { values[i / 2] } else { 1.0 - values[i / 2] };
+            match factor as usize {
+                i @ ..=13 => plain(i),
+                15 => s1[c],
+                16 => 1.0 - s1[c],
+                17 => s1[3],
+                _ => 1.0 - s1[3],
+            }
+        }
+    };
+    let (a, b) = (s[c] * factor(fs), d[c] * factor(fd));
+    let value = match op {
+        BlendOp::Add => a + b,
+        BlendOp::Subtract => a - b,
+        BlendOp::ReverseSubtract => b - a,
+        BlendOp::Min => s[c].min(d[c]),
+        BlendOp::Max => s[c].max(d[c]),
+    };
+    (value.clamp(0.0, 1.0) * 255.0).round_ties_even() as u8
+}
+
+#[test]
+fn integers_are_the_equation_rounded_once() {
+    let mut rng = Rng(22);
+    for _ in 0..20_000 {
+        let equations = any_equations(&mut rng);
+        let mut any = || -> Rows { core::array::from_fn(|_| core::array::from_fn(|_| rng.next())) };
+        let (from, d) = (Bytes { s: any(), s1: any(), constants: any() }, any());
+        for level in Level::all_here() {
+            let mut rows = [[0; 4]; 2];
+            // SAFETY: the host has the level.
+            unsafe { blend_here(level)(&equations, &from, &d, &mut rows) };
+            for (y, x) in (0..8).map(|i| (i / 4, i % 4)) {
+                let texels = [from.s, from.s1, from.constants, d].map(|rows| rows[y][x].to_le_bytes());
+                let want: [u8; 4] = core::array::from_fn(|c| exact(&equations, texels, c));
+                assert_eq!(rows[y][x].to_le_bytes(), want, "{level:?} {equations:?} {texels:?}");
+            }
+        }
+    }
+}
+
+/// Every product of two bytes and every third one, alone: over.
+#[test]
+fn over_is_rounded_exactly() {
+    let over = bytes::COMMON[0];
+    for (s, alpha) in (0..1 << 16).map(|i| (i & 255, i >> 8)) {
+        for d in [0, 1, 127, 128, 254, 255, (s * 7 + alpha) & 255] {
+            let source = [[s | s << 8 | s << 16 | alpha << 24; 4]; 2];
+            let from = Bytes { s: source, s1: source, constants: source };
+            let sum = s * alpha + d * (255 - alpha);
+            for level in Level::all_here() {
+                let mut rows = [[0; 4]; 2];
+                // SAFETY: the host has the level.
+                unsafe { blend_here(level)(&over, &from, &[[d; 4]; 2], &mut rows) };
+                assert_eq!(rows[1][3] & 255, (2 * sum + 255) / 510, "{level:?} {s} {alpha} {d}");
+            }
+        }
+    }
+}
+
+/// A surface of random texels with a page behind or before it.
+fn surface(format: u32, samples: u32, number: usize) -> (Guarded, Surface) {
+    let format = Format::from_vk(format).expect("a format");
+    let desc = ImageDesc { format, dim: Dim::D2, extent: [WIDTH, HEIGHT, 1], levels: 1, layers: 2, samples };
+    let (guarded, image) = Guarded::image(desc, SIDES[number % 2], &mut Rng(5 + number as u64 / 2));
+    let attachment = Attachment { image, format, level: 0, base_layer: 0, layers: 2, slices: false };
+    (guarded, Surface::new(&attachment, Aspect::Color).expect("an attachment"))
+}
+
+/// 8-bit ones (straight, swapped, packed, sRGB, signed), and others of all sizes.
+const FORMATS: &[u32] = &[37, 44, 51, 43, 50, 37, 44, 38, 41, 9, 16, 64, 76, 97, 100, 103, 109, 122, 98, 4, 91];
+
+/// A source for a plan. What blending makes of a NaN in floats is another one on each level.
+fn source(rng: &mut Rng, plan: &ColorPlan) -> f32 {
+    let v = wild(rng);
+    if plan.clamp == Clamp::None && plan.blend.is_some() && !(v.abs() < 4.0) { 0.25 } else { v }
+}
+
+fn plan(rng: &mut Rng, surface: Surface) -> ColorPlan {
+    let op = match rng.below(8) {
+        0 if surface.format.is_integer() => ColorOp::Logic(rng.pick(LogicOp::ALL)),
+        0..3 => ColorOp::Store,
+        _ if surface.format.is_integer() => ColorOp::Store,
+        _ => ColorOp::Blend(any_equations(rng)),
+    };
+    let write_mask = if rng.below(3) == 0 { rng.below(15) as u8 + 1 } else { 15 };
+    let key = ColorKey { format: surface.format, write_mask, op };
+    let mut slots = [[1, 2, 3, 4], [8, 7, 6, 5]];
+    for slot in slots.iter_mut().flatten().skip(1) {
+        *slot = if rng.below(12) == 0 { NO_SLOT } else { *slot };
+    }
+    slots[1] = if rng.below(2) == 0 { [NO_SLOT; 4] } else { slots[1] };
+    ColorPlan::new(&key, surface, slots, core::array::from_fn(|_| wild(rng))).expect("a plan")
+}
+
+fn quad(x: u32, y: u32, coverage: u16) -> FragmentQuad {
+    FragmentQuad { x: x as u16, y: y as u16, coverage, sample: FragmentBatch::CENTRE, primitive: core::ptr::null() }
+}
+
+/// Samples of a quad's pixels that lie on the surface.
+fn inside(x: u32, y: u32) -> u16 {
+    let mut inside = 0;
+    for p in 0..4 {
+        inside |= if x + p % 2 < WIDTH && y + p / 2 < HEIGHT { 0xf << (4 * p) } else { 0 };
+    }
+    inside
+}
+
+/// Rows of quads, with gaps, in blocks and in pairs, and the same ones again.
+fn quads(rng: &mut Rng, samples: u32) -> Vec<FragmentQuad> {
+    let full = if samples == 1 { 0x1111 } else { 0xffff };
+    let mut list: Vec<FragmentQuad> = Vec::new();
+    let (mut x, mut y) = (2 * rng.below(19), 2 * rng.below(11));
+    for _ in 0..1 + rng.below(64) {
+        let coverage = if rng.below(4) == 0 { rng.next() as u16 } else { u16::MAX };
+        list.push(quad(x, y, coverage & full & inside(x, y)));
+        match rng.below(8) {
+            0 => (x, y) = (2 * rng.below(19), 2 * rng.below(11)),
+            1 => {}
+            _ => (x, y) = if x + 2 < WIDTH { (x + 2, y) } else { (0, (y + 2) % HEIGHT) },
+        }
+    }
+    list
+}
+
+/// The bytes of a surface.
+fn texels(surface: &Surface) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (layer, sample, y) in (0..2 * surface.samples * HEIGHT)
+        .map(|i| (i / HEIGHT / surface.samples, i / HEIGHT % surface.samples, i % HEIGHT))
+    {
+        let row = surface.at(layer, sample, 0, y);
+        // SAFETY: a row of the image.
+        bytes.extend_from_slice(unsafe { core::slice::from_raw_parts(row, WIDTH as usize * surface.bytes) });
+    }
+    bytes
+}
+
+#[test]
+fn batches_are_their_pixels_one_by_one() {
+    let mut rng = Rng(23);
+    for round in 0..3000 {
+        let format = FORMATS[round % FORMATS.len()];
+        let samples = if rng.below(4) == 0 { 4 } else { 1 };
+        let (_oracle_memory, oracle) = surface(format, samples, round);
+        let plan = plan(&mut rng, oracle);
+        let quads = quads(&mut rng, samples);
+        let layout = SlotLayout::new(SLOTS, [4, 8][rng.below(2) as usize]);
+        let words: Vec<u32> =
+            (0..layout.words(4 * quads.len() + 8)).map(|_| source(&mut rng, &plan).to_bits()).collect();
+        let outputs = Outputs { words: &words, layout, alive: &[] };
+        let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
+        // One pixel at a time: outputs of its own, in lanes of four.
+        for (q, quad) in quads.iter().enumerate() {
+            for pixel in 0..4 {
+                let mut own = Vec::new();
+                let four = SlotLayout::new(SLOTS, 4);
+                (0..SLOTS).for_each(|slot| own.extend_from_slice(&outputs.quad(q, slot as u16)));
+                let outputs = Outputs { words: &own, layout: four, alive: &[] };
+                let quads = [FragmentQuad { coverage: quad.coverage & 0xf << (4 * pixel), ..*quad }];
+                let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples };
+                // SAFETY: every host is portable; the quads lie on the surface.
+                unsafe { write_of(Level::Portable)(&plan, &batch) };
+            }
+        }
+        let want = texels(&oracle);
+        for level in Level::all_here() {
+            let (_memory, surface) = surface(format, samples, round);
+            let plan = ColorPlan { surface, ..plan };
+            let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples };
+            // SAFETY: the host has the level; the quads lie on the surface.
+            unsafe { write_of(level)(&plan, &batch) };
+            assert!(texels(&surface) == want, "{level:?} {plan:?} {samples} samples, round {round}");
+        }
+    }
+}
+
+/// Rectangles and blocks of a colour against the quads that would have been shaded.
+#[test]
+fn flat_colors_are_their_quads() {
+    let mut rng = Rng(24);
+    let mut done = [0; 2];
+    for round in 0..4000 {
+        let format = FORMATS[round % FORMATS.len()];
+        let (_oracle_memory, oracle) = surface(format, 1, round);
+        let (_memory, surface) = surface(format, 1, round);
+        let oracle_plan = plan(&mut rng, oracle);
+        let plan = ColorPlan { surface, ..oracle_plan };
+        let color: [f32; SLOTS] = core::array::from_fn(|_| source(&mut rng, &plan));
+        let layout = SlotLayout::new(SLOTS, 8);
+        let chunk: Vec<u32> = color.iter().flat_map(|c| [c.to_bits(); 8]).collect();
+        let (x, y) = (rng.below(WIDTH), rng.below(HEIGHT));
+        let (width, height) = (rng.below(WIDTH - x + 1), rng.below(HEIGHT - y + 1));
+        let (block, rect) = (rng.below(2) == 0, [x, y, x + width, y + height]);
+        let [bx, by] = [x & !3, y & !3];
+        let mask = if rng.below(3) == 0 { u32::MAX } else { rng.next() };
+        let covers = |x: u32, y: u32| {
+            if block {
+                x < WIDTH
+                    && y < HEIGHT
+                    && x / 4 == bx / 4
+                    && y / 4 == by / 4
+                    && mask >> (4 * (y & 3) + (x & 3)) & 1 != 0
+            } else {
+                (rect[0]..rect[2]).contains(&x) && (rect[1]..rect[3]).contains(&y)
+            }
+        };
+        let mut list = vec![quad(0, 0, 0); 2];
+        for (x, y) in (0..19 * 11).map(|i| (i % 19 * 2, i / 19 * 2)) {
+            let pixel = |p: u32| u16::from(covers(x + p % 2, y + p / 2)) << (4 * p);
+            list.push(quad(x, y, (0..4).fold(0, |coverage, p| coverage | pixel(p))));
+        }
+        let words = chunk.repeat(list.len());
+        let outputs = Outputs { words: &words, layout, alive: &[] };
+        let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
+        let batch = ShadedQuads { quads: &list, outputs, alpha_to_one, layer, samples: 1 };
+        let Some(color) = plan.flat(&batch) else { continue };
+        let inside = (0..16).fold(0, |mask, i| mask | u32::from(covers(bx + i % 4, by + i / 4)) << i);
+        done[usize::from(plan.blend.is_some())] += 1;
+        // SAFETY: what is covered lies on the surface.
+        unsafe {
+            oracle_plan.write_batch(&batch);
+            if block {
+                plan.write_block(&color, layer, bx, by, inside);
+            } else {
+                plan.write_rect(&color, layer, x, y, width, height);
+            }
+        }
+        assert!(texels(&surface) == texels(&oracle), "{plan:?} {color:?} {rect:?} {block}, round {round}");
+    }
+    assert!(done.iter().all(|&done| done > 500), "{done:?}");
+}

@@ -113,6 +113,10 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
         request.accept,
     )?;
     passes::run(&mut shader, &passes::PassOptions::default())?;
+    let flat = passes::is_flat(&shader);
+    if let Some(facts) = shader.payload.fragment_mut() {
+        facts.flat = flat;
+    }
     let divergence = passes::divergence(&shader, request.options.lanes);
     let emission = emit::build(&shader, &divergence, request.layout, &request.options)?;
     let facts = StageFacts {

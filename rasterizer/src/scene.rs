@@ -187,6 +187,12 @@ impl<'e> RenderPassInstance<'e> {
         self.pass.depth_bounds = None;
     }
 
+    /// Shades what is hidden too, for what is compared with it.
+    #[cfg(test)]
+    pub(crate) fn without_hiding(&mut self) {
+        self.pass.hides = false;
+    }
+
     /// Segments of the pending draws.
     #[cfg(test)]
     pub(crate) fn segments(&self) -> usize {

@@ -29,6 +29,8 @@ pub struct FragmentFacts {
     pub reads_input_attachments: bool,
     /// `PostDepthCoverage`.
     pub post_depth_coverage: bool,
+    /// It writes colours that are the same for all fragments of a primitive, and does nothing else.
+    pub flat: bool,
 }
 
 /// Facts of a stage whose invocations come in workgroups.

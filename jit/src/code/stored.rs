@@ -89,6 +89,7 @@ fields! {
         sample_shading,
         reads_input_attachments,
         post_depth_coverage,
+        flat,
     }
     WorkgroupFacts { local_size, shared_bytes, zero_shared }
     StageInterface { inputs, outputs }

@@ -12,7 +12,8 @@
 //!
 //! Barriers change nothing: that a workgroup agrees at a barrier does not say that a condition around it is uniform elsewhere.
 
-use crate::ir::{Affine, Binary, Builtin, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value};
+use crate::ir::{Affine, Binary, Builtin, Effects, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value};
+use base::shader::Interpolation;
 use cranelift_entity::SecondaryMap;
 
 /// After so many rounds loop params are varying without a proof: a loop can be written that hands a shape from param to param, one
@@ -56,11 +57,60 @@ impl Divergence {
     }
 }
 
+/// Whose invocations are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Among {
+    /// Those of a chunk.
+    Lanes(u32),
+    /// All fragments of a primitive, whatever chunks they are in.
+    Primitive,
+}
+
 /// Analyses a shader for chunks of `lanes` lanes.
 pub fn divergence(shader: &Shader, lanes: u32) -> Divergence {
+    analyse(shader, Among::Lanes(lanes))
+}
+
+/// Are the outputs of a fragment stage the same for all fragments of a primitive, and is there nothing else that a fragment does? One fragment
+/// then says it for all.
+pub fn is_flat(shader: &Shader) -> bool {
+    let Some(facts) = shader.payload.fragment() else { return false };
+    let other_effects = facts.kills
+        || facts.writes_depth
+        || facts.writes_stencil
+        || facts.writes_sample_mask
+        || facts.sample_shading
+        || facts.reads_input_attachments
+        || shader.side_effects
+        || shader.uses_subgroup;
+    if other_effects {
+        return false;
+    }
+    let found = analyse(shader, Among::Primitive);
+    found.all_alike(shader, &shader.root.body)
+}
+
+impl Divergence {
+    /// No branch of a region separates invocations, and what it writes to outputs is the same for all.
+    fn all_alike(&self, shader: &Shader, region: &Region) -> bool {
+        region.nodes.iter().all(|node| match node {
+            Node::Inst(inst) => {
+                let data = &shader.insts[*inst];
+                !data.op.row().effects.intersects(Effects::EXPORTS) || data.args.iter().all(|&v| self.is_uniform(v))
+            }
+            Node::If(n) => {
+                self.is_uniform(n.cond) && self.all_alike(shader, &n.then) && self.all_alike(shader, &n.else_)
+            }
+            Node::Scope(n) => self.all_alike(shader, &n.body),
+            Node::Loop(n) => self.all_alike(shader, &n.body),
+        })
+    }
+}
+
+fn analyse(shader: &Shader, among: Among) -> Divergence {
     let mut a = Analysis {
         shader,
-        lanes,
+        among,
         shape: SecondaryMap::with_capacity(shader.values.len()),
         divergent_labels: SecondaryMap::new(),
         frames: Vec::new(),
@@ -93,7 +143,7 @@ enum Frame<'a> {
 
 struct Analysis<'a> {
     shader: &'a Shader,
-    lanes: u32,
+    among: Among,
     /// None: not reached yet.
     shape: SecondaryMap<Value, Option<Shape>>,
     divergent_labels: SecondaryMap<Label, bool>,
@@ -226,9 +276,15 @@ impl<'a> Analysis<'a> {
 
     /// The shape of an operation's results.
     fn transfer(&self, op: &Op, args: &[Value]) -> Shape {
+        let one_primitive = self.among == Among::Primitive;
         match op.row().shape {
             ShapeRule::Uniform => Shape::Uniform,
-            ShapeRule::Varying => Shape::Varying,
+            ShapeRule::Primitive if one_primitive => Shape::Uniform,
+            ShapeRule::Input if one_primitive && self.is_flat_input(op) => Shape::Uniform,
+            ShapeRule::Kernel if one_primitive => self.operands(args),
+            // The number of a lane says nothing of a primitive.
+            ShapeRule::Lane | ShapeRule::Place if one_primitive => Shape::Varying,
+            ShapeRule::Varying | ShapeRule::Primitive | ShapeRule::Input | ShapeRule::Kernel => Shape::Varying,
             ShapeRule::Operands => self.operands(args),
             ShapeRule::Lane => Shape::Affine(1),
             ShapeRule::Place => {
@@ -246,6 +302,11 @@ impl<'a> Analysis<'a> {
             }
             ShapeRule::Affine(_) => self.operands(args),
         }
+    }
+
+    fn is_flat_input(&self, op: &Op) -> bool {
+        let Op::LoadInput(slot, _) = op else { return false };
+        self.shader.inputs.get(*slot as usize).is_some_and(|slot| slot.interpolation == Interpolation::Flat)
     }
 
     fn operands(&self, args: &[Value]) -> Shape {
@@ -281,8 +342,8 @@ impl<'a> Analysis<'a> {
     /// Component of the place in the workgroup. A chunk lies in one row of it (or column, when rows have one invocation).
     fn place(&self, component: u8) -> Shape {
         let Some(facts) = self.shader.payload.workgroup() else { return Shape::Varying };
+        let Among::Lanes(lanes) = self.among else { return Shape::Varying };
         let [x, y, _] = facts.local_size;
-        let lanes = self.lanes;
         match component {
             0 if x == 1 => Shape::Uniform,
             0 if x % lanes == 0 => Shape::Affine(1),

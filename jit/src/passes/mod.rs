@@ -25,7 +25,7 @@ pub use compact_vars::compact_vars;
 pub use contract::contract;
 pub use cse::cse;
 pub use dce::dce;
-pub use divergence::{Divergence, Shape, divergence};
+pub use divergence::{Divergence, Shape, divergence, is_flat};
 pub use flatten::flatten;
 pub use fold::fold;
 pub use lower_math::lower_math;

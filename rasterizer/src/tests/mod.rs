@@ -9,6 +9,7 @@ mod compute;
 mod coverage;
 mod geometry;
 pub(crate) mod guard;
+mod hidden;
 mod lines;
 mod memory;
 mod panics;
@@ -197,6 +198,16 @@ unsafe fn fragments<const N: usize>(
 pub unsafe extern "C" fn fs_color(_: *const ShaderContext, batch: *mut BatchHeader) {
     // SAFETY: the caller's contract.
     unsafe { fragments(batch, |_, _, c| Some(c)) };
+}
+/// The colour of the first vertex.
+pub unsafe extern "C" fn fs_flat(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's contract; four inputs.
+    unsafe {
+        fragments(batch, |q, _, _| {
+            let of = |c| interpolate(&*q.primitive, c, 0.0, 0.0, Interpolation::Flat);
+            Some::<[u32; 4]>(core::array::from_fn(of))
+        });
+    }
 }
 /// Kills pixels with an odd x.
 pub unsafe extern "C" fn fs_kill(_: *const ShaderContext, batch: *mut BatchHeader) {

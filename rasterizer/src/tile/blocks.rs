@@ -40,7 +40,7 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
 impl TileJob<'_> {
     #[inline(always)]
     pub fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
-        self.owner = 0;
+        (self.owner, self.colored) = (0, false);
         if self.pass.grid.samples == 4 {
             cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim });
         } else {
@@ -75,6 +75,10 @@ impl TileJob<'_> {
         if S == 1 && self.deferred {
             let owner = self.owner(prim);
             return self.scratch.owners.block(owner, x, y, any);
+        }
+        if S == 1 && self.flat && self.color(prim, x, y) {
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            return unsafe { self.fill_block(x, y, any) };
         }
         if S == 1 && !plan.per_sample && self.smooth.is_none() {
             return self.push_pixels(prim, x, y, any);
@@ -152,17 +156,24 @@ impl TileJob<'_> {
         self.owner
     }
 
-    /// A covered 16×16 square of a draw without tests, of which no fragment is shaded yet; `false` when it isn't one.
+    /// A covered 16×16 square of a draw without tests, of which fragments are not shaded one by one; `false` when it isn't one.
     #[inline(always)]
     fn square(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
         let plan = self.draw.plan;
-        let whole = self.deferred && plan.depth.idle() && plan.sample_mask & 1 != 0;
-        if whole {
+        if !(self.deferred || self.flat) || !plan.depth.idle() || plan.sample_mask & 1 == 0 {
+            return false;
+        }
+        if self.deferred {
             let owner = self.owner(prim);
             self.scratch.owners.square(owner, x, y);
-            self.passed += 256;
+        } else if self.color(prim, x, y) {
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            unsafe { self.fill_square(x, y) };
+        } else {
+            return false;
         }
-        whole
+        self.passed += 256;
+        true
     }
 
     /// The draw has ended in this tile.

@@ -17,6 +17,18 @@ fn any_sample(coverage: u16) -> u32 {
 
 /// Shades, tests and writes the quads collected so far, and forgets them.
 pub fn shade(job: &mut TileJob<'_>) {
+    let plan = job.draw.plan;
+    shaded(job, |shaded| {
+        for color in &plan.colors {
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            unsafe { color.write_batch(shaded) };
+        }
+    });
+}
+
+/// Shades and tests the quads collected so far, gives them away, and forgets them.
+#[inline(always)]
+pub fn shaded(job: &mut TileJob<'_>, write: impl FnOnce(&ShadedQuads<'_>)) {
     let count = job.scratch.quads.len();
     let mut outputs = (core::mem::take(&mut job.scratch.outputs), core::mem::take(&mut job.scratch.alive));
     let stage = job.draw.draw.stages.fragment();
@@ -34,20 +46,20 @@ pub fn shade(job: &mut TileJob<'_>) {
     }
     let view = Outputs { words: outputs.0.as_words(words), layout, alive: outputs.1.as_words(BATCH_QUADS_PADDED) };
     let mut quads = core::mem::take(&mut job.scratch.quads);
-    let draw = job.draw;
-    let plan = draw.plan;
+    let plan = job.draw.plan;
     if !plan.coverage_is_final {
         for (i, quad) in quads.list_mut().iter_mut().enumerate() {
             quad.coverage = finish_quad(job, quad, i, view);
         }
     }
     let samples = job.pass.grid.samples;
-    let shaded =
-        ShadedQuads { quads: quads.list(), outputs: view, alpha_to_one: plan.alpha_to_one, layer: job.layer, samples };
-    for color in &plan.colors {
-        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
-        unsafe { color.write_batch(&shaded) };
-    }
+    write(&ShadedQuads {
+        quads: quads.list(),
+        outputs: view,
+        alpha_to_one: plan.alpha_to_one,
+        layer: job.layer,
+        samples,
+    });
     job.scratch.quads = quads;
     job.scratch.quads.clear();
     job.scratch.coverage.clear();

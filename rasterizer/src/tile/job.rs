@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::bounds::DepthReject;
+use super::color::FlatColor;
 use super::depth::BlockAddress;
 use super::owners::Owners;
 use super::pass::Pass;
@@ -22,6 +23,8 @@ pub struct Scratch {
     pub coverage: Vec<[f32; 4]>,
     pub outputs: AlignedBuf,
     pub alive: AlignedBuf,
+    /// Colours of the flat primitive at work, by colour plan.
+    pub flat: Vec<FlatColor>,
     /// Owners of the tile's pixels.
     pub owners: Owners,
     /// Runs and bins of a tile that lies in large primitives, joined.
@@ -42,6 +45,10 @@ pub struct TileJob<'a> {
     pub deferred: bool,
     /// The primitive's number as an owner, if it has one already.
     pub owner: u16,
+    /// One fragment is shaded for all of a primitive's.
+    pub flat: bool,
+    /// Its colours are in the scratch memory.
+    pub colored: bool,
     /// The smooth line at work.
     pub smooth: Option<LinePrim>,
     /// Samples that passed.
@@ -68,6 +75,8 @@ impl<'a> TileJob<'a> {
             reject: None,
             deferred: false,
             owner: 0,
+            flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
+            colored: false,
             smooth: None,
             passed: 0,
             invocations: 0,

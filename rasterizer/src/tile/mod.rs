@@ -9,6 +9,7 @@ mod bounds;
 mod color;
 mod cover;
 mod depth;
+mod flat;
 mod fragment;
 mod job;
 mod line;
@@ -82,7 +83,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
     let (layer, [x0, y0]) = pass.grid.tile_at(tile);
     let [x0, y0] = [x0, y0].map(|c| (c << TILE_SHIFT) as i32);
     let same_draw = |a: &Run, b: &Run| origins[a.chunk as usize].draw == origins[b.chunk as usize].draw;
-    let defer = defers(scene, runs, [x0, y0]);
+    let defer = pass.hides && defers(scene, runs, [x0, y0]);
     for group in runs.chunk_by(same_draw) {
         let number = origins[group[0].chunk as usize].draw;
         let draw = draws.draw(number);
@@ -97,7 +98,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
         }
         if let Some(attachments) = deferred {
             job.deferred = true;
-            job.scratch.owners.begin(number, attachments);
+            job.scratch.owners.begin(number, attachments, job.flat);
         }
         job.bound_depth([x0, y0]);
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
@@ -182,7 +183,7 @@ impl TileJob<'_> {
         if self.deferred && !self.scratch.owners.has_room_for(output) {
             let attachments = self.draw.plan.overwrites.unwrap_or_default();
             self.resolve(scene.draws, worker, [x0, y0]);
-            self.scratch.owners.begin(draw, attachments);
+            self.scratch.owners.begin(draw, attachments, self.flat);
         }
         if let Some(lines) = &self.draw.plan.lines {
             line::run(self, lines, output, bins, scene.origins[chunk].stipple, [x0, y0]);

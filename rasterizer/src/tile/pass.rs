@@ -25,6 +25,8 @@ pub struct Pass {
     pub area: [i32; 4],
     /// How its pixels are cut into tiles.
     pub grid: Grid,
+    /// Fragments that later ones hide are not shaded.
+    pub hides: bool,
     /// What keys of the pixels' state say of the attachments.
     pub formats: TargetFormats,
 }
@@ -54,6 +56,6 @@ impl Pass {
             stencil: stencil.is_some(),
             samples,
         };
-        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples }, formats }
+        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples }, hides: true, formats }
     }
 }

@@ -69,6 +69,8 @@ pub struct TilePlan {
     pub shades: bool,
     /// Attachments (a bit each) of which fragments overwrite all components, when that is all that they do after early tests.
     pub overwrites: Option<u8>,
+    /// All fragments of a primitive have the same colours, and nothing else happens: one is shaded for all, if the colour plans can.
+    pub flat: bool,
     /// FragDepth, unless early tests made it moot.
     pub frag_depth: u16,
     /// FragStencilRef.
@@ -139,6 +141,7 @@ impl TilePlan {
         TilePlan {
             early,
             coverage_is_final,
+            flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
             overwrites: Some(written).filter(|&written| overwrites && written != 0),
             per_sample: key.samples > 1 && (fragment.sample_shading || key.sample_shading),
             depth,

@@ -54,6 +54,12 @@ pub enum ShapeRule {
     Operands,
     /// Differs from lane to lane, whatever the operands are.
     Varying,
+    /// Differs from lane to lane, but not inside of a primitive.
+    Primitive,
+    /// An input of the stage: of flat ones, as [`ShapeRule::Primitive`].
+    Input,
+    /// Taken as different from lane to lane, as it comes so; what it is, is the same when all operands are.
+    Kernel,
     /// The number of the lane and something uniform.
     Lane,
     /// A component of the invocation's place in its workgroup.

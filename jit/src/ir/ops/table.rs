@@ -169,15 +169,15 @@ builtins! {
     ViewIndex, GIVES_WORD, Uniform;
     DeviceIndex, GIVES_WORD, Uniform;
     FragCoord(_ = 0), GIVES_FLOAT, Varying;
-    FrontFacing, GIVES_BOOL, Varying;
+    FrontFacing, GIVES_BOOL, ShapeRule::Primitive;
     PointCoord(_ = 0), GIVES_FLOAT, Varying;
     SampleId, GIVES_WORD, Varying;
     SamplePosition(_ = 0), GIVES_FLOAT, Varying;
     SampleMaskIn, GIVES_WORD, Varying;
     HelperInvocation, GIVES_BOOL, Varying;
-    PrimitiveId, GIVES_WORD, Varying;
-    Layer, GIVES_WORD, Varying;
-    ViewportIndex, GIVES_WORD, Varying;
+    PrimitiveId, GIVES_WORD, ShapeRule::Primitive;
+    Layer, GIVES_WORD, ShapeRule::Primitive;
+    ViewportIndex, GIVES_WORD, ShapeRule::Primitive;
     LocalInvocationIndex, GIVES_WORD, Lane;
     LocalInvocationId(_ = 0), GIVES_WORD, Place;
     WorkgroupId(_ = 0), GIVES_WORD, Uniform;
@@ -268,12 +268,12 @@ rows! { Op {
     Op::Store(..) = Op::Store(Space::Buffer, PLAIN), MEMORY, Machine, Operands, Effects::WRITES, Heavy;
     Op::Atomic(..) = Op::Atomic(Space::Buffer, AtomicOp::Add), MEMORY, Machine, Varying, CHANGES, Heavy;
 
-    Op::LoadInput(..) = Op::LoadInput(0, InterpolateAt::Default), INTERFACE, Machine, Varying, Effects::NONE, Dear;
+    Op::LoadInput(..) = Op::LoadInput(0, InterpolateAt::Default), INTERFACE, Machine, ShapeRule::Input, Effects::NONE, Dear;
     Op::StoreOutput(_) = Op::StoreOutput(0), INTERFACE, Machine, Operands, Effects::EXPORTS, Dear;
 
-    Op::Sample(_) = Op::Sample(SAMPLED), SAMPLE, Kernel, Varying, Effects::READS, Heavy;
+    Op::Sample(_) = Op::Sample(SAMPLED), SAMPLE, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
     Op::ImageFetch { .. } = Op::ImageFetch { coords: 2, level: true, sample: false },
-        TEXEL, Kernel, Varying, Effects::READS, Heavy;
+        TEXEL, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
     Op::ImageStore { .. } = Op::ImageStore { coords: 2, sample: false }, TEXEL, Kernel, Operands, Effects::WRITES, Heavy;
     Op::ImageAtomic { .. } = Op::ImageAtomic { op: AtomicOp::Add, coords: 2, sample: false },
         TEXEL, Kernel, Varying, CHANGES, Heavy;

@@ -2,6 +2,7 @@
 
 use super::cover;
 use super::depth::{self, Block};
+use super::flat::is_worth;
 use super::fragment;
 use super::job::TileJob;
 use super::shaded::SPREAD;
@@ -41,6 +42,7 @@ impl TileJob<'_> {
     #[inline(always)]
     pub fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
         (self.owner, self.colored) = (0, false);
+        self.flat_here = self.flat && is_worth(prim, x0, y0);
         if self.pass.grid.samples == 4 {
             cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim });
         } else {
@@ -63,6 +65,9 @@ impl TileJob<'_> {
                 self.passed += u64::from(mask.count_ones());
             }
         }
+        if self.filters {
+            self.filter(prim, x, y, &mut masks);
+        }
         let any = masks.iter().fold(0, |a, m| a | m);
         if any == 0 {
             return;
@@ -76,7 +81,7 @@ impl TileJob<'_> {
             let owner = self.owner(prim);
             return self.scratch.owners.block(owner, x, y, any);
         }
-        if S == 1 && self.flat && self.color(prim, x, y) {
+        if S == 1 && self.flat_here && self.color(prim, x, y) {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
             return unsafe { self.fill_block(x, y, any) };
         }
@@ -95,6 +100,20 @@ impl TileJob<'_> {
                 self.push(prim, qx as u16, qy as u16, coverage);
             }
         }
+    }
+
+    /// Leaves out the pixels of a block of which no sample can pass the late tests; those of the others stay as they are.
+    #[inline(always)]
+    fn filter<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, masks: &mut [u32; S]) {
+        let Some(test) = self.draw.plan.filter.and_then(|filter| filter.plane) else { return };
+        let mut pass = 0;
+        for (s, &mask) in masks.iter().enumerate().filter(|(_, mask)| **mask != 0) {
+            let offset = sample_offsets::<S>()[s].map(|o| o as f32 / 256.0);
+            let at = self.address(&self.pass.depth, s as u32, x as u32, y as u32);
+            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
+            pass |= unsafe { test(prim, &at, [x, y], offset, mask) };
+        }
+        masks.iter_mut().for_each(|mask| *mask &= pass);
     }
 
     /// Early tests of one sample of a block.
@@ -151,7 +170,7 @@ impl TileJob<'_> {
     #[inline(always)]
     fn owner(&mut self, prim: &Prim) -> u16 {
         if self.owner == 0 {
-            self.owner = self.scratch.owners.add(prim);
+            self.owner = self.scratch.owners.add(prim, self.flat_here);
         }
         self.owner
     }
@@ -160,7 +179,7 @@ impl TileJob<'_> {
     #[inline(always)]
     fn square(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
         let plan = self.draw.plan;
-        if !(self.deferred || self.flat) || !plan.depth.idle() || plan.sample_mask & 1 == 0 {
+        if !(self.deferred || self.flat_here) || !plan.depth.idle() || plan.sample_mask & 1 == 0 {
             return false;
         }
         if self.deferred {

@@ -3,31 +3,44 @@
 use super::color::FlatColor;
 use super::fragment;
 use super::job::TileJob;
-use crate::prim::Prim;
+use crate::prim::{Prim, TILE_SHIFT, intersect};
 use base::abi::{FragmentBatch, FragmentQuad};
 
+/// Pixels of a primitive's rectangle from which on a call of the fragment stage for it alone is worth it.
+const WORTH: i32 = 512;
+
+/// Is a primitive large enough in the tile at (x0, y0)?
+#[inline(always)]
+pub fn is_worth(prim: &Prim, x0: i32, y0: i32) -> bool {
+    let [x0, y0, x1, y1] = intersect(prim.rect, [x0, y0, x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT)]);
+    (x1 - x0) * (y1 - y0) >= WORTH
+}
+
 impl TileJob<'_> {
-    /// Finds the primitive's colours, by shading a quad at (x, y); `false` when its pixels must be shaded one by one (then this draw's all are).
+    /// Finds the flat primitive's colours, by shading a quad at (x, y); `false` when its pixels must be shaded one by one (then those of this draw's others
+    /// too).
     #[inline(always)]
     pub fn color(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
         if !self.colored {
+            if self.scratch.quads.len() > 0 {
+                // Smaller primitives before it.
+                fragment::shade(self);
+            }
             let mut colors = core::mem::take(&mut self.scratch.flat);
             colors.clear();
-            self.flat = self.shade_one(prim, x, y, &mut colors);
+            self.colored = self.shade_one(prim, x, y, &mut colors);
             self.scratch.flat = colors;
-            self.colored = self.flat;
+            (self.flat, self.flat_here) = (self.colored, self.colored);
         }
-        self.flat
+        self.colored
     }
 
-    /// Appends the colours of a flat primitive, by colour plan.
+    /// Appends the colours of a flat primitive, by colour plan. No quads may be on their way.
     #[cold]
     pub fn shade_one(&mut self, prim: &Prim, x: i32, y: i32, colors: &mut Vec<FlatColor>) -> bool {
         let primitive = (&raw const *prim).cast();
         let quad =
             FragmentQuad { x: x as u16, y: y as u16, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive };
-        // Nothing of this draw is on its way: all of its primitives go here, or none.
-        self.scratch.quads.clear();
         self.scratch.quads.push(quad);
         let plan = self.draw.plan;
         let mut all = true;

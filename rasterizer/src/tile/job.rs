@@ -45,8 +45,12 @@ pub struct TileJob<'a> {
     pub deferred: bool,
     /// The primitive's number as an owner, if it has one already.
     pub owner: u16,
+    /// Fragments must pass the plan's filter before they are shaded.
+    pub filters: bool,
     /// One fragment is shaded for all of a primitive's.
     pub flat: bool,
+    /// And of the primitive at work that is so.
+    pub flat_here: bool,
     /// Its colours are in the scratch memory.
     pub colored: bool,
     /// The smooth line at work.
@@ -75,7 +79,9 @@ impl<'a> TileJob<'a> {
             reject: None,
             deferred: false,
             owner: 0,
+            filters: draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
+            flat_here: false,
             colored: false,
             smooth: None,
             passed: 0,

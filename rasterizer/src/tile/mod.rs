@@ -98,7 +98,7 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
         }
         if let Some(attachments) = deferred {
             job.deferred = true;
-            job.scratch.owners.begin(number, attachments, job.flat);
+            job.scratch.owners.begin(number, attachments);
         }
         job.bound_depth([x0, y0]);
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
@@ -183,7 +183,7 @@ impl TileJob<'_> {
         if self.deferred && !self.scratch.owners.has_room_for(output) {
             let attachments = self.draw.plan.overwrites.unwrap_or_default();
             self.resolve(scene.draws, worker, [x0, y0]);
-            self.scratch.owners.begin(draw, attachments, self.flat);
+            self.scratch.owners.begin(draw, attachments);
         }
         if let Some(lines) = &self.draw.plan.lines {
             line::run(self, lines, output, bins, scene.origins[chunk].stipple, [x0, y0]);

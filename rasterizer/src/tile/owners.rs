@@ -30,6 +30,8 @@ struct Owner {
     prim: *const Prim,
     /// Index of its draw in `draws`.
     draw: u16,
+    /// One fragment is to be shaded for all of it.
+    flat: bool,
     /// One more than the index of its first flat colour; 0: not shaded yet.
     colors: u32,
 }
@@ -37,7 +39,7 @@ struct Owner {
 /// A draw with owners.
 struct OwnerDraw {
     number: u32,
-    /// One fragment is shaded for all of a primitive's.
+    /// Its colour plans can fill.
     flat: bool,
     /// Its quads on their way to the fragment stage.
     quads: Quads,
@@ -80,21 +82,21 @@ impl Owners {
     }
 
     /// The next owners are primitives of a draw; there is room.
-    pub fn begin(&mut self, number: u32, attachments: u8, flat: bool) {
+    pub fn begin(&mut self, number: u32, attachments: u8) {
         self.blocks.resize(256, [0; 16]);
         self.attachments = attachments;
         if self.draw_count == self.draws.len() {
-            self.draws.push(OwnerDraw { number, flat, quads: Quads::default() });
+            self.draws.push(OwnerDraw { number, flat: true, quads: Quads::default() });
         }
         let draw = &mut self.draws[self.draw_count];
-        (draw.number, draw.flat) = (number, flat);
+        (draw.number, draw.flat) = (number, true);
         draw.quads.clear();
         self.draw_count += 1;
     }
 
-    /// The number of a new owner, of the draw that was begun last; there is room.
-    pub fn add(&mut self, prim: &Prim) -> u16 {
-        self.owners.push(Owner { prim, draw: (self.draw_count - 1) as u16, colors: 0 });
+    /// The number of a new owner, of the draw that was begun last; there is room. `flat`: one fragment is to be shaded for all of it.
+    pub fn add(&mut self, prim: &Prim, flat: bool) -> u16 {
+        self.owners.push(Owner { prim, draw: (self.draw_count - 1) as u16, flat, colors: 0 });
         self.owners.len() as u16
     }
 
@@ -252,8 +254,8 @@ impl Resolve<'_, '_> {
     /// Fills pixels of a block, or a square, with a flat owner's colours; `false` when it is not flat.
     #[inline(always)]
     fn fill(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32, pixels: Option<u32>) -> bool {
-        let Owner { draw, .. } = owners.owners[usize::from(owner) - 1];
-        if !owners.draws[usize::from(draw)].flat || !self.color(owners, owner, x, y) {
+        let Owner { draw, flat, .. } = owners.owners[usize::from(owner) - 1];
+        if !flat || !owners.draws[usize::from(draw)].flat || !self.color(owners, owner, x, y) {
             return false;
         }
         let first = owners.owners[usize::from(owner) - 1].colors as usize - 1;
@@ -275,7 +277,7 @@ impl Resolve<'_, '_> {
     /// Finds a flat owner's colours; `false` when its draw's fragments must be shaded one by one.
     #[inline(always)]
     fn color(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32) -> bool {
-        let Owner { prim, draw, colors } = owners.owners[usize::from(owner) - 1];
+        let Owner { prim, draw, colors, .. } = owners.owners[usize::from(owner) - 1];
         if colors != 0 {
             return true;
         }
@@ -315,7 +317,7 @@ mod tests {
     #[test]
     fn blocks_and_squares_of_owners() {
         let mut owners = Owners::default();
-        owners.begin(0, 1, false);
+        owners.begin(0, 1);
         owners.square(3, 64 + 16, 32);
         owners.block(9, 64 + 20, 36, 0b1010_0000_0000_0001);
         let (square, block) = place(64 + 20, 36);

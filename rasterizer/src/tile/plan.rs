@@ -63,6 +63,8 @@ pub struct TilePlan {
     pub per_sample: bool,
     /// Depth and stencil.
     pub depth: DepthPlan,
+    /// Of what is tested late: the test that fragments must pass before they are shaded, if that is known to be worth nothing else.
+    pub filter: Option<DepthPlan>,
     /// Colour writes.
     pub colors: Vec<ColorPlan>,
     /// The fragment stage has to run: it writes something or has effects.
@@ -138,8 +140,16 @@ impl TilePlan {
             && !facts.is_some_and(|f| f.side_effects)
             && !fragment.reads_input_attachments
             && colors.iter().all(ColorPlan::overwrites);
+        // The stage runs for nothing where the test fails; who only leaves fragments out does not see it.
+        let leaves_out = (fragment.kills || fragment.writes_sample_mask || key.alpha_to_coverage)
+            && !fragment.writes_depth
+            && !fragment.writes_stencil
+            && !facts.is_some_and(|f| f.side_effects)
+            && !sees_writes;
+        let filter = if !early && leaves_out { depth.filter() } else { None };
         TilePlan {
             early,
+            filter,
             coverage_is_final,
             flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
             overwrites: Some(written).filter(|&written| overwrites && written != 0),

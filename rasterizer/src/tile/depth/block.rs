@@ -57,6 +57,16 @@ impl DepthPlan {
         plan
     }
 
+    /// The test alone, for fragments that are tested again and write when they have been shaded: what fails now fails then too, as no write of the same draw
+    /// can bring it nearer. `None` where that is not so, or something else happens when the test fails.
+    pub fn filter(&self) -> Option<DepthPlan> {
+        use CompareOp::{Greater, GreaterOrEqual, Less, LessOrEqual};
+        let monotonic = matches!(self.compare, Less | LessOrEqual | Greater | GreaterOrEqual);
+        let mut filter = DepthPlan { write: false, ..*self };
+        filter.choose();
+        Some(filter).filter(|filter| filter.plane.is_some() && (monotonic || !self.write))
+    }
+
     /// Chooses what `plane` is.
     fn choose(&mut self) {
         #[cfg(target_arch = "x86_64")]

@@ -206,6 +206,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::color::eight",
             "tile::color::flat",
             "tile::color::lanes",
+            "tile::color::source",
             "tile::depth",
             "tile::depth::format",
             "tile::depth::general",

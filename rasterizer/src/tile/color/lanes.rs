@@ -8,6 +8,7 @@
 use super::equation::{Floats, Operands, clamped, logic};
 use super::pair::{Pair, floats};
 use super::plan::ColorPlan;
+use super::source::Sources;
 use crate::sample::words;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
@@ -20,7 +21,7 @@ use base::host::Host;
 const NOTHING: Lanes = [[0; MAX_LANES]; 4];
 
 /// Sources of a pair of quads.
-struct Sources {
+struct Colors {
     /// Bits as the stage left them.
     color: Lanes,
     /// Clamped to the format's range: both sources of blending.
@@ -36,20 +37,28 @@ struct Texels {
     mask: u32,
 }
 
+base::compiled! {
+    /// Writes all quads of a batch, in order; as `ColorPlan::write_batch`.
+    pub unsafe fn write(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        plan.write_lanes::<H>(batch, sources);
+    }
+}
+
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
     /// As for [`ColorPlan::write_batch`]; on a host of level `H`.
     #[inline(always)]
-    pub(super) unsafe fn write_lanes<H: Host>(&self, batch: &ShadedQuads<'_>) {
+    unsafe fn write_lanes<H: Host>(&self, batch: &ShadedQuads<'_>, from: &[Sources; 2]) {
         let kernels = &kernels(self.surface.format).lanes[H::LEVEL as usize];
         for number in 0..batch.quads.len().div_ceil(2) {
             let pair = self.pair(batch, number);
             if pair.coverage == [0; 2] {
                 continue;
             }
-            let sources = self.sources(batch, number);
+            // SAFETY: a pair of the batch.
+            let sources = unsafe { self.sources(from, number) };
             for &turn in if self.reads() { pair.turns() } else { &[[true; 2]] } {
                 for sample in 0..batch.samples {
                     let covered = |k: usize| if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
@@ -70,14 +79,19 @@ impl ColorPlan {
         self.blend.is_some() || self.masked || self.logic.is_some()
     }
 
+    /// # Safety
+    /// The batch has the pair.
     #[inline(always)]
-    fn sources(&self, batch: &ShadedQuads<'_>, number: usize) -> Sources {
-        let color = self.source_bits(batch, &self.slots, number);
-        let mut sources = Sources { color, blend: [[[0.0; MAX_LANES]; 4]; 2] };
+    unsafe fn sources(&self, [first, second]: &[Sources; 2], number: usize) -> Colors {
+        // SAFETY: the caller's contract.
+        let color = unsafe { first.floats(number) };
+        let color = color.map(|row| row.map(f32::to_bits));
+        let mut sources = Colors { color, blend: [[[0.0; MAX_LANES]; 4]; 2] };
         if self.blend.is_some() {
             sources.blend[0] = clamped(self.clamp, floats(&color));
             if self.slots1 != [NO_SLOT; 4] {
-                sources.blend[1] = clamped(self.clamp, floats(&self.source_bits(batch, &self.slots1, number)));
+                // SAFETY: see above.
+                sources.blend[1] = clamped(self.clamp, unsafe { second.floats(number) });
             }
         }
         sources
@@ -109,7 +123,7 @@ impl ColorPlan {
     /// # Safety
     /// All offsets are those of texels inside of the surface that no other thread touches; the kernels are for this host.
     #[inline(always)]
-    unsafe fn write_texels<H: Host>(&self, kernels: &LaneKernels, sources: &Sources, texels: &Texels) {
+    unsafe fn write_texels<H: Host>(&self, kernels: &LaneKernels, sources: &Colors, texels: &Texels) {
         let (mut old, mut new) = (NOTHING, NOTHING);
         // SAFETY: the caller's contract.
         unsafe {

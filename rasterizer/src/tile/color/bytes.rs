@@ -84,19 +84,6 @@ pub fn equations<const NUMBER: usize>(given: &BlendEquations) -> &BlendEquations
     const { if NUMBER < COMMON.len() { Some(&COMMON[NUMBER]) } else { None } }.unwrap_or(given)
 }
 
-/// Texels from anywhere. As vectors: words joined in memory would have to wait for one another.
-///
-/// # Safety
-/// They are readable.
-#[inline(always)]
-pub unsafe fn gather(at: &[*mut u32; LANES]) -> Rows {
-    // SAFETY: the caller's contract.
-    let [a, b, c, d, e, f, g, h] = unsafe {
-        [at[0].read(), at[1].read(), at[2].read(), at[3].read(), at[4].read(), at[5].read(), at[6].read(), at[7].read()]
-    };
-    [[a, b, c, d], [e, f, g, h]]
-}
-
 /// Texels of colours; nearest, ties to even. `swap`: see `plan::Access`.
 #[inline(always)]
 pub fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Rows {

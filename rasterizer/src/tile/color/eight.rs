@@ -1,7 +1,7 @@
 //! Targets of four 8-bit components, a pair of quads at a time.
 //!
-//! Whole pairs are two rows of four texels, which are loaded and stored as such. Of other pairs each texel has an address, that of a
-//! sink where it is not covered: which pixels of a pair are covered is a riddle to branch prediction.
+//! Whole pairs are two rows of four texels, which are loaded and stored as such, and so are whole quads, as two. Of other
+//! quads each texel has an address, that of a sink where it is not covered: which pixels are is a riddle to branch prediction.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -54,14 +54,19 @@ impl ColorPlan {
     pub(super) unsafe fn write_srgb8(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
         // SAFETY: the caller's contract, in all of them.
         unsafe {
-            let Some(blend) = &self.blend else { return store_srgb(level)(self, batch, sources, swap) };
-            let write = match bytes::number(blend) {
-                0 => blend_srgb::<0>(level),
-                1 => blend_srgb::<1>(level),
-                2 => blend_srgb::<2>(level),
-                _ => blend_srgb::<{ bytes::COMMON.len() }>(level),
+            let Some(blend) = &self.blend else {
+                let write = if swap { store_srgb::<true>(level) } else { store_srgb::<false>(level) };
+                return write(self, batch, sources);
             };
-            write(self, batch, sources, swap, blend);
+            let write = match (bytes::number(blend), swap) {
+                (0, false) => blend_srgb::<false, 0>(level),
+                (0, true) => blend_srgb::<true, 0>(level),
+                (2, false) => blend_srgb::<false, 2>(level),
+                (2, true) => blend_srgb::<true, 2>(level),
+                (_, false) => blend_srgb::<false, { bytes::COMMON.len() }>(level),
+                (_, true) => blend_srgb::<true, { bytes::COMMON.len() }>(level),
+            };
+            write(self, batch, sources, blend);
         }
     }
 
@@ -117,35 +122,84 @@ impl ColorPlan {
     #[inline(always)]
     unsafe fn write_some<W: Write>(&self, batch: &ShadedQuads<'_>, number: usize, write: &W) {
         let pair = self.pair(batch, number);
-        let mut sink = 0;
         for &turn in pair.turns() {
             for sample in 0..batch.samples {
-                let mut at = [&raw mut sink; LANES];
-                self.covered(&pair, sample, turn, &mut at);
-                // SAFETY: covered texels, by the caller's contract, or the sink.
+                let (first, second) = (self.quad8::<0>(&pair, sample, turn), self.quad8::<1>(&pair, sample, turn));
+                let mut old = NOTHING;
+                // SAFETY: covered texels, by the caller's contract.
                 unsafe {
-                    let old = if W::READS { bytes::gather(&at) } else { NOTHING };
-                    let rows = write.over(&old);
-                    for i in 0..LANES {
-                        at[i].write(rows[i / 4][i % 4]);
+                    if W::READS {
+                        first.read(&mut old);
+                        second.read(&mut old);
                     }
+                    let rows = write.over(&old);
+                    first.write(&rows);
+                    second.write(&rows);
                 }
             }
         }
     }
 
-    /// The addresses of the covered texels of the quads of `turn`, by rows; others stay. Apart: it is large, and everywhere.
-    #[inline(never)]
-    fn covered(&self, pair: &Pair, sample: u32, turn: [bool; 2], at: &mut [*mut u32; LANES]) {
-        let offset = sample as usize * self.surface.sample_stride;
-        for k in 0..2 {
-            let mask = if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
-            let first = pair.p[k].wrapping_add(offset).cast::<u32>();
-            for i in 0..4 {
-                let [y, x] = PLACE[4 * k + i];
-                let texel = first.wrapping_add(i & 1).wrapping_byte_add(y * self.surface.row_pitch);
-                let at = &mut at[4 * y + x];
-                *at = if mask & (1 << i) != 0 { texel } else { *at };
+    /// The covered pixels of a quad of a pair.
+    #[inline(always)]
+    fn quad8<const K: usize>(&self, pair: &Pair, sample: u32, turn: [bool; 2]) -> Quad8<K> {
+        let top = pair.p[K].wrapping_add(sample as usize * self.surface.sample_stride);
+        let bottom = top.wrapping_add(self.surface.row_pitch);
+        let mask = if turn[K] { pixels(pair.coverage[K], sample) } else { 0 };
+        Quad8 { rows: [top.cast(), bottom.cast()], mask }
+    }
+}
+
+/// The covered pixels of the left (0) or the right (1) quad of a pair.
+struct Quad8<const K: usize> {
+    rows: [*mut [u32; 2]; 2],
+    mask: u32,
+}
+
+impl<const K: usize> Quad8<K> {
+    /// The address of pixel `(x, y)`; that of a sink where it is not covered.
+    #[inline(always)]
+    fn texel(&self, x: usize, y: usize, sink: *mut u32) -> *mut u32 {
+        let p = self.rows[y].cast::<u32>().wrapping_add(x);
+        if self.mask >> (2 * y + x) & 1 != 0 { p } else { sink }
+    }
+
+    /// # Safety
+    /// Covered pixels are texels of four bytes.
+    #[inline(always)]
+    unsafe fn read(&self, to: &mut Rows) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.mask == 0xf {
+                [to[0][2 * K], to[0][2 * K + 1]] = self.rows[0].read();
+                [to[1][2 * K], to[1][2 * K + 1]] = self.rows[1].read();
+            } else if self.mask != 0 {
+                let mut sink = 0;
+                let sink = &raw mut sink;
+                to[0][2 * K] = self.texel(0, 0, sink).read();
+                to[0][2 * K + 1] = self.texel(1, 0, sink).read();
+                to[1][2 * K] = self.texel(0, 1, sink).read();
+                to[1][2 * K + 1] = self.texel(1, 1, sink).read();
+            }
+        }
+    }
+
+    /// # Safety
+    /// Covered pixels are texels of four bytes that no other thread touches.
+    #[inline(always)]
+    unsafe fn write(&self, from: &Rows) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.mask == 0xf {
+                self.rows[0].write([from[0][2 * K], from[0][2 * K + 1]]);
+                self.rows[1].write([from[1][2 * K], from[1][2 * K + 1]]);
+            } else if self.mask != 0 {
+                let mut sink = 0;
+                let sink = &raw mut sink;
+                self.texel(0, 0, sink).write(from[0][2 * K]);
+                self.texel(1, 0, sink).write(from[0][2 * K + 1]);
+                self.texel(0, 1, sink).write(from[1][2 * K]);
+                self.texel(1, 1, sink).write(from[1][2 * K + 1]);
             }
         }
     }
@@ -222,18 +276,17 @@ impl<H: Host> Write for Blend<'_, H> {
 }
 
 /// Stores sRGB texels.
-struct StoreSrgb<'a> {
+struct StoreSrgb<'a, const SWAP: bool> {
     source: &'a Sources,
-    swap: bool,
     texels: Rows,
 }
 
-impl Write for StoreSrgb<'_> {
+impl<const SWAP: bool> Write for StoreSrgb<'_, SWAP> {
     const READS: bool = false;
     #[inline(always)]
     unsafe fn take(&mut self, pair: usize) {
         // SAFETY: the caller's contract.
-        self.texels = pack_srgb(&unsafe { self.source.floats(pair) }, self.swap);
+        self.texels = pack_srgb::<SWAP>(&unsafe { self.source.floats(pair) });
     }
     #[inline(always)]
     fn over(&self, _: &Rows) -> Rows {
@@ -242,16 +295,15 @@ impl Write for StoreSrgb<'_> {
 }
 
 /// Blends sRGB texels, in linear light.
-struct BlendSrgb<'a> {
+struct BlendSrgb<'a, const SWAP: bool> {
     blend: &'a BlendEquations,
     sources: &'a [Sources; 2],
     second: bool,
     colors: [Floats<LANES>; 2],
     constants: [f32; 4],
-    swap: bool,
 }
 
-impl Write for BlendSrgb<'_> {
+impl<const SWAP: bool> Write for BlendSrgb<'_, SWAP> {
     const READS: bool = true;
     #[inline(always)]
     unsafe fn take(&mut self, pair: usize) {
@@ -265,9 +317,9 @@ impl Write for BlendSrgb<'_> {
     }
     #[inline(always)]
     fn over(&self, old: &Rows) -> Rows {
-        let d = unpack_srgb(old, self.swap);
+        let d = unpack_srgb::<SWAP>(old);
         let [s, s1] = &self.colors;
-        pack_srgb(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend), self.swap)
+        pack_srgb::<SWAP>(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend))
     }
 }
 
@@ -287,58 +339,55 @@ base::compiled! {
             level: PhantomData,
         });
     }
-    unsafe fn store_srgb(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
-        plan.write_pairs(batch, StoreSrgb { source: &sources[0], swap, texels: NOTHING });
+    unsafe fn store_srgb [const SWAP: bool] [SWAP]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        plan.write_pairs(batch, StoreSrgb::<SWAP> { source: &sources[0], texels: NOTHING });
     }
-    unsafe fn blend_srgb [const NUMBER: usize] [NUMBER]
-        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool, blend: &BlendEquations) {
-        plan.write_pairs(batch, BlendSrgb {
+    unsafe fn blend_srgb [const SWAP: bool, const NUMBER: usize] [SWAP, NUMBER]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
+        plan.write_pairs(batch, BlendSrgb::<SWAP> {
             blend: bytes::equations::<NUMBER>(blend),
             sources,
             second: plan.slots1 != [NO_SLOT; 4],
             colors: [[[0.0; LANES]; 4]; 2],
             constants: plan.constants,
-            swap,
         });
     }
 }
 
-/// Red and blue change places, or don't.
-#[inline(always)]
-fn swapped(mut color: Floats<LANES>, swap: bool) -> Floats<LANES> {
-    if swap {
-        color.swap(0, 2);
-    }
-    color
-}
-
 /// The components of sRGB texels.
 #[inline(always)]
-fn unpack_srgb(texels: &Rows, swap: bool) -> Floats<LANES> {
+fn unpack_srgb<const SWAP: bool>(texels: &Rows) -> Floats<LANES> {
+    let mut words = [0; LANES];
+    for (word, [y, x]) in words.iter_mut().zip(PLACE) {
+        *word = texels[y][x];
+    }
     let mut out = [[0.0; LANES]; 4];
-    for (byte, out) in out.iter_mut().enumerate() {
+    for (component, out) in out.iter_mut().enumerate() {
         for i in 0..LANES {
-            let [y, x] = PLACE[i];
-            let code = texels[y][x] >> (8 * byte) & 0xff;
-            out[i] = if byte == 3 { code as i32 as f32 / 255.0 } else { srgb_to_linear(code as u8) };
+            let code = words[i] >> (8 * byte_of(component, SWAP)) & 0xff;
+            out[i] = if component == 3 { code as i32 as f32 / 255.0 } else { srgb_to_linear(code as u8) };
         }
     }
-    swapped(out, swap)
+    out
 }
 
 /// sRGB texels of colours; alpha nearest, ties to even.
 #[inline(always)]
-fn pack_srgb(color: &Floats<LANES>, swap: bool) -> Rows {
-    let color = swapped(*color, swap);
-    let mut rows = NOTHING;
+fn pack_srgb<const SWAP: bool>(color: &Floats<LANES>) -> Rows {
+    let [r, g, b, a] = color;
+    // Lanes outside: so the compiler takes them, and not the components, for the elements of its vectors.
+    let mut words = [0; LANES];
     for i in 0..LANES {
-        let [y, x] = PLACE[i];
-        let alpha = base::round::low_bits(Clamp::Unorm.apply(color[3][i]) * 255.0) & 0xff;
-        let [r, g, b] = [color[0][i], color[1][i], color[2][i]];
-        rows[y][x] = u32::from(linear_to_srgb(r))
-            | u32::from(linear_to_srgb(g)) << 8
-            | u32::from(linear_to_srgb(b)) << 16
+        let alpha = base::round::low_bits(Clamp::Unorm.apply(a[i]) * 255.0) & 0xff;
+        words[i] = u32::from(linear_to_srgb(r[i])) << (8 * byte_of(0, SWAP))
+            | u32::from(linear_to_srgb(g[i])) << 8
+            | u32::from(linear_to_srgb(b[i])) << (8 * byte_of(2, SWAP))
             | alpha << 24;
+    }
+    let mut rows = NOTHING;
+    for (word, [y, x]) in words.into_iter().zip(PLACE) {
+        rows[y][x] = word;
     }
     rows
 }

@@ -9,9 +9,11 @@ mod eight;
 mod equation;
 #[allow(dead_code, reason = "the tiles do not call it yet")]
 mod flat;
+mod half;
 mod lanes;
 mod pair;
 mod plan;
+mod quad;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -51,7 +53,7 @@ impl ColorPlan {
             // SAFETY: see above.
             Access::Srgb8 { swap } if !self.masked => unsafe { self.write_srgb8(level, batch, &sources, swap) },
             // SAFETY: see above.
-            _ => unsafe { lanes::write(level)(self, batch, &sources) },
+            _ => unsafe { self.write_any(level, batch, &sources) },
         }
     }
 }

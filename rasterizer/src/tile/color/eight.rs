@@ -43,8 +43,9 @@ impl ColorPlan {
             None if !self.masked => return unsafe { store_unorm(level)(self, batch, sources, swap) },
             blend => blend.as_ref().unwrap_or(&REPLACE),
         };
+        let write = bytes::with_equation!(blend, NUMBER => blend_unorm::<NUMBER>(level));
         // SAFETY: the caller's contract.
-        bytes::with_equation!(blend, NUMBER => unsafe { blend_unorm::<NUMBER>(level)(self, batch, sources, swap, blend) });
+        unsafe { write(self, batch, sources, swap, blend) };
     }
 
     /// The same, colour sRGB-encoded.
@@ -58,14 +59,7 @@ impl ColorPlan {
                 let write = if swap { store_srgb::<true>(level) } else { store_srgb::<false>(level) };
                 return write(self, batch, sources);
             };
-            let write = match (bytes::number(blend), swap) {
-                (0, false) => blend_srgb::<false, 0>(level),
-                (0, true) => blend_srgb::<true, 0>(level),
-                (2, false) => blend_srgb::<false, 2>(level),
-                (2, true) => blend_srgb::<true, 2>(level),
-                (_, false) => blend_srgb::<false, { bytes::COMMON.len() }>(level),
-                (_, true) => blend_srgb::<true, { bytes::COMMON.len() }>(level),
-            };
+            let write = if swap { blend_srgb::<true>(level) } else { blend_srgb::<false>(level) };
             write(self, batch, sources, blend);
         }
     }
@@ -240,7 +234,7 @@ impl<H: Host> Write for Store<'_, H> {
 }
 
 /// Blends unsigned normalised texels, in integers.
-struct Blend<'a, H> {
+struct Blend<'a, H, const NUMBER: usize> {
     blend: &'a BlendEquations,
     sources: &'a [Sources; 2],
     second: bool,
@@ -251,7 +245,7 @@ struct Blend<'a, H> {
     level: PhantomData<H>,
 }
 
-impl<H: Host> Write for Blend<'_, H> {
+impl<H: Host, const NUMBER: usize> Write for Blend<'_, H, NUMBER> {
     const READS: bool = true;
     #[inline(always)]
     unsafe fn take(&mut self, pair: usize) {
@@ -265,7 +259,7 @@ impl<H: Host> Write for Blend<'_, H> {
     }
     #[inline(always)]
     fn over(&self, old: &Rows) -> Rows {
-        let mut rows = bytes::blend::<H>(self.blend, &self.from, old);
+        let mut rows = bytes::blend::<H>(bytes::equations::<NUMBER>(self.blend), &self.from, old);
         for y in 0..2 {
             for x in 0..4 {
                 rows[y][x] = rows[y][x] & self.mask | old[y][x] & !self.mask;
@@ -329,8 +323,8 @@ base::compiled! {
     }
     unsafe fn blend_unorm [const NUMBER: usize] [NUMBER]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool, blend: &BlendEquations) {
-        plan.write_pairs(batch, Blend::<H> {
-            blend: bytes::equations::<NUMBER>(blend),
+        plan.write_pairs(batch, Blend::<H, NUMBER> {
+            blend,
             sources,
             second: plan.slots1 != [NO_SLOT; 4],
             from: Bytes { s: NOTHING, s1: NOTHING, constants: [[plan.constant_bytes(swap); 4]; 2] },
@@ -343,10 +337,10 @@ base::compiled! {
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
         plan.write_pairs(batch, StoreSrgb::<SWAP> { source: &sources[0], texels: NOTHING });
     }
-    unsafe fn blend_srgb [const SWAP: bool, const NUMBER: usize] [SWAP, NUMBER]
+    unsafe fn blend_srgb [const SWAP: bool] [SWAP]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
         plan.write_pairs(batch, BlendSrgb::<SWAP> {
-            blend: bytes::equations::<NUMBER>(blend),
+            blend,
             sources,
             second: plan.slots1 != [NO_SLOT; 4],
             colors: [[[0.0; LANES]; 4]; 2],

@@ -3,6 +3,8 @@
 //! All four pixels of a quad are two rows of two texels, which are transposed in registers: SSE2 is part of every x86-64, and moving bits
 //! has the same result everywhere. Other quads go texel by texel.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use base::abi::MAX_LANES;
 use base::format::lanes::Lanes;
 #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,7 @@
 //! Source colours of a batch, by pairs of quads.
 
+#![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of them")]
+
 use super::equation::Floats;
 use super::pair::LANES;
 use super::plan::ColorPlan;

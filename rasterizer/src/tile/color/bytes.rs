@@ -2,7 +2,9 @@
 //!
 //! Unsigned normalised targets blend in integers: both sources and the constants are packed first, factors are bytes, and a result is
 //! `(s * fs + d * fd) / 255` (or the difference), rounded to nearest once and clamped to a byte. That is one meaning for all pixels: whole
-//! rows, single quads, with write masks and without. The functions of single bytes say it; AVX2's compute the same in lanes of 16 bits.
+//! rows, single quads, with write masks and without.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::equation::{Clamp, Floats};
 use super::pair::LANES;
@@ -92,12 +94,17 @@ pub fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Rows {
         // SAFETY: the host has AVX2, as it has level H.
         return unsafe { pack_avx2(color, swap) };
     }
-    let code = |c: usize, i: usize| {
-        (base::round::low_bits(Clamp::Unorm.apply(color[c][i]) * 255.0) & 0xff) << (8 * byte_of(c, swap))
-    };
+    pack_portable(color, swap)
+}
+
+#[inline(never)]
+fn pack_portable(color: &Floats<LANES>, swap: bool) -> Rows {
     let mut rows = [[0; 4]; 2];
-    for (i, [y, x]) in PLACE.into_iter().enumerate() {
-        rows[y][x] = code(0, i) | code(1, i) | code(2, i) | code(3, i);
+    for (c, component) in color.iter().enumerate() {
+        let shift = 8 * byte_of(c, swap);
+        for (v, [y, x]) in component.iter().zip(PLACE) {
+            rows[y][x] |= (base::round::low_bits(Clamp::Unorm.apply(*v) * 255.0) & 0xff) << shift;
+        }
     }
     rows
 }
@@ -110,55 +117,82 @@ pub fn blend<H: Host>(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
         // SAFETY: the host has AVX2, as it has level H.
         return unsafe { blend_avx2(blend, from, d) };
     }
-    let mut rows = [[0; 4]; 2];
-    for y in 0..2 {
-        for x in 0..4 {
-            let [s, s1, constants, d] = [&from.s, &from.s1, &from.constants, d].map(|rows| rows[y][x].to_le_bytes());
-            rows[y][x] = u32::from_le_bytes(blend_texel(blend, s, s1, constants, d));
-        }
-    }
-    rows
+    blend_portable(blend, from, d)
 }
 
-/// The blended texel.
-#[inline(always)]
-fn blend_texel(blend: &BlendEquations, s: [u8; 4], s1: [u8; 4], constants: [u8; 4], d: [u8; 4]) -> [u8; 4] {
-    let factor = |factor, c: usize| match factor {
-        BlendFactor::Zero => 0,
-        BlendFactor::One => 255,
-        BlendFactor::SrcColor => s[c],
-        BlendFactor::OneMinusSrcColor => !s[c],
-        BlendFactor::DstColor => d[c],
-        BlendFactor::OneMinusDstColor => !d[c],
-        BlendFactor::SrcAlpha => s[3],
-        BlendFactor::OneMinusSrcAlpha => !s[3],
-        BlendFactor::DstAlpha => d[3],
-        BlendFactor::OneMinusDstAlpha => !d[3],
-        BlendFactor::ConstantColor => constants[c],
-        BlendFactor::OneMinusConstantColor => !constants[c],
-        BlendFactor::ConstantAlpha => constants[3],
-        BlendFactor::OneMinusConstantAlpha => !constants[3],
-        BlendFactor::SrcAlphaSaturate if c == 3 => 255,
-        BlendFactor::SrcAlphaSaturate => s[3].min(!d[3]),
-        BlendFactor::Src1Color => s1[c],
-        BlendFactor::OneMinusSrc1Color => !s1[c],
-        BlendFactor::Src1Alpha => s1[3],
-        BlendFactor::OneMinusSrc1Alpha => !s1[3],
+type Array = [u8; 32];
+
+#[inline(never)]
+fn blend_portable(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
+    // SAFETY: arrays of the same size, any bits.
+    let [s, d, s1, constants]: [Array; 4] = unsafe { core::mem::transmute([from.s, *d, from.s1, from.constants]) };
+    let factor = |factor| match factor {
+        BlendFactor::Zero => [0; 32],
+        BlendFactor::One => [255; 32],
+        BlendFactor::SrcColor => s,
+        BlendFactor::OneMinusSrcColor => each(&s, &s, |v, _| !v),
+        BlendFactor::DstColor => d,
+        BlendFactor::OneMinusDstColor => each(&d, &d, |v, _| !v),
+        BlendFactor::SrcAlpha => each(&s, &s, |_, a| a),
+        BlendFactor::OneMinusSrcAlpha => each(&s, &s, |_, a| !a),
+        BlendFactor::DstAlpha => each(&d, &d, |_, a| a),
+        BlendFactor::OneMinusDstAlpha => each(&d, &d, |_, a| !a),
+        BlendFactor::ConstantColor => constants,
+        BlendFactor::OneMinusConstantColor => each(&constants, &constants, |v, _| !v),
+        BlendFactor::ConstantAlpha => each(&constants, &constants, |_, a| a),
+        BlendFactor::OneMinusConstantAlpha => each(&constants, &constants, |_, a| !a),
+        BlendFactor::SrcAlphaSaturate => {
+            let left = each(&d, &d, |_, a| !a);
+            chosen(&each(&left, &s, |v, a| v.min(a)), &[255; 32])
+        }
+        BlendFactor::Src1Color => s1,
+        BlendFactor::OneMinusSrc1Color => each(&s1, &s1, |v, _| !v),
+        BlendFactor::Src1Alpha => each(&s1, &s1, |_, a| a),
+        BlendFactor::OneMinusSrc1Alpha => each(&s1, &s1, |_, a| !a),
     };
-    let mut out = [0; 4];
-    for c in 0..4 {
-        let (fs, fd, op) = if c == 3 { blend.alpha } else { blend.color };
-        let source = u32::from(s[c]) * u32::from(factor(fs, c));
-        let target = u32::from(d[c]) * u32::from(factor(fd, c));
-        // Twice as much: 255 is odd, so nothing lies half-way.
-        let nearest = |x: u32| ((2 * x + 255) / 510).min(255) as u8;
-        out[c] = match op {
-            BlendOp::Add => nearest(source + target),
-            BlendOp::Subtract => nearest(source.saturating_sub(target)),
-            BlendOp::ReverseSubtract => nearest(target.saturating_sub(source)),
-            BlendOp::Min => s[c].min(d[c]),
-            BlendOp::Max => s[c].max(d[c]),
-        };
+    let ((cs, cd, color_op), (als, ald, alpha_op)) = (blend.color, blend.alpha);
+    let (fs, fd) = (chosen(&factor(cs), &factor(als)), chosen(&factor(cd), &factor(ald)));
+    let result = |op| {
+        let mut out = [0; 32];
+        for i in 0..32 {
+            let (source, target) = (u16::from(s[i]) * u16::from(fs[i]), u16::from(d[i]) * u16::from(fd[i]));
+            // What is beyond 16 bits stays at their end, and is 255 behind the division.
+            let over_255 = |x: u16| {
+                let x = x.saturating_add(128);
+                (x.saturating_add(x >> 8) >> 8) as u8
+            };
+            out[i] = match op {
+                BlendOp::Add => over_255(source.saturating_add(target)),
+                BlendOp::Subtract => over_255(source.saturating_sub(target)),
+                BlendOp::ReverseSubtract => over_255(target.saturating_sub(source)),
+                BlendOp::Min => s[i].min(d[i]),
+                BlendOp::Max => s[i].max(d[i]),
+            };
+        }
+        out
+    };
+    let color = result(color_op);
+    let rows = if color_op == alpha_op { color } else { chosen(&color, &result(alpha_op)) };
+    // SAFETY: arrays of the same size, any bits.
+    unsafe { core::mem::transmute(rows) }
+}
+
+/// Of each byte of the one and the alpha byte beside it of the other.
+#[inline(always)]
+fn each(one: &Array, other: &Array, f: impl Fn(u8, u8) -> u8) -> Array {
+    let mut out = [0; 32];
+    for i in 0..32 {
+        out[i] = f(one[i], other[i | 3]);
+    }
+    out
+}
+
+/// Colour bytes of the one and alpha bytes of the other.
+#[inline(always)]
+fn chosen(color: &Array, alpha: &Array) -> Array {
+    let mut out = *color;
+    for i in 0..32 {
+        out[i] = if i & 3 == 3 { alpha[i] } else { color[i] };
     }
     out
 }

@@ -1,126 +1,66 @@
 //! Targets of four 8-bit components, a pair of quads at a time.
+//!
+//! Whole pairs are two rows of four texels, which are loaded and stored as such, and so are whole quads, as two. Of other
+//! quads each texel has an address, that of a sink where it is not covered: which pixels are is a riddle to branch prediction.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::bytes::{self, Bytes, PLACE, Rows};
 use super::equation::{Clamp, Floats, Operands, clamped};
-use super::pair::{LANES, Pair, floats};
+use super::pair::{LANES, Pair, whole};
 use super::plan::{ColorPlan, byte_of};
+use super::source::Sources;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
-use base::host::Host;
+use base::host::{Host, Level};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
-
-/// A way to pack a pair's colours. (Closures with intrinsics in them may not be inlined.)
-trait Packed {
-    fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Rows;
-}
-
-struct Unorm;
-
-impl Packed for Unorm {
-    #[inline(always)]
-    fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Rows {
-        bytes::pack::<H>(color, swap)
-    }
-}
-
-struct Srgb<const SWAP: bool>;
-
-impl<const SWAP: bool> Packed for Srgb<SWAP> {
-    #[inline(always)]
-    fn pack<H: Host>(color: &Floats<LANES>, _: bool) -> Rows {
-        pack_srgb::<SWAP>(color)
-    }
-}
+use core::marker::PhantomData;
 
 /// No texels yet.
 const NOTHING: Rows = [[0; 4]; 2];
+
+/// Stores what is blended.
+const REPLACE: BlendEquations = BlendEquations {
+    color: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
+    alpha: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
+};
 
 impl ColorPlan {
     /// Writes all quads of a batch, in order: unsigned normalised components.
     ///
     /// # Safety
-    /// As for `ColorPlan::write_batch`; on a host of level `H`; the plan has no logic operation, its texels have four bytes.
-    #[inline(always)]
-    pub(super) unsafe fn write_unorm8<H: Host>(&self, batch: &ShadedQuads<'_>, swap: bool) {
-        // SAFETY: the caller's contract, in all of them.
-        match &self.blend {
-            None => unsafe { self.store8::<H, Unorm>(batch, swap) },
-            Some(blend) => bytes::with_equation!(blend, NUMBER => unsafe {
-                self.blended_bytes::<H>(batch, swap, bytes::equations::<NUMBER>(blend))
-            }),
-        }
+    /// As for `ColorPlan::write_batch`; the host has the level; the plan has no logic operation, its texels have four bytes.
+    pub(super) unsafe fn write_unorm8(
+        &self,
+        level: Level,
+        batch: &ShadedQuads<'_>,
+        sources: &[Sources; 2],
+        swap: bool,
+    ) {
+        let blend = match &self.blend {
+            // SAFETY: the caller's contract.
+            None if !self.masked => return unsafe { store_unorm(level)(self, batch, sources, swap) },
+            blend => blend.as_ref().unwrap_or(&REPLACE),
+        };
+        let write = bytes::with_equation!(blend, NUMBER => blend_unorm::<NUMBER>(level));
+        // SAFETY: the caller's contract.
+        unsafe { write(self, batch, sources, swap, blend) };
     }
 
     /// The same, colour sRGB-encoded.
     ///
     /// # Safety
     /// As for [`ColorPlan::write_unorm8`]; the plan masks no channels.
-    #[inline(always)]
-    pub(super) unsafe fn write_srgb8<H: Host, const SWAP: bool>(&self, batch: &ShadedQuads<'_>) {
-        let Some(blend) = &self.blend else {
-            // SAFETY: the caller's contract.
-            return unsafe { self.store8::<H, Srgb<SWAP>>(batch, SWAP) };
-        };
-        let over = (BlendFactor::SrcAlpha, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        let alpha_over = (BlendFactor::One, BlendFactor::OneMinusSrcAlpha, BlendOp::Add);
-        // Constants here let the compiler drop the choice of factors from the loop.
-        for (color, alpha) in [(over, over), (over, alpha_over), (alpha_over, alpha_over)] {
-            if blend.color == color && blend.alpha == alpha {
-                // SAFETY: the caller's contract.
-                return unsafe { self.blended_light::<SWAP>(batch, &BlendEquations { color, alpha }) };
-            }
-        }
-        // SAFETY: the caller's contract.
-        unsafe { self.blended_light::<SWAP>(batch, blend) };
-    }
-
-    /// Stores the colours.
-    ///
-    /// # Safety
-    /// As for [`ColorPlan::write_unorm8`].
-    #[inline(always)]
-    unsafe fn store8<H: Host, P: Packed>(&self, batch: &ShadedQuads<'_>, swap: bool) {
-        for number in 0..batch.quads.len().div_ceil(2) {
-            let pair = self.pair(batch, number);
-            if pair.coverage == [0; 2] {
-                continue;
-            }
-            let packed = P::pack::<H>(&self.source8(batch, &self.slots, number), swap);
-            for s in 0..batch.samples {
-                // SAFETY: the caller's contract.
-                unsafe { self.store_pair(&pair, s, [true; 2], &packed) };
-            }
-        }
-    }
-
-    /// Blends in integers.
-    ///
-    /// # Safety
-    /// As for [`ColorPlan::write_unorm8`].
-    #[inline(always)]
-    unsafe fn blended_bytes<H: Host>(&self, batch: &ShadedQuads<'_>, swap: bool, blend: &BlendEquations) {
-        let mut from = Bytes { s: NOTHING, s1: NOTHING, constants: [[self.constant_bytes(swap); 4]; 2] };
-        for number in 0..batch.quads.len().div_ceil(2) {
-            let pair = self.pair(batch, number);
-            if pair.coverage == [0; 2] {
-                continue;
-            }
-            from.s = bytes::pack::<H>(&self.source8(batch, &self.slots, number), swap);
-            if self.slots1 != [NO_SLOT; 4] {
-                from.s1 = bytes::pack::<H>(&self.source8(batch, &self.slots1, number), swap);
-            }
-            for &turn in pair.turns() {
-                for sample in 0..batch.samples {
-                    // SAFETY: the caller's contract.
-                    unsafe {
-                        let d = self.load_pair(&pair, sample, turn);
-                        self.store_pair(&pair, sample, turn, &bytes::blend::<H>(blend, &from, &d));
-                    }
-                }
-            }
+    pub(super) unsafe fn write_srgb8(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
+        // SAFETY: the caller's contract, in all of them.
+        unsafe {
+            let Some(blend) = &self.blend else {
+                let write = if swap { store_srgb::<true>(level) } else { store_srgb::<false>(level) };
+                return write(self, batch, sources);
+            };
+            let write = if swap { blend_srgb::<true>(level) } else { blend_srgb::<false>(level) };
+            write(self, batch, sources, blend);
         }
     }
 
@@ -134,141 +74,292 @@ impl ColorPlan {
         texel
     }
 
-    /// Blends sRGB-encoded texels: in linear light.
+    /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_srgb8`].
+    /// As for `ColorPlan::write_batch`; texels of four bytes.
     #[inline(always)]
-    unsafe fn blended_light<const SWAP: bool>(&self, batch: &ShadedQuads<'_>, blend: &BlendEquations) {
-        for number in 0..batch.quads.len().div_ceil(2) {
-            let pair = self.pair(batch, number);
-            if pair.coverage == [0; 2] {
+    unsafe fn write_pairs<W: Write>(&self, batch: &ShadedQuads<'_>, mut write: W) {
+        let (pitch, stride) = (self.surface.row_pitch, self.surface.sample_stride);
+        for (number, quads) in batch.quads.chunks(2).enumerate() {
+            // SAFETY: a pair of the batch.
+            unsafe { write.take(number) };
+            let [a, b] = quads else {
+                // SAFETY: the caller's contract.
+                unsafe { self.write_some(batch, number, &write) };
+                continue;
+            };
+            if !whole(a, b, batch.samples) {
+                // SAFETY: see above.
+                unsafe { self.write_some(batch, number, &write) };
                 continue;
             }
-            let s = clamped(Clamp::Unorm, self.source8(batch, &self.slots, number));
-            let s1 = if self.slots1 == [NO_SLOT; 4] {
-                [[0.0; LANES]; 4]
-            } else {
-                clamped(Clamp::Unorm, self.source8(batch, &self.slots1, number))
-            };
-            for &turn in pair.turns() {
-                for sample in 0..batch.samples {
-                    // SAFETY: the caller's contract.
-                    let words = unsafe { self.load_pair(&pair, sample, turn) };
-                    let d = unpack_srgb::<SWAP>(&words);
-                    let blended = Operands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(blend);
-                    // SAFETY: the caller's contract.
-                    unsafe { self.store_pair(&pair, sample, turn, &pack_srgb::<SWAP>(&blended)) };
+            let mut top = self.surface.at(batch.layer, 0, u32::from(a.x), u32::from(a.y)).cast::<[u32; 4]>();
+            for _ in 0..batch.samples {
+                let bottom = top.wrapping_byte_add(pitch);
+                // SAFETY: the caller's contract.
+                unsafe {
+                    let old = if W::READS { [top.read_unaligned(), bottom.read_unaligned()] } else { NOTHING };
+                    let [new_top, new_bottom] = write.over(&old);
+                    top.write_unaligned(new_top);
+                    bottom.write_unaligned(new_bottom);
+                }
+                top = top.wrapping_byte_add(stride);
+            }
+        }
+    }
+
+    /// A pair that is not whole.
+    ///
+    /// # Safety
+    /// As for [`ColorPlan::write_pairs`]; the batch has the pair.
+    #[inline(always)]
+    unsafe fn write_some<W: Write>(&self, batch: &ShadedQuads<'_>, number: usize, write: &W) {
+        let pair = self.pair(batch, number);
+        for &turn in pair.turns() {
+            for sample in 0..batch.samples {
+                let (first, second) = (self.quad8::<0>(&pair, sample, turn), self.quad8::<1>(&pair, sample, turn));
+                let mut old = NOTHING;
+                // SAFETY: covered texels, by the caller's contract.
+                unsafe {
+                    if W::READS {
+                        first.read(&mut old);
+                        second.read(&mut old);
+                    }
+                    let rows = write.over(&old);
+                    first.write(&rows);
+                    second.write(&rows);
                 }
             }
         }
     }
 
-    /// The texels of a sample of the quads of `turn`; unspecified where they are not covered.
+    /// The covered pixels of a quad of a pair.
+    #[inline(always)]
+    fn quad8<const K: usize>(&self, pair: &Pair, sample: u32, turn: [bool; 2]) -> Quad8<K> {
+        let top = pair.p[K].wrapping_add(sample as usize * self.surface.sample_stride);
+        let bottom = top.wrapping_add(self.surface.row_pitch);
+        let mask = if turn[K] { pixels(pair.coverage[K], sample) } else { 0 };
+        Quad8 { rows: [top.cast(), bottom.cast()], mask }
+    }
+}
+
+/// The covered pixels of the left (0) or the right (1) quad of a pair.
+struct Quad8<const K: usize> {
+    rows: [*mut [u32; 2]; 2],
+    mask: u32,
+}
+
+impl<const K: usize> Quad8<K> {
+    /// The address of pixel `(x, y)`; that of a sink where it is not covered.
+    #[inline(always)]
+    fn texel(&self, x: usize, y: usize, sink: *mut u32) -> *mut u32 {
+        let p = self.rows[y].cast::<u32>().wrapping_add(x);
+        if self.mask >> (2 * y + x) & 1 != 0 { p } else { sink }
+    }
+
+    /// # Safety
+    /// Covered pixels are texels of four bytes.
+    #[inline(always)]
+    unsafe fn read(&self, to: &mut Rows) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.mask == 0xf {
+                [to[0][2 * K], to[0][2 * K + 1]] = self.rows[0].read();
+                [to[1][2 * K], to[1][2 * K + 1]] = self.rows[1].read();
+            } else if self.mask != 0 {
+                let mut sink = 0;
+                let sink = &raw mut sink;
+                to[0][2 * K] = self.texel(0, 0, sink).read();
+                to[0][2 * K + 1] = self.texel(1, 0, sink).read();
+                to[1][2 * K] = self.texel(0, 1, sink).read();
+                to[1][2 * K + 1] = self.texel(1, 1, sink).read();
+            }
+        }
+    }
+
+    /// # Safety
+    /// Covered pixels are texels of four bytes that no other thread touches.
+    #[inline(always)]
+    unsafe fn write(&self, from: &Rows) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.mask == 0xf {
+                self.rows[0].write([from[0][2 * K], from[0][2 * K + 1]]);
+                self.rows[1].write([from[1][2 * K], from[1][2 * K + 1]]);
+            } else if self.mask != 0 {
+                let mut sink = 0;
+                let sink = &raw mut sink;
+                self.texel(0, 0, sink).write(from[0][2 * K]);
+                self.texel(1, 0, sink).write(from[0][2 * K + 1]);
+                self.texel(0, 1, sink).write(from[1][2 * K]);
+                self.texel(1, 1, sink).write(from[1][2 * K + 1]);
+            }
+        }
+    }
+}
+
+/// What becomes of a pair's texels. (A closure with intrinsics in it may not be inlined.)
+trait Write {
+    /// It depends on what is there.
+    const READS: bool;
+    /// Takes the colours of a pair.
     ///
     /// # Safety
-    /// Covered pixels lie inside the surface.
+    /// The batch has the pair.
+    unsafe fn take(&mut self, pair: usize);
+    /// The texels, over others.
+    fn over(&self, old: &Rows) -> Rows;
+}
+
+/// Stores unsigned normalised texels.
+struct Store<'a, H> {
+    source: &'a Sources,
+    swap: bool,
+    texels: Rows,
+    level: PhantomData<H>,
+}
+
+impl<H: Host> Write for Store<'_, H> {
+    const READS: bool = false;
     #[inline(always)]
-    unsafe fn load_pair(&self, pair: &Pair, sample: u32, turn: [bool; 2]) -> Rows {
-        let offset = sample as usize * self.surface.sample_stride;
-        let pitch = self.surface.row_pitch;
-        if pair.whole {
-            let p = pair.p[0].wrapping_add(offset).cast::<[u32; 4]>();
-            // SAFETY: two rows of four covered pixels; texels are aligned.
-            return unsafe { [p.read_unaligned(), p.wrapping_byte_add(pitch).read_unaligned()] };
+    unsafe fn take(&mut self, pair: usize) {
+        // SAFETY: the caller's contract.
+        self.texels = bytes::pack::<H>(&unsafe { self.source.floats(pair) }, self.swap);
+    }
+    #[inline(always)]
+    fn over(&self, _: &Rows) -> Rows {
+        self.texels
+    }
+}
+
+/// Blends unsigned normalised texels, in integers.
+struct Blend<'a, H, const NUMBER: usize> {
+    blend: &'a BlendEquations,
+    sources: &'a [Sources; 2],
+    second: bool,
+    from: Bytes,
+    swap: bool,
+    /// Bits that are written.
+    mask: u32,
+    level: PhantomData<H>,
+}
+
+impl<H: Host, const NUMBER: usize> Write for Blend<'_, H, NUMBER> {
+    const READS: bool = true;
+    #[inline(always)]
+    unsafe fn take(&mut self, pair: usize) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.from.s = bytes::pack::<H>(&self.sources[0].floats(pair), self.swap);
+            if self.second {
+                self.from.s1 = bytes::pack::<H>(&self.sources[1].floats(pair), self.swap);
+            }
         }
-        let mut rows = NOTHING;
-        for k in 0..2 {
-            let mask = if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
-            let p = pair.p[k].wrapping_add(offset).cast::<u32>();
-            for i in 0..4 {
-                if mask & (1 << i) != 0 {
-                    let [y, x] = PLACE[4 * k + i];
-                    // SAFETY: a covered pixel.
-                    rows[y][x] = unsafe { p.wrapping_add(i & 1).wrapping_byte_add(y * pitch).read() };
-                }
+    }
+    #[inline(always)]
+    fn over(&self, old: &Rows) -> Rows {
+        let mut rows = bytes::blend::<H>(bytes::equations::<NUMBER>(self.blend), &self.from, old);
+        for y in 0..2 {
+            for x in 0..4 {
+                rows[y][x] = rows[y][x] & self.mask | old[y][x] & !self.mask;
             }
         }
         rows
     }
+}
 
-    /// Stores the covered texels of a sample of the quads of `turn`.
-    ///
-    /// # Safety
-    /// Covered pixels lie inside the surface and no other thread touches them.
+/// Stores sRGB texels.
+struct StoreSrgb<'a, const SWAP: bool> {
+    source: &'a Sources,
+    texels: Rows,
+}
+
+impl<const SWAP: bool> Write for StoreSrgb<'_, SWAP> {
+    const READS: bool = false;
     #[inline(always)]
-    unsafe fn store_pair(&self, pair: &Pair, sample: u32, turn: [bool; 2], rows: &Rows) {
-        let offset = sample as usize * self.surface.sample_stride;
-        let pitch = self.surface.row_pitch;
-        if pair.whole {
-            let p = pair.p[0].wrapping_add(offset).cast::<[u32; 4]>();
-            // SAFETY: two rows of four covered pixels.
-            unsafe {
-                self.store_row(p, rows[0]);
-                self.store_row(p.wrapping_byte_add(pitch), rows[1]);
-            }
-            return;
-        }
-        for k in 0..2 {
-            let mask = if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
-            let p = pair.p[k].wrapping_add(offset).cast::<u32>();
-            for i in 0..4 {
-                if mask & (1 << i) != 0 {
-                    let [y, x] = PLACE[4 * k + i];
-                    let p = p.wrapping_add(i & 1).wrapping_byte_add(y * pitch);
-                    // SAFETY: a covered pixel.
-                    unsafe { p.write(self.masked8(rows[y][x], p)) };
-                }
-            }
-        }
+    unsafe fn take(&mut self, pair: usize) {
+        // SAFETY: the caller's contract.
+        self.texels = pack_srgb::<SWAP>(&unsafe { self.source.floats(pair) });
     }
-
-    /// # Safety
-    /// Four pixels of the surface that no other thread touches.
     #[inline(always)]
-    unsafe fn store_row(&self, p: *mut [u32; 4], mut row: [u32; 4]) {
+    fn over(&self, _: &Rows) -> Rows {
+        self.texels
+    }
+}
+
+/// Blends sRGB texels, in linear light.
+struct BlendSrgb<'a, const SWAP: bool> {
+    blend: &'a BlendEquations,
+    sources: &'a [Sources; 2],
+    second: bool,
+    colors: [Floats<LANES>; 2],
+    constants: [f32; 4],
+}
+
+impl<const SWAP: bool> Write for BlendSrgb<'_, SWAP> {
+    const READS: bool = true;
+    #[inline(always)]
+    unsafe fn take(&mut self, pair: usize) {
         // SAFETY: the caller's contract.
         unsafe {
-            if self.masked {
-                let old = p.read_unaligned();
-                for i in 0..4 {
-                    row[i] = row[i] & self.write[0] | old[i] & !self.write[0];
-                }
+            self.colors[0] = clamped(Clamp::Unorm, self.sources[0].floats(pair));
+            if self.second {
+                self.colors[1] = clamped(Clamp::Unorm, self.sources[1].floats(pair));
             }
-            p.write_unaligned(row);
         }
     }
-
-    /// A texel with the channels that are masked out from `p`.
-    ///
-    /// # Safety
-    /// A pixel of the surface that no other thread touches.
     #[inline(always)]
-    unsafe fn masked8(&self, texel: u32, p: *const u32) -> u32 {
-        if self.masked {
-            // SAFETY: the caller's contract.
-            texel & self.write[0] | unsafe { p.read() } & !self.write[0]
-        } else {
-            texel
-        }
+    fn over(&self, old: &Rows) -> Rows {
+        let d = unpack_srgb::<SWAP>(old);
+        let [s, s1] = &self.colors;
+        pack_srgb::<SWAP>(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend))
     }
+}
 
-    /// Source colours of a pair.
-    #[inline(always)]
-    fn source8(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> Floats<LANES> {
-        floats(&self.source_bits(batch, slots, pair))
+base::compiled! {
+    unsafe fn store_unorm(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
+        plan.write_pairs(batch, Store::<H> { source: &sources[0], swap, texels: NOTHING, level: PhantomData });
+    }
+    unsafe fn blend_unorm [const NUMBER: usize] [NUMBER]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool, blend: &BlendEquations) {
+        plan.write_pairs(batch, Blend::<H, NUMBER> {
+            blend,
+            sources,
+            second: plan.slots1 != [NO_SLOT; 4],
+            from: Bytes { s: NOTHING, s1: NOTHING, constants: [[plan.constant_bytes(swap); 4]; 2] },
+            swap,
+            mask: plan.write[0],
+            level: PhantomData,
+        });
+    }
+    unsafe fn store_srgb [const SWAP: bool] [SWAP]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        plan.write_pairs(batch, StoreSrgb::<SWAP> { source: &sources[0], texels: NOTHING });
+    }
+    unsafe fn blend_srgb [const SWAP: bool] [SWAP]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
+        plan.write_pairs(batch, BlendSrgb::<SWAP> {
+            blend,
+            sources,
+            second: plan.slots1 != [NO_SLOT; 4],
+            colors: [[[0.0; LANES]; 4]; 2],
+            constants: plan.constants,
+        });
     }
 }
 
 /// The components of sRGB texels.
 #[inline(always)]
 fn unpack_srgb<const SWAP: bool>(texels: &Rows) -> Floats<LANES> {
+    let mut words = [0; LANES];
+    for (word, [y, x]) in words.iter_mut().zip(PLACE) {
+        *word = texels[y][x];
+    }
     let mut out = [[0.0; LANES]; 4];
     for (component, out) in out.iter_mut().enumerate() {
-        let shift = 8 * byte_of(component, SWAP);
         for i in 0..LANES {
-            let [y, x] = PLACE[i];
-            let code = texels[y][x] >> shift & 0xff;
+            let code = words[i] >> (8 * byte_of(component, SWAP)) & 0xff;
             out[i] = if component == 3 { code as i32 as f32 / 255.0 } else { srgb_to_linear(code as u8) };
         }
     }
@@ -278,14 +369,19 @@ fn unpack_srgb<const SWAP: bool>(texels: &Rows) -> Floats<LANES> {
 /// sRGB texels of colours; alpha nearest, ties to even.
 #[inline(always)]
 fn pack_srgb<const SWAP: bool>(color: &Floats<LANES>) -> Rows {
-    let mut rows = NOTHING;
+    let [r, g, b, a] = color;
+    // Lanes outside: so the compiler takes them, and not the components, for the elements of its vectors.
+    let mut words = [0; LANES];
     for i in 0..LANES {
-        let [y, x] = PLACE[i];
-        let mut texel = (base::round::low_bits(Clamp::Unorm.apply(color[3][i]) * 255.0) & 0xff) << 24;
-        for c in 0..3 {
-            texel |= u32::from(linear_to_srgb(color[c][i])) << (8 * byte_of(c, SWAP));
-        }
-        rows[y][x] = texel;
+        let alpha = base::round::low_bits(Clamp::Unorm.apply(a[i]) * 255.0) & 0xff;
+        words[i] = u32::from(linear_to_srgb(r[i])) << (8 * byte_of(0, SWAP))
+            | u32::from(linear_to_srgb(g[i])) << 8
+            | u32::from(linear_to_srgb(b[i])) << (8 * byte_of(2, SWAP))
+            | alpha << 24;
+    }
+    let mut rows = NOTHING;
+    for (word, [y, x]) in words.into_iter().zip(PLACE) {
+        rows[y][x] = word;
     }
     rows
 }

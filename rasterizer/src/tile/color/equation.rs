@@ -71,17 +71,19 @@ fn greatest(a: f32, b: f32) -> f32 {
     if a > b || b.is_nan() { a } else { b }
 }
 
+#[inline(always)]
+fn one_minus<const N: usize>(v: &[f32; N]) -> [f32; N] {
+    let mut out = [1.0; N];
+    for i in 0..N {
+        out[i] -= v[i];
+    }
+    out
+}
+
 impl<const N: usize> Operands<'_, N> {
     /// A blend factor of component `c`.
     #[inline(always)]
     fn factor(&self, factor: BlendFactor, c: usize) -> [f32; N] {
-        let one_minus = |v: &[f32; N]| {
-            let mut out = [1.0; N];
-            for i in 0..N {
-                out[i] -= v[i];
-            }
-            out
-        };
         match factor {
             BlendFactor::Zero => [0.0; N],
             BlendFactor::One => [1.0; N],
@@ -120,14 +122,20 @@ impl<const N: usize> Operands<'_, N> {
             let (src, dst, op) = if c == 3 { blend.alpha } else { blend.color };
             let (s, d) = (&self.s[c], &self.d[c]);
             let (fs, fd) = (self.factor(src, c), self.factor(dst, c));
-            for i in 0..N {
-                out[c][i] = match op {
-                    BlendOp::Add => s[i] * fs[i] + d[i] * fd[i],
-                    BlendOp::Subtract => s[i] * fs[i] - d[i] * fd[i],
-                    BlendOp::ReverseSubtract => d[i] * fd[i] - s[i] * fs[i],
-                    BlendOp::Min => least(s[i], d[i]),
-                    BlendOp::Max => greatest(s[i], d[i]),
+            // The choice outside: so that the loops over lanes become vectors.
+            macro_rules! each {
+                ($f:expr) => {
+                    for i in 0..N {
+                        out[c][i] = $f(s[i], fs[i], d[i], fd[i]);
+                    }
                 };
+            }
+            match op {
+                BlendOp::Add => each!(|s, fs, d, fd| s * fs + d * fd),
+                BlendOp::Subtract => each!(|s, fs, d, fd| s * fs - d * fd),
+                BlendOp::ReverseSubtract => each!(|s, fs, d, fd| d * fd - s * fs),
+                BlendOp::Min => each!(|s, _, d, _| least(s, d)),
+                BlendOp::Max => each!(|s, _, d, _| greatest(s, d)),
             }
         }
         out

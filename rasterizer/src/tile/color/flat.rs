@@ -108,21 +108,23 @@ impl ColorPlan {
     unsafe fn flatly<H: Host>(&self, color: &FlatColor, target: &impl Target) {
         let size = self.surface.bytes;
         // SAFETY: the caller's contract, in all of them.
-        match (color.write, &self.blend) {
-            (Write::Nothing, _) => {}
-            (Write::Store, _) => unsafe { target.write(size, &Store(color.texels)) },
-            (Write::Blend, Some(blend)) => {
-                let swap = matches!(self.access, Access::Unorm8 { swap: true });
-                let constants = [[self.constant_bytes(swap); 4]; 2];
-                let from = Bytes { s: color.texels, s1: color.texels1, constants };
-                bytes::with_equation!(blend, NUMBER => unsafe {
-                    let blend = bytes::equations::<NUMBER>(blend);
-                    target.write(4, &Blended::<H> { blend, from, mask: self.masked.then_some(&color.mask), level: PhantomData });
-                });
+        unsafe {
+            match (color.write, &self.blend) {
+                (Write::Nothing, _) => {}
+                (Write::Store, _) => target.write(size, &Store(color.texels)),
+                (Write::Blend, Some(blend)) => {
+                    let swap = matches!(self.access, Access::Unorm8 { swap: true });
+                    let constants = [[self.constant_bytes(swap); 4]; 2];
+                    let from = Bytes { s: color.texels, s1: color.texels1, constants };
+                    let mask = self.masked.then_some(&color.mask);
+                    bytes::with_equation!(blend, NUMBER => {
+                        target.write(4, &Blended::<H, NUMBER> { blend, from, mask, level: PhantomData });
+                    });
+                }
+                (Write::Merge | Write::Blend, _) => {
+                    target.write(size, &Merge { texels: color.texels, mask: &color.mask });
+                }
             }
-            (Write::Merge | Write::Blend, _) => unsafe {
-                target.write(size, &Merge { texels: color.texels, mask: &color.mask });
-            },
         }
     }
 }
@@ -159,17 +161,17 @@ impl Texels for Merge<'_> {
     }
 }
 
-struct Blended<'a, H> {
+struct Blended<'a, H, const NUMBER: usize> {
     blend: &'a BlendEquations,
     from: Bytes,
     mask: Option<&'a Rows>,
     level: PhantomData<H>,
 }
 
-impl<H: Host> Texels for Blended<'_, H> {
+impl<H: Host, const NUMBER: usize> Texels for Blended<'_, H, NUMBER> {
     #[inline(always)]
     fn over(&self, old: Rows) -> Rows {
-        let texels = bytes::blend::<H>(self.blend, &self.from, &old);
+        let texels = bytes::blend::<H>(bytes::equations::<NUMBER>(self.blend), &self.from, &old);
         self.mask.map_or(texels, |mask| Merge { texels, mask }.over(old))
     }
 }

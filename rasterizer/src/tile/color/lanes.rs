@@ -5,134 +5,161 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::bytes;
 use super::equation::{Floats, Operands, clamped, logic};
-use super::pair::{Pair, floats};
-use super::plan::ColorPlan;
-use crate::sample::words;
+use super::half;
+use super::pair::floats;
+use super::plan::{Access, ColorPlan};
+use super::quad::Quad;
+use super::source::Sources;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
 use base::abi::MAX_LANES;
 use base::format::kernels;
 use base::format::lanes::Lanes;
 use base::format::pack::LaneKernels;
-use base::host::Host;
+use base::host::{Host, Level};
+use base::pixel::BlendEquations;
 
 const NOTHING: Lanes = [[0; MAX_LANES]; 4];
 
 /// Sources of a pair of quads.
-struct Sources {
-    /// Bits as the stage left them.
-    color: Lanes,
+struct Colors {
+    /// As the stage left them.
+    color: Floats<MAX_LANES>,
     /// Clamped to the format's range: both sources of blending.
     blend: [Floats<MAX_LANES>; 2],
 }
 
-/// Where the texels of a pair lie.
-struct Texels {
-    base: *mut u8,
-    /// Bytes from `base`, by lane.
-    offset: [u32; MAX_LANES],
-    /// Lanes that are written.
-    mask: u32,
+base::compiled! {
+    unsafe fn store(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        plan.write_lanes::<H>(batch, sources, None);
+    }
+    unsafe fn blend [const NUMBER: usize] [NUMBER]
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
+        plan.write_lanes::<H>(batch, sources, Some(bytes::equations::<NUMBER>(blend)));
+    }
+}
+
+#[inline(always)]
+fn bits(color: &Floats<MAX_LANES>) -> Lanes {
+    let mut bits = NOTHING;
+    for c in 0..4 {
+        for i in 0..MAX_LANES {
+            bits[c][i] = color[c][i].to_bits();
+        }
+    }
+    bits
 }
 
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
     /// # Safety
-    /// As for [`ColorPlan::write_batch`]; on a host of level `H`.
+    /// As for [`ColorPlan::write_at`]; the sources are the plan's.
+    pub(super) unsafe fn write_any(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        // SAFETY: the caller's contract, in all of them.
+        unsafe {
+            let Some(equations) = &self.blend else { return store(level)(self, batch, sources) };
+            let write = match bytes::number(equations) {
+                0 => blend::<0>(level),
+                2 => blend::<2>(level),
+                3 => blend::<3>(level),
+                _ => blend::<{ bytes::COMMON.len() }>(level),
+            };
+            write(self, batch, sources, equations);
+        }
+    }
+
+    /// # Safety
+    /// As for [`ColorPlan::write_any`]; on a host of level `H`.
     #[inline(always)]
-    pub(super) unsafe fn write_lanes<H: Host>(&self, batch: &ShadedQuads<'_>) {
+    unsafe fn write_lanes<H: Host>(
+        &self,
+        batch: &ShadedQuads<'_>,
+        from: &[Sources; 2],
+        blend: Option<&BlendEquations>,
+    ) {
         let kernels = &kernels(self.surface.format).lanes[H::LEVEL as usize];
+        let reads = blend.is_some() || self.masked || self.logic.is_some();
         for number in 0..batch.quads.len().div_ceil(2) {
             let pair = self.pair(batch, number);
             if pair.coverage == [0; 2] {
                 continue;
             }
-            let sources = self.sources(batch, number);
-            for &turn in if self.reads() { pair.turns() } else { &[[true; 2]] } {
+            // SAFETY: a pair of the batch.
+            let colors = unsafe { self.colors(from, number, blend.is_some()) };
+            for &turn in if reads { pair.turns() } else { &[[true; 2]] } {
                 for sample in 0..batch.samples {
-                    let covered = |k: usize| if turn[k] { pixels(pair.coverage[k], sample) } else { 0 };
-                    let mask = covered(0) | covered(1) << 4;
-                    if mask != 0 {
-                        let base = self.surface.at(batch.layer, sample, 0, 0);
-                        let texels = Texels { base, offset: self.offsets(&pair, base, sample, mask), mask };
-                        // SAFETY: the caller's contract; the offsets are those of covered texels.
-                        unsafe { self.write_texels::<H>(kernels, &sources, &texels) };
+                    let quad = |k: usize| Quad {
+                        at: pair.p[k].wrapping_add(sample as usize * self.surface.sample_stride),
+                        pitch: self.surface.row_pitch,
+                        mask: if turn[k] { pixels(pair.coverage[k], sample) } else { 0 },
+                        lane: 4 * k,
+                    };
+                    let quads = [quad(0), quad(1)];
+                    if quads[0].mask | quads[1].mask != 0 {
+                        // SAFETY: the caller's contract; the host's kernels.
+                        unsafe { self.write_quads::<H>(kernels, &colors, &quads, blend, reads) };
                     }
                 }
             }
         }
     }
 
-    /// What is written depends on what is there.
-    fn reads(&self) -> bool {
-        self.blend.is_some() || self.masked || self.logic.is_some()
-    }
-
+    /// # Safety
+    /// The batch has the pair.
     #[inline(always)]
-    fn sources(&self, batch: &ShadedQuads<'_>, number: usize) -> Sources {
-        let color = self.source_bits(batch, &self.slots, number);
-        let mut sources = Sources { color, blend: [[[0.0; MAX_LANES]; 4]; 2] };
-        if self.blend.is_some() {
-            sources.blend[0] = clamped(self.clamp, floats(&color));
+    unsafe fn colors(&self, [first, second]: &[Sources; 2], number: usize, blend: bool) -> Colors {
+        // SAFETY: the caller's contract.
+        let color = unsafe { first.floats(number) };
+        let mut colors = Colors { color, blend: [[[0.0; MAX_LANES]; 4]; 2] };
+        if blend {
+            colors.blend[0] = clamped(self.clamp, color);
             if self.slots1 != [NO_SLOT; 4] {
-                sources.blend[1] = clamped(self.clamp, floats(&self.source_bits(batch, &self.slots1, number)));
+                // SAFETY: see above.
+                colors.blend[1] = clamped(self.clamp, unsafe { second.floats(number) });
             }
         }
-        sources
+        colors
     }
 
-    /// Byte offsets of a pair's texels from the first one of their slice (of at most 2^14 rows of 2^18 bytes); lanes that are not in
-    /// `mask` have that of a lane which is.
-    #[inline(always)]
-    fn offsets(&self, pair: &Pair, base: *mut u8, sample: u32, mask: u32) -> [u32; MAX_LANES] {
-        let sample = sample as usize * self.surface.sample_stride;
-        let corner = |k: usize| (pair.p[k] as usize).wrapping_add(sample).wrapping_sub(base as usize) as u32;
-        let (a, b) = (corner(0), corner(1));
-        let (right, down) = (self.surface.bytes as u32, self.surface.row_pitch as u32);
-        let diagonal = right + down;
-        let quad = |at: u32| [at, at.wrapping_add(right), at.wrapping_add(down), at.wrapping_add(diagonal)];
-        let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (quad(a), quad(b));
-        let mut offset = [a0, a1, a2, a3, b0, b1, b2, b3];
-        if mask != 0xff {
-            let covered = offset[mask.trailing_zeros() as usize % MAX_LANES];
-            for (i, offset) in offset.iter_mut().enumerate() {
-                *offset = if mask >> i & 1 == 0 { covered } else { *offset };
-            }
-        }
-        offset
-    }
-
-    /// Blends, packs and stores the lanes in `mask`.
+    /// Blends, packs and stores the pixels of two quads.
     ///
     /// # Safety
-    /// All offsets are those of texels inside of the surface that no other thread touches; the kernels are for this host.
+    /// They lie inside of the surface, and no other thread touches them; the kernels are for this host.
     #[inline(always)]
-    unsafe fn write_texels<H: Host>(&self, kernels: &LaneKernels, sources: &Sources, texels: &Texels) {
-        let (mut old, mut new) = (NOTHING, NOTHING);
-        // SAFETY: the caller's contract.
-        unsafe {
-            if self.reads() {
-                old = self.read_words::<H>(texels);
-            }
-            if let Some(blend) = &self.blend {
-                let mut there = NOTHING;
-                (kernels.unpack)(&old, &mut there);
-                let d = floats(&there);
-                let [s, s1] = &sources.blend;
-                let blended = Operands { s, s1, d: &d, constants: self.constants }.blend(blend);
-                let mut bits = NOTHING;
-                for c in 0..4 {
-                    for i in 0..MAX_LANES {
-                        bits[c][i] = blended[c][i].to_bits();
-                    }
-                }
-                (kernels.pack)(&bits, &mut new);
-            } else {
-                (kernels.pack)(&sources.color, &mut new);
-            }
+    unsafe fn write_quads<H: Host>(
+        &self,
+        kernels: &LaneKernels,
+        colors: &Colors,
+        quads: &[Quad; 2],
+        blend: Option<&BlendEquations>,
+        reads: bool,
+    ) {
+        let mut old = NOTHING;
+        if reads {
+            // SAFETY: the caller's contract.
+            quads.iter().for_each(|quad| unsafe { self.read_quad(quad, &mut old) });
         }
+        let mut blended = colors.color;
+        if let Some(blend) = blend {
+            let mut there = NOTHING;
+            // SAFETY: the host's kernel.
+            unsafe { (kernels.unpack)(&old, &mut there) };
+            let (d, [s, s1]) = (floats(&there), &colors.blend);
+            blended = Operands { s, s1, d: &d, constants: self.constants }.blend(blend);
+        }
+        let mut new = match self.access {
+            Access::Half { channels } => half::pack::<H>(&blended, channels),
+            Access::Words => bits(&blended),
+            _ => {
+                let (bits, mut new) = (bits(&blended), NOTHING);
+                // SAFETY: the host's kernel.
+                unsafe { (kernels.pack)(&bits, &mut new) };
+                new
+            }
+        };
         if self.masked || self.logic.is_some() {
             for (w, (new, old)) in new.iter_mut().zip(&old).enumerate() {
                 for (new, &old) in new.iter_mut().zip(old) {
@@ -142,37 +169,37 @@ impl ColorPlan {
             }
         }
         // SAFETY: the caller's contract.
-        unsafe { self.write_words(texels, &new) };
+        quads.iter().for_each(|quad| unsafe { self.write_quad(quad, &new) });
     }
 
     /// # Safety
-    /// The texels lie inside of the surface; on a host of level `H`.
+    /// The quad's pixels lie inside of the surface.
     #[inline(always)]
-    unsafe fn read_words<H: Host>(&self, Texels { base, offset, .. }: &Texels) -> Lanes {
+    unsafe fn read_quad(&self, quad: &Quad, words: &mut Lanes) {
         // SAFETY: the caller's contract.
         unsafe {
             match self.surface.bytes {
-                1 => words::read::<H, 1>(*base, offset),
-                2 => words::read::<H, 2>(*base, offset),
-                4 => words::read::<H, 4>(*base, offset),
-                8 => words::read::<H, 8>(*base, offset),
-                _ => words::read::<H, 16>(*base, offset),
+                1 => quad.read::<1>(words),
+                2 => quad.read::<2>(words),
+                4 => quad.read::<4>(words),
+                8 => quad.read::<8>(words),
+                _ => quad.read::<16>(words),
             }
         }
     }
 
     /// # Safety
-    /// The texels lie inside of the surface and no other thread touches them.
+    /// The quad's pixels lie inside of the surface and no other thread touches them.
     #[inline(always)]
-    unsafe fn write_words(&self, Texels { base, offset, mask }: &Texels, from: &Lanes) {
+    unsafe fn write_quad(&self, quad: &Quad, words: &Lanes) {
         // SAFETY: the caller's contract.
         unsafe {
             match self.surface.bytes {
-                1 => words::write::<1>(*base, offset, from, *mask),
-                2 => words::write::<2>(*base, offset, from, *mask),
-                4 => words::write::<4>(*base, offset, from, *mask),
-                8 => words::write::<8>(*base, offset, from, *mask),
-                _ => words::write::<16>(*base, offset, from, *mask),
+                1 => quad.write::<1>(words),
+                2 => quad.write::<2>(words),
+                4 => quad.write::<4>(words),
+                8 => quad.write::<8>(words),
+                _ => quad.write::<16>(words),
             }
         }
     }

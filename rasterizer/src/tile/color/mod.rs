@@ -9,9 +9,12 @@ mod eight;
 mod equation;
 #[allow(dead_code, reason = "the tiles do not call it yet")]
 mod flat;
+mod half;
 mod lanes;
 mod pair;
 mod plan;
+mod quad;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +23,9 @@ pub use flat::FlatColor;
 pub use plan::ColorPlan;
 
 use super::shaded::ShadedQuads;
-use base::host::{Host, Level};
+use base::host::Level;
 use plan::Access;
+use source::Sources;
 
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
@@ -30,28 +34,26 @@ impl ColorPlan {
     /// Covered pixels and samples lie inside the surface's layer and no other thread touches them.
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
         // SAFETY: the host's own level; otherwise the caller's contract.
-        unsafe { write_of(Level::here())(self, batch) };
+        unsafe { self.write_at(Level::here(), batch) };
     }
 
     /// # Safety
-    /// As for [`ColorPlan::write_batch`]; on a host of level `H`.
-    #[inline(always)]
-    unsafe fn write<H: Host>(&self, batch: &ShadedQuads<'_>) {
-        match self.access {
-            // SAFETY: the caller's contract, in all four.
-            Access::Unorm8 { swap } if self.logic.is_none() => unsafe { self.write_unorm8::<H>(batch, swap) },
-            // SAFETY: see above.
-            Access::Srgb8 { swap: false } if !self.masked => unsafe { self.write_srgb8::<H, false>(batch) },
-            // SAFETY: see above.
-            Access::Srgb8 { swap: true } if !self.masked => unsafe { self.write_srgb8::<H, true>(batch) },
+    /// As for [`ColorPlan::write_batch`]; the host has the level.
+    unsafe fn write_at(&self, level: Level, batch: &ShadedQuads<'_>) {
+        let (Some(first), Some(second)) = (Sources::new(batch, self.slots), Sources::new(batch, self.slots1)) else {
             // SAFETY: the caller's contract.
-            _ => unsafe { self.write_lanes::<H>(batch) },
+            return unsafe { self.write_joined(level, batch) };
+        };
+        let sources = [first, second];
+        match self.access {
+            // SAFETY: the caller's contract, in all three.
+            Access::Unorm8 { swap } if self.logic.is_none() => unsafe {
+                self.write_unorm8(level, batch, &sources, swap)
+            },
+            // SAFETY: see above.
+            Access::Srgb8 { swap } if !self.masked => unsafe { self.write_srgb8(level, batch, &sources, swap) },
+            // SAFETY: see above.
+            _ => unsafe { self.write_any(level, batch, &sources) },
         }
-    }
-}
-
-base::compiled! {
-    unsafe fn write_of(plan: &ColorPlan, batch: &ShadedQuads<'_>) {
-        plan.write::<H>(batch);
     }
 }

@@ -5,7 +5,6 @@
 
 use super::equation::Floats;
 use super::plan::ColorPlan;
-use crate::stage::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
 
@@ -19,8 +18,6 @@ pub struct Pair {
     pub p: [*mut u8; 2],
     /// See `FragmentQuad::coverage`.
     pub coverage: [u16; 2],
-    /// All pixels of two neighbours: two rows of four pixels.
-    pub whole: bool,
 }
 
 impl Pair {
@@ -36,14 +33,12 @@ impl ColorPlan {
     /// Quads `2 * number` and the one behind it.
     #[inline(always)]
     pub fn pair(&self, batch: &ShadedQuads<'_>, number: usize) -> Pair {
-        let mut pair = Pair { p: [core::ptr::null_mut(); 2], coverage: [0; 2], whole: false };
+        let mut pair = Pair { p: [core::ptr::null_mut(); 2], coverage: [0; 2] };
         let at = |quad: &FragmentQuad| self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y));
         match &batch.quads[2 * number..] {
             [a, b, ..] => {
-                let full = if batch.samples == 1 { 0x1111 } else { 0xffff };
                 pair.p = [at(a), at(b)];
                 pair.coverage = [a.coverage, b.coverage];
-                pair.whole = a.coverage & b.coverage == full && b.x.wrapping_sub(a.x) == 2 && a.y == b.y;
             }
             [a] => {
                 pair.p[0] = at(a);
@@ -53,27 +48,18 @@ impl ColorPlan {
         }
         pair
     }
+}
 
-    /// Source colours of a pair, as bits.
-    #[inline(always)]
-    pub fn source_bits(&self, batch: &ShadedQuads<'_>, slots: &[u16; 4], pair: usize) -> [[u32; LANES]; 4] {
-        let mut source = [[0; LANES]; 4];
-        for (row, &slot) in source.iter_mut().zip(slots) {
-            *row = match batch.outputs.rows() {
-                _ if slot == NO_SLOT => continue,
-                Some(rows) => rows[batch.outputs.layout.row(pair, usize::from(slot))],
-                None => {
-                    let [[a, b, c, d], [e, f, g, h]] =
-                        [batch.outputs.quad(2 * pair, slot), batch.outputs.quad(2 * pair + 1, slot)];
-                    [a, b, c, d, e, f, g, h]
-                }
-            };
-        }
-        if batch.alpha_to_one {
-            source[3] = [1f32.to_bits(); LANES];
-        }
-        source
-    }
+/// Are all pixels of two quads covered, and the second one the first one's neighbour to the right? Then they are two rows of four pixels.
+#[inline(always)]
+pub fn whole(a: &FragmentQuad, b: &FragmentQuad, samples: u32) -> bool {
+    // Position and coverage as one number, x lowest.
+    let place = |quad: &FragmentQuad| {
+        let [x, y, coverage, sample] = [quad.x, quad.y, quad.coverage, quad.sample].map(u64::from);
+        x | y << 16 | coverage << 32 | sample << 48
+    };
+    let full = if samples == 1 { 0x1111 } else { 0xffff };
+    a.coverage == full && place(b).wrapping_sub(place(a)) == 2
 }
 
 /// Bits as floats.

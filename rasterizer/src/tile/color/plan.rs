@@ -15,6 +15,10 @@ pub enum Access {
     Unorm8 { swap: bool },
     /// The same, colour (not alpha) sRGB-encoded.
     Srgb8 { swap: bool },
+    /// Half floats, and nothing else: R, RG or RGBA.
+    Half { channels: usize },
+    /// Components of 32 bits in the order R, G, B, A: a texel's words are what the stage wrote.
+    Words,
     /// Any other format.
     Lanes,
 }
@@ -111,7 +115,18 @@ fn access(format: Format) -> Access {
             return if srgb { Access::Srgb8 { swap } } else { Access::Unorm8 { swap } };
         }
     }
-    Access::Lanes
+    let half = |i: usize, c: &Channel| {
+        c.ty == ChannelType::Sfloat
+            && c.bits == 16
+            && usize::from(c.shift) == 16 * i
+            && component(c.name) == Some(i as u8)
+    };
+    if all(&half) && matches!(channels.len(), 1 | 2 | 4) {
+        return Access::Half { channels: channels.len() };
+    }
+    let word =
+        |i: usize, c: &Channel| c.bits == 32 && usize::from(c.shift) == 32 * i && component(c.name) == Some(i as u8);
+    if all(&word) { Access::Words } else { Access::Lanes }
 }
 
 /// Bits of a texel that a colour write mask lets through, and whether it keeps any channel back.

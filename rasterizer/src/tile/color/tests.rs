@@ -236,7 +236,7 @@ fn batches_are_their_pixels_one_by_one() {
                 let quads = [FragmentQuad { coverage: quad.coverage & 0xf << (4 * pixel), ..*quad }];
                 let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples };
                 // SAFETY: every host is portable; the quads lie on the surface.
-                unsafe { write_of(Level::Portable)(&plan, &batch) };
+                unsafe { plan.write_at(Level::Portable, &batch) };
             }
         }
         let want = texels(&oracle);
@@ -245,7 +245,7 @@ fn batches_are_their_pixels_one_by_one() {
             let plan = ColorPlan { surface, ..plan };
             let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples };
             // SAFETY: the host has the level; the quads lie on the surface.
-            unsafe { write_of(level)(&plan, &batch) };
+            unsafe { plan.write_at(level, &batch) };
             assert!(texels(&surface) == want, "{level:?} {plan:?} {samples} samples, round {round}");
         }
     }

@@ -1,5 +1,6 @@
 //! Family `compute`: dispatches, from streaming to sorting, as compute programs and language models use them.
 
+mod atomics;
 mod graph;
 mod images;
 mod latency;
@@ -38,6 +39,10 @@ pub const SPECS: &[Spec] = &[
     Spec::full("compute/scan-subgroup", C, prefix::scan_subgroup),
     Spec::quick("compute/histogram-shared", C, words::histogram_shared),
     Spec::full("compute/histogram-global", C, words::histogram_global),
+    Spec::quick("compute/atomics-contended", C, atomics::contended),
+    Spec::quick("compute/atomics-append", C, atomics::append),
+    Spec::quick("compute/atomics-divergent", C, atomics::divergent),
+    Spec::quick("compute/divergent-buffers", C, atomics::buffers),
     Spec::quick("compute/nbody", C, physics::nbody),
     Spec::quick("compute/mandelbrot", C, physics::mandelbrot),
     Spec::quick("compute/sha256", C, words::sha256),

@@ -105,6 +105,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "bench::compute::words",
             "bench::create::rig",
             "bench::kit",
+            "bench::place",
             "bench::limits",
             "bench::process",
             "bench::start",

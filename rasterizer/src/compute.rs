@@ -4,7 +4,7 @@
 //! with the same batch until no chunk is pending.
 
 use crate::api::{Dispatch, statistic};
-use crate::pool::{Pool, Running, Scratch};
+use crate::pool::{Effort, Pool, Running, Scratch};
 use crate::stage::{StageMemory, aborted};
 use base::abi::ComputeBatch;
 use base::shader::WorkgroupFacts;
@@ -23,8 +23,10 @@ pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, running:
     let Some(workgroup) = d.stage.facts.payload.workgroup().filter(|_| total != 0) else { return };
     let per_batch = (total / (pool.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
     let batches = total.div_ceil(per_batch);
+    // Code is replaced now and then, and the dispatch becomes another one.
+    let effort = Effort::like((std::sync::Arc::as_ptr(&d.stage.code).cast::<()>() as usize, total));
     for start in (0..batches).step_by(ROUND as usize) {
-        pool.for_each((batches - start).min(ROUND) as usize, false, |worker, scratch, i| {
+        pool.for_each((batches - start).min(ROUND) as usize, effort, |worker, scratch, i| {
             worker.runs(running);
             let first = (start + i as u64) * per_batch;
             run_groups(d, workgroup, scratch.as_mut(), first, first.saturating_add(per_batch).min(total));

@@ -1,16 +1,46 @@
 //! One lazily started thread pool, whatever its work; each thread keeps scratch of the owner's kind.
 //!
 //! Work is handed out by an atomic counter ([`Pool::for_each`]): items are taken in order, results never depend on
-//! who takes which. A panic in an item unwinds to the caller. Where the system grants no thread, the caller's does the work.
+//! who takes which. The caller's thread works too, and others are woken for what is worth it ([`Effort`]). A panic in an item unwinds to
+//! the caller. Where the system grants no thread, the caller's does the work.
 
 #![forbid(unsafe_code)]
 
 use parking_lot::Mutex;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
 
 /// Scratch memory that a worker keeps between uses is cut to this many bytes.
 const KEEP_SCRATCH: usize = 4 << 20;
+
+/// What waking another thread takes, until it works: less work than that is done sooner alone.
+const AWAKENING: Duration = Duration::from_micros(20);
+
+/// How many efforts are remembered.
+const REMEMBERED: usize = 64;
+
+/// How much work there is, as far as the caller knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Not worth another thread.
+    Small,
+    /// Worth all threads at once.
+    Large,
+    /// As much as the last time that there was a work of this key; the first time it is large.
+    Like(u64),
+}
+
+impl Effort {
+    /// The effort of what has the same hash.
+    pub fn like(what: impl Hash) -> Effort {
+        let mut hasher = base::hash::WordHasher::default();
+        what.hash(&mut hasher);
+        // 0 stands for nothing.
+        Effort::Like(hasher.finish() | 1)
+    }
+}
 
 /// What a thread keeps between the items it works on, and between uses.
 pub(crate) trait Scratch: Default + Send {
@@ -67,6 +97,8 @@ pub(crate) struct Pool<S> {
     workers: Mutex<Vec<(Worker, S)>>,
     /// [`Worker::running`] of all workers.
     running: Mutex<Vec<Weak<RunningCell>>>,
+    /// By their keys, the efforts that kept the caller for less than [`AWAKENING`] the last time. Others may take a key's place.
+    small: [AtomicU64; REMEMBERED],
 }
 
 fn spawn(thread: rayon::ThreadBuilder) -> std::io::Result<()> {
@@ -86,7 +118,8 @@ impl<S: Scratch> Pool<S> {
     pub fn new(threads: usize) -> Pool<S> {
         let threads =
             if threads == 0 { std::thread::available_parallelism().map_or(1, |n| n.get()) } else { threads.min(1024) };
-        Pool { threads, pool: OnceLock::new(), workers: Mutex::default(), running: Mutex::default() }
+        let small = std::array::from_fn(|_| AtomicU64::new(0));
+        Pool { threads, pool: OnceLock::new(), workers: Mutex::default(), running: Mutex::default(), small }
     }
 
     /// Worker threads.
@@ -110,38 +143,74 @@ impl<S: Scratch> Pool<S> {
         started.as_ref()
     }
 
-    /// Calls `f` for every item number below `items`, on the caller's thread when `serial` or when one thread is all there is.
-    pub fn for_each(&self, items: usize, serial: bool, f: impl Fn(&Worker, &mut S, usize) + Sync) {
+    /// Calls `f` for every item number below `items`. The caller's thread takes items; the pool's take some too, from the start or once
+    /// it turns out to be worth it, when there is more than one item.
+    pub fn for_each(&self, items: usize, effort: Effort, f: impl Fn(&Worker, &mut S, usize) + Sync) {
         if items == 0 {
             return;
         }
-        let pool = if serial || items == 1 || self.threads == 1 { None } else { self.pool() };
-        let Some(pool) = pool else {
-            let (worker, mut scratch) = self.take_worker();
-            (0..items).for_each(|i| {
-                give_up_when_short();
-                f(&worker, &mut scratch, i);
-            });
-            return self.give_worker(worker, scratch);
-        };
+        let pool = if effort == Effort::Small || items == 1 || self.threads == 1 { None } else { self.pool() };
         let next = AtomicUsize::new(0);
+        let Some(pool) = pool else { return self.take_part(&next, items, &f, || ()) };
+        let (began, mut alone) = (Instant::now(), self.was_small(effort));
         let (f, next) = (&f, &next);
-        pool.scope(|scope| {
-            for _ in 0..pool.current_num_threads().min(items) {
-                scope.spawn(move |_| {
-                    let (worker, mut scratch) = self.take_worker();
-                    loop {
-                        let i = next.fetch_add(1, Ordering::Relaxed);
-                        if i >= items {
-                            break;
-                        }
-                        give_up_when_short();
-                        f(&worker, &mut scratch, i);
-                    }
-                    self.give_worker(worker, scratch);
-                });
+        pool.in_place_scope(|scope| {
+            let wake = || {
+                for _ in 0..(self.threads - 1).min(pool.current_num_threads()).min(items - 1) {
+                    scope.spawn(|_| self.take_part(next, items, f, || ()));
+                }
+            };
+            if !alone {
+                wake();
             }
+            self.take_part(next, items, f, || {
+                if alone && began.elapsed() > AWAKENING && next.load(Ordering::Relaxed) < items {
+                    alone = false;
+                    wake();
+                }
+            });
+            // What others have left to do, or have not begun, is not counted.
+            self.remember(effort, began.elapsed() < AWAKENING);
         });
+    }
+
+    /// Takes items until there are none left; `then` comes after each.
+    fn take_part(
+        &self,
+        next: &AtomicUsize,
+        items: usize,
+        f: &(impl Fn(&Worker, &mut S, usize) + Sync),
+        mut then: impl FnMut(),
+    ) {
+        let (worker, mut scratch) = self.take_worker();
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= items {
+                break;
+            }
+            give_up_when_short();
+            f(&worker, &mut scratch, i);
+            then();
+        }
+        self.give_worker(worker, scratch);
+    }
+
+    fn was_small(&self, effort: Effort) -> bool {
+        matches!(effort, Effort::Like(key) if self.place(key).load(Ordering::Relaxed) == key)
+    }
+
+    fn remember(&self, effort: Effort, small: bool) {
+        let Effort::Like(key) = effort else { return };
+        let place = self.place(key);
+        match (small, place.load(Ordering::Relaxed) == key) {
+            (true, false) => place.store(key, Ordering::Relaxed),
+            (false, true) => place.store(0, Ordering::Relaxed),
+            _ => {}
+        }
+    }
+
+    fn place(&self, key: u64) -> &AtomicU64 {
+        &self.small[(key >> 1) as usize % REMEMBERED]
     }
 
     /// What workers are at at this moment, each command once.
@@ -171,5 +240,70 @@ impl<S: Scratch> Pool<S> {
         if workers.len() < 2 * self.threads {
             workers.push((worker, scratch));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::thread::ThreadId;
+
+    #[derive(Default)]
+    struct Nothing;
+    impl Scratch for Nothing {
+        fn trim(&mut self, _: usize) {}
+    }
+
+    /// Which threads took part in so many items, each of which must be taken once.
+    fn takers(pool: &Pool<Nothing>, effort: Effort, items: usize, work: impl Fn(usize) + Sync) -> Vec<ThreadId> {
+        let takers: Vec<Mutex<Option<ThreadId>>> = (0..items).map(|_| Mutex::default()).collect();
+        pool.for_each(items, effort, |_, _, i| {
+            assert_eq!(takers[i].lock().replace(std::thread::current().id()), None, "item {i} is taken twice");
+            work(i);
+        });
+        takers.into_iter().map(|taker| taker.into_inner().expect("every item is taken")).collect()
+    }
+
+    #[test]
+    fn every_item_is_taken_once() {
+        for threads in [1, 2, 5] {
+            let pool = Pool::<Nothing>::new(threads);
+            for effort in [Effort::Small, Effort::Large, Effort::like(1u32), Effort::like(1u32)] {
+                for items in [0, 1, 2, 7, 1000] {
+                    takers(&pool, effort, items, |_| ());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_small_is_begun_alone_and_gets_help_when_it_grows() {
+        let pool = Pool::<Nothing>::new(2);
+        let (here, effort) = (std::thread::current().id(), Effort::like("a work"));
+        assert!(!pool.was_small(effort), "nothing is known of it");
+        // Two items that wait for each other need two threads: the caller's and another one.
+        let both = Barrier::new(2);
+        takers(&pool, effort, 2, |_| _ = both.wait());
+        // It takes a moment of quiet to be small.
+        assert!((0..1000).any(|_| {
+            takers(&pool, effort, 8, |_| ());
+            pool.was_small(effort)
+        }));
+        assert!(!pool.was_small(Effort::like("another work")));
+        let alone = (0..1000).any(|_| takers(&pool, effort, 8, |_| ()).iter().all(|&taker| taker == here));
+        assert!(alone, "the small work stays here");
+        pool.remember(effort, true);
+        let grown = takers(&pool, effort, 3, |i| match i {
+            0 => std::thread::sleep(2 * AWAKENING),
+            _ => _ = both.wait(),
+        });
+        assert!(grown[0] == here && grown[1] != grown[2], "the first item is done alone, then help comes");
+        assert!(!pool.was_small(effort), "it has grown");
+    }
+
+    #[test]
+    fn no_key_is_the_empty_place() {
+        assert!((0..10_000u32).all(|i| matches!(Effort::like(i), Effort::Like(key) if key != 0)));
     }
 }

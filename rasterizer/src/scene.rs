@@ -7,7 +7,7 @@
 
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, statistic};
 use crate::front::{self, BATCH_PRIMITIVES, Chunk, FrontDraw, Linkage, Transform};
-use crate::pool::{self, Pool, Running};
+use crate::pool::{self, Effort, Pool, Running};
 use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
 use crate::surface::{Surface, pack_texel};
@@ -24,6 +24,8 @@ pub(crate) const ROUND_BYTES: usize = 32 << 20;
 const ROUND_DRAWS: usize = 4096;
 /// Segments that the pending draws may have.
 const ROUND_SEGMENTS: usize = 1 << 18;
+/// So many tiles and chunks may be little work.
+const FEW: usize = 64;
 /// Rows of a clear that one worker takes.
 const CLEAR_ROWS: u32 = 64;
 /// Chunk outputs of larger capacity are not kept for reuse (bytes).
@@ -306,9 +308,15 @@ impl<'e> RenderPassInstance<'e> {
             .collect();
         let scene = Scene { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
         let tiles = sealed.runs.tiles();
-        // One or two tiles are not worth another thread's awakening.
-        let serial = work.is_empty() && tiles <= 2;
-        pool.for_each(tiles + work.len(), serial, |worker, scratch, i| {
+        // One or two tiles are not worth another thread's awakening; a few are if they were before, with such a draw.
+        let effort = match (work.len(), tiles) {
+            (0, ..=2) => Effort::Small,
+            (..=FEW, ..=FEW) => {
+                Effort::like((work.len(), tiles, draws.len(), draws.last().map(|d| d.running().pipeline)))
+            }
+            _ => Effort::Large,
+        };
+        pool.for_each(tiles + work.len(), effort, |worker, scratch, i| {
             let Scratch { stage, front, tile } = scratch;
             let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i, worker, stage, tile) };
             let (chunk, output) = &work[i];
@@ -415,8 +423,9 @@ impl<'e> RenderPassInstance<'e> {
         let row: Vec<u8> = texel[..bytes].iter().copied().cycle().take(bytes * (x1 - x0) as usize).collect();
         let bands = (y1 - y0).div_ceil(CLEAR_ROWS);
         let items = (end_layer - base_layer) * surface.samples * bands;
-        let serial = row.len() * (y1 - y0) as usize <= 1 << 16;
-        self.pool.for_each(items as usize, serial, |_, _, i| {
+        let small = row.len() * (y1 - y0) as usize <= 1 << 16;
+        let effort = if small { Effort::Small } else { Effort::Large };
+        self.pool.for_each(items as usize, effort, |_, _, i| {
             let i = i as u32;
             let (band, sub) = (i % bands, i / bands);
             let (sample, layer) = (sub % surface.samples, base_layer + sub / surface.samples);

@@ -3,6 +3,7 @@
 use super::create::{self, MODULES};
 use super::figure::MakeError;
 use super::options::Options;
+use super::place::Place;
 use super::process::{self, End};
 use super::report::{Outcome, Report};
 use super::workload::{Fresh, FreshError, Make, Spec, Workload};
@@ -54,6 +55,7 @@ pub fn probe(options: &Options) -> Result<Value> {
         "api_version": version(p.api_version),
         "driver_version": version(p.driver_version),
         "vendor_id": p.vendor_id,
+        "subgroup_size": gpu.optional.subgroup_size,
     }))
 }
 
@@ -171,12 +173,12 @@ fn second_process(
     stage: &str,
 ) -> std::result::Result<Vec<super::figure::Figure>, FreshError> {
     let icd = options.icds.first().map(String::as_str).unwrap_or_default();
-    let report = spawn(spec.name, icd, &Options { stage: stage.into(), ..options.clone() })?;
+    let report = spawn(&Place::here()?, spec.name, icd, &Options { stage: stage.into(), ..options.clone() })?;
     if report.outcome == Outcome::Ok { Ok(report.figures) } else { Err(FreshError::Other(Box::new(report))) }
 }
 
 /// Starts a child for a workload and waits for its report.
-pub fn spawn(name: &str, icd: &str, options: &Options) -> Result<Report> {
+pub fn spawn(place: &Place, name: &str, icd: &str, options: &Options) -> Result<Report> {
     let (sample, timeout) = (options.sample().as_millis().to_string(), options.timeout.as_secs().to_string());
     let scratch = options.scratch.display().to_string();
     let mut args = vec!["--child", name, "--icd", icd, "--sample-ms", &sample, "--timeout", &timeout];
@@ -188,7 +190,7 @@ pub fn spawn(name: &str, icd: &str, options: &Options) -> Result<Report> {
     if let Some(pin) = &pin {
         args.extend(["--pin", pin]);
     }
-    Ok(match process::run(&args, options.timeout)? {
+    Ok(match process::run(place, &args, options.timeout)? {
         End::Good(text) => Report::from_output(&text)
             .unwrap_or_else(|| Report::without(Outcome::Crashed, "the child ended without a report")),
         End::Died(why) => Report::without(Outcome::Crashed, why),
@@ -202,13 +204,13 @@ fn own_words(why: &str) -> &str {
 }
 
 /// Starts a child that prints one JSON object: the probe or the limits.
-pub fn ask(args: &[&str], options: &Options) -> Result<Value> {
+pub fn ask(place: &Place, args: &[&str], options: &Options) -> Result<Value> {
     let pin = options.pin.map(|n| n.to_string());
     let mut args = args.to_vec();
     if let Some(pin) = &pin {
         args.extend(["--pin", pin]);
     }
-    match process::run(&args, options.timeout)? {
+    match process::run(place, &args, options.timeout)? {
         End::Good(text) => {
             let found = text.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
             found.ok_or_else(|| Error::Missing("JSON from a child".into()))

@@ -3,55 +3,95 @@
 //! The search is the loader's (its document `LoaderDriverInterface.md`, "Driver Discovery on Linux"): `VK_DRIVER_FILES` or `VK_ICD_FILENAMES`
 //! when set, else `vulkan/icd.d` below the configuration and data folders of XDG. Beside them we look where browsers keep SwiftShader.
 
+use super::place::Place;
 use crate::driver;
 use crate::vk::{Error, Manifest, Result};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Where browsers put SwiftShader's manifest, which no loader looks at.
-const BROWSERS: [&str; 5] = [
+/// Where browsers put SwiftShader's manifest, which no loader looks at, and where one without a browser may be.
+const BROWSERS: [&str; 6] = [
     "/usr/lib/chromium/vk_swiftshader_icd.json",
     "/usr/lib64/chromium-browser/vk_swiftshader_icd.json",
     "/usr/lib/chromium-browser/vk_swiftshader_icd.json",
     "/opt/google/chrome/vk_swiftshader_icd.json",
     "/opt/microsoft/msedge/vk_swiftshader_icd.json",
+    "/opt/swiftshader/vk_swiftshader_icd.json",
 ];
 
-/// A driver as one `--icd` names it; `scratch` takes the manifest of a bare library.
-pub fn named(what: &str, scratch: &Path) -> Result<Manifest> {
+/// The manifest, as children know it, of a driver as one `--icd` names it. In another root that is what is there under this path (with
+/// or without the root's own in front), or else what is here, which is copied.
+pub fn named(what: &str, place: &Place) -> Result<PathBuf> {
     if what == "grus" {
-        return driver::grus();
+        return reach(&driver::grus()?, place);
     }
     let path = std::path::absolute(what).map_err(|e| Error::Io(what.into(), e))?;
-    let is_library = path.file_name().is_some_and(|n| n.to_string_lossy().contains(".so"));
-    if !is_library {
-        return Manifest::read(&path);
+    let within = place.outside(&path);
+    if place.root().is_some() && within.exists() {
+        return reach_within(&within, place);
+    }
+    if !is_library(&path) {
+        return reach(&Manifest::read(&path)?, place);
     }
     if !path.exists() {
         return Err(Error::Library(path, "there is no such file".into()));
     }
-    let file = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let manifest = scratch.join(format!("{file}.json"));
+    let library = if place.root().is_some() { place.bring(&path)? } else { path };
+    manifest_of(&library, place)
+}
+
+/// Grus and every other driver of the place, one manifest per library.
+pub fn found(place: &Place) -> Result<Vec<PathBuf>> {
+    let grus = driver::grus()?;
+    let rivals = candidates(place).into_iter().filter_map(|path| Manifest::read(&path).ok());
+    // A Grus that is installed besides is the same driver under another path.
+    let rivals = rivals.filter(|m| m.library.file_name().is_none_or(|n| n != driver::LIBRARY));
+    let key = |m: &Manifest| m.library.canonicalize().unwrap_or_else(|_| m.library.clone());
+    let mut seen = HashSet::from([key(&grus)]);
+    let mut all = vec![reach(&grus, place)?];
+    for rival in rivals.filter(|m| seen.insert(key(m))) {
+        all.push(std::path::absolute(place.inside(&rival.path)).map_err(|e| Error::Io(rival.path, e))?);
+    }
+    Ok(all)
+}
+
+fn is_library(path: &Path) -> bool {
+    path.file_name().is_some_and(|n| n.to_string_lossy().contains(".so"))
+}
+
+/// A driver of this machine: its manifest here, or in another root one of a copy.
+fn reach(manifest: &Manifest, place: &Place) -> Result<PathBuf> {
+    if place.root().is_some() {
+        return manifest_of(&place.bring(&manifest.library)?, place);
+    }
+    std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e))
+}
+
+/// A driver in another root.
+fn reach_within(path: &Path, place: &Place) -> Result<PathBuf> {
+    if is_library(path) {
+        return manifest_of(&place.inside(path), place);
+    }
+    Manifest::read(path).map(|m| place.inside(&m.path))
+}
+
+/// Makes a manifest of a bare library; both as children know them.
+fn manifest_of(library: &Path, place: &Place) -> Result<PathBuf> {
+    let file = library.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let json = serde_json::json!({
         "file_format_version": "1.0.0",
-        "ICD": { "library_path": path, "api_version": "1.3.0" }
+        "ICD": { "library_path": library, "api_version": "1.3.0" }
     });
-    std::fs::write(&manifest, format!("{json:#}\n")).map_err(|e| Error::Io(manifest.clone(), e))?;
-    Manifest::read(&manifest)
+    place.write(&format!("{file}.json"), &format!("{json:#}\n"))
 }
 
-/// Grus and every other driver on the system, one manifest per library.
-pub fn found() -> Result<Vec<Manifest>> {
-    let rivals = candidates().into_iter().filter_map(|path| Manifest::read(&path).ok());
-    let mut seen = HashSet::new();
-    let key = |m: &Manifest| m.library.canonicalize().unwrap_or_else(|_| m.library.clone());
-    let all = std::iter::once(driver::grus()?).chain(rivals);
-    // A Grus that is installed besides is the same driver under another path.
-    let again = |m: &Manifest, first: bool| !first && m.library.file_name().is_some_and(|n| n == driver::LIBRARY);
-    Ok(all.enumerate().filter(|(i, m)| !again(m, *i == 0) && seen.insert(key(m))).map(|(_, m)| m).collect())
-}
-
-fn candidates() -> Vec<PathBuf> {
+/// Manifests that may be some, from outside.
+fn candidates(place: &Place) -> Vec<PathBuf> {
+    if let Some(root) = place.root() {
+        let shares = ["etc", "usr/local/share", "usr/share"].map(|share| root.join(share).join("vulkan/icd.d"));
+        let browsers = BROWSERS.iter().map(|path| place.outside(Path::new(path))).filter(|p| p.exists());
+        return shares.iter().flat_map(|folder| manifests_in(folder)).chain(browsers).collect();
+    }
     for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
         if let Some(list) = std::env::var_os(variable).filter(|v| !v.is_empty()) {
             return std::env::split_paths(&list).collect();
@@ -114,14 +154,38 @@ mod tests {
 
     #[test]
     fn a_library_gets_a_manifest_and_a_missing_one_is_refused() {
-        let scratch = std::env::temp_dir().join(format!("cts-runner-drivers-{}", std::process::id()));
-        std::fs::create_dir_all(&scratch).expect("a folder");
-        let library = scratch.join("libvk_test.so");
-        assert!(named(&library.display().to_string(), &scratch).is_err());
+        let place = Place::here().expect("a folder");
+        let library = place.shared().join("libvk_test.so");
+        assert!(named(&library.display().to_string(), &place).is_err());
         std::fs::write(&library, "").expect("a file");
-        let manifest = named(&library.display().to_string(), &scratch).expect("a manifest");
-        assert_eq!(manifest.library, library);
-        assert_eq!(Manifest::read(&manifest.path).expect("readable").library, library);
-        std::fs::remove_dir_all(&scratch).expect("gone");
+        let manifest = named(&library.display().to_string(), &place).expect("a manifest");
+        assert_eq!(Manifest::read(&manifest).expect("readable").library, library);
+    }
+
+    #[test]
+    fn in_another_root_its_drivers_are_named_and_found_and_others_are_copied() {
+        let here = Place::here().expect("a folder");
+        let (root, library) = (here.shared(), here.shared().join("libvk_test.so"));
+        let folder = root.join("usr/share/vulkan/icd.d");
+        std::fs::create_dir_all(root.join("tmp")).expect("a folder");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(&library, "library").expect("a file");
+        let rival = r#"{ "ICD": { "library_path": "/usr/lib/libvk_rival.so" } }"#;
+        std::fs::write(folder.join("rival.json"), rival).expect("a file");
+        let place = Place::other(root).expect("a root");
+        let inside = "/usr/share/vulkan/icd.d/rival.json";
+        assert_eq!(candidates(&place), [place.outside(Path::new(inside))]);
+        for name in [inside.to_owned(), folder.join("rival.json").canonicalize().expect("it").display().to_string()] {
+            assert_eq!(named(&name, &place).expect("it is there"), Path::new(inside));
+        }
+        // The root is below /tmp here, and so is the library; from inside it has another name.
+        let own = here.scratch().expect("a folder");
+        std::fs::write(own.path().join("libvk_own.so"), "own").expect("a file");
+        let copied = named(&std::env::current_exe().expect("this").display().to_string(), &place);
+        assert!(copied.is_err(), "a program is no manifest");
+        let manifest = named("/usr/lib/libvk_rival.so", &place);
+        assert!(manifest.is_err(), "neither there nor here");
+        let manifest = place.outside(&named("/libvk_test.so", &place).expect("a manifest"));
+        assert_eq!(Manifest::read(&manifest).expect("readable").library, Path::new("/libvk_test.so"));
     }
 }

@@ -2,17 +2,18 @@
 
 use super::child::{self, ask, spawn};
 use super::options::{Options, Role};
-use super::process::{self, Scratch};
+use super::place::Place;
+use super::process;
 use super::report::{Outcome, Report};
 use super::results::{Driver, Results};
 use super::stats::{self, Run};
 use super::workload::{Make, Spec};
 use super::{drivers, json, limits::Limits, svg, table};
-use crate::vk::{Error, Manifest, Result};
+use crate::vk::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command `bench` after its arguments were read.
@@ -47,8 +48,11 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
     if specs.is_empty() {
         return Err(Error::Missing("a workload that matches; `cts-runner bench --list` shows all".into()));
     }
-    let scratch = Scratch::new(&std::env::temp_dir())?;
-    let drivers = take_part(options, scratch.path())?;
+    let place = match &options.root {
+        Some(root) => Place::other(root)?,
+        None => Place::here()?,
+    };
+    let drivers = take_part(options, &place)?;
     let rounds = options.rounds() as usize;
     let bar = progress(rounds * specs.len() * drivers.len());
     let mut runs: Vec<Run> = Vec::new();
@@ -57,12 +61,13 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
     for round in 0..rounds {
         if !options.validate {
             bar.set_message("limits of the machine");
-            limits.extend(Limits::from_json(&ask(&["--limits"], options)?));
+            limits.extend(Limits::from_json(&ask(&place, &["--limits"], options)?));
         }
-        one_round(specs, &drivers, round, options, &bar, &mut runs)?;
+        let children = Children { place: &place, options, drivers: &drivers, bar: &bar };
+        children.one_round(specs, round, &mut runs)?;
         let rows = stats::rows(specs, drivers.len(), round + 1, &runs);
-        let (machine, limits) = (cpu_name(), middle(&limits));
-        let so_far = Results { machine, limits, rounds: round + 1, drivers: drivers.clone(), rows };
+        let (machine, vector_bits, limits) = (cpu_name(), vector_bits(), middle(&limits));
+        let so_far = Results { machine, vector_bits, limits, rounds: round + 1, drivers: drivers.clone(), rows };
         write_files(&so_far, options)?;
         results = Some(so_far);
     }
@@ -74,24 +79,24 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
 }
 
 /// The drivers that were named, which must work, or those found that do.
-fn take_part(options: &Options, scratch: &Path) -> Result<Vec<Driver>> {
+fn take_part(options: &Options, place: &Place) -> Result<Vec<Driver>> {
     let named = !options.icds.is_empty();
-    let manifests: Vec<Manifest> = if named {
-        options.icds.iter().map(|what| drivers::named(what, scratch)).collect::<Result<_>>()?
+    let manifests: Vec<PathBuf> = if named {
+        options.icds.iter().map(|what| drivers::named(what, place)).collect::<Result<_>>()?
     } else {
-        drivers::found()?
+        drivers::found(place)?
     };
     let mut found = Vec::new();
     for (i, manifest) in manifests.into_iter().enumerate() {
-        let path = std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e))?;
-        match ask(&["--probe", "--icd", &path.display().to_string()], options) {
+        match ask(place, &["--probe", "--icd", &manifest.display().to_string()], options) {
             Ok(json) => {
                 let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
                 let (device, version, api) = (text("device"), text("driver_version"), text("api_version"));
-                found.push(Driver { label: String::new(), device, version, api, manifest: path });
+                let lanes = json["subgroup_size"].as_u64().unwrap_or(0);
+                found.push(Driver { label: String::new(), device, version, api, lanes, manifest });
             }
-            Err(error) if named || i == 0 => return Err(Error::Missing(format!("{} ({error})", path.display()))),
-            Err(error) => eprintln!("left out: {}: {error}", path.display()),
+            Err(error) if named || i == 0 => return Err(Error::Missing(format!("{} ({error})", manifest.display()))),
+            Err(error) => eprintln!("left out: {}: {error}", manifest.display()),
         }
     }
     let labels = drivers::labels(&found.iter().map(|d| d.device.clone()).collect::<Vec<_>>());
@@ -101,36 +106,39 @@ fn take_part(options: &Options, scratch: &Path) -> Result<Vec<Driver>> {
     Ok(found)
 }
 
-fn one_round(
-    specs: &[Spec],
-    drivers: &[Driver],
-    round: usize,
-    options: &Options,
-    bar: &ProgressBar,
-    runs: &mut Vec<Run>,
-) -> Result<()> {
-    // What did not work once is not tried again: a hang would cost its time-out in every round.
-    let failed: HashSet<_> =
-        runs.iter().filter(|r| r.report.outcome != Outcome::Ok).map(|r| (r.spec, r.driver)).collect();
-    for (index, spec) in specs.iter().enumerate() {
-        // Who comes first after something else finds cold caches: another one in each round.
-        for number in (0..drivers.len()).map(|i| (i + round) % drivers.len()) {
-            let driver = &drivers[number];
-            bar.set_message(format!("round {} {} {}", round + 1, spec.name, driver.label));
-            if !failed.contains(&(index, number)) {
-                let report = one_child(spec, driver, options)?;
-                runs.push(Run { spec: index, driver: number, round, report });
-            }
-            bar.inc(1);
-        }
-    }
-    Ok(())
+/// What the children of all rounds share.
+struct Children<'a> {
+    place: &'a Place,
+    options: &'a Options,
+    drivers: &'a [Driver],
+    bar: &'a ProgressBar,
 }
 
-fn one_child(spec: &Spec, driver: &Driver, options: &Options) -> Result<Report> {
-    let scratch = Scratch::new(&std::env::temp_dir())?;
-    let own = Options { scratch: scratch.path().into(), ..options.clone() };
-    spawn(spec.name, &driver.manifest.display().to_string(), &own)
+impl Children<'_> {
+    fn one_round(&self, specs: &[Spec], round: usize, runs: &mut Vec<Run>) -> Result<()> {
+        // What did not work once is not tried again: a hang would cost its time-out in every round.
+        let failed: HashSet<_> =
+            runs.iter().filter(|r| r.report.outcome != Outcome::Ok).map(|r| (r.spec, r.driver)).collect();
+        for (index, spec) in specs.iter().enumerate() {
+            // Who comes first after something else finds cold caches: another one in each round.
+            for number in (0..self.drivers.len()).map(|i| (i + round) % self.drivers.len()) {
+                let driver = &self.drivers[number];
+                self.bar.set_message(format!("round {} {} {}", round + 1, spec.name, driver.label));
+                if !failed.contains(&(index, number)) {
+                    let report = self.one(spec, driver)?;
+                    runs.push(Run { spec: index, driver: number, round, report });
+                }
+                self.bar.inc(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&self, spec: &Spec, driver: &Driver) -> Result<Report> {
+        let scratch = self.place.scratch()?;
+        let own = Options { scratch: self.place.inside(scratch.path()), ..self.options.clone() };
+        spawn(self.place, spec.name, &driver.manifest.display().to_string(), &own)
+    }
 }
 
 fn progress(steps: usize) -> ProgressBar {
@@ -154,6 +162,17 @@ fn cpu_name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
     name.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().into())
+}
+
+/// Bits of the widest vectors that the processor has.
+fn vector_bits() -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512f") {
+        return 512;
+    } else if std::arch::is_x86_feature_detected!("avx2") {
+        return 256;
+    }
+    128
 }
 
 fn write_files(results: &Results, options: &Options) -> Result<()> {

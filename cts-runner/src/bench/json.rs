@@ -11,7 +11,7 @@ pub fn render(results: &Results) -> Value {
         .map(|group| json!({ "group": group, "ratios": means(results, group) }))
         .collect();
     json!({
-        "machine": { "cpu": results.machine, "limits": results.limits.to_json() },
+        "machine": { "cpu": results.machine, "vector_bits": results.vector_bits, "limits": results.limits.to_json() },
         "rounds": results.rounds,
         "drivers": results.drivers.iter().map(driver).collect::<Vec<_>>(),
         "groups": groups,
@@ -20,7 +20,14 @@ pub fn render(results: &Results) -> Value {
 }
 
 fn driver(d: &Driver) -> Value {
-    json!({ "label": d.label, "device": d.device, "driver_version": d.version, "api_version": d.api, "manifest": d.manifest })
+    json!({
+        "label": d.label,
+        "device": d.device,
+        "driver_version": d.version,
+        "api_version": d.api,
+        "subgroup_size": d.lanes,
+        "manifest": d.manifest,
+    })
 }
 
 fn means(results: &Results, group: &str) -> Vec<Value> {

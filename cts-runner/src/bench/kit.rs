@@ -2,7 +2,7 @@
 
 use super::figure::{Amount, MakeError, Unit, Wrong};
 use super::recording::{Made, Recording};
-use crate::vk::{Binding, Buffer, Error, Gpu, Resource, ShaderStage};
+use crate::vk::{Buffer, Error, Gpu, Resource, ShaderStage, bindings};
 use ash::vk;
 
 /// A compute pipeline with its descriptor set.
@@ -15,10 +15,20 @@ pub struct Kernel {
 impl Kernel {
     /// Makes a kernel; resource `i` is binding `i`. Refused when its workgroup is beyond the device's limits.
     pub fn new(gpu: &Gpu, code: &[u32], resources: &[Resource], push_words: u32) -> Result<Self, MakeError> {
+        Self::with_array(gpu, code, resources, &[], push_words)
+    }
+
+    /// As [`Self::new`], with an array of descriptors in the binding after the resources.
+    pub fn with_array(
+        gpu: &Gpu,
+        code: &[u32],
+        resources: &[Resource],
+        array: &[Resource],
+        push_words: u32,
+    ) -> Result<Self, MakeError> {
         check_size(gpu, code)?;
         let stages = vk::ShaderStageFlags::COMPUTE;
-        let bindings: Vec<Binding> =
-            resources.iter().enumerate().map(|(i, &resource)| Binding { index: i as u32, resource }).collect();
+        let bindings = bindings(resources, array);
         let kinds: Vec<_> = bindings.iter().map(|b| (b.index, b.resource.kind())).collect();
         let set_layout = gpu.set_layout(&kinds, stages)?;
         let layout = gpu.pipeline_layout(set_layout, push_words * 4, stages)?;

@@ -12,6 +12,7 @@ pub mod graphics;
 pub mod kit;
 pub mod limits;
 pub mod options;
+pub mod place;
 pub mod process;
 pub mod recording;
 pub mod report;

@@ -9,8 +9,9 @@ use std::time::Duration;
 pub const HELP: &str = "\
 cts-runner bench: the same Vulkan programs on several drivers, timed in turns
 
-  cts-runner bench --quick                       a first look: under 3 minutes for two drivers
+  cts-runner bench --quick                       a first look: about 6 minutes for three drivers
   cts-runner bench --json all.json --svg all.svg the full run: all workloads, 5 rounds
+  cts-runner bench --root DIR --icd grus --icd /usr/share/vulkan/icd.d/lvp_icd.json    rivals from another root
   cts-runner bench --filter compute/ --icd grus --icd /usr/share/vulkan/icd.d/lvp_icd.x86_64.json
   cts-runner bench --list                        the names of the workloads
 
@@ -19,6 +20,9 @@ Which drivers
                         it is not there), a manifest (JSON), or a driver's library (.so; a manifest is made for it).
                         Default: Grus, and every driver that the Vulkan loader would find and that has a device, and
                         Chromium's SwiftShader
+      --root DIR        measure inside of another root, all drivers (needs the rights of root, for chroot): a folder with a
+                        system of its own, where a newer distribution's drivers can be. Manifests are looked for in there;
+                        --icd takes one from inside, or a driver of this machine, which is copied in, as Grus is by default
 Which workloads
       --quick           a part of them, 3 rounds, shorter samples
       --filter PATTERN  repeatable; a part of the name, or with * a pattern for all of it ('create/*', 'matmul')
@@ -61,6 +65,8 @@ pub enum Role {
 pub struct Options {
     /// Drivers as given; empty for the default.
     pub icds: Vec<String>,
+    /// The root to measure in, when it is another one.
+    pub root: Option<PathBuf>,
     /// Patterns of names; empty for all.
     pub filter: Vec<String>,
     /// The quick run.
@@ -95,6 +101,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             icds: Vec::new(),
+            root: None,
             filter: Vec::new(),
             quick: false,
             list: false,
@@ -120,6 +127,7 @@ impl Options {
         while let Some(arg) = parser.next()? {
             match arg {
                 Arg::Long("icd") => options.icds.push(parser.value()?.string()?),
+                Arg::Long("root") => options.root = Some(parser.value()?.into()),
                 Arg::Long("filter") => options.filter.push(parser.value()?.string()?),
                 Arg::Long("quick") => options.quick = true,
                 Arg::Long("list") => options.list = true,

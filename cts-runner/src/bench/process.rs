@@ -1,13 +1,13 @@
 //! Children: started with caches of their own, pinned, watched, stopped when they hang.
 //!
-//! Invariant: a child finds an empty home and cache folder, so no driver's disk cache is warm, and writes to files, so it
-//! cannot block on a pipe. The user's state stays the user's: what one child stored another one may load, if its driver knows the user.
+//! Invariant: a child finds an empty home and cache folder and Mesa's disk cache switched off, so no driver's disk cache is warm, and
+//! writes to files, so it cannot block on a pipe. The user's state stays the user's: what one child stored another one may load, if its driver knows the user.
 
+use super::place::Place;
 use crate::vk::{Error, Result};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long to sleep between two looks at a child.
@@ -26,52 +26,25 @@ pub enum End {
     TimedOut,
 }
 
-/// A folder that goes with its owner.
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    /// A new folder below `parent`.
-    pub fn new(parent: &Path) -> Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("cts-runner-bench-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|e| Error::Io(path.clone(), e))?;
-        Ok(Self(path))
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Runs this program again as `bench` with the given arguments.
-pub fn run(args: &[&str], timeout: Duration) -> Result<End> {
-    let program = std::env::current_exe().map_err(|e| Error::Io("the running program".into(), e))?;
-    let mut command = Command::new(program);
+pub fn run(place: &Place, args: &[&str], timeout: Duration) -> Result<End> {
+    let mut command = place.command();
     command.arg("bench").args(args);
-    watch(command, timeout)
+    watch(place, command, timeout)
 }
 
-fn watch(mut command: Command, timeout: Duration) -> Result<End> {
-    let scratch = Scratch::new(&std::env::temp_dir())?;
+fn watch(place: &Place, mut command: Command, timeout: Duration) -> Result<End> {
+    let scratch = place.scratch()?;
     let file = |name: &str| scratch.path().join(name);
     let create = |path: PathBuf| File::create(&path).map_err(|e| Error::Io(path, e));
     for (variable, folder) in [("HOME", "home"), ("XDG_CACHE_HOME", "home/.cache"), ("XDG_DATA_HOME", "home/.data")] {
-        command.env(variable, file(folder));
+        command.env(variable, place.inside(&file(folder)));
     }
-    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    let state = state.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".local/state")));
-    state.into_iter().for_each(|folder| _ = command.env("XDG_STATE_HOME", folder));
+    command.env("TMPDIR", place.inside(scratch.path())).env("MESA_SHADER_CACHE_DISABLE", "true");
+    state_folder(place).into_iter().for_each(|folder| _ = command.env("XDG_STATE_HOME", folder));
     std::fs::create_dir_all(file("home/.cache")).map_err(|e| Error::Io(file("home/.cache"), e))?;
     command.stdin(Stdio::null()).stdout(create(file("out"))?).stderr(create(file("err"))?);
-    let mut child = command.spawn().map_err(|e| Error::Io(PathBuf::from(command.get_program()), e))?;
+    let mut child = place.spawn(command)?;
     let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().map_err(|e| Error::Io("a child".into(), e))? {
@@ -86,6 +59,15 @@ fn watch(mut command: Command, timeout: Duration) -> Result<End> {
     };
     let read = |name: &str| String::from_utf8_lossy(&std::fs::read(file(name)).unwrap_or_default()).into_owned();
     Ok(if status.success() { End::Good(read("out")) } else { End::Died(last_words(status, &read("err"))) })
+}
+
+/// The user's, or one of the run's own in another root.
+fn state_folder(place: &Place) -> Option<PathBuf> {
+    if place.root().is_some() {
+        return Some(place.inside(&place.shared().join("state")));
+    }
+    let set = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    set.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".local/state")))
 }
 
 fn last_words(status: ExitStatus, stderr: &str) -> String {
@@ -131,7 +113,7 @@ mod tests {
     fn shell(script: &str, timeout: Duration) -> End {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        watch(command, timeout).expect("a shell")
+        watch(&Place::here().expect("a folder"), command, timeout).expect("a shell")
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Driver {
     pub version: String,
     /// `apiVersion`.
     pub api: String,
+    /// `subgroupSize`, the lanes that it runs a shader on at a time; 0 when unknown.
+    pub lanes: u64,
     /// Its manifest.
     pub manifest: PathBuf,
 }
@@ -23,6 +25,8 @@ pub struct Driver {
 pub struct Results {
     /// The CPU's name.
     pub machine: String,
+    /// Bits of the processor's vectors.
+    pub vector_bits: u32,
     /// The machine's limits; medians of the rounds.
     pub limits: Limits,
     /// Rounds done.

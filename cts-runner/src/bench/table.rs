@@ -55,15 +55,19 @@ pub fn render(results: &Results, details: bool) -> String {
 
 fn head(results: &Results) -> String {
     let l = &results.limits;
-    let mut text = results.machine.clone();
+    let mut text = format!("{}, vectors of {} bits", results.machine, results.vector_bits);
     if l.threads > 0 {
         let (flops, copy, fill) = (si(l.flops), si(l.copy), si(l.fill));
         let _ = write!(text, ", {} threads; FMA {flops}FLOP/s, copy {copy}B/s, fill {fill}B/s", l.threads);
     }
     text.push('\n');
     for d in &results.drivers {
-        let _ =
-            writeln!(text, "{:14} {} {}, Vulkan {} ({})", d.label, d.device, d.version, d.api, d.manifest.display());
+        let (device, lanes, manifest) = (&d.device, d.lanes, d.manifest.display());
+        let _ = writeln!(
+            text,
+            "{:14} {device} {}, Vulkan {}, subgroups of {lanes} ({manifest})",
+            d.label, d.version, d.api
+        );
     }
     let _ =
         writeln!(text, "{} rounds; ratio = time of the rival / time of {}", results.rounds, results.drivers[0].label);

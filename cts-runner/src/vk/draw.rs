@@ -121,6 +121,8 @@ pub struct ProgramDesc<'a> {
     pub constants: &'a [(u32, u32)],
     /// Set 0: the binding is the index.
     pub resources: &'a [Resource],
+    /// An array of descriptors in the binding after those; none when it is empty.
+    pub array: &'a [Resource],
     /// Bytes of push constants.
     pub push: u32,
     /// Vertex buffers.
@@ -142,6 +144,7 @@ impl Default for ProgramDesc<'_> {
             fragment: &[],
             constants: &[],
             resources: &[],
+            array: &[],
             push: 0,
             streams: &[],
             topology: vk::PrimitiveTopology::TRIANGLE_LIST,
@@ -161,6 +164,7 @@ pub struct Program {
     pub layout: vk::PipelineLayout,
     /// Set 0, when there are resources.
     pub set: Option<vk::DescriptorSet>,
+    set_layout: vk::DescriptorSetLayout,
 }
 
 /// The stages that push constants and descriptors of a [`Program`] are for.
@@ -219,14 +223,19 @@ impl Gpu {
 
     /// Makes a pipeline for a pass, with its layout and descriptor set.
     pub fn program(&self, pass: &Pass, desc: &ProgramDesc<'_>) -> Result<Program> {
-        let kinds: Vec<_> = desc.resources.iter().zip(0..).map(|(r, index)| (index, r.kind())).collect();
+        let bindings = bindings(desc.resources, desc.array);
+        let kinds: Vec<_> = bindings.iter().map(|b| (b.index, b.resource.kind())).collect();
         let set_layout = self.set_layout(&kinds, STAGES)?;
         let layout = self.pipeline_layout(set_layout, desc.push, STAGES)?;
-        let bindings: Vec<_> =
-            desc.resources.iter().zip(0..).map(|(&resource, index)| Binding { index, resource }).collect();
         let set = if bindings.is_empty() { None } else { Some(self.descriptor_set(set_layout, &bindings)?) };
         let pipeline = self.program_pipeline(pass, desc, layout)?;
-        Ok(Program { pipeline, layout, set })
+        Ok(Program { pipeline, layout, set, set_layout })
+    }
+
+    /// The same pipeline with a descriptor set of its own.
+    pub fn with_resources(&self, program: &Program, resources: &[Resource]) -> Result<Program> {
+        let set = Some(self.descriptor_set(program.set_layout, &bindings(resources, &[]))?);
+        Ok(Program { set, ..*program })
     }
 
     fn program_pipeline(
@@ -259,6 +268,12 @@ impl Gpu {
             cache: vk::PipelineCache::null(),
         })
     }
+}
+
+/// A binding for each resource, and one more for the array.
+pub fn bindings(resources: &[Resource], array: &[Resource]) -> Vec<Binding> {
+    let single = resources.iter().zip(0..).map(|(&resource, index)| Binding { index, resource });
+    single.chain(array.iter().map(|&resource| Binding { index: resources.len() as u32, resource })).collect()
 }
 
 /// Everything of one side before everything of the other.

@@ -21,7 +21,7 @@ mod submit;
 
 pub use api::{Api, Manifest};
 pub use ash::vk as raw;
-pub use draw::{Attachment, Pass, Program, ProgramDesc, Role, Stream};
+pub use draw::{Attachment, Pass, Program, ProgramDesc, Role, Stream, bindings};
 pub use error::{Error, Result};
 pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
 pub use memory::{Buffer, Image, ImageDesc};

@@ -1,7 +1,11 @@
-//! What a device may have beyond Vulkan 1.0 and a workload may use: small types and subgroup operations.
+//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations.
 
-use ash::{khr, vk};
-use std::ffi::c_char;
+use ash::{ext, khr, vk};
+use std::ffi::{CStr, c_char};
+
+/// The extensions that are part of Vulkan 1.2.
+const EXTENSIONS: [&CStr; 3] =
+    [khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME, ext::descriptor_indexing::NAME];
 
 /// What was found and is enabled. All of it is absent on a Vulkan 1.0 device.
 #[derive(Clone, Copy, Default, Debug)]
@@ -18,8 +22,12 @@ pub struct Optional {
     pub subgroup_size: u32,
     /// The subgroup operations of compute shaders.
     pub subgroup_operations: vk::SubgroupFeatureFlags,
-    /// Which of the two extensions below the device lists.
-    has: [bool; 2],
+    /// `shaderSampledImageArrayNonUniformIndexing`.
+    pub divergent_images: bool,
+    /// `shaderStorageBufferArrayNonUniformIndexing`.
+    pub divergent_buffers: bool,
+    /// Which of [`EXTENSIONS`] the device has.
+    has: [bool; EXTENSIONS.len()],
 }
 
 /// The feature structures that enable an [`Optional`].
@@ -28,7 +36,8 @@ pub(super) struct Features {
     storage16: vk::PhysicalDevice16BitStorageFeatures<'static>,
     storage8: vk::PhysicalDevice8BitStorageFeatures<'static>,
     small: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
-    wanted: [bool; 3],
+    indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    wanted: [bool; 4],
 }
 
 impl Optional {
@@ -41,16 +50,20 @@ impl Optional {
         let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }.unwrap_or_default();
         let listed = |name| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
         let core = version >= vk::API_VERSION_1_2;
-        let has = [khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME].map(|name| core || listed(name));
+        let has = EXTENSIONS.map(|name| core || listed(name));
         let mut storage16 = vk::PhysicalDevice16BitStorageFeatures::default();
         let mut storage8 = vk::PhysicalDevice8BitStorageFeatures::default();
         let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
+        let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
         let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage16);
         if has[0] {
             features = features.push_next(&mut storage8);
         }
         if has[1] {
             features = features.push_next(&mut small);
+        }
+        if has[2] {
+            features = features.push_next(&mut indexing);
         }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
@@ -67,6 +80,8 @@ impl Optional {
             int8: small.shader_int8 == vk::TRUE,
             subgroup_size: subgroup.subgroup_size,
             subgroup_operations: if computes { subgroup.supported_operations } else { Default::default() },
+            divergent_images: indexing.shader_sampled_image_array_non_uniform_indexing == vk::TRUE,
+            divergent_buffers: indexing.shader_storage_buffer_array_non_uniform_indexing == vk::TRUE,
             has,
         }
     }
@@ -74,19 +89,27 @@ impl Optional {
     /// The structures that enable what was found.
     pub(super) fn features(&self) -> Features {
         let small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
+        let indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default()
+            .shader_sampled_image_array_non_uniform_indexing(self.divergent_images)
+            .shader_storage_buffer_array_non_uniform_indexing(self.divergent_buffers);
         Features {
             storage16: vk::PhysicalDevice16BitStorageFeatures::default().storage_buffer16_bit_access(self.storage16),
             storage8: vk::PhysicalDevice8BitStorageFeatures::default().storage_buffer8_bit_access(self.storage8),
             small: small.shader_float16(self.float16).shader_int8(self.int8),
-            wanted: [self.storage16, self.storage8, self.float16 || self.int8],
+            indexing,
+            wanted: [
+                self.storage16,
+                self.storage8,
+                self.float16 || self.int8,
+                self.divergent_images || self.divergent_buffers,
+            ],
         }
     }
 
     /// The extensions that a device of this version needs for them.
     pub(super) fn extensions(&self, version: u32) -> Vec<*const c_char> {
         let below = version < vk::API_VERSION_1_2;
-        let names = [khr::_8bit_storage::NAME, khr::shader_float16_int8::NAME];
-        names.iter().zip(self.has).filter(|&(_, has)| has && below).map(|(name, _)| name.as_ptr()).collect()
+        EXTENSIONS.iter().zip(self.has).filter(|&(_, has)| has && below).map(|(name, _)| name.as_ptr()).collect()
     }
 }
 
@@ -101,6 +124,9 @@ impl Features {
         }
         if self.wanted[2] {
             info = info.push_next(&mut self.small);
+        }
+        if self.wanted[3] {
+            info = info.push_next(&mut self.indexing);
         }
         info
     }

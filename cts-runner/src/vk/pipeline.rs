@@ -176,22 +176,21 @@ impl Gpu {
         Ok(module)
     }
 
-    /// Makes a descriptor-set layout with one descriptor of each given type.
+    /// Makes a descriptor-set layout with a descriptor of each given type; a binding that is given several times is an array.
     pub fn set_layout(
         &self,
         kinds: &[(u32, vk::DescriptorType)],
         stages: vk::ShaderStageFlags,
     ) -> Result<vk::DescriptorSetLayout> {
-        let bindings: Vec<_> = kinds
-            .iter()
-            .map(|&(index, kind)| {
-                vk::DescriptorSetLayoutBinding::default()
-                    .binding(index)
-                    .descriptor_type(kind)
-                    .descriptor_count(1)
-                    .stage_flags(stages)
-            })
-            .collect();
+        let mut bindings: Vec<vk::DescriptorSetLayoutBinding<'_>> = Vec::new();
+        for &(index, kind) in kinds {
+            let new =
+                vk::DescriptorSetLayoutBinding::default().binding(index).descriptor_type(kind).stage_flags(stages);
+            match bindings.iter_mut().find(|b| b.binding == index) {
+                Some(array) => array.descriptor_count += 1,
+                None => bindings.push(new.descriptor_count(1)),
+            }
+        }
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: `info` is valid.
         let layout =
@@ -219,7 +218,7 @@ impl Gpu {
         Ok(layout)
     }
 
-    /// Makes a descriptor set (with its own pool) and writes it.
+    /// Makes a descriptor set (with its own pool) and writes it; bindings of one number are an array's elements in order.
     pub fn descriptor_set(&self, layout: vk::DescriptorSetLayout, bindings: &[Binding]) -> Result<vk::DescriptorSet> {
         let sizes: Vec<_> = bindings
             .iter()
@@ -233,19 +232,21 @@ impl Gpu {
         let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
         // SAFETY: the pool has room for this set.
         let set = unsafe { self.device.allocate_descriptor_sets(&info) }.of("vkAllocateDescriptorSets")?[0];
-        for binding in bindings {
-            self.write_descriptor(set, binding);
+        for (i, binding) in bindings.iter().enumerate() {
+            let element = bindings[..i].iter().filter(|b| b.index == binding.index).count();
+            self.write_descriptor(set, binding, element as u32);
         }
         Ok(set)
     }
 
-    fn write_descriptor(&self, set: vk::DescriptorSet, binding: &Binding) {
+    fn write_descriptor(&self, set: vk::DescriptorSet, binding: &Binding, element: u32) {
         let buffers = [binding.resource.buffer_info()];
         let images = [binding.resource.image_info()];
         let texels = [binding.resource.texel_info()];
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(binding.index)
+            .dst_array_element(element)
             .descriptor_type(binding.resource.kind())
             .descriptor_count(1);
         let write = match binding.resource {

@@ -109,10 +109,26 @@ impl Recorder<'_> {
         unsafe { self.d.cmd_draw(self.cmd, vertices, instances, 0, 0) }
     }
 
+    /// vkCmdDrawIndirect: as many tightly packed commands from the start of a buffer.
+    pub fn draw_indirect(self, commands: &Buffer, count: u32) {
+        // SAFETY: as in `draw`; the buffer has the usage and holds the commands.
+        unsafe {
+            self.d.cmd_draw_indirect(self.cmd, commands.handle, 0, count, size_of::<vk::DrawIndirectCommand>() as u32)
+        }
+    }
+
     /// Draws indexed: `count` indices from `first`, with `base` added to each.
     pub fn draw_indexed(self, count: u32, first: u32, base: i32, instances: u32) {
         // SAFETY: as in `draw`; an index buffer is bound.
         unsafe { self.d.cmd_draw_indexed(self.cmd, count, instances, first, base, 0) }
+    }
+}
+
+/// What has a recording function of its own.
+impl Recorder<'_> {
+    /// Records with this function.
+    pub fn with(self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) {
+        record(self.d, self.cmd);
     }
 }
 

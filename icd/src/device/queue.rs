@@ -14,8 +14,9 @@ use super::Device;
 use super::watchdog::Watchdog;
 use crate::fallible;
 use crate::object::sync::{Fence, SemaphoreOp};
+use crate::os::patience::Patience;
 use ash::vk;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -52,6 +53,8 @@ pub struct Queue {
     /// Submissions executed to their end.
     completed: AtomicU64,
     stopping: AtomicBool,
+    /// Of the worker, for submissions.
+    patience: Patience,
     /// Guards against endless shaders.
     pub watchdog: Arc<Watchdog>,
 }
@@ -110,12 +113,21 @@ impl Queue {
 
     fn next(&self) -> Option<Submission> {
         let mut state = self.state.lock();
+        let mut wait = None;
         loop {
             if let Some(submission) = state.pending.pop_front() {
+                wait.iter().for_each(|wait| self.patience.end(wait));
                 return Some(submission);
             }
             if self.is_stopping() {
                 return None;
+            }
+            let wait = wait.get_or_insert_with(|| self.patience.begin());
+            if wait.is_awake() {
+                let seen = self.submitted.load(Ordering::Relaxed);
+                let news = || self.submitted.load(Ordering::Acquire) != seen || self.is_stopping();
+                MutexGuard::unlocked(&mut state, || wait.until(news));
+                continue;
             }
             self.watchdog.idle();
             self.wake.wait(&mut state);

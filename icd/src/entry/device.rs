@@ -121,6 +121,10 @@ shims! {
         let physical = dispatchable::<PhysicalDevice>(physical_device);
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
+        // Not when the instance is made: there nobody listens yet, and reading the environment takes longer than all else that is done.
+        if let Some(message) = crate::caps::conformance::ignored() {
+            instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "GRUS-environment", message);
+        }
         let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)));
         let extensions = extensions.map_err(|missing| refuse(&instance, missing))?;
         crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;

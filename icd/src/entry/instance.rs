@@ -88,9 +88,6 @@ shims! {
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
         let new = Instance::new(api_version, extensions);
-        if let Some(message) = crate::caps::conformance::ignored() {
-            new.report(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "GRUS-environment", message);
-        }
         *instance = handle::create_dispatchable(new)?;
         Ok(())
     }

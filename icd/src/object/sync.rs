@@ -2,11 +2,12 @@
 //!
 //! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it.
 
+use crate::os::patience::Patience;
 use ash::vk;
 use base::fork::Home;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Lock, condition and the lost state of a device.
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 pub struct Sync {
     lock: Mutex<()>,
     changed: Condvar,
+    /// Number of changes, for who waits awake.
+    changes: AtomicU32,
+    patience: Patience,
     lost: AtomicBool,
     /// The process that the device's threads are in.
     home: Home,
@@ -29,6 +33,7 @@ impl Sync {
     pub fn notify<R>(&self, change: impl FnOnce() -> R) -> R {
         let _guard = self.lock.lock();
         let result = change();
+        self.changes.fetch_add(1, Ordering::Release);
         self.changed.notify_all();
         result
     }
@@ -42,15 +47,24 @@ impl Sync {
         // Beyond a few centuries an Instant overflows; that is "for ever".
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
         let mut guard = self.lock.lock();
+        let mut wait = None;
         loop {
             if ready() {
+                wait.iter().for_each(|wait| self.patience.end(wait));
                 return vk::Result::SUCCESS;
             }
             if self.is_lost() {
                 return vk::Result::ERROR_DEVICE_LOST;
             }
+            let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let wait = wait.get_or_insert_with(|| self.patience.begin());
             match deadline {
                 _ if timeout == 0 => return vk::Result::TIMEOUT,
+                _ if wait.is_awake() && !late() => {
+                    let seen = self.changes.load(Ordering::Relaxed);
+                    let news = || self.changes.load(Ordering::Acquire) != seen || late();
+                    MutexGuard::unlocked(&mut guard, || wait.until(news));
+                }
                 Some(deadline) => {
                     if self.changed.wait_until(&mut guard, deadline).timed_out() {
                         return if ready() { vk::Result::SUCCESS } else { vk::Result::TIMEOUT };

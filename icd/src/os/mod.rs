@@ -6,4 +6,5 @@ pub mod backing;
 pub mod clock;
 pub mod environment;
 pub mod memory_limits;
+pub mod patience;
 pub mod user;

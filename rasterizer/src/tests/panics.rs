@@ -26,7 +26,7 @@ fn a_panic_in_a_worker_leaves_the_engine_usable() {
             let beside = scope.spawn(|| (0..4).map(|_| image_of(&other)).collect::<Vec<_>>());
             for round in 0..4 {
                 let items = catch_unwind(AssertUnwindSafe(|| {
-                    engine.pool.for_each(64, false, |worker, _, i| {
+                    engine.pool.for_each(64, crate::pool::Effort::Large, |worker, _, i| {
                         worker.runs(Running { command: 7, pipeline: 7 });
                         assert_ne!(i, 5 * round, "on purpose");
                     });

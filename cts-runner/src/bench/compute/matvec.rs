@@ -22,7 +22,7 @@ struct Weights {
 }
 
 /// A half from a float that is one exactly: sign, power of two from 2⁻¹⁴, ten bits.
-fn half(value: f32) -> u32 {
+pub(super) fn half(value: f32) -> u32 {
     let bits = value.to_bits();
     if value == 0.0 {
         return bits >> 16;
@@ -31,12 +31,13 @@ fn half(value: f32) -> u32 {
 }
 
 /// Multiples of 2⁻¹⁰ in ±1: exact as halves.
-fn exact_halves(count: usize) -> Vec<f32> {
+pub(super) fn exact_halves(count: usize) -> Vec<f32> {
     let mut random = Random::new(3);
     (0..count).map(|_| ((random.word() >> 21) as f32 - 1024.0) / 1024.0).collect()
 }
 
-fn pack_halves(values: &[f32]) -> Vec<u32> {
+/// Two in a word.
+pub(super) fn pack_halves(values: &[f32]) -> Vec<u32> {
     values.chunks_exact(2).map(|p| half(p[0]) | half(p[1]) << 16).collect()
 }
 

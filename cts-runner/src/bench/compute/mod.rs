@@ -1,9 +1,11 @@
 //! Family `compute`: dispatches, from streaming to sorting, as compute programs and language models use them.
 
+mod atomics;
 mod graph;
 mod images;
 mod latency;
 mod linear;
+mod llm;
 mod matvec;
 mod physics;
 mod prefix;
@@ -30,6 +32,12 @@ pub const SPECS: &[Spec] = &[
     Spec::full("compute/matvec-q8", C, matvec::q8_weights),
     Spec::full("compute/matvec-q8-storage", C, matvec::q8_storage),
     Spec::quick("compute/matvec-q4", C, matvec::q4_weights),
+    Spec::quick("compute/llm-q8_0", C, llm::q8_0_vector),
+    Spec::quick("compute/llm-q4_k", C, llm::q4_k_vector),
+    Spec::quick("compute/llm-f16", C, llm::f16_vector),
+    Spec::quick("compute/llm-f16-matrix", C, llm::f16_matrix),
+    Spec::quick("compute/llm-rope", C, llm::rope),
+    Spec::quick("compute/llm-flash-attention", C, llm::flash_attention),
     Spec::quick("compute/softmax", C, rows::softmax),
     Spec::full("compute/layer-norm", C, rows::layer_norm),
     Spec::quick("compute/reduce-shared", C, prefix::reduce_shared),
@@ -38,6 +46,10 @@ pub const SPECS: &[Spec] = &[
     Spec::full("compute/scan-subgroup", C, prefix::scan_subgroup),
     Spec::quick("compute/histogram-shared", C, words::histogram_shared),
     Spec::full("compute/histogram-global", C, words::histogram_global),
+    Spec::quick("compute/atomics-contended", C, atomics::contended),
+    Spec::quick("compute/atomics-append", C, atomics::append),
+    Spec::quick("compute/atomics-divergent", C, atomics::divergent),
+    Spec::quick("compute/divergent-buffers", C, atomics::buffers),
     Spec::quick("compute/nbody", C, physics::nbody),
     Spec::quick("compute/mandelbrot", C, physics::mandelbrot),
     Spec::quick("compute/sha256", C, words::sha256),

@@ -13,18 +13,21 @@ const FAMILY: Family = Family::Graphics;
 
 /// The workloads.
 pub const SPECS: &[Spec] = &[
-    Spec::quick("graphics/fill-opaque", FAMILY, opaque),
-    Spec::full("graphics/fill-gradient", FAMILY, gradient),
-    Spec::quick("graphics/fill-blended", FAMILY, blended),
+    Spec::quick("graphics/fill-opaque", FAMILY, opaque::<LAYERS>),
+    Spec::quick("graphics/fill-opaque-1", FAMILY, opaque::<1>),
+    Spec::full("graphics/fill-gradient", FAMILY, gradient::<LAYERS>),
+    Spec::quick("graphics/fill-gradient-1", FAMILY, gradient::<1>),
+    Spec::quick("graphics/fill-blended", FAMILY, blended::<LAYERS>),
+    Spec::quick("graphics/fill-blended-1", FAMILY, blended::<1>),
     Spec::full("graphics/fill-additive", FAMILY, additive),
     Spec::quick("graphics/overdraw-front-to-back", FAMILY, front_to_back),
     Spec::quick("graphics/overdraw-back-to-front", FAMILY, back_to_front),
 ];
 
-const LAYERS: u32 = 16;
+/// Layers of a fill; of one layer there is nothing to hide.
+const LAYERS: usize = 16;
 
 type Blend = Option<(vk::BlendFactor, vk::BlendFactor)>;
-type Colors = [[u8; 4]; LAYERS as usize];
 
 /// A vertex and a fragment shader.
 type Shaders = (Vec<u32>, Vec<u32>);
@@ -38,10 +41,10 @@ fn smooth() -> Shaders {
 }
 
 /// One instance over the whole target for each colour, over black.
-fn fill(
+fn fill<const N: usize>(
     gpu: &Gpu,
     (vertex, fragment): Shaders,
-    colors: Colors,
+    colors: [[u8; 4]; N],
     blend: Blend,
     check: impl Fn(&Picture) -> Result<(), Wrong> + 'static,
 ) -> Made {
@@ -64,24 +67,24 @@ fn fill(
         r.begin(&target.pass);
         r.bind(&program);
         r.vertices(&[instances]);
-        r.draw(4, LAYERS);
+        r.draw(4, N as u32);
         r.end();
     };
     let color = target.color;
-    let amount = Amount::new(LAYERS * SIZE * SIZE, Unit::Pixel);
+    let amount = Amount::new(N as u32 * SIZE * SIZE, Unit::Pixel);
     Recording::make(gpu, amount, record, move |gpu| check(&Picture::read(gpu, &color)?))
 }
 
 /// A colour for each layer, all with this alpha.
-fn colors(alpha: u8) -> Colors {
+fn colors<const N: usize>(alpha: u8) -> [[u8; 4]; N] {
     std::array::from_fn(|i| {
         let [r, g, b, _] = hash(i as u32 + 7).to_le_bytes();
         [r, g, b, alpha]
     })
 }
 
-fn opaque(gpu: &Gpu) -> Made {
-    let colors = colors(255);
+fn opaque<const N: usize>(gpu: &Gpu) -> Made {
+    let colors = colors::<N>(255);
     fill(gpu, flat(), colors, None, move |picture| picture.exact(|_, _| colors[colors.len() - 1]))
 }
 
@@ -92,15 +95,15 @@ fn gradient_of(color: [u8; 4], x: usize, y: usize) -> [f32; 4] {
     [r * u, g * v, b * (1.0 - u), a]
 }
 
-fn gradient(gpu: &Gpu) -> Made {
-    let colors = colors(255);
+fn gradient<const N: usize>(gpu: &Gpu) -> Made {
+    let colors = colors::<N>(255);
     fill(gpu, smooth(), colors, None, move |picture| {
         picture.near(1, Tolerance::of(1.0), |x, y| gradient_of(colors[colors.len() - 1], x, y))
     })
 }
 
-fn blended(gpu: &Gpu) -> Made {
-    let colors = colors(64);
+fn blended<const N: usize>(gpu: &Gpu) -> Made {
+    let colors = colors::<N>(64);
     let over = Some((vk::BlendFactor::SRC_ALPHA, vk::BlendFactor::ONE_MINUS_SRC_ALPHA));
     let expected = move |x, y| {
         colors.iter().fold([0.0f32; 4], |below, &color| {
@@ -109,11 +112,12 @@ fn blended(gpu: &Gpu) -> Made {
         })
     };
     // Each layer is rounded to 8 bits, by up to one step, and a quarter of what lies below is lost: 1 + 3/4 + 9/16 + ….
-    fill(gpu, smooth(), colors, over, move |picture| picture.near(3, Tolerance::of(4.0), expected))
+    let tolerance = Tolerance::of((0..N as i32).map(|i| 0.75f32.powi(i)).sum());
+    fill(gpu, smooth(), colors, over, move |picture| picture.near(3, tolerance, expected))
 }
 
 fn additive(gpu: &Gpu) -> Made {
-    let colors: Colors = std::array::from_fn(|i| [i as u8, 15 - i as u8, (i % 3) as u8, 1]);
+    let colors: [[u8; 4]; LAYERS] = std::array::from_fn(|i| [i as u8, 15 - i as u8, (i % 3) as u8, 1]);
     let sum = colors.iter().fold([0u8; 4], |sum, c| std::array::from_fn(|i| sum[i] + c[i]));
     let add = Some((vk::BlendFactor::ONE, vk::BlendFactor::ONE));
     fill(gpu, flat(), colors, add, move |picture| picture.exact(|_, _| sum))

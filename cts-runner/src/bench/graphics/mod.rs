@@ -1,23 +1,30 @@
 //! Draws: fill rate, sampling, geometry, depth, several samples and attachments, and what applications do with them.
 //!
-//! Idea: every workload draws to a target of 1024×1024 and knows what must be there. Positions are multiples of 1/16 of a
+//! Idea: a workload draws to a target (of 1024×1024, but for one) and knows what must be there. Positions are multiples of 1/16 of a
 //! pixel and exact as floats all the way through the viewport, so coverage is known to the pixel on every driver; colours
 //! are exact where the workload allows it, else a reference computed here must be close.
 //!
 //! Invariant: what is drawn does not depend on what was there before; passes clear or overwrite all of their attachments.
 
+mod culling;
 mod deferred;
 mod depth;
+mod desktop;
+mod divergent;
 mod fill;
+mod film;
 mod foliage;
+mod forward;
 mod geometry;
 mod objects;
 mod picture;
 mod post;
 mod reference;
 mod sampling;
+mod steps;
 mod target;
 mod texels;
+mod text;
 mod ui;
 
 use super::workload::Spec;
@@ -27,11 +34,17 @@ pub(super) use reference::{Level, Wrap, hash};
 pub const SPECS: &[&[Spec]] = &[
     fill::SPECS,
     sampling::SPECS,
+    divergent::SPECS,
     geometry::SPECS,
     objects::SPECS,
     depth::SPECS,
     deferred::SPECS,
+    forward::SPECS,
+    culling::SPECS,
     foliage::SPECS,
     post::SPECS,
+    film::SPECS,
+    desktop::SPECS,
     ui::SPECS,
+    text::SPECS,
 ];

@@ -1,12 +1,13 @@
 //! Post-processing: a separable blur, and a bloom chain of bright pass, smaller sizes, blurs and their sum.
 
 use super::super::figure::{Amount, MakeError, Unit};
-use super::super::recording::{Made, Recording, need_format};
+use super::super::recording::{Made, Recording};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Level, Wrap, add, hash, scale};
-use super::target::{COLOR, SIZE, Target, attachment, packed};
-use crate::vk::{Attachment, Error, Gpu, Image, ImageDesc, Pass, Program, ProgramDesc, Recorder, Resource};
+use super::steps::{BRIGHT, Step, between, level_of, linear_sampler, need_bright, picture_of, resample};
+use super::target::{COLOR, SIZE, Target};
+use crate::vk::{Error, Gpu, Image};
 use ash::vk;
 
 const FAMILY: Family = Family::Graphics;
@@ -14,9 +15,6 @@ const FAMILY: Family = Family::Graphics;
 /// The workloads.
 pub const SPECS: &[Spec] =
     &[Spec::quick("graphics/blur", FAMILY, blur), Spec::quick("graphics/bloom-chain", FAMILY, bloom)];
-
-/// Format between the passes.
-const BETWEEN: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
 
 /// The picture: squares of random colours, a tenth of them bright.
 fn source_texel(x: u32, y: u32) -> [u8; 4] {
@@ -27,63 +25,11 @@ fn source_texel(x: u32, y: u32) -> [u8; 4] {
 }
 
 fn source(gpu: &Gpu) -> Result<Image, Error> {
-    let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
-    let image = gpu.image(&ImageDesc::d2(COLOR, SIZE, SIZE, usage))?;
-    let texels: Vec<u32> = (0..SIZE * SIZE).map(|i| packed(source_texel(i % SIZE, i / SIZE))).collect();
-    let staging = gpu.buffer_with(&texels, vk::BufferUsageFlags::TRANSFER_SRC)?;
-    gpu.upload(&staging, &image, 4, vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL)?;
-    Ok(image)
+    picture_of(gpu, [SIZE; 2], source_texel)
 }
 
 fn source_level() -> Level {
-    let size = SIZE as usize;
-    Level::new(size, size, |x, y| source_texel(x as u32, y as u32).map(|c| f32::from(c) / 255.0))
-}
-
-fn linear_sampler(gpu: &Gpu) -> Result<vk::Sampler, Error> {
-    let (edge, linear) = (vk::SamplerAddressMode::CLAMP_TO_EDGE, vk::Filter::LINEAR);
-    let info = vk::SamplerCreateInfo::default().mag_filter(linear).min_filter(linear);
-    gpu.sampler(&info.address_mode_u(edge).address_mode_v(edge))
-}
-
-/// A pass over a whole target with what it pushes.
-struct Step {
-    pass: Pass,
-    program: Program,
-    push: Vec<u32>,
-}
-
-impl Step {
-    fn new(
-        gpu: &Gpu,
-        pass: Pass,
-        (vertex, fragment): (&[u32], &[u32]),
-        inputs: &[Image],
-        sampler: vk::Sampler,
-        push: Vec<u32>,
-    ) -> Result<Self, Error> {
-        let resources: Vec<_> = inputs.iter().map(|i| Resource::Texture(i.view, sampler)).collect();
-        let desc =
-            ProgramDesc { vertex, fragment, resources: &resources, push: 4 * push.len() as u32, ..Default::default() };
-        let program = gpu.program(&pass, &desc)?;
-        Ok(Self { pass, program, push })
-    }
-
-    fn record(&self, r: Recorder<'_>) {
-        r.begin(&self.pass);
-        r.bind(&self.program);
-        if !self.push.is_empty() {
-            r.push(&self.program, &self.push);
-        }
-        r.draw(3, 1);
-        r.end();
-    }
-}
-
-/// An image between passes and the pass that writes it.
-fn between(gpu: &Gpu, format: vk::Format, size: u32) -> Result<(Image, Pass), Error> {
-    let image = attachment(gpu, format, size, vk::ImageUsageFlags::SAMPLED)?;
-    Ok((image, gpu.pass(&[Attachment::texture(image)])?))
+    level_of([SIZE; 2], source_texel)
 }
 
 /// Weights of the 13 taps from the middle.
@@ -94,7 +40,7 @@ fn blur(gpu: &Gpu) -> Made {
     let source = source(gpu)?;
     let sampler = gpu.sampler(&vk::SamplerCreateInfo::default())?;
     let target = Target::covered(gpu, SIZE)?;
-    let (middle, across) = between(gpu, COLOR, SIZE)?;
+    let (middle, across) = between(gpu, COLOR, [SIZE; 2])?;
     let (cover, gauss_fragment) = (spirv!("graphics/cover.vert"), spirv!("graphics/gauss.frag"));
     let shaders = (&cover[..], &gauss_fragment[..]);
     let steps = [
@@ -129,8 +75,7 @@ const LEVELS: u32 = 4;
 const THRESHOLD: f32 = 0.5;
 
 fn bloom(gpu: &Gpu) -> Made {
-    let features = vk::FormatFeatureFlags::COLOR_ATTACHMENT | vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR;
-    need_format(gpu, BETWEEN, features)?;
+    need_bright(gpu)?;
     let source = source(gpu)?;
     let target = Target::covered(gpu, SIZE)?;
     let (steps, pixels) = bloom_steps(gpu, source, &target)?;
@@ -156,9 +101,9 @@ fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, 
     let mut inputs = vec![source];
     for level in 1..=LEVELS {
         let size = SIZE >> level;
-        let (small, to_small) = between(gpu, BETWEEN, size)?;
-        let (across, to_across) = between(gpu, BETWEEN, size)?;
-        let (blurred, to_blurred) = between(gpu, BETWEEN, size)?;
+        let (small, to_small) = between(gpu, BRIGHT, [size; 2])?;
+        let (across, to_across) = between(gpu, BRIGHT, [size; 2])?;
+        let (blurred, to_blurred) = between(gpu, BRIGHT, [size; 2])?;
         let threshold = if level == 1 { THRESHOLD } else { 0.0 };
         let texel = (1.0 / size as f32).to_bits();
         steps.push(Step::new(gpu, to_small, down, &[from], sampler, vec![threshold.to_bits()])?);
@@ -172,16 +117,11 @@ fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, 
     Ok((steps, pixels))
 }
 
-/// A level of another size from samples of this one.
-fn resample(size: usize, sample: impl Fn(f64, f64) -> [f32; 4]) -> Level {
-    let middle = |n: usize| (n as f64 + 0.5) / size as f64;
-    Level::new(size, size, |x, y| sample(middle(x), middle(y)))
-}
-
-fn blurred(level: &Level, dx: f64, dy: f64) -> Level {
-    let texel = 1.0 / level.width as f64;
-    resample(level.width, |u, v| {
-        let at = |i: f64| level.bilinear(u + dx * i * texel, v + dy * i * texel, Wrap::Clamp);
+/// What `blur.frag` makes of a level.
+pub(super) fn blurred(level: &Level, dx: f64, dy: f64) -> Level {
+    let (across, down) = (1.0 / level.width as f64, 1.0 / level.height as f64);
+    resample([level.width, level.height], |u, v| {
+        let at = |i: f64| level.bilinear(u + dx * i * across, v + dy * i * down, Wrap::Clamp);
         let taps = [(1.375, 0.3125), (3.25, 0.0625)].map(|(i, weight)| scale(add(at(i), at(-i)), weight));
         taps.into_iter().fold(scale(at(0.0), 0.25), add)
     })
@@ -195,10 +135,10 @@ fn bloomed() -> Level {
         let size = (SIZE >> level) as usize;
         let threshold = if level == 1 { THRESHOLD } else { 0.0 };
         let from = chain.last().unwrap_or(&source);
-        let small = resample(size, |u, v| from.bilinear(u, v, Wrap::Clamp).map(|c| (c - threshold).max(0.0)));
+        let small = resample([size; 2], |u, v| from.bilinear(u, v, Wrap::Clamp).map(|c| (c - threshold).max(0.0)));
         chain.push(blurred(&blurred(&small, 1.0, 0.0), 0.0, 1.0));
     }
-    resample(SIZE as usize, |u, v| {
+    resample([SIZE as usize; 2], |u, v| {
         let glow = chain.iter().fold([0.0; 4], |sum, level| add(sum, level.bilinear(u, v, Wrap::Clamp)));
         let sum = add(scale(source.bilinear(u, v, Wrap::Clamp), 0.5), scale(glow, 0.25));
         sum.map(|c| c.clamp(0.0, 1.0))

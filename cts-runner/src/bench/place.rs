@@ -1,0 +1,187 @@
+//! Where children run and keep their files: here, or in another root, a folder with a system of its own, such as a newer
+//! distribution that has today's rivals.
+//!
+//! Idea: with a root, all children run there, those of Grus too, so that every driver has the same C library, loader and files.
+//! This program and the drivers that are not in the root are copied to a folder in its `tmp`, which goes with the run.
+//!
+//! Invariant: a path that a child is given is one from inside of the root; the parent knows the same files from outside.
+
+use crate::vk::{Error, Result};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder that goes with its owner.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new folder below `parent`.
+    fn new(parent: &Path) -> Result<Self> {
+        new_folder(parent).map(Self)
+    }
+
+    /// Where it is, from outside.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where children run.
+#[derive(Debug)]
+pub struct Place {
+    root: Option<PathBuf>,
+    /// This program, from inside.
+    program: PathBuf,
+    scratch: Scratch,
+}
+
+impl Place {
+    /// Where this process runs.
+    pub fn here() -> Result<Self> {
+        Ok(Self { root: None, program: this_program()?, scratch: Scratch::new(&std::env::temp_dir())? })
+    }
+
+    /// Another root; this program is copied into it.
+    pub fn other(root: &Path) -> Result<Self> {
+        let root = root.canonicalize().map_err(|e| Error::Io(root.into(), e))?;
+        let scratch = Scratch::new(&root.join("tmp"))?;
+        let mut place = Self { root: Some(root), program: PathBuf::new(), scratch };
+        place.program = place.bring(&this_program()?)?;
+        Ok(place)
+    }
+
+    /// The root, when it is another one than this process's.
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// A new folder for a child.
+    pub fn scratch(&self) -> Result<Scratch> {
+        Scratch::new(self.scratch.path())
+    }
+
+    /// A folder that all children share, from outside.
+    pub fn shared(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// What a path from outside is called inside; one that does not lie there is taken for one from inside.
+    pub fn inside(&self, path: &Path) -> PathBuf {
+        let below = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
+        below.map_or_else(|| path.into(), |below| Path::new("/").join(below))
+    }
+
+    /// What an absolute path from inside is called outside.
+    pub fn outside(&self, path: &Path) -> PathBuf {
+        match &self.root {
+            Some(root) if !path.starts_with(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
+            _ => path.into(),
+        }
+    }
+
+    /// Copies a file to where children find it; its path from inside.
+    pub fn bring(&self, file: &Path) -> Result<PathBuf> {
+        let folder = new_folder(self.shared())?;
+        let copy = folder.join(file.file_name().unwrap_or_default());
+        std::fs::copy(file, &copy).map_err(|e| Error::Io(file.into(), e))?;
+        Ok(self.inside(&copy))
+    }
+
+    /// Writes a file for children; its path from inside.
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = new_folder(self.shared())?.join(name);
+        std::fs::write(&path, text).map_err(|e| Error::Io(path.clone(), e))?;
+        Ok(self.inside(&path))
+    }
+
+    /// This program, to be run as a child.
+    pub fn command(&self) -> Command {
+        Command::new(&self.program)
+    }
+
+    /// Starts a child.
+    pub fn spawn(&self, mut command: Command) -> Result<Child> {
+        let program = PathBuf::from(command.get_program());
+        if let Some(root) = &self.root {
+            let root = CString::new(root.as_os_str().as_bytes()).map_err(|e| Error::Io(root.clone(), e.into()))?;
+            let enter = move || {
+                // SAFETY: both get strings that end in 0.
+                let entered = unsafe { libc::chroot(root.as_ptr()) == 0 && libc::chdir(c"/".as_ptr()) == 0 };
+                if entered { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+            };
+            // SAFETY: between fork and exec only system calls are made; an error of the system's needs no memory.
+            unsafe { command.pre_exec(enter) };
+        }
+        command.spawn().map_err(|e| match (&self.root, e.kind()) {
+            (Some(_), std::io::ErrorKind::PermissionDenied) => {
+                Error::Missing("chroot for --root: run this as root (CAP_SYS_CHROOT)".into())
+            }
+            _ => Error::Io(program, e),
+        })
+    }
+}
+
+fn new_folder(parent: &Path) -> Result<PathBuf> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let path = parent.join(format!("cts-runner-bench-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&path).map_err(|e| Error::Io(path.clone(), e))?;
+    Ok(path)
+}
+
+fn this_program() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|e| Error::Io("the running program".into(), e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_called_otherwise_inside() {
+        let folder = Place::here().expect("a folder");
+        std::fs::create_dir(folder.shared().join("tmp")).expect("a folder");
+        let place = Place::other(folder.shared()).expect("a root");
+        let root = folder.shared().canonicalize().expect("a path");
+        assert_eq!(place.inside(&root.join("opt/x.json")), Path::new("/opt/x.json"));
+        assert_eq!(place.inside(Path::new("/opt/x.json")), Path::new("/opt/x.json"));
+        assert_eq!(place.outside(Path::new("/opt/x.json")), root.join("opt/x.json"));
+        assert_eq!(place.outside(&root.join("opt")), root.join("opt"));
+        let program = this_program().expect("this program");
+        let copies = [0, 1].map(|_| place.bring(&program).expect("a copy"));
+        assert_ne!(copies[0], copies[1]);
+        assert_eq!(
+            std::fs::read(place.outside(&copies[0])).expect("it").len(),
+            std::fs::read(program).expect("it").len()
+        );
+        assert!(place.outside(&place.program).exists());
+        drop(place);
+        assert_eq!(std::fs::read_dir(root.join("tmp")).expect("it is there").count(), 0, "nothing is left");
+        assert!(Place::other(Path::new("/nonexistent")).is_err());
+    }
+
+    #[test]
+    fn a_child_finds_itself_in_the_root_or_is_refused() {
+        let folder = Place::here().expect("a folder");
+        std::fs::create_dir(folder.shared().join("tmp")).expect("a folder");
+        let place = Place::other(folder.shared()).expect("a root");
+        // There is no shell in there: who may enter finds nothing to run.
+        match place.spawn(Command::new("/bin/sh")) {
+            Err(Error::Io(path, error)) => {
+                assert_eq!((path.as_path(), error.kind()), (Path::new("/bin/sh"), std::io::ErrorKind::NotFound));
+            }
+            Err(Error::Missing(what)) => assert!(what.contains("--root"), "{what}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

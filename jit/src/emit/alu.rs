@@ -143,18 +143,7 @@ impl Emitter<'_> {
                 let p = e.b.fmul(a[1], q);
                 e.b.fsub(a[0], p)
             }),
-            FMin | FMax => {
-                let number = [0, 1].map(|i| self.is_number(data.args[i]));
-                let (ordered, unordered) = match op {
-                    FMin => (FloatCond::Lt, FloatCond::Ult),
-                    _ => (FloatCond::Gt, FloatCond::Ugt),
-                };
-                self.map(data, |e, a| match number {
-                    [true, _] => e.float_choice(ordered, a[0], a[1]),
-                    [_, true] => e.float_choice(unordered, a[0], a[1]),
-                    _ => e.float_extreme(ordered, a[0], a[1]),
-                })
-            }
+            FMin | FMax => self.known_extreme(data, op == FMax),
             Pow | Atan2 => self.not_expanded(data),
             IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | SDiv | UDiv | SRem | SMod | UMod
             | SMulHi | UMulHi | FAdd | FSub | FMul | FDiv => self.map(data, |e, a| e.binary_machine(op, a[0], a[1])),
@@ -202,8 +191,8 @@ impl Emitter<'_> {
             SMod => self.modulo(a, b),
             SMulHi => self.b.smul_high(a, b),
             UMulHi => self.b.umul_high(a, b),
-            FMin => self.float_extreme(FloatCond::Lt, a, b),
-            FMax => self.float_extreme(FloatCond::Gt, a, b),
+            FMin => self.float_extreme(false, a, b),
+            FMax => self.float_extreme(true, a, b),
             // `binary` has its own code for these.
             FRem | FMod | Pow | Atan2 => a,
         }

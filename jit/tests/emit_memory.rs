@@ -102,16 +102,17 @@ fn neighbours_are_in_range_by_themselves() {
         let l = Loads {
             words: words.collect(),
             space: if case % 3 == 0 { Space::Shared } else { Space::Buffer },
-            step: [None, Some(2), Some(4), Some(1), Some(3)][rng.below(5) as usize],
-            scale: [4, 4, 4, 16, 1][rng.below(5) as usize],
-            bound: [None, Some(1 << 20), Some(60)][rng.below(3) as usize],
+            step: [None, Some(2), Some(4), Some(1), Some(3)][rng.below(5)],
+            scale: [4, 4, 4, 16, 1][rng.below(5)],
+            // A limit lies outside of every buffer.
+            bound: [None, Some(1 << 20), Some(0x1000_0001)][rng.below(3)],
             masked: rng.below(2) == 0,
         };
         let s = loads(&l);
         // Indices around both ends, and far away.
         let edge = [0, 1, u32::MAX, u32::MAX - 2, WORDS - 4, WORDS - 1, WORDS, 0x3fff_ffff, 0x8000_0000];
         let mut index = || match rng.below(3) {
-            0 => edge[rng.below(edge.len()) as usize],
+            0 => edge[rng.below(edge.len())],
             _ => rng.below(WORDS as usize - 4) as u32,
         };
         let inside = case % 4 == 1;
@@ -155,6 +156,7 @@ fn atomics(op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
         if space == Space::Shared {
             let v = b.load(buffer, own, Ty::I32);
             b.inst(Op::Store(Space::Shared, FLAGS), &[own, v], &[]);
+            b.inst(Op::Barrier, &[], &[]);
         }
         let (at, zero) = (b.u32(at), b.u32(0));
         let active = b.cmp(Cmp::INe, active, zero);
@@ -172,10 +174,68 @@ fn atomics(op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
             |_| Term::default(),
         );
         if space == Space::Shared {
+            b.inst(Op::Barrier, &[], &[]);
             let v = b.op(Op::Load(Space::Shared, FLAGS), &[own], Ty::I32);
             b.store(buffer, own, v);
         }
     });
     s.workgroup_mut().expect("workgroups").shared_bytes = 4 * 14;
     s
+}
+
+/// Shifts and masks of what counts with the lanes: the same for a chunk, a step each, or anything, by the bits that are left.
+#[test]
+fn bits_of_places_and_counters() {
+    for local_size in [[32, 1, 1], [16, 2, 1], [24, 1, 1], [12, 2, 1]] {
+        for (start, step, scale) in
+            [(0u32, 32u32, 1u32), (0, 12, 4), (8, 48, 1), (3, 16, 1), (0, 64, 3), (0, 8, 0x2000_0000)]
+        {
+            let s = shader(local_size, |b| {
+                let place = b.builtin(Builtin::LocalInvocationId(0), Ty::I32);
+                let index = b.builtin(Builtin::GlobalInvocationId(0), Ty::I32);
+                let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+                let (zero, rounds) = (b.u32(0), b.u32(3));
+                for source in [place, index, lane] {
+                    let (start, scale) = (b.u32(start), b.u32(scale));
+                    let scaled = b.binary(Binary::IMul, source, scale);
+                    let first = b.binary(Binary::IAdd, scaled, start);
+                    b.loop_(&[first, zero], &[], |b, label, p| {
+                        let more = b.cmp(Cmp::ULt, p[1], rounds);
+                        b.if_(more, &[], |_| Term::default(), |_| Term::Break(label, vec![]));
+                        let mut hash = zero;
+                        for (op, constant) in [
+                            (Binary::LShr, 1u32),
+                            (Binary::LShr, 2),
+                            (Binary::LShr, 3),
+                            (Binary::LShr, 5),
+                            (Binary::LShr, 31),
+                            (Binary::And, 3),
+                            (Binary::And, 7),
+                            (Binary::And, 15),
+                            (Binary::And, 28),
+                            (Binary::And, 8),
+                            (Binary::And, 0xffff_fff8),
+                        ] {
+                            let constant = b.u32(constant);
+                            let bits = b.binary(op, p[0], constant);
+                            let many = b.u32(31);
+                            hash = b.binary(Binary::IMul, hash, many);
+                            hash = b.binary(Binary::IAdd, hash, bits);
+                        }
+                        let row = b.u32(64);
+                        let row = b.binary(Binary::IMul, p[1], row);
+                        let at = b.binary(Binary::IAdd, row, lane);
+                        let old = get(b, 0, at, Ty::I32);
+                        let new = b.binary(Binary::IAdd, old, hash);
+                        put(b, 0, at, new);
+                        let (step, one) = (b.u32(step), b.u32(1));
+                        let next = b.binary(Binary::IAdd, p[0], step);
+                        let round = b.binary(Binary::IAdd, p[1], one);
+                        Term::Yield(vec![next, round])
+                    });
+                }
+            });
+            check(&s, &memory(vec![words_of(&[5; 3 * 64])]), [2, 1, 1]);
+        }
+    }
 }

@@ -155,7 +155,11 @@ impl Lower<'_> {
                 let (a, b) = (self.get(a), self.get(b));
                 // Cranelift blends where it sees a comparison, which may be all of a minimum; otherwise it takes three operations.
                 let blend = data.ty.lane_bytes() == 4 && !self.is_compared(cond);
-                (0..mask.len()).map(|i| if blend { self.blend(mask[i], a[i], b[i]) } else { self.ins().bitselect(mask[i], a[i], b[i]) }).collect()
+                (0..mask.len())
+                    .map(|i| {
+                        if blend { self.blend(mask[i], a[i], b[i]) } else { self.ins().bitselect(mask[i], a[i], b[i]) }
+                    })
+                    .collect()
             }
         }
     }

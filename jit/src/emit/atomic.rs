@@ -202,8 +202,8 @@ impl Emitter<'_> {
     }
 
     fn atomic_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
-        use Rmw as R;
         use AtomicOp as A;
+        use Rmw as R;
         let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.b.bitcast(Type::I32, v)).collect();
         let rmw = match op {
             A::Exchange => R::Exchange,

@@ -10,7 +10,8 @@ use crate::lir::{FloatCond, IntCond, Type, Value as C};
 impl Emitter<'_> {
     /// A constant that is neither NaN nor zero.
     fn is_ordinary(&self, v: Value) -> bool {
-        self.is_number(v) && self.constant_bits(v).is_some_and(|bits| bits << (64 - 8 * self.shader.ty(v).bytes()) << 1 != 0)
+        self.is_number(v)
+            && self.constant_bits(v).is_some_and(|bits| bits << (64 - 8 * self.shader.ty(v).bytes()) << 1 != 0)
     }
 
     /// `Binary::FMin`, `Binary::FMax` of operands that may be known.

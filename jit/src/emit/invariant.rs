@@ -27,32 +27,37 @@ pub enum Level {
 #[derive(Default)]
 pub struct Invariants {
     levels: SecondaryMap<Value, Level>,
+    count: usize,
+    /// Every invocation comes here: a load reads what the program reads, and not through a descriptor that has become stale.
+    certain: bool,
 }
 
 impl Invariants {
     /// Walks a shader; in one without workgroups everything is made in its place.
     pub fn of(shader: &Shader, div: &Divergence) -> Invariants {
-        let mut out = Invariants { levels: SecondaryMap::new() };
+        let mut out = Invariants { levels: SecondaryMap::new(), count: 0, certain: true };
         if shader.stage().has_workgroups() {
-            out.region(shader, div, &shader.root.body, &mut 0);
+            out.region(shader, div, &shader.root.body);
         }
         out
     }
 
-    fn region(&mut self, shader: &Shader, div: &Divergence, region: &Region, count: &mut usize) {
+    fn region(&mut self, shader: &Shader, div: &Divergence, region: &Region) {
         for node in &region.nodes {
-            match node {
-                Node::Inst(inst) => {
-                    let level = self.find(shader, div, *inst);
-                    if level == Level::Chunk || *count == MOST {
-                        continue;
-                    }
-                    *count += 1;
-                    shader.insts[*inst].results().for_each(|v| self.levels[v] = level);
+            let Node::Inst(inst) = node else {
+                self.certain = false;
+                match node {
+                    Node::Inst(_) => {}
+                    Node::If(n) => [&n.then, &n.else_].into_iter().for_each(|r| self.region(shader, div, r)),
+                    Node::Loop(n) => self.region(shader, div, &n.body),
+                    Node::Scope(n) => self.region(shader, div, &n.body),
                 }
-                Node::If(n) => [&n.then, &n.else_].into_iter().for_each(|r| self.region(shader, div, r, count)),
-                Node::Loop(n) => self.region(shader, div, &n.body, count),
-                Node::Scope(n) => self.region(shader, div, &n.body, count),
+                continue;
+            };
+            let level = self.find(shader, div, *inst);
+            if level != Level::Chunk && self.count != MOST {
+                self.count += 1;
+                shader.insts[*inst].results().for_each(|v| self.levels[v] = level);
             }
         }
     }
@@ -67,7 +72,7 @@ impl Invariants {
             Op::Builtin(Builtin::NumWorkgroups(_)) => Level::Call,
             Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => Level::Call,
             Op::Load(Space::Push, flags) if !flags.volatile => Level::Call,
-            Op::Load(Space::Buffer, flags) if flags.readonly && !flags.volatile => Level::Call,
+            Op::Load(Space::Buffer, flags) if self.certain && flags.readonly && !flags.volatile => Level::Call,
             Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::Select | Op::Fma => Level::Call,
             _ => Level::Chunk,
         };

@@ -44,8 +44,8 @@ use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
-use invariant::Level;
 use cranelift_entity::SecondaryMap;
+use invariant::Level;
 use rep::Rep;
 
 /// Parameters of emission.

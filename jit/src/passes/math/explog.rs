@@ -205,3 +205,37 @@ pub fn power<A: Arith>(a: &mut A, x: A::F, n: u32) -> A::F {
 }
 
 const _: () = assert!(LN_2 == EXP2[1]);
+
+#[cfg(test)]
+mod tests {
+    use super::super::Eval;
+    use super::*;
+    use base::random::Star;
+
+    /// The same with conversions and two multiplications.
+    fn scaled(p: f32, n: f32) -> f32 {
+        let n = n as i32;
+        let power = |e: i32| f32::from_bits(((e + 127) << 23) as u32);
+        p * power(n >> 1) * power(n - (n >> 1))
+    }
+
+    #[test]
+    fn whole_numbers_and_scales_are_those_of_conversions() {
+        let mut random = Star::new(5);
+        for i in 0..2_000_000u32 {
+            // All steps of a quarter, which has the ties, and anything.
+            let x = if i % 2 == 0 { (i as f32 - 1e6) / 4.0 } else { f32::from_bits(random.next() as u32) };
+            if x.abs() > 4_194_304.0 || x.is_nan() {
+                continue;
+            }
+            let (n, integer) = whole(&mut Eval, x);
+            assert_eq!((n, integer), (x.round_ties_even(), x.round_ties_even() as i32), "{x:e}");
+        }
+        for n in -250..=250 {
+            for p in [0.707, 1.0, 1.0 - f32::EPSILON / 2.0, 1.2345678, 1.4143] {
+                let want = scaled(p, n as f32);
+                assert_eq!(scale(&mut Eval, p, n).to_bits(), want.to_bits(), "{p} * 2^{n}");
+            }
+        }
+    }
+}

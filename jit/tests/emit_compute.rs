@@ -3,95 +3,11 @@
 mod emit_common;
 
 use base::abi::AtomicOp;
-use base::shader::Stage;
 use emit_common::*;
-use jit::ir::interp::{self, Memory};
+use jit::ir::interp::Memory;
 use jit::ir::random::Rng;
 use jit::ir::*;
-use jit::passes::{self, PassOptions};
 use std::sync::atomic::Ordering;
-
-fn shader(local_size: [u32; 3], build: impl FnOnce(&mut Builder<'_>)) -> Shader {
-    let mut shader = Shader::new(Stage::Compute, "test");
-    shader.workgroup_mut().expect("workgroups").local_size = local_size;
-    shader.side_effects = true;
-    let mut b = Builder::new(&mut shader);
-    build(&mut b);
-    b.finish();
-    if let Err(e) = verify(&shader) {
-        panic!("{e}\n{shader}");
-    }
-    shader
-}
-
-fn words(list: impl IntoIterator<Item = u32>) -> Vec<u8> {
-    list.into_iter().flat_map(u32::to_le_bytes).collect()
-}
-
-fn as_words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
-}
-
-fn memory(buffers: Vec<Vec<u8>>) -> Memory {
-    Memory { buffers: buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect(), ..Memory::default() }
-}
-
-/// Generated code equals the interpreter, raw and after the passes, at both widths. Returns the interpreter's buffers.
-fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
-    let mut last = Vec::new();
-    for optimise in [false, true] {
-        let mut shader = shader.clone();
-        if optimise {
-            passes::run(&mut shader, &PassOptions::default()).expect("passes");
-        }
-        for lanes in [4, 8] {
-            let mut expected = memory.clone();
-            for z in 0..groups[2] {
-                for y in 0..groups[1] {
-                    for x in 0..groups[0] {
-                        interp::run_workgroup(&shader, &mut expected, [x, y, z], groups, lanes as usize, None)
-                            .unwrap_or_else(|e| panic!("{e:?}\n{shader}"));
-                    }
-                }
-            }
-            let got = run_memory(&shader, memory, lanes, groups);
-            for (i, ((_, want), got)) in expected.buffers.iter().zip(&got).enumerate() {
-                if want != got {
-                    let differ: Vec<String> = as_words(want)
-                        .iter()
-                        .zip(as_words(got))
-                        .enumerate()
-                        .filter(|(_, (a, b))| *a != b)
-                        .map(|(at, (want, got))| format!("[{at}] {got:08x}, not {want:08x}"))
-                        .collect();
-                    panic!("buffer {i}, {lanes} lanes, optimised {optimise}\n{shader}\n{}", differ.join("\n"));
-                }
-            }
-            last = expected.buffers.into_iter().map(|b| b.1).collect();
-        }
-    }
-    last
-}
-
-/// `index * 4`.
-fn byte_offset(b: &mut Builder<'_>, index: Value) -> Value {
-    let four = b.i32(4);
-    b.binary(Binary::IMul, index, four)
-}
-
-fn put(b: &mut Builder<'_>, binding: u32, index: Value, value: Value) {
-    let buf = b.buffer(0, binding);
-    let at = byte_offset(b, index);
-    b.store(buf, at, value);
-}
-
-fn get(b: &mut Builder<'_>, binding: u32, index: Value, ty: Ty) -> Value {
-    let buf = b.buffer(0, binding);
-    let at = byte_offset(b, index);
-    b.load(buf, at, ty)
-}
-
-const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 
 fn shared_load(b: &mut Builder<'_>, index: Value) -> Value {
     let at = byte_offset(b, index);

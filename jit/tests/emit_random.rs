@@ -40,23 +40,22 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
     };
     context.sets[0] = descriptors.as_ptr().cast();
     let workgroup = stage.facts.payload.workgroup().expect("a compute stage");
-    let mut scratch = vec![0u128; stage.facts.scratch_bytes as usize / 16 + 4];
+    let mut scratch = vec![0x5a5a_u128 << 50; stage.facts.scratch_bytes as usize / 16 + 4];
     let mut sink = [0u128; 4];
-    let mut shared = vec![0u128; workgroup.shared_bytes as usize / 16 + 4];
-    for group in 0..program.workgroups {
-        scratch.fill(0);
-        shared.fill(0);
-        let header = BatchHeader { scratch: scratch.as_mut_ptr().cast(), sink: sink.as_mut_ptr().cast() };
-        let mut batch =
-            ComputeBatch { header, workgroup_id: [group, 0, 0], pending: 0, shared: shared.as_mut_ptr().cast() };
-        loop {
-            // SAFETY: the stage was emitted for this context and batch; all memory is alive and long enough.
-            unsafe { stage.run(&context, (&raw mut batch).cast()) };
-            if batch.pending == 0 {
-                break;
-            }
-        }
-    }
+    let mut shared = vec![0x77_u128 << 9; workgroup.shared_bytes as usize / 16 + 4];
+    // What workgroups find in scratch and shared memory is theirs to clear.
+    let header = BatchHeader { scratch: scratch.as_mut_ptr().cast(), sink: sink.as_mut_ptr().cast() };
+    let mut batch = ComputeBatch {
+        header,
+        base: [0; 3],
+        groups: [program.workgroups, 1],
+        first: [0; 3],
+        count: program.workgroups,
+        _pad: 0,
+        shared: shared.as_mut_ptr().cast(),
+    };
+    // SAFETY: the stage was emitted for this context and batch; all memory is alive and long enough.
+    unsafe { stage.run(&context, (&raw mut batch).cast()) };
     memory.buffers.swap_remove(1).1
 }
 

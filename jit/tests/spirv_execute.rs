@@ -400,3 +400,21 @@ fn glsl_std_450() {
         assert_eq!(u(3), [unorm, snorm(x[0]) | snorm(x[1]) << 16, abs, (b[1] as i32).signum() as u32]);
     }
 }
+
+#[test]
+fn unpacked_halves_are_exact() {
+    let words = (0..65536u32).map(|h| h | (h ^ 0x5555) << 16);
+    let input: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+    let memory = Memory { buffers: vec![((0, 0), input), ((0, 1), vec![0; 8 << 16])], ..Memory::default() };
+    let out = read(&execute(&shader("halves.comp"), &memory, 8, true), 0, 1);
+    let value = |h: u32| match (h >> 10 & 31, h & 0x3ff) {
+        // The payload stays where it is.
+        (31, payload) => 0x7f80_0000 | payload << 13,
+        (0, m) => (m as f32 * 2f32.powi(-24)).to_bits(),
+        (e, m) => ((1.0 + m as f32 / 1024.0) * 2f32.powi(e as i32 - 15)).to_bits(),
+    };
+    for h in 0..65536u32 {
+        let want = [h, h ^ 0x5555].map(|h| value(h) | (h & 0x8000) << 16);
+        assert_eq!(out[2 * h as usize..][..2], want, "{h:04x}");
+    }
+}

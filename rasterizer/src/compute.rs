@@ -1,7 +1,6 @@
 //! Dispatches: workgroups in batches over the pool.
 //!
-//! A workgroup runs whole on one worker. The barrier protocol is [`ComputeBatch`]'s: the entry point is called again
-//! with the same batch until no chunk is pending.
+//! A workgroup runs whole on one worker; a call of generated code runs the workgroups of a batch one after the other.
 
 use crate::api::{Dispatch, statistic};
 use crate::pool::{Effort, Pool, Running, Scratch};
@@ -39,34 +38,24 @@ pub(crate) fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, running:
 }
 
 fn run_groups(d: &Dispatch, workgroup: &WorkgroupFacts, memory: &mut StageMemory, first: u64, end: u64) {
-    let (stage, facts) = (&d.stage, &d.stage.facts);
-    let chunks = workgroup.invocations().div_ceil(u64::from(facts.lanes.max(1))) as usize;
-    let resume_bytes = if facts.has_barriers { chunks * 4 } else { 0 };
-    let header = memory.header(stage, resume_bytes);
-    let shared = memory.shared.ensure(workgroup.shared_bytes as usize);
-    let (gx, gy) = (u64::from(d.groups[0]), u64::from(d.groups[1]));
-    for group in first..end {
-        if aborted(&d.context) {
-            return;
-        }
-        let id = [group % gx, group / gx % gy, group / (gx * gy)];
-        let workgroup_id = core::array::from_fn(|i| d.base[i].wrapping_add(id[i] as u32));
-        if facts.has_barriers {
-            // SAFETY: `header` above gave at least `resume_bytes` bytes.
-            unsafe { header.scratch.write_bytes(0, resume_bytes) };
-        }
-        if workgroup.zero_shared {
-            // SAFETY: `ensure` above gave `shared_bytes` bytes.
-            unsafe { shared.write_bytes(0, workgroup.shared_bytes as usize) };
-        }
-        let mut batch = ComputeBatch { header, workgroup_id, pending: 0, shared };
-        loop {
-            // SAFETY: the icd vouches for stage and context (they belong together and live until the dispatch ends);
-            // scratch and shared memory have the sizes the stage asks for, and only this worker uses them.
-            unsafe { stage.run(&d.context, (&raw mut batch).cast()) };
-            if batch.pending == 0 || aborted(&d.context) {
-                break;
-            }
-        }
+    if aborted(&d.context) {
+        return;
     }
+    let header = memory.header(&d.stage, 0);
+    let shared = memory.shared.ensure(workgroup.shared_bytes as usize);
+    let [width, height, _] = d.groups;
+    let (row, slice) = (u64::from(width), u64::from(width) * u64::from(height));
+    let position = [first % row, first / row % u64::from(height), first / slice];
+    let mut batch = ComputeBatch {
+        header,
+        base: d.base,
+        groups: [width, height],
+        first: position.map(|at| at as u32),
+        count: (end - first) as u32,
+        _pad: 0,
+        shared,
+    };
+    // SAFETY: the icd vouches for stage and context (they belong together and live until the dispatch ends); scratch and shared memory have
+    // the sizes the stage asks for, and only this worker uses them.
+    unsafe { d.stage.run(&d.context, (&raw mut batch).cast()) };
 }

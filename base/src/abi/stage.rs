@@ -18,8 +18,7 @@ pub type StageFn = unsafe extern "C" fn(ctx: *const ShaderContext, batch: *mut B
 #[derive(Clone, Copy, Debug)]
 pub struct BatchHeader {
     /// Per-worker scratch memory, aligned to 32 bytes, `StageFacts::scratch_bytes` long (private arrays, and for a
-    /// stage with barriers the values that live across them). Contents need no initialisation, except that a compute
-    /// stage with barriers wants its first `chunks * 4` bytes zero when a workgroup begins (resume indices).
+    /// stage with barriers the values that live across them). Contents need no initialisation.
     pub scratch: *mut u8,
     /// 64 writable bytes that nobody reads: where masked-out scalar stores go.
     pub sink: *mut u8,
@@ -157,16 +156,21 @@ impl QuadPositions {
     }
 }
 
-/// One workgroup of a dispatch; generated code loops over its chunks.
+/// Workgroups of a dispatch, one after the other; generated code loops over them and their chunks, and leaves when the abort flag is set.
 #[repr(C)]
 pub struct ComputeBatch {
     /// Common head. `scratch` has room for every chunk of the workgroup.
     pub header: BatchHeader,
-    /// `WorkgroupId`.
-    pub workgroup_id: [u32; 3],
-    /// Out: chunks that stopped at a barrier and want another call; 0 when the workgroup is done. The caller calls again
-    /// with the same batch until it is 0.
-    pub pending: u32,
+    /// What is added to a workgroup's position to make its `WorkgroupId`.
+    pub base: [u32; 3],
+    /// Workgroups per row, rows per slice.
+    pub groups: [u32; 2],
+    /// Position of the first one.
+    pub first: [u32; 3],
+    /// How many, along rows; at least one.
+    pub count: u32,
+    #[doc(hidden)]
+    pub _pad: u32,
     /// Workgroup (shared) memory, `WorkgroupFacts::shared_bytes` long, aligned to 64 bytes.
     pub shared: *mut u8,
 }
@@ -224,4 +228,4 @@ layout!(FragmentPrimitive {
 layout!(FragmentQuad { x, y, coverage, sample, primitive });
 layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions });
 layout!(QuadPositions { x, y });
-layout!(ComputeBatch { header, workgroup_id, pending, shared });
+layout!(ComputeBatch { header, base, groups, first, count, _pad, shared });

@@ -153,9 +153,35 @@ impl Lower<'_> {
             }
             _ => {
                 let (a, b) = (self.get(a), self.get(b));
-                (0..mask.len()).map(|i| self.ins().bitselect(mask[i], a[i], b[i])).collect()
+                // Cranelift blends where it sees a comparison, which may be all of a minimum; otherwise it takes three operations.
+                let blend = data.ty.lane_bytes() == 4 && !self.is_compared(cond);
+                (0..mask.len())
+                    .map(|i| {
+                        if blend { self.blend(mask[i], a[i], b[i]) } else { self.ins().bitselect(mask[i], a[i], b[i]) }
+                    })
+                    .collect()
             }
         }
+    }
+
+    /// Is a mask what a comparison made, in one instruction?
+    fn is_compared(&self, mask: lir::Value) -> bool {
+        match self.lir.values[mask].def {
+            lir::Def::Inst(inst) => match self.lir.insts[inst].op {
+                Op::Icmp => matches!(self.lir.insts[inst].imm, Imm::Int(IntCond::Eq | IntCond::Slt | IntCond::Sgt)),
+                Op::Fcmp => !matches!(self.lir.insts[inst].imm, Imm::Float(FloatCond::One | FloatCond::Ueq)),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// `mask ? a : b` of words, by their sign bits.
+    fn blend(&mut self, mask: Value, a: Value, b: Value) -> Value {
+        let machine = self.machine_type(a);
+        let [mask, a, b] = [mask, a, b].map(|c| self.bitcast(types::I32X4, c));
+        let c = self.ins().blendv(mask, a, b);
+        self.bitcast(machine, c)
     }
 
     /// A mask, in the width of a type's lanes.

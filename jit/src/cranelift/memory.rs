@@ -62,11 +62,14 @@ impl Lower<'_> {
             (Op::AtomicCas, _) => smallvec![self.ins().atomic_cas(plain, arg(0), arg(1), arg(2))],
             (Op::AtomicLoad, _) => smallvec![self.ins().atomic_load(machine, plain, arg(0))],
             (Op::AtomicStore, _) => {
-                self.ins().atomic_store(plain, arg(1), arg(0));
+                // The machine keeps stores in order, and Vulkan's memory model asks for no more: no instruction waits for a store.
+                self.ins().store(plain, arg(1), arg(0), 0);
                 Parts::new()
             }
             (Op::Fence, _) => {
-                self.ins().fence();
+                // Nothing is moved or remembered across it; the machine itself only lets loads overtake earlier stores, as Vulkan allows
+                // (it has no sequential consistency).
+                self.ins().sequence_point();
                 Parts::new()
             }
             (Op::Call, _) => {

@@ -34,10 +34,15 @@ impl Emitter<'_> {
     /// Integer arithmetic on affine values stays a base and a stride.
     fn affine(&mut self, data: &InstData) -> Result<bool> {
         let (Op::Binary(op), 1) = (&data.op, data.result_count) else { return Ok(false) };
-        let Shape::Affine(stride) = self.shape(data.result()) else { return Ok(false) };
+        let stride = match self.shape(data.result()) {
+            Shape::Affine(stride) => Some(stride),
+            // Bits in which the lanes of a chunk do not differ.
+            Shape::Uniform if matches!(self.rep(data.args[0])?, Rep::Affine(..)) => None,
+            Shape::Uniform | Shape::Varying => return Ok(false),
+        };
         let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
         let base = self.binary_machine(*op, a, b);
-        self.define(data.result(), Rep::Affine(base, stride))?;
+        self.define(data.result(), stride.map_or(Rep::Uniform(base), |stride| Rep::Affine(base, stride)))?;
         Ok(true)
     }
 
@@ -143,18 +148,7 @@ impl Emitter<'_> {
                 let p = e.b.fmul(a[1], q);
                 e.b.fsub(a[0], p)
             }),
-            FMin | FMax => {
-                let number = [0, 1].map(|i| self.is_number(data.args[i]));
-                let (ordered, unordered) = match op {
-                    FMin => (FloatCond::Lt, FloatCond::Ult),
-                    _ => (FloatCond::Gt, FloatCond::Ugt),
-                };
-                self.map(data, |e, a| match number {
-                    [true, _] => e.float_choice(ordered, a[0], a[1]),
-                    [_, true] => e.float_choice(unordered, a[0], a[1]),
-                    _ => e.float_extreme(ordered, a[0], a[1]),
-                })
-            }
+            FMin | FMax => self.known_extreme(data, op == FMax),
             Pow | Atan2 => self.not_expanded(data),
             IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | SDiv | UDiv | SRem | SMod | UMod
             | SMulHi | UMulHi | FAdd | FSub | FMul | FDiv => self.map(data, |e, a| e.binary_machine(op, a[0], a[1])),
@@ -202,8 +196,8 @@ impl Emitter<'_> {
             SMod => self.modulo(a, b),
             SMulHi => self.b.smul_high(a, b),
             UMulHi => self.b.umul_high(a, b),
-            FMin => self.float_extreme(FloatCond::Lt, a, b),
-            FMax => self.float_extreme(FloatCond::Gt, a, b),
+            FMin => self.float_extreme(false, a, b),
+            FMax => self.float_extreme(true, a, b),
             // `binary` has its own code for these.
             FRem | FMod | Pow | Atan2 => a,
         }

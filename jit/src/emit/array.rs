@@ -73,7 +73,7 @@ impl Emitter<'_> {
     }
 
     /// Zeroes `bytes` (a multiple of 16) from an address.
-    fn clear_bytes(&mut self, base: C, bytes: u32) {
+    pub fn clear_bytes(&mut self, base: C, bytes: u32) {
         const UNROLLED: u32 = 16;
         let zero = self.b.constant(Elem::I32.by(4), 0);
         let vectors = bytes / 16;
@@ -92,9 +92,7 @@ impl Emitter<'_> {
         let end = self.b.iadd_imm(base, i64::from(bytes));
         let more = self.b.icmp(IntCond::Ult, next, end);
         self.b.branch(more, header, &[next], done, &[]);
-        if !self.barriers.any {
-            self.b.seal_block(header);
-        }
+        self.b.seal_block(header);
         self.enter(done);
     }
 

@@ -1,15 +1,50 @@
-//! Atomics: one locked operation per active lane, in lane order.
+//! Atomics, in lane order: one locked operation per active lane; one for all where they meet at one address; none is locked in
+//! workgroup memory.
 
 use super::Emitter;
+use super::memory::{Address, trusted};
 use super::rep::{Rep, scalar_type};
 use crate::error::{Error, Result};
-use crate::ir::{InstData, Space, Ty};
-use crate::lir::{FloatCond, IntCond, Rmw, Type, Value as C};
+use crate::ir::{Binary, InstData, Scan, Space, Ty, Value, eval};
+use crate::lir::{IntCond, Rmw, Type, Value as C};
+use base::abi::AtomicOp;
 use smallvec::SmallVec;
 
+/// An operation whose values lanes can combine beforehand.
+struct Combine {
+    /// What combines them.
+    op: Binary,
+    /// What is done with the combination.
+    rmw: Rmw,
+}
+
+impl Combine {
+    fn of(op: AtomicOp) -> Option<Combine> {
+        let (op, rmw) = match op {
+            AtomicOp::Add => (Binary::IAdd, Rmw::Add),
+            AtomicOp::Sub => (Binary::IAdd, Rmw::Sub),
+            AtomicOp::SMin => (Binary::SMin, Rmw::Smin),
+            AtomicOp::UMin => (Binary::UMin, Rmw::Umin),
+            AtomicOp::SMax => (Binary::SMax, Rmw::Smax),
+            AtomicOp::UMax => (Binary::UMax, Rmw::Umax),
+            AtomicOp::And => (Binary::And, Rmw::And),
+            AtomicOp::Or => (Binary::Or, Rmw::Or),
+            AtomicOp::Xor => (Binary::Xor, Rmw::Xor),
+            AtomicOp::Load
+            | AtomicOp::Store
+            | AtomicOp::Exchange
+            | AtomicOp::CompareExchange
+            | AtomicOp::FAdd
+            | AtomicOp::FMin
+            | AtomicOp::FMax => return None,
+        };
+        Some(Combine { op, rmw })
+    }
+}
+
 impl Emitter<'_> {
-    /// `Op::Atomic`: one locked operation per active lane, in lane order.
-    pub fn atomic(&mut self, space: Space, op: base::abi::AtomicOp, data: &InstData) -> Result<()> {
+    /// `Op::Atomic`.
+    pub fn atomic(&mut self, space: Space, op: AtomicOp, data: &InstData) -> Result<()> {
         let (address, used) = self.address(space, &data.args)?;
         let operands = data.args[used..].to_vec();
         let result = (data.result_count == 1).then(|| data.result());
@@ -20,6 +55,12 @@ impl Emitter<'_> {
         };
         if !matches!(ty, Ty::I32 | Ty::F32) {
             return Err(Error::unsupported("64-bit atomics").with_id(data.source));
+        }
+        let result = result.filter(|&r| self.facts.used(r));
+        if let Some(combine) = Combine::of(op).filter(|_| ty == Ty::I32)
+            && let Some((at, ok)) = self.common_address(&address)?
+        {
+            return self.atomic_at_once(combine, (at, ok), operands[0], result);
         }
         let bits = self.effect_lanes();
         let mut olds = Vec::new();
@@ -33,7 +74,13 @@ impl Emitter<'_> {
             // A lane without effect works on the sink: the loop of a compare-and-swap ends there too.
             let at = go.map_or(at, |go| self.b.select(go, at, self.sink));
             let values = operands.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<SmallVec<[C; 2]>>>()?;
-            let old = self.atomic_lane(op, ty, at, &values)?;
+            let old = match space {
+                Space::Shared => self.shared_lane(op, ty, at, &values)?,
+                _ => self.atomic_lane(op, ty, at, &values)?,
+            };
+            if result.is_none() {
+                continue;
+            }
             olds.push(match go {
                 Some(go) => {
                     let none = self.constant(ty, 0);
@@ -51,9 +98,112 @@ impl Emitter<'_> {
         }
     }
 
-    fn atomic_lane(&mut self, op: base::abi::AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
+    /// The address that all lanes have, and whether it is in range.
+    fn common_address(&mut self, address: &Address) -> Result<Option<(C, C)>> {
+        Ok(match *address {
+            Address::Global(pointer) => match self.rep(pointer)? {
+                Rep::Uniform(at) => Some((at, self.is_live(at))),
+                _ => None,
+            },
+            Address::Buffer(pair, offset) => match self.rep(offset)? {
+                Rep::Uniform(offset) => {
+                    let (ok, wide) = self.in_range(pair, offset, 4);
+                    Some((self.b.iadd(pair.address, wide), ok))
+                }
+                _ => None,
+            },
+            Address::Buffers(..) => None,
+        })
+    }
+
+    /// One operation for all active lanes, which meet at one address. What a lane finds there is what was there and the values of the
+    /// lanes before it.
+    fn atomic_at_once(
+        &mut self,
+        Combine { op, rmw }: Combine,
+        (at, ok): (C, C),
+        value: Value,
+        result: Option<Value>,
+    ) -> Result<()> {
+        let fill = eval::identity(op, Ty::I32).ok_or_else(|| Error::internal("a combination without identity"))?;
+        let fill = self.splat_constant(Ty::I32, fill);
+        let mut values = self.vector(value)?;
+        let mut go = ok;
+        let mask = self.side_effect_mask();
+        if let Some(mask) = mask {
+            values = self.b.select(mask, values, fill);
+            let any = self.b.any(mask);
+            go = self.b.and(go, any);
+        }
+        let at = self.b.select(go, at, self.sink);
+        let last = self.lanes as usize - 1;
+        let scan = if result.is_some() { Scan::Inclusive } else { Scan::Reduce };
+        let sums = self.scan(op, scan, values, fill);
+        let total = self.b.extract(sums, last);
+        let old = self.b.atomic_rmw(rmw, at, total);
+        let Some(result) = result else { return Ok(()) };
+        let before = self.pick(sums, fill, |lane| lane.checked_sub(1));
+        let words = self.b.ty(values);
+        let old = self.b.splat(words, old);
+        let found = match rmw {
+            Rmw::Sub => self.b.isub(old, before),
+            _ => self.binary_machine(op, old, before),
+        };
+        // Lanes without effect find nothing.
+        let active = match mask {
+            Some(mask) => mask,
+            None => self.mask(true),
+        };
+        let masks = self.vector_type(Ty::B1);
+        let go = self.b.splat(masks, go);
+        let active = self.b.and(active, go);
+        let none = self.splat_constant(Ty::I32, 0);
+        let found = self.b.select(active, found, none);
+        self.define(result, Rep::Varying(found))
+    }
+
+    /// A lane's operation in workgroup memory: one thread runs the whole workgroup, so nobody else comes in between.
+    fn shared_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
+        use AtomicOp as A;
+        use Binary as B;
+        let plain = trusted(0);
+        let new = match op {
+            A::Load => return Ok(self.b.load(scalar_type(ty), plain, at)),
+            A::Store => {
+                self.b.store(plain, values[0], at);
+                return Ok(values[0]);
+            }
+            A::Exchange | A::CompareExchange => None,
+            A::Add => Some(B::IAdd),
+            A::Sub => Some(B::ISub),
+            A::SMin => Some(B::SMin),
+            A::UMin => Some(B::UMin),
+            A::SMax => Some(B::SMax),
+            A::UMax => Some(B::UMax),
+            A::And => Some(B::And),
+            A::Or => Some(B::Or),
+            A::Xor => Some(B::Xor),
+            A::FAdd => Some(B::FAdd),
+            A::FMin => Some(B::FMin),
+            A::FMax => Some(B::FMax),
+        };
+        let old = self.b.load(scalar_type(ty), plain, at);
+        let new = match new {
+            Some(binary) => self.binary_machine(binary, old, values[0]),
+            None if op == A::Exchange => values[0],
+            None => {
+                let [word, expected] = [old, values[1]].map(|c| self.b.bitcast(Type::I32, c));
+                let same = self.b.icmp(IntCond::Eq, word, expected);
+                self.b.select(same, values[0], old)
+            }
+        };
+        self.b.store(plain, new, at);
+        Ok(old)
+    }
+
+    fn atomic_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
+        use AtomicOp as A;
         use Rmw as R;
-        use base::abi::AtomicOp as A;
         let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.b.bitcast(Type::I32, v)).collect();
         let rmw = match op {
             A::Exchange => R::Exchange,
@@ -79,8 +229,8 @@ impl Emitter<'_> {
                 return Ok(values[0]);
             }
             A::FAdd => return Ok(self.atomic_float(at, |e, old| e.b.fadd(old, values[0]))),
-            A::FMin => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCond::Lt, old, values[0]))),
-            A::FMax => return Ok(self.atomic_float(at, |e, old| e.float_extreme(FloatCond::Gt, old, values[0]))),
+            A::FMin => return Ok(self.atomic_float(at, |e, old| e.float_extreme(false, old, values[0]))),
+            A::FMax => return Ok(self.atomic_float(at, |e, old| e.float_extreme(true, old, values[0]))),
         };
         let old = self.b.atomic_rmw(rmw, at, words[0]);
         Ok(self.b.bitcast(scalar_type(ty), old))
@@ -99,9 +249,7 @@ impl Emitter<'_> {
         let seen = self.b.atomic_cas(at, old, new);
         let same = self.b.icmp(IntCond::Eq, seen, old);
         self.b.branch(same, done, &[], retry, &[seen]);
-        if !self.barriers.any {
-            self.b.seal_block(retry);
-        }
+        self.b.seal_block(retry);
         self.enter(done);
         self.b.bitcast(Type::F32, old)
     }

@@ -25,6 +25,12 @@ pub struct Barriers {
     slots: SecondaryMap<Value, Option<(u32, Form)>>,
     /// Being emitted.
     segment: Segment,
+    /// What was reloaded last of each value: segment, block, form. Within a segment a slot keeps what it has.
+    reloads: SecondaryMap<Value, Option<(Segment, Block, Rep)>>,
+    /// Branches to where a chunk goes on.
+    dispatch: Option<Block>,
+    /// Where exec masks wait.
+    exec_slot: Option<u32>,
     /// Bytes per chunk given out.
     pub frame: u32,
     /// Where chunks go on, by index; none at points that nothing comes to.
@@ -51,9 +57,27 @@ impl Barriers {
     pub fn crosses(&self, region: &Region) -> bool {
         self.any && self.plan.edges(region).is_some()
     }
-    /// The block where the program starts.
-    pub fn start_at(&mut self, block: Block) {
+    /// The block where the program starts, and that of the dispatch over resume indices before it.
+    pub fn start_at(&mut self, dispatch: Block, block: Block) {
+        self.dispatch = Some(dispatch);
         self.resume[0] = Some(block);
+    }
+    /// Is what a value's machine form is made of at hand: in this segment, or in its slot?
+    pub fn at_hand(&self, v: Value) -> bool {
+        !self.any || self.plan.defined_in(v) == self.segment || self.slots[v].is_some()
+    }
+    /// Values of other segments that a loop uses.
+    pub fn loop_uses(&self, region: &Region) -> &[Value] {
+        self.plan.loop_uses(region)
+    }
+    /// The machine form of a value that was reloaded in this segment, if that block dominates `here`.
+    fn reloaded(&self, v: Value, dominates: impl Fn(Block) -> bool) -> Option<Rep> {
+        let (segment, block, rep) = self.reloads[v].as_ref()?;
+        (*segment == self.segment && dominates(*block)).then(|| rep.clone())
+    }
+    /// The block of the dispatch over resume indices.
+    pub fn dispatch(&self) -> Option<Block> {
+        self.dispatch
     }
     /// The index of a chunk that is done.
     pub fn done(&self) -> u32 {
@@ -118,13 +142,19 @@ impl Emitter<'_> {
 
     /// Loads a spilled value.
     pub fn reload(&mut self, v: Value, (base, form): (u32, Form)) -> Result<Rep> {
+        let here = self.b.current();
+        if let Some(rep) = self.barriers.reloaded(v, |block| self.b.dominates(block, here)) {
+            return Ok(rep);
+        }
         let mut offset = base;
         let mut values = Vec::new();
         for t in form_types(self.shader.ty(v), form, self.lanes as usize) {
             values.push(self.load_slot(offset, t));
             offset += t.bytes().next_multiple_of(16);
         }
-        Ok(assemble(form, &values))
+        let rep = assemble(form, &values);
+        self.barriers.reloads[v] = Some((self.barriers.segment, here, rep.clone()));
+        Ok(rep)
     }
 
     /// A slot of a machine type; its offset.
@@ -182,15 +212,41 @@ impl Emitter<'_> {
         let resume = self.b.create_block();
         self.barriers.resume[point.index as usize] = Some(resume);
         self.set_resume(point.index);
-        let pending = core::mem::offset_of!(base::abi::ComputeBatch, pending) as i32;
-        let count = self.b.load(Type::I32, trusted(pending), self.batch);
+        let kept = (!self.full).then(|| self.keep_exec());
+        let stopped = self.group()?.stopped;
+        let count = self.b.use_var(stopped);
         let count = self.b.iadd_imm(count, 1);
-        self.b.store(trusted(pending), count, self.batch);
+        self.b.def_var(stopped, count);
         let latch = self.latch.ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
         self.b.jump(latch, &[]);
-        self.b.switch_to_block(resume);
+        self.go_on_at(resume)?;
         self.barriers.segment = point.segment;
+        let mask = match kept {
+            Some(slot) => self.load_slot(slot, Elem::B.by(self.lanes as usize)),
+            None => self.mask(true),
+        };
+        let full = self.full;
+        self.set_exec(mask, full);
         Ok(())
+    }
+
+    /// Enters a block that a chunk comes to from the dispatch over resume indices.
+    fn go_on_at(&mut self, resume: Block) -> Result<()> {
+        let dispatch = self.barriers.dispatch.ok_or_else(|| Error::internal("a barrier without regions"))?;
+        self.b.enter_behind(resume, dispatch);
+        Ok(())
+    }
+
+    /// Stores the exec mask where it waits behind barriers; its slot.
+    fn keep_exec(&mut self) -> u32 {
+        let exec = self.exec_mask();
+        let slot = match self.barriers.exec_slot {
+            Some(slot) => slot,
+            None => self.new_slot(self.b.ty(exec)),
+        };
+        self.barriers.exec_slot = Some(slot);
+        self.store_slot(slot, exec);
+        slot
     }
 
     /// Where the chunk goes on in the next call.

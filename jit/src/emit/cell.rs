@@ -121,10 +121,6 @@ impl Emitter<'_> {
 
     /// Gives cells back. Their next owner sets them before anything else ([`Emitter::clear_cells`]).
     pub fn release(&mut self, cells: &Cells) {
-        // With barriers blocks are sealed at the end, and variables looked up then.
-        if self.barriers.any {
-            return;
-        }
         for (&place, ty) in cells.places.iter().zip(form_types(cells.ty, cells.form, self.lanes as usize)) {
             if let Place::Var(variable) = place {
                 self.free_variables.push((ty, variable));

@@ -13,10 +13,10 @@ use smallvec::SmallVec;
 /// Rows of a spilled access: four components and a mask.
 const ROWS: usize = 5;
 /// Bytes of a row: a word per lane.
-const ROW: i32 = MAX_LANES as i32 * 4;
+pub const ROW: i32 = MAX_LANES as i32 * 4;
 
 /// A loop over the lanes.
-struct LaneLoop {
+pub struct LaneLoop {
     header: Block,
     /// Lane, I64.
     lane: C,
@@ -24,7 +24,8 @@ struct LaneLoop {
 
 impl Emitter<'_> {
     /// Lane l reads `n` components at base + l * 4n: whole vectors when all of it is in range. The base comes as I32 and as I64, which
-    /// may differ where lane 0 is out of range.
+    /// may differ where lane 0 is out of range. What is in range by itself is `unit` bytes: a word, or all components.
+    #[allow(clippy::too_many_arguments, reason = "an access, its place and its unit")]
     pub fn load_contiguous(
         &mut self,
         pair: BufPair,
@@ -32,6 +33,7 @@ impl Emitter<'_> {
         stride: i32,
         ty: Ty,
         n: usize,
+        unit: u32,
         flags: Access,
     ) -> Result<Vec<C>> {
         let vector = self.vector_type(ty);
@@ -45,7 +47,7 @@ impl Emitter<'_> {
         let fast_values = self.load_interleaved(address, ty, n, flags);
         self.b.jump(done, &fast_values);
         self.enter(slow);
-        let slow_values = self.load_by_lane(pair, base, stride, ty, n, flags);
+        let slow_values = self.load_by_lane(pair, base, stride, ty, n, unit, flags);
         self.b.jump(done, &slow_values);
         self.enter(done);
         Ok(params)
@@ -65,18 +67,48 @@ impl Emitter<'_> {
         components.iter().map(|parts| self.concat(parts)).collect()
     }
 
-    fn load_by_lane(&mut self, pair: BufPair, base: C, stride: i32, ty: Ty, n: usize, flags: Access) -> Vec<C> {
+    /// What is in range by itself: `unit` bytes.
+    #[allow(clippy::too_many_arguments, reason = "an access, its place and its unit")]
+    fn load_by_lane(
+        &mut self,
+        pair: BufPair,
+        base: C,
+        stride: i32,
+        ty: Ty,
+        n: usize,
+        unit: u32,
+        flags: Access,
+    ) -> Vec<C> {
         let rows = self.lane_rows();
         let lanes = self.begin_lanes();
         let offset = self.lane_offset(base, stride, lanes.lane);
-        let address = self.address_or_zeros(pair, offset, 4 * n as u32);
-        let values = self.load_components(address, ty, n, flags);
-        let words = self.b.shl_imm(lanes.lane, 2);
-        let column = self.b.iadd(rows, words);
-        for (i, c) in values.into_iter().enumerate() {
-            self.b.store(trusted(i as i32 * ROW), c, column);
-        }
+        let column = self.lane_column(rows, &lanes);
+        self.load_column(pair, offset, column, ty, n, unit, flags);
         self.end_lanes(&lanes);
+        self.load_rows(rows, ty, n)
+    }
+
+    /// Where a lane's components are.
+    pub fn lane_column(&mut self, rows: C, lanes: &LaneLoop) -> C {
+        let words = self.b.shl_imm(lanes.lane, 2);
+        self.b.iadd(rows, words)
+    }
+
+    /// A lane's components to its column; `unit` bytes are in range by themselves.
+    #[allow(clippy::too_many_arguments, reason = "an access, its place and its unit")]
+    pub fn load_column(&mut self, pair: BufPair, offset: C, column: C, ty: Ty, n: usize, unit: u32, flags: Access) {
+        let per = unit as usize / 4;
+        for first in (0..n).step_by(per) {
+            let offset = self.b.iadd_imm(offset, 4 * first as i64);
+            let address = self.address_or_zeros(pair, offset, unit);
+            for (i, c) in self.load_components(address, ty, per, flags).into_iter().enumerate() {
+                self.b.store(trusted((first + i) as i32 * ROW), c, column);
+            }
+        }
+    }
+
+    /// What the lanes' columns have, component by component.
+    pub fn load_rows(&mut self, rows: C, ty: Ty, n: usize) -> Vec<C> {
         let vector = self.vector_type(ty);
         (0..n).map(|i| self.b.load(vector, trusted(i as i32 * ROW), rows)).collect()
     }
@@ -136,7 +168,7 @@ impl Emitter<'_> {
     }
 
     /// Where an access goes through memory, lane by lane.
-    fn lane_rows(&mut self) -> C {
+    pub fn lane_rows(&mut self) -> C {
         let slot = *self.lane_rows.get_or_insert_with(|| {
             let bytes = ROWS as u32 * ROW as u32;
             self.b.create_slot(bytes, 4)
@@ -151,7 +183,7 @@ impl Emitter<'_> {
         self.b.iadd(base, steps)
     }
 
-    fn begin_lanes(&mut self) -> LaneLoop {
+    pub fn begin_lanes(&mut self) -> LaneLoop {
         let header = self.b.create_block();
         let lane = self.b.append_param(header, Type::I64);
         let first = self.b.iconst(Type::I64, 0);
@@ -160,15 +192,13 @@ impl Emitter<'_> {
         LaneLoop { header, lane }
     }
 
-    fn end_lanes(&mut self, lanes: &LaneLoop) {
+    pub fn end_lanes(&mut self, lanes: &LaneLoop) {
         let done = self.b.create_block();
         self.b.set_cold_block(lanes.header);
         let next = self.b.iadd_imm(lanes.lane, 1);
         let more = self.b.icmp_imm(IntCond::Ult, next, i64::from(self.lanes));
         self.b.branch(more, lanes.header, &[next], done, &[]);
-        if !self.barriers.any {
-            self.b.seal_block(lanes.header);
-        }
+        self.b.seal_block(lanes.header);
         self.b.set_cold_block(done);
         self.enter(done);
     }

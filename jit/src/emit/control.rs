@@ -15,6 +15,7 @@ use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
 use crate::lir::{Block, IntCond, Type, Value as C};
+use crate::passes::Shape;
 
 /// How a region ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,7 +102,15 @@ impl Emitter<'_> {
                     self.inst(*inst)?;
                     End::Yield
                 }
-                Node::If(n) => self.if_(n)?,
+                Node::If(n) => match self.filter(n) {
+                    Some(arm) => {
+                        let rest = self.facts.nodes_worth_skipping(&region.nodes[i + 1..]);
+                        let end = rest.then(|| *skip.get_or_insert_with(|| self.b.create_block()));
+                        self.filter_out(n, arm, end)?;
+                        continue;
+                    }
+                    None => self.if_(n)?,
+                },
                 Node::Loop(n) => self.loop_(n)?,
                 Node::Scope(n) => self.scope(n)?,
             };
@@ -253,6 +262,53 @@ impl Emitter<'_> {
         Ok(if yields { End::Yield } else { End::Empty })
     }
 
+    /// The arm by which lanes leave for a divergent label, of an If that does nothing for the others: how loops end.
+    fn filter<'n>(&self, n: &'n If) -> Option<&'n Region> {
+        let nothing = |r: &Region| r.nodes.is_empty() && matches!(&r.term, Term::Yield(values) if values.is_empty());
+        let leaves = |r: &Region| matches!(r.term, Term::Break(label, _) if self.div.is_divergent_label(label));
+        let arm = match (nothing(&n.then), nothing(&n.else_)) {
+            (true, false) => &n.else_,
+            (false, true) => &n.then,
+            _ => return None,
+        };
+        let varying = self.shape(n.cond) != Shape::Uniform && self.constant_bits(n.cond).is_none();
+        (varying && leaves(arm) && !self.barriers.crosses(arm)).then_some(arm)
+    }
+
+    /// Emits such an If: a branch to the arm when there is a lane for it, which is rare in loops, and nothing otherwise. Where none is left
+    /// the arm goes on to `end`.
+    fn filter_out(&mut self, n: &If, arm: &Region, end: Option<Block>) -> Result<()> {
+        let cond = self.vector(n.cond)?;
+        let saved = self.exec_mask();
+        let inverted = core::ptr::eq(arm, &raw const n.else_);
+        let leaving = match (self.full, inverted) {
+            (true, false) => cond,
+            (true, true) => self.b.not(cond),
+            (false, false) => self.b.and(saved, cond),
+            (false, true) => self.b.and_not(saved, cond),
+        };
+        let (go, on) = (self.b.create_block(), self.b.create_block());
+        let any = self.b.any(leaving);
+        self.b.branch(any, go, &[], on, &[]);
+        self.enter(go);
+        self.set_exec(leaving, false);
+        if self.region(arm, Finish::Set(&[]))? == End::Gone {
+            let dead = self.b.create_block();
+            self.enter(dead);
+        }
+        let staying = self.b.and_not(saved, leaving);
+        self.set_exec(staying, false);
+        match end {
+            Some(end) => {
+                let left = self.b.any(staying);
+                self.b.branch(left, on, &[], end, &[]);
+            }
+            None => self.b.jump(on, &[]),
+        }
+        self.enter(on);
+        Ok(())
+    }
+
     fn keep(&mut self, mask: C, crosses: bool) -> Kept {
         if !crosses {
             return Kept::Here(mask);
@@ -374,6 +430,9 @@ impl Emitter<'_> {
         let escapes = self.facts.escapes(&n.body);
         let full = self.full;
         let saved = (!escapes && !crosses).then(|| self.exec_mask());
+        for v in self.barriers.loop_uses(&n.body).to_vec() {
+            self.rep(v)?;
+        }
         let params = self.new_results(&n.params, crosses);
         self.set_results(&params, &n.inits)?;
         self.push_target(n.label, &n.results, crosses)?;
@@ -382,10 +441,10 @@ impl Emitter<'_> {
         self.full = full && !shrinks;
         let header = self.b.create_block();
         self.b.jump(header, &[]);
-        if crosses {
-            self.b.switch_to_block(header);
-        } else {
-            self.b.enter_loop(header);
+        match self.barriers.dispatch().filter(|_| crosses) {
+            // Back edges come from where chunks go on.
+            Some(dispatch) => self.b.enter_behind(header, dispatch),
+            None => self.b.enter_loop(header),
         }
         self.begin_segment(&n.body);
         self.define_results(&params)?;
@@ -407,9 +466,7 @@ impl Emitter<'_> {
             }
             End::Gone => {}
         }
-        if !crosses {
-            self.b.seal_block(header);
-        }
+        self.b.seal_block(header);
         let live = target.used;
         self.end_segment(&n.body);
         let end = self.close(target, saved, full && !escapes, live);
@@ -465,16 +522,14 @@ impl Emitter<'_> {
         self.targets.pop().ok_or_else(|| Error::internal("unbalanced break targets"))
     }
 
-    /// Seals and enters a block whose predecessors are all known. In a shader with barriers blocks are sealed at the end.
+    /// Seals and enters a block whose predecessors are all known.
     pub fn enter(&mut self, block: Block) {
-        if !self.barriers.any {
-            self.b.seal_block(block);
-        }
+        self.b.seal_block(block);
         self.b.switch_to_block(block);
     }
 
     /// Leaves the function when the device is lost or the budget spent.
-    fn poll_abort(&mut self) {
+    pub fn poll_abort(&mut self) {
         let flag = self.abort;
         // Atomic: never merged with an earlier poll.
         let stop = self.b.atomic_load(Type::I32, flag);

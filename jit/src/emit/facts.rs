@@ -2,7 +2,7 @@
 //!
 //! A region is known by its address: the shader is borrowed, and not moved, while it is emitted.
 
-use crate::ir::{Effects, Label, Node, Op, Region, Shader, Term, Weight};
+use crate::ir::{Effects, Label, Node, Op, Region, Shader, Term, Value, Weight};
 use crate::passes::Divergence;
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
@@ -24,15 +24,22 @@ struct Fact {
 pub struct Facts<'a> {
     shader: &'a Shader,
     regions: WordMap<*const Region, Fact>,
+    used: SecondaryMap<Value, bool>,
 }
 
 impl<'a> Facts<'a> {
     /// Walks a shader.
     pub fn new(shader: &'a Shader, div: &Divergence) -> Facts<'a> {
-        let mut walk = Walk { shader, div, labels: SecondaryMap::new(), regions: WordMap::default() };
+        let used = SecondaryMap::new();
+        let mut walk = Walk { shader, div, labels: SecondaryMap::new(), regions: WordMap::default(), used };
         walk.labels[shader.root.label] = 0;
         walk.region(&shader.root.body, 0, 1);
-        Facts { shader, regions: walk.regions }
+        Facts { shader, regions: walk.regions, used: walk.used }
+    }
+
+    /// Is the value an operand of anything?
+    pub fn used(&self, v: Value) -> bool {
+        self.used[v]
     }
 
     fn of(&self, region: &Region) -> Fact {
@@ -78,9 +85,14 @@ struct Walk<'a> {
     /// How many labels enclose each.
     labels: SecondaryMap<Label, u32>,
     regions: WordMap<*const Region, Fact>,
+    used: SecondaryMap<Value, bool>,
 }
 
 impl Walk<'_> {
+    fn uses(&mut self, values: &[Value]) {
+        values.iter().for_each(|&v| self.used[v] = true);
+    }
+
     /// Visits a region of a node inside of `outside` labels; inside of the region there are `inside`. Returns its fact and the number
     /// of the outermost label that a divergent break leaves for.
     fn region(&mut self, region: &Region, outside: u32, inside: u32) -> (Fact, u32) {
@@ -94,15 +106,18 @@ impl Walk<'_> {
         for node in &region.nodes {
             match node {
                 Node::Inst(i) => {
+                    self.uses(&self.shader.insts[*i].args);
                     let op = &self.shader.insts[*i].op;
                     let suspends = op.effects().intersects(Effects::SUSPENDS);
                     join((Fact { suspends, escapes: false, weight: weigh(op) }, u32::MAX));
                 }
                 Node::If(n) => {
+                    self.uses(&[n.cond]);
                     join(self.region(&n.then, inside, inside));
                     join(self.region(&n.else_, inside, inside));
                 }
                 Node::Loop(n) => {
+                    self.uses(&n.inits);
                     self.labels[n.label] = inside;
                     let (body, label) = self.region(&n.body, inside, inside + 1);
                     join((Fact { weight: SKIP_FROM, ..body }, label));
@@ -112,6 +127,9 @@ impl Walk<'_> {
                     join(self.region(&n.body, inside, inside + 1));
                 }
             }
+        }
+        if let Term::Break(_, values) | Term::Yield(values) = &region.term {
+            self.uses(values);
         }
         if let Term::Break(label, _) = &region.term
             && self.div.is_divergent_label(*label)

@@ -8,6 +8,23 @@ use crate::ir::{InstData, Ty, Value};
 use crate::lir::{FloatCond, IntCond, Type, Value as C};
 
 impl Emitter<'_> {
+    /// A constant that is neither NaN nor zero.
+    fn is_ordinary(&self, v: Value) -> bool {
+        self.is_number(v)
+            && self.constant_bits(v).is_some_and(|bits| bits << (64 - 8 * self.shader.ty(v).bytes()) << 1 != 0)
+    }
+
+    /// `Binary::FMin`, `Binary::FMax` of operands that may be known.
+    pub fn known_extreme(&mut self, data: &InstData, greatest: bool) -> Result<()> {
+        let [first, second] = [0, 1].map(|i| data.args[i]);
+        // A number never gives way to a NaN, and one that is not zero has no equal of other bits.
+        match (self.is_number(first), self.is_ordinary(second)) {
+            (true, _) => self.map(data, |e, a| e.float_choice(greatest, a[1], a[0])),
+            (_, true) => self.map(data, |e, a| e.float_choice(greatest, a[0], a[1])),
+            _ => self.map(data, |e, a| e.float_extreme(greatest, a[0], a[1])),
+        }
+    }
+
     /// A constant that is not NaN.
     pub fn is_number(&self, v: Value) -> bool {
         let ty = self.shader.ty(v);
@@ -18,18 +35,18 @@ impl Emitter<'_> {
         })
     }
 
-    /// `b cc a || a is NaN ? b : a`.
-    pub fn float_extreme(&mut self, cc: FloatCond, a: C, b: C) -> C {
-        let better = self.b.fcmp(cc, b, a);
+    /// `b < a || a is NaN ? b : a`; with `greatest`, `b > a`.
+    pub fn float_extreme(&mut self, greatest: bool, a: C, b: C) -> C {
+        let extreme = self.float_choice(greatest, b, a);
         let nan = self.b.fcmp(FloatCond::Uno, a, a);
-        let take = self.b.or(better, nan);
-        self.b.select(take, b, a)
+        self.b.select(nan, b, extreme)
     }
 
-    /// `b cc a ? b : a`.
-    pub fn float_choice(&mut self, cc: FloatCond, a: C, b: C) -> C {
-        let take = self.b.fcmp(cc, b, a);
-        self.b.select(take, b, a)
+    /// `a < b ? a : b`; with `greatest`, `a > b`: the comparison in the form that back ends know as a minimum or maximum.
+    pub fn float_choice(&mut self, greatest: bool, a: C, b: C) -> C {
+        let (low, high) = if greatest { (b, a) } else { (a, b) };
+        let take = self.b.fcmp(FloatCond::Lt, low, high);
+        self.b.select(take, a, b)
     }
 
     pub fn fma(&mut self, data: &InstData) -> Result<()> {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
 use crate::passes::Shape;
-use base::abi::{BatchKind, ComputeBatch, FragmentBatch, ShaderContext, SlotLayout, VertexBatch};
+use base::abi::{BatchKind, FragmentBatch, ShaderContext, SlotLayout, VertexBatch};
 use base::shader::Side;
 use core::mem::offset_of;
 
@@ -110,7 +110,7 @@ impl Emitter<'_> {
             Builtin::NumWorkgroups(c) => {
                 self.context_word(offset_of!(ShaderContext, num_workgroups) + 4 * usize::from(c))
             }
-            Builtin::WorkgroupId(c) => Rep::Uniform(self.workgroup_id(c)),
+            Builtin::WorkgroupId(c) => Rep::Uniform(self.workgroup_id(c)?),
             Builtin::LocalInvocationIndex => Rep::Affine(self.first_lane(), 1),
             Builtin::LocalInvocationId(c) => self.local_id(c, self.shape(result))?,
             Builtin::GlobalInvocationId(c) => self.global_id(c, self.shape(result))?,
@@ -141,9 +141,8 @@ impl Emitter<'_> {
         Rep::Uniform(self.b.load(Type::I32, read_only(field as i32), self.ctx))
     }
 
-    fn workgroup_id(&mut self, c: u8) -> C {
-        let field = offset_of!(ComputeBatch, workgroup_id) + 4 * usize::from(c);
-        self.b.load(Type::I32, read_only(field as i32), self.batch)
+    fn workgroup_id(&self, c: u8) -> Result<C> {
+        Ok(self.group()?.id[usize::from(c)])
     }
 
     /// Component `c` of the invocation with linear index `index`.
@@ -177,7 +176,7 @@ impl Emitter<'_> {
 
     fn global_id(&mut self, c: u8, shape: Shape) -> Result<Rep> {
         let size = self.shader.workgroup()?.local_size;
-        let group = self.workgroup_id(c);
+        let group = self.workgroup_id(c)?;
         let start = self.b.imul_imm(group, i64::from(size[usize::from(c)]));
         Ok(match self.local_id(c, shape)? {
             Rep::Uniform(local) => Rep::Uniform(self.b.iadd(start, local)),

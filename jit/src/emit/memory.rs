@@ -6,9 +6,10 @@
 //! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
 use super::Emitter;
+use super::neighbours::Member;
 use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
+use crate::ir::{Binary, Inst, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
 use crate::lir::{Access, IntCond, Type, Value as C};
 use smallvec::SmallVec;
 
@@ -64,7 +65,10 @@ impl Emitter<'_> {
     }
 
     /// `Op::Load`.
-    pub fn load(&mut self, space: Space, flags: MemFlags, data: &InstData) -> Result<()> {
+    pub fn load(&mut self, space: Space, flags: MemFlags, inst: Inst, data: &InstData) -> Result<()> {
+        if self.neighbours.follows(inst) {
+            return Ok(());
+        }
         let results: Vec<Value> = data.results().collect();
         let ty = self.shader.ty(results[0]);
         if !matches!(ty, Ty::I32 | Ty::F32 | Ty::I64 | Ty::F64) {
@@ -77,6 +81,12 @@ impl Emitter<'_> {
         let machine = self.flags(space, flags);
         let n = results.len();
         let (address, _) = self.address(space, &data.args)?;
+        if let Some(members) = self.neighbours.led_by(inst).map(<[Member]>::to_vec) {
+            let Address::Buffer(pair, offset) = address else {
+                return Err(Error::internal("neighbours in buffers that differ"));
+            };
+            return self.load_neighbours(pair, offset, ty, &members, machine);
+        }
         match address {
             Address::Buffer(pair, offset) => match self.rep(offset)? {
                 Rep::Uniform(scalar) => {
@@ -93,7 +103,7 @@ impl Emitter<'_> {
                 }
                 Rep::Affine(base, stride) if ty.bytes() == 4 && stride == 4 * n as i32 && n != 3 => {
                     let wide = self.wide_offset(offset, base)?;
-                    let values = self.load_contiguous(pair, (base, wide), stride, ty, n, machine)?;
+                    let values = self.load_contiguous(pair, (base, wide), stride, ty, n, 4 * n as u32, machine)?;
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
                 rep => {
@@ -139,16 +149,15 @@ impl Emitter<'_> {
     /// An offset whose machine form is the scalar `narrow` (of an affine one: lane 0) as I64. A multiple of one bounded index is
     /// computed in 64 bits from the index: then nothing needs the bound, and it is as good as free. What is negative becomes so great
     /// that no length added to it wraps.
-    fn wide_offset(&mut self, offset: Value, narrow: C) -> Result<C> {
+    pub fn wide_offset(&mut self, offset: Value, narrow: C) -> Result<C> {
         match self.bounded_index(offset) {
-            // Across barriers only what is used there is kept: the offset, not what it is made of.
-            Some((index, _, scale, 0)) if !self.barriers.any => {
+            Some((index, _, scale, 0)) => {
                 let index = self.scalar(index)?;
                 let index = self.b.zext(Type::I64, index);
                 Ok(self.b.imul_imm(index, scale))
             }
             // A product of 31 and 16 bits stays below the mask's 48.
-            Some((index, _, scale @ ..=0xffff, plus)) if !self.barriers.any => {
+            Some((index, _, scale @ ..=0xffff, plus)) => {
                 let index = self.scalar(index)?;
                 let index = self.b.sext(Type::I64, index);
                 let wide = self.b.imul_imm(index, scale);
@@ -160,9 +169,9 @@ impl Emitter<'_> {
     }
 
     /// Offsets of a gather. Of a multiple of one bounded index an unsigned minimum is bound enough: it takes negative ones along.
-    fn gather_offsets(&mut self, offset: Value, rep: &Rep) -> Result<C> {
+    pub fn gather_offsets(&mut self, offset: Value, rep: &Rep) -> Result<C> {
         match self.bounded_index(offset) {
-            Some((index, limit, scale, 0)) if !self.barriers.any => {
+            Some((index, limit, scale, 0)) => {
                 let most = self.word(limit as i32);
                 let index = self.vector(index)?;
                 let index = self.b.umin(index, most);
@@ -196,7 +205,10 @@ impl Emitter<'_> {
             _ => (at, 1),
         };
         match operation(bounded)? {
-            (Binary::Bound, index, limit) => Some((index, self.constant_bits(limit)? as i64, scale, plus)),
+            // Across barriers only what is used there is kept: the offset, not what it is made of.
+            (Binary::Bound, index, limit) if self.barriers.at_hand(index) => {
+                Some((index, self.constant_bits(limit)? as i64, scale, plus))
+            }
             _ => None,
         }
     }
@@ -235,7 +247,7 @@ impl Emitter<'_> {
     }
 
     /// Lanes whose `bytes` at `offsets` are in range.
-    fn in_range_mask(&mut self, pair: BufPair, offsets: C, bytes: u32) -> C {
+    pub fn in_range_mask(&mut self, pair: BufPair, offsets: C, bytes: u32) -> C {
         let room = self.b.iadd_imm(pair.range, -i64::from(bytes));
         let any = self.b.icmp_imm(IntCond::Sge, room, 0);
         let most = self.b.iconst(Type::I64, 0xffff_ffff);

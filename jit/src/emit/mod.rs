@@ -23,10 +23,13 @@ mod facts;
 mod float;
 mod fragment;
 mod global;
+mod group;
 mod helper;
 mod image;
 mod interface;
+mod invariant;
 mod memory;
+mod neighbours;
 mod rep;
 mod stage;
 mod subgroup;
@@ -42,6 +45,7 @@ use crate::passes::Divergence;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
 use cranelift_entity::SecondaryMap;
+use invariant::Level;
 use rep::Rep;
 
 /// Parameters of emission.
@@ -76,6 +80,8 @@ struct Emitter<'a> {
     shader: &'a Shader,
     div: &'a Divergence,
     facts: facts::Facts<'a>,
+    invariants: invariant::Invariants,
+    neighbours: neighbours::Neighbours,
     layout: &'a PipelineLayoutInfo,
     lanes: u32,
     reps: SecondaryMap<Value, Option<Rep>>,
@@ -98,6 +104,10 @@ struct Emitter<'a> {
     /// Chunk index (I32) and the number of a workgroup's chunks (1 without workgroups).
     chunk: C,
     chunks: u32,
+    /// The workgroup.
+    group: Option<group::Group>,
+    /// The function's first block, which stays open for what is made once a call.
+    call_block: Block,
     /// scratch + 16 * chunk; scratch + 4 * chunk; first byte of slots.
     chunk_slots: C,
     resume_address: C,
@@ -142,8 +152,30 @@ pub fn build(
 }
 
 impl Emitter<'_> {
-    /// Emits one instruction.
+    /// Emits one instruction, where it belongs.
     fn inst(&mut self, inst: Inst) -> Result<()> {
+        let level = self.shader.insts[inst].results().next().map_or(Level::Chunk, |v| self.invariants.level(v));
+        match (level, &self.group) {
+            (Level::Call, Some(_)) => self.inst_in(self.call_block, inst),
+            (Level::Group, Some(group)) => self.inst_in(group.block, inst),
+            _ => self.inst_here(inst),
+        }
+    }
+
+    /// Emits one instruction at the end of another block.
+    fn inst_in(&mut self, block: Block, inst: Inst) -> Result<()> {
+        let (here, full) = (self.b.current(), self.full);
+        self.b.go_on(block);
+        self.full = true;
+        self.inst_here(inst)?;
+        debug_assert_eq!(self.b.current(), block, "what is made early needs no other block");
+        self.full = full;
+        self.b.go_on(here);
+        Ok(())
+    }
+
+    /// Emits one instruction in the current block.
+    fn inst_here(&mut self, inst: Inst) -> Result<()> {
         let shader = self.shader;
         let data = &shader.insts[inst];
         let at = |r: Result<()>| r.map_err(|e| e.with_id(data.source));
@@ -159,7 +191,7 @@ impl Emitter<'_> {
             Op::BufferDesc { set, binding } | Op::ImageDesc { set, binding } | Op::SamplerDesc { set, binding } => {
                 self.descriptor(*set, *binding, data)
             }
-            Op::Load(space, flags) => self.load(*space, *flags, data),
+            Op::Load(space, flags) => self.load(*space, *flags, inst, data),
             Op::Store(space, _) => self.store(*space, data),
             Op::Atomic(space, op) => self.atomic(*space, *op, data),
             Op::BufferSize => self.buffer_size(data),

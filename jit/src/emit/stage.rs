@@ -6,7 +6,9 @@ use super::barrier::Barriers;
 use super::cell::Cells;
 use super::facts::Facts;
 use super::interface::Slots;
+use super::invariant::Invariants;
 use super::memory::{read_only, trusted};
+use super::neighbours::Neighbours;
 use super::rep::Rep;
 use super::suspend::Suspension;
 use crate::error::{Error, Result};
@@ -46,13 +48,16 @@ pub fn function(
     let invocations = workgroup.map_or(1, WorkgroupFacts::invocations);
     let chunks = u32::try_from(invocations.div_ceil(u64::from(lanes))).map_err(|_| Error::limit("workgroup size"))?;
     let facts = Facts::new(shader, div);
-    let barriers = Barriers::new(Suspension::of(shader, &facts));
+    let invariants = Invariants::of(shader, div);
+    let barriers = Barriers::new(Suspension::of(shader, &facts, &invariants));
     let has_barriers = barriers.any;
     let mut e = Emitter {
         b,
         shader,
         div,
         facts,
+        invariants,
+        neighbours: Neighbours::of(shader, div),
         layout,
         lanes,
         reps: SecondaryMap::new(),
@@ -70,6 +75,8 @@ pub fn function(
         shared,
         chunk: ctx,
         chunks,
+        group: None,
+        call_block: entry,
         chunk_slots: scratch,
         resume_address: scratch,
         slots_start: (chunks * 4).next_multiple_of(32),
@@ -83,7 +90,12 @@ pub fn function(
         lane_rows: None,
     };
     e.place_arrays()?;
-    e.chunk_loop()?;
+    match shader.stage().row().batch {
+        BatchKind::Workgroup => e.group_loop()?,
+        BatchKind::Vertices | BatchKind::Quads => e.chunk_loop(exit)?,
+    }
+    e.enter(exit);
+    e.b.return_();
     let scratch = if has_barriers {
         u64::from(e.slots_start) + u64::from(e.barriers.frame) * u64::from(e.chunks)
     } else {
@@ -93,36 +105,40 @@ pub fn function(
 }
 
 impl Emitter<'_> {
-    /// for chunk in 0..chunks { body }
-    fn chunk_loop(&mut self) -> Result<()> {
-        let (header, body, latch) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+    /// for chunk in 0..chunks { body }, and then `done`
+    pub fn chunk_loop(&mut self, done: Block) -> Result<()> {
+        let latch = self.b.create_block();
         self.latch = Some(latch);
+        if self.chunks == 1 && self.shader.stage().has_workgroups() {
+            self.chunk = self.b.iconst(Type::I32, 0);
+            self.chunk_body(latch)?;
+            self.b.jump(done, &[]);
+            return Ok(());
+        }
+        let (header, body) = (self.b.create_block(), self.b.create_block());
         let count = self.chunk_count();
         let zero = self.b.iconst(Type::I32, 0);
-        if self.shader.stage().has_workgroups() && self.barriers.any {
-            let pending = offset_of!(ComputeBatch, pending) as i32;
-            self.b.store(trusted(pending), zero, self.batch);
-        }
         self.chunk = self.b.append_param(header, Type::I32);
         self.b.jump(header, &[zero]);
         self.b.enter_loop(header);
         let more = self.b.icmp(IntCond::Ult, self.chunk, count);
-        let exit = self.exit;
-        self.b.branch(more, body, &[], exit, &[]);
+        self.b.branch(more, body, &[], done, &[]);
         self.enter(body);
+        self.chunk_body(latch)?;
+        let next = self.b.iadd_imm(self.chunk, 1);
+        self.b.jump(header, &[next]);
+        self.b.seal_block(header);
+        Ok(())
+    }
+
+    /// The work of a chunk, from the current block to that of its end.
+    fn chunk_body(&mut self, latch: Block) -> Result<()> {
         self.body()?;
         if !self.barriers.any {
             self.finish_chunk();
             self.b.jump(latch, &[]);
         }
         self.enter(latch);
-        let next = self.b.iadd_imm(self.chunk, 1);
-        self.b.jump(header, &[next]);
-        if !self.barriers.any {
-            self.b.seal_block(header);
-        }
-        self.enter(exit);
-        self.b.return_();
         Ok(())
     }
 
@@ -141,7 +157,7 @@ impl Emitter<'_> {
     }
 
     fn body(&mut self) -> Result<()> {
-        self.exec = self.mask_cells(self.barriers.any);
+        self.exec = self.mask_cells(false);
         let ones = self.mask(true);
         self.full = true;
         let dispatch = self.start_regions();
@@ -172,8 +188,9 @@ impl Emitter<'_> {
         self.resume_address = self.b.iadd(self.scratch, words);
         let (dispatch, start) = (self.b.create_block(), self.b.create_block());
         self.b.jump(dispatch, &[]);
-        self.barriers.start_at(start);
-        self.b.switch_to_block(start);
+        self.enter(dispatch);
+        self.barriers.start_at(dispatch, start);
+        self.b.enter_behind(start, dispatch);
         Some(dispatch)
     }
 
@@ -183,7 +200,7 @@ impl Emitter<'_> {
         let done = self.barriers.done();
         self.set_resume(done);
         self.b.jump(latch, &[]);
-        self.b.switch_to_block(dispatch);
+        self.b.go_on(dispatch);
         let index = self.b.load(Type::I32, trusted(0), self.resume_address);
         // Anything else means done.
         let resume = self.barriers.resume_blocks(latch);

@@ -150,7 +150,7 @@ impl Emitter<'_> {
         Ok(Rep::Uniform(self.b.not(any)))
     }
 
-    /// `Subgroup::Arithmetic`: log2(lanes) rounds of shuffles and operations.
+    /// `Subgroup::Arithmetic`.
     fn arithmetic(&mut self, op: Binary, scan: Scan, v: Value) -> Result<Rep> {
         let ty = self.shader.ty(v);
         let bits = |b: Option<u64>| b.ok_or_else(|| Error::internal(format!("{op:?} has no identity")));
@@ -161,6 +161,16 @@ impl Emitter<'_> {
             let exec = self.exec_mask();
             x = self.b.select(exec, x, fill);
         }
+        x = self.scan(op, scan, x, fill);
+        if scan == Scan::Exclusive {
+            let first = self.splat_constant(ty, first);
+            x = self.pick(x, first, |l| l.checked_sub(1));
+        }
+        Ok(if scan == Scan::Reduce { Rep::Uniform(self.b.extract(x, 0)) } else { Rep::Varying(x) })
+    }
+
+    /// log2(lanes) rounds of shuffles and operations: a scan of all lanes, an exclusive one's as an inclusive one's; `fill` is the operation's identity.
+    pub fn scan(&mut self, op: Binary, scan: Scan, mut x: C, fill: C) -> C {
         let lanes = match scan {
             Scan::Cluster(n) => u32::from(n).min(self.lanes) as usize,
             Scan::Reduce | Scan::Inclusive | Scan::Exclusive => self.lanes as usize,
@@ -174,15 +184,11 @@ impl Emitter<'_> {
             };
             x = self.binary_machine(op, low, high);
         }
-        if scan == Scan::Exclusive {
-            let first = self.splat_constant(ty, first);
-            x = self.pick(x, first, |l| l.checked_sub(1));
-        }
-        Ok(if scan == Scan::Reduce { Rep::Uniform(self.b.extract(x, 0)) } else { Rep::Varying(x) })
+        x
     }
 
     /// Lane `l` of the result is lane `from(l)` of `x`, or `fill`'s.
-    fn pick(&mut self, x: C, fill: C, from: impl Fn(usize) -> Option<usize>) -> C {
+    pub fn pick(&mut self, x: C, fill: C, from: impl Fn(usize) -> Option<usize>) -> C {
         let lanes = self.lanes as usize;
         let pattern: SmallVec<[usize; 16]> = (0..lanes).map(|l| from(l).unwrap_or(lanes + l)).collect();
         self.b.shuffle(x, fill, &pattern)

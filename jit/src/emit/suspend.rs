@@ -7,6 +7,7 @@
 //! dominate its use, which may be come to by resuming: it needs a slot.
 
 use super::facts::Facts;
+use super::invariant::{Invariants, Level};
 use crate::ir::{Effects, Inst, Node, Op, Region, Scope, Shader, Term, Value, ValueDef};
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
@@ -42,12 +43,24 @@ pub struct Suspension {
     count: u32,
     defined: SecondaryMap<Value, Segment>,
     crossing: SecondaryMap<Value, bool>,
+    /// Of the outermost loops without points, by the body's address: values of other segments that they use.
+    loops: WordMap<*const Region, Vec<Value>>,
 }
 
 impl Suspension {
     /// Walks a shader.
-    pub fn of(shader: &Shader, facts: &Facts<'_>) -> Suspension {
-        let mut walk = Walk { shader, facts, out: Suspension::default(), segment: Segment(0), segments: 1 };
+    pub fn of(shader: &Shader, facts: &Facts<'_>, invariants: &Invariants) -> Suspension {
+        let out = Suspension::default();
+        let mut walk = Walk {
+            shader,
+            facts,
+            invariants,
+            out,
+            segment: Segment(0),
+            segments: 1,
+            in_loop: None,
+            loop_of: SecondaryMap::new(),
+        };
         if facts.suspends(&shader.root.body) {
             walk.scope(&shader.root);
         }
@@ -70,6 +83,10 @@ impl Suspension {
     pub fn defined_in(&self, v: Value) -> Segment {
         self.defined[v]
     }
+    /// Values of other segments that a loop uses, if it is an outermost one without points.
+    pub fn loop_uses(&self, body: &Region) -> &[Value] {
+        self.loops.get(&core::ptr::from_ref(body)).map_or(&[], Vec::as_slice)
+    }
     /// Is the value used in another segment than its own?
     pub fn needs_slot(&self, v: Value) -> bool {
         self.crossing[v]
@@ -79,9 +96,13 @@ impl Suspension {
 struct Walk<'a> {
     shader: &'a Shader,
     facts: &'a Facts<'a>,
+    invariants: &'a Invariants,
     out: Suspension,
     segment: Segment,
     segments: u32,
+    /// The outermost loop around without points, and the last such one that used each value.
+    in_loop: Option<*const Region>,
+    loop_of: SecondaryMap<Value, Option<*const Region>>,
 }
 
 impl Walk<'_> {
@@ -92,6 +113,10 @@ impl Walk<'_> {
 
     fn uses(&mut self, values: &[Value]) {
         for &v in values {
+            // What no chunk changes is made before all of them.
+            if self.invariants.level(v) != Level::Chunk {
+                continue;
+            }
             // Constants are made where they are wanted.
             let constant = match self.shader.values[v].def {
                 ValueDef::Inst(inst, _) => matches!(self.shader.insts[inst].op, Op::Const(_)),
@@ -99,6 +124,10 @@ impl Walk<'_> {
             };
             if !constant && self.out.defined[v] != self.segment {
                 self.out.crossing[v] = true;
+                if self.in_loop.is_some() && self.loop_of[v] != self.in_loop {
+                    self.loop_of[v] = self.in_loop;
+                    self.in_loop.into_iter().for_each(|body| self.out.loops.entry(body).or_default().push(v));
+                }
             }
         }
     }
@@ -152,7 +181,14 @@ impl Walk<'_> {
                 }
                 Node::Loop(n) => {
                     self.uses(&n.inits);
+                    let outermost = self.in_loop.is_none() && !self.facts.suspends(&n.body);
+                    if outermost {
+                        self.in_loop = Some(core::ptr::from_ref(&n.body));
+                    }
                     self.construct(&[&n.body], &n.params, &n.results);
+                    if outermost {
+                        self.in_loop = None;
+                    }
                 }
                 Node::Scope(n) => self.scope(n),
             }
@@ -231,8 +267,9 @@ mod tests {
 
     /// Checks a shader against its text; its points, and how many values need slots.
     fn check(shader: &Shader) -> (u32, usize) {
-        let facts = Facts::new(shader, &divergence(shader, 8));
-        let found = Suspension::of(shader, &facts);
+        let div = divergence(shader, 8);
+        let (facts, invariants) = (Facts::new(shader, &div), Invariants::of(shader, &div));
+        let found = Suspension::of(shader, &facts, &invariants);
         let mut text = Vec::new();
         construct(shader, &[&shader.root.body], &[], &shader.root.results, &mut text);
         let (mut cuts, mut points) = (0, 0);
@@ -243,7 +280,8 @@ mod tests {
             match event {
                 Event::Uses(values) => values.iter().for_each(|&v| {
                     // Cut somewhere in between: the definition does not dominate the use.
-                    crossing.extend((homes[v].is_some_and(|home| home != cuts)).then_some(v));
+                    let cut = homes[v].is_some_and(|home| home != cuts);
+                    crossing.extend((cut && invariants.level(v) == Level::Chunk).then_some(v));
                 }),
                 Event::Defines(values) => values.iter().for_each(|&v| {
                     homes[v] = Some(cuts);
@@ -298,7 +336,8 @@ mod tests {
         });
         b.finish();
         check(&shader);
-        let found = Suspension::of(&shader, &Facts::new(&shader, &divergence(&shader, 8)));
+        let div = divergence(&shader, 8);
+        let found = Suspension::of(&shader, &Facts::new(&shader, &div), &Invariants::of(&shader, &div));
         let (param, sum) = inner.expect("a body");
         // The parameter is used where it is defined, and so is its initial value; the others are used behind an edge or the point.
         assert_eq!([before, within, param, sum].map(|v| found.needs_slot(v)), [true, false, false, true]);

@@ -127,6 +127,23 @@ impl Builder {
         self.enter(block, true);
     }
 
+    /// Enters a block to which more edges will come, all of them from blocks behind `dominator`.
+    pub fn enter_behind(&mut self, block: Block, dominator: Block) {
+        self.current = Some(block);
+        self.func.layout.push(block);
+        self.numbering.enter(block, std::iter::once(dominator));
+    }
+
+    /// Goes on with a block that was entered and has no end yet. Another one that has none may be gone on with later.
+    pub fn go_on(&mut self, block: Block) {
+        self.current = Some(block);
+    }
+
+    /// Does everything that comes to `b` come by `a`, as far as it is known? Both were entered.
+    pub fn dominates(&self, a: Block, b: Block) -> bool {
+        self.numbering.dominates(a, b)
+    }
+
     fn enter(&mut self, block: Block, dominates: bool) {
         self.current = Some(block);
         self.func.layout.push(block);

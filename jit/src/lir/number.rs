@@ -102,7 +102,7 @@ impl Numbering {
     }
 
     /// Does `a` dominate `b`?
-    fn dominates(&self, a: Block, b: Block) -> bool {
+    pub fn dominates(&self, a: Block, b: Block) -> bool {
         let depth = self.nodes[a].depth;
         depth <= self.nodes[b].depth && self.ancestor(b, depth) == Some(a)
     }

@@ -10,15 +10,23 @@
 //! are varying, because lanes left by different breaks or in different iterations (temporal divergence). The params of such a
 //! loop are not: the lanes still in it have done the same number of iterations.
 //!
+//! A chunk begins at a multiple of its lanes: where these differ only in bits that the base has as zeros, shifts to the right and masks
+//! stay uniform or affine.
+//!
 //! Barriers change nothing: that a workgroup agrees at a barrier does not say that a condition around it is uniform elsewhere.
 
-use crate::ir::{Affine, Binary, Builtin, Effects, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value};
+use crate::ir::{
+    Affine, Binary, Builtin, Effects, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value, ValueDef,
+};
 use base::shader::Interpolation;
 use cranelift_entity::SecondaryMap;
 
 /// After so many rounds loop params are varying without a proof: a loop can be written that hands a shape from param to param, one
 /// each round.
 const MAX_ROUNDS: u32 = 64;
+
+/// Operations that are looked through for zeros.
+const DEPTH: u32 = 6;
 
 /// How a value depends on the lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,6 +122,7 @@ fn analyse(shader: &Shader, among: Among) -> Divergence {
         shape: SecondaryMap::with_capacity(shader.values.len()),
         divergent_labels: SecondaryMap::new(),
         frames: Vec::new(),
+        params: SecondaryMap::new(),
         again: true,
         rounds: 0,
     };
@@ -148,6 +157,8 @@ struct Analysis<'a> {
     shape: SecondaryMap<Value, Option<Shape>>,
     divergent_labels: SecondaryMap<Label, bool>,
     frames: Vec<Frame<'a>>,
+    /// What params of loops start with and go on with.
+    params: SecondaryMap<Value, Option<(Value, Value)>>,
     /// Something at or before a loop header changed after it was used.
     again: bool,
     rounds: u32,
@@ -180,8 +191,10 @@ impl<'a> Analysis<'a> {
                 Node::If(n) => self.if_(n.cond, &n.then, &n.else_, &n.results),
                 Node::Scope(n) => self.scope(n.label, &n.body, &n.results),
                 Node::Loop(n) => {
-                    for (&param, &init) in n.params.iter().zip(&n.inits) {
+                    let next = if let Term::Yield(args) = &n.body.term { &args[..] } else { &[] };
+                    for (i, (&param, &init)) in n.params.iter().zip(&n.inits).enumerate() {
                         self.raise(param, self.shape[init]);
+                        self.params[param] = next.get(i).map(|&next| (init, next));
                     }
                     let divergent_before = self.divergent_labels[n.label];
                     self.frames.push(Frame::Label { label: n.label, results: &n.results, left: divergent_before });
@@ -336,6 +349,78 @@ impl<'a> Analysis<'a> {
                 (sa == 0 || Binary::bound_stays_affine(sa, limit as u32)).then(|| affine(sa))
             }
             Affine::Shift => constant(b).map(|c| affine(sa.wrapping_shl(c as u32 & 31))),
+            Affine::Quotient | Affine::Mask if sa == 0 && sb == 0 => Some(Shape::Uniform),
+            Affine::Quotient => self.quotient(a, sa, constant(b)? as u32 & 31),
+            Affine::Mask => match (constant(a), constant(b)) {
+                (_, Some(mask)) => self.masked(a, sa, mask as u32),
+                (Some(mask), None) => self.masked(b, sb, mask as u32),
+                (None, None) => None,
+            },
+        }
+    }
+
+    /// Bits in which the lanes differ: `stride * lane` where the base has zeros. None when sums may carry.
+    fn own_bits(&self, v: Value, stride: i32) -> Option<u32> {
+        let most = u32::try_from(stride).ok()?.checked_mul(self.lanes - 1)?;
+        let bits = u32::MAX.checked_shr(most.leading_zeros()).unwrap_or(0);
+        (bits.trailing_ones() <= self.zeros(v, DEPTH)).then_some(bits)
+    }
+
+    fn quotient(&self, v: Value, stride: i32, by: u32) -> Option<Shape> {
+        let bits = self.own_bits(v, stride)?;
+        match stride.trailing_zeros() {
+            _ if bits >> by == 0 => Some(Shape::Uniform),
+            zeros if zeros >= by => Some(affine(stride >> by)),
+            _ => None,
+        }
+    }
+
+    fn masked(&self, v: Value, stride: i32, mask: u32) -> Option<Shape> {
+        let bits = self.own_bits(v, stride)?;
+        match bits & mask {
+            0 => Some(Shape::Uniform),
+            all if all == bits => Some(affine(stride)),
+            _ => None,
+        }
+    }
+
+    /// Zeros at the lower end of a uniform value, or of an affine one's base, which is that of lane 0; looking through `depth` operations.
+    fn zeros(&self, v: Value, depth: u32) -> u32 {
+        if let Some((init, next)) = self.params[v] {
+            // What a loop counts by.
+            let ValueDef::Inst(inst, _) = self.shader.values[next].def else { return 0 };
+            let data = &self.shader.insts[inst];
+            return match data.op {
+                Op::Binary(Binary::IAdd) if data.args[0] == v && depth != 0 => {
+                    self.zeros(init, depth - 1).min(self.zeros(data.args[1], depth - 1))
+                }
+                _ => 0,
+            };
+        }
+        let ValueDef::Inst(inst, _) = self.shader.values[v].def else { return 0 };
+        let data = &self.shader.insts[inst];
+        if depth == 0 {
+            return 0;
+        }
+        let zeros = |n: usize| self.zeros(data.args[n], depth - 1);
+        let chunk = self.lanes.trailing_zeros();
+        match data.op {
+            Op::Const(bits) => (bits as u32).trailing_zeros(),
+            Op::Builtin(Builtin::SubgroupInvocation) => 32,
+            Op::Builtin(Builtin::LocalInvocationIndex) => chunk,
+            Op::Builtin(Builtin::LocalInvocationId(0) | Builtin::GlobalInvocationId(0))
+                if self.place(0) == Shape::Affine(1) =>
+            {
+                chunk
+            }
+            Op::Binary(Binary::IAdd | Binary::ISub | Binary::Or | Binary::Xor) => zeros(0).min(zeros(1)),
+            Op::Binary(Binary::IMul) => (zeros(0) + zeros(1)).min(32),
+            Op::Binary(Binary::And) => zeros(0).max(zeros(1)),
+            Op::Binary(Binary::Shl) => match self.shader.as_const(data.args[1]) {
+                Some(by) => (zeros(0) + (by as u32 & 31)).min(32),
+                None => 0,
+            },
+            _ => 0,
         }
     }
 

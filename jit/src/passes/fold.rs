@@ -244,6 +244,18 @@ impl Fold<'_> {
                 None | Some(0) => all,
                 Some(c) => c - 1,
             },
+            Some(Op::Binary(Binary::UDiv)) => match self.constant(self.arg(v, 1)) {
+                None | Some(0) => all,
+                Some(c) => wide(self, 0) / c,
+            },
+            Some(Op::Binary(Binary::UMax)) | Some(Op::Select) => {
+                let last = usize::from(matches!(self.op(v), Some(Op::Select)));
+                wide(self, last).max(wide(self, last + 1))
+            }
+            Some(Op::Binary(Binary::Or | Binary::Xor)) => {
+                u64::MAX.checked_shr(wide(self, 0).max(wide(self, 1)).leading_zeros()).unwrap_or(0)
+            }
+            Some(Op::Convert(Convert::BToI)) => 1,
             Some(Op::Binary(Binary::LShr)) => self.constant(self.arg(v, 1)).map_or(all, |c| wide(self, 0) >> (c & 31)),
             Some(Op::Binary(Binary::IAdd)) => small(wide(self, 0) + wide(self, 1)),
             Some(Op::Binary(Binary::IMul)) => small(wide(self, 0).saturating_mul(wide(self, 1))),
@@ -252,6 +264,11 @@ impl Fold<'_> {
             }
             _ => all,
         }
+    }
+
+    /// Is a word the same number with and without a sign?
+    fn is_positive(&self, v: Value) -> bool {
+        self.shader.ty(v) == Ty::I32 && self.greatest(v, 4) <= i32::MAX as u64
     }
 
     fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
@@ -275,6 +292,10 @@ impl Fold<'_> {
             Or if c == ones => Some(Rewrite::Const(ones)),
             Xor if c == ones => op1(Op::Unary(Unary::Not), a),
             IMul | And | UMin if c == 0 => Some(Rewrite::Const(0)),
+            And if matches!(self.op(a), Some(Op::Binary(And))) => {
+                let inner = self.constant(self.arg(a, 1))?;
+                Some(Rewrite::WithConst(And, self.arg(a, 0), inner & c))
+            }
             // a - c = a + (-c), so that sums have one form.
             ISub => Some(Rewrite::WithConst(IAdd, a, ones & c.wrapping_neg())),
             IMul if c.is_power_of_two() => Some(Rewrite::WithConst(Shl, a, u64::from(c.trailing_zeros()))),
@@ -328,10 +349,18 @@ impl Fold<'_> {
         if matches!(op, Cmp::IEq | Cmp::INe) && self.constant(a).is_some() && self.constant(b).is_none() {
             return Some(Rewrite::Op(Op::Cmp(op), smallvec![b, a]));
         }
-        let c = self.constant(b)?;
-        if op == Cmp::ULt && c == 0 {
+        if op == Cmp::ULt && self.constant(b) == Some(0) {
             return Some(Rewrite::Const(0));
         }
+        // Machines compare signed vectors.
+        if let Cmp::ULt | Cmp::ULe = op
+            && self.is_positive(a)
+            && self.is_positive(b)
+        {
+            let signed = if op == Cmp::ULt { Cmp::SLt } else { Cmp::SLe };
+            return Some(Rewrite::Op(Op::Cmp(signed), smallvec![a, b]));
+        }
+        let c = self.constant(b)?;
         // x == true, BToI(x) != 0, (x ? 1 : 0) == 0, …: the answer for each value of the boolean.
         let (boolean, when_true, when_false) = match self.op(a) {
             _ if ty == Ty::B1 => (a, 1, 0),
@@ -351,6 +380,10 @@ impl Fold<'_> {
         let from = self.shader.ty(a);
         if from == to && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS) {
             return Some(Rewrite::Value(a));
+        }
+        // Machines convert signed vectors.
+        if op == Convert::UToF && self.is_positive(a) {
+            return op1(Op::Convert(Convert::SToF), a);
         }
         match (op, self.op(a)?) {
             (Convert::Bitcast, Op::Convert(Convert::Bitcast)) => op1(Op::Convert(op), self.arg(a, 0)),

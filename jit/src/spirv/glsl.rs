@@ -269,9 +269,9 @@ impl Translator<'_> {
             }
             glsl::UnpackHalf2x16 => {
                 let a = self.operand1(v, 0)?;
-                let (mask, by) = (self.b.i32(0xffff), self.b.i32(16));
-                let (low, high) = (self.b.bin(Binary::And, a, mask), self.b.bin(Binary::LShr, a, by));
-                Flat::from_slice(&[self.half_value(low), self.half_value(high)])
+                let by = self.b.i32(16);
+                let low = self.b.bin(Binary::Shl, a, by);
+                Flat::from_slice(&[self.half_value(low), self.half_value(a)])
             }
             glsl::UnpackDouble2x32 => {
                 let a = self.operand1(v, 0)?;
@@ -394,31 +394,32 @@ impl Translator<'_> {
         let d = self.b.cvt(Convert::Bitcast, d, Ty::I32);
         let denormal = self.b.bin(Binary::ISub, d, magic_bits);
         let (least, f32_inf, nan) = (c(self, 0x3880_0000), c(self, 0x7f80_0000), c(self, 0x7e00));
-        let small = self.b.cmp(Cmp::ULt, a, least);
-        let is_nan = self.b.cmp(Cmp::ULt, f32_inf, a);
+        let small = self.b.cmp(Cmp::SLt, a, least);
+        let is_nan = self.b.cmp(Cmp::SLt, f32_inf, a);
         let r = self.b.select(small, denormal, normal);
         let r = self.b.select(is_nan, nan, r);
         self.b.bin(Binary::Or, r, sign)
     }
 
-    /// Bits of a half → f32, exact.
-    fn half_value(&mut self, h: Value) -> Value {
+    /// Bits of a half, the upper ones of a word → f32, exact.
+    fn half_value(&mut self, word: Value) -> Value {
         let c = |t: &mut Self, v: u32| t.b.i32(v);
-        let (mask, sign_mask, thirteen, sixteen) = (c(self, 0x7fff), c(self, 0x8000), c(self, 13), c(self, 16));
-        let a = self.b.bin(Binary::And, h, mask);
-        let sign = self.b.bin(Binary::And, h, sign_mask);
-        let sign = self.b.bin(Binary::Shl, sign, sixteen);
-        let shifted = self.b.bin(Binary::Shl, a, thirteen);
-        let (bias, special) = (c(self, 112 << 23), c(self, 224 << 23));
+        let (mask, sign_mask, three) = (c(self, 0x7fff_0000), c(self, 0x8000_0000), c(self, 3));
+        let a = self.b.bin(Binary::And, word, mask);
+        let sign = self.b.bin(Binary::And, word, sign_mask);
+        let shifted = self.b.bin(Binary::LShr, a, three);
+        let (bias, step) = (c(self, 112 << 23), c(self, 1 << 23));
         let normal = self.b.bin(Binary::IAdd, shifted, bias);
-        let infinite = self.b.bin(Binary::IAdd, shifted, special);
-        // Denormals: count steps of 2^-24.
-        let steps = self.b.cvt(Convert::UToF, a, Ty::F32);
-        let tiny = self.scale(steps, 0x3380_0000);
+        let infinite = self.b.bin(Binary::IAdd, normal, bias);
+        // Denormals: the same bits behind 2^-14, without it.
+        let tiny = self.b.bin(Binary::IAdd, normal, step);
+        let tiny = self.b.cvt(Convert::Bitcast, tiny, Ty::F32);
+        let least_normal = self.b.float(Ty::F32, 1.0 / 16384.0);
+        let tiny = self.b.bin(Binary::FSub, tiny, least_normal);
         let tiny = self.b.cvt(Convert::Bitcast, tiny, Ty::I32);
-        let (least, inf) = (c(self, 0x400), c(self, 0x7c00));
-        let small = self.b.cmp(Cmp::ULt, a, least);
-        let big = self.b.cmp(Cmp::ULe, inf, a);
+        let (least, most) = (c(self, 0x0400_0000), c(self, 0x7bff_0000));
+        let small = self.b.cmp(Cmp::SLt, a, least);
+        let big = self.b.cmp(Cmp::SLt, most, a);
         let r = self.b.select(small, tiny, normal);
         let r = self.b.select(big, infinite, r);
         let r = self.b.bin(Binary::Or, r, sign);
@@ -431,10 +432,12 @@ impl Translator<'_> {
         let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
         let (sign_mask, mask, least) = (self.b.i32(0x8000), self.b.i32(0x7fff_ffff), self.b.i32(0x3880_0000));
         let magnitude = self.b.bin(Binary::And, bits, mask);
-        let small = self.b.cmp(Cmp::ULt, magnitude, least);
+        let small = self.b.cmp(Cmp::SLt, magnitude, least);
         let zero = self.b.bin(Binary::And, h, sign_mask);
         let h = self.b.select(small, zero, h);
-        self.half_value(h)
+        let by = self.b.i32(16);
+        let word = self.b.bin(Binary::Shl, h, by);
+        self.half_value(word)
     }
 
     // Vectors.

@@ -5,9 +5,9 @@ use base::abi::*;
 use base::shader::*;
 use jit::code::CodeBlob;
 use jit::emit::{self, EmitOptions};
-use jit::ir::Shader;
-use jit::ir::interp::Memory;
-use jit::passes;
+use jit::ir::interp::{self, Memory};
+use jit::ir::*;
+use jit::passes::{self, PassOptions};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -177,48 +177,39 @@ impl Environment {
     }
 }
 
-/// Runs a dispatch; returns the number of calls of the last workgroup.
-pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) -> u32 {
+/// Runs a dispatch, in batches of one workgroup or more. Workgroup memory is zero when a batch begins.
+pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) {
     env.context.num_workgroups = groups;
     let facts = &stage.facts;
     let workgroup = facts.payload.workgroup().expect("a stage with workgroups");
-    let (chunks, shared_bytes) =
-        (workgroup.invocations().div_ceil(facts.lanes.into()), workgroup.shared_bytes as usize);
+    let shared_bytes = workgroup.shared_bytes as usize;
     let mut scratch = Aligned::new(facts.scratch_bytes as usize, 0x5a);
     let mut sink = Aligned::new(64, 0x77);
     let mut shared = Aligned::new(shared_bytes, 0);
-    let mut calls = 0;
-    for z in 0..groups[2] {
-        for y in 0..groups[1] {
-            for x in 0..groups[0] {
-                if facts.has_barriers {
-                    scratch.bytes(chunks as usize * 4).fill(0);
-                }
-                shared.bytes(shared_bytes).fill(0);
-                let mut batch = ComputeBatch {
-                    header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
-                    workgroup_id: [x, y, z],
-                    pending: 0,
-                    shared: shared.ptr(),
-                };
-                calls = 0;
-                loop {
-                    // SAFETY: context and batch are laid out as the stage's interface says.
-                    unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
-                    calls += 1;
-                    let aborted = env.abort.load(std::sync::atomic::Ordering::Relaxed) != 0;
-                    if !facts.has_barriers || batch.pending == 0 || aborted {
-                        break;
-                    }
-                    assert!(calls < 100_000, "barriers without end");
-                }
-            }
+    let most = if shared_bytes == 0 || workgroup.zero_shared { 5 } else { 1 };
+    let total = groups.iter().product::<u32>();
+    let mut at = 0;
+    while at < total {
+        if !workgroup.zero_shared {
+            shared.bytes(shared_bytes).fill(0);
         }
+        let count = (at % most + 1).min(total - at);
+        let mut batch = ComputeBatch {
+            header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
+            base: [0; 3],
+            groups: [groups[0], groups[1]],
+            first: [at % groups[0], at / groups[0] % groups[1], at / (groups[0] * groups[1])],
+            count,
+            _pad: 0,
+            shared: shared.ptr(),
+        };
+        // SAFETY: context and batch are laid out as the stage's interface says.
+        unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
+        at += count;
     }
     assert!(
         scratch.bytes(facts.scratch_bytes as usize + 32)[facts.scratch_bytes as usize..].iter().all(|&b| b == 0x5a)
     );
-    calls
 }
 
 /// Runs a compute shader over an interpreter's memory, by either tier; the buffers afterwards.
@@ -237,3 +228,92 @@ pub fn run_compiled(stage: &CompiledStage, memory: &Memory, groups: [u32; 3]) ->
     dispatch(stage, &mut env, groups);
     (0..buffers.len()).map(|i| env.buffer(i)).collect()
 }
+
+/// A compute shader.
+pub fn shader(local_size: [u32; 3], build: impl FnOnce(&mut Builder<'_>)) -> Shader {
+    let mut shader = Shader::new(Stage::Compute, "test");
+    shader.workgroup_mut().expect("workgroups").local_size = local_size;
+    shader.side_effects = true;
+    let mut b = Builder::new(&mut shader);
+    build(&mut b);
+    b.finish();
+    if let Err(e) = verify(&shader) {
+        panic!("{e}\n{shader}");
+    }
+    shader
+}
+
+/// Bytes of words.
+pub fn words(list: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    list.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// Words of bytes.
+pub fn as_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+}
+
+/// Buffers of set 0.
+pub fn memory(buffers: Vec<Vec<u8>>) -> Memory {
+    Memory { buffers: buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect(), ..Memory::default() }
+}
+
+/// Generated code equals the interpreter, raw and after the passes, at both widths. Returns the interpreter's buffers.
+pub fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
+    let mut last = Vec::new();
+    for optimise in [false, true] {
+        let mut shader = shader.clone();
+        if optimise {
+            passes::run(&mut shader, &PassOptions::default()).expect("passes");
+        }
+        for lanes in [4, 8] {
+            let mut expected = memory.clone();
+            for z in 0..groups[2] {
+                for y in 0..groups[1] {
+                    for x in 0..groups[0] {
+                        interp::run_workgroup(&shader, &mut expected, [x, y, z], groups, lanes as usize, None)
+                            .unwrap_or_else(|e| panic!("{e:?}\n{shader}"));
+                    }
+                }
+            }
+            let got = run_memory(&shader, memory, lanes, groups);
+            for (i, ((_, want), got)) in expected.buffers.iter().zip(&got).enumerate() {
+                if want != got {
+                    let differ: Vec<String> = as_words(want)
+                        .iter()
+                        .zip(as_words(got))
+                        .enumerate()
+                        .filter(|(_, (a, b))| *a != b)
+                        .map(|(at, (want, got))| format!("[{at}] {got:08x}, not {want:08x}"))
+                        .collect();
+                    panic!("buffer {i}, {lanes} lanes, optimised {optimise}\n{shader}\n{}", differ.join("\n"));
+                }
+            }
+            last = expected.buffers.into_iter().map(|b| b.1).collect();
+        }
+    }
+    last
+}
+
+/// `index * 4`.
+pub fn byte_offset(b: &mut Builder<'_>, index: Value) -> Value {
+    let four = b.i32(4);
+    b.binary(Binary::IMul, index, four)
+}
+
+/// Stores a word of a buffer.
+pub fn put(b: &mut Builder<'_>, binding: u32, index: Value, value: Value) {
+    let buf = b.buffer(0, binding);
+    let at = byte_offset(b, index);
+    b.store(buf, at, value);
+}
+
+/// Loads a word of a buffer.
+pub fn get(b: &mut Builder<'_>, binding: u32, index: Value, ty: Ty) -> Value {
+    let buf = b.buffer(0, binding);
+    let at = byte_offset(b, index);
+    b.load(buf, at, ty)
+}
+
+/// Plain accesses.
+pub const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };

@@ -1,35 +1,34 @@
-//! Dispatches: ids, barriers, workgroup memory, abort.
+//! Dispatches: ids, memory, abort.
 
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static SUM: AtomicU64 = AtomicU64::new(0);
 
-/// Three barrier-separated regions that count through scratch and shared memory.
-unsafe extern "C" fn barriers(_: *const ShaderContext, batch: *mut BatchHeader) {
+/// Counts the positions of a batch, and through workgroup memory.
+unsafe extern "C" fn positions(_: *const ShaderContext, batch: *mut BatchHeader) {
     // SAFETY: called with a `ComputeBatch`, 16 bytes of shared and scratch memory.
     unsafe {
         let b = &mut *batch.cast::<ComputeBatch>();
-        let (resume, shared) = (b.header.scratch.cast::<u32>(), b.shared.cast::<u32>());
-        if *resume == 0 {
-            assert_eq!(*shared, 0, "zero_shared");
+        let (scratch, shared) = (b.header.scratch.cast::<u32>(), b.shared.cast::<u32>());
+        assert!(b.count >= 1 && b.count <= 64);
+        let [mut x, mut y, mut z] = b.first;
+        for _ in 0..b.count {
+            let id: [u32; 3] = core::array::from_fn(|i| b.base[i] + [x, y, z][i]);
+            let [idx, idy, idz] = id.map(u64::from);
+            SUM.fetch_add(idx + 100 * idy + 10_000 * idz, Ordering::Relaxed);
+            x += 1;
+            (x, y) = if x == b.groups[0] { (0, y + 1) } else { (x, y) };
+            (y, z) = if y == b.groups[1] { (0, z + 1) } else { (y, z) };
         }
-        *shared += 1;
-        *resume += 1;
-        b.pending = u32::from(*resume < 3);
-        if b.pending == 0 {
-            assert_eq!(*shared, 3);
-            let [x, y, z] = b.workgroup_id.map(u64::from);
-            SUM.fetch_add(x + 100 * y + 10_000 * z, Ordering::Relaxed);
-            *shared = 77;
-        }
+        (*scratch, *shared) = (77, 77);
     }
 }
 
 #[test]
-fn every_workgroup_runs_once_through_its_barriers() {
+fn every_workgroup_runs_once() {
     let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, zero_shared: true };
-    let mut s = stage(Payload::Compute(workgroup), barriers, 4, StageInterface::default());
+    let mut s = stage(Payload::Compute(workgroup), positions, 4, StageInterface::default());
     (s.facts.scratch_bytes, s.facts.has_barriers) = (16, true);
     let statistics: Arc<[AtomicU64; 11]> = Arc::default();
     let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()) };
@@ -46,16 +45,15 @@ fn every_workgroup_runs_once_through_its_barriers() {
     assert_eq!(statistics[10].load(Ordering::Relaxed), 2 * 7 * 5 * 3 * 4);
 }
 
-unsafe extern "C" fn endless(_: *const ShaderContext, batch: *mut BatchHeader) {
-    // SAFETY: called with a `ComputeBatch`.
-    unsafe { (*batch.cast::<ComputeBatch>()).pending = 1 };
+unsafe extern "C" fn slow(_: *const ShaderContext, _: *mut BatchHeader) {
+    std::thread::sleep(std::time::Duration::from_millis(1));
 }
 
 #[test]
 fn abort_ends_a_dispatch_that_never_would() {
     static ABORT: AtomicU32 = AtomicU32::new(0);
-    let s = stage(Payload::Compute(WorkgroupFacts::default()), endless, 4, StageInterface::default());
-    let groups = [1000, 1, 1];
+    let s = stage(Payload::Compute(WorkgroupFacts::default()), slow, 4, StageInterface::default());
+    let groups = [u32::MAX; 3];
     let d = Dispatch { stage: s, context: context_with(&ABORT), base: [0; 3], groups, queries: QuerySinks::default() };
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -69,7 +67,7 @@ fn abort_ends_a_dispatch_that_never_would() {
 #[test]
 fn an_engine_starts_no_thread_until_it_works() {
     let engine = Engine::new(4);
-    let s = stage(Payload::Compute(WorkgroupFacts::default()), endless, 4, StageInterface::default());
+    let s = stage(Payload::Compute(WorkgroupFacts::default()), slow, 4, StageInterface::default());
     let d = Dispatch { stage: s, context: context(), base: [0; 3], groups: [0, 1, 1], queries: QuerySinks::default() };
     engine.dispatch(&d);
     assert!(!engine.started());

@@ -83,6 +83,10 @@ pub enum Affine {
     Shift,
     /// [`Binary::Bound`](super::Binary::Bound).
     Bound,
+    /// To the right, by a constant.
+    Quotient,
+    /// Bits of a constant.
+    Mask,
 }
 
 /// What an operation costs.

@@ -6,7 +6,7 @@ use crate::ir::{
     Binary, Builtin, Cmp, Convert, ImageQuery, InterpolateAt, MemFlags, Op, SampleInfo, Scan, Space, Subgroup, Unary,
     Var,
 };
-use Affine::{Bound, Difference, Product, Shift, Sum};
+use Affine::{Bound, Difference, Mask, Product, Quotient, Shift, Sum};
 use Meaning::{Exact, Expanded, Kernel, Machine};
 use ShapeRule::{Lane, Operands, Place, Select, Uniform, Varying};
 use Weight::{Cheap, Dear, Heavy};
@@ -98,11 +98,11 @@ plain_rows! { Binary {
     UMod, INT_2, Exact, Operands, Dear;
     SMulHi, INT_2, Exact, Operands, Cheap;
     UMulHi, INT_2, Exact, Operands, Cheap;
-    And, LOGIC_2, Exact, Operands, Cheap;
+    And, LOGIC_2, Exact, ShapeRule::Affine(Mask), Cheap;
     Or, LOGIC_2, Exact, Operands, Cheap;
     Xor, LOGIC_2, Exact, Operands, Cheap;
     Shl, INT_2, Exact, ShapeRule::Affine(Shift), Cheap;
-    LShr, INT_2, Exact, Operands, Cheap;
+    LShr, INT_2, Exact, ShapeRule::Affine(Quotient), Cheap;
     AShr, INT_2, Exact, Operands, Cheap;
     SMin, INT_2, Exact, Operands, Cheap;
     UMin, INT_2, Exact, Operands, Cheap;

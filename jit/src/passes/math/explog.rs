@@ -25,20 +25,30 @@ const ATANH: [f32; 5] = [1.0, 1.0 / 3.0, 0.2, 1.0 / 7.0, 1.0 / 9.0];
 const LN2_HI: f32 = 0.693_359_4;
 const LN2_LO: f32 = -0.000_212_194_44;
 
-/// p * 2^n for n in -300..=300, p near 1.
-fn scale<A: Arith>(a: &mut A, p: A::F, n: A::F) -> A::F {
-    let n = a.f_to_s(n);
+/// The nearest whole number, of two the even one, for |x| ≤ 2^22: behind 2^23 floats are whole numbers, and their bits count.
+fn whole<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::I) {
+    const MIDDLE: f32 = 12_582_912.0;
+    let middle = a.f(MIDDLE);
+    let sum = a.add(x, middle);
+    let bits = a.bits(sum);
+    let zero = a.i(MIDDLE.to_bits() as i32);
+    (a.sub(sum, middle), a.isub(bits, zero))
+}
+
+/// p * 2^n for n in -250..=250, p near 1.
+fn scale<A: Arith>(a: &mut A, p: A::F, n: A::I) -> A::F {
     let half = a.ashr(n, 1);
     let rest = a.isub(n, half);
-    let mut result = p;
-    for e in [half, rest] {
-        let bias = a.i(127);
-        let e = a.iadd(e, bias);
-        let e = a.shl(e, 23);
-        let factor = a.with_bits(e);
-        result = a.mul(result, factor);
-    }
-    result
+    // Half of it stays inside of the range of exponents.
+    let bits = a.bits(p);
+    let half = a.shl(half, 23);
+    let bits = a.iadd(bits, half);
+    let scaled = a.with_bits(bits);
+    let bias = a.i(127);
+    let rest = a.iadd(rest, bias);
+    let rest = a.shl(rest, 23);
+    let factor = a.with_bits(rest);
+    a.mul(scaled, factor)
 }
 
 fn clamp<A: Arith>(a: &mut A, x: A::F, lo: f32, hi: f32) -> A::F {
@@ -51,10 +61,10 @@ fn clamp<A: Arith>(a: &mut A, x: A::F, lo: f32, hi: f32) -> A::F {
 /// 2^x.
 pub fn exp2<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let xc = clamp(a, x, -152.0, 130.0);
-    let n = a.round_even(xc);
+    let (n, exponent) = whole(a, xc);
     let f = a.sub(xc, n);
     let p = poly(a, f, &EXP2);
-    let r = scale(a, p, n);
+    let r = scale(a, p, exponent);
     keep_nan(a, x, r)
 }
 
@@ -63,14 +73,14 @@ pub fn exp<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let xc = clamp(a, x, -106.0, 90.0);
     let log2e = a.f(LOG2_E);
     let n = a.mul(xc, log2e);
-    let n = a.round_even(n);
+    let (n, exponent) = whole(a, n);
     let minus_n = a.neg(n);
     let hi = a.f(LN2_HI);
     let lo = a.f(LN2_LO);
     let f = a.fma(minus_n, hi, xc);
     let f = a.fma(minus_n, lo, f);
     let p = poly(a, f, &EXP);
-    let r = scale(a, p, n);
+    let r = scale(a, p, exponent);
     keep_nan(a, x, r)
 }
 
@@ -156,7 +166,7 @@ pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
     let log = log_specials(a, x, log);
     let t = a.mul(y, log);
     let tc = clamp(a, t, -152.0, 130.0);
-    let n = a.round_even(tc);
+    let (n, exponent) = whole(a, tc);
     let minus_n = a.neg(n);
     let f = a.fma(y, e, minus_n);
     let f = a.fma(y, l, f);
@@ -165,7 +175,7 @@ pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
     let zero = a.f(0.0);
     let f = a.sel(clamped, f, zero);
     let q = poly(a, f, &EXP2);
-    let r = scale(a, q, n);
+    let r = scale(a, q, exponent);
     let r = keep_nan(a, t, r);
     let y_zero = a.eq(y, zero);
     let one = a.f(1.0);
@@ -195,3 +205,37 @@ pub fn power<A: Arith>(a: &mut A, x: A::F, n: u32) -> A::F {
 }
 
 const _: () = assert!(LN_2 == EXP2[1]);
+
+#[cfg(test)]
+mod tests {
+    use super::super::Eval;
+    use super::*;
+    use base::random::Star;
+
+    /// The same with conversions and two multiplications.
+    fn scaled(p: f32, n: f32) -> f32 {
+        let n = n as i32;
+        let power = |e: i32| f32::from_bits(((e + 127) << 23) as u32);
+        p * power(n >> 1) * power(n - (n >> 1))
+    }
+
+    #[test]
+    fn whole_numbers_and_scales_are_those_of_conversions() {
+        let mut random = Star::new(5);
+        for i in 0..2_000_000u32 {
+            // All steps of a quarter, which has the ties, and anything.
+            let x = if i % 2 == 0 { (i as f32 - 1e6) / 4.0 } else { f32::from_bits(random.next() as u32) };
+            if x.abs() > 4_194_304.0 || x.is_nan() {
+                continue;
+            }
+            let (n, integer) = whole(&mut Eval, x);
+            assert_eq!((n, integer), (x.round_ties_even(), x.round_ties_even() as i32), "{x:e}");
+        }
+        for n in -250..=250 {
+            for p in [0.707, 1.0, 1.0 - f32::EPSILON / 2.0, 1.2345678, 1.4143] {
+                let want = scaled(p, n as f32);
+                assert_eq!(scale(&mut Eval, p, n).to_bits(), want.to_bits(), "{p} * 2^{n}");
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The loop over the workgroups of a call, and over the passes of one with barriers.
+//!
+//! A pass goes through all chunks, each of which runs until it is done or stopped at a barrier; while one has stopped there is another
+//! pass. The abort flag is looked at before every workgroup and every further pass.
+
+use super::Emitter;
+use super::memory::{read_only, trusted};
+use crate::error::{Error, Result};
+use crate::lir::{Block, IntCond, Type, Value as C, Variable};
+use base::abi::ComputeBatch;
+use core::mem::offset_of;
+
+/// The workgroup under way.
+#[derive(Clone, Copy)]
+pub struct Group {
+    /// Its `WorkgroupId`.
+    pub id: [C; 3],
+    /// Where it starts: stays open for what is made once a workgroup.
+    pub block: Block,
+    /// Chunks that have stopped in this pass.
+    pub stopped: Variable,
+}
+
+impl Emitter<'_> {
+    /// The words of a field of the batch.
+    fn batch_words<const N: usize>(&mut self, field: usize) -> [C; N] {
+        core::array::from_fn(|i| self.b.load(Type::I32, read_only((field + 4 * i) as i32), self.batch))
+    }
+
+    /// for group in the batch's { passes }
+    pub fn group_loop(&mut self) -> Result<()> {
+        let entry = self.call_block;
+        let base: [C; 3] = self.batch_words(offset_of!(ComputeBatch, base));
+        let groups: [C; 2] = self.batch_words(offset_of!(ComputeBatch, groups));
+        let first: [C; 3] = self.batch_words(offset_of!(ComputeBatch, first));
+        let [count]: [C; 1] = self.batch_words(offset_of!(ComputeBatch, count));
+        let (header, done) = (self.b.create_block(), self.b.create_block());
+        // The position and how many groups are left.
+        let [x, y, z, left] = [(); 4].map(|()| self.b.append_param(header, Type::I32));
+        self.b.enter_behind(header, entry);
+        self.poll_abort();
+        let id = core::array::from_fn(|i| self.b.iadd(base[i], [x, y, z][i]));
+        self.start_group()?;
+        let block = self.b.current();
+        let stopped = self.b.declare_var(Type::I32);
+        self.group = Some(Group { id, block, stopped });
+        self.passes(done)?;
+        self.enter(done);
+        let next = self.next_position([x, y, z], groups);
+        let left_then = self.b.iadd_imm(left, -1);
+        let exit = self.exit;
+        let more = self.b.icmp_imm(IntCond::Ne, left_then, 0);
+        let [x, y, z] = next;
+        self.b.branch(more, header, &[x, y, z, left_then], exit, &[]);
+        self.b.go_on(entry);
+        let [x, y, z] = first;
+        self.b.jump(header, &[x, y, z, count]);
+        self.b.seal_block(header);
+        Ok(())
+    }
+
+    /// The position behind a position: x runs fastest.
+    fn next_position(&mut self, [x, y, z]: [C; 3], [width, height]: [C; 2]) -> [C; 3] {
+        let zero = self.b.iconst(Type::I32, 0);
+        let step = |e: &mut Self, at: C, end: C| {
+            let next = e.b.iadd_imm(at, 1);
+            let wraps = e.b.icmp(IntCond::Eq, next, end);
+            (e.b.select(wraps, zero, next), wraps)
+        };
+        let (next_x, row_ends) = step(self, x, width);
+        let (next_y, slice_ends) = step(self, y, height);
+        let next_y = self.b.select(row_ends, next_y, y);
+        let both = self.b.and(row_ends, slice_ends);
+        let further = self.b.iadd_imm(z, 1);
+        let next_z = self.b.select(both, further, z);
+        [next_x, next_y, next_z]
+    }
+
+    /// What a workgroup finds: chunks that have not started, and zeros where it asks for them.
+    fn start_group(&mut self) -> Result<()> {
+        let workgroup = *self.shader.workgroup()?;
+        if self.barriers.any {
+            let (bytes, scratch) = (self.slots_start, self.scratch);
+            self.clear_bytes(scratch, bytes);
+        }
+        if workgroup.zero_shared {
+            let bytes = workgroup.shared_bytes;
+            let shared = self.shared;
+            self.clear_bytes(shared, bytes & !15);
+            for at in (bytes & !15..bytes).step_by(4) {
+                let zero = self.b.iconst(Type::I32, 0);
+                self.b.store(trusted(at as i32), zero, shared);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes until no chunk has stopped; then `done`.
+    fn passes(&mut self, done: Block) -> Result<()> {
+        // The group's block stays open.
+        let (start, pass) = (self.b.current(), self.b.create_block());
+        self.b.enter_behind(pass, start);
+        if !self.barriers.any {
+            self.chunk_loop(done)?;
+        } else {
+            let stopped = self.group()?.stopped;
+            let zero = self.b.iconst(Type::I32, 0);
+            self.b.def_var(stopped, zero);
+            let end = self.b.create_block();
+            self.chunk_loop(end)?;
+            self.enter(end);
+            let count = self.b.use_var(stopped);
+            let again = self.b.create_block();
+            let more = self.b.icmp_imm(IntCond::Ne, count, 0);
+            self.b.branch(more, again, &[], done, &[]);
+            self.enter(again);
+            self.poll_abort();
+            self.b.jump(pass, &[]);
+        }
+        self.b.go_on(start);
+        self.b.jump(pass, &[]);
+        self.b.seal_block(pass);
+        Ok(())
+    }
+
+    /// The workgroup.
+    pub fn group(&self) -> Result<Group> {
+        self.group.ok_or_else(|| Error::internal("a workgroup outside of the loop over them"))
+    }
+}

@@ -1,0 +1,93 @@
+//! What no chunk changes: uniform pure operations on constants, push constants, descriptors and workgroup numbers are made once, before the
+//! loop over chunks: of a call, or of a workgroup ([`Level`]).
+//!
+//! They dominate everything, so across barriers they need no slots. Code before the loops is emitted together with the body: the
+//! blocks of the levels stay open until the end.
+
+use crate::ir::{Builtin, Inst, Node, Op, Region, Shader, Space, Value, ValueDef};
+use crate::passes::{Divergence, Shape};
+use cranelift_entity::SecondaryMap;
+
+/// Most values that are made early: each of them takes a place in every chunk's registers or frame.
+const MOST: usize = 64;
+
+/// Where something is made, the earliest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Once a call.
+    Call,
+    /// Once a workgroup.
+    Group,
+    /// In its place.
+    #[default]
+    Chunk,
+}
+
+/// The levels of a shader's values.
+#[derive(Default)]
+pub struct Invariants {
+    levels: SecondaryMap<Value, Level>,
+    count: usize,
+    /// Every invocation comes here: a load reads what the program reads, and not through a descriptor that has become stale.
+    certain: bool,
+}
+
+impl Invariants {
+    /// Walks a shader; in one without workgroups everything is made in its place.
+    pub fn of(shader: &Shader, div: &Divergence) -> Invariants {
+        let mut out = Invariants { levels: SecondaryMap::new(), count: 0, certain: true };
+        if shader.stage().has_workgroups() {
+            out.region(shader, div, &shader.root.body);
+        }
+        out
+    }
+
+    fn region(&mut self, shader: &Shader, div: &Divergence, region: &Region) {
+        for node in &region.nodes {
+            let Node::Inst(inst) = node else {
+                self.certain = false;
+                match node {
+                    Node::Inst(_) => {}
+                    Node::If(n) => [&n.then, &n.else_].into_iter().for_each(|r| self.region(shader, div, r)),
+                    Node::Loop(n) => self.region(shader, div, &n.body),
+                    Node::Scope(n) => self.region(shader, div, &n.body),
+                }
+                continue;
+            };
+            let level = self.find(shader, div, *inst);
+            if level != Level::Chunk && self.count != MOST {
+                self.count += 1;
+                shader.insts[*inst].results().for_each(|v| self.levels[v] = level);
+            }
+        }
+    }
+
+    fn find(&self, shader: &Shader, div: &Divergence, inst: Inst) -> Level {
+        let data = &shader.insts[inst];
+        if data.result_count == 0 || data.results().any(|v| div.shape[v] != Shape::Uniform) {
+            return Level::Chunk;
+        }
+        let own = match &data.op {
+            Op::Builtin(Builtin::WorkgroupId(_)) => Level::Group,
+            Op::Builtin(Builtin::NumWorkgroups(_)) => Level::Call,
+            Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => Level::Call,
+            Op::Load(Space::Push, flags) if !flags.volatile => Level::Call,
+            Op::Load(Space::Buffer, flags) if self.certain && flags.readonly && !flags.volatile => Level::Call,
+            Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::Select | Op::Fma => Level::Call,
+            _ => Level::Chunk,
+        };
+        data.args.iter().fold(own, |level, &v| level.max(self.of_value(shader, v)))
+    }
+
+    fn of_value(&self, shader: &Shader, v: Value) -> Level {
+        match shader.values[v].def {
+            ValueDef::Inst(inst, _) if matches!(shader.insts[inst].op, Op::Const(_)) => Level::Call,
+            _ => self.levels[v],
+        }
+    }
+
+    /// Where a value is made.
+    pub fn level(&self, v: Value) -> Level {
+        self.levels[v]
+    }
+}

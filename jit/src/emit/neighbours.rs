@@ -1,0 +1,255 @@
+//! Loads of neighbours: several loads of a word each, side by side in a buffer for every lane, are one access where all of it is in range.
+//!
+//! A plan made before emission: within a stretch of instructions without effects, loads whose offsets differ by constants of less than
+//! four words join the first of them. Each word is in range by itself, so what is not in range as a whole goes lane by lane.
+
+use super::Emitter;
+use super::contiguous::ROW;
+use super::memory::trusted;
+use super::rep::{BufPair, Rep};
+use crate::error::Result;
+use crate::ir::{Binary, Effects, Inst, MemFlags, Node, Op, Region, Shader, Space, Ty, Value, ValueDef};
+use crate::lir::{Access, Type, Value as C};
+use crate::passes::{Divergence, Shape};
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+
+/// Words of a group at most.
+const MOST: u32 = 4;
+/// Open groups that are looked at for each load.
+const OPEN: usize = 8;
+
+/// A load and the word behind the leader's that it reads.
+pub type Member = (Inst, u32);
+
+/// What becomes of a load.
+#[derive(Clone, Default)]
+enum Place {
+    #[default]
+    Alone,
+    /// Loads for these, itself first.
+    Leads(SmallVec<[Member; 4]>),
+    Follows,
+}
+
+/// The plan.
+pub struct Neighbours {
+    places: SecondaryMap<Inst, Place>,
+}
+
+/// Where a load reads, but for a constant: the buffer, and what the offset is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Origin {
+    space: Space,
+    flags: MemFlags,
+    ty: Ty,
+    buffer: Option<Value>,
+    root: Value,
+    /// Limit and scale of a bounded index.
+    index: Option<(u64, u32)>,
+}
+
+struct Group {
+    origin: Origin,
+    start: u32,
+    members: SmallVec<[Member; 4]>,
+}
+
+impl Neighbours {
+    /// Walks a shader.
+    pub fn of(shader: &Shader, div: &Divergence) -> Neighbours {
+        let mut out = Neighbours { places: SecondaryMap::new() };
+        out.region(shader, div, &shader.root.body);
+        out
+    }
+
+    /// Has an earlier load loaded for this one?
+    pub fn follows(&self, inst: Inst) -> bool {
+        matches!(self.places[inst], Place::Follows)
+    }
+
+    /// The loads that a load is for, if others than itself.
+    pub fn led_by(&self, inst: Inst) -> Option<&[Member]> {
+        match &self.places[inst] {
+            Place::Leads(members) => Some(members),
+            Place::Alone | Place::Follows => None,
+        }
+    }
+
+    fn region(&mut self, shader: &Shader, div: &Divergence, region: &Region) {
+        let mut open: Vec<Group> = Vec::new();
+        for node in &region.nodes {
+            match node {
+                Node::Inst(inst) => {
+                    let effects = shader.insts[*inst].op.effects();
+                    if effects.intersects(Effects::WRITES | Effects::ORDERS | Effects::SUSPENDS) {
+                        self.close(&mut open);
+                    } else if let Some((origin, at)) = origin(shader, div, *inst) {
+                        self.add(&mut open, *inst, origin, at);
+                    }
+                    continue;
+                }
+                Node::If(n) => [&n.then, &n.else_].into_iter().for_each(|r| self.region(shader, div, r)),
+                Node::Loop(n) => self.region(shader, div, &n.body),
+                Node::Scope(n) => self.region(shader, div, &n.body),
+            }
+            self.close(&mut open);
+        }
+        self.close(&mut open);
+    }
+
+    fn add(&mut self, open: &mut Vec<Group>, inst: Inst, origin: Origin, at: u32) {
+        let word = |g: &Group| (at.wrapping_sub(g.start) / 4, at.wrapping_sub(g.start) % 4);
+        let fits = |g: &&mut Group| g.origin == origin && word(g).0 < MOST && word(g).1 == 0;
+        match open.iter_mut().find(fits) {
+            Some(group) => {
+                let member = (inst, word(group).0);
+                group.members.push(member);
+            }
+            None => {
+                if open.len() == OPEN {
+                    let oldest = open.remove(0);
+                    self.place(oldest);
+                }
+                open.push(Group { origin, start: at, members: SmallVec::from_slice(&[(inst, 0)]) });
+            }
+        }
+    }
+
+    fn close(&mut self, open: &mut Vec<Group>) {
+        open.drain(..).for_each(|group| self.place(group));
+    }
+
+    fn place(&mut self, group: Group) {
+        if group.members.iter().all(|m| m.1 == 0) {
+            return;
+        }
+        group.members.iter().skip(1).for_each(|m| self.places[m.0] = Place::Follows);
+        let leader = group.members[0].0;
+        self.places[leader] = Place::Leads(group.members);
+    }
+}
+
+/// Where a load of one word per lane reads, and the constant behind it. None for what has a better way: one word for all lanes, or words
+/// of adjacent lanes side by side.
+fn origin(shader: &Shader, div: &Divergence, inst: Inst) -> Option<(Origin, u32)> {
+    let data = &shader.insts[inst];
+    let Op::Load(space, flags) = data.op else { return None };
+    let (buffer, offset) = match space {
+        Space::Buffer if div.shape[data.args[0]] == Shape::Uniform => (Some(data.args[0]), data.args[1]),
+        Space::Shared => (None, data.args[0]),
+        Space::Buffer | Space::Push | Space::Global => return None,
+    };
+    let ty = shader.ty(data.results().next()?);
+    let way = matches!(div.shape[offset], Shape::Uniform | Shape::Affine(4));
+    if data.result_count != 1 || flags.volatile || way || !matches!(ty, Ty::I32 | Ty::F32) {
+        return None;
+    }
+    let operation = |v: Value| match shader.values[v].def {
+        ValueDef::Inst(inst, _) => match shader.insts[inst].op {
+            Op::Binary(op) => Some((op, shader.insts[inst].args[0], shader.insts[inst].args[1])),
+            _ => None,
+        },
+        ValueDef::Region => None,
+    };
+    let constant = |v: Value| shader.as_const(v).map(|bits| bits as u32);
+    let sum = |v: Value| match operation(v) {
+        Some((Binary::IAdd, a, b)) => constant(b).map_or((v, 0), |b| (a, b)),
+        _ => (v, 0),
+    };
+    let (scaled, plus) = sum(offset);
+    let bounded = match operation(scaled) {
+        Some((Binary::IMul, a, b)) => constant(b).map(|scale| (a, scale)),
+        Some((Binary::Shl, a, b)) => constant(b).map(|by| (a, 1 << (by & 31))),
+        _ => Some((scaled, 1)),
+    };
+    let index = bounded.and_then(|(v, scale)| match operation(v) {
+        Some((Binary::Bound, index, limit)) => Some((index, shader.as_const(limit)?, scale)),
+        _ => None,
+    });
+    let base = Origin { space, flags, ty, buffer, root: scaled, index: None };
+    Some(match index {
+        // What the bound changes is out of range with and without the constant.
+        Some((index, limit, scale)) => {
+            let (root, more) = sum(index);
+            (Origin { root, index: Some((limit, scale)), ..base }, plus.wrapping_add(more.wrapping_mul(scale)))
+        }
+        None => (base, plus),
+    })
+}
+
+impl Emitter<'_> {
+    /// Loads the words of a group at the offset of its leader.
+    pub fn load_neighbours(
+        &mut self,
+        pair: BufPair,
+        offset: Value,
+        ty: Ty,
+        members: &[Member],
+        access: Access,
+    ) -> Result<()> {
+        let last = members.iter().map(|m| m.1).max().unwrap_or(0) as usize;
+        // Three words have no way of their own.
+        let n = if last == 1 { 2 } else { 4 };
+        let rep = self.rep(offset)?;
+        let words = match rep {
+            Rep::Affine(base, stride) if stride == 4 * n as i32 => {
+                let wide = self.wide_offset(offset, base)?;
+                self.load_contiguous(pair, (base, wide), stride, ty, n, 4, access)?
+            }
+            _ => self.gather_neighbours(pair, offset, &rep, ty, n, access)?,
+        };
+        for &(inst, word) in members {
+            let result = self.shader.insts[inst].result();
+            self.define(result, Rep::Varying(words[word as usize]))?;
+        }
+        Ok(())
+    }
+
+    fn gather_neighbours(
+        &mut self,
+        pair: BufPair,
+        offset: Value,
+        rep: &Rep,
+        ty: Ty,
+        n: usize,
+        access: Access,
+    ) -> Result<Vec<C>> {
+        let vector = self.vector_type(ty);
+        let offsets = self.gather_offsets(offset, rep)?;
+        let exact = self.rep_vector(Ty::I32, rep)?;
+        let ok = self.in_range_mask(pair, offsets, 4 * n as u32);
+        let wanted = if self.full {
+            ok
+        } else {
+            let exec = self.exec_mask();
+            let others = self.b.not(exec);
+            self.b.or(ok, others)
+        };
+        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let params: Vec<C> = (0..n).map(|_| self.b.append_param(done, vector)).collect();
+        let all = self.b.all(wanted);
+        self.b.branch(all, fast, &[], slow, &[]);
+        self.enter(fast);
+        let words = self.b.gather(vector, access, n, ok, pair.address, offsets);
+        self.b.jump(done, &words);
+        self.enter(slow);
+        let words = self.load_by_offset(pair, exact, ty, n, access);
+        self.b.jump(done, &words);
+        self.enter(done);
+        Ok(params)
+    }
+
+    /// Words at each lane's offset, each of them in range by itself.
+    fn load_by_offset(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
+        let rows = self.lane_rows();
+        self.b.store(trusted(ROW * MOST as i32), offsets, rows);
+        let lanes = self.begin_lanes();
+        let column = self.lane_column(rows, &lanes);
+        let offset = self.b.load(Type::I32, trusted(ROW * MOST as i32), column);
+        self.load_column(pair, offset, column, ty, n, 4, access);
+        self.end_lanes(&lanes);
+        self.load_rows(rows, ty, n)
+    }
+}

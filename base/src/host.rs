@@ -14,9 +14,9 @@ mod vector;
 
 #[cfg(target_arch = "x86_64")]
 use crate::abi::MAX_LANES;
-pub use vector::{Floats, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
+pub use vector::{Floats, Ints};
 
 /// What a processor has; each level has what those before it have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,6 +160,7 @@ macro_rules! variant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::MAX_LANES;
     use crate::random::Rng;
 
     const TABLE: [u32; 256] = {

@@ -37,10 +37,7 @@ pub fn decode_words(format: Format, block: &[u8; 16]) -> BlockWords {
     match info.name.as_bytes()[2] {
         b'4' => {
             bcdec_rs::bc4_float(&block[..8], &mut floats[..16], 4, signed);
-            for i in 0..16 {
-                words[0][i] = floats[i].to_bits();
-            }
-            return words;
+            return [core::array::from_fn(|i| floats[i].to_bits()), [0; 16]];
         }
         b'5' => {
             bcdec_rs::bc5_float(block, &mut floats, 8, signed);
@@ -78,7 +75,8 @@ fn mode_6(block: u128) -> [u32; 16] {
     // Four components, 16 bits each: sums of products stay below 2^14.
     let end = |end: u32| {
         let low = (block >> (63 + end)) as u64 & 1;
-        (0..4).fold(0, |all, c| all | ((block >> (7 + 14 * c + 7 * end)) as u64 & 127) << (1 + 16 * c) | low << (16 * c))
+        (0..4)
+            .fold(0, |all, c| all | ((block >> (7 + 14 * c + 7 * end)) as u64 & 127) << (1 + 16 * c) | low << (16 * c))
     };
     let (first, second) = (end(0), end(1));
     let palette = WEIGHTS.map(|weight| {

@@ -86,15 +86,15 @@ impl Ints for Words {
     }
     #[inline(always)]
     fn sar(self, by: u32) -> Self {
-        lanes!(Words, (a = self) (a as i32 >> by) as u32)
+        lanes!(Words, (a = self)(a as i32 >> by) as u32)
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        lanes!(Words, (a = self, b = other) (a as i32).min(b as i32) as u32)
+        lanes!(Words, (a = self, b = other)(a as i32).min(b as i32) as u32)
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        lanes!(Words, (a = self, b = other) (a as i32).max(b as i32) as u32)
+        lanes!(Words, (a = self, b = other)(a as i32).max(b as i32) as u32)
     }
     #[inline(always)]
     fn equal(self, other: Self) -> Self {

@@ -6,6 +6,8 @@
 //! Their operations are the processor's, in every level with the same bits:
 //! comparisons give all ones or 0 in each lane, [`Floats::min`] and [`Floats::max`] give the second operand where one is not a number.
 
+#![forbid(unsafe_code)]
+
 use crate::abi::MAX_LANES;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
@@ -61,9 +63,7 @@ pub trait Ints:
 }
 
 /// A float per lane.
-pub trait Floats:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
-{
+pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
     /// The same lanes as integers.
     type Ints: Ints<Floats = Self>;
     /// All lanes the same.

@@ -29,11 +29,7 @@ pub unsafe extern "C" fn image_divergent(
 /// # Safety
 /// As for [`image_divergent`]; the host is `H`.
 #[inline(always)]
-unsafe fn waterfall<H: Host>(
-    views: *const *const ImageView,
-    samplers: *const *const Sampler,
-    args: *mut ImageArgs,
-) {
+unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the caller's promise. Lanes outside the mask are not read.
     unsafe {
         let mask = (*args).mask & ((1 << MAX_LANES) - 1);

@@ -8,6 +8,8 @@
 //!
 //! One level of one layer at a time ([`level`]): mostly that is all lanes. Lanes that differ take turns.
 
+#![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of vectors")]
+
 use super::address::{self, BORDER, mode};
 use super::class::GENERAL;
 use super::components::map_lanes;
@@ -350,8 +352,7 @@ mod tests {
             let size = rng.pick(&[1, 2, 3, 5, 8, 13, 100, 255, 257, 4097, 16383, 16384]);
             let most = rng.pick(&[8, 64, 20_000, 1 << 22, 1_000_000_040]);
             let at: [u32; MAX_LANES] = std::array::from_fn(|_| (rng.below(2 * most) as i32 - most as i32) as u32);
-            let address_mode =
-                [mode::REPEAT, mode::MIRRORED_REPEAT, mode::MIRROR_CLAMP_TO_EDGE][round % 3];
+            let address_mode = [mode::REPEAT, mode::MIRRORED_REPEAT, mode::MIRROR_CLAMP_TO_EDGE][round % 3];
             for level in Level::all_here() {
                 let mut got = [at; 2];
                 // SAFETY: the host has the level.

@@ -7,10 +7,16 @@
 //!
 //! A level more is a row of [`Level`] (with what it asks of the processor), a type that is a [`Host`], and a variant in `compiled!`.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod portable;
+mod vector;
+
+#[cfg(target_arch = "x86_64")]
 use crate::abi::MAX_LANES;
-use crate::format::float::half_to_f32;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
+pub use vector::{Floats, Ints};
 
 /// What a processor has; each level has what those before it have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,135 +55,60 @@ impl Level {
     }
 }
 
-/// A level as a type, with what is done by its own instructions. A value exists only on hosts that have the level.
-///
-/// # Safety
-/// Of all functions that are `unsafe`: the host has the level.
-pub trait Host: Copy {
+/// A level as a type, with its vectors.
+pub trait Host {
     /// Which it is.
     const LEVEL: Level;
-    /// The host.
-    ///
-    /// # Safety
-    /// It has the level.
-    unsafe fn here() -> Self;
-    /// [`half_to_f32`] of all lanes, as bits.
-    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES];
+    /// Integers of all lanes.
+    type Ints: Ints<Floats = Self::Floats>;
+    /// Floats of all lanes.
+    type Floats: Floats<Ints = Self::Ints>;
     /// Two halves of four lanes as one vector.
     ///
     /// # Safety
     /// The host has the level.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES];
-    /// The lanes that are 0.
-    ///
-    /// # Safety
-    /// The host has the level.
-    unsafe fn zeros(lanes: &[u32; MAX_LANES]) -> u32;
+    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints;
 }
 
 /// [`Level::Portable`].
-#[derive(Clone, Copy)]
 pub struct Portable;
 
 /// [`Level::Avx2`].
 #[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-pub struct Avx2(());
+pub struct Avx2;
 
 impl Host for Portable {
     const LEVEL: Level = Level::Portable;
-
-    #[inline(always)]
-    unsafe fn here() -> Self {
-        Portable
-    }
-
-    #[inline(always)]
-    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
-        let mut floats = [0; MAX_LANES];
-        for (float, &half) in floats.iter_mut().zip(halves) {
-            *float = half_to_f32(half).to_bits();
-        }
-        floats
-    }
+    type Ints = portable::Words;
+    type Floats = portable::Singles;
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES] {
+    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
         // SAFETY: the same size, any bits.
-        unsafe { core::mem::transmute([low, high]) }
-    }
-
-    #[inline(always)]
-    unsafe fn zeros(lanes: &[u32; MAX_LANES]) -> u32 {
-        let mut bits = 0;
-        for (i, &lane) in lanes.iter().enumerate() {
-            bits |= u32::from(lane == 0) << i;
-        }
-        bits
+        Ints::of(unsafe { core::mem::transmute::<[__m128i; 2], [u32; MAX_LANES]>([low, high]) })
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Host for Avx2 {
     const LEVEL: Level = Level::Avx2;
+    type Ints = avx2::Words;
+    type Floats = avx2::Singles;
 
     #[inline(always)]
-    unsafe fn here() -> Self {
-        Avx2(())
+    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
+        // SAFETY: the caller's promise.
+        unsafe { avx2::Words(_mm256_set_m128i(high, low)) }
     }
-
-    /// The steps of [`half_to_f32`]. (Left to the compiler, sixteen of these are no vectors any more.)
-    #[inline(always)]
-    fn floats(self, halves: &[u32; MAX_LANES]) -> [u32; MAX_LANES] {
-        // SAFETY: the host has the level, as there is an `Avx2`; the same size, any bits.
-        unsafe {
-            let halves: __m256i = core::mem::transmute(*halves);
-            let set = |bits: i32| _mm256_set1_epi32(bits);
-            let sign = _mm256_slli_epi32::<16>(_mm256_and_si256(halves, set(0x8000)));
-            let magnitude = _mm256_and_si256(halves, set(0x7fff));
-            let shifted = _mm256_slli_epi32::<13>(magnitude);
-            let normal = _mm256_add_epi32(shifted, set(112 << 23));
-            let least = _mm256_castsi256_ps(set(0x3880_0000));
-            let denormal = _mm256_sub_ps(_mm256_or_ps(_mm256_castsi256_ps(shifted), least), least);
-            let special = _mm256_or_si256(shifted, set(0x7f80_0000));
-            let small = _mm256_cmpgt_epi32(set(0x400), magnitude);
-            let large = _mm256_cmpgt_epi32(magnitude, set(0x7bff));
-            let finite = _mm256_blendv_epi8(normal, _mm256_castps_si256(denormal), small);
-            core::mem::transmute(_mm256_or_si256(sign, _mm256_blendv_epi8(finite, special, large)))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn join(low: __m128i, high: __m128i) -> [u32; MAX_LANES] {
-        // SAFETY: the caller's promise; the same size, any bits.
-        unsafe { core::mem::transmute(_mm256_set_m128i(high, low)) }
-    }
-
-    #[inline(always)]
-    unsafe fn zeros(lanes: &[u32; MAX_LANES]) -> u32 {
-        // SAFETY: the caller's promise; the same size, any bits.
-        unsafe {
-            let lanes: __m256i = core::mem::transmute(*lanes);
-            let zero = _mm256_cmpeq_epi32(lanes, _mm256_setzero_si256());
-            _mm256_movemask_ps(_mm256_castsi256_ps(zero)) as u32
-        }
-    }
-}
-
-/// A function that is not inlined where it is called through this, and so sees its arguments in memory. (The compiler forgets
-/// `#[inline(never)]` of functions with target features: rustc 1.95.)
-#[inline(always)]
-pub fn apart<F: Copy>(function: F) -> F {
-    // SAFETY: a reference.
-    unsafe { core::ptr::read_volatile(&function) }
 }
 
 /// Defines `name::<…>(level)`: a function of its own, in the variant of a level. Its body sees the level's type as `H`.
 ///
 /// Generics are written twice, as parameters and as arguments. The function that is given is unsafe to call: the host must have the level, besides
-/// what the body asks for. With a level that is known ([`Host::LEVEL`]) the call is a direct one; where it must not be inlined it is called [`apart`].
+/// what the body asks for. With a level that is known ([`Host::LEVEL`]) the call is a direct one, which the compiler inlines
+/// where it likes (rustc 1.95 forgets `#[inline(never)]` of functions with target features).
 #[macro_export]
 macro_rules! compiled {
     ($(
@@ -229,25 +160,94 @@ macro_rules! variant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::MAX_LANES;
+    use crate::random::Rng;
+
+    const TABLE: [u32; 256] = {
+        let mut table = [0; 256];
+        let mut i = 0;
+        while i < 256 {
+            table[i] = (i as u32).wrapping_mul(0x9e37_79b9);
+            i += 1;
+        }
+        table
+    };
 
     compiled! {
-        unsafe fn convert(halves: &[u32; MAX_LANES], floats: &mut [u32; MAX_LANES], zeros: &mut u32) {
-            *floats = H::here().floats(halves);
-            *zeros = H::zeros(floats);
+        /// Every operation of integers.
+        unsafe fn integers(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
+            let (a, b) = (<H as Host>::Ints::of(*a), <H as Host>::Ints::of(*b));
+            for lanes in [
+                a + b, a - b, a * b, a & b, a | b, a ^ b, a.min(b), a.max(b), a.equal(b), a.greater(b), a.shl(0),
+                a.shl(5), a.shr(7), a.sar(9), a.shr(31), a.sar(31).select(a, b), a.to_floats().bits(), a.look_up(&TABLE),
+                <H as Host>::Ints::spread(b.signs()), <H as Host>::Ints::splat(0x8000_0001),
+            ] {
+                out.push(lanes.lanes());
+            }
         }
+        /// Every operation of floats; of several that are not a number, which is not said.
+        unsafe fn floats(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
+            let (a, b) = (<H as Host>::Ints::of(*a).as_floats(), <H as Host>::Ints::of(*b).as_floats());
+            let small = a.min(<H as Host>::Floats::splat(2e9)).max(<H as Host>::Floats::splat(-2e9));
+            for lanes in [
+                a + b, a - b, a * b, a / b, a.min(b), a.max(b), a.floor(), a.ceil(), a.round(), a.sqrt(),
+                a.of_quad::<0>(), a.of_quad::<1>(), a.of_quad::<2>(), a.of_quad::<3>(),
+            ] {
+                out.push(lanes.bits().lanes());
+            }
+            for lanes in [a.greater(b), a.not_less(b), small.truncate()] {
+                out.push(lanes.lanes());
+            }
+        }
+        unsafe fn over_255(a: &[u32; MAX_LANES], out: &mut [u32; MAX_LANES]) {
+            *out = <H as Host>::Ints::of(*a).as_floats().over_255().bits().lanes();
+        }
+    }
+
+    fn same(a: u32, b: u32) -> bool {
+        a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
     }
 
     #[test]
     fn all_levels_give_the_same_bits() {
-        for first in (0..1 << 16).step_by(MAX_LANES) {
-            let halves = core::array::from_fn(|i| first + i as u32);
-            let want = halves.map(|half| half_to_f32(half).to_bits());
-            for level in Level::all_here() {
-                let (mut floats, mut zeros) = ([0; MAX_LANES], 0);
+        let special = [0, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1, 0x3f00_0000, 0xbfc0_0000, 0x4b00_0001];
+        let mut rng = Rng(0x0def_aced_0000_0017);
+        for _ in 0..20_000 {
+            let mut lanes = || {
+                core::array::from_fn(|_| match rng.next() % 4 {
+                    0 => special[rng.next() as usize % special.len()],
+                    1 => ((rng.next() % 4096) as f32 / 8.0 - 200.0).to_bits(),
+                    _ => rng.next(),
+                })
+            };
+            let (a, b) = (lanes(), lanes());
+            let all = Level::all_here().map(|level| {
+                let mut out = Vec::new();
                 // SAFETY: the host has the level.
-                unsafe { convert(level)(&halves, &mut floats, &mut zeros) };
-                assert_eq!(floats, want, "{level:?} {first:x}");
-                assert_eq!(zeros, u32::from(first == 0), "{level:?} {first:x}");
+                unsafe {
+                    integers(level)(&a, &b, &mut out);
+                    floats(level)(&a, &b, &mut out);
+                }
+                out
+            });
+            let all: Vec<_> = all.collect();
+            for other in &all {
+                for (i, (x, y)) in all[0].iter().zip(other).enumerate() {
+                    assert!((0..MAX_LANES).all(|lane| same(x[lane], y[lane])), "{i}: {x:x?} {y:x?} of {a:x?} {b:x?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn over_255_is_the_division() {
+        for first in (0..1000f32.to_bits()).step_by(997 * MAX_LANES) {
+            let bits: [u32; MAX_LANES] = core::array::from_fn(|i| first + 997 * i as u32);
+            for level in Level::all_here() {
+                let mut out = [0; MAX_LANES];
+                // SAFETY: the host has the level.
+                unsafe { over_255(level)(&bits, &mut out) };
+                assert_eq!(out, bits.map(|b| (f32::from_bits(b) / 255.0).to_bits()), "{level:?}");
             }
         }
     }

@@ -90,6 +90,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "format::pack",
             "fp",
             "host",
+            "host::avx2",
             "mem",
             "shader::code",
             "stack",

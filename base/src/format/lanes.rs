@@ -6,11 +6,11 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 pub use super::Lanes;
-use super::float::{pack_shared_exponent, unpack_shared_exponent};
-use super::row::{Row, decode, encode, mask};
-use super::{ChannelType, TABLE};
+use super::float::pack_shared_exponent;
+use super::row::{Row, UNORM8, encode, mask};
+use super::{ChannelType, TABLE, srgb};
 use crate::abi::MAX_LANES;
-use crate::host::Host;
+use crate::host::{Floats, Host, Ints};
 
 /// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
 pub const fn row(name: &str) -> usize {
@@ -38,34 +38,104 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
+/// [`half_to_f32`](super::float::half_to_f32) of all lanes.
+#[inline(always)]
+fn half<I: Ints>(half: I) -> I {
+    let sign = (half & I::splat(0x8000)).shl(16);
+    let magnitude = half & I::splat(0x7fff);
+    let shifted = magnitude.shl(13);
+    let normal = shifted + I::splat(112 << 23);
+    let least = I::splat(0x3880_0000);
+    let denormal = ((least | shifted).as_floats() - least.as_floats()).bits();
+    let special = shifted | I::splat(0x7f80_0000);
+    let finite = I::splat(0x400).greater(magnitude).select(denormal, normal);
+    sign | magnitude.greater(I::splat(0x7bff)).select(special, finite)
+}
+
+/// [`decode`](super::row::decode) of all lanes.
+#[inline(always)]
+fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
+    let unused = 32 - u32::from(bits);
+    let signed = || raw.shl(unused).sar(unused);
+    let float = I::Floats::splat;
+    let value = match ty {
+        ChannelType::Uint => return raw,
+        ChannelType::Sint => return signed(),
+        ChannelType::Sfloat if bits == 32 => return raw,
+        ChannelType::Sfloat => return half(raw),
+        // A half without a sign and with fewer mantissa bits.
+        ChannelType::Ufloat => return half(raw.shl(15 - u32::from(bits))),
+        ChannelType::Srgb => return raw.look_up(&srgb::DECODE),
+        ChannelType::Unorm if bits == 8 => {
+            let raw = raw.to_floats();
+            raw * float(UNORM8[0]) + raw * float(UNORM8[1])
+        }
+        ChannelType::Unorm => raw.to_floats() / float(mask(bits) as f32),
+        ChannelType::Snorm => (signed().to_floats() / float(mask(bits - 1) as f32)).max(float(-1.0)),
+        ChannelType::Uscaled => raw.to_floats(),
+        ChannelType::Sscaled => signed().to_floats(),
+    };
+    value.bits()
+}
+
 impl<const I: usize> Row<I> {
-    #[inline(always)]
-    fn read_lanes<H: Host, const C: usize, const RAW: bool>(host: H, words: &Lanes, texels: &mut Lanes) {
-        let channel = const { Self::INFO.channels[C] };
-        let Some(component) = (const { Self::component(C) }) else { return };
-        let (word, shift) = (channel.shift as usize / 32, channel.shift % 32);
-        let mut raw = [0; MAX_LANES];
-        for i in 0..MAX_LANES {
-            raw[i] = words[word][i] >> shift & mask(channel.bits);
-        }
-        let to_half = match channel.ty {
-            ChannelType::Sfloat if channel.bits == 16 => Some(0),
-            // A half without a sign and with fewer mantissa bits.
-            ChannelType::Ufloat => Some(15 - channel.bits),
-            _ => None,
-        };
-        if let Some(shift) = to_half {
-            for raw in &mut raw {
-                *raw <<= shift;
+    /// The channel of a component.
+    const fn channel(component: usize) -> Option<usize> {
+        let mut channel = 0;
+        while channel < 4 {
+            if matches!(Self::component(channel), Some(c) if c == component) {
+                return Some(channel);
             }
-            texels[component] = host.floats(&raw);
-            return;
+            channel += 1;
         }
-        for i in 0..MAX_LANES {
-            texels[component][i] =
-                if RAW { (raw[i] as i32 as f32).to_bits() } else { decode(channel.ty, channel.bits, raw[i]) };
-        }
+        None
     }
+
+    /// Component `C` of the texels of all lanes; with `RAW`, where [`Self::RAW`] is, as the integer that it is.
+    #[inline(always)]
+    pub fn component_lanes<V: Ints, const C: usize, const RAW: bool>(words: &[V; 4]) -> V {
+        if Self::SHARED_EXPONENT && C < 3 {
+            let mantissa = words[0].shr(9 * C as u32) & V::splat(511);
+            let scale = (words[0].shr(27) + V::splat(127 - 24)).shl(23);
+            return (mantissa.to_floats() * scale.as_floats()).bits();
+        }
+        let Some(channel) = (const { Self::channel(C) }).filter(|_| !Self::SHARED_EXPONENT) else {
+            let raw = RAW && Self::RAW && C == 3;
+            return V::splat(if raw { Self::SCALE.to_bits() } else { const { Self::EMPTY[C] } });
+        };
+        let channel = Self::INFO.channels[channel];
+        let (word, shift) = (usize::from(channel.shift) / 32, u32::from(channel.shift) % 32);
+        let raw = words[word].shr(shift);
+        // The uppermost channel has nothing above it.
+        let raw = if shift + u32::from(channel.bits) < 32 { raw & V::splat(mask(channel.bits)) } else { raw };
+        if RAW && Self::RAW { raw.to_floats().bits() } else { decode(channel.ty, channel.bits, raw) }
+    }
+
+    /// The texels of all lanes.
+    #[inline(always)]
+    pub fn unpack_lanes<V: Ints>(words: &[V; 4]) -> [V; 4] {
+        [
+            Self::component_lanes::<V, 0, false>(words),
+            Self::component_lanes::<V, 1, false>(words),
+            Self::component_lanes::<V, 2, false>(words),
+            Self::component_lanes::<V, 3, false>(words),
+        ]
+    }
+
+    /// Unsigned normalised channels of 8 bits, and nothing else?
+    const RAW: bool = {
+        let mut raw = Self::INFO.channel_count > 0;
+        let mut c = 0;
+        while c < Self::INFO.channel_count as usize {
+            let channel = Self::INFO.channels[c];
+            raw &= matches!(channel.ty, ChannelType::Unorm) && channel.bits == 8;
+            c += 1;
+        }
+        raw
+    };
+
+    /// What raw components have to be divided by.
+    const SCALE: f32 = 255.0;
 
     #[inline(always)]
     fn write_lanes<const C: usize>(texels: &Lanes, words: &mut Lanes) {
@@ -75,59 +145,6 @@ impl<const I: usize> Row<I> {
         for i in 0..MAX_LANES {
             words[word][i] |= encode(channel.ty, channel.bits, texels[component][i]) << shift;
         }
-    }
-
-    /// The texels of all lanes.
-    #[inline(always)]
-    pub fn unpack_lanes(host: impl Host, words: &Lanes) -> Lanes {
-        if Self::SHARED_EXPONENT {
-            let mut texels = [[Self::EMPTY[3]; MAX_LANES]; 4];
-            for i in 0..MAX_LANES {
-                let rgb = unpack_shared_exponent(words[0][i]);
-                for c in 0..3 {
-                    texels[c][i] = rgb[c].to_bits();
-                }
-            }
-            return texels;
-        }
-        let [r, g, b, a] = Self::EMPTY;
-        let mut texels = [[r; MAX_LANES], [g; MAX_LANES], [b; MAX_LANES], [a; MAX_LANES]];
-        Self::read_lanes::<_, 0, false>(host, words, &mut texels);
-        Self::read_lanes::<_, 1, false>(host, words, &mut texels);
-        Self::read_lanes::<_, 2, false>(host, words, &mut texels);
-        Self::read_lanes::<_, 3, false>(host, words, &mut texels);
-        texels
-    }
-
-    /// Unsigned normalised channels of one size of at most 16 bits, and nothing else?
-    const RAW: bool = {
-        let first = Self::INFO.channels[0];
-        let mut raw = first.bits <= 16;
-        let mut c = 0;
-        while c < Self::INFO.channel_count as usize {
-            let channel = Self::INFO.channels[c];
-            raw &= matches!(channel.ty, ChannelType::Unorm) && channel.bits == first.bits;
-            c += 1;
-        }
-        raw
-    };
-
-    /// What [`Self::unpack_lanes_raw`] has to be divided by: the largest value of the channels; 1 where that is not one number.
-    pub const SCALE: f32 = if Self::RAW { mask(Self::INFO.channels[0].bits) as f32 } else { 1.0 };
-
-    /// The texels of all lanes, as floats multiplied by [`Self::SCALE`].
-    #[inline(always)]
-    pub fn unpack_lanes_raw(host: impl Host, words: &Lanes) -> Lanes {
-        if !Self::RAW {
-            return Self::unpack_lanes(host, words);
-        }
-        let zero = [0; MAX_LANES];
-        let mut texels = [zero, zero, zero, [Self::SCALE.to_bits(); MAX_LANES]];
-        Self::read_lanes::<_, 0, true>(host, words, &mut texels);
-        Self::read_lanes::<_, 1, true>(host, words, &mut texels);
-        Self::read_lanes::<_, 2, true>(host, words, &mut texels);
-        Self::read_lanes::<_, 3, true>(host, words, &mut texels);
-        texels
     }
 
     /// The words of the texels of all lanes.
@@ -152,7 +169,9 @@ crate::compiled! {
     /// Words to texels: [`Row::unpack_lanes`]; nothing for a row without conversions.
     pub(super) unsafe fn unpack [const I: usize] [I] (words: &Lanes, texels: &mut Lanes) {
         if Row::<I>::BYTES != 0 {
-            *texels = Row::<I>::unpack_lanes(H::here(), words);
+            let of = <H as Host>::Ints::of;
+            let [r, g, b, a] = Row::<I>::unpack_lanes(&[of(words[0]), of(words[1]), of(words[2]), of(words[3])]);
+            *texels = [r.lanes(), g.lanes(), b.lanes(), a.lanes()];
         }
     }
     /// Texels to words: [`Row::pack_lanes`].
@@ -192,7 +211,7 @@ mod tests {
                     words[w][i] = u32::from_le_bytes([at[0], at[1], at[2], at[3]]);
                 }
             }
-            let texels = Row::<I>::unpack_lanes(Portable, &words);
+            let texels = Row::<I>::unpack_lanes(&words.map(<Portable as Host>::Ints::of)).map(Ints::lanes);
             for i in 0..MAX_LANES {
                 let want = (one.unpack_one)(&blocks[i]);
                 for c in 0..4 {

@@ -13,7 +13,7 @@ pub mod srgb;
 mod table;
 #[cfg(test)]
 mod tests;
-pub use bc::decode_block;
+pub use bc::{BlockWords, decode_block, decode_words, plain};
 pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use plane::{Aspect, MAX_PLANES, Plane};
 pub use row::{Row, Texel};

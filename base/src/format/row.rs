@@ -42,11 +42,12 @@ fn small_to_f32(raw: u32, bits: u8) -> f32 {
 /// The test compares all 256 with the division.
 #[inline(always)]
 pub fn unorm8(raw: u32) -> f32 {
-    const HIGH: f32 = 257.0 / 65536.0;
-    const LOW: f32 = (1.0f64 / 255.0 - 257.0 / 65536.0) as f32;
     let raw = raw as i32 as f32;
-    raw * HIGH + raw * LOW
+    raw * UNORM8[0] + raw * UNORM8[1]
 }
+
+/// The two parts of [`unorm8`]'s factor.
+pub(super) const UNORM8: [f32; 2] = [257.0 / 65536.0, (1.0f64 / 255.0 - 257.0 / 65536.0) as f32];
 
 /// A channel's bits as a component.
 #[inline(always)]
@@ -110,8 +111,9 @@ impl<const I: usize> Row<I> {
     /// Bytes of a texel; 0 where there are no conversions.
     pub const BYTES: usize = if Self::USABLE { Self::INFO.block_bytes as usize } else { 0 };
     pub(super) const SHARED_EXPONENT: bool = matches!(Self::INFO.channels[3].name, ChannelName::E);
-    pub(super) const EMPTY: Texel =
-        [0, 0, 0, if matches!(Self::INFO.channels[0].ty, ChannelType::Uint | ChannelType::Sint) { 1 } else { ONE }];
+    /// Components are integers.
+    pub const INTEGER: bool = matches!(Self::INFO.channels[0].ty, ChannelType::Uint | ChannelType::Sint);
+    pub(super) const EMPTY: Texel = [0, 0, 0, if Self::INTEGER { 1 } else { ONE }];
 
     /// Component a channel goes to; `None` for stencil beside depth (its own plane) and unused bits.
     pub(super) const fn component(channel: usize) -> Option<usize> {

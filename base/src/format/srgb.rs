@@ -24,11 +24,11 @@ const fn linear(encoded: f64) -> f64 {
     square * root
 }
 
-const fn decode_table() -> [f32; 256] {
-    let mut table = [0.0; 256];
+const fn decode_table() -> [u32; 256] {
+    let mut table = [0; 256];
     let mut code = 0;
     while code < 256 {
-        table[code] = linear(code as f64 / 255.0) as f32;
+        table[code] = (linear(code as f64 / 255.0) as f32).to_bits();
         code += 1;
     }
     table
@@ -73,14 +73,15 @@ const fn buckets() -> [u32; BUCKETS] {
     table
 }
 
-static DECODE: [f32; 256] = decode_table();
+/// Linear values of the codes, as bits.
+pub(super) static DECODE: [u32; 256] = decode_table();
 const THRESHOLD: [f32; 257] = thresholds();
 static BUCKET: [u32; BUCKETS] = buckets();
 
 /// Linear value of an sRGB code.
 #[inline(always)]
 pub fn srgb_to_linear(code: u8) -> f32 {
-    DECODE[code as usize]
+    f32::from_bits(DECODE[code as usize])
 }
 
 /// The nearest sRGB code of a linear value; NaN and negative values give 0.

@@ -361,7 +361,7 @@ impl<'a> Analysis<'a> {
 
     /// Bits in which the lanes differ: `stride * lane` where the base has zeros. None when sums may carry.
     fn own_bits(&self, v: Value, stride: i32) -> Option<u32> {
-        let most = u32::try_from(stride).ok()?.checked_mul(self.lanes - 1)?;
+        let most = u32::try_from(stride).ok()?.checked_mul(self.lanes() - 1)?;
         let bits = u32::MAX.checked_shr(most.leading_zeros()).unwrap_or(0);
         (bits.trailing_ones() <= self.zeros(v, DEPTH)).then_some(bits)
     }
@@ -403,7 +403,7 @@ impl<'a> Analysis<'a> {
             return 0;
         }
         let zeros = |n: usize| self.zeros(data.args[n], depth - 1);
-        let chunk = self.lanes.trailing_zeros();
+        let chunk = self.lanes().trailing_zeros();
         match data.op {
             Op::Const(bits) => (bits as u32).trailing_zeros(),
             Op::Builtin(Builtin::SubgroupInvocation) => 32,
@@ -421,6 +421,14 @@ impl<'a> Analysis<'a> {
                 None => 0,
             },
             _ => 0,
+        }
+    }
+
+    /// Lanes that shapes count; a primitive's fragments have no numbers.
+    fn lanes(&self) -> u32 {
+        match self.among {
+            Among::Lanes(lanes) => lanes,
+            Among::Primitive => 1,
         }
     }
 

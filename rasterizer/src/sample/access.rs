@@ -3,45 +3,31 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::components::map_lanes;
-use super::texel::{Ints, Slice, Texels};
-use super::words::{merge, row, spread};
+use super::texel::{Slice, Texels};
+use super::words::row;
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;
-use base::format::lanes::Lanes;
 use base::format::pack::ONE;
-use base::host::Host;
+use base::host::{Host, Ints};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
 
-// Functions of their own: see `planar`.
-base::compiled! {
-    /// [`load`].
-    unsafe fn load_of [T: Texels] [T]
-        (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], keep: u32, out: &mut Lanes) {
-        load::<H, T>(view, slice, at, size, keep, out);
-    }
-    /// [`save`].
-    unsafe fn save_of [T: Texels] [T]
-        (view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
-        save::<H, T>(view, slice, at, size, texels);
-    }
-}
-
 /// Slices of the view, one after the other, with the lanes that access them.
 struct Slices<'a> {
     view: &'a ImageView,
-    level: &'a Ints,
-    sample: &'a Ints,
+    level: &'a [i32; MAX_LANES],
+    sample: &'a [i32; MAX_LANES],
     /// x, y, depth slice, layer.
-    coord: [&'a Ints; 4],
+    coord: [&'a [i32; MAX_LANES]; 4],
     rest: u32,
 }
 
 impl<'a> Slices<'a> {
     /// For the coordinates, levels and samples of a call's arguments.
     #[inline(always)]
-    fn new(view: &'a ImageView, [x, y, z]: &'a [Ints; 3], [level, sample]: [&'a Ints; 2], mask: u32) -> Slices<'a> {
+    fn new(view: &'a ImageView, args: &'a ImageArgs) -> Slices<'a> {
+        let [x, y, z] = &args.icoord;
         let coord = match (view.dim, view.arrayed != 0) {
             (Dim::Buffer, _) | (Dim::D1, false) => [x, &NONE, &NONE, &NONE],
             (Dim::D1, true) => [x, &NONE, &NONE, y],
@@ -49,7 +35,8 @@ impl<'a> Slices<'a> {
             (Dim::D2, true) | (Dim::Cube, _) => [x, y, &NONE, z],
             (Dim::D3, _) => [x, y, z, &NONE],
         };
-        Slices { view, level, sample, coord, rest: mask }
+        let rest = args.mask & ((1 << MAX_LANES) - 1);
+        Slices { view, level: &args.level, sample: &args.sample, coord, rest }
     }
 
     /// The slice of the next lane, its width and height; empty where there is no such slice. Its mask has all lanes that access it.
@@ -65,17 +52,15 @@ impl<'a> Slices<'a> {
         }
         let lane = self.rest.trailing_zeros() as usize % MAX_LANES;
         let rows = [self.level, self.sample, self.coord[2], self.coord[3]];
-        let mut differs = [0; MAX_LANES];
-        for lanes in rows {
-            let (one, lanes) = (lanes[lane], row::<H, _>(lanes));
-            for i in 0..MAX_LANES {
-                differs[i] |= (lanes[i] ^ one) as u32;
-            }
+        let zero = H::Ints::splat(0);
+        let (mut differs, mut at) = (zero, [0; 4]);
+        for (at, lanes) in at.iter_mut().zip(rows) {
+            *at = lanes[lane] as u32;
+            differs = differs | (row::<H, _>(lanes) ^ H::Ints::splat(*at));
         }
-        // SAFETY: the kernel's host.
-        let mask = self.rest & unsafe { H::zeros(&differs) };
+        let mask = self.rest & differs.equal(zero).signs();
         self.rest &= !mask;
-        let [level, sample, z, layer] = rows.map(|row| row[lane] as u32);
+        let [level, sample, z, layer] = at;
         let exists = level < view.levels && sample < view.samples && layer < view.layers;
         if !exists || z >= view.level[level as usize].depth {
             return Some((Slice { base: view.base, pitch: 0, mask }, [0; 2]));
@@ -90,111 +75,88 @@ impl<'a> Slices<'a> {
         let base = unsafe { view.base.add(offset as usize) };
         Some((Slice { base, pitch: l.row_pitch as u32, mask }, [l.width, l.height]))
     }
+
+    /// Those of a slice's lanes that lie inside of it.
+    #[inline(always)]
+    fn inside<H: Host>(&self, slice: &Slice, [width, height]: [u32; 2]) -> Inside<H> {
+        let (x, y) = (row::<H, _>(self.coord[0]), row::<H, _>(self.coord[1]));
+        let (right, bottom) = (H::Ints::splat(width) - H::Ints::splat(1), H::Ints::splat(height) - H::Ints::splat(1));
+        // Something is below 0: a coordinate, or what is left to the last texel.
+        let outside = (x | y | (right - x) | (bottom - y)).sar(31);
+        let lanes = H::Ints::spread(slice.mask) & outside.equal(H::Ints::splat(0));
+        let slice = Slice { base: slice.base, pitch: slice.pitch, mask: lanes.signs() };
+        Inside { slice, lanes, x: x & lanes, y: y & lanes }
+    }
 }
 
 /// What lies inside a slice.
-struct Inside {
+struct Inside<H: Host> {
     /// Its mask has the wanted lanes that lie inside.
     slice: Slice,
     /// The same lanes, all ones.
-    lanes: [u32; MAX_LANES],
+    lanes: H::Ints,
     /// Coordinates; 0 for the other lanes.
-    x: Ints,
-    y: Ints,
-}
-
-#[inline(always)]
-fn inside<H: Host>(slice: &Slice, [x, y]: [&Ints; 2], [width, height]: [u32; 2]) -> Inside {
-    let (mut x, mut y, mut lanes) = (row::<H, _>(x), row::<H, _>(y), spread(slice.mask));
-    let (right, bottom) = (width as i32 - 1, height as i32 - 1);
-    let mut outside = [0; MAX_LANES];
-    for i in 0..MAX_LANES {
-        // Something is below 0: a coordinate, or what is left to the last texel.
-        let sign = x[i] | y[i] | right.wrapping_sub(x[i]) | bottom.wrapping_sub(y[i]);
-        lanes[i] &= !(sign >> 31) as u32;
-        x[i] &= lanes[i] as i32;
-        y[i] &= lanes[i] as i32;
-        outside[i] = !lanes[i];
-    }
-    // SAFETY: the kernel's host.
-    let mask = unsafe { H::zeros(&outside) };
-    Inside { slice: Slice { base: slice.base, pitch: slice.pitch, mask }, lanes, x, y }
-}
-
-/// Loads the texels of the wanted lanes that are inside, through the view's component mapping; the other lanes of `out` stay or
-/// become 0, by `keep`.
-///
-/// # Safety
-/// The slice has (width, height) texels, at least one, of class `T`.
-#[inline(always)]
-unsafe fn load<H: Host, T: Texels>(
-    view: &ImageView,
-    slice: &Slice,
-    at: [&Ints; 2],
-    size: [u32; 2],
-    keep: u32,
-    out: &mut Lanes,
-) {
-    let Inside { slice, lanes, x, y } = inside::<H>(slice, at, size);
-    // SAFETY: inside the slice.
-    let texels = unsafe { T::lanes::<H, false>(view, &slice, &x, &y) };
-    if view.swizzle == [0, 1, 2, 3] {
-        merge::<H>(out, &texels, &lanes, keep);
-    } else {
-        let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
-        let mut mapped = [[0; MAX_LANES]; 4];
-        map_lanes(view, &mut mapped, &texels, one);
-        merge::<H>(out, &mapped, &lanes, keep);
-    }
-}
-
-/// Stores the texels of the wanted lanes that are inside.
-///
-/// # Safety
-/// As for [`load`].
-#[inline(always)]
-unsafe fn save<H: Host, T: Texels>(view: &ImageView, slice: &Slice, at: [&Ints; 2], size: [u32; 2], texels: &Lanes) {
-    let Inside { slice, x, y, .. } = inside::<H>(slice, at, size);
-    let [r, g, b, a] = texels;
-    // SAFETY: inside the slice.
-    unsafe { T::store(view, &slice, &x, &y, &[row::<H, _>(r), row::<H, _>(g), row::<H, _>(b), row::<H, _>(a)]) };
+    x: H::Ints,
+    y: H::Ints,
 }
 
 /// `KERNEL_FETCH`.
 ///
 /// # Safety
-/// `view` is a valid view whose format belongs to class `T`.
+/// `view` is a valid view whose format belongs to class `T`. The host is `H`.
 #[inline(always)]
 pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let ImageArgs { icoord, level, sample, mask, result, .. } = args;
-    let mut slices = Slices::new(view, icoord, [level, sample], *mask);
-    let at = [slices.coord[0], slices.coord[1]];
-    let mut keep = 0;
+    let mut slices = Slices::new(view, args);
+    let zero = H::Ints::splat(0);
+    let (mut result, mut done) = ([zero; 4], zero);
     while let Some((slice, size)) = slices.next::<H>() {
-        if size[0] != 0 {
-            // SAFETY: a slice of the view that has a texel.
-            unsafe { load_of::<T>(H::LEVEL)(view, &slice, at, size, keep, result) };
-            keep = u32::MAX;
+        if size[0] == 0 {
+            continue;
         }
+        let Inside { slice, lanes, x, y } = slices.inside::<H>(&slice, size);
+        // SAFETY: inside a slice of the view that has a texel.
+        let words = unsafe { T::words::<H>(view, &slice, x, y) };
+        let texels = [
+            T::component::<H::Ints, 0, false>(&words),
+            T::component::<H::Ints, 1, false>(&words),
+            T::component::<H::Ints, 2, false>(&words),
+            T::component::<H::Ints, 3, false>(&words),
+        ];
+        for c in 0..4 {
+            result[c] = lanes.select(texels[c], result[c]);
+        }
+        done = done | lanes;
     }
-    if keep == 0 {
-        *result = [[0; MAX_LANES]; 4];
+    if view.swizzle == [0, 1, 2, 3] {
+        return map_lanes(view, &mut args.result, result, ONE);
+    }
+    let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
+    map_lanes(view, &mut args.result, result, one);
+    // What lies outside is 0 in all components.
+    let done = done.lanes();
+    for c in 0..4 {
+        for i in 0..MAX_LANES {
+            args.result[c][i] &= done[i];
+        }
     }
 }
 
 /// `KERNEL_STORE`.
 ///
 /// # Safety
-/// `view` is a valid view whose format belongs to class `T`.
+/// `view` is a valid view whose format belongs to class `T`. The host is `H`.
 #[inline(always)]
 pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
-    let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
-    let at = [slices.coord[0], slices.coord[1]];
+    let mut slices = Slices::new(view, args);
     while let Some((slice, size)) = slices.next::<H>() {
-        if size[0] != 0 {
-            // SAFETY: a slice of the view that has a texel.
-            unsafe { save_of::<T>(H::LEVEL)(view, &slice, at, size, &args.texel) };
+        if size[0] == 0 {
+            continue;
         }
+        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice, size);
+        let [r, g, b, a] = &args.texel;
+        let texels = [row::<H, _>(r).lanes(), row::<H, _>(g).lanes(), row::<H, _>(b).lanes(), row::<H, _>(a).lanes()];
+        // SAFETY: inside a slice of the view that has a texel.
+        unsafe { T::store::<H::Ints>(view, &slice, x, y, &texels) };
     }
 }
 
@@ -205,11 +167,10 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 #[inline(always)]
 pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
-    let mut slices = Slices::new(view, &args.icoord, [&args.level, &args.sample], args.mask);
-    let at = [slices.coord[0], slices.coord[1]];
+    let mut slices = Slices::new(view, args);
     while let Some((slice, size)) = slices.next::<H>() {
-        let Inside { slice, x, y, .. } = inside::<H>(&slice, at, size);
-        let offset = slice.offsets::<4>(&x, &y);
+        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice, size);
+        let offset = slice.offsets::<_, 4>(x, y).lanes();
         for i in 0..MAX_LANES {
             if !slice.wants(i) {
                 continue;

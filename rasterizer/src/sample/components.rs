@@ -6,6 +6,7 @@ use base::abi::{ImageView, MAX_LANES};
 use base::format::Texel;
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
+use base::host::Ints;
 
 /// A texel through the mapping.
 #[inline(always)]
@@ -21,13 +22,17 @@ pub fn map(view: &ImageView, t: Texel, integer: bool) -> Texel {
     })
 }
 
-/// Texels through the mapping; `one` is the bits of a component that is 1.
+/// Texels through the mapping, to `result`; `one` is the bits of a component that is 1.
 #[inline(always)]
-pub fn map_lanes(view: &ImageView, result: &mut Lanes, texels: &Lanes, one: u32) {
+pub fn map_lanes<V: Ints>(view: &ImageView, result: &mut Lanes, texels: [V; 4], one: u32) {
     if view.swizzle == [0, 1, 2, 3] {
-        *result = *texels;
+        for (result, texels) in result.iter_mut().zip(texels) {
+            *result = texels.lanes();
+        }
         return;
     }
+    let [r, g, b, a] = texels;
+    let texels = [r.lanes(), g.lanes(), b.lanes(), a.lanes()];
     for (result, source) in result.iter_mut().zip(view.swizzle) {
         *result = match source {
             0 => texels[0],

@@ -1,8 +1,18 @@
-//! Image operations whose view or sampler differs between lanes: one kernel call per distinct pair.
+//! Image operations whose view or sampler differs between lanes: one kernel call per distinct pair, each by its own view's kernel.
 
+use super::words::row;
 use base::abi::{ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
+use base::host::{Host, Ints, Level};
 
-/// The waterfall: `HelperTable::image_divergent`.
+base::compiled! {
+    /// [`waterfall`].
+    unsafe extern "C" fn divergent
+        (views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
+        waterfall::<H>(views, samplers, args);
+    }
+}
+
+/// `HelperTable::image_divergent`.
 ///
 /// # Safety
 /// As for the helper: `views` (and `samplers`, unless null) have [`MAX_LANES`] entries, valid for the lanes of `args.mask`; `args`
@@ -12,6 +22,14 @@ pub unsafe extern "C" fn image_divergent(
     samplers: *const *const Sampler,
     args: *mut ImageArgs,
 ) {
+    // SAFETY: the caller's promise; the host's level.
+    unsafe { divergent(Level::here())(views, samplers, args) }
+}
+
+/// # Safety
+/// As for [`image_divergent`]; the host is `H`.
+#[inline(always)]
+unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the caller's promise. Lanes outside the mask are not read.
     unsafe {
         let mask = (*args).mask & ((1 << MAX_LANES) - 1);
@@ -19,14 +37,16 @@ pub unsafe extern "C" fn image_divergent(
             let sampler = if samplers.is_null() { std::ptr::null() } else { *samplers.add(lane) };
             (*views.add(lane), sampler)
         };
-        // A kernel may write results of lanes outside its mask; collect them lane by lane.
-        let mut result = (*args).result;
+        // A kernel may write results of lanes outside its mask.
+        let mut result = [H::Ints::splat(0); 4];
         let mut left = mask;
         while left != 0 {
             let (view, sampler) = pair(left.trailing_zeros() as usize);
-            let mut same = 0;
-            for lane in (0..MAX_LANES).filter(|lane| left >> lane & 1 != 0) {
-                same |= u32::from(pair(lane) == (view, sampler)) << lane;
+            let (mut same, mut others) = (0, left);
+            while others != 0 {
+                let lane = others.trailing_zeros();
+                others &= others - 1;
+                same |= u32::from(pair(lane as usize) == (view, sampler)) << lane;
             }
             let mut kernel = (*args).kernel as usize;
             if kernel == KERNEL_SAMPLE && !sampler.is_null() {
@@ -34,14 +54,15 @@ pub unsafe extern "C" fn image_divergent(
             }
             (*args).mask = same;
             ((*view).kernels[kernel])(view, sampler, args);
+            let lanes = H::Ints::spread(same);
             for (all, new) in result.iter_mut().zip(&(*args).result) {
-                for lane in (0..MAX_LANES).filter(|lane| same >> lane & 1 != 0) {
-                    all[lane] = new[lane];
-                }
+                *all = lanes.select(row::<H, _>(new), *all);
             }
             left &= !same;
         }
-        (*args).result = result;
+        for (to, lanes) in (*args).result.iter_mut().zip(result) {
+            *to = lanes.lanes();
+        }
         (*args).mask = mask;
     }
 }

@@ -16,15 +16,10 @@ base::compiled! {
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         general::sample::<T>(&*view, &*sampler, &mut *args);
     }
-    /// Samplers of the plain classes.
-    unsafe extern "C" fn planar_kernel [T: Texels, const L: bool, const M: bool] [T, L, M]
+    /// Samplers of the plain classes, and of the anisotropic one.
+    unsafe extern "C" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        planar::sample::<H, T, L, M>(&*view, &*sampler, &mut *args);
-    }
-    /// Samplers of the anisotropic class.
-    unsafe extern "C" fn anisotropic_kernel [T: Texels] [T]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        planar::anisotropic::<H, T>(&*view, &*sampler, &mut *args);
+        planar::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
     }
     /// Texels of one slice, without filter (`OpImageFetch`, `OpImageRead`).
     unsafe extern "C" fn fetch_kernel [T: Texels] [T]
@@ -65,9 +60,7 @@ fn planar_set<T: Texels, G: Texels>(level: Level) -> Kernels {
     let mut set = general_set::<T, G>(level);
     set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<T, false, false>(level);
     set[KERNEL_SAMPLE + class::LINEAR as usize] = planar_kernel::<T, true, false>(level);
-    set[KERNEL_SAMPLE + class::NEAREST_MIP_LINEAR as usize] = planar_kernel::<T, false, true>(level);
-    set[KERNEL_SAMPLE + class::LINEAR_MIP_LINEAR as usize] = planar_kernel::<T, true, true>(level);
-    set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = anisotropic_kernel::<T>(level);
+    set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = planar_kernel::<T, true, true>(level);
     set
 }
 
@@ -81,12 +74,29 @@ fn float<const ROW: usize>(level: Level) -> Kernels {
     planar_set::<Plain<ROW, false>, Any>(level)
 }
 
-/// Integer formats.
+/// Integer formats, which are not filtered.
 fn integer<const ROW: usize>(level: Level) -> Kernels {
-    general_set::<Plain<ROW, false>, Any>(level)
+    let mut set = general_set::<Plain<ROW, false>, Any>(level);
+    set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<Plain<ROW, false>, false, false>(level);
+    set[KERNEL_SAMPLE + class::LINEAR as usize] = planar_kernel::<Plain<ROW, false>, false, false>(level);
+    set
+}
+
+/// Compressed formats whose texels are decoded to those of a row, of some words.
+fn blocks<const ROW: usize, const WORDS: usize>(level: Level) -> Kernels {
+    planar_set::<Blocks<ROW, WORDS>, Blocks<ROW, WORDS>>(level)
 }
 
 type KernelsOfClass = fn(Level) -> Kernels;
+
+/// The classes of compressed formats, by the format of their decoded texels.
+const DECODED: &[(&[&str], KernelsOfClass)] = &[
+    (&["R8G8B8A8_UNORM"], blocks::<{ row("R8G8B8A8_UNORM") }, 1>),
+    (&["R8G8B8A8_SRGB"], blocks::<{ row("R8G8B8A8_SRGB") }, 1>),
+    (&["R32_SFLOAT"], blocks::<{ row("R32_SFLOAT") }, 1>),
+    (&["R32G32_SFLOAT"], blocks::<{ row("R32G32_SFLOAT") }, 2>),
+    (&["R16G16B16A16_SFLOAT"], blocks::<{ row("R16G16B16A16_SFLOAT") }, 2>),
+];
 
 /// The formats with a class of their own: names, each of the same texels as the last one's row.
 const CLASSES: &[(&[&str], KernelsOfClass)] = &[
@@ -127,9 +137,12 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
     if info.image_features | info.buffer_features == 0 {
         return [nothing; KERNEL_COUNT];
     }
-    let mut set = match CLASSES.iter().find(|(names, _)| names.contains(&info.name)) {
+    let (classes, name) = match format.is_compressed() {
+        true => (DECODED, base::format::plain(format).info().name),
+        false => (CLASSES, info.name),
+    };
+    let mut set = match classes.iter().find(|(names, _)| names.contains(&name)) {
         Some((_, kernels)) => kernels(level),
-        None if format.is_compressed() => planar_set::<Blocks, Blocks>(level),
         None if format.is_integer() => general_set::<Any, Any>(level),
         None => planar_set::<Any, Any>(level),
     };

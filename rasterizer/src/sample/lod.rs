@@ -10,26 +10,60 @@ use super::cube;
 use super::words::row;
 use crate::api::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
-use base::host::Host;
+use base::host::{Floats, Host, Ints};
 
 base::compiled! {
-    /// [`planar`].
-    pub unsafe fn lambda_of(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
-        planar::<H>(view, sampler, args, out);
+    /// [`detail`].
+    pub unsafe fn detail_of [const PROBES: bool] [PROBES]
+        (view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
+        detail::<H, PROBES>(view, sampler, args, out);
     }
 }
+
+/// What all lanes of a plain sample of a 2D view access. Inactive lanes have existing levels too.
+#[repr(align(32))]
+pub struct Detail {
+    /// How many levels any active lane needs: 1, or 2 to be blended.
+    pub levels: usize,
+    /// The most probes of a lane.
+    pub most: u32,
+    /// First and second.
+    pub level: [[u32; MAX_LANES]; 2],
+    /// Of the second, as bits of floats.
+    pub weight: [u32; MAX_LANES],
+    /// [`Lod::probes`].
+    pub probes: [u32; MAX_LANES],
+    /// [`Lod::major`], as bits of floats.
+    pub major: [[u32; MAX_LANES]; 2],
+}
+
+impl Detail {
+    /// The base level.
+    pub const BASE: Detail = Detail {
+        levels: 1,
+        most: 1,
+        level: [[0; MAX_LANES]; 2],
+        weight: [0; MAX_LANES],
+        probes: [1; MAX_LANES],
+        major: [[0; MAX_LANES]; 2],
+    };
+}
+
+/// Bits of the square root of 1/2.
+const SQRT_HALF: u32 = 0x3f35_04f3;
+/// Of [`log2`].
+const SERIES: [f32; 4] = [1.0 / 9.0, 1.0 / 7.0, 0.2, 1.0 / 3.0];
 
 /// Base-2 logarithm to 2^-21 absolute; -127 for zero and denormals. Exact IEEE operations only.
 #[inline(always)]
 pub fn log2(x: f32) -> f32 {
     // x = 2^e * m with m in sqrt(1/2)..sqrt(2); log2 m = 2/ln 2 * atanh((m - 1) / (m + 1)).
-    const SQRT_HALF: u32 = 0x3f35_04f3;
     let bits = x.to_bits() & 0x7fff_ffff;
     let e = (bits as i32 - SQRT_HALF as i32) >> 23;
     let m = f32::from_bits((bits as i32 - (e << 23)) as u32);
     let s = (m - 1.0) / (m + 1.0);
     let s2 = s * s;
-    let series = ((s2 * (1.0 / 9.0) + 1.0 / 7.0) * s2 + 0.2) * s2 + 1.0 / 3.0;
+    let series = ((s2 * SERIES[0] + SERIES[1]) * s2 + SERIES[2]) * s2 + SERIES[3];
     e as f32 + s * (std::f32::consts::LOG2_E * 2.0) * (series * s2 + 1.0)
 }
 
@@ -127,123 +161,106 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
     lods
 }
 
-/// λ of all lanes of a plain sample of a 2D view by a sampler without anisotropy; inactive lanes hold some number. The same
-/// bits as [`lods`] gives.
+/// [`log2`] of all lanes.
 #[inline(always)]
-fn planar<H: Host>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut [f32; MAX_LANES]) {
-    // Each case is straight code: what is joined behind a branch comes back lane by lane.
-    match args.lod_mode {
-        LodMode::Explicit => {
-            let bias = clamp(sampler.lod_bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
-            let mut unclamped = row::<H, _>(&args.lod);
-            for lod in &mut unclamped {
-                *lod += bias;
-            }
-            clamp_lanes::<H>(view, sampler, args, &unclamped, out);
-        }
+fn log2_lanes<F: Floats>(x: F) -> F {
+    let (int, float) = (F::Ints::splat, F::splat);
+    let bits = x.bits() & int(0x7fff_ffff);
+    let e = (bits - int(SQRT_HALF)).sar(23);
+    let m = (bits - e.shl(23)).as_floats();
+    let s = (m - float(1.0)) / (m + float(1.0));
+    let s2 = s * s;
+    let series = ((s2 * float(SERIES[0]) + float(SERIES[1])) * s2 + float(SERIES[2])) * s2 + float(SERIES[3]);
+    e.to_floats() + s * float(std::f32::consts::LOG2_E * 2.0) * (series * s2 + float(1.0))
+}
+
+/// The levels and probes of all lanes; without `PROBES` of a sampler without anisotropy. The same bits as [`lods`] and [`levels`] give.
+#[inline(always)]
+fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
+    let float = H::Floats::splat;
+    let bias = float(sampler.lod_bias);
+    let unclamped = match args.lod_mode {
+        LodMode::Explicit => row::<H, _>(&args.lod).as_floats() + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS),
         LodMode::Implicit => {
-            let mut d = [[[0f32; MAX_LANES]; 2]; 2];
-            for c in 0..2 {
-                let coord = row::<H, _>(&args.coord[c]);
-                for axis in 0..2 {
-                    for i in 0..MAX_LANES {
-                        d[axis][c][i] = coord[(i & !3) + 1 + axis] - coord[i & !3];
-                    }
-                }
-            }
-            let mut bias = row::<H, _>(&args.lod);
-            for bias in &mut bias {
-                *bias = clamp(sampler.lod_bias + *bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
-            }
-            clamp_lanes::<H>(view, sampler, args, &scale_lanes(view, &d, &bias), out);
+            let (s, t) = (row::<H, _>(&args.coord[0]).as_floats(), row::<H, _>(&args.coord[1]).as_floats());
+            let (first_s, first_t) = (s.of_quad::<0>(), t.of_quad::<0>());
+            let d = [
+                [s.of_quad::<1>() - first_s, t.of_quad::<1>() - first_t],
+                [s.of_quad::<2>() - first_s, t.of_quad::<2>() - first_t],
+            ];
+            let bias = bias + row::<H, _>(&args.lod).as_floats();
+            footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS)
         }
         LodMode::Grad => {
-            let bias = [clamp(sampler.lod_bias + 0.0, -MAX_LOD_BIAS, MAX_LOD_BIAS); MAX_LANES];
+            let (x, y) = (&args.grad_x, &args.grad_y);
             let d = [
-                [row::<H, _>(&args.grad_x[0]), row::<H, _>(&args.grad_x[1])],
-                [row::<H, _>(&args.grad_y[0]), row::<H, _>(&args.grad_y[1])],
+                [row::<H, _>(&x[0]).as_floats(), row::<H, _>(&x[1]).as_floats()],
+                [row::<H, _>(&y[0]).as_floats(), row::<H, _>(&y[1]).as_floats()],
             ];
-            clamp_lanes::<H>(view, sampler, args, &scale_lanes(view, &d, &bias), out);
+            footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias + float(0.0), -MAX_LOD_BIAS, MAX_LOD_BIAS)
         }
+    };
+    let least = row::<H, _>(&args.min_lod).as_floats().max(float(sampler.min_lod));
+    let lambda = unclamped.max(least).min(float(sampler.max_lod)).max(float(view.min_lod));
+    let last = view.levels.max(1) - 1;
+    let d = clamp(lambda, 0.0, last as f32);
+    let floor = d.truncate();
+    let fraction = d - floor.to_floats();
+    if sampler.mipmap_mode == 1 {
+        out.level = [floor.lanes(), (floor + H::Ints::splat(1)).min(H::Ints::splat(last)).lanes()];
+        out.weight = fraction.bits().lanes();
+        let blended = fraction.greater(float(0.0)).signs() & args.mask != 0;
+        out.levels = if blended { 2 } else { 1 };
+    } else {
+        // All ones are -1.
+        out.level[0] = (floor - fraction.greater(float(0.5))).lanes();
     }
 }
 
-/// λ' by derivatives, `[x or y][component]`.
+/// λ before bias by derivatives, `[x or y][component]`, and with `PROBES` the probes.
 #[inline(always)]
-fn scale_lanes(view: &ImageView, d: &[[[f32; MAX_LANES]; 2]; 2], bias: &[f32; MAX_LANES]) -> [f32; MAX_LANES] {
-    let (width, height) = (view.level[0].width as f32, view.level[0].height as f32);
-    let mut unclamped = [0f32; MAX_LANES];
-    for i in 0..MAX_LANES {
-        let length_squared = |d: &[[f32; MAX_LANES]; 2]| {
-            let (x, y) = (d[0][i] * width, d[1][i] * height);
-            x * x + y * y
-        };
-        let (x, y) = (length_squared(&d[0]), length_squared(&d[1]));
-        unclamped[i] = 0.5 * log2(if x >= y { x } else { y }) + bias[i];
-    }
-    unclamped
-}
-
-#[inline(always)]
-fn clamp_lanes<H: Host>(
+fn footprint<H: Host, const PROBES: bool>(
     view: &ImageView,
     sampler: &Sampler,
-    args: &ImageArgs,
-    unclamped: &[f32; MAX_LANES],
-    out: &mut [f32; MAX_LANES],
-) {
-    let min_lod = row::<H, _>(&args.min_lod);
-    for i in 0..MAX_LANES {
-        let least = if min_lod[i] > sampler.min_lod { min_lod[i] } else { sampler.min_lod };
-        let l = clamp(unclamped[i], least, sampler.max_lod);
-        out[i] = if l > view.min_lod { l } else { view.min_lod };
+    d: [[H::Floats; 2]; 2],
+    out: &mut Detail,
+) -> H::Floats {
+    let float = H::Floats::splat;
+    let (width, height) = (float(view.level[0].width as f32), float(view.level[0].height as f32));
+    let mut squares = [float(0.0); 2];
+    for (square, d) in squares.iter_mut().zip(d) {
+        let (x, y) = (d[0] * width, d[1] * height);
+        *square = x * x + y * y;
     }
+    let x_major = squares[0].not_less(squares[1]);
+    let largest = select(x_major, squares[0], squares[1]);
+    let isotropic = float(0.5) * log2_lanes(largest);
+    if !PROBES {
+        return isotropic;
+    }
+    let (major, minor) = (largest.sqrt(), select(x_major, squares[1], squares[0]).sqrt());
+    let most = sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor();
+    // Not-a-number counts as 1.
+    let probes = (major / minor).ceil().max(float(1.0)).min(float(most));
+    // Neither 0 nor not-a-number.
+    let has = largest.greater(float(0.0));
+    out.probes = select(has, probes, float(1.0)).truncate().lanes();
+    for c in 0..2 {
+        out.major[c] = select(has, select(x_major, d[0][c], d[1][c]), float(0.0)).bits().lanes();
+    }
+    out.most = out.probes.into_iter().max().unwrap_or(1);
+    select(has, log2_lanes(major / probes), isotropic)
+}
+
+#[inline(always)]
+fn select<F: Floats>(mask: F::Ints, yes: F, no: F) -> F {
+    mask.select(yes.bits(), no.bits()).as_floats()
 }
 
 /// `low` for not-a-number.
 #[inline(always)]
-fn clamp(v: f32, low: f32, high: f32) -> f32 {
-    let v = if v > low { v } else { low };
-    if v < high { v } else { high }
-}
-
-/// [`levels`] of all lanes; `first` and `second` exist in the view for every lane.
-#[inline(always)]
-pub fn level_lanes(
-    view: &ImageView,
-    lambda: &[f32; MAX_LANES],
-    mip_linear: bool,
-    levels: &mut [[u32; MAX_LANES]; 2],
-    weight: &mut [f32; MAX_LANES],
-) {
-    if mip_linear {
-        level_lanes_of::<true>(view, lambda, levels, weight);
-    } else {
-        level_lanes_of::<false>(view, lambda, levels, weight);
-    }
-}
-
-#[inline(always)]
-fn level_lanes_of<const MIP_LINEAR: bool>(
-    view: &ImageView,
-    lambda: &[f32; MAX_LANES],
-    [first, second]: &mut [[u32; MAX_LANES]; 2],
-    weight: &mut [f32; MAX_LANES],
-) {
-    let last = view.levels.max(1) - 1;
-    for i in 0..MAX_LANES {
-        let d = clamp(lambda[i], 0.0, last as f32);
-        // SAFETY: within 0..=last, by the clamp.
-        let floor = unsafe { d.to_int_unchecked::<i32>() } as u32;
-        let fraction = d - floor as i32 as f32;
-        if MIP_LINEAR {
-            first[i] = floor;
-            second[i] = (floor + 1).min(last);
-            weight[i] = fraction;
-        } else {
-            first[i] = floor + u32::from(fraction > 0.5);
-        }
-    }
+fn clamp<F: Floats>(v: F, low: f32, high: f32) -> F {
+    v.max(F::splat(low)).min(F::splat(high))
 }
 
 /// The levels that λ selects: first, second, weight of the second.

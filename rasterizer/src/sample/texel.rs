@@ -5,14 +5,11 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::words;
+use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
 use base::format::{Format, Row, Texel, kernels};
-use base::host::Host;
-
-/// One integer per lane.
-pub type Ints = [i32; MAX_LANES];
+use base::host::{Host, Ints};
 
 /// A two-dimensional piece of an image: one level, layer, sample and depth. (Of a texel buffer: everything, as one row.)
 pub struct Slice {
@@ -27,12 +24,8 @@ pub struct Slice {
 impl Slice {
     /// Bytes from `base` to the texels of `N` bytes at (x, y). A slice has at most 2^32: 2^14 rows of 2^14 texels of 16 bytes.
     #[inline(always)]
-    pub fn offsets<const N: usize>(&self, x: &Ints, y: &Ints) -> [u32; MAX_LANES] {
-        let mut offset = [0; MAX_LANES];
-        for i in 0..MAX_LANES {
-            offset[i] = (y[i] as u32).wrapping_mul(self.pitch).wrapping_add((x[i] as u32).wrapping_mul(N as u32));
-        }
-        offset
+    pub fn offsets<V: Ints, const N: usize>(&self, x: V, y: V) -> V {
+        y * V::splat(self.pitch) + x.shl(N.trailing_zeros())
     }
 
     /// Is the lane's texel wanted?
@@ -42,10 +35,12 @@ impl Slice {
     }
 }
 
-/// A texel class.
+/// A texel class. Texels come as four words, of which components are made when they are wanted.
 pub trait Texels {
-    /// What a component of `lanes::<true>` has to be divided by; filters divide once, at the end.
-    const SCALE: f32 = 1.0;
+    /// Components may be had as integers from 0 to 255, so that filters divide once, at the end.
+    const SCALED: bool = false;
+    /// Components are integers.
+    const INTEGER: bool = false;
 
     /// The texel at (x, y) of the slice that begins at `slice`.
     ///
@@ -53,92 +48,108 @@ pub trait Texels {
     /// (x, y) lies inside the slice, whose rows are `row_pitch` bytes apart, and the view's format belongs to the class.
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel;
 
-    /// The texels of all lanes, with `SCALED` multiplied by `SCALE`. Of lanes that are not wanted: anything.
+    /// The words of all lanes' texels. Of lanes that are not wanted: anything.
     ///
     /// # Safety
-    /// (x, y) lie inside the slice (all lanes, wanted or not), and the view's format belongs to the class.
+    /// (x, y) lie inside the slice (all lanes, wanted or not), and the view's format belongs to the class. The host is `H`.
     #[inline(always)]
-    unsafe fn lanes<H: Host, const SCALED: bool>(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
-        let mut out = [[0; MAX_LANES]; 4];
+    unsafe fn words<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
+        let (x, y) = (x.lanes(), y.lanes());
+        let mut texels = [[0; 4]; MAX_LANES];
         for i in 0..MAX_LANES {
-            if !slice.wants(i) {
-                continue;
-            }
-            // SAFETY: the caller's promise.
-            let t = unsafe { Self::texel(view, slice.base, u64::from(slice.pitch), x[i] as u32, y[i] as u32) };
-            for c in 0..4 {
-                out[c][i] = t[c];
+            if slice.wants(i) {
+                // SAFETY: the caller's promise.
+                texels[i] = unsafe { Self::texel(view, slice.base, u64::from(slice.pitch), x[i], y[i]) };
             }
         }
-        out
+        // SAFETY: the caller's promise.
+        unsafe { words::transpose::<H>(&texels) }
     }
 
-    /// The texels at (x, y) and (second, y). `ADJACENT`: `second` is `x + 1` in all lanes.
+    /// The words at both `x` of the first and of the second `y`. `adjacent`: the second `x` is the first and 1 in all lanes.
     ///
     /// # Safety
-    /// As for `lanes`, for both.
+    /// As for `words`, for all of them.
     #[inline(always)]
-    unsafe fn pairs<H: Host, const SCALED: bool, const ADJACENT: bool>(
+    unsafe fn footprint<H: Host>(
         view: &ImageView,
         slice: &Slice,
-        [x, second]: [&Ints; 2],
-        y: &Ints,
-    ) -> [Lanes; 2] {
+        x: [H::Ints; 2],
+        y: [H::Ints; 2],
+        _adjacent: bool,
+    ) -> [Words<H>; 4] {
         // SAFETY: the caller's promise.
-        unsafe { [Self::lanes::<H, SCALED>(view, slice, x, y), Self::lanes::<H, SCALED>(view, slice, second, y)] }
+        unsafe {
+            [
+                Self::words::<H>(view, slice, x[0], y[0]),
+                Self::words::<H>(view, slice, x[1], y[0]),
+                Self::words::<H>(view, slice, x[0], y[1]),
+                Self::words::<H>(view, slice, x[1], y[1]),
+            ]
+        }
+    }
+
+    /// Component `C` of words; with `RAW` of a scaled class as an integer, but in floats.
+    #[inline(always)]
+    fn component<V: Ints, const C: usize, const RAW: bool>(words: &[V; 4]) -> V {
+        words[C]
     }
 
     /// Writes the texels of the wanted lanes.
     ///
     /// # Safety
-    /// As for `lanes`, and the view's memory may be written.
-    unsafe fn store(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes);
+    /// As for `words`, and the view's memory may be written.
+    unsafe fn store<V: Ints>(view: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes);
 }
 
 /// Row `ROW` of the format table, and rows of the same bits. With `RAW` filters work on the integers that are stored.
 pub struct Plain<const ROW: usize, const RAW: bool>;
 
 impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
-    /// # Safety
-    /// On a host of level `H`.
-    #[inline(always)]
-    unsafe fn unpack<H: Host, const SCALED: bool>(words: &Lanes) -> Lanes {
-        // SAFETY: the caller's promise.
-        let host = unsafe { H::here() };
-        if RAW && SCALED { Row::<ROW>::unpack_lanes_raw(host, words) } else { Row::<ROW>::unpack_lanes(host, words) }
-    }
-
     /// Texels of `N` bytes.
     #[inline(always)]
-    unsafe fn load<H: Host, const N: usize, const SCALED: bool>(slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn load<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
         // SAFETY: the caller's promise: inside the view.
-        unsafe { Self::unpack::<H, SCALED>(&words::read::<H, N>(slice.base, &slice.offsets::<N>(x, y))) }
+        unsafe { words::gather::<H, N>(slice.base, slice.offsets::<_, N>(x, y)) }
     }
 
     /// Neighbours of `N` bytes each, read as one.
     #[inline(always)]
-    unsafe fn load_pairs<H: Host, const N: usize, const TWICE: usize, const SCALED: bool>(
+    unsafe fn load_pairs<H: Host, const N: usize, const TWICE: usize>(
         slice: &Slice,
-        x: &Ints,
-        y: &Ints,
-    ) -> [Lanes; 2] {
+        x: H::Ints,
+        y: H::Ints,
+    ) -> [Words<H>; 2] {
         // SAFETY: the caller's promise: both inside the view, in one row.
-        let both = unsafe { words::read::<H, TWICE>(slice.base, &slice.offsets::<N>(x, y)) };
-        let [first, second] = words::split::<N>(&both);
+        let both = unsafe { words::gather::<H, TWICE>(slice.base, slice.offsets::<_, N>(x, y)) };
+        words::split::<_, N>(&both)
+    }
+
+    /// A footprint of neighbours.
+    #[inline(always)]
+    unsafe fn load_both<H: Host, const N: usize, const TWICE: usize>(
+        slice: &Slice,
+        x: H::Ints,
+        y: [H::Ints; 2],
+    ) -> [Words<H>; 4] {
         // SAFETY: the caller's promise.
-        unsafe { [Self::unpack::<H, SCALED>(&first), Self::unpack::<H, SCALED>(&second)] }
+        let [[a, b], [c, d]] = unsafe {
+            [Self::load_pairs::<H, N, TWICE>(slice, x, y[0]), Self::load_pairs::<H, N, TWICE>(slice, x, y[1])]
+        };
+        [a, b, c, d]
     }
 
     #[inline(always)]
-    unsafe fn put<const N: usize>(slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
-        let (offset, words) = (slice.offsets::<N>(x, y), Row::<ROW>::pack_lanes(texels));
+    unsafe fn put<V: Ints, const N: usize>(slice: &Slice, x: V, y: V, texels: &Lanes) {
+        let (offset, words) = (slice.offsets::<_, N>(x, y), Row::<ROW>::pack_lanes(texels));
         // SAFETY: the caller's promise.
-        unsafe { words::write::<N>(slice.base, &offset, &words, slice.mask) };
+        unsafe { words::write::<N>(slice.base, &offset.lanes(), &words, slice.mask) };
     }
 }
 
 impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
-    const SCALE: f32 = if RAW { Row::<ROW>::SCALE } else { 1.0 };
+    const SCALED: bool = RAW;
+    const INTEGER: bool = Row::<ROW>::INTEGER;
 
     #[inline(always)]
     unsafe fn texel(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -151,58 +162,72 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     }
 
     #[inline(always)]
-    unsafe fn lanes<H: Host, const SCALED: bool>(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints) -> Lanes {
+    unsafe fn words<H: Host>(_: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
-            match Row::<ROW>::BYTES {
-                1 => Self::load::<H, 1, SCALED>(slice, x, y),
-                2 => Self::load::<H, 2, SCALED>(slice, x, y),
-                4 => Self::load::<H, 4, SCALED>(slice, x, y),
-                8 => Self::load::<H, 8, SCALED>(slice, x, y),
-                16 => Self::load::<H, 16, SCALED>(slice, x, y),
-                _ => const { panic_unless_common(Row::<ROW>::BYTES) },
+            match const { common(Row::<ROW>::BYTES) } {
+                1 => Self::load::<H, 1>(slice, x, y),
+                2 => Self::load::<H, 2>(slice, x, y),
+                4 => Self::load::<H, 4>(slice, x, y),
+                8 => Self::load::<H, 8>(slice, x, y),
+                _ => Self::load::<H, 16>(slice, x, y),
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn pairs<H: Host, const SCALED: bool, const ADJACENT: bool>(
+    unsafe fn footprint<H: Host>(
         view: &ImageView,
         slice: &Slice,
-        [x, second]: [&Ints; 2],
-        y: &Ints,
-    ) -> [Lanes; 2] {
+        x: [H::Ints; 2],
+        y: [H::Ints; 2],
+        adjacent: bool,
+    ) -> [Words<H>; 4] {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
-                2 if ADJACENT => Self::load_pairs::<H, 2, 4, SCALED>(slice, x, y),
-                4 if ADJACENT => Self::load_pairs::<H, 4, 8, SCALED>(slice, x, y),
-                8 if ADJACENT => Self::load_pairs::<H, 8, 16, SCALED>(slice, x, y),
-                _ => [Self::lanes::<H, SCALED>(view, slice, x, y), Self::lanes::<H, SCALED>(view, slice, second, y)],
+                2 if adjacent => Self::load_both::<H, 2, 4>(slice, x[0], y),
+                4 if adjacent => Self::load_both::<H, 4, 8>(slice, x[0], y),
+                8 if adjacent => Self::load_both::<H, 8, 16>(slice, x[0], y),
+                _ => [
+                    Self::words::<H>(view, slice, x[0], y[0]),
+                    Self::words::<H>(view, slice, x[1], y[0]),
+                    Self::words::<H>(view, slice, x[0], y[1]),
+                    Self::words::<H>(view, slice, x[1], y[1]),
+                ],
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn store(_: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
+    fn component<V: Ints, const C: usize, const R: bool>(words: &[V; 4]) -> V {
+        if RAW && R {
+            Row::<ROW>::component_lanes::<V, C, true>(words)
+        } else {
+            Row::<ROW>::component_lanes::<V, C, false>(words)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store<V: Ints>(_: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes) {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
             match Row::<ROW>::BYTES {
-                1 => Self::put::<1>(slice, x, y, texels),
-                2 => Self::put::<2>(slice, x, y, texels),
-                4 => Self::put::<4>(slice, x, y, texels),
-                8 => Self::put::<8>(slice, x, y, texels),
-                16 => Self::put::<16>(slice, x, y, texels),
+                1 => Self::put::<V, 1>(slice, x, y, texels),
+                2 => Self::put::<V, 2>(slice, x, y, texels),
+                4 => Self::put::<V, 4>(slice, x, y, texels),
+                8 => Self::put::<V, 8>(slice, x, y, texels),
+                16 => Self::put::<V, 16>(slice, x, y, texels),
                 _ => {}
             }
         }
     }
 }
 
-/// Rows of other sizes are of class [`Any`].
-const fn panic_unless_common(bytes: usize) -> Lanes {
+/// A number of bytes for which there is code. (Rows of others are of class [`Any`].)
+const fn common(bytes: usize) -> usize {
     assert!(bytes.is_power_of_two() && bytes <= 16);
-    [[0; MAX_LANES]; 4]
+    bytes
 }
 
 /// Any format of one-texel blocks, through its unpack function.
@@ -220,14 +245,15 @@ impl Texels for Any {
     }
 
     #[inline(always)]
-    unsafe fn store(view: &ImageView, slice: &Slice, x: &Ints, y: &Ints, texels: &Lanes) {
+    unsafe fn store<V: Ints>(view: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes) {
         let kernels = kernels(Format(view.format as u16));
+        let (x, y) = (x.lanes(), y.lanes());
         for i in 0..MAX_LANES {
             if !slice.wants(i) {
                 continue;
             }
-            let row = u64::from(y[i] as u32) * u64::from(slice.pitch);
-            let offset = row + u64::from(x[i] as u32) * kernels.bytes as u64;
+            let row = u64::from(y[i]) * u64::from(slice.pitch);
+            let offset = row + u64::from(x[i]) * kernels.bytes as u64;
             let block = (kernels.pack_one)([texels[0][i], texels[1][i], texels[2][i], texels[3][i]]);
             // SAFETY: the texel's `bytes` (at most 16) bytes are inside the view.
             unsafe { slice.base.add(offset as usize).copy_from_nonoverlapping(block.as_ptr(), kernels.bytes) };

@@ -7,61 +7,59 @@
 
 use base::abi::MAX_LANES;
 use base::format::lanes::Lanes;
-use base::host::Host;
+use base::host::{Host, Ints};
+
+/// Four words of all lanes, as vectors.
+pub type Words<H> = [<H as Host>::Ints; 4];
 
 /// Lanes that generated code, or another function, has just stored: read in halves.
 ///
 /// Generated code stores vectors of four lanes, and a processor forwards what it has just stored only to loads that need one store. The
 /// loads are volatile because the compiler would join them again.
 #[inline(always)]
-pub fn row<H: Host, T: Lane>(lanes: &[T; MAX_LANES]) -> [T; MAX_LANES] {
+pub fn row<H: Host, T: Lane>(lanes: &[T; MAX_LANES]) -> H::Ints {
     #[cfg(target_arch = "x86_64")]
     {
         let first = (&raw const *lanes).cast::<Unaligned>();
-        // SAFETY: lanes of 4 bytes each, moved as two vectors of four; the type keeps its bits. The host is H's, by its kernel.
-        unsafe {
-            let (low, high) = (first.read_volatile().0, first.add(1).read_volatile().0);
-            std::mem::transmute_copy(&H::join(low, high))
-        }
+        // SAFETY: lanes of 4 bytes each, any bits, read as two vectors of four. The host is H's, by its kernel.
+        unsafe { H::join(first.read_volatile().0, first.add(1).read_volatile().0) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = std::marker::PhantomData::<H>;
-        *lanes
+        H::Ints::of((*lanes).map(Lane::bits))
     }
 }
 
 /// What lanes hold: 4 bytes, any bits.
-pub trait Lane: Copy {}
-impl Lane for u32 {}
-impl Lane for i32 {}
-impl Lane for f32 {}
+pub trait Lane: Copy {
+    /// The bits.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn bits(self) -> u32;
+}
+
+macro_rules! lane {
+    ($($of:ty: |$value:ident| $bits:expr;)*) => {$(
+        impl Lane for $of {
+            #[cfg(not(target_arch = "x86_64"))]
+            #[inline(always)]
+            fn bits(self) -> u32 {
+                let $value = self;
+                $bits
+            }
+        }
+    )*};
+}
+
+lane! {
+    u32: |lane| lane;
+    i32: |lane| lane as u32;
+    f32: |lane| lane.to_bits();
+}
 
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
 struct Unaligned(core::arch::x86_64::__m128i);
-
-/// The lanes in `mask`, each all ones; the others 0.
-#[inline(always)]
-pub fn spread(mask: u32) -> [u32; MAX_LANES] {
-    let mut lanes = [0; MAX_LANES];
-    for i in 0..MAX_LANES {
-        lanes[i] = if mask & 1 << i != 0 { u32::MAX } else { 0 };
-    }
-    lanes
-}
-
-/// Takes the lanes of `new` where `lanes` is all ones; the others stay where `keep` is all ones, and become 0 where it is 0.
-#[inline(always)]
-pub fn merge<H: Host>(out: &mut Lanes, new: &Lanes, lanes: &[u32; MAX_LANES], keep: u32) {
-    for c in 0..4 {
-        let old = row::<H, _>(&out[c]);
-        for i in 0..MAX_LANES {
-            out[c][i] = new[c][i] & lanes[i] | old[i] & !lanes[i] & keep;
-        }
-    }
-}
 
 /// Copies the bytes at `base + offset[i]`, of any alignment.
 ///
@@ -76,28 +74,17 @@ unsafe fn each<T: Copy>(base: *const u8, offset: &[u32; MAX_LANES], i: usize) ->
 /// The words of texels of `N` bytes (1, 2, 4, 8 or 16) at `base + offset[i]`.
 ///
 /// # Safety
-/// The bytes are readable.
+/// The bytes are readable; the host is `H`.
 #[inline(always)]
-pub unsafe fn read<H: Host, const N: usize>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
-    let mut words = [[0; MAX_LANES]; 4];
+pub unsafe fn gather<H: Host, const N: usize>(base: *const u8, offset: H::Ints) -> Words<H> {
+    let offset = &offset.lanes();
+    let mut words = [H::Ints::splat(0); 4];
     // SAFETY: the caller's promise.
     unsafe {
         match N {
-            1 => {
-                for i in 0..MAX_LANES {
-                    words[0][i] = u32::from(each::<u8>(base, offset, i));
-                }
-            }
-            2 => {
-                for i in 0..MAX_LANES {
-                    words[0][i] = u32::from(u16::from_le(each::<u16>(base, offset, i)));
-                }
-            }
-            4 => {
-                for i in 0..MAX_LANES {
-                    words[0][i] = u32::from_le(each::<u32>(base, offset, i));
-                }
-            }
+            1 => words[0] = single::<H>(|i| u32::from(each::<u8>(base, offset, i))),
+            2 => words[0] = single::<H>(|i| u32::from(u16::from_le(each::<u16>(base, offset, i)))),
+            4 => words[0] = single::<H>(|i| u32::from_le(each::<u32>(base, offset, i))),
             8 => [words[0], words[1]] = two::<H>(base, offset),
             _ => words = four::<H>(base, offset),
         }
@@ -105,19 +92,28 @@ pub unsafe fn read<H: Host, const N: usize>(base: *const u8, offset: &[u32; MAX_
     words
 }
 
+#[inline(always)]
+fn single<H: Host>(word: impl Fn(usize) -> u32) -> H::Ints {
+    H::Ints::of([word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)])
+}
+
+/// [`gather`], into arrays.
+///
+/// # Safety
+/// As for [`gather`].
+#[inline(always)]
+pub unsafe fn read<H: Host, const N: usize>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
+    // SAFETY: the caller's promise.
+    let [a, b, c, d] = unsafe { gather::<H, N>(base, H::Ints::of(*offset)) };
+    [a.lanes(), b.lanes(), c.lanes(), d.lanes()]
+}
+
 /// Neighbours of `N` bytes (2, 4 or 8) each that were read as one: the words of the first and of the second.
 #[inline(always)]
-pub fn split<const N: usize>(both: &Lanes) -> [Lanes; 2] {
-    let zero = [0; MAX_LANES];
+pub fn split<V: Ints, const N: usize>(both: &[V; 4]) -> [[V; 4]; 2] {
+    let zero = V::splat(0);
     match N {
-        2 => {
-            let mut halves = [zero; 2];
-            for i in 0..MAX_LANES {
-                halves[0][i] = both[0][i] & 0xffff;
-                halves[1][i] = both[0][i] >> 16;
-            }
-            [[halves[0], zero, zero, zero], [halves[1], zero, zero, zero]]
-        }
+        2 => [[both[0] & V::splat(0xffff), zero, zero, zero], [both[0].shr(16), zero, zero, zero]],
         4 => [[both[0], zero, zero, zero], [both[1], zero, zero, zero]],
         _ => [[both[0], both[1], zero, zero], [both[2], both[3], zero, zero]],
     }
@@ -152,8 +148,11 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u32; MAX_LANES], wo
 }
 
 /// The words of texels of 16 bytes that are at hand.
+///
+/// # Safety
+/// The host is `H`.
 #[inline(always)]
-pub fn transpose<H: Host>(texels: &[[u32; 4]; MAX_LANES]) -> Lanes {
+pub unsafe fn transpose<H: Host>(texels: &[[u32; 4]; MAX_LANES]) -> Words<H> {
     let offset = [0, 16, 32, 48, 64, 80, 96, 112];
     // SAFETY: `texels` has 16 bytes at each offset.
     unsafe { four::<H>(texels.as_ptr().cast(), &offset) }
@@ -161,7 +160,7 @@ pub fn transpose<H: Host>(texels: &[[u32; 4]; MAX_LANES]) -> Lanes {
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 2] {
     use core::arch::x86_64::*;
     // SAFETY: the caller's promise; the host is H's.
     unsafe {
@@ -178,7 +177,7 @@ unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [[u32; MAX
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
+unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Words<H> {
     use core::arch::x86_64::*;
     // SAFETY: the caller's promise; the host is H's.
     unsafe {
@@ -203,19 +202,19 @@ unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [[u32; MAX_LANES]; 2] {
+unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 2] {
     let mut words = [[0; MAX_LANES]; 2];
     for i in 0..MAX_LANES {
         // SAFETY: the caller's promise.
         let texel = u64::from_le(unsafe { each::<u64>(base, offset, i) });
         (words[0][i], words[1][i]) = (texel as u32, (texel >> 32) as u32);
     }
-    words
+    words.map(H::Ints::of)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
+unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Words<H> {
     let mut words = [[0; MAX_LANES]; 4];
     for i in 0..MAX_LANES {
         // SAFETY: the caller's promise.
@@ -224,5 +223,5 @@ unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
             words[w][i] = u32::from_le(texel[w]);
         }
     }
-    words
+    words.map(H::Ints::of)
 }

@@ -1,0 +1,118 @@
+//! Vectors of 256 bits.
+//!
+//! A value exists only on hosts that have AVX2 and FMA: functions of [`Host`](super::Host)s are called nowhere else. So every intrinsic here is one that
+//! the processor has.
+
+use super::vector::{Floats, Ints};
+use crate::abi::MAX_LANES;
+use core::arch::x86_64::*;
+use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
+
+/// Integers.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Words(pub(super) __m256i);
+
+/// Floats.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Singles(pub(super) __m256);
+
+/// Methods that are one intrinsic each.
+macro_rules! instructions {
+    ($($name:ident $([const $n:ident])? ($($arg:ident: $ty:ty),*) -> $to:ident { $value:expr })*) => {$(
+        #[inline(always)]
+        fn $name $(<const $n: i32>)? ($($arg: $ty),*) -> $to {
+            // SAFETY: the host has it, as the module says.
+            unsafe { $to($value) }
+        }
+    )*};
+}
+
+macro_rules! operators {
+    ($($of:ident: $trait:ident $name:ident = $intrinsic:ident;)*) => {$(
+        impl $trait for $of {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                // SAFETY: the host has it, as the module says.
+                unsafe { $of($intrinsic(self.0, other.0)) }
+            }
+        }
+    )*};
+}
+
+operators! {
+    Words: Add add = _mm256_add_epi32;
+    Words: Sub sub = _mm256_sub_epi32;
+    Words: Mul mul = _mm256_mullo_epi32;
+    Words: BitAnd bitand = _mm256_and_si256;
+    Words: BitOr bitor = _mm256_or_si256;
+    Words: BitXor bitxor = _mm256_xor_si256;
+    Singles: Add add = _mm256_add_ps;
+    Singles: Sub sub = _mm256_sub_ps;
+    Singles: Mul mul = _mm256_mul_ps;
+    Singles: Div div = _mm256_div_ps;
+}
+
+impl Ints for Words {
+    type Floats = Singles;
+
+    #[inline(always)]
+    fn lanes(self) -> [u32; MAX_LANES] {
+        // SAFETY: the same size, any bits.
+        unsafe { core::mem::transmute(self.0) }
+    }
+    #[inline(always)]
+    fn signs(self) -> u32 {
+        // SAFETY: the host has it, as the module says.
+        unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(self.0)) as u32 }
+    }
+    instructions! {
+        splat(value: u32) -> Words { _mm256_set1_epi32(value as i32) }
+        of(lanes: [u32; MAX_LANES]) -> Words { core::mem::transmute::<[u32; MAX_LANES], __m256i>(lanes) }
+        shl(self: Self, by: u32) -> Words { _mm256_sll_epi32(self.0, _mm_cvtsi32_si128(by as i32)) }
+        shr(self: Self, by: u32) -> Words { _mm256_srl_epi32(self.0, _mm_cvtsi32_si128(by as i32)) }
+        sar(self: Self, by: u32) -> Words { _mm256_sra_epi32(self.0, _mm_cvtsi32_si128(by as i32)) }
+        min(self: Self, other: Self) -> Words { _mm256_min_epi32(self.0, other.0) }
+        max(self: Self, other: Self) -> Words { _mm256_max_epi32(self.0, other.0) }
+        equal(self: Self, other: Self) -> Words { _mm256_cmpeq_epi32(self.0, other.0) }
+        greater(self: Self, other: Self) -> Words { _mm256_cmpgt_epi32(self.0, other.0) }
+        select(self: Self, yes: Self, no: Self) -> Words { _mm256_blendv_epi8(no.0, yes.0, self.0) }
+        to_floats(self: Self) -> Singles { _mm256_cvtepi32_ps(self.0) }
+        as_floats(self: Self) -> Singles { _mm256_castsi256_ps(self.0) }
+        look_up(self: Self, table: &[u32; 256]) -> Words {
+            _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), _mm256_and_si256(self.0, _mm256_set1_epi32(255)))
+        }
+    }
+}
+
+impl Floats for Singles {
+    type Ints = Words;
+
+    instructions! {
+        splat(value: f32) -> Singles { _mm256_set1_ps(value) }
+        min(self: Self, other: Self) -> Singles { _mm256_min_ps(self.0, other.0) }
+        max(self: Self, other: Self) -> Singles { _mm256_max_ps(self.0, other.0) }
+        floor(self: Self) -> Singles { _mm256_floor_ps(self.0) }
+        ceil(self: Self) -> Singles { _mm256_ceil_ps(self.0) }
+        round(self: Self) -> Singles { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) }
+        sqrt(self: Self) -> Singles { _mm256_sqrt_ps(self.0) }
+        greater(self: Self, other: Self) -> Words {
+            _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GT_OQ>(self.0, other.0))
+        }
+        not_less(self: Self, other: Self) -> Words {
+            _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GE_OQ>(self.0, other.0))
+        }
+        truncate(self: Self) -> Words { _mm256_cvttps_epi32(self.0) }
+        bits(self: Self) -> Words { _mm256_castps_si256(self.0) }
+        of_quad[const N](self: Self) -> Singles { _mm256_permutevar_ps(self.0, _mm256_set1_epi32(N)) }
+        over_255(self: Self) -> Singles {{
+            // The quotient to a unit, its exact remainder, and what that adds: correctly rounded (Markstein).
+            let by = _mm256_set1_ps(255.0);
+            let reciprocal = _mm256_set1_ps(1.0 / 255.0);
+            let near = _mm256_mul_ps(self.0, reciprocal);
+            _mm256_fmadd_ps(_mm256_fnmadd_ps(near, by, self.0), reciprocal, near)
+        }}
+    }
+}

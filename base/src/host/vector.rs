@@ -1,0 +1,98 @@
+//! Eight lanes as one value: what kernels compute with where arrays of lanes would not stay vectors.
+//!
+//! An array of lanes that is joined behind a branch, or carried around a loop, becomes a register per lane; a value of these types stays one
+//! vector (or two halves of one) whatever happens to it. They are made and used in functions of their level only ([`compiled!`](crate::compiled)).
+//!
+//! Their operations are the processor's, in every level with the same bits:
+//! comparisons give all ones or 0 in each lane, [`Floats::min`] and [`Floats::max`] give the second operand where one is not a number.
+
+#![forbid(unsafe_code)]
+
+use crate::abi::MAX_LANES;
+use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
+
+/// 32 bits per lane.
+pub trait Ints:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+{
+    /// The same lanes as floats.
+    type Floats: Floats<Ints = Self>;
+    /// All lanes the same.
+    fn splat(value: u32) -> Self;
+    /// From an array.
+    fn of(lanes: [u32; MAX_LANES]) -> Self;
+    /// As an array.
+    fn lanes(self) -> [u32; MAX_LANES];
+    /// Shifted left; all shifts are by less than 32, and best by constants.
+    fn shl(self, by: u32) -> Self;
+    /// Shifted right, zeros coming in.
+    fn shr(self, by: u32) -> Self;
+    /// Shifted right, signs coming in.
+    fn sar(self, by: u32) -> Self;
+    /// The lesser, as signed numbers.
+    fn min(self, other: Self) -> Self;
+    /// The greater, as signed numbers.
+    fn max(self, other: Self) -> Self;
+    /// All ones where equal.
+    fn equal(self, other: Self) -> Self;
+    /// All ones where greater, as signed numbers.
+    fn greater(self, other: Self) -> Self;
+    /// `yes` in the lanes of `self` that are all ones, `no` in those that are 0.
+    fn select(self, yes: Self, no: Self) -> Self;
+    /// The lanes' uppermost bits.
+    fn signs(self) -> u32;
+    /// The numbers, signed, as floats.
+    fn to_floats(self) -> Self::Floats;
+    /// The bits, as floats.
+    fn as_floats(self) -> Self::Floats;
+    /// `table[lane & 255]`.
+    fn look_up(self, table: &[u32; 256]) -> Self;
+
+    /// The lanes in `mask`, all ones; the others 0.
+    #[inline(always)]
+    fn spread(mask: u32) -> Self {
+        let bits = Self::of([1, 2, 4, 8, 16, 32, 64, 128]);
+        (Self::splat(mask) & bits).equal(bits)
+    }
+}
+
+/// A float per lane.
+pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
+    /// The same lanes as integers.
+    type Ints: Ints<Floats = Self>;
+    /// All lanes the same.
+    fn splat(value: f32) -> Self;
+    /// `if self < other { self } else { other }`.
+    fn min(self, other: Self) -> Self;
+    /// `if self > other { self } else { other }`.
+    fn max(self, other: Self) -> Self;
+    /// The integer below.
+    fn floor(self) -> Self;
+    /// The integer above.
+    fn ceil(self) -> Self;
+    /// The nearest integer, of two the even one.
+    fn round(self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// All ones where greater.
+    fn greater(self, other: Self) -> Self::Ints;
+    /// All ones where greater or equal.
+    fn not_less(self, other: Self) -> Self::Ints;
+    /// Cut off to an integer; of numbers that have none, some integer.
+    fn truncate(self) -> Self::Ints;
+    /// The bits.
+    fn bits(self) -> Self::Ints;
+    /// Lane `N` of each four lanes, in all four.
+    fn of_quad<const N: i32>(self) -> Self;
+    /// `self / 255.0`, for 0 and what is positive and not above 2^100.
+    #[inline(always)]
+    fn over_255(self) -> Self {
+        self / Self::splat(255.0)
+    }
+}

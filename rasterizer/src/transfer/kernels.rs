@@ -1,0 +1,473 @@
+//! Loops over rows of texels, compiled for each level of the processor ([`base::compiled!`]).
+//!
+//! Idea: a row is unpacked to texels of four words, components side by side, so that what is done to all components alike is one loop over
+//! words, whatever the format. The arithmetic is that of `base::format` and of the filter's definition, operation by operation: all levels give the
+//! same bits, and so does the oracle of the tests, which takes texel by texel.
+
+use base::abi::MAX_LANES;
+use base::format::float::{f32_to_half, half_to_f32};
+use base::format::pack::LaneKernels;
+use base::format::{Lanes, Texel, TexelKernels};
+use base::host::{Host, Level};
+use base::round;
+
+/// Source texels of one destination coordinate: two neighbours, and what each counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tap {
+    /// The one before.
+    pub first: u32,
+    /// The one behind.
+    pub second: u32,
+    /// Of the one before: 1 minus the other.
+    pub rest: f32,
+    /// Of the one behind.
+    pub weight: f32,
+}
+
+/// The taps of a row.
+pub struct Taps {
+    /// All of them are below `texels`.
+    taps: Vec<Tap>,
+    texels: usize,
+    /// They are the pairs of the row, and both texels of a pair count as much.
+    pairs: bool,
+}
+
+impl Taps {
+    /// Taps that count from 0.
+    pub fn new(taps: Vec<Tap>) -> Taps {
+        let texels = taps.iter().map(|tap| tap.first.max(tap.second) as usize + 1).max().unwrap_or(0);
+        let pair = |(i, tap): (u32, &Tap)| *tap == Tap { first: 2 * i, second: 2 * i + 1, rest: 0.5, weight: 0.5 };
+        let pairs = (0..).zip(&taps).all(pair);
+        Taps { taps, texels, pairs }
+    }
+
+    /// How many texels they make.
+    pub fn len(&self) -> usize {
+        self.taps.len()
+    }
+
+    /// How many texels they need.
+    pub fn texels(&self) -> usize {
+        self.texels
+    }
+
+    /// Do they halve the row?
+    pub fn halve(&self) -> bool {
+        self.pairs
+    }
+
+    /// Filters a row.
+    pub fn filter(&self, row: &[Texel], out: &mut [Texel]) {
+        assert!(row.len() >= self.texels, "a row for the taps");
+        // SAFETY: the host has its level; the taps are in the row.
+        unsafe {
+            match self.pairs {
+                true => halve(Level::here())(row, out),
+                false => filter(Level::here())(row, &self.taps, out),
+            }
+        }
+    }
+}
+
+/// Conversions of rows of texels that every host has at its best level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// Four 8-bit unsigned normalised components, in their order.
+    Unorm8,
+    /// Four halves.
+    Half,
+    /// Four words, which stay as they are.
+    Words,
+}
+
+impl Conversion {
+    /// `bytes` has the bytes of as many texels.
+    pub fn unpack(self, bytes: &[u8], out: &mut [Texel]) {
+        // SAFETY: the host has its level.
+        unsafe {
+            match self {
+                Conversion::Unorm8 => unpack_unorm8(Level::here())(bytes, out),
+                Conversion::Half => unpack_half(Level::here())(bytes, out),
+                Conversion::Words => {
+                    for (word, bytes) in out.as_flattened_mut().iter_mut().zip(bytes.as_chunks().0) {
+                        *word = u32::from_le_bytes(*bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// As [`Conversion::unpack`].
+    pub fn pack(self, texels: &[Texel], bytes: &mut [u8]) {
+        // SAFETY: the host has its level.
+        unsafe {
+            match self {
+                Conversion::Unorm8 => pack_unorm8(Level::here())(texels, bytes),
+                Conversion::Half => pack_half(Level::here())(texels, bytes),
+                Conversion::Words => {
+                    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(texels.as_flattened()) {
+                        *bytes = word.to_le_bytes();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Unpacks texels of any format that has kernels.
+pub fn unpack(kernels: &TexelKernels, bytes: &[u8], out: &mut [Texel]) {
+    let level = Level::here();
+    let by_lanes = match kernels.bytes {
+        1 => unpack_lanes::<1>(level),
+        2 => unpack_lanes::<2>(level),
+        4 => unpack_lanes::<4>(level),
+        8 => unpack_lanes::<8>(level),
+        16 => unpack_lanes::<16>(level),
+        _ => return (kernels.unpack)(bytes, out),
+    };
+    let whole = out.len() / MAX_LANES * MAX_LANES;
+    // SAFETY: the host has its level, and the kernels are those of it.
+    unsafe { by_lanes(kernels.lanes[level as usize], bytes, &mut out[..whole]) };
+    (kernels.unpack)(&bytes[whole * kernels.bytes..], &mut out[whole..]);
+}
+
+/// As [`unpack`].
+pub fn pack(kernels: &TexelKernels, texels: &[Texel], bytes: &mut [u8]) {
+    let level = Level::here();
+    let by_lanes = match kernels.bytes {
+        1 => pack_lanes::<1>(level),
+        2 => pack_lanes::<2>(level),
+        4 => pack_lanes::<4>(level),
+        8 => pack_lanes::<8>(level),
+        16 => pack_lanes::<16>(level),
+        _ => return (kernels.pack)(texels, bytes),
+    };
+    let whole = texels.len() / MAX_LANES * MAX_LANES;
+    // SAFETY: the host has its level, and the kernels are those of it.
+    unsafe { by_lanes(kernels.lanes[level as usize], &texels[..whole], &mut bytes[..whole * kernels.bytes]) };
+    (kernels.pack)(&texels[whole..], &mut bytes[whole * kernels.bytes..]);
+}
+
+/// Exchanges the first and third byte of all words.
+pub fn swap_bytes(bytes: &mut [u8]) {
+    // SAFETY: the host has its level.
+    unsafe { swap(Level::here())(bytes) }
+}
+
+/// Between two rows.
+pub fn lerp_rows(a: &[Texel], b: &[Texel], weight: f32, out: &mut [Texel]) {
+    // SAFETY: the host has its level.
+    unsafe { between(Level::here())(a, b, weight, out) }
+}
+
+/// [`lerp_rows`], packed as [`Conversion::Unorm8`].
+pub fn lerp_to_unorm8(a: &[Texel], b: &[Texel], weight: f32, out: &mut [u8]) {
+    // SAFETY: the host has its level.
+    unsafe { between_unorm8(Level::here())(a, b, weight, out) }
+}
+
+/// Four texels of [`Conversion::Unorm8`] to one: what [`Taps::filter`] of pairs, a weight of a half between the rows and packing give.
+pub fn quarter_of_unorm8(rows: [&[u8]; 2], out: &mut [u8]) {
+    // SAFETY: the host has its level.
+    unsafe { quarter_unorm8(Level::here())(rows[0], rows[1], out) }
+}
+
+/// The mean of four rows of codes, exact, ties to even; left in the first.
+pub fn mean_of_four([a, b, c, d]: [&mut [u8]; 4]) {
+    // SAFETY: the host has its level.
+    unsafe { mean_of_codes(Level::here())(a, b, c, d) }
+}
+
+/// How the samples of a pixel become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gather {
+    /// Of floats.
+    Sum,
+    /// Of floats or integers.
+    Least {
+        /// Of integers.
+        integer: bool,
+    },
+    /// Of floats or integers.
+    Greatest {
+        /// Of integers.
+        integer: bool,
+    },
+}
+
+/// Puts a sample's texels to those of others.
+pub fn gather_samples(how: Gather, all: &mut [Texel], one: &[Texel]) {
+    let level = Level::here();
+    let kernel = match how {
+        Gather::Sum => gather::<SUM, false>(level),
+        Gather::Least { integer: true } => gather::<LEAST, true>(level),
+        Gather::Least { integer: false } => gather::<LEAST, false>(level),
+        Gather::Greatest { integer: true } => gather::<GREATEST, true>(level),
+        Gather::Greatest { integer: false } => gather::<GREATEST, false>(level),
+    };
+    // SAFETY: the host has its level.
+    unsafe { kernel(all, one) }
+}
+
+/// Multiplies floats.
+pub fn scale_row(all: &mut [Texel], factor: f32) {
+    // SAFETY: the host has its level.
+    unsafe { scale(Level::here())(all, factor) }
+}
+
+const SUM: u8 = 0;
+const LEAST: u8 = 1;
+const GREATEST: u8 = 2;
+
+/// Loads or stores `B` bytes as words, little-endian.
+trait Bytes {
+    fn words(&self) -> [u32; 4];
+    fn set_words(&mut self, words: [u32; 4]);
+}
+
+impl<const B: usize> Bytes for [u8; B] {
+    #[inline(always)]
+    fn words(&self) -> [u32; 4] {
+        let mut all = [0u8; 16];
+        all[..B].copy_from_slice(self);
+        let mut words = [0; 4];
+        for (word, bytes) in words.iter_mut().zip(all.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn set_words(&mut self, words: [u32; 4]) {
+        let mut all = [0u8; 16];
+        for (bytes, word) in all.as_chunks_mut().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+        self.copy_from_slice(&all[..B]);
+    }
+}
+
+/// 1/255 of `raw · scale`, correctly rounded, for a code in a byte of a word: [`base::format`]'s conversion, of which a power of two scales the
+/// steps exactly.
+#[inline(always)]
+fn unorm8_at(word: u32, byte: u32) -> f32 {
+    const HIGH: f32 = 257.0 / 65536.0;
+    const LOW: f32 = (1.0f64 / 255.0 - 257.0 / 65536.0) as f32;
+    // The uppermost byte is a negative number where it stands.
+    let (raw, scale) = if byte == 3 { (word >> 24, 0) } else { (word & 0xff << (8 * byte), byte) };
+    let unit = [1.0, 1.0 / 256.0, 1.0 / 65536.0][scale as usize];
+    let raw = raw as i32 as f32;
+    raw * (HIGH * unit) + raw * (LOW * unit)
+}
+
+/// The code of a value in 0..=1, or of any other after it was cut, in the low byte.
+#[inline(always)]
+#[allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
+fn code_of(x: f32) -> u8 {
+    round::low_bits(x.max(0.0).min(1.0) * 255.0) as u8
+}
+
+#[inline(always)]
+fn lerp(a: u32, b: u32, rest: f32, weight: f32) -> f32 {
+    f32::from_bits(a) * rest + f32::from_bits(b) * weight
+}
+
+/// Bytes of the pairs of texels that become a texel per lane.
+const PAIRS: usize = 2 * 4 * MAX_LANES;
+
+/// Two rows of pairs to a row of codes. Halves and quarters scale all steps exactly, and are left to the end.
+#[inline(always)]
+fn quarter(a: &[u8; PAIRS], b: &[u8; PAIRS], out: &mut [u8; PAIRS / 2]) {
+    let mut texels = [[0u32; MAX_LANES]; 4];
+    for i in 0..MAX_LANES {
+        texels[0][i] = word(a, 2 * i);
+        texels[1][i] = word(a, 2 * i + 1);
+        texels[2][i] = word(b, 2 * i);
+        texels[3][i] = word(b, 2 * i + 1);
+    }
+    let mut codes = [0; MAX_LANES];
+    for byte in 0..4 {
+        for i in 0..MAX_LANES {
+            let near = unorm8_at(texels[0][i], byte) + unorm8_at(texels[1][i], byte);
+            let far = unorm8_at(texels[2][i], byte) + unorm8_at(texels[3][i], byte);
+            codes[i] |= (round::low_bits((near + far) * 63.75) & 0xff) << (8 * byte);
+        }
+    }
+    for (out, code) in out.as_chunks_mut().0.iter_mut().zip(codes) {
+        *out = code.to_le_bytes();
+    }
+}
+
+#[inline(always)]
+fn word(bytes: &[u8; PAIRS], i: usize) -> u32 {
+    u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
+}
+
+base::compiled! {
+    /// Four 8-bit unsigned normalised components, in their order in memory.
+    unsafe fn unpack_unorm8(bytes: &[u8], out: &mut [Texel]) {
+        for (word, &byte) in out.as_flattened_mut().iter_mut().zip(bytes) {
+            *word = unorm8_at(u32::from(byte), 0).to_bits();
+        }
+    }
+
+    /// The codes of components in their order.
+    unsafe fn pack_unorm8(texels: &[Texel], bytes: &mut [u8]) {
+        for (byte, &word) in bytes.iter_mut().zip(texels.as_flattened()) {
+            *byte = code_of(f32::from_bits(word));
+        }
+    }
+
+    /// Four halves.
+    unsafe fn unpack_half(bytes: &[u8], out: &mut [Texel]) {
+        let (pairs, rest) = out.as_chunks_mut::<2>();
+        for (pair, bytes) in pairs.iter_mut().zip(bytes.as_chunks::<16>().0) {
+            let mut halves = [0; MAX_LANES];
+            for (half, bytes) in halves.iter_mut().zip(bytes.as_chunks::<2>().0) {
+                *half = u32::from(u16::from_le_bytes(*bytes));
+            }
+            let floats = H::here().floats(&halves);
+            pair.as_flattened_mut().copy_from_slice(&floats);
+        }
+        for (texel, bytes) in rest.iter_mut().zip(bytes.as_chunks::<16>().1.as_chunks::<8>().0) {
+            for (word, half) in texel.iter_mut().zip(bytes.as_chunks::<2>().0) {
+                *word = half_to_f32(u32::from(u16::from_le_bytes(*half))).to_bits();
+            }
+        }
+    }
+
+    /// Components as halves.
+    unsafe fn pack_half(texels: &[Texel], bytes: &mut [u8]) {
+        for (half, &word) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(texels.as_flattened()) {
+            *half = (f32_to_half(f32::from_bits(word)) as u16).to_le_bytes();
+        }
+    }
+
+    /// Texels of `B` bytes of any format with kernels; the rest of a row that is no multiple of the lanes is left.
+    ///
+    /// The kernels are of a level that the host has.
+    unsafe fn unpack_lanes [const B: usize] [B] (kernels: LaneKernels, bytes: &[u8], out: &mut [Texel]) {
+        let blocks = bytes.as_chunks::<B>().0.as_chunks::<MAX_LANES>().0;
+        for (blocks, out) in blocks.iter().zip(out.as_chunks_mut::<MAX_LANES>().0) {
+            let (mut words, mut texels): (Lanes, Lanes) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
+            for (i, block) in blocks.iter().enumerate() {
+                for (w, word) in block.words().into_iter().enumerate() {
+                    words[w][i] = word;
+                }
+            }
+            (kernels.unpack)(&words, &mut texels);
+            for (i, out) in out.iter_mut().enumerate() {
+                for (c, out) in out.iter_mut().enumerate() {
+                    *out = texels[c][i];
+                }
+            }
+        }
+    }
+
+    /// As [`unpack_lanes`].
+    unsafe fn pack_lanes [const B: usize] [B] (kernels: LaneKernels, texels: &[Texel], bytes: &mut [u8]) {
+        let blocks = bytes.as_chunks_mut::<B>().0.as_chunks_mut::<MAX_LANES>().0;
+        for (blocks, texels) in blocks.iter_mut().zip(texels.as_chunks::<MAX_LANES>().0) {
+            let (mut words, mut lanes): (Lanes, Lanes) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
+            for (i, texel) in texels.iter().enumerate() {
+                for (c, &component) in texel.iter().enumerate() {
+                    lanes[c][i] = component;
+                }
+            }
+            (kernels.pack)(&lanes, &mut words);
+            for (i, block) in blocks.iter_mut().enumerate() {
+                block.set_words([words[0][i], words[1][i], words[2][i], words[3][i]]);
+            }
+        }
+    }
+
+    /// Exchanges the first and third byte of all words.
+    unsafe fn swap(bytes: &mut [u8]) {
+        for bytes in bytes.as_chunks_mut::<4>().0 {
+            let word = u32::from_le_bytes(*bytes);
+            *bytes = (word & 0xff00_ff00 | word >> 16 & 0xff | (word & 0xff) << 16).to_le_bytes();
+        }
+    }
+
+    /// A row through its taps, whose texels are in the row.
+    unsafe fn filter(row: &[Texel], taps: &[Tap], out: &mut [Texel]) {
+        for (out, tap) in out.iter_mut().zip(taps) {
+            debug_assert!((tap.first.max(tap.second) as usize) < row.len());
+            let (a, b) = (row.get_unchecked(tap.first as usize), row.get_unchecked(tap.second as usize));
+            for c in 0..4 {
+                out[c] = lerp(a[c], b[c], tap.rest, tap.weight).to_bits();
+            }
+        }
+    }
+
+    /// [`filter`] where the taps are the pairs of the row, both as much.
+    unsafe fn halve(row: &[Texel], out: &mut [Texel]) {
+        for (out, [a, b]) in out.iter_mut().zip(row.as_chunks::<2>().0) {
+            for c in 0..4 {
+                out[c] = lerp(a[c], b[c], 0.5, 0.5).to_bits();
+            }
+        }
+    }
+
+    /// Between two rows; the result may be one of them.
+    unsafe fn between(a: &[Texel], b: &[Texel], weight: f32, out: &mut [Texel]) {
+        let rest = 1.0 - weight;
+        for ((out, &a), &b) in out.as_flattened_mut().iter_mut().zip(a.as_flattened()).zip(b.as_flattened()) {
+            *out = lerp(a, b, rest, weight).to_bits();
+        }
+    }
+
+    /// [`between`] and [`pack_unorm8`] in one.
+    unsafe fn between_unorm8(a: &[Texel], b: &[Texel], weight: f32, bytes: &mut [u8]) {
+        let rest = 1.0 - weight;
+        for ((byte, &a), &b) in bytes.iter_mut().zip(a.as_flattened()).zip(b.as_flattened()) {
+            *byte = code_of(lerp(a, b, rest, weight));
+        }
+    }
+
+    /// [`unpack_unorm8`], [`halve`], [`between`] the two rows' middle and [`pack_unorm8`] in one: four codes to one.
+    unsafe fn quarter_unorm8(a: &[u8], b: &[u8], out: &mut [u8]) {
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<PAIRS>(), b.as_chunks::<PAIRS>());
+        let (out, out_rest) = out.as_chunks_mut::<{ PAIRS / 2 }>();
+        for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+            quarter(a, b, out);
+        }
+        if !out_rest.is_empty() {
+            let (mut pairs, mut codes) = ([[0; PAIRS]; 2], [0; PAIRS / 2]);
+            pairs[0][..a_rest.len()].copy_from_slice(a_rest);
+            pairs[1][..b_rest.len()].copy_from_slice(b_rest);
+            quarter(&pairs[0], &pairs[1], &mut codes);
+            out_rest.copy_from_slice(&codes[..out_rest.len()]);
+        }
+    }
+
+    /// The mean of four rows of codes, exact, ties to even; left in the first.
+    unsafe fn mean_of_codes(a: &mut [u8], b: &[u8], c: &[u8], d: &[u8]) {
+        for (((a, &b), &c), &d) in a.iter_mut().zip(b).zip(c).zip(d) {
+            let sum = u16::from(*a) + u16::from(b) + u16::from(c) + u16::from(d);
+            *a = ((sum + 1 + (sum >> 2 & 1)) >> 2) as u8;
+        }
+    }
+
+    /// Puts a sample's texels to those of others, as [`Gather`] says, of floats, or of integers.
+    unsafe fn gather [const HOW: u8, const INTEGER: bool] [HOW, INTEGER] (all: &mut [Texel], one: &[Texel]) {
+        for (all, &one) in all.as_flattened_mut().iter_mut().zip(one.as_flattened()) {
+            let (a, b) = (f32::from_bits(*all), f32::from_bits(one));
+            *all = match (HOW, INTEGER) {
+                (LEAST, true) => (*all).min(one),
+                (GREATEST, true) => (*all).max(one),
+                (LEAST, false) => if b < a { one } else { *all },
+                (GREATEST, false) => if b > a { one } else { *all },
+                _ => (a + b).to_bits(),
+            };
+        }
+    }
+
+    /// Multiplies floats.
+    unsafe fn scale(all: &mut [Texel], factor: f32) {
+        for word in all.as_flattened_mut() {
+            *word = (f32::from_bits(*word) * factor).to_bits();
+        }
+    }
+}

@@ -1,15 +1,19 @@
 //! Loops over rows of texels, compiled for each level of the processor ([`base::compiled!`]).
 //!
-//! Idea: a row is unpacked to texels of four words, components side by side, so that what is done to all components alike is one loop over
-//! words, whatever the format. The arithmetic is that of `base::format` and of the filter's definition, operation by operation: all levels give the
-//! same bits, and so does the oracle of the tests, which takes texel by texel.
+//! Idea: a row is unpacked to words, the components of a texel side by side, so that what is done to all components alike is one loop over
+//! words, whatever the format. A texel has 1, 2 or 4 of them: as many as its format where both sides have the same, or all four. The arithmetic is that
+//! of `base::format` and of the filter's definition, operation by operation: all levels give the same bits, and so does the oracle of the tests,
+//! which takes texel by texel.
 
 use base::abi::MAX_LANES;
 use base::format::float::{f32_to_half, half_to_f32};
 use base::format::pack::LaneKernels;
+use base::format::srgb::{linear_to_srgb, srgb_to_linear};
 use base::format::{Lanes, Texel, TexelKernels};
 use base::host::{Host, Level};
 use base::round;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
 
 /// Source texels of one destination coordinate: two neighbours, and what each counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,14 +61,19 @@ impl Taps {
         self.pairs
     }
 
-    /// Filters a row.
-    pub fn filter(&self, row: &[Texel], out: &mut [Texel]) {
-        assert!(row.len() >= self.texels, "a row for the taps");
+    /// Filters a row of texels of 1, 2 or 4 components.
+    pub fn filter(&self, components: usize, row: &[u32], out: &mut [u32]) {
+        assert!(row.len() >= self.texels * components, "a row for the taps");
+        let level = Level::here();
         // SAFETY: the host has its level; the taps are in the row.
         unsafe {
-            match self.pairs {
-                true => halve(Level::here())(row, out),
-                false => filter(Level::here())(row, &self.taps, out),
+            match (self.pairs, components) {
+                (true, 1) => halve::<1>(level)(row, out),
+                (true, 2) => halve::<2>(level)(row, out),
+                (true, _) => halve::<4>(level)(row, out),
+                (false, 1) => filter::<1>(level)(row, &self.taps, out),
+                (false, 2) => filter::<2>(level)(row, &self.taps, out),
+                (false, _) => filter::<4>(level)(row, &self.taps, out),
             }
         }
     }
@@ -73,24 +82,27 @@ impl Taps {
 /// Conversions of rows of texels that every host has at its best level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
-    /// Four 8-bit unsigned normalised components, in their order.
+    /// 8-bit unsigned normalised components.
     Unorm8,
-    /// Four halves.
+    /// Three 8-bit sRGB components and alpha.
+    Srgb,
+    /// Halves.
     Half,
-    /// Four words, which stay as they are.
+    /// Words, which stay as they are.
     Words,
 }
 
 impl Conversion {
-    /// `bytes` has the bytes of as many texels.
-    pub fn unpack(self, bytes: &[u8], out: &mut [Texel]) {
+    /// `bytes` has as many components.
+    pub fn unpack(self, bytes: &[u8], out: &mut [u32]) {
         // SAFETY: the host has its level.
         unsafe {
             match self {
                 Conversion::Unorm8 => unpack_unorm8(Level::here())(bytes, out),
+                Conversion::Srgb => unpack_srgb(Level::here())(bytes, out),
                 Conversion::Half => unpack_half(Level::here())(bytes, out),
                 Conversion::Words => {
-                    for (word, bytes) in out.as_flattened_mut().iter_mut().zip(bytes.as_chunks().0) {
+                    for (word, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
                         *word = u32::from_le_bytes(*bytes);
                     }
                 }
@@ -99,14 +111,15 @@ impl Conversion {
     }
 
     /// As [`Conversion::unpack`].
-    pub fn pack(self, texels: &[Texel], bytes: &mut [u8]) {
+    pub fn pack(self, words: &[u32], bytes: &mut [u8]) {
         // SAFETY: the host has its level.
         unsafe {
             match self {
-                Conversion::Unorm8 => pack_unorm8(Level::here())(texels, bytes),
-                Conversion::Half => pack_half(Level::here())(texels, bytes),
+                Conversion::Unorm8 => pack_unorm8(Level::here())(words, bytes),
+                Conversion::Srgb => pack_srgb(Level::here())(words, bytes),
+                Conversion::Half => pack_half(Level::here())(words, bytes),
                 Conversion::Words => {
-                    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(texels.as_flattened()) {
+                    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
                         *bytes = word.to_le_bytes();
                     }
                 }
@@ -156,13 +169,13 @@ pub fn swap_bytes(bytes: &mut [u8]) {
 }
 
 /// Between two rows.
-pub fn lerp_rows(a: &[Texel], b: &[Texel], weight: f32, out: &mut [Texel]) {
+pub fn lerp_rows(a: &[u32], b: &[u32], weight: f32, out: &mut [u32]) {
     // SAFETY: the host has its level.
     unsafe { between(Level::here())(a, b, weight, out) }
 }
 
 /// [`lerp_rows`], packed as [`Conversion::Unorm8`].
-pub fn lerp_to_unorm8(a: &[Texel], b: &[Texel], weight: f32, out: &mut [u8]) {
+pub fn lerp_to_unorm8(a: &[u32], b: &[u32], weight: f32, out: &mut [u8]) {
     // SAFETY: the host has its level.
     unsafe { between_unorm8(Level::here())(a, b, weight, out) }
 }
@@ -196,8 +209,8 @@ pub enum Gather {
     },
 }
 
-/// Puts a sample's texels to those of others.
-pub fn gather_samples(how: Gather, all: &mut [Texel], one: &[Texel]) {
+/// Puts a sample's components to those of others.
+pub fn gather_samples(how: Gather, all: &mut [u32], one: &[u32]) {
     let level = Level::here();
     let kernel = match how {
         Gather::Sum => gather::<SUM, false>(level),
@@ -211,7 +224,7 @@ pub fn gather_samples(how: Gather, all: &mut [Texel], one: &[Texel]) {
 }
 
 /// Multiplies floats.
-pub fn scale_row(all: &mut [Texel], factor: f32) {
+pub fn scale_row(all: &mut [u32], factor: f32) {
     // SAFETY: the host has its level.
     unsafe { scale(Level::here())(all, factor) }
 }
@@ -273,6 +286,64 @@ fn lerp(a: u32, b: u32, rest: f32, weight: f32) -> f32 {
     f32::from_bits(a) * rest + f32::from_bits(b) * weight
 }
 
+/// A texel between two. Of four components as one vector: left to the compiler, a loop over texels becomes one over components, which lie apart.
+#[inline(always)]
+fn mix<const N: usize>(a: &[u32; N], b: &[u32; N], rest: f32, weight: f32, out: &mut [u32; N]) {
+    #[cfg(target_arch = "x86_64")]
+    if N == 4 {
+        // SAFETY: every host of the architecture has 128-bit vectors; four words each.
+        unsafe {
+            let (a, b) = (_mm_loadu_ps(a.as_ptr().cast()), _mm_loadu_ps(b.as_ptr().cast()));
+            let sum = _mm_add_ps(_mm_mul_ps(a, _mm_set1_ps(rest)), _mm_mul_ps(b, _mm_set1_ps(weight)));
+            _mm_storeu_ps(out.as_mut_ptr().cast(), sum);
+        }
+        return;
+    }
+    for c in 0..N {
+        out[c] = lerp(a[c], b[c], rest, weight).to_bits();
+    }
+}
+
+/// Codes that are made at once.
+const CODES: usize = 32;
+
+/// [`code_of`] of many.
+#[inline(always)]
+fn codes_of<H: Host>(values: &[f32; CODES], codes: &mut [u8; CODES]) {
+    #[cfg(target_arch = "x86_64")]
+    if H::LEVEL >= Level::Avx2 {
+        // SAFETY: the host has the level, as this is part of its variant; 32 values and bytes.
+        unsafe {
+            let at = values.as_ptr();
+            let low = _mm256_packs_epi32(eight(at), eight(at.add(8)));
+            let high = _mm256_packs_epi32(eight(at.add(16)), eight(at.add(24)));
+            // Both packings work on halves: four bytes each from 0, 8, 16 and 24 on, and from 4, 12, 20 and 28 on.
+            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+            let packed = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+            _mm256_storeu_si256(codes.as_mut_ptr().cast(), packed);
+        }
+        return;
+    }
+    for (code, &x) in codes.iter_mut().zip(values) {
+        *code = code_of(x);
+    }
+}
+
+/// Codes of eight values, before they are cut to 0 from below. Not-a-number stays what it is in the least of two, whose second operand it is, and
+/// becomes the least integer, as all that is too small.
+///
+/// # Safety
+/// Eight values at `at`; the host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn eight(at: *const f32) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let x = _mm256_min_ps(_mm256_set1_ps(1.0), _mm256_loadu_ps(at));
+        _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_set1_ps(255.0)))
+    }
+}
+
 /// Bytes of the pairs of texels that become a texel per lane.
 const PAIRS: usize = 2 * 4 * MAX_LANES;
 
@@ -305,41 +376,64 @@ fn word(bytes: &[u8; PAIRS], i: usize) -> u32 {
 }
 
 base::compiled! {
-    /// Four 8-bit unsigned normalised components, in their order in memory.
-    unsafe fn unpack_unorm8(bytes: &[u8], out: &mut [Texel]) {
-        for (word, &byte) in out.as_flattened_mut().iter_mut().zip(bytes) {
+    /// 8-bit unsigned normalised components.
+    unsafe fn unpack_unorm8(bytes: &[u8], out: &mut [u32]) {
+        for (word, &byte) in out.iter_mut().zip(bytes) {
             *word = unorm8_at(u32::from(byte), 0).to_bits();
         }
     }
 
-    /// The codes of components in their order.
-    unsafe fn pack_unorm8(texels: &[Texel], bytes: &mut [u8]) {
-        for (byte, &word) in bytes.iter_mut().zip(texels.as_flattened()) {
+    /// The codes of components.
+    unsafe fn pack_unorm8(words: &[u32], bytes: &mut [u8]) {
+        let (chunks, rest) = bytes.as_chunks_mut::<CODES>();
+        let (word_chunks, word_rest) = words.as_chunks::<CODES>();
+        for (codes, words) in chunks.iter_mut().zip(word_chunks) {
+            let mut values = [0.0; CODES];
+            for i in 0..CODES {
+                values[i] = f32::from_bits(words[i]);
+            }
+            codes_of::<H>(&values, codes);
+        }
+        for (byte, &word) in rest.iter_mut().zip(word_rest) {
             *byte = code_of(f32::from_bits(word));
         }
     }
 
-    /// Four halves.
-    unsafe fn unpack_half(bytes: &[u8], out: &mut [Texel]) {
-        let (pairs, rest) = out.as_chunks_mut::<2>();
-        for (pair, bytes) in pairs.iter_mut().zip(bytes.as_chunks::<16>().0) {
+    /// Three sRGB components and alpha.
+    unsafe fn unpack_srgb(bytes: &[u8], out: &mut [u32]) {
+        for (texel, &[r, g, b, a]) in out.as_chunks_mut::<4>().0.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            let alpha = unorm8_at(u32::from(a), 0);
+            *texel = [srgb_to_linear(r).to_bits(), srgb_to_linear(g).to_bits(), srgb_to_linear(b).to_bits(), alpha.to_bits()];
+        }
+    }
+
+    /// As [`unpack_srgb`].
+    unsafe fn pack_srgb(words: &[u32], bytes: &mut [u8]) {
+        for (bytes, &[r, g, b, a]) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words.as_chunks::<4>().0) {
+            let (r, g) = (linear_to_srgb(f32::from_bits(r)), linear_to_srgb(f32::from_bits(g)));
+            *bytes = [r, g, linear_to_srgb(f32::from_bits(b)), code_of(f32::from_bits(a))];
+        }
+    }
+
+    /// Halves.
+    unsafe fn unpack_half(bytes: &[u8], out: &mut [u32]) {
+        let (chunks, rest) = out.as_chunks_mut::<MAX_LANES>();
+        let (half_chunks, half_rest) = bytes.as_chunks::<2>().0.as_chunks::<MAX_LANES>();
+        for (out, bytes) in chunks.iter_mut().zip(half_chunks) {
             let mut halves = [0; MAX_LANES];
-            for (half, bytes) in halves.iter_mut().zip(bytes.as_chunks::<2>().0) {
+            for (half, bytes) in halves.iter_mut().zip(bytes) {
                 *half = u32::from(u16::from_le_bytes(*bytes));
             }
-            let floats = H::here().floats(&halves);
-            pair.as_flattened_mut().copy_from_slice(&floats);
+            *out = H::here().floats(&halves);
         }
-        for (texel, bytes) in rest.iter_mut().zip(bytes.as_chunks::<16>().1.as_chunks::<8>().0) {
-            for (word, half) in texel.iter_mut().zip(bytes.as_chunks::<2>().0) {
-                *word = half_to_f32(u32::from(u16::from_le_bytes(*half))).to_bits();
-            }
+        for (out, half) in rest.iter_mut().zip(half_rest) {
+            *out = half_to_f32(u32::from(u16::from_le_bytes(*half))).to_bits();
         }
     }
 
     /// Components as halves.
-    unsafe fn pack_half(texels: &[Texel], bytes: &mut [u8]) {
-        for (half, &word) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(texels.as_flattened()) {
+    unsafe fn pack_half(words: &[u32], bytes: &mut [u8]) {
+        for (half, &word) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(words) {
             *half = (f32_to_half(f32::from_bits(word)) as u16).to_le_bytes();
         }
     }
@@ -391,37 +485,43 @@ base::compiled! {
     }
 
     /// A row through its taps, whose texels are in the row.
-    unsafe fn filter(row: &[Texel], taps: &[Tap], out: &mut [Texel]) {
-        for (out, tap) in out.iter_mut().zip(taps) {
-            debug_assert!((tap.first.max(tap.second) as usize) < row.len());
-            let (a, b) = (row.get_unchecked(tap.first as usize), row.get_unchecked(tap.second as usize));
-            for c in 0..4 {
-                out[c] = lerp(a[c], b[c], tap.rest, tap.weight).to_bits();
-            }
+    unsafe fn filter [const N: usize] [N] (row: &[u32], taps: &[Tap], out: &mut [u32]) {
+        let texels = row.as_chunks::<N>().0;
+        for (out, tap) in out.as_chunks_mut::<N>().0.iter_mut().zip(taps) {
+            debug_assert!((tap.first.max(tap.second) as usize) < texels.len());
+            let (a, b) = (texels.get_unchecked(tap.first as usize), texels.get_unchecked(tap.second as usize));
+            mix(a, b, tap.rest, tap.weight, out);
         }
     }
 
     /// [`filter`] where the taps are the pairs of the row, both as much.
-    unsafe fn halve(row: &[Texel], out: &mut [Texel]) {
-        for (out, [a, b]) in out.iter_mut().zip(row.as_chunks::<2>().0) {
-            for c in 0..4 {
-                out[c] = lerp(a[c], b[c], 0.5, 0.5).to_bits();
-            }
+    unsafe fn halve [const N: usize] [N] (row: &[u32], out: &mut [u32]) {
+        for (out, [a, b]) in out.as_chunks_mut::<N>().0.iter_mut().zip(row.as_chunks::<N>().0.as_chunks::<2>().0) {
+            mix(a, b, 0.5, 0.5, out);
         }
     }
 
-    /// Between two rows; the result may be one of them.
-    unsafe fn between(a: &[Texel], b: &[Texel], weight: f32, out: &mut [Texel]) {
+    /// Between two rows.
+    unsafe fn between(a: &[u32], b: &[u32], weight: f32, out: &mut [u32]) {
         let rest = 1.0 - weight;
-        for ((out, &a), &b) in out.as_flattened_mut().iter_mut().zip(a.as_flattened()).zip(b.as_flattened()) {
+        for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
             *out = lerp(a, b, rest, weight).to_bits();
         }
     }
 
     /// [`between`] and [`pack_unorm8`] in one.
-    unsafe fn between_unorm8(a: &[Texel], b: &[Texel], weight: f32, bytes: &mut [u8]) {
+    unsafe fn between_unorm8(a: &[u32], b: &[u32], weight: f32, bytes: &mut [u8]) {
         let rest = 1.0 - weight;
-        for ((byte, &a), &b) in bytes.iter_mut().zip(a.as_flattened()).zip(b.as_flattened()) {
+        let (chunks, last) = bytes.as_chunks_mut::<CODES>();
+        let ((a_chunks, a_last), (b_chunks, b_last)) = (a.as_chunks::<CODES>(), b.as_chunks::<CODES>());
+        for ((codes, a), b) in chunks.iter_mut().zip(a_chunks).zip(b_chunks) {
+            let mut values = [0.0; CODES];
+            for i in 0..CODES {
+                values[i] = lerp(a[i], b[i], rest, weight);
+            }
+            codes_of::<H>(&values, codes);
+        }
+        for ((byte, &a), &b) in last.iter_mut().zip(a_last).zip(b_last) {
             *byte = code_of(lerp(a, b, rest, weight));
         }
     }
@@ -450,9 +550,9 @@ base::compiled! {
         }
     }
 
-    /// Puts a sample's texels to those of others, as [`Gather`] says, of floats, or of integers.
-    unsafe fn gather [const HOW: u8, const INTEGER: bool] [HOW, INTEGER] (all: &mut [Texel], one: &[Texel]) {
-        for (all, &one) in all.as_flattened_mut().iter_mut().zip(one.as_flattened()) {
+    /// Puts a sample's components to those of others, as [`Gather`] says, of floats, or of integers.
+    unsafe fn gather [const HOW: u8, const INTEGER: bool] [HOW, INTEGER] (all: &mut [u32], one: &[u32]) {
+        for (all, &one) in all.iter_mut().zip(one) {
             let (a, b) = (f32::from_bits(*all), f32::from_bits(one));
             *all = match (HOW, INTEGER) {
                 (LEAST, true) => (*all).min(one),
@@ -465,8 +565,8 @@ base::compiled! {
     }
 
     /// Multiplies floats.
-    unsafe fn scale(all: &mut [Texel], factor: f32) {
-        for word in all.as_flattened_mut() {
+    unsafe fn scale(all: &mut [u32], factor: f32) {
+        for word in all {
             *word = (f32::from_bits(*word) * factor).to_bits();
         }
     }

@@ -5,7 +5,7 @@
 use super::kernels::{self, Gather};
 use super::region::{SubresourceLayers, level_of};
 use super::rows::{Threads, for_tasks, memory_of};
-use super::texel::{Rows, Texel, is_bytes_of};
+use super::texel::{Rows, components, is_bytes_of};
 use crate::api::ImageMemory;
 use base::format::{ChannelType, Format};
 use base::mem::DeviceMemory;
@@ -110,7 +110,6 @@ const ROWS: u64 = 16;
 /// How rows are resolved, with the buffers for it.
 struct Resolver {
     samples: u32,
-    width: usize,
     how: How,
 }
 
@@ -123,18 +122,15 @@ enum How {
     /// The mean of four 8-bit codes is that of the values, whatever their order.
     Codes([Vec<u8>; 4]),
     /// Texels are unpacked and gathered.
-    Texels {
-        how: Gather,
-        rows: Rows,
-        all: Vec<Texel>,
-        one: Vec<Texel>,
-    },
+    Texels { how: Gather, rows: Rows, all: Vec<u32>, one: Vec<u32> },
 }
 
 impl Resolver {
     fn new(format: Format, mode: ResolveMode, samples: u32, [width, bytes]: [usize; 2]) -> Resolver {
         let integer = format.is_integer();
-        let texels = |how| How::Texels { how, rows: Rows::new(format), all: vec![[0; 4]; width], one: vec![[0; 4]; width] };
+        let components = components(format, format);
+        let row = || vec![0; width * components];
+        let texels = |how| How::Texels { how, rows: Rows::new(format, components), all: row(), one: row() };
         let how = match mode {
             ResolveMode::None | ResolveMode::SampleZero => How::SampleZero { bytes: (width * bytes) as u64 },
             ResolveMode::Average if samples == 4 && is_bytes_of(format, ChannelType::Unorm) => {
@@ -144,7 +140,7 @@ impl Resolver {
             ResolveMode::Min => texels(Gather::Least { integer }),
             ResolveMode::Max => texels(Gather::Greatest { integer }),
         };
-        Resolver { samples, width, how }
+        Resolver { samples, how }
     }
 
     fn row(&mut self, src: DeviceMemory, from: impl Fn(u32) -> u64, dst: DeviceMemory, to: u64) {
@@ -158,7 +154,7 @@ impl Resolver {
                 dst.write(to, &codes[0]);
             }
             How::Texels { how, rows, all, one } => {
-                rows.read(src, from(0), &mut all[..self.width]);
+                rows.read(src, from(0), all);
                 for sample in 1..self.samples {
                     rows.read(src, from(sample), one);
                     kernels::gather_samples(*how, all, one);

@@ -63,10 +63,15 @@ impl Moved {
     pub fn run(self, threads: Threads, task: impl Fn(u64, Range<u64>) + Sync) {
         let most = (TASK / self.row_bytes.max(1)).max(1);
         let per_slice = self.rows.div_ceil(most);
-        for_tasks(threads, self.slices * per_slice, || (), |(), i| {
-            let (slice, first) = (i / per_slice, i % per_slice * most);
-            task(slice, first..self.rows.min(first + most));
-        });
+        for_tasks(
+            threads,
+            self.slices * per_slice,
+            || (),
+            |(), i| {
+                let (slice, first) = (i / per_slice, i % per_slice * most);
+                task(slice, first..self.rows.min(first + most));
+            },
+        );
     }
 }
 

@@ -75,7 +75,8 @@ impl Axis {
     /// The least source texel, and the taps counted from there.
     pub fn rebased(&self) -> (u32, impl Iterator<Item = Tap>) {
         let least = self.taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
-        let taps = self.taps.iter().map(move |tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap });
+        let taps =
+            self.taps.iter().map(move |tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap });
         (least, taps)
     }
 }

@@ -8,7 +8,7 @@
 
 use super::super::kernels::{self, Tap, Taps};
 use super::super::rows::Threads;
-use super::super::texel::{Order, Rows, Texel, is_bytes_of, order};
+use super::super::texel::{Order, Rows, components, is_bytes_of, order};
 use super::job::{Job, Row};
 use base::format::{ChannelType, Format};
 
@@ -16,18 +16,23 @@ use base::format::{ChannelType, Format};
 pub fn blit(threads: Threads, job: &Job) {
     let (first, taps) = job.x.rebased();
     let taps = Taps::new(taps.collect());
-    let bytes = |format: Format| order(format).filter(|_| is_bytes_of(format, ChannelType::Unorm));
+    let four = |format: Format| format.info().channel_count == 4 && is_bytes_of(format, ChannelType::Unorm);
+    let bytes = |format: Format| order(format).filter(|_| four(format));
     let orders = if taps.halve() { bytes(job.src.format()).zip(bytes(job.dst.format())) } else { None };
-    job.rows(threads, || (Filtered::new(job, first, &taps), Quarters::default()), |(filtered, quarters), row| {
-        let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);
-        match orders {
-            Some(orders) if z.weight == 0.0 && y.weight == 0.5 => {
-                let rows = [y.first, y.second].map(|y| job.src_row(row.layer, [z.first, y, first]));
-                quarters.row(job, rows, orders, job.dst_row(row));
+    job.rows(
+        threads,
+        || (Filtered::new(job, first, &taps), Quarters::default()),
+        |(filtered, quarters), row| {
+            let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);
+            match orders {
+                Some(orders) if z.weight == 0.0 && y.weight == 0.5 => {
+                    let rows = [y.first, y.second].map(|y| job.src_row(row.layer, [z.first, y, first]));
+                    quarters.row(job, rows, orders, job.dst_row(row));
+                }
+                _ => filtered.row(row, z, y),
             }
-            _ => filtered.row(row, z, y),
-        }
-    });
+        },
+    );
 }
 
 /// The bytes of two source rows and of the one that is made of them.
@@ -58,24 +63,28 @@ struct Filtered<'a> {
     job: &'a Job<'a>,
     first: u32,
     taps: &'a Taps,
+    /// Words of a texel.
+    components: usize,
     reader: Rows,
     writer: Rows,
     /// (layer, z, y) of each kept row.
     keys: [Option<(u32, u32, u32)>; 4],
-    rows: [Vec<Texel>; 4],
-    unpacked: Vec<Texel>,
-    planes: [Vec<Texel>; 2],
-    out: Vec<Texel>,
+    rows: [Vec<u32>; 4],
+    unpacked: Vec<u32>,
+    planes: [Vec<u32>; 2],
+    out: Vec<u32>,
 }
 
 impl<'a> Filtered<'a> {
     fn new(job: &'a Job<'a>, first: u32, taps: &'a Taps) -> Filtered<'a> {
+        let components = components(job.src.format(), job.dst.format());
         Filtered {
             job,
             first,
             taps,
-            reader: Rows::new(job.src.format()),
-            writer: Rows::new(job.dst.format()),
+            components,
+            reader: Rows::new(job.src.format(), components),
+            writer: Rows::new(job.dst.format(), components),
             keys: [None; 4],
             rows: Default::default(),
             unpacked: Vec::new(),
@@ -101,15 +110,15 @@ impl<'a> Filtered<'a> {
 
     fn filter(&mut self, i: usize, (layer, z, y): (u32, u32, u32)) {
         let (job, memory) = (self.job, self.job.src.memory);
-        self.unpacked.resize(self.taps.texels(), [0; 4]);
+        self.unpacked.resize(self.taps.texels() * self.components, 0);
         if job.src.format().is_compressed() {
             let offset = job.src_row(layer, [z, y, 0]);
             self.reader.read_blocks(memory, offset, self.first, y, &mut self.unpacked);
         } else {
             self.reader.read(memory, job.src_row(layer, [z, y, self.first]), &mut self.unpacked);
         }
-        self.rows[i].resize(self.taps.len(), [0; 4]);
-        self.taps.filter(&self.unpacked, &mut self.rows[i]);
+        self.rows[i].resize(self.taps.len() * self.components, 0);
+        self.taps.filter(self.components, &self.unpacked, &mut self.rows[i]);
     }
 
     fn row(&mut self, row: Row, z: Tap, y: Tap) {
@@ -117,13 +126,13 @@ impl<'a> Filtered<'a> {
         let key = |z, y| (row.layer, z, y);
         let kept = self.kept([key(z.first, y.first), key(z.first, y.second), key(far, y.first), key(far, y.second)]);
         let (memory, offset) = (self.job.dst.memory, self.job.dst_row(row));
-        self.out.resize(self.taps.len(), [0; 4]);
+        self.out.resize(self.taps.len() * self.components, 0);
         let at = |i: usize| self.rows[kept[i]].as_slice();
         if z.weight == 0.0 {
             return self.writer.write_between(memory, offset, [at(0), at(1)], y.weight, &mut self.out);
         }
         for (plane, first) in self.planes.iter_mut().zip([0, 2]) {
-            plane.resize(self.taps.len(), [0; 4]);
+            plane.resize(self.taps.len() * self.components, 0);
             kernels::lerp_rows(at(first), at(first + 1), y.weight, plane);
         }
         let [near, far] = &self.planes;

@@ -5,7 +5,7 @@
 
 use super::super::kernels;
 use super::super::rows::Threads;
-use super::super::texel::{Rows, Texel, clamp_integer, is_bytes_of, order};
+use super::super::texel::{Rows, clamp_integer, components, is_bytes_of, order};
 use super::job::{Job, Row};
 use base::format::{ChannelType, Format};
 
@@ -26,7 +26,13 @@ impl Convert {
         }
         let same = |ty| is_bytes_of(src, ty) && is_bytes_of(dst, ty);
         match (order(src), order(dst)) {
-            (Some(a), Some(b)) if same(ChannelType::Unorm) => if a == b { Convert::Nothing } else { Convert::Swap },
+            (Some(a), Some(b)) if same(ChannelType::Unorm) => {
+                if a == b {
+                    Convert::Nothing
+                } else {
+                    Convert::Swap
+                }
+            }
             _ => Convert::Texels,
         }
     }
@@ -42,11 +48,15 @@ pub fn blit(threads: Threads, job: &Job, color: bool) {
     let (first, taps) = job.x.rebased();
     let columns: Vec<u32> = taps.map(|tap| tap.first).collect();
     let clamp = color && src.is_integer();
-    job.rows(threads, || Taken::new(job, first, &columns), |taken, row| {
-        let from = [job.z.taps[row.z as usize].first, job.y.taps[row.y as usize].first];
-        taken.row((row.layer, from), &convert, clamp);
-        taken.write(row, &convert);
-    });
+    job.rows(
+        threads,
+        || Taken::new(job, first, &columns),
+        |taken, row| {
+            let from = [job.z.taps[row.z as usize].first, job.y.taps[row.y as usize].first];
+            taken.row((row.layer, from), &convert, clamp);
+            taken.write(row, &convert);
+        },
+    );
 }
 
 /// A row of texels that were taken, as they are written.
@@ -62,14 +72,19 @@ struct Taken<'a> {
     key: Option<(u32, [u32; 2])>,
     source: Vec<u8>,
     bytes: Vec<u8>,
-    texels: Vec<Texel>,
-    decoded: Vec<Texel>,
+    /// Words of a texel that is unpacked.
+    components: usize,
+    words: Vec<u32>,
+    decoded: Vec<u32>,
     reader: Rows,
     writer: Rows,
 }
 
 impl<'a> Taken<'a> {
     fn new(job: &'a Job<'a>, first: u32, columns: &'a [u32]) -> Taken<'a> {
+        let (src, dst) = (job.src.format(), job.dst.format());
+        // Integers are clamped in all four components.
+        let components = if src.is_integer() { 4 } else { components(src, dst) };
         Taken {
             job,
             first,
@@ -79,10 +94,11 @@ impl<'a> Taken<'a> {
             key: None,
             source: Vec::new(),
             bytes: Vec::new(),
-            texels: Vec::new(),
+            components,
+            words: Vec::new(),
             decoded: Vec::new(),
-            reader: Rows::new(job.src.format()),
-            writer: Rows::new(job.dst.format()),
+            reader: Rows::new(src, components),
+            writer: Rows::new(dst, components),
         }
     }
 
@@ -95,10 +111,11 @@ impl<'a> Taken<'a> {
         let offset = |x| self.job.src_row(layer, [z, y, x]);
         let src_format = self.job.src.format();
         if src_format.is_compressed() {
-            self.decoded.resize(self.span, [0; 4]);
+            self.decoded.resize(self.span * 4, 0);
             self.reader.read_blocks(self.job.src.memory, offset(0), self.first, y, &mut self.decoded);
-            self.texels.clear();
-            self.texels.extend(self.columns.iter().map(|&column| self.decoded[column as usize]));
+            let decoded = self.decoded.as_chunks::<4>().0;
+            self.words.clear();
+            self.words.extend(self.columns.iter().flat_map(|&column| decoded[column as usize]));
             return;
         }
         let texel = self.job.src.texel() as usize;
@@ -114,11 +131,12 @@ impl<'a> Taken<'a> {
             Convert::Nothing => {}
             Convert::Swap => kernels::swap_bytes(&mut self.bytes),
             Convert::Texels => {
-                self.texels.resize(self.columns.len(), [0; 4]);
-                self.reader.unpack(&mut self.bytes, &mut self.texels);
+                self.words.resize(self.columns.len() * self.components, 0);
+                self.reader.unpack(&mut self.bytes, &mut self.words);
                 if clamp {
                     let dst_format = self.job.dst.format();
-                    self.texels.iter_mut().for_each(|t| *t = clamp_integer(*t, src_format, dst_format));
+                    let texels = self.words.as_chunks_mut::<4>().0;
+                    texels.iter_mut().for_each(|t| *t = clamp_integer(*t, src_format, dst_format));
                 }
             }
         }
@@ -127,7 +145,7 @@ impl<'a> Taken<'a> {
     fn write(&mut self, row: Row, convert: &Convert) {
         let (memory, offset) = (self.job.dst.memory, self.job.dst_row(row));
         match convert {
-            Convert::Texels => self.writer.write(memory, offset, &self.texels),
+            Convert::Texels => self.writer.write(memory, offset, &self.words),
             Convert::Nothing | Convert::Swap => drop(memory.write(offset, &self.bytes)),
         }
     }

@@ -137,7 +137,8 @@ fn blits_of_all_formats_are_those_of_single_texels() {
         };
         let volume = rng.below(4) == 0 && !from.is_compressed();
         let most = if volume { 9 } else { 70 };
-        let axes = [axis(&mut rng, most), axis(&mut rng, 12), if volume { axis(&mut rng, 5) } else { (1, 1, [0, 1], [0, 1]) }];
+        let axes =
+            [axis(&mut rng, most), axis(&mut rng, 12), if volume { axis(&mut rng, 5) } else { (1, 1, [0, 1], [0, 1]) }];
         let (dim, layers) = if volume { (Dim::D3, 1) } else { (Dim::D2, 1 + rng.below(2)) };
         let src = image(from.info().vk, dim, axes.map(|a| a.0), 1, layers, 1);
         let dst = image(to.info().vk, dim, axes.map(|a| a.1), 1, layers, 1);
@@ -158,7 +159,8 @@ fn blits_of_all_formats_are_those_of_single_texels() {
         for i in 0..width * height * depth * layers {
             let (at, layer) = ([i % width, i / width % height, i / width / height % depth], i / width / height / depth);
             let got = texel(&dst, 0, layer, 0, at);
-            let inside = |i: usize| (dst_low[i].min(dst_high[i])..dst_low[i].max(dst_high[i])).contains(&(at[i] as i32));
+            let inside =
+                |i: usize| (dst_low[i].min(dst_high[i])..dst_low[i].max(dst_high[i])).contains(&(at[i] as i32));
             let offset = dst.image.layout.offset(0, 0, layer, 0, at) as usize;
             // Between a scale that is not one and a source of no size there is nothing to compare.
             let want = if inside(0) && inside(1) && inside(2) {
@@ -213,7 +215,12 @@ fn resolves_of_all_formats_are_those_of_single_texels() {
             }
             let got = texel(&b, 0, 0, 0, at);
             let what = || format!("{} {mode:?} of {samples} {at:?}", format.info().name);
-            if mode == ResolveMode::Average && samples == 4 && format.info().channels[..usize::from(format.info().channel_count)].iter().all(|c| c.bits == 8 && c.ty == base::format::ChannelType::Unorm) {
+            if mode == ResolveMode::Average
+                && samples == 4
+                && format.info().channels[..usize::from(format.info().channel_count)]
+                    .iter()
+                    .all(|c| c.bits == 8 && c.ty == base::format::ChannelType::Unorm)
+            {
                 // The mean of codes is exact, ties to even.
                 for (i, &got) in got.iter().enumerate() {
                     let mean = bytes.iter().map(|b| f32::from(b[i])).sum::<f32>() / 4.0;

@@ -67,11 +67,13 @@ impl DeviceMemory {
         DeviceMemory(self.0.slice(offset, len))
     }
 
+    #[inline]
     fn at(self, offset: u64, len: usize) -> Option<*mut u8> {
         self.0.exact(offset, len as u64).map(|range| range.address)
     }
 
     /// Copies bytes out; false (and `out` untouched) when they are not all inside.
+    #[inline]
     pub fn read(self, offset: u64, out: &mut [u8]) -> bool {
         let Some(from) = self.at(offset, out.len()) else { return false };
         // SAFETY: inside the range; `out` is ours and cannot overlap it.
@@ -80,6 +82,7 @@ impl DeviceMemory {
     }
 
     /// Copies bytes in; false (and nothing written) when they do not fit.
+    #[inline]
     pub fn write(self, offset: u64, bytes: &[u8]) -> bool {
         let Some(to) = self.at(offset, bytes.len()) else { return false };
         // SAFETY: inside the range; `bytes` is not device memory.

@@ -120,7 +120,10 @@ enum How {
         bytes: u64,
     },
     /// The mean of four 8-bit codes is that of the values, whatever their order.
-    Codes([Vec<u8>; 4]),
+    Codes {
+        /// Of a row.
+        bytes: u64,
+    },
     /// Texels are unpacked and gathered.
     Texels { how: Gather, rows: Rows, all: Vec<u32>, one: Vec<u32> },
 }
@@ -134,7 +137,7 @@ impl Resolver {
         let how = match mode {
             ResolveMode::None | ResolveMode::SampleZero => How::SampleZero { bytes: (width * bytes) as u64 },
             ResolveMode::Average if samples == 4 && is_bytes_of(format, ChannelType::Unorm) => {
-                How::Codes([(); 4].map(|()| vec![0; width * bytes]))
+                How::Codes { bytes: (width * bytes) as u64 }
             }
             ResolveMode::Average => texels(Gather::Sum),
             ResolveMode::Min => texels(Gather::Least { integer }),
@@ -146,13 +149,7 @@ impl Resolver {
     fn row(&mut self, src: DeviceMemory, from: impl Fn(u32) -> u64, dst: DeviceMemory, to: u64) {
         match &mut self.how {
             How::SampleZero { bytes } => drop(dst.copy_from(to, src, from(0), *bytes)),
-            How::Codes(codes) => {
-                for (sample, row) in (0..).zip(codes.iter_mut()) {
-                    src.read(from(sample), row);
-                }
-                kernels::mean_of_four(codes.each_mut().map(Vec::as_mut_slice));
-                dst.write(to, &codes[0]);
-            }
+            How::Codes { bytes } => kernels::mean_of_four(src, [0, 1, 2, 3].map(from), dst, to, *bytes),
             How::Texels { how, rows, all, one } => {
                 rows.read(src, from(0), all);
                 for sample in 1..self.samples {

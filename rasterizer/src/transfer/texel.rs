@@ -5,6 +5,7 @@
 use super::kernels::{self, Conversion};
 use base::format::{self, ChannelType, Format};
 use base::mem::DeviceMemory;
+use std::ops::Range;
 
 pub use base::format::Texel;
 
@@ -82,6 +83,9 @@ pub struct Rows {
     components: usize,
     bytes_per_texel: usize,
     bytes: Vec<u8>,
+    /// Of a row of blocks: its offset, which of them, and their texels.
+    decoded: Option<(u64, Range<u32>)>,
+    blocks: Vec<[Texel; 16]>,
 }
 
 impl Rows {
@@ -89,7 +93,15 @@ impl Rows {
     /// writes them.)
     pub fn new(format: Format, components: usize) -> Rows {
         let coding = Some(Coding::of(format)).filter(|c| c.1 == components).map_or(Coding::Lanes, |c| c.0);
-        Rows { format, coding, components, bytes_per_texel: usize::from(format.info().block_bytes), bytes: Vec::new() }
+        Rows {
+            format,
+            coding,
+            components,
+            bytes_per_texel: usize::from(format.info().block_bytes),
+            bytes: Vec::new(),
+            decoded: None,
+            blocks: Vec::new(),
+        }
     }
 
     /// Unpacks texels from `offset` on; those outside the memory read as zero.
@@ -107,17 +119,24 @@ impl Rows {
         unpack(self.format, self.coding, bytes, out);
     }
 
-    /// Decodes the texels from column `first` on of row `y % 4` of the row of 4×4 blocks at `offset` (block-compressed formats, four words a texel).
+    /// Decodes the texels from column `first` on of row `y % 4` of the row of 4×4 blocks at `offset` (block-compressed formats, four words a texel). Blocks
+    /// are decoded once for the rows that follow each other.
     pub fn read_blocks(&mut self, memory: DeviceMemory, offset: u64, first: u32, y: u32, out: &mut [u32]) {
-        let mut decoded = (u32::MAX, [[0; 4]; 16]);
-        for (x, texel) in (first..).zip(out.as_chunks_mut().0) {
-            if decoded.0 != x / 4 {
+        let texels = out.as_chunks_mut::<4>().0;
+        let columns = first / 4..(first + texels.len() as u32).div_ceil(4);
+        let key = (offset, columns.clone());
+        if self.decoded.as_ref() != Some(&key) {
+            self.blocks.clear();
+            self.blocks.extend(columns.clone().map(|column| {
                 let mut block = [0; 16];
-                let at = offset + u64::from(x / 4) * self.bytes_per_texel as u64;
+                let at = offset + u64::from(column) * self.bytes_per_texel as u64;
                 memory.read(at, &mut block[..self.bytes_per_texel]);
-                decoded = (x / 4, format::decode_block(self.format, &block));
-            }
-            *texel = decoded.1[(y % 4 * 4 + x % 4) as usize];
+                format::decode_block(self.format, &block)
+            }));
+            self.decoded = Some(key);
+        }
+        for (x, texel) in (first..).zip(texels) {
+            *texel = self.blocks[(x / 4 - columns.start) as usize][(y % 4 * 4 + x % 4) as usize];
         }
     }
 

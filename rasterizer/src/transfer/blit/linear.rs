@@ -8,7 +8,7 @@
 
 use super::super::kernels::{self, Tap, Taps};
 use super::super::rows::Threads;
-use super::super::texel::{Order, Rows, components, is_bytes_of, order};
+use super::super::texel::{Rows, components, is_bytes_of, order};
 use super::job::{Job, Row};
 use base::format::{ChannelType, Format};
 
@@ -17,45 +17,21 @@ pub fn blit(threads: Threads, job: &Job) {
     let (first, taps) = job.x.rebased();
     let taps = Taps::new(taps.collect());
     let four = |format: Format| format.info().channel_count == 4 && is_bytes_of(format, ChannelType::Unorm);
-    let bytes = |format: Format| order(format).filter(|_| four(format));
-    let orders = if taps.halve() { bytes(job.src.format()).zip(bytes(job.dst.format())) } else { None };
-    job.rows(
-        threads,
-        || (Filtered::new(job, first, &taps), Quarters::default()),
-        |(filtered, quarters), row| {
-            let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);
-            match orders {
-                Some(orders) if z.weight == 0.0 && y.weight == 0.5 => {
-                    let rows = [y.first, y.second].map(|y| job.src_row(row.layer, [z.first, y, first]));
-                    quarters.row(job, rows, orders, job.dst_row(row));
-                }
-                _ => filtered.row(row, z, y),
+    let order = |format: Format| order(format).filter(|_| four(format));
+    let orders = if taps.halve() { order(job.src.format()).zip(order(job.dst.format())) } else { None };
+    let bytes = 4 * job.x.taps.len() as u64;
+    let scratch = || Filtered::new(job, first, &taps);
+    job.rows(threads, scratch, |filtered, row| {
+        let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);
+        match orders {
+            Some((src, dst)) if z.weight == 0.0 && y.weight == 0.5 => {
+                let rows = [y.first, y.second].map(|y| job.src_row(row.layer, [z.first, y, first]));
+                let to = job.dst_row(row);
+                kernels::quarter_of_unorm8(job.src.memory, rows, job.dst.memory, to, bytes, src != dst);
             }
-        },
-    );
-}
-
-/// The bytes of two source rows and of the one that is made of them.
-#[derive(Default)]
-struct Quarters {
-    rows: [Vec<u8>; 2],
-    out: Vec<u8>,
-}
-
-impl Quarters {
-    fn row(&mut self, job: &Job, from: [u64; 2], (src, dst): (Order, Order), to: u64) {
-        let bytes = job.x.taps.len() * 4;
-        for (row, offset) in self.rows.iter_mut().zip(from) {
-            row.resize(2 * bytes, 0);
-            job.src.memory.read(offset, row);
+            _ => filtered.row(row, z, y),
         }
-        self.out.resize(bytes, 0);
-        kernels::quarter_of_unorm8([&self.rows[0], &self.rows[1]], &mut self.out);
-        if src != dst {
-            kernels::swap_bytes(&mut self.out);
-        }
-        job.dst.memory.write(to, &self.out);
-    }
+    });
 }
 
 /// Source rows that are filtered along x: those of the row that is made, and of earlier ones.

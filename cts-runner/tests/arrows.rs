@@ -210,6 +210,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::depth::rows",
             "tile::fragment",
             "tile::quads",
+            "transfer::conversion",
             "transfer::kernels",
             "transfer::rows",
         ],

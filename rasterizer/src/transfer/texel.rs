@@ -2,7 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::kernels::{self, Conversion};
+use super::conversion::{self, Conversion};
+use super::kernels;
 use base::format::{self, ChannelType, Format};
 use base::mem::DeviceMemory;
 use std::ops::Range;
@@ -145,7 +146,7 @@ impl Rows {
         self.bytes.resize(words.len() / self.components * self.bytes_per_texel, 0);
         match self.coding {
             Coding::Row { conversion, .. } => conversion.pack(words, &mut self.bytes),
-            Coding::Lanes => kernels::pack(format::kernels(self.format), words.as_chunks().0, &mut self.bytes),
+            Coding::Lanes => conversion::pack(format::kernels(self.format), words.as_chunks().0, &mut self.bytes),
         }
         self.write_bytes(memory, offset);
     }
@@ -171,7 +172,7 @@ impl Rows {
 
     fn write_bytes(&mut self, memory: DeviceMemory, offset: u64) {
         if let Coding::Row { swapped: true, .. } = self.coding {
-            kernels::swap_bytes(&mut self.bytes);
+            conversion::swap_bytes(&mut self.bytes);
         }
         memory.write(offset, &self.bytes);
     }
@@ -181,11 +182,11 @@ fn unpack(format: Format, coding: Coding, bytes: &mut [u8], out: &mut [u32]) {
     match coding {
         Coding::Row { conversion, swapped } => {
             if swapped {
-                kernels::swap_bytes(bytes);
+                conversion::swap_bytes(bytes);
             }
             conversion.unpack(bytes, out);
         }
-        Coding::Lanes => kernels::unpack(format::kernels(format), bytes, out.as_chunks_mut().0),
+        Coding::Lanes => conversion::unpack(format::kernels(format), bytes, out.as_chunks_mut().0),
     }
 }
 

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::super::kernels;
+use super::super::conversion;
 use super::super::rows::Threads;
 use super::super::texel::{Rows, clamp_integer, components, is_bytes_of, order};
 use super::job::{Job, Row};
@@ -129,7 +129,7 @@ impl<'a> Taken<'a> {
         }
         match convert {
             Convert::Nothing => {}
-            Convert::Swap => kernels::swap_bytes(&mut self.bytes),
+            Convert::Swap => conversion::swap_bytes(&mut self.bytes),
             Convert::Texels => {
                 self.words.resize(self.columns.len() * self.components, 0);
                 self.reader.unpack(&mut self.bytes, &mut self.words);

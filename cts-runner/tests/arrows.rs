@@ -217,6 +217,8 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::depth::rows",
             "tile::fragment",
             "tile::quads",
+            "transfer::conversion",
+            "transfer::kernels",
             "transfer::rows",
         ],
     ),

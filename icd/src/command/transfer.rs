@@ -6,17 +6,22 @@ use base::mem::{DeviceMemory, MemoryRange};
 use rasterizer::api::{Attachment, ImageMemory};
 use rasterizer::transfer as t;
 
-/// Below this the rasterizer works on the calling thread, and waking the pool would cost more than the copy.
-const PARALLEL_BYTES: u64 = 128 << 10;
-/// Bytes of the largest texel, for estimates.
-const TEXEL: u64 = 16;
+/// Bytes that a transfer reads and writes below which the queue's thread moves them alone: it is done before another one would wake.
+const MOVED: u64 = 4 << 20;
+/// The same where values are looked at: some GB/s a thread.
+const COMPUTED: u64 = 256 << 10;
 
-fn run(device: &Device, bytes: u64, work: impl FnOnce() + Send) {
-    let pool = if bytes > PARALLEL_BYTES { device.engine.pool() } else { None };
-    match pool {
-        Some(pool) => pool.install(work),
-        None => work(),
-    }
+/// The threads for a transfer of some bytes.
+fn threads(device: &Device, bytes: u64, alone: u64) -> t::Threads<'_> {
+    if bytes > alone && device.engine.threads() > 1 { device.engine.pool() } else { None }
+}
+
+/// Bytes of some texels of an image, of all of its planes.
+fn bytes_of(texels: u64, image: &ImageMemory) -> u64 {
+    let blocks = |plane: &base::image::PlaneLayout| {
+        texels.saturating_mul(plane.block_bytes.into()) / u64::from(plane.block[0] * plane.block[1])
+    };
+    image.layout.planes().iter().map(blocks).fold(0, u64::saturating_add)
 }
 
 fn memory(range: MemoryRange) -> DeviceMemory {
@@ -67,7 +72,7 @@ fn range(r: &vk::ImageSubresourceRange, image: &ImageMemory) -> t::SubresourceRa
 pub fn copy_buffer(device: &Device, from: MemoryRange, to: MemoryRange) {
     let (from, to) = (memory(from), memory(to));
     let region = t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() };
-    run(device, to.len(), || t::copy_buffer(from, to, &region));
+    t::copy_buffer(threads(device, 2 * to.len(), MOVED), from, to, &region);
 }
 
 /// `vkCmdUpdateBuffer`.
@@ -78,7 +83,7 @@ pub fn update_buffer(to: MemoryRange, data: &[u8]) {
 /// `vkCmdFillBuffer`; the size is a multiple of 4.
 pub fn fill_buffer(device: &Device, to: MemoryRange, data: u32) {
     let to = memory(to);
-    run(device, to.len(), || t::fill_buffer(to, 0, to.len(), data));
+    t::fill_buffer(threads(device, to.len(), MOVED), to, 0, to.len(), data);
 }
 
 /// `vkCmdCopyImage`.
@@ -90,8 +95,8 @@ pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk:
         dst_offset: offset(r.dst_offset),
         extent: extent(r.extent),
     };
-    let bytes = texels(r.extent, region.src.layer_count, from).saturating_mul(TEXEL);
-    run(device, bytes, || t::copy_image(from, to, &region));
+    let bytes = bytes_of(texels(r.extent, region.src.layer_count, from), from).saturating_mul(2);
+    t::copy_image(threads(device, bytes, MOVED), from, to, &region);
 }
 
 /// `vkCmdBlitImage`.
@@ -103,11 +108,16 @@ pub fn blit_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk:
         dst_offsets: r.dst_offsets.map(offset),
     };
     let filter = if filter == vk::Filter::LINEAR { t::Filter::Linear } else { t::Filter::Nearest };
-    let [a, b] = region.dst_offsets;
-    let size = |i: usize| a[i].abs_diff(b[i]);
-    let box_size = vk::Extent3D { width: size(0), height: size(1), depth: size(2) };
-    let bytes = texels(box_size, region.dst.layer_count, to).saturating_mul(TEXEL);
-    run(device, bytes, || t::blit_image(from, to, &region, filter));
+    let bytes = |[a, b]: [[i32; 3]; 2], layers: u32, image: &ImageMemory| {
+        let size = |i: usize| a[i].abs_diff(b[i]);
+        let box_size = vk::Extent3D { width: size(0), height: size(1), depth: size(2) };
+        bytes_of(texels(box_size, layers, image), image)
+    };
+    let (read, written) = (
+        bytes(region.src_offsets, region.src.layer_count, from),
+        bytes(region.dst_offsets, region.dst.layer_count, to),
+    );
+    t::blit_image(threads(device, read.saturating_add(written), COMPUTED), from, to, &region, filter);
 }
 
 fn buffer_image_copy(r: &vk::BufferImageCopy, image: &ImageMemory) -> t::BufferImageCopy {
@@ -124,21 +134,21 @@ fn buffer_image_copy(r: &vk::BufferImageCopy, image: &ImageMemory) -> t::BufferI
 /// `vkCmdCopyBufferToImage`; the range begins at the region's buffer offset.
 pub fn copy_buffer_to_image(device: &Device, from: MemoryRange, to: &ImageMemory, r: &vk::BufferImageCopy) {
     let (from, region) = (memory(from), buffer_image_copy(r, to));
-    let bytes = texels(r.image_extent, region.image.layer_count, to).saturating_mul(TEXEL);
-    run(device, bytes, || t::copy_buffer_to_image(from, to, &region));
+    let bytes = bytes_of(texels(r.image_extent, region.image.layer_count, to), to).saturating_mul(2);
+    t::copy_buffer_to_image(threads(device, bytes, MOVED), from, to, &region);
 }
 
 /// `vkCmdCopyImageToBuffer`; the range begins at the region's buffer offset.
 pub fn copy_image_to_buffer(device: &Device, from: &ImageMemory, to: MemoryRange, r: &vk::BufferImageCopy) {
     let (to, region) = (memory(to), buffer_image_copy(r, from));
-    let bytes = texels(r.image_extent, region.image.layer_count, from).saturating_mul(TEXEL);
-    run(device, bytes, || t::copy_image_to_buffer(from, to, &region));
+    let bytes = bytes_of(texels(r.image_extent, region.image.layer_count, from), from).saturating_mul(2);
+    t::copy_image_to_buffer(threads(device, bytes, MOVED), from, to, &region);
 }
 
 /// `vkCmdClearColorImage`.
 pub fn clear_color_image(device: &Device, to: &ImageMemory, color: [u32; 4], r: &vk::ImageSubresourceRange) {
     let range = range(r, to);
-    run(device, to.layout.size, || t::clear_color_image(to, color, &range));
+    t::clear_color_image(threads(device, to.layout.size, MOVED), to, color, &range);
 }
 
 /// `vkCmdClearDepthStencilImage`.
@@ -149,7 +159,8 @@ pub fn clear_depth_stencil_image(
     r: &vk::ImageSubresourceRange,
 ) {
     let range = range(r, to);
-    run(device, to.layout.size, || t::clear_depth_stencil_image(to, value.depth, value.stencil, &range));
+    let threads = threads(device, to.layout.size, MOVED);
+    t::clear_depth_stencil_image(threads, to, value.depth, value.stencil, &range);
 }
 
 /// `vkCmdResolveImage`.
@@ -161,9 +172,9 @@ pub fn resolve_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &
         dst_offset: offset(r.dst_offset),
         extent: extent(r.extent),
     };
-    let bytes = texels(r.extent, region.dst.layer_count, from).saturating_mul(TEXEL);
+    let bytes = bytes_of(texels(r.extent, region.src.layer_count, from), from);
     let format = to.layout.desc.format;
-    run(device, bytes, || t::resolve_image(from, to, format, &region, t::ResolveMode::Average));
+    t::resolve_image(threads(device, bytes, COMPUTED), from, to, format, &region, t::ResolveMode::Average);
 }
 
 /// Resolve at the end of a subpass: `area` of `layers` (first, count), relative to both attachments.
@@ -197,6 +208,6 @@ pub fn resolve_attachment(
         _ => t::ResolveMode::None,
     };
     let box_size = vk::Extent3D { width, height, depth: 1 };
-    let bytes = texels(box_size, count, &from.image).saturating_mul(TEXEL);
-    run(device, bytes, || t::resolve_image(&from.image, &to.image, to.format, &region, mode));
+    let bytes = bytes_of(texels(box_size, count, &from.image), &from.image);
+    t::resolve_image(threads(device, bytes, COMPUTED), &from.image, &to.image, to.format, &region, mode);
 }

@@ -2,8 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::rows::for_rows;
+use super::rows::{Place, Threads, copy_rows, for_tasks};
 use base::mem::DeviceMemory;
+use std::ops::Range;
 
 /// `VkBufferCopy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,24 +22,25 @@ const CHUNK: u64 = 1 << 20;
 
 /// `vkCmdCopyBuffer`, one region; cut to both buffers. Source and destination may be one buffer but the regions may not overlap (the
 /// specification's rule; if they do, the result is some mix of the bytes).
-pub fn copy_buffer(src: DeviceMemory, dst: DeviceMemory, region: &BufferCopy) {
+pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, region: &BufferCopy) {
     let src = src.slice(region.src_offset, region.size);
     let dst = dst.slice(region.dst_offset, region.size);
     let size = src.len().min(dst.len());
-    for_rows(size.div_ceil(CHUNK), size, |i| {
-        let offset = i * CHUNK;
-        dst.copy_from(offset, src, offset, CHUNK.min(size - offset));
-    });
+    let place = |memory| Place { memory, offset: 0, pitch: 1 };
+    for_chunks(threads, size, |bytes| copy_rows(place(dst), place(src), 1, bytes, size));
 }
 
 /// `vkCmdFillBuffer`: `size` bytes (rounded down to words) from `offset`, cut to the buffer.
-pub fn fill_buffer(dst: DeviceMemory, offset: u64, size: u64, data: u32) {
+pub fn fill_buffer(threads: Threads, dst: DeviceMemory, offset: u64, size: u64, data: u32) {
     let dst = dst.slice(offset, size);
-    let size = dst.len() & !3;
-    for_rows(size.div_ceil(CHUNK), size, |i| {
-        let offset = i * CHUNK;
-        dst.fill(offset, &data.to_le_bytes(), CHUNK.min(size - offset) / 4);
+    for_chunks(threads, dst.len() & !3, |bytes| {
+        dst.fill(bytes.start, &data.to_le_bytes(), (bytes.end - bytes.start) / 4);
     });
+}
+
+/// Cuts `size` bytes into chunks.
+fn for_chunks(threads: Threads, size: u64, chunk: impl Fn(Range<u64>) + Sync) {
+    for_tasks(threads, size.div_ceil(CHUNK), || (), |(), i| chunk(i * CHUNK..size.min((i + 1) * CHUNK)));
 }
 
 /// `vkCmdUpdateBuffer`: bytes that do not fit are dropped.

@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::region::{Slices, SubresourceLayers, block_of, level_of};
-use super::rows::{for_rows, memory_of};
+use super::rows::{Moved, Place, Threads, copy_rows, memory_of};
 use crate::api::ImageMemory;
 use base::mem::DeviceMemory;
+use std::ops::Range;
 
 /// `VkImageCopy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +48,19 @@ fn blocks(from: i32, count: u32, size: u32, block: u32) -> (u32, u32) {
 }
 
 /// `vkCmdCopyImage`, one region. Formats are size-compatible (also compressed with uncompressed); samples are equal.
-pub fn copy_image(src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy) {
+pub fn copy_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageCopy) {
     let dst_planes = dst.layout.select(region.dst.aspects);
     for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {
-        copy_plane(src, src_plane, dst, dst_plane, region);
+        copy_plane(threads, (src, src_plane), (dst, dst_plane), region);
     }
 }
 
-fn copy_plane(src: &ImageMemory, src_plane: usize, dst: &ImageMemory, dst_plane: usize, region: &ImageCopy) {
+fn copy_plane(
+    threads: Threads,
+    (src, src_plane): (&ImageMemory, usize),
+    (dst, dst_plane): (&ImageMemory, usize),
+    region: &ImageCopy,
+) {
     let (Some(src_level), Some(dst_level)) =
         (level_of(src, src_plane, region.src.level), level_of(dst, dst_plane, region.dst.level))
     else {
@@ -77,40 +83,44 @@ fn copy_plane(src: &ImageMemory, src_plane: usize, dst: &ImageMemory, dst_plane:
     let slices = wanted.min(from.available(src, src_level)).min(to.available(dst, dst_level));
     let samples = src.layout.desc.samples.min(dst.layout.desc.samples);
     let row_bytes = u64::from(columns) * u64::from(bytes);
-    let total = u64::from(slices) * u64::from(samples) * u64::from(rows);
+    let moved = Moved { slices: u64::from(slices) * u64::from(samples), rows: u64::from(rows), row_bytes };
     let (src_memory, dst_memory) = (memory_of(src), memory_of(dst));
-    for_rows(total, total * row_bytes, |i| {
-        let row = (i % u64::from(rows)) as u32;
-        let rest = (i / u64::from(rows)) as u32;
-        let (sample, slice) = (rest % samples, rest / samples);
-        let at = |image: &ImageMemory, plane, level, slices: Slices, x, y| {
+    moved.run(threads, |i, rows| {
+        let (sample, slice) = (i as u32 % samples, i as u32 / samples);
+        let at = |image: &ImageMemory, plane, level, slices: Slices, corner: [u32; 2]| {
             let (layer, z) = slices.at(slice);
-            image.layout.offset(plane, level, layer, sample, [x, y, z])
+            image.layout.offset(plane, level, layer, sample, [corner[0], corner[1], z])
         };
-        let src_at = at(src, src_plane, region.src.level, from, src_x * src_bw, (src_y + row) * src_bh);
-        let dst_at = at(dst, dst_plane, region.dst.level, to, dst_x * dst_bw, (dst_y + row) * dst_bh);
-        dst_memory.copy_from(dst_at, src_memory, src_at, row_bytes);
+        let src_at = at(src, src_plane, region.src.level, from, [src_x * src_bw, src_y * src_bh]);
+        let dst_at = at(dst, dst_plane, region.dst.level, to, [dst_x * dst_bw, dst_y * dst_bh]);
+        let src = Place { memory: src_memory, offset: src_at, pitch: src_level.row_pitch };
+        let dst = Place { memory: dst_memory, offset: dst_at, pitch: dst_level.row_pitch };
+        copy_rows(dst, src, row_bytes, rows, moved.bytes());
     });
 }
 
 /// `vkCmdCopyBufferToImage`, one region.
-pub fn copy_buffer_to_image(src: DeviceMemory, dst: &ImageMemory, region: &BufferImageCopy) {
-    let memory = memory_of(dst);
-    walk(dst, region, |image_at, buffer_at, bytes| {
-        memory.copy_from(image_at, src, buffer_at, bytes);
+pub fn copy_buffer_to_image(threads: Threads, src: DeviceMemory, dst: &ImageMemory, region: &BufferImageCopy) {
+    walk(threads, dst, src, region, |image, buffer, row_bytes, rows, all| {
+        copy_rows(image, buffer, row_bytes, rows, all);
     });
 }
 
 /// `vkCmdCopyImageToBuffer`, one region.
-pub fn copy_image_to_buffer(src: &ImageMemory, dst: DeviceMemory, region: &BufferImageCopy) {
-    let memory = memory_of(src);
-    walk(src, region, |image_at, buffer_at, bytes| {
-        dst.copy_from(buffer_at, memory, image_at, bytes);
+pub fn copy_image_to_buffer(threads: Threads, src: &ImageMemory, dst: DeviceMemory, region: &BufferImageCopy) {
+    walk(threads, src, dst, region, |image, buffer, row_bytes, rows, all| {
+        copy_rows(buffer, image, row_bytes, rows, all);
     });
 }
 
-/// Calls `row(image offset, buffer offset, bytes)` for every row of blocks.
-fn walk(image: &ImageMemory, region: &BufferImageCopy, row: impl Fn(u64, u64, u64) + Sync) {
+/// Calls `copy(image, buffer, bytes of a row, rows, bytes of all)` for all rows of blocks of all slices.
+fn walk(
+    threads: Threads,
+    image: &ImageMemory,
+    buffer: DeviceMemory,
+    region: &BufferImageCopy,
+    copy: impl Fn(Place, Place, u64, Range<u64>, u64) + Sync,
+) {
     let Some(plane) = image.layout.select(region.image.aspects).next() else { return };
     let Some(level) = level_of(image, plane, region.image.level) else { return };
     let (bw, bh, bytes) = block_of(image, plane);
@@ -124,12 +134,13 @@ fn walk(image: &ImageMemory, region: &BufferImageCopy, row: impl Fn(u64, u64, u6
     let row_bytes = u64::from(columns) * u64::from(bytes);
     let buffer_row = u64::from(row_blocks) * u64::from(bytes);
     let buffer_slice = buffer_row.saturating_mul(u64::from(image_rows));
-    let total = u64::from(rows) * u64::from(count);
-    for_rows(total, total * row_bytes, |i| {
-        let (r, slice) = (i % u64::from(rows), i / u64::from(rows));
+    let moved = Moved { slices: u64::from(count), rows: u64::from(rows), row_bytes };
+    let image_memory = memory_of(image);
+    moved.run(threads, |slice, rows| {
         let (layer, z) = slices.at(slice as u32);
-        let at = image.layout.offset(plane, region.image.level, layer, 0, [x * bw, (y + r as u32) * bh, z]);
-        let skip = slice.saturating_mul(buffer_slice).saturating_add(r * buffer_row);
-        row(at, region.buffer_offset.saturating_add(skip), row_bytes);
+        let at = image.layout.offset(plane, region.image.level, layer, 0, [x * bw, y * bh, z]);
+        let offset = region.buffer_offset.saturating_add(slice.saturating_mul(buffer_slice));
+        let image = Place { memory: image_memory, offset: at, pitch: level.row_pitch };
+        copy(image, Place { memory: buffer, offset, pitch: buffer_row }, row_bytes, rows, moved.bytes());
     });
 }

@@ -1,14 +1,17 @@
 //! Copies, fills, clears, blits and resolves over image and buffer memory.
 //!
 //! Everything is reduced to rows: a region is walked layer by layer, slice by slice, row by row, and rows are spread over
-//! the thread pool when there is enough to do. All memory goes through [`base::mem::DeviceMemory`], so a region that
+//! the pool's threads and the caller's when there is enough to do (`rows`). What looks at values does so by rows of words (`texel`, `conversion`,
+//! `kernels`). All memory goes through [`base::mem::DeviceMemory`], so a region that
 //! reaches outside its image or buffer is cut or skipped, never followed. Names are those of the specification's
 //! structures (`VkBufferImageCopy` → [`BufferImageCopy`]).
 
 mod blit;
 mod buffer;
 mod clear;
+mod conversion;
 mod image_copy;
+mod kernels;
 mod region;
 mod resolve;
 mod rows;
@@ -23,3 +26,4 @@ pub use clear::{SubresourceRange, clear_color_image, clear_depth_stencil_image};
 pub use image_copy::{BufferImageCopy, ImageCopy, copy_buffer_to_image, copy_image, copy_image_to_buffer};
 pub use region::SubresourceLayers;
 pub use resolve::{ImageResolve, ResolveMode, resolve_image};
+pub use rows::Threads;

@@ -2,11 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+use super::kernels::{self, Gather};
 use super::region::{SubresourceLayers, level_of};
-use super::rows::{for_rows, memory_of};
-use super::texel::{Rows, Texel};
+use super::rows::{Threads, for_tasks, memory_of};
+use super::texel::{Rows, components, is_bytes_of};
 use crate::api::ImageMemory;
-use base::format::{self, Format};
+use base::format::{ChannelType, Format};
+use base::mem::DeviceMemory;
 
 /// `VkImageResolve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,14 @@ pub enum ResolveMode {
 
 /// Resolves one region. `format` is the format the values are seen in (that of the views in a render pass: an sRGB view averages
 /// linear values). Every aspect of the region is resolved with `mode`; integers (stencil too) have no mean: Average is SampleZero there.
-pub fn resolve_image(src: &ImageMemory, dst: &ImageMemory, format: Format, region: &ImageResolve, mode: ResolveMode) {
+pub fn resolve_image(
+    threads: Threads,
+    src: &ImageMemory,
+    dst: &ImageMemory,
+    format: Format,
+    region: &ImageResolve,
+    mode: ResolveMode,
+) {
     if mode == ResolveMode::None {
         return;
     }
@@ -50,11 +59,12 @@ pub fn resolve_image(src: &ImageMemory, dst: &ImageMemory, format: Format, regio
         let format = format.of_aspect(src.layout.planes()[src_plane].aspect);
         let mean_of_integers = mode == ResolveMode::Average && format.is_integer();
         let mode = if mean_of_integers { ResolveMode::SampleZero } else { mode };
-        resolve_plane((src, src_plane), (dst, dst_plane), format, region, mode);
+        resolve_plane(threads, (src, src_plane), (dst, dst_plane), format, region, mode);
     }
 }
 
 fn resolve_plane(
+    threads: Threads,
     (src, src_plane): (&ImageMemory, usize),
     (dst, dst_plane): (&ImageMemory, usize),
     format: Format,
@@ -79,70 +89,79 @@ fn resolve_plane(
     let samples = src.layout.desc.samples;
     let bytes = src.layout.planes()[src_plane].block_bytes;
     let (src_memory, dst_memory) = (memory_of(src), memory_of(dst));
-    let codes = mode == ResolveMode::Average && samples == 4 && is_unorm8(format);
-    let rows = u64::from(height) * u64::from(layers);
-    let total = rows * u64::from(width) * u64::from(bytes) * u64::from(samples);
-    for_rows(rows, total, |i| {
-        let (y, layer) = ((i % u64::from(height)) as u32, (i / u64::from(height)) as u32);
-        let at = |sample| {
-            src.layout.offset(src_plane, region.src.level, region.src.base_layer + layer, sample, [sx, sy + y, 0])
-        };
-        let to = dst.layout.offset(dst_plane, region.dst.level, region.dst.base_layer + layer, 0, [dx, dy + y, 0]);
-        if mode == ResolveMode::SampleZero {
-            dst_memory.copy_from(to, src_memory, at(0), u64::from(width) * u64::from(bytes));
-            return;
+    let rows = u64::from(height);
+    let resolver = || Resolver::new(format, mode, samples, [width, bytes].map(|n| n as usize));
+    let per_slice = rows.div_ceil(ROWS);
+    for_tasks(threads, per_slice * u64::from(layers), resolver, |resolver, i| {
+        let (first, layer) = (i % per_slice * ROWS, (i / per_slice) as u32);
+        for y in first..rows.min(first + ROWS) {
+            let at = |image: &ImageMemory, plane, of: &SubresourceLayers, sample, [x, first]: [u32; 2]| {
+                image.layout.offset(plane, of.level, of.base_layer + layer, sample, [x, first + y as u32, 0])
+            };
+            let from = |sample| at(src, src_plane, &region.src, sample, [sx, sy]);
+            resolver.row(src_memory, from, dst_memory, at(dst, dst_plane, &region.dst, 0, [dx, dy]));
         }
-        if codes {
-            let mut row = [(); 4].map(|()| vec![0u8; (width * bytes) as usize]);
-            for (sample, row) in (0u32..).zip(&mut row) {
-                src_memory.read(at(sample), row);
-            }
-            dst_memory.write(to, mean_of_codes(&mut row));
-            return;
-        }
-        let mut sum = vec![[0u32; 4]; width as usize];
-        let mut row = sum.clone();
-        let mut rows = Rows::new(format);
-        rows.read(src_memory, at(0), &mut sum);
-        for sample in 1..samples {
-            rows.read(src_memory, at(sample), &mut row);
-            accumulate(&mut sum, &row, mode, format.is_integer());
-        }
-        if mode == ResolveMode::Average {
-            // A power of two: the division is exact.
-            let scale = 1.0 / samples as f32;
-            sum.iter_mut().flatten().for_each(|c| *c = (f32::from_bits(*c) * scale).to_bits());
-        }
-        rows.write(dst_memory, to, &sum);
     });
 }
 
-/// Are all channels 8-bit unsigned normalised? Then the mean is that of the codes, whatever their order.
-fn is_unorm8(format: Format) -> bool {
-    let info = format.info();
-    let channels = &info.channels[..usize::from(info.channel_count)];
-    channels.iter().all(|c| c.bits == 8 && c.ty == format::ChannelType::Unorm) && info.block == (1, 1)
+/// Rows of a task.
+const ROWS: u64 = 16;
+
+/// How rows are resolved, with the buffers for it.
+struct Resolver {
+    samples: u32,
+    how: How,
 }
 
-/// The mean of four rows of codes, exact, ties to even; left in the first.
-fn mean_of_codes([a, b, c, d]: &mut [Vec<u8>; 4]) -> &[u8] {
-    for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-        let sum = u16::from(*a) + u16::from(*b) + u16::from(*c) + u16::from(*d);
-        *a = ((sum + 1 + (sum >> 2 & 1)) >> 2) as u8;
+enum How {
+    /// The bytes of sample 0.
+    SampleZero {
+        /// Of a row.
+        bytes: u64,
+    },
+    /// The mean of four 8-bit codes is that of the values, whatever their order.
+    Codes {
+        /// Of a row.
+        bytes: u64,
+    },
+    /// Texels are unpacked and gathered.
+    Texels { how: Gather, rows: Rows, all: Vec<u32>, one: Vec<u32> },
+}
+
+impl Resolver {
+    fn new(format: Format, mode: ResolveMode, samples: u32, [width, bytes]: [usize; 2]) -> Resolver {
+        let integer = format.is_integer();
+        let components = components(format, format);
+        let row = || vec![0; width * components];
+        let texels = |how| How::Texels { how, rows: Rows::new(format, components), all: row(), one: row() };
+        let how = match mode {
+            ResolveMode::None | ResolveMode::SampleZero => How::SampleZero { bytes: (width * bytes) as u64 },
+            ResolveMode::Average if samples == 4 && is_bytes_of(format, ChannelType::Unorm) => {
+                How::Codes { bytes: (width * bytes) as u64 }
+            }
+            ResolveMode::Average => texels(Gather::Sum),
+            ResolveMode::Min => texels(Gather::Least { integer }),
+            ResolveMode::Max => texels(Gather::Greatest { integer }),
+        };
+        Resolver { samples, how }
     }
-    a
-}
 
-fn accumulate(sum: &mut [Texel], row: &[Texel], mode: ResolveMode, integer: bool) {
-    let float = |f: fn(f32, f32) -> f32| move |a: u32, b: u32| f(f32::from_bits(a), f32::from_bits(b)).to_bits();
-    let combine: &dyn Fn(u32, u32) -> u32 = match (mode, integer) {
-        (ResolveMode::Min, true) => &|a, b| a.min(b),
-        (ResolveMode::Max, true) => &|a, b| a.max(b),
-        (ResolveMode::Min, false) => &float(|a, b| if b < a { b } else { a }),
-        (ResolveMode::Max, false) => &float(|a, b| if b > a { b } else { a }),
-        _ => &float(|a, b| a + b),
-    };
-    for (s, r) in sum.iter_mut().flatten().zip(row.iter().flatten()) {
-        *s = combine(*s, *r);
+    fn row(&mut self, src: DeviceMemory, from: impl Fn(u32) -> u64, dst: DeviceMemory, to: u64) {
+        match &mut self.how {
+            How::SampleZero { bytes } => drop(dst.copy_from(to, src, from(0), *bytes)),
+            How::Codes { bytes } => kernels::mean_of_four(src, [0, 1, 2, 3].map(from), dst, to, *bytes),
+            How::Texels { how, rows, all, one } => {
+                rows.read(src, from(0), all);
+                for sample in 1..self.samples {
+                    rows.read(src, from(sample), one);
+                    kernels::gather_samples(*how, all, one);
+                }
+                if *how == Gather::Sum {
+                    // A power of two: the division is exact.
+                    kernels::scale_row(all, 1.0 / self.samples as f32);
+                }
+                rows.write(dst, to, all);
+            }
+        }
     }
 }

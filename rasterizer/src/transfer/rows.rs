@@ -1,7 +1,12 @@
-//! The memory of an image, and its rows spread over the pool.
+//! The memory of an image, rows spread over threads, and rows that follow each other as one piece of memory.
 
 use crate::api::ImageMemory;
 use base::mem::{DeviceMemory, MemoryRange};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The threads that a transfer may use beside the caller's; `None`: it is too small for that, or there are none.
+pub type Threads<'a> = Option<&'a rayon::ThreadPool>;
 
 /// The memory of an image.
 pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
@@ -9,20 +14,115 @@ pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
     unsafe { DeviceMemory::new(MemoryRange { address: image.base, size: image.layout.size }) }
 }
 
-/// Runs `row(i)` for every i in 0..rows, on the pool's threads when the caller is one of them (else there is no pool, or it is not worth
-/// waking it: rayon would start one of its own) and `bytes` in total make it worth it.
-pub fn for_rows(rows: u64, bytes: u64, row: impl Fn(u64) + Sync) {
-    use rayon::prelude::*;
-    /// A task's overhead is a few microseconds: the time to copy some tens of kilobytes.
-    const BYTES_PER_TASK: u64 = 128 << 10;
-    if rows <= 1 || bytes <= 2 * BYTES_PER_TASK || rayon::current_thread_index().is_none() {
-        (0..rows).for_each(row);
+/// Runs `task(scratch, i)` for every i in 0..tasks; each thread makes a scratch of its own. The caller's thread begins at once and takes what is
+/// left when others come: waking one takes some ten microseconds.
+pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync, task: impl Fn(&mut S, u64) + Sync) {
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut own = None;
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= tasks {
+                return;
+            }
+            task(own.get_or_insert_with(&scratch), i);
+        }
+    };
+    match threads {
+        Some(pool) if tasks > 1 => pool.in_place_scope(|scope| {
+            for _ in 1..(pool.current_num_threads() as u64).min(tasks) {
+                scope.spawn(|_| work());
+            }
+            work();
+        }),
+        _ => work(),
+    }
+}
+
+/// Bytes of a task that moves them: enough that handing it out costs nothing.
+const TASK: u64 = 256 << 10;
+
+/// Rows of bytes in slices, to be moved.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// Slices, layers or samples: each is a run of rows of its own.
+    pub slices: u64,
+    /// Rows of each.
+    pub rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+}
+
+impl Moved {
+    /// All bytes.
+    pub fn bytes(self) -> u64 {
+        self.slices.saturating_mul(self.rows).saturating_mul(self.row_bytes)
+    }
+
+    /// Runs `task(slice, rows)` until all rows of all slices are done.
+    pub fn run(self, threads: Threads, task: impl Fn(u64, Range<u64>) + Sync) {
+        let most = (TASK / self.row_bytes.max(1)).max(1);
+        let per_slice = self.rows.div_ceil(most);
+        for_tasks(
+            threads,
+            self.slices * per_slice,
+            || (),
+            |(), i| {
+                let (slice, first) = (i / per_slice, i % per_slice * most);
+                task(slice, first..self.rows.min(first + most));
+            },
+        );
+    }
+}
+
+/// Where rows lie: the first one's offset, and the bytes from row to row.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Whose bytes.
+    pub memory: DeviceMemory,
+    /// Of the first row.
+    pub offset: u64,
+    /// Between rows.
+    pub pitch: u64,
+}
+
+impl Place {
+    fn row(self, row: u64) -> u64 {
+        self.offset.saturating_add(row.saturating_mul(self.pitch))
+    }
+}
+
+/// Transfers that write more bytes than this go past the caches: with the bytes that are read they are more than most processors hold.
+/// (16 MiB to 16 MiB: 58 GB/s, through the caches 33. 8 MiB to 8 MiB: 76, through the caches 80 to 95.)
+const STREAMED: u64 = 8 << 20;
+
+/// Copies rows of a transfer of `all` bytes. A row that is not wholly inside of its memory is left out.
+pub fn copy_rows(to: Place, from: Place, row_bytes: u64, rows: Range<u64>, all: u64) {
+    let copy = |row: u64, bytes: u64| {
+        let (to_at, from_at) = (to.row(row), from.row(row));
+        if all > STREAMED {
+            to.memory.stream_from(to_at, from.memory, from_at, bytes)
+        } else {
+            to.memory.copy_from(to_at, from.memory, from_at, bytes)
+        }
+    };
+    let gapless = to.pitch == row_bytes && from.pitch == row_bytes;
+    if gapless && copy(rows.start, (rows.end - rows.start).saturating_mul(row_bytes)) {
         return;
     }
-    let per_task = (rows * BYTES_PER_TASK / bytes).max(1);
-    let tasks = rows.div_ceil(per_task);
-    (0..tasks).into_par_iter().for_each(|task| {
-        let first = task * per_task;
-        (first..rows.min(first + per_task)).for_each(&row);
-    });
+    for row in rows {
+        copy(row, row_bytes);
+    }
+}
+
+/// Fills rows with a texel.
+pub fn fill_rows(to: Place, texel: &[u8], width: u64, rows: Range<u64>) {
+    let count = rows.end - rows.start;
+    if to.pitch == width * texel.len() as u64 {
+        to.memory.fill(to.row(rows.start), texel, width * count);
+        return;
+    }
+    for row in rows {
+        to.memory.fill(to.row(row), texel, width);
+    }
 }

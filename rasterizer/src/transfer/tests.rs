@@ -10,6 +10,7 @@ use base::mem::{DeviceMemory, MemoryRange};
 use base::random::Rng;
 use std::sync::Arc;
 
+mod blits;
 mod guard;
 
 /// An image with its own memory.
@@ -69,7 +70,7 @@ fn buffer_copies_fills_and_updates_stay_inside() {
             dst_offset: rng.below(3500).into(),
             size: rng.below(5000).into(),
         };
-        copy_buffer(buffer(&mut a), buffer(&mut b), &region);
+        copy_buffer(None, buffer(&mut a), buffer(&mut b), &region);
         for i in 0..3000u64 {
             let copied = i >= region.dst_offset && i - region.dst_offset < region.size;
             let from = (i.wrapping_sub(region.dst_offset)).wrapping_add(region.src_offset);
@@ -78,7 +79,7 @@ fn buffer_copies_fills_and_updates_stay_inside() {
         }
     }
     let mut c = vec![0u8; 64];
-    fill_buffer(buffer(&mut c), 8, u64::MAX, 0x0403_0201);
+    fill_buffer(None, buffer(&mut c), 8, u64::MAX, 0x0403_0201);
     assert_eq!(&c[..12], &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
     assert_eq!(&c[60..], &[1, 2, 3, 4]);
     update_buffer(buffer(&mut c), 62, &[9, 9, 9, 9]);
@@ -105,8 +106,8 @@ fn copy_buffer_to_image_and_back_is_the_identity() {
                 image_extent: extent,
             };
             let mut bytes = vec![0u8; 1 << 20];
-            copy_image_to_buffer(&a.image, buffer(&mut bytes), &region);
-            copy_buffer_to_image(buffer(&mut bytes), &b.image, &region);
+            copy_image_to_buffer(None, &a.image, buffer(&mut bytes), &region);
+            copy_buffer_to_image(None, buffer(&mut bytes), &b.image, &region);
             for layer in 0..layers {
                 for y in (0..extent[1]).step_by(block as usize) {
                     for x in (0..extent[0]).step_by(block as usize) {
@@ -131,7 +132,7 @@ fn buffer_rows_lie_where_the_specification_says() {
         image_offset: [1, 1, 0],
         image_extent: [2, 2, 2],
     };
-    copy_buffer_to_image(buffer(&mut bytes), &a.image, &region);
+    copy_buffer_to_image(None, buffer(&mut bytes), &a.image, &region);
     for z in 0..2 {
         for y in 0..3 {
             for x in 0..4 {
@@ -156,7 +157,7 @@ fn copy_image_between_layers_and_slices() {
         dst_offset: [1, 0, 1],
         extent: [10, 8, 1],
     };
-    copy_image(&array.image, &volume.image, &region);
+    copy_image(None, &array.image, &volume.image, &region);
     for slice in 0..3 {
         for (x, y) in (0..80).map(|i| (i % 10, i / 10)) {
             let got = texel(&volume, 0, 0, 0, [1 + x, y, 1 + slice]);
@@ -173,7 +174,7 @@ fn clears_write_every_texel_of_the_range_and_no_other() {
     let half = 0.5f32.to_bits();
     let range =
         SubresourceRange { aspects: Aspect::Color.bit(), base_level: 1, level_count: 1, base_layer: 1, layer_count: 2 };
-    clear_color_image(&a.image, [half, 0, 1f32.to_bits(), 1f32.to_bits()], &range);
+    clear_color_image(None, &a.image, [half, 0, 1f32.to_bits(), 1f32.to_bits()], &range);
     for level in 0..3 {
         let [w, h, _] = a.image.layout.planes()[0].levels[level as usize].extent;
         for layer in 0..4 {
@@ -189,7 +190,7 @@ fn clears_write_every_texel_of_the_range_and_no_other() {
     let d = image(D32_S8, Dim::D2, [9, 9, 1], 1, 1, 1);
     let both = Aspect::Depth.bit() | Aspect::Stencil.bit();
     let range = SubresourceRange { aspects: both, base_level: 0, level_count: 1, base_layer: 0, layer_count: 1 };
-    clear_depth_stencil_image(&d.image, 0.25, 0x1ff, &range);
+    clear_depth_stencil_image(None, &d.image, 0.25, 0x1ff, &range);
     assert_eq!(texel(&d, 0, 0, 0, [8, 8, 0]), 0.25f32.to_le_bytes());
     let mut s = [0];
     memory_of(&d.image).read(d.image.layout.offset(1, 0, 0, 0, [8, 8, 0]), &mut s);
@@ -219,7 +220,7 @@ fn resolve_averages_in_linear_space_and_takes_sample_zero_of_integers() {
             dst_offset: [0, 1, 0],
             extent: [12, 5, 1],
         };
-        resolve_image(&a.image, &b.image, format, &region, ResolveMode::Average);
+        resolve_image(None, &a.image, &b.image, format, &region, ResolveMode::Average);
         for i in 0..12 * 5 * 2 {
             let (x, y, l) = (i % 12, i / 12 % 5, i / 60);
             let sample = |s| format::unpack(format, &texel(&a, 0, l, s, at(x + 1, y + 2)));
@@ -250,7 +251,7 @@ fn blit_halves_flips_and_converts() {
     let half = image(RGBA32F, Dim::D2, [4, 4, 1], 1, 1, 1);
     let region =
         ImageBlit { src: color(0, 0, 1), src_offsets: corners(8, 8), dst: color(0, 0, 1), dst_offsets: corners(4, 4) };
-    blit_image(&a.image, &half.image, &region, Filter::Linear);
+    blit_image(None, &a.image, &half.image, &region, Filter::Linear);
     let (from, to) = (Format::from_vk(RGBA8).expect("format"), Format::from_vk(RGBA32F).expect("format"));
     for (x, y) in (0..16).map(|i| (i % 4, i / 4)) {
         let got = format::unpack(to, &texel(&half, 0, 0, 0, [x, y, 0]));
@@ -264,7 +265,7 @@ fn blit_halves_flips_and_converts() {
     // Mirrored in x, nearest, twice as large, cut off by the destination's edge.
     let big = image(RGBA8, Dim::D2, [12, 16, 1], 1, 1, 1);
     let region = ImageBlit { dst_offsets: [[14, 0, 0], [-2, 16, 1]], ..region };
-    blit_image(&a.image, &big.image, &region, Filter::Nearest);
+    blit_image(None, &a.image, &big.image, &region, Filter::Nearest);
     for (x, y) in (0..192).map(|i| (i % 12, i / 12)) {
         assert_eq!(texel(&big, 0, 0, 0, [x, y, 0]), texel(&a, 0, 0, 0, [(13 - x) / 2, y / 2, 0]), "{x} {y}");
     }
@@ -276,7 +277,7 @@ fn blit_halves_flips_and_converts() {
     let narrow = image(R16_SINT, Dim::D2, [3, 1, 1], 1, 1, 1);
     let region =
         ImageBlit { src: color(0, 0, 1), src_offsets: corners(3, 1), dst: color(0, 0, 1), dst_offsets: corners(3, 1) };
-    blit_image(&wide.image, &narrow.image, &region, Filter::Linear);
+    blit_image(None, &wide.image, &narrow.image, &region, Filter::Linear);
     let got = [0, 1, 2].map(|x| texel(&narrow, 0, 0, 0, [x, 0, 0]));
     assert_eq!(got, [(-5i16).to_le_bytes(), 32767i16.to_le_bytes(), 77i16.to_le_bytes()]);
 }
@@ -295,7 +296,7 @@ fn blits_of_volumes_weigh_eight_texels() {
         let n = size as i32;
         let dst_offsets = if mirrored { [[n; 3], [0; 3]] } else { [[0; 3], [n; 3]] };
         let region = ImageBlit { src: color(0, 0, 1), src_offsets: [[0; 3], [4; 3]], dst: color(0, 0, 1), dst_offsets };
-        blit_image(&src.image, &dst.image, &region, Filter::Linear);
+        blit_image(None, &src.image, &dst.image, &region, Filter::Linear);
         let tap = |d: u32| {
             let u = (d as f32 + 0.5) * 4.0 / size as f32 - 0.5;
             let u = (if mirrored { 3.0 - u } else { u }).clamp(0.0, 3.0);
@@ -337,12 +338,12 @@ fn regions_are_cut_to_the_image_and_the_buffer() {
             dst_offset: [0, offset, 0],
             extent: [u32::MAX; 3],
         };
-        copy_image(&a.image, &b.image, &ImageCopy { src: color(5, 0, 1), ..region });
-        copy_image(&a.image, &b.image, &ImageCopy { dst: color(5, 0, 1), ..region });
-        copy_image(&a.image, &b.image, &ImageCopy { dst: color(0, 1, 1), ..region });
+        copy_image(None, &a.image, &b.image, &ImageCopy { src: color(5, 0, 1), ..region });
+        copy_image(None, &a.image, &b.image, &ImageCopy { dst: color(5, 0, 1), ..region });
+        copy_image(None, &a.image, &b.image, &ImageCopy { dst: color(0, 1, 1), ..region });
         assert!(bytes_of(&b) == before, "{offset}: no such level or layer");
         let old: Vec<Vec<u8>> = (0..64).map(|i| texel(&b, 0, 0, 0, [i % 8, i / 8, 0])).collect();
-        copy_image(&a.image, &b.image, &region);
+        copy_image(None, &a.image, &b.image, &region);
         for (x, y) in (0..64).map(|i| (i % 8, i / 8)) {
             let copied = first < 8 && y >= first && x < 8 - first;
             let want =
@@ -359,7 +360,7 @@ fn regions_are_cut_to_the_image_and_the_buffer() {
             image_offset: [offset, offset, offset],
             image_extent: [u32::MAX; 3],
         };
-        copy_image_to_buffer(&a.image, buffer(&mut bytes), &region);
+        copy_image_to_buffer(None, &a.image, buffer(&mut bytes), &region);
         let mut want = vec![0xa5u8; 100];
         if first == 7 {
             want[90..94].copy_from_slice(&texel(&a, 0, 0, 0, [7, 7, 0]));
@@ -369,11 +370,11 @@ fn regions_are_cut_to_the_image_and_the_buffer() {
         let before = bytes_of(&b);
         let offsets = [[offset, offset, 0], [3, 3, 1]];
         let region = ImageBlit { src: color(0, 0, 1), src_offsets: offsets, dst: color(0, 0, 1), dst_offsets: offsets };
-        blit_image(&a.image, &b.image, &ImageBlit { src: color(5, 0, 1), ..region }, Filter::Nearest);
-        blit_image(&a.image, &b.image, &ImageBlit { dst: color(5, 0, 1), ..region }, Filter::Nearest);
+        blit_image(None, &a.image, &b.image, &ImageBlit { src: color(5, 0, 1), ..region }, Filter::Nearest);
+        blit_image(None, &a.image, &b.image, &ImageBlit { dst: color(5, 0, 1), ..region }, Filter::Nearest);
         assert!(bytes_of(&b) == before, "{offset}: no such level");
         let old: Vec<Vec<u8>> = (0..64).map(|i| texel(&b, 0, 0, 0, [i % 8, i / 8, 0])).collect();
-        blit_image(&a.image, &b.image, &region, Filter::Nearest);
+        blit_image(None, &a.image, &b.image, &region, Filter::Nearest);
         let range = offset.min(3)..offset.max(3);
         for (x, y) in (0..64).map(|i| (i % 8, i / 8)) {
             let inside = range.contains(&(x as i32)) && range.contains(&(y as i32));
@@ -396,7 +397,7 @@ fn blit_decodes_compressed_sources() {
         dst: color(0, 0, 1),
         dst_offsets: [[2, 1, 0], [11, 9, 1]],
     };
-    blit_image(&src.image, &dst.image, &region, Filter::Nearest);
+    blit_image(None, &src.image, &dst.image, &region, Filter::Nearest);
     for y in 1..9 {
         for x in 2..11 {
             let block: [u8; 16] = texel(&src, 0, 0, 0, [x, y, 0]).try_into().expect("a block");

@@ -2,55 +2,199 @@
 
 #![forbid(unsafe_code)]
 
+use super::conversion::{self, Conversion};
+use super::kernels;
 use base::format::{self, ChannelType, Format};
 use base::mem::DeviceMemory;
+use std::ops::Range;
 
-/// A texel: bits of f32 or integers, by the format's class.
-pub type Texel = [u32; 4];
+pub use base::format::Texel;
 
-/// A reader or writer of rows of one format, with its byte buffer.
+/// How the texels of a format become words, and back.
+#[derive(Clone, Copy, Debug)]
+enum Coding {
+    /// By a conversion of rows, after the first and third byte were exchanged.
+    Row { conversion: Conversion, swapped: bool },
+    /// By the format's kernels, four words a texel.
+    Lanes,
+}
+
+impl Coding {
+    /// The coding with the least words, and how many.
+    fn of(format: Format) -> (Coding, usize) {
+        use ChannelType::{Sfloat, Sint, Srgb, Uint, Unorm};
+        let info = format.info();
+        let channels = &info.channels[..usize::from(info.channel_count)];
+        let row = [
+            (Conversion::Unorm8, Unorm, 8),
+            (Conversion::Srgb, Srgb, 8),
+            (Conversion::Half, Sfloat, 16),
+            (Conversion::Words, Sfloat, 32),
+            (Conversion::Words, Uint, 32),
+            (Conversion::Words, Sint, 32),
+        ]
+        .into_iter()
+        .find(|&(_, ty, bits)| channels.iter().take(3).all(|c| c.ty == ty && c.bits == bits))
+        .map(|(conversion, ..)| conversion);
+        match (row, order(format), channels.len()) {
+            (Some(Conversion::Srgb), _, 1..=3) | (_, _, 3) => (Coding::Lanes, 4),
+            (Some(conversion), Some(order), components) if order == Order::Rgba || info.block_bytes == 4 => {
+                (Coding::Row { conversion, swapped: order == Order::Bgra }, components)
+            }
+            _ => (Coding::Lanes, 4),
+        }
+    }
+}
+
+/// The order of components of one size in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they are called.
+    Rgba,
+    /// Of four the first and third exchanged.
+    Bgra,
+}
+
+/// The order of a format's components; `None` for any other.
+pub fn order(format: Format) -> Option<Order> {
+    use format::ChannelName::{A, B, G, R};
+    let info = format.info();
+    let channels = &info.channels[..usize::from(info.channel_count)];
+    let ordered = |names: &[format::ChannelName]| {
+        let mut all = (0u8..).zip(channels).zip(names);
+        all.all(|((i, c), &name)| c.name == name && c.bits == channels[0].bits && c.shift == i * c.bits)
+    };
+    match channels.len() {
+        1..=4 if ordered(&[R, G, B, A]) => Some(Order::Rgba),
+        4 if ordered(&[B, G, R, A]) => Some(Order::Bgra),
+        _ => None,
+    }
+}
+
+/// How many words a texel has on the way from one format to another.
+pub fn components(src: Format, dst: Format) -> usize {
+    let (a, b) = (Coding::of(src).1, Coding::of(dst).1);
+    if a == b { a } else { 4 }
+}
+
+/// A reader or writer of rows of one format, with its byte buffer. A row is the words of its texels.
 pub struct Rows {
     format: Format,
+    coding: Coding,
+    components: usize,
     bytes_per_texel: usize,
     bytes: Vec<u8>,
+    /// Of a row of blocks: its offset, which of them, and their texels.
+    decoded: Option<(u64, Range<u32>)>,
+    blocks: Vec<[Texel; 16]>,
 }
 
 impl Rows {
-    /// For a colour format. (Only [`Rows::read_blocks`] reads block-compressed formats; nothing writes them.)
-    pub fn new(format: Format) -> Rows {
-        Rows { format, bytes_per_texel: usize::from(format.info().block_bytes), bytes: Vec::new() }
-    }
-
-    /// Unpacks `out.len()` texels at `offset`; texels outside the memory read as zero.
-    pub fn read(&mut self, memory: DeviceMemory, offset: u64, out: &mut [Texel]) {
-        self.bytes.resize(out.len() * self.bytes_per_texel, 0);
-        if !memory.read(offset, &mut self.bytes) {
-            out.fill([0; 4]);
-            return;
+    /// For a colour format, and texels of as many words as [`components`] says. (Only [`Rows::read_blocks`] reads block-compressed formats; nothing
+    /// writes them.)
+    pub fn new(format: Format, components: usize) -> Rows {
+        let coding = Some(Coding::of(format)).filter(|c| c.1 == components).map_or(Coding::Lanes, |c| c.0);
+        Rows {
+            format,
+            coding,
+            components,
+            bytes_per_texel: usize::from(format.info().block_bytes),
+            bytes: Vec::new(),
+            decoded: None,
+            blocks: Vec::new(),
         }
-        format::unpack_row(self.format, &self.bytes, out);
     }
 
-    /// Decodes the texels from column `first` on of row `y % 4` of the row of 4×4 blocks at `offset` (block-compressed formats).
-    pub fn read_blocks(&mut self, memory: DeviceMemory, offset: u64, first: u32, y: u32, out: &mut [Texel]) {
-        let mut decoded = (u32::MAX, [[0; 4]; 16]);
-        for (x, texel) in (first..).zip(out) {
-            if decoded.0 != x / 4 {
+    /// Unpacks texels from `offset` on; those outside the memory read as zero.
+    pub fn read(&mut self, memory: DeviceMemory, offset: u64, out: &mut [u32]) {
+        self.bytes.resize(out.len() / self.components * self.bytes_per_texel, 0);
+        if memory.read(offset, &mut self.bytes) {
+            unpack(self.format, self.coding, &mut self.bytes, out);
+        } else {
+            out.fill(0);
+        }
+    }
+
+    /// Unpacks texels; the bytes have no meaning any more.
+    pub fn unpack(&self, bytes: &mut [u8], out: &mut [u32]) {
+        unpack(self.format, self.coding, bytes, out);
+    }
+
+    /// Decodes the texels from column `first` on of row `y % 4` of the row of 4×4 blocks at `offset` (block-compressed formats, four words a texel). Blocks
+    /// are decoded once for the rows that follow each other.
+    pub fn read_blocks(&mut self, memory: DeviceMemory, offset: u64, first: u32, y: u32, out: &mut [u32]) {
+        let texels = out.as_chunks_mut::<4>().0;
+        let columns = first / 4..(first + texels.len() as u32).div_ceil(4);
+        let key = (offset, columns.clone());
+        if self.decoded.as_ref() != Some(&key) {
+            self.blocks.clear();
+            self.blocks.extend(columns.clone().map(|column| {
                 let mut block = [0; 16];
-                let at = offset + u64::from(x / 4) * self.bytes_per_texel as u64;
+                let at = offset + u64::from(column) * self.bytes_per_texel as u64;
                 memory.read(at, &mut block[..self.bytes_per_texel]);
-                decoded = (x / 4, format::decode_block(self.format, &block));
-            }
-            *texel = decoded.1[(y % 4 * 4 + x % 4) as usize];
+                format::decode_block(self.format, &block)
+            }));
+            self.decoded = Some(key);
+        }
+        for (x, texel) in (first..).zip(texels) {
+            *texel = self.blocks[(x / 4 - columns.start) as usize][(y % 4 * 4 + x % 4) as usize];
         }
     }
 
     /// Packs texels to `offset`.
-    pub fn write(&mut self, memory: DeviceMemory, offset: u64, texels: &[Texel]) {
-        self.bytes.resize(texels.len() * self.bytes_per_texel, 0);
-        format::pack_row(self.format, texels, &mut self.bytes);
+    pub fn write(&mut self, memory: DeviceMemory, offset: u64, words: &[u32]) {
+        self.bytes.resize(words.len() / self.components * self.bytes_per_texel, 0);
+        match self.coding {
+            Coding::Row { conversion, .. } => conversion.pack(words, &mut self.bytes),
+            Coding::Lanes => conversion::pack(format::kernels(self.format), words.as_chunks().0, &mut self.bytes),
+        }
+        self.write_bytes(memory, offset);
+    }
+
+    /// Writes what lies between two rows of floats.
+    pub fn write_between(
+        &mut self,
+        memory: DeviceMemory,
+        offset: u64,
+        [a, b]: [&[u32]; 2],
+        weight: f32,
+        scratch: &mut [u32],
+    ) {
+        if let Coding::Row { conversion: Conversion::Unorm8, .. } = self.coding {
+            self.bytes.resize(a.len() / self.components * self.bytes_per_texel, 0);
+            kernels::lerp_to_unorm8(a, b, weight, &mut self.bytes);
+            self.write_bytes(memory, offset);
+        } else {
+            kernels::lerp_rows(a, b, weight, scratch);
+            self.write(memory, offset, scratch);
+        }
+    }
+
+    fn write_bytes(&mut self, memory: DeviceMemory, offset: u64) {
+        if let Coding::Row { swapped: true, .. } = self.coding {
+            conversion::swap_bytes(&mut self.bytes);
+        }
         memory.write(offset, &self.bytes);
     }
+}
+
+fn unpack(format: Format, coding: Coding, bytes: &mut [u8], out: &mut [u32]) {
+    match coding {
+        Coding::Row { conversion, swapped } => {
+            if swapped {
+                conversion::swap_bytes(bytes);
+            }
+            conversion.unpack(bytes, out);
+        }
+        Coding::Lanes => conversion::unpack(format::kernels(format), bytes, out.as_chunks_mut().0),
+    }
+}
+
+/// Are all channels of this type, 8 bits wide?
+pub fn is_bytes_of(format: Format, ty: ChannelType) -> bool {
+    let info = format.info();
+    let channels = &info.channels[..usize::from(info.channel_count)];
+    info.block == (1, 1) && channels.iter().all(|c| c.bits == 8 && c.ty == ty)
 }
 
 /// Clamps an integer texel from one integer class to what the destination can hold (spec: Image Format Conversions).

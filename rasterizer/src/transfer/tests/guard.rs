@@ -60,16 +60,16 @@ fn transfers_of_all_formats_touch_nothing_beyond() {
                 base_layer: 0,
                 layer_count: to.layer_count,
             };
-            clear_color_image(&b, [1, 2, 3, rng.next()], &range);
-            clear_depth_stencil_image(&b, 0.5, 7, &range);
+            clear_color_image(None, &b, [1, 2, 3, rng.next()], &range);
+            clear_depth_stencil_image(None, &b, 0.5, 7, &range);
         }
         // All of the last level; then boxes that do not fit, which are cut.
         for beyond in [0, rng.below(9)] {
             let extent = from_extent.map(|n| n + beyond);
             let offset = [0; 3].map(|_| if beyond == 0 { 0 } else { rng.below(5) as i32 });
-            copy_image(&a, &b, &ImageCopy { src: from, src_offset: offset, dst: to, dst_offset: [0; 3], extent });
+            copy_image(None, &a, &b, &ImageCopy { src: from, src_offset: offset, dst: to, dst_offset: [0; 3], extent });
             let region = ImageCopy { src: from, src_offset: [0; 3], dst: to, dst_offset: offset, extent };
-            copy_image(&a, &b, &region);
+            copy_image(None, &a, &b, &region);
         }
         buffers(&a, side, &mut rng);
         let same_samples = a.layout.desc.samples == 1 && b.layout.desc.samples == 1;
@@ -79,7 +79,7 @@ fn transfers_of_all_formats_touch_nothing_beyond() {
             let mirrored = rng.below(2) == 0;
             let src_offsets = if mirrored { [end(from_extent), [0; 3]] } else { [[0; 3], end(from_extent)] };
             let blit = ImageBlit { src: from, src_offsets, dst: to, dst_offsets: [[0; 3], end(to_extent)] };
-            blit_image(&a, &b, &blit, filter);
+            blit_image(None, &a, &b, &blit, filter);
         }
         if a.layout.desc.samples == 4 && !format.is_compressed() {
             let (dim, extent, _, layers, _) = a_shape;
@@ -87,7 +87,7 @@ fn transfers_of_all_formats_touch_nothing_beyond() {
             let (dst, _) = last_level(&c, false);
             let region = ImageResolve { src: from, src_offset: [0; 3], dst, dst_offset: [0; 3], extent };
             for mode in [ResolveMode::SampleZero, ResolveMode::Average, ResolveMode::Min, ResolveMode::Max] {
-                resolve_image(&a, &c, format, &region, mode);
+                resolve_image(None, &a, &c, format, &region, mode);
             }
         }
     }
@@ -112,13 +112,13 @@ fn buffers(image: &ImageMemory, side: crate::tests::guard::Side, rng: &mut Rng) 
             image_offset: [0; 3],
             image_extent: extent,
         };
-        copy_buffer_to_image(buffer.memory(), image, &region);
-        copy_image_to_buffer(image, buffer.memory(), &region);
+        copy_buffer_to_image(None, buffer.memory(), image, &region);
+        copy_image_to_buffer(None, image, buffer.memory(), &region);
         let other = Guarded::random(1 + rng.below(5000) as usize, side, &mut random);
         let (src_offset, dst_offset) = (u64::from(rng.below(99)), u64::from(rng.below(99)));
         let copy = BufferCopy { src_offset, dst_offset, size: u64::from(rng.below(6000)) };
-        copy_buffer(buffer.memory(), other.memory(), &copy);
-        fill_buffer(other.memory(), u64::from(rng.below(3000) & !3), u64::MAX, 5);
+        copy_buffer(None, buffer.memory(), other.memory(), &copy);
+        fill_buffer(None, other.memory(), u64::from(rng.below(3000) & !3), u64::MAX, 5);
         update_buffer(other.memory(), u64::from(rng.below(3000)), &[7; 65]);
     }
 }

@@ -1,0 +1,117 @@
+//! Blits with a linear filter, by rows: a source row is unpacked and filtered along x once, and kept while the rows around it need it; what lies
+//! between two of those is one loop over words, packed as it goes. Halving four 8-bit components, the step of a mip chain, is one kernel from
+//! bytes to bytes.
+//!
+//! The order of operations is x, y, z, each `a · (1 - w) + b · w`, whichever way a row goes.
+
+#![forbid(unsafe_code)]
+
+use super::super::kernels::{self, Tap, Taps};
+use super::super::rows::Threads;
+use super::super::texel::{Rows, components, is_bytes_of, order};
+use super::job::{Job, Row};
+use base::format::{ChannelType, Format};
+
+/// A blit with a filter.
+pub fn blit(threads: Threads, job: &Job) {
+    let (first, taps) = job.x.rebased();
+    let taps = Taps::new(taps.collect());
+    let four = |format: Format| format.info().channel_count == 4 && is_bytes_of(format, ChannelType::Unorm);
+    let order = |format: Format| order(format).filter(|_| four(format));
+    let orders = if taps.halve() { order(job.src.format()).zip(order(job.dst.format())) } else { None };
+    let bytes = 4 * job.x.taps.len() as u64;
+    let scratch = || Filtered::new(job, first, &taps);
+    job.rows(threads, scratch, |filtered, row| {
+        let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);
+        match orders {
+            Some((src, dst)) if z.weight == 0.0 && y.weight == 0.5 => {
+                let rows = [y.first, y.second].map(|y| job.src_row(row.layer, [z.first, y, first]));
+                let to = job.dst_row(row);
+                kernels::quarter_of_unorm8(job.src.memory, rows, job.dst.memory, to, bytes, src != dst);
+            }
+            _ => filtered.row(row, z, y),
+        }
+    });
+}
+
+/// Source rows that are filtered along x: those of the row that is made, and of earlier ones.
+struct Filtered<'a> {
+    job: &'a Job<'a>,
+    first: u32,
+    taps: &'a Taps,
+    /// Words of a texel.
+    components: usize,
+    reader: Rows,
+    writer: Rows,
+    /// (layer, z, y) of each kept row.
+    keys: [Option<(u32, u32, u32)>; 4],
+    rows: [Vec<u32>; 4],
+    unpacked: Vec<u32>,
+    planes: [Vec<u32>; 2],
+    out: Vec<u32>,
+}
+
+impl<'a> Filtered<'a> {
+    fn new(job: &'a Job<'a>, first: u32, taps: &'a Taps) -> Filtered<'a> {
+        let components = components(job.src.format(), job.dst.format());
+        Filtered {
+            job,
+            first,
+            taps,
+            components,
+            reader: Rows::new(job.src.format(), components),
+            writer: Rows::new(job.dst.format(), components),
+            keys: [None; 4],
+            rows: Default::default(),
+            unpacked: Vec::new(),
+            planes: Default::default(),
+            out: Vec::new(),
+        }
+    }
+
+    /// Where the rows of these keys are kept. One that is missing takes the place of one that is not among them.
+    fn kept(&mut self, wanted: [(u32, u32, u32); 4]) -> [usize; 4] {
+        wanted.map(|key| {
+            if let Some(i) = self.keys.iter().position(|&k| k == Some(key)) {
+                return i;
+            }
+            // Of four places, one that is missing leaves at least one to others.
+            let free = |k: &Option<_>| k.is_none_or(|k| !wanted.contains(&k));
+            let i = self.keys.iter().position(free).unwrap_or(0);
+            self.keys[i] = Some(key);
+            self.filter(i, key);
+            i
+        })
+    }
+
+    fn filter(&mut self, i: usize, (layer, z, y): (u32, u32, u32)) {
+        let (job, memory) = (self.job, self.job.src.memory);
+        self.unpacked.resize(self.taps.texels() * self.components, 0);
+        if job.src.format().is_compressed() {
+            let offset = job.src_row(layer, [z, y, 0]);
+            self.reader.read_blocks(memory, offset, self.first, y, &mut self.unpacked);
+        } else {
+            self.reader.read(memory, job.src_row(layer, [z, y, self.first]), &mut self.unpacked);
+        }
+        self.rows[i].resize(self.taps.len() * self.components, 0);
+        self.taps.filter(self.components, &self.unpacked, &mut self.rows[i]);
+    }
+
+    fn row(&mut self, row: Row, z: Tap, y: Tap) {
+        let far = if z.weight == 0.0 { z.first } else { z.second };
+        let key = |z, y| (row.layer, z, y);
+        let kept = self.kept([key(z.first, y.first), key(z.first, y.second), key(far, y.first), key(far, y.second)]);
+        let (memory, offset) = (self.job.dst.memory, self.job.dst_row(row));
+        self.out.resize(self.taps.len() * self.components, 0);
+        let at = |i: usize| self.rows[kept[i]].as_slice();
+        if z.weight == 0.0 {
+            return self.writer.write_between(memory, offset, [at(0), at(1)], y.weight, &mut self.out);
+        }
+        for (plane, first) in self.planes.iter_mut().zip([0, 2]) {
+            plane.resize(self.taps.len() * self.components, 0);
+            kernels::lerp_rows(at(first), at(first + 1), y.weight, plane);
+        }
+        let [near, far] = &self.planes;
+        self.writer.write_between(memory, offset, [near, far], z.weight, &mut self.out);
+    }
+}

@@ -1,0 +1,174 @@
+//! Blits that take the nearest texel: bytes by a table of columns, a row once where rows come again. Texels of another format are converted after
+//! they were taken. Between images of one format they stay the bytes they were.
+
+#![forbid(unsafe_code)]
+
+use super::super::conversion;
+use super::super::rows::Threads;
+use super::super::texel::{Rows, clamp_integer, components, is_bytes_of, order};
+use super::job::{Job, Row};
+use base::format::{ChannelType, Format};
+
+/// What becomes of texels that were taken.
+enum Convert {
+    /// Nothing.
+    Nothing,
+    /// The order of four bytes changes.
+    Swap,
+    /// They are unpacked and packed.
+    Texels,
+}
+
+impl Convert {
+    fn of(src: Format, dst: Format) -> Convert {
+        if src == dst {
+            return Convert::Nothing;
+        }
+        let same = |ty| is_bytes_of(src, ty) && is_bytes_of(dst, ty);
+        match (order(src), order(dst)) {
+            (Some(a), Some(b)) if same(ChannelType::Unorm) => {
+                if a == b {
+                    Convert::Nothing
+                } else {
+                    Convert::Swap
+                }
+            }
+            _ => Convert::Texels,
+        }
+    }
+}
+
+/// A blit without a filter. Depth and stencil are no `color`: their texels are words without meaning.
+pub fn blit(threads: Threads, job: &Job, color: bool) {
+    let (src, dst) = (job.src.format(), job.dst.format());
+    let convert = if color { Convert::of(src, dst) } else { Convert::Nothing };
+    if matches!(convert, Convert::Nothing) && job.src.texel() != job.dst.texel() {
+        return;
+    }
+    let (first, taps) = job.x.rebased();
+    let columns: Vec<u32> = taps.map(|tap| tap.first).collect();
+    let clamp = color && src.is_integer();
+    job.rows(
+        threads,
+        || Taken::new(job, first, &columns),
+        |taken, row| {
+            let from = [job.z.taps[row.z as usize].first, job.y.taps[row.y as usize].first];
+            taken.row((row.layer, from), &convert, clamp);
+            taken.write(row, &convert);
+        },
+    );
+}
+
+/// A row of texels that were taken, as they are written.
+struct Taken<'a> {
+    job: &'a Job<'a>,
+    first: u32,
+    columns: &'a [u32],
+    /// Texels of the source from `first` on.
+    span: usize,
+    /// The columns are all of them, in order.
+    all: bool,
+    /// Layer and [z, y] of the row that was taken.
+    key: Option<(u32, [u32; 2])>,
+    source: Vec<u8>,
+    bytes: Vec<u8>,
+    /// Words of a texel that is unpacked.
+    components: usize,
+    words: Vec<u32>,
+    decoded: Vec<u32>,
+    reader: Rows,
+    writer: Rows,
+}
+
+impl<'a> Taken<'a> {
+    fn new(job: &'a Job<'a>, first: u32, columns: &'a [u32]) -> Taken<'a> {
+        let (src, dst) = (job.src.format(), job.dst.format());
+        // Integers are clamped in all four components.
+        let components = if src.is_integer() { 4 } else { components(src, dst) };
+        Taken {
+            job,
+            first,
+            columns,
+            span: columns.iter().max().map_or(0, |&last| last as usize + 1),
+            all: (0..).zip(columns).all(|(i, &column)| i == column),
+            key: None,
+            source: Vec::new(),
+            bytes: Vec::new(),
+            components,
+            words: Vec::new(),
+            decoded: Vec::new(),
+            reader: Rows::new(src, components),
+            writer: Rows::new(dst, components),
+        }
+    }
+
+    fn row(&mut self, key: (u32, [u32; 2]), convert: &Convert, clamp: bool) {
+        if self.key == Some(key) {
+            return;
+        }
+        self.key = Some(key);
+        let (layer, [z, y]) = key;
+        let offset = |x| self.job.src_row(layer, [z, y, x]);
+        let src_format = self.job.src.format();
+        if src_format.is_compressed() {
+            self.decoded.resize(self.span * 4, 0);
+            self.reader.read_blocks(self.job.src.memory, offset(0), self.first, y, &mut self.decoded);
+            let decoded = self.decoded.as_chunks::<4>().0;
+            self.words.clear();
+            self.words.extend(self.columns.iter().flat_map(|&column| decoded[column as usize]));
+            return;
+        }
+        let texel = self.job.src.texel() as usize;
+        self.source.resize(self.span * texel, 0);
+        self.job.src.memory.read(offset(self.first), &mut self.source);
+        if self.all {
+            std::mem::swap(&mut self.source, &mut self.bytes);
+        } else {
+            self.bytes.resize(self.columns.len() * texel, 0);
+            take(&self.source, texel, self.columns, &mut self.bytes);
+        }
+        match convert {
+            Convert::Nothing => {}
+            Convert::Swap => conversion::swap_bytes(&mut self.bytes),
+            Convert::Texels => {
+                self.words.resize(self.columns.len() * self.components, 0);
+                self.reader.unpack(&mut self.bytes, &mut self.words);
+                if clamp {
+                    let dst_format = self.job.dst.format();
+                    let texels = self.words.as_chunks_mut::<4>().0;
+                    texels.iter_mut().for_each(|t| *t = clamp_integer(*t, src_format, dst_format));
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, row: Row, convert: &Convert) {
+        let (memory, offset) = (self.job.dst.memory, self.job.dst_row(row));
+        match convert {
+            Convert::Texels => self.writer.write(memory, offset, &self.words),
+            Convert::Nothing | Convert::Swap => drop(memory.write(offset, &self.bytes)),
+        }
+    }
+}
+
+/// Takes texels of some bytes.
+fn take(from: &[u8], texel: usize, columns: &[u32], to: &mut [u8]) {
+    fn of<const B: usize>(from: &[u8], columns: &[u32], to: &mut [u8]) {
+        let from = from.as_chunks::<B>().0;
+        for (to, &column) in to.as_chunks_mut::<B>().0.iter_mut().zip(columns) {
+            *to = from[column as usize];
+        }
+    }
+    match texel {
+        1 => of::<1>(from, columns, to),
+        2 => of::<2>(from, columns, to),
+        3 => of::<3>(from, columns, to),
+        4 => of::<4>(from, columns, to),
+        6 => of::<6>(from, columns, to),
+        8 => of::<8>(from, columns, to),
+        12 => of::<12>(from, columns, to),
+        16 => of::<16>(from, columns, to),
+        // No format has another size.
+        _ => {}
+    }
+}

@@ -1,0 +1,304 @@
+//! Texels to words and back, by rows, compiled for each level of the processor ([`base::compiled!`]).
+//!
+//! A row is unpacked to words, the components of a texel side by side, so that what is done to all components alike is one loop over words, whatever the
+//! format. A texel has 1, 2 or 4 of them: as many as its format where both sides of a transfer have the same, or all four. The arithmetic is that of
+//! `base::format`, operation by operation: all levels give the same bits.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use base::abi::MAX_LANES;
+use base::format::float::{f32_to_half, half_to_f32};
+use base::format::pack::LaneKernels;
+use base::format::srgb::{linear_to_srgb, srgb_to_linear};
+use base::format::{Lanes, Texel, TexelKernels};
+use base::host::{Host, Level};
+use base::round;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+/// Conversions of rows of texels that every host has at its best level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// 8-bit unsigned normalised components.
+    Unorm8,
+    /// Three 8-bit sRGB components and alpha.
+    Srgb,
+    /// Halves.
+    Half,
+    /// Words, which stay as they are.
+    Words,
+}
+
+impl Conversion {
+    /// `bytes` has as many components.
+    pub fn unpack(self, bytes: &[u8], out: &mut [u32]) {
+        // SAFETY: the host has its level.
+        unsafe {
+            match self {
+                Conversion::Unorm8 => unpack_unorm8(Level::here())(bytes, out),
+                Conversion::Srgb => unpack_srgb(Level::here())(bytes, out),
+                Conversion::Half => unpack_half(Level::here())(bytes, out),
+                Conversion::Words => {
+                    for (word, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+                        *word = u32::from_le_bytes(*bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// As [`Conversion::unpack`].
+    pub fn pack(self, words: &[u32], bytes: &mut [u8]) {
+        // SAFETY: the host has its level.
+        unsafe {
+            match self {
+                Conversion::Unorm8 => pack_unorm8(Level::here())(words, bytes),
+                Conversion::Srgb => pack_srgb(Level::here())(words, bytes),
+                Conversion::Half => pack_half(Level::here())(words, bytes),
+                Conversion::Words => {
+                    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+                        *bytes = word.to_le_bytes();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Unpacks texels of any format that has kernels.
+pub fn unpack(kernels: &TexelKernels, bytes: &[u8], out: &mut [Texel]) {
+    let level = Level::here();
+    let by_lanes = match kernels.bytes {
+        1 => unpack_lanes::<1>(level),
+        2 => unpack_lanes::<2>(level),
+        4 => unpack_lanes::<4>(level),
+        8 => unpack_lanes::<8>(level),
+        16 => unpack_lanes::<16>(level),
+        _ => return (kernels.unpack)(bytes, out),
+    };
+    let whole = out.len() / MAX_LANES * MAX_LANES;
+    // SAFETY: the host has its level, and the kernels are those of it.
+    unsafe { by_lanes(kernels.lanes[level as usize], bytes, &mut out[..whole]) };
+    (kernels.unpack)(&bytes[whole * kernels.bytes..], &mut out[whole..]);
+}
+
+/// As [`unpack`].
+pub fn pack(kernels: &TexelKernels, texels: &[Texel], bytes: &mut [u8]) {
+    let level = Level::here();
+    let by_lanes = match kernels.bytes {
+        1 => pack_lanes::<1>(level),
+        2 => pack_lanes::<2>(level),
+        4 => pack_lanes::<4>(level),
+        8 => pack_lanes::<8>(level),
+        16 => pack_lanes::<16>(level),
+        _ => return (kernels.pack)(texels, bytes),
+    };
+    let whole = texels.len() / MAX_LANES * MAX_LANES;
+    // SAFETY: the host has its level, and the kernels are those of it.
+    unsafe { by_lanes(kernels.lanes[level as usize], &texels[..whole], &mut bytes[..whole * kernels.bytes]) };
+    (kernels.pack)(&texels[whole..], &mut bytes[whole * kernels.bytes..]);
+}
+
+/// Exchanges the first and third byte of all words.
+pub fn swap_bytes(bytes: &mut [u8]) {
+    // SAFETY: the host has its level.
+    unsafe { swap(Level::here())(bytes) }
+}
+
+/// Loads or stores `B` bytes as words, little-endian.
+trait Bytes {
+    fn words(&self) -> [u32; 4];
+    fn set_words(&mut self, words: [u32; 4]);
+}
+
+impl<const B: usize> Bytes for [u8; B] {
+    #[inline(always)]
+    fn words(&self) -> [u32; 4] {
+        let mut all = [0u8; 16];
+        all[..B].copy_from_slice(self);
+        let mut words = [0; 4];
+        for (word, bytes) in words.iter_mut().zip(all.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn set_words(&mut self, words: [u32; 4]) {
+        let mut all = [0u8; 16];
+        for (bytes, word) in all.as_chunks_mut().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+        self.copy_from_slice(&all[..B]);
+    }
+}
+
+/// 1/255 of `raw · scale`, correctly rounded, for a code in a byte of a word: [`base::format`]'s conversion, of which a power of two scales the
+/// steps exactly.
+#[inline(always)]
+pub fn unorm8_at(word: u32, byte: u32) -> f32 {
+    const HIGH: f32 = 257.0 / 65536.0;
+    const LOW: f32 = (1.0f64 / 255.0 - 257.0 / 65536.0) as f32;
+    // The uppermost byte is a negative number where it stands.
+    let (raw, scale) = if byte == 3 { (word >> 24, 0) } else { (word & 0xff << (8 * byte), byte) };
+    let unit = [1.0, 1.0 / 256.0, 1.0 / 65536.0][scale as usize];
+    let raw = raw as i32 as f32;
+    raw * (HIGH * unit) + raw * (LOW * unit)
+}
+
+/// The code of a value in 0..=1, or of any other after it was cut, in the low byte.
+#[inline(always)]
+#[allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
+pub fn code_of(x: f32) -> u8 {
+    round::low_bits(x.max(0.0).min(1.0) * 255.0) as u8
+}
+
+/// Codes that are made at once.
+pub const CODES: usize = 32;
+
+/// [`code_of`] of many.
+#[inline(always)]
+pub fn codes_of<H: Host>(values: &[f32; CODES], codes: &mut [u8; CODES]) {
+    #[cfg(target_arch = "x86_64")]
+    if H::LEVEL >= Level::Avx2 {
+        // SAFETY: the host has the level, as this is part of its variant; 32 values and bytes.
+        unsafe {
+            let at = values.as_ptr();
+            let low = _mm256_packs_epi32(eight(at), eight(at.add(8)));
+            let high = _mm256_packs_epi32(eight(at.add(16)), eight(at.add(24)));
+            // Both packings work on halves: four bytes each from 0, 8, 16 and 24 on, and from 4, 12, 20 and 28 on.
+            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+            let packed = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+            _mm256_storeu_si256(codes.as_mut_ptr().cast(), packed);
+        }
+        return;
+    }
+    for (code, &x) in codes.iter_mut().zip(values) {
+        *code = code_of(x);
+    }
+}
+
+/// Codes of eight values, before they are cut to 0 from below. Not-a-number stays what it is in the least of two, whose second operand it is, and
+/// becomes the least integer, as all that is too small.
+///
+/// # Safety
+/// Eight values at `at`; the host has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn eight(at: *const f32) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let x = _mm256_min_ps(_mm256_set1_ps(1.0), _mm256_loadu_ps(at));
+        _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_set1_ps(255.0)))
+    }
+}
+
+base::compiled! {
+    /// 8-bit unsigned normalised components.
+    unsafe fn unpack_unorm8(bytes: &[u8], out: &mut [u32]) {
+        for (word, &byte) in out.iter_mut().zip(bytes) {
+            *word = unorm8_at(u32::from(byte), 0).to_bits();
+        }
+    }
+
+    /// The codes of components.
+    unsafe fn pack_unorm8(words: &[u32], bytes: &mut [u8]) {
+        let (chunks, rest) = bytes.as_chunks_mut::<CODES>();
+        let (word_chunks, word_rest) = words.as_chunks::<CODES>();
+        for (codes, words) in chunks.iter_mut().zip(word_chunks) {
+            let mut values = [0.0; CODES];
+            for i in 0..CODES {
+                values[i] = f32::from_bits(words[i]);
+            }
+            codes_of::<H>(&values, codes);
+        }
+        for (byte, &word) in rest.iter_mut().zip(word_rest) {
+            *byte = code_of(f32::from_bits(word));
+        }
+    }
+
+    /// Three sRGB components and alpha.
+    unsafe fn unpack_srgb(bytes: &[u8], out: &mut [u32]) {
+        for (texel, &[r, g, b, a]) in out.as_chunks_mut::<4>().0.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            let alpha = unorm8_at(u32::from(a), 0);
+            *texel = [srgb_to_linear(r).to_bits(), srgb_to_linear(g).to_bits(), srgb_to_linear(b).to_bits(), alpha.to_bits()];
+        }
+    }
+
+    /// As [`unpack_srgb`].
+    unsafe fn pack_srgb(words: &[u32], bytes: &mut [u8]) {
+        for (bytes, &[r, g, b, a]) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words.as_chunks::<4>().0) {
+            let (r, g) = (linear_to_srgb(f32::from_bits(r)), linear_to_srgb(f32::from_bits(g)));
+            *bytes = [r, g, linear_to_srgb(f32::from_bits(b)), code_of(f32::from_bits(a))];
+        }
+    }
+
+    /// Halves.
+    unsafe fn unpack_half(bytes: &[u8], out: &mut [u32]) {
+        let (chunks, rest) = out.as_chunks_mut::<MAX_LANES>();
+        let (half_chunks, half_rest) = bytes.as_chunks::<2>().0.as_chunks::<MAX_LANES>();
+        for (out, bytes) in chunks.iter_mut().zip(half_chunks) {
+            let mut halves = [0; MAX_LANES];
+            for (half, bytes) in halves.iter_mut().zip(bytes) {
+                *half = u32::from(u16::from_le_bytes(*bytes));
+            }
+            *out = H::here().floats(&halves);
+        }
+        for (out, half) in rest.iter_mut().zip(half_rest) {
+            *out = half_to_f32(u32::from(u16::from_le_bytes(*half))).to_bits();
+        }
+    }
+
+    /// Components as halves.
+    unsafe fn pack_half(words: &[u32], bytes: &mut [u8]) {
+        for (half, &word) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+            *half = (f32_to_half(f32::from_bits(word)) as u16).to_le_bytes();
+        }
+    }
+
+    /// Texels of `B` bytes of any format with kernels; the rest of a row that is no multiple of the lanes is left.
+    ///
+    /// The kernels are of a level that the host has.
+    unsafe fn unpack_lanes [const B: usize] [B] (kernels: LaneKernels, bytes: &[u8], out: &mut [Texel]) {
+        let blocks = bytes.as_chunks::<B>().0.as_chunks::<MAX_LANES>().0;
+        for (blocks, out) in blocks.iter().zip(out.as_chunks_mut::<MAX_LANES>().0) {
+            let (mut words, mut texels): (Lanes, Lanes) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
+            for (i, block) in blocks.iter().enumerate() {
+                for (w, word) in block.words().into_iter().enumerate() {
+                    words[w][i] = word;
+                }
+            }
+            (kernels.unpack)(&words, &mut texels);
+            for (i, out) in out.iter_mut().enumerate() {
+                for (c, out) in out.iter_mut().enumerate() {
+                    *out = texels[c][i];
+                }
+            }
+        }
+    }
+
+    /// As [`unpack_lanes`].
+    unsafe fn pack_lanes [const B: usize] [B] (kernels: LaneKernels, texels: &[Texel], bytes: &mut [u8]) {
+        let blocks = bytes.as_chunks_mut::<B>().0.as_chunks_mut::<MAX_LANES>().0;
+        for (blocks, texels) in blocks.iter_mut().zip(texels.as_chunks::<MAX_LANES>().0) {
+            let (mut words, mut lanes): (Lanes, Lanes) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
+            for (i, texel) in texels.iter().enumerate() {
+                for (c, &component) in texel.iter().enumerate() {
+                    lanes[c][i] = component;
+                }
+            }
+            (kernels.pack)(&lanes, &mut words);
+            for (i, block) in blocks.iter_mut().enumerate() {
+                block.set_words([words[0][i], words[1][i], words[2][i], words[3][i]]);
+            }
+        }
+    }
+
+    /// Exchanges the first and third byte of all words.
+    unsafe fn swap(bytes: &mut [u8]) {
+        for bytes in bytes.as_chunks_mut::<4>().0 {
+            let word = u32::from_le_bytes(*bytes);
+            *bytes = (word & 0xff00_ff00 | word >> 16 & 0xff | (word & 0xff) << 16).to_le_bytes();
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Loops over rows of words ([`super::conversion`]), compiled for each level of the processor ([`base::compiled!`]): filters of blits, samples of
+//! resolves.
+//!
+//! The arithmetic is that of the filter's definition, operation by operation: all levels give the same bits, and so does the oracle of the tests,
+//! which takes texel by texel. Where bytes become bytes in one step, a line is taken at a time from memory to memory: what is copied to a buffer
+//! first is waited for.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::conversion::{CODES, code_of, codes_of, unorm8_at};
+use base::abi::MAX_LANES;
+use base::host::Level;
+use base::mem::DeviceMemory;
+use base::round;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::{_mm_add_ps, _mm_loadu_ps, _mm_mul_ps, _mm_set1_ps, _mm_storeu_ps};
+
+/// Source texels of one destination coordinate: two neighbours, and what each counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tap {
+    /// The one before.
+    pub first: u32,
+    /// The one behind.
+    pub second: u32,
+    /// Of the one before: 1 minus the other.
+    pub rest: f32,
+    /// Of the one behind.
+    pub weight: f32,
+}
+
+/// The taps of a row.
+pub struct Taps {
+    /// All of them are below `texels`.
+    taps: Vec<Tap>,
+    texels: usize,
+    /// They are the pairs of the row, and both texels of a pair count as much.
+    pairs: bool,
+}
+
+impl Taps {
+    /// Taps that count from 0.
+    pub fn new(taps: Vec<Tap>) -> Taps {
+        let texels = taps.iter().map(|tap| tap.first.max(tap.second) as usize + 1).max().unwrap_or(0);
+        let pair = |(i, tap): (u32, &Tap)| *tap == Tap { first: 2 * i, second: 2 * i + 1, rest: 0.5, weight: 0.5 };
+        let pairs = (0..).zip(&taps).all(pair);
+        Taps { taps, texels, pairs }
+    }
+
+    /// How many texels they make.
+    pub fn len(&self) -> usize {
+        self.taps.len()
+    }
+
+    /// How many texels they need.
+    pub fn texels(&self) -> usize {
+        self.texels
+    }
+
+    /// Do they halve the row?
+    pub fn halve(&self) -> bool {
+        self.pairs
+    }
+
+    /// Filters a row of texels of 1, 2 or 4 components.
+    pub fn filter(&self, components: usize, row: &[u32], out: &mut [u32]) {
+        assert!(row.len() >= self.texels * components, "a row for the taps");
+        let level = Level::here();
+        // SAFETY: the host has its level; the taps are in the row.
+        unsafe {
+            match (self.pairs, components) {
+                (true, 1) => halve::<1>(level)(row, out),
+                (true, 2) => halve::<2>(level)(row, out),
+                (true, _) => halve::<4>(level)(row, out),
+                (false, 1) => filter::<1>(level)(row, &self.taps, out),
+                (false, 2) => filter::<2>(level)(row, &self.taps, out),
+                (false, _) => filter::<4>(level)(row, &self.taps, out),
+            }
+        }
+    }
+}
+
+/// Between two rows.
+pub fn lerp_rows(a: &[u32], b: &[u32], weight: f32, out: &mut [u32]) {
+    // SAFETY: the host has its level.
+    unsafe { between(Level::here())(a, b, weight, out) }
+}
+
+/// [`lerp_rows`], packed as [`Conversion::Unorm8`](super::conversion::Conversion).
+pub fn lerp_to_unorm8(a: &[u32], b: &[u32], weight: f32, out: &mut [u8]) {
+    // SAFETY: the host has its level.
+    unsafe { between_unorm8(Level::here())(a, b, weight, out) }
+}
+
+/// Four texels of four 8-bit unsigned normalised components to one, from two rows to `bytes` of another: what [`Taps::filter`] of pairs, a weight of a half
+/// between the rows and packing give. The first and third byte are exchanged if `swapped`.
+pub fn quarter_of_unorm8(src: DeviceMemory, rows: [u64; 2], dst: DeviceMemory, to: u64, bytes: u64, swapped: bool) {
+    let level = Level::here();
+    let kernel = if swapped { quarter_unorm8::<true>(level) } else { quarter_unorm8::<false>(level) };
+    // SAFETY: the host has its level.
+    unsafe { kernel(src, rows, dst, to, bytes) }
+}
+
+/// Writes the mean of four rows of codes, exact, ties to even: `bytes` from each of the offsets.
+pub fn mean_of_four(src: DeviceMemory, from: [u64; 4], dst: DeviceMemory, to: u64, bytes: u64) {
+    // SAFETY: the host has its level.
+    unsafe { mean_of_codes(Level::here())(src, from, dst, to, bytes) }
+}
+
+/// How the samples of a pixel become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gather {
+    /// Of floats.
+    Sum,
+    /// Of floats or integers.
+    Least {
+        /// Of integers.
+        integer: bool,
+    },
+    /// Of floats or integers.
+    Greatest {
+        /// Of integers.
+        integer: bool,
+    },
+}
+
+/// Puts a sample's components to those of others.
+pub fn gather_samples(how: Gather, all: &mut [u32], one: &[u32]) {
+    let level = Level::here();
+    let kernel = match how {
+        Gather::Sum => gather::<SUM, false>(level),
+        Gather::Least { integer: true } => gather::<LEAST, true>(level),
+        Gather::Least { integer: false } => gather::<LEAST, false>(level),
+        Gather::Greatest { integer: true } => gather::<GREATEST, true>(level),
+        Gather::Greatest { integer: false } => gather::<GREATEST, false>(level),
+    };
+    // SAFETY: the host has its level.
+    unsafe { kernel(all, one) }
+}
+
+/// Multiplies floats.
+pub fn scale_row(all: &mut [u32], factor: f32) {
+    // SAFETY: the host has its level.
+    unsafe { scale(Level::here())(all, factor) }
+}
+
+const SUM: u8 = 0;
+const LEAST: u8 = 1;
+const GREATEST: u8 = 2;
+
+#[inline(always)]
+fn lerp(a: u32, b: u32, rest: f32, weight: f32) -> f32 {
+    f32::from_bits(a) * rest + f32::from_bits(b) * weight
+}
+
+/// A texel between two. Of four components as one vector: left to the compiler, a loop over texels becomes one over components, which lie apart.
+#[inline(always)]
+fn mix<const N: usize>(a: &[u32; N], b: &[u32; N], rest: f32, weight: f32, out: &mut [u32; N]) {
+    #[cfg(target_arch = "x86_64")]
+    if N == 4 {
+        // SAFETY: every host of the architecture has 128-bit vectors; four words each.
+        unsafe {
+            let (a, b) = (_mm_loadu_ps(a.as_ptr().cast()), _mm_loadu_ps(b.as_ptr().cast()));
+            let sum = _mm_add_ps(_mm_mul_ps(a, _mm_set1_ps(rest)), _mm_mul_ps(b, _mm_set1_ps(weight)));
+            _mm_storeu_ps(out.as_mut_ptr().cast(), sum);
+        }
+        return;
+    }
+    for c in 0..N {
+        out[c] = lerp(a[c], b[c], rest, weight).to_bits();
+    }
+}
+
+/// Bytes of a line.
+const LINE: usize = 64;
+
+#[inline(always)]
+fn mean_of_lines([a, b, c, d]: &[[u8; LINE]; 4], mean: &mut [u8; LINE]) {
+    for i in 0..LINE {
+        let sum = u16::from(a[i]) + u16::from(b[i]) + u16::from(c[i]) + u16::from(d[i]);
+        mean[i] = ((sum + 1 + (sum >> 2 & 1)) >> 2) as u8;
+    }
+}
+
+/// Bytes of the pairs of texels that become a texel per lane.
+const PAIRS: usize = 2 * 4 * MAX_LANES;
+
+/// Two rows of pairs to a row of codes. Halves and quarters scale all steps exactly, and are left to the end.
+#[inline(always)]
+fn quarter<const SWAPPED: bool>([a, b]: &[[u8; PAIRS]; 2], out: &mut [u8; PAIRS / 2]) {
+    let mut texels = [[0u32; MAX_LANES]; 4];
+    for i in 0..MAX_LANES {
+        texels[0][i] = word(a, 2 * i);
+        texels[1][i] = word(a, 2 * i + 1);
+        texels[2][i] = word(b, 2 * i);
+        texels[3][i] = word(b, 2 * i + 1);
+    }
+    let mut codes = [0; MAX_LANES];
+    for byte in 0..4 {
+        let to = if SWAPPED && byte < 3 { 2 - byte } else { byte };
+        for i in 0..MAX_LANES {
+            let near = unorm8_at(texels[0][i], byte) + unorm8_at(texels[1][i], byte);
+            let far = unorm8_at(texels[2][i], byte) + unorm8_at(texels[3][i], byte);
+            codes[i] |= (round::low_bits((near + far) * 63.75) & 0xff) << (8 * to);
+        }
+    }
+    for (out, code) in out.as_chunks_mut().0.iter_mut().zip(codes) {
+        *out = code.to_le_bytes();
+    }
+}
+
+#[inline(always)]
+fn word(bytes: &[u8; PAIRS], i: usize) -> u32 {
+    u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
+}
+
+base::compiled! {
+    /// A row through its taps, whose texels are in the row.
+    unsafe fn filter [const N: usize] [N] (row: &[u32], taps: &[Tap], out: &mut [u32]) {
+        let texels = row.as_chunks::<N>().0;
+        for (out, tap) in out.as_chunks_mut::<N>().0.iter_mut().zip(taps) {
+            debug_assert!((tap.first.max(tap.second) as usize) < texels.len());
+            let (a, b) = (texels.get_unchecked(tap.first as usize), texels.get_unchecked(tap.second as usize));
+            mix(a, b, tap.rest, tap.weight, out);
+        }
+    }
+
+    /// [`filter`] where the taps are the pairs of the row, both as much.
+    unsafe fn halve [const N: usize] [N] (row: &[u32], out: &mut [u32]) {
+        for (out, [a, b]) in out.as_chunks_mut::<N>().0.iter_mut().zip(row.as_chunks::<N>().0.as_chunks::<2>().0) {
+            mix(a, b, 0.5, 0.5, out);
+        }
+    }
+
+    /// Between two rows.
+    unsafe fn between(a: &[u32], b: &[u32], weight: f32, out: &mut [u32]) {
+        let rest = 1.0 - weight;
+        for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+            *out = lerp(a, b, rest, weight).to_bits();
+        }
+    }
+
+    /// [`between`], and its codes.
+    unsafe fn between_unorm8(a: &[u32], b: &[u32], weight: f32, bytes: &mut [u8]) {
+        let rest = 1.0 - weight;
+        let (chunks, last) = bytes.as_chunks_mut::<CODES>();
+        let ((a_chunks, a_last), (b_chunks, b_last)) = (a.as_chunks::<CODES>(), b.as_chunks::<CODES>());
+        for ((codes, a), b) in chunks.iter_mut().zip(a_chunks).zip(b_chunks) {
+            let mut values = [0.0; CODES];
+            for i in 0..CODES {
+                values[i] = lerp(a[i], b[i], rest, weight);
+            }
+            codes_of::<H>(&values, codes);
+        }
+        for ((byte, &a), &b) in last.iter_mut().zip(a_last).zip(b_last) {
+            *byte = code_of(lerp(a, b, rest, weight));
+        }
+    }
+
+    /// [`quarter_of_unorm8`], as [`mean_of_codes`].
+    unsafe fn quarter_unorm8 [const SWAPPED: bool] [SWAPPED] (
+        src: DeviceMemory,
+        rows: [u64; 2],
+        dst: DeviceMemory,
+        to: u64,
+        bytes: u64,
+    ) {
+        const STEP: u64 = PAIRS as u64 / 2;
+        let mut at = 0;
+        while at < bytes {
+            let (mut pairs, mut codes) = ([[0; PAIRS]; 2], [0; PAIRS / 2]);
+            if at + STEP <= bytes {
+                src.read(rows[0] + 2 * at, &mut pairs[0]);
+                src.read(rows[1] + 2 * at, &mut pairs[1]);
+                quarter::<SWAPPED>(&pairs, &mut codes);
+                dst.write(to + at, &codes);
+            } else {
+                let rest = (bytes - at) as usize;
+                src.read(rows[0] + 2 * at, &mut pairs[0][..2 * rest]);
+                src.read(rows[1] + 2 * at, &mut pairs[1][..2 * rest]);
+                quarter::<SWAPPED>(&pairs, &mut codes);
+                dst.write(to + at, &codes[..rest]);
+            }
+            at += STEP;
+        }
+    }
+
+    /// [`mean_of_four`]: a line of each row at a time, so that the processor sees four streams and nothing waits in between.
+    unsafe fn mean_of_codes(src: DeviceMemory, from: [u64; 4], dst: DeviceMemory, to: u64, bytes: u64) {
+        let mut at = 0;
+        while at + LINE as u64 <= bytes {
+            let (mut lines, mut mean) = ([[0; LINE]; 4], [0; LINE]);
+            for s in 0..4 {
+                src.read(from[s] + at, &mut lines[s]);
+            }
+            mean_of_lines(&lines, &mut mean);
+            dst.write(to + at, &mean);
+            at += LINE as u64;
+        }
+        let rest = (bytes - at) as usize;
+        if rest > 0 {
+            let (mut lines, mut mean) = ([[0; LINE]; 4], [0; LINE]);
+            for s in 0..4 {
+                src.read(from[s] + at, &mut lines[s][..rest]);
+            }
+            mean_of_lines(&lines, &mut mean);
+            dst.write(to + at, &mean[..rest]);
+        }
+    }
+
+    /// Puts a sample's components to those of others, as [`Gather`] says, of floats, or of integers.
+    unsafe fn gather [const HOW: u8, const INTEGER: bool] [HOW, INTEGER] (all: &mut [u32], one: &[u32]) {
+        for (all, &one) in all.iter_mut().zip(one) {
+            let (a, b) = (f32::from_bits(*all), f32::from_bits(one));
+            *all = match (HOW, INTEGER) {
+                (LEAST, true) => (*all).min(one),
+                (GREATEST, true) => (*all).max(one),
+                (LEAST, false) => if b < a { one } else { *all },
+                (GREATEST, false) => if b > a { one } else { *all },
+                _ => (a + b).to_bits(),
+            };
+        }
+    }
+
+    /// Multiplies floats.
+    unsafe fn scale(all: &mut [u32], factor: f32) {
+        for word in all {
+            *word = (f32::from_bits(*word) * factor).to_bits();
+        }
+    }
+}

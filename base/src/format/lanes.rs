@@ -40,7 +40,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// [`half_to_f32`](super::float::half_to_f32) of all lanes.
 #[inline(always)]
-fn half<I: Ints>(half: I) -> I {
+pub fn half<I: Ints>(half: I) -> I {
     let sign = (half & I::splat(0x8000)).shl(16);
     let magnitude = half & I::splat(0x7fff);
     let shifted = magnitude.shl(13);

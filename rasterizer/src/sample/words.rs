@@ -97,17 +97,6 @@ fn single<H: Host>(word: impl Fn(usize) -> u32) -> H::Ints {
     H::Ints::of([word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)])
 }
 
-/// [`gather`], into arrays.
-///
-/// # Safety
-/// As for [`gather`].
-#[inline(always)]
-pub unsafe fn read<H: Host, const N: usize>(base: *const u8, offset: &[u32; MAX_LANES]) -> Lanes {
-    // SAFETY: the caller's promise.
-    let [a, b, c, d] = unsafe { gather::<H, N>(base, H::Ints::of(*offset)) };
-    [a.lanes(), b.lanes(), c.lanes(), d.lanes()]
-}
-
 /// Neighbours of `N` bytes (2, 4 or 8) each that were read as one: the words of the first and of the second.
 #[inline(always)]
 pub fn split<V: Ints, const N: usize>(both: &[V; 4]) -> [[V; 4]; 2] {

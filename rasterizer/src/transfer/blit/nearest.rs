@@ -25,8 +25,9 @@ impl Convert {
             return Convert::Nothing;
         }
         let same = |ty| is_bytes_of(src, ty) && is_bytes_of(dst, ty);
+        let components = [src, dst].map(|format| format.info().channel_count);
         match (order(src), order(dst)) {
-            (Some(a), Some(b)) if same(ChannelType::Unorm) => {
+            (Some(a), Some(b)) if same(ChannelType::Unorm) && components[0] == components[1] => {
                 if a == b {
                     Convert::Nothing
                 } else {

@@ -26,6 +26,11 @@ pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, regio
     let src = src.slice(region.src_offset, region.size);
     let dst = dst.slice(region.dst_offset, region.size);
     let size = src.len().min(dst.len());
+    if size <= CHUNK {
+        // Many small regions one after the other: nothing may wait for the stores of the one before, not even a struct's for its halves.
+        dst.copy_from(0, src, 0, size);
+        return;
+    }
     let place = |memory| Place { memory, offset: 0, pitch: 1 };
     for_chunks(threads, size, |bytes| copy_rows(place(dst), place(src), 1, bytes, size));
 }

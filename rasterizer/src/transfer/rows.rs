@@ -17,6 +17,14 @@ pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
 /// Runs `task(scratch, i)` for every i in 0..tasks; each thread makes a scratch of its own. The caller's thread begins at once and takes what is
 /// left when others come: waking one takes some ten microseconds.
 pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync, task: impl Fn(&mut S, u64) + Sync) {
+    let Some(pool) = threads.filter(|_| tasks > 1) else {
+        // No counter: it would wait until all stores of the transfer before are done.
+        if tasks > 0 {
+            let mut own = scratch();
+            (0..tasks).for_each(|i| task(&mut own, i));
+        }
+        return;
+    };
     let next = AtomicU64::new(0);
     let work = || {
         let mut own = None;
@@ -28,15 +36,12 @@ pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync
             task(own.get_or_insert_with(&scratch), i);
         }
     };
-    match threads {
-        Some(pool) if tasks > 1 => pool.in_place_scope(|scope| {
-            for _ in 1..(pool.current_num_threads() as u64).min(tasks) {
-                scope.spawn(|_| work());
-            }
-            work();
-        }),
-        _ => work(),
-    }
+    pool.in_place_scope(|scope| {
+        for _ in 1..(pool.current_num_threads() as u64).min(tasks) {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
 }
 
 /// Bytes of a task that moves them: enough that handing it out costs nothing.

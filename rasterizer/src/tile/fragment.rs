@@ -173,7 +173,18 @@ fn late(
         if !plan.depth.idle() {
             let offset = if job.pass.grid.samples == 4 { sample_offsets::<4>()[s as usize] } else { [128; 2] };
             let offset = offset.map(|o| o as f32 / 256.0);
-            let mut z = prim.plane_z::<2>(i32::from(quad.x), i32::from(quad.y), offset);
+            let place = [i32::from(quad.x), i32::from(quad.y)];
+            let below = u32::from(quad.y) + 1;
+            let whole = job.pass.depth.is_some_and(|surface| below < surface.extent[1]);
+            if let Some(test) = plan.depth.plane_quad.filter(|_| plan.frag_depth == NO_SLOT && whole) {
+                let at = job.address(&job.pass.depth, s, quad.x.into(), quad.y.into());
+                // SAFETY: as for the colour writes; both rows are inside, and padded.
+                let passed = unsafe { test(prim, &at, place, offset, mask) };
+                job.passed += u64::from(passed.count_ones());
+                left |= SPREAD[passed as usize] << s;
+                continue;
+            }
+            let mut z = prim.plane_z::<2>(place[0], place[1], offset);
             if plan.frag_depth != NO_SLOT {
                 let written = outputs.quad(index, plan.frag_depth);
                 (0..4).for_each(|i| z[i] = prim.clamp_depth(f32::from_bits(written[i])));

@@ -24,6 +24,8 @@ pub type PlaneTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f
 pub struct DepthPlan {
     /// What a plan does that tests depth and nothing else; `None` where only the general way is.
     pub plane: Option<PlaneTest>,
+    /// The same of a quad (2×2) whose four texels are all in the attachment, or in its padding.
+    pub plane_quad: Option<PlaneTest>,
     /// Format of the depth attachment; `None` without one.
     pub format: Option<DepthFormat>,
     /// depthTestEnable with an attachment.
@@ -46,6 +48,7 @@ impl DepthPlan {
         let face = |ops: [StencilOps; 2], i: usize| StencilFace { ops: ops[i], values: values.stencil[i] };
         let mut plan = DepthPlan {
             plane: None,
+            plane_quad: None,
             format: depth.map(|(format, _)| format),
             test: test.is_some(),
             write: depth.is_some_and(|(_, depth)| depth.write),
@@ -72,6 +75,7 @@ impl DepthPlan {
         #[cfg(target_arch = "x86_64")]
         if let Some(format) = self.format.filter(|_| self.plain()) {
             self.plane = Some(super::rows::plane_test_of(format, self.compare, self.write));
+            self.plane_quad = Some(super::rows::plane_quad_test_of(format, self.compare, self.write));
         }
     }
 

@@ -60,6 +60,7 @@ mod tests {
             let compare = CompareOp::ALL[next() as usize % 8];
             let plan = DepthPlan {
                 plane: None,
+                plane_quad: None,
                 format: Some(format),
                 test: true,
                 write: next() % 4 != 0,
@@ -95,6 +96,23 @@ mod tests {
             });
             assert_eq!(passed[0], passed[1], "{plan:?} {z:?} {old:?}");
             assert_eq!(texels[0], texels[1], "{plan:?} {z:?} {old:?}");
+            let passed = [0, 1].map(|way| {
+                let base = texels[way].as_mut_ptr().cast();
+                let at = BlockAddress { base, pitch: 4 * bytes, whole: false };
+                let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
+                let (z, mask) = ([z[0], z[1], z[4], z[5]], mask >> 5 & 0xf);
+                let mut quad = [0.0; 16];
+                // The general way has the quad's pixels side by side.
+                let places = if way == 0 { [0, 1, 4, 5] } else { [0, 1, 2, 3] };
+                places.into_iter().zip(z).for_each(|(i, z)| quad[i] = z);
+                let block = Block { depth: at, stencil: none, z: &quad, mask, front: true, references: None };
+                // SAFETY: four rows of four texels.
+                unsafe {
+                    if way == 0 { rows::tests::test_quad(format, &plan, &block) } else { test_any::<2>(&plan, &block) }
+                }
+            });
+            assert_eq!(passed[0], passed[1], "quad {plan:?} {z:?} {old:?}");
+            assert_eq!(texels[0], texels[1], "quad {plan:?} {z:?} {old:?}");
         }
     }
 
@@ -137,6 +155,7 @@ mod tests {
         let face = StencilFace { ops, values: StencilValues { compare_mask: 0x0f, write_mask: 0xf3, reference: 0x25 } };
         let plan = DepthPlan {
             plane: None,
+            plane_quad: None,
             format: Some(DepthFormat::F32),
             test: true,
             write: true,

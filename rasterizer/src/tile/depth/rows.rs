@@ -36,6 +36,27 @@ trait Row {
         // SAFETY: sixteen bytes (the caller's contract).
         unsafe { _mm_storeu_si128(p.cast(), row) };
     }
+    /// The lanes of two texels of 32 bits at each of two places.
+    ///
+    /// # Safety
+    /// There are two texels at each.
+    #[inline(always)]
+    unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
+        // SAFETY: eight bytes each (the caller's contract).
+        unsafe { _mm_unpacklo_epi64(_mm_loadl_epi64(p[0].cast()), _mm_loadl_epi64(p[1].cast())) }
+    }
+    /// See `load_quad`.
+    ///
+    /// # Safety
+    /// There are two texels at each, which no other thread touches.
+    #[inline(always)]
+    unsafe fn store_quad(p: [*mut u8; 2], quad: __m128i) {
+        // SAFETY: eight bytes each (the caller's contract).
+        unsafe {
+            _mm_storel_epi64(p[0].cast(), quad);
+            _mm_storel_epi64(p[1].cast(), _mm_unpackhi_epi64(quad, quad));
+        }
+    }
     /// All ones where `a < b`.
     ///
     /// # Safety
@@ -112,6 +133,23 @@ impl Row for D16 {
             _mm_storel_epi64(p.cast(), _mm_shuffle_epi32::<0b10_00>(halves));
         }
     }
+    #[inline(always)]
+    unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
+        // SAFETY: four bytes each (the caller's contract).
+        unsafe {
+            let [top, bottom] = p.map(|p| _mm_cvtsi32_si128(p.cast::<i32>().read_unaligned()));
+            _mm_unpacklo_epi16(_mm_unpacklo_epi32(top, bottom), _mm_setzero_si128())
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_quad(p: [*mut u8; 2], quad: __m128i) {
+        // SAFETY: four bytes each (the caller's contract).
+        unsafe {
+            let halves = _mm_shufflehi_epi16::<0b10_00>(_mm_shufflelo_epi16::<0b10_00>(quad));
+            p[0].cast::<i32>().write_unaligned(_mm_cvtsi128_si32(halves));
+            p[1].cast::<i32>().write_unaligned(_mm_cvtsi128_si32(_mm_unpackhi_epi64(halves, halves)));
+        }
+    }
     integer_comparisons!();
 }
 
@@ -149,13 +187,22 @@ impl Row for F32 {
     }
 }
 
-/// Depths of a block's rows.
+/// Depths of a block's rows, or of a quad.
 trait Depths {
     /// Four pixels.
     ///
     /// # Safety
     /// None; intrinsics.
     unsafe fn row(&self, row: usize) -> __m128;
+    /// Two pixels of each of the first two rows.
+    ///
+    /// # Safety
+    /// None; intrinsics.
+    #[inline(always)]
+    unsafe fn quad(&self) -> __m128 {
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe { _mm_movelh_ps(self.row(0), self.row(1)) }
+    }
 }
 
 /// Of a primitive, as `Prim::plane_z`.
@@ -246,6 +293,36 @@ unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: Bl
     pass
 }
 
+/// Tests the covered pixels of a quad, and stores the depths that pass if `WRITE`; returns which pass. Both rows are written back as a whole.
+///
+/// # Safety
+/// As for [`super::test`], of all of the quad's texels.
+#[inline(always)]
+unsafe fn quad<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
+    // SAFETY: two rows of two texels (the caller's contract); SSE2 is part of x86-64.
+    unsafe {
+        let p = [at.base, at.base.add(at.pitch)];
+        let (new, old) = (R::quantize(z.quad()), R::load_quad(p.map(<*mut u8>::cast_const)));
+        let lanes = _mm_load_si128(LANES[mask as usize & 0xf].0.as_ptr().cast());
+        let inside = _mm_and_si128(passes::<R, C>(new, old), lanes);
+        if WRITE {
+            R::store_quad(p, _mm_or_si128(_mm_and_si128(inside, new), _mm_andnot_si128(inside, old)));
+        }
+        _mm_movemask_ps(_mm_castsi128_ps(inside)) as u32
+    }
+}
+
+unsafe fn plane_quad_test<R: Row, const C: u32, const WRITE: bool>(
+    prim: &Prim,
+    at: &BlockAddress,
+    place: [i32; 2],
+    offset: [f32; 2],
+    mask: u32,
+) -> u32 {
+    // SAFETY: the caller's contract.
+    unsafe { quad::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
+}
+
 unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
     prim: &Prim,
     at: &BlockAddress,
@@ -283,6 +360,11 @@ pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> Pl
     select!(plane_test, format, compare, write)
 }
 
+/// As [`plane_test_of`], of quads.
+pub fn plane_quad_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> PlaneTest {
+    select!(plane_quad_test, format, compare, write)
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -300,6 +382,26 @@ pub mod tests {
     unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
         // SAFETY: the caller's contract.
         unsafe { block::<R, C, WRITE>(&Listed(z), at, mask) }
+    }
+
+    unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(
+        z: &[f32; 16],
+        at: BlockAddress,
+        mask: u32,
+    ) -> u32 {
+        // SAFETY: the caller's contract.
+        unsafe { quad::<R, C, WRITE>(&Listed(z), at, mask) }
+    }
+
+    /// As a plane's test of a quad, of any depths: pixels 0, 1, 4 and 5.
+    ///
+    /// # Safety
+    /// As for `depth::test`.
+    pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
+        let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
+            select!(listed_quad_test, format, plan.compare, plan.write);
+        // SAFETY: the caller's contract.
+        unsafe { test(block.z, block.depth, block.mask) }
     }
 
     /// As a plane's test, of any depths.

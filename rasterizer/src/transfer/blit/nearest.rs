@@ -24,7 +24,8 @@ impl Convert {
         if src == dst {
             return Convert::Nothing;
         }
-        let same = |ty| is_bytes_of(src, ty) && is_bytes_of(dst, ty);
+        let bytes = |f: Format| f.info().block_bytes;
+        let same = |ty| bytes(src) == bytes(dst) && is_bytes_of(src, ty) && is_bytes_of(dst, ty);
         match (order(src), order(dst)) {
             (Some(a), Some(b)) if same(ChannelType::Unorm) => {
                 if a == b {

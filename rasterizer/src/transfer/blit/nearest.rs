@@ -24,10 +24,10 @@ impl Convert {
         if src == dst {
             return Convert::Nothing;
         }
-        let same = |ty| is_bytes_of(src, ty) && is_bytes_of(dst, ty);
-        let components = [src, dst].map(|format| format.info().channel_count);
+        let bytes = |f: Format| f.info().block_bytes;
+        let same = |ty| bytes(src) == bytes(dst) && is_bytes_of(src, ty) && is_bytes_of(dst, ty);
         match (order(src), order(dst)) {
-            (Some(a), Some(b)) if same(ChannelType::Unorm) && components[0] == components[1] => {
+            (Some(a), Some(b)) if same(ChannelType::Unorm) => {
                 if a == b {
                     Convert::Nothing
                 } else {

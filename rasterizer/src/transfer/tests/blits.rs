@@ -124,15 +124,16 @@ fn blits_of_all_formats_are_those_of_single_texels() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
     let (sources, targets) = (colors(features::BLIT_SRC), colors(features::BLIT_DST));
     assert!(sources.len() > 60 && targets.len() > 40, "{} {}", sources.len(), targets.len());
-    let common = [37, 43, 44, 50, 97, 109].map(|vk| Format::from_vk(vk).expect("format"));
+    // RGBA8 and BGRA8 with and without sRGB, R8, RG8, R16F, RGBA16F, R32F and RGBA32F.
+    let common = [37, 43, 44, 50, 9, 16, 76, 97, 100, 109].map(|vk| Format::from_vk(vk).expect("format"));
     for round in 0..sources.len() * 10 {
-        let from = if round % 3 == 0 { common[rng.below(6) as usize] } else { sources[round % sources.len()] };
+        let from = if round % 3 == 0 { common[rng.below(10) as usize] } else { sources[round % sources.len()] };
         let fits = |to: &Format| to.is_integer() == from.is_integer();
         let others: Vec<Format> = targets.iter().copied().filter(fits).collect();
         let any = others[rng.below(others.len() as u32) as usize];
         let to = match rng.below(3) {
             0 if others.contains(&from) => from,
-            1 if !from.is_integer() => common[rng.below(6) as usize],
+            1 if !from.is_integer() => common[rng.below(10) as usize],
             _ => any,
         };
         let volume = rng.below(4) == 0 && !from.is_compressed();

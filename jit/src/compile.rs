@@ -125,7 +125,6 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
         interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs }),
         side_effects: shader.side_effects,
         scratch_bytes: emission.scratch_bytes,
-        has_barriers: emission.has_barriers,
         has_loops: has_loops(&shader.root.body),
     };
     Ok(Prepared { lir: emission.lir, facts })

@@ -92,7 +92,7 @@ fn loads(l: &Loads) -> Shader {
 fn neighbours_are_in_range_by_themselves() {
     let mut rng = Rng::new(7);
     for case in 0..60u32 {
-        let count = 2 + rng.below(6) as usize;
+        let count = 2 + rng.below(6);
         // Ascending neighbours mostly, others in between.
         let words = (0..count as u32).map(|i| match rng.below(6) {
             0 => (rng.below(40) as u32, 4 * rng.below(4) as u32),

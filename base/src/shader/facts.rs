@@ -133,8 +133,6 @@ pub struct StageFacts {
     pub side_effects: bool,
     /// Scratch bytes a batch needs (with workgroups: of a whole one).
     pub scratch_bytes: u32,
-    /// Zero the first `chunks * 4` bytes of scratch per workgroup, call until `pending` is 0.
-    pub has_barriers: bool,
     /// Has loops of its own: the quick tier's code is then much slower than the full tier's, because it keeps nothing in registers
     /// from block to block.
     pub has_loops: bool,

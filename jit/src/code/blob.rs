@@ -139,7 +139,6 @@ mod tests {
             interface: Arc::new(StageInterface { inputs: vec![user], outputs }),
             side_effects: true,
             scratch_bytes: 1024,
-            has_barriers: true,
             has_loops: true,
         };
         CodeBlob { facts, code: vec![0xc3; 100], frame: 9_400_000, tier: Tier::Full, cpu_features: 0b101 }

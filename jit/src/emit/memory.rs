@@ -6,7 +6,6 @@
 //! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
 use super::Emitter;
-use super::neighbours::Member;
 use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Inst, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
@@ -81,7 +80,7 @@ impl Emitter<'_> {
         let machine = self.flags(space, flags);
         let n = results.len();
         let (address, _) = self.address(space, &data.args)?;
-        if let Some(members) = self.neighbours.led_by(inst).map(<[Member]>::to_vec) {
+        if let Some(members) = self.neighbours.led_by(inst).map(<[_]>::to_vec) {
             let Address::Buffer(pair, offset) = address else {
                 return Err(Error::internal("neighbours in buffers that differ"));
             };

@@ -67,8 +67,6 @@ pub struct Emission {
     pub lir: lir::Function,
     /// See [`base::shader::StageFacts::scratch_bytes`].
     pub scratch_bytes: u32,
-    /// See [`base::shader::StageFacts::has_barriers`].
-    pub has_barriers: bool,
 }
 
 /// Most scratch bytes of a stage.
@@ -138,7 +136,7 @@ pub fn build(
     if !matches!(options.lanes, 4 | 8) {
         return Err(Error::internal("lanes must be 4 or 8"));
     }
-    let (lir, scratch, has_barriers) = stage::function(shader, div, layout, options.lanes)?;
+    let (lir, scratch) = stage::function(shader, div, layout, options.lanes)?;
     if scratch > MAX_SCRATCH {
         return Err(Error::limit(format!("{scratch} bytes of private memory")));
     }
@@ -148,7 +146,7 @@ pub fn build(
     if cfg!(debug_assertions) {
         lir::verify(&lir).map_err(|e| Error::internal(format!("LIR: {e}\n{lir}")))?;
     }
-    Ok(Emission { lir, scratch_bytes: scratch as u32, has_barriers })
+    Ok(Emission { lir, scratch_bytes: scratch as u32 })
 }
 
 impl Emitter<'_> {

@@ -27,13 +27,8 @@ pub struct VertexState {
     valid: C,
 }
 
-/// Builds the whole function, its scratch bytes, whether it has barriers.
-pub fn function(
-    shader: &Shader,
-    div: &Divergence,
-    layout: &PipelineLayoutInfo,
-    lanes: u32,
-) -> Result<(Function, u64, bool)> {
+/// Builds the whole function, and finds its scratch bytes.
+pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, lanes: u32) -> Result<(Function, u64)> {
     let mut b = Builder::new(&[Type::I64; 2]);
     let entry = b.current();
     let (ctx, batch) = (b.params(entry)[0], b.params(entry)[1]);
@@ -50,7 +45,6 @@ pub fn function(
     let facts = Facts::new(shader, div);
     let invariants = Invariants::of(shader, div);
     let barriers = Barriers::new(Suspension::of(shader, &facts, &invariants));
-    let has_barriers = barriers.any;
     let mut e = Emitter {
         b,
         shader,
@@ -96,12 +90,12 @@ pub fn function(
     }
     e.enter(exit);
     e.b.return_();
-    let scratch = if has_barriers {
+    let scratch = if e.barriers.any {
         u64::from(e.slots_start) + u64::from(e.barriers.frame) * u64::from(e.chunks)
     } else {
         u64::from(e.arrays.bytes)
     };
-    Ok((e.b.finish(), scratch, has_barriers))
+    Ok((e.b.finish(), scratch))
 }
 
 impl Emitter<'_> {

@@ -55,7 +55,6 @@ pub fn try_compile(
         interface: Arc::new(StageInterface { inputs: shader.inputs.clone(), outputs: shader.outputs.clone() }),
         side_effects: shader.side_effects,
         scratch_bytes: emitted.scratch_bytes,
-        has_barriers: emitted.has_barriers,
         has_loops: false,
     };
     let blob = CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: jit::host::cpu_features() };

@@ -29,7 +29,7 @@ unsafe extern "C" fn positions(_: *const ShaderContext, batch: *mut BatchHeader)
 fn every_workgroup_runs_once() {
     let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, zero_shared: true };
     let mut s = stage(Payload::Compute(workgroup), positions, 4, StageInterface::default());
-    (s.facts.scratch_bytes, s.facts.has_barriers) = (16, true);
+    s.facts.scratch_bytes = 16;
     let statistics: Arc<[AtomicU64; 11]> = Arc::default();
     let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()) };
     let d = Dispatch { stage: s, context: context(), base: [1, 0, 2], groups: [7, 5, 3], queries };

@@ -125,7 +125,6 @@ pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInter
         interface: Arc::new(interface),
         side_effects: false,
         scratch_bytes: 0,
-        has_barriers: false,
         has_loops: false,
     };
     CompiledStage { facts, code: Arc::new(entry) }

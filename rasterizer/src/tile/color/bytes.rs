@@ -51,7 +51,7 @@ pub const COMMON: [BlendEquations; 8] = [
     BlendEquations { color: FILTER, alpha: FILTER },
 ];
 
-/// `$call` with `$number` a constant: that of an equation in [`COMMON`], or their count for any other.
+/// `$call` with `$number` a constant: that of an equation in [`COMMON`], or their count for any other. Where `bytes` is this module.
 macro_rules! with_equation {
     ($equations:expr, $number:ident => $call:expr) => {{
         macro_rules! numbered {
@@ -60,7 +60,7 @@ macro_rules! with_equation {
                 $call
             }};
         }
-        match $crate::tile::color::bytes::number($equations) {
+        match bytes::number($equations) {
             0 => numbered!(0),
             1 => numbered!(1),
             2 => numbered!(2),

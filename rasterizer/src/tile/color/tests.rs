@@ -149,7 +149,7 @@ const FORMATS: &[u32] = &[37, 44, 51, 43, 50, 37, 44, 38, 41, 9, 16, 64, 76, 97,
 /// A source for a plan. What blending makes of a NaN in floats is another one on each level.
 fn source(rng: &mut Rng, plan: &ColorPlan) -> f32 {
     let v = wild(rng);
-    if plan.clamp == Clamp::None && plan.blend.is_some() && !(v.abs() < 4.0) { 0.25 } else { v }
+    if plan.clamp == Clamp::None && plan.blend.is_some() && (v.is_nan() || v.abs() > 4.0) { 0.25 } else { v }
 }
 
 fn plan(rng: &mut Rng, surface: Surface) -> ColorPlan {

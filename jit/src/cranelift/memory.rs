@@ -30,6 +30,9 @@ fn small(ty: lir::Type) -> Option<Type> {
     }
 }
 
+/// The machine lets loads overtake earlier stores, and nothing else.
+const KEEPS_ORDER: bool = cfg!(target_arch = "x86_64");
+
 impl Lower<'_> {
     /// An operation with effects that stays in the block.
     pub(super) fn access(&mut self, data: &InstData) -> Result<()> {
@@ -62,14 +65,22 @@ impl Lower<'_> {
             (Op::AtomicCas, _) => smallvec![self.ins().atomic_cas(plain, arg(0), arg(1), arg(2))],
             (Op::AtomicLoad, _) => smallvec![self.ins().atomic_load(machine, plain, arg(0))],
             (Op::AtomicStore, _) => {
-                // The machine keeps stores in order, and Vulkan's memory model asks for no more: no instruction waits for a store.
-                self.ins().store(plain, arg(1), arg(0), 0);
+                // Vulkan's memory model asks for order and no more: where the machine keeps it, no instruction waits for a store.
+                if KEEPS_ORDER {
+                    self.ins().store(plain, arg(1), arg(0), 0);
+                } else {
+                    self.ins().atomic_store(plain, arg(1), arg(0));
+                }
                 Parts::new()
             }
             (Op::Fence, _) => {
                 // Nothing is moved or remembered across it; the machine itself only lets loads overtake earlier stores, as Vulkan allows
                 // (it has no sequential consistency).
-                self.ins().sequence_point();
+                if KEEPS_ORDER {
+                    self.ins().sequence_point();
+                } else {
+                    self.ins().fence();
+                }
                 Parts::new()
             }
             (Op::Call, _) => {

@@ -226,7 +226,7 @@ impl Resolve<'_, '_> {
         while dirty != 0 {
             let block = dirty.trailing_zeros() as i32;
             dirty &= dirty - 1;
-            let pixels = core::mem::replace(&mut owners.blocks[16 * square + block as usize], [0; 16]);
+            let pixels = core::mem::take(&mut owners.blocks[16 * square + block as usize]);
             self.block(owners, &pixels, x + block % 4 * 4, y + block / 4 * 4);
         }
     }

@@ -365,6 +365,26 @@ pub fn plane_quad_test_of(format: DepthFormat, compare: CompareOp, write: bool) 
     select!(plane_quad_test, format, compare, write)
 }
 
+#[repr(align(16))]
+struct Aligned([u32; 4]);
+
+/// Lane masks by their bits.
+static LANES: [Aligned; 16] = {
+    let mut table = [const { Aligned([0; 4]) }; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        let mut lane = 0;
+        while lane < 4 {
+            if bits >> lane & 1 != 0 {
+                table[bits].0[lane] = u32::MAX;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    table
+};
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -415,23 +435,3 @@ pub mod tests {
         unsafe { test(block.z, block.depth, block.mask) }
     }
 }
-
-#[repr(align(16))]
-struct Aligned([u32; 4]);
-
-/// Lane masks by their bits.
-static LANES: [Aligned; 16] = {
-    let mut table = [const { Aligned([0; 4]) }; 16];
-    let mut bits = 0;
-    while bits < 16 {
-        let mut lane = 0;
-        while lane < 4 {
-            if bits >> lane & 1 != 0 {
-                table[bits].0[lane] = u32::MAX;
-            }
-            lane += 1;
-        }
-        bits += 1;
-    }
-    table
-};

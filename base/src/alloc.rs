@@ -127,7 +127,14 @@ pub fn begin() {
 
 /// An error when the system refused this thread something since [`begin`].
 pub fn check() -> Result<(), OutOfMemory> {
-    if EVER_SHORT.load(Ordering::Relaxed) && SHORT.get() { Err(OutOfMemory) } else { Ok(()) }
+    if EVER_SHORT.load(Ordering::Relaxed) { was_short() } else { Ok(()) }
+}
+
+/// Apart, so that who was never short does not look for the thread's own state, which the system makes when it is looked for first.
+#[cold]
+#[inline(never)]
+fn was_short() -> Result<(), OutOfMemory> {
+    if SHORT.get() { Err(OutOfMemory) } else { Ok(()) }
 }
 
 /// Half of the reserve is in use: who can end its work, ends it.

@@ -178,11 +178,13 @@ mod tests {
         for name in [inside.to_owned(), folder.join("rival.json").canonicalize().expect("it").display().to_string()] {
             assert_eq!(named(&name, &place).expect("it is there"), Path::new(inside));
         }
-        // The root is below /tmp here, and so is the library; from inside it has another name.
-        let own = here.scratch().expect("a folder");
-        std::fs::write(own.path().join("libvk_own.so"), "own").expect("a file");
-        let copied = named(&std::env::current_exe().expect("this").display().to_string(), &place);
-        assert!(copied.is_err(), "a program is no manifest");
+        let elsewhere = Place::here().expect("a folder");
+        let own = elsewhere.shared().join("libvk_own.so");
+        std::fs::write(&own, "own").expect("a file");
+        let manifest = place.outside(&named(&own.display().to_string(), &place).expect("a manifest"));
+        let copy = Manifest::read(&manifest).expect("readable").library;
+        assert_ne!(copy, own);
+        assert_eq!(std::fs::read_to_string(place.outside(&copy)).expect("the copy"), "own");
         let manifest = named("/usr/lib/libvk_rival.so", &place);
         assert!(manifest.is_err(), "neither there nor here");
         let manifest = place.outside(&named("/libvk_test.so", &place).expect("a manifest"));

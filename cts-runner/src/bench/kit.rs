@@ -92,6 +92,12 @@ pub fn between(d: &ash::Device, cmd: vk::CommandBuffer) {
     unsafe { d.cmd_pipeline_barrier(cmd, stages, stages, vk::DependencyFlags::empty(), &[barrier], &[], &[]) }
 }
 
+/// Records that a buffer is set to 0; a barrier must follow.
+pub fn zero(d: &ash::Device, cmd: vk::CommandBuffer, buffer: &Buffer) {
+    // SAFETY: `cmd` is being recorded outside a render pass; the buffer has the usage and lives as long as the device.
+    unsafe { d.cmd_fill_buffer(cmd, buffer.handle, 0, vk::WHOLE_SIZE, 0) }
+}
+
 /// A storage buffer that can also be filled and copied.
 pub fn storage(gpu: &Gpu, bytes: usize) -> Result<Buffer, Error> {
     let copy = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;

@@ -5,7 +5,7 @@ use crate::ffi::handle::OwnedDispatchable;
 use crate::ffi::messages::Messages;
 use crate::object::memory::Heap;
 use ash::vk;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// `VkInstance`.
 pub struct Instance {
@@ -15,7 +15,7 @@ pub struct Instance {
     pub extensions: ExtensionSet,
     /// Debug-utils messengers.
     pub messages: Arc<Messages>,
-    physical_device: OnceLock<OwnedDispatchable<PhysicalDevice>>,
+    physical_device: OwnedDispatchable<PhysicalDevice>,
 }
 
 /// `VkPhysicalDevice`: there is one, the CPU.
@@ -36,26 +36,26 @@ impl PhysicalDevice {
 impl Instance {
     /// A new instance with its physical device; starts no thread.
     pub fn new(api_version: u32, extensions: ExtensionSet) -> Arc<Instance> {
-        let instance = Arc::new(Instance {
-            api_version: api_version.max(vk::API_VERSION_1_0),
-            extensions,
-            messages: Arc::default(),
-            physical_device: OnceLock::new(),
-        });
-        let physical = Arc::new(PhysicalDevice { heap: Arc::default(), instance: Arc::downgrade(&instance) });
-        let _ = instance.physical_device.set(OwnedDispatchable::new(physical));
-        instance
+        Arc::new_cyclic(|instance| {
+            let physical = PhysicalDevice { heap: Arc::default(), instance: instance.clone() };
+            Instance {
+                api_version: api_version.max(vk::API_VERSION_1_0),
+                extensions,
+                messages: Arc::default(),
+                physical_device: OwnedDispatchable::new(Arc::new(physical)),
+            }
+        })
     }
 
     /// The physical device's handle.
     pub fn physical_device(&self) -> vk::PhysicalDevice {
-        self.physical_device.get().map_or_else(vk::PhysicalDevice::null, OwnedDispatchable::get)
+        self.physical_device.get()
     }
 
     /// The physical device.
     #[cfg(test)]
     pub fn physical(&self) -> Arc<PhysicalDevice> {
-        self.physical_device.get().expect("made in `new`").object().clone()
+        self.physical_device.object().clone()
     }
 
     /// Enabled?

@@ -1,7 +1,7 @@
 //! Atomics and descriptors that lanes do not share: one word that all want, a list that all append to, a table of many words,
 //! and buffers that differ from invocation to invocation.
 
-use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of};
+use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, zero};
 use crate::bench::check::{Random, equal};
 use crate::bench::figure::Wrong;
 use crate::bench::recording::need_limit;
@@ -25,8 +25,7 @@ fn atomics(
     let input = storage_of(gpu, x)?;
     let kernel = Kernel::new(gpu, code, &[input.handle, output.handle].map(Resource::Storage), 0)?;
     let work = |d: &ash::Device, cmd| {
-        // SAFETY: the buffer has the usage and lives as long as the device.
-        unsafe { d.cmd_fill_buffer(cmd, output.handle, 0, ash::vk::WHOLE_SIZE, 0) };
+        zero(d, cmd, &output);
         between(d, cmd);
         kernel.dispatch(d, cmd, &[], [WORDS as u32 / 64, 1, 1]);
     };

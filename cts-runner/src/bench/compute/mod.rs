@@ -13,7 +13,7 @@ mod rows;
 mod words;
 
 use super::figure::Unit;
-use super::kit::{Kernel, between, job, storage, storage_of, storage_of_floats};
+use super::kit::{Kernel, between, job, storage, storage_of, storage_of_floats, zero};
 use super::recording::Made;
 use super::workload::{Family, Spec, spirv};
 

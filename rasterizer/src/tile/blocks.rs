@@ -5,10 +5,11 @@ use super::depth::{self, Block};
 use super::flat::is_worth;
 use super::fragment;
 use super::job::TileJob;
+use super::quads::quads_of;
 use super::shaded::SPREAD;
 use crate::api::statistic;
 use crate::prim::{Prim, sample_offsets};
-use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
+use base::abi::{FragmentBatch, FragmentQuad};
 use std::sync::atomic::Ordering;
 
 /// The covered blocks of a primitive go to the job.
@@ -206,17 +207,4 @@ impl TileJob<'_> {
         }
         draw.queries.count(statistic::FRAGMENT_INVOCATIONS, self.invocations);
     }
-}
-
-/// The quads of the pixels of a block at (x, y), with one sample each.
-#[inline(always)]
-pub fn quads_of(primitive: *const FragmentPrimitive, x: u16, y: u16, pixels: u32) -> [FragmentQuad; 4] {
-    // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
-    let moved = (pixels ^ pixels >> 2) & 0x0c0c;
-    let pixels = pixels ^ moved ^ moved << 2;
-    let quad = |x, y, number: u32| {
-        let coverage = SPREAD[(pixels >> (4 * number) & 15) as usize];
-        FragmentQuad { x, y, coverage, sample: FragmentBatch::CENTRE, primitive }
-    };
-    [quad(x, y, 0), quad(x + 2, y, 1), quad(x, y + 2, 2), quad(x + 2, y + 2, 3)]
 }

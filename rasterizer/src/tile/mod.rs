@@ -17,6 +17,7 @@ mod owners;
 mod pass;
 mod plan;
 mod quads;
+mod resolve;
 mod runs;
 mod shaded;
 

@@ -7,13 +7,8 @@
 //!
 //! Pixels lie square by square (16×16), block by block (4×4), so that a covered square is one piece of memory. Number 0 owns nothing.
 
-use super::blocks::quads_of;
 use super::color::FlatColor;
-use super::fragment;
-use super::job::TileJob;
 use super::quads::Quads;
-use super::{Draws, TileDraw};
-use crate::pool::Worker;
 use crate::prim::{ChunkOutput, Prim};
 
 /// Most owners: their numbers have 16 bits.
@@ -22,44 +17,47 @@ const MOST: usize = u16::MAX as usize;
 const MOST_DRAWS: usize = 64;
 
 /// The pixels of a 4×4 block: `4*j + i` is pixel (i, j).
-type Block = [u16; 16];
+pub type Block = [u16; 16];
 
 /// An owner.
 #[derive(Clone, Copy)]
-struct Owner {
-    prim: *const Prim,
+pub struct Owner {
+    /// The primitive.
+    pub prim: *const Prim,
     /// Index of its draw in `draws`.
-    draw: u16,
+    pub draw: u16,
     /// One fragment is to be shaded for all of it.
-    flat: bool,
+    pub flat: bool,
     /// One more than the index of its first flat colour; 0: not shaded yet.
-    colors: u32,
+    pub colors: u32,
 }
 
 /// A draw with owners.
-struct OwnerDraw {
-    number: u32,
+pub struct OwnerDraw {
+    /// Its number.
+    pub number: u32,
     /// Its colour plans can fill.
-    flat: bool,
+    pub flat: bool,
     /// Its quads on their way to the fragment stage.
-    quads: Quads,
+    pub quads: Quads,
 }
 
 /// See the module.
 #[derive(Default)]
 pub struct Owners {
     /// 256 of them after the first `begin`.
-    blocks: Vec<Block>,
+    pub blocks: Vec<Block>,
     /// By square: its blocks with owners.
-    dirty: [u16; 16],
-    owners: Vec<Owner>,
+    pub dirty: [u16; 16],
+    /// Number 1 is the first.
+    pub owners: Vec<Owner>,
     /// The first `draw_count` are in use.
-    draws: Vec<OwnerDraw>,
-    draw_count: usize,
+    pub draws: Vec<OwnerDraw>,
+    pub draw_count: usize,
     /// Attachments that all of them overwrite.
     attachments: u8,
     /// Colours of flat owners, of each as many as its draw has colour plans.
-    colors: Vec<FlatColor>,
+    pub colors: Vec<FlatColor>,
 }
 
 // SAFETY: there are no owners between tiles, and nobody follows their pointers elsewhere.
@@ -116,7 +114,8 @@ impl Owners {
         self.blocks[16 * square..16 * square + 16].fill([owner; 16]);
     }
 
-    fn clear(&mut self) {
+    /// Nobody owns anything; blocks and squares were given back before.
+    pub fn clear(&mut self) {
         self.owners.clear();
         self.colors.clear();
         self.draw_count = 0;
@@ -168,7 +167,7 @@ fn own(block: &mut Block, owner: u16, pixels: u32) {
 /// Pixels of a block with an owner's number.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn owned_by(block: &Block, owner: u16) -> u32 {
+pub fn owned_by(block: &Block, owner: u16) -> u32 {
     use core::arch::x86_64::*;
     // SAFETY: SSE2 is part of x86-64; two halves of a block.
     unsafe {
@@ -181,131 +180,13 @@ fn owned_by(block: &Block, owner: u16) -> u32 {
 /// Pixels of a block with an owner's number.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-fn owned_by(block: &Block, owner: u16) -> u32 {
+pub fn owned_by(block: &Block, owner: u16) -> u32 {
     block.iter().enumerate().fold(0, |mask, (i, &pixel)| mask | u32::from(pixel == owner) << i)
-}
-
-/// A tile whose owners are resolved.
-struct Resolve<'a, 'b> {
-    job: &'a mut TileJob<'b>,
-    draws: &'a dyn Draws,
-    worker: &'a Worker,
-}
-
-impl TileJob<'_> {
-    /// Shades what owns pixels of the tile at (x0, y0), and forgets it.
-    pub fn resolve(&mut self, draws: &dyn Draws, worker: &Worker, [x0, y0]: [i32; 2]) {
-        let mut owners = core::mem::take(&mut self.scratch.owners);
-        let mut resolve = Resolve { job: self, draws, worker };
-        for square in 0..16 {
-            let (x, y) = (x0 + square % 4 * 16, y0 + square / 4 * 16);
-            resolve.square(&mut owners, square as usize, x, y);
-        }
-        for draw in &mut owners.draws[..owners.draw_count] {
-            if draw.quads.len() > 0 {
-                resolve.shade(draw);
-            }
-        }
-        owners.clear();
-        self.scratch.owners = owners;
-    }
-}
-
-impl Resolve<'_, '_> {
-    /// The square at (x, y).
-    fn square(&mut self, owners: &mut Owners, square: usize, x: i32, y: i32) {
-        let mut dirty = core::mem::take(&mut owners.dirty[square]);
-        let blocks = 16 * square..16 * square + 16;
-        if dirty == u16::MAX
-            && let Some(owner) = only(&owners.blocks[blocks.clone()])
-            && self.fill(owners, owner, x, y, None)
-        {
-            owners.blocks[blocks].fill([0; 16]);
-            return;
-        }
-        while dirty != 0 {
-            let block = dirty.trailing_zeros() as i32;
-            dirty &= dirty - 1;
-            let pixels = core::mem::take(&mut owners.blocks[16 * square + block as usize]);
-            self.block(owners, &pixels, x + block % 4 * 4, y + block / 4 * 4);
-        }
-    }
-
-    /// The block at (x, y).
-    #[inline(always)]
-    fn block(&mut self, owners: &mut Owners, pixels: &Block, x: i32, y: i32) {
-        let mut left = !owned_by(pixels, 0) & 0xffff;
-        while left != 0 {
-            let owner = pixels[left.trailing_zeros() as usize & 15];
-            let own = owned_by(pixels, owner);
-            left &= !own;
-            if self.fill(owners, owner, x, y, Some(own)) {
-                continue;
-            }
-            let Owner { prim, draw, .. } = owners.owners[usize::from(owner) - 1];
-            let draw = &mut owners.draws[usize::from(draw)];
-            draw.quads.push_covered(quads_of(prim.cast(), x as u16, y as u16, own));
-            if draw.quads.is_full() {
-                self.shade(draw);
-            }
-        }
-    }
-
-    /// Fills pixels of a block, or a square, with a flat owner's colours; `false` when it is not flat.
-    #[inline(always)]
-    fn fill(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32, pixels: Option<u32>) -> bool {
-        let Owner { draw, flat, .. } = owners.owners[usize::from(owner) - 1];
-        if !flat || !owners.draws[usize::from(draw)].flat || !self.color(owners, owner, x, y) {
-            return false;
-        }
-        let first = owners.owners[usize::from(owner) - 1].colors as usize - 1;
-        let plan = self.draws.draw(owners.draws[usize::from(draw)].number).plan;
-        let layer = self.job.layer;
-        for (plan, color) in plan.colors.iter().zip(&owners.colors[first..]) {
-            let (x, y) = (x as u32, y as u32);
-            // SAFETY: owned pixels were covered: they lie inside the attachments; this worker owns the tile.
-            unsafe {
-                match pixels {
-                    Some(pixels) => plan.write_block(color, layer, x, y, pixels),
-                    None => plan.write_rect(color, layer, x, y, 16, 16),
-                }
-            }
-        }
-        true
-    }
-
-    /// Finds a flat owner's colours; `false` when its draw's fragments must be shaded one by one.
-    #[inline(always)]
-    fn color(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32) -> bool {
-        let Owner { prim, draw, colors, .. } = owners.owners[usize::from(owner) - 1];
-        if colors != 0 {
-            return true;
-        }
-        let first = owners.colors.len();
-        let owned = &mut owners.draws[usize::from(draw)];
-        let draw = self.draws.draw(owned.number);
-        self.worker.runs(draw.running);
-        let mut job = TileJob::of(self.job.pass, draw, self.job.layer, self.job.memory, self.job.scratch);
-        // SAFETY: the owner's primitive outlives the tile.
-        owned.flat = job.shade_one(unsafe { &*prim }, x, y, &mut owners.colors);
-        owners.owners[usize::from(owner) - 1].colors = first as u32 + 1;
-        owned.flat
-    }
-
-    /// Shades the quads of a draw that have been collected.
-    fn shade(&mut self, owned: &mut OwnerDraw) {
-        let draw: TileDraw<'_> = self.draws.draw(owned.number);
-        self.worker.runs(draw.running);
-        let mut job = TileJob::of(self.job.pass, draw, self.job.layer, self.job.memory, self.job.scratch);
-        core::mem::swap(&mut job.scratch.quads, &mut owned.quads);
-        fragment::shade(&mut job);
-        core::mem::swap(&mut job.scratch.quads, &mut owned.quads);
-    }
 }
 
 /// The owner of all pixels.
 #[inline(always)]
-fn only(blocks: &[Block]) -> Option<u16> {
+pub fn only(blocks: &[Block]) -> Option<u16> {
     let owner = blocks.first()?[0];
     (owner != 0 && blocks.iter().all(|block| owned_by(block, owner) == 0xffff)).then_some(owner)
 }

@@ -1,6 +1,7 @@
 //! The quads of a batch, in the order they were covered.
 
-use base::abi::FragmentQuad;
+use super::shaded::SPREAD;
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
 
 /// Most quads of a fragment batch.
 pub const BATCH_QUADS: usize = 64;
@@ -83,4 +84,17 @@ impl Quads {
         }
         self.entries.as_ptr()
     }
+}
+
+/// The quads of the pixels of a block at (x, y), with one sample each.
+#[inline(always)]
+pub fn quads_of(primitive: *const FragmentPrimitive, x: u16, y: u16, pixels: u32) -> [FragmentQuad; 4] {
+    // Row-major to quad by quad: the second and third bit of the pixels' numbers change places.
+    let moved = (pixels ^ pixels >> 2) & 0x0c0c;
+    let pixels = pixels ^ moved ^ moved << 2;
+    let quad = |x, y, number: u32| {
+        let coverage = SPREAD[(pixels >> (4 * number) & 15) as usize];
+        FragmentQuad { x, y, coverage, sample: FragmentBatch::CENTRE, primitive }
+    };
+    [quad(x, y, 0), quad(x + 2, y, 1), quad(x, y + 2, 2), quad(x + 2, y + 2, 3)]
 }

@@ -7,7 +7,6 @@
 mod bytes;
 mod eight;
 mod equation;
-#[allow(dead_code, reason = "the tiles do not call it yet")]
 mod flat;
 mod half;
 mod lanes;
@@ -18,7 +17,6 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-#[allow(unused_imports, reason = "see `flat`")]
 pub use flat::FlatColor;
 pub use plan::ColorPlan;
 

@@ -1,99 +1,12 @@
-//! A draw's tests, and the blocks that are tested.
+//! The blocks that are tested.
 
 #![forbid(unsafe_code)]
 
-use super::format::DepthFormat;
 use crate::prim::Prim;
-use base::pixel::{CompareOp, PixelKey, PixelValues, StencilOps, StencilValues};
-
-/// The stencil test of one face.
-#[derive(Clone, Copy, Debug)]
-pub struct StencilFace {
-    /// What is done.
-    pub ops: StencilOps,
-    /// With which numbers.
-    pub values: StencilValues,
-}
 
 /// Tests one sample of the pixels in a mask of the 4×4 block at a place, at an offset in the pixels, by the primitive's plane, and updates depth; returns
 /// those that pass. Safe as `depth::test` is.
 pub type PlaneTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], mask: u32) -> u32;
-
-/// The tests of a draw.
-#[derive(Clone, Copy, Debug)]
-pub struct DepthPlan {
-    /// What a plan does that tests depth and nothing else; `None` where only the general way is.
-    pub plane: Option<PlaneTest>,
-    /// The same of a quad (2×2) whose four texels are all in the attachment, or in its padding.
-    pub plane_quad: Option<PlaneTest>,
-    /// Format of the depth attachment; `None` without one.
-    pub format: Option<DepthFormat>,
-    /// depthTestEnable with an attachment.
-    pub test: bool,
-    /// Depth is written where the test passes.
-    pub write: bool,
-    /// What passes.
-    pub compare: CompareOp,
-    /// Depth bounds.
-    pub bounds: Option<[f32; 2]>,
-    /// Stencil faces (front, back) with an attachment.
-    pub stencil: Option<[StencilFace; 2]>,
-}
-
-impl DepthPlan {
-    /// What a key and numbers mean.
-    pub fn new(key: &PixelKey, values: &PixelValues) -> DepthPlan {
-        let depth = key.depth.as_ref().and_then(|depth| Some((DepthFormat::of(depth.format)?, depth)));
-        let test = depth.and_then(|(_, depth)| depth.test);
-        let face = |ops: [StencilOps; 2], i: usize| StencilFace { ops: ops[i], values: values.stencil[i] };
-        let mut plan = DepthPlan {
-            plane: None,
-            plane_quad: None,
-            format: depth.map(|(format, _)| format),
-            test: test.is_some(),
-            write: depth.is_some_and(|(_, depth)| depth.write),
-            compare: test.unwrap_or(CompareOp::Always),
-            bounds: depth.and_then(|(_, depth)| depth.bounds.then_some(values.depth_bounds)),
-            stencil: key.stencil.map(|ops| [face(ops, 0), face(ops, 1)]),
-        };
-        plan.choose();
-        plan
-    }
-
-    /// The test alone, for fragments that are tested again and write when they have been shaded: what fails now fails then too, as no write of the same draw
-    /// can bring it nearer. `None` where that is not so, or something else happens when the test fails.
-    pub fn filter(&self) -> Option<DepthPlan> {
-        use CompareOp::{Greater, GreaterOrEqual, Less, LessOrEqual};
-        let monotonic = matches!(self.compare, Less | LessOrEqual | Greater | GreaterOrEqual);
-        let mut filter = DepthPlan { write: false, ..*self };
-        filter.choose();
-        Some(filter).filter(|filter| filter.plane.is_some() && (monotonic || !self.write))
-    }
-
-    /// Chooses what `plane` is.
-    fn choose(&mut self) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(format) = self.format.filter(|_| self.plain()) {
-            self.plane = Some(super::rows::plane_test_of(format, self.compare, self.write));
-            self.plane_quad = Some(super::rows::plane_quad_test_of(format, self.compare, self.write));
-        }
-    }
-
-    /// Something is written.
-    pub fn writes(&self) -> bool {
-        self.write || self.stencil.iter().flatten().any(|face| face.ops.writes())
-    }
-
-    /// A depth test and nothing else.
-    fn plain(&self) -> bool {
-        self.test && self.bounds.is_none() && self.stencil.is_none()
-    }
-
-    /// Nothing to test and nothing to write.
-    pub fn idle(&self) -> bool {
-        !self.test && self.bounds.is_none() && self.stencil.is_none()
-    }
-}
 
 /// Address of a block's first texel and the bytes between its rows; null without an attachment.
 #[derive(Clone, Copy, Debug)]

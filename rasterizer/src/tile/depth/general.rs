@@ -2,8 +2,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over pixels index several arrays of pixels")]
 
-use super::block::{Block, BlockAddress, DepthPlan, StencilFace};
+use super::block::{Block, BlockAddress};
 use super::format::{D16, D24, DepthFormat, F32, Texel};
+use super::plan::{DepthPlan, StencilFace};
 use base::pixel::{CompareOp, StencilOp};
 
 /// Every plan.

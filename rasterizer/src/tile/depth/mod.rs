@@ -7,11 +7,13 @@
 mod block;
 mod format;
 mod general;
+mod plan;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 
-pub use block::{Block, BlockAddress, DepthPlan};
+pub use block::{Block, BlockAddress};
 pub use format::DepthFormat;
+pub use plan::DepthPlan;
 
 use base::host::Level;
 use general::test_any;
@@ -36,8 +38,8 @@ base::compiled! {
 
 #[cfg(test)]
 mod tests {
-    use super::block::StencilFace;
     use super::format::{D16, D24, Texel};
+    use super::plan::StencilFace;
     use super::*;
     use base::pixel::{CompareOp, StencilOp, StencilOps, StencilValues};
 

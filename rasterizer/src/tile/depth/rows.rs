@@ -3,8 +3,6 @@
 //! A function of its own for each format and comparison, which the plan of a draw chooses: nothing is decided per block, and the code of all
 //! of them is nowhere in the way.
 
-#[cfg(test)]
-use super::block::{Block, DepthPlan};
 use super::block::{BlockAddress, PlaneTest};
 use super::format::{DepthFormat, NEAREST};
 use crate::prim::Prim;
@@ -387,6 +385,8 @@ static LANES: [Aligned; 16] = {
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::block::Block;
+    use super::super::plan::DepthPlan;
     use super::*;
 
     /// Any depths.

@@ -11,7 +11,7 @@ use super::texel::{Slice, Texels};
 use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
-use base::format::{Format, Row, Texel, decode_words};
+use base::format::{Format, Row, Texel, decode_words, kernels, plain};
 use base::host::{Host, Ints};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -158,7 +158,10 @@ impl<const ROW: usize, const WORDS: usize> Blocks<ROW, WORDS> {
     }
 }
 
-impl<const ROW: usize, const WORDS: usize> Texels for Blocks<ROW, WORDS> {
+/// Any block-compressed format, texel by texel.
+pub struct AnyBlocks;
+
+impl Texels for AnyBlocks {
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
         let mut bytes = [0; 16];
@@ -166,12 +169,23 @@ impl<const ROW: usize, const WORDS: usize> Texels for Blocks<ROW, WORDS> {
         unsafe {
             let mut reader = Reader::new(view, slice);
             let place = reader.find(u64::from(y / 4) * row_pitch + (u64::from(x / 4) << reader.shift));
-            for w in 0..WORDS {
-                let word = (*reader.cache).words[w][place][(y % 4 * 4 + x % 4) as usize];
-                bytes[4 * w..4 * w + 4].copy_from_slice(&word.to_le_bytes());
+            for (bytes, words) in bytes.chunks_exact_mut(4).zip(&(*reader.cache).words) {
+                bytes.copy_from_slice(&words[place][(y % 4 * 4 + x % 4) as usize].to_le_bytes());
             }
         }
-        Row::<ROW>::unpack_slice(&bytes)
+        (kernels(plain(Format(view.format as u16))).unpack_one)(&bytes)
+    }
+
+    /// There are no stores to compressed images.
+    #[inline(always)]
+    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+}
+
+impl<const ROW: usize, const WORDS: usize> Texels for Blocks<ROW, WORDS> {
+    #[inline(always)]
+    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+        // SAFETY: the caller's promise.
+        unsafe { AnyBlocks::texel(view, slice, row_pitch, x, y) }
     }
 
     #[inline(always)]

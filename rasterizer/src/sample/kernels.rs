@@ -1,6 +1,6 @@
 //! The `extern "C"` kernels, compiled for every level of the host, and which of them a view has.
 
-use super::blocks::Blocks;
+use super::blocks::{AnyBlocks, Blocks};
 use super::class;
 use super::texel::{Any, Plain, Texels};
 use super::{access, general, planar};
@@ -82,9 +82,9 @@ fn integer<const ROW: usize>(level: Level) -> Kernels {
     set
 }
 
-/// Compressed formats whose texels are decoded to those of a row, of some words.
+/// Compressed formats whose texels are decoded to those of a row, of some words; they share the general kernel.
 fn blocks<const ROW: usize, const WORDS: usize>(level: Level) -> Kernels {
-    planar_set::<Blocks<ROW, WORDS>, Blocks<ROW, WORDS>>(level)
+    planar_set::<Blocks<ROW, WORDS>, AnyBlocks>(level)
 }
 
 type KernelsOfClass = fn(Level) -> Kernels;

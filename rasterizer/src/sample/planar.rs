@@ -78,14 +78,19 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
         unsafe { detail_of::<PROBES>(H::LEVEL)(view, sampler, args, &mut detail) };
     }
     let weight = H::Ints::of(detail.weight).as_floats();
+    if T::INTEGER {
+        // There is nothing between integers: of two levels the nearer one.
+        let [first, second] = detail.level;
+        let further = weight.greater(H::Floats::splat(0.5));
+        detail.level[0] = further.select(H::Ints::of(second), H::Ints::of(first)).lanes();
+        detail.levels = 1;
+    }
     let count = H::Ints::of(detail.probes);
     let coord = [row::<H, _>(&args.coord[0]).as_floats(), row::<H, _>(&args.coord[1]).as_floats()];
     let zero = H::Ints::splat(0);
     let mut result = [zero; 4];
     let mut border = 0;
-    // There is nothing between integers.
-    let passes = if T::INTEGER { 1 } else { detail.levels };
-    for pass in 0..passes {
+    for pass in 0..detail.levels {
         let mut sum = [zero; 4];
         let mut probe = 1;
         loop {

@@ -87,6 +87,35 @@ fn fast_kernels_equal_the_general_one() {
     assert!(classes.len() < SAMPLER_CLASSES);
 }
 
+/// Integers are not filtered, whatever the sampler says; they are mapped, and may be seen beside a border.
+#[test]
+fn integers_are_sampled_as_by_the_general_kernel() {
+    let mut rng = Rng(0x1274_e6e2_5a3b_0007);
+    let integers = formats(features::SAMPLED_IMAGE).filter(|name| format(name).is_integer());
+    let mut count = 0;
+    for name in integers {
+        count += 1;
+        for _ in 0..24 {
+            let arrayed = rng.below(2) == 1;
+            let image = TestImage::new(&mut rng, name, Dim::D2, [13, 6, 1], 3, if arrayed { 3 } else { 1 }, 1);
+            let mut view = image.view(Dim::D2, arrayed, false);
+            if rng.below(2) == 0 {
+                view.swizzle = [3, 5, 4, 0];
+            }
+            let s = fast_sampler(&mut rng, false, true);
+            let mut a = args();
+            quads(&mut rng, &mut a);
+            let mut general = a;
+            call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
+            call(&view, &s, KERNEL_SAMPLE + class::GENERAL as usize, &mut general);
+            for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
+                assert_eq!(lane_of(&a, lane), lane_of(&general, lane), "{name} {lane} {s:?} {a:?}");
+            }
+        }
+    }
+    assert!(count > 10, "{count}");
+}
+
 fn coordinates(rng: &mut Rng, a: &mut ImageArgs, spread: u32) {
     for lane in 0..MAX_LANES {
         for c in 0..3 {

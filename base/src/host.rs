@@ -179,7 +179,7 @@ mod tests {
             let (a, b) = (<H as Host>::Ints::of(*a), <H as Host>::Ints::of(*b));
             for lanes in [
                 a + b, a - b, a * b, a & b, a | b, a ^ b, a.min(b), a.max(b), a.equal(b), a.greater(b), a.shl(0),
-                a.shl(5), a.shr(7), a.sar(9), a.shr(31), a.sar(31).select(a, b), a.to_floats().bits(), a.look_up(&TABLE),
+                a.shl(5), a.shr(7), a.sar(9), a.shr(31), a.sar(31).select(a, b), a.to_floats().bits(), a.look_up(&TABLE), a.look_up_in(&TABLE),
                 <H as Host>::Ints::spread(b.signs()), <H as Host>::Ints::splat(0x8000_0001),
             ] {
                 out.push(lanes.lanes());

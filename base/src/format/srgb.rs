@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+use crate::host::{Floats, Ints};
+
 /// sRGB to linear for an encoded value in 0..=1, to f64 accuracy.
 const fn linear(encoded: f64) -> f64 {
     if encoded <= 0.04045 {
@@ -96,9 +98,29 @@ pub fn linear_to_srgb(x: f32) -> u8 {
     (entry >> 17) as u8 + u8::from(within >= entry & 0x1_ffff)
 }
 
+/// [`srgb_to_linear`] of the lowest bytes of all lanes.
+#[inline(always)]
+pub fn srgb_lanes_to_linear<I: Ints>(codes: I) -> I::Floats {
+    codes.look_up(&DECODE).as_floats()
+}
+
+/// [`linear_to_srgb`] of all lanes.
+#[inline(always)]
+pub fn linear_lanes_to_srgb<F: Floats>(x: F) -> F::Ints {
+    let x = x.max(F::splat(f32::from_bits(FIRST))).min(F::splat(1f32.next_down()));
+    let at = x.bits() - F::Ints::splat(FIRST);
+    let entry = at.shr(23 - BUCKET_BITS).look_up_in(&BUCKET);
+    let within = at & F::Ints::splat((1 << (23 - BUCKET_BITS)) - 1);
+    // One more, or not: a comparison gives -1.
+    let before = (entry & F::Ints::splat(0x1_ffff)).greater(within);
+    entry.shr(17) + F::Ints::splat(1) + before
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::MAX_LANES;
+    use crate::host::{Host, Level};
 
     /// The specification's formula with the host's pow, for comparison only.
     fn encode_f64(x: f64) -> f64 {
@@ -120,6 +142,37 @@ mod tests {
         }
         for x in [1.0, 2.0, f32::INFINITY] {
             assert_eq!(linear_to_srgb(x), 255);
+        }
+    }
+
+    crate::compiled! {
+        unsafe fn encode(x: &[u32; MAX_LANES], codes: &mut [u32; MAX_LANES]) {
+            *codes = linear_lanes_to_srgb(<H as Host>::Ints::of(*x).as_floats()).lanes();
+        }
+        unsafe fn decode(codes: &[u32; MAX_LANES], x: &mut [u32; MAX_LANES]) {
+            *x = srgb_lanes_to_linear(<H as Host>::Ints::of(*codes)).bits().lanes();
+        }
+    }
+
+    #[test]
+    fn lanes_are_single_values() {
+        for level in Level::all_here() {
+            let mut out = [0; MAX_LANES];
+            for first in (0..u32::MAX - 40_009).step_by(40_009) {
+                // All around the thresholds too.
+                let near = THRESHOLD[first as usize % 255].to_bits();
+                let x =
+                    core::array::from_fn(|i| if i < 4 { first.wrapping_add(i as u32) } else { near + i as u32 - 6 });
+                // SAFETY: the host has the level.
+                unsafe { encode(level)(&x, &mut out) };
+                assert_eq!(out, x.map(|x| u32::from(linear_to_srgb(f32::from_bits(x)))), "{level:?} {x:x?}");
+            }
+            for first in (0..256).step_by(MAX_LANES) {
+                let codes = core::array::from_fn(|i| first + i as u32);
+                // SAFETY: the host has the level.
+                unsafe { decode(level)(&codes, &mut out) };
+                assert_eq!(out, codes.map(|code| srgb_to_linear(code as u8).to_bits()), "{level:?}");
+            }
         }
     }
 

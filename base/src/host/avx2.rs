@@ -68,6 +68,14 @@ impl Ints for Words {
         // SAFETY: the host has it, as the module says.
         unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(self.0)) as u32 }
     }
+    #[inline(always)]
+    fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Words {
+        // SAFETY: the host has it, as the module says; no index is beyond the table.
+        unsafe {
+            let at = _mm256_min_epu32(self.0, _mm256_set1_epi32(N as i32 - 1));
+            Words(_mm256_i32gather_epi32::<4>(table.as_ptr().cast(), at))
+        }
+    }
     instructions! {
         splat(value: u32) -> Words { _mm256_set1_epi32(value as i32) }
         of(lanes: [u32; MAX_LANES]) -> Words { core::mem::transmute::<[u32; MAX_LANES], __m256i>(lanes) }

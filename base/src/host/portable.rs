@@ -128,6 +128,10 @@ impl Ints for Words {
     fn look_up(self, table: &[u32; 256]) -> Self {
         lanes!(Words, (a = self) table[(a & 255) as usize])
     }
+    #[inline(always)]
+    fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Self {
+        lanes!(Words, (a = self) table[(a as usize).min(N - 1)])
+    }
 }
 
 impl Floats for Singles {

@@ -53,6 +53,8 @@ pub trait Ints:
     fn as_floats(self) -> Self::Floats;
     /// `table[lane & 255]`.
     fn look_up(self, table: &[u32; 256]) -> Self;
+    /// `table[lane]`; the last entry for lanes beyond it.
+    fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Self;
 
     /// The lanes in `mask`, all ones; the others 0.
     #[inline(always)]

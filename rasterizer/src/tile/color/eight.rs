@@ -12,8 +12,8 @@ use super::plan::{ColorPlan, byte_of};
 use super::source::Sources;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::{ShadedQuads, pixels};
-use base::format::srgb::{linear_to_srgb, srgb_to_linear};
-use base::host::{Host, Level};
+use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
+use base::host::{Floats as Lanes, Host, Ints, Level};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 use core::marker::PhantomData;
 
@@ -270,17 +270,18 @@ impl<H: Host, const NUMBER: usize> Write for Blend<'_, H, NUMBER> {
 }
 
 /// Stores sRGB texels.
-struct StoreSrgb<'a, const SWAP: bool> {
+struct StoreSrgb<'a, H, const SWAP: bool> {
     source: &'a Sources,
     texels: Rows,
+    level: PhantomData<H>,
 }
 
-impl<const SWAP: bool> Write for StoreSrgb<'_, SWAP> {
+impl<H: Host, const SWAP: bool> Write for StoreSrgb<'_, H, SWAP> {
     const READS: bool = false;
     #[inline(always)]
     unsafe fn take(&mut self, pair: usize) {
         // SAFETY: the caller's contract.
-        self.texels = pack_srgb::<SWAP>(&unsafe { self.source.floats(pair) });
+        self.texels = pack_srgb::<H, SWAP>(&unsafe { self.source.floats(pair) });
     }
     #[inline(always)]
     fn over(&self, _: &Rows) -> Rows {
@@ -289,15 +290,16 @@ impl<const SWAP: bool> Write for StoreSrgb<'_, SWAP> {
 }
 
 /// Blends sRGB texels, in linear light.
-struct BlendSrgb<'a, const SWAP: bool> {
+struct BlendSrgb<'a, H, const SWAP: bool> {
     blend: &'a BlendEquations,
     sources: &'a [Sources; 2],
     second: bool,
     colors: [Floats<LANES>; 2],
     constants: [f32; 4],
+    level: PhantomData<H>,
 }
 
-impl<const SWAP: bool> Write for BlendSrgb<'_, SWAP> {
+impl<H: Host, const SWAP: bool> Write for BlendSrgb<'_, H, SWAP> {
     const READS: bool = true;
     #[inline(always)]
     unsafe fn take(&mut self, pair: usize) {
@@ -311,9 +313,9 @@ impl<const SWAP: bool> Write for BlendSrgb<'_, SWAP> {
     }
     #[inline(always)]
     fn over(&self, old: &Rows) -> Rows {
-        let d = unpack_srgb::<SWAP>(old);
+        let d = unpack_srgb::<H, SWAP>(old);
         let [s, s1] = &self.colors;
-        pack_srgb::<SWAP>(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend))
+        pack_srgb::<H, SWAP>(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend))
     }
 }
 
@@ -335,32 +337,36 @@ base::compiled! {
     }
     unsafe fn store_srgb [const SWAP: bool] [SWAP]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        plan.write_pairs(batch, StoreSrgb::<SWAP> { source: &sources[0], texels: NOTHING });
+        plan.write_pairs(batch, StoreSrgb::<H, SWAP> { source: &sources[0], texels: NOTHING, level: PhantomData });
     }
     unsafe fn blend_srgb [const SWAP: bool] [SWAP]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
-        plan.write_pairs(batch, BlendSrgb::<SWAP> {
+        plan.write_pairs(batch, BlendSrgb::<H, SWAP> {
             blend,
             sources,
             second: plan.slots1 != [NO_SLOT; 4],
             colors: [[[0.0; LANES]; 4]; 2],
             constants: plan.constants,
+            level: PhantomData,
         });
     }
 }
 
 /// The components of sRGB texels.
 #[inline(always)]
-fn unpack_srgb<const SWAP: bool>(texels: &Rows) -> Floats<LANES> {
+fn unpack_srgb<H: Host, const SWAP: bool>(texels: &Rows) -> Floats<LANES> {
     let mut words = [0; LANES];
     for (word, [y, x]) in words.iter_mut().zip(PLACE) {
         *word = texels[y][x];
     }
+    let words = H::Ints::of(words);
     let mut out = [[0.0; LANES]; 4];
     for (component, out) in out.iter_mut().enumerate() {
+        let code = words.shr(8 * byte_of(component, SWAP) as u32);
+        let value = if component == 3 { code.to_floats().over_255() } else { srgb_lanes_to_linear(code) };
+        let bits = value.bits().lanes();
         for i in 0..LANES {
-            let code = words[i] >> (8 * byte_of(component, SWAP)) & 0xff;
-            out[i] = if component == 3 { code as i32 as f32 / 255.0 } else { srgb_to_linear(code as u8) };
+            out[i] = f32::from_bits(bits[i]);
         }
     }
     out
@@ -368,20 +374,27 @@ fn unpack_srgb<const SWAP: bool>(texels: &Rows) -> Floats<LANES> {
 
 /// sRGB texels of colours; alpha nearest, ties to even.
 #[inline(always)]
-fn pack_srgb<const SWAP: bool>(color: &Floats<LANES>) -> Rows {
-    let [r, g, b, a] = color;
-    // Lanes outside: so the compiler takes them, and not the components, for the elements of its vectors.
-    let mut words = [0; LANES];
-    for i in 0..LANES {
-        let alpha = base::round::low_bits(Clamp::Unorm.apply(a[i]) * 255.0) & 0xff;
-        words[i] = u32::from(linear_to_srgb(r[i])) << (8 * byte_of(0, SWAP))
-            | u32::from(linear_to_srgb(g[i])) << 8
-            | u32::from(linear_to_srgb(b[i])) << (8 * byte_of(2, SWAP))
-            | alpha << 24;
+fn pack_srgb<H: Host, const SWAP: bool>(color: &Floats<LANES>) -> Rows {
+    let mut words = H::Ints::splat(0);
+    for (component, values) in color.iter().enumerate() {
+        let mut bits = [0; LANES];
+        for i in 0..LANES {
+            bits[i] = values[i].to_bits();
+        }
+        let values = H::Ints::of(bits).as_floats();
+        let code = if component == 3 { alpha_code(values) } else { linear_lanes_to_srgb(values) };
+        words = words | code.shl(8 * byte_of(component, SWAP) as u32);
     }
     let mut rows = NOTHING;
-    for (word, [y, x]) in words.into_iter().zip(PLACE) {
+    for (word, [y, x]) in words.lanes().into_iter().zip(PLACE) {
         rows[y][x] = word;
     }
     rows
+}
+
+/// The codes of linear components; not-a-number becomes 0.
+#[inline(always)]
+fn alpha_code<F: Lanes>(values: F) -> F::Ints {
+    let codes = (values.max(F::splat(0.0)).min(F::splat(1.0)) * F::splat(255.0)).round();
+    codes.truncate()
 }

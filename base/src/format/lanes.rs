@@ -186,7 +186,7 @@ crate::compiled! {
 mod tests {
     use super::*;
     use crate::format::{Format, kernels};
-    use crate::host::Portable;
+    use crate::host::{Level, Portable};
     use crate::random::Rng;
 
     fn same_texel(a: u32, b: u32) -> bool {
@@ -234,6 +234,37 @@ mod tests {
                 for w in 0..4 {
                     assert_eq!(words[w][i].to_le_bytes(), want[4 * w..4 * w + 4], "{} {texels:x?}", TABLE[I].name);
                 }
+            }
+        }
+    }
+
+    crate::compiled! {
+        unsafe fn encode(x: &[u32; MAX_LANES], codes: &mut [u32; MAX_LANES]) {
+            *codes = srgb::linear_lanes_to_srgb(<H as Host>::Ints::of(*x).as_floats()).lanes();
+        }
+        unsafe fn decode(codes: &[u32; MAX_LANES], x: &mut [u32; MAX_LANES]) {
+            *x = srgb::srgb_lanes_to_linear(<H as Host>::Ints::of(*codes)).bits().lanes();
+        }
+    }
+
+    #[test]
+    fn srgb_lanes_are_single_values() {
+        for level in Level::all_here() {
+            let mut out = [0; MAX_LANES];
+            for first in (0..u32::MAX - 40_009).step_by(40_009) {
+                // All around the thresholds too.
+                let near = srgb::THRESHOLD[first as usize % 255].to_bits();
+                let x =
+                    core::array::from_fn(|i| if i < 4 { first.wrapping_add(i as u32) } else { near + i as u32 - 6 });
+                // SAFETY: the host has the level.
+                unsafe { encode(level)(&x, &mut out) };
+                assert_eq!(out, x.map(|x| u32::from(srgb::linear_to_srgb(f32::from_bits(x)))), "{level:?} {x:x?}");
+            }
+            for first in (0..256).step_by(MAX_LANES) {
+                let codes = core::array::from_fn(|i| first + i as u32);
+                // SAFETY: the host has the level.
+                unsafe { decode(level)(&codes, &mut out) };
+                assert_eq!(out, codes.map(|code| srgb::srgb_to_linear(code as u8).to_bits()), "{level:?}");
             }
         }
     }

@@ -125,6 +125,7 @@ impl Emitter<'_> {
 
     /// The workgroup.
     pub fn group(&self) -> Result<Group> {
+        self.shader.workgroup()?;
         self.group.ok_or_else(|| Error::internal("a workgroup outside of the loop over them"))
     }
 }

@@ -140,15 +140,19 @@ fn defers(scene: &Scene<'_>, runs: &[Run], [x0, y0]: [i32; 2]) -> bool {
         }
         while let Some(&bin) = bins.get(next) {
             let [x0, y0, x1, y1] = intersect(scene.outputs[chunk].prims[bin as u32 as usize].rect, tile);
+            next += step;
+            // A large node around the tile may be listed for what lies beside it.
+            if x0 >= x1 || y0 >= y1 {
+                continue;
+            }
             area += (x1 - x0) * (y1 - y0);
             around = [around[0].min(x0), around[1].min(y0), around[2].max(x1), around[3].max(y1)];
-            next += step;
         }
         next -= bins.len();
     }
+    let side = |axis: usize| i64::from(around[axis + 2]) - i64::from(around[axis]);
     // Triangles cover half of their rectangles.
-    let around = around[2].saturating_sub(around[0]).saturating_mul(around[3].saturating_sub(around[1]));
-    area * step as i32 > 3 * around
+    area != 0 && i64::from(area) * step as i64 > 3 * side(0) * side(1)
 }
 
 impl TileJob<'_> {

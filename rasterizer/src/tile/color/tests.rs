@@ -10,7 +10,7 @@ use crate::tests::Rng;
 use crate::tests::guard::{Guarded, SIDES};
 use crate::tile::shaded::Outputs;
 use base::abi::{Dim, FragmentBatch, FragmentQuad, SlotLayout};
-use base::format::{Aspect, Format};
+use base::format::{Aspect, ChannelType, Format};
 use base::image::ImageDesc;
 use base::pixel::{BlendEquations, BlendFactor, BlendOp, ColorKey, ColorOp, LogicOp};
 
@@ -199,6 +199,21 @@ fn quads(rng: &mut Rng, samples: u32) -> Vec<FragmentQuad> {
     list
 }
 
+/// One NaN for all of a float's. (Which one blending makes of others, or of infinities, depends on the order of operands in machine code.)
+fn with_one_nan(format: Format, bytes: &mut [u8]) {
+    let float = |bits: u8| format.info().channels.iter().any(|c| c.ty == ChannelType::Sfloat && c.bits == bits);
+    if float(16) {
+        for half in bytes.as_chunks_mut::<2>().0 {
+            let nan = u16::from_le_bytes(*half) & 0x7fff > 0x7c00;
+            *half = if nan { [0xff; 2] } else { *half };
+        }
+    } else if float(32) {
+        for word in bytes.as_chunks_mut::<4>().0 {
+            *word = if f32::from_le_bytes(*word).is_nan() { [0xff; 4] } else { *word };
+        }
+    }
+}
+
 /// The bytes of a surface.
 fn texels(surface: &Surface) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -209,6 +224,7 @@ fn texels(surface: &Surface) -> Vec<u8> {
         // SAFETY: a row of the image.
         bytes.extend_from_slice(unsafe { core::slice::from_raw_parts(row, WIDTH as usize * surface.bytes) });
     }
+    with_one_nan(surface.format, &mut bytes);
     bytes
 }
 

@@ -27,18 +27,11 @@ fn shader(n: u32, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Shader 
     shader
 }
 
-fn bytes(list: &[u32]) -> Vec<u8> {
-    list.iter().flat_map(|w| w.to_le_bytes()).collect()
-}
-
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
-}
-
 /// Buffer 1 after `groups` workgroups, at both widths, raw and optimised: equal to the interpreter's, which is returned.
 fn check(shader: &Shader, input: &[u32], groups: u32) -> Vec<u32> {
     let output = vec![0; (shader.workgroup().expect("workgroups").local_size[0] * groups * 4) as usize];
-    let memory = Memory { buffers: vec![((0, 0), bytes(input)), ((0, 1), output)], ..Memory::default() };
+    let memory =
+        Memory { buffers: vec![((0, 0), words(input.iter().copied())), ((0, 1), output)], ..Memory::default() };
     let mut result = Vec::new();
     for optimise in [false, true] {
         let mut shader = shader.clone();
@@ -51,9 +44,9 @@ fn check(shader: &Shader, input: &[u32], groups: u32) -> Vec<u32> {
                 interp::run_workgroup(&shader, &mut expected, [group, 0, 0], [groups, 1, 1], lanes as usize, None)
                     .unwrap_or_else(|e| panic!("{e:?}\n{shader}"));
             }
-            result = words(&expected.buffers[1].1);
+            result = as_words(&expected.buffers[1].1);
             let got = run_memory(&shader, &memory, lanes, [groups, 1, 1]);
-            assert_eq!(words(&got[1]), result, "{lanes} lanes, optimised {optimise}\n{shader}");
+            assert_eq!(as_words(&got[1]), result, "{lanes} lanes, optimised {optimise}\n{shader}");
         }
     }
     result

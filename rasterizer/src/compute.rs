@@ -41,7 +41,7 @@ fn run_groups(d: &Dispatch, workgroup: &WorkgroupFacts, memory: &mut StageMemory
     if aborted(&d.context) {
         return;
     }
-    let header = memory.header(&d.stage, 0);
+    let header = memory.header(&d.stage);
     let shared = memory.shared.ensure(workgroup.shared_bytes as usize);
     let [width, height, _] = d.groups;
     let (row, slice) = (u64::from(width), u64::from(width) * u64::from(height));

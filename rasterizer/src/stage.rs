@@ -21,9 +21,9 @@ pub struct StageMemory {
 }
 
 impl StageMemory {
-    /// The header of a batch, with the scratch memory that the stage asks for, and with `least` bytes at least.
-    pub fn header(&mut self, stage: &CompiledStage, least: usize) -> BatchHeader {
-        let scratch = self.scratch.ensure((stage.facts.scratch_bytes as usize).max(least));
+    /// The header of a batch, with the scratch memory that the stage asks for.
+    pub fn header(&mut self, stage: &CompiledStage) -> BatchHeader {
+        let scratch = self.scratch.ensure(stage.facts.scratch_bytes as usize);
         BatchHeader { scratch, sink: self.sink.ensure(SINK_BYTES) }
     }
 

@@ -142,7 +142,7 @@ pub fn shade(draw: &Draw, linkage: &Linkage, memory: &mut StageMemory, front: &m
         }
     }
     let mut batch = VertexBatch {
-        header: memory.header(stage, 0),
+        header: memory.header(stage),
         count: count as u32,
         _pad: 0,
         vertex_index: front.vertex_index.as_ptr(),

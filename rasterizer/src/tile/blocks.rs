@@ -2,7 +2,7 @@
 
 use super::cover;
 use super::depth::{self, Block};
-use super::flat::is_worth;
+use super::flat::{Pixels, is_worth};
 use super::fragment;
 use super::job::TileJob;
 use super::quads::quads_of;
@@ -84,7 +84,7 @@ impl TileJob<'_> {
         }
         if S == 1 && self.flat_here && self.color(prim, x, y) {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
-            return unsafe { self.fill_block(x, y, any) };
+            return unsafe { self.fill([x, y], Pixels::Block(any)) };
         }
         if S == 1 && !plan.per_sample && self.smooth.is_none() {
             return self.push_pixels(prim, x, y, any);
@@ -188,7 +188,7 @@ impl TileJob<'_> {
             self.scratch.owners.square(owner, x, y);
         } else if self.color(prim, x, y) {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments; this worker owns the tile.
-            unsafe { self.fill_square(x, y) };
+            unsafe { self.fill([x, y], Pixels::Square) };
         } else {
             return false;
         }

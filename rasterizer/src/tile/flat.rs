@@ -1,6 +1,6 @@
 //! Flat primitives: one fragment is shaded for all, and its colours fill what is covered.
 
-use super::color::FlatColor;
+use super::color::{ColorPlan, FlatColor};
 use super::fragment;
 use super::job::TileJob;
 use crate::prim::{Prim, TILE_SHIFT, intersect};
@@ -55,27 +55,40 @@ impl TileJob<'_> {
         all
     }
 
-    /// Fills pixels of the block at (x, y) with the primitive's colours.
+    /// Fills with the colours of the primitive at work.
     ///
     /// # Safety
-    /// They lie inside of the attachments, and no other thread touches them.
+    /// As for [`fill`].
     #[inline(always)]
-    pub unsafe fn fill_block(&self, x: i32, y: i32, pixels: u32) {
-        for (plan, color) in self.draw.plan.colors.iter().zip(&self.scratch.flat) {
-            // SAFETY: the caller's promise.
-            unsafe { plan.write_block(color, self.layer, x as u32, y as u32, pixels) };
-        }
+    pub unsafe fn fill(&self, place: [i32; 2], pixels: Pixels) {
+        // SAFETY: the caller's promise.
+        unsafe { fill(&self.draw.plan.colors, &self.scratch.flat, self.layer, place, pixels) };
     }
+}
 
-    /// Fills the 16×16 square at (x, y) with the primitive's colours.
-    ///
-    /// # Safety
-    /// As for [`TileJob::fill_block`].
-    #[inline(always)]
-    pub unsafe fn fill_square(&self, x: i32, y: i32) {
-        for (plan, color) in self.draw.plan.colors.iter().zip(&self.scratch.flat) {
-            // SAFETY: the caller's promise.
-            unsafe { plan.write_rect(color, self.layer, x as u32, y as u32, 16, 16) };
+/// What is filled.
+#[derive(Clone, Copy)]
+pub enum Pixels {
+    /// Those of a 4×4 block: bit `4*j + i` is pixel (i, j).
+    Block(u32),
+    /// A 16×16 square.
+    Square,
+}
+
+/// Fills pixels, the first of them at (x, y), with a flat primitive's colours.
+///
+/// # Safety
+/// They lie inside of the attachments, and no other thread touches them.
+#[inline(always)]
+pub unsafe fn fill(plans: &[ColorPlan], colors: &[FlatColor], layer: u32, [x, y]: [i32; 2], pixels: Pixels) {
+    let (x, y) = (x as u32, y as u32);
+    for (plan, color) in plans.iter().zip(colors) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match pixels {
+                Pixels::Block(mask) => plan.write_block(color, layer, x, y, mask),
+                Pixels::Square => plan.write_rect(color, layer, x, y, 16, 16),
+            }
         }
     }
 }

@@ -107,7 +107,7 @@ fn call(
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);
     let mut batch = FragmentBatch {
-        header: job.memory.header(stage, 0),
+        header: job.memory.header(stage),
         count: count as u32,
         samples,
         quads: quads.padded(per_chunk),

@@ -71,7 +71,7 @@ impl Owners {
 
     /// Is there room for a draw that overwrites these attachments?
     pub fn has_room(&self, attachments: u8) -> bool {
-        self.is_empty() || self.attachments == attachments && self.draw_count < MOST_DRAWS
+        self.draw_count < MOST_DRAWS && (self.is_empty() || self.attachments == attachments)
     }
 
     /// Is there room for the primitives of a chunk?

@@ -1,5 +1,6 @@
 //! Owners of pixels are shaded, or filled with their colours (see `owners`).
 
+use super::flat::{Pixels, fill};
 use super::fragment;
 use super::job::TileJob;
 use super::owners::{Block, Owner, OwnerDraw, Owners, only, owned_by};
@@ -40,7 +41,7 @@ impl Resolve<'_, '_> {
         let blocks = 16 * square..16 * square + 16;
         if dirty == u16::MAX
             && let Some(owner) = only(&owners.blocks[blocks.clone()])
-            && self.fill(owners, owner, x, y, None)
+            && self.fill(owners, owner, x, y, Pixels::Square)
         {
             owners.blocks[blocks].fill([0; 16]);
             return;
@@ -61,7 +62,7 @@ impl Resolve<'_, '_> {
             let owner = pixels[left.trailing_zeros() as usize & 15];
             let own = owned_by(pixels, owner);
             left &= !own;
-            if self.fill(owners, owner, x, y, Some(own)) {
+            if self.fill(owners, owner, x, y, Pixels::Block(own)) {
                 continue;
             }
             let Owner { prim, draw, .. } = owners.owners[usize::from(owner) - 1];
@@ -75,24 +76,15 @@ impl Resolve<'_, '_> {
 
     /// Fills pixels of a block, or a square, with a flat owner's colours; `false` when it is not flat.
     #[inline(always)]
-    fn fill(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32, pixels: Option<u32>) -> bool {
+    fn fill(&mut self, owners: &mut Owners, owner: u16, x: i32, y: i32, pixels: Pixels) -> bool {
         let Owner { draw, flat, .. } = owners.owners[usize::from(owner) - 1];
         if !flat || !owners.draws[usize::from(draw)].flat || !self.color(owners, owner, x, y) {
             return false;
         }
         let first = owners.owners[usize::from(owner) - 1].colors as usize - 1;
         let plan = self.draws.draw(owners.draws[usize::from(draw)].number).plan;
-        let layer = self.job.layer;
-        for (plan, color) in plan.colors.iter().zip(&owners.colors[first..]) {
-            let (x, y) = (x as u32, y as u32);
-            // SAFETY: owned pixels were covered: they lie inside the attachments; this worker owns the tile.
-            unsafe {
-                match pixels {
-                    Some(pixels) => plan.write_block(color, layer, x, y, pixels),
-                    None => plan.write_rect(color, layer, x, y, 16, 16),
-                }
-            }
-        }
+        // SAFETY: owned pixels were covered: they lie inside the attachments; this worker owns the tile.
+        unsafe { fill(&plan.colors, &owners.colors[first..], self.job.layer, [x, y], pixels) };
         true
     }
 

@@ -62,7 +62,7 @@ static CORE: &[(u32, &[&str])] = &[
 fn core_version_has_its_commands() {
     for (version, commands) in CORE.iter().filter(|(version, _)| *version <= API_VERSION) {
         for command in *commands {
-            let need = table::find(command).map(|(_, need)| need);
+            let need = table::find(command.as_bytes()).map(|(_, need)| need);
             assert_eq!(need, Some(Need::Core(*version)), "{command}");
         }
     }
@@ -72,7 +72,7 @@ fn core_version_has_its_commands() {
 fn advertised_extensions_have_their_commands() {
     for (extension, commands) in COMMANDS.iter().filter(|(e, _)| e.is_advertised()) {
         for command in *commands {
-            assert!(table::find(command).is_some(), "{} without {command}", extension.row().name);
+            assert!(table::find(command.as_bytes()).is_some(), "{} without {command}", extension.row().name);
         }
     }
 }

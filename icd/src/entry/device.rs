@@ -6,7 +6,7 @@ use crate::device::instance::{Instance, PhysicalDevice};
 use crate::fallible;
 use crate::ffi::handle::{self, dispatchable};
 use crate::ffi::known::{self, PrivateDataSlot};
-use crate::ffi::pointer::{slice, string, write_array};
+use crate::ffi::pointer::{c_string, slice, string, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
 use ash::vk;
@@ -107,7 +107,7 @@ fn refuse(instance: &Instance, missing: impl std::fmt::Display + Into<vk::Result
 
 shims! {
     fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
-        let (row, need) = table::find(&string(name)?)?;
+        let (row, need) = table::find(c_string(name)?.to_bytes())?;
         (row.level == Level::Device && enabled(dispatchable::<Device>(device), need)).then_some(row.function)
     }
 

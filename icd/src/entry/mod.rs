@@ -23,11 +23,11 @@ pub mod sync;
 pub mod table;
 
 use crate::ffi::handle;
-use crate::ffi::pointer::string;
+use crate::ffi::pointer::c_string;
 use crate::ffi::shim::guard;
 use crate::ffi::table::{Level, Need};
 use ash::vk::{self, Handle};
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 
 /// Highest loader-driver interface version this driver speaks.
 const INTERFACE_VERSION: u32 = 7;
@@ -59,7 +59,7 @@ pub unsafe extern "system" fn vk_icdGetInstanceProcAddr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     // SAFETY: the caller's promise.
-    guard(|| unsafe { instance_function(instance, &string(name)?, |_| true) })
+    guard(|| unsafe { instance_function(instance, c_string(name)?, |_| true) })
 }
 
 /// Physical-device commands, for the loader's unknown-extension support.
@@ -73,7 +73,7 @@ pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     // SAFETY: the caller's promise.
-    guard(|| unsafe { instance_function(instance, &string(name)?, |level| level == Level::PhysicalDevice) })
+    guard(|| unsafe { instance_function(instance, c_string(name)?, |level| level == Level::PhysicalDevice) })
 }
 
 /// A function by name, as an instance sees it.
@@ -82,10 +82,10 @@ pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
 /// `instance` is null or live.
 unsafe fn instance_function(
     instance: vk::Instance,
-    name: &str,
+    name: &CStr,
     wanted: impl Fn(Level) -> bool,
 ) -> vk::PFN_vkVoidFunction {
-    let (row, need) = table::find(name)?;
+    let (row, need) = table::find(name.to_bytes())?;
     let visible = match row.level {
         Level::Global => matches!(need, Need::Core(version) if version <= crate::caps::API_VERSION),
         _ if instance.is_null() => false,

@@ -25,31 +25,72 @@ pub const TABLES: [&[CommandRow]; 13] = [
 /// Window system commands.
 const WSI: &[CommandRow] = crate::wsi::COMMANDS;
 
-/// Where a name is: table, row, number among the row's names.
-type Place = Option<(u8, u8, u8)>;
+/// A name: where its text begins and its length (0 in a free slot), and where its row is: table, row, number among the row's names.
+#[derive(Clone, Copy)]
+struct Name {
+    text: u16,
+    length: u8,
+    table: u8,
+    row: u8,
+    number: u8,
+}
 
 /// More than twice as many as there are names.
 const SLOTS: usize = 2048;
+const FREE: Name = Name { text: 0, length: 0, table: 0, row: 0, number: 0 };
 
-/// Names by their hash, in the next free slot. Made by the compiler: a table made at run time touches more memory than all that an instance needs
-/// before its first device.
-static INDEX: [Place; SLOTS] = index();
+/// Names by their hash, in the next free slot, and their texts. Made by the compiler: a table made at run time touches more memory than all that an
+/// instance needs before its first device. Texts are here once more, since those of the rows lie wherever constants lie: a program's first
+/// question for a command would wait for the system to bring further pages.
+struct Index {
+    slots: [Name; SLOTS],
+    text: [u8; TEXT],
+}
 
-const fn index() -> [Place; SLOTS] {
-    let mut slots = [None; SLOTS];
-    let (mut count, mut table) = (0, 0);
+static INDEX: Index = index();
+
+/// Bytes of all names.
+const TEXT: usize = {
+    let (mut bytes, mut table) = (0, 0);
     while table < TABLES.len() {
         let mut row = 0;
         while row < TABLES[table].len() {
             let names = TABLES[table][row].names;
             let mut number = 0;
             while number < names.len() {
-                let mut slot = slot_of(names[number].0);
-                while slots[slot].is_some() {
+                (bytes, number) = (bytes + names[number].0.len(), number + 1);
+            }
+            row += 1;
+        }
+        table += 1;
+    }
+    bytes
+};
+
+const fn index() -> Index {
+    let mut index = Index { slots: [FREE; SLOTS], text: [0; TEXT] };
+    let (mut count, mut text, mut table) = (0, 0, 0);
+    while table < TABLES.len() {
+        let mut row = 0;
+        while row < TABLES[table].len() {
+            let names = TABLES[table][row].names;
+            let mut number = 0;
+            while number < names.len() {
+                let name = names[number].0.as_bytes();
+                let mut slot = slot_of(name);
+                while index.slots[slot].length != 0 {
                     slot = (slot + 1) % SLOTS;
                 }
-                slots[slot] = Some((table as u8, row as u8, number as u8));
-                (count, number) = (count + 1, number + 1);
+                assert!(0 < name.len() && name.len() < 256, "a name's length is a byte");
+                let (length, begin) = (name.len() as u8, text as u16);
+                index.slots[slot] =
+                    Name { text: begin, length, table: table as u8, row: row as u8, number: number as u8 };
+                let mut i = 0;
+                while i < name.len() {
+                    index.text[text + i] = name[i];
+                    i += 1;
+                }
+                (count, number, text) = (count + 1, number + 1, text + name.len());
             }
             row += 1;
         }
@@ -57,31 +98,35 @@ const fn index() -> [Place; SLOTS] {
         table += 1;
     }
     assert!(count <= SLOTS / 2, "a search ends at a free slot, soon");
-    slots
+    assert!(TEXT <= 1 << 16, "a text begins within 16 bits");
+    index
 }
 
 /// The slot where the search for a name begins: FNV-1a.
-const fn slot_of(name: &str) -> usize {
-    let (bytes, mut hash, mut i) = (name.as_bytes(), 0x811c_9dc5u32, 0);
-    while i < bytes.len() {
-        hash = (hash ^ bytes[i] as u32).wrapping_mul(0x0100_0193);
+const fn slot_of(name: &[u8]) -> usize {
+    let (mut hash, mut i) = (0x811c_9dc5u32, 0);
+    while i < name.len() {
+        hash = (hash ^ name[i] as u32).wrapping_mul(0x0100_0193);
         i += 1;
     }
     (hash ^ hash >> 16) as usize % SLOTS
 }
 
 /// Finds a row by any of its names.
-pub fn find(name: &str) -> Option<(&'static CommandRow, Need)> {
+pub fn find(name: &[u8]) -> Option<(&'static CommandRow, Need)> {
     let mut slot = slot_of(name);
-    while let Some((table, row, number)) = INDEX[slot] {
-        let row = &TABLES[usize::from(table)][usize::from(row)];
-        let (known, need) = row.names[usize::from(number)];
-        if known == name {
-            return Some((row, need));
+    loop {
+        let known = INDEX.slots[slot];
+        if known.length == 0 {
+            return None;
+        }
+        let text = usize::from(known.text);
+        if &INDEX.text[text..text + usize::from(known.length)] == name {
+            let row = &TABLES[usize::from(known.table)][usize::from(known.row)];
+            return Some((row, row.names[usize::from(known.number)].1));
         }
         slot = (slot + 1) % SLOTS;
     }
-    None
 }
 
 #[cfg(test)]
@@ -95,7 +140,7 @@ mod tests {
             assert!(!row.names.is_empty());
             for (name, need) in row.names {
                 assert!(name.starts_with("vk"), "{name}");
-                let (found, with) = find(name).expect("a row");
+                let (found, with) = find(name.as_bytes()).expect("a row");
                 assert!(core::ptr::eq(found.names, row.names) && with == *need, "{name}");
                 assert!(seen.insert(*name), "{name} has two rows");
                 if let Need::Extension(extension) = need {
@@ -103,8 +148,8 @@ mod tests {
                 }
             }
         }
-        for unknown in ["", "vk", "vkCreateInstance2", "vkCreateInstanc", "vkcreateinstance"] {
-            assert!(find(unknown).is_none(), "{unknown}");
+        for unknown in ["", "vk", "vkCreateInstance2", "vkCreateInstanc", "vkcreateinstance", "vkCreateInstanc\u{e9}"] {
+            assert!(find(unknown.as_bytes()).is_none(), "{unknown}");
         }
     }
 }

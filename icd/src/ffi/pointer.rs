@@ -1,6 +1,7 @@
 //! Slices, strings and structures from pointers, pNext chains, the two-call idiom.
 
 use ash::vk;
+use core::ffi::CStr;
 
 /// A slice from a count and a pointer, empty when either is 0.
 ///
@@ -82,11 +83,20 @@ pub unsafe fn write_array<T: Clone>(items: &[T], count: *mut u32, data: *mut T) 
     }
 }
 
+/// A C string; `None` for null.
+///
+/// # Safety
+/// `pointer` is null or a nul-terminated string that lives as long as the result.
+pub unsafe fn c_string<'a>(pointer: *const core::ffi::c_char) -> Option<&'a CStr> {
+    // SAFETY: the caller's promise.
+    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })
+}
+
 /// A C string as UTF-8, replacing what is not; `None` for null.
 ///
 /// # Safety
 /// `pointer` is null or a nul-terminated string.
 pub unsafe fn string(pointer: *const core::ffi::c_char) -> Option<String> {
     // SAFETY: the caller's promise.
-    (!pointer.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
+    unsafe { c_string(pointer) }.map(|name| name.to_string_lossy().into_owned())
 }

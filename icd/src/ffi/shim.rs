@@ -21,6 +21,9 @@ impl OnPanic for vk::Result {
 }
 
 /// Runs the body of an entry point that returns its value directly, in the driver's floating-point environment.
+///
+/// It is part of the entry point: a function of its own lies on a page of its own, which a program's first calls would wait for.
+#[inline(always)]
 pub fn guard<R: OnPanic>(body: impl FnOnce() -> R) -> R {
     let _environment = base::fp::Environment::enter();
     base::alloc::begin();
@@ -35,6 +38,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> vk::Result {
 }
 
 /// Runs the body of an entry point that returns a `VkResult`.
+#[inline(always)]
 pub fn guard_result(body: impl FnOnce() -> Result<(), vk::Result>) -> vk::Result {
     guard(|| match body() {
         Ok(()) => vk::Result::SUCCESS,

@@ -86,7 +86,7 @@ pub struct ImageView {
     pub levels: u32,
     /// Layers in the view (6 × cubes for cube views).
     pub layers: u32,
-    /// Samples per texel.
+    /// Samples per texel; 0 for a null view.
     pub samples: u32,
     /// Component swizzle: for r, g, b, a the source: 0..=3 channel, 4 zero, 5 one.
     pub swizzle: [u8; 4],
@@ -96,6 +96,8 @@ pub struct ImageView {
     pub min_lod: f32,
     /// Texel count of a buffer view (`dim == Buffer`), else 0.
     pub texels: u32,
+    /// Bits of alpha of a texel outside: 1 where the format has none, else 0 (and the other components are 0).
+    pub outside_alpha: u32,
     /// The first `levels` of them are the view's.
     pub level: [ImageLevel; MAX_LEVELS],
 }
@@ -274,6 +276,7 @@ layout!(ImageView {
     stencil_aspect,
     min_lod,
     texels,
+    outside_alpha,
     level
 });
 layout!(Sampler {

@@ -172,6 +172,10 @@ impl Format {
     pub fn has_stencil(self) -> bool {
         self.has(ChannelName::S)
     }
+    /// True when the format has an alpha channel.
+    pub fn has_alpha(self) -> bool {
+        self.has(ChannelName::A)
+    }
     /// True for pure integer colour formats (and stencil-only).
     pub fn is_integer(self) -> bool {
         let info = self.info();

@@ -211,7 +211,8 @@ extensions! {
     VK_EXT_buffer_device_address, 2, Device, SUPERSEDED, None, [PROPERTIES2];
     VK_EXT_extended_dynamic_state, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_extended_dynamic_state2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_robustness2, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_robustness2, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_pipeline_robustness, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
     VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_EXT_inline_uniform_block, 1, Device, YES, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];

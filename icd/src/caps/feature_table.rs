@@ -217,9 +217,10 @@ extended {
     extendedDynamicState2, extended_dynamic_state2, YES, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
     extendedDynamicState2LogicOp, extended_dynamic_state2_logic_op, YES, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
     extendedDynamicState2PatchControlPoints, extended_dynamic_state2_patch_control_points, NO_TESSELLATION, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
-    robustBufferAccess2, robust_buffer_access2, LATER, [PhysicalDeviceRobustness2FeaturesEXT];
-    robustImageAccess2, robust_image_access2, LATER, [PhysicalDeviceRobustness2FeaturesEXT];
-    nullDescriptor, null_descriptor, LATER, [PhysicalDeviceRobustness2FeaturesEXT];
+    robustBufferAccess2, robust_buffer_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
+    robustImageAccess2, robust_image_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
+    nullDescriptor, null_descriptor, YES, [PhysicalDeviceRobustness2FeaturesEXT];
+    pipelineRobustness, pipeline_robustness, YES, [PhysicalDevicePipelineRobustnessFeaturesEXT];
     customBorderColors, custom_border_colors, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
     customBorderColorWithoutFormat, custom_border_color_without_format, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
     depthClipEnable, depth_clip_enable, YES, [PhysicalDeviceDepthClipEnableFeaturesEXT];
@@ -293,6 +294,7 @@ structs! {
     PhysicalDeviceExtendedDynamicStateFeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state)];
     PhysicalDeviceExtendedDynamicState2FeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state2)];
     PhysicalDeviceRobustness2FeaturesEXT: [Ext(E::VK_EXT_robustness2)];
+    PhysicalDevicePipelineRobustnessFeaturesEXT: [Ext(E::VK_EXT_pipeline_robustness)];
     PhysicalDeviceSubgroupSizeControlFeatures: [Ext(E::VK_EXT_subgroup_size_control), Core(V1_3)];
     PhysicalDeviceInlineUniformBlockFeatures: [Ext(E::VK_EXT_inline_uniform_block), Core(V1_3)];
     PhysicalDeviceCustomBorderColorFeaturesEXT: [Ext(E::VK_EXT_custom_border_color)];

@@ -285,7 +285,8 @@ mod tests {
             (E::VK_EXT_texel_buffer_alignment, &[F::texelBufferAlignment]),
             (E::VK_EXT_extended_dynamic_state, &[F::extendedDynamicState]),
             (E::VK_EXT_extended_dynamic_state2, &[F::extendedDynamicState2]),
-            (E::VK_EXT_robustness2, &[F::nullDescriptor]),
+            (E::VK_EXT_robustness2, &[F::robustBufferAccess2, F::robustImageAccess2, F::nullDescriptor]),
+            (E::VK_EXT_pipeline_robustness, &[F::pipelineRobustness]),
             (
                 E::VK_EXT_descriptor_indexing,
                 &[

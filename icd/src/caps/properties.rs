@@ -317,6 +317,13 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;
         };
+        // Every access is checked, whatever a pipeline asks for.
+        PhysicalDevicePipelineRobustnessPropertiesEXT => |p| {
+            p.default_robustness_storage_buffers = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
+            p.default_robustness_uniform_buffers = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
+            p.default_robustness_vertex_inputs = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
+            p.default_robustness_images = vk::PipelineRobustnessImageBehaviorEXT::ROBUST_IMAGE_ACCESS_2;
+        };
     }
 }
 

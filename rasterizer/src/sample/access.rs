@@ -1,4 +1,5 @@
-//! Fetches, stores and atomics: integer coordinates, checked against the level. Out of bounds reads give zeros, writes are dropped.
+//! Fetches, stores and atomics: integer coordinates, checked against the level. Out of bounds reads give zeros (alpha is 1 where
+//! the format has none), writes are dropped.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
@@ -107,8 +108,9 @@ struct Inside<H: Host> {
 #[inline(always)]
 pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
     let mut slices = Slices::new(view, args);
+    // What lies outside has no value in any component; then a format without alpha is given one, and the view's mapping follows.
     let zero = H::Ints::splat(0);
-    let (mut result, mut done) = ([zero; 4], zero);
+    let mut result = [zero, zero, zero, H::Ints::splat(view.outside_alpha)];
     while let Some((slice, size)) = slices.next::<H>() {
         if size[0] == 0 {
             continue;
@@ -125,20 +127,9 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
         for c in 0..4 {
             result[c] = lanes.select(texels[c], result[c]);
         }
-        done = done | lanes;
-    }
-    if view.swizzle == [0, 1, 2, 3] {
-        return map_lanes(view, &mut args.result, result, ONE);
     }
     let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
     map_lanes(view, &mut args.result, result, one);
-    // What lies outside is 0 in all components.
-    let done = done.lanes();
-    for c in 0..4 {
-        for i in 0..MAX_LANES {
-            args.result[c][i] &= done[i];
-        }
-    }
 }
 
 /// `KERNEL_STORE`.

@@ -5,6 +5,7 @@
 use super::{address, class, kernels};
 use crate::api::ImageMemory;
 use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, MAX_LEVELS, Sampler};
+use base::format::pack::ONE;
 use base::format::{Aspect, Format};
 use base::host::Level;
 use base::mem::MemoryRange;
@@ -59,11 +60,12 @@ fn empty_view(base: *mut u8) -> ImageView {
         arrayed: 0,
         levels: 0,
         layers: 0,
-        samples: 1,
+        samples: 0,
         swizzle: [0, 1, 2, 3],
         stencil_aspect: 0,
         min_lod: 0.0,
         texels: 0,
+        outside_alpha: 0,
         level: [ImageLevel::default(); MAX_LEVELS],
     }
 }
@@ -106,6 +108,7 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     view.swizzle = request.swizzle;
     view.stencil_aspect = u32::from(request.aspect == Aspect::Stencil);
     view.min_lod = request.min_lod;
+    view.outside_alpha = outside_alpha(format);
     // An uncompressed view of a compressed image shows one texel per block.
     let view_block = info.block;
     let shrink = |texels: u32, image: u32, view: u8| if view == 1 { texels.div_ceil(image) } else { texels };
@@ -121,6 +124,15 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
         };
     }
     Some(view)
+}
+
+/// See [`ImageView::outside_alpha`].
+fn outside_alpha(format: Format) -> u32 {
+    match format.is_integer() {
+        _ if format.has_alpha() => 0,
+        true => 1,
+        false => ONE,
+    }
 }
 
 /// A texel buffer view over a range, which stays valid as long as the view. Whole texels only.
@@ -139,6 +151,7 @@ pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -
     }
     view.size = size;
     view.format = u32::from(format.0);
+    view.outside_alpha = outside_alpha(format);
     view.dim = Dim::Buffer;
     view.levels = 1;
     view.layers = 1;

@@ -29,6 +29,8 @@ pub enum DescriptorKind {
     InputAttachment,
     /// Inline uniform block: the bytes lie in the set memory itself at `offset`, `count` bytes.
     InlineUniformBlock,
+    /// What was written last: anything but a dynamic buffer or an inline uniform block.
+    Mutable,
 }
 
 /// One binding of a set.

@@ -228,7 +228,7 @@ extensions! {
     VK_EXT_memory_budget, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_image_view_min_lod, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_mutable_descriptor_type, 1, Device, LATER, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
+    VK_EXT_mutable_descriptor_type, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
     VK_EXT_shader_atomic_float, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];
     VK_EXT_ycbcr_2plane_444_formats, 1, Device, NO_YCBCR, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];

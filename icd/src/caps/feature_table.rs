@@ -237,7 +237,7 @@ extended {
     geometryStreams, geometry_streams, NO_GEOMETRY, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     minLod, min_lod, LATER, [PhysicalDeviceImageViewMinLodFeaturesEXT];
     nonSeamlessCubeMap, non_seamless_cube_map, LATER, [PhysicalDeviceNonSeamlessCubeMapFeaturesEXT];
-    mutableDescriptorType, mutable_descriptor_type, LATER, [PhysicalDeviceMutableDescriptorTypeFeaturesEXT];
+    mutableDescriptorType, mutable_descriptor_type, YES, [PhysicalDeviceMutableDescriptorTypeFeaturesEXT];
     shaderBufferFloat32Atomics, shader_buffer_float32_atomics, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderBufferFloat32AtomicAdd, shader_buffer_float32_atomic_add, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderBufferFloat64Atomics, shader_buffer_float64_atomics, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];

@@ -287,6 +287,7 @@ mod tests {
             (E::VK_EXT_extended_dynamic_state2, &[F::extendedDynamicState2]),
             (E::VK_EXT_robustness2, &[F::robustBufferAccess2, F::robustImageAccess2, F::nullDescriptor]),
             (E::VK_EXT_pipeline_robustness, &[F::pipelineRobustness]),
+            (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),
             (
                 E::VK_EXT_descriptor_indexing,
                 &[

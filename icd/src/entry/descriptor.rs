@@ -63,7 +63,12 @@ unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> Result<Set
     unsafe {
         let flags = find::<vk::DescriptorSetLayoutBindingFlagsCreateInfo<'_>>(info.p_next);
         let flags = flags.map_or(&[][..], |f| slice(f.p_binding_flags, f.binding_count));
+        let mutable = find::<vk::MutableDescriptorTypeCreateInfoEXT<'_>>(info.p_next);
+        let mutable =
+            mutable.map_or(&[][..], |m| slice(m.p_mutable_descriptor_type_lists, m.mutable_descriptor_type_list_count));
         let binding = |(i, b): (usize, &vk::DescriptorSetLayoutBinding<'_>)| {
+            let types =
+                mutable.get(i).map_or(&[][..], |list| slice(list.p_descriptor_types, list.descriptor_type_count));
             let takes_samplers =
                 matches!(b.descriptor_type, vk::DescriptorType::SAMPLER | vk::DescriptorType::COMBINED_IMAGE_SAMPLER);
             let samplers = if takes_samplers { slice(b.p_immutable_samplers, b.descriptor_count) } else { &[] };
@@ -73,6 +78,7 @@ unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo<'_>) -> Result<Set
                 count: b.descriptor_count,
                 immutable_samplers: fallible::collect(samplers.iter().map(|s| share::<Sampler>(*s)))?,
                 flags: flags.get(i).copied().unwrap_or_default(),
+                mutable: fallible::to_vec(types)?,
             })
         };
         let bindings = slice(info.p_bindings, info.binding_count).iter().enumerate().map(binding);

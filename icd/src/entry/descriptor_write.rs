@@ -18,6 +18,7 @@ pub struct RawElements {
     /// Bytes between elements.
     stride: usize,
     count: u32,
+    ty: vk::DescriptorType,
 }
 
 impl RawElements {
@@ -29,6 +30,9 @@ impl RawElements {
 }
 
 impl Elements for RawElements {
+    fn ty(&self) -> vk::DescriptorType {
+        self.ty
+    }
     fn buffer(&self, i: u32) -> Option<(&Buffer, u64, u64)> {
         let info: vk::DescriptorBufferInfo = self.element(i);
         // SAFETY: the invariant; not null.
@@ -78,7 +82,7 @@ pub unsafe fn elements_of(w: &vk::WriteDescriptorSet<'_>) -> (RawElements, u32) 
         _ => (w.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>(), w.descriptor_count),
     };
     let count = if data.is_null() { 0 } else { count };
-    (RawElements { data, stride, count }, count)
+    (RawElements { data, stride, count, ty: w.descriptor_type }, count)
 }
 
 /// Writes a template's descriptors.
@@ -92,6 +96,7 @@ pub unsafe fn apply(template: &UpdateTemplate, set: &DescriptorSet, data: *const
             data: data.cast::<u8>().wrapping_add(e.offset),
             stride: if inline { 1 } else { e.stride },
             count: e.descriptor_count,
+            ty: e.descriptor_type,
         };
         write(set, e.dst_binding, e.dst_array_element, e.descriptor_count, &elements);
     }

@@ -29,6 +29,8 @@ pub struct Binding {
     pub immutable_samplers: Vec<Arc<Sampler>>,
     /// `VkDescriptorBindingFlags`.
     pub flags: vk::DescriptorBindingFlags,
+    /// Mutable, and what is written may be a buffer.
+    pub may_be_buffer: bool,
 }
 
 impl Binding {
@@ -70,6 +72,8 @@ pub struct BindingInfo {
     /// Empty for types without samplers.
     pub immutable_samplers: Vec<Arc<Sampler>>,
     pub flags: vk::DescriptorBindingFlags,
+    /// What a mutable descriptor may be.
+    pub mutable: Vec<vk::DescriptorType>,
 }
 
 /// `VkDescriptorSetLayout`.
@@ -85,15 +89,18 @@ impl SetLayout {
     /// Lays the bindings out.
     pub fn new(bindings: Vec<BindingInfo>) -> Result<SetLayout, vk::Result> {
         let mut translated = fallible::try_collect(bindings.into_iter().map(|b| {
+            let kind = kind_of(b.ty).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
+            let may_be_buffer = kind == DescriptorKind::Mutable && may_be_buffer(&b.mutable)?;
             Ok(Binding {
                 binding: b.binding,
                 ty: b.ty,
-                kind: kind_of(b.ty).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?,
+                kind,
                 count: b.count,
                 offset: 0,
                 dynamic_index: 0,
                 immutable_samplers: b.immutable_samplers,
                 flags: b.flags,
+                may_be_buffer,
             })
         }))?;
         translated.sort_by_key(|b| b.binding);
@@ -155,6 +162,21 @@ impl SetLayout {
     }
 }
 
+/// Is there a buffer among the types that a mutable descriptor may be?
+///
+/// # Errors
+/// One of them is none that it may be.
+fn may_be_buffer(types: &[vk::DescriptorType]) -> Result<bool, vk::Result> {
+    use DescriptorKind as K;
+    types.iter().try_fold(false, |found, ty| match kind_of(*ty) {
+        Some(K::UniformBuffer | K::StorageBuffer) => Ok(true),
+        None | Some(K::UniformBufferDynamic | K::StorageBufferDynamic | K::InlineUniformBlock | K::Mutable) => {
+            Err(vk::Result::ERROR_FEATURE_NOT_PRESENT)
+        }
+        Some(_) => Ok(found),
+    })
+}
+
 /// The compiler's name of a descriptor type; `None` for types the driver does not have.
 pub fn kind_of(ty: vk::DescriptorType) -> Option<DescriptorKind> {
     Some(match ty {
@@ -170,6 +192,7 @@ pub fn kind_of(ty: vk::DescriptorType) -> Option<DescriptorKind> {
         vk::DescriptorType::STORAGE_BUFFER_DYNAMIC => DescriptorKind::StorageBufferDynamic,
         vk::DescriptorType::INPUT_ATTACHMENT => DescriptorKind::InputAttachment,
         vk::DescriptorType::INLINE_UNIFORM_BLOCK => DescriptorKind::InlineUniformBlock,
+        vk::DescriptorType::MUTABLE_EXT => DescriptorKind::Mutable,
         _ => return None,
     })
 }

@@ -64,6 +64,11 @@ impl DescriptorSet {
                 DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
                     self.write_dynamic(at, null_buffer(), 0)
                 }
+                // Nothing is in bounds of it as a buffer, and as an image it is the null view.
+                DescriptorKind::Mutable if binding.may_be_buffer => {
+                    let view = std::ptr::from_ref(null_view()).cast_mut().cast();
+                    self.memory.write(at, BufferDescriptor { address: view, range: 0 });
+                }
                 _ => {
                     let sampler = binding
                         .immutable_samplers

@@ -1,7 +1,7 @@
 //! Writing descriptors: `vkUpdateDescriptorSets`, update templates, push descriptors.
 
 use super::buffer::{Buffer, BufferView};
-use super::descriptor::Binding;
+use super::descriptor::{Binding, kind_of};
 use super::descriptor_pool::{DescriptorSet, null_buffer};
 use super::image::ImageView;
 use super::pipeline::BindPoint;
@@ -13,6 +13,8 @@ use rasterizer::sample::{default_sampler, null_view};
 
 /// Where the descriptors of a write come from, by number; null descriptors are `None`.
 pub trait Elements {
+    /// What they are, where the binding is mutable.
+    fn ty(&self) -> vk::DescriptorType;
     /// Of a buffer: it, offset and range.
     fn buffer(&self, i: u32) -> Option<(&Buffer, u64, u64)>;
     /// Of a texel buffer.
@@ -49,11 +51,15 @@ pub fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, from: 
 /// Asks for what the binding's type has, and for nothing else.
 fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Elements, i: u32) {
     let at = b.offset as usize + element as usize * b.stride();
-    match b.kind {
+    let kind = match b.kind {
+        DescriptorKind::Mutable => kind_of(from.ty()).unwrap_or(DescriptorKind::Mutable),
+        kind => kind,
+    };
+    match kind {
         DescriptorKind::UniformBuffer | DescriptorKind::StorageBuffer => {
             set.memory().write(at, buffer_descriptor(from.buffer(i)).0);
         }
-        DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
+        DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic if b.is_dynamic() => {
             let (descriptor, end) = buffer_descriptor(from.buffer(i));
             set.write_dynamic(at, descriptor, end);
         }
@@ -61,7 +67,19 @@ fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Element
             let view = from.texel_buffer(i).map_or(std::ptr::from_ref(null_view()), |view| &raw const *view.view);
             set.memory().write(at, ImageDescriptor { view, sampler: default_sampler() });
         }
-        _ => set.memory().write(at, image_descriptor(b, element, from, i)),
+        DescriptorKind::Sampler
+        | DescriptorKind::CombinedImageSampler
+        | DescriptorKind::SampledImage
+        | DescriptorKind::StorageImage
+        | DescriptorKind::InputAttachment => {
+            let immutable = b.immutable_samplers.get(element as usize).map(|sampler| &**sampler);
+            set.memory().write(at, image_descriptor(kind, immutable, from, i));
+        }
+        // Not what a mutable descriptor may be.
+        DescriptorKind::UniformBufferDynamic
+        | DescriptorKind::StorageBufferDynamic
+        | DescriptorKind::InlineUniformBlock
+        | DescriptorKind::Mutable => {}
     }
 }
 
@@ -72,11 +90,16 @@ fn buffer_descriptor(info: Option<(&Buffer, u64, u64)>) -> (BufferDescriptor, u6
     descriptor.unwrap_or((null_buffer(), 0))
 }
 
-fn image_descriptor(b: &Binding, element: u32, from: &impl Elements, i: u32) -> ImageDescriptor {
-    let view = if b.kind == DescriptorKind::Sampler { None } else { from.view(i) };
-    let sampler = match b.immutable_samplers.get(element as usize) {
-        Some(immutable) => Some(&**immutable),
-        None if matches!(b.kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler) => from.sampler(i),
+fn image_descriptor(
+    kind: DescriptorKind,
+    immutable: Option<&Sampler>,
+    from: &impl Elements,
+    i: u32,
+) -> ImageDescriptor {
+    let view = if kind == DescriptorKind::Sampler { None } else { from.view(i) };
+    let sampler = match immutable {
+        Some(immutable) => Some(immutable),
+        None if matches!(kind, DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler) => from.sampler(i),
         None => None,
     };
     ImageDescriptor {

@@ -231,10 +231,11 @@ impl Translator<'_> {
         let found = self.layout.find(set, binding);
         let &BindingLayout { kind, count, .. } = found
             .ok_or_else(|| Error::invalid(format!("set {set}, binding {binding} is not in the pipeline layout")))?;
-        if !self.compatible(v, to, kind)? {
+        let kinds = self.kinds(v, to)?;
+        if !kinds.contains(&kind) && kind != Kind::Mutable {
             return Err(Error::invalid(format!("set {set}, binding {binding} is a {kind:?} in the pipeline layout")));
         }
-        if kind == Kind::InputAttachment {
+        if kinds == [Kind::InputAttachment] {
             self.b.shader.fragment_mut()?.reads_input_attachments = true;
         }
         let index = self.b.i32(0);
@@ -246,28 +247,29 @@ impl Translator<'_> {
         self.resource_pointer(Resource { variable: v.result, desc: Desc { set, binding, index } }, to)
     }
 
-    fn compatible(&self, v: View<'_>, ty: u32, kind: Kind) -> Result<bool> {
+    /// The kinds of descriptors that a variable may be bound to.
+    fn kinds(&self, v: View<'_>, ty: u32) -> Result<&'static [Kind]> {
         let ty = self.without_arrays(ty)?;
         let class = v.args[0];
         Ok(match self.s.ty(ty)? {
-            Type::Sampler => matches!(kind, Kind::Sampler | Kind::CombinedImageSampler),
+            Type::Sampler => &[Kind::Sampler, Kind::CombinedImageSampler],
             // Older GLSL compilers wrap texel buffers into a sampled image.
             &Type::SampledImage(image) => match self.s.ty(image)? {
-                Type::Image(t) if t.dim == 5 => kind == Kind::UniformTexelBuffer,
-                _ => kind == Kind::CombinedImageSampler,
+                Type::Image(t) if t.dim == 5 => &[Kind::UniformTexelBuffer],
+                _ => &[Kind::CombinedImageSampler],
             },
             Type::Image(image) => match (image.dim, image.sampled) {
-                (5, 1) => kind == Kind::UniformTexelBuffer,
-                (5, _) => kind == Kind::StorageTexelBuffer,
-                (6, _) => kind == Kind::InputAttachment,
-                (_, 1) => matches!(kind, Kind::SampledImage | Kind::CombinedImageSampler),
-                _ => kind == Kind::StorageImage,
+                (5, 1) => &[Kind::UniformTexelBuffer],
+                (5, _) => &[Kind::StorageTexelBuffer],
+                (6, _) => &[Kind::InputAttachment],
+                (_, 1) => &[Kind::SampledImage, Kind::CombinedImageSampler],
+                _ => &[Kind::StorageImage],
             },
             Type::Struct(_) if class == class::STORAGE_BUFFER || self.m.decorated(ty, deco::BUFFER_BLOCK) => {
-                matches!(kind, Kind::StorageBuffer | Kind::StorageBufferDynamic)
+                &[Kind::StorageBuffer, Kind::StorageBufferDynamic]
             }
             Type::Struct(_) if class == class::UNIFORM => {
-                matches!(kind, Kind::UniformBuffer | Kind::UniformBufferDynamic | Kind::InlineUniformBlock)
+                &[Kind::UniformBuffer, Kind::UniformBufferDynamic, Kind::InlineUniformBlock]
             }
             _ => return Err(Error::unsupported("type of a resource")),
         })

@@ -95,9 +95,12 @@ impl Context {
         }
     }
 
-    /// A 2D colour or depth image.
+    /// A 2D colour or depth image, to copy from and to; of integers a storage image too.
     pub fn image(&self, format: vk::Format, extent: [u32; 2], samples: vk::SampleCountFlags, levels: u32) -> Image {
-        let usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+        let mut usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+        if format == vk::Format::R32_UINT {
+            usage |= vk::ImageUsageFlags::STORAGE;
+        }
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(format)

@@ -460,6 +460,11 @@ fn buffers_null_views_and_bad_requests() {
     a.icoord[0] = [0, 8, 9, 10, -1, i32::MAX, 3, 4];
     call(&view, default_sampler(), KERNEL_FETCH, &mut a);
     assert_eq!(a.result[0], [7, 7, 0, 0, 0, 0, 7, 7]);
+    assert_eq!(
+        a.result[1..],
+        [[0; MAX_LANES], [0; MAX_LANES], [1; MAX_LANES]],
+        "no such components, inside and outside"
+    );
     let mut rng = Rng(5);
     let image = TestImage::new(&mut rng, "R8_UNORM", Dim::D2, [4, 4, 1], 1, 1, 1);
     let bad = ViewRequest {

@@ -220,6 +220,12 @@ extended {
     robustBufferAccess2, robust_buffer_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
     robustImageAccess2, robust_image_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
     nullDescriptor, null_descriptor, YES, [PhysicalDeviceRobustness2FeaturesEXT];
+    shaderExpectAssume, shader_expect_assume, YES, [PhysicalDeviceShaderExpectAssumeFeaturesKHR];
+    shaderSubgroupRotate, shader_subgroup_rotate, YES, [PhysicalDeviceShaderSubgroupRotateFeaturesKHR];
+    shaderSubgroupRotateClustered, shader_subgroup_rotate_clustered, YES, [PhysicalDeviceShaderSubgroupRotateFeaturesKHR];
+    shaderSubgroupUniformControlFlow, shader_subgroup_uniform_control_flow, YES, [PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR];
+    shaderMaximalReconvergence, shader_maximal_reconvergence, YES, [PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR];
+    shaderQuadControl, shader_quad_control, YES, [PhysicalDeviceShaderQuadControlFeaturesKHR];
     pipelineRobustness, pipeline_robustness, YES, [PhysicalDevicePipelineRobustnessFeaturesEXT];
     customBorderColors, custom_border_colors, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
     customBorderColorWithoutFormat, custom_border_color_without_format, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
@@ -294,6 +300,11 @@ structs! {
     PhysicalDeviceExtendedDynamicStateFeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state)];
     PhysicalDeviceExtendedDynamicState2FeaturesEXT: [Ext(E::VK_EXT_extended_dynamic_state2)];
     PhysicalDeviceRobustness2FeaturesEXT: [Ext(E::VK_EXT_robustness2)];
+    PhysicalDeviceShaderExpectAssumeFeaturesKHR: [Ext(E::VK_KHR_shader_expect_assume)];
+    PhysicalDeviceShaderSubgroupRotateFeaturesKHR: [Ext(E::VK_KHR_shader_subgroup_rotate)];
+    PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR: [Ext(E::VK_KHR_shader_subgroup_uniform_control_flow)];
+    PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR: [Ext(E::VK_KHR_shader_maximal_reconvergence)];
+    PhysicalDeviceShaderQuadControlFeaturesKHR: [Ext(E::VK_KHR_shader_quad_control)];
     PhysicalDevicePipelineRobustnessFeaturesEXT: [Ext(E::VK_EXT_pipeline_robustness)];
     PhysicalDeviceSubgroupSizeControlFeatures: [Ext(E::VK_EXT_subgroup_size_control), Core(V1_3)];
     PhysicalDeviceInlineUniformBlockFeatures: [Ext(E::VK_EXT_inline_uniform_block), Core(V1_3)];

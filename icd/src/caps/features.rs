@@ -287,6 +287,11 @@ mod tests {
             (E::VK_EXT_extended_dynamic_state2, &[F::extendedDynamicState2]),
             (E::VK_EXT_robustness2, &[F::robustBufferAccess2, F::robustImageAccess2, F::nullDescriptor]),
             (E::VK_EXT_pipeline_robustness, &[F::pipelineRobustness]),
+            (E::VK_KHR_shader_expect_assume, &[F::shaderExpectAssume]),
+            (E::VK_KHR_shader_subgroup_rotate, &[F::shaderSubgroupRotate]),
+            (E::VK_KHR_shader_subgroup_uniform_control_flow, &[F::shaderSubgroupUniformControlFlow]),
+            (E::VK_KHR_shader_maximal_reconvergence, &[F::shaderMaximalReconvergence]),
+            (E::VK_KHR_shader_quad_control, &[F::shaderQuadControl]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),
             (
                 E::VK_EXT_descriptor_indexing,

@@ -20,7 +20,9 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::SHUFFLE.as_raw()
         | vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE.as_raw()
         | vk::SubgroupFeatureFlags::CLUSTERED.as_raw()
-        | vk::SubgroupFeatureFlags::QUAD.as_raw(),
+        | vk::SubgroupFeatureFlags::QUAD.as_raw()
+        | vk::SubgroupFeatureFlags::ROTATE_KHR.as_raw()
+        | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR.as_raw(),
 );
 /// Stages with subgroup operations.
 pub const SUBGROUP_STAGES: vk::ShaderStageFlags =

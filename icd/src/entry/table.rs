@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub const TABLES: [&[CommandRow]; 13] = [
+pub static TABLES: [&[CommandRow]; 13] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,

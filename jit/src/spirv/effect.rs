@@ -149,9 +149,9 @@ impl Translator<'_> {
     /// Subgroup and quad operations of both generations.
     pub fn subgroup_op(&mut self, v: View<'_>) -> Result<()> {
         self.b.shader.uses_subgroup = true;
-        let khr = v.op >= op::OpSubgroupBallotKHR;
-        // The newer instructions begin with a scope.
-        let v = if khr {
+        // Those of SPIR-V 1.3, and rotation, begin with a scope.
+        let scoped = v.op <= op::OpGroupNonUniformQuadSwap || v.op == op::OpGroupNonUniformRotateKHR;
+        let v = if !scoped {
             v
         } else {
             if self.s.constant_bits(v.arg(0)?)? != SCOPE_SUBGROUP {
@@ -205,6 +205,8 @@ impl Translator<'_> {
                 let from = self.b.bin(op, lane, by);
                 self.each_lane(Subgroup::Shuffle, &x, Some(from))
             }
+            op::OpGroupNonUniformRotateKHR => self.rotate(v)?,
+            op::OpGroupNonUniformQuadAllKHR | op::OpGroupNonUniformQuadAnyKHR => self.quad_vote(v)?,
             op::OpGroupNonUniformIAdd..=op::OpGroupNonUniformLogicalXor => self.group_arithmetic(v)?,
             op::OpGroupNonUniformQuadBroadcast => {
                 let x = self.operand(v, 0)?;
@@ -235,6 +237,41 @@ impl Translator<'_> {
             _ => return Err(Error::unsupported("not implemented")),
         };
         self.result(v, flat)
+    }
+
+    /// The values of the lanes `delta` further on, around the subgroup or a cluster of it.
+    fn rotate(&mut self, v: View<'_>) -> Result<Flat> {
+        let (x, delta, lane) = (self.operand(v, 0)?, self.operand1(v, 1)?, self.lane());
+        let one = self.b.i32(1);
+        let size = match v.args.get(2) {
+            None => self.b.val(Op::Builtin(Builtin::SubgroupSize), &[], Ty::I32),
+            Some(&id) => match self.s.constant_bits(id)? {
+                size if size.is_power_of_two() && size <= 128 => self.b.i32(size as u32),
+                _ => return Err(Error::invalid("cluster size")),
+            },
+        };
+        // Of the lane, the lower bits turn and the upper ones stay.
+        let low = self.b.bin(Binary::ISub, size, one);
+        let turned = self.b.bin(Binary::IAdd, lane, delta);
+        let differs = self.b.bin(Binary::Xor, turned, lane);
+        let differs = self.b.bin(Binary::And, differs, low);
+        let from = self.b.bin(Binary::Xor, lane, differs);
+        Ok(self.each_lane(Subgroup::Shuffle, &x, Some(from)))
+    }
+
+    /// All or any of a quad's active lanes, from two ballots.
+    fn quad_vote(&mut self, v: View<'_>) -> Result<Flat> {
+        let x = self.operand1(v, 0)?;
+        let all = v.op == op::OpGroupNonUniformQuadAllKHR;
+        // All of them: none where it is false.
+        let asked = if all { self.b.un(Unary::Not, x) } else { x };
+        let word = self.b.val(Op::Subgroup(Subgroup::Ballot), &[asked], Ty::I32);
+        let (lane, zero, three, fifteen) = (self.lane(), self.b.i32(0), self.b.i32(!3), self.b.i32(15));
+        let first = self.b.bin(Binary::And, lane, three);
+        let quad = self.b.bin(Binary::LShr, word, first);
+        let quad = self.b.bin(Binary::And, quad, fifteen);
+        let some = self.b.cmp(if all { Cmp::IEq } else { Cmp::INe }, quad, zero);
+        Ok(Flat::from_slice(&[some]))
     }
 
     /// Reductions and scans; truth values as words.

@@ -51,7 +51,9 @@ impl Translator<'_> {
             | op::OpPtrEqual
             | op::OpPtrNotEqual
             | op::OpPtrDiff => self.pointer_op(v),
-            op::OpVectorExtractDynamic..=op::OpTranspose | op::OpCopyLogical | op::OpSelect => self.composite_op(v),
+            op::OpVectorExtractDynamic..=op::OpTranspose | op::OpCopyLogical | op::OpExpectKHR | op::OpSelect => {
+                self.composite_op(v)
+            }
             op::OpVectorTimesScalar..=op::OpDot => {
                 let flat = self.matrix_op(v)?;
                 self.result(v, flat)
@@ -75,7 +77,11 @@ impl Translator<'_> {
             }
             op::OpGroupNonUniformElect..=op::OpGroupNonUniformQuadSwap
             | op::OpSubgroupBallotKHR..=op::OpSubgroupFirstInvocationKHR
-            | op::OpSubgroupAllKHR..=op::OpSubgroupReadInvocationKHR => self.subgroup_op(v),
+            | op::OpSubgroupAllKHR..=op::OpSubgroupReadInvocationKHR
+            | op::OpGroupNonUniformQuadAllKHR
+            | op::OpGroupNonUniformQuadAnyKHR => self.subgroup_op(v),
+            // What a condition promises, nothing is made of.
+            op::OpAssumeTrueKHR => Ok(()),
             _ => {
                 let flat = self.misc_arithmetic(v)?;
                 self.result(v, flat)
@@ -409,7 +415,7 @@ impl Translator<'_> {
                 let (rows, cols, _) = self.matrix_shape(v, 0)?;
                 (0..rows * cols).map(|i| m[(i % cols) * rows + i / cols]).collect()
             }
-            op::OpCopyObject | op::OpCopyLogical => self.operand(v, 0)?,
+            op::OpCopyObject | op::OpCopyLogical | op::OpExpectKHR => self.operand(v, 0)?,
             _ => return Err(Error::unsupported("not implemented")),
         };
         self.result(v, flat)

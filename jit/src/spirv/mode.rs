@@ -58,6 +58,9 @@ modes! {
     4461 SignedZeroInfNanPreserve Any Float(KEEP_SPECIAL);
     4462 RoundingModeRTE Any Float(FloatFlags::ROUND_EVEN);
     5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
+    // Fragments come in whole quads, derivatives have their operands in all of them.
+    5088 QuadDerivativesKHR Any Nothing;
+    5089 RequireFullQuadsKHR Fragment Nothing;
     6023 MaximallyReconvergesKHR Any Nothing;
 }
 

@@ -373,6 +373,7 @@ opcodes! {
     4428 OpSubgroupAllKHR b"tri";
     4429 OpSubgroupAnyKHR b"tri";
     4430 OpSubgroupAllEqualKHR b"tri";
+    4431 OpGroupNonUniformRotateKHR b"triiiI";
     4432 OpSubgroupReadInvocationKHR b"trii";
     4433 OpExtInstWithForwardRefsKHR b"trinI";
     4445 OpTraceRayKHR b"iiiiiiiiiii";
@@ -391,6 +392,8 @@ opcodes! {
     4477 OpRayQueryProceedKHR b"tri";
     4479 OpRayQueryGetIntersectionTypeKHR b"trii";
     5056 OpReadClockKHR b"tri";
+    5110 OpGroupNonUniformQuadAllKHR b"tri";
+    5111 OpGroupNonUniformQuadAnyKHR b"tri";
     5294 OpEmitMeshTasksEXT b"iiiI";
     5295 OpSetMeshOutputsEXT b"ii";
     5299 OpWritePackedPrimitiveIndices4x8NV b"ii";
@@ -401,6 +404,8 @@ opcodes! {
     5381 OpIsHelperInvocationEXT b"tr";
     5614 OpAtomicFMinEXT b"triiii";
     5615 OpAtomicFMaxEXT b"triiii";
+    5630 OpAssumeTrueKHR b"i";
+    5631 OpExpectKHR b"trii";
     5632 OpDecorateString b"inN";
     5633 OpMemberDecorateString b"innN";
     6035 OpAtomicFAddEXT b"triiii";

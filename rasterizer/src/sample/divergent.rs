@@ -26,23 +26,21 @@ pub unsafe extern "C" fn image_divergent(
     unsafe { divergent(Level::here())(views, samplers, args) }
 }
 
-/// The words of eight pointers.
+/// The lanes whose pointer is `one`.
+///
+/// Without branches, as which lanes agree is a riddle; and pointer by pointer, volatile, because generated code has just stored them so: the
+/// compiler's vectors would wait for the stores.
 ///
 /// # Safety
-/// They are readable; the host is `H`.
+/// The pointers are readable.
 #[inline(always)]
-unsafe fn pointers<H: Host, T>(all: *const *const T) -> [H::Ints; 2] {
-    const { assert!(size_of::<*const T>() == 8) };
-    let at = |lane: usize| all.wrapping_add(lane).cast::<u8>();
-    // SAFETY: the caller's promise.
-    unsafe { H::halves_at(at(0), at(4)).unzip(H::halves_at(at(2), at(6))) }
-}
-
-/// 0 in the lanes whose pointer it is.
-#[inline(always)]
-fn differs<H: Host, T>(all: [H::Ints; 2], one: *const T) -> H::Ints {
-    let bits = one as u64;
-    (all[0] ^ H::Ints::splat(bits as u32)) | (all[1] ^ H::Ints::splat((bits >> 32) as u32))
+unsafe fn equal<T>(all: *const *const T, one: *const T) -> u32 {
+    let mut same = 0;
+    for lane in 0..MAX_LANES {
+        // SAFETY: the caller's promise.
+        same |= u32::from(unsafe { all.add(lane).read_volatile() } == one) << lane;
+    }
+    same
 }
 
 /// # Safety
@@ -52,18 +50,17 @@ unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *c
     // SAFETY: the caller's promise. Pointers of lanes outside the mask are read, but not followed.
     unsafe {
         let mask = (*args).mask & ((1 << MAX_LANES) - 1);
-        let zero = H::Ints::splat(0);
-        let all_views = pointers::<H, _>(views);
-        let all_samplers = if samplers.is_null() { [zero; 2] } else { pointers::<H, _>(samplers) };
         // A kernel may write results of lanes outside its mask.
-        let mut result = [zero; 4];
+        let mut result = [H::Ints::splat(0); 4];
         let mut left = mask;
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
-            let view = *views.add(lane);
-            let sampler = if samplers.is_null() { std::ptr::null() } else { *samplers.add(lane) };
-            let differs = differs::<H, _>(all_views, view) | differs::<H, _>(all_samplers, sampler);
-            let same = differs.equal(zero).signs() & left;
+            let (view, mut sampler) = (*views.add(lane), std::ptr::null());
+            let mut same = equal(views, view) & left;
+            if !samplers.is_null() {
+                sampler = *samplers.add(lane);
+                same &= equal(samplers, sampler);
+            }
             let mut kernel = (*args).kernel as usize;
             if kernel == KERNEL_SAMPLE && !sampler.is_null() {
                 kernel += (*sampler).class as usize;

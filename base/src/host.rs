@@ -23,7 +23,7 @@ pub use vector::{Floats, Ints};
 pub enum Level {
     /// What every processor of the architecture has.
     Portable,
-    /// AVX2 and FMA.
+    /// AVX2, FMA and F16C.
     #[cfg(target_arch = "x86_64")]
     Avx2,
 }
@@ -43,7 +43,7 @@ impl Level {
     pub fn here() -> Level {
         // The answers are cached by the standard library.
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
             return Level::Avx2;
         }
         Level::Portable
@@ -63,12 +63,43 @@ pub trait Host {
     type Ints: Ints<Floats = Self::Floats>;
     /// Floats of all lanes.
     type Floats: Floats<Ints = Self::Ints>;
+    /// Is it quicker to load what lies around all lanes, and to choose there, than to load for each lane?
+    const WINDOWS: bool;
     /// Two halves of four lanes as one vector.
     ///
     /// # Safety
     /// The host has the level.
     #[cfg(target_arch = "x86_64")]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints;
+
+    /// The 16 bytes at `low` and those at `high` as one vector, little-endian.
+    ///
+    /// # Safety
+    /// They are readable; the host has the level.
+    #[inline(always)]
+    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
+        // SAFETY: the caller's promise.
+        let [low, high] =
+            unsafe { [low.cast::<[u32; 4]>().read_unaligned(), high.cast::<[u32; 4]>().read_unaligned()] };
+        let ([a, b, c, d], [e, f, g, h]) = (low, high);
+        Self::Ints::of([a, b, c, d, e, f, g, h].map(u32::from_le))
+    }
+
+    /// The 8 bytes at each of the addresses as one vector, little-endian.
+    ///
+    /// # Safety
+    /// They are readable; the host has the level.
+    #[inline(always)]
+    unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
+        // SAFETY: the caller's promise.
+        let at = at.map(|at| unsafe { at.cast::<[u32; 2]>().read_unaligned() });
+        let [[a, b], [c, d], [e, f], [g, h]] = at;
+        Self::Ints::of([a, b, c, d, e, f, g, h].map(u32::from_le))
+    }
+
+    /// Asks for the memory at `at`, which need not be readable.
+    #[inline(always)]
+    fn prefetch(_at: *const u8) {}
 }
 
 /// [`Level::Portable`].
@@ -80,6 +111,7 @@ pub struct Avx2;
 
 impl Host for Portable {
     const LEVEL: Level = Level::Portable;
+    const WINDOWS: bool = false;
     type Ints = portable::Words;
     type Floats = portable::Singles;
 
@@ -94,6 +126,7 @@ impl Host for Portable {
 #[cfg(target_arch = "x86_64")]
 impl Host for Avx2 {
     const LEVEL: Level = Level::Avx2;
+    const WINDOWS: bool = true;
     type Ints = avx2::Words;
     type Floats = avx2::Singles;
 
@@ -101,6 +134,32 @@ impl Host for Avx2 {
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
         // SAFETY: the caller's promise.
         unsafe { avx2::Words(_mm256_set_m128i(high, low)) }
+    }
+
+    #[inline(always)]
+    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
+        // SAFETY: the caller's promise.
+        unsafe { Self::join(_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [a, b, c, d] = [
+                _mm_loadl_epi64(at[0].cast()),
+                _mm_loadl_epi64(at[1].cast()),
+                _mm_loadl_epi64(at[2].cast()),
+                _mm_loadl_epi64(at[3].cast()),
+            ];
+            Self::join(_mm_unpacklo_epi64(a, b), _mm_unpacklo_epi64(c, d))
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(at: *const u8) {
+        // SAFETY: no access; the host has it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 }
 
@@ -123,7 +182,7 @@ macro_rules! compiled {
             $crate::variant!(portable, Portable, [], [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body);
             #[cfg(target_arch = "x86_64")]
             $crate::variant!(
-                avx2, Avx2, [#[target_feature(enable = "avx2,fma")]],
+                avx2, Avx2, [#[target_feature(enable = "avx2,fma,f16c")]],
                 [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
             );
             match level {
@@ -180,6 +239,8 @@ mod tests {
             for lanes in [
                 a + b, a - b, a * b, a & b, a | b, a ^ b, a.min(b), a.max(b), a.equal(b), a.greater(b), a.shl(0),
                 a.shl(5), a.shr(7), a.sar(9), a.shr(31), a.sar(31).select(a, b), a.to_floats().bits(), a.look_up(&TABLE), a.look_up_in(&TABLE),
+                a.of_lane(b.lanes()[0]), a.least_of_quad(), a.pick(b), a.pick_byte(b & <H as Host>::Ints::splat(0xf)), a.unzip(b)[0], a.unzip(b)[1],
+                a.halves()[0], a.halves()[1],
                 <H as Host>::Ints::spread(b.signs()), <H as Host>::Ints::splat(0x8000_0001),
             ] {
                 out.push(lanes.lanes());
@@ -198,6 +259,10 @@ mod tests {
             for lanes in [a.greater(b), a.not_less(b), small.truncate()] {
                 out.push(lanes.lanes());
             }
+        }
+        /// Are all halves numbers?
+        unsafe fn numbers(a: &[u32; MAX_LANES], out: &mut bool) {
+            *out = <H as Host>::Ints::of(*a).halves_are_numbers();
         }
         unsafe fn over_255(a: &[u32; MAX_LANES], out: &mut [u32; MAX_LANES]) {
             *out = <H as Host>::Ints::of(*a).as_floats().over_255().bits().lanes();
@@ -235,6 +300,22 @@ mod tests {
                 for (i, (x, y)) in all[0].iter().zip(other).enumerate() {
                     assert!((0..MAX_LANES).all(|lane| same(x[lane], y[lane])), "{i}: {x:x?} {y:x?} of {a:x?} {b:x?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn halves_are_numbers_unless_one_is_none() {
+        let least = [0x7bff, 0x7c00, 0x7c01, 0x7fff, 0xfc00, 0xfc01, 0xffff, 0x8000];
+        for level in Level::all_here() {
+            for (i, half) in least.iter().cycle().take(8 * 16).enumerate() {
+                let mut lanes = [0x7c00_fc00u32; MAX_LANES];
+                let (lane, upper) = (i / 8 % 8, i / 64 * 16);
+                lanes[lane] = lanes[lane] & !(0xffff << upper) | half << upper;
+                let mut numbers = false;
+                // SAFETY: the host has the level.
+                unsafe { self::numbers(level)(&lanes, &mut numbers) };
+                assert_eq!(numbers, half & 0x7fff <= 0x7c00, "{level:?} {lanes:x?}");
             }
         }
     }

@@ -196,6 +196,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::lod",
             "sample::planar",
             "sample::texel",
+            "sample::window",
             "sample::words",
             "scene",
             "stage",

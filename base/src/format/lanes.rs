@@ -91,9 +91,10 @@ impl<const I: usize> Row<I> {
         None
     }
 
-    /// Component `C` of the texels of all lanes; with `RAW`, where [`Self::RAW`] is, as the integer that it is.
+    /// Component `C` of the texels of all lanes; with `RAW`, where [`Self::RAW`] is, as the integer that it is. With `QUIET` what is not a number
+    /// may become a quiet one.
     #[inline(always)]
-    pub fn component_lanes<V: Ints, const C: usize, const RAW: bool>(words: &[V; 4]) -> V {
+    pub fn component_lanes<V: Ints, const C: usize, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> V {
         if Self::SHARED_EXPONENT && C < 3 {
             let mantissa = words[0].shr(9 * C as u32) & V::splat(511);
             let scale = (words[0].shr(27) + V::splat(127 - 24)).shl(23);
@@ -105,20 +106,41 @@ impl<const I: usize> Row<I> {
         };
         let channel = Self::INFO.channels[channel];
         let (word, shift) = (usize::from(channel.shift) / 32, u32::from(channel.shift) % 32);
+        if QUIET && matches!((channel.ty, channel.bits), (ChannelType::Sfloat, 16)) {
+            return words[word].halves()[shift as usize / 16];
+        }
         let raw = words[word].shr(shift);
         // The uppermost channel has nothing above it.
         let raw = if shift + u32::from(channel.bits) < 32 { raw & V::splat(mask(channel.bits)) } else { raw };
         if RAW && Self::RAW { raw.to_floats().bits() } else { decode(channel.ty, channel.bits, raw) }
     }
 
+    /// Is each of the channels a binary16?
+    const HALVES: bool = {
+        let mut halves = Self::INFO.channel_count > 0;
+        let mut c = 0;
+        while c < Self::INFO.channel_count as usize {
+            let channel = Self::INFO.channels[c];
+            halves &= matches!(channel.ty, ChannelType::Sfloat) && channel.bits == 16;
+            c += 1;
+        }
+        halves
+    };
+
+    /// Has [`Self::component_lanes`] something to gain of `QUIET`, and the same bits with it?
+    #[inline(always)]
+    pub fn is_quiet<V: Ints>(words: &[V; 4]) -> bool {
+        Self::HALVES && words[0].halves_are_numbers() && (Self::BYTES <= 4 || words[1].halves_are_numbers())
+    }
+
     /// The texels of all lanes.
     #[inline(always)]
     pub fn unpack_lanes<V: Ints>(words: &[V; 4]) -> [V; 4] {
         [
-            Self::component_lanes::<V, 0, false>(words),
-            Self::component_lanes::<V, 1, false>(words),
-            Self::component_lanes::<V, 2, false>(words),
-            Self::component_lanes::<V, 3, false>(words),
+            Self::component_lanes::<V, 0, false, false>(words),
+            Self::component_lanes::<V, 1, false, false>(words),
+            Self::component_lanes::<V, 2, false, false>(words),
+            Self::component_lanes::<V, 3, false, false>(words),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Vectors of 256 bits.
 //!
-//! A value exists only on hosts that have AVX2 and FMA: functions of [`Host`](super::Host)s are called nowhere else. So every intrinsic here is one that
+//! A value exists only on hosts that have AVX2, FMA and F16C: functions of [`Host`](super::Host)s are called nowhere else. So every intrinsic here is one that
 //! the processor has.
 
 use super::vector::{Floats, Ints};
@@ -64,6 +64,24 @@ impl Ints for Words {
         unsafe { core::mem::transmute(self.0) }
     }
     #[inline(always)]
+    fn unzip(self, other: Words) -> [Words; 2] {
+        let (a, b) = (self.as_floats().0, other.as_floats().0);
+        // SAFETY: the host has it, as the module says.
+        unsafe { [Singles(_mm256_shuffle_ps::<0x88>(a, b)).bits(), Singles(_mm256_shuffle_ps::<0xdd>(a, b)).bits()] }
+    }
+    #[inline(always)]
+    fn halves(self) -> [Words; 2] {
+        // SAFETY: the host has it, as the module says.
+        unsafe {
+            // The lower halves of each four lanes, then the upper ones; then those of all lanes.
+            let order = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+            let apart = _mm256_shuffle_epi8(self.0, _mm256_set_m128i(order, order));
+            let apart = _mm256_permute4x64_epi64::<0b11_01_10_00>(apart);
+            let [lower, upper] = [_mm256_castsi256_si128(apart), _mm256_extracti128_si256::<1>(apart)];
+            [Singles(_mm256_cvtph_ps(lower)).bits(), Singles(_mm256_cvtph_ps(upper)).bits()]
+        }
+    }
+    #[inline(always)]
     fn signs(self) -> u32 {
         // SAFETY: the host has it, as the module says.
         unsafe { _mm256_movemask_ps(_mm256_castsi256_ps(self.0)) as u32 }
@@ -87,6 +105,17 @@ impl Ints for Words {
         equal(self: Self, other: Self) -> Words { _mm256_cmpeq_epi32(self.0, other.0) }
         greater(self: Self, other: Self) -> Words { _mm256_cmpgt_epi32(self.0, other.0) }
         select(self: Self, yes: Self, no: Self) -> Words { _mm256_blendv_epi8(no.0, yes.0, self.0) }
+        least_of_quad(self: Self) -> Words {{
+            let least = _mm256_min_epi32(self.0, _mm256_shuffle_epi32::<0b01_00_11_10>(self.0));
+            _mm256_min_epi32(least, _mm256_shuffle_epi32::<0b10_11_00_01>(least))
+        }}
+        of_lane(self: Self, at: u32) -> Words { _mm256_permutevar8x32_epi32(self.0, _mm256_set1_epi32(at as i32)) }
+        pick(self: Self, at: Self) -> Words {
+            _mm256_castps_si256(_mm256_permutevar_ps(_mm256_castsi256_ps(self.0), at.0))
+        }
+        pick_byte(self: Self, at: Self) -> Words {
+            _mm256_shuffle_epi8(self.0, _mm256_or_si256(at.0, _mm256_set1_epi32(0x8080_8000_u32 as i32)))
+        }
         to_floats(self: Self) -> Singles { _mm256_cvtepi32_ps(self.0) }
         as_floats(self: Self) -> Singles { _mm256_castsi256_ps(self.0) }
         look_up(self: Self, table: &[u32; 256]) -> Words {

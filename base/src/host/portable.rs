@@ -109,6 +109,41 @@ impl Ints for Words {
         lanes!(Words, (a = self, yes = yes, no = no) yes & a | no & !a)
     }
     #[inline(always)]
+    fn least_of_quad(self) -> Self {
+        let mut out = self;
+        for i in 0..MAX_LANES {
+            for other in 1..4 {
+                out.0[i] = (out.0[i] as i32).min(self.0[i ^ other] as i32) as u32;
+            }
+        }
+        out
+    }
+    #[inline(always)]
+    fn of_lane(self, at: u32) -> Self {
+        Words([self.0[at as usize % MAX_LANES]; MAX_LANES])
+    }
+    #[inline(always)]
+    fn pick(self, at: Self) -> Self {
+        let mut out = self;
+        for i in 0..MAX_LANES {
+            out.0[i] = self.0[i & !3 | at.0[i] as usize & 3];
+        }
+        out
+    }
+    #[inline(always)]
+    fn pick_byte(self, at: Self) -> Self {
+        let mut out = self.pick(at.shr(2));
+        for i in 0..MAX_LANES {
+            out.0[i] = out.0[i] >> (8 * (at.0[i] & 3)) & 0xff;
+        }
+        out
+    }
+    #[inline(always)]
+    fn unzip(self, other: Self) -> [Self; 2] {
+        let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) = (self.0, other.0);
+        [Words([a, c, i, k, e, g, m, o]), Words([b, d, j, l, f, h, n, p])]
+    }
+    #[inline(always)]
     fn signs(self) -> u32 {
         let mut signs = 0;
         for i in 0..MAX_LANES {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 use crate::abi::MAX_LANES;
+use crate::format::lanes::half;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
 /// 32 bits per lane.
@@ -45,6 +46,16 @@ pub trait Ints:
     fn greater(self, other: Self) -> Self;
     /// `yes` in the lanes of `self` that are all ones, `no` in those that are 0.
     fn select(self, yes: Self, no: Self) -> Self;
+    /// The least of each four lanes, as signed numbers, in all four.
+    fn least_of_quad(self) -> Self;
+    /// Lane `at & 7` in all lanes.
+    fn of_lane(self, at: u32) -> Self;
+    /// Of each four lanes lane `at & 3`.
+    fn pick(self, at: Self) -> Self;
+    /// Of the sixteen bytes of each four lanes byte `at`, which is below 16 (of others: anything).
+    fn pick_byte(self, at: Self) -> Self;
+    /// Of each four lanes of both: the even ones of this and of the other one, and the odd ones.
+    fn unzip(self, other: Self) -> [Self; 2];
     /// The lanes' uppermost bits.
     fn signs(self) -> u32;
     /// The numbers, signed, as floats.
@@ -55,6 +66,20 @@ pub trait Ints:
     fn look_up(self, table: &[u32; 256]) -> Self;
     /// `table[lane]`; the last entry for lanes beyond it.
     fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Self;
+
+    /// The floats whose binary16 the lower and the upper halves of the lanes are; what is not a number may become quiet.
+    #[inline(always)]
+    fn halves(self) -> [Self; 2] {
+        [half(self & Self::splat(0xffff)), half(self.shr(16))]
+    }
+
+    /// Is no half of a lane, as a binary16, not a number?
+    #[inline(always)]
+    fn halves_are_numbers(self) -> bool {
+        let lower = (self & Self::splat(0x7fff)).greater(Self::splat(0x7c00));
+        let upper = (self & Self::splat(0x7fff_0000)).greater(Self::splat(0x7c00_0000));
+        (lower | upper).signs() == 0
+    }
 
     /// The lanes in `mask`, all ones; the others 0.
     #[inline(always)]

@@ -40,16 +40,16 @@ impl<'a> Slices<'a> {
         Slices { view, level: &args.level, sample: &args.sample, coord, rest }
     }
 
-    /// The slice of the next lane, its width and height; empty where there is no such slice. Its mask has all lanes that access it.
+    /// The slice of the next lane; empty where there is no such slice. Its mask has all lanes that access it.
     #[inline(always)]
-    fn next<H: Host>(&mut self) -> Option<(Slice, [u32; 2])> {
+    fn next<H: Host>(&mut self) -> Option<Slice> {
         if self.rest == 0 {
             return None;
         }
         let view = self.view;
         if view.dim == Dim::Buffer {
             let mask = std::mem::take(&mut self.rest);
-            return Some((Slice { base: view.base, pitch: 0, mask }, [view.texels, 1]));
+            return Some(Slice { base: view.base, pitch: 0, size: [view.texels, 1], mask });
         }
         let lane = self.rest.trailing_zeros() as usize % MAX_LANES;
         let rows = [self.level, self.sample, self.coord[2], self.coord[3]];
@@ -64,7 +64,7 @@ impl<'a> Slices<'a> {
         let [level, sample, z, layer] = at;
         let exists = level < view.levels && sample < view.samples && layer < view.layers;
         if !exists || z >= view.level[level as usize].depth {
-            return Some((Slice { base: view.base, pitch: 0, mask }, [0; 2]));
+            return Some(Slice { base: view.base, pitch: 0, size: [0; 2], mask });
         }
         let l = &view.level[level as usize];
         let offset = l.offset
@@ -74,18 +74,19 @@ impl<'a> Slices<'a> {
         // Rows are at most 2^14 texels of 16 bytes.
         // SAFETY: inside the image.
         let base = unsafe { view.base.add(offset as usize) };
-        Some((Slice { base, pitch: l.row_pitch as u32, mask }, [l.width, l.height]))
+        Some(Slice { base, pitch: l.row_pitch as u32, size: [l.width, l.height], mask })
     }
 
     /// Those of a slice's lanes that lie inside of it.
     #[inline(always)]
-    fn inside<H: Host>(&self, slice: &Slice, [width, height]: [u32; 2]) -> Inside<H> {
+    fn inside<H: Host>(&self, slice: &Slice) -> Inside<H> {
+        let [width, height] = slice.size;
         let (x, y) = (row::<H, _>(self.coord[0]), row::<H, _>(self.coord[1]));
         let (right, bottom) = (H::Ints::splat(width) - H::Ints::splat(1), H::Ints::splat(height) - H::Ints::splat(1));
         // Something is below 0: a coordinate, or what is left to the last texel.
         let outside = (x | y | (right - x) | (bottom - y)).sar(31);
         let lanes = H::Ints::spread(slice.mask) & outside.equal(H::Ints::splat(0));
-        let slice = Slice { base: slice.base, pitch: slice.pitch, mask: lanes.signs() };
+        let slice = Slice { mask: lanes.signs(), ..*slice };
         Inside { slice, lanes, x: x & lanes, y: y & lanes }
     }
 }
@@ -111,19 +112,14 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
     // What lies outside has no value in any component; then a format without alpha is given one, and the view's mapping follows.
     let zero = H::Ints::splat(0);
     let mut result = [zero, zero, zero, H::Ints::splat(view.outside_alpha)];
-    while let Some((slice, size)) = slices.next::<H>() {
-        if size[0] == 0 {
+    while let Some(slice) = slices.next::<H>() {
+        if slice.size[0] == 0 {
             continue;
         }
-        let Inside { slice, lanes, x, y } = slices.inside::<H>(&slice, size);
+        let Inside { slice, lanes, x, y } = slices.inside::<H>(&slice);
         // SAFETY: inside a slice of the view that has a texel.
-        let words = unsafe { T::words::<H>(view, &slice, x, y) };
-        let texels = [
-            T::component::<H::Ints, 0, false>(&words),
-            T::component::<H::Ints, 1, false>(&words),
-            T::component::<H::Ints, 2, false>(&words),
-            T::component::<H::Ints, 3, false>(&words),
-        ];
+        let words = unsafe { T::neighbours::<H>(view, &slice, x, y) };
+        let texels = T::components::<H::Ints, false>(&words);
         for c in 0..4 {
             result[c] = lanes.select(texels[c], result[c]);
         }
@@ -139,11 +135,11 @@ pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 #[inline(always)]
 pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
     let mut slices = Slices::new(view, args);
-    while let Some((slice, size)) = slices.next::<H>() {
-        if size[0] == 0 {
+    while let Some(slice) = slices.next::<H>() {
+        if slice.size[0] == 0 {
             continue;
         }
-        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice, size);
+        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice);
         let [r, g, b, a] = &args.texel;
         let texels = [row::<H, _>(r).lanes(), row::<H, _>(g).lanes(), row::<H, _>(b).lanes(), row::<H, _>(a).lanes()];
         // SAFETY: inside a slice of the view that has a texel.
@@ -159,8 +155,8 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
     let mut slices = Slices::new(view, args);
-    while let Some((slice, size)) = slices.next::<H>() {
-        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice, size);
+    while let Some(slice) = slices.next::<H>() {
+        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice);
         let offset = slice.offsets::<_, 4>(x, y).lanes();
         for i in 0..MAX_LANES {
             if !slice.wants(i) {

@@ -196,20 +196,14 @@ impl<const ROW: usize, const WORDS: usize> Texels for Blocks<ROW, WORDS> {
     }
 
     #[inline(always)]
-    unsafe fn footprint<H: Host>(
-        view: &ImageView,
-        slice: &Slice,
-        x: [H::Ints; 2],
-        y: [H::Ints; 2],
-        _adjacent: bool,
-    ) -> [Words<H>; 4] {
+    unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
         // SAFETY: the caller's promise.
         unsafe { Self::texels::<H, 4>(view, slice, [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]]) }
     }
 
     #[inline(always)]
-    fn component<V: Ints, const C: usize, const RAW: bool>(words: &[V; 4]) -> V {
-        Row::<ROW>::component_lanes::<V, C, false>(words)
+    fn component<V: Ints, const C: usize, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> V {
+        Row::<ROW>::component_lanes::<V, C, false, QUIET>(words)
     }
 
     /// There are no stores to compressed images.

@@ -26,27 +26,40 @@ pub unsafe extern "C" fn image_divergent(
     unsafe { divergent(Level::here())(views, samplers, args) }
 }
 
+/// The lanes whose pointer is `one`.
+///
+/// Without branches, as which lanes agree is a riddle; and pointer by pointer, volatile, because generated code has just stored them so: the
+/// compiler's vectors would wait for the stores.
+///
+/// # Safety
+/// The pointers are readable.
+#[inline(always)]
+unsafe fn equal<T>(all: *const *const T, one: *const T) -> u32 {
+    let mut same = 0;
+    for lane in 0..MAX_LANES {
+        // SAFETY: the caller's promise.
+        same |= u32::from(unsafe { all.add(lane).read_volatile() } == one) << lane;
+    }
+    same
+}
+
 /// # Safety
 /// As for [`image_divergent`]; the host is `H`.
 #[inline(always)]
 unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: the caller's promise. Lanes outside the mask are not read.
+    // SAFETY: the caller's promise. Pointers of lanes outside the mask are read, but not followed.
     unsafe {
         let mask = (*args).mask & ((1 << MAX_LANES) - 1);
-        let pair = |lane: usize| {
-            let sampler = if samplers.is_null() { std::ptr::null() } else { *samplers.add(lane) };
-            (*views.add(lane), sampler)
-        };
         // A kernel may write results of lanes outside its mask.
         let mut result = [H::Ints::splat(0); 4];
         let mut left = mask;
         while left != 0 {
-            let (view, sampler) = pair(left.trailing_zeros() as usize);
-            let (mut same, mut others) = (0, left);
-            while others != 0 {
-                let lane = others.trailing_zeros();
-                others &= others - 1;
-                same |= u32::from(pair(lane as usize) == (view, sampler)) << lane;
+            let lane = left.trailing_zeros() as usize;
+            let (view, mut sampler) = (*views.add(lane), std::ptr::null());
+            let mut same = equal(views, view) & left;
+            if !samplers.is_null() {
+                sampler = *samplers.add(lane);
+                same &= equal(samplers, sampler);
             }
             let mut kernel = (*args).kernel as usize;
             if kernel == KERNEL_SAMPLE && !sampler.is_null() {

@@ -10,7 +10,8 @@
 //! 2. `kernels` chooses by format, and has the functions that generated code calls.
 //! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
 //!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`).
-//! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; `words` moves the bytes of all lanes.
+//! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; `words` moves the bytes of all lanes, `window` those
+//!    of lanes that are neighbours.
 //!
 //! Invariant: every (level, layer, sample, texel) that a view admits lies inside its image; the constructors check it, the
 //! kernels rely on it.
@@ -30,6 +31,7 @@ mod planar;
 mod tests;
 mod texel;
 mod view;
+mod window;
 pub(crate) mod words;
 
 pub use access::apply as apply_atomic;

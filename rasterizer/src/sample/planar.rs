@@ -2,11 +2,14 @@
 //! anisotropic one, with linear filters.
 //!
 //! Everything is computed for all lanes at once, in the host's vectors (`base::host::{Ints, Floats}`), within one function from
-//! coordinates to texels. Inactive lanes take part (their level exists and their coordinates wrap like any
-//! other, so their loads stay inside); only what they give is unspecified. Anything else goes to the general kernel, as do calls of which a lane
+//! coordinates to texels ([`filter`]). Inactive lanes take part (their level exists and their coordinates wrap like any
+//! other, so their loads stay inside; they take the texels of an active one); only what they give is unspecified. Anything else goes to the general kernel, as do calls of which a lane
 //! sees the border's colour.
 //!
-//! One level of one layer at a time ([`level`]): mostly that is all lanes. Lanes that differ take turns.
+//! One level of one layer at a time: mostly that is all lanes. Lanes that differ take turns.
+//!
+//! A call's time is mostly waiting, for the way from coordinates to texels and for memory: so what comes next is asked for in advance
+//! ([`Slice::prefetch`]), and no load waits for the level ([`foretold`]).
 
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of vectors")]
 
@@ -70,13 +73,44 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
         // SAFETY: the caller's promise.
         return unsafe { general(view, sampler, args) };
     }
-    let mut detail = Detail::BASE;
+    let mut result;
+    let mut filtered = Filtered::NONE;
     // Otherwise every lambda is clamped to 0.
-    let detailed = view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0);
-    if PROBES || detailed {
-        // SAFETY: the host's variant.
-        unsafe { detail_of::<PROBES>(H::LEVEL)(view, sampler, args, &mut detail) };
+    if PROBES || view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0) {
+        // SAFETY: the caller's promise.
+        result = unsafe { detailed::<H, T, LINEAR, PROBES>(view, sampler, args, &mut filtered) };
+    } else {
+        let lanes = Lanes { view, sampler, args, coord: [&args.coord[0], &args.coord[1]] };
+        // SAFETY: the caller's promise; the base level exists.
+        unsafe { lanes.levels::<H, T, LINEAR, PROBES>(None, &mut filtered) };
+        result = filtered.texels.map(H::Ints::of);
     }
+    if filtered.border != 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { general(view, sampler, args) };
+    }
+    if T::SCALED && !PROBES {
+        for c in &mut result {
+            *c = c.as_floats().over_255().bits();
+        }
+    }
+    map_lanes(view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
+}
+
+/// [`sample`] of levels that differ, or of several probes; what is divided at the end is not yet. The border is what `filtered` has.
+///
+/// # Safety
+/// As for [`sample`].
+#[inline(always)]
+unsafe fn detailed<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>(
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &ImageArgs,
+    filtered: &mut Filtered,
+) -> Words<H> {
+    let mut detail = Detail::BASE;
+    // SAFETY: the host's variant.
+    unsafe { detail_of::<PROBES>(H::LEVEL)(view, sampler, args, &mut detail) };
     let weight = H::Ints::of(detail.weight).as_floats();
     if T::INTEGER {
         // There is nothing between integers: of two levels the nearer one.
@@ -86,18 +120,22 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
         detail.levels = 1;
     }
     let count = H::Ints::of(detail.probes);
-    let coord = [row::<H, _>(&args.coord[0]).as_floats(), row::<H, _>(&args.coord[1]).as_floats()];
     let zero = H::Ints::splat(0);
     let mut result = [zero; 4];
-    let mut border = 0;
     for pass in 0..detail.levels {
         let mut sum = [zero; 4];
         let mut probe = 1;
         loop {
-            let coord = if PROBES { at_probe::<H>(coord, &detail, probe) } else { coord };
-            let lanes = Lanes::<H> { view, sampler, args, coord };
+            let mut moved = [[0.0; MAX_LANES]; 2];
+            let mut coord = [&args.coord[0], &args.coord[1]];
+            if PROBES && detail.most > 1 {
+                at_probe::<H>(coord, &detail, probe, &mut moved);
+                coord = [&moved[0], &moved[1]];
+            }
+            let lanes = Lanes { view, sampler, args, coord };
             // SAFETY: the caller's promise; the levels exist.
-            let texels = unsafe { lanes.levels::<T, LINEAR, PROBES>(&detail.level[pass], &mut border) };
+            unsafe { lanes.levels::<H, T, LINEAR, PROBES>(detail.level.get(pass), filtered) };
+            let texels = filtered.texels.map(H::Ints::of);
             if probe == 1 {
                 sum = texels;
             } else {
@@ -126,30 +164,20 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
             result[c] = if T::SCALED && !PROBES { blended } else { has.select(blended, result[c]) };
         }
     }
-    if border != 0 {
-        // SAFETY: the caller's promise.
-        return unsafe { general(view, sampler, args) };
-    }
-    if T::SCALED && !PROBES {
-        for c in &mut result {
-            *c = c.as_floats().over_255().bits();
-        }
-    }
-    map_lanes(view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
+    result
 }
 
 /// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
 #[inline(always)]
-fn at_probe<H: Host>(coord: [H::Floats; 2], detail: &Detail, probe: u32) -> [H::Floats; 2] {
+fn at_probe<H: Host>(coord: [&[f32; MAX_LANES]; 2], detail: &Detail, probe: u32, moved: &mut [[f32; MAX_LANES]; 2]) {
     let (count, one) = (H::Ints::of(detail.probes), H::Ints::splat(1));
     let at = H::Ints::splat(probe).to_floats() / (count + one).to_floats() - H::Floats::splat(0.5);
     let several = count.greater(one);
-    let mut moved = coord;
     for c in 0..2 {
-        let to = coord[c] + H::Ints::of(detail.major[c]).as_floats() * at;
-        moved[c] = several.select(to.bits(), coord[c].bits()).as_floats();
+        let coord = row::<H, _>(coord[c]);
+        let to = coord.as_floats() + H::Ints::of(detail.major[c]).as_floats() * at;
+        moved[c] = several.select(to.bits(), coord).lanes().map(f32::from_bits);
     }
-    moved
 }
 
 /// `a + (b - a) * t`.
@@ -159,142 +187,202 @@ fn lerp<H: Host>(a: H::Ints, b: H::Ints, t: H::Floats) -> H::Ints {
     (from + (to - from) * t).bits()
 }
 
+/// What comes of one level of each lane.
+#[repr(C, align(32))]
+struct Filtered {
+    /// Filtered; of a scaled class without `EXACT` still multiplied by 255.
+    texels: base::format::lanes::Lanes,
+    /// The lanes that see the border.
+    border: u32,
+}
+
+impl Filtered {
+    const NONE: Filtered = Filtered { texels: [[0; MAX_LANES]; 4], border: 0 };
+}
+
+base::compiled! {
+    /// Filters one level of a layer, for all lanes; with `EXACT` nothing is divided at the end. The coordinates are s and t, and of `args` the
+    /// offsets. A function of its own: it has most of the registers' values, and would be there three times.
+    unsafe fn filter [T: Texels, const LINEAR: bool, const EXACT: bool] [T, LINEAR, EXACT] (
+        view: &ImageView,
+        sampler: &Sampler,
+        s: &[f32; MAX_LANES],
+        t: &[f32; MAX_LANES],
+        args: &ImageArgs,
+        slice: &Slice,
+        out: &mut Filtered,
+    ) {
+        let mut x = axis::<H, LINEAR>(sampler, s, args, slice, 0);
+        let mut y = axis::<H, LINEAR>(sampler, t, args, slice, 1);
+        if slice.mask != 0xff {
+            // Lanes that are not wanted take the texels of one that is, so that nothing is loaded for them alone.
+            let (wanted, first) = (<H as Host>::Ints::spread(slice.mask), slice.mask.trailing_zeros());
+            for texels in x.texels.iter_mut().chain(&mut y.texels) {
+                *texels = wanted.select(*texels, texels.of_lane(first));
+            }
+        }
+        out.border |= (x.border | y.border) & slice.mask;
+        // Wrapped coordinates lie inside the level.
+        let [r, g, b, a] = if LINEAR {
+            T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
+            let words = T::footprint::<H>(view, slice, x.texels, y.texels);
+            [
+                bilinear::<H, T, 0, EXACT>(&words, x.weight, y.weight),
+                bilinear::<H, T, 1, EXACT>(&words, x.weight, y.weight),
+                bilinear::<H, T, 2, EXACT>(&words, x.weight, y.weight),
+                bilinear::<H, T, 3, EXACT>(&words, x.weight, y.weight),
+            ]
+        } else {
+            T::prefetch::<H, 3>(slice, x.texels[0], y.texels[0]);
+            let words = T::words::<H>(view, slice, x.texels[0], y.texels[0]);
+            if EXACT { T::components::<_, false>(&words) } else { T::components::<_, true>(&words) }
+        };
+        out.texels = [r.lanes(), g.lanes(), b.lanes(), a.lanes()];
+    }
+}
+
 /// What the lanes sample, but for the level.
-struct Lanes<'a, H: Host> {
+struct Lanes<'a> {
     view: &'a ImageView,
     sampler: &'a Sampler,
     args: &'a ImageArgs,
-    coord: [H::Floats; 2],
+    coord: [&'a [f32; MAX_LANES]; 2],
 }
 
-impl<H: Host> Lanes<'_, H> {
-    /// One level per lane, filtered; of a scaled class without `EXACT` still multiplied by 255. Adds the lanes that see the border.
+impl Lanes<'_> {
+    /// [`filter`]s a level per lane; the base level without `levels`.
     ///
     /// # Safety
     /// The levels exist, and the view's format belongs to `T`. The host is `H`.
     #[inline(always)]
-    unsafe fn levels<T: Texels, const LINEAR: bool, const EXACT: bool>(
+    unsafe fn levels<H: Host, T: Texels, const LINEAR: bool, const EXACT: bool>(
         &self,
-        level: &[u32; MAX_LANES],
-        border: &mut u32,
-    ) -> Words<H> {
+        levels: Option<&[u32; MAX_LANES]>,
+        out: &mut Filtered,
+    ) {
         let view = self.view;
-        let mut rest = self.args.mask & ((1 << MAX_LANES) - 1);
-        let mut out = [H::Ints::splat(0); 4];
+        let wanted = self.args.mask & ((1 << MAX_LANES) - 1);
+        if levels.is_none() && view.arrayed == 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.filter::<H, T, LINEAR, EXACT>(&view.level[0], 0, wanted, out) };
+        }
+        let mut rest = wanted;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize % MAX_LANES;
-            let mut same = H::Ints::of(*level).equal(H::Ints::splat(level[lane]));
-            let level = &view.level[level[lane] as usize];
-            let mut base = level.offset;
+            let (mut same, mut level) = (H::Ints::splat(u32::MAX), 0);
+            if let Some(levels) = levels {
+                level = foretold(levels[lane]);
+                same = H::Ints::of(*levels).equal(H::Ints::splat(level));
+            }
+            let mut layer = 0;
             if view.arrayed != 0 {
                 let coord = row::<H, _>(&self.args.coord[2]).as_floats();
                 let last = H::Floats::splat((view.layers.max(1) - 1) as f32);
-                let layer = coord.max(H::Floats::splat(0.0)).min(last).round().truncate();
-                let one = address::layer(self.args.coord[2][lane], view.layers);
-                same = same & layer.equal(H::Ints::splat(one));
-                base += u64::from(one) * view.layer_stride;
-            }
-            let mask = same.signs() & rest;
-            // SAFETY: level and layer exist.
-            let texels = unsafe {
-                // Rows are at most 2^14 texels of 16 bytes.
-                let slice = Slice { base: view.base.add(base as usize), pitch: level.row_pitch as u32, mask };
-                self.level::<T, LINEAR, EXACT>(level, &slice, border)
-            };
-            for c in 0..4 {
-                out[c] = same.select(texels[c], out[c]);
+                let layers = coord.max(H::Floats::splat(0.0)).min(last).round().truncate();
+                layer = address::layer(self.args.coord[2][lane], view.layers);
+                same = same & layers.equal(H::Ints::splat(layer));
             }
             // The lane itself, whatever its layer is.
-            rest &= !(mask | 1 << lane);
+            let mask = same.signs() & rest | 1 << lane;
+            let level = &view.level[level as usize];
+            let offset = u64::from(layer) * view.layer_stride;
+            if mask == wanted {
+                // SAFETY: level and layer exist.
+                return unsafe { self.filter::<H, T, LINEAR, EXACT>(level, offset, mask, out) };
+            }
+            let mut some = Filtered::NONE;
+            // SAFETY: level and layer exist.
+            unsafe { self.filter::<H, T, LINEAR, EXACT>(level, offset, mask, &mut some) };
+            out.border |= some.border;
+            let lanes = H::Ints::spread(mask);
+            for c in 0..4 {
+                out.texels[c] = lanes.select(H::Ints::of(some.texels[c]), H::Ints::of(out.texels[c])).lanes();
+            }
+            rest &= !mask;
         }
-        out
     }
 
-    /// A level of a layer.
+    /// [`filter`]s a level, `offset` bytes behind its first layer.
     ///
     /// # Safety
-    /// As for `levels`.
+    /// Level and layer exist, and the view's format belongs to `T`. The host is `H`.
     #[inline(always)]
-    unsafe fn level<T: Texels, const LINEAR: bool, const EXACT: bool>(
+    unsafe fn filter<H: Host, T: Texels, const LINEAR: bool, const EXACT: bool>(
         &self,
         level: &ImageLevel,
-        slice: &Slice,
-        border: &mut u32,
-    ) -> Words<H> {
-        let size = [level.width as i32, level.height as i32];
-        // SAFETY: the host is H's.
-        let (x, y) = unsafe { (self.axis::<LINEAR>(0, size[0]), self.axis::<LINEAR>(1, size[1])) };
-        *border |= (x.border | y.border) & slice.mask;
-        // SAFETY: wrapped coordinates lie inside the level.
+        offset: u64,
+        mask: u32,
+        out: &mut Filtered,
+    ) {
+        let ([s, t], size) = (self.coord, [level.width, level.height]);
+        // SAFETY: the caller's promise; rows are at most 2^14 texels of 16 bytes.
         unsafe {
-            if LINEAR {
-                let adjacent = (x.texels[0] + H::Ints::splat(1)).equal(x.texels[1]).signs() == 0xff;
-                let words = T::footprint::<H>(self.view, slice, x.texels, y.texels, adjacent);
-                [
-                    bilinear::<H, T, 0, EXACT>(&words, x.weight, y.weight),
-                    bilinear::<H, T, 1, EXACT>(&words, x.weight, y.weight),
-                    bilinear::<H, T, 2, EXACT>(&words, x.weight, y.weight),
-                    bilinear::<H, T, 3, EXACT>(&words, x.weight, y.weight),
-                ]
-            } else {
-                let words = T::words::<H>(self.view, slice, x.texels[0], y.texels[0]);
-                [
-                    component::<H, T, 0, EXACT>(&words),
-                    component::<H, T, 1, EXACT>(&words),
-                    component::<H, T, 2, EXACT>(&words),
-                    component::<H, T, 3, EXACT>(&words),
-                ]
-            }
+            let base = self.view.base.add((level.offset + offset) as usize);
+            let slice = Slice { base, pitch: level.row_pitch as u32, size, mask };
+            filter::<T, LINEAR, EXACT>(H::LEVEL)(self.view, self.sampler, s, t, self.args, &slice, out);
         }
-    }
-
-    /// The texels, inside of the level, and weights of an axis.
-    ///
-    /// # Safety
-    /// The host is `H`.
-    #[inline(always)]
-    unsafe fn axis<const LINEAR: bool>(&self, c: usize, size: i32) -> Axis<H> {
-        // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
-        // below be exact for every lane (NaN becomes the lower bound).
-        const FAR: f32 = 1e9;
-        let float = H::Floats::splat;
-        let mut u = self.coord[c] * float(size as f32);
-        if LINEAR {
-            u = u - float(0.5);
-        }
-        let u = u.max(float(-FAR)).min(float(FAR));
-        let floor = u.floor();
-        let first = floor.truncate() + row::<H, _>(&self.args.offset[c]);
-        let mut texels = [first, first + H::Ints::splat(1)];
-        let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size as u32 - 1));
-        // The sign of both: below 0, or the last one behind the level.
-        let outside = first | (last - texels[usize::from(LINEAR)]);
-        let mut border = 0;
-        match self.sampler.address_mode[c] {
-            mode::REPEAT if size & (size - 1) == 0 => texels = [texels[0] & last, texels[1] & last],
-            mode::CLAMP_TO_EDGE => {
-                texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
-            }
-            mode::CLAMP_TO_BORDER => {
-                border = outside.signs();
-                texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
-            }
-            address_mode => {
-                if outside.signs() != 0 {
-                    let mut lanes = [texels[0].lanes(), texels[1].lanes()];
-                    // SAFETY: the host's variant.
-                    unsafe { wrap_of(H::LEVEL)(&mut lanes, size, address_mode) };
-                    texels = [H::Ints::of(lanes[0]), H::Ints::of(lanes[1])];
-                }
-            }
-        }
-        Axis { texels, weight: u - floor, border }
     }
 }
 
+/// The texels, inside of the slice, and weights of axis `c`.
+///
+/// # Safety
+/// The host is `H`.
 #[inline(always)]
-fn component<H: Host, T: Texels, const C: usize, const EXACT: bool>(words: &Words<H>) -> H::Ints {
-    if EXACT { T::component::<H::Ints, C, false>(words) } else { T::component::<H::Ints, C, true>(words) }
+unsafe fn axis<H: Host, const LINEAR: bool>(
+    sampler: &Sampler,
+    coord: &[f32; MAX_LANES],
+    args: &ImageArgs,
+    slice: &Slice,
+    c: usize,
+) -> Axis<H> {
+    // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
+    // below be exact for every lane (NaN becomes the lower bound).
+    const FAR: f32 = 1e9;
+    let (float, size) = (H::Floats::splat, slice.size[c] as i32);
+    let mut u = row::<H, _>(coord).as_floats() * float(size as f32);
+    if LINEAR {
+        u = u - float(0.5);
+    }
+    let u = u.max(float(-FAR)).min(float(FAR));
+    let floor = u.floor();
+    let first = floor.truncate() + row::<H, _>(&args.offset[c]);
+    let mut texels = [first, first + H::Ints::splat(1)];
+    let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size as u32 - 1));
+    // The sign of both: below 0, or the last one behind the level.
+    let outside = first | (last - texels[usize::from(LINEAR)]);
+    let mut border = 0;
+    match sampler.address_mode[c] {
+        mode::REPEAT if size & (size - 1) == 0 => texels = [texels[0] & last, texels[1] & last],
+        mode::CLAMP_TO_EDGE => {
+            texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
+        }
+        mode::CLAMP_TO_BORDER => {
+            border = outside.signs();
+            texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
+        }
+        address_mode => {
+            if outside.signs() != 0 {
+                let mut lanes = [texels[0].lanes(), texels[1].lanes()];
+                // SAFETY: the host's variant.
+                unsafe { wrap_of(H::LEVEL)(&mut lanes, size, address_mode) };
+                texels = [H::Ints::of(lanes[0]), H::Ints::of(lanes[1])];
+            }
+        }
+    }
+    Axis { texels, weight: u - floor, border }
+}
+
+/// The same level, for which no load waits: it is counted up to it, and how far is foretold by the processor's branch prediction long before the
+/// level is computed. The loads behind it are most of a sample's time otherwise; levels differ little from call to call.
+#[inline(always)]
+fn foretold(level: u32) -> u32 {
+    let mut counted = 0;
+    while counted < level {
+        // The compiler knows a better way.
+        counted = std::hint::black_box(counted + 1);
+    }
+    counted
 }
 
 /// A component of a footprint.
@@ -304,7 +392,11 @@ fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
     x: H::Floats,
     y: H::Floats,
 ) -> H::Ints {
-    let at = |i: usize| component::<H, T, C, EXACT>(&words[i]);
+    // What is not a number becomes quiet here anyway.
+    let at = |i: usize| match EXACT {
+        true => T::component::<H::Ints, C, false, true>(&words[i]),
+        false => T::component::<H::Ints, C, true, true>(&words[i]),
+    };
     let upper = lerp::<H>(at(0), at(1), x);
     let lower = lerp::<H>(at(2), at(3), x);
     lerp::<H>(upper, lower, y)

@@ -540,3 +540,36 @@ fn swizzle_slices_and_divergence() {
     }
     assert_eq!(a.mask, 0x7f);
 }
+
+/// The helper gives each lane what its own view and sampler give to all.
+#[test]
+fn divergent_lanes_have_what_their_descriptors_give() {
+    let mut rng = Rng(0xd17e_46e2_0000_0007);
+    let images: [TestImage; 3] = ["R8G8B8A8_UNORM", "R8_UNORM", "R16G16B16A16_SFLOAT"]
+        .map(|name| TestImage::new(&mut rng, name, Dim::D2, [16, 16, 1], 3, 1, 1));
+    let views = images.each_ref().map(|image| image.view(Dim::D2, false, false));
+    let samplers: [Sampler; 3] = std::array::from_fn(|_| random_sampler(&mut rng));
+    for round in 0..500 {
+        let mut a = args();
+        for lane in 0..MAX_LANES {
+            random_coord(&mut rng, Dim::D2, &mut a, lane);
+        }
+        a.mask = rng.pick(&[0xff, 0x0f, 0x3c, 0x41, 0x80]);
+        a.kernel = KERNEL_SAMPLE as u32;
+        let chosen: [[usize; 2]; MAX_LANES] = std::array::from_fn(|lane| match round % 3 {
+            0 => [lane / 4, 0],
+            _ => [rng.below(3) as usize, rng.below(3) as usize],
+        });
+        let mut all = a;
+        let (of_view, of_sampler) = (chosen.map(|c| &raw const views[c[0]]), chosen.map(|c| &raw const samplers[c[1]]));
+        // SAFETY: valid arguments.
+        unsafe { image_divergent(of_view.as_ptr(), of_sampler.as_ptr(), &mut all) };
+        for lane in (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0) {
+            let mut one = a;
+            let (view, s) = (&views[chosen[lane][0]], &samplers[chosen[lane][1]]);
+            call(view, s, KERNEL_SAMPLE + s.class as usize, &mut one);
+            assert_eq!(lane_of(&all, lane), lane_of(&one, lane), "{lane} {chosen:?}");
+        }
+        assert_eq!(all.mask, a.mask);
+    }
+}

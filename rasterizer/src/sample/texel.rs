@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::window;
 use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
@@ -17,6 +18,8 @@ pub struct Slice {
     pub base: *mut u8,
     /// Bytes between rows (of blocks).
     pub pitch: u32,
+    /// Width and height.
+    pub size: [u32; 2],
     /// Lanes whose texels are wanted; those of the others may be skipped, but lie inside too.
     pub mask: u32,
 }
@@ -28,12 +31,35 @@ impl Slice {
         y * V::splat(self.pitch) + x.shl(N.trailing_zeros())
     }
 
+    /// Asks for what comes next of texels of `N` bytes, in `ROWS` rows: where the quads of the next calls lie, if these two are side by side, as
+    /// the quads of a primitive mostly are. Only of slices that no near cache holds: waiting for memory takes longer than everything else.
+    #[inline(always)]
+    pub fn prefetch<H: Host, const N: usize, const ROWS: usize>(&self, x: H::Ints, y: H::Ints) {
+        let size = u64::from(self.pitch) * u64::from(self.size[1]);
+        if size < CACHED {
+            return;
+        }
+        let offset = self.offsets::<_, N>(x, y).lanes();
+        let (first, second) = (offset[0], offset[4]);
+        let next = second.wrapping_add(second.wrapping_sub(first).wrapping_mul(AHEAD));
+        if u64::from(next) < size {
+            for row in 0..ROWS {
+                H::prefetch(self.base.wrapping_add(next as usize + row * self.pitch as usize));
+            }
+        }
+    }
+
     /// Is the lane's texel wanted?
     #[inline(always)]
     pub fn wants(&self, lane: usize) -> bool {
         self.mask >> lane & 1 != 0
     }
 }
+
+/// Bytes that caches near a core hold.
+const CACHED: u64 = 1 << 18;
+/// How far ahead of the second quad [`Slice::prefetch`] asks, in the distance of the two: the same row of the second next block of 4×4 pixels.
+const AHEAD: u32 = 4;
 
 /// A texel class. Texels come as four words, of which components are made when they are wanted.
 pub trait Texels {
@@ -66,18 +92,26 @@ pub trait Texels {
         unsafe { words::transpose::<H>(&texels) }
     }
 
-    /// The words at both `x` of the first and of the second `y`. `adjacent`: the second `x` is the first and 1 in all lanes.
+    /// The words as [`Texels::words`] gives them, for lanes that are mostly neighbours.
+    ///
+    /// # Safety
+    /// As for `words`.
+    #[inline(always)]
+    unsafe fn neighbours<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::words::<H>(view, slice, x, y) }
+    }
+
+    /// Asks for the memory of what is sampled next.
+    #[inline(always)]
+    fn prefetch<H: Host, const ROWS: usize>(_slice: &Slice, _x: H::Ints, _y: H::Ints) {}
+
+    /// The words at both `x` of the first and of the second `y`.
     ///
     /// # Safety
     /// As for `words`, for all of them.
     #[inline(always)]
-    unsafe fn footprint<H: Host>(
-        view: &ImageView,
-        slice: &Slice,
-        x: [H::Ints; 2],
-        y: [H::Ints; 2],
-        _adjacent: bool,
-    ) -> [Words<H>; 4] {
+    unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
         // SAFETY: the caller's promise.
         unsafe {
             [
@@ -89,10 +123,26 @@ pub trait Texels {
         }
     }
 
-    /// Component `C` of words; with `RAW` of a scaled class as an integer, but in floats.
+    /// Component `C` of words; with `RAW` of a scaled class as an integer, but in floats. With `QUIET` what is not a number may become a quiet one.
     #[inline(always)]
-    fn component<V: Ints, const C: usize, const RAW: bool>(words: &[V; 4]) -> V {
+    fn component<V: Ints, const C: usize, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> V {
         words[C]
+    }
+
+    /// Has [`Texels::component`] something to gain of `QUIET`, and the same bits with it?
+    #[inline(always)]
+    fn is_quiet<V: Ints>(_words: &[V; 4]) -> bool {
+        false
+    }
+
+    /// The components of texels that no filter changes.
+    #[inline(always)]
+    fn components<V: Ints, const RAW: bool>(words: &[V; 4]) -> [V; 4] {
+        if Self::is_quiet(words) {
+            components::<Self, V, RAW, true>(words)
+        } else {
+            components::<Self, V, RAW, false>(words)
+        }
     }
 
     /// Writes the texels of the wanted lanes.
@@ -100,6 +150,16 @@ pub trait Texels {
     /// # Safety
     /// As for `words`, and the view's memory may be written.
     unsafe fn store<V: Ints>(view: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes);
+}
+
+#[inline(always)]
+fn components<T: Texels + ?Sized, V: Ints, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> [V; 4] {
+    [
+        T::component::<V, 0, RAW, QUIET>(words),
+        T::component::<V, 1, RAW, QUIET>(words),
+        T::component::<V, 2, RAW, QUIET>(words),
+        T::component::<V, 3, RAW, QUIET>(words),
+    ]
 }
 
 /// Row `ROW` of the format table, and rows of the same bits. With `RAW` filters work on the integers that are stored.
@@ -176,15 +236,15 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     }
 
     #[inline(always)]
-    unsafe fn footprint<H: Host>(
-        view: &ImageView,
-        slice: &Slice,
-        x: [H::Ints; 2],
-        y: [H::Ints; 2],
-        adjacent: bool,
-    ) -> [Words<H>; 4] {
+    unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
         // SAFETY: the caller's promise; the texels have that many bytes.
         unsafe {
+            if Row::<ROW>::BYTES == 1
+                && let Some(words) = window::footprint::<H>(slice, x, y)
+            {
+                return words;
+            }
+            let adjacent = (x[0] + H::Ints::splat(1)).equal(x[1]).signs() == 0xff;
             match Row::<ROW>::BYTES {
                 2 if adjacent => Self::load_both::<H, 2, 4>(slice, x[0], y),
                 4 if adjacent => Self::load_both::<H, 4, 8>(slice, x[0], y),
@@ -200,12 +260,44 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     }
 
     #[inline(always)]
-    fn component<V: Ints, const C: usize, const R: bool>(words: &[V; 4]) -> V {
-        if RAW && R {
-            Row::<ROW>::component_lanes::<V, C, true>(words)
-        } else {
-            Row::<ROW>::component_lanes::<V, C, false>(words)
+    unsafe fn neighbours<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
+        // SAFETY: the caller's promise; the texels have that many bytes.
+        unsafe {
+            let near = match Row::<ROW>::BYTES {
+                4 => window::neighbours::<H, 4>(slice, x, y),
+                8 => window::neighbours::<H, 8>(slice, x, y),
+                _ => None,
+            };
+            match near {
+                Some(words) => words,
+                None => Self::words::<H>(view, slice, x, y),
+            }
         }
+    }
+
+    #[inline(always)]
+    fn prefetch<H: Host, const ROWS: usize>(slice: &Slice, x: H::Ints, y: H::Ints) {
+        match const { common(Row::<ROW>::BYTES) } {
+            1 => slice.prefetch::<H, 1, ROWS>(x, y),
+            2 => slice.prefetch::<H, 2, ROWS>(x, y),
+            4 => slice.prefetch::<H, 4, ROWS>(x, y),
+            8 => slice.prefetch::<H, 8, ROWS>(x, y),
+            _ => slice.prefetch::<H, 16, ROWS>(x, y),
+        }
+    }
+
+    #[inline(always)]
+    fn component<V: Ints, const C: usize, const R: bool, const QUIET: bool>(words: &[V; 4]) -> V {
+        if RAW && R {
+            Row::<ROW>::component_lanes::<V, C, true, QUIET>(words)
+        } else {
+            Row::<ROW>::component_lanes::<V, C, false, QUIET>(words)
+        }
+    }
+
+    #[inline(always)]
+    fn is_quiet<V: Ints>(words: &[V; 4]) -> bool {
+        Row::<ROW>::is_quiet(words)
     }
 
     #[inline(always)]

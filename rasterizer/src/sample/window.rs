@@ -1,0 +1,239 @@
+//! Texels of all lanes from few loads: of neighbours, as the lanes of quads and rows mostly are.
+//!
+//! Single texels are loaded as they lie where a quad's, or all lanes', are neighbours. The footprints of texels of a byte are chosen from two windows
+//! of 4×4 texels, one for each quad of lanes: that is enough for what is magnified, and for what is minified to half. (Of texels of four bytes,
+//! whose windows take eight loads and 24 operations to choose, that is slower than 16 loads: what is waited for is the way from coordinates to texels.)
+//! Where lanes are no such neighbours, the functions give `None`, and the texels are gathered lane by lane; the words are the same either way.
+//!
+//! Invariant: a window begins at the least coordinates of its quad, but so that it ends inside of the slice. So every load lies inside, and lanes
+//! that are not wanted may choose anything.
+
+use super::texel::Slice;
+use super::words::Words;
+use base::host::{Host, Ints};
+
+/// Width and height of a window.
+const SIDE: u32 = 4;
+
+/// Two windows, and where the lanes' texels lie in that of their quad.
+struct Windows<H: Host> {
+    /// The first texel of each.
+    first: [*const u8; 2],
+    x: [H::Ints; 2],
+    y: [H::Ints; 2],
+}
+
+impl<H: Host> Windows<H> {
+    /// Of texels of a byte.
+    ///
+    /// # Safety
+    /// The coordinates lie inside of the slice.
+    #[inline(always)]
+    unsafe fn new(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> Option<Windows<H>> {
+        let [width, height] = slice.size;
+        if width < SIDE || height < SIDE {
+            return None;
+        }
+        let left = x[0].least_of_quad().min(H::Ints::splat(width - SIDE));
+        let top = y[0].least_of_quad().min(H::Ints::splat(height - SIDE));
+        let (x, y) = ([x[0] - left, x[1] - left], [y[0] - top, y[1] - top]);
+        // Below 4, and not below 0.
+        let inside = (x[0] | x[1] | y[0] | y[1]).shr(SIDE.trailing_zeros()).equal(H::Ints::splat(0));
+        if slice.mask & !inside.signs() != 0 {
+            return None;
+        }
+        let offset = slice.offsets::<_, 1>(left, top).lanes();
+        // SAFETY: texels of the slice.
+        let first = unsafe { [slice.base.add(offset[0] as usize), slice.base.add(offset[4] as usize)] };
+        Some(Windows { first: first.map(<*mut u8>::cast_const), x, y })
+    }
+}
+
+/// [`Texels::footprint`](super::texel::Texels::footprint) of texels of a byte: a vector has all of both windows.
+///
+/// # Safety
+/// The coordinates lie inside of the slice. The host is `H`.
+#[inline(always)]
+pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> Option<[Words<H>; 4]> {
+    if !H::WINDOWS {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let windows = unsafe { Windows::<H>::new(slice, x, y)? };
+    let ([first, second], pitch) = (windows.first, slice.pitch as usize);
+    // SAFETY: four texels of a row of a window, which lies inside of the slice.
+    let row = |at: *const u8, y: usize| u32::from_le(unsafe { at.add(y * pitch).cast::<u32>().read_unaligned() });
+    let all = H::Ints::of([
+        row(first, 0),
+        row(first, 1),
+        row(first, 2),
+        row(first, 3),
+        row(second, 0),
+        row(second, 1),
+        row(second, 2),
+        row(second, 3),
+    ]);
+    let ([left, right], [top, bottom]) = (windows.x, [windows.y[0].shl(2), windows.y[1].shl(2)]);
+    let texels = |at| [all.pick_byte(at), H::Ints::splat(0), H::Ints::splat(0), H::Ints::splat(0)];
+    Some([texels(top | left), texels(top | right), texels(bottom | left), texels(bottom | right)])
+}
+
+/// Single texels of `N` bytes, 4 or 8, where each quad's are a square of 2×2, or all lanes' a row.
+///
+/// # Safety
+/// The coordinates lie inside of the slice. The host is `H`.
+#[inline(always)]
+pub unsafe fn neighbours<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: H::Ints) -> Option<Words<H>> {
+    if !H::WINDOWS {
+        return None;
+    }
+    let zero = H::Ints::splat(0);
+    let first = [x.pick(zero), y.pick(zero)];
+    let (right, below) = (H::Ints::of([0, 1, 0, 1, 0, 1, 0, 1]), H::Ints::of([0, 0, 1, 1, 0, 0, 1, 1]));
+    let differs = (x ^ (first[0] + right)) | (y ^ (first[1] + below));
+    if differs.equal(zero).signs() == 0xff {
+        let offset = slice.offsets::<_, N>(x, y).lanes();
+        // SAFETY: texels of the slice, by the caller's promise.
+        return Some(unsafe {
+            let at = [0, 2, 4, 6].map(|lane: usize| slice.base.add(offset[lane] as usize).cast_const());
+            match N {
+                4 => [H::quarters_at(at), zero, zero, zero],
+                _ => pairs::<H>(H::halves_at(at[0], at[2]), H::halves_at(at[1], at[3])),
+            }
+        });
+    }
+    let (x0, y0) = (x.lanes()[0], y.lanes()[0]);
+    let row = H::Ints::of([0, 1, 2, 3, 4, 5, 6, 7]) + H::Ints::splat(x0);
+    let differs = (x ^ row) | (y ^ H::Ints::splat(y0));
+    if differs.equal(zero).signs() != 0xff {
+        return None;
+    }
+    // SAFETY: eight texels of the slice, by the caller's promise.
+    Some(unsafe {
+        let at = slice.base.add(y0 as usize * slice.pitch as usize + x0 as usize * N).cast_const();
+        match N {
+            4 => [H::halves_at(at, at.add(16)), zero, zero, zero],
+            _ => pairs::<H>(H::halves_at(at, at.add(32)), H::halves_at(at.add(16), at.add(48))),
+        }
+    })
+}
+
+/// Words of texels of eight bytes, two of each quad in either vector.
+#[inline(always)]
+fn pairs<H: Host>(a: H::Ints, b: H::Ints) -> Words<H> {
+    let ([low, high], zero) = (a.unzip(b), H::Ints::splat(0));
+    [low, high, zero, zero]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::gather;
+    use super::*;
+    use base::abi::MAX_LANES;
+    use base::host::Level;
+    use base::random::Rng;
+
+    type Coordinates = [[u32; MAX_LANES]; 4];
+    type Found = Option<[[[u32; MAX_LANES]; 4]; 4]>;
+
+    fn lanes<H: Host>(words: Words<H>) -> [[u32; MAX_LANES]; 4] {
+        words.map(Ints::lanes)
+    }
+
+    base::compiled! {
+        /// A footprint by windows, and by gathers.
+        unsafe fn footprints(slice: &Slice, at: &Coordinates, near: &mut Found, all: &mut Found) {
+            let [x0, x1, y0, y1] = at.map(<H as Host>::Ints::of);
+            *near = footprint::<H>(slice, [x0, x1], [y0, y1]).map(|words| words.map(lanes::<H>));
+            let each = |x, y| lanes::<H>(gather::<H, 1>(slice.base, slice.offsets::<_, 1>(x, y)));
+            *all = Some([each(x0, y0), each(x1, y0), each(x0, y1), each(x1, y1)]);
+        }
+        /// Single texels of neighbours, and by gathers.
+        unsafe fn texels [const N: usize] [N] (slice: &Slice, at: &Coordinates, near: &mut Found, all: &mut Found) {
+            let (x, y) = (<H as Host>::Ints::of(at[0]), <H as Host>::Ints::of(at[2]));
+            *near = neighbours::<H, N>(slice, x, y).map(|words| [lanes::<H>(words); 4]);
+            *all = Some([lanes::<H>(gather::<H, N>(slice.base, slice.offsets::<_, N>(x, y))); 4]);
+        }
+    }
+
+    type Both = unsafe fn(&Slice, &Coordinates, &mut Found, &mut Found);
+
+    /// Compares the two over random slices and the coordinates that `at` gives; how many were found in windows.
+    fn check(both: Both, bytes: u32, at: impl Fn(&mut Rng, [u32; 2]) -> Coordinates) -> u32 {
+        let mut rng = Rng(0x7e8e_15ca_9e00_0001 + u64::from(bytes));
+        let mut found = 0;
+        for _ in 0..20_000 {
+            let size = [0; 2].map(|_| rng.pick(&[1, 2, 3, 4, 5, 8, 11, 16, 64]));
+            let pitch = size[0] * bytes + rng.pick(&[0, 0, 4, 16]);
+            // Exactly what the slice has: address sanitizers see more.
+            let mut memory: Vec<u8> = (0..pitch * (size[1] - 1) + size[0] * bytes).map(|_| rng.next() as u8).collect();
+            let mask = rng.pick(&[0xff, 0xff, 0x0f, 0x80, 0xa7]);
+            let slice = Slice { base: memory.as_mut_ptr(), pitch, size, mask };
+            let at = at(&mut rng, size);
+            let (mut near, mut all) = (None, None);
+            // SAFETY: the host has the level; the coordinates lie inside of the slice.
+            unsafe { both(&slice, &at, &mut near, &mut all) };
+            let (Some(near), Some(all)) = (near, all) else { continue };
+            found += 1;
+            for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
+                for (near, all) in near.iter().flatten().zip(all.iter().flatten()) {
+                    assert_eq!(near[lane], all[lane], "{lane} {size:?} {at:?}");
+                }
+            }
+        }
+        found
+    }
+
+    /// Two quads, somewhere, in steps of up to two texels; wrapped, or with a lane elsewhere.
+    fn quads(rng: &mut Rng, size: [u32; 2]) -> Coordinates {
+        let mut at = [[0; MAX_LANES]; 4];
+        let step = rng.pick(&[0.3, 1.0, 1.9, 2.5]);
+        for quad in 0..2 {
+            let first = [rng.float(0.0, 1.0) * size[0] as f32, rng.float(0.0, 1.0) * size[1] as f32];
+            for lane in 0..4 {
+                for c in 0..2 {
+                    let moved = first[c] + step * (lane >> c & 1) as f32;
+                    let (texel, wraps) = (moved as u32, rng.below(8) == 0);
+                    let inside = |texel: u32| if wraps { texel % size[c] } else { texel.min(size[c] - 1) };
+                    at[2 * c][4 * quad + lane] = inside(texel);
+                    at[2 * c + 1][4 * quad + lane] = inside(texel + 1);
+                }
+            }
+        }
+        if rng.below(4) == 0 {
+            let lane = rng.below(8) as usize;
+            at[0][lane] = rng.below(size[0]);
+            at[3][lane] = rng.below(size[1]);
+        }
+        at
+    }
+
+    /// 2×2 texels for each quad or eight in a row, or nearly so.
+    fn squares(rng: &mut Rng, size: [u32; 2]) -> Coordinates {
+        let mut at = [[0; MAX_LANES]; 4];
+        let row = rng.below(2) == 0;
+        let first: [[u32; 2]; 2] = [0; 2].map(|_| [rng.below(size[0]), rng.below(size[1])]);
+        for lane in 0..MAX_LANES {
+            let [x, y] = first[if row { 0 } else { lane / 4 }];
+            let (right, below) = if row { (lane as u32, 0) } else { (lane as u32 & 1, lane as u32 >> 1 & 1) };
+            (at[0][lane], at[2][lane]) = ((x + right).min(size[0] - 1), (y + below).min(size[1] - 1));
+        }
+        if rng.below(4) == 0 {
+            at[2 * rng.below(2) as usize][rng.below(8) as usize] = 0;
+        }
+        at
+    }
+
+    #[test]
+    fn windows_have_the_texels_that_are_gathered() {
+        for level in Level::all_here() {
+            let found = [
+                check(footprints(level), 1, quads),
+                check(texels::<4>(level), 4, squares),
+                check(texels::<8>(level), 8, squares),
+            ];
+            let windows = level != Level::Portable;
+            assert!(found.iter().all(|&found| if windows { found > 4000 } else { found == 0 }), "{level:?} {found:?}");
+        }
+    }
+}

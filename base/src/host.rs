@@ -69,6 +69,12 @@ pub trait Host {
     /// The host has the level.
     #[cfg(target_arch = "x86_64")]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints;
+    /// The halves of a vector.
+    ///
+    /// # Safety
+    /// The host has the level.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn halves(lanes: Self::Ints) -> [__m128i; 2];
 }
 
 /// [`Level::Portable`].
@@ -89,6 +95,12 @@ impl Host for Portable {
         // SAFETY: the same size, any bits.
         Ints::of(unsafe { core::mem::transmute::<[__m128i; 2], [u32; MAX_LANES]>([low, high]) })
     }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn halves(lanes: Self::Ints) -> [__m128i; 2] {
+        // SAFETY: the same size, any bits.
+        unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes.lanes()) }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -101,6 +113,11 @@ impl Host for Avx2 {
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
         // SAFETY: the caller's promise.
         unsafe { avx2::Words(_mm256_set_m128i(high, low)) }
+    }
+    #[inline(always)]
+    unsafe fn halves(lanes: Self::Ints) -> [__m128i; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [_mm256_castsi256_si128(lanes.0), _mm256_extracti128_si256::<1>(lanes.0)] }
     }
 }
 

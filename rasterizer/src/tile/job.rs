@@ -47,6 +47,8 @@ pub struct TileJob<'a> {
     pub owner: u16,
     /// Fragments must pass the plan's filter before they are shaded.
     pub filters: bool,
+    /// What is covered is shaded and nothing else: no tests, one sample.
+    pub plain: bool,
     /// One fragment is shaded for all of a primitive's.
     pub flat: bool,
     /// And of the primitive at work that is so.
@@ -79,6 +81,7 @@ impl<'a> TileJob<'a> {
             reject: None,
             deferred: false,
             owner: 0,
+            plain: false,
             filters: draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
             flat_here: false,

@@ -227,7 +227,11 @@ mod tests {
                 let mut out = [0; MAX_LANES];
                 // SAFETY: the host has the level.
                 unsafe { to_half_here(level)(&bits, &mut out) };
-                assert_eq!(out, bits.map(|b| super::super::float::f32_to_half(f32::from_bits(b))), "{level:?} {bits:x?}");
+                assert_eq!(
+                    out,
+                    bits.map(|b| super::super::float::f32_to_half(f32::from_bits(b))),
+                    "{level:?} {bits:x?}"
+                );
             }
         }
     }

@@ -187,9 +187,11 @@ fn rectangles_match_a_naive_rasterizer() {
             let ([x0, y0], [x1, y1]) = (corner(), corner());
             triangles.extend([at(x0, y0, 1.0), at(x1, y0, 1.0), at(x0, y1, 1.0)]);
         }
-        let points: Vec<V> =
-            (0..150).map(|_| at(rng.below(4 * w + 1), rng.below(4 * h + 1), (2 + rng.below(90)) as f32 / 2.0)).collect();
-        let scissor = [rng.below(20) as i32, rng.below(20) as i32, 70 + rng.below(99) as i32, 45 + rng.below(99) as i32];
+        let points: Vec<V> = (0..150)
+            .map(|_| at(rng.below(4 * w + 1), rng.below(4 * h + 1), (2 + rng.below(90)) as f32 / 2.0))
+            .collect();
+        let scissor =
+            [rng.below(20) as i32, rng.below(20) as i32, 70 + rng.below(99) as i32, 45 + rng.below(99) as i32];
         for (topology, vertices) in [(Topology::PointList, &points), (Topology::TriangleList, &triangles)] {
             let image = Image::new(R32F, w, h, 1, 1);
             let mut s = state(topology, w, h);

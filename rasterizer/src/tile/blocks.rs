@@ -87,7 +87,9 @@ impl TileJob<'_> {
     #[inline(always)]
     pub fn block<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
         if S == 1 && self.plain {
-            self.passed += u64::from(masks[0].count_ones());
+            if self.counts {
+                self.passed += u64::from(masks[0].count_ones());
+            }
             return self.push_pixels(prim, x, y, masks[0]);
         }
         let plan = self.draw.plan;
@@ -98,7 +100,7 @@ impl TileJob<'_> {
             if plan.early && *mask != 0 && !plan.depth.idle() {
                 *mask = self.early::<S>(prim, x, y, s, *mask);
             }
-            if plan.early {
+            if plan.early && self.counts {
                 self.passed += u64::from(mask.count_ones());
             }
         }

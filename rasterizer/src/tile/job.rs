@@ -57,8 +57,10 @@ pub struct TileJob<'a> {
     pub colored: bool,
     /// The smooth line at work.
     pub smooth: Option<LinePrim>,
-    /// Samples that passed.
+    /// Samples that passed, where somebody counts them.
     pub passed: u64,
+    /// Somebody does. (Not every processor counts bits at once.)
+    pub counts: bool,
     /// Fragment invocations.
     pub invocations: u64,
 }
@@ -88,6 +90,7 @@ impl<'a> TileJob<'a> {
             colored: false,
             smooth: None,
             passed: 0,
+            counts: draw.draw.queries.occlusion.is_some(),
             invocations: 0,
         }
     }

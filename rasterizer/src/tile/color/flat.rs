@@ -308,15 +308,14 @@ unsafe fn two_rows(p: [*mut [u32; 4]; 2], mask: u32, new: &impl Texels) {
             p[1].write_unaligned(bottom);
             return;
         }
-        for i in 0..LANES {
+        for (i, to) in texels.iter_mut().enumerate() {
             if mask >> i & 1 != 0 {
-                texels[i] = texel(i).read();
+                *to = texel(i).read();
             }
         }
-        texels = new.over(texels);
-        for i in 0..LANES {
+        for (i, new) in new.over(texels).into_iter().enumerate() {
             if mask >> i & 1 != 0 {
-                texel(i).write(texels[i]);
+                texel(i).write(new);
             }
         }
     }

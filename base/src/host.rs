@@ -100,6 +100,13 @@ pub trait Host {
     /// Asks for the memory at `at`, which need not be readable.
     #[inline(always)]
     fn prefetch(_at: *const u8) {}
+
+    /// The halves of a vector.
+    ///
+    /// # Safety
+    /// The host has the level.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2];
 }
 
 /// [`Level::Portable`].
@@ -120,6 +127,12 @@ impl Host for Portable {
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
         // SAFETY: the same size, any bits.
         Ints::of(unsafe { core::mem::transmute::<[__m128i; 2], [u32; MAX_LANES]>([low, high]) })
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
+        // SAFETY: the same size, any bits.
+        unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes.lanes()) }
     }
 }
 
@@ -160,6 +173,12 @@ impl Host for Avx2 {
     fn prefetch(at: *const u8) {
         // SAFETY: no access; the host has it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [_mm256_castsi256_si128(lanes.0), _mm256_extracti128_si256::<1>(lanes.0)] }
     }
 }
 

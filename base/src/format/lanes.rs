@@ -52,6 +52,20 @@ pub fn half<I: Ints>(half: I) -> I {
     sign | magnitude.greater(I::splat(0x7bff)).select(special, finite)
 }
 
+/// [`f32_to_half`](super::float::f32_to_half) of all lanes, which are bits of floats.
+#[inline(always)]
+pub fn to_half<I: Ints>(bits: I) -> I {
+    let sign = bits.shr(16) & I::splat(0x8000);
+    let magnitude = bits & I::splat(0x7fff_ffff);
+    let half = I::splat(0x3f00_0000);
+    let denormal = (magnitude.as_floats() + half.as_floats()).bits() - half;
+    let odd = magnitude.shr(13) & I::splat(1);
+    let normal = (magnitude - I::splat((112 << 23) - 0xfff) + odd).shr(13);
+    let finite = I::splat(0x3880_0000).greater(magnitude).select(denormal, normal);
+    let nan = magnitude.greater(I::splat(0x7f80_0000)) & I::splat(0x0200);
+    sign | magnitude.greater(I::splat(0x477f_ffff)).select(I::splat(0x7c00) | nan, finite)
+}
+
 /// [`decode`](super::row::decode) of all lanes.
 #[inline(always)]
 fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
@@ -213,6 +227,35 @@ mod tests {
 
     fn same_texel(a: u32, b: u32) -> bool {
         a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
+    }
+
+    crate::compiled! {
+        unsafe fn to_half_here(bits: &[u32; MAX_LANES], out: &mut [u32; MAX_LANES]) {
+            *out = to_half(<H as Host>::Ints::of(*bits)).lanes();
+        }
+    }
+
+    #[test]
+    fn halves_of_lanes_are_those_of_one() {
+        let mut rng = Rng(0x4a1f);
+        for round in 0..100_000u32 {
+            // Around the ends of the ranges, and any bits.
+            let end = [0, 0x3880_0000, 0x477f_e000, 0x4780_0000, 0x7f80_0000][round as usize % 5];
+            let bits: [u32; MAX_LANES] = std::array::from_fn(|i| match i % 4 {
+                0 => rng.next(),
+                _ => (end + rng.next() % 0x8000 - 0x4000 * u32::from(end > 0)) | rng.next() & 0x8000_0000,
+            });
+            for level in Level::all_here() {
+                let mut out = [0; MAX_LANES];
+                // SAFETY: the host has the level.
+                unsafe { to_half_here(level)(&bits, &mut out) };
+                assert_eq!(
+                    out,
+                    bits.map(|b| super::super::float::f32_to_half(f32::from_bits(b))),
+                    "{level:?} {bits:x?}"
+                );
+            }
+        }
     }
 
     /// Random texels of a row, lanes against one by one.

@@ -273,6 +273,22 @@ pub struct Edges {
     pub count: u32,
 }
 
+impl Edges {
+    /// Those that exclude the centre of a pixel of a rectangle; the others need not be asked there.
+    #[inline(always)]
+    fn cutting(&self, [x0, y0, x1, y1]: [i32; 4]) -> Edges {
+        let mut cutting = Edges { edges: [Edge::default(); 4], count: 0 };
+        let centre = |pixel: i32| i64::from(pixel) * i64::from(SUBPIXEL) + i64::from(SUBPIXEL / 2);
+        for edge in &self.edges[..self.count as usize] {
+            let (x, y) = (if edge.a > 0 { x0 } else { x1 - 1 }, if edge.b > 0 { y0 } else { y1 - 1 });
+            let least = i64::from(edge.a) * centre(x) + i64::from(edge.b) * centre(y) + edge.c;
+            cutting.edges[cutting.count as usize & 3] = *edge;
+            cutting.count += u32::from(least < 0);
+        }
+        cutting
+    }
+}
+
 /// What all pieces of an assembled primitive share.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
@@ -416,7 +432,12 @@ pub struct Piece<'a> {
 /// Appends a primitive and bins it; its attributes are appended next.
 #[inline(always)]
 pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: &Piece<'_>) {
-    let Piece { place: Place { rect, origin }, edges, pixels, planes, common, depth_range, sprite } = *piece;
+    let Piece { place: Place { rect, origin }, mut edges, pixels, planes, common, depth_range, sprite } = *piece;
+    if pixels != 0 {
+        edges.count = 0;
+    } else if grid.samples == 1 {
+        edges = edges.cutting(rect);
+    }
     let (inv_size, point_origin) = sprite.map_or((0.0, [0.0; 2]), |(size, at)| (1.0 / size, at));
     out.prims.push(Prim {
         shade: FragmentPrimitive {

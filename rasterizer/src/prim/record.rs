@@ -10,7 +10,7 @@ use base::abi::FragmentPrimitive;
 pub struct Prim {
     /// What the fragment stage sees. First, so that a quad's pointer to it also finds the rest.
     pub shade: FragmentPrimitive,
-    /// Half planes.
+    /// Half planes that exclude something of `rect`; none when `pixels` says it all.
     pub edges: [Edge; 4],
     /// How many of them.
     pub edge_count: u32,

@@ -171,6 +171,52 @@ fn points_cover_their_squares() {
     }
 }
 
+/// Squares, and triangles of which two edges are a rectangle's, with corners at quarters of pixels.
+#[test]
+fn rectangles_match_a_naive_rasterizer() {
+    let mut rng = Rng(11);
+    for (w, h) in [(150, 133), (128, 64), (97, 200)] {
+        let place = |x: u32, y: u32| [x as f32 / (2.0 * w as f32) - 1.0, y as f32 / (2.0 * h as f32) - 1.0];
+        let at = |x, y, size: f32| {
+            let [x, y] = place(x, y);
+            V { extra: [size, 0.0, 0.0, 1.0], ..v(x, y, 0.5, WHITE) }
+        };
+        let mut corner = || [rng.below(4 * w + 1), rng.below(4 * h + 1)];
+        let mut triangles = Vec::new();
+        for _ in 0..100 {
+            let ([x0, y0], [x1, y1]) = (corner(), corner());
+            triangles.extend([at(x0, y0, 1.0), at(x1, y0, 1.0), at(x0, y1, 1.0)]);
+        }
+        let points: Vec<V> = (0..150)
+            .map(|_| at(rng.below(4 * w + 1), rng.below(4 * h + 1), (2 + rng.below(90)) as f32 / 2.0))
+            .collect();
+        let scissor =
+            [rng.below(20) as i32, rng.below(20) as i32, 70 + rng.below(99) as i32, 45 + rng.below(99) as i32];
+        for (topology, vertices) in [(Topology::PointList, &points), (Topology::TriangleList, &triangles)] {
+            let image = Image::new(R32F, w, h, 1, 1);
+            let mut s = state(topology, w, h);
+            s.pixel.blend[0] = ADDITIVE;
+            s.scissors = vec![scissor];
+            let scissor = [scissor[0], scissor[1], scissor[0] + scissor[2], scissor[1] + scissor[3]].map(|c| c as u32);
+            render(2, targets(&image, None), [draw(s, vertices)]);
+            for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
+                let p = [i64::from(x) * 256 + 128, i64::from(y) * 256 + 128];
+                let square = |v: &V| {
+                    let (at, half) = (snap(v, w, h), (v.extra[0] * 128.0) as i64);
+                    (0..2).all(|axis| at[axis] - half <= p[axis] && p[axis] < at[axis] + half)
+                };
+                let count = match topology {
+                    Topology::PointList => vertices.iter().filter(|v| square(v)).count(),
+                    _ => vertices.chunks(3).filter(|t| inside([0, 1, 2].map(|i| snap(&t[i], w, h)), p)).count(),
+                };
+                let visible = (scissor[0]..scissor[2]).contains(&x) && (scissor[1]..scissor[3]).contains(&y);
+                let want = if visible { count as f32 } else { 0.0 };
+                assert_eq!(image.color::<f32>(x, y), want, "{topology:?} of {w}x{h}, pixel {x} {y}");
+            }
+        }
+    }
+}
+
 #[test]
 fn lines_are_rectangles() {
     for (width, rows) in [(1.0, 10..11), (3.0, 9..12)] {

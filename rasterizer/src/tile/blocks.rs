@@ -8,7 +8,7 @@ use super::job::TileJob;
 use super::quads::quads_of;
 use super::shaded::SPREAD;
 use crate::api::statistic;
-use crate::prim::{Prim, sample_offsets};
+use crate::prim::{Prim, TILE_SHIFT, intersect, sample_offsets};
 use base::abi::{FragmentBatch, FragmentQuad};
 use std::sync::atomic::Ordering;
 
@@ -44,6 +44,10 @@ impl TileJob<'_> {
     pub fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
         (self.owner, self.colored) = (0, false);
         self.flat_here = self.flat && is_worth(prim, x0, y0);
+        if self.plain && prim.edge_count == 0 && prim.pixels == 0 {
+            let side = 1 << TILE_SHIFT;
+            return self.rectangle(prim, intersect(prim.rect, [x0, y0, x0 + side, y0 + side]));
+        }
         if self.pass.grid.samples == 4 {
             cover::cover::<4>(prim, x0, y0, &mut Blocks { job: self, prim });
         } else {
@@ -51,9 +55,43 @@ impl TileJob<'_> {
         }
     }
 
+    /// A primitive that covers a rectangle: its quads, row by row. There is nothing to test.
+    #[inline(always)]
+    fn rectangle(&mut self, prim: &Prim, [x0, y0, x1, y1]: [i32; 4]) {
+        if x0 >= x1 || y0 >= y1 {
+            return;
+        }
+        self.passed += ((x1 - x0) * (y1 - y0)) as u64;
+        let primitive = (&raw const *prim).cast();
+        let mut y = y0 & !1;
+        while y < y1 {
+            // The upper two pixels, the lower two; then the left two, the right two.
+            let rows = if y >= y0 { 0x0011 } else { 0 } | if y + 1 < y1 { 0x1100 } else { 0 };
+            let mut x = x0 & !1;
+            while x < x1 {
+                let columns = if x >= x0 { 0x0101 } else { 0 } | if x + 1 < x1 { 0x1010 } else { 0 };
+                let (x_of, y_of) = (x as u16, y as u16);
+                let coverage = rows & columns;
+                let sample = FragmentBatch::CENTRE;
+                self.scratch.quads.push(FragmentQuad { x: x_of, y: y_of, coverage, sample, primitive });
+                if self.scratch.quads.is_full() {
+                    fragment::shade(self);
+                }
+                x += 2;
+            }
+            y += 2;
+        }
+    }
+
     /// A covered 4×4 block: early tests, then its quads.
     #[inline(always)]
     pub fn block<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, mut masks: [u32; S]) {
+        if S == 1 && self.plain {
+            if self.counts {
+                self.passed += u64::from(masks[0].count_ones());
+            }
+            return self.push_pixels(prim, x, y, masks[0]);
+        }
         let plan = self.draw.plan;
         for (s, mask) in masks.iter_mut().enumerate() {
             if plan.sample_mask & (1 << s) == 0 {
@@ -62,7 +100,7 @@ impl TileJob<'_> {
             if plan.early && *mask != 0 && !plan.depth.idle() {
                 *mask = self.early::<S>(prim, x, y, s, *mask);
             }
-            if plan.early {
+            if plan.early && self.counts {
                 self.passed += u64::from(mask.count_ones());
             }
         }
@@ -179,6 +217,13 @@ impl TileJob<'_> {
     /// A covered 16×16 square of a draw without tests, of which fragments are not shaded one by one; `false` when it isn't one.
     #[inline(always)]
     fn square(&mut self, prim: &Prim, x: i32, y: i32) -> bool {
+        if self.plain {
+            for block in 0..16 {
+                self.push_pixels(prim, x + block % 4 * 4, y + block / 4 * 4, 0xffff);
+            }
+            self.passed += 256;
+            return true;
+        }
         let plan = self.draw.plan;
         if !(self.deferred || self.flat_here) || !plan.depth.idle() || plan.sample_mask & 1 == 0 {
             return false;

@@ -35,6 +35,10 @@ pub fn shaded(job: &mut TileJob<'_>, write: impl FnOnce(&ShadedQuads<'_>)) {
     let layout =
         stage.map_or(SlotLayout::new(0, 4), |s| SlotLayout::new(s.facts.interface.outputs.len(), s.facts.lanes));
     let words = layout.words(BATCH_QUADS_PADDED * 4);
+    if job.pass.far {
+        let quads = job.scratch.quads.list();
+        job.draw.plan.colors.iter().for_each(|color| color.prefetch(job.layer, quads));
+    }
     if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
         call(job, stage, count, words, &mut outputs);
         if let Some(alpha) = job.draw.plan.smooth_alpha {
@@ -48,17 +52,17 @@ pub fn shaded(job: &mut TileJob<'_>, write: impl FnOnce(&ShadedQuads<'_>)) {
     let mut quads = core::mem::take(&mut job.scratch.quads);
     let plan = job.draw.plan;
     if !plan.coverage_is_final {
-        for (i, quad) in quads.list_mut().iter_mut().enumerate() {
-            quad.coverage = finish_quad(job, quad, i, view);
-        }
+        finish(job, quads.list_mut(), view);
     }
     let samples = job.pass.grid.samples;
+    let whole = quads.list().first().is_some_and(|quad| job.pass.whole_quads([quad.x, quad.y]));
     write(&ShadedQuads {
         quads: quads.list(),
         outputs: view,
         alpha_to_one: plan.alpha_to_one,
         layer: job.layer,
         samples,
+        whole,
     });
     job.scratch.quads = quads;
     job.scratch.quads.clear();
@@ -120,27 +124,58 @@ fn call(
     unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
-/// Coverage after the shader and late tests.
-fn finish_quad(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>) -> u16 {
+/// What the stage leaves of the quads' coverage, and late tests.
+fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>) {
     let plan = job.draw.plan;
-    // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
-    let prim = unsafe { &*quad.primitive.cast::<Prim>() };
-    let mut coverage = quad.coverage & (SPREAD[outputs.alive(index) as usize] * 0xf);
-    let samples = job.pass.grid.samples;
-    if plan.sample_mask_output != NO_SLOT {
-        coverage &= pixel_bits(outputs.quad(index, plan.sample_mask_output).map(|m| m as u16));
+    for (i, quad) in quads.iter_mut().enumerate() {
+        quad.coverage &= SPREAD[outputs.alive(i) as usize] * 0xf;
     }
-    if let Some(slot) = plan.coverage_alpha {
-        let mask = |alpha: u32| {
-            let n = (f32::from_bits(alpha).clamp(0.0, 1.0) * samples as f32 + 0.5) as u16;
-            (1u16 << n.min(4)) - 1
-        };
-        coverage &= pixel_bits(outputs.quad(index, slot).map(mask));
+    if plan.sample_mask_output != NO_SLOT || plan.coverage_alpha.is_some() {
+        leave_out(job, quads, outputs);
     }
-    if coverage != 0 && !plan.early {
-        coverage = late(job, prim, quad, coverage, index, outputs);
+    if plan.early {
+        return;
     }
-    coverage
+    if plan.depth.idle() {
+        job.passed += quads.iter().map(|quad| u64::from(quad.coverage.count_ones())).sum::<u64>();
+        return;
+    }
+    // Of an even number of rows all quads have both.
+    let even = job.pass.depth.is_some_and(|surface| surface.extent[1] % 2 == 0);
+    if let Some(test) = plan.depth.quads.filter(|_| plan.frag_depth == NO_SLOT && even) {
+        for sample in 0..job.pass.grid.samples {
+            let at = job.address(&job.pass.depth, sample, 0, 0);
+            // SAFETY: as for the colour writes; both rows are inside, and padded. The primitives outlive the tile.
+            job.passed += unsafe { test(quads, &at, sample, sample_offset(job, sample)) };
+        }
+        return;
+    }
+    for (i, quad) in quads.iter_mut().enumerate().filter(|(_, quad)| quad.coverage != 0) {
+        quad.coverage = late(job, quad, i, outputs);
+    }
+}
+
+/// Where a sample lies in its pixel.
+fn sample_offset(job: &TileJob<'_>, sample: u32) -> [f32; 2] {
+    let offset = if job.pass.grid.samples == 4 { sample_offsets::<4>()[sample as usize] } else { [128; 2] };
+    offset.map(|o| o as f32 / 256.0)
+}
+
+/// Leaves out the samples that the stage masks, or its alpha.
+fn leave_out(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>) {
+    let (plan, samples) = (job.draw.plan, job.pass.grid.samples);
+    for (i, quad) in quads.iter_mut().enumerate() {
+        if plan.sample_mask_output != NO_SLOT {
+            quad.coverage &= pixel_bits(outputs.quad(i, plan.sample_mask_output).map(|m| m as u16));
+        }
+        if let Some(slot) = plan.coverage_alpha {
+            let mask = |alpha: u32| {
+                let n = (f32::from_bits(alpha).clamp(0.0, 1.0) * samples as f32 + 0.5) as u16;
+                (1u16 << n.min(4)) - 1
+            };
+            quad.coverage &= pixel_bits(outputs.quad(i, slot).map(mask));
+        }
+    }
 }
 
 /// Four bits per pixel.
@@ -148,16 +183,11 @@ fn pixel_bits(masks: [u16; 4]) -> u16 {
     masks.iter().enumerate().fold(0, |c, (p, &m)| c | (m & 0xf) << (4 * p))
 }
 
-/// Tests after the fragment stage; returns the coverage left.
-fn late(
-    job: &mut TileJob<'_>,
-    prim: &Prim,
-    quad: &FragmentQuad,
-    coverage: u16,
-    index: usize,
-    outputs: Outputs<'_>,
-) -> u16 {
+/// Tests after the fragment stage, whatever they are; returns the coverage left.
+fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>) -> u16 {
     let plan = job.draw.plan;
+    // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the tile.
+    let prim = unsafe { &*quad.primitive.cast::<Prim>() };
     let mut left = 0;
     let mut references = [0u8; 16];
     if plan.frag_stencil != NO_SLOT {
@@ -165,42 +195,26 @@ fn late(
         (0..4).for_each(|i| references[i] = written[i] as u8);
     }
     for s in 0..job.pass.grid.samples {
-        let mask = pixels(coverage, s);
+        let mask = pixels(quad.coverage, s);
         if mask == 0 {
             continue;
         }
-        let mut passed = mask;
-        if !plan.depth.idle() {
-            let offset = if job.pass.grid.samples == 4 { sample_offsets::<4>()[s as usize] } else { [128; 2] };
-            let offset = offset.map(|o| o as f32 / 256.0);
-            let place = [i32::from(quad.x), i32::from(quad.y)];
-            let below = u32::from(quad.y) + 1;
-            let whole = job.pass.depth.is_some_and(|surface| below < surface.extent[1]);
-            if let Some(test) = plan.depth.plane_quad.filter(|_| plan.frag_depth == NO_SLOT && whole) {
-                let at = job.address(&job.pass.depth, s, quad.x.into(), quad.y.into());
-                // SAFETY: as for the colour writes; both rows are inside, and padded.
-                let passed = unsafe { test(prim, &at, place, offset, mask) };
-                job.passed += u64::from(passed.count_ones());
-                left |= SPREAD[passed as usize] << s;
-                continue;
-            }
-            let mut z = prim.plane_z::<2>(place[0], place[1], offset);
-            if plan.frag_depth != NO_SLOT {
-                let written = outputs.quad(index, plan.frag_depth);
-                (0..4).for_each(|i| z[i] = prim.clamp_depth(f32::from_bits(written[i])));
-            }
-            let (x, y) = (u32::from(quad.x), u32::from(quad.y));
-            let block = Block {
-                depth: job.address(&job.pass.depth, s, x, y),
-                stencil: job.address(&job.pass.stencil, s, x, y),
-                z: &z,
-                mask,
-                front: prim.shade.front_facing != 0,
-                references: (plan.frag_stencil != NO_SLOT).then_some(&references),
-            };
-            // SAFETY: as for the colour writes.
-            passed = unsafe { depth::test::<2>(&plan.depth, &block) };
+        let mut z = prim.plane_z::<2>(i32::from(quad.x), i32::from(quad.y), sample_offset(job, s));
+        if plan.frag_depth != NO_SLOT {
+            let written = outputs.quad(index, plan.frag_depth);
+            (0..4).for_each(|i| z[i] = prim.clamp_depth(f32::from_bits(written[i])));
         }
+        let (x, y) = (u32::from(quad.x), u32::from(quad.y));
+        let block = Block {
+            depth: job.address(&job.pass.depth, s, x, y),
+            stencil: job.address(&job.pass.stencil, s, x, y),
+            z: &z,
+            mask,
+            front: prim.shade.front_facing != 0,
+            references: (plan.frag_stencil != NO_SLOT).then_some(&references),
+        };
+        // SAFETY: as for the colour writes.
+        let passed = unsafe { depth::test::<2>(&plan.depth, &block) };
         job.passed += u64::from(passed.count_ones());
         left |= SPREAD[passed as usize] << s;
     }

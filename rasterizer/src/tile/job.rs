@@ -47,6 +47,8 @@ pub struct TileJob<'a> {
     pub owner: u16,
     /// Fragments must pass the plan's filter before they are shaded.
     pub filters: bool,
+    /// What is covered is shaded and nothing else: no tests, one sample.
+    pub plain: bool,
     /// One fragment is shaded for all of a primitive's.
     pub flat: bool,
     /// And of the primitive at work that is so.
@@ -55,8 +57,10 @@ pub struct TileJob<'a> {
     pub colored: bool,
     /// The smooth line at work.
     pub smooth: Option<LinePrim>,
-    /// Samples that passed.
+    /// Samples that passed, where somebody counts them.
     pub passed: u64,
+    /// Somebody does. (Not every processor counts bits at once.)
+    pub counts: bool,
     /// Fragment invocations.
     pub invocations: u64,
 }
@@ -79,12 +83,14 @@ impl<'a> TileJob<'a> {
             reject: None,
             deferred: false,
             owner: 0,
+            plain: false,
             filters: draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
             flat_here: false,
             colored: false,
             smooth: None,
             passed: 0,
+            counts: draw.draw.queries.occlusion.is_some(),
             invocations: 0,
         }
     }

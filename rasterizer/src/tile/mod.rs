@@ -84,6 +84,8 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
     let (layer, [x0, y0]) = pass.grid.tile_at(tile);
     let [x0, y0] = [x0, y0].map(|c| (c << TILE_SHIFT) as i32);
     let same_draw = |a: &Run, b: &Run| origins[a.chunk as usize].draw == origins[b.chunk as usize].draw;
+    let mut ahead = runs.iter();
+    ahead.by_ref().take(RUNS_AHEAD).for_each(|run| prefetch_run(scene, run));
     let defer = pass.hides && defers(scene, runs, [x0, y0]);
     for group in runs.chunk_by(same_draw) {
         let number = origins[group[0].chunk as usize].draw;
@@ -102,11 +104,15 @@ fn run_any(scene: &Scene<'_>, i: usize, worker: &Worker, memory: &mut StageMemor
             job.scratch.owners.begin(number, attachments);
         }
         job.bound_depth([x0, y0]);
+        job.plain = plan.plain && !job.deferred && !job.flat;
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
             if aborted(&draw.draw.context) {
                 job.scratch.quads.clear();
                 job.scratch.owners.forget();
                 break;
+            }
+            if let Some(run) = ahead.next() {
+                prefetch_run(scene, run);
             }
             job.chunk(scene, run, number, worker, [x0, y0]);
         }
@@ -206,6 +212,18 @@ impl TileJob<'_> {
 
 /// Primitives that are fetched ahead: they were written by another worker, some time ago.
 const PREFETCH: usize = 3;
+
+/// Runs of which the first primitives are fetched ahead: often there are no more.
+const RUNS_AHEAD: usize = 3;
+
+/// Asks for the first primitives of a run.
+#[inline(always)]
+fn prefetch_run(scene: &Scene<'_>, run: &Run) {
+    let output = &scene.outputs[run.chunk as usize];
+    for &bin in run.bins(output).iter().take(PREFETCH) {
+        prefetch(&output.prims[bin as u32 as usize]);
+    }
+}
 
 /// Asks for a primitive's cache lines.
 #[inline(always)]

@@ -10,6 +10,9 @@ use base::format::Aspect;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, TargetFormats};
 use std::sync::Arc;
 
+/// Bytes of colour attachments that a processor's own caches are taken to hold.
+const NEAR_BYTES: usize = 1 << 20;
+
 /// The attachments of a render pass instance and its tile grid.
 #[derive(Clone, Debug)]
 pub struct Pass {
@@ -23,6 +26,8 @@ pub struct Pass {
     pub depth_bounds: Option<Arc<DepthBounds>>,
     /// Render area x0, y0, x1, y1, inside every attachment.
     pub area: [i32; 4],
+    /// The colours are more than a processor's own caches hold.
+    pub far: bool,
     /// How its pixels are cut into tiles.
     pub grid: Grid,
     /// Fragments that later ones hide are not shaded.
@@ -32,6 +37,15 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// Does each quad of the tile around a pixel that has a pixel in the render area lie in it?
+    pub fn whole_quads(&self, pixel: [u16; 2]) -> bool {
+        (0..2).all(|axis| {
+            let corner = i32::from(pixel[axis]) >> TILE_SHIFT << TILE_SHIFT;
+            let (first, end) = (self.area[axis], self.area[axis + 2]);
+            (first % 2 == 0 || first <= corner) && (end % 2 == 0 || corner + (1 << TILE_SHIFT) <= end)
+        })
+    }
+
     /// Cuts area, layers and samples to what the attachments have.
     pub fn new(targets: &RenderTargets) -> Pass {
         let color: [Option<Surface>; MAX_COLOR_ATTACHMENTS] =
@@ -56,6 +70,9 @@ impl Pass {
             stencil: stencil.is_some(),
             samples,
         };
-        Pass { color, depth, stencil, depth_bounds, area, grid: Grid { tiles, layers, samples }, hides: true, formats }
+        let grid = Grid { tiles, layers, samples };
+        let bytes = color.iter().flatten().map(|s| s.row_pitch * s.extent[1] as usize).sum::<usize>();
+        let far = bytes > NEAR_BYTES;
+        Pass { color, depth, stencil, depth_bounds, area, far, grid, hides: true, formats }
     }
 }

@@ -69,6 +69,8 @@ pub struct TilePlan {
     pub colors: Vec<ColorPlan>,
     /// The fragment stage has to run: it writes something or has effects.
     pub shades: bool,
+    /// Covered pixels are shaded, without tests, and that is all: one sample, no special lines.
+    pub plain: bool,
     /// Attachments (a bit each) of which fragments overwrite all components, when that is all that they do after early tests.
     pub overwrites: Option<u8>,
     /// All fragments of a primitive have the same colours, and nothing else happens: one is shaded for all, if the colour plans can.
@@ -147,22 +149,25 @@ impl TilePlan {
             && !facts.is_some_and(|f| f.side_effects)
             && !sees_writes;
         let filter = if !early && leaves_out { depth.filter() } else { None };
+        let shades = facts.is_some() && (!colors.is_empty() || changes);
+        let sample_mask = values.sample_mask & ((1 << key.samples) - 1);
         TilePlan {
             early,
             filter,
+            plain: early && shades && depth.idle() && key.samples == 1 && sample_mask != 0 && lines.is_none(),
             coverage_is_final,
             flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
             overwrites: Some(written).filter(|&written| overwrites && written != 0),
             per_sample: key.samples > 1 && (fragment.sample_shading || key.sample_shading),
             depth,
-            shades: facts.is_some() && (!colors.is_empty() || changes),
+            shades,
             colors,
             frag_depth,
             frag_stencil,
             sample_mask_output: builtin(BuiltinSlot::SampleMask),
             coverage_alpha: key.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
             alpha_to_one: key.alpha_to_one,
-            sample_mask: values.sample_mask & ((1 << key.samples) - 1),
+            sample_mask,
             lines,
             smooth_alpha: smooth.then(|| color_slots(interface, 0, 0)[3]).filter(float),
         }

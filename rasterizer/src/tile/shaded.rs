@@ -70,4 +70,6 @@ pub struct ShadedQuads<'a> {
     pub layer: u32,
     /// Samples per pixel.
     pub samples: u32,
+    /// All pixels of a covered quad lie in the render area: those that are not covered may be written back as they were.
+    pub whole: bool,
 }

@@ -8,7 +8,7 @@
 
 use base::abi::MAX_LANES;
 use base::format::float::{f32_to_half, half_to_f32};
-use base::format::lanes::half;
+use base::format::lanes::{half, to_half};
 use base::format::pack::LaneKernels;
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
 use base::format::{Lanes, Texel, TexelKernels};
@@ -252,7 +252,15 @@ base::compiled! {
 
     /// Components as halves.
     unsafe fn pack_half(words: &[u32], bytes: &mut [u8]) {
-        for (half, &word) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+        let (chunks, rest) = words.as_chunks::<MAX_LANES>();
+        let (half_chunks, half_rest) = bytes.as_chunks_mut::<2>().0.as_chunks_mut::<MAX_LANES>();
+        for (bytes, words) in half_chunks.iter_mut().zip(chunks) {
+            let halves = to_half(<H as Host>::Ints::of(*words)).lanes();
+            for (bytes, half) in bytes.iter_mut().zip(halves) {
+                *bytes = (half as u16).to_le_bytes();
+            }
+        }
+        for (half, &word) in half_rest.iter_mut().zip(rest) {
             *half = (f32_to_half(f32::from_bits(word)) as u16).to_le_bytes();
         }
     }

@@ -1,4 +1,4 @@
-//! Texels of four 8-bit components as bytes: packing, and blending in integers, two rows of four texels at a time.
+//! Texels of four 8-bit components as bytes: packing, and blending in integers, eight texels at a time.
 //!
 //! Unsigned normalised targets blend in integers: both sources and the constants are packed first, factors are bytes, and a result is
 //! `(s * fs + d * fd) / 255` (or the difference), rounded to nearest once and clamped to a byte. That is one meaning for all pixels: whole
@@ -14,21 +14,18 @@ use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Texels of two rows of four pixels, as they lie in memory.
-pub type Rows = [[u32; 4]; 2];
-
-/// Row and column of a pair's lanes.
-pub const PLACE: [[usize; 2]; LANES] = [[0, 0], [0, 1], [1, 0], [1, 1], [0, 2], [0, 3], [1, 2], [1, 3]];
+/// Eight texels.
+pub type Texels = [u32; LANES];
 
 /// What is blended: texels of the sources and of the target, and the constants.
 #[derive(Clone, Copy)]
 pub struct Bytes {
     /// What the fragment stage wrote.
-    pub s: Rows,
+    pub s: Texels,
     /// Second source.
-    pub s1: Rows,
+    pub s1: Texels,
     /// Blend constants.
-    pub constants: Rows,
+    pub constants: Texels,
 }
 
 const ADD: BlendOp = BlendOp::Add;
@@ -88,7 +85,7 @@ pub fn equations<const NUMBER: usize>(given: &BlendEquations) -> &BlendEquations
 
 /// Texels of colours; nearest, ties to even. `swap`: see `plan::Access`.
 #[inline(always)]
-pub fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Rows {
+pub fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Texels {
     #[cfg(target_arch = "x86_64")]
     if H::LEVEL != Level::Portable {
         // SAFETY: the host has AVX2, as it has level H.
@@ -98,20 +95,20 @@ pub fn pack<H: Host>(color: &Floats<LANES>, swap: bool) -> Rows {
 }
 
 #[inline(never)]
-fn pack_portable(color: &Floats<LANES>, swap: bool) -> Rows {
-    let mut rows = [[0; 4]; 2];
+fn pack_portable(color: &Floats<LANES>, swap: bool) -> Texels {
+    let mut texels = [0; LANES];
     for (c, component) in color.iter().enumerate() {
         let shift = 8 * byte_of(c, swap);
-        for (v, [y, x]) in component.iter().zip(PLACE) {
-            rows[y][x] |= (base::round::low_bits(Clamp::Unorm.apply(*v) * 255.0) & 0xff) << shift;
+        for (texel, v) in texels.iter_mut().zip(component) {
+            *texel |= (base::round::low_bits(Clamp::Unorm.apply(*v) * 255.0) & 0xff) << shift;
         }
     }
-    rows
+    texels
 }
 
 /// The blended texels.
 #[inline(always)]
-pub fn blend<H: Host>(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
+pub fn blend<H: Host>(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
     #[cfg(target_arch = "x86_64")]
     if H::LEVEL != Level::Portable {
         // SAFETY: the host has AVX2, as it has level H.
@@ -123,7 +120,7 @@ pub fn blend<H: Host>(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
 type Array = [u8; 32];
 
 #[inline(never)]
-fn blend_portable(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
+fn blend_portable(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
     // SAFETY: arrays of the same size, any bits.
     let [s, d, s1, constants]: [Array; 4] = unsafe { core::mem::transmute([from.s, *d, from.s1, from.constants]) };
     let factor = |factor| match factor {
@@ -172,9 +169,9 @@ fn blend_portable(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
         out
     };
     let color = result(color_op);
-    let rows = if color_op == alpha_op { color } else { chosen(&color, &result(alpha_op)) };
+    let texels = if color_op == alpha_op { color } else { chosen(&color, &result(alpha_op)) };
     // SAFETY: arrays of the same size, any bits.
-    unsafe { core::mem::transmute(rows) }
+    unsafe { core::mem::transmute(texels) }
 }
 
 /// Of each byte of the one and the alpha byte beside it of the other.
@@ -201,7 +198,7 @@ fn chosen(color: &Array, alpha: &Array) -> Array {
 /// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn pack_avx2(color: &Floats<LANES>, swap: bool) -> Rows {
+unsafe fn pack_avx2(color: &Floats<LANES>, swap: bool) -> Texels {
     const STRAIGHT: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
     const SWAPPED: [u8; 16] = [8, 4, 0, 12, 9, 5, 1, 13, 10, 6, 2, 14, 11, 7, 3, 15];
     // SAFETY: the caller's promise; vectors and arrays of the same size, any bits.
@@ -210,8 +207,7 @@ unsafe fn pack_avx2(color: &Floats<LANES>, swap: bool) -> Rows {
         let (red_green, blue_alpha) = (_mm256_packs_epi32(codes(r), codes(g)), _mm256_packs_epi32(codes(b), codes(a)));
         let components = _mm256_packus_epi16(red_green, blue_alpha);
         let order = _mm_loadu_si128(if swap { &SWAPPED } else { &STRAIGHT }.as_ptr().cast());
-        let quads = _mm256_shuffle_epi8(components, _mm256_broadcastsi128_si256(order));
-        core::mem::transmute(_mm256_permute4x64_epi64::<0b11_01_10_00>(quads))
+        core::mem::transmute(_mm256_shuffle_epi8(components, _mm256_broadcastsi128_si256(order)))
     }
 }
 
@@ -234,19 +230,19 @@ unsafe fn codes(component: &[f32; LANES]) -> __m256i {
 /// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn blend_avx2(blend: &BlendEquations, from: &Bytes, d: &Rows) -> Rows {
+unsafe fn blend_avx2(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
     // SAFETY: the caller's promise; vectors and arrays of the same size, any bits.
     unsafe {
-        let v = Vectors(core::mem::transmute::<[Rows; 4], [__m256i; 4]>([from.s, *d, from.s1, from.constants]));
+        let v = Vectors(core::mem::transmute::<[Texels; 4], [__m256i; 4]>([from.s, *d, from.s1, from.constants]));
         let [s, d, ..] = v.0;
         if *blend == COMMON[3] {
-            return core::mem::transmute::<__m256i, Rows>(_mm256_adds_epu8(s, d));
+            return core::mem::transmute::<__m256i, Texels>(_mm256_adds_epu8(s, d));
         }
         let ((cs, cd, color_op), (als, ald, alpha_op)) = (blend.color, blend.alpha);
         let fs = joined(v.factor(cs), v.factor(als), cs == als);
         let fd = joined(v.factor(cd), v.factor(ald), cd == ald);
         let (of_color, of_alpha) = (result(color_op, [s, fs], [d, fd]), result(alpha_op, [s, fs], [d, fd]));
-        core::mem::transmute::<__m256i, Rows>(joined(of_color, of_alpha, color_op == alpha_op))
+        core::mem::transmute::<__m256i, Texels>(joined(of_color, of_alpha, color_op == alpha_op))
     }
 }
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use base::host::Ints;
 use base::pixel::{BlendEquations, BlendFactor, BlendOp, LogicOp};
 
 /// Four components of N lanes as floats.
@@ -144,24 +145,25 @@ impl<const N: usize> Operands<'_, N> {
 
 /// `VkLogicOp` on bits.
 #[inline(always)]
-pub fn logic(op: LogicOp, s: u32, d: u32) -> u32 {
+pub fn logic<I: Ints>(op: LogicOp, s: I, d: I) -> I {
+    let ones = I::splat(u32::MAX);
     match op {
-        LogicOp::Clear => 0,
+        LogicOp::Clear => I::splat(0),
         LogicOp::And => s & d,
-        LogicOp::AndReverse => s & !d,
+        LogicOp::AndReverse => s & (d ^ ones),
         LogicOp::Copy => s,
-        LogicOp::AndInverted => !s & d,
+        LogicOp::AndInverted => (s ^ ones) & d,
         LogicOp::NoOp => d,
         LogicOp::Xor => s ^ d,
         LogicOp::Or => s | d,
-        LogicOp::Nor => !(s | d),
-        LogicOp::Equivalent => !(s ^ d),
-        LogicOp::Invert => !d,
-        LogicOp::OrReverse => s | !d,
-        LogicOp::CopyInverted => !s,
-        LogicOp::OrInverted => !s | d,
-        LogicOp::Nand => !(s & d),
-        LogicOp::Set => u32::MAX,
+        LogicOp::Nor => (s | d) ^ ones,
+        LogicOp::Equivalent => s ^ d ^ ones,
+        LogicOp::Invert => d ^ ones,
+        LogicOp::OrReverse => s | (d ^ ones),
+        LogicOp::CopyInverted => s ^ ones,
+        LogicOp::OrInverted => (s ^ ones) | d,
+        LogicOp::Nand => (s & d) ^ ones,
+        LogicOp::Set => ones,
     }
 }
 

@@ -3,7 +3,8 @@
 //! The colour is packed once. Then a row is bytes that repeat, in pieces of 32 and what is left of them: a store, a store through a mask,
 //! or the integers of `bytes`. Blending in floats and logic operations are left to the quads.
 
-use super::bytes::{self, Bytes, Rows};
+use super::bytes::{self, Bytes, Texels as Eight};
+use super::pair::LANES;
 use super::plan::{Access, ColorPlan};
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
@@ -28,20 +29,19 @@ enum Write {
 /// One colour for all pixels of a primitive, ready to be stored or blended.
 #[derive(Clone, Copy, Debug)]
 pub struct FlatColor {
-    /// Its texels, as many as two rows hold.
-    texels: Rows,
+    /// Its texels, as many as there is room for.
+    texels: Eight,
     /// Those of the second source.
-    texels1: Rows,
+    texels1: Eight,
     /// Bits that are written.
-    mask: Rows,
+    mask: Eight,
     write: Write,
 }
 
 /// 32 bytes of texels.
-fn repeated(texel: [u8; 16], size: usize) -> Rows {
+fn repeated(texel: [u8; 16], size: usize) -> Eight {
     let byte = |at: usize| texel[at % size % 16];
-    let word = |at: usize| u32::from_ne_bytes(core::array::from_fn(|i| byte(at + i)));
-    core::array::from_fn(|y| core::array::from_fn(|x| word(16 * y + 4 * x)))
+    core::array::from_fn(|word| u32::from_ne_bytes(core::array::from_fn(|i| byte(4 * word + i))))
 }
 
 impl ColorPlan {
@@ -65,10 +65,10 @@ impl ColorPlan {
             repeated((kernels(self.surface.format).pack_one)(color), self.surface.bytes)
         };
         let color = texels(&self.slots);
-        let second = if self.slots1 == [NO_SLOT; 4] { [[0; 4]; 2] } else { texels(&self.slots1) };
+        let second = if self.slots1 == [NO_SLOT; 4] { [0; LANES] } else { texels(&self.slots1) };
         if let Some(blend) = &self.blend {
             // Over, in all of its forms: all of the source, or nothing.
-            write = match (bytes::number(blend), color[0][0].to_le_bytes()) {
+            write = match (bytes::number(blend), color[0].to_le_bytes()) {
                 (0..=2, [.., 255]) if self.masked => Write::Merge,
                 (0..=2, [.., 255]) => Write::Store,
                 (0 | 1, [.., 0]) | (2, [0, 0, 0, 0]) => Write::Nothing,
@@ -114,7 +114,7 @@ impl ColorPlan {
                 (Write::Store, _) => target.write(size, &Store(color.texels)),
                 (Write::Blend, Some(blend)) => {
                     let swap = matches!(self.access, Access::Unorm8 { swap: true });
-                    let constants = [[self.constant_bytes(swap); 4]; 2];
+                    let constants = [self.constant_bytes(swap); LANES];
                     let from = Bytes { s: color.texels, s1: color.texels1, constants };
                     let mask = self.masked.then_some(&color.mask);
                     bytes::with_equation!(blend, NUMBER => {
@@ -131,46 +131,44 @@ impl ColorPlan {
 
 /// What becomes of 32 bytes of texels. (Closures with intrinsics in them may not be inlined.)
 trait Texels {
-    fn over(&self, old: Rows) -> Rows;
+    fn over(&self, old: Eight) -> Eight;
 }
 
-struct Store(Rows);
+struct Store(Eight);
 
 impl Texels for Store {
     #[inline(always)]
-    fn over(&self, _: Rows) -> Rows {
+    fn over(&self, _: Eight) -> Eight {
         self.0
     }
 }
 
 struct Merge<'a> {
-    texels: Rows,
-    mask: &'a Rows,
+    texels: Eight,
+    mask: &'a Eight,
 }
 
 impl Texels for Merge<'_> {
     #[inline(always)]
-    fn over(&self, old: Rows) -> Rows {
-        let mut rows = self.texels;
-        for y in 0..2 {
-            for x in 0..4 {
-                rows[y][x] = rows[y][x] & self.mask[y][x] | old[y][x] & !self.mask[y][x];
-            }
+    fn over(&self, old: Eight) -> Eight {
+        let mut texels = self.texels;
+        for i in 0..LANES {
+            texels[i] = texels[i] & self.mask[i] | old[i] & !self.mask[i];
         }
-        rows
+        texels
     }
 }
 
 struct Blended<'a, H, const NUMBER: usize> {
     blend: &'a BlendEquations,
     from: Bytes,
-    mask: Option<&'a Rows>,
+    mask: Option<&'a Eight>,
     level: PhantomData<H>,
 }
 
 impl<H: Host, const NUMBER: usize> Texels for Blended<'_, H, NUMBER> {
     #[inline(always)]
-    fn over(&self, old: Rows) -> Rows {
+    fn over(&self, old: Eight) -> Eight {
         let texels = bytes::blend::<H>(bytes::equations::<NUMBER>(self.blend), &self.from, &old);
         self.mask.map_or(texels, |mask| Merge { texels, mask }.over(old))
     }
@@ -209,7 +207,7 @@ impl Target for Rect {
         let mut row = self.at;
         for _ in 0..self.height {
             for piece in 0..whole {
-                let p = row.wrapping_add(32 * piece).cast::<Rows>();
+                let p = row.wrapping_add(32 * piece).cast::<Eight>();
                 // SAFETY: 32 bytes of the row.
                 unsafe { p.write_unaligned(new.over(p.read_unaligned())) };
             }
@@ -233,12 +231,12 @@ impl Target for Rect {
 /// They are a surface's, and no other thread touches them.
 #[inline(always)]
 unsafe fn write_rest(p: *mut u8, length: usize, new: &impl Texels) {
-    let mut rows: Rows = [[0; 4]; 2];
-    // SAFETY: each step's bytes are a part of the caller's, and of the rows' 32.
+    let mut texels: Eight = [0; LANES];
+    // SAFETY: each step's bytes are a part of the caller's, and of the texels' 32.
     unsafe {
-        steps(p, rows.as_mut_ptr().cast(), length);
-        rows = new.over(rows);
-        steps(rows.as_ptr().cast(), p, length);
+        steps(p, texels.as_mut_ptr().cast(), length);
+        texels = new.over(texels);
+        steps(texels.as_ptr().cast(), p, length);
     }
 }
 
@@ -300,24 +298,24 @@ impl Target for Block {
 #[inline(always)]
 unsafe fn two_rows(p: [*mut [u32; 4]; 2], mask: u32, new: &impl Texels) {
     let texel = |i: usize| p[i / 4].cast::<u32>().wrapping_add(i % 4);
-    let mut rows: Rows = [[0; 4]; 2];
-    // SAFETY: the caller's contract: texels in the mask only.
+    let mut texels: Eight = [0; LANES];
+    // SAFETY: the caller's contract: texels in the mask only; arrays of the same size.
     unsafe {
         if mask == 0xff {
-            rows = new.over([p[0].read_unaligned(), p[1].read_unaligned()]);
-            p[0].write_unaligned(rows[0]);
-            p[1].write_unaligned(rows[1]);
+            texels = core::mem::transmute::<[[u32; 4]; 2], Eight>([p[0].read_unaligned(), p[1].read_unaligned()]);
+            let [top, bottom] = core::mem::transmute::<Eight, [[u32; 4]; 2]>(new.over(texels));
+            p[0].write_unaligned(top);
+            p[1].write_unaligned(bottom);
             return;
         }
-        for i in 0..8 {
+        for (i, to) in texels.iter_mut().enumerate() {
             if mask >> i & 1 != 0 {
-                rows[i / 4][i % 4] = texel(i).read();
+                *to = texel(i).read();
             }
         }
-        rows = new.over(rows);
-        for i in 0..8 {
+        for (i, new) in new.over(texels).into_iter().enumerate() {
             if mask >> i & 1 != 0 {
-                texel(i).write(rows[i / 4][i % 4]);
+                texel(i).write(new);
             }
         }
     }

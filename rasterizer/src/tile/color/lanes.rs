@@ -1,43 +1,138 @@
 //! Targets of any format, with write masks and logic operations: eight lanes (two quads of a chunk) at a time, through the format's
-//! lane kernels.
+//! lane kernels, or by code of their own where halves or words are only stored.
 //!
-//! The format meets the blend state as four words per lane in memory, so there is one loop for all formats.
+//! A format's kernels meet the blend state as four words per lane in memory, so there is one loop for all formats.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::bytes;
 use super::equation::{Floats, Operands, clamped, logic};
 use super::half;
-use super::pair::floats;
+use super::pair::{Write, floats};
 use super::plan::{Access, ColorPlan};
-use super::quad::Quad;
 use super::source::Sources;
 use crate::stage::NO_SLOT;
-use crate::tile::shaded::{ShadedQuads, pixels};
+use crate::tile::shaded::ShadedQuads;
 use base::abi::MAX_LANES;
 use base::format::kernels;
 use base::format::lanes::Lanes;
 use base::format::pack::LaneKernels;
-use base::host::{Host, Level};
+use base::host::{Host, Ints, Level};
 use base::pixel::BlendEquations;
 
 const NOTHING: Lanes = [[0; MAX_LANES]; 4];
 
-/// Sources of a pair of quads.
-struct Colors {
-    /// As the stage left them.
-    color: Floats<MAX_LANES>,
-    /// Clamped to the format's range: both sources of blending.
-    blend: [Floats<MAX_LANES>; 2],
+/// Stores halves: texels of as many bytes as `N` says.
+struct StoreHalf<'a, const N: usize>(&'a Sources);
+
+impl<H: Host, const N: usize> Write<H> for StoreHalf<'_, N> {
+    type Source = [H::Ints; 4];
+    const READS: bool = false;
+    const SHORT: bool = true;
+    #[inline(always)]
+    unsafe fn take(&self, pair: usize) -> [H::Ints; 4] {
+        // SAFETY: the caller's contract.
+        half::pack(unsafe { self.0.bits(pair) }, N / 2)
+    }
+    #[inline(always)]
+    fn over(&self, words: &[H::Ints; 4], _: [H::Ints; 4]) -> [H::Ints; 4] {
+        *words
+    }
+}
+
+/// Stores words as they are.
+struct StoreWords<'a>(&'a Sources);
+
+impl<H: Host> Write<H> for StoreWords<'_> {
+    type Source = [H::Ints; 4];
+    const READS: bool = false;
+    const SHORT: bool = true;
+    #[inline(always)]
+    unsafe fn take(&self, pair: usize) -> [H::Ints; 4] {
+        // SAFETY: the caller's contract.
+        unsafe { self.0.bits(pair) }
+    }
+    #[inline(always)]
+    fn over(&self, words: &[H::Ints; 4], _: [H::Ints; 4]) -> [H::Ints; 4] {
+        *words
+    }
+}
+
+/// Blends, packs and merges texels of any format. `READS`: it blends, or something of what was there stays.
+struct Any<'a, const READS: bool> {
+    plan: &'a ColorPlan,
+    kernels: &'a LaneKernels,
+    sources: &'a [Sources; 2],
+    blend: Option<&'a BlendEquations>,
+}
+
+/// Sources of a pair of quads: clamped to the format's range where they are blended.
+type Colors = [Floats<MAX_LANES>; 2];
+
+impl<H: Host, const READS: bool> Write<H> for Any<'_, READS> {
+    type Source = Colors;
+    const READS: bool = READS;
+    const SHORT: bool = false;
+    #[inline(always)]
+    unsafe fn take(&self, pair: usize) -> Colors {
+        let clamp = self.plan.clamp;
+        // SAFETY: the caller's contract, in both.
+        let first = unsafe { self.sources[0].floats(pair) };
+        if self.blend.is_none() {
+            return [first; 2];
+        }
+        if self.plan.slots1 == [NO_SLOT; 4] {
+            return [clamped(clamp, first), [[0.0; MAX_LANES]; 4]];
+        }
+        // SAFETY: see above.
+        [clamped(clamp, first), clamped(clamp, unsafe { self.sources[1].floats(pair) })]
+    }
+    #[inline(always)]
+    fn over(&self, [s, s1]: &Colors, old: [H::Ints; 4]) -> [H::Ints; 4] {
+        let (plan, mut blended) = (self.plan, *s);
+        if let Some(blend) = self.blend {
+            let mut there = NOTHING;
+            // SAFETY: the host's kernel.
+            unsafe { (self.kernels.unpack)(&lanes(old), &mut there) };
+            blended = Operands { s, s1, d: &floats(&there), constants: plan.constants }.blend(blend);
+        }
+        let color = words(&bits(&blended));
+        let mut new = match plan.access {
+            Access::Half { channels } => half::pack(color, channels),
+            Access::Words => color,
+            _ => {
+                let mut new = NOTHING;
+                // SAFETY: the host's kernel.
+                unsafe { (self.kernels.pack)(&bits(&blended), &mut new) };
+                words(&new)
+            }
+        };
+        if READS && (plan.masked || plan.logic.is_some()) {
+            for w in 0..4 {
+                let value = plan.logic.map_or(new[w], |op| logic(op, new[w], old[w]));
+                new[w] = old[w] ^ (old[w] ^ value) & H::Ints::splat(plan.write[w]);
+            }
+        }
+        new
+    }
 }
 
 base::compiled! {
-    unsafe fn store(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        plan.write_lanes::<H>(batch, sources, None);
+    unsafe fn store_half [const N: usize] [N] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        plan.write_pairs::<H, N, _>(batch, StoreHalf::<N>(&sources[0]));
     }
-    unsafe fn blend [const NUMBER: usize] [NUMBER]
+    unsafe fn store_words [const N: usize] [N] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        plan.write_pairs::<H, N, _>(batch, StoreWords(&sources[0]));
+    }
+    unsafe fn store_any [const READS: bool] [READS] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+        let kernels = &kernels(plan.surface.format).lanes[<H as Host>::LEVEL as usize];
+        plan.write_pairs::<H, 0, _>(batch, Any::<READS> { plan, kernels, sources, blend: None });
+    }
+    unsafe fn blend_any [const NUMBER: usize] [NUMBER]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
-        plan.write_lanes::<H>(batch, sources, Some(bytes::equations::<NUMBER>(blend)));
+        let kernels = &kernels(plan.surface.format).lanes[<H as Host>::LEVEL as usize];
+        let blend = Some(bytes::equations::<NUMBER>(blend));
+        plan.write_pairs::<H, 0, _>(batch, Any::<true> { plan, kernels, sources, blend });
     }
 }
 
@@ -52,6 +147,16 @@ fn bits(color: &Floats<MAX_LANES>) -> Lanes {
     bits
 }
 
+#[inline(always)]
+fn words<I: Ints>([a, b, c, d]: &Lanes) -> [I; 4] {
+    [I::of(*a), I::of(*b), I::of(*c), I::of(*d)]
+}
+
+#[inline(always)]
+fn lanes<I: Ints>([a, b, c, d]: [I; 4]) -> Lanes {
+    [a.lanes(), b.lanes(), c.lanes(), d.lanes()]
+}
+
 impl ColorPlan {
     /// Writes all quads of a batch, in order.
     ///
@@ -60,147 +165,26 @@ impl ColorPlan {
     pub(super) unsafe fn write_any(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
         // SAFETY: the caller's contract, in all of them.
         unsafe {
-            let Some(equations) = &self.blend else { return store(level)(self, batch, sources) };
+            let Some(equations) = &self.blend else {
+                let store = match (self.access, self.surface.bytes) {
+                    _ if self.masked || self.logic.is_some() => store_any::<true>(level),
+                    (Access::Half { .. }, 2) => store_half::<2>(level),
+                    (Access::Half { .. }, 4) => store_half::<4>(level),
+                    (Access::Half { .. }, _) => store_half::<8>(level),
+                    (Access::Words, 4) => store_words::<4>(level),
+                    (Access::Words, 8) => store_words::<8>(level),
+                    (Access::Words, _) => store_words::<16>(level),
+                    _ => store_any::<false>(level),
+                };
+                return store(self, batch, sources);
+            };
             let write = match bytes::number(equations) {
-                0 => blend::<0>(level),
-                2 => blend::<2>(level),
-                3 => blend::<3>(level),
-                _ => blend::<{ bytes::COMMON.len() }>(level),
+                0 => blend_any::<0>(level),
+                2 => blend_any::<2>(level),
+                3 => blend_any::<3>(level),
+                _ => blend_any::<{ bytes::COMMON.len() }>(level),
             };
             write(self, batch, sources, equations);
-        }
-    }
-
-    /// # Safety
-    /// As for [`ColorPlan::write_any`]; on a host of level `H`.
-    #[inline(always)]
-    unsafe fn write_lanes<H: Host>(
-        &self,
-        batch: &ShadedQuads<'_>,
-        from: &[Sources; 2],
-        blend: Option<&BlendEquations>,
-    ) {
-        let kernels = &kernels(self.surface.format).lanes[H::LEVEL as usize];
-        let reads = blend.is_some() || self.masked || self.logic.is_some();
-        for number in 0..batch.quads.len().div_ceil(2) {
-            let pair = self.pair(batch, number);
-            if pair.coverage == [0; 2] {
-                continue;
-            }
-            // SAFETY: a pair of the batch.
-            let colors = unsafe { self.colors(from, number, blend.is_some()) };
-            for &turn in if reads { pair.turns() } else { &[[true; 2]] } {
-                for sample in 0..batch.samples {
-                    let quad = |k: usize| Quad {
-                        at: pair.p[k].wrapping_add(sample as usize * self.surface.sample_stride),
-                        pitch: self.surface.row_pitch,
-                        mask: if turn[k] { pixels(pair.coverage[k], sample) } else { 0 },
-                        lane: 4 * k,
-                    };
-                    let quads = [quad(0), quad(1)];
-                    if quads[0].mask | quads[1].mask != 0 {
-                        // SAFETY: the caller's contract; the host's kernels.
-                        unsafe { self.write_quads::<H>(kernels, &colors, &quads, blend, reads) };
-                    }
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    /// The batch has the pair.
-    #[inline(always)]
-    unsafe fn colors(&self, [first, second]: &[Sources; 2], number: usize, blend: bool) -> Colors {
-        // SAFETY: the caller's contract.
-        let color = unsafe { first.floats(number) };
-        let mut colors = Colors { color, blend: [[[0.0; MAX_LANES]; 4]; 2] };
-        if blend {
-            colors.blend[0] = clamped(self.clamp, color);
-            if self.slots1 != [NO_SLOT; 4] {
-                // SAFETY: see above.
-                colors.blend[1] = clamped(self.clamp, unsafe { second.floats(number) });
-            }
-        }
-        colors
-    }
-
-    /// Blends, packs and stores the pixels of two quads.
-    ///
-    /// # Safety
-    /// They lie inside of the surface, and no other thread touches them; the kernels are for this host.
-    #[inline(always)]
-    unsafe fn write_quads<H: Host>(
-        &self,
-        kernels: &LaneKernels,
-        colors: &Colors,
-        quads: &[Quad; 2],
-        blend: Option<&BlendEquations>,
-        reads: bool,
-    ) {
-        let mut old = NOTHING;
-        if reads {
-            // SAFETY: the caller's contract.
-            quads.iter().for_each(|quad| unsafe { self.read_quad(quad, &mut old) });
-        }
-        let mut blended = colors.color;
-        if let Some(blend) = blend {
-            let mut there = NOTHING;
-            // SAFETY: the host's kernel.
-            unsafe { (kernels.unpack)(&old, &mut there) };
-            let (d, [s, s1]) = (floats(&there), &colors.blend);
-            blended = Operands { s, s1, d: &d, constants: self.constants }.blend(blend);
-        }
-        let mut new = match self.access {
-            Access::Half { channels } => half::pack::<H>(&blended, channels),
-            Access::Words => bits(&blended),
-            _ => {
-                let (bits, mut new) = (bits(&blended), NOTHING);
-                // SAFETY: the host's kernel.
-                unsafe { (kernels.pack)(&bits, &mut new) };
-                new
-            }
-        };
-        if self.masked || self.logic.is_some() {
-            for (w, (new, old)) in new.iter_mut().zip(&old).enumerate() {
-                for (new, &old) in new.iter_mut().zip(old) {
-                    let value = self.logic.map_or(*new, |op| logic(op, *new, old));
-                    *new = old & !self.write[w] | value & self.write[w];
-                }
-            }
-        }
-        // SAFETY: the caller's contract.
-        quads.iter().for_each(|quad| unsafe { self.write_quad(quad, &new) });
-    }
-
-    /// # Safety
-    /// The quad's pixels lie inside of the surface.
-    #[inline(always)]
-    unsafe fn read_quad(&self, quad: &Quad, words: &mut Lanes) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            match self.surface.bytes {
-                1 => quad.read::<1>(words),
-                2 => quad.read::<2>(words),
-                4 => quad.read::<4>(words),
-                8 => quad.read::<8>(words),
-                _ => quad.read::<16>(words),
-            }
-        }
-    }
-
-    /// # Safety
-    /// The quad's pixels lie inside of the surface and no other thread touches them.
-    #[inline(always)]
-    unsafe fn write_quad(&self, quad: &Quad, words: &Lanes) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            match self.surface.bytes {
-                1 => quad.write::<1>(words),
-                2 => quad.write::<2>(words),
-                4 => quad.write::<4>(words),
-                8 => quad.write::<8>(words),
-                _ => quad.write::<16>(words),
-            }
         }
     }
 }

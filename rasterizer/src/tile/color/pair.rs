@@ -1,65 +1,130 @@
-//! Pairs of quads: eight lanes. Two quads of a pair may be the same pixels, of two primitives: then they are blended one after the other.
+//! Pairs of quads: eight lanes.
+//!
+//! A whole pair, two quads side by side, is read, changed and written as such. So is one of which some pixels are not covered, which are written back as
+//! they were: a tile has one writer. Where such a pixel may lie outside of the render area, a copy of the covered ones takes the place of what is in memory. Two quads of a pair may be
+//! the same pixels, of two primitives: then they are written one after the other, the other one's place being a copy that nobody looks at.
 
-#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::equation::Floats;
 use super::plan::ColorPlan;
+use super::quad::{PairRows, PairTexels};
 use crate::tile::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
+use base::host::{Host, Ints};
 
 /// Lanes of a pair of quads.
 pub const LANES: usize = 8;
 
-/// Where the quads of a pair go; the second may be missing (no coverage).
-#[derive(Clone, Copy)]
-pub struct Pair {
-    /// Sample 0 of pixel 0.
-    pub p: [*mut u8; 2],
-    /// See `FragmentQuad::coverage`.
-    pub coverage: [u16; 2],
+/// What becomes of a pair's texels. (Closures with intrinsics in them may not be inlined.)
+pub trait Write<H: Host> {
+    /// The colours of a pair.
+    type Source: Copy;
+    /// It depends on what is there.
+    const READS: bool;
+    /// Whole pairs are worth code of their own. (What is long is compiled once.)
+    const SHORT: bool;
+    /// Takes the colours of a pair.
+    ///
+    /// # Safety
+    /// The batch has the pair.
+    unsafe fn take(&self, pair: usize) -> Self::Source;
+    /// The words of the texels, over others.
+    fn over(&self, source: &Self::Source, old: [H::Ints; 4]) -> [H::Ints; 4];
 }
 
-impl Pair {
-    /// Which quads are blended together: of quads that are the same pixels, one after the other.
-    #[inline(always)]
-    pub fn turns(&self) -> &'static [[bool; 2]] {
-        let same = self.p[0] == self.p[1] && self.coverage[0] != 0 && self.coverage[1] != 0;
-        if same { &[[true, false], [false, true]] } else { &[[true, true]] }
-    }
+/// The lanes of the covered pixels: bits 0, 4, 8 and so on of a pair's coverage.
+#[inline(always)]
+fn covered<I: Ints>(coverage: u32) -> I {
+    let bits = I::of([0, 4, 8, 12, 16, 20, 24, 28].map(|bit| 1 << bit));
+    (I::splat(coverage) & bits).equal(bits)
 }
 
 impl ColorPlan {
-    /// Quads `2 * number` and the one behind it.
+    /// Writes all quads of a batch, in order, of texels of `N` bytes; 0: of as many as the surface has.
+    ///
+    /// # Safety
+    /// As for `ColorPlan::write_batch`; the host has the level.
     #[inline(always)]
-    pub fn pair(&self, batch: &ShadedQuads<'_>, number: usize) -> Pair {
-        let mut pair = Pair { p: [core::ptr::null_mut(); 2], coverage: [0; 2] };
-        let at = |quad: &FragmentQuad| self.surface.at(batch.layer, 0, u32::from(quad.x), u32::from(quad.y));
-        match &batch.quads[2 * number..] {
-            [a, b, ..] => {
-                pair.p = [at(a), at(b)];
-                pair.coverage = [a.coverage, b.coverage];
+    pub unsafe fn write_pairs<H: Host, const N: usize, W: Write<H>>(&self, batch: &ShadedQuads<'_>, write: W) {
+        let (bytes, pitch) = (if N == 0 { self.surface.bytes } else { N }, self.surface.row_pitch);
+        let full = if batch.samples == 1 { 0x1111_1111 } else { u32::MAX };
+        let base = self.surface.at(batch.layer, 0, 0, 0);
+        let at = |quad: &FragmentQuad| base.wrapping_add(usize::from(quad.y) * pitch + usize::from(quad.x) * bytes);
+        for (number, quads) in batch.quads.chunks(2).enumerate() {
+            let mut p = [at(&quads[0]); 2];
+            let mut coverage = u32::from(quads[0].coverage);
+            if let Some(second) = quads.get(1) {
+                p[1] = at(second);
+                coverage |= u32::from(second.coverage) << 16;
             }
-            [a] => {
-                pair.p[0] = at(a);
-                pair.coverage[0] = a.coverage;
+            // SAFETY: a pair of the batch.
+            let source = unsafe { write.take(number) };
+            for sample in 0..batch.samples {
+                let rows = PairRows([[p[0], p[0].wrapping_add(pitch)], [p[1], p[1].wrapping_add(pitch)]]);
+                // SAFETY: the caller's contract, in all of them.
+                unsafe {
+                    if W::SHORT && coverage == full && p[1] == p[0].wrapping_add(2 * bytes) {
+                        let old = if W::READS { rows.read_beside::<H, N>(bytes) } else { [H::Ints::splat(0); 4] };
+                        rows.write_beside::<H, N>(bytes, write.over(&source, old));
+                    } else {
+                        let turns = turns(&p, coverage >> sample & 0x1111_1111);
+                        for &coverage in turns.iter().filter(|&&coverage| coverage != 0) {
+                            write_some::<H, N, W>(bytes, rows, coverage, batch.whole, (&write, &source));
+                        }
+                    }
+                }
+                p = [p[0].wrapping_add(self.surface.sample_stride), p[1].wrapping_add(self.surface.sample_stride)];
             }
-            [] => {}
         }
-        pair
     }
 }
 
-/// Are all pixels of two quads covered, and the second one the first one's neighbour to the right? Then they are two rows of four pixels.
+/// The coverage that is written together: that of quads that are the same pixels, one after the other.
 #[inline(always)]
-pub fn whole(a: &FragmentQuad, b: &FragmentQuad, samples: u32) -> bool {
-    // Position and coverage as one number, x lowest.
-    let place = |quad: &FragmentQuad| {
-        let [x, y, coverage, sample] = [quad.x, quad.y, quad.coverage, quad.sample].map(u64::from);
-        x | y << 16 | coverage << 32 | sample << 48
-    };
-    let full = if samples == 1 { 0x1111 } else { 0xffff };
-    a.coverage == full && place(b).wrapping_sub(place(a)) == 2
+fn turns(p: &[*mut u8; 2], coverage: u32) -> [u32; 2] {
+    let (first, second) = (coverage & 0xffff, coverage & 0xffff_0000);
+    if p[0] == p[1] { [first, second] } else { [coverage, 0] }
+}
+
+/// Writes the covered pixels of a sample of a pair.
+///
+/// # Safety
+/// As for [`ColorPlan::write_pairs`].
+#[inline(always)]
+unsafe fn write_some<H: Host, const N: usize, W: Write<H>>(
+    bytes: usize,
+    rows: PairRows,
+    coverage: u32,
+    whole: bool,
+    (write, source): (&W, &W::Source),
+) {
+    let mut copy = PairTexels::default();
+    let mut place = copy.rows();
+    let partial = |quad: u32| !matches!(coverage >> (16 * quad) & 0xffff, 0 | 0x1111);
+    let whole = whole || !partial(0) && !partial(1);
+    // SAFETY: the caller's contract: covered pixels, and all of a covered quad's when the batch says so.
+    unsafe {
+        if whole {
+            for quad in 0..2 {
+                if coverage >> (16 * quad) & 0xffff != 0 {
+                    place.0[quad] = rows.0[quad];
+                }
+            }
+        } else {
+            rows.exchange(bytes, coverage, &mut copy, false);
+        }
+        let (old, covered) = (place.read::<H, N>(bytes), covered::<H::Ints>(coverage));
+        let new = write.over(source, old);
+        let mut words = old;
+        for w in 0..4 {
+            words[w] = covered.select(new[w], old[w]);
+        }
+        place.write::<H, N>(bytes, words);
+        if !whole {
+            rows.exchange(bytes, coverage, &mut copy, true);
+        }
+    }
 }
 
 /// Bits as floats.

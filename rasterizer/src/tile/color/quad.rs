@@ -1,148 +1,261 @@
-//! Texels of a quad from memory into words of lanes (`base::format::lanes`), and back.
+//! Texels of pairs of quads in memory, and as words of lanes (`base::format::lanes`): word `w` of lane `4 * quad + pixel`.
 //!
-//! All four pixels of a quad are two rows of two texels, which are transposed in registers: SSE2 is part of every x86-64, and moving bits
-//! has the same result everywhere. Other quads go texel by texel.
+//! A quad is two rows of two texels, which are transposed in registers: SSE2 is part of every x86-64, and moving bits has the same result everywhere.
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use base::abi::MAX_LANES;
-use base::format::lanes::Lanes;
+use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Pixels of a sample of a quad.
+/// Most bytes of a texel.
+pub const MOST_BYTES: usize = 16;
+
+/// Where the rows of a pair's quads lie: of each quad the upper one and the lower one.
 #[derive(Clone, Copy)]
-pub struct Quad {
-    /// Pixel 0.
-    pub at: *mut u8,
-    /// Bytes to the second row.
-    pub pitch: usize,
-    /// Pixels that are touched.
-    pub mask: u32,
-    /// Its first lane: 0 or 4.
-    pub lane: usize,
+pub struct PairRows(pub [[*mut u8; 2]; 2]);
+
+/// `$call` with `$n` a constant: the number of a texel's bytes, which is `$bytes` where `$known` is 0.
+#[cfg(target_arch = "x86_64")]
+macro_rules! with_bytes {
+    ($known:expr, $bytes:expr, $n:ident => $call:expr) => {{
+        macro_rules! sized {
+            ($size:literal) => {{
+                const $n: usize = $size;
+                $call
+            }};
+        }
+        match if $known == 0 { $bytes } else { $known } {
+            1 => sized!(1),
+            2 => sized!(2),
+            4 => sized!(4),
+            8 => sized!(8),
+            _ => sized!(16),
+        }
+    }};
 }
 
-impl Quad {
-    #[inline(always)]
-    fn pixel<const N: usize>(&self, i: usize) -> *mut u8 {
-        self.at.wrapping_add((i & 1) * N + (i >> 1) * self.pitch)
-    }
-
-    /// The words of the texels of `N` bytes (1, 2, 4, 8 or 16).
+impl PairRows {
+    /// The words of the texels of `N` bytes, or of `bytes` where `N` is 0 (1, 2, 4, 8 or 16).
     ///
     /// # Safety
-    /// The pixels in the mask are readable.
+    /// Both texels of all rows are readable.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub unsafe fn read<const N: usize>(&self, words: &mut Lanes) {
-        // SAFETY: the caller's contract: whole texels.
+    pub unsafe fn read<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
+        let [first, second] = self.0;
+        // SAFETY: the caller's contract; the host's own level.
         unsafe {
-            #[cfg(target_arch = "x86_64")]
-            if self.mask == 0xf && N >= 4 {
-                return self.read_whole::<N>(words);
-            }
-            for i in 0..4 {
-                if self.mask & (1 << i) == 0 {
-                    continue;
-                }
-                let (p, lane) = (self.pixel::<N>(i), (self.lane + i) % MAX_LANES);
-                match N {
-                    1 => words[0][lane] = u32::from(p.read()),
-                    2 => words[0][lane] = u32::from(p.cast::<u16>().read_unaligned()),
-                    _ => {
-                        for w in 0..N / 4 {
-                            words[w][lane] = p.cast::<u32>().wrapping_add(w).read_unaligned();
-                        }
-                    }
-                }
-            }
+            let [a, b] = with_bytes!(N, bytes, SIZE => [read_quad::<SIZE>(first), read_quad::<SIZE>(second)]);
+            [H::join(a[0], b[0]), H::join(a[1], b[1]), H::join(a[2], b[2]), H::join(a[3], b[3])]
         }
     }
 
-    /// Writes the texels of `N` bytes (1, 2, 4, 8 or 16).
+    /// Writes the words of texels. (Bits beyond a texel of one or two bytes do not matter.)
     ///
     /// # Safety
-    /// The pixels in the mask are writable.
+    /// Both texels of all rows are writable.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub unsafe fn write<const N: usize>(&self, words: &Lanes) {
-        // SAFETY: the caller's contract: whole texels.
+    pub unsafe fn write<H: Host, const N: usize>(&self, bytes: usize, words: [H::Ints; 4]) {
+        let [first, second] = self.0;
+        let [a, b, c, d] = words;
+        // SAFETY: the caller's contract; the host's own level.
         unsafe {
-            #[cfg(target_arch = "x86_64")]
-            if self.mask == 0xf && N >= 4 {
-                return self.write_whole::<N>(words);
-            }
-            for i in 0..4 {
-                if self.mask & (1 << i) == 0 {
-                    continue;
-                }
-                let (p, lane) = (self.pixel::<N>(i), (self.lane + i) % MAX_LANES);
-                match N {
-                    1 => p.write(words[0][lane] as u8),
-                    2 => p.cast::<u16>().write_unaligned(words[0][lane] as u16),
-                    _ => {
-                        for w in 0..N / 4 {
-                            p.cast::<u32>().wrapping_add(w).write_unaligned(words[w][lane]);
-                        }
-                    }
-                }
-            }
+            let ([a0, a1], [b0, b1], [c0, c1], [d0, d1]) = (H::split(a), H::split(b), H::split(c), H::split(d));
+            with_bytes!(N, bytes, SIZE => {
+                write_quad::<SIZE>(first, [a0, b0, c0, d0]);
+                write_quad::<SIZE>(second, [a1, b1, c1, d1]);
+            });
         }
     }
 
+    /// The same of quads side by side: two rows of four texels.
+    ///
     /// # Safety
-    /// As for [`Quad::read`], all pixels; `N` is at least 4.
-    #[cfg(target_arch = "x86_64")]
+    /// Both texels of all rows are readable, and the second quad lies to the right of the first one.
     #[inline(always)]
-    unsafe fn read_whole<const N: usize>(&self, words: &mut Lanes) {
-        let (top, bottom) = (self.at.cast::<__m128i>(), self.at.wrapping_add(self.pitch).cast::<__m128i>());
-        let mut to = |w: usize| words[w].as_mut_ptr().wrapping_add(self.lane).cast::<__m128i>();
-        // SAFETY: two rows of two texels; four lanes of each word.
-        unsafe {
-            match N {
-                4 => _mm_storeu_si128(to(0), _mm_unpacklo_epi64(_mm_loadl_epi64(top), _mm_loadl_epi64(bottom))),
-                8 => {
-                    let (top, bottom) = (_mm_loadu_si128(top), _mm_loadu_si128(bottom));
-                    let (a, b) = (_mm_castsi128_ps(top), _mm_castsi128_ps(bottom));
-                    _mm_storeu_si128(to(0), _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(a, b)));
-                    _mm_storeu_si128(to(1), _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(a, b)));
-                }
-                _ => {
-                    let row = |row: *const __m128i| [_mm_loadu_si128(row), _mm_loadu_si128(row.wrapping_add(1))];
-                    let [[a, b], [c, d]] = [row(top), row(bottom)];
-                    let four = transposed([a, b, c, d]);
-                    for w in 0..4 {
-                        _mm_storeu_si128(to(w), four[w]);
-                    }
+    pub unsafe fn read_beside<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
+        #[cfg(target_arch = "x86_64")]
+        if N == 4 {
+            let [top, bottom] = self.0[0];
+            // SAFETY: rows of 16 bytes; the host's own level.
+            unsafe {
+                let (top, bottom) = (_mm_loadu_si128(top.cast()), _mm_loadu_si128(bottom.cast()));
+                let words = H::join(_mm_unpacklo_epi64(top, bottom), _mm_unpackhi_epi64(top, bottom));
+                return [words, H::Ints::splat(0), H::Ints::splat(0), H::Ints::splat(0)];
+            }
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.read::<H, N>(bytes) }
+    }
+
+    /// Writes the words of texels of quads side by side.
+    ///
+    /// # Safety
+    /// Both texels of all rows are writable, and the second quad lies to the right of the first one.
+    #[inline(always)]
+    pub unsafe fn write_beside<H: Host, const N: usize>(&self, bytes: usize, words: [H::Ints; 4]) {
+        #[cfg(target_arch = "x86_64")]
+        if N == 4 || N == 8 {
+            let [top, bottom] = self.0[0];
+            // SAFETY: rows of 16 or 32 bytes; the host's own level.
+            unsafe {
+                let ([a0, a1], [b0, b1]) = (H::split(words[0]), H::split(words[1]));
+                if N == 4 {
+                    _mm_storeu_si128(top.cast(), _mm_unpacklo_epi64(a0, a1));
+                    _mm_storeu_si128(bottom.cast(), _mm_unpackhi_epi64(a0, a1));
+                } else {
+                    let upper = H::join(_mm_unpacklo_epi32(a0, b0), _mm_unpacklo_epi32(a1, b1));
+                    let lower = H::join(_mm_unpackhi_epi32(a0, b0), _mm_unpackhi_epi32(a1, b1));
+                    top.cast::<[u32; 8]>().write_unaligned(upper.lanes());
+                    bottom.cast::<[u32; 8]>().write_unaligned(lower.lanes());
                 }
             }
+            return;
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.write::<H, N>(bytes, words) }
+    }
+
+    /// See the other `read`.
+    ///
+    /// # Safety
+    /// Both texels of all rows are readable.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub unsafe fn read<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
+        let (bytes, mut words) = (if N == 0 { bytes } else { N }, [[0; 8]; 4]);
+        for i in 0..8 {
+            let mut texel = [0; MOST_BYTES];
+            let p = self.0[i / 4][i / 2 % 2].wrapping_add(i % 2 * bytes);
+            // SAFETY: the caller's contract.
+            unsafe { core::ptr::copy_nonoverlapping(p, texel.as_mut_ptr(), bytes) };
+            for w in 0..4 {
+                words[w][i] = u32::from_le_bytes([texel[4 * w], texel[4 * w + 1], texel[4 * w + 2], texel[4 * w + 3]]);
+            }
+        }
+        words.map(H::Ints::of)
+    }
+
+    /// See the other `write`.
+    ///
+    /// # Safety
+    /// Both texels of all rows are writable.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub unsafe fn write<H: Host, const N: usize>(&self, bytes: usize, words: [H::Ints; 4]) {
+        let (bytes, words) = (if N == 0 { bytes } else { N }, words.map(H::Ints::lanes));
+        for i in 0..8 {
+            let mut texel = [[0; 4]; 4];
+            for w in 0..4 {
+                texel[w] = words[w][i].to_le_bytes();
+            }
+            let p = self.0[i / 4][i / 2 % 2].wrapping_add(i % 2 * bytes);
+            // SAFETY: the caller's contract.
+            unsafe { core::ptr::copy_nonoverlapping(texel.as_flattened().as_ptr(), p, bytes) };
         }
     }
 
+    /// The texels in `coverage` (pixel `p` of quad `k` is bit `16 * k + 4 * p`), each to its place in `to`, or from there.
+    ///
     /// # Safety
-    /// As for [`Quad::write`], all pixels; `N` is at least 4.
-    #[cfg(target_arch = "x86_64")]
+    /// They are texels of `bytes`, and no other thread touches them.
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn exchange(&self, bytes: usize, coverage: u32, copy: &mut PairTexels, store: bool) {
+        for i in (0..8).filter(|i| coverage >> (4 * i) & 1 != 0) {
+            let (quad, row, column) = (i / 4, i / 2 % 2, i % 2);
+            let there = self.0[quad][row].wrapping_add(column * bytes);
+            let here = copy.rows().0[quad][row].wrapping_add(column * bytes);
+            let (from, to) = if store { (here, there) } else { (there, here) };
+            // SAFETY: the caller's contract; two texels fit a row of the copy.
+            unsafe { core::ptr::copy_nonoverlapping(from, to, bytes) };
+        }
+    }
+}
+
+/// Room for the texels of a pair.
+#[derive(Default)]
+pub struct PairTexels([[[u8; 2 * MOST_BYTES]; 2]; 2]);
+
+impl PairTexels {
+    /// Where they are.
     #[inline(always)]
-    unsafe fn write_whole<const N: usize>(&self, words: &Lanes) {
-        let (top, bottom) = (self.at.cast::<__m128i>(), self.at.wrapping_add(self.pitch).cast::<__m128i>());
-        // SAFETY: two rows of two texels; four lanes of each word.
-        unsafe {
-            let from = |w: usize| _mm_loadu_si128(words[w].as_ptr().wrapping_add(self.lane).cast());
-            match N {
-                4 => {
-                    _mm_storel_epi64(top, from(0));
-                    _mm_storel_epi64(bottom, _mm_unpackhi_epi64(from(0), from(0)));
-                }
-                8 => {
-                    _mm_storeu_si128(top, _mm_unpacklo_epi32(from(0), from(1)));
-                    _mm_storeu_si128(bottom, _mm_unpackhi_epi32(from(0), from(1)));
-                }
-                _ => {
-                    let [a, b, c, d] = transposed([from(0), from(1), from(2), from(3)]);
-                    _mm_storeu_si128(top, a);
-                    _mm_storeu_si128(top.wrapping_add(1), b);
-                    _mm_storeu_si128(bottom, c);
-                    _mm_storeu_si128(bottom.wrapping_add(1), d);
-                }
+    pub fn rows(&mut self) -> PairRows {
+        let [[a, b], [c, d]] = &mut self.0;
+        PairRows([[a.as_mut_ptr(), b.as_mut_ptr()], [c.as_mut_ptr(), d.as_mut_ptr()]])
+    }
+}
+
+/// # Safety
+/// Two texels of `N` bytes are readable in each row.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn read_quad<const N: usize>([top, bottom]: [*mut u8; 2]) -> [__m128i; 4] {
+    // SAFETY: the caller's contract; SSE2.
+    unsafe {
+        let zero = _mm_setzero_si128();
+        match N {
+            1 => {
+                let (top, bottom) = (top.cast::<u16>().read_unaligned(), bottom.cast::<u16>().read_unaligned());
+                let (top, bottom) = (i32::from(top), i32::from(bottom));
+                let shorts = _mm_unpacklo_epi8(_mm_cvtsi32_si128(top | bottom << 16), zero);
+                [_mm_unpacklo_epi16(shorts, zero), zero, zero, zero]
+            }
+            2 => {
+                let (top, bottom) = (top.cast::<i32>().read_unaligned(), bottom.cast::<i32>().read_unaligned());
+                let both = _mm_unpacklo_epi32(_mm_cvtsi32_si128(top), _mm_cvtsi32_si128(bottom));
+                [_mm_unpacklo_epi16(both, zero), zero, zero, zero]
+            }
+            4 => [_mm_unpacklo_epi64(_mm_loadl_epi64(top.cast()), _mm_loadl_epi64(bottom.cast())), zero, zero, zero],
+            8 => {
+                let (top, bottom) = (_mm_loadu_ps(top.cast()), _mm_loadu_ps(bottom.cast()));
+                let even = _mm_shuffle_ps::<0b10_00_10_00>(top, bottom);
+                let odd = _mm_shuffle_ps::<0b11_01_11_01>(top, bottom);
+                [_mm_castps_si128(even), _mm_castps_si128(odd), zero, zero]
+            }
+            _ => {
+                let (a, b) = (_mm_loadu_si128(top.cast()), _mm_loadu_si128(top.wrapping_add(16).cast()));
+                let (c, d) = (_mm_loadu_si128(bottom.cast()), _mm_loadu_si128(bottom.wrapping_add(16).cast()));
+                transposed([a, b, c, d])
+            }
+        }
+    }
+}
+
+/// # Safety
+/// Two texels of `N` bytes are writable in each row.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn write_quad<const N: usize>([top, bottom]: [*mut u8; 2], words: [__m128i; 4]) {
+    // SAFETY: the caller's contract; SSE2.
+    unsafe {
+        match N {
+            1 => {
+                let bytes = _mm_and_si128(words[0], _mm_set1_epi32(0xff));
+                let shorts = _mm_packs_epi32(bytes, bytes);
+                let four = _mm_cvtsi128_si32(_mm_packus_epi16(shorts, shorts));
+                top.cast::<u16>().write_unaligned(four as u16);
+                bottom.cast::<u16>().write_unaligned((four >> 16) as u16);
+            }
+            2 => {
+                let shorts = _mm_shufflehi_epi16::<0b10_00>(_mm_shufflelo_epi16::<0b10_00>(words[0]));
+                top.cast::<i32>().write_unaligned(_mm_cvtsi128_si32(shorts));
+                bottom.cast::<i32>().write_unaligned(_mm_cvtsi128_si32(_mm_unpackhi_epi64(shorts, shorts)));
+            }
+            4 => {
+                _mm_storel_epi64(top.cast(), words[0]);
+                _mm_storeh_pd(bottom.cast(), _mm_castsi128_pd(words[0]));
+            }
+            8 => {
+                _mm_storeu_si128(top.cast(), _mm_unpacklo_epi32(words[0], words[1]));
+                _mm_storeu_si128(bottom.cast(), _mm_unpackhi_epi32(words[0], words[1]));
+            }
+            _ => {
+                let [a, b, c, d] = transposed(words);
+                _mm_storeu_si128(top.cast(), a);
+                _mm_storeu_si128(top.wrapping_add(16).cast(), b);
+                _mm_storeu_si128(bottom.cast(), c);
+                _mm_storeu_si128(bottom.wrapping_add(16).cast(), d);
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::stage::NO_SLOT;
 use crate::tile::shaded::{Outputs, ShadedQuads};
 use base::abi::SlotLayout;
 use base::format::pack::ONE;
-use base::host::Level;
+use base::host::{Ints, Level};
 
 /// Where the colours of the pairs lie: a row for each, or the same row for all of them.
 pub struct Sources {
@@ -51,6 +51,17 @@ impl Sources {
         let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]).cast::<[f32; LANES]>();
         // SAFETY: the invariant of `row`, and the caller's promise; floats are any bits.
         unsafe { [at(0).read(), at(1).read(), at(2).read(), at(3).read()] }
+    }
+
+    /// The same, as bits.
+    ///
+    /// # Safety
+    /// The batch lives, and has the pair.
+    #[inline(always)]
+    pub unsafe fn bits<I: Ints>(&self, pair: usize) -> [I; 4] {
+        let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]);
+        // SAFETY: the invariant of `row`, and the caller's promise.
+        unsafe { [I::of(at(0).read()), I::of(at(1).read()), I::of(at(2).read()), I::of(at(3).read())] }
     }
 }
 

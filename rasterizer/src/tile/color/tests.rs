@@ -1,6 +1,6 @@
 //! Random plans and quads: every level and every road to a texel against single pixels, one after the other.
 
-use super::bytes::{self, Bytes, Rows};
+use super::bytes::{self, Bytes, Texels};
 use super::equation::Clamp;
 use super::*;
 use crate::api::Attachment;
@@ -39,11 +39,11 @@ fn any_equations(rng: &mut Rng) -> BlendEquations {
 }
 
 base::compiled! {
-    unsafe fn pack_here(color: &[[f32; 8]; 4], swap: bool, rows: &mut Rows) {
-        *rows = bytes::pack::<H>(color, swap);
+    unsafe fn pack_here(color: &[[f32; 8]; 4], swap: bool, texels: &mut Texels) {
+        *texels = bytes::pack::<H>(color, swap);
     }
-    unsafe fn blend_here(equations: &BlendEquations, from: &Bytes, d: &Rows, rows: &mut Rows) {
-        *rows = bytes::blend::<H>(equations, from, d);
+    unsafe fn blend_here(equations: &BlendEquations, from: &Bytes, d: &Texels, texels: &mut Texels) {
+        *texels = bytes::blend::<H>(equations, from, d);
     }
 }
 
@@ -55,12 +55,12 @@ fn packing_is_that_of_the_format_table() {
         let swap = round % 2 == 1;
         let format = base::format::kernels(Format::from_vk(if swap { 44 } else { 37 }).expect("a format"));
         for level in Level::all_here() {
-            let mut rows = [[0; 4]; 2];
+            let mut texels = [0; 8];
             // SAFETY: the host has the level.
-            unsafe { pack_here(level)(&color, swap, &mut rows) };
-            for (lane, [y, x]) in bytes::PLACE.into_iter().enumerate() {
+            unsafe { pack_here(level)(&color, swap, &mut texels) };
+            for (lane, packed) in texels.into_iter().enumerate() {
                 let texel = (format.pack_one)(color.map(|c| c[lane].to_bits()));
-                assert_eq!(rows[y][x].to_ne_bytes(), texel[..4], "{level:?} {color:?} {lane}");
+                assert_eq!(packed.to_ne_bytes(), texel[..4], "{level:?} {color:?} {lane}");
             }
         }
     }
@@ -100,16 +100,16 @@ fn integers_are_the_equation_rounded_once() {
     let mut rng = Rng(22);
     for _ in 0..20_000 {
         let equations = any_equations(&mut rng);
-        let mut any = || -> Rows { core::array::from_fn(|_| core::array::from_fn(|_| rng.next())) };
+        let mut any = || -> Texels { core::array::from_fn(|_| rng.next()) };
         let (from, d) = (Bytes { s: any(), s1: any(), constants: any() }, any());
         for level in Level::all_here() {
-            let mut rows = [[0; 4]; 2];
+            let mut blended = [0; 8];
             // SAFETY: the host has the level.
-            unsafe { blend_here(level)(&equations, &from, &d, &mut rows) };
-            for (y, x) in (0..8).map(|i| (i / 4, i % 4)) {
-                let texels = [from.s, from.s1, from.constants, d].map(|rows| rows[y][x].to_le_bytes());
+            unsafe { blend_here(level)(&equations, &from, &d, &mut blended) };
+            for (i, blended) in blended.into_iter().enumerate() {
+                let texels = [from.s, from.s1, from.constants, d].map(|eight| eight[i].to_le_bytes());
                 let want: [u8; 4] = core::array::from_fn(|c| exact(&equations, texels, c));
-                assert_eq!(rows[y][x].to_le_bytes(), want, "{level:?} {equations:?} {texels:?}");
+                assert_eq!(blended.to_le_bytes(), want, "{level:?} {equations:?} {texels:?}");
             }
         }
     }
@@ -121,14 +121,14 @@ fn over_is_rounded_exactly() {
     let over = bytes::COMMON[0];
     for (s, alpha) in (0..1 << 16).map(|i| (i & 255, i >> 8)) {
         for d in [0, 1, 127, 128, 254, 255, (s * 7 + alpha) & 255] {
-            let source = [[s | s << 8 | s << 16 | alpha << 24; 4]; 2];
+            let source = [s | s << 8 | s << 16 | alpha << 24; 8];
             let from = Bytes { s: source, s1: source, constants: source };
             let sum = s * alpha + d * (255 - alpha);
             for level in Level::all_here() {
-                let mut rows = [[0; 4]; 2];
+                let mut texels = [0; 8];
                 // SAFETY: the host has the level.
-                unsafe { blend_here(level)(&over, &from, &[[d; 4]; 2], &mut rows) };
-                assert_eq!(rows[1][3] & 255, (2 * sum + 255) / 510, "{level:?} {s} {alpha} {d}");
+                unsafe { blend_here(level)(&over, &from, &[d; 8], &mut texels) };
+                assert_eq!(texels[7] & 255, (2 * sum + 255) / 510, "{level:?} {s} {alpha} {d}");
             }
         }
     }
@@ -182,18 +182,19 @@ fn inside(x: u32, y: u32) -> u16 {
     inside
 }
 
-/// Rows of quads, with gaps, in blocks and in pairs, and the same ones again.
-fn quads(rng: &mut Rng, samples: u32) -> Vec<FragmentQuad> {
+/// Rows of quads in the first `width` columns, with gaps, in blocks and in pairs, and the same ones again.
+fn quads(rng: &mut Rng, samples: u32, width: u32) -> Vec<FragmentQuad> {
     let full = if samples == 1 { 0x1111 } else { 0xffff };
     let mut list: Vec<FragmentQuad> = Vec::new();
-    let (mut x, mut y) = (2 * rng.below(19), 2 * rng.below(11));
+    let columns = width.div_ceil(2);
+    let (mut x, mut y) = (2 * rng.below(columns), 2 * rng.below(11));
     for _ in 0..1 + rng.below(64) {
         let coverage = if rng.below(4) == 0 { rng.next() as u16 } else { u16::MAX };
         list.push(quad(x, y, coverage & full & inside(x, y)));
         match rng.below(8) {
-            0 => (x, y) = (2 * rng.below(19), 2 * rng.below(11)),
+            0 => (x, y) = (2 * rng.below(columns), 2 * rng.below(11)),
             1 => {}
-            _ => (x, y) = if x + 2 < WIDTH { (x + 2, y) } else { (0, (y + 2) % HEIGHT) },
+            _ => (x, y) = if x + 2 < width { (x + 2, y) } else { (0, (y + 2) % HEIGHT) },
         }
     }
     list
@@ -236,7 +237,9 @@ fn batches_are_their_pixels_one_by_one() {
         let samples = if rng.below(4) == 0 { 4 } else { 1 };
         let (_oracle_memory, oracle) = surface(format, samples, round);
         let plan = plan(&mut rng, oracle);
-        let quads = quads(&mut rng, samples);
+        // Without the last column all quads lie on the surface.
+        let whole = rng.below(2) == 0;
+        let quads = quads(&mut rng, samples, if whole { WIDTH - 1 } else { WIDTH });
         let layout = SlotLayout::new(SLOTS, [4, 8][rng.below(2) as usize]);
         let words: Vec<u32> =
             (0..layout.words(4 * quads.len() + 8)).map(|_| source(&mut rng, &plan).to_bits()).collect();
@@ -250,7 +253,7 @@ fn batches_are_their_pixels_one_by_one() {
                 (0..SLOTS).for_each(|slot| own.extend_from_slice(&outputs.quad(q, slot as u16)));
                 let outputs = Outputs { words: &own, layout: four, alive: &[] };
                 let quads = [FragmentQuad { coverage: quad.coverage & 0xf << (4 * pixel), ..*quad }];
-                let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples };
+                let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples, whole: false };
                 // SAFETY: every host is portable; the quads lie on the surface.
                 unsafe { plan.write_at(Level::Portable, &batch) };
             }
@@ -259,7 +262,7 @@ fn batches_are_their_pixels_one_by_one() {
         for level in Level::all_here() {
             let (_memory, surface) = surface(format, samples, round);
             let plan = ColorPlan { surface, ..plan };
-            let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples };
+            let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, samples, whole };
             // SAFETY: the host has the level; the quads lie on the surface.
             unsafe { plan.write_at(level, &batch) };
             assert!(texels(&surface) == want, "{level:?} {plan:?} {samples} samples, round {round}");
@@ -305,7 +308,7 @@ fn flat_colors_are_their_quads() {
         let words = chunk.repeat(list.len());
         let outputs = Outputs { words: &words, layout, alive: &[] };
         let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
-        let batch = ShadedQuads { quads: &list, outputs, alpha_to_one, layer, samples: 1 };
+        let batch = ShadedQuads { quads: &list, outputs, alpha_to_one, layer, samples: 1, whole: false };
         let Some(color) = plan.flat(&batch) else { continue };
         let inside = (0..16).fold(0, |mask, i| mask | u32::from(covers(bx + i % 4, by + i / 4)) << i);
         done[usize::from(plan.blend.is_some())] += 1;

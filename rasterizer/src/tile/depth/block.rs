@@ -3,10 +3,16 @@
 #![forbid(unsafe_code)]
 
 use crate::prim::Prim;
+use base::abi::FragmentQuad;
 
 /// Tests one sample of the pixels in a mask of the 4×4 block at a place, at an offset in the pixels, by the primitive's plane, and updates depth; returns
 /// those that pass. Safe as `depth::test` is.
 pub type PlaneTest = unsafe fn(&Prim, &BlockAddress, place: [i32; 2], offset: [f32; 2], mask: u32) -> u32;
+
+/// Tests a sample of the quads of a batch, in order, by their primitives' planes, and updates depth; their coverage becomes what passes, which is counted. The
+/// address is that of the pixel (0, 0). Safe where all texels of the covered quads are in the attachment, or in its padding, no other thread touches them, and
+/// the quads' primitives are the first fields of [`Prim`]s.
+pub type QuadsTest = unsafe fn(&mut [FragmentQuad], &BlockAddress, sample: u32, offset: [f32; 2]) -> u64;
 
 /// Address of a block's first texel and the bytes between its rows; null without an attachment.
 #[derive(Clone, Copy, Debug)]

@@ -62,7 +62,7 @@ mod tests {
             let compare = CompareOp::ALL[next() as usize % 8];
             let plan = DepthPlan {
                 plane: None,
-                plane_quad: None,
+                quads: None,
                 format: Some(format),
                 test: true,
                 write: next() % 4 != 0,
@@ -157,7 +157,7 @@ mod tests {
         let face = StencilFace { ops, values: StencilValues { compare_mask: 0x0f, write_mask: 0xf3, reference: 0x25 } };
         let plan = DepthPlan {
             plane: None,
-            plane_quad: None,
+            quads: None,
             format: Some(DepthFormat::F32),
             test: true,
             write: true,

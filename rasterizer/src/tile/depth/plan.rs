@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::block::PlaneTest;
+use super::block::{PlaneTest, QuadsTest};
 use super::format::DepthFormat;
 #[cfg(target_arch = "x86_64")]
 use super::rows;
@@ -22,8 +22,8 @@ pub struct StencilFace {
 pub struct DepthPlan {
     /// What a plan does that tests depth and nothing else; `None` where only the general way is.
     pub plane: Option<PlaneTest>,
-    /// The same of a quad (2×2) whose four texels are all in the attachment, or in its padding.
-    pub plane_quad: Option<PlaneTest>,
+    /// The same of the quads of a batch.
+    pub quads: Option<QuadsTest>,
     /// Format of the depth attachment; `None` without one.
     pub format: Option<DepthFormat>,
     /// depthTestEnable with an attachment.
@@ -46,7 +46,7 @@ impl DepthPlan {
         let face = |ops: [StencilOps; 2], i: usize| StencilFace { ops: ops[i], values: values.stencil[i] };
         let mut plan = DepthPlan {
             plane: None,
-            plane_quad: None,
+            quads: None,
             format: depth.map(|(format, _)| format),
             test: test.is_some(),
             write: depth.is_some_and(|(_, depth)| depth.write),
@@ -73,7 +73,7 @@ impl DepthPlan {
         #[cfg(target_arch = "x86_64")]
         if let Some(format) = self.format.filter(|_| self.plain()) {
             self.plane = Some(rows::plane_test_of(format, self.compare, self.write));
-            self.plane_quad = Some(rows::plane_quad_test_of(format, self.compare, self.write));
+            self.quads = Some(rows::plane_quads_test_of(format, self.compare, self.write));
         }
     }
 

@@ -3,14 +3,18 @@
 //! A function of its own for each format and comparison, which the plan of a draw chooses: nothing is decided per block, and the code of all
 //! of them is nowhere in the way.
 
-use super::block::{BlockAddress, PlaneTest};
+use super::block::{BlockAddress, PlaneTest, QuadsTest};
 use super::format::{DepthFormat, NEAREST};
 use crate::prim::Prim;
+use crate::tile::shaded::{SPREAD, pixels};
+use base::abi::FragmentQuad;
 use base::pixel::CompareOp;
 use core::arch::x86_64::*;
 
 /// One stored format: rows of four texels as vectors of comparable lanes.
 trait Row {
+    /// Bytes of a texel.
+    const BYTES: usize = 4;
     /// What is stored for four depths.
     ///
     /// # Safety
@@ -113,6 +117,7 @@ macro_rules! integer_comparisons {
 
 struct D16;
 impl Row for D16 {
+    const BYTES: usize = 2;
     #[inline(always)]
     unsafe fn quantize(z: __m128) -> __m128i {
         // SAFETY: intrinsics of SSE2.
@@ -296,7 +301,7 @@ unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: Bl
 /// # Safety
 /// As for [`super::test`], of all of the quad's texels.
 #[inline(always)]
-unsafe fn quad<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
+unsafe fn test_quad<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
     // SAFETY: two rows of two texels (the caller's contract); SSE2 is part of x86-64.
     unsafe {
         let p = [at.base, at.base.add(at.pitch)];
@@ -310,15 +315,28 @@ unsafe fn quad<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: Blo
     }
 }
 
-unsafe fn plane_quad_test<R: Row, const C: u32, const WRITE: bool>(
-    prim: &Prim,
+unsafe fn plane_quads_test<R: Row, const C: u32, const WRITE: bool>(
+    quads: &mut [FragmentQuad],
     at: &BlockAddress,
-    place: [i32; 2],
+    sample: u32,
     offset: [f32; 2],
-    mask: u32,
-) -> u32 {
-    // SAFETY: the caller's contract.
-    unsafe { quad::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
+) -> u64 {
+    let mut passed = 0;
+    for quad in quads {
+        let mask = pixels(quad.coverage, sample);
+        if mask == 0 {
+            continue;
+        }
+        let base = at.base.wrapping_add(usize::from(quad.y) * at.pitch + usize::from(quad.x) * R::BYTES);
+        // SAFETY: the caller's contract.
+        let left = unsafe {
+            let plane = Plane::new(&*quad.primitive.cast::<Prim>(), [quad.x.into(), quad.y.into()], offset);
+            test_quad::<R, C, WRITE>(&plane, BlockAddress { base, ..*at }, mask)
+        };
+        quad.coverage = quad.coverage & !(0x1111 << sample) | SPREAD[left as usize & 0xf] << sample;
+        passed += u64::from(left.count_ones());
+    }
+    passed
 }
 
 unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
@@ -358,9 +376,9 @@ pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> Pl
     select!(plane_test, format, compare, write)
 }
 
-/// As [`plane_test_of`], of quads.
-pub fn plane_quad_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> PlaneTest {
-    select!(plane_quad_test, format, compare, write)
+/// As [`plane_test_of`], of the quads of a batch.
+pub fn plane_quads_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> QuadsTest {
+    select!(plane_quads_test, format, compare, write)
 }
 
 #[repr(align(16))]
@@ -410,7 +428,7 @@ pub mod tests {
         mask: u32,
     ) -> u32 {
         // SAFETY: the caller's contract.
-        unsafe { quad::<R, C, WRITE>(&Listed(z), at, mask) }
+        unsafe { super::test_quad::<R, C, WRITE>(&Listed(z), at, mask) }
     }
 
     /// As a plane's test of a quad, of any depths: pixels 0, 1, 4 and 5.

@@ -2,7 +2,7 @@
 //! anisotropic one, with linear filters.
 //!
 //! Everything is computed for all lanes at once, in the host's vectors (`base::host::{Ints, Floats}`), within one function from
-//! coordinates to texels ([`filter`]). Inactive lanes take part (their level exists and their coordinates wrap like any
+//! coordinates to texels. Inactive lanes take part (their level exists and their coordinates wrap like any
 //! other, so their loads stay inside; they take the texels of an active one); only what they give is unspecified. Anything else goes to the general kernel, as do calls of which a lane
 //! sees the border's colour.
 //!
@@ -19,7 +19,7 @@ use super::components::map_lanes;
 use super::lod::{Detail, detail_of};
 use super::texel::{Slice, Texels};
 use super::words::{Words, row};
-use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
+use base::abi::{Dim, ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::pack::ONE;
 use base::host::{Floats, Host, Ints};
 
@@ -73,69 +73,41 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
         // SAFETY: the caller's promise.
         return unsafe { general(view, sampler, args) };
     }
-    let mut result;
-    let mut filtered = Filtered::NONE;
     // Otherwise every lambda is clamped to 0.
-    if PROBES || view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0) {
-        // SAFETY: the caller's promise.
-        result = unsafe { detailed::<H, T, LINEAR, PROBES>(view, sampler, args, &mut filtered) };
-    } else {
-        let lanes = Lanes { view, sampler, args, coord: [&args.coord[0], &args.coord[1]] };
-        // SAFETY: the caller's promise; the base level exists.
-        unsafe { lanes.levels::<H, T, LINEAR, PROBES>(None, &mut filtered) };
-        result = filtered.texels.map(H::Ints::of);
-    }
-    if filtered.border != 0 {
-        // SAFETY: the caller's promise.
-        return unsafe { general(view, sampler, args) };
-    }
-    if T::SCALED && !PROBES {
-        for c in &mut result {
-            *c = c.as_floats().over_255().bits();
+    let detailed = view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0);
+    let mut detail;
+    let found = if PROBES || detailed {
+        detail = Detail::BASE;
+        // SAFETY: the host's variant.
+        unsafe { detail_of::<PROBES>(H::LEVEL)(view, sampler, args, &mut detail) };
+        if T::INTEGER {
+            // There is nothing between integers: of two levels the nearer one.
+            let [first, second] = detail.level;
+            let further = H::Ints::of(detail.weight).as_floats().greater(H::Floats::splat(0.5));
+            detail.level[0] = further.select(H::Ints::of(second), H::Ints::of(first)).lanes();
+            detail.levels = 1;
         }
-    }
-    map_lanes(view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
-}
-
-/// [`sample`] of levels that differ, or of several probes; what is divided at the end is not yet. The border is what `filtered` has.
-///
-/// # Safety
-/// As for [`sample`].
-#[inline(always)]
-unsafe fn detailed<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>(
-    view: &ImageView,
-    sampler: &Sampler,
-    args: &ImageArgs,
-    filtered: &mut Filtered,
-) -> Words<H> {
-    let mut detail = Detail::BASE;
-    // SAFETY: the host's variant.
-    unsafe { detail_of::<PROBES>(H::LEVEL)(view, sampler, args, &mut detail) };
-    let weight = H::Ints::of(detail.weight).as_floats();
-    if T::INTEGER {
-        // There is nothing between integers: of two levels the nearer one.
-        let [first, second] = detail.level;
-        let further = weight.greater(H::Floats::splat(0.5));
-        detail.level[0] = further.select(H::Ints::of(second), H::Ints::of(first)).lanes();
-        detail.levels = 1;
-    }
-    let count = H::Ints::of(detail.probes);
+        Some(&detail)
+    } else {
+        None
+    };
+    let coord = [row::<H, _>(&args.coord[0]).as_floats(), row::<H, _>(&args.coord[1]).as_floats()];
     let zero = H::Ints::splat(0);
+    let count = found.map_or(zero, |detail| H::Ints::of(detail.probes));
     let mut result = [zero; 4];
-    for pass in 0..detail.levels {
+    let mut border = 0;
+    for pass in 0..found.map_or(1, |detail| detail.levels) {
+        let level = found.and_then(|detail| detail.level.get(pass));
         let mut sum = [zero; 4];
         let mut probe = 1;
         loop {
-            let mut moved = [[0.0; MAX_LANES]; 2];
-            let mut coord = [&args.coord[0], &args.coord[1]];
-            if PROBES && detail.most > 1 {
-                at_probe::<H>(coord, &detail, probe, &mut moved);
-                coord = [&moved[0], &moved[1]];
-            }
-            let lanes = Lanes { view, sampler, args, coord };
+            let coord = match found {
+                Some(detail) if PROBES => at_probe::<H>(coord, detail, probe),
+                _ => coord,
+            };
+            let lanes = Lanes::<H> { view, sampler, args, coord };
             // SAFETY: the caller's promise; the levels exist.
-            unsafe { lanes.levels::<H, T, LINEAR, PROBES>(detail.level.get(pass), filtered) };
-            let texels = filtered.texels.map(H::Ints::of);
+            let texels = unsafe { lanes.levels::<T, LINEAR, PROBES>(level, &mut border) };
             if probe == 1 {
                 sum = texels;
             } else {
@@ -144,7 +116,7 @@ unsafe fn detailed<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>(
                     sum[c] = has.select((sum[c].as_floats() + texels[c].as_floats()).bits(), sum[c]);
                 }
             }
-            if !PROBES || probe >= detail.most {
+            if !PROBES || found.is_none_or(|detail| probe >= detail.most) {
                 break;
             }
             probe += 1;
@@ -158,26 +130,37 @@ unsafe fn detailed<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>(
             result = sum;
             continue;
         }
+        let weight = found.map_or(zero, |detail| H::Ints::of(detail.weight)).as_floats();
         let has = weight.greater(H::Floats::splat(0.0));
         for c in 0..4 {
             let blended = lerp::<H>(result[c], sum[c], weight);
             result[c] = if T::SCALED && !PROBES { blended } else { has.select(blended, result[c]) };
         }
     }
-    result
+    if border != 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { general(view, sampler, args) };
+    }
+    if T::SCALED && !PROBES {
+        for c in &mut result {
+            *c = c.as_floats().over_255().bits();
+        }
+    }
+    map_lanes(view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
 }
 
 /// The coordinates of a probe, counted from 1; lanes of one probe stay where they are.
 #[inline(always)]
-fn at_probe<H: Host>(coord: [&[f32; MAX_LANES]; 2], detail: &Detail, probe: u32, moved: &mut [[f32; MAX_LANES]; 2]) {
+fn at_probe<H: Host>(coord: [H::Floats; 2], detail: &Detail, probe: u32) -> [H::Floats; 2] {
     let (count, one) = (H::Ints::of(detail.probes), H::Ints::splat(1));
     let at = H::Ints::splat(probe).to_floats() / (count + one).to_floats() - H::Floats::splat(0.5);
     let several = count.greater(one);
+    let mut moved = coord;
     for c in 0..2 {
-        let coord = row::<H, _>(coord[c]);
-        let to = coord.as_floats() + H::Ints::of(detail.major[c]).as_floats() * at;
-        moved[c] = several.select(to.bits(), coord).lanes().map(f32::from_bits);
+        let to = coord[c] + H::Ints::of(detail.major[c]).as_floats() * at;
+        moved[c] = several.select(to.bits(), coord[c].bits()).as_floats();
     }
+    moved
 }
 
 /// `a + (b - a) * t`.
@@ -187,86 +170,30 @@ fn lerp<H: Host>(a: H::Ints, b: H::Ints, t: H::Floats) -> H::Ints {
     (from + (to - from) * t).bits()
 }
 
-/// What comes of one level of each lane.
-#[repr(C, align(32))]
-struct Filtered {
-    /// Filtered; of a scaled class without `EXACT` still multiplied by 255.
-    texels: base::format::lanes::Lanes,
-    /// The lanes that see the border.
-    border: u32,
-}
-
-impl Filtered {
-    const NONE: Filtered = Filtered { texels: [[0; MAX_LANES]; 4], border: 0 };
-}
-
-base::compiled! {
-    /// Filters one level of a layer, for all lanes; with `EXACT` nothing is divided at the end. The coordinates are s and t, and of `args` the
-    /// offsets. A function of its own: it has most of the registers' values, and would be there three times.
-    unsafe fn filter [T: Texels, const LINEAR: bool, const EXACT: bool] [T, LINEAR, EXACT] (
-        view: &ImageView,
-        sampler: &Sampler,
-        s: &[f32; MAX_LANES],
-        t: &[f32; MAX_LANES],
-        args: &ImageArgs,
-        slice: &Slice,
-        out: &mut Filtered,
-    ) {
-        let mut x = axis::<H, LINEAR>(sampler, s, args, slice, 0);
-        let mut y = axis::<H, LINEAR>(sampler, t, args, slice, 1);
-        if slice.mask != 0xff {
-            // Lanes that are not wanted take the texels of one that is, so that nothing is loaded for them alone.
-            let (wanted, first) = (<H as Host>::Ints::spread(slice.mask), slice.mask.trailing_zeros());
-            for texels in x.texels.iter_mut().chain(&mut y.texels) {
-                *texels = wanted.select(*texels, texels.of_lane(first));
-            }
-        }
-        out.border |= (x.border | y.border) & slice.mask;
-        // Wrapped coordinates lie inside the level.
-        let [r, g, b, a] = if LINEAR {
-            T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
-            let words = T::footprint::<H>(view, slice, x.texels, y.texels);
-            [
-                bilinear::<H, T, 0, EXACT>(&words, x.weight, y.weight),
-                bilinear::<H, T, 1, EXACT>(&words, x.weight, y.weight),
-                bilinear::<H, T, 2, EXACT>(&words, x.weight, y.weight),
-                bilinear::<H, T, 3, EXACT>(&words, x.weight, y.weight),
-            ]
-        } else {
-            T::prefetch::<H, 3>(slice, x.texels[0], y.texels[0]);
-            let words = T::words::<H>(view, slice, x.texels[0], y.texels[0]);
-            if EXACT { T::components::<_, false>(&words) } else { T::components::<_, true>(&words) }
-        };
-        out.texels = [r.lanes(), g.lanes(), b.lanes(), a.lanes()];
-    }
-}
-
 /// What the lanes sample, but for the level.
-struct Lanes<'a> {
+struct Lanes<'a, H: Host> {
     view: &'a ImageView,
     sampler: &'a Sampler,
     args: &'a ImageArgs,
-    coord: [&'a [f32; MAX_LANES]; 2],
+    coord: [H::Floats; 2],
 }
 
-impl Lanes<'_> {
-    /// [`filter`]s a level per lane; the base level without `levels`.
+impl<H: Host> Lanes<'_, H> {
+    /// One level per lane, the base level without `levels`, filtered; of a scaled class without `EXACT` still multiplied by 255. Adds the lanes that
+    /// see the border.
     ///
     /// # Safety
     /// The levels exist, and the view's format belongs to `T`. The host is `H`.
     #[inline(always)]
-    unsafe fn levels<H: Host, T: Texels, const LINEAR: bool, const EXACT: bool>(
+    unsafe fn levels<T: Texels, const LINEAR: bool, const EXACT: bool>(
         &self,
         levels: Option<&[u32; MAX_LANES]>,
-        out: &mut Filtered,
-    ) {
+        border: &mut u32,
+    ) -> Words<H> {
         let view = self.view;
         let wanted = self.args.mask & ((1 << MAX_LANES) - 1);
-        if levels.is_none() && view.arrayed == 0 {
-            // SAFETY: the caller's promise.
-            return unsafe { self.filter::<H, T, LINEAR, EXACT>(&view.level[0], 0, wanted, out) };
-        }
         let mut rest = wanted;
+        let mut out = [H::Ints::splat(0); 4];
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize % MAX_LANES;
             let (mut same, mut level) = (H::Ints::splat(u32::MAX), 0);
@@ -285,92 +212,107 @@ impl Lanes<'_> {
             // The lane itself, whatever its layer is.
             let mask = same.signs() & rest | 1 << lane;
             let level = &view.level[level as usize];
-            let offset = u64::from(layer) * view.layer_stride;
+            let offset = level.offset + u64::from(layer) * view.layer_stride;
+            // SAFETY: level and layer exist; rows are at most 2^14 texels of 16 bytes.
+            let texels = unsafe {
+                let (base, size) = (view.base.add(offset as usize), [level.width, level.height]);
+                let slice = Slice { base, pitch: level.row_pitch as u32, size, mask };
+                self.filter::<T, LINEAR, EXACT>(&slice, border)
+            };
             if mask == wanted {
-                // SAFETY: level and layer exist.
-                return unsafe { self.filter::<H, T, LINEAR, EXACT>(level, offset, mask, out) };
+                return texels;
             }
-            let mut some = Filtered::NONE;
-            // SAFETY: level and layer exist.
-            unsafe { self.filter::<H, T, LINEAR, EXACT>(level, offset, mask, &mut some) };
-            out.border |= some.border;
             let lanes = H::Ints::spread(mask);
             for c in 0..4 {
-                out.texels[c] = lanes.select(H::Ints::of(some.texels[c]), H::Ints::of(out.texels[c])).lanes();
+                out[c] = lanes.select(texels[c], out[c]);
             }
             rest &= !mask;
         }
+        out
     }
 
-    /// [`filter`]s a level, `offset` bytes behind its first layer.
+    /// One level of a layer, filtered.
     ///
     /// # Safety
-    /// Level and layer exist, and the view's format belongs to `T`. The host is `H`.
+    /// As for `levels`.
     #[inline(always)]
-    unsafe fn filter<H: Host, T: Texels, const LINEAR: bool, const EXACT: bool>(
+    unsafe fn filter<T: Texels, const LINEAR: bool, const EXACT: bool>(
         &self,
-        level: &ImageLevel,
-        offset: u64,
-        mask: u32,
-        out: &mut Filtered,
-    ) {
-        let ([s, t], size) = (self.coord, [level.width, level.height]);
-        // SAFETY: the caller's promise; rows are at most 2^14 texels of 16 bytes.
+        slice: &Slice,
+        border: &mut u32,
+    ) -> Words<H> {
+        // SAFETY: the host is H's.
+        let [mut x, mut y] = unsafe { [self.axis::<LINEAR>(slice, 0), self.axis::<LINEAR>(slice, 1)] };
+        *border |= (x.border | y.border) & slice.mask;
+        if slice.mask != 0xff {
+            // Lanes that are not wanted take the texels of one that is, so that nothing is loaded for them alone.
+            let (wanted, first) = (H::Ints::spread(slice.mask), slice.mask.trailing_zeros());
+            for i in 0..2 {
+                x.texels[i] = wanted.select(x.texels[i], x.texels[i].of_lane(first));
+                y.texels[i] = wanted.select(y.texels[i], y.texels[i].of_lane(first));
+            }
+        }
+        // SAFETY: wrapped coordinates lie inside the level.
         unsafe {
-            let base = self.view.base.add((level.offset + offset) as usize);
-            let slice = Slice { base, pitch: level.row_pitch as u32, size, mask };
-            filter::<T, LINEAR, EXACT>(H::LEVEL)(self.view, self.sampler, s, t, self.args, &slice, out);
-        }
-    }
-}
-
-/// The texels, inside of the slice, and weights of axis `c`.
-///
-/// # Safety
-/// The host is `H`.
-#[inline(always)]
-unsafe fn axis<H: Host, const LINEAR: bool>(
-    sampler: &Sampler,
-    coord: &[f32; MAX_LANES],
-    args: &ImageArgs,
-    slice: &Slice,
-    c: usize,
-) -> Axis<H> {
-    // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
-    // below be exact for every lane (NaN becomes the lower bound).
-    const FAR: f32 = 1e9;
-    let (float, size) = (H::Floats::splat, slice.size[c] as i32);
-    let mut u = row::<H, _>(coord).as_floats() * float(size as f32);
-    if LINEAR {
-        u = u - float(0.5);
-    }
-    let u = u.max(float(-FAR)).min(float(FAR));
-    let floor = u.floor();
-    let first = floor.truncate() + row::<H, _>(&args.offset[c]);
-    let mut texels = [first, first + H::Ints::splat(1)];
-    let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size as u32 - 1));
-    // The sign of both: below 0, or the last one behind the level.
-    let outside = first | (last - texels[usize::from(LINEAR)]);
-    let mut border = 0;
-    match sampler.address_mode[c] {
-        mode::REPEAT if size & (size - 1) == 0 => texels = [texels[0] & last, texels[1] & last],
-        mode::CLAMP_TO_EDGE => {
-            texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
-        }
-        mode::CLAMP_TO_BORDER => {
-            border = outside.signs();
-            texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
-        }
-        address_mode => {
-            if outside.signs() != 0 {
-                let mut lanes = [texels[0].lanes(), texels[1].lanes()];
-                // SAFETY: the host's variant.
-                unsafe { wrap_of(H::LEVEL)(&mut lanes, size, address_mode) };
-                texels = [H::Ints::of(lanes[0]), H::Ints::of(lanes[1])];
+            if LINEAR {
+                T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
+                let words = T::footprint::<H>(self.view, slice, x.texels, y.texels);
+                [
+                    bilinear::<H, T, 0, EXACT>(&words, x.weight, y.weight),
+                    bilinear::<H, T, 1, EXACT>(&words, x.weight, y.weight),
+                    bilinear::<H, T, 2, EXACT>(&words, x.weight, y.weight),
+                    bilinear::<H, T, 3, EXACT>(&words, x.weight, y.weight),
+                ]
+            } else {
+                T::prefetch::<H, 3>(slice, x.texels[0], y.texels[0]);
+                let words = T::words::<H>(self.view, slice, x.texels[0], y.texels[0]);
+                if EXACT { T::components::<_, false>(&words) } else { T::components::<_, true>(&words) }
             }
         }
     }
-    Axis { texels, weight: u - floor, border }
+
+    /// The texels, inside of the slice, and weights of axis `c`.
+    ///
+    /// # Safety
+    /// The host is `H`.
+    #[inline(always)]
+    unsafe fn axis<const LINEAR: bool>(&self, slice: &Slice, c: usize) -> Axis<H> {
+        // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
+        // below be exact for every lane (NaN becomes the lower bound).
+        const FAR: f32 = 1e9;
+        let (float, size) = (H::Floats::splat, slice.size[c] as i32);
+        let mut u = self.coord[c] * float(size as f32);
+        if LINEAR {
+            u = u - float(0.5);
+        }
+        let u = u.max(float(-FAR)).min(float(FAR));
+        let floor = u.floor();
+        let first = floor.truncate() + row::<H, _>(&self.args.offset[c]);
+        let mut texels = [first, first + H::Ints::splat(1)];
+        let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size as u32 - 1));
+        // The sign of both: below 0, or the last one behind the level.
+        let outside = first | (last - texels[usize::from(LINEAR)]);
+        let mut border = 0;
+        match self.sampler.address_mode[c] {
+            mode::REPEAT if size & (size - 1) == 0 => texels = [texels[0] & last, texels[1] & last],
+            mode::CLAMP_TO_EDGE => {
+                texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
+            }
+            mode::CLAMP_TO_BORDER => {
+                border = outside.signs();
+                texels = [texels[0].max(zero).min(last), texels[1].max(zero).min(last)];
+            }
+            address_mode => {
+                if outside.signs() != 0 {
+                    let mut lanes = [texels[0].lanes(), texels[1].lanes()];
+                    // SAFETY: the host's variant.
+                    unsafe { wrap_of(H::LEVEL)(&mut lanes, size, address_mode) };
+                    texels = [H::Ints::of(lanes[0]), H::Ints::of(lanes[1])];
+                }
+            }
+        }
+        Axis { texels, weight: u - floor, border }
+    }
 }
 
 /// The same level, for which no load waits: it is counted up to it, and how far is foretold by the processor's branch prediction long before the

@@ -23,7 +23,7 @@ pub use vector::{Floats, Ints};
 pub enum Level {
     /// What every processor of the architecture has.
     Portable,
-    /// AVX2, FMA and F16C.
+    /// AVX2, FMA and F16C, and the bit counts and bit fields (BMI1, BMI2, LZCNT, POPCNT) that came with them: x86-64-v3.
     #[cfg(target_arch = "x86_64")]
     Avx2,
 }
@@ -43,7 +43,14 @@ impl Level {
     pub fn here() -> Level {
         // The answers are cached by the standard library.
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+        {
             return Level::Avx2;
         }
         Level::Portable
@@ -201,7 +208,7 @@ macro_rules! compiled {
             $crate::variant!(portable, Portable, [], [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body);
             #[cfg(target_arch = "x86_64")]
             $crate::variant!(
-                avx2, Avx2, [#[target_feature(enable = "avx2,fma,f16c")]],
+                avx2, Avx2, [#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]],
                 [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
             );
             match level {

@@ -26,7 +26,7 @@ impl Emitter<'_> {
     /// Types whose vectors are not 32 or 64 bits per lane are not emitted yet.
     fn check_type(&self, v: Value) -> Result<()> {
         match self.shader.ty(v) {
-            Ty::I8 | Ty::I16 | Ty::F16 => Err(Error::unsupported("8- and 16-bit arithmetic")),
+            Ty::I8 | Ty::I16 => Err(Error::unsupported("8- and 16-bit arithmetic")),
             _ => Ok(()),
         }
     }
@@ -96,6 +96,7 @@ impl Emitter<'_> {
             Unary::Trunc => self.map(data, |e, a| e.b.trunc(a[0])),
             Unary::RoundEven => self.map(data, |e, a| e.b.nearest(a[0])),
             Unary::Sqrt => self.map(data, |e, a| e.b.sqrt(a[0])),
+            Unary::RoundHalf => self.map(data, |e, a| e.round_half(a[0])),
             Unary::BitReverse => self.map(data, |e, a| e.b.bit_reverse(a[0])),
             Unary::BitCount => self.map(data, |e, a| {
                 let n = e.b.popcnt(a[0]);
@@ -114,16 +115,16 @@ impl Emitter<'_> {
                 let x = e.b.xor(a[0], sign);
                 e.msb(ty, x)
             }),
-            Unary::InverseSqrt | Unary::Exp | Unary::Log | Unary::Exp2 | Unary::Log2 => self.not_expanded(data),
-            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => self.not_expanded(data),
+            Unary::InverseSqrt | Unary::Exp | Unary::Log | Unary::Exp2 | Unary::Log2 => self.not_lowered(data),
+            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => self.not_lowered(data),
             Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Asinh | Unary::Acosh | Unary::Atanh => {
-                self.not_expanded(data)
+                self.not_lowered(data)
             }
         }
     }
 
-    /// What `lower_math` leaves to nobody.
-    fn not_expanded(&self, data: &InstData) -> Result<()> {
+    /// What `lower_math` and `lower_float` leave to nobody.
+    pub fn not_lowered(&self, data: &InstData) -> Result<()> {
         Err(Error::internal(format!("{:?} was not lowered", data.op)).with_id(data.source))
     }
 
@@ -149,7 +150,7 @@ impl Emitter<'_> {
                 e.b.fsub(a[0], p)
             }),
             FMin | FMax => self.known_extreme(data, op == FMax),
-            Pow | Atan2 => self.not_expanded(data),
+            Pow | Atan2 => self.not_lowered(data),
             IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | SDiv | UDiv | SRem | SMod | UMod
             | SMulHi | UMulHi | FAdd | FSub | FMul | FDiv => self.map(data, |e, a| e.binary_machine(op, a[0], a[1])),
         }
@@ -268,14 +269,14 @@ impl Emitter<'_> {
     pub fn convert(&mut self, op: Convert, data: &InstData) -> Result<()> {
         let from = self.shader.ty(data.args[0]);
         let to = self.shader.ty(data.result());
-        if matches!(to, Ty::I8 | Ty::I16 | Ty::F16) {
+        if matches!(to, Ty::I8 | Ty::I16) {
             return Err(Error::unsupported("8- and 16-bit arithmetic").with_id(data.source));
         }
         let same_width = from.bytes() == to.bytes();
         match op {
             Convert::UToU | Convert::SToS if same_width => self.map(data, |_, a| a[0]),
             Convert::FToF | Convert::FToFRtz if same_width => self.map(data, |_, a| a[0]),
-            Convert::FToFRtz => Err(Error::unsupported("conversion with rounding towards zero").with_id(data.source)),
+            Convert::FToFRtz => self.not_lowered(data),
             Convert::FToS
             | Convert::FToU
             | Convert::SToF
@@ -299,6 +300,8 @@ impl Emitter<'_> {
             Convert::FToU => self.b.float_to_uint(to, a),
             Convert::SToF => self.b.sint_to_float(to, a),
             Convert::UToF => self.b.uint_to_float(to, a),
+            Convert::FToF if from.elem == Elem::F16 => self.b.half_to_float(to, a),
+            Convert::FToF if to.elem == Elem::F16 => self.b.float_to_half(to, a),
             Convert::FToF if to.bits() > from.bits() => self.b.fwiden(to, a),
             Convert::FToF => self.b.fnarrow(to, a),
             Convert::UToU if to.bits() > from.bits() => self.b.zext(to, a),

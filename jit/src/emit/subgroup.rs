@@ -205,18 +205,19 @@ impl Emitter<'_> {
         Ok(Rep::Varying(self.shuffle_quads(v, words)))
     }
 
-    /// a*b + c of 32 bits on a CPU without FMA: through the context's helper, which rounds once.
+    /// a*b + c on a CPU without FMA: through the context's helper, which rounds once.
     pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
         let ty = self.b.ty(operands[0]);
         let bytes = ty.bytes();
-        let slot = self.b.create_slot(bytes * 4, 4);
+        let slot = self.b.create_slot(bytes * 4, 8);
         let addresses = [0, 1, 2, 3].map(|i| self.b.stack_address(slot, (i * bytes) as i32));
         for (operand, &address) in operands.into_iter().zip(&addresses) {
             self.b.store(trusted(0), operand, address);
         }
         let count = self.b.iconst(Type::I32, ty.lanes() as i64);
         let [a, b, c, out] = addresses;
-        self.call_helper(Helper::FmaF32, &[a, b, c, out, count]);
+        let helper = if ty.elem == Elem::F64 { Helper::FmaF64 } else { Helper::FmaF32 };
+        self.call_helper(helper, &[a, b, c, out, count]);
         self.b.load(ty, trusted(0), out)
     }
 }

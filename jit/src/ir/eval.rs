@@ -183,10 +183,8 @@ fn int_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
         FindLsb => u64::from(a.trailing_zeros()),
         FindSMsb => msb(cut(ty, if signed(ty, a) < 0 { !a } else { a })),
         FindUMsb => msb(a),
-        FNeg | FAbs | Floor | Ceil | Trunc | RoundEven | Sqrt | InverseSqrt | Sin | Cos | Tan | Asin | Acos | Atan => {
-            return None;
-        }
-        Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Exp | Log | Exp2 | Log2 => return None,
+        FNeg | FAbs | Floor | Ceil | Trunc | RoundEven | Sqrt | RoundHalf | InverseSqrt | Sin | Cos | Tan => return None,
+        Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Exp | Log | Exp2 | Log2 => return None,
     };
     Some(cut(ty, bits))
 }
@@ -260,6 +258,7 @@ fn float_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
         Unary::RoundEven => x.round_ties_even(),
         // Exact for narrower types: 53 >= 2*24 + 2.
         Unary::Sqrt => x.sqrt(),
+        Unary::RoundHalf => f64::from(f16_to_f32(f64_to_f16(x, false))),
         Unary::InverseSqrt => 1.0 / x.sqrt(),
         Unary::Sin => x.sin(),
         Unary::Cos => x.cos(),

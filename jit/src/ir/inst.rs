@@ -67,6 +67,8 @@ pub enum Unary {
     RoundEven,
     /// Correctly rounded square root.
     Sqrt,
+    /// F32: the nearest number that binary16 has, ties to even; infinity beyond the greatest.
+    RoundHalf,
     // Transcendental functions: expanded by the `lower_math` pass into the operations above and below.
     /// 1/sqrt.
     InverseSqrt,

@@ -215,11 +215,28 @@ impl Fold<'_> {
                 let args = if swap { smallvec![y, x] } else { smallvec![x, y] };
                 Some(Rewrite::Op(Op::Cmp(inverse), args))
             }
+            (Unary::RoundHalf, _) if self.is_half(a, 4) => Some(Rewrite::Value(a)),
             (Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven, Op::Unary(inner)) => {
                 let integral = matches!(inner, Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven);
                 integral.then_some(Rewrite::Value(a))
             }
             _ => None,
+        }
+    }
+
+    /// Has binary16 the number, as far as `depth` operations show?
+    fn is_half(&self, v: Value, depth: u32) -> bool {
+        let both = |m: usize, n: usize| depth > 0 && [m, n].iter().all(|&n| self.is_half(self.arg(v, n), depth - 1));
+        match self.op(v) {
+            Some(Op::Unary(Unary::RoundHalf)) => true,
+            Some(&Op::Const(bits)) => {
+                eval(&Op::Unary(Unary::RoundHalf), Ty::F32, Ty::F32, &[bits]).is_some_and(|rounded| rounded[0] == bits)
+            }
+            Some(Op::Convert(Convert::FToF)) => self.shader.ty(self.arg(v, 0)) == Ty::F16,
+            Some(Op::Unary(Unary::FNeg | Unary::FAbs)) => both(0, 0),
+            Some(Op::Binary(Binary::FMin | Binary::FMax)) => both(0, 1),
+            Some(Op::Select) => both(1, 2),
+            _ => false,
         }
     }
 
@@ -378,7 +395,7 @@ impl Fold<'_> {
 
     fn convert(&self, op: Convert, a: Value, to: Ty) -> Option<Rewrite> {
         let from = self.shader.ty(a);
-        if from == to && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS) {
+        if from == to && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS | Convert::FToF | Convert::FToFRtz) {
             return Some(Rewrite::Value(a));
         }
         // Machines convert signed vectors.
@@ -387,6 +404,11 @@ impl Fold<'_> {
         }
         match (op, self.op(a)?) {
             (Convert::Bitcast, Op::Convert(Convert::Bitcast)) => op1(Op::Convert(op), self.arg(a, 0)),
+            // Rounded once; not rounded at all.
+            (Convert::FToF, Op::Unary(Unary::RoundHalf)) if to == Ty::F16 => op1(Op::Convert(op), self.arg(a, 0)),
+            (Convert::FToF, Op::Convert(Convert::FToF)) if to == Ty::F16 && self.shader.ty(self.arg(a, 0)) == to => {
+                Some(Rewrite::Value(self.arg(a, 0)))
+            }
             _ => None,
         }
     }

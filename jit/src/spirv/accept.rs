@@ -16,6 +16,8 @@ pub struct Accept {
 static CAPABILITIES: &[(u32, &str)] = &[
     (0, "Matrix"),
     (1, "Shader"),
+    (9, "Float16"),
+    (10, "Float64"),
     (11, "Int64"),
     (25, "ImageGatherExtended"),
     (27, "StorageImageMultisample"),

@@ -68,6 +68,7 @@ plain_rows! { Unary {
     Trunc, FLOAT_1, Exact, Operands, Cheap;
     RoundEven, FLOAT_1, Exact, Operands, Cheap;
     Sqrt, FLOAT_1, Exact, Operands, Dear;
+    RoundHalf, SINGLE_1, Exact, Operands, Cheap;
     InverseSqrt, FLOAT_1, Expanded, Operands, Dear;
     Sin, FLOAT_1, Expanded, Operands, Dear;
     Cos, FLOAT_1, Expanded, Operands, Dear;

@@ -136,6 +136,7 @@ pub(super) const NOTHING: Types = Types::Fixed(&[], &[]);
 pub(super) const INT_1: Types = Types::Fixed(&[T(INT)], &[T(INT)]);
 pub(super) const LOGIC_1: Types = Types::Fixed(&[T(LOGIC)], &[T(LOGIC)]);
 pub(super) const FLOAT_1: Types = Types::Fixed(&[T(FLOAT)], &[T(FLOAT)]);
+pub(super) const SINGLE_1: Types = Types::Fixed(&[Is(Ty::F32)], &[Is(Ty::F32)]);
 pub(super) const INT_COUNT: Types = Types::Fixed(&[T(INT)], &[Is(Ty::I32)]);
 pub(super) const INT_2: Types = Types::Fixed(&[T(INT), T(INT)], &[T(INT)]);
 pub(super) const LOGIC_2: Types = Types::Fixed(&[T(LOGIC), T(LOGIC)], &[T(LOGIC)]);

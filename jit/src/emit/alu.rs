@@ -26,7 +26,7 @@ impl Emitter<'_> {
     /// Types whose vectors are not 32 or 64 bits per lane are not emitted yet.
     fn check_type(&self, v: Value) -> Result<()> {
         match self.shader.ty(v) {
-            Ty::I8 | Ty::I16 | Ty::F16 => Err(Error::unsupported("8- and 16-bit arithmetic")),
+            Ty::F16 => Err(Error::unsupported("16-bit float arithmetic")),
             _ => Ok(()),
         }
     }
@@ -100,7 +100,7 @@ impl Emitter<'_> {
             Unary::BitCount => self.map(data, |e, a| {
                 let n = e.b.popcnt(a[0]);
                 let words = e.b.ty(n).with(Elem::I32);
-                if ty == Ty::I64 { e.b.narrow(words, n) } else { n }
+                e.number(Convert::UToU, words, n)
             }),
             Unary::FindLsb => self.map(data, |e, a| {
                 let n = e.b.ctz(a[0]);
@@ -194,13 +194,26 @@ impl Emitter<'_> {
             SRem => self.b.srem(a, b),
             UMod => self.b.urem(a, b),
             SMod => self.modulo(a, b),
-            SMulHi => self.b.smul_high(a, b),
-            UMulHi => self.b.umul_high(a, b),
+            SMulHi => self.high_half(a, b, Convert::SToS),
+            UMulHi => self.high_half(a, b, Convert::UToU),
             FMin => self.float_extreme(false, a, b),
             FMax => self.float_extreme(true, a, b),
             // `binary` has its own code for these.
             FRem | FMod | Pow | Atan2 => a,
         }
+    }
+
+    /// The high half of a product of numbers that `widen` widens: machines have it of words.
+    fn high_half(&mut self, a: C, b: C, widen: Convert) -> C {
+        let ty = self.b.ty(a);
+        if ty.elem.bits() < 32 {
+            let words = ty.with(Elem::I32);
+            let (a, b) = (self.number(widen, words, a), self.number(widen, words, b));
+            let product = self.b.imul(a, b);
+            let high = self.b.lshr_imm(product, ty.elem.bits());
+            return self.b.narrow(ty, high);
+        }
+        if widen == Convert::SToS { self.b.smul_high(a, b) } else { self.b.umul_high(a, b) }
     }
 
     /// The remainder of the divisor's sign; by 0 the dividend.
@@ -268,7 +281,7 @@ impl Emitter<'_> {
     pub fn convert(&mut self, op: Convert, data: &InstData) -> Result<()> {
         let from = self.shader.ty(data.args[0]);
         let to = self.shader.ty(data.result());
-        if matches!(to, Ty::I8 | Ty::I16 | Ty::F16) {
+        if to == Ty::F16 {
             return Err(Error::unsupported("8- and 16-bit arithmetic").with_id(data.source));
         }
         let same_width = from.bytes() == to.bytes();
@@ -301,6 +314,7 @@ impl Emitter<'_> {
             Convert::UToF => self.b.uint_to_float(to, a),
             Convert::FToF if to.bits() > from.bits() => self.b.fwiden(to, a),
             Convert::FToF => self.b.fnarrow(to, a),
+            Convert::UToU | Convert::SToS if to == from => a,
             Convert::UToU if to.bits() > from.bits() => self.b.zext(to, a),
             Convert::SToS if to.bits() > from.bits() => self.b.sext(to, a),
             Convert::UToU | Convert::SToS => self.b.narrow(to, a),

@@ -195,9 +195,6 @@ impl Emitter<'_> {
     }
 
     fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<Rep> {
-        if self.shader.ty(v).bytes() == 8 {
-            return Err(Error::unsupported("quad operations on 64-bit values"));
-        }
         if let rep @ Rep::Uniform(_) = self.rep(v)? {
             return Ok(rep);
         }

@@ -17,18 +17,11 @@ pub type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
 impl Emitter<'_> {
     /// Emits arithmetic, of values that are not affine by `emit`.
     pub fn alu(&mut self, data: &InstData, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        for &v in data.args.iter() {
-            self.check_type(v)?;
+        // Nothing computes with halves behind `passes::halves`.
+        if !matches!(data.op, Op::Convert(_)) && data.args.iter().any(|&v| self.shader.ty(v) == Ty::F16) {
+            return self.not_lowered(data);
         }
         if self.affine(data)? { Ok(()) } else { emit(self) }
-    }
-
-    /// Types whose vectors are not 32 or 64 bits per lane are not emitted yet.
-    fn check_type(&self, v: Value) -> Result<()> {
-        match self.shader.ty(v) {
-            Ty::I8 | Ty::I16 => Err(Error::unsupported("8- and 16-bit arithmetic")),
-            _ => Ok(()),
-        }
     }
 
     /// Integer arithmetic on affine values stays a base and a stride.
@@ -101,7 +94,7 @@ impl Emitter<'_> {
             Unary::BitCount => self.map(data, |e, a| {
                 let n = e.b.popcnt(a[0]);
                 let words = e.b.ty(n).with(Elem::I32);
-                if ty == Ty::I64 { e.b.narrow(words, n) } else { n }
+                e.number(Convert::UToU, words, n)
             }),
             Unary::FindLsb => self.map(data, |e, a| {
                 let n = e.b.ctz(a[0]);
@@ -195,13 +188,26 @@ impl Emitter<'_> {
             SRem => self.b.srem(a, b),
             UMod => self.b.urem(a, b),
             SMod => self.modulo(a, b),
-            SMulHi => self.b.smul_high(a, b),
-            UMulHi => self.b.umul_high(a, b),
+            SMulHi => self.high_half(a, b, Convert::SToS),
+            UMulHi => self.high_half(a, b, Convert::UToU),
             FMin => self.float_extreme(false, a, b),
             FMax => self.float_extreme(true, a, b),
             // `binary` has its own code for these.
             FRem | FMod | Pow | Atan2 => a,
         }
+    }
+
+    /// The high half of a product of numbers that `widen` widens: machines have it of words.
+    fn high_half(&mut self, a: C, b: C, widen: Convert) -> C {
+        let ty = self.b.ty(a);
+        if ty.elem.bits() < 32 {
+            let words = ty.with(Elem::I32);
+            let (a, b) = (self.number(widen, words, a), self.number(widen, words, b));
+            let product = self.b.imul(a, b);
+            let high = self.b.lshr_imm(product, ty.elem.bits());
+            return self.b.narrow(ty, high);
+        }
+        if widen == Convert::SToS { self.b.smul_high(a, b) } else { self.b.umul_high(a, b) }
     }
 
     /// The remainder of the divisor's sign; by 0 the dividend.
@@ -269,9 +275,6 @@ impl Emitter<'_> {
     pub fn convert(&mut self, op: Convert, data: &InstData) -> Result<()> {
         let from = self.shader.ty(data.args[0]);
         let to = self.shader.ty(data.result());
-        if matches!(to, Ty::I8 | Ty::I16) {
-            return Err(Error::unsupported("8- and 16-bit arithmetic").with_id(data.source));
-        }
         let same_width = from.bytes() == to.bytes();
         match op {
             Convert::UToU | Convert::SToS if same_width => self.map(data, |_, a| a[0]),
@@ -304,6 +307,7 @@ impl Emitter<'_> {
             Convert::FToF if to.elem == Elem::F16 => self.b.float_to_half(to, a),
             Convert::FToF if to.bits() > from.bits() => self.b.fwiden(to, a),
             Convert::FToF => self.b.fnarrow(to, a),
+            Convert::UToU | Convert::SToS if to == from => a,
             Convert::UToU if to.bits() > from.bits() => self.b.zext(to, a),
             Convert::SToS if to.bits() > from.bits() => self.b.sext(to, a),
             Convert::UToU | Convert::SToS => self.b.narrow(to, a),

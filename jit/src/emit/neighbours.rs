@@ -4,7 +4,7 @@
 //! four words join the first of them. Each word is in range by itself, so what is not in range as a whole goes lane by lane.
 
 use super::Emitter;
-use super::contiguous::ROW;
+use super::contiguous::{ROW, Run};
 use super::memory::trusted;
 use super::rep::{BufPair, Rep};
 use crate::error::Result;
@@ -191,13 +191,14 @@ impl Emitter<'_> {
         let last = members.iter().map(|m| m.1).max().unwrap_or(0) as usize;
         // Three words have no way of their own.
         let n = if last == 1 { 2 } else { 4 };
+        let run = Run { ty, n, unit: 4 };
         let rep = self.rep(offset)?;
         let words = match rep {
-            Rep::Affine(base, stride) if stride == 4 * n as i32 => {
+            Rep::Affine(base, stride) if run.fills(stride) => {
                 let wide = self.wide_offset(offset, base)?;
-                self.load_contiguous(pair, (base, wide), stride, ty, n, 4, access)?
+                self.load_contiguous(pair, (base, wide), run, access)?
             }
-            _ => self.gather_neighbours(pair, offset, &rep, ty, n, access)?,
+            _ => self.gather_neighbours(pair, offset, &rep, run, access)?,
         };
         for &(inst, word) in members {
             let result = self.shader.insts[inst].result();
@@ -211,14 +212,13 @@ impl Emitter<'_> {
         pair: BufPair,
         offset: Value,
         rep: &Rep,
-        ty: Ty,
-        n: usize,
+        run: Run,
         access: Access,
     ) -> Result<Vec<C>> {
-        let vector = self.vector_type(ty);
+        let (vector, n) = (self.vector_type(run.ty), run.n);
         let offsets = self.gather_offsets(offset, rep)?;
         let exact = self.rep_vector(Ty::I32, rep)?;
-        let ok = self.in_range_mask(pair, offsets, 4 * n as u32);
+        let ok = self.in_range_mask(pair, offsets, run.bytes());
         let wanted = if self.full {
             ok
         } else {
@@ -235,21 +235,21 @@ impl Emitter<'_> {
         let words = self.b.gather(vector, access, n, ok, pair.address, offsets);
         self.b.jump(done, &words);
         self.enter(slow);
-        let words = self.load_by_offset(pair, exact, ty, n, access);
+        let words = self.load_by_offset(pair, exact, run, access);
         self.b.jump(done, &words);
         self.enter(done);
         Ok(params)
     }
 
     /// Words at each lane's offset, each of them in range by itself.
-    fn load_by_offset(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
+    fn load_by_offset(&mut self, pair: BufPair, offsets: C, run: Run, access: Access) -> Vec<C> {
         let rows = self.lane_rows();
         self.b.store(trusted(ROW * MOST as i32), offsets, rows);
         let lanes = self.begin_lanes();
-        let column = self.lane_column(rows, &lanes);
+        let column = self.lane_column(rows, &lanes, 4);
         let offset = self.b.load(Type::I32, trusted(ROW * MOST as i32), column);
-        self.load_column(pair, offset, column, ty, n, 4, access);
+        self.load_column(pair, offset, column, run, access);
         self.end_lanes(&lanes);
-        self.load_rows(rows, ty, n)
+        self.load_rows(rows, run)
     }
 }

@@ -244,7 +244,11 @@ impl Fold<'_> {
     fn greatest(&self, v: Value, depth: u32) -> u64 {
         let wide = |e: &Self, n: usize| e.greatest(e.arg(v, n), depth - 1);
         let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
-        let all = u64::from(u32::MAX);
+        let ty = self.shader.ty(v);
+        let all = ones(ty);
+        // Nothing when it may have wrapped.
+        let small = |bound: Option<u64>| bound.filter(|&bound| bound <= all).unwrap_or(all);
+        let shift = |n: u64| n as u32 & (8 * ty.bytes()).wrapping_sub(1);
         match self.op(v) {
             Some(Op::Const(bits)) => *bits,
             Some(Op::Builtin(b)) => match b {
@@ -273,12 +277,13 @@ impl Fold<'_> {
                 u64::MAX.checked_shr(wide(self, 0).max(wide(self, 1)).leading_zeros()).unwrap_or(0)
             }
             Some(Op::Convert(Convert::BToI)) => 1,
-            Some(Op::Binary(Binary::LShr)) => self.constant(self.arg(v, 1)).map_or(all, |c| wide(self, 0) >> (c & 31)),
-            Some(Op::Binary(Binary::IAdd)) => small(wide(self, 0) + wide(self, 1)),
-            Some(Op::Binary(Binary::IMul)) => small(wide(self, 0).saturating_mul(wide(self, 1))),
-            Some(Op::Binary(Binary::Shl)) => {
-                self.constant(self.arg(v, 1)).map_or(all, |c| small(wide(self, 0) << (c & 31)))
-            }
+            Some(Op::Convert(Convert::UToU)) => small(Some(wide(self, 0))),
+            Some(Op::Binary(Binary::LShr)) => self.constant(self.arg(v, 1)).map_or(all, |c| wide(self, 0) >> shift(c)),
+            Some(Op::Binary(Binary::IAdd)) => small(wide(self, 0).checked_add(wide(self, 1))),
+            Some(Op::Binary(Binary::IMul)) => small(wide(self, 0).checked_mul(wide(self, 1))),
+            Some(Op::Binary(Binary::Shl)) => self.constant(self.arg(v, 1)).map_or(all, |c| {
+                small(1u64.checked_shl(shift(c)).and_then(|factor| wide(self, 0).checked_mul(factor)))
+            }),
             _ => all,
         }
     }
@@ -291,7 +296,7 @@ impl Fold<'_> {
     fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
         use Binary::*;
         let ty = self.shader.ty(a);
-        let ones = if ty == Ty::B1 { 1 } else { u64::MAX >> (64 - 8 * ty.bytes()) };
+        let ones = ones(ty);
         if a == b {
             return match op {
                 And | Or | SMin | SMax | UMin | UMax => Some(Rewrite::Value(a)),
@@ -409,6 +414,20 @@ impl Fold<'_> {
             (Convert::FToF, Op::Convert(Convert::FToF)) if to == Ty::F16 && self.shader.ty(self.arg(a, 0)) == to => {
                 Some(Rewrite::Value(self.arg(a, 0)))
             }
+            (Convert::UToU | Convert::SToS, &Op::Convert(inner @ (Convert::UToU | Convert::SToS))) => {
+                let x = self.arg(a, 0);
+                let (start, middle, end) = (self.shader.ty(x).bytes(), from.bytes(), to.bytes());
+                match () {
+                    // What was widened is cut again, or not as far.
+                    _ if start < middle && end == start => Some(Rewrite::Value(x)),
+                    _ if start < middle && end < middle => op1(Op::Convert(inner), x),
+                    // Zeros or signs go on; zeros are a sign too.
+                    _ if start < middle && (op == inner || inner == Convert::UToU) => op1(Op::Convert(inner), x),
+                    // What was cut is cut further.
+                    _ if start >= middle && end <= middle => op1(Op::Convert(op), x),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
@@ -455,9 +474,12 @@ fn reciprocal(c: f32) -> Option<f32> {
     (power_of_two && r.is_normal()).then_some(r)
 }
 
-/// An upper bound that a 32-bit number keeps to; anything when it may have wrapped.
-fn small(bound: u64) -> u64 {
-    if bound <= u64::from(u32::MAX) { bound } else { u64::from(u32::MAX) }
+/// All bits of a number, or a truth value.
+fn ones(ty: Ty) -> u64 {
+    match ty.bytes() {
+        0 => 1,
+        bytes => u64::MAX >> (64 - 8 * bytes),
+    }
 }
 
 /// The comparison that is true where `op` is false, and whether its operands change places.

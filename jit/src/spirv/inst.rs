@@ -496,7 +496,8 @@ impl Translator<'_> {
                 let carry = if v.op == op::OpIAddCarry { Op::IAddCarry } else { Op::ISubBorrow };
                 let (a, b) = self.pair(v, 0, 1)?;
                 self.two_results(&a, &b, |t, x, y| {
-                    let r = t.b.vals(carry.clone(), &[x, y], &[Ty::I32, Ty::I32]);
+                    let ty = t.b.ty(x);
+                    let r = t.b.vals(carry.clone(), &[x, y], &[ty, ty]);
                     (r[0], r[1])
                 })
             }

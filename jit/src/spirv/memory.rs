@@ -267,7 +267,7 @@ impl Translator<'_> {
             if let Some((first, n)) = out.last_mut() {
                 let head = &leaves[*first];
                 let next = head.offset.wrapping_add(*n as u32 * head.ty.bytes());
-                if *n < 4 && head.ty == leaf.ty && leaf.offset == next && head.ty.bytes() >= 4 {
+                if *n < 4 && head.ty == leaf.ty && leaf.offset == next {
                     *n += 1;
                     continue;
                 }

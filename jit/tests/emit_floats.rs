@@ -48,12 +48,12 @@ fn sample(random: &mut Star, ty: Ty) -> u64 {
                     (half / 2.0).to_bits().wrapping_add(random.below(3) as u64).wrapping_sub(1) & !(1 << 63)
                 }
                 3 => (random.below(5000) as f64 / 64.0).to_bits(),
-                _ => random.wide() & !(1 << 63),
+                _ => random.next() & !(1 << 63),
             };
             bits | sign << 63
         }
         Ty::I64 if special => random.pick(&[0, 1, 2048, 2049, 65519, 65520, 1 << 24 | 1, u64::MAX, 1 << 63, i64::MAX as u64]),
-        Ty::I64 => random.wide() >> random.below(64),
+        Ty::I64 => random.next() >> random.below(64),
         _ if special => random.pick(&[0, 1, 10, 24, 2200, 65519, 65520, 0x8000_0000, 0x7fff_ffff, 0xffff_ffff, 0xffff_fff0]),
         _ => u64::from(random.next() as u32 >> random.below(32)),
     }

@@ -106,8 +106,6 @@ const LATER: Support = Support::No("not written yet");
 // "Feature Requirements" name a feature for each of these that must come with the extension.
 const NO_STORAGE_TYPE: Support =
     Support::No("its storageBuffer*BitAccess is mandatory, and the code generator does 32-bit types only");
-const NO_SMALL_TYPE: Support =
-    Support::No("shaderFloat16 or shaderInt8 is mandatory, and the code generator does 32-bit types only");
 const NO_ATOMIC_TYPE: Support =
     Support::No("shaderBufferInt64Atomics is mandatory, and the code generator does 32-bit types only");
 const NO_YCBCR: Support = Support::No(
@@ -175,8 +173,8 @@ extensions! {
     VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
     VK_KHR_8bit_storage, 1, Device, NO_STORAGE_TYPE, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_16bit_storage, 1, Device, NO_STORAGE_TYPE, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_shader_float16_int8, 1, Device, NO_SMALL_TYPE, Some(V1_2), [PROPERTIES2];
+    VK_KHR_16bit_storage, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_shader_float16_int8, 1, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_atomic_int64, 1, Device, NO_ATOMIC_TYPE, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
     VK_KHR_shader_integer_dot_product, 1, Device, YES, Some(V1_3), [PROPERTIES2];

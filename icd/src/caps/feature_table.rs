@@ -108,7 +108,7 @@ core {
     shaderStorageImageArrayDynamicIndexing, shader_storage_image_array_dynamic_indexing, YES;
     shaderClipDistance, shader_clip_distance, YES;
     shaderCullDistance, shader_cull_distance, YES;
-    shaderFloat64, shader_float64, NO_TYPE;
+    shaderFloat64, shader_float64, YES;
     shaderInt64, shader_int64, NO_TYPE;
     shaderInt16, shader_int16, NO_TYPE;
     shaderResourceResidency, shader_resource_residency, NO_SPARSE;
@@ -126,10 +126,10 @@ core {
     inheritedQueries, inherited_queries, LATER;
 }
 extended {
-    storageBuffer16BitAccess, storage_buffer16_bit_access, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
-    uniformAndStorageBuffer16BitAccess, uniform_and_storage_buffer16_bit_access, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
-    storagePushConstant16, storage_push_constant16, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
-    storageInputOutput16, storage_input_output16, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storageBuffer16BitAccess, storage_buffer16_bit_access, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    uniformAndStorageBuffer16BitAccess, uniform_and_storage_buffer16_bit_access, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storagePushConstant16, storage_push_constant16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storageInputOutput16, storage_input_output16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
     multiview, multiview, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     multiviewGeometryShader, multiview_geometry_shader, NO_GEOMETRY, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     multiviewTessellationShader, multiview_tessellation_shader, NO_TESSELLATION, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
@@ -145,7 +145,7 @@ extended {
     storagePushConstant8, storage_push_constant8, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
     shaderBufferInt64Atomics, shader_buffer_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
     shaderSharedInt64Atomics, shader_shared_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
-    shaderFloat16, shader_float16, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
+    shaderFloat16, shader_float16, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     shaderInt8, shader_int8, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     descriptorIndexing, descriptor_indexing, YES, [PhysicalDeviceVulkan12Features];
     shaderInputAttachmentArrayDynamicIndexing, shader_input_attachment_array_dynamic_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];

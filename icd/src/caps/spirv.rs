@@ -5,9 +5,7 @@
 
 use super::extensions::{Extension as E, Extension};
 use super::features::{Feature, Feature as F};
-use super::properties::{
-    DENORM_PRESERVE_FLOAT32, ROUNDING_MODE_RTE_FLOAT32, SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32, SUBGROUP_OPERATIONS,
-};
+use super::properties::{DENORM_PRESERVE, ROUNDING_MODE_RTE, SIGNED_ZERO_INF_NAN_PRESERVE, SUBGROUP_OPERATIONS};
 use super::{API_VERSION, V1_0, V1_1, V1_2, V1_3};
 use By::{Core, Ext, Feature as Feat, FloatControls, Subgroup};
 use ash::vk;
@@ -164,9 +162,9 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "DotProductInput4x8Bit", number: 6017, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProductInput4x8BitPacked", number: 6018, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProduct", number: 6019, by: &[Feat(F::shaderIntegerDotProduct)] },
-    Capability { name: "DenormPreserve", number: 4464, by: &[FloatControls(DENORM_PRESERVE_FLOAT32)] },
-    Capability { name: "SignedZeroInfNanPreserve", number: 4466, by: &[FloatControls(SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32)] },
-    Capability { name: "RoundingModeRTE", number: 4467, by: &[FloatControls(ROUNDING_MODE_RTE_FLOAT32)] },
+    Capability { name: "DenormPreserve", number: 4464, by: &[FloatControls(DENORM_PRESERVE)] },
+    Capability { name: "SignedZeroInfNanPreserve", number: 4466, by: &[FloatControls(SIGNED_ZERO_INF_NAN_PRESERVE)] },
+    Capability { name: "RoundingModeRTE", number: 4467, by: &[FloatControls(ROUNDING_MODE_RTE)] },
     Capability { name: "SubgroupBallotKHR", number: 4423, by: &[Ext(E::VK_EXT_shader_subgroup_ballot)] },
     Capability { name: "SubgroupVoteKHR", number: 4431, by: &[Ext(E::VK_EXT_shader_subgroup_vote)] },
 ];
@@ -211,7 +209,7 @@ mod tests {
             accepted.contains(&row.number)
         };
         assert!(has("Matrix") && has("Shader") && has("ImageGatherExtended") && has("ClipDistance"));
-        assert!(!has("Geometry") && !has("Tessellation") && !has("Float64"));
+        assert!(!has("Geometry") && !has("Tessellation") && has("Float16") && has("Float64"));
         assert_eq!(has("GroupNonUniform"), API_VERSION >= V1_1);
         assert_eq!(version() >= 0x1_0300, API_VERSION >= V1_1);
         assert!(extensions().iter().any(|e| e == "SPV_KHR_storage_buffer_storage_class"));

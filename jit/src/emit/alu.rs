@@ -276,6 +276,8 @@ impl Emitter<'_> {
         let from = self.shader.ty(data.args[0]);
         let to = self.shader.ty(data.result());
         let same_width = from.bytes() == to.bytes();
+        // A wider float has every number.
+        let op = if op == Convert::FToFRtz && from.bytes() < to.bytes() { Convert::FToF } else { op };
         match op {
             Convert::UToU | Convert::SToS if same_width => self.map(data, |_, a| a[0]),
             Convert::FToF | Convert::FToFRtz if same_width => self.map(data, |_, a| a[0]),

@@ -9,6 +9,7 @@ use jit::ir::*;
 
 /// Loads of a buffer or of workgroup memory at `(index of the lane + k) * scale + plus`, summed up by position.
 struct Loads {
+    ty: Ty,
     space: Space,
     /// The index is loaded, or the lane's number times this.
     step: Option<u32>,
@@ -53,13 +54,16 @@ fn loads(l: &Loads) -> Shader {
                 }
                 let scaled = b.binary(Binary::IMul, index, scale);
                 let at = b.binary(Binary::IAdd, scaled, plus);
-                let value = match l.space {
-                    Space::Shared => b.op(Op::Load(Space::Shared, FLAGS), &[at], Ty::I32),
+                let mut value = match l.space {
+                    Space::Shared => b.op(Op::Load(Space::Shared, FLAGS), &[at], l.ty),
                     _ => {
                         let buffer = b.buffer(0, 1);
-                        b.op(Op::Load(Space::Buffer, FLAGS), &[buffer, at], Ty::I32)
+                        b.op(Op::Load(Space::Buffer, FLAGS), &[buffer, at], l.ty)
                     }
                 };
+                if l.ty != Ty::I32 {
+                    value = b.convert(Convert::UToU, value, Ty::I32);
+                }
                 let (many, i) = (b.u32(l.words.len() as u32), b.u32(i as u32));
                 let row = b.binary(Binary::IMul, lane, many);
                 let place = b.binary(Binary::IAdd, row, i);
@@ -91,33 +95,38 @@ fn loads(l: &Loads) -> Shader {
 #[test]
 fn neighbours_are_in_range_by_themselves() {
     let mut rng = Rng::new(7);
-    for case in 0..60u32 {
+    for case in 0..120u32 {
+        let ty = [Ty::I32, Ty::I8, Ty::I16][case as usize / 2 % 3];
+        let bytes = ty.bytes();
         let count = 2 + rng.below(6);
         // Ascending neighbours mostly, others in between.
         let words = (0..count as u32).map(|i| match rng.below(6) {
-            0 => (rng.below(40) as u32, 4 * rng.below(4) as u32),
-            1 => (0, 4 * i),
+            0 => (rng.below(40) as u32, bytes * rng.below(4) as u32),
+            1 => (0, bytes * i),
             _ => (i, 0),
         });
+        let scale = [bytes, bytes, bytes, 4 * bytes, 1][rng.below(5)];
         let l = Loads {
+            ty,
             words: words.collect(),
             space: if case % 3 == 0 { Space::Shared } else { Space::Buffer },
             step: [None, Some(2), Some(4), Some(1), Some(3)][rng.below(5)],
-            scale: [4, 4, 4, 16, 1][rng.below(5)],
-            // A limit lies outside of every buffer.
-            bound: [None, Some(1 << 20), Some(0x1000_0001)][rng.below(3)],
+            scale,
+            // A limit lies outside of every buffer, and its offset does not wrap.
+            bound: [None, Some(1 << 20), Some(u64::from(0x4000_0000 / scale + 1))][rng.below(3)],
             masked: rng.below(2) == 0,
         };
         let s = loads(&l);
         // Indices around both ends, and far away.
-        let edge = [0, 1, u32::MAX, u32::MAX - 2, WORDS - 4, WORDS - 1, WORDS, 0x3fff_ffff, 0x8000_0000];
+        let end = 4 * WORDS / bytes;
+        let edge = [0, 1, u32::MAX, u32::MAX - 2, end - 4, end - 1, end, 0x3fff_ffff, 0x8000_0000];
         let mut index = || match rng.below(3) {
             0 => edge[rng.below(edge.len())],
-            _ => rng.below(WORDS as usize - 4) as u32,
+            _ => rng.below(end as usize - 4) as u32,
         };
         let inside = case % 4 == 1;
         let indices: Vec<u32> = (0..24).map(|i| if inside { i * 2 } else { index() }).collect();
-        let data: Vec<u32> = (0..WORDS).map(|i| 1000 + i).collect();
+        let data: Vec<u32> = (0..WORDS).map(|i| 0x0301_0501 * (1000 + i)).collect();
         check(&s, &memory(vec![words_of(&indices), words_of(&data), words_of(&[7; 24 * 8])]), [1, 1, 1]);
     }
 }
@@ -318,17 +327,14 @@ fn copies(c: Copy) -> Shader {
             b.inst(Op::Store(c.to, flags), &args, &[]);
             Term::default()
         };
-        match c.masked {
-            false => {
-                body(b);
-            }
-            true => {
-                let five = b.u32(5);
-                let odd = b.binary(Binary::And, own, five);
-                let zero = b.u32(0);
-                let active = b.cmp(Cmp::INe, odd, zero);
-                b.if_(active, &[], body, |_| Term::default());
-            }
+        if c.masked {
+            let five = b.u32(5);
+            let odd = b.binary(Binary::And, own, five);
+            let zero = b.u32(0);
+            let active = b.cmp(Cmp::INe, odd, zero);
+            b.if_(active, &[], body, |_| Term::default());
+        } else {
+            body(b);
         }
         if c.to == Space::Shared {
             b.inst(Op::Barrier, &[], &[]);
@@ -351,7 +357,7 @@ fn copies(c: Copy) -> Shader {
 #[test]
 fn elements_of_every_size_are_copied() {
     let mut rng = Rng::new(11);
-    for case in 0..420usize {
+    for case in 0..280usize {
         let ty = [Ty::I8, Ty::I16, Ty::F16, Ty::I32, Ty::I64, Ty::F64, Ty::F32][case % 7];
         let n = 1 + case / 7 % 4;
         let place = |rng: &mut Rng| match rng.below(4) {

@@ -311,6 +311,7 @@ impl Fold<'_> {
             And | UMin if c == ones => Some(Rewrite::Value(a)),
             UMax if c == 0 => Some(Rewrite::Value(a)),
             Bound if self.greatest(a, 4) <= c => Some(Rewrite::Value(a)),
+            LShr if self.greatest(a, 4) >> (c & u64::from(8 * ty.bytes() - 1)) == 0 => Some(Rewrite::Const(0)),
             Or if c == ones => Some(Rewrite::Const(ones)),
             Xor if c == ones => op1(Op::Unary(Unary::Not), a),
             IMul | And | UMin if c == 0 => Some(Rewrite::Const(0)),
@@ -400,7 +401,9 @@ impl Fold<'_> {
 
     fn convert(&self, op: Convert, a: Value, to: Ty) -> Option<Rewrite> {
         let from = self.shader.ty(a);
-        if from == to && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS | Convert::FToF | Convert::FToFRtz) {
+        if from == to
+            && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS | Convert::FToF | Convert::FToFRtz)
+        {
             return Some(Rewrite::Value(a));
         }
         // Machines convert signed vectors.

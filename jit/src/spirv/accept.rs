@@ -59,6 +59,9 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (70, "ShaderViewportIndex"),
     (4423, "SubgroupBallotKHR"),
     (4427, "DrawParameters"),
+    (4428, "WorkgroupMemoryExplicitLayoutKHR"),
+    (4429, "WorkgroupMemoryExplicitLayout8BitAccessKHR"),
+    (4430, "WorkgroupMemoryExplicitLayout16BitAccessKHR"),
     (4431, "SubgroupVoteKHR"),
     (4433, "StorageBuffer16BitAccess"),
     (4434, "UniformAndStorageBuffer16BitAccess"),
@@ -132,6 +135,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_KHR_terminate_invocation",
     "SPV_KHR_variable_pointers",
     "SPV_KHR_vulkan_memory_model",
+    "SPV_KHR_workgroup_memory_explicit_layout",
 ];
 
 impl Accept {

@@ -202,7 +202,15 @@ fn smooth_step(t: &mut Translator<'_>, a: &[Value]) -> Value {
 }
 
 fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
-    let e = t.b.int_as(a[1], Ty::I32);
+    // A long exponent: more than this changes nothing.
+    let e = match t.b.ty(a[1]) {
+        Ty::I64 => {
+            let (least, most) = (t.b.konst(Ty::I64, -0xffffi64 as u64), t.b.konst(Ty::I64, 0xffff));
+            clamp(t, &[a[1], least, most], Binary::SMax, Binary::SMin)
+        }
+        _ => a[1],
+    };
+    let e = t.b.int_as(e, Ty::I32);
     t.b.val(Op::Ldexp, &[a[0], e], t.b.ty(a[0]))
 }
 

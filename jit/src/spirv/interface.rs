@@ -5,7 +5,7 @@
 //! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
 
 use super::body::Translator;
-use super::layout::natural;
+use super::layout::{explicit_size, natural};
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::types::{Const, Type};
 use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val};
@@ -186,10 +186,16 @@ impl Translator<'_> {
                 self.block_pointer(Space::Push, 0, to, false)
             }
             class::WORKGROUP => {
-                let (size, align) = natural(self.s, to)?;
-                let at = shared.next_multiple_of(align.max(4));
-                *shared =
-                    at.checked_add(size).filter(|&n| n < 1 << 28).ok_or_else(|| Error::limit("workgroup memory"))?;
+                // Blocks have a layout of their own and lie all at one place; then there is nothing else.
+                let block = self.m.decorated(to, deco::BLOCK);
+                let (at, size) = if block {
+                    (0, explicit_size(self.s, to, None)?)
+                } else {
+                    let (size, align) = natural(self.s, to)?;
+                    (shared.next_multiple_of(align.max(4)), size)
+                };
+                let end = at.checked_add(size).filter(|&n| n < 1 << 28);
+                *shared = end.ok_or_else(|| Error::limit("workgroup memory"))?.max(*shared);
                 if let Some(&init) = v.args.get(1) {
                     match self.s.constant(init) {
                         Some(Const::Null(_)) => self.b.shader.workgroup_mut()?.zero_shared = true,
@@ -198,7 +204,7 @@ impl Translator<'_> {
                 }
                 let volatile = self.m.decorated(v.result, deco::VOLATILE);
                 self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
-                self.block_pointer(Space::Shared, at, to, true)
+                self.block_pointer(Space::Shared, at, to, !block)
             }
             _ => return Err(Error::unsupported(format!("storage class {class}"))),
         };
@@ -571,9 +577,7 @@ impl Translator<'_> {
 /// The slot of a 64-bit scalar's high word.
 fn high_word(low: Slot) -> Slot {
     let kind = match low.kind {
-        SlotKind::User { location, component, index } => {
-            SlotKind::User { location, component: component + 1, index }
-        }
+        SlotKind::User { location, component, index } => SlotKind::User { location, component: component + 1, index },
         builtin @ SlotKind::Builtin(_) => builtin,
     };
     Slot { kind, ..low }

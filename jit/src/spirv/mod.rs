@@ -69,6 +69,7 @@ mod class {
 /// Decorations.
 mod deco {
     pub(crate) const SPEC_ID: u32 = 1;
+    pub(crate) const BLOCK: u32 = 2;
     pub(crate) const BUFFER_BLOCK: u32 = 3;
     pub(crate) const ROW_MAJOR: u32 = 4;
     pub(crate) const ARRAY_STRIDE: u32 = 6;

@@ -100,15 +100,16 @@ fn neighbours_are_in_range_by_themselves() {
         let bytes = ty.bytes();
         let count = 2 + rng.below(6);
         // Ascending neighbours mostly, others in between.
-        let words = (0..count as u32).map(|i| match rng.below(6) {
+        let word = |i: u32, rng: &mut Rng| match rng.below(6) {
             0 => (rng.below(40) as u32, bytes * rng.below(4) as u32),
             1 => (0, bytes * i),
             _ => (i, 0),
-        });
+        };
+        let words = (0..count as u32).map(|i| word(i, &mut rng)).collect();
         let scale = [bytes, bytes, bytes, 4 * bytes, 1][rng.below(5)];
         let l = Loads {
             ty,
-            words: words.collect(),
+            words,
             space: if case % 3 == 0 { Space::Shared } else { Space::Buffer },
             step: [None, Some(2), Some(4), Some(1), Some(3)][rng.below(5)],
             scale,

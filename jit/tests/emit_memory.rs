@@ -9,6 +9,7 @@ use jit::ir::*;
 
 /// Loads of a buffer or of workgroup memory at `(index of the lane + k) * scale + plus`, summed up by position.
 struct Loads {
+    ty: Ty,
     space: Space,
     /// The index is loaded, or the lane's number times this.
     step: Option<u32>,
@@ -53,13 +54,16 @@ fn loads(l: &Loads) -> Shader {
                 }
                 let scaled = b.binary(Binary::IMul, index, scale);
                 let at = b.binary(Binary::IAdd, scaled, plus);
-                let value = match l.space {
-                    Space::Shared => b.op(Op::Load(Space::Shared, FLAGS), &[at], Ty::I32),
+                let mut value = match l.space {
+                    Space::Shared => b.op(Op::Load(Space::Shared, FLAGS), &[at], l.ty),
                     _ => {
                         let buffer = b.buffer(0, 1);
-                        b.op(Op::Load(Space::Buffer, FLAGS), &[buffer, at], Ty::I32)
+                        b.op(Op::Load(Space::Buffer, FLAGS), &[buffer, at], l.ty)
                     }
                 };
+                if l.ty != Ty::I32 {
+                    value = b.convert(Convert::UToU, value, Ty::I32);
+                }
                 let (many, i) = (b.u32(l.words.len() as u32), b.u32(i as u32));
                 let row = b.binary(Binary::IMul, lane, many);
                 let place = b.binary(Binary::IAdd, row, i);
@@ -91,33 +95,39 @@ fn loads(l: &Loads) -> Shader {
 #[test]
 fn neighbours_are_in_range_by_themselves() {
     let mut rng = Rng::new(7);
-    for case in 0..60u32 {
+    for case in 0..120u32 {
+        let ty = [Ty::I32, Ty::I8, Ty::I16][case as usize / 2 % 3];
+        let bytes = ty.bytes();
         let count = 2 + rng.below(6);
         // Ascending neighbours mostly, others in between.
-        let words = (0..count as u32).map(|i| match rng.below(6) {
-            0 => (rng.below(40) as u32, 4 * rng.below(4) as u32),
-            1 => (0, 4 * i),
+        let word = |i: u32, rng: &mut Rng| match rng.below(6) {
+            0 => (rng.below(40) as u32, bytes * rng.below(4) as u32),
+            1 => (0, bytes * i),
             _ => (i, 0),
-        });
+        };
+        let words = (0..count as u32).map(|i| word(i, &mut rng)).collect();
+        let scale = [bytes, bytes, bytes, 4 * bytes, 1][rng.below(5)];
         let l = Loads {
-            words: words.collect(),
+            ty,
+            words,
             space: if case % 3 == 0 { Space::Shared } else { Space::Buffer },
             step: [None, Some(2), Some(4), Some(1), Some(3)][rng.below(5)],
-            scale: [4, 4, 4, 16, 1][rng.below(5)],
-            // A limit lies outside of every buffer.
-            bound: [None, Some(1 << 20), Some(0x1000_0001)][rng.below(3)],
+            scale,
+            // A limit lies outside of every buffer, and its offset does not wrap.
+            bound: [None, Some(1 << 20), Some(u64::from(0x4000_0000 / scale + 1))][rng.below(3)],
             masked: rng.below(2) == 0,
         };
         let s = loads(&l);
         // Indices around both ends, and far away.
-        let edge = [0, 1, u32::MAX, u32::MAX - 2, WORDS - 4, WORDS - 1, WORDS, 0x3fff_ffff, 0x8000_0000];
+        let end = 4 * WORDS / bytes;
+        let edge = [0, 1, u32::MAX, u32::MAX - 2, end - 4, end - 1, end, 0x3fff_ffff, 0x8000_0000];
         let mut index = || match rng.below(3) {
             0 => edge[rng.below(edge.len())],
-            _ => rng.below(WORDS as usize - 4) as u32,
+            _ => rng.below(end as usize - 4) as u32,
         };
         let inside = case % 4 == 1;
         let indices: Vec<u32> = (0..24).map(|i| if inside { i * 2 } else { index() }).collect();
-        let data: Vec<u32> = (0..WORDS).map(|i| 1000 + i).collect();
+        let data: Vec<u32> = (0..WORDS).map(|i| 0x0301_0501 * (1000 + i)).collect();
         check(&s, &memory(vec![words_of(&indices), words_of(&data), words_of(&[7; 24 * 8])]), [1, 1, 1]);
     }
 }
@@ -130,16 +140,17 @@ fn words_of(list: &[u32]) -> Vec<u8> {
 #[test]
 fn atomics_at_one_address_are_in_lane_order() {
     use AtomicOp::*;
-    for op in [Add, Sub, SMin, UMin, SMax, UMax, And, Or, Xor, Exchange] {
+    let all = [Add, Sub, SMin, UMin, SMax, UMax, And, Or, Xor, Exchange];
+    for (op, ty) in all.into_iter().flat_map(|op| [(op, Ty::I32), (op, Ty::I64)]) {
         for space in [Space::Buffer, Space::Shared] {
             for (case, mask) in [u32::MAX, 0x5a_3c0f, 0x80_0000, 0].into_iter().enumerate() {
                 for (at, seen) in [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)] {
-                    let s = atomics(op, space, at, seen);
+                    let s = atomics(ty, op, space, at, seen);
                     let mut rng = Rng::new(op as u64 + 1);
-                    let values: Vec<u32> = (0..24).map(|_| rng.next() as u32 >> (8 * case)).collect();
+                    let values: Vec<u32> = (0..48).map(|_| rng.next() as u32 >> (8 * case)).collect();
                     let active: Vec<u32> = (0..24).map(|i| mask >> i & 1).collect();
                     let target: Vec<u32> = (0..14).map(|_| rng.next() as u32).collect();
-                    let buffers = [&values[..], &target, &[9; 24], &active].map(words_of);
+                    let buffers = [&values[..], &target, &[9; 48], &active].map(words_of);
                     check(&s, &memory(buffers.to_vec()), [1, 1, 1]);
                 }
             }
@@ -147,11 +158,14 @@ fn atomics_at_one_address_are_in_lane_order() {
     }
 }
 
-fn atomics(op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
+fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
     let mut s = shader([24, 1, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
-        let (value, active) = (get(b, 0, lane, Ty::I32), get(b, 3, lane, Ty::I32));
-        let buffer = b.buffer(0, 1);
+        let active = get(b, 3, lane, Ty::I32);
+        let bytes = b.u32(ty.bytes());
+        let element = b.binary(Binary::IMul, lane, bytes);
+        let [values, buffer, found] = [0, 1, 2].map(|binding| b.buffer(0, binding));
+        let value = b.load(values, element, ty);
         let own = byte_offset(b, lane);
         if space == Space::Shared {
             let v = b.load(buffer, own, Ty::I32);
@@ -165,9 +179,9 @@ fn atomics(op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
             &[],
             |b| {
                 let args = if space == Space::Buffer { vec![buffer, at, value] } else { vec![at, value] };
-                let old = b.op(Op::Atomic(space, op), &args, Ty::I32);
+                let old = b.op(Op::Atomic(space, op), &args, ty);
                 if seen {
-                    put(b, 2, lane, old);
+                    b.store(found, element, old);
                 }
                 Term::default()
             },
@@ -236,6 +250,187 @@ fn bits_of_places_and_counters() {
                 }
             });
             check(&s, &memory(vec![words_of(&[5; 3 * 64])]), [2, 1, 1]);
+        }
+    }
+}
+
+/// Where lanes access an array of elements.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// All of them there.
+    Element(u32),
+    /// One after the other, that many elements apart.
+    Steps(u32),
+    /// Each at an index of its own.
+    Scattered,
+}
+
+/// A copy of `n` elements per lane from one space to another.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    ty: Ty,
+    n: usize,
+    from: Space,
+    to: Space,
+    source: Place,
+    target: Place,
+    /// Bytes that are added to all offsets: a multiple of the element's.
+    plus: u32,
+    masked: bool,
+}
+
+/// Bytes of the memory that copies read and write, and invocations.
+const COPIED: u32 = 24 * 16 + 5;
+const COPIERS: u32 = 24;
+
+fn copies(c: Copy) -> Shader {
+    let mut s = shader([COPIERS, 1, 1], |b| {
+        let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let own = get(b, 0, lane, Ty::I32);
+        if c.from == Space::Shared {
+            for i in 0..(COPIED / 4).div_ceil(COPIERS) {
+                let more = b.u32(COPIERS * i);
+                let index = b.binary(Binary::IAdd, lane, more);
+                let value = get(b, 1, index, Ty::I32);
+                let at = byte_offset(b, index);
+                b.inst(Op::Store(Space::Shared, FLAGS), &[at, value], &[]);
+            }
+            b.inst(Op::Barrier, &[], &[]);
+        }
+        let offset = |b: &mut Builder<'_>, place: Place| {
+            let index = match place {
+                Place::Element(i) => b.u32(i),
+                Place::Steps(step) => {
+                    let step = b.u32(step);
+                    b.binary(Binary::IMul, lane, step)
+                }
+                Place::Scattered => own,
+            };
+            let (bytes, plus) = (b.u32(c.ty.bytes()), b.u32(c.plus));
+            let scaled = b.binary(Binary::IMul, index, bytes);
+            b.binary(Binary::IAdd, scaled, plus)
+        };
+        let body = |b: &mut Builder<'_>| {
+            let flags = MemFlags { align: c.ty.bytes() as u8, ..FLAGS };
+            let at = offset(b, c.source);
+            let args = match c.from {
+                Space::Buffer => vec![b.buffer(0, 1), at],
+                _ => vec![at],
+            };
+            let inst = b.inst(Op::Load(c.from, flags), &args, &vec![c.ty; c.n]);
+            let values: Vec<Value> = b.shader.insts[inst].results().collect();
+            let at = offset(b, c.target);
+            let mut args = match c.to {
+                Space::Buffer => vec![b.buffer(0, 2), at],
+                _ => vec![at],
+            };
+            args.extend(values);
+            b.inst(Op::Store(c.to, flags), &args, &[]);
+            Term::default()
+        };
+        if c.masked {
+            let five = b.u32(5);
+            let odd = b.binary(Binary::And, own, five);
+            let zero = b.u32(0);
+            let active = b.cmp(Cmp::INe, odd, zero);
+            b.if_(active, &[], body, |_| Term::default());
+        } else {
+            body(b);
+        }
+        if c.to == Space::Shared {
+            b.inst(Op::Barrier, &[], &[]);
+            for i in 0..(COPIED / 4).div_ceil(COPIERS) {
+                let more = b.u32(COPIERS * i);
+                let index = b.binary(Binary::IAdd, lane, more);
+                let at = byte_offset(b, index);
+                let value = b.op(Op::Load(Space::Shared, FLAGS), &[at], Ty::I32);
+                put(b, 2, index, value);
+            }
+        }
+    });
+    if [c.from, c.to].contains(&Space::Shared) {
+        s.workgroup_mut().expect("workgroups").shared_bytes = COPIED;
+    }
+    s
+}
+
+/// Elements of every size from and to every space, at offsets of every shape: the interpreter does one lane after the other.
+#[test]
+fn elements_of_every_size_are_copied() {
+    let mut rng = Rng::new(11);
+    for case in 0..280usize {
+        let ty = [Ty::I8, Ty::I16, Ty::F16, Ty::I32, Ty::I64, Ty::F64, Ty::F32][case % 7];
+        let n = 1 + case / 7 % 4;
+        let place = |rng: &mut Rng| match rng.below(4) {
+            0 => Place::Element(rng.below(40) as u32),
+            1 => Place::Scattered,
+            _ => Place::Steps([n as u32, n as u32, 1, 2, 5][rng.below(5)]),
+        };
+        let from = [Space::Buffer, Space::Buffer, Space::Shared, Space::Push][rng.below(4)];
+        let copy = Copy {
+            ty,
+            n,
+            from,
+            to: if from != Space::Shared && rng.below(3) == 0 { Space::Shared } else { Space::Buffer },
+            source: place(&mut rng),
+            target: place(&mut rng),
+            plus: [0, 0, 1, 3, u32::MAX][rng.below(5)].min(COPIED).wrapping_mul(ty.bytes()),
+            masked: rng.below(3) == 0,
+        };
+        let s = copies(copy);
+        // Indices inside, around the end, and far away.
+        let last = COPIED / ty.bytes();
+        let index = |rng: &mut Rng| match rng.below(4) {
+            0 => [0, last - 1, last, last + 1, u32::MAX, 0x1000_0000][rng.below(6)],
+            _ => rng.below(last as usize) as u32,
+        };
+        let indices: Vec<u32> = (0..COPIERS).map(|_| index(&mut rng)).collect();
+        let bytes = |rng: &mut Rng| (0..COPIED).map(|_| rng.next() as u8).collect::<Vec<u8>>();
+        let mut memory = memory(vec![words(indices), bytes(&mut rng), bytes(&mut rng)]);
+        memory.push = (0..base::abi::MAX_PUSH_CONSTANTS).map(|_| rng.next() as u8).collect();
+        let after = std::panic::catch_unwind(|| check(&s, &memory, [1, 1, 1]));
+        let after = after.unwrap_or_else(|_| panic!("case {case}: {copy:?}"));
+        if copy.plus == 0 && matches!(copy.target, Place::Steps(_)) && !copy.masked {
+            assert_ne!(after[2], memory.buffers[2].1, "case {case}: {copy:?} copies nothing");
+        }
+    }
+}
+
+/// Private arrays of every type, at indices that are the same for all lanes and that are not; with barriers in between too.
+#[test]
+fn private_arrays_of_every_type() {
+    for ty in [Ty::I8, Ty::I16, Ty::F16, Ty::I32, Ty::F32, Ty::I64, Ty::F64] {
+        for (len, barrier) in [(3, false), (7, true), (40, false), (5, true)] {
+            let s = shader([COPIERS, 1, 1], |b| {
+                let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+                let own = get(b, 0, lane, Ty::I32);
+                let var = b.var(ty, len, "array");
+                let other = b.var(ty, 2, "behind");
+                let flags = MemFlags { align: ty.bytes() as u8, ..FLAGS };
+                let bytes = b.u32(ty.bytes());
+                let at = b.binary(Binary::IMul, lane, bytes);
+                let from = b.buffer(0, 1);
+                let value = b.op(Op::Load(Space::Buffer, flags), &[from, at], ty);
+                let (zero, one) = (b.u32(0), b.u32(1));
+                let never = b.var_load(other, Some(one));
+                b.var_store(var, Some(own), value);
+                b.var_store(var, Some(zero), value);
+                if barrier {
+                    b.inst(Op::Barrier, &[], &[]);
+                }
+                let index = b.binary(Binary::IAdd, own, one);
+                let [x, y] = [own, index].map(|i| b.var_load(var, Some(i)));
+                let to = b.buffer(0, 2);
+                let three = b.u32(3 * ty.bytes());
+                let at = b.binary(Binary::IMul, lane, three);
+                b.inst(Op::Store(Space::Buffer, flags), &[to, at, x, y, never], &[]);
+            });
+            let mut rng = Rng::new(u64::from(len));
+            let indices: Vec<u32> = (0..COPIERS).map(|_| rng.below(len as usize + 3) as u32).collect();
+            let data: Vec<u8> = (0..COPIERS * ty.bytes()).map(|_| 1 + rng.below(100) as u8).collect();
+            let memory = memory(vec![words(indices), data, vec![0xcc; (COPIERS * 3 * ty.bytes()) as usize]]);
+            let after = check(&s, &memory, [1, 1, 1]);
+            assert!(after[2].iter().any(|&b| b != 0) && after[2].iter().all(|&b| b != 0xcc), "{ty:?}");
         }
     }
 }

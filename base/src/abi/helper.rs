@@ -72,6 +72,8 @@ helpers! {
     ImageDivergent = image_divergent(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs);
     /// Fused multiply-add with one rounding for hosts without FMA; `n` elements each.
     FmaF32 = fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32);
+    /// The same of 64 bits.
+    FmaF64 = fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32);
 }
 
 impl Helper {

@@ -53,7 +53,7 @@ mod tests {
             layout_of(&rows)
         };
         let others = [
-            row(&|r| r.name = "fma_f64"),
+            row(&|r| r.name = "fma_f16"),
             row(&|r| r.signature = "a: *const f64"),
             row(&|r| r.arguments = &[Argument::Word]),
             row(&|r| r.offset += 8),

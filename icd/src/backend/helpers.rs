@@ -10,7 +10,15 @@ unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *
     }
 }
 
+/// The same of 64 bits.
+unsafe extern "C" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32) {
+    for i in 0..n as usize {
+        // SAFETY: the caller has `n` elements each.
+        unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
+    }
+}
+
 /// Functions that generated code calls.
 pub fn helpers() -> HelperTable {
-    HelperTable { image_divergent: rasterizer::sample::image_divergent, fma_f32 }
+    HelperTable { image_divergent: rasterizer::sample::image_divergent, fma_f32, fma_f64 }
 }

@@ -104,12 +104,6 @@ macro_rules! extensions {
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
 // "Feature Requirements" name a feature for each of these that must come with the extension.
-const NO_STORAGE_TYPE: Support =
-    Support::No("its storageBuffer*BitAccess is mandatory, and the code generator does 32-bit types only");
-const NO_SMALL_TYPE: Support =
-    Support::No("shaderFloat16 or shaderInt8 is mandatory, and the code generator does 32-bit types only");
-const NO_ATOMIC_TYPE: Support =
-    Support::No("shaderBufferInt64Atomics is mandatory, and the code generator does 32-bit types only");
 const NO_YCBCR: Support = Support::No(
     "its samplerYcbcrConversion or ycbcr2plane444Formats is mandatory, and there are no multi-planar formats",
 );
@@ -174,12 +168,13 @@ extensions! {
     VK_KHR_shader_float_controls, 4, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_8bit_storage, 1, Device, NO_STORAGE_TYPE, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_16bit_storage, 1, Device, NO_STORAGE_TYPE, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_shader_float16_int8, 1, Device, NO_SMALL_TYPE, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_atomic_int64, 1, Device, NO_ATOMIC_TYPE, Some(V1_2), [PROPERTIES2];
+    VK_KHR_8bit_storage, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_16bit_storage, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
+    VK_KHR_shader_float16_int8, 1, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_KHR_shader_atomic_int64, 1, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
     VK_KHR_shader_integer_dot_product, 1, Device, YES, Some(V1_3), [PROPERTIES2];
+    VK_KHR_workgroup_memory_explicit_layout, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_sampler_ycbcr_conversion, 14, Device, NO_YCBCR, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_vertex_attribute_divisor, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];

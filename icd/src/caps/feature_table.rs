@@ -108,9 +108,9 @@ core {
     shaderStorageImageArrayDynamicIndexing, shader_storage_image_array_dynamic_indexing, YES;
     shaderClipDistance, shader_clip_distance, YES;
     shaderCullDistance, shader_cull_distance, YES;
-    shaderFloat64, shader_float64, NO_TYPE;
-    shaderInt64, shader_int64, NO_TYPE;
-    shaderInt16, shader_int16, NO_TYPE;
+    shaderFloat64, shader_float64, YES;
+    shaderInt64, shader_int64, YES;
+    shaderInt16, shader_int16, YES;
     shaderResourceResidency, shader_resource_residency, NO_SPARSE;
     shaderResourceMinLod, shader_resource_min_lod, YES;
     sparseBinding, sparse_binding, NO_SPARSE;
@@ -126,10 +126,10 @@ core {
     inheritedQueries, inherited_queries, LATER;
 }
 extended {
-    storageBuffer16BitAccess, storage_buffer16_bit_access, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
-    uniformAndStorageBuffer16BitAccess, uniform_and_storage_buffer16_bit_access, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
-    storagePushConstant16, storage_push_constant16, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
-    storageInputOutput16, storage_input_output16, NO_TYPE, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storageBuffer16BitAccess, storage_buffer16_bit_access, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    uniformAndStorageBuffer16BitAccess, uniform_and_storage_buffer16_bit_access, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storagePushConstant16, storage_push_constant16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
+    storageInputOutput16, storage_input_output16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
     multiview, multiview, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     multiviewGeometryShader, multiview_geometry_shader, NO_GEOMETRY, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     multiviewTessellationShader, multiview_tessellation_shader, NO_TESSELLATION, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
@@ -140,13 +140,13 @@ extended {
     shaderDrawParameters, shader_draw_parameters, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceShaderDrawParametersFeatures];
     samplerMirrorClampToEdge, sampler_mirror_clamp_to_edge, YES, [PhysicalDeviceVulkan12Features];
     drawIndirectCount, draw_indirect_count, YES, [PhysicalDeviceVulkan12Features];
-    storageBuffer8BitAccess, storage_buffer8_bit_access, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
-    uniformAndStorageBuffer8BitAccess, uniform_and_storage_buffer8_bit_access, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
-    storagePushConstant8, storage_push_constant8, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
-    shaderBufferInt64Atomics, shader_buffer_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
-    shaderSharedInt64Atomics, shader_shared_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
-    shaderFloat16, shader_float16, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
-    shaderInt8, shader_int8, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
+    storageBuffer8BitAccess, storage_buffer8_bit_access, YES, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
+    uniformAndStorageBuffer8BitAccess, uniform_and_storage_buffer8_bit_access, YES, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
+    storagePushConstant8, storage_push_constant8, YES, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
+    shaderBufferInt64Atomics, shader_buffer_int64_atomics, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
+    shaderSharedInt64Atomics, shader_shared_int64_atomics, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
+    shaderFloat16, shader_float16, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
+    shaderInt8, shader_int8, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     descriptorIndexing, descriptor_indexing, YES, [PhysicalDeviceVulkan12Features];
     shaderInputAttachmentArrayDynamicIndexing, shader_input_attachment_array_dynamic_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
     shaderUniformTexelBufferArrayDynamicIndexing, shader_uniform_texel_buffer_array_dynamic_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
@@ -210,6 +210,10 @@ extended {
     stippledRectangularLines, stippled_rectangular_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
     stippledBresenhamLines, stippled_bresenham_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
     stippledSmoothLines, stippled_smooth_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    workgroupMemoryExplicitLayout, workgroup_memory_explicit_layout, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
+    workgroupMemoryExplicitLayoutScalarBlockLayout, workgroup_memory_explicit_layout_scalar_block_layout, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
+    workgroupMemoryExplicitLayout8BitAccess, workgroup_memory_explicit_layout8_bit_access, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
+    workgroupMemoryExplicitLayout16BitAccess, workgroup_memory_explicit_layout16_bit_access, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
     texelBufferAlignment, texel_buffer_alignment, YES, [PhysicalDeviceTexelBufferAlignmentFeaturesEXT];
     formatA4R4G4B4, format_a4r4g4b4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
     formatA4B4G4R4, format_a4b4g4r4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
@@ -284,6 +288,7 @@ structs! {
     PhysicalDeviceShaderAtomicInt64Features: [Ext(E::VK_KHR_shader_atomic_int64), Core(V1_2)];
     PhysicalDeviceShaderSubgroupExtendedTypesFeatures: [Ext(E::VK_KHR_shader_subgroup_extended_types), Core(V1_2)];
     PhysicalDeviceShaderIntegerDotProductFeatures: [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)];
+    PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR: [Ext(E::VK_KHR_workgroup_memory_explicit_layout)];
     PhysicalDeviceSamplerYcbcrConversionFeatures: [Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)];
     PhysicalDeviceVertexAttributeDivisorFeaturesKHR: [Ext(E::VK_KHR_vertex_attribute_divisor), Ext(E::VK_EXT_vertex_attribute_divisor)];
     PhysicalDeviceIndexTypeUint8FeaturesKHR: [Ext(E::VK_KHR_index_type_uint8), Ext(E::VK_EXT_index_type_uint8)];

@@ -267,6 +267,7 @@ mod tests {
             (E::VK_KHR_8bit_storage, &[F::storageBuffer8BitAccess]),
             (E::VK_KHR_16bit_storage, &[F::storageBuffer16BitAccess]),
             (E::VK_KHR_shader_atomic_int64, &[F::shaderBufferInt64Atomics]),
+            (E::VK_KHR_workgroup_memory_explicit_layout, &[F::workgroupMemoryExplicitLayout]),
             (E::VK_KHR_sampler_ycbcr_conversion, &[F::samplerYcbcrConversion]),
             (E::VK_EXT_texture_compression_astc_hdr, &[F::textureCompressionASTC_HDR]),
             (E::VK_KHR_maintenance4, &[F::maintenance4]),

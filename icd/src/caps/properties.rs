@@ -27,12 +27,12 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
 /// Stages with subgroup operations.
 pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
-/// `shaderDenormPreserveFloat32`: generated code never sets flush-to-zero.
-pub const DENORM_PRESERVE_FLOAT32: bool = true;
-/// `shaderSignedZeroInfNanPreserveFloat32`: passes fold by IEEE rules only.
-pub const SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32: bool = true;
-/// `shaderRoundingModeRTEFloat32`: the one rounding mode there is.
-pub const ROUNDING_MODE_RTE_FLOAT32: bool = true;
+/// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
+pub const DENORM_PRESERVE: bool = true;
+/// `shaderSignedZeroInfNanPreserveFloat16`, `…32`, `…64`: passes fold by IEEE rules only.
+pub const SIGNED_ZERO_INF_NAN_PRESERVE: bool = true;
+/// `shaderRoundingModeRTEFloat16`, `…32`, `…64`: the one rounding mode there is.
+pub const ROUNDING_MODE_RTE: bool = true;
 /// `maxInlineUniformBlockSize`: as any uniform buffer. An inline block lies in the set's own memory.
 pub const MAX_INLINE_UNIFORM_BLOCK_SIZE: u32 = LIMITS.max_uniform_buffer_range;
 /// Inline uniform blocks of a stage, and of all sets.
@@ -111,11 +111,17 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         // Khronos has no number for Grus.
         driver_id: vk::DriverId::from_raw(0),
         conformance_version: super::conformance::conformance_version(),
-        denorm_behavior_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
-        rounding_mode_independence: vk::ShaderFloatControlsIndependence::TYPE_32_ONLY,
-        shader_signed_zero_inf_nan_preserve_float32: SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32.into(),
-        shader_denorm_preserve_float32: DENORM_PRESERVE_FLOAT32.into(),
-        shader_rounding_mode_rte_float32: ROUNDING_MODE_RTE_FLOAT32.into(),
+        denorm_behavior_independence: vk::ShaderFloatControlsIndependence::ALL,
+        rounding_mode_independence: vk::ShaderFloatControlsIndependence::ALL,
+        shader_signed_zero_inf_nan_preserve_float16: SIGNED_ZERO_INF_NAN_PRESERVE.into(),
+        shader_signed_zero_inf_nan_preserve_float32: SIGNED_ZERO_INF_NAN_PRESERVE.into(),
+        shader_signed_zero_inf_nan_preserve_float64: SIGNED_ZERO_INF_NAN_PRESERVE.into(),
+        shader_denorm_preserve_float16: DENORM_PRESERVE.into(),
+        shader_denorm_preserve_float32: DENORM_PRESERVE.into(),
+        shader_denorm_preserve_float64: DENORM_PRESERVE.into(),
+        shader_rounding_mode_rte_float16: ROUNDING_MODE_RTE.into(),
+        shader_rounding_mode_rte_float32: ROUNDING_MODE_RTE.into(),
+        shader_rounding_mode_rte_float64: ROUNDING_MODE_RTE.into(),
         max_update_after_bind_descriptors_in_all_pools: u32::MAX,
         // Divergent indices run a waterfall: the same result, not at the same price.
         shader_uniform_buffer_array_non_uniform_indexing_native: vk::FALSE,

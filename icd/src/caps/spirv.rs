@@ -5,9 +5,7 @@
 
 use super::extensions::{Extension as E, Extension};
 use super::features::{Feature, Feature as F};
-use super::properties::{
-    DENORM_PRESERVE_FLOAT32, ROUNDING_MODE_RTE_FLOAT32, SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32, SUBGROUP_OPERATIONS,
-};
+use super::properties::{DENORM_PRESERVE, ROUNDING_MODE_RTE, SIGNED_ZERO_INF_NAN_PRESERVE, SUBGROUP_OPERATIONS};
 use super::{API_VERSION, V1_0, V1_1, V1_2, V1_3};
 use By::{Core, Ext, Feature as Feat, FloatControls, Subgroup};
 use ash::vk;
@@ -157,6 +155,9 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "StorageBuffer8BitAccess", number: 4448, by: &[Feat(F::storageBuffer8BitAccess)] },
     Capability { name: "UniformAndStorageBuffer8BitAccess", number: 4449, by: &[Feat(F::uniformAndStorageBuffer8BitAccess)] },
     Capability { name: "StoragePushConstant8", number: 4450, by: &[Feat(F::storagePushConstant8)] },
+    Capability { name: "WorkgroupMemoryExplicitLayoutKHR", number: 4428, by: &[Feat(F::workgroupMemoryExplicitLayout)] },
+    Capability { name: "WorkgroupMemoryExplicitLayout8BitAccessKHR", number: 4429, by: &[Feat(F::workgroupMemoryExplicitLayout8BitAccess)] },
+    Capability { name: "WorkgroupMemoryExplicitLayout16BitAccessKHR", number: 4430, by: &[Feat(F::workgroupMemoryExplicitLayout16BitAccess)] },
     Capability { name: "VulkanMemoryModel", number: 5345, by: &[Feat(F::vulkanMemoryModel)] },
     Capability { name: "VulkanMemoryModelDeviceScope", number: 5346, by: &[Feat(F::vulkanMemoryModelDeviceScope)] },
     Capability { name: "TransformFeedback", number: 53, by: &[Feat(F::transformFeedback)] },
@@ -167,9 +168,9 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "DotProductInput4x8Bit", number: 6017, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProductInput4x8BitPacked", number: 6018, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProduct", number: 6019, by: &[Feat(F::shaderIntegerDotProduct)] },
-    Capability { name: "DenormPreserve", number: 4464, by: &[FloatControls(DENORM_PRESERVE_FLOAT32)] },
-    Capability { name: "SignedZeroInfNanPreserve", number: 4466, by: &[FloatControls(SIGNED_ZERO_INF_NAN_PRESERVE_FLOAT32)] },
-    Capability { name: "RoundingModeRTE", number: 4467, by: &[FloatControls(ROUNDING_MODE_RTE_FLOAT32)] },
+    Capability { name: "DenormPreserve", number: 4464, by: &[FloatControls(DENORM_PRESERVE)] },
+    Capability { name: "SignedZeroInfNanPreserve", number: 4466, by: &[FloatControls(SIGNED_ZERO_INF_NAN_PRESERVE)] },
+    Capability { name: "RoundingModeRTE", number: 4467, by: &[FloatControls(ROUNDING_MODE_RTE)] },
     Capability { name: "SubgroupBallotKHR", number: 4423, by: &[Ext(E::VK_EXT_shader_subgroup_ballot)] },
     Capability { name: "SubgroupVoteKHR", number: 4431, by: &[Ext(E::VK_EXT_shader_subgroup_vote)] },
 ];
@@ -187,6 +188,7 @@ pub static SPIRV_EXTENSIONS: &[(&str, &[By])] = &[
     ("SPV_EXT_shader_viewport_index_layer", &[Core(V1_2), Ext(E::VK_EXT_shader_viewport_index_layer)]),
     ("SPV_EXT_descriptor_indexing", &[Core(V1_2), Ext(E::VK_EXT_descriptor_indexing)]),
     ("SPV_KHR_vulkan_memory_model", &[Core(V1_2), Ext(E::VK_KHR_vulkan_memory_model)]),
+    ("SPV_KHR_workgroup_memory_explicit_layout", &[Ext(E::VK_KHR_workgroup_memory_explicit_layout)]),
     ("SPV_KHR_physical_storage_buffer", &[Core(V1_2), Ext(E::VK_KHR_buffer_device_address)]),
     ("SPV_EXT_demote_to_helper_invocation", &[Core(V1_3), Ext(E::VK_EXT_shader_demote_to_helper_invocation)]),
     ("SPV_KHR_non_semantic_info", &[Core(V1_3), Ext(E::VK_KHR_shader_non_semantic_info)]),
@@ -219,7 +221,7 @@ mod tests {
             accepted.contains(&row.number)
         };
         assert!(has("Matrix") && has("Shader") && has("ImageGatherExtended") && has("ClipDistance"));
-        assert!(!has("Geometry") && !has("Tessellation") && !has("Float64"));
+        assert!(!has("Geometry") && !has("Tessellation") && has("Float16") && has("Float64"));
         assert_eq!(has("GroupNonUniform"), API_VERSION >= V1_1);
         assert_eq!(version() >= 0x1_0300, API_VERSION >= V1_1);
         assert!(extensions().iter().any(|e| e == "SPV_KHR_storage_buffer_storage_class"));

@@ -27,13 +27,18 @@ impl Lower<'_> {
                 let a = self.scalar(data.args[0]);
                 smallvec![self.ins().bxor_imm_u(a, 1)]
             }
-            Op::Imul if vector && ty.elem == Elem::I8 => self.by_lane(data, ty, |e, a| e.ins().imul(a[0], a[1])),
+            Op::Imul if vector && ty.elem == Elem::I8 => self.each(data, |e, a| e.multiply_bytes(a[0], a[1])),
             Op::Smin | Op::Smax | Op::Umin | Op::Umax if vector && ty.elem == Elem::I64 => {
-                self.by_lane(data, ty, move |e, a| match op {
-                    Op::Smin => e.ins().smin(a[0], a[1]),
-                    Op::Smax => e.ins().smax(a[0], a[1]),
-                    Op::Umin => e.ins().umin(a[0], a[1]),
-                    _ => e.ins().umax(a[0], a[1]),
+                // There is no such instruction, but one that compares.
+                let cc = match op {
+                    Op::Smin => IntCC::SignedLessThan,
+                    Op::Smax => IntCC::SignedGreaterThan,
+                    Op::Umin => IntCC::UnsignedLessThan,
+                    _ => IntCC::UnsignedGreaterThan,
+                };
+                self.each(data, |e, a| {
+                    let first = e.ins().icmp(cc, a[0], a[1]);
+                    e.ins().bitselect(first, a[0], a[1])
                 })
             }
             Op::SmulHigh => self.by_lane(data, ty, |e, a| e.ins().smulhi(a[0], a[1])),
@@ -73,6 +78,14 @@ impl Lower<'_> {
                 _ => return Err(malformed(data))
             },
         })
+    }
+
+    /// Low bytes of products, through those of 16 bits.
+    fn multiply_bytes(&mut self, a: Value, b: Value) -> Value {
+        let [low_a, low_b] = [a, b].map(|v| self.ins().uwiden_low(v));
+        let [high_a, high_b] = [a, b].map(|v| self.ins().uwiden_high(v));
+        let (low, high) = (self.ins().imul(low_a, low_b), self.ins().imul(high_a, high_b));
+        self.shuffle_bytes(low, high, std::array::from_fn(|i| 2 * i as u8))
     }
 
     fn shift(&mut self, op: Op, value: Value, amount: Value) -> Value {

@@ -26,11 +26,11 @@ impl Lower<'_> {
             Op::Fnarrow if !vector => smallvec![self.ins().fdemote(machine, a[0])],
             Op::Fnarrow => a.chunks(2).map(|pair| self.narrow_floats(pair)).collect(),
             Op::HalfToFloat if !vector => {
-                let a = self.ins().uextend(types::I32, a[0]);
+                let a = self.ins().sextend(types::I32, a[0]);
                 smallvec![self.half_to_float(a)]
             }
             Op::HalfToFloat => {
-                let words = self.widen_lanes(a, 2, 4, false, to.lanes());
+                let words = self.widen_lanes(a, 2, 4, true, to.lanes());
                 words.into_iter().map(|w| self.half_to_float(w)).collect()
             }
             Op::FloatToHalf => {
@@ -138,11 +138,14 @@ impl Lower<'_> {
         }
     }
 
-    fn choose(&mut self, cond: Value, a: Value, b: Value) -> Value {
+    /// The word where the condition holds, else 0.
+    fn word_where(&mut self, cond: Value, word: u32) -> Value {
         if self.machine_type(cond).is_vector() {
-            self.ins().bitselect(cond, a, b)
+            let word = self.like(cond, word);
+            self.ins().band(cond, word)
         } else {
-            self.ins().select(cond, a, b)
+            let (word, zero) = (self.constant(lir::Type::I32, word.into()), self.constant(lir::Type::I32, 0));
+            self.ins().select(cond, word, zero)
         }
     }
 
@@ -150,42 +153,29 @@ impl Lower<'_> {
         if self.machine_type(words).is_vector() { types::F32X4 } else { types::F32 }
     }
 
-    /// See [`lir::eval::scalar::half_to_float`]: of words, one or four.
+    /// See [`lir::eval::scalar::half_to_float`]: of words with the half's sign above it, one or four.
     fn half_to_float(&mut self, h: Value) -> Value {
         let float = self.float_type(h);
-        let k = |e: &mut Self, word| e.like(h, word);
-        let magnitude = k(self, 0x7fff);
-        let magnitude = self.ins().band(h, magnitude);
-        let sign = self.ins().bxor(h, magnitude);
-        let sixteen = self.constant(lir::Type::I32, 16);
-        let sign = self.ins().ishl(sign, sixteen);
         let thirteen = self.constant(lir::Type::I32, 13);
-        let moved = self.ins().ishl(magnitude, thirteen);
-        let bias = k(self, 112 << 23);
-        let normal = self.ins().iadd(moved, bias);
-        // Denormals are whole multiples of 2^-24.
-        let number = self.ins().fcvt_from_sint(float, magnitude);
-        let unit = self.like(number, (127 - 24) << 23);
-        let small = self.ins().fmul(number, unit);
+        let moved = self.ins().ishl(h, thirteen);
+        let own = self.like(h, 0x8fff_e000);
+        let moved = self.ins().band(moved, own);
+        // The exponent is 112 too low, of denormals too.
+        let number = self.bitcast(float, moved);
+        let scale = self.like(number, (127 + 112) << 23);
+        let number = self.ins().fmul(number, scale);
         let words = self.machine_type(h);
-        let small = self.bitcast(words, small);
-        let exponent = k(self, 0x7f80_0000);
-        let infinite = self.ins().bor(moved, exponent);
-        let quiet = k(self, 0x7fc0_0000);
-        let nan = self.ins().bor(moved, quiet);
-        let infinity = k(self, 0x7c00);
-        let least = k(self, 0x400);
-        let is_small = self.ins().icmp(IntCC::SignedLessThan, magnitude, least);
-        let is_infinite = self.ins().icmp(IntCC::Equal, magnitude, infinity);
-        let is_nan = self.ins().icmp(IntCC::SignedGreaterThan, magnitude, infinity);
-        let r = self.choose(is_small, small, normal);
-        let r = self.choose(is_infinite, infinite, r);
-        let r = self.choose(is_nan, nan, r);
-        let r = self.ins().bor(r, sign);
-        self.bitcast(float, r)
+        let number = self.bitcast(words, number);
+        let special = self.like(h, 0x0f80_0000);
+        let exponent = self.ins().band(moved, special);
+        let is_special = self.ins().icmp(IntCC::Equal, exponent, special);
+        let more = self.word_where(is_special, 0x7f80_0000);
+        let number = self.ins().bor(number, more);
+        self.bitcast(float, number)
     }
 
-    /// See [`lir::eval::scalar::float_to_half`]: words with the half in the low bits.
+    /// See [`lir::eval::scalar::float_to_half`]: words with the half in the low bits. No step makes a denormal, which
+    /// some machines are slow with.
     fn float_to_half(&mut self, f: Value) -> Value {
         let float = self.machine_type(f);
         let words = if float.is_vector() { types::I32X4 } else { types::I32 };
@@ -197,32 +187,28 @@ impl Lower<'_> {
         let magnitude = self.ins().band(f, magnitude);
         let sign = self.ins().bxor(f, magnitude);
         let sign = self.ins().ushr(sign, sixteen);
-        // Adding a half rounds at its last bit, which is that of a half's denormals.
-        let number = self.bitcast(float, magnitude);
-        let half = self.like(number, 0.5f32.to_bits());
-        let sum = self.ins().fadd(number, half);
+        // The last bit of this sum is that of a half of the number's exponent, of halves' denormals from -14 down.
+        let infinity = k(self, 0x7f80_0000);
+        let exponent = self.ins().band(f, infinity);
+        let (least, most) = (k(self, (127 - 14) << 23), k(self, (127 + 16) << 23));
+        let exponent = self.ins().smax(exponent, least);
+        let exponent = self.ins().smin(exponent, most);
+        let up = k(self, 13 << 23);
+        let large = self.ins().iadd(exponent, up);
+        let (number, addend) = (self.bitcast(float, magnitude), self.bitcast(float, large));
+        let sum = self.ins().fadd(number, addend);
         let sum = self.bitcast(words, sum);
-        let half = k(self, 0.5f32.to_bits());
-        let small = self.ins().isub(sum, half);
-        let moved = self.ins().ushr(magnitude, thirteen);
-        let one = k(self, 1);
-        let odd = self.ins().band(moved, one);
-        let bias = k(self, 0xfffu32.wrapping_sub(112 << 23));
-        let normal = self.ins().iadd(magnitude, bias);
-        let normal = self.ins().iadd(normal, odd);
-        let normal = self.ins().ushr(normal, thirteen);
-        let payload = k(self, 0x3ff);
-        let nan = self.ins().band(moved, payload);
-        let quiet = k(self, 0x7e00);
-        let nan = self.ins().bor(nan, quiet);
-        let infinite = k(self, 0x7c00);
-        let (least, most, infinity) = (k(self, 0x3880_0000), k(self, 0x4780_0000), k(self, 0x7f80_0000));
-        let is_small = self.ins().icmp(IntCC::SignedLessThan, magnitude, least);
-        let is_large = self.ins().icmp(IntCC::SignedGreaterThanOrEqual, magnitude, most);
+        // With the bit above the fraction, which counts as one more in the exponent.
+        let significand = self.ins().isub(sum, large);
+        let bias = k(self, (127 - 14) << 23);
+        let exponent = self.ins().isub(exponent, bias);
+        let exponent = self.ins().ushr(exponent, thirteen);
+        let half = self.ins().iadd(exponent, significand);
+        let most = k(self, 0x7c00);
+        let half = self.ins().smin(half, most);
         let is_nan = self.ins().icmp(IntCC::SignedGreaterThan, magnitude, infinity);
-        let r = self.choose(is_small, small, normal);
-        let r = self.choose(is_large, infinite, r);
-        let r = self.choose(is_nan, nan, r);
-        self.ins().bor(r, sign)
+        let quiet = self.word_where(is_nan, 0x200);
+        let half = self.ins().bor(half, quiet);
+        self.ins().bor(half, sign)
     }
 }

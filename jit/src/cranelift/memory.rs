@@ -135,10 +135,14 @@ impl Lower<'_> {
                 self.ins().iadd(base, offset)
             })
             .collect();
-        let loaded = if ty.lane_bytes() == 4 {
-            self.gather_words(ty, &addresses, count, access)
-        } else {
-            (0..count).map(|i| self.gather_component(ty, &addresses, i, access)).collect()
+        let bytes = ty.lane_bytes() as usize * count;
+        let loaded = match ty.lane_bytes() {
+            4 => self.gather_words(ty, &addresses, count, access),
+            1 | 2 if matches!(bytes, 4 | 8) && ty.lanes() <= 8 => {
+                let words = self.gather_words(word, &addresses, bytes / 4, access);
+                (0..count).map(|i| smallvec![self.part_of_words(ty, &words, i)]).collect()
+            }
+            _ => (0..count).map(|i| self.gather_component(ty, &addresses, i, access)).collect(),
         };
         let mask = self.mask_for(ty, mask.clone());
         let machine = part_type(ty);
@@ -192,6 +196,20 @@ impl Lower<'_> {
             out.iter_mut().zip(components).for_each(|(list, c)| list.push(c));
         }
         out
+    }
+
+    /// A narrow component out of words that have several.
+    fn part_of_words(&mut self, ty: lir::Type, words: &[Parts], i: usize) -> Value {
+        let bytes = ty.lane_bytes() as usize;
+        let (word, first) = (i * bytes / 4, i * bytes % 4);
+        let parts = &words[word];
+        let pattern: [u8; 16] = std::array::from_fn(|at| {
+            // What is behind the lanes means nothing.
+            let lane = at / bytes % ty.lanes();
+            (4 * lane + first + at % bytes) as u8
+        });
+        let all = self.shuffle_bytes(parts[0], parts[parts.len() - 1], pattern);
+        self.bitcast(part_type(ty), all)
     }
 
     /// 4×4 words.

@@ -430,9 +430,14 @@ impl<'a> Lower<'a> {
             .chunks(per_part(ty))
             .map(|chunk| {
                 let first = chunk[0];
-                // There is no such instruction for narrow lanes.
-                let mut v =
-                    if narrow { self.ins().splat(machine, first) } else { self.ins().scalar_to_vector(machine, first) };
+                let mut v = if narrow {
+                    // There is no such instruction for narrow lanes.
+                    let word = self.ins().uextend(types::I32, first);
+                    let word = self.ins().scalar_to_vector(types::I32X4, word);
+                    self.bitcast(machine, word)
+                } else {
+                    self.ins().scalar_to_vector(machine, first)
+                };
                 for (i, &c) in chunk.iter().enumerate().skip(1) {
                     v = self.ins().insertlane(v, c, i as u8);
                 }

@@ -17,18 +17,11 @@ pub type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
 impl Emitter<'_> {
     /// Emits arithmetic, of values that are not affine by `emit`.
     pub fn alu(&mut self, data: &InstData, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        for &v in data.args.iter() {
-            self.check_type(v)?;
+        // Nothing computes with halves behind `passes::halves`.
+        if !matches!(data.op, Op::Convert(_)) && data.args.iter().any(|&v| self.shader.ty(v) == Ty::F16) {
+            return self.not_lowered(data);
         }
         if self.affine(data)? { Ok(()) } else { emit(self) }
-    }
-
-    /// Types whose vectors are not 32 or 64 bits per lane are not emitted yet.
-    fn check_type(&self, v: Value) -> Result<()> {
-        match self.shader.ty(v) {
-            Ty::I8 | Ty::I16 | Ty::F16 => Err(Error::unsupported("8- and 16-bit arithmetic")),
-            _ => Ok(()),
-        }
     }
 
     /// Integer arithmetic on affine values stays a base and a stride.
@@ -96,11 +89,12 @@ impl Emitter<'_> {
             Unary::Trunc => self.map(data, |e, a| e.b.trunc(a[0])),
             Unary::RoundEven => self.map(data, |e, a| e.b.nearest(a[0])),
             Unary::Sqrt => self.map(data, |e, a| e.b.sqrt(a[0])),
+            Unary::RoundHalf => self.map(data, |e, a| e.round_half(a[0])),
             Unary::BitReverse => self.map(data, |e, a| e.b.bit_reverse(a[0])),
             Unary::BitCount => self.map(data, |e, a| {
                 let n = e.b.popcnt(a[0]);
                 let words = e.b.ty(n).with(Elem::I32);
-                if ty == Ty::I64 { e.b.narrow(words, n) } else { n }
+                e.number(Convert::UToU, words, n)
             }),
             Unary::FindLsb => self.map(data, |e, a| {
                 let n = e.b.ctz(a[0]);
@@ -114,16 +108,16 @@ impl Emitter<'_> {
                 let x = e.b.xor(a[0], sign);
                 e.msb(ty, x)
             }),
-            Unary::InverseSqrt | Unary::Exp | Unary::Log | Unary::Exp2 | Unary::Log2 => self.not_expanded(data),
-            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => self.not_expanded(data),
+            Unary::InverseSqrt | Unary::Exp | Unary::Log | Unary::Exp2 | Unary::Log2 => self.not_lowered(data),
+            Unary::Sin | Unary::Cos | Unary::Tan | Unary::Asin | Unary::Acos | Unary::Atan => self.not_lowered(data),
             Unary::Sinh | Unary::Cosh | Unary::Tanh | Unary::Asinh | Unary::Acosh | Unary::Atanh => {
-                self.not_expanded(data)
+                self.not_lowered(data)
             }
         }
     }
 
-    /// What `lower_math` leaves to nobody.
-    fn not_expanded(&self, data: &InstData) -> Result<()> {
+    /// What `lower_math` and `lower_float` leave to nobody.
+    pub fn not_lowered(&self, data: &InstData) -> Result<()> {
         Err(Error::internal(format!("{:?} was not lowered", data.op)).with_id(data.source))
     }
 
@@ -149,7 +143,7 @@ impl Emitter<'_> {
                 e.b.fsub(a[0], p)
             }),
             FMin | FMax => self.known_extreme(data, op == FMax),
-            Pow | Atan2 => self.not_expanded(data),
+            Pow | Atan2 => self.not_lowered(data),
             IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | SDiv | UDiv | SRem | SMod | UMod
             | SMulHi | UMulHi | FAdd | FSub | FMul | FDiv => self.map(data, |e, a| e.binary_machine(op, a[0], a[1])),
         }
@@ -194,13 +188,26 @@ impl Emitter<'_> {
             SRem => self.b.srem(a, b),
             UMod => self.b.urem(a, b),
             SMod => self.modulo(a, b),
-            SMulHi => self.b.smul_high(a, b),
-            UMulHi => self.b.umul_high(a, b),
+            SMulHi => self.high_half(a, b, Convert::SToS),
+            UMulHi => self.high_half(a, b, Convert::UToU),
             FMin => self.float_extreme(false, a, b),
             FMax => self.float_extreme(true, a, b),
             // `binary` has its own code for these.
             FRem | FMod | Pow | Atan2 => a,
         }
+    }
+
+    /// The high half of a product of numbers that `widen` widens: machines have it of words.
+    fn high_half(&mut self, a: C, b: C, widen: Convert) -> C {
+        let ty = self.b.ty(a);
+        if ty.elem.bits() < 32 {
+            let words = ty.with(Elem::I32);
+            let (a, b) = (self.number(widen, words, a), self.number(widen, words, b));
+            let product = self.b.imul(a, b);
+            let high = self.b.lshr_imm(product, ty.elem.bits());
+            return self.b.narrow(ty, high);
+        }
+        if widen == Convert::SToS { self.b.smul_high(a, b) } else { self.b.umul_high(a, b) }
     }
 
     /// The remainder of the divisor's sign; by 0 the dividend.
@@ -268,14 +275,13 @@ impl Emitter<'_> {
     pub fn convert(&mut self, op: Convert, data: &InstData) -> Result<()> {
         let from = self.shader.ty(data.args[0]);
         let to = self.shader.ty(data.result());
-        if matches!(to, Ty::I8 | Ty::I16 | Ty::F16) {
-            return Err(Error::unsupported("8- and 16-bit arithmetic").with_id(data.source));
-        }
         let same_width = from.bytes() == to.bytes();
+        // A wider float has every number.
+        let op = if op == Convert::FToFRtz && from.bytes() < to.bytes() { Convert::FToF } else { op };
         match op {
             Convert::UToU | Convert::SToS if same_width => self.map(data, |_, a| a[0]),
             Convert::FToF | Convert::FToFRtz if same_width => self.map(data, |_, a| a[0]),
-            Convert::FToFRtz => Err(Error::unsupported("conversion with rounding towards zero").with_id(data.source)),
+            Convert::FToFRtz => self.not_lowered(data),
             Convert::FToS
             | Convert::FToU
             | Convert::SToF
@@ -299,8 +305,11 @@ impl Emitter<'_> {
             Convert::FToU => self.b.float_to_uint(to, a),
             Convert::SToF => self.b.sint_to_float(to, a),
             Convert::UToF => self.b.uint_to_float(to, a),
+            Convert::FToF if from.elem == Elem::F16 => self.b.half_to_float(to, a),
+            Convert::FToF if to.elem == Elem::F16 => self.b.float_to_half(to, a),
             Convert::FToF if to.bits() > from.bits() => self.b.fwiden(to, a),
             Convert::FToF => self.b.fnarrow(to, a),
+            Convert::UToU | Convert::SToS if to == from => a,
             Convert::UToU if to.bits() > from.bits() => self.b.zext(to, a),
             Convert::SToS if to.bits() > from.bits() => self.b.sext(to, a),
             Convert::UToU | Convert::SToS => self.b.narrow(to, a),

@@ -22,12 +22,12 @@ impl Emitter<'_> {
         let copies = if self.barriers.any { u64::from(self.chunks) } else { 1 };
         let mut bytes = 0u64;
         for (var, data) in self.shader.vars.iter() {
-            if matches!(data.ty, Ty::I8 | Ty::I16 | Ty::F16 | Ty::Buf | Ty::Img | Ty::Smp) {
+            if matches!(data.ty, Ty::Buf | Ty::Img | Ty::Smp) {
                 return Err(Error::unsupported(format!("private variable {} of {:?}", data.name, data.ty)));
             }
             let size = u64::from(data.len) * u64::from(self.lanes) * u64::from(scalar_bytes(data.ty));
             self.arrays.offset[var] = bytes as u32;
-            bytes += size;
+            bytes += size.next_multiple_of(16);
             if bytes * copies > super::MAX_SCRATCH {
                 return Err(Error::limit("private memory"));
             }
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         for (var, data) in self.shader.vars.iter() {
             // Scalar variables are promoted; one that is left has a few bytes.
             let (base, stride) = self.array(var);
-            self.clear_bytes(base, data.len * stride);
+            self.clear_bytes(base, (data.len * stride).next_multiple_of(16));
         }
     }
 

@@ -53,19 +53,16 @@ impl Emitter<'_> {
             (None, Some(&v)) => self.shader.ty(v),
             _ => return Err(Error::internal("an atomic without a type")),
         };
-        if !matches!(ty, Ty::I32 | Ty::F32) {
-            return Err(Error::unsupported("64-bit atomics").with_id(data.source));
-        }
         let result = result.filter(|&r| self.facts.used(r));
-        if let Some(combine) = Combine::of(op).filter(|_| ty == Ty::I32)
-            && let Some((at, ok)) = self.common_address(&address)?
+        if let Some(combine) = Combine::of(op)
+            && let Some((at, ok)) = self.common_address(&address, ty)?
         {
             return self.atomic_at_once(combine, (at, ok), operands[0], result);
         }
         let bits = self.effect_lanes();
         let mut olds = Vec::new();
         for lane in 0..self.lanes as usize {
-            let (at, ok) = self.lane_address(&address, lane, 4)?;
+            let (at, ok) = self.lane_address(&address, lane, ty.bytes())?;
             let go = match (&bits, ok) {
                 (Some(bits), Some(ok)) => Some(self.b.and(bits[lane], ok)),
                 (Some(bits), None) => Some(bits[lane]),
@@ -99,7 +96,7 @@ impl Emitter<'_> {
     }
 
     /// The address that all lanes have, and whether it is in range.
-    fn common_address(&mut self, address: &Address) -> Result<Option<(C, C)>> {
+    fn common_address(&mut self, address: &Address, ty: Ty) -> Result<Option<(C, C)>> {
         Ok(match *address {
             Address::Global(pointer) => match self.rep(pointer)? {
                 Rep::Uniform(at) => Some((at, self.is_live(at))),
@@ -107,7 +104,7 @@ impl Emitter<'_> {
             },
             Address::Buffer(pair, offset) => match self.rep(offset)? {
                 Rep::Uniform(offset) => {
-                    let (ok, wide) = self.in_range(pair, offset, 4);
+                    let (ok, wide) = self.in_range(pair, offset, ty.bytes());
                     Some((self.b.iadd(pair.address, wide), ok))
                 }
                 _ => None,
@@ -125,8 +122,9 @@ impl Emitter<'_> {
         value: Value,
         result: Option<Value>,
     ) -> Result<()> {
-        let fill = eval::identity(op, Ty::I32).ok_or_else(|| Error::internal("a combination without identity"))?;
-        let fill = self.splat_constant(Ty::I32, fill);
+        let ty = self.shader.ty(value);
+        let fill = eval::identity(op, ty).ok_or_else(|| Error::internal("a combination without identity"))?;
+        let fill = self.splat_constant(ty, fill);
         let mut values = self.vector(value)?;
         let mut go = ok;
         let mask = self.side_effect_mask();
@@ -138,13 +136,12 @@ impl Emitter<'_> {
         let at = self.b.select(go, at, self.sink);
         let last = self.lanes as usize - 1;
         let scan = if result.is_some() { Scan::Inclusive } else { Scan::Reduce };
-        let sums = self.scan(op, scan, values, fill);
+        let sums = self.scan(scan, values, fill, |e, low, high| e.binary_machine(op, low, high));
         let total = self.b.extract(sums, last);
         let old = self.b.atomic_rmw(rmw, at, total);
         let Some(result) = result else { return Ok(()) };
         let before = self.pick(sums, fill, |lane| lane.checked_sub(1));
-        let words = self.b.ty(values);
-        let old = self.b.splat(words, old);
+        let old = self.b.splat(self.b.ty(values), old);
         let found = match rmw {
             Rmw::Sub => self.b.isub(old, before),
             _ => self.binary_machine(op, old, before),
@@ -157,7 +154,7 @@ impl Emitter<'_> {
         let masks = self.vector_type(Ty::B1);
         let go = self.b.splat(masks, go);
         let active = self.b.and(active, go);
-        let none = self.splat_constant(Ty::I32, 0);
+        let none = self.splat_constant(ty, 0);
         let found = self.b.select(active, found, none);
         self.define(result, Rep::Varying(found))
     }
@@ -192,7 +189,8 @@ impl Emitter<'_> {
             Some(binary) => self.binary_machine(binary, old, values[0]),
             None if op == A::Exchange => values[0],
             None => {
-                let [word, expected] = [old, values[1]].map(|c| self.b.bitcast(Type::I32, c));
+                let bits = word_type(ty);
+                let [word, expected] = [old, values[1]].map(|c| self.b.bitcast(bits, c));
                 let same = self.b.icmp(IntCond::Eq, word, expected);
                 self.b.select(same, values[0], old)
             }
@@ -204,7 +202,8 @@ impl Emitter<'_> {
     fn atomic_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
         use AtomicOp as A;
         use Rmw as R;
-        let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.b.bitcast(Type::I32, v)).collect();
+        let bits = word_type(ty);
+        let words: SmallVec<[C; 2]> = values.iter().map(|&v| self.b.bitcast(bits, v)).collect();
         let rmw = match op {
             A::Exchange => R::Exchange,
             A::Add => R::Add,
@@ -221,36 +220,42 @@ impl Emitter<'_> {
                 return Ok(self.b.bitcast(scalar_type(ty), old));
             }
             A::Load => {
-                let old = self.b.atomic_load(Type::I32, at);
+                let old = self.b.atomic_load(bits, at);
                 return Ok(self.b.bitcast(scalar_type(ty), old));
             }
             A::Store => {
                 self.b.atomic_store(words[0], at);
                 return Ok(values[0]);
             }
-            A::FAdd => return Ok(self.atomic_float(at, |e, old| e.b.fadd(old, values[0]))),
-            A::FMin => return Ok(self.atomic_float(at, |e, old| e.float_extreme(false, old, values[0]))),
-            A::FMax => return Ok(self.atomic_float(at, |e, old| e.float_extreme(true, old, values[0]))),
+            A::FAdd => return Ok(self.atomic_float(ty, at, |e, old| e.b.fadd(old, values[0]))),
+            A::FMin => return Ok(self.atomic_float(ty, at, |e, old| e.float_extreme(false, old, values[0]))),
+            A::FMax => return Ok(self.atomic_float(ty, at, |e, old| e.float_extreme(true, old, values[0]))),
         };
         let old = self.b.atomic_rmw(rmw, at, words[0]);
         Ok(self.b.bitcast(scalar_type(ty), old))
     }
 
     /// Compare-and-swap loop around a function of the old value.
-    fn atomic_float(&mut self, at: C, new: impl FnOnce(&mut Self, C) -> C) -> C {
+    fn atomic_float(&mut self, ty: Ty, at: C, new: impl FnOnce(&mut Self, C) -> C) -> C {
         let (retry, done) = (self.b.create_block(), self.b.create_block());
-        let old = self.b.append_param(retry, Type::I32);
-        let first = self.b.atomic_load(Type::I32, at);
+        let bits = word_type(ty);
+        let old = self.b.append_param(retry, bits);
+        let first = self.b.atomic_load(bits, at);
         self.b.jump(retry, &[first]);
         self.b.enter_loop(retry);
-        let old_float = self.b.bitcast(Type::F32, old);
+        let old_float = self.b.bitcast(scalar_type(ty), old);
         let new = new(self, old_float);
-        let new = self.b.bitcast(Type::I32, new);
+        let new = self.b.bitcast(bits, new);
         let seen = self.b.atomic_cas(at, old, new);
         let same = self.b.icmp(IntCond::Eq, seen, old);
         self.b.branch(same, done, &[], retry, &[seen]);
         self.b.seal_block(retry);
         self.enter(done);
-        self.b.bitcast(Type::F32, old)
+        self.b.bitcast(scalar_type(ty), old)
     }
+}
+
+/// The integer that machines compare and exchange for a type of 32 or 64 bits.
+fn word_type(ty: Ty) -> Type {
+    if ty.bytes() == 8 { Type::I64 } else { Type::I32 }
 }

@@ -3,7 +3,7 @@
 
 use super::Emitter;
 use super::memory::{at, trusted};
-use super::rep::{BufPair, elem, scalar_type};
+use super::rep::{BufPair, scalar_type};
 use crate::error::Result;
 use crate::ir::{Ty, Value};
 use crate::lir::{Access, Block, IntCond, Type, Value as C};
@@ -12,8 +12,32 @@ use smallvec::SmallVec;
 
 /// Rows of a spilled access: four components and a mask.
 const ROWS: usize = 5;
-/// Bytes of a row: a word per lane.
-pub const ROW: i32 = MAX_LANES as i32 * 4;
+/// Bytes of a row: a lane of the widest element each.
+pub const ROW: i32 = MAX_LANES as i32 * 8;
+
+/// What each lane accesses: `n` elements side by side.
+#[derive(Clone, Copy)]
+pub struct Run {
+    pub ty: Ty,
+    pub n: usize,
+    /// Bytes that are in range by themselves: an element, or all of them.
+    pub unit: u32,
+}
+
+impl Run {
+    /// Elements that are in range as a whole.
+    pub fn whole(ty: Ty, n: usize) -> Run {
+        Run { ty, n, unit: ty.bytes() * n as u32 }
+    }
+    /// Bytes of a lane.
+    pub fn bytes(self) -> u32 {
+        self.ty.bytes() * self.n as u32
+    }
+    /// Do lanes that are `stride` apart lie side by side, in vectors that can be taken apart?
+    pub fn fills(self, stride: i32) -> bool {
+        stride == self.bytes() as i32 && self.n != 3
+    }
+}
 
 /// A loop over the lanes.
 pub struct LaneLoop {
@@ -23,102 +47,89 @@ pub struct LaneLoop {
 }
 
 impl Emitter<'_> {
-    /// Lane l reads `n` components at base + l * 4n: whole vectors when all of it is in range. The base comes as I32 and as I64, which
-    /// may differ where lane 0 is out of range. What is in range by itself is `unit` bytes: a word, or all components.
-    #[allow(clippy::too_many_arguments, reason = "an access, its place and its unit")]
-    pub fn load_contiguous(
-        &mut self,
-        pair: BufPair,
-        (base, wide): (C, C),
-        stride: i32,
-        ty: Ty,
-        n: usize,
-        unit: u32,
-        flags: Access,
-    ) -> Result<Vec<C>> {
-        let vector = self.vector_type(ty);
+    /// Lane l reads at base + l * (bytes of the run): whole vectors when all of it is in range. The base comes as I32 and as I64, which
+    /// may differ where lane 0 is out of range.
+    pub fn load_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), run: Run, flags: Access) -> Result<Vec<C>> {
+        let vector = self.vector_type(run.ty);
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        let params: Vec<C> = (0..n).map(|_| self.b.append_param(done, vector)).collect();
-        let ok = self.wide_in_range(pair, wide, self.lanes * 4 * n as u32);
+        let params: Vec<C> = (0..run.n).map(|_| self.b.append_param(done, vector)).collect();
+        let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
         let address = self.b.iadd(pair.address, wide);
-        let fast_values = self.load_interleaved(address, ty, n, flags);
+        let fast_values = self.load_interleaved(address, run, flags);
         self.b.jump(done, &fast_values);
         self.enter(slow);
-        let slow_values = self.load_by_lane(pair, base, stride, ty, n, unit, flags);
+        let slow_values = self.load_by_lane(pair, base, run, flags);
         self.b.jump(done, &slow_values);
         self.enter(done);
         Ok(params)
     }
 
-    /// `n` components of each lane, side by side: n = 1, 2 or 4.
-    fn load_interleaved(&mut self, address: C, ty: Ty, n: usize, flags: Access) -> Vec<C> {
-        let vector = elem(ty).by(4);
-        let mut components: Vec<SmallVec<[C; 4]>> = vec![SmallVec::new(); n];
-        for group in 0..self.lanes as usize / 4 {
-            let offset = |i: usize| ((group * n + i) * 16) as i32;
-            let raw: Vec<C> = (0..n).map(|i| self.b.load(vector, at(flags, offset(i)), address)).collect();
-            for (list, c) in components.iter_mut().zip(self.deinterleave(&raw)) {
-                list.push(c);
+    /// The components of all lanes, side by side: n = 1, 2 or 4.
+    fn load_interleaved(&mut self, address: C, run: Run, flags: Access) -> Vec<C> {
+        let vector = self.vector_type(run.ty);
+        // Two components of all lanes are the largest vector that there is.
+        let (raw, count) = match run.n {
+            1 => (vector, 1),
+            n => (vector.elem.by(2 * vector.lanes()), n / 2),
+        };
+        let offset = |i: usize| (i as u32 * raw.bytes()) as i32;
+        let raws: SmallVec<[C; 2]> = (0..count).map(|i| self.b.load(raw, at(flags, offset(i)), address)).collect();
+        let lanes = vector.lanes();
+        match raws[..] {
+            [low, high] => {
+                let [even, odd] = self.unzip(low, high, 2 * lanes);
+                let ([x, z], [y, w]) = (self.unzip(even, even, lanes), self.unzip(odd, odd, lanes));
+                vec![x, y, z, w]
             }
+            [all] if run.n == 2 => self.unzip(all, all, lanes).to_vec(),
+            _ => raws.to_vec(),
         }
-        components.iter().map(|parts| self.concat(parts)).collect()
     }
 
     /// What is in range by itself: `unit` bytes.
-    #[allow(clippy::too_many_arguments, reason = "an access, its place and its unit")]
-    fn load_by_lane(
-        &mut self,
-        pair: BufPair,
-        base: C,
-        stride: i32,
-        ty: Ty,
-        n: usize,
-        unit: u32,
-        flags: Access,
-    ) -> Vec<C> {
+    fn load_by_lane(&mut self, pair: BufPair, base: C, run: Run, flags: Access) -> Vec<C> {
         let rows = self.lane_rows();
         let lanes = self.begin_lanes();
-        let offset = self.lane_offset(base, stride, lanes.lane);
-        let column = self.lane_column(rows, &lanes);
-        self.load_column(pair, offset, column, ty, n, unit, flags);
+        let offset = self.lane_offset(base, run.bytes(), lanes.lane);
+        let column = self.lane_column(rows, &lanes, run.ty.bytes());
+        self.load_column(pair, offset, column, run, flags);
         self.end_lanes(&lanes);
-        self.load_rows(rows, ty, n)
+        self.load_rows(rows, run)
     }
 
-    /// Where a lane's components are.
-    pub fn lane_column(&mut self, rows: C, lanes: &LaneLoop) -> C {
-        let words = self.b.shl_imm(lanes.lane, 2);
-        self.b.iadd(rows, words)
+    /// Where a lane's elements of `bytes` are.
+    pub fn lane_column(&mut self, rows: C, lanes: &LaneLoop, bytes: u32) -> C {
+        let place = self.b.shl_imm(lanes.lane, bytes.trailing_zeros());
+        self.b.iadd(rows, place)
     }
 
-    /// A lane's components to its column; `unit` bytes are in range by themselves.
-    #[allow(clippy::too_many_arguments, reason = "an access, its place and its unit")]
-    pub fn load_column(&mut self, pair: BufPair, offset: C, column: C, ty: Ty, n: usize, unit: u32, flags: Access) {
-        let per = unit as usize / 4;
-        for first in (0..n).step_by(per) {
-            let offset = self.b.iadd_imm(offset, 4 * first as i64);
-            let address = self.address_or_zeros(pair, offset, unit);
-            for (i, c) in self.load_components(address, ty, per, flags).into_iter().enumerate() {
+    /// A lane's components to its column.
+    pub fn load_column(&mut self, pair: BufPair, offset: C, column: C, run: Run, flags: Access) {
+        let bytes = run.ty.bytes();
+        let per = (run.unit / bytes) as usize;
+        for first in (0..run.n).step_by(per) {
+            let offset = self.b.iadd_imm(offset, i64::from(bytes) * first as i64);
+            let address = self.address_or_zeros(pair, offset, run.unit);
+            for (i, c) in self.load_components(address, run.ty, per, flags).into_iter().enumerate() {
                 self.b.store(trusted((first + i) as i32 * ROW), c, column);
             }
         }
     }
 
     /// What the lanes' columns have, component by component.
-    pub fn load_rows(&mut self, rows: C, ty: Ty, n: usize) -> Vec<C> {
-        let vector = self.vector_type(ty);
-        (0..n).map(|i| self.b.load(vector, trusted(i as i32 * ROW), rows)).collect()
+    pub fn load_rows(&mut self, rows: C, run: Run) -> Vec<C> {
+        let vector = self.vector_type(run.ty);
+        (0..run.n).map(|i| self.b.load(vector, trusted(i as i32 * ROW), rows)).collect()
     }
 
     /// Whole vectors when every lane is active and in range, else lane by lane.
-    pub fn store_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), values: &[Value], ty: Ty) -> Result<()> {
-        let n = values.len();
+    pub fn store_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), values: &[Value], run: Run) -> Result<()> {
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        let mut ok = self.wide_in_range(pair, wide, self.lanes * 4 * n as u32);
+        let mut ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
         let mask = self.side_effect_mask();
         if let Some(mask) = mask {
             let all = self.b.all(mask);
@@ -128,41 +139,40 @@ impl Emitter<'_> {
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
         let address = self.b.iadd(pair.address, wide);
-        for group in 0..self.lanes as usize / 4 {
-            let components: Vec<C> = vectors.iter().map(|&c| self.b.slice(c, 4 * group, 4)).collect();
-            for (i, c) in self.interleave(&components).into_iter().enumerate() {
-                self.b.store(trusted((group * n + i) as i32 * 16), c, address);
-            }
+        let mut offset = 0;
+        for c in self.interleave(&vectors) {
+            self.b.store(trusted(offset), c, address);
+            offset += self.b.ty(c).bytes() as i32;
         }
         self.b.jump(done, &[]);
         self.enter(slow);
-        self.store_by_lane(pair, base, &vectors, ty, mask);
+        self.store_by_lane(pair, base, &vectors, run, mask);
         self.b.jump(done, &[]);
         self.enter(done);
         Ok(())
     }
 
-    fn store_by_lane(&mut self, pair: BufPair, base: C, vectors: &[C], ty: Ty, mask: Option<C>) {
-        let n = vectors.len();
+    fn store_by_lane(&mut self, pair: BufPair, base: C, vectors: &[C], run: Run, mask: Option<C>) {
+        let (n, bytes) = (run.n as i32, run.ty.bytes());
         let rows = self.lane_rows();
         for (row, c) in vectors.iter().copied().chain(mask).enumerate() {
             self.b.store(trusted(row as i32 * ROW), c, rows);
         }
         let lanes = self.begin_lanes();
-        let words = self.b.shl_imm(lanes.lane, 2);
-        let column = self.b.iadd(rows, words);
-        let offset = self.lane_offset(base, 4 * n as i32, lanes.lane);
-        let (mut ok, wide) = self.in_range(pair, offset, 4 * n as u32);
+        let column = self.lane_column(rows, &lanes, bytes);
+        let offset = self.lane_offset(base, run.bytes(), lanes.lane);
+        let (mut ok, wide) = self.in_range(pair, offset, run.bytes());
         if mask.is_some() {
-            let active = self.b.load(Type::I32, trusted(n as i32 * ROW), column);
+            let words = self.lane_column(rows, &lanes, 4);
+            let active = self.b.load(Type::I32, trusted(n * ROW), words);
             let active = self.b.icmp_imm(IntCond::Ne, active, 0);
             ok = self.b.and(ok, active);
         }
         let address = self.b.iadd(pair.address, wide);
         let address = self.b.select(ok, address, self.sink);
-        for i in 0..n as i32 {
-            let c = self.b.load(scalar_type(ty), trusted(i * ROW), column);
-            self.b.store(trusted(i * 4), c, address);
+        for i in 0..n {
+            let c = self.b.load(scalar_type(run.ty), trusted(i * ROW), column);
+            self.b.store(trusted(i * bytes as i32), c, address);
         }
         self.end_lanes(&lanes);
     }
@@ -177,7 +187,7 @@ impl Emitter<'_> {
     }
 
     /// base + stride * lane, I32.
-    fn lane_offset(&mut self, base: C, stride: i32, lane: C) -> C {
+    fn lane_offset(&mut self, base: C, stride: u32, lane: C) -> C {
         let lane = self.b.narrow(Type::I32, lane);
         let steps = self.b.imul_imm(lane, i64::from(stride));
         self.b.iadd(base, steps)
@@ -203,34 +213,30 @@ impl Emitter<'_> {
         self.enter(done);
     }
 
-    /// `n` vectors of interleaved components to one vector per component (n = 1, 2, 4).
-    fn deinterleave(&mut self, raw: &[C]) -> Vec<C> {
-        match raw {
-            [a, b] => vec![self.b.shuffle(*a, *b, &[0, 2, 4, 6]), self.b.shuffle(*a, *b, &[1, 3, 5, 7])],
-            [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
-            _ => raw.to_vec(),
-        }
+    /// The first `count` even and odd lanes of two vectors, one after the other.
+    fn unzip(&mut self, low: C, high: C, count: usize) -> [C; 2] {
+        [0, 1].map(|first| {
+            let pattern: SmallVec<[usize; 16]> = (0..count).map(|l| 2 * l + first).collect();
+            self.b.shuffle(low, high, &pattern)
+        })
     }
 
-    fn interleave(&mut self, components: &[C]) -> Vec<C> {
-        match components {
-            [a, b] => vec![self.b.shuffle(*a, *b, &[0, 4, 1, 5]), self.b.shuffle(*a, *b, &[2, 6, 3, 7])],
-            [a, b, c, d] => self.transpose([*a, *b, *c, *d]).to_vec(),
-            _ => components.to_vec(),
-        }
+    /// The lanes of two vectors in turns: one vector where there is one as large, else two.
+    fn zip(&mut self, a: C, b: C) -> SmallVec<[C; 2]> {
+        let lanes = self.b.ty(a).lanes();
+        let all: SmallVec<[usize; 32]> = (0..lanes).flat_map(|l| [l, lanes + l]).collect();
+        all.chunks(16).map(|pattern| self.b.shuffle(a, b, pattern)).collect()
     }
 
-    /// 4×4 transpose.
-    fn transpose(&mut self, [a, b, c, d]: [C; 4]) -> [C; 4] {
-        let ab_low = self.b.shuffle(a, b, &[0, 4, 1, 5]);
-        let ab_high = self.b.shuffle(a, b, &[2, 6, 3, 7]);
-        let cd_low = self.b.shuffle(c, d, &[0, 4, 1, 5]);
-        let cd_high = self.b.shuffle(c, d, &[2, 6, 3, 7]);
-        [
-            self.b.shuffle(ab_low, cd_low, &[0, 1, 4, 5]),
-            self.b.shuffle(ab_low, cd_low, &[2, 3, 6, 7]),
-            self.b.shuffle(ab_high, cd_high, &[0, 1, 4, 5]),
-            self.b.shuffle(ab_high, cd_high, &[2, 3, 6, 7]),
-        ]
+    /// The components of all lanes side by side, in vectors one after the other.
+    fn interleave(&mut self, components: &[C]) -> SmallVec<[C; 4]> {
+        match *components {
+            [x, y] => self.zip(x, y).into_iter().collect(),
+            [x, y, z, w] => {
+                let (even, odd) = (self.zip(x, z), self.zip(y, w));
+                even.into_iter().zip(odd).flat_map(|(a, b)| self.zip(a, b)).collect()
+            }
+            _ => components.iter().copied().collect(),
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::Emitter;
 use super::rep::Rep;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::host;
 use crate::ir::{InstData, Ty, Value};
-use crate::lir::{FloatCond, IntCond, Type, Value as C};
+use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 
 impl Emitter<'_> {
     /// A constant that is neither NaN nor zero.
@@ -49,21 +49,47 @@ impl Emitter<'_> {
         self.b.select(take, a, b)
     }
 
+    /// [`Unary::RoundHalf`](crate::ir::Unary::RoundHalf) of a scalar or a vector.
+    pub fn round_half(&mut self, a: C) -> C {
+        let ty = self.b.ty(a);
+        let words = ty.with(Elem::I32);
+        let word = |e: &mut Self, bits: u32| e.b.constant(words, bits.into());
+        let bits = self.b.bitcast(words, a);
+        // A number whose last bit is that of a half of this exponent, of halves' denormals from -14 down.
+        let exponent = word(self, 0x7f80_0000);
+        let exponent = self.b.and(bits, exponent);
+        let (least, most) = (word(self, (127 - 14) << 23), word(self, (127 + 16) << 23));
+        let exponent = self.b.smax(exponent, least);
+        let exponent = self.b.smin(exponent, most);
+        let up = word(self, 13 << 23 | 1 << 22);
+        let large = self.b.iadd(exponent, up);
+        let large = self.b.bitcast(ty, large);
+        let sum = self.b.fadd(a, large);
+        let rounded = self.b.fsub(sum, large);
+        // From 2^16 on it overflows.
+        let (up, down) = (self.b.constant(ty, (127 + 112) << 23), self.b.constant(ty, (127 - 112) << 23));
+        let rounded = self.b.fmul(rounded, up);
+        let rounded = self.b.fmul(rounded, down);
+        // A zero has lost its sign.
+        let sign = word(self, 0x8000_0000);
+        let sign = self.b.and(bits, sign);
+        let rounded = self.b.bitcast(words, rounded);
+        let rounded = self.b.or(rounded, sign);
+        self.b.bitcast(ty, rounded)
+    }
+
     pub fn fma(&mut self, data: &InstData) -> Result<()> {
-        if self.shader.ty(data.args[0]) != Ty::F32 && !host::has_fma() {
-            return Err(Error::unsupported("64-bit fma on a CPU without FMA").with_id(data.source));
-        }
         self.map(data, |e, a| e.fused(a[0], a[1], a[2]))
     }
 
-    /// a*b + c with one rounding, of 32 bits (of 64 where the CPU has the instruction).
+    /// a*b + c with one rounding.
     pub fn fused(&mut self, a: C, b: C, c: C) -> C {
         if host::has_fma() { self.b.fma(a, b, c) } else { self.fma_helper([a, b, c]) }
     }
 
     pub fn ldexp(&mut self, data: &InstData) -> Result<()> {
         if self.shader.ty(data.args[0]) != Ty::F32 {
-            return Err(Error::unsupported("64-bit ldexp").with_id(data.source));
+            return self.not_lowered(data);
         }
         // Exact in binary64, then one rounding.
         self.per_lane(data, &mut |e, a| {
@@ -84,7 +110,7 @@ impl Emitter<'_> {
     /// (significand, exponent), lane by lane on the bits.
     pub fn frexp(&mut self, data: &InstData) -> Result<()> {
         if self.shader.ty(data.args[0]) != Ty::F32 {
-            return Err(Error::unsupported("64-bit frexp").with_id(data.source));
+            return self.not_lowered(data);
         }
         let x = data.args[0];
         let lanes = if self.all_uniform(&[x])? { 1 } else { self.lanes as usize };

@@ -6,6 +6,7 @@
 //! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
 use super::Emitter;
+use super::contiguous::Run;
 use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Inst, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
@@ -70,15 +71,13 @@ impl Emitter<'_> {
         }
         let results: Vec<Value> = data.results().collect();
         let ty = self.shader.ty(results[0]);
-        if !matches!(ty, Ty::I32 | Ty::F32 | Ty::I64 | Ty::F64) {
-            return Err(Error::unsupported("8- and 16-bit memory accesses").with_id(data.source));
-        }
         if flags.volatile {
             // No back end forwards an earlier load or store past a fence.
             self.b.fence();
         }
         let machine = self.flags(space, flags);
         let n = results.len();
+        let run = Run::whole(ty, n);
         let (address, _) = self.address(space, &data.args)?;
         if let Some(members) = self.neighbours.led_by(inst).map(<[_]>::to_vec) {
             let Address::Buffer(pair, offset) = address else {
@@ -100,9 +99,9 @@ impl Emitter<'_> {
                     let values = self.load_components(address, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Uniform))
                 }
-                Rep::Affine(base, stride) if ty.bytes() == 4 && stride == 4 * n as i32 && n != 3 => {
+                Rep::Affine(base, stride) if run.fills(stride) => {
                     let wide = self.wide_offset(offset, base)?;
-                    let values = self.load_contiguous(pair, (base, wide), stride, ty, n, 4 * n as u32, machine)?;
+                    let values = self.load_contiguous(pair, (base, wide), run, machine)?;
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
                 rep => {
@@ -280,18 +279,13 @@ impl Emitter<'_> {
         let (address, used) = self.address(space, &data.args)?;
         let values = data.args[used..].to_vec();
         let ty = self.shader.ty(values[0]);
-        if !matches!(ty, Ty::I32 | Ty::F32 | Ty::I64 | Ty::F64) {
-            return Err(Error::unsupported("8- and 16-bit memory accesses").with_id(data.source));
-        }
-        let n = values.len();
+        let run = Run::whole(ty, values.len());
         if let Address::Buffer(pair, offset) = &address
             && let Rep::Affine(base, stride) = self.rep(*offset)?
-            && ty.bytes() == 4
-            && stride == 4 * n as i32
-            && n != 3
+            && run.fills(stride)
         {
             let wide = self.wide_offset(*offset, base)?;
-            return self.store_contiguous(*pair, (base, wide), &values, ty);
+            return self.store_contiguous(*pair, (base, wide), &values, run);
         }
         self.store_lanes(&address, &values, ty)
     }

@@ -1,10 +1,10 @@
-//! Loads of neighbours: several loads of a word each, side by side in a buffer for every lane, are one access where all of it is in range.
+//! Loads of neighbours: several loads of an element each, side by side in a buffer for every lane, are one access where all of it is in range.
 //!
 //! A plan made before emission: within a stretch of instructions without effects, loads whose offsets differ by constants of less than
-//! four words join the first of them. Each word is in range by itself, so what is not in range as a whole goes lane by lane.
+//! four elements join the first of them. Each element is in range by itself, so what is not in range as a whole goes lane by lane.
 
 use super::Emitter;
-use super::contiguous::ROW;
+use super::contiguous::{ROW, Run};
 use super::memory::trusted;
 use super::rep::{BufPair, Rep};
 use crate::error::Result;
@@ -14,12 +14,12 @@ use crate::passes::{Divergence, Shape};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// Words of a group at most.
+/// Elements of a group at most.
 const MOST: u32 = 4;
 /// Open groups that are looked at for each load.
 const OPEN: usize = 8;
 
-/// A load and the word behind the leader's that it reads.
+/// A load and the element behind the leader's that it reads.
 pub type Member = (Inst, u32);
 
 /// What becomes of a load.
@@ -99,11 +99,12 @@ impl Neighbours {
     }
 
     fn add(&mut self, open: &mut Vec<Group>, inst: Inst, origin: Origin, at: u32) {
-        let word = |g: &Group| (at.wrapping_sub(g.start) / 4, at.wrapping_sub(g.start) % 4);
-        let fits = |g: &&mut Group| g.origin == origin && word(g).0 < MOST && word(g).1 == 0;
+        let bytes = origin.ty.bytes();
+        let place = |g: &Group| (at.wrapping_sub(g.start) / bytes, at.wrapping_sub(g.start) % bytes);
+        let fits = |g: &&mut Group| g.origin == origin && place(g).0 < MOST && place(g).1 == 0;
         match open.iter_mut().find(fits) {
             Some(group) => {
-                let member = (inst, word(group).0);
+                let member = (inst, place(group).0);
                 group.members.push(member);
             }
             None => {
@@ -130,8 +131,8 @@ impl Neighbours {
     }
 }
 
-/// Where a load of one word per lane reads, and the constant behind it. None for what has a better way: one word for all lanes, or words
-/// of adjacent lanes side by side.
+/// Where a load of one element per lane reads, and the constant behind it. None for what has a better way: one element for all lanes, or
+/// those of adjacent lanes side by side.
 fn origin(shader: &Shader, div: &Divergence, inst: Inst) -> Option<(Origin, u32)> {
     let data = &shader.insts[inst];
     let Op::Load(space, flags) = data.op else { return None };
@@ -141,8 +142,8 @@ fn origin(shader: &Shader, div: &Divergence, inst: Inst) -> Option<(Origin, u32)
         Space::Buffer | Space::Push | Space::Global => return None,
     };
     let ty = shader.ty(data.results().next()?);
-    let way = matches!(div.shape[offset], Shape::Uniform | Shape::Affine(4));
-    if data.result_count != 1 || flags.volatile || way || !matches!(ty, Ty::I32 | Ty::F32) {
+    let way = [Shape::Uniform, Shape::Affine(ty.bytes() as i32)].contains(&div.shape[offset]);
+    if data.result_count != 1 || flags.volatile || way || ty.bytes() > 4 {
         return None;
     }
     let operation = |v: Value| match shader.values[v].def {
@@ -179,7 +180,7 @@ fn origin(shader: &Shader, div: &Divergence, inst: Inst) -> Option<(Origin, u32)
 }
 
 impl Emitter<'_> {
-    /// Loads the words of a group at the offset of its leader.
+    /// Loads the elements of a group at the offset of its leader.
     pub fn load_neighbours(
         &mut self,
         pair: BufPair,
@@ -189,15 +190,16 @@ impl Emitter<'_> {
         access: Access,
     ) -> Result<()> {
         let last = members.iter().map(|m| m.1).max().unwrap_or(0) as usize;
-        // Three words have no way of their own.
-        let n = if last == 1 { 2 } else { 4 };
+        // Three elements have no way of their own, nor has less than a word.
+        let n = if last == 1 && ty.bytes() > 1 { 2 } else { 4 };
+        let run = Run { ty, n, unit: ty.bytes() };
         let rep = self.rep(offset)?;
         let words = match rep {
-            Rep::Affine(base, stride) if stride == 4 * n as i32 => {
+            Rep::Affine(base, stride) if run.fills(stride) => {
                 let wide = self.wide_offset(offset, base)?;
-                self.load_contiguous(pair, (base, wide), stride, ty, n, 4, access)?
+                self.load_contiguous(pair, (base, wide), run, access)?
             }
-            _ => self.gather_neighbours(pair, offset, &rep, ty, n, access)?,
+            _ => self.gather_neighbours(pair, offset, &rep, run, access)?,
         };
         for &(inst, word) in members {
             let result = self.shader.insts[inst].result();
@@ -211,14 +213,13 @@ impl Emitter<'_> {
         pair: BufPair,
         offset: Value,
         rep: &Rep,
-        ty: Ty,
-        n: usize,
+        run: Run,
         access: Access,
     ) -> Result<Vec<C>> {
-        let vector = self.vector_type(ty);
+        let (vector, n) = (self.vector_type(run.ty), run.n);
         let offsets = self.gather_offsets(offset, rep)?;
         let exact = self.rep_vector(Ty::I32, rep)?;
-        let ok = self.in_range_mask(pair, offsets, 4 * n as u32);
+        let ok = self.in_range_mask(pair, offsets, run.bytes());
         let wanted = if self.full {
             ok
         } else {
@@ -235,21 +236,22 @@ impl Emitter<'_> {
         let words = self.b.gather(vector, access, n, ok, pair.address, offsets);
         self.b.jump(done, &words);
         self.enter(slow);
-        let words = self.load_by_offset(pair, exact, ty, n, access);
+        let words = self.load_by_offset(pair, exact, run, access);
         self.b.jump(done, &words);
         self.enter(done);
         Ok(params)
     }
 
-    /// Words at each lane's offset, each of them in range by itself.
-    fn load_by_offset(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
+    /// Elements at each lane's offset, each of them in range by itself.
+    fn load_by_offset(&mut self, pair: BufPair, offsets: C, run: Run, access: Access) -> Vec<C> {
         let rows = self.lane_rows();
         self.b.store(trusted(ROW * MOST as i32), offsets, rows);
         let lanes = self.begin_lanes();
-        let column = self.lane_column(rows, &lanes);
-        let offset = self.b.load(Type::I32, trusted(ROW * MOST as i32), column);
-        self.load_column(pair, offset, column, ty, n, 4, access);
+        let words = self.lane_column(rows, &lanes, 4);
+        let offset = self.b.load(Type::I32, trusted(ROW * MOST as i32), words);
+        let column = self.lane_column(rows, &lanes, run.ty.bytes());
+        self.load_column(pair, offset, column, run, access);
         self.end_lanes(&lanes);
-        self.load_rows(rows, ty, n)
+        self.load_rows(rows, run)
     }
 }

@@ -152,37 +152,47 @@ impl Emitter<'_> {
 
     /// `Subgroup::Arithmetic`.
     fn arithmetic(&mut self, op: Binary, scan: Scan, v: Value) -> Result<Rep> {
-        let ty = self.shader.ty(v);
+        let half = self.shader.ty(v) == Ty::F16;
+        let ty = if half { Ty::F32 } else { self.shader.ty(v) };
         let bits = |b: Option<u64>| b.ok_or_else(|| Error::internal(format!("{op:?} has no identity")));
         let (identity, first) = (bits(eval::identity(op, ty))?, bits(eval::exclusive_first(op, ty))?);
         let fill = self.splat_constant(ty, identity);
         let mut x = self.vector(v)?;
+        if half {
+            x = self.b.half_to_float(self.vector_type(ty), x);
+        }
         if !self.full {
             let exec = self.exec_mask();
             x = self.b.select(exec, x, fill);
         }
-        x = self.scan(op, scan, x, fill);
+        x = self.scan(scan, x, fill, |e, low, high| {
+            let x = e.binary_machine(op, low, high);
+            if half { e.round_half(x) } else { x }
+        });
         if scan == Scan::Exclusive {
             let first = self.splat_constant(ty, first);
             x = self.pick(x, first, |l| l.checked_sub(1));
+        }
+        if half {
+            x = self.b.float_to_half(self.vector_type(Ty::F16), x);
         }
         Ok(if scan == Scan::Reduce { Rep::Uniform(self.b.extract(x, 0)) } else { Rep::Varying(x) })
     }
 
     /// log2(lanes) rounds of shuffles and operations: a scan of all lanes, an exclusive one's as an inclusive one's; `fill` is the operation's identity.
-    pub fn scan(&mut self, op: Binary, scan: Scan, mut x: C, fill: C) -> C {
+    pub fn scan(&mut self, scan: Scan, mut x: C, fill: C, step: impl Fn(&mut Self, C, C) -> C) -> C {
         let lanes = match scan {
             Scan::Cluster(n) => u32::from(n).min(self.lanes) as usize,
             Scan::Reduce | Scan::Inclusive | Scan::Exclusive => self.lanes as usize,
         };
-        for step in (0..).map(|i| 1usize << i).take_while(|&step| step < lanes) {
+        for distance in (0..).map(|i| 1usize << i).take_while(|&distance| distance < lanes) {
             let (low, high) = match scan {
                 Scan::Reduce | Scan::Cluster(_) => {
-                    (self.pick(x, fill, |l| Some(l & !step)), self.pick(x, fill, |l| Some(l | step)))
+                    (self.pick(x, fill, |l| Some(l & !distance)), self.pick(x, fill, |l| Some(l | distance)))
                 }
-                Scan::Inclusive | Scan::Exclusive => (self.pick(x, fill, |l| l.checked_sub(step)), x),
+                Scan::Inclusive | Scan::Exclusive => (self.pick(x, fill, |l| l.checked_sub(distance)), x),
             };
-            x = self.binary_machine(op, low, high);
+            x = step(self, low, high);
         }
         x
     }
@@ -195,9 +205,6 @@ impl Emitter<'_> {
     }
 
     fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<Rep> {
-        if self.shader.ty(v).bytes() == 8 {
-            return Err(Error::unsupported("quad operations on 64-bit values"));
-        }
         if let rep @ Rep::Uniform(_) = self.rep(v)? {
             return Ok(rep);
         }
@@ -205,18 +212,19 @@ impl Emitter<'_> {
         Ok(Rep::Varying(self.shuffle_quads(v, words)))
     }
 
-    /// a*b + c of 32 bits on a CPU without FMA: through the context's helper, which rounds once.
+    /// a*b + c on a CPU without FMA: through the context's helper, which rounds once.
     pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
         let ty = self.b.ty(operands[0]);
         let bytes = ty.bytes();
-        let slot = self.b.create_slot(bytes * 4, 4);
+        let slot = self.b.create_slot(bytes * 4, 8);
         let addresses = [0, 1, 2, 3].map(|i| self.b.stack_address(slot, (i * bytes) as i32));
         for (operand, &address) in operands.into_iter().zip(&addresses) {
             self.b.store(trusted(0), operand, address);
         }
         let count = self.b.iconst(Type::I32, ty.lanes() as i64);
         let [a, b, c, out] = addresses;
-        self.call_helper(Helper::FmaF32, &[a, b, c, out, count]);
+        let helper = if ty.elem == Elem::F64 { Helper::FmaF64 } else { Helper::FmaF32 };
+        self.call_helper(helper, &[a, b, c, out, count]);
         self.b.load(ty, trusted(0), out)
     }
 }

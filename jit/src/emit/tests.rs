@@ -3,7 +3,7 @@
 use super::{EmitOptions, build};
 use crate::error::{ErrorKind, Result};
 use crate::ir::{Binary, Builder, Builtin, Cmp, FloatFlags, MemFlags, Op, Shader, Space, Subgroup, Ty, Value, verify};
-use crate::passes::{divergence, lower_math};
+use crate::passes::{divergence, halves, lower_float, lower_math};
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 
 const STAGES: [Stage; 3] = [Stage::Vertex, Stage::Fragment, Stage::Compute];
@@ -59,6 +59,8 @@ fn shader(stage: Stage, op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags)
 
 fn emit(mut shader: Shader) -> Result<()> {
     verify(&shader).unwrap_or_else(|e| panic!("{e}\n{shader}"));
+    halves(&mut shader);
+    lower_float(&mut shader);
     lower_math(&mut shader)?;
     build(&shader, &divergence(&shader, 8), &layout(), &EmitOptions::default()).map(|_| ())
 }

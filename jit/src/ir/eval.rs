@@ -44,13 +44,10 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
         Op::Ldexp => ldexp(ty, args[0], args[1] as u32 as i32),
         Op::Frexp => return Some(frexp(ty, args[0])),
         Op::IAddCarry => {
-            let (sum, carry) = (args[0] as u32).overflowing_add(args[1] as u32);
-            return Some([u64::from(sum), u64::from(carry)]);
+            let sum = cut(ty, args[0].wrapping_add(args[1]));
+            return Some([sum, u64::from(sum < args[0])]);
         }
-        Op::ISubBorrow => {
-            let (difference, borrow) = (args[0] as u32).overflowing_sub(args[1] as u32);
-            return Some([u64::from(difference), u64::from(borrow)]);
-        }
+        Op::ISubBorrow => return Some([cut(ty, args[0].wrapping_sub(args[1])), u64::from(args[0] < args[1])]),
         Op::BitfieldInsert => bitfield_insert(ty, args[0], args[1], args[2] as u32, args[3] as u32),
         Op::BitfieldSExtract => bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, true),
         Op::BitfieldUExtract => bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, false),
@@ -183,10 +180,10 @@ fn int_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
         FindLsb => u64::from(a.trailing_zeros()),
         FindSMsb => msb(cut(ty, if signed(ty, a) < 0 { !a } else { a })),
         FindUMsb => msb(a),
-        FNeg | FAbs | Floor | Ceil | Trunc | RoundEven | Sqrt | InverseSqrt | Sin | Cos | Tan | Asin | Acos | Atan => {
+        FNeg | FAbs | Floor | Ceil | Trunc | RoundEven | Sqrt | RoundHalf | InverseSqrt | Sin | Cos | Tan => {
             return None;
         }
-        Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Exp | Log | Exp2 | Log2 => return None,
+        Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Exp | Log | Exp2 | Log2 => return None,
     };
     Some(cut(ty, bits))
 }
@@ -260,6 +257,7 @@ fn float_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
         Unary::RoundEven => x.round_ties_even(),
         // Exact for narrower types: 53 >= 2*24 + 2.
         Unary::Sqrt => x.sqrt(),
+        Unary::RoundHalf => f64::from(f16_to_f32(f64_to_f16(x, false))),
         Unary::InverseSqrt => 1.0 / x.sqrt(),
         Unary::Sin => x.sin(),
         Unary::Cos => x.cos(),

@@ -67,6 +67,8 @@ pub enum Unary {
     RoundEven,
     /// Correctly rounded square root.
     Sqrt,
+    /// F32: the nearest number that binary16 has, ties to even; infinity beyond the greatest.
+    RoundHalf,
     // Transcendental functions: expanded by the `lower_math` pass into the operations above and below.
     /// 1/sqrt.
     InverseSqrt,
@@ -107,9 +109,9 @@ pub enum Unary {
 /// Binary operations: (a: T, b: T) -> T.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binary {
-    /// Sum, modulo 2³².
+    /// Sum, modulo 2^bits.
     IAdd,
-    /// Difference, modulo 2³².
+    /// Difference, modulo 2^bits.
     ISub,
     /// Low half of the product.
     IMul,
@@ -394,7 +396,7 @@ pub enum Subgroup {
     QuadSwapVertical,
     /// (T) -> T: diagonally.
     QuadSwapDiagonal,
-    /// (T) -> T: the active lanes' values joined by an associative operation (see [`Scan`]). A 32- or 64-bit type.
+    /// (T) -> T: the active lanes' values joined by an associative operation (see [`Scan`]).
     Arithmetic(Binary, Scan),
 }
 
@@ -477,9 +479,9 @@ pub enum Op {
     Ldexp,
     /// (x: F) -> (significand: F in ±[0.5,1) or 0, exponent: I32).
     Frexp,
-    /// (a: I32, b: I32) -> (sum, carry 0/1).
+    /// (a: T, b: T) -> (sum: T, carry: T, 0 or 1).
     IAddCarry,
-    /// (a: I32, b: I32) -> (difference, borrow 0/1).
+    /// (a: T, b: T) -> (difference: T, borrow: T, 0 or 1).
     ISubBorrow,
     /// (base, insert, offset: I32, count: I32) -> T.
     BitfieldInsert,
@@ -518,7 +520,7 @@ pub enum Op {
     Load(Space, MemFlags),
     /// (address..., value, ...) -> (): consecutive elements (1..=4).
     Store(Space, MemFlags),
-    /// (address..., value[, comparator]) -> old: I32 or F32 (Store: no result; Load: no value operand).
+    /// (address..., value[, comparator]) -> old: of 32 or 64 bits (Store: no result; Load: no value operand).
     Atomic(Space, AtomicOp),
     /// (buf) -> I32: range in bytes.
     BufferSize,

@@ -47,7 +47,6 @@ const HALF: Elems = Elems::of(&[Elem::F16]);
 const BITS: Elems = INT.or(BOOL);
 const NUMBER: Elems = INT.or(FLOAT).or(HALF);
 const ALL: Elems = NUMBER.or(BOOL);
-const WIDE: Elems = WORDS.or(FLOAT);
 
 /// How many lanes `T` may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -373,9 +372,9 @@ rows! {
     /// Rounded to the nearest, of two the even one.
     Fnarrow "fnarrow": SINGLE Any [Lanes(DOUBLE, Width::Any)] None -> T, None Pure 2;
     /// The same number as F32; a NaN becomes quiet and keeps its payload.
-    HalfToFloat "half_to_float": SINGLE Any [Lanes(HALF, Width::Any)] None -> T, None Pure 12;
+    HalfToFloat "half_to_float": SINGLE Any [Lanes(HALF, Width::Any)] None -> T, None Pure 9;
     /// Rounded to the nearest, of two the even one; a NaN becomes quiet and keeps the upper part of its payload.
-    FloatToHalf "float_to_half": HALF Any [Lanes(SINGLE, Width::Any)] None -> T, None Pure 24;
+    FloatToHalf "float_to_half": HALF Any [Lanes(SINGLE, Width::Any)] None -> T, None Pure 17;
     /// Of a signed integer, rounded to the nearest.
     SintToFloat "sint_to_float": FLOAT Any [Lanes(WORDS, Width::Any)] None -> T, None Pure 2;
     /// Of an unsigned integer, rounded to the nearest.
@@ -421,9 +420,9 @@ rows! {
     Store "store": ALL Any [Address, T] None -> None, Access Write 1;
     /// Components that lie side by side, per active lane of the mask at an address plus the lane's unsigned offset; 0 for the others. Memory
     /// can be read at the address itself.
-    Gather "gather": WIDE Vector [Mask, Address, Lanes(WORD, Width::Any)] None -> Count, Gather Read 10;
+    Gather "gather": NUMBER Vector [Mask, Address, Lanes(WORD, Width::Any)] None -> Count, Gather Read 10;
     /// The same as stores, in the order of the lanes. Those that are not active may write to a second address.
-    Scatter "scatter": WIDE Vector [Mask, Address, Lanes(WORD, Width::Any), Address] Count -> None, Gather Write 16;
+    Scatter "scatter": NUMBER Vector [Mask, Address, Lanes(WORD, Width::Any), Address] Count -> None, Gather Write 16;
     /// Reads, computes and writes at once; the old value.
     AtomicRmw "atomic_rmw": WORDS Scalar [Address, T] None -> T, Rmw Write 4;
     /// Writes the second value if memory holds the first; the old value.

@@ -215,6 +215,7 @@ impl Fold<'_> {
                 let args = if swap { smallvec![y, x] } else { smallvec![x, y] };
                 Some(Rewrite::Op(Op::Cmp(inverse), args))
             }
+            (Unary::RoundHalf, _) if self.is_half(a, 4) => Some(Rewrite::Value(a)),
             (Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven, Op::Unary(inner)) => {
                 let integral = matches!(inner, Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven);
                 integral.then_some(Rewrite::Value(a))
@@ -223,11 +224,31 @@ impl Fold<'_> {
         }
     }
 
+    /// Has binary16 the number, as far as `depth` operations show?
+    fn is_half(&self, v: Value, depth: u32) -> bool {
+        let both = |m: usize, n: usize| depth > 0 && [m, n].iter().all(|&n| self.is_half(self.arg(v, n), depth - 1));
+        match self.op(v) {
+            Some(Op::Unary(Unary::RoundHalf)) => true,
+            Some(&Op::Const(bits)) => {
+                eval(&Op::Unary(Unary::RoundHalf), Ty::F32, Ty::F32, &[bits]).is_some_and(|rounded| rounded[0] == bits)
+            }
+            Some(Op::Convert(Convert::FToF)) => self.shader.ty(self.arg(v, 0)) == Ty::F16,
+            Some(Op::Unary(Unary::FNeg | Unary::FAbs)) => both(0, 0),
+            Some(Op::Binary(Binary::FMin | Binary::FMax)) => both(0, 1),
+            Some(Op::Select) => both(1, 2),
+            _ => false,
+        }
+    }
+
     /// An upper bound of an unsigned number, looking through `depth` operations.
     fn greatest(&self, v: Value, depth: u32) -> u64 {
         let wide = |e: &Self, n: usize| e.greatest(e.arg(v, n), depth - 1);
         let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
-        let all = u64::from(u32::MAX);
+        let ty = self.shader.ty(v);
+        let all = ones(ty);
+        // Nothing when it may have wrapped.
+        let small = |bound: Option<u64>| bound.filter(|&bound| bound <= all).unwrap_or(all);
+        let shift = |n: u64| n as u32 & (8 * ty.bytes()).wrapping_sub(1);
         match self.op(v) {
             Some(Op::Const(bits)) => *bits,
             Some(Op::Builtin(b)) => match b {
@@ -256,12 +277,13 @@ impl Fold<'_> {
                 u64::MAX.checked_shr(wide(self, 0).max(wide(self, 1)).leading_zeros()).unwrap_or(0)
             }
             Some(Op::Convert(Convert::BToI)) => 1,
-            Some(Op::Binary(Binary::LShr)) => self.constant(self.arg(v, 1)).map_or(all, |c| wide(self, 0) >> (c & 31)),
-            Some(Op::Binary(Binary::IAdd)) => small(wide(self, 0) + wide(self, 1)),
-            Some(Op::Binary(Binary::IMul)) => small(wide(self, 0).saturating_mul(wide(self, 1))),
-            Some(Op::Binary(Binary::Shl)) => {
-                self.constant(self.arg(v, 1)).map_or(all, |c| small(wide(self, 0) << (c & 31)))
-            }
+            Some(Op::Convert(Convert::UToU)) => small(Some(wide(self, 0))),
+            Some(Op::Binary(Binary::LShr)) => self.constant(self.arg(v, 1)).map_or(all, |c| wide(self, 0) >> shift(c)),
+            Some(Op::Binary(Binary::IAdd)) => small(wide(self, 0).checked_add(wide(self, 1))),
+            Some(Op::Binary(Binary::IMul)) => small(wide(self, 0).checked_mul(wide(self, 1))),
+            Some(Op::Binary(Binary::Shl)) => self.constant(self.arg(v, 1)).map_or(all, |c| {
+                small(1u64.checked_shl(shift(c)).and_then(|factor| wide(self, 0).checked_mul(factor)))
+            }),
             _ => all,
         }
     }
@@ -274,7 +296,7 @@ impl Fold<'_> {
     fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
         use Binary::*;
         let ty = self.shader.ty(a);
-        let ones = if ty == Ty::B1 { 1 } else { u64::MAX >> (64 - 8 * ty.bytes()) };
+        let ones = ones(ty);
         if a == b {
             return match op {
                 And | Or | SMin | SMax | UMin | UMax => Some(Rewrite::Value(a)),
@@ -289,6 +311,7 @@ impl Fold<'_> {
             And | UMin if c == ones => Some(Rewrite::Value(a)),
             UMax if c == 0 => Some(Rewrite::Value(a)),
             Bound if self.greatest(a, 4) <= c => Some(Rewrite::Value(a)),
+            LShr if self.greatest(a, 4) >> (c & u64::from(8 * ty.bytes() - 1)) == 0 => Some(Rewrite::Const(0)),
             Or if c == ones => Some(Rewrite::Const(ones)),
             Xor if c == ones => op1(Op::Unary(Unary::Not), a),
             IMul | And | UMin if c == 0 => Some(Rewrite::Const(0)),
@@ -378,7 +401,9 @@ impl Fold<'_> {
 
     fn convert(&self, op: Convert, a: Value, to: Ty) -> Option<Rewrite> {
         let from = self.shader.ty(a);
-        if from == to && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS) {
+        if from == to
+            && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS | Convert::FToF | Convert::FToFRtz)
+        {
             return Some(Rewrite::Value(a));
         }
         // Machines convert signed vectors.
@@ -387,6 +412,25 @@ impl Fold<'_> {
         }
         match (op, self.op(a)?) {
             (Convert::Bitcast, Op::Convert(Convert::Bitcast)) => op1(Op::Convert(op), self.arg(a, 0)),
+            // Rounded once; not rounded at all.
+            (Convert::FToF, Op::Unary(Unary::RoundHalf)) if to == Ty::F16 => op1(Op::Convert(op), self.arg(a, 0)),
+            (Convert::FToF, Op::Convert(Convert::FToF)) if to == Ty::F16 && self.shader.ty(self.arg(a, 0)) == to => {
+                Some(Rewrite::Value(self.arg(a, 0)))
+            }
+            (Convert::UToU | Convert::SToS, &Op::Convert(inner @ (Convert::UToU | Convert::SToS))) => {
+                let x = self.arg(a, 0);
+                let (start, middle, end) = (self.shader.ty(x).bytes(), from.bytes(), to.bytes());
+                match () {
+                    // What was widened is cut again, or not as far.
+                    _ if start < middle && end == start => Some(Rewrite::Value(x)),
+                    _ if start < middle && end < middle => op1(Op::Convert(inner), x),
+                    // Zeros or signs go on; zeros are a sign too.
+                    _ if start < middle && (op == inner || inner == Convert::UToU) => op1(Op::Convert(inner), x),
+                    // What was cut is cut further.
+                    _ if start >= middle && end <= middle => op1(Op::Convert(op), x),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
@@ -433,9 +477,12 @@ fn reciprocal(c: f32) -> Option<f32> {
     (power_of_two && r.is_normal()).then_some(r)
 }
 
-/// An upper bound that a 32-bit number keeps to; anything when it may have wrapped.
-fn small(bound: u64) -> u64 {
-    if bound <= u64::from(u32::MAX) { bound } else { u64::from(u32::MAX) }
+/// All bits of a number, or a truth value.
+fn ones(ty: Ty) -> u64 {
+    match ty.bytes() {
+        0 => 1,
+        bytes => u64::MAX >> (64 - 8 * bytes),
+    }
 }
 
 /// The comparison that is true where `op` is false, and whether its operands change places.

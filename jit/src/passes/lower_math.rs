@@ -1,17 +1,18 @@
 //! Expands transcendental operations into the polynomials of [`super::math`].
 //!
-//! F16 operands are computed in binary32 and rounded once. An expansion is a straight line of nodes in place of the
+//! An expansion is a straight line of nodes in place of the
 //! instruction; the instruction itself becomes the last operation of its expansion, so no value is renamed.
 
 use super::math;
 use crate::budget;
 use crate::error::Error;
-use crate::ir::{Binary, Builder, Convert, FloatFlags, Inst, Meaning, Node, Op, Region, Shader, Ty, Unary, Value};
+use crate::ir::{Binary, Builder, FloatFlags, Inst, Meaning, Node, Op, Region, Shader, Ty, Unary, Value};
 
 /// Expands every transcendental instruction.
 ///
 /// # Errors
-/// Unsupported for binary64 operands (SPIR-V's GLSL.std.450 allows these functions for 16 and 32 bits only); Limit when there are so
+/// Unsupported for halves, which `halves` makes binary32, and for binary64 but for the inverse of a root (SPIR-V's GLSL.std.450 allows the
+/// others for 16 and 32 bits only); Limit when there are so
 /// many that the shader becomes too large.
 pub fn lower_math(shader: &mut Shader) -> Result<(), Error> {
     if !shader.insts.values().any(|data| is_transcendental(&data.op)) {
@@ -73,19 +74,17 @@ fn unary_expansion<'a>(op: Unary) -> Option<Expansion<'a>> {
         Unary::Log2 => math::log2,
         Unary::INeg | Unary::Not | Unary::BitReverse | Unary::BitCount => return None,
         Unary::FindLsb | Unary::FindSMsb | Unary::FindUMsb | Unary::FNeg | Unary::FAbs => return None,
-        Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven | Unary::Sqrt => return None,
+        Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven | Unary::Sqrt | Unary::RoundHalf => return None,
     })
 }
 
 fn inverse_sqrt(b: &mut Builder<'_>, x: Value) -> Value {
     let root = b.unary(Unary::Sqrt, x);
-    let one = b.f32(1.0);
+    let one = match b.shader.ty(x) {
+        Ty::F64 => b.constant(Ty::F64, 1f64.to_bits()),
+        _ => b.f32(1.0),
+    };
     b.binary(Binary::FDiv, one, root)
-}
-
-/// A float as binary32.
-fn wide(b: &mut Builder<'_>, v: Value) -> Value {
-    if b.shader.ty(v) == Ty::F16 { b.convert(Convert::FToF, v, Ty::F32) } else { v }
 }
 
 /// `Binary::Pow`: most exponents of shaders are small constants.
@@ -99,10 +98,7 @@ fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
             b.binary(Binary::FMul, x, one)
         }
         Some(halves) => math::power(b, x, halves),
-        None => {
-            let y = wide(b, y);
-            math::pow(b, x, y)
-        }
+        None => math::pow(b, x, y),
     }
 }
 
@@ -110,30 +106,24 @@ fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
 fn expand(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) -> Result<(), Error> {
     let data = shader.insts[inst].clone();
     let ty = shader.ty(data.result());
-    if !matches!(ty, Ty::F32 | Ty::F16) {
-        return Err(Error::unsupported("a transcendental function of 64-bit floats").with_id(data.source));
+    if ty != Ty::F32 && (ty, &data.op) != (Ty::F64, &Op::Unary(Unary::InverseSqrt)) {
+        return Err(Error::unsupported(format!("a transcendental function of {ty}")).with_id(data.source));
     }
     let mut b = Builder::new(shader);
     b.source = data.source;
     // Contraction would change the polynomials' rounding: they say where an fma is wanted.
     b.float = data.float | FloatFlags::NO_CONTRACTION;
     b.nodes = std::mem::take(out);
-    let x = wide(&mut b, data.args[0]);
+    let x = data.args[0];
     let r = match data.op {
         Op::Unary(u) => unary_expansion(u).map(|function| function(&mut b, x)),
         Op::Binary(Binary::Pow) => Some(power(&mut b, x, data.args[1])),
-        Op::Binary(Binary::Atan2) => {
-            let y = wide(&mut b, data.args[1]);
-            Some(math::atan2(&mut b, x, y))
-        }
+        Op::Binary(Binary::Atan2) => Some(math::atan2(&mut b, x, data.args[1])),
         _ => None,
     };
     // A test asks for every row.
-    let Some(r) = r else {
+    if r.is_none() {
         return Err(Error::internal(format!("{:?} has no expansion", data.op)).with_id(data.source));
-    };
-    if ty == Ty::F16 {
-        b.convert(Convert::FToF, r, Ty::F16);
     }
     *out = b.nodes;
     // The last operation of the expansion moves into `inst`.

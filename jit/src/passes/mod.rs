@@ -13,6 +13,8 @@ mod dce;
 mod divergence;
 mod flatten;
 mod fold;
+mod halves;
+mod lower_float;
 mod lower_math;
 pub mod math;
 mod mem2reg;
@@ -28,6 +30,8 @@ pub use dce::dce;
 pub use divergence::{Divergence, Shape, divergence, is_flat};
 pub use flatten::flatten;
 pub use fold::fold;
+pub use halves::halves;
+pub use lower_float::lower_float;
 pub use lower_math::lower_math;
 pub use mem2reg::mem2reg;
 pub use split_arrays::split_arrays;
@@ -62,6 +66,8 @@ impl Default for PassOptions {
 pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     let mut p = Pipeline { shader, options };
     p.done("input")?;
+    p.pass("halves", halves)?;
+    p.pass("lower_float", lower_float)?;
     // Into SSA form, the simplest control flow first: fewer merges.
     p.pass("structure", structure)?;
     p.pass("mem2reg", mem2reg)?;

@@ -6,7 +6,7 @@ use super::module::View;
 use super::opcodes::op;
 use super::types::{Spec, Type, mask, sign_extend};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, Convert, Unary};
+use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, eval};
 
 /// Evaluates an OpSpecConstantOp; nothing when its operation is not a constant one this file knows.
 pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u64>>> {
@@ -92,14 +92,15 @@ fn scalar(rule: Rule, a: u64, b: u64, from: u32, to: u32) -> Option<u64> {
         Rule::Cvt(Convert::UToU) => a & m,
         Rule::Cvt(Convert::SToS) => sa as u64,
         Rule::Cvt(Convert::Bitcast) if from == to => a,
-        Rule::Cvt(Convert::FToF) => match (from, to) {
-            (32, 64) => f64::from(f32::from_bits(a as u32)).to_bits(),
-            (64, 32) => u64::from((f64::from_bits(a) as f32).to_bits()),
-            _ => return None,
-        },
+        Rule::Cvt(op @ Convert::FToF) => eval::eval(&Op::Convert(op), float(from)?, float(to)?, &[a])?[0],
         _ => return None,
     };
     Some(bits & mask(to))
+}
+
+/// The float of so many bits.
+fn float(bits: u32) -> Option<Ty> {
+    [Ty::F16, Ty::F32, Ty::F64].into_iter().find(|ty| ty.bytes() * 8 == bits)
 }
 
 fn binary(op: Binary, a: u64, b: u64, sa: i64, sb: i64) -> Option<u64> {

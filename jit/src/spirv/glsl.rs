@@ -153,10 +153,12 @@ fn fract(t: &mut Translator<'_>, a: &[Value]) -> Value {
     let ty = t.b.ty(a[0]);
     let floor = t.b.un(Unary::Floor, a[0]);
     let f = t.b.bin(Binary::FSub, a[0], floor);
-    if ty != Ty::F32 {
-        return f;
-    }
-    let below_one = t.b.konst(ty, 0x3f7f_ffff);
+    let below_one = match ty {
+        Ty::F16 => 0x3bff,
+        Ty::F64 => 0x3fef_ffff_ffff_ffff,
+        _ => 0x3f7f_ffff,
+    };
+    let below_one = t.b.konst(ty, below_one);
     let over = t.b.cmp(Cmp::FOrdLt, below_one, f);
     t.b.select(over, below_one, f)
 }
@@ -200,7 +202,15 @@ fn smooth_step(t: &mut Translator<'_>, a: &[Value]) -> Value {
 }
 
 fn ldexp(t: &mut Translator<'_>, a: &[Value]) -> Value {
-    let e = t.b.int_as(a[1], Ty::I32);
+    // A long exponent: more than this changes nothing.
+    let e = match t.b.ty(a[1]) {
+        Ty::I64 => {
+            let (least, most) = (t.b.konst(Ty::I64, -0xffffi64 as u64), t.b.konst(Ty::I64, 0xffff));
+            clamp(t, &[a[1], least, most], Binary::SMax, Binary::SMin)
+        }
+        _ => a[1],
+    };
+    let e = t.b.int_as(e, Ty::I32);
     t.b.val(Op::Ldexp, &[a[0], e], t.b.ty(a[0]))
 }
 
@@ -292,10 +302,13 @@ impl Translator<'_> {
         if a.len() != n { Err(Error::invalid("operand of another size")) } else { Ok(a) }
     }
 
-    /// x times an f32 constant given by its bits.
+    /// x times an f32 constant given by its bits, which a half is too short for.
     fn scale(&mut self, x: Value, bits: u32) -> Value {
-        let by = self.b.float(self.b.ty(x), f32::from_bits(bits));
-        self.b.bin(Binary::FMul, x, by)
+        let ty = self.b.ty(x);
+        let by = self.b.float(Ty::F32, f32::from_bits(bits));
+        let x = if ty == Ty::F16 { self.b.cvt(Convert::FToF, x, Ty::F32) } else { x };
+        let product = self.b.bin(Binary::FMul, x, by);
+        self.b.cvt(Convert::FToF, product, ty)
     }
 
     /// Modf, Frexp: whole part or exponent behind a pointer or as second member.

@@ -2,11 +2,11 @@
 
 use super::alu::{self, Rule};
 use super::body::Translator;
-use super::class;
-use super::module::{ExtSet, View};
+use super::module::{ExtSet, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::Type;
 use super::value::{Flat, Handle, Place, Pointer, Val};
+use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, Value};
 
@@ -138,6 +138,7 @@ impl Translator<'_> {
         match rule {
             Rule::Un(op) => Ok(self.operand(v, 0)?.iter().map(|&a| self.b.un(op, a)).collect()),
             Rule::Cvt(op) => {
+                let op = if op == Convert::FToF { self.rounding(v) } else { op };
                 // The same width is no conversion, but the check of operand classes must still be made.
                 Ok(self.operand(v, 0)?.iter().map(|&a| self.b.cvt(op, a, to)).collect())
             }
@@ -161,6 +162,15 @@ impl Translator<'_> {
                 let (a, b) = self.pair(v, 0, 1)?;
                 Ok(a.iter().zip(&b).map(|(&a, &b)| self.b.cmp(op, b, a)).collect())
             }
+        }
+    }
+
+    /// How an OpFConvert rounds.
+    fn rounding(&self, v: View<'_>) -> Convert {
+        const RTZ: u32 = 1;
+        match self.m.decoration_value(v.result, NO_MEMBER, deco::FP_ROUNDING_MODE) {
+            Some(RTZ) => Convert::FToFRtz,
+            _ => Convert::FToF,
         }
     }
 
@@ -492,7 +502,8 @@ impl Translator<'_> {
                 let carry = if v.op == op::OpIAddCarry { Op::IAddCarry } else { Op::ISubBorrow };
                 let (a, b) = self.pair(v, 0, 1)?;
                 self.two_results(&a, &b, |t, x, y| {
-                    let r = t.b.vals(carry.clone(), &[x, y], &[Ty::I32, Ty::I32]);
+                    let ty = t.b.ty(x);
+                    let r = t.b.vals(carry.clone(), &[x, y], &[ty, ty]);
                     (r[0], r[1])
                 })
             }

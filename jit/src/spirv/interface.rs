@@ -5,13 +5,13 @@
 //! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
 
 use super::body::Translator;
-use super::layout::natural;
+use super::layout::{explicit_size, natural};
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::types::{Const, Type};
 use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, InterpolateAt, Op, Space, Ty, Value, Var};
+use crate::ir::{Binary, Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
 use base::shader::{BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Side, Slot, SlotKind, SlotType};
 
 /// Arrays above this length stay arrays even when every index is constant.
@@ -186,10 +186,16 @@ impl Translator<'_> {
                 self.block_pointer(Space::Push, 0, to, false)
             }
             class::WORKGROUP => {
-                let (size, align) = natural(self.s, to)?;
-                let at = shared.next_multiple_of(align.max(4));
-                *shared =
-                    at.checked_add(size).filter(|&n| n < 1 << 28).ok_or_else(|| Error::limit("workgroup memory"))?;
+                // Blocks have a layout of their own and lie all at one place; then there is nothing else.
+                let block = self.m.decorated(to, deco::BLOCK);
+                let (at, size) = if block {
+                    (0, explicit_size(self.s, to, None)?)
+                } else {
+                    let (size, align) = natural(self.s, to)?;
+                    (shared.next_multiple_of(align.max(4)), size)
+                };
+                let end = at.checked_add(size).filter(|&n| n < 1 << 28);
+                *shared = end.ok_or_else(|| Error::limit("workgroup memory"))?.max(*shared);
                 if let Some(&init) = v.args.get(1) {
                     match self.s.constant(init) {
                         Some(Const::Null(_)) => self.b.shader.workgroup_mut()?.zero_shared = true,
@@ -198,7 +204,7 @@ impl Translator<'_> {
                 }
                 let volatile = self.m.decorated(v.result, deco::VOLATILE);
                 self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
-                self.block_pointer(Space::Shared, at, to, true)
+                self.block_pointer(Space::Shared, at, to, !block)
             }
             _ => return Err(Error::unsupported(format!("storage class {class}"))),
         };
@@ -313,12 +319,28 @@ impl Translator<'_> {
                 let Some(slot) = output_slot(&io) else { return };
                 if t.touched.contains(&vars[leaf]) {
                     let v = t.b.load_var(vars[leaf], Some(index));
-                    t.store_output(slot, v);
+                    t.store_words(slot, v);
                 }
             })?;
             self.check_fault()?;
         }
         Ok(())
+    }
+
+    /// The counterpart of `load_words`.
+    fn store_words(&mut self, slot: Slot, v: Value) {
+        let v = match (self.b.ty(v), slot.ty) {
+            (Ty::I16, SlotType::Sint) => self.b.cvt(Convert::SToS, v, Ty::I32),
+            (Ty::I16, _) => self.b.cvt(Convert::UToU, v, Ty::I32),
+            (Ty::F16, _) => self.b.cvt(Convert::FToF, v, Ty::F32),
+            (Ty::I64 | Ty::F64, _) => {
+                let words = self.split(v, Ty::I32, 2);
+                self.store_output(high_word(slot), words[1]);
+                words[0]
+            }
+            _ => v,
+        };
+        self.store_output(slot, v);
     }
 
     fn store_output(&mut self, slot: Slot, v: Value) {
@@ -399,7 +421,8 @@ impl Translator<'_> {
                 for c in 0..n {
                     out.push(self.io_leaf(elem, st, c)?);
                 }
-                Ok(st.location.map(|l| l.saturating_add(1)))
+                let locations = (n * self.s.scalar(elem)?.bytes()).div_ceil(16).max(1);
+                Ok(st.location.map(|l| l.saturating_add(locations)))
             }
         }
     }
@@ -407,27 +430,33 @@ impl Translator<'_> {
     fn io_leaf(&self, elem: u32, st: IoState, c: u32) -> Result<IoLeaf> {
         let ty = self.s.scalar(elem)?;
         let class = match ty {
-            Ty::F32 => SlotType::Float,
-            Ty::I32 if self.s.is_signed(elem) => SlotType::Sint,
+            Ty::F16 | Ty::F32 => SlotType::Float,
+            Ty::I16 | Ty::I32 if self.s.is_signed(elem) => SlotType::Sint,
             _ => SlotType::Uint,
         };
         let interpolated = st.side == Side::Interpolated;
         let interpolation = match st.interpolation {
             _ if !interpolated => Interpolation::Smooth,
-            _ if ty != Ty::F32 => Interpolation::Flat,
+            _ if class != SlotType::Float => Interpolation::Flat,
             i => i,
         };
         let at = if interpolated && interpolation != Interpolation::Flat { st.at } else { InterpolateAt::Default };
-        let component = st.component + c;
-        let kind =
-            SlotKind::User { location: st.location.unwrap_or(0), component: component as u8, index: st.index as u8 };
+        // Of 64 bits the low word's slot: the high word is the next component.
+        let word = st.component.saturating_add(c * (ty.bytes() / 4).max(1));
+        let (location, component) = (st.location.unwrap_or(0).saturating_add(word / 4), word % 4);
+        let kind = SlotKind::User { location, component: component as u8, index: st.index as u8 };
         let slot = Slot { kind, ty: class, interpolation };
         let kind = match (st.builtin, st.location) {
             (Some(b), _) => IoKind::Builtin(b, c),
-            (None, Some(_)) if !matches!(ty, Ty::F32 | Ty::I32) => {
-                return Err(Error::unsupported("interface variable that is not 32 bits wide"));
+            (None, Some(_)) if matches!(ty, Ty::B1 | Ty::I8) => {
+                return Err(Error::invalid("interface variable of a type that has no slot"));
             }
-            (None, Some(_)) if component > 3 => return Err(Error::invalid("Component beyond the location")),
+            (None, Some(_)) if ty.bytes() == 8 && component % 2 != 0 => {
+                return Err(Error::invalid("Component of a 64-bit interface variable"));
+            }
+            (None, Some(_)) if word > 3 && ty.bytes() != 8 => {
+                return Err(Error::invalid("Component beyond the location"));
+            }
             (None, Some(_)) => IoKind::Slot,
             (None, None) => IoKind::Unused,
         };
@@ -452,22 +481,35 @@ impl Translator<'_> {
     /// Reads an input scalar.
     pub fn load_input(&mut self, io: &IoLeaf) -> Value {
         match io.kind {
-            IoKind::Slot => {
-                let slot = self.input_slot(io.slot);
-                self.b.val(Op::LoadInput(slot, io.at), &[], io.ty)
-            }
+            IoKind::Slot => self.load_words(io, io.at, &[]),
             IoKind::Builtin(number, c) => self.load_builtin(io, number, c),
             IoKind::Unused => self.b.konst(io.ty, 0),
+        }
+    }
+
+    /// A slot is a word: narrow scalars are converted, wide ones are made of two.
+    fn load_words(&mut self, io: &IoLeaf, at: InterpolateAt, args: &[Value]) -> Value {
+        let word = |t: &mut Self, slot: Slot| {
+            let ty = if slot.ty == SlotType::Float { Ty::F32 } else { Ty::I32 };
+            let slot = t.input_slot(slot);
+            t.b.val(Op::LoadInput(slot, at), args, ty)
+        };
+        let low = word(self, io.slot);
+        match io.ty {
+            Ty::I16 => self.b.cvt(Convert::UToU, low, io.ty),
+            Ty::F16 => self.b.cvt(Convert::FToF, low, io.ty),
+            Ty::I64 | Ty::F64 => {
+                let high = word(self, high_word(io.slot));
+                self.join(&[low, high], io.ty)
+            }
+            _ => low,
         }
     }
 
     /// Reads an input scalar somewhere else than where its decorations say; built-ins have no such place.
     pub fn load_input_at(&mut self, io: &IoLeaf, at: InterpolateAt, args: &[Value]) -> Value {
         match io.kind {
-            IoKind::Slot if io.slot.interpolation != Interpolation::Flat => {
-                let slot = self.input_slot(io.slot);
-                self.b.val(Op::LoadInput(slot, at), args, io.ty)
-            }
+            IoKind::Slot if io.slot.interpolation != Interpolation::Flat => self.load_words(io, at, args),
             _ => self.load_input(io),
         }
     }
@@ -532,6 +574,15 @@ impl Translator<'_> {
         let v = self.b.int_as(v, Ty::I32);
         self.b.cmp(Cmp::INe, v, zero)
     }
+}
+
+/// The slot of a 64-bit scalar's high word.
+fn high_word(low: Slot) -> Slot {
+    let kind = match low.kind {
+        SlotKind::User { location, component, index } => SlotKind::User { location, component: component + 1, index },
+        builtin @ SlotKind::Builtin(_) => builtin,
+    };
+    Slot { kind, ..low }
 }
 
 /// Of a built-in that goes through no slot.

@@ -85,6 +85,36 @@ pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, own: bool) -> Resul
         .ok_or_else(|| Error::invalid("array without ArrayStride").with_id(ty))
 }
 
+/// Size of what decorations lay out; `matrix` as [`member_matrix`] says.
+pub(crate) fn explicit_size(s: &Spec<'_>, ty: u32, matrix: Option<(u32, bool)>) -> Result<u32> {
+    let too_large = || Error::limit("type is too large").with_id(ty);
+    // From the first byte of the first of `n` to the end of the last.
+    let strided = |stride: u32, n: u32, last: u32| {
+        stride.checked_mul(n.saturating_sub(1)).and_then(|at| at.checked_add(last)).ok_or_else(too_large)
+    };
+    match s.ty(ty)? {
+        &Type::Matrix { col, n } => {
+            let (elem, rows) = s.vector(col)?;
+            let bytes = s.scalar(elem)?.bytes();
+            match matrix {
+                Some((stride, true)) => strided(stride, rows, n * bytes),
+                Some((stride, false)) => strided(stride, n, rows * bytes),
+                None => Err(Error::invalid("matrix without MatrixStride").with_id(ty)),
+            }
+        }
+        &Type::Array { elem, len } => strided(array_stride(s, ty, elem, false)?, len, explicit_size(s, elem, matrix)?),
+        Type::Struct(members) => (0..).zip(members).try_fold(0, |most, (i, &member)| {
+            let size = explicit_size(s, member, member_matrix(s, ty, i))?;
+            let end = member_offset(s, ty, i)?.checked_add(size).ok_or_else(too_large)?;
+            Ok(end.max(most))
+        }),
+        _ => {
+            let (elem, n) = s.vector(ty)?;
+            Ok(n * memory_scalar(s, elem)?.bytes())
+        }
+    }
+}
+
 pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32) -> Result<u32> {
     let Type::Struct(members) = s.ty(ty)? else { return Err(Error::invalid("not a structure")) };
     let mut at = 0u32;

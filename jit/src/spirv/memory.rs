@@ -160,7 +160,7 @@ impl Translator<'_> {
                 m.offset = by.ok_or_else(|| Error::limit("offset beyond 4 GiB"))?;
             }
             Index::Dynamic(v) if m.space == Space::Buffer => {
-                let v = self.b.int_as(v, Ty::I32);
+                let v = self.word_index(v);
                 if self.b.shader.as_const(m.base).is_none() {
                     m.base = self.b.bound(m.base, SUM_LIMIT);
                 }
@@ -176,6 +176,19 @@ impl Translator<'_> {
             }
         }
         Ok(())
+    }
+
+    /// An index as a word: one that is none lies outside of every buffer, as a negative one does.
+    fn word_index(&mut self, v: Value) -> Value {
+        if self.b.ty(v) != Ty::I64 || self.b.shader.as_const(v).is_some() {
+            return self.b.int_as(v, Ty::I32);
+        }
+        let by = self.b.konst(Ty::I64, 32);
+        let high = self.b.bin(Binary::LShr, v, by);
+        let [low, high] = [v, high].map(|v| self.b.cvt(Convert::UToU, v, Ty::I32));
+        let (none, outside) = (self.b.i32(0), self.b.i32(1 << 31));
+        let beyond = self.b.cmp(Cmp::INe, high, none);
+        self.b.select(beyond, outside, low)
     }
 
     /// OpPtrAccessChain's element step: moves a pointer by whole elements of its pointer type's ArrayStride.
@@ -267,7 +280,7 @@ impl Translator<'_> {
             if let Some((first, n)) = out.last_mut() {
                 let head = &leaves[*first];
                 let next = head.offset.wrapping_add(*n as u32 * head.ty.bytes());
-                if *n < 4 && head.ty == leaf.ty && leaf.offset == next && head.ty.bytes() >= 4 {
+                if *n < 4 && head.ty == leaf.ty && leaf.offset == next {
                     *n += 1;
                     continue;
                 }

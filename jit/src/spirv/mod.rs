@@ -69,6 +69,7 @@ mod class {
 /// Decorations.
 mod deco {
     pub(crate) const SPEC_ID: u32 = 1;
+    pub(crate) const BLOCK: u32 = 2;
     pub(crate) const BUFFER_BLOCK: u32 = 3;
     pub(crate) const ROW_MAJOR: u32 = 4;
     pub(crate) const ARRAY_STRIDE: u32 = 6;
@@ -87,6 +88,7 @@ mod deco {
     pub(crate) const BINDING: u32 = 33;
     pub(crate) const DESCRIPTOR_SET: u32 = 34;
     pub(crate) const OFFSET: u32 = 35;
+    pub(crate) const FP_ROUNDING_MODE: u32 = 39;
     pub(crate) const NO_CONTRACTION: u32 = 42;
 }
 

@@ -323,6 +323,8 @@ pub(crate) struct Pointee {
     pub bindings: Vec<(u32, u32)>,
     pub matrix: Option<(u32, bool)>,
     pub volatile: bool,
+    /// In our own layout.
+    pub natural: bool,
 }
 
 #[cfg(test)]

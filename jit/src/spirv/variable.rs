@@ -215,6 +215,7 @@ impl Translator<'_> {
                 continue;
             }
             about.volatile |= volatile || parts.volatile;
+            about.natural |= space == Space::Shared && !self.m.decorated(ty, deco::BLOCK);
             let layout = || parts.matrices.iter().find(|m| m.0 == matrix_type).map(|m| m.1);
             about.matrix = about.matrix.or_else(layout);
             about.bindings.extend(binding.filter(|&binding| seen.insert(binding)));
@@ -282,7 +283,7 @@ fn general(about: &Pointee, origin: Option<Origin>, base: Value, space: Space) -
         origin,
         base,
         offset: 0,
-        natural: space == Space::Shared,
+        natural: about.natural,
         matrix: about.matrix,
         comp_stride: None,
         readonly: false,

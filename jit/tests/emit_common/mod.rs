@@ -69,6 +69,13 @@ unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *
     }
 }
 
+unsafe extern "C" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32) {
+    for i in 0..n as usize {
+        // SAFETY: generated code passes arrays of n floats.
+        unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
+    }
+}
+
 unsafe extern "C" fn image_divergent(
     views: *const *const ImageView,
     samplers: *const *const Sampler,
@@ -96,7 +103,7 @@ unsafe extern "C" fn image_divergent(
 }
 
 /// Helpers as the rasterizer provides them.
-pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32 };
+pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64 };
 
 /// Memory aligned to 64 bytes.
 pub struct Aligned {

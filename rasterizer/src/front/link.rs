@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::api::{DrawState, GraphicsStages};
+use crate::api::{DrawState, GraphicsStages, VertexAttribute};
 use crate::stage::NO_SLOT;
 use base::abi::SlotLayout;
 use base::format::{Channel, ChannelName, ChannelType, Format};
@@ -141,25 +141,23 @@ fn fetch_plan(vertex: &StageInterface, state: &DrawState) -> (Vec<AttributeFetch
             unfed.push(i as u16);
             continue;
         };
-        let attribute = state.attributes.iter().position(|a| a.location == location);
-        let binding = attribute.and_then(|a| {
-            let a = &state.attributes[a];
-            state.bindings.iter().find(|b| b.binding == a.binding).map(|b| (a, b))
-        });
-        let Some((a, b)) = binding else {
+        let attribute = state.attributes.iter().find_map(|a| element_at(a, location).map(|element| (a, element)));
+        let binding = attribute
+            .and_then(|(a, element)| state.bindings.iter().find(|b| b.binding == a.binding).map(|b| (a, element, b)));
+        let Some((a, Element { offset, bytes, kind }, b)) = binding else {
             unfed.push(i as u16);
             continue;
         };
-        let found = fetch.iter().position(|f| f.binding == a.binding && f.offset == a.offset && f.format == a.format);
+        let found = fetch.iter().position(|f| f.binding == a.binding && f.offset == offset && f.format == a.format);
         let index = found.unwrap_or_else(|| {
             fetch.push(AttributeFetch {
                 binding: a.binding,
                 stride: b.stride,
                 divisor: b.per_instance.then_some(b.divisor),
-                offset: a.offset,
+                offset,
                 format: a.format,
-                bytes: u32::from(a.format.info().block_bytes),
-                kind: fetch_kind(a.format),
+                bytes,
+                kind,
                 slots: [NO_SLOT; 4],
             });
             fetch.len() - 1
@@ -176,6 +174,28 @@ fn fetch_plan(vertex: &StageInterface, state: &DrawState) -> (Vec<AttributeFetch
         }
     }
     (fetch, unfed)
+}
+
+/// What is fetched for a location.
+#[derive(Debug, PartialEq, Eq)]
+struct Element {
+    offset: u32,
+    bytes: u32,
+    kind: FetchKind,
+}
+
+/// What an attribute feeds a location with. One of 64 bits is fetched as words, two a component; behind its fourth word it goes on in the
+/// next location.
+fn element_at(a: &VertexAttribute, location: u32) -> Option<Element> {
+    let info = a.format.info();
+    if info.channels[0].bits != 64 {
+        let bytes = u32::from(info.block_bytes);
+        return (a.location == location).then(|| Element { offset: a.offset, bytes, kind: fetch_kind(a.format) });
+    }
+    let first = location.checked_sub(a.location)?.checked_mul(4)?;
+    let words = (2 * u32::from(info.channel_count)).checked_sub(first).filter(|&words| words != 0)?.min(4);
+    let offset = a.offset.saturating_add(4 * first);
+    Some(Element { offset, bytes: 4 * words, kind: FetchKind::Raw32(words as u8) })
 }
 
 fn fetch_kind(format: Format) -> FetchKind {
@@ -200,6 +220,25 @@ fn fetch_kind(format: Format) -> FetchKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attributes_of_64_bits_are_words_of_one_or_two_locations() {
+        let attribute = |number: u32| {
+            let format = Format::from_vk(number).expect("a format");
+            VertexAttribute { location: 3, binding: 0, format, offset: 8 }
+        };
+        let raw = |offset, words| Some(Element { offset, bytes: 4 * u32::from(words), kind: FetchKind::Raw32(words) });
+        // R64_SFLOAT, R64G64_UINT, R64G64B64_SINT, R64G64B64A64_SFLOAT; R32G32_SFLOAT.
+        let wide = [(112, 2, 0), (113, 4, 0), (117, 4, 2), (121, 4, 4)];
+        for (format, low, high) in wide {
+            let a = attribute(format);
+            assert_eq!(element_at(&a, 3), raw(8, low), "{format}");
+            assert_eq!(element_at(&a, 4), raw(24, high).filter(|_| high != 0), "{format}");
+            assert!(element_at(&a, 2).is_none() && element_at(&a, 5).is_none() && element_at(&a, u32::MAX).is_none());
+        }
+        let narrow = attribute(103);
+        assert_eq!((element_at(&narrow, 3), element_at(&narrow, 4)), (raw(8, 2), None));
+    }
 
     #[test]
     fn runs_are_of_consecutive_slots_and_one_interpolation() {

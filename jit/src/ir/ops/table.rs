@@ -68,6 +68,7 @@ plain_rows! { Unary {
     Trunc, FLOAT_1, Exact, Operands, Cheap;
     RoundEven, FLOAT_1, Exact, Operands, Cheap;
     Sqrt, FLOAT_1, Exact, Operands, Dear;
+    RoundHalf, SINGLE_1, Exact, Operands, Cheap;
     InverseSqrt, FLOAT_1, Expanded, Operands, Dear;
     Sin, FLOAT_1, Expanded, Operands, Dear;
     Cos, FLOAT_1, Expanded, Operands, Dear;
@@ -246,8 +247,8 @@ rows! { Op {
     Op::Fma = Op::Fma, FLOAT_3, Exact, Operands, Effects::NONE, Cheap;
     Op::Ldexp = Op::Ldexp, FLOAT_EXPONENT, Exact, Operands, Effects::NONE, Dear;
     Op::Frexp = Op::Frexp, FLOAT_PARTS, Exact, Operands, Effects::NONE, Dear;
-    Op::IAddCarry = Op::IAddCarry, WORD_CARRY, Exact, Operands, Effects::NONE, Dear;
-    Op::ISubBorrow = Op::ISubBorrow, WORD_CARRY, Exact, Operands, Effects::NONE, Dear;
+    Op::IAddCarry = Op::IAddCarry, INT_CARRY, Exact, Operands, Effects::NONE, Dear;
+    Op::ISubBorrow = Op::ISubBorrow, INT_CARRY, Exact, Operands, Effects::NONE, Dear;
     Op::BitfieldInsert = Op::BitfieldInsert, FIELD_INSERT, Exact, Operands, Effects::NONE, Dear;
     Op::BitfieldSExtract = Op::BitfieldSExtract, FIELD_EXTRACT, Exact, Operands, Effects::NONE, Dear;
     Op::BitfieldUExtract = Op::BitfieldUExtract, FIELD_EXTRACT, Exact, Operands, Effects::NONE, Dear;

@@ -136,6 +136,7 @@ pub(super) const NOTHING: Types = Types::Fixed(&[], &[]);
 pub(super) const INT_1: Types = Types::Fixed(&[T(INT)], &[T(INT)]);
 pub(super) const LOGIC_1: Types = Types::Fixed(&[T(LOGIC)], &[T(LOGIC)]);
 pub(super) const FLOAT_1: Types = Types::Fixed(&[T(FLOAT)], &[T(FLOAT)]);
+pub(super) const SINGLE_1: Types = Types::Fixed(&[Is(Ty::F32)], &[Is(Ty::F32)]);
 pub(super) const INT_COUNT: Types = Types::Fixed(&[T(INT)], &[Is(Ty::I32)]);
 pub(super) const INT_2: Types = Types::Fixed(&[T(INT), T(INT)], &[T(INT)]);
 pub(super) const LOGIC_2: Types = Types::Fixed(&[T(LOGIC), T(LOGIC)], &[T(LOGIC)]);
@@ -152,7 +153,7 @@ pub(super) const FLOAT_TO_FLOAT: Types = Types::Fixed(&[T(FLOAT)], &[U(FLOAT)]);
 pub(super) const INT_TO_INT: Types = Types::Fixed(&[T(INT)], &[U(INT)]);
 pub(super) const BOOL_TO_WORD: Types = Types::Fixed(&[Is(Ty::B1)], &[Is(Ty::I32)]);
 pub(super) const CHOICE: Types = Types::Fixed(&[Is(Ty::B1), T(ANY), T(ANY)], &[T(ANY)]);
-pub(super) const WORD_CARRY: Types = Types::Fixed(&[Is(Ty::I32), Is(Ty::I32)], &[Is(Ty::I32), Is(Ty::I32)]);
+pub(super) const INT_CARRY: Types = Types::Fixed(&[T(INT), T(INT)], &[T(INT), T(INT)]);
 pub(super) const FIELD_INSERT: Types = Types::Fixed(&[T(INT), T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
 pub(super) const FIELD_EXTRACT: Types = Types::Fixed(&[T(INT), Is(Ty::I32), Is(Ty::I32)], &[T(INT)]);
 pub(super) const BUFFER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Buf)]);
@@ -302,5 +303,5 @@ pub(super) const SUBGROUP_ARITHMETIC: Types = Types::Payload(|shader, op, args, 
     let (Op::Subgroup(Subgroup::Arithmetic(op, scan)), &[a], &[_]) = (op, args, results) else { return false };
     let cluster = !matches!(scan, Scan::Cluster(n) if !n.is_power_of_two());
     let operation = Op::Binary(*op).fits(shader, &[a, a], results);
-    operation && a.bytes() >= 4 && eval::identity(*op, a).is_some() && cluster
+    operation && eval::identity(*op, a).is_some() && cluster
 });

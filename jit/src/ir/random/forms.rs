@@ -80,17 +80,17 @@ pub(super) enum Group {
 }
 
 fn group(op: &Op, ty: Ty) -> Group {
-    match (op, ty) {
-        (Op::Unary(_), Ty::I32) => Group::IntUnary,
-        (Op::Unary(_), Ty::F32) => Group::FloatUnary,
-        (Op::Binary(_), Ty::I32) => Group::IntBinary,
-        (Op::Binary(_), Ty::F32) => Group::FloatBinary,
-        (Op::Binary(_), _) => Group::BoolBinary,
-        (Op::Cmp(_), Ty::F32) => Group::FloatCmp,
-        (Op::Cmp(_), _) => Group::IntCmp,
-        (Op::Convert(_) | Op::Unary(_), _) => Group::Convert,
-        (Op::Select, _) => Group::Select,
-        (Op::Builtin(_), _) => Group::Builtin,
+    match op {
+        Op::Unary(_) if ty.is_int() => Group::IntUnary,
+        Op::Unary(_) if ty.is_float() => Group::FloatUnary,
+        Op::Binary(_) if ty.is_int() => Group::IntBinary,
+        Op::Binary(_) if ty.is_float() => Group::FloatBinary,
+        Op::Binary(_) => Group::BoolBinary,
+        Op::Cmp(_) if ty.is_float() => Group::FloatCmp,
+        Op::Cmp(_) => Group::IntCmp,
+        Op::Convert(_) | Op::Unary(_) => Group::Convert,
+        Op::Select => Group::Select,
+        Op::Builtin(_) => Group::Builtin,
         _ => Group::Other,
     }
 }
@@ -101,6 +101,12 @@ static ALL: LazyLock<Vec<(Group, Candidate)>> = LazyLock::new(|| {
         let Form::Any(wanted) = form(&op) else { continue };
         for (args, results) in op.row().types.instances() {
             let has_values = |types: &[Ty]| types.iter().all(|ty| super::TYPES.contains(ty));
+            // Passes make these of words' conversions; programs are emitted without passes too.
+            let narrow = |types: &[Ty]| types.iter().any(|ty| matches!(ty, Ty::I8 | Ty::I16));
+            let float = |types: &[Ty]| types.iter().any(|ty| ty.is_float());
+            if matches!(op, Op::Convert(_)) && (narrow(&args) && float(&results) || float(&args) && narrow(&results)) {
+                continue;
+            }
             if !has_values(&results) || !args.iter().all(|&ty| ty == Ty::Buf || super::TYPES.contains(&ty)) {
                 continue;
             }

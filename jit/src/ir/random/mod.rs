@@ -155,7 +155,10 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
     Program { shader, workgroups: 2, seed, invocations: options.local_size }
 }
 
-const TYPES: [Ty; 3] = [Ty::I32, Ty::F32, Ty::B1];
+/// Types of values; the first three come up more often.
+const TYPES: [Ty; 6] = [Ty::I32, Ty::F32, Ty::B1, Ty::I8, Ty::I16, Ty::I64];
+/// Integers beside words.
+const OTHER_INTS: [Ty; 3] = [Ty::I8, Ty::I16, Ty::I64];
 
 struct Generator<'a> {
     b: Builder<'a>,
@@ -169,7 +172,7 @@ struct Generator<'a> {
     output: Value,
     id: Value,
     /// Visible values by type, as [`TYPES`].
-    pools: [Vec<Value>; 3],
+    pools: [Vec<Value>; TYPES.len()],
     vars: Vec<Var>,
     /// Enclosing labels and their result types.
     labels: Vec<(Label, Vec<Ty>)>,
@@ -194,6 +197,12 @@ impl Generator<'_> {
             self.add(int);
             self.add(float);
         }
+        for (i, ty) in (0..).zip(OTHER_INTS) {
+            let at = self.b.i32(8 * i);
+            let at = self.b.binary(Binary::IAdd, base, at);
+            let value = self.b.load(self.input, at, ty);
+            self.add(value);
+        }
         self.add(self.id);
         let yes = self.b.bool(true);
         self.add(yes);
@@ -201,6 +210,11 @@ impl Generator<'_> {
             for i in 0..6 {
                 let len = if i < 4 { 1 } else { 4 + self.rng.below(4) as u32 };
                 let var = self.b.var(TYPES[i % 3], len, "");
+                self.vars.push(var);
+            }
+            for ty in OTHER_INTS {
+                let len = self.rng.pick(&[1, 5]);
+                let var = self.b.var(ty, len, "");
                 self.vars.push(var);
             }
         }
@@ -243,11 +257,26 @@ impl Generator<'_> {
                 let v = self.rng.pick(&[0.0f32, -0.0, 1.0, -1.0, 0.5, 2.0, 3.25, -7.0, 1e9, 1e-42]);
                 self.b.f32(v)
             }
-            _ => {
+            Ty::I32 => {
                 let v = self.rng.pick(&[0i32, 1, 2, 3, 4, 7, 8, -1, 31, 32, 100, i32::MIN, i32::MAX]);
                 self.b.i32(v)
             }
+            _ => {
+                let ones = u64::MAX >> (64 - 8 * ty.bytes());
+                let v = self.rng.pick(&[0, 1, 2, 3, 5, 8, 15, 31, 63, ones, ones >> 1, ones ^ ones >> 1, ones - 1]);
+                self.b.constant(ty, v)
+            }
         }
+    }
+
+    /// A type of integers, a word half of the time.
+    fn int(&mut self) -> Ty {
+        if self.rng.chance(50) { Ty::I32 } else { self.rng.pick(&OTHER_INTS) }
+    }
+
+    /// Any type.
+    fn ty(&mut self) -> Ty {
+        if self.rng.chance(70) { self.rng.pick(&TYPES[..3]) } else { self.rng.pick(&TYPES) }
     }
 
     fn values(&mut self, types: &[Ty]) -> Vec<Value> {
@@ -309,17 +338,18 @@ impl Generator<'_> {
         self.add_results(inst);
     }
 
-    /// Offset and count inside the word.
+    /// Offset and count inside the number.
     fn bitfield(&mut self) {
-        let (base, insert) = (self.value(Ty::I32), self.value(Ty::I32));
-        let fifteen = self.b.i32(15);
+        let ty = self.int();
+        let (base, insert) = (self.value(ty), self.value(ty));
+        let half = self.b.i32(4 * ty.bytes() as i32 - 1);
         let (offset, count) = (self.value(Ty::I32), self.value(Ty::I32));
-        let offset = self.b.binary(Binary::And, offset, fifteen);
-        let count = self.b.binary(Binary::And, count, fifteen);
+        let offset = self.b.binary(Binary::And, offset, half);
+        let count = self.b.binary(Binary::And, count, half);
         let value = match self.rng.below(3) {
-            0 => self.b.op(Op::BitfieldInsert, &[base, insert, offset, count], Ty::I32),
-            1 => self.b.op(Op::BitfieldSExtract, &[base, offset, count], Ty::I32),
-            _ => self.b.op(Op::BitfieldUExtract, &[base, offset, count], Ty::I32),
+            0 => self.b.op(Op::BitfieldInsert, &[base, insert, offset, count], ty),
+            1 => self.b.op(Op::BitfieldSExtract, &[base, offset, count], ty),
+            _ => self.b.op(Op::BitfieldUExtract, &[base, offset, count], ty),
         };
         self.add(value);
     }
@@ -356,12 +386,12 @@ impl Generator<'_> {
             let limit = self.b.u32((1 << 27) + (1 << 23) + 1);
             at = self.b.binary(Binary::Bound, at, limit);
         }
-        let float = self.rng.chance(50);
+        let float = self.rng.chance(40);
         let (eight, shift) = (self.b.i32(if float { 4 } else { 0 }), self.b.i32(3));
         let at = self.b.binary(Binary::Shl, at, shift);
         let at = self.b.binary(Binary::IAdd, at, eight);
         let flags = forms::load_flags(self.rng.chance(10));
-        let ty = if float { Ty::F32 } else { Ty::I32 };
+        let ty = if float { Ty::F32 } else { self.int() };
         let count = 1 + self.rng.below(4);
         let inst = self.b.inst(Op::Load(Space::Buffer, flags), &[self.input, at], &vec![ty; count]);
         // Odd results of an integer load may be NaN payloads read as integers: the same bits everywhere, as loads are exact.
@@ -369,7 +399,17 @@ impl Generator<'_> {
     }
 
     fn store_output(&mut self, word: u32) {
-        let value = self.value(if word.is_multiple_of(2) { Ty::I32 } else { Ty::F32 });
+        let ty = if word.is_multiple_of(2) { self.int() } else { Ty::F32 };
+        let mut value = self.value(ty);
+        if ty == Ty::I64 {
+            let (high, by) = (value, self.b.constant(ty, 32));
+            let high = self.b.binary(Binary::LShr, high, by);
+            value = self.b.binary(Binary::Xor, value, high);
+        }
+        if ty.is_int() && ty != Ty::I32 {
+            let convert = self.rng.pick(&[Convert::SToS, Convert::UToU]);
+            value = self.b.convert(convert, value, Ty::I32);
+        }
         let size = self.b.u32(OUTPUT_WORDS * 4);
         let base = self.b.binary(Binary::IMul, self.id, size);
         let offset = self.b.u32(word * 4);
@@ -379,7 +419,7 @@ impl Generator<'_> {
 
     fn result_types(&mut self) -> Vec<Ty> {
         let n = if self.options.results { self.rng.below(4) } else { 0 };
-        (0..n).map(|_| self.rng.pick(&TYPES)).collect()
+        (0..n).map(|_| self.ty()).collect()
     }
 
     /// Statements of a nested region and its end; values defined inside are forgotten.

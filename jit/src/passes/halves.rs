@@ -1,0 +1,291 @@
+//! binary16 values become binary32 values that binary16 has: arithmetic, control flow and private variables know no halves behind
+//! this pass, which is the first. A half remains where memory, the stage's interface or an integer of its bits wants one, between an
+//! [`Convert::FToF`] and that operation.
+//!
+//! A result is rounded by [`Unary::RoundHalf`], unless it is a half anyway (a negation, an extreme, a whole number). Computed in binary32
+//! and rounded again, a sum, difference, product, quotient or root is the correctly rounded one, as 24 >= 2 * 11 + 2 (Figueroa). What has to
+//! be said of the others:
+//! * a fused multiply-add has a product of 22 bits, which is exact, and a sum whose last bit is made odd where it was rounded
+//!   ([`odd_sum`]): such a number is on no boundary of halves, so the second rounding sees on which side of one the sum lies;
+//! * a conversion from binary64 makes the last bit odd likewise ([`narrow_odd`]);
+//! * integers beyond the 24 bits of binary32 are beyond the greatest half;
+//! * of a remainder and of transcendental functions Vulkan asks for less: they are computed in binary32 and rounded once.
+
+use crate::ir::{
+    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Scan, Shader, Subgroup, Ty, Unary,
+    Value, ValueDef, eval,
+};
+use cranelift_entity::EntitySet;
+use smallvec::smallvec;
+
+/// Runs the pass.
+pub fn halves(shader: &mut Shader) {
+    let mut halves = EntitySet::new();
+    for (v, data) in shader.values.iter_mut().filter(|(_, data)| data.ty == Ty::F16) {
+        data.ty = Ty::F32;
+        halves.insert(v);
+    }
+    shader.vars.values_mut().filter(|data| data.ty == Ty::F16).for_each(|data| data.ty = Ty::F32);
+    if halves.is_empty() {
+        return;
+    }
+    let mut root = std::mem::take(&mut shader.root.body);
+    Halves { shader, halves }.region(&mut root);
+    shader.root.body = root;
+}
+
+/// What becomes of an instruction with halves.
+enum Become {
+    /// The same operation of binary32.
+    Same,
+    /// The same, and its result is rounded.
+    Rounded,
+    /// Operands and results stay halves.
+    Half,
+    /// What a function makes of it.
+    Expanded(fn(&mut Builder<'_>, &InstData) -> Value),
+}
+
+/// The instruction's operand and result are halves, where there are any.
+fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
+    use Become::{Expanded, Half, Rounded, Same};
+    match op {
+        Op::Unary(Unary::FNeg | Unary::FAbs | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::RoundEven) => Same,
+        Op::Binary(Binary::FMin | Binary::FMax) | Op::Cmp(_) | Op::Select | Op::Frexp => Same,
+        // Exact in binary32, or too small for a half.
+        Op::Unary(_) | Op::Binary(_) | Op::Ldexp | Op::Ddx { .. } | Op::Ddy { .. } => Rounded,
+        Op::Fma => Expanded(fused),
+        Op::Convert(convert) => match convert {
+            Convert::FToF | Convert::FToFRtz if from_half => Same,
+            Convert::FToF if from == Ty::F64 => Expanded(|b, data| narrow_odd(b, data.args[0])),
+            Convert::FToF => Expanded(|_, data| data.args[0]),
+            Convert::FToFRtz => Expanded(towards_zero),
+            Convert::SToF | Convert::UToF => Rounded,
+            Convert::FToS | Convert::FToU => Same,
+            Convert::Bitcast if from_half && to_half => Same,
+            Convert::Bitcast => Half,
+            // Of integers.
+            Convert::UToU | Convert::SToS | Convert::BToI => Same,
+        },
+        Op::VarLoad(_) | Op::VarStore(_) | Op::Const(_) => Same,
+        Op::Subgroup(Subgroup::Arithmetic(Binary::FMin | Binary::FMax, _)) => Same,
+        // Every step rounds.
+        Op::Subgroup(Subgroup::Arithmetic(_, Scan::Reduce | Scan::Cluster(_) | Scan::Inclusive | Scan::Exclusive)) => {
+            Half
+        }
+        Op::Subgroup(_) => Same,
+        Op::Load(..) | Op::Store(..) | Op::Atomic(..) | Op::LoadInput(..) | Op::StoreOutput(_) => Half,
+        // They have no floats of 16 bits.
+        Op::IAddCarry | Op::ISubBorrow | Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => Same,
+        Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize | Op::Builtin(_) => Same,
+        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } | Op::ImageQuery(_) => {
+            Same
+        }
+        Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper => Same,
+    }
+}
+
+struct Halves<'a> {
+    shader: &'a mut Shader,
+    /// The values that were binary16.
+    halves: EntitySet<Value>,
+}
+
+impl Halves<'_> {
+    fn region(&mut self, region: &mut Region) {
+        let mut out = Vec::with_capacity(region.nodes.len());
+        for mut node in std::mem::take(&mut region.nodes) {
+            match &mut node {
+                Node::Inst(inst) => {
+                    self.inst(*inst, &mut out);
+                    continue;
+                }
+                Node::If(n) => {
+                    self.region(&mut n.then);
+                    self.region(&mut n.else_);
+                }
+                Node::Loop(n) => self.region(&mut n.body),
+                Node::Scope(n) => self.region(&mut n.body),
+            }
+            out.push(node);
+        }
+        region.nodes = out;
+    }
+
+    /// Appends what becomes of an instruction.
+    fn inst(&mut self, inst: Inst, out: &mut Vec<Node>) {
+        let data = &self.shader.insts[inst];
+        let from_half = data.args.iter().any(|&v| self.halves.contains(v));
+        let to_half = data.results().any(|v| self.halves.contains(v));
+        if !from_half && !to_half {
+            return out.push(Node::Inst(inst));
+        }
+        if let Op::Const(bits) = data.op {
+            let wide = eval::eval(&Op::Convert(Convert::FToF), Ty::F16, Ty::F32, &[bits]).map_or(0, |wide| wide[0]);
+            self.shader.insts[inst].op = Op::Const(wide);
+            return out.push(Node::Inst(inst));
+        }
+        let from = data.args.first().map_or(Ty::F32, |&v| self.shader.ty(v));
+        match becomes(&data.op, from_half, to_half, from) {
+            Become::Same => out.push(Node::Inst(inst)),
+            Become::Half => self.keep(inst, out),
+            Become::Rounded => {
+                let data = data.clone();
+                let wide = builder(self.shader, &data, out, |b| b.op(data.op.clone(), &data.args, Ty::F32));
+                self.round(inst, wide, out);
+            }
+            Become::Expanded(expand) => {
+                let data = data.clone();
+                let wide = builder(self.shader, &data, out, |b| {
+                    b.float |= FloatFlags::NO_CONTRACTION;
+                    expand(b, &data)
+                });
+                self.round(inst, wide, out);
+            }
+        }
+    }
+
+    /// The instruction rounds a value.
+    fn round(&mut self, inst: Inst, wide: Value, out: &mut Vec<Node>) {
+        let target = &mut self.shader.insts[inst];
+        (target.op, target.args) = (Op::Unary(Unary::RoundHalf), smallvec![wide]);
+        out.push(Node::Inst(inst));
+    }
+
+    /// The instruction stays, between conversions.
+    fn keep(&mut self, inst: Inst, out: &mut Vec<Node>) {
+        let data = self.shader.insts[inst].clone();
+        let mut kept = data.clone();
+        builder(self.shader, &data, out, |b| {
+            for arg in kept.args.iter_mut().filter(|arg| self.halves.contains(**arg)) {
+                *arg = b.convert(Convert::FToF, *arg, Ty::F16);
+            }
+        });
+        if !data.results().any(|v| self.halves.contains(v)) {
+            self.shader.insts[inst].args = kept.args;
+            return out.push(Node::Inst(inst));
+        }
+        let types = vec![Ty::F16; data.result_count.into()];
+        let inner = self.shader.inst(kept.op, &kept.args, &types, data.source);
+        self.shader.set_float(inner, data.float);
+        out.push(Node::Inst(inner));
+        let results: Vec<Value> = self.shader.insts[inner].results().collect();
+        for (result, narrow) in data.results().zip(results) {
+            let widen = self.shader.insts.push(InstData {
+                op: Op::Convert(Convert::FToF),
+                args: smallvec![narrow],
+                first_result: result,
+                result_count: 1,
+                float: FloatFlags::NONE,
+                source: data.source,
+            });
+            self.shader.values[result].def = ValueDef::Inst(widen, 0);
+            out.push(Node::Inst(widen));
+        }
+    }
+}
+
+/// Appends to `out` what a function builds in place of an instruction.
+fn builder<R>(
+    shader: &mut Shader,
+    data: &InstData,
+    out: &mut Vec<Node>,
+    build: impl FnOnce(&mut Builder<'_>) -> R,
+) -> R {
+    let mut b = Builder::new(shader);
+    (b.source, b.float) = (data.source, data.float);
+    b.nodes = std::mem::take(out);
+    let result = build(&mut b);
+    *out = b.nodes;
+    result
+}
+
+/// a * b + c of halves: no boundary between halves unless the sum is there.
+fn fused(b: &mut Builder<'_>, data: &InstData) -> Value {
+    let product = b.binary(Binary::FMul, data.args[0], data.args[1]);
+    odd_sum(b, product, data.args[2])
+}
+
+/// A sum of binary32, rounded to odd: itself if it is exact, else of its two neighbours the one whose last bit is one.
+fn odd_sum(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let sum = b.binary(Binary::FAdd, x, y);
+    // What was rounded away (Knuth's TwoSum).
+    let part = b.binary(Binary::FSub, sum, x);
+    let rest = b.binary(Binary::FSub, sum, part);
+    let lost_x = b.binary(Binary::FSub, x, rest);
+    let lost_y = b.binary(Binary::FSub, y, part);
+    let lost = b.binary(Binary::FAdd, lost_x, lost_y);
+    let zero = b.f32(0.0);
+    let inexact = b.cmp(Cmp::FOrdNe, lost, zero);
+    // Rounded away from zero when what was lost has the other sign.
+    let (bits, lost) = (b.convert(Convert::Bitcast, sum, Ty::I32), b.convert(Convert::Bitcast, lost, Ty::I32));
+    let signs = b.binary(Binary::Xor, bits, lost);
+    let by = b.u32(31);
+    let away = b.binary(Binary::LShr, signs, by);
+    let lower = b.binary(Binary::ISub, bits, away);
+    let one = b.u32(1);
+    let odd = b.binary(Binary::Or, lower, one);
+    let bits = b.select(inexact, odd, bits);
+    b.convert(Convert::Bitcast, bits, Ty::F32)
+}
+
+/// binary64 to binary32, rounded to odd.
+fn narrow_odd(b: &mut Builder<'_>, x: Value) -> Value {
+    let (truncated, inexact) = narrow_towards_zero(b, x);
+    let bits = b.convert(Convert::Bitcast, truncated, Ty::I32);
+    let inexact = b.convert(Convert::BToI, inexact, Ty::I32);
+    let odd = b.binary(Binary::Or, bits, inexact);
+    b.convert(Convert::Bitcast, odd, Ty::F32)
+}
+
+/// binary64 to binary32, rounded towards zero; and whether it was rounded.
+pub(super) fn narrow_towards_zero(b: &mut Builder<'_>, x: Value) -> (Value, Value) {
+    let near = b.convert(Convert::FToF, x, Ty::F32);
+    let back = b.convert(Convert::FToF, near, Ty::F64);
+    let inexact = b.cmp(Cmp::FOrdNe, back, x);
+    let (magnitude, limit) = (b.unary(Unary::FAbs, back), b.unary(Unary::FAbs, x));
+    let away = b.cmp(Cmp::FOrdLt, limit, magnitude);
+    let bits = b.convert(Convert::Bitcast, near, Ty::I32);
+    let away = b.convert(Convert::BToI, away, Ty::I32);
+    let bits = b.binary(Binary::ISub, bits, away);
+    (b.convert(Convert::Bitcast, bits, Ty::F32), inexact)
+}
+
+/// `Convert::FToFRtz` to a half.
+fn towards_zero(b: &mut Builder<'_>, data: &InstData) -> Value {
+    let x = data.args[0];
+    // Two roundings towards zero are one.
+    let x = if b.shader.ty(x) == Ty::F64 { narrow_towards_zero(b, x).0 } else { x };
+    truncate(b, x)
+}
+
+/// The half next to a binary32 number on the side of zero.
+pub(super) fn truncate(b: &mut Builder<'_>, x: Value) -> Value {
+    let near = b.unary(Unary::RoundHalf, x);
+    let (magnitude, limit) = (b.unary(Unary::FAbs, near), b.unary(Unary::FAbs, x));
+    let away = b.cmp(Cmp::FOrdLt, limit, magnitude);
+    // The half below: a step of 2^-24 among denormals, else cut behind the bits just below; of infinity the greatest.
+    let step = b.f32(1.0 / 16_777_216.0);
+    let below_small = b.binary(Binary::FSub, magnitude, step);
+    let bits = b.convert(Convert::Bitcast, magnitude, Ty::I32);
+    let (minus, mask) = (b.i32(-1), b.i32(!0x1fff));
+    let bits = b.binary(Binary::IAdd, bits, minus);
+    let bits = b.binary(Binary::And, bits, mask);
+    let below = b.convert(Convert::Bitcast, bits, Ty::F32);
+    let greatest = b.f32(65504.0);
+    let below = b.binary(Binary::FMin, below, greatest);
+    let least_normal = b.f32(1.0 / 16384.0);
+    let small = b.cmp(Cmp::FOrdLe, magnitude, least_normal);
+    let below = b.select(small, below_small, below);
+    let below = copy_sign(b, below, x);
+    b.select(away, below, near)
+}
+
+/// A magnitude with the sign of another number.
+fn copy_sign(b: &mut Builder<'_>, magnitude: Value, sign: Value) -> Value {
+    let (bits, sign) = (b.convert(Convert::Bitcast, magnitude, Ty::I32), b.convert(Convert::Bitcast, sign, Ty::I32));
+    let mask = b.i32(i32::MIN);
+    let sign = b.binary(Binary::And, sign, mask);
+    let bits = b.binary(Binary::Or, bits, sign);
+    b.convert(Convert::Bitcast, bits, Ty::F32)
+}

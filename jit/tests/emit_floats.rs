@@ -39,9 +39,18 @@ fn sample(random: &mut Star, ty: Ty) -> u64 {
         }
         Ty::F64 => {
             let bits = match random.below(5) {
-                0 => random.pick(&[0u64, 1, 1 << 52, 0x3ff0_0000_0000_0000, 0x7fef_ffff_ffff_ffff, 0x7ff0_0000_0000_0000]),
+                0 => random.pick(&[
+                    0u64,
+                    1,
+                    1 << 52,
+                    0x3ff0_0000_0000_0000,
+                    0x7fef_ffff_ffff_ffff,
+                    0x7ff0_0000_0000_0000,
+                ]),
                 // Near the boundaries of narrower floats.
-                1 => (f64::from(random.next() as f32) / 1e4).to_bits().wrapping_add(random.below(3) as u64) & !(1 << 63),
+                1 => {
+                    (f64::from(random.next() as f32) / 1e4).to_bits().wrapping_add(random.below(3) as u64) & !(1 << 63)
+                }
                 2 => {
                     let half = sample(random, Ty::F16) & 0x7fff;
                     let half = eval::to_f64(Ty::F16, half) + eval::to_f64(Ty::F16, half + 1);
@@ -52,9 +61,13 @@ fn sample(random: &mut Star, ty: Ty) -> u64 {
             };
             bits | sign << 63
         }
-        Ty::I64 if special => random.pick(&[0, 1, 2048, 2049, 65519, 65520, 1 << 24 | 1, u64::MAX, 1 << 63, i64::MAX as u64]),
+        Ty::I64 if special => {
+            random.pick(&[0, 1, 2048, 2049, 65519, 65520, 1 << 24 | 1, u64::MAX, 1 << 63, i64::MAX as u64])
+        }
         Ty::I64 => random.next() >> random.below(64),
-        _ if special => random.pick(&[0, 1, 10, 24, 2200, 65519, 65520, 0x8000_0000, 0x7fff_ffff, 0xffff_ffff, 0xffff_fff0]),
+        _ if special => {
+            random.pick(&[0, 1, 10, 24, 2200, 65519, 65520, 0x8000_0000, 0x7fff_ffff, 0xffff_ffff, 0xffff_fff0])
+        }
         _ => u64::from(random.next() as u32 >> random.below(32)),
     }
 }
@@ -140,11 +153,17 @@ fn check(op: &Op, args: &[Ty], results: &[Ty], seed: u64) {
             let size = stored(ty).bytes() as usize;
             let lists = want.buffers[i].1.chunks(size).zip(got[i].chunks(size));
             for (id, (want, got)) in lists.enumerate() {
-                let operands: Vec<&[u8]> = (0..).zip(args).map(|(i, &ty): (usize, _)| {
-                    let size = stored(ty).bytes() as usize;
-                    &memory.buffers[i].1[id * size..][..size]
-                }).collect();
-                assert!(same(ty, want, got), "{op:?} {args:?} -> {results:?} of {operands:x?}: {got:x?} not {want:x?}\n{lowered}");
+                let operands: Vec<&[u8]> = (0..)
+                    .zip(args)
+                    .map(|(i, &ty): (usize, _)| {
+                        let size = stored(ty).bytes() as usize;
+                        &memory.buffers[i].1[id * size..][..size]
+                    })
+                    .collect();
+                assert!(
+                    same(ty, want, got),
+                    "{op:?} {args:?} -> {results:?} of {operands:x?}: {got:x?} not {want:x?}\n{lowered}"
+                );
             }
         }
     }
@@ -173,7 +192,9 @@ fn every_operation_on_floats_has_the_bits_of_its_meaning() {
 fn fused_halves_round_once() {
     let bits = |x: f64| eval::eval(&Op::Convert(Convert::FToF), Ty::F64, Ty::F16, &[x.to_bits()]).expect("a half")[0];
     // 1 + 2^-11 is between two halves; 2^-24 more is beyond binary32's last bit with 1025 * 2 as the first factor.
-    for (a, b, c) in [(1025.0, 2.0 + 2.0 / 1024.0, 5.9604644775390625e-8), (-1025.0, 2.0 + 2.0 / 1024.0, -5.9604644775390625e-8)] {
+    for (a, b, c) in
+        [(1025.0, 2.0 + 2.0 / 1024.0, 5.9604644775390625e-8), (-1025.0, 2.0 + 2.0 / 1024.0, -5.9604644775390625e-8)]
+    {
         let exact = f64::mul_add(a, b, c);
         let want = bits(exact);
         let got = eval::eval(&Op::Fma, Ty::F16, Ty::F16, &[bits(a), bits(b), bits(c)]).expect("exact")[0];

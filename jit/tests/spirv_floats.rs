@@ -35,7 +35,8 @@ fn halves_and_doubles() {
             (0..3 * LANES).map(|_| random.below(0x4c00) as u16 | (random.below(2) as u16) << 15).collect();
         let doubles: Vec<f64> = (0..2 * LANES).map(|_| (random.below(1 << 20) as f64 / 1024.0 - 500.0) / 3.0).collect();
         let after = execute(&shader("floats.comp"), &memory(&halves, &doubles), 8, true);
-        let out: Vec<u16> = after.buffer(0, 2).expect("r").chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
+        let out: Vec<u16> =
+            after.buffer(0, 2).expect("r").chunks(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect();
         let wide = after.buffer(0, 3).expect("s").chunks(8);
         let wide: Vec<f64> = wide.map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes"))).collect();
         for i in 0..LANES {
@@ -47,12 +48,24 @@ fn halves_and_doubles() {
             let radians = half(a * value(half(std::f64::consts::PI / 180.0)));
             let limit = half((-2.5f64).max(a).min(b));
             let want = [
-                half(product + c), half(a.mul_add(b, c)), fract, half(x), half(total), limit, half(i as f64 * 5000.0), radians,
+                half(product + c),
+                half(a.mul_add(b, c)),
+                fract,
+                half(x),
+                half(total),
+                limit,
+                half(i as f64 * 5000.0),
+                radians,
             ];
             // Of zeros of either sign a limit may be any.
             let got = &out[8 * i..8 * i + 8];
             for n in 0..8 {
-                assert!(got[n] == want[n] || value(got[n]) == value(want[n]) && n == 5, "{n} of {a} {b} {c}: {:x} not {:x}", got[n], want[n]);
+                assert!(
+                    got[n] == want[n] || value(got[n]) == value(want[n]) && n == 5,
+                    "{n} of {a} {b} {c}: {:x} not {:x}",
+                    got[n],
+                    want[n]
+                );
             }
             let e = if x == 0.0 { 0 } else { x.abs().log2().floor() as i32 + 1 };
             let power = i as i32 * 137 - 1100;

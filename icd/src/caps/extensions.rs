@@ -170,7 +170,6 @@ extensions! {
     VK_KHR_zero_initialize_workgroup_memory, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_KHR_vulkan_memory_model, 3, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_float_controls, 4, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_float_controls2, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
     VK_KHR_8bit_storage, 1, Device, NO_STORAGE_TYPE, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];

@@ -146,7 +146,6 @@ extended {
     shaderBufferInt64Atomics, shader_buffer_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
     shaderSharedInt64Atomics, shader_shared_int64_atomics, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
     shaderFloat16, shader_float16, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
-    shaderFloatControls2, shader_float_controls2, YES, [PhysicalDeviceShaderFloatControls2FeaturesKHR];
     shaderInt8, shader_int8, NO_TYPE, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     descriptorIndexing, descriptor_indexing, YES, [PhysicalDeviceVulkan12Features];
     shaderInputAttachmentArrayDynamicIndexing, shader_input_attachment_array_dynamic_indexing, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceDescriptorIndexingFeatures];
@@ -275,7 +274,6 @@ structs! {
     PhysicalDevice8BitStorageFeatures: [Ext(E::VK_KHR_8bit_storage), Core(V1_2)];
     PhysicalDevice16BitStorageFeatures: [Ext(E::VK_KHR_16bit_storage), Core(V1_1)];
     PhysicalDeviceShaderFloat16Int8Features: [Ext(E::VK_KHR_shader_float16_int8), Core(V1_2)];
-    PhysicalDeviceShaderFloatControls2FeaturesKHR: [Ext(E::VK_KHR_shader_float_controls2)];
     PhysicalDeviceShaderAtomicInt64Features: [Ext(E::VK_KHR_shader_atomic_int64), Core(V1_2)];
     PhysicalDeviceShaderSubgroupExtendedTypesFeatures: [Ext(E::VK_KHR_shader_subgroup_extended_types), Core(V1_2)];
     PhysicalDeviceShaderIntegerDotProductFeatures: [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)];

@@ -49,13 +49,7 @@ pub struct LaneLoop {
 impl Emitter<'_> {
     /// Lane l reads at base + l * (bytes of the run): whole vectors when all of it is in range. The base comes as I32 and as I64, which
     /// may differ where lane 0 is out of range.
-    pub fn load_contiguous(
-        &mut self,
-        pair: BufPair,
-        (base, wide): (C, C),
-        run: Run,
-        flags: Access,
-    ) -> Result<Vec<C>> {
+    pub fn load_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), run: Run, flags: Access) -> Result<Vec<C>> {
         let vector = self.vector_type(run.ty);
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);

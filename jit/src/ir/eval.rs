@@ -180,7 +180,9 @@ fn int_unary(op: Unary, ty: Ty, a: u64) -> Option<u64> {
         FindLsb => u64::from(a.trailing_zeros()),
         FindSMsb => msb(cut(ty, if signed(ty, a) < 0 { !a } else { a })),
         FindUMsb => msb(a),
-        FNeg | FAbs | Floor | Ceil | Trunc | RoundEven | Sqrt | RoundHalf | InverseSqrt | Sin | Cos | Tan => return None,
+        FNeg | FAbs | Floor | Ceil | Trunc | RoundEven | Sqrt | RoundHalf | InverseSqrt | Sin | Cos | Tan => {
+            return None;
+        }
         Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Exp | Log | Exp2 | Log2 => return None,
     };
     Some(cut(ty, bits))

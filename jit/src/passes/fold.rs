@@ -400,7 +400,9 @@ impl Fold<'_> {
 
     fn convert(&self, op: Convert, a: Value, to: Ty) -> Option<Rewrite> {
         let from = self.shader.ty(a);
-        if from == to && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS | Convert::FToF | Convert::FToFRtz) {
+        if from == to
+            && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS | Convert::FToF | Convert::FToFRtz)
+        {
             return Some(Rewrite::Value(a));
         }
         // Machines convert signed vectors.

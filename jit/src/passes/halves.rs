@@ -14,8 +14,8 @@
 
 use super::util::for_each_inst;
 use crate::ir::{
-    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Scan, Shader, Subgroup, Ty, Unary, Value,
-    ValueDef, eval,
+    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Scan, Shader, Subgroup, Ty, Unary,
+    Value, ValueDef, eval,
 };
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::smallvec;
@@ -74,13 +74,17 @@ fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
         Op::VarLoad(_) | Op::VarStore(_) | Op::Const(_) => Same,
         Op::Subgroup(Subgroup::Arithmetic(Binary::FMin | Binary::FMax, _)) => Same,
         // Every step rounds.
-        Op::Subgroup(Subgroup::Arithmetic(_, Scan::Reduce | Scan::Cluster(_) | Scan::Inclusive | Scan::Exclusive)) => Half,
+        Op::Subgroup(Subgroup::Arithmetic(_, Scan::Reduce | Scan::Cluster(_) | Scan::Inclusive | Scan::Exclusive)) => {
+            Half
+        }
         Op::Subgroup(_) => Same,
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) | Op::LoadInput(..) | Op::StoreOutput(_) => Half,
         // They have no floats of 16 bits.
         Op::IAddCarry | Op::ISubBorrow | Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => Same,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize | Op::Builtin(_) => Same,
-        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } | Op::ImageQuery(_) => Same,
+        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } | Op::ImageQuery(_) => {
+            Same
+        }
         Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper => Same,
     }
 }

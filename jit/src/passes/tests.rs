@@ -5,7 +5,8 @@ use super::*;
 use crate::ir::interp::{Memory, Observer, run_workgroup};
 use crate::ir::random::{Options, Program, Rng, compute_shader};
 use crate::ir::{
-    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var, eval, verify,
+    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var,
+    eval, verify,
 };
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;

@@ -98,7 +98,6 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (6017, "DotProductInput4x8Bit"),
     (6018, "DotProductInput4x8BitPacked"),
     (6019, "DotProduct"),
-    (6029, "FloatControls2"),
     (6033, "AtomicFloat32AddEXT"),
 ];
 
@@ -118,7 +117,6 @@ static EXTENSIONS: &[&str] = &[
     "SPV_KHR_8bit_storage",
     "SPV_KHR_device_group",
     "SPV_KHR_float_controls",
-    "SPV_KHR_float_controls2",
     "SPV_KHR_integer_dot_product",
     "SPV_KHR_maximal_reconvergence",
     "SPV_KHR_multiview",

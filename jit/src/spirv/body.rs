@@ -2,11 +2,10 @@
 
 use super::analysis::Analysis;
 use super::build::Builder;
-use super::module::{BlockIx, Module, NO_MEMBER, View};
+use super::module::{BlockIx, Module, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
-use super::{deco, mode};
 use super::value::{Flat, Local, MemoryVariable, Parts, Pointee, Pointer, Slot, Val};
 use crate::budget;
 use crate::error::{Error, Result};
@@ -553,7 +552,7 @@ impl<'a> Translator<'a> {
             }
             budget::ir(&self.b.shader).map_err(|e| e.at(v.opcode(), v.result))?;
             self.b.source = if v.result != 0 { v.result } else { v.args.first().copied().unwrap_or(0) };
-            if v.result != 0 && !may_contract(m, v.result) {
+            if v.result != 0 && m.decorated(v.result, super::deco::NO_CONTRACTION) {
                 self.b.float = FloatFlags::NO_CONTRACTION;
             }
             self.instruction(v).map_err(|e| e.at(v.opcode(), v.result))?;
@@ -570,10 +569,4 @@ impl<'a> Translator<'a> {
             None => Ok(()),
         }
     }
-}
-
-/// Do decorations let a result be fused with another?
-fn may_contract(m: &Module, result: u32) -> bool {
-    let fast = m.decoration_value(result, NO_MEMBER, deco::FP_FAST_MATH_MODE);
-    !m.decorated(result, deco::NO_CONTRACTION) && fast.is_none_or(|allowed| allowed & mode::ALLOW_CONTRACT != 0)
 }

@@ -177,7 +177,8 @@ impl Builder {
 
     /// A float constant of any width, of a half the nearest.
     pub fn float(&mut self, ty: Ty, v: f32) -> Value {
-        let bits = eval::eval(&Op::Convert(Convert::FToF), Ty::F32, ty, &[v.to_bits().into()]).map_or(0, |bits| bits[0]);
+        let bits =
+            eval::eval(&Op::Convert(Convert::FToF), Ty::F32, ty, &[v.to_bits().into()]).map_or(0, |bits| bits[0]);
         self.konst(ty, bits)
     }
 

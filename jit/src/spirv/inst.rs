@@ -2,11 +2,11 @@
 
 use super::alu::{self, Rule};
 use super::body::Translator;
-use super::{class, deco};
 use super::module::{ExtSet, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::Type;
 use super::value::{Flat, Handle, Place, Pointer, Val};
+use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, Value};
 

@@ -571,9 +571,7 @@ impl Translator<'_> {
 /// The slot of a 64-bit scalar's high word.
 fn high_word(low: Slot) -> Slot {
     let kind = match low.kind {
-        SlotKind::User { location, component, index } => {
-            SlotKind::User { location, component: component + 1, index }
-        }
+        SlotKind::User { location, component, index } => SlotKind::User { location, component: component + 1, index },
         builtin @ SlotKind::Builtin(_) => builtin,
     };
     Slot { kind, ..low }

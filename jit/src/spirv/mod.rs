@@ -88,7 +88,6 @@ mod deco {
     pub(crate) const DESCRIPTOR_SET: u32 = 34;
     pub(crate) const OFFSET: u32 = 35;
     pub(crate) const FP_ROUNDING_MODE: u32 = 39;
-    pub(crate) const FP_FAST_MATH_MODE: u32 = 40;
     pub(crate) const NO_CONTRACTION: u32 = 42;
 }
 

@@ -22,14 +22,9 @@ enum Says {
     LocalSizeId,
     /// What float arithmetic of a width keeps to.
     Float(FloatFlags),
-    /// What it may do.
-    FastMath,
 }
 
-/// Of a FPFastMathMode: two operations may be fused. Everything else that one may allow is not done anyway.
-pub(super) const ALLOW_CONTRACT: u32 = 0x1_0000;
-
-use Says::{FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
+use Says::{Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
 
 struct Row {
     number: u32,
@@ -64,7 +59,6 @@ modes! {
     4462 RoundingModeRTE Any Float(FloatFlags::ROUND_EVEN);
     5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
     6023 MaximallyReconvergesKHR Any Nothing;
-    6028 FPFastMathDefault Any FastMath;
 }
 
 /// Reads the modes of an entry point into the shader; what they say of its float arithmetic.
@@ -91,12 +85,6 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
                 size = Some([constant(2)?, constant(3)?, constant(4)?]);
             }
             Float(flags) => float.add(v.arg(2)?, flags),
-            FastMath => {
-                let (ty, allowed) = (s.scalar(v.arg(2)?)?, s.constant_bits(v.arg(3)?)?);
-                if ty.is_float() && allowed & u64::from(ALLOW_CONTRACT) == 0 {
-                    float.add(ty.bytes() * 8, FloatFlags::NO_CONTRACTION);
-                }
-            }
         }
     }
     if let Some(facts) = shader.payload.workgroup_mut() {

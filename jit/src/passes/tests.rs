@@ -5,8 +5,8 @@ use super::*;
 use crate::ir::interp::{Memory, Observer, run_workgroup};
 use crate::ir::random::{Options, Program, Rng, compute_shader};
 use crate::ir::{
-    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var,
-    eval, verify,
+    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value,
+    ValueDef, Var, eval, verify,
 };
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
@@ -133,18 +133,25 @@ fn halves_in(shader: &mut Shader, region: &mut Region) {
                     // It is of words.
                     Op::Unary(Unary::RoundHalf) => shader.insts[*inst].op = Op::Unary(Unary::FAbs),
                     Op::Load(..) if shader.ty(data.first_result) == Ty::F16 => {
-                        let load = shader.inst(data.op, &data.args, &[Ty::F32], 0);
+                        let load = shader.inst(data.op, &data.args, &vec![Ty::F32; data.result_count.into()], 0);
                         out.push(Node::Inst(load));
-                        let target = &mut shader.insts[*inst];
-                        (target.op, target.args) = (convert(Ty::F16), smallvec::smallvec![]);
-                        let loaded = shader.insts[load].first_result;
-                        shader.insts[*inst].args.push(loaded);
+                        let loaded: Vec<Value> = shader.insts[load].results().collect();
+                        for (result, wide) in data.results().zip(loaded) {
+                            let narrow = shader.inst(convert(Ty::F16), &[wide], &[Ty::F16], 0);
+                            shader.insts[narrow].first_result = result;
+                            shader.values[result].def = ValueDef::Inst(narrow, 0);
+                            out.push(Node::Inst(narrow));
+                        }
+                        continue;
                     }
-                    Op::Store(..) if data.args.last().is_some_and(|&v| shader.ty(v) == Ty::F16) => {
-                        let last = data.args.len() - 1;
-                        let wide = shader.inst(convert(Ty::F32), &data.args[last..], &[Ty::F32], 0);
-                        out.push(Node::Inst(wide));
-                        shader.insts[*inst].args[last] = shader.insts[wide].first_result;
+                    Op::Store(..) => {
+                        for (n, &arg) in
+                            data.args.iter().enumerate().filter(|(_, v)| shader.ty(**v) == Ty::F16).collect::<Vec<_>>()
+                        {
+                            let wide = shader.inst(convert(Ty::F32), &[arg], &[Ty::F32], 0);
+                            out.push(Node::Inst(wide));
+                            shader.insts[*inst].args[n] = shader.insts[wide].first_result;
+                        }
                     }
                     _ => {}
                 }

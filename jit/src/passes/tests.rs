@@ -133,7 +133,8 @@ fn halves_in(shader: &mut Shader, region: &mut Region) {
                     // It is of words.
                     Op::Unary(Unary::RoundHalf) => shader.insts[*inst].op = Op::Unary(Unary::FAbs),
                     Op::Load(..) if shader.ty(data.first_result) == Ty::F16 => {
-                        let load = shader.inst(data.op, &data.args, &vec![Ty::F32; data.result_count.into()], 0);
+                        let load =
+                            shader.inst(data.op.clone(), &data.args, &vec![Ty::F32; data.result_count.into()], 0);
                         out.push(Node::Inst(load));
                         let loaded: Vec<Value> = shader.insts[load].results().collect();
                         for (result, wide) in data.results().zip(loaded) {

@@ -191,14 +191,11 @@ fn every_operation_on_floats_has_the_bits_of_its_meaning() {
 #[test]
 fn fused_halves_round_once() {
     let bits = |x: f64| eval::eval(&Op::Convert(Convert::FToF), Ty::F64, Ty::F16, &[x.to_bits()]).expect("a half")[0];
-    // 1 + 2^-11 is between two halves; 2^-24 more is beyond binary32's last bit with 1025 * 2 as the first factor.
-    for (a, b, c) in
-        [(1025.0, 2.0 + 2.0 / 1024.0, 5.9604644775390625e-8), (-1025.0, 2.0 + 2.0 / 1024.0, -5.9604644775390625e-8)]
-    {
-        let exact = f64::mul_add(a, b, c);
-        let want = bits(exact);
+    // 2049 is between two halves, and binary32 has nothing as close to it as the least half.
+    let least = 1.0 / 16_777_216.0;
+    for (a, b, c, want) in [(3.0, 683.0, least, 2050.0), (3.0, 683.0, -least, 2048.0), (-3.0, 683.0, -least, -2050.0)] {
         let got = eval::eval(&Op::Fma, Ty::F16, Ty::F16, &[bits(a), bits(b), bits(c)]).expect("exact")[0];
-        assert_eq!(got, want);
+        assert_eq!(got, bits(want));
     }
     for seed in 0..8 {
         check(&Op::Fma, &[Ty::F16; 3], &[Ty::F16], 1000 + seed);

@@ -371,9 +371,9 @@ rows! {
     Fwiden "fwiden": DOUBLE Any [Lanes(SINGLE, Width::Any)] None -> T, None Pure 2;
     /// Rounded to the nearest, of two the even one.
     Fnarrow "fnarrow": SINGLE Any [Lanes(DOUBLE, Width::Any)] None -> T, None Pure 2;
-    /// The same number as F32; a NaN becomes quiet and keeps its payload.
+    /// The same number as F32.
     HalfToFloat "half_to_float": SINGLE Any [Lanes(HALF, Width::Any)] None -> T, None Pure 9;
-    /// Rounded to the nearest, of two the even one; a NaN becomes quiet and keeps the upper part of its payload.
+    /// Rounded to the nearest, of two the even one; of a NaN the quiet one of its sign without payload.
     FloatToHalf "float_to_half": HALF Any [Lanes(SINGLE, Width::Any)] None -> T, None Pure 17;
     /// Of a signed integer, rounded to the nearest.
     SintToFloat "sint_to_float": FLOAT Any [Lanes(WORDS, Width::Any)] None -> T, None Pure 2;

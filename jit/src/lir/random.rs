@@ -235,7 +235,7 @@ impl Generator {
             ImmKind::Rmw => Imm::Rmw(self.rng.pick(&Rmw::ALL)),
             ImmKind::Access => Imm::Access(Access { aligned: self.rng.chance(20) && t.bytes() <= 16, ..access }),
             ImmKind::Gather => {
-                let most = 16 / t.lane_bytes() as usize;
+                let most = (16 / t.lane_bytes() as usize).min(4);
                 Imm::Gather(access, 1 + self.rng.below(most) as u8)
             }
             ImmKind::Pattern | ImmKind::Slot => Imm::None,

@@ -8,14 +8,16 @@
 //! * a fused multiply-add has a product of 22 bits, which is exact, and a sum whose last bit is made odd where it was rounded
 //!   ([`odd_sum`]): such a number is on no boundary of halves, so the second rounding sees on which side of one the sum lies;
 //! * a conversion from binary64 makes the last bit odd likewise ([`narrow_odd`]);
+//! * a sum of a product that may be contracted takes the product as it is, which is exact;
 //! * integers beyond the 24 bits of binary32 are beyond the greatest half;
 //! * of a remainder and of transcendental functions Vulkan asks for less: they are computed in binary32 and rounded once.
 
+use super::util::for_each_inst;
 use crate::ir::{
     Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Scan, Shader, Subgroup, Ty, Unary,
     Value, ValueDef, eval,
 };
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::smallvec;
 
 /// Runs the pass.
@@ -30,7 +32,9 @@ pub fn halves(shader: &mut Shader) {
         return;
     }
     let mut root = std::mem::take(&mut shader.root.body);
-    Halves { shader, halves }.region(&mut root);
+    let mut uses = SecondaryMap::with_capacity(shader.values.len());
+    for_each_inst(&root, &mut |inst| shader.insts[inst].args.iter().for_each(|&v| uses[v] += 1));
+    Halves { shader, halves, uses, products: SecondaryMap::new() }.region(&mut root);
     shader.root.body = root;
 }
 
@@ -89,6 +93,10 @@ struct Halves<'a> {
     shader: &'a mut Shader,
     /// The values that were binary16.
     halves: EntitySet<Value>,
+    /// How often instructions use a value.
+    uses: SecondaryMap<Value, u32>,
+    /// Products that are used once, before they are rounded, and their flags.
+    products: SecondaryMap<Value, Option<(Value, FloatFlags)>>,
 }
 
 impl Halves<'_> {
@@ -130,8 +138,14 @@ impl Halves<'_> {
             Become::Same => out.push(Node::Inst(inst)),
             Become::Half => self.keep(inst, out),
             Become::Rounded => {
-                let data = data.clone();
+                let mut data = data.clone();
+                if let Op::Binary(Binary::FAdd | Binary::FSub) = data.op {
+                    self.contract(&mut data);
+                }
                 let wide = builder(self.shader, &data, out, |b| b.op(data.op.clone(), &data.args, Ty::F32));
+                if data.op == Op::Binary(Binary::FMul) && self.uses[data.first_result] == 1 {
+                    self.products[data.first_result] = Some((wide, data.float));
+                }
                 self.round(inst, wide, out);
             }
             Become::Expanded(expand) => {
@@ -142,6 +156,17 @@ impl Halves<'_> {
                 });
                 self.round(inst, wide, out);
             }
+        }
+    }
+
+    /// Of two products under a sum the left one stays as it is, as in `contract`.
+    fn contract(&self, data: &mut InstData) {
+        let exact = data.args.iter().position(|&v| self.products[v].is_some_and(|p| p.1.may_contract(data.float)));
+        if let Some(i) = exact
+            && let Some((product, float)) = self.products[data.args[i]]
+        {
+            data.args[i] = product;
+            data.float |= float;
         }
     }
 

@@ -38,6 +38,7 @@ pub use split_arrays::split_arrays;
 pub use structure::structure;
 pub use unroll::unroll;
 
+use crate::budget;
 use crate::error::Error;
 use crate::ir::{Shader, verify};
 use std::sync::OnceLock;
@@ -68,6 +69,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     p.done("input")?;
     p.pass("halves", halves)?;
     p.pass("lower_float", lower_float)?;
+    budget::ir(p.shader)?;
     // Into SSA form, the simplest control flow first: fewer merges.
     p.pass("structure", structure)?;
     p.pass("mem2reg", mem2reg)?;

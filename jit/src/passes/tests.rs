@@ -5,7 +5,8 @@ use super::*;
 use crate::ir::interp::{Memory, Observer, run_workgroup};
 use crate::ir::random::{Options, Program, Rng, compute_shader};
 use crate::ir::{
-    Binary, Builder, Builtin, Cmp, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value, Var, verify,
+    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value,
+    ValueDef, Var, eval, verify,
 };
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
@@ -105,6 +106,113 @@ fn unroll_and_split_arrays_keep_results() {
             ("dce", &dce),
         ],
     );
+}
+
+/// A random program computes in halves instead: loads and stores of floats convert.
+fn with_halves(shader: &mut Shader) {
+    let floats: Vec<Value> = shader.values.iter().filter(|(_, data)| data.ty == Ty::F32).map(|(v, _)| v).collect();
+    floats.iter().for_each(|&v| shader.values[v].ty = Ty::F16);
+    shader.vars.values_mut().filter(|data| data.ty == Ty::F32).for_each(|data| data.ty = Ty::F16);
+    let mut root = std::mem::take(&mut shader.root.body);
+    halves_in(shader, &mut root);
+    shader.root.body = root;
+}
+
+fn halves_in(shader: &mut Shader, region: &mut Region) {
+    let mut out = Vec::new();
+    for mut node in std::mem::take(&mut region.nodes) {
+        match &mut node {
+            Node::Inst(inst) => {
+                let data = shader.insts[*inst].clone();
+                let convert = |to: Ty| Op::Convert(if to == Ty::F16 { Convert::FToFRtz } else { Convert::FToF });
+                match data.op {
+                    Op::Const(bits) if shader.ty(data.first_result) == Ty::F16 => {
+                        let half = eval::eval(&Op::Convert(Convert::FToF), Ty::F32, Ty::F16, &[bits]);
+                        shader.insts[*inst].op = Op::Const(half.expect("a conversion")[0]);
+                    }
+                    // It is of words.
+                    Op::Unary(Unary::RoundHalf) => shader.insts[*inst].op = Op::Unary(Unary::FAbs),
+                    Op::Load(..) if shader.ty(data.first_result) == Ty::F16 => {
+                        let load =
+                            shader.inst(data.op.clone(), &data.args, &vec![Ty::F32; data.result_count.into()], 0);
+                        out.push(Node::Inst(load));
+                        let loaded: Vec<Value> = shader.insts[load].results().collect();
+                        for (result, wide) in data.results().zip(loaded) {
+                            let narrow = shader.inst(convert(Ty::F16), &[wide], &[Ty::F16], 0);
+                            shader.insts[narrow].first_result = result;
+                            shader.values[result].def = ValueDef::Inst(narrow, 0);
+                            out.push(Node::Inst(narrow));
+                        }
+                        continue;
+                    }
+                    Op::Store(..) => {
+                        for (n, &arg) in
+                            data.args.iter().enumerate().filter(|(_, v)| shader.ty(**v) == Ty::F16).collect::<Vec<_>>()
+                        {
+                            let wide = shader.inst(convert(Ty::F32), &[arg], &[Ty::F32], 0);
+                            out.push(Node::Inst(wide));
+                            shader.insts[*inst].args[n] = shader.insts[wide].first_result;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Node::If(n) => {
+                halves_in(shader, &mut n.then);
+                halves_in(shader, &mut n.else_);
+            }
+            Node::Loop(n) => halves_in(shader, &mut n.body),
+            Node::Scope(n) => halves_in(shader, &mut n.body),
+        }
+        out.push(node);
+    }
+    region.nodes = out;
+}
+
+#[test]
+fn halves_keep_results() {
+    for seed in 0..400 {
+        let program = program(seed);
+        let mut shader = program.shader.clone();
+        with_halves(&mut shader);
+        verify(&shader).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{shader}"));
+        let expected = program.interpret(&shader);
+        let mut widened = shader.clone();
+        halves(&mut widened);
+        verify(&widened).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{widened}"));
+        assert!(program.same(&expected, &program.interpret(&widened)), "seed {seed}\n{shader}\n{widened}");
+        run(&mut shader, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{e}"));
+        assert!(program.same(&expected, &program.interpret(&shader)), "seed {seed}, all passes\n{shader}");
+    }
+}
+
+/// A sum takes a product as it is, unless that is forbidden.
+#[test]
+fn products_of_halves_are_contracted() {
+    for (float, rounded) in [(FloatFlags::NONE, 1), (FloatFlags::NO_CONTRACTION, 2)] {
+        let mut shader = Shader::new(Stage::Compute, "test");
+        let mut b = Builder::new(&mut shader);
+        let buffer = b.buffer(0, 0);
+        let at = [0, 4, 8, 12].map(|at| b.i32(at));
+        let [x, y, z] = [0, 1, 2].map(|i| {
+            let wide = b.load(buffer, at[i], Ty::F32);
+            b.convert(Convert::FToF, wide, Ty::F16)
+        });
+        b.float = float;
+        let product = b.binary(Binary::FMul, x, y);
+        let sum = b.binary(Binary::FSub, z, product);
+        let wide = b.convert(Convert::FToF, sum, Ty::F32);
+        b.store(buffer, at[3], wide);
+        b.finish();
+        halves(&mut shader);
+        dce(&mut shader);
+        let mut count = 0;
+        for_each_inst(&shader.root.body, &mut |inst| {
+            count += i32::from(shader.insts[inst].op == Op::Unary(Unary::RoundHalf));
+        });
+        // Three operands.
+        assert_eq!(count, 3 + rounded, "{shader}");
+    }
 }
 
 #[test]

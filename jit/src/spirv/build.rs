@@ -6,7 +6,7 @@
 
 use crate::ir::{
     Binary, Cmp, Convert, FloatFlags, If, Inst, Loop, Node, Op, Region, Scope, Shader, Space, Term, Ty, Unary, Value,
-    Var, VarData,
+    Var, VarData, eval,
 };
 use base::hash::WordMap;
 
@@ -175,13 +175,10 @@ impl Builder {
         self.konst(Ty::B1, v.into())
     }
 
-    /// A float constant of any width, exact for the values used here.
+    /// A float constant of any width, of a half the nearest.
     pub fn float(&mut self, ty: Ty, v: f32) -> Value {
-        let bits = match ty {
-            Ty::F64 => f64::from(v).to_bits(),
-            Ty::F16 => half_bits(v).into(),
-            _ => v.to_bits().into(),
-        };
+        let bits =
+            eval::eval(&Op::Convert(Convert::FToF), Ty::F32, ty, &[v.to_bits().into()]).map_or(0, |bits| bits[0]);
         self.konst(ty, bits)
     }
 
@@ -299,15 +296,4 @@ impl Builder {
 /// Address operands of a space.
 pub(crate) fn address_len(space: Space) -> usize {
     if space == Space::Buffer { 2 } else { 1 }
-}
-
-/// Bits of a half; exact for normal halves.
-fn half_bits(v: f32) -> u16 {
-    let bits = v.to_bits();
-    let sign = (bits >> 16 & 0x8000) as u16;
-    let magnitude = bits & 0x7fff_ffff;
-    if magnitude < 0x3880_0000 {
-        return sign;
-    }
-    sign | ((magnitude - 0x3800_0000) >> 13).min(0x7c00) as u16
 }

@@ -302,13 +302,10 @@ impl Translator<'_> {
         if a.len() != n { Err(Error::invalid("operand of another size")) } else { Ok(a) }
     }
 
-    /// x times an f32 constant given by its bits, which a half is too short for.
+    /// x times an f32 constant given by its bits, rounded to a half for halves.
     fn scale(&mut self, x: Value, bits: u32) -> Value {
-        let ty = self.b.ty(x);
-        let by = self.b.float(Ty::F32, f32::from_bits(bits));
-        let x = if ty == Ty::F16 { self.b.cvt(Convert::FToF, x, Ty::F32) } else { x };
-        let product = self.b.bin(Binary::FMul, x, by);
-        self.b.cvt(Convert::FToF, product, ty)
+        let by = self.b.float(self.b.ty(x), f32::from_bits(bits));
+        self.b.bin(Binary::FMul, x, by)
     }
 
     /// Modf, Frexp: whole part or exponent behind a pointer or as second member.

@@ -181,7 +181,7 @@ pub fn float_to_half(f: u32) -> u16 {
         }
         0x3880_0000..0x4780_0000 => rounded(magnitude - (112 << 23), 13) as u16,
         0x4780_0000..=0x7f80_0000 => 0x7c00,
-        _ => 0x7e00 | (magnitude >> 13 & 0x3ff) as u16,
+        _ => 0x7e00,
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
             let f = f32::from_bits(half_to_float(h));
             let nan = h & 0x7fff > 0x7c00;
             assert_eq!(f.is_nan(), nan);
-            assert_eq!(float_to_half(f.to_bits()), if nan { h | 0x200 } else { h });
+            assert_eq!(float_to_half(f.to_bits()), if nan { h & 0x8000 | 0x7e00 } else { h });
             // Between two halves the even one.
             let next = f32::from_bits(half_to_float(h.wrapping_add(1)));
             if h & 0x7fff < 0x7bff {

@@ -469,6 +469,7 @@ fn view(layers: u32) -> ImageView {
         stencil_aspect: 0,
         min_lod: 0.0,
         texels: 0,
+        outside_alpha: 0,
         level: std::array::from_fn(|i| ImageLevel {
             width: 64 >> i,
             height: 32 >> i,

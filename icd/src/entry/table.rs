@@ -81,7 +81,7 @@ const fn index() -> Index {
                 while index.slots[slot].length != 0 {
                     slot = (slot + 1) % SLOTS;
                 }
-                assert!(0 < name.len() && name.len() < 256, "a name's length is a byte");
+                assert!(!name.is_empty() && name.len() < 256, "a name's length is a byte");
                 let (length, begin) = (name.len() as u8, text as u16);
                 index.slots[slot] =
                     Name { text: begin, length, table: table as u8, row: row as u8, number: number as u8 };
@@ -98,7 +98,7 @@ const fn index() -> Index {
         table += 1;
     }
     assert!(count <= SLOTS / 2, "a search ends at a free slot, soon");
-    assert!(TEXT <= 1 << 16, "a text begins within 16 bits");
+    const { assert!(TEXT <= 1 << 16, "a text begins within 16 bits") };
     index
 }
 

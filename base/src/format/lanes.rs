@@ -38,20 +38,6 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// [`half_to_f32`](super::float::half_to_f32) of all lanes.
-#[inline(always)]
-pub fn half<I: Ints>(half: I) -> I {
-    let sign = (half & I::splat(0x8000)).shl(16);
-    let magnitude = half & I::splat(0x7fff);
-    let shifted = magnitude.shl(13);
-    let normal = shifted + I::splat(112 << 23);
-    let least = I::splat(0x3880_0000);
-    let denormal = ((least | shifted).as_floats() - least.as_floats()).bits();
-    let special = shifted | I::splat(0x7f80_0000);
-    let finite = I::splat(0x400).greater(magnitude).select(denormal, normal);
-    sign | magnitude.greater(I::splat(0x7bff)).select(special, finite)
-}
-
 /// [`f32_to_half`](super::float::f32_to_half) of all lanes, which are bits of floats.
 #[inline(always)]
 pub fn to_half<I: Ints>(bits: I) -> I {
@@ -76,9 +62,9 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
         ChannelType::Uint => return raw,
         ChannelType::Sint => return signed(),
         ChannelType::Sfloat if bits == 32 => return raw,
-        ChannelType::Sfloat => return half(raw),
+        ChannelType::Sfloat => return raw.half(),
         // A half without a sign and with fewer mantissa bits.
-        ChannelType::Ufloat => return half(raw.shl(15 - u32::from(bits))),
+        ChannelType::Ufloat => return raw.shl(15 - u32::from(bits)).half(),
         ChannelType::Srgb => return raw.look_up(&srgb::DECODE),
         ChannelType::Unorm if bits == 8 => {
             let raw = raw.to_floats();

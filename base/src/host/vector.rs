@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 use crate::abi::MAX_LANES;
-use crate::format::lanes::half;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
 /// 32 bits per lane.
@@ -67,10 +66,24 @@ pub trait Ints:
     /// `table[lane]`; the last entry for lanes beyond it.
     fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Self;
 
+    /// [`half_to_f32`](crate::format::float::half_to_f32) of all lanes, whose upper halves are 0.
+    #[inline(always)]
+    fn half(self) -> Self {
+        let sign = (self & Self::splat(0x8000)).shl(16);
+        let magnitude = self & Self::splat(0x7fff);
+        let shifted = magnitude.shl(13);
+        let normal = shifted + Self::splat(112 << 23);
+        let least = Self::splat(0x3880_0000);
+        let denormal = ((least | shifted).as_floats() - least.as_floats()).bits();
+        let special = shifted | Self::splat(0x7f80_0000);
+        let finite = Self::splat(0x400).greater(magnitude).select(denormal, normal);
+        sign | magnitude.greater(Self::splat(0x7bff)).select(special, finite)
+    }
+
     /// The floats whose binary16 the lower and the upper halves of the lanes are; what is not a number may become quiet.
     #[inline(always)]
     fn halves(self) -> [Self; 2] {
-        [half(self & Self::splat(0xffff)), half(self.shr(16))]
+        [(self & Self::splat(0xffff)).half(), self.shr(16).half()]
     }
 
     /// Is no half of a lane, as a binary16, not a number?

@@ -4,8 +4,9 @@
 use super::Emitter;
 use super::memory::{at, trusted};
 use super::rep::{BufPair, scalar_type};
+use super::run::Run;
 use crate::error::Result;
-use crate::ir::{Ty, Value};
+use crate::ir::Value;
 use crate::lir::{Access, Block, IntCond, Type, Value as C};
 use base::abi::MAX_LANES;
 use smallvec::SmallVec;
@@ -14,30 +15,6 @@ use smallvec::SmallVec;
 const ROWS: usize = 5;
 /// Bytes of a row: a lane of the widest element each.
 pub const ROW: i32 = MAX_LANES as i32 * 8;
-
-/// What each lane accesses: `n` elements side by side.
-#[derive(Clone, Copy)]
-pub struct Run {
-    pub ty: Ty,
-    pub n: usize,
-    /// Bytes that are in range by themselves: an element, or all of them.
-    pub unit: u32,
-}
-
-impl Run {
-    /// Elements that are in range as a whole.
-    pub fn whole(ty: Ty, n: usize) -> Run {
-        Run { ty, n, unit: ty.bytes() * n as u32 }
-    }
-    /// Bytes of a lane.
-    pub fn bytes(self) -> u32 {
-        self.ty.bytes() * self.n as u32
-    }
-    /// Do lanes that are `stride` apart lie side by side, in vectors that can be taken apart?
-    pub fn fills(self, stride: i32) -> bool {
-        stride == self.bytes() as i32 && self.n != 3
-    }
-}
 
 /// A loop over the lanes.
 pub struct LaneLoop {

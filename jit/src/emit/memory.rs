@@ -6,8 +6,8 @@
 //! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
 use super::Emitter;
-use super::contiguous::Run;
 use super::rep::{BufPair, Rep, scalar_type};
+use super::run::Run;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Inst, InstData, MemFlags, Op, Space, Ty, Value, ValueDef};
 use crate::lir::{Access, IntCond, Type, Value as C};

@@ -31,6 +31,7 @@ mod invariant;
 mod memory;
 mod neighbours;
 mod rep;
+mod run;
 mod stage;
 mod subgroup;
 mod suspend;

@@ -4,9 +4,10 @@
 //! four elements join the first of them. Each element is in range by itself, so what is not in range as a whole goes lane by lane.
 
 use super::Emitter;
-use super::contiguous::{ROW, Run};
+use super::contiguous::ROW;
 use super::memory::trusted;
 use super::rep::{BufPair, Rep};
+use super::run::Run;
 use crate::error::Result;
 use crate::ir::{Binary, Effects, Inst, MemFlags, Node, Op, Region, Shader, Space, Ty, Value, ValueDef};
 use crate::lir::{Access, Type, Value as C};

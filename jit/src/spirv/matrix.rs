@@ -5,7 +5,7 @@ use super::module::View;
 use super::opcodes::op;
 use super::value::Flat;
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Ty, Unary, Value};
+use crate::ir::{Binary, Convert, Ty, Unary, Value};
 
 impl Translator<'_> {
     // Matrices. Products are sums from the left: ((a0*b0 + a1*b1) + a2*b2) + ...
@@ -105,12 +105,17 @@ impl Translator<'_> {
 
     pub fn determinant(&mut self, v: View<'_>) -> Result<Value> {
         let (m, n) = self.square(v)?;
+        let ty = self.b.ty(m[0]);
+        let m = self.widened(&m);
         let all: Vec<usize> = (0..n).collect();
-        Ok(self.minor(&m, n, &all, &all))
+        let determinant = self.minor(&m, n, &all, &all);
+        Ok(self.b.cvt(Convert::FToF, determinant, ty))
     }
 
     pub fn inverse(&mut self, v: View<'_>) -> Result<Flat> {
         let (m, n) = self.square(v)?;
+        let ty = self.b.ty(m[0]);
+        let m = self.widened(&m);
         let without = |x: usize| (0..n).filter(|&i| i != x).collect::<Vec<_>>();
         // Cofactor of (row r, column c) goes to (row c, column r), so the result in column-major order is by r, then c.
         let mut adjugate = Flat::new();
@@ -123,6 +128,16 @@ impl Translator<'_> {
         // Expansion along row 0 from the cofactors made already.
         let first_row: Flat = (0..n).map(|c| m[c * n]).collect();
         let det = self.dot(&first_row, &adjugate[..n]);
-        Ok(adjugate.iter().map(|&x| self.b.bin(Binary::FDiv, x, det)).collect())
+        let one = |&x: &Value| {
+            let quotient = self.b.bin(Binary::FDiv, x, det);
+            self.b.cvt(Convert::FToF, quotient, ty)
+        };
+        Ok(adjugate.iter().map(one).collect())
+    }
+
+    /// Halves as binary32: their sums of products cancel, and what each rounding had lost would be most of the result.
+    fn widened(&mut self, m: &[Value]) -> Flat {
+        let half = self.b.ty(m[0]) == Ty::F16;
+        m.iter().map(|&x| if half { self.b.cvt(Convert::FToF, x, Ty::F32) } else { x }).collect()
     }
 }

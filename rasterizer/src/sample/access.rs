@@ -4,7 +4,8 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::components::map_lanes;
-use super::texel::{Slice, Texels};
+use super::slice::Slice;
+use super::texel::Texels;
 use super::words::row;
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;

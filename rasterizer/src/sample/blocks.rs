@@ -7,7 +7,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
-use super::texel::{Slice, Texels};
+use super::slice::Slice;
+use super::texel::Texels;
 use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;

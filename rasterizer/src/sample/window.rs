@@ -8,7 +8,7 @@
 //! Invariant: a window begins at the least coordinates of its quad, but so that it ends inside of the slice. So every load lies inside, and lanes
 //! that are not wanted may choose anything.
 
-use super::texel::Slice;
+use super::slice::Slice;
 use super::words::Words;
 use base::host::{Host, Ints};
 

@@ -8,7 +8,7 @@
 
 use base::abi::MAX_LANES;
 use base::format::float::{f32_to_half, half_to_f32};
-use base::format::lanes::{half, to_half};
+use base::format::lanes::to_half;
 use base::format::pack::LaneKernels;
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
 use base::format::{Lanes, Texel, TexelKernels};
@@ -243,7 +243,7 @@ base::compiled! {
             for (half, bytes) in halves.iter_mut().zip(bytes) {
                 *half = u32::from(u16::from_le_bytes(*bytes));
             }
-            *out = half(<H as Host>::Ints::of(halves)).lanes();
+            *out = <H as Host>::Ints::of(halves).half().lanes();
         }
         for (out, half) in rest.iter_mut().zip(half_rest) {
             *out = half_to_f32(u32::from(u16::from_le_bytes(*half))).to_bits();

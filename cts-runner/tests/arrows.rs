@@ -166,6 +166,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "os::arena",
             "os::backing",
             "os::clock",
+            "os::condvar",
             "os::memory_limits",
             "os::user",
             "wsi::client",

@@ -9,12 +9,13 @@
 //! take turns.
 
 use super::compile::{Key, StageRequest};
+use crate::os::condvar::Condvar;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
 use base::shader::{CompiledStage, StageCode, StageFacts};
 use jit::Prepared;
 use jit::code::{CodeBlob, LoadedCode};
 use jit::tier::{COUNT, ROWS, Tier};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;

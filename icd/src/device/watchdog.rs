@@ -10,8 +10,9 @@
 use super::Device;
 use crate::ffi::known;
 use crate::os::clock::process_time;
+use crate::os::condvar::Condvar;
 use crate::os::environment::shader_timeout;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use rasterizer::Running;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -149,7 +150,7 @@ impl Watchdog {
                 continue;
             }
             let (step, used) = (budget.next_step(), process_time());
-            if !self.wake.wait_for(&mut state, step).timed_out() {
+            if !self.wake.wait_for(&mut state, step) {
                 continue;
             }
             let used = Duration::from_nanos(process_time().saturating_sub(used));

@@ -2,10 +2,11 @@
 //!
 //! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it.
 
+use crate::os::condvar::Condvar;
 use crate::os::patience::Patience;
 use ash::vk;
 use base::fork::Home;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -66,7 +67,7 @@ impl Sync {
                     MutexGuard::unlocked(&mut guard, || wait.until(news));
                 }
                 Some(deadline) => {
-                    if self.changed.wait_until(&mut guard, deadline).timed_out() {
+                    if self.changed.wait_until(&mut guard, deadline) {
                         return if ready() { vk::Result::SUCCESS } else { vk::Result::TIMEOUT };
                     }
                 }

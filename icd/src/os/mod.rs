@@ -4,6 +4,7 @@
 pub mod arena;
 pub mod backing;
 pub mod clock;
+pub mod condvar;
 pub mod environment;
 pub mod memory_limits;
 pub mod patience;

@@ -34,7 +34,7 @@ pub fn halves(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut uses = SecondaryMap::with_capacity(shader.values.len());
     for_each_inst(&root, &mut |inst| shader.insts[inst].args.iter().for_each(|&v| uses[v] += 1));
-    Halves { shader, halves, uses, products: SecondaryMap::new() }.region(&mut root);
+    Halves { shader, halves, uses, products: SecondaryMap::new(), constants: SecondaryMap::new() }.region(&mut root);
     shader.root.body = root;
 }
 
@@ -97,6 +97,8 @@ struct Halves<'a> {
     uses: SecondaryMap<Value, u32>,
     /// Products that are used once, before they are rounded, and their flags.
     products: SecondaryMap<Value, Option<(Value, FloatFlags)>>,
+    /// The bits of constants: what is only stored keeps those of a number that is none.
+    constants: SecondaryMap<Value, Option<u64>>,
 }
 
 impl Halves<'_> {
@@ -130,6 +132,7 @@ impl Halves<'_> {
         }
         if let Op::Const(bits) = data.op {
             let wide = eval::eval(&Op::Convert(Convert::FToF), Ty::F16, Ty::F32, &[bits]).map_or(0, |wide| wide[0]);
+            self.constants[data.first_result] = Some(bits);
             self.shader.insts[inst].op = Op::Const(wide);
             return out.push(Node::Inst(inst));
         }
@@ -183,7 +186,10 @@ impl Halves<'_> {
         let mut kept = data.clone();
         builder(self.shader, &data, out, |b| {
             for arg in kept.args.iter_mut().filter(|arg| self.halves.contains(**arg)) {
-                *arg = b.convert(Convert::FToF, *arg, Ty::F16);
+                *arg = match self.constants[*arg] {
+                    Some(bits) => b.op(Op::Const(bits), &[], Ty::F16),
+                    None => b.convert(Convert::FToF, *arg, Ty::F16),
+                };
             }
         });
         if !data.results().any(|v| self.halves.contains(v)) {

@@ -62,6 +62,18 @@ impl Level {
     }
 }
 
+/// Asks for the memory at `at`, which need not be readable.
+#[inline(always)]
+pub fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: no access; every processor of the architecture has it.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
 /// A level as a type, with its vectors.
 pub trait Host {
     /// Which it is.
@@ -103,10 +115,6 @@ pub trait Host {
         let [[a, b], [c, d], [e, f], [g, h]] = at;
         Self::Ints::of([a, b, c, d, e, f, g, h].map(u32::from_le))
     }
-
-    /// Asks for the memory at `at`, which need not be readable.
-    #[inline(always)]
-    fn prefetch(_at: *const u8) {}
 
     /// The halves of a vector.
     ///
@@ -174,12 +182,6 @@ impl Host for Avx2 {
             ];
             Self::join(_mm_unpacklo_epi64(a, b), _mm_unpacklo_epi64(c, d))
         }
-    }
-
-    #[inline(always)]
-    fn prefetch(at: *const u8) {
-        // SAFETY: no access; the host has it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 
     #[inline(always)]

@@ -3,6 +3,7 @@
 //!
 //! binary32 only: hosts without the instruction have a helper for that width.
 
+use super::util::rewrite_insts;
 use crate::ir::{Binary, FloatFlags, Inst, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef};
 use cranelift_entity::SecondaryMap;
 use smallvec::smallvec;
@@ -12,7 +13,10 @@ pub fn contract(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut pass = Contract { uses: SecondaryMap::with_capacity(shader.values.len()), shader };
     pass.count(&root);
-    pass.region(&mut root);
+    rewrite_insts(&mut root, &mut |inst, out| {
+        pass.inst(inst, out);
+        out.push(Node::Inst(inst));
+    });
     shader.root.body = root;
 }
 
@@ -50,23 +54,6 @@ impl Contract<'_> {
         for &v in values {
             self.uses[v] += 1;
         }
-    }
-
-    fn region(&mut self, region: &mut Region) {
-        let mut out = Vec::with_capacity(region.nodes.len());
-        for mut node in std::mem::take(&mut region.nodes) {
-            match &mut node {
-                Node::Inst(inst) => self.inst(*inst, &mut out),
-                Node::If(n) => {
-                    self.region(&mut n.then);
-                    self.region(&mut n.else_);
-                }
-                Node::Loop(n) => self.region(&mut n.body),
-                Node::Scope(n) => self.region(&mut n.body),
-            }
-            out.push(node);
-        }
-        region.nodes = out;
     }
 
     /// Factors of a value that may be fused into its user, whose flags are `float`; and the value's flags.

@@ -12,10 +12,10 @@
 //! * integers beyond the 24 bits of binary32 are beyond the greatest half;
 //! * of a remainder and of transcendental functions Vulkan asks for less: they are computed in binary32 and rounded once.
 
-use super::util::for_each_inst;
+use super::util::{for_each_inst, rewrite_insts};
 use crate::ir::{
-    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Scan, Shader, Subgroup, Ty, Unary,
-    Value, ValueDef, eval,
+    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Scan, Shader, Subgroup, Ty, Unary, Value,
+    ValueDef, eval,
 };
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::smallvec;
@@ -34,7 +34,8 @@ pub fn halves(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut uses = SecondaryMap::with_capacity(shader.values.len());
     for_each_inst(&root, &mut |inst| shader.insts[inst].args.iter().for_each(|&v| uses[v] += 1));
-    Halves { shader, halves, uses, products: SecondaryMap::new(), constants: SecondaryMap::new() }.region(&mut root);
+    let mut pass = Halves { shader, halves, uses, products: SecondaryMap::new(), constants: SecondaryMap::new() };
+    rewrite_insts(&mut root, &mut |inst, out| pass.inst(inst, out));
     shader.root.body = root;
 }
 
@@ -102,26 +103,6 @@ struct Halves<'a> {
 }
 
 impl Halves<'_> {
-    fn region(&mut self, region: &mut Region) {
-        let mut out = Vec::with_capacity(region.nodes.len());
-        for mut node in std::mem::take(&mut region.nodes) {
-            match &mut node {
-                Node::Inst(inst) => {
-                    self.inst(*inst, &mut out);
-                    continue;
-                }
-                Node::If(n) => {
-                    self.region(&mut n.then);
-                    self.region(&mut n.else_);
-                }
-                Node::Loop(n) => self.region(&mut n.body),
-                Node::Scope(n) => self.region(&mut n.body),
-            }
-            out.push(node);
-        }
-        region.nodes = out;
-    }
-
     /// Appends what becomes of an instruction.
     fn inst(&mut self, inst: Inst, out: &mut Vec<Node>) {
         let data = &self.shader.insts[inst];

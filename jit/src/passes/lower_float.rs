@@ -4,8 +4,9 @@
 //! The last step defines the instruction's result, so no value is renamed.
 
 use super::halves::narrow_towards_zero;
+use super::util::rewrite_insts;
 use crate::ir::{
-    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Shader, Ty, Unary, Value, ValueDef,
+    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value, ValueDef,
 };
 
 /// Runs the pass.
@@ -14,30 +15,11 @@ pub fn lower_float(shader: &mut Shader) {
         return;
     }
     let mut body = std::mem::take(&mut shader.root.body);
-    lower_region(shader, &mut body);
+    rewrite_insts(&mut body, &mut |inst, out| match steps(shader, &shader.insts[inst]) {
+        Some(steps) => lower(shader, inst, steps, out),
+        None => out.push(Node::Inst(inst)),
+    });
     shader.root.body = body;
-}
-
-fn lower_region(shader: &mut Shader, region: &mut Region) {
-    let mut out = Vec::with_capacity(region.nodes.len());
-    for mut node in std::mem::take(&mut region.nodes) {
-        match &mut node {
-            Node::Inst(inst) => {
-                if let Some(steps) = steps(shader, &shader.insts[*inst]) {
-                    lower(shader, *inst, steps, &mut out);
-                    continue;
-                }
-            }
-            Node::If(n) => {
-                lower_region(shader, &mut n.then);
-                lower_region(shader, &mut n.else_);
-            }
-            Node::Loop(n) => lower_region(shader, &mut n.body),
-            Node::Scope(n) => lower_region(shader, &mut n.body),
-        }
-        out.push(node);
-    }
-    region.nodes = out;
 }
 
 /// Builds an instruction's results.

@@ -1,11 +1,11 @@
 //! Every pass against the interpreter, on random programs.
 
-use super::util::for_each_inst;
+use super::util::{for_each_inst, rewrite_insts};
 use super::*;
 use crate::ir::interp::{Memory, Observer, run_workgroup};
 use crate::ir::random::{Options, Program, Rng, compute_shader};
 use crate::ir::{
-    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value,
+    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value,
     ValueDef, Var, eval, verify,
 };
 use base::shader::Stage;
@@ -114,59 +114,43 @@ fn with_halves(shader: &mut Shader) {
     floats.iter().for_each(|&v| shader.values[v].ty = Ty::F16);
     shader.vars.values_mut().filter(|data| data.ty == Ty::F32).for_each(|data| data.ty = Ty::F16);
     let mut root = std::mem::take(&mut shader.root.body);
-    halves_in(shader, &mut root);
+    rewrite_insts(&mut root, &mut |inst, out| halves_in(shader, inst, out));
     shader.root.body = root;
 }
 
-fn halves_in(shader: &mut Shader, region: &mut Region) {
-    let mut out = Vec::new();
-    for mut node in std::mem::take(&mut region.nodes) {
-        match &mut node {
-            Node::Inst(inst) => {
-                let data = shader.insts[*inst].clone();
-                let convert = |to: Ty| Op::Convert(if to == Ty::F16 { Convert::FToFRtz } else { Convert::FToF });
-                match data.op {
-                    Op::Const(bits) if shader.ty(data.first_result) == Ty::F16 => {
-                        let half = eval::eval(&Op::Convert(Convert::FToF), Ty::F32, Ty::F16, &[bits]);
-                        shader.insts[*inst].op = Op::Const(half.expect("a conversion")[0]);
-                    }
-                    // It is of words.
-                    Op::Unary(Unary::RoundHalf) => shader.insts[*inst].op = Op::Unary(Unary::FAbs),
-                    Op::Load(..) if shader.ty(data.first_result) == Ty::F16 => {
-                        let load =
-                            shader.inst(data.op.clone(), &data.args, &vec![Ty::F32; data.result_count.into()], 0);
-                        out.push(Node::Inst(load));
-                        let loaded: Vec<Value> = shader.insts[load].results().collect();
-                        for (result, wide) in data.results().zip(loaded) {
-                            let narrow = shader.inst(convert(Ty::F16), &[wide], &[Ty::F16], 0);
-                            shader.insts[narrow].first_result = result;
-                            shader.values[result].def = ValueDef::Inst(narrow, 0);
-                            out.push(Node::Inst(narrow));
-                        }
-                        continue;
-                    }
-                    Op::Store(..) => {
-                        for (n, &arg) in
-                            data.args.iter().enumerate().filter(|(_, v)| shader.ty(**v) == Ty::F16).collect::<Vec<_>>()
-                        {
-                            let wide = shader.inst(convert(Ty::F32), &[arg], &[Ty::F32], 0);
-                            out.push(Node::Inst(wide));
-                            shader.insts[*inst].args[n] = shader.insts[wide].first_result;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            Node::If(n) => {
-                halves_in(shader, &mut n.then);
-                halves_in(shader, &mut n.else_);
-            }
-            Node::Loop(n) => halves_in(shader, &mut n.body),
-            Node::Scope(n) => halves_in(shader, &mut n.body),
+fn halves_in(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
+    let data = shader.insts[inst].clone();
+    let convert = |to: Ty| Op::Convert(if to == Ty::F16 { Convert::FToFRtz } else { Convert::FToF });
+    match data.op {
+        Op::Const(bits) if shader.ty(data.first_result) == Ty::F16 => {
+            let half = eval::eval(&Op::Convert(Convert::FToF), Ty::F32, Ty::F16, &[bits]);
+            shader.insts[inst].op = Op::Const(half.expect("a conversion")[0]);
         }
-        out.push(node);
+        // It is of words.
+        Op::Unary(Unary::RoundHalf) => shader.insts[inst].op = Op::Unary(Unary::FAbs),
+        Op::Load(..) if shader.ty(data.first_result) == Ty::F16 => {
+            let load = shader.inst(data.op.clone(), &data.args, &vec![Ty::F32; data.result_count.into()], 0);
+            out.push(Node::Inst(load));
+            let loaded: Vec<Value> = shader.insts[load].results().collect();
+            for (result, wide) in data.results().zip(loaded) {
+                let narrow = shader.inst(convert(Ty::F16), &[wide], &[Ty::F16], 0);
+                shader.insts[narrow].first_result = result;
+                shader.values[result].def = ValueDef::Inst(narrow, 0);
+                out.push(Node::Inst(narrow));
+            }
+            return;
+        }
+        Op::Store(..) => {
+            for (n, &arg) in data.args.iter().enumerate().filter(|(_, v)| shader.ty(**v) == Ty::F16).collect::<Vec<_>>()
+            {
+                let wide = shader.inst(convert(Ty::F32), &[arg], &[Ty::F32], 0);
+                out.push(Node::Inst(wide));
+                shader.insts[inst].args[n] = shader.insts[wide].first_result;
+            }
+        }
+        _ => {}
     }
-    region.nodes = out;
+    out.push(Node::Inst(inst));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Shared by the passes: renaming of values, the pool of constants.
 
-use crate::ir::{Inst, Node, Op, Shader, Ty, Value};
+use crate::ir::{Inst, Node, Op, Region, Shader, Ty, Value};
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -72,7 +72,7 @@ impl Consts {
 }
 
 /// Visits every instruction in program order.
-pub fn for_each_inst(region: &crate::ir::Region, f: &mut impl FnMut(Inst)) {
+pub fn for_each_inst(region: &Region, f: &mut impl FnMut(Inst)) {
     for node in &region.nodes {
         match node {
             Node::Inst(inst) => f(*inst),
@@ -84,4 +84,25 @@ pub fn for_each_inst(region: &crate::ir::Region, f: &mut impl FnMut(Inst)) {
             Node::Scope(n) => for_each_inst(&n.body, f),
         }
     }
+}
+
+/// Replaces every instruction, in program order: `rewrite` appends what comes in its place, the instruction itself where it stays.
+pub fn rewrite_insts(region: &mut Region, rewrite: &mut impl FnMut(Inst, &mut Vec<Node>)) {
+    let mut out = Vec::with_capacity(region.nodes.len());
+    for mut node in std::mem::take(&mut region.nodes) {
+        match &mut node {
+            Node::Inst(inst) => {
+                rewrite(*inst, &mut out);
+                continue;
+            }
+            Node::If(n) => {
+                rewrite_insts(&mut n.then, rewrite);
+                rewrite_insts(&mut n.else_, rewrite);
+            }
+            Node::Loop(n) => rewrite_insts(&mut n.body, rewrite),
+            Node::Scope(n) => rewrite_insts(&mut n.body, rewrite),
+        }
+        out.push(node);
+    }
+    region.nodes = out;
 }

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use base::host::{Host, Ints};
+use base::host::{Ints, prefetch};
 
 /// A two-dimensional piece of an image: one level, layer, sample and depth. (Of a texel buffer: everything, as one row.)
 pub struct Slice {
@@ -26,7 +26,7 @@ impl Slice {
     /// Asks for what comes next of texels of `N` bytes, in `ROWS` rows: where the quads of the next calls lie, if these two are side by side, as
     /// the quads of a primitive mostly are. Only of slices that no near cache holds: waiting for memory takes longer than everything else.
     #[inline(always)]
-    pub fn prefetch<H: Host, const N: usize, const ROWS: usize>(&self, x: H::Ints, y: H::Ints) {
+    pub fn prefetch<V: Ints, const N: usize, const ROWS: usize>(&self, x: V, y: V) {
         let size = u64::from(self.pitch) * u64::from(self.size[1]);
         if size < CACHED {
             return;
@@ -36,7 +36,7 @@ impl Slice {
         let next = second.wrapping_add(second.wrapping_sub(first).wrapping_mul(AHEAD));
         if u64::from(next) < size {
             for row in 0..ROWS {
-                H::prefetch(self.base.wrapping_add(next as usize + row * self.pitch as usize));
+                prefetch(self.base.wrapping_add(next as usize + row * self.pitch as usize));
             }
         }
     }

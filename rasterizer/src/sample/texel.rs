@@ -230,11 +230,11 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     #[inline(always)]
     fn prefetch<H: Host, const ROWS: usize>(slice: &Slice, x: H::Ints, y: H::Ints) {
         match const { common(Row::<ROW>::BYTES) } {
-            1 => slice.prefetch::<H, 1, ROWS>(x, y),
-            2 => slice.prefetch::<H, 2, ROWS>(x, y),
-            4 => slice.prefetch::<H, 4, ROWS>(x, y),
-            8 => slice.prefetch::<H, 8, ROWS>(x, y),
-            _ => slice.prefetch::<H, 16, ROWS>(x, y),
+            1 => slice.prefetch::<_, 1, ROWS>(x, y),
+            2 => slice.prefetch::<_, 2, ROWS>(x, y),
+            4 => slice.prefetch::<_, 4, ROWS>(x, y),
+            8 => slice.prefetch::<_, 8, ROWS>(x, y),
+            _ => slice.prefetch::<_, 16, ROWS>(x, y),
         }
     }
 

@@ -30,7 +30,7 @@ pub use runs::Runs;
 use crate::pool::Worker;
 use crate::prim::{ChunkOutput, Prim, TILE_SHIFT, intersect};
 use crate::stage::{StageMemory, aborted};
-use base::host::Level;
+use base::host::{Level, prefetch};
 use bounds::DepthReject;
 use job::TileJob;
 use runs::{Run, joined_bins};
@@ -201,7 +201,7 @@ impl TileJob<'_> {
         } else {
             for (i, &bin) in bins.iter().enumerate() {
                 if let Some(&ahead) = bins.get(i + PREFETCH) {
-                    prefetch(&output.prims[ahead as u32 as usize]);
+                    prefetch_prim(&output.prims[ahead as u32 as usize]);
                 }
                 self.primitive(&output.prims[bin as u32 as usize], x0, y0);
             }
@@ -221,19 +221,14 @@ const RUNS_AHEAD: usize = 3;
 fn prefetch_run(scene: &Scene<'_>, run: &Run) {
     let output = &scene.outputs[run.chunk as usize];
     for &bin in run.bins(output).iter().take(PREFETCH) {
-        prefetch(&output.prims[bin as u32 as usize]);
+        prefetch_prim(&output.prims[bin as u32 as usize]);
     }
 }
 
 /// Asks for a primitive's cache lines.
 #[inline(always)]
-fn prefetch(prim: &Prim) {
-    #[cfg(target_arch = "x86_64")]
+fn prefetch_prim(prim: &Prim) {
     for offset in (0..size_of::<Prim>()).step_by(64) {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address is no access.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const *prim).cast::<i8>().wrapping_add(offset)) };
+        prefetch((&raw const *prim).cast::<u8>().wrapping_add(offset));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = prim;
 }

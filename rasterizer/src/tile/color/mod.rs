@@ -22,25 +22,18 @@ pub use plan::ColorPlan;
 
 use super::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
-use base::host::Level;
+use base::host::{Level, prefetch};
 use plan::Access;
 use source::Sources;
 
 impl ColorPlan {
     /// Asks for the texels of quads that are going to be written, of each two: often they are side by side.
     pub fn prefetch(&self, layer: u32, quads: &[FragmentQuad]) {
-        #[cfg(target_arch = "x86_64")]
         for quad in quads.iter().step_by(2) {
-            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let top = self.surface.at(layer, 0, u32::from(quad.x), u32::from(quad.y)).cast::<i8>();
-            // SAFETY: a prefetch of any address is no access.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(top);
-                _mm_prefetch::<_MM_HINT_T0>(top.wrapping_add(self.surface.row_pitch));
-            }
+            let top = self.surface.at(layer, 0, u32::from(quad.x), u32::from(quad.y));
+            prefetch(top);
+            prefetch(top.wrapping_add(self.surface.row_pitch));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (layer, quads);
     }
 
     /// Writes all quads of a batch, in order.

@@ -104,3 +104,23 @@ fn one_target_selections_and_what_has_no_value() {
     want.extend(floats.map(f32::to_bits));
     assert_eq!(out, bytes(&want));
 }
+
+#[test]
+fn arms_meet_before_the_merge_block() {
+    let memory = Memory { buffers: vec![((0, 0), bytes(&[0; 16]))], ..Memory::default() };
+    let out = all_ways(&translated("joins.comp"), &memory).remove(0);
+    let want = (0..16u32).map(|i| {
+        let (c0, c1, c2) = (i & 1 != 0, i & 2 != 0, i & 4 != 0);
+        let x = if c0 { 1 } else { 2 };
+        let w = if !c1 {
+            4
+        } else if c2 {
+            1
+        } else {
+            8
+        };
+        let sum: u32 = if c2 { (1..8).sum() } else { (4..8).sum() };
+        x * 100 + if c0 { 2 * w } else { w } + sum * 1000
+    });
+    assert_eq!(out, bytes(&want.collect::<Vec<_>>()));
+}

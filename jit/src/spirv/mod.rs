@@ -32,6 +32,7 @@ mod module;
 mod opcodes;
 mod structure;
 mod types;
+mod validate;
 mod value;
 mod variable;
 

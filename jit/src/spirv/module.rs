@@ -5,6 +5,7 @@
 //! No word of the input is trusted: later stages look ids up with [`Module::def`] and get an error, never a panic.
 
 use super::opcodes::{self, op};
+use super::validate;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -149,9 +150,12 @@ pub(crate) enum End {
 }
 
 impl Module {
-    /// Reads a module. Structure, lengths and ids are checked here; types and control flow at translation.
+    /// Reads a module and checks the universal rules (`validate`); what depends on an entry point, or on a specialisation, is checked at
+    /// translation.
     pub fn parse(words: &[u32]) -> Result<Module> {
-        Reader::new(words)?.read()
+        let m = Reader::new(words)?.read()?;
+        validate::check(&m)?;
+        Ok(m)
     }
 
     /// The module's entry points.
@@ -162,6 +166,17 @@ impl Module {
     /// The words the module was parsed from.
     pub fn words(&self) -> &[u32] {
         &self.words
+    }
+
+    /// Number of instructions.
+    pub(crate) fn instructions(&self) -> u32 {
+        self.insts.len() as u32
+    }
+
+    /// All decorations, groups taken apart: target, member or [`NO_MEMBER`], decoration, its operands.
+    pub(crate) fn decorations(&self) -> impl Iterator<Item = (u32, u32, u32, &[u32])> {
+        let words = |d: &Decoration| &self.words[d.start as usize..(d.start + d.len) as usize];
+        self.decorations.iter().map(move |d| (d.target, d.member, d.kind, words(d)))
     }
 
     /// Number of definitions.

@@ -287,7 +287,7 @@ opcodes! {
     241 OpAtomicOr b"triiii";
     242 OpAtomicXor b"triiii";
     245 OpPhi b"trI";
-    246 OpLoopMerge b"iin";
+    246 OpLoopMerge b"iinN";
     247 OpSelectionMerge b"in";
     248 OpLabel b"r";
     249 OpBranch b"i";

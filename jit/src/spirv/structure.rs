@@ -3,14 +3,17 @@
 //! Idea: while a region is built, every block that ends an enclosing construct (merge block, continue target, loop header
 //! inside its continue construct, another case of the switch) is an *exit*: branching there leaves to its label. Any other
 //! target is placed right where it is reached, each block once, so the tree is linear in the function. A branch to the label
-//! that the end of the region leads to anyway (`tail`) is a plain yield; scopes nobody breaks out of are not made.
+//! that the end of the region leads to anyway (`tail`) is a plain yield; scopes nobody breaks out of are not made. Where arms of a selection meet
+//! before its merge block, that block is an exit too (`joins`).
 //!
 //! A switch is a chain of ifs on exclusive conditions, ordered so that a case stands behind the one that falls into it;
 //! falling through sets the next case's flag.
 
 use super::module::{Block, BlockIx, End, Function, Merge, Module};
 use super::types::{Spec, Type};
+use super::validate::dominance::{Flow, successors};
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 
 /// Deepest nesting of regions, over all inlined calls.
 pub(crate) const MAX_DEPTH: u32 = 400;
@@ -122,6 +125,47 @@ struct Structurer<'a> {
     returns: u32,
     depth: u32,
     ret: u32,
+    /// By the block that dominates them.
+    joins: HashMap<BlockIx, Vec<BlockIx>>,
+}
+
+/// Blocks that several branches of one selection lead to although they are no merge block, by the selection's header, in an order in which each
+/// stands behind those that lead to it.
+fn joins(m: &Module, f: &Function) -> Result<HashMap<BlockIx, Vec<BlockIx>>> {
+    let mut before = vec![0u32; f.blocks.len()];
+    let mut expected = vec![false; f.blocks.len()];
+    for block in &f.blocks {
+        let mut last = None;
+        successors(m, f, block, &mut |to| {
+            before[to as usize] += u32::from(last.replace(to) != Some(to));
+            expected[to as usize] |= matches!(block.end, End::Switch(_));
+        })?;
+        match block.merge {
+            Merge::None => {}
+            Merge::Selection(merge) => expected[merge as usize] = true,
+            Merge::Loop { merge, cont } => {
+                expected[merge as usize] = true;
+                expected[cont as usize] = true;
+            }
+        }
+    }
+    let may_join = |b: &BlockIx| {
+        let header = matches!(f.blocks[*b as usize].merge, Merge::Loop { .. });
+        !expected[*b as usize] && before[*b as usize] > if header { 2 } else { 1 }
+    };
+    let candidates: Vec<BlockIx> = (0..f.blocks.len() as BlockIx).filter(may_join).collect();
+    let mut found = HashMap::<BlockIx, Vec<BlockIx>>::new();
+    if candidates.is_empty() {
+        return Ok(found);
+    }
+    let flow = Flow::new(m, f)?;
+    let order = flow.postorder();
+    for b in order.into_iter().rev().filter(|b| candidates.binary_search(b).is_ok()) {
+        if flow.before(b).iter().filter(|&&p| flow.reached(p) && !flow.dominates(b, p)).count() > 1 {
+            found.entry(flow.dominator(b)).or_default().push(b);
+        }
+    }
+    Ok(found)
 }
 
 /// Structurises one function.
@@ -142,6 +186,7 @@ pub(crate) fn structure(s: &Spec<'_>, f: &Function) -> Result<FunctionTree> {
         returns: 0,
         depth: 0,
         ret: 0,
+        joins: joins(s.m, f)?,
     };
     st.ret = st.label();
     let ret = st.ret;
@@ -313,12 +358,40 @@ impl Structurer<'_> {
         t: &mut Tree,
     ) -> Result<Option<BlockIx>> {
         let label = self.label();
-        let (then, else_) =
-            self.with_exit(merge, Exit::Label(label), |st| Ok((st.arm(b, x, label)?, st.arm(b, y, label)?)))?;
-        let reaches = self.used(label) || then.term == Term::Yield || else_.term == Term::Yield;
-        let if_ = Tree { nodes: vec![Node::If { cond, then, else_ }], term: Term::Yield };
-        t.nodes.extend(self.scoped(label, if_).nodes);
+        let body = self.with_exit(merge, Exit::Label(label), |st| {
+            st.joined(b, label, |st, tail| {
+                let (then, else_) = (st.arm(b, x, tail)?, st.arm(b, y, tail)?);
+                let yields = then.term == Term::Yield || else_.term == Term::Yield;
+                let term = if yields { Term::Yield } else { Term::Unreachable };
+                Ok(Tree { nodes: vec![Node::If { cond, then, else_ }], term })
+            })
+        })?;
+        let reaches = self.used(label) || body.term == Term::Yield;
+        t.nodes.extend(self.scoped(label, body).nodes);
         Ok(self.merged(reaches, merge, t))
+    }
+
+    /// What `f` makes of a header's branch towards `tail`, and behind it the blocks in which its arms meet before the merge block
+    /// ([`joins`]): each is left to like a merge block and stands behind the scope.
+    fn joined(&mut self, b: BlockIx, tail: u32, f: impl FnOnce(&mut Self, u32) -> Result<Tree>) -> Result<Tree> {
+        let mut joins = self.joins.remove(&b).unwrap_or_default();
+        joins.retain(|&j| self.exits[j as usize].is_none());
+        let labels: Vec<u32> = joins.iter().map(|_| self.label()).collect();
+        for (&j, &label) in joins.iter().zip(&labels) {
+            self.exits[j as usize] = Some(Exit::Label(label));
+        }
+        let mut body = f(self, labels.first().copied().unwrap_or(tail))?;
+        for (k, (&j, &label)) in joins.iter().zip(&labels).enumerate() {
+            self.exits[j as usize] = None;
+            let reaches = body.term == Term::Yield || self.used(label);
+            body = self.scoped(label, body);
+            if reaches {
+                let rest = self.region(j, false, labels.get(k + 1).copied().unwrap_or(tail))?;
+                body.nodes.extend(rest.nodes);
+                body.term = rest.term;
+            }
+        }
+        Ok(body)
     }
 
     /// A selection whose arms are one: what is in it can still leave it for its merge block.
@@ -420,7 +493,7 @@ impl Structurer<'_> {
         // Cases by distinct target, in the order of the operands.
         let mut targets: Vec<BlockIx> = Vec::new();
         let mut cases: Vec<Case> = Vec::new();
-        let mut case_of = std::collections::HashMap::new();
+        let mut case_of = HashMap::new();
         for (literal, block) in self.targets(b, selector)? {
             let i = *case_of.entry(block).or_insert_with(|| {
                 targets.push(block);

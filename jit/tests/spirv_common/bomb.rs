@@ -24,6 +24,9 @@ const LENGTH: u32 = 20;
 const LARGE: u32 = 21;
 const NULL: u32 = 22;
 const LEAF: u32 = 23;
+const PRIVATE_PTR: u32 = 24;
+const STRUCT: u32 = 25;
+const VARIABLE: u32 = 26;
 const FIRST: u32 = 100;
 
 /// Scalars of the large composite.
@@ -56,11 +59,25 @@ pub enum Kind {
     Insert,
     /// Extractions from a large composite.
     Extract,
+    /// Ifs inside of ifs, with one phi.
+    Nest,
+    /// Constants that are added up.
+    Constants,
+    /// Members of one structure, each stored and loaded.
+    Members,
+    /// Private variables, each stored and loaded.
+    Variables,
+    /// Variables of the function, each stored and loaded.
+    Locals,
+    /// Functions that are called once.
+    Functions,
+    /// Names and decorations.
+    Names,
     /// Functions that call the next one `n` times, ten levels.
     Calls,
 }
 
-pub const KINDS: [Kind; 12] = [
+pub const KINDS: [Kind; 19] = [
     Kind::Straight,
     Kind::Wide,
     Kind::Sin,
@@ -73,6 +90,13 @@ pub const KINDS: [Kind; 12] = [
     Kind::CopyObject,
     Kind::Insert,
     Kind::Extract,
+    Kind::Nest,
+    Kind::Constants,
+    Kind::Members,
+    Kind::Variables,
+    Kind::Locals,
+    Kind::Functions,
+    Kind::Names,
 ];
 
 struct Asm {
@@ -115,6 +139,10 @@ pub fn module(kind: Kind, n: u32) -> Vec<u32> {
     a.i(14, &[0, 1]);
     a.i(15, &[&[5, MAIN][..], &text("main"), &[ID]].concat());
     a.i(16, &[MAIN, 17, 64, 1, 1]);
+    if kind == Kind::Names {
+        (0..n).for_each(|_| a.i(5, &[&[MAIN][..], &text("a name that is not short")].concat()));
+        (0..n).for_each(|i| a.i(71, &[STEP + (i & 1), 0]));
+    }
     for decoration in [&[ARRAY, 6, 4][..], &[BLOCK, 2], &[BUFFER, 34, 0], &[BUFFER, 33, 0], &[ID, 11, 28]] {
         a.i(71, decoration);
     }
@@ -140,22 +168,75 @@ pub fn module(kind: Kind, n: u32) -> Vec<u32> {
     a.i(28, &[LARGE, F32, LENGTH]);
     a.i(46, &[LARGE, NULL]);
     a.i(33, &[LEAF, F32, F32]);
+    let mut list = globals(&mut a, kind, n);
     a.i(54, &[VOID, MAIN, 0, FUNCTION]);
     let label = a.label();
+    if kind == Kind::Locals {
+        list = (0..n).map(|_| a.r(59, PRIVATE_PTR, &[7])).collect();
+    }
     let g = a.r(61, V3, &[ID]);
     let x = a.r(81, U32, &[g, 0]);
     let p = a.r(65, F32_PTR, &[BUFFER, ZERO, x]);
     let v = a.r(61, F32, &[p]);
-    let result = body(&mut a, kind, n, Start { label, x, p, v });
+    let result = match kind {
+        Kind::Constants => list.iter().fold(v, |v, &c| a.r(129, F32, &[v, c])),
+        Kind::Members => stored(&mut a, &list, true, v),
+        Kind::Variables | Kind::Locals => stored(&mut a, &list, false, v),
+        Kind::Functions => list.iter().fold(v, |v, &f| a.r(57, F32, &[f, v])),
+        _ => body(&mut a, kind, n, Start { label, x, p, v }),
+    };
     a.i(62, &[p, result]);
     a.i(253, &[]);
     a.i(56, &[]);
     if kind == Kind::Calls {
         callees(&mut a, n);
     }
+    if kind == Kind::Functions {
+        list.iter().for_each(|&f| leaf(&mut a, f));
+    }
     let mut words = vec![0x0723_0203, 0x0001_0300, 0, a.next + 1, 0];
     words.append(&mut a.words);
     words
+}
+
+/// What a kind needs before its function: constants, variables, members' numbers, or ids of functions to come.
+fn globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
+    match kind {
+        Kind::Constants => (0..n).map(|i| a.r(43, F32, &[(i as f32).to_bits()])).collect(),
+        Kind::Members => {
+            let members: Vec<u32> = [&[STRUCT][..], &vec![F32; n as usize]].concat();
+            a.i(30, &members);
+            a.i(32, &[PRIVATE_PTR, 6, F32]);
+            let pointer = a.id();
+            a.i(32, &[pointer, 6, STRUCT]);
+            a.i(59, &[pointer, VARIABLE, 6]);
+            (0..n).map(|i| a.r(43, U32, &[i])).collect()
+        }
+        Kind::Variables => {
+            a.i(32, &[PRIVATE_PTR, 6, F32]);
+            (0..n).map(|_| a.r(59, PRIVATE_PTR, &[6])).collect()
+        }
+        Kind::Locals => {
+            a.i(32, &[PRIVATE_PTR, 7, F32]);
+            Vec::new()
+        }
+        Kind::Functions => (0..n).map(|_| a.id()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Stores to all variables, or members of one, and adds up what is loaded.
+fn stored(a: &mut Asm, list: &[u32], members: bool, v: u32) -> u32 {
+    let places: Vec<u32> =
+        list.iter().map(|&i| if members { a.r(65, PRIVATE_PTR, &[VARIABLE, i]) } else { i }).collect();
+    for (k, &place) in places.iter().enumerate() {
+        let new = a.r(133, F32, &[v, if k % 2 == 0 { ONE } else { TWO }]);
+        a.i(62, &[place, new]);
+    }
+    places.iter().fold(v, |v, &place| {
+        let loaded = a.r(61, F32, &[place]);
+        a.r(129, F32, &[v, loaded])
+    })
 }
 
 struct Start {
@@ -201,8 +282,35 @@ fn body(a: &mut Asm, kind: Kind, n: u32, s: Start) -> u32 {
             let e = a.r(81, F32, &[NULL, i % LEAVES]);
             if i % 64 == 0 { a.r(129, F32, &[v, e]) } else { v }
         }),
+        Kind::Nest => nest(a, n, label, v),
+        Kind::Names => v,
         Kind::Calls => a.r(57, F32, &[FIRST - 10, v]),
+        Kind::Constants | Kind::Members | Kind::Variables | Kind::Locals | Kind::Functions => {
+            unreachable!("made of globals")
+        }
     }
+}
+
+/// Ifs inside of each other.
+fn nest(a: &mut Asm, n: u32, mut label: u32, mut v: u32) -> u32 {
+    let mut open = Vec::new();
+    for _ in 0..n {
+        let (then, merge) = (a.id(), a.id());
+        let c = a.r(184, BOOL, &[v, ONE]);
+        a.i(247, &[merge, 0]);
+        a.i(250, &[c, then, merge]);
+        a.i(248, &[then]);
+        open.push((v, label, merge));
+        v = a.r(133, F32, &[v, TWO]);
+        label = then;
+    }
+    for (before, header, merge) in open.into_iter().rev() {
+        a.i(249, &[merge]);
+        a.i(248, &[merge]);
+        v = a.r(245, F32, &[before, header, v, label]);
+        label = merge;
+    }
+    v
 }
 
 /// Ifs with all values as phis.
@@ -270,6 +378,17 @@ fn switch(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, falls: Option<u32
     }
     a.i(248, &[merge]);
     if falls.is_some() { v } else { a.r(245, F32, &phi) }
+}
+
+/// A function of one multiplication.
+fn leaf(a: &mut Asm, f: u32) {
+    a.i(54, &[F32, f, 0, LEAF]);
+    let v = a.id();
+    a.i(55, &[F32, v]);
+    a.label();
+    let r = a.r(133, F32, &[v, TWO]);
+    a.i(254, &[r]);
+    a.i(56, &[]);
 }
 
 fn callees(a: &mut Asm, n: u32) {

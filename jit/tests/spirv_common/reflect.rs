@@ -26,7 +26,7 @@ pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
         let (Some(&set), Some(&binding), Some(ptr)) = (set.get(&id), binding.get(&id), types.get(&ty)) else {
             continue;
         };
-        let mut t = ptr[3];
+        let mut t = ptr.get(3).copied().unwrap_or(0);
         while let Some([w, _, elem, ..]) = types.get(&t).map(Vec::as_slice) {
             if !matches!(w & 0xffff, 28 | 29) {
                 break;
@@ -34,7 +34,8 @@ pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
             t = *elem;
         }
         let Some(w) = types.get(&t) else { continue };
-        let image = |w: &[u32]| match (w[3], w[7]) {
+        let word = |w: &[u32], i: usize| w.get(i).copied().unwrap_or(0);
+        let image = |w: &[u32]| match (word(w, 3), word(w, 7)) {
             (5, 1) => K::UniformTexelBuffer,
             (5, _) => K::StorageTexelBuffer,
             (6, _) => K::InputAttachment,
@@ -44,7 +45,7 @@ pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
         let kind = match w[0] & 0xffff {
             25 => image(w),
             26 => K::Sampler,
-            27 => match types.get(&w[2]).map(|w| image(w)) {
+            27 => match types.get(&word(w, 2)).map(|w| image(w)) {
                 Some(K::UniformTexelBuffer) => K::UniformTexelBuffer,
                 _ => K::CombinedImageSampler,
             },

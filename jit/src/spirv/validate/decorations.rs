@@ -1,0 +1,132 @@
+//! What may be decorated with what, and with how many operands (SPIR-V 3.20): one row per decoration. Others are not looked at.
+
+use super::super::module::{Module, NO_MEMBER};
+use super::super::opcodes::op;
+use super::{UNTYPED_POINTER, UNTYPED_VARIABLE};
+use crate::error::{Error, Result};
+
+/// What a decoration may stand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    Anything,
+    /// A structure type.
+    Struct,
+    /// An array or pointer type.
+    Strided,
+    /// A member only.
+    Member,
+    /// A variable.
+    Variable,
+    /// A variable or a parameter, or a member.
+    Object,
+    /// A variable or a member.
+    Interface,
+    /// A variable, a constant or a member.
+    Builtin,
+    /// A scalar specialisation constant.
+    Spec,
+}
+use On::*;
+
+/// Number, name, words behind it, what it may stand on.
+static DECORATIONS: &[(u32, &str, usize, On)] = &[
+    (0, "RelaxedPrecision", 0, Anything),
+    (1, "SpecId", 1, Spec),
+    (2, "Block", 0, Struct),
+    (3, "BufferBlock", 0, Struct),
+    (4, "RowMajor", 0, Member),
+    (5, "ColMajor", 0, Member),
+    (6, "ArrayStride", 1, Strided),
+    (7, "MatrixStride", 1, Member),
+    (8, "GLSLShared", 0, Struct),
+    (9, "GLSLPacked", 0, Struct),
+    (10, "CPacked", 0, Struct),
+    (11, "BuiltIn", 1, Builtin),
+    (13, "NoPerspective", 0, Object),
+    (14, "Flat", 0, Object),
+    (15, "Patch", 0, Object),
+    (16, "Centroid", 0, Object),
+    (17, "Sample", 0, Object),
+    (18, "Invariant", 0, Interface),
+    (19, "Restrict", 0, Object),
+    (20, "Aliased", 0, Object),
+    (21, "Volatile", 0, Object),
+    (23, "Coherent", 0, Object),
+    (24, "NonWritable", 0, Object),
+    (25, "NonReadable", 0, Object),
+    (29, "Stream", 1, Object),
+    (30, "Location", 1, Interface),
+    (31, "Component", 1, Object),
+    (32, "Index", 1, Variable),
+    (33, "Binding", 1, Variable),
+    (34, "DescriptorSet", 1, Variable),
+    (35, "Offset", 1, Interface),
+    (36, "XfbBuffer", 1, Object),
+    (37, "XfbStride", 1, Object),
+    (39, "FPRoundingMode", 1, Anything),
+    (40, "FPFastMathMode", 1, Anything),
+    (42, "NoContraction", 0, Anything),
+    (43, "InputAttachmentIndex", 1, Variable),
+    (4469, "NoSignedWrap", 0, Anything),
+    (4470, "NoUnsignedWrap", 0, Anything),
+    (5271, "PerPrimitiveEXT", 0, Anything),
+    (5285, "PerVertexKHR", 0, Object),
+    (5300, "NonUniform", 0, Anything),
+    (5355, "RestrictPointer", 0, Object),
+    (5356, "AliasedPointer", 0, Object),
+];
+
+pub(super) fn check(m: &Module) -> Result<()> {
+    for (target, member, number, words) in m.decorations() {
+        let broken = |rule: &str, name: &str| Err(Error::invalid(format!("decoration {name}: {rule}")).with_id(target));
+        if member != NO_MEMBER {
+            match m.declared(target, op::OpTypeStruct) {
+                Some(members) if (member as usize) < members.len() => {}
+                Some(_) => return broken("there is no such member", &number.to_string()),
+                None => return broken("a member of something that is no structure", &number.to_string()),
+            }
+        }
+        let Ok(row) = DECORATIONS.binary_search_by_key(&number, |r| r.0) else { continue };
+        let (_, name, count, on) = DECORATIONS[row];
+        if words.len() != count {
+            return broken("wrong number of operands", name);
+        }
+        if !fits(m, target, member != NO_MEMBER, on) {
+            return broken("cannot be put there", name);
+        }
+    }
+    Ok(())
+}
+
+/// May a decoration of that sort stand there? Groups may have everything.
+fn fits(m: &Module, target: u32, member: bool, on: On) -> bool {
+    let Ok(v) = m.def(target) else { return false };
+    if v.op == op::OpDecorationGroup {
+        return true;
+    }
+    let variable = matches!(v.op, op::OpVariable) || v.op == UNTYPED_VARIABLE;
+    match on {
+        Anything => true,
+        Member => member,
+        Struct => !member && v.op == op::OpTypeStruct,
+        Strided => {
+            !member && matches!(v.op, op::OpTypeArray | op::OpTypeRuntimeArray | op::OpTypePointer | UNTYPED_POINTER)
+        }
+        Variable => !member && variable,
+        Object => member || variable || v.op == op::OpFunctionParameter,
+        Interface => member || variable,
+        Builtin => member || variable || matches!(v.op, op::OpConstantTrue..=op::OpSpecConstantOp),
+        Spec => {
+            let scalar = matches!(v.op, op::OpSpecConstantTrue | op::OpSpecConstantFalse | op::OpSpecConstant);
+            !member && scalar
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn decorations_are_sorted() {
+        assert!(super::DECORATIONS.windows(2).all(|w| w[0].0 < w[1].0));
+    }
+}

@@ -1,0 +1,92 @@
+//! Pointers and what they point to: variables, loads, stores, access chains. Pointers without a type are not looked at.
+
+use super::super::module::{Module, View};
+use super::super::opcodes::op;
+use super::{UNTYPED_POINTER, broken};
+use crate::error::Result;
+
+pub(super) fn check(m: &Module) -> Result<()> {
+    for inst in 0..m.instructions() {
+        let v = m.view(inst);
+        match v.op {
+            op::OpVariable => variable(m, v)?,
+            op::OpLoad => {
+                if pointer(m, v, v.args[0])?.is_some_and(|(_, to)| to != v.ty) {
+                    return broken(v, "is of another type than what the pointer points to");
+                }
+            }
+            op::OpStore => {
+                let ty = m.def(v.args[1])?.ty;
+                if pointer(m, v, v.args[0])?.is_some_and(|(_, to)| to != ty) {
+                    return broken(v, "the value is of another type than what the pointer points to");
+                }
+            }
+            op::OpAccessChain | op::OpInBoundsAccessChain => chain(m, v, 1)?,
+            op::OpPtrAccessChain | op::OpInBoundsPtrAccessChain => chain(m, v, 2)?,
+            op::OpTypeStruct | op::OpTypeArray | op::OpTypeRuntimeArray => {
+                let members = if v.op == op::OpTypeStruct { v.args } else { &v.args[..1] };
+                if members.iter().any(|&id| m.declared(id, op::OpTypeVoid).is_some()) {
+                    return broken(v, "is made of void");
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Storage class and type pointed to; nothing for a pointer without a type.
+fn pointer(m: &Module, v: View<'_>, id: u32) -> Result<Option<(u32, u32)>> {
+    pointer_type(m, v, m.def(id)?.ty)
+}
+
+fn pointer_type(m: &Module, v: View<'_>, ty: u32) -> Result<Option<(u32, u32)>> {
+    let Ok(t) = m.def(ty) else { return broken(v, "operand is no pointer") };
+    match t.op {
+        op::OpTypePointer => Ok(Some((t.args[0], t.args[1]))),
+        UNTYPED_POINTER => Ok(None),
+        _ => broken(v, "operand is no pointer"),
+    }
+}
+
+const FUNCTION: u32 = super::super::class::FUNCTION;
+
+fn variable(m: &Module, v: View<'_>) -> Result<()> {
+    let Some((class, _)) = pointer_type(m, v, v.ty)? else { return broken(v, "is of a type that is no pointer") };
+    if class != v.args[0] {
+        return broken(v, "is of another storage class than its type");
+    }
+    let local = m.def_inst(v.result).is_some_and(|inst| !m.globals.contains(&inst));
+    if local != (class == FUNCTION) {
+        return broken(v, "has a storage class that cannot be here");
+    }
+    Ok(())
+}
+
+/// An access chain, whose indices begin at that operand.
+fn chain(m: &Module, v: View<'_>, first: usize) -> Result<()> {
+    let Some((class, mut ty)) = pointer(m, v, v.args[0])? else { return Ok(()) };
+    let Some((to_class, to)) = pointer_type(m, v, v.ty)? else { return Ok(()) };
+    if class != to_class {
+        return broken(v, "is of another storage class than its base");
+    }
+    for &index in &v.args[first..] {
+        let t = m.def(ty)?;
+        ty = match t.op {
+            op::OpTypeVector | op::OpTypeMatrix | op::OpTypeArray | op::OpTypeRuntimeArray => t.args[0],
+            op::OpTypeStruct => {
+                let i = m.def(index)?;
+                let integer = i.op == op::OpConstant && m.declared(i.ty, op::OpTypeInt).is_some();
+                let n = if integer { i.args.first().copied() } else { None };
+                match n.and_then(|n| t.args.get(n as usize)) {
+                    Some(&member) => member,
+                    None => return broken(v, format!("%{index} is no constant that is a member's number")),
+                }
+            }
+            // Types of extensions have parts of their own.
+            _ if t.op > 4400 => return Ok(()),
+            _ => return broken(v, "goes into something without parts"),
+        };
+    }
+    if ty == to { Ok(()) } else { broken(v, "points to another type than its indices lead to") }
+}

@@ -1,0 +1,142 @@
+//! How many operands an instruction has, and what its literals may be.
+
+use super::super::module::{Module, View, literal_string};
+use super::super::opcodes::{self, Row, op};
+use super::broken;
+use crate::error::Result;
+
+/// Bits of a mask that bring operands: (bits, words for each). What is in no row is not known.
+type Mask = &'static [(u32, u32)];
+
+/// Memory operands (3.26).
+const MEMORY: Mask = &[(0x5, 0), (0x2, 1), (0x18, 1), (0x20, 0), (0x3_0000, 1)];
+/// Image operands (3.14).
+const IMAGE: Mask = &[(0x1, 1), (0x2, 1), (0x4, 2), (0xf8, 1), (0x300, 1), (0x7c00, 0), (0x1_0000, 1)];
+/// Loop control (3.23).
+const LOOP: Mask = &[(0x7, 0), (0x1f8, 1), (0x1ff_0000, 1)];
+
+/// Words of a mask's operands, or nothing when it has bits that are not known.
+fn words_of(mask: u32, rows: Mask) -> Option<usize> {
+    let known = rows.iter().fold(0, |all, r| all | r.0);
+    (mask & !known == 0).then(|| rows.iter().map(|r| ((mask & r.0).count_ones() * r.1) as usize).sum())
+}
+
+/// Opcodes whose open end is at most so many words.
+static MOST: &[(u16, usize)] = &[
+    (op::OpSource, usize::MAX),
+    (op::OpTypeFloat, 1),
+    (op::OpTypeImage, 1),
+    (op::OpConstant, 2),
+    (op::OpSpecConstant, 2),
+    (op::OpVariable, 1),
+    (op::OpBranchConditional, 2),
+    (op::OpSDot, 1),
+    (op::OpUDot, 1),
+    (op::OpSUDot, 1),
+    (op::OpSDotAccSat, 1),
+    (op::OpUDotAccSat, 1),
+    (op::OpSUDotAccSat, 1),
+    (op::OpGroupNonUniformRotateKHR, 1),
+];
+
+/// Literals: opcode, operand behind result type and result, greatest value (and others that are known).
+static LITERALS: &[(u16, usize, u32, &[u32])] = &[
+    (op::OpMemoryModel, 0, 2, &[5348]),
+    (op::OpMemoryModel, 1, 3, &[]),
+    (op::OpTypeInt, 1, 1, &[]),
+    (op::OpTypeImage, 1, 6, &[4173]),
+    (op::OpTypeImage, 2, 2, &[]),
+    (op::OpTypeImage, 3, 1, &[]),
+    (op::OpTypeImage, 4, 1, &[]),
+    (op::OpTypeImage, 5, 2, &[]),
+    (op::OpSelectionMerge, 1, 3, &[]),
+    (op::OpTypePointer, 0, 12, CLASSES),
+    (op::OpVariable, 0, 12, CLASSES),
+    (op::OpTypeForwardPointer, 1, 12, CLASSES),
+];
+
+/// Storage classes of extensions.
+const CLASSES: &[u32] = &[4172, 5068, 5328, 5329, 5338, 5339, 5342, 5343, 5349, 5385, 5402];
+
+pub(super) fn check(m: &Module) -> Result<()> {
+    for inst in 0..m.instructions() {
+        let v = m.view(inst);
+        if let Some(row) = opcodes::row(v.op) {
+            count(v, row)?;
+        }
+        for &(_, at, most, others) in LITERALS.iter().filter(|l| l.0 == v.op) {
+            let value = v.arg(at)?;
+            if value > most && !others.contains(&value) {
+                return broken(v, format!("operand {at} is {value}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The number of words, along the shape.
+fn count(v: View<'_>, row: &Row) -> Result<()> {
+    let fixed = usize::from(row.has_type()) + usize::from(row.has_result());
+    let mut rest = v.args;
+    let mut skip = |n: usize| -> Result<()> {
+        let Some(left) = rest.get(n..) else { return broken(v, "has too few operands") };
+        rest = left;
+        Ok(())
+    };
+    let mut at = 0;
+    for &c in &row.shape[fixed..] {
+        match c {
+            b's' => match literal_string(&v.args[at.min(v.args.len())..]) {
+                Some((_, words)) => {
+                    skip(words)?;
+                    at += words;
+                }
+                None => return broken(v, "has a string without an end"),
+            },
+            b'm' => {
+                let Some(&mask) = v.args.get(at) else { continue };
+                let Some(words) = behind(v.op, mask) else { return broken(v, format!("mask {mask:#x}")) };
+                skip(1 + words)?;
+                at += 1 + words;
+            }
+            b'I' | b'N' | b'W' => return open(v, &v.args[at.min(v.args.len())..]),
+            _ => {
+                skip(1)?;
+                at += 1;
+            }
+        }
+    }
+    if at < v.args.len() { broken(v, "has too many operands") } else { Ok(()) }
+}
+
+/// Words of the operands that an optional mask brings, of memory or of an image; nothing when it has bits that are not known.
+pub(super) fn behind(number: u16, mask: u32) -> Option<usize> {
+    words_of(mask, if is_image(number) { IMAGE } else { MEMORY })
+}
+
+/// Image instructions: their masks are of image operands.
+pub(super) fn is_image(number: u16) -> bool {
+    matches!(number, op::OpImageSampleImplicitLod..=op::OpImageWrite | op::OpImageSparseSampleImplicitLod..=op::OpImageSparseRead)
+}
+
+/// The open end of an instruction.
+fn open(v: View<'_>, rest: &[u32]) -> Result<()> {
+    let of_mask = |at: usize, rows: Mask| match v.args.get(at).and_then(|&mask| words_of(mask, rows)) {
+        Some(words) if words == rest.len() => Ok(()),
+        _ => broken(v, "operands do not fit the mask"),
+    };
+    match v.op {
+        op::OpLoopMerge => of_mask(2, LOOP),
+        op::OpImageSampleExplicitLod | op::OpImageSampleProjExplicitLod => of_mask(2, IMAGE),
+        op::OpImageSampleDrefExplicitLod | op::OpImageSampleProjDrefExplicitLod => of_mask(3, IMAGE),
+        op::OpPhi if rest.len() % 2 != 0 => broken(v, "has a value without a block"),
+        op::OpBranchConditional if rest.len() == 1 => broken(v, "has one weight"),
+        op::OpGroupNonUniformIAdd..=op::OpGroupNonUniformLogicalXor if rest.len() > 1 => {
+            broken(v, "has too many operands")
+        }
+        _ => match MOST.iter().find(|r| r.0 == v.op) {
+            Some(&(_, most)) if rest.len() > most => broken(v, "has too many operands"),
+            _ => Ok(()),
+        },
+    }
+}

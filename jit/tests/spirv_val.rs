@@ -1,0 +1,183 @@
+//! Against SPIRV-Tools' `spirv-val`: valid and mutated modules, judged by both. What the validator accepts and Grus implements is
+//! accepted; what it rejects is refused, or harmless (what is made of it verifies). Skipped without the program.
+//!
+//! Most of what only `spirv-val` refuses is the Vulkan environment's (see `validate/mod.rs`): locations that are missing, capabilities that are
+//! not declared, types declared twice, offsets that overlap. 28,000 modules, 8,000 of them of the CTS, gave 440 of these, and four
+//! that only Grus refuses although it implements what they ask for, all of them wrong and not noticed by SPIRV-Tools 2023.1.
+//!
+//! `GRUS_SPIRV_VAL=n`: so many mutants; `GRUS_SPIRV_CORPUS=dir`: modules of that folder too. The disagreements are printed.
+
+mod spirv_common;
+
+use base::random::Star as Rng;
+use base::shader::Stage;
+use jit::error::{Error, ErrorKind};
+use jit::spirv::{Accept, Module, Specialization, translate};
+use spirv_common::mutate::mutant;
+use spirv_common::reflect::layout_of;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// All `.spv` files of the repository, and of `GRUS_SPIRV_CORPUS`.
+fn corpus() -> Vec<(String, Vec<u32>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("workspace");
+    let mut folders = vec![root.join("jit/tests"), root.join("cts-runner"), root.join("icd/tests")];
+    folders.extend(std::env::var_os("GRUS_SPIRV_CORPUS").map(PathBuf::from));
+    let (mut files, mut out) = (Vec::new(), Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "spv") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    for path in files {
+        let bytes = std::fs::read(&path).expect("module");
+        let words = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        out.push((path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()), words));
+    }
+    out
+}
+
+/// What Grus says of a module, all its entry points translated.
+fn ours(words: &[u32]) -> Result<(), Error> {
+    let module = Module::parse(words)?;
+    let layout = layout_of(words);
+    for e in module.entry_points() {
+        let Some(stage) = Stage::of_execution_model(e.model) else {
+            return Err(Error::unsupported(format!("execution model {}", e.model)));
+        };
+        let accept = Accept::all_implemented();
+        let mut shader = translate(&module, stage, &e.name, &Specialization::default(), &layout, &accept)?;
+        jit::ir::verify(&shader).map_err(|e| Error::internal(e.to_string()))?;
+        jit::passes::run(&mut shader, &jit::passes::PassOptions { verify: true })?;
+    }
+    Ok(())
+}
+
+/// What `spirv-val` says: nothing, or its first line.
+fn theirs(file: &Path) -> Result<(), String> {
+    let args = [
+        "--target-env",
+        "vulkan1.3",
+        "--scalar-block-layout",
+        "--workgroup-scalar-block-layout",
+        "--allow-localsizeid",
+    ];
+    let out = Command::new("spirv-val").args(args).arg(file).output().expect("spirv-val runs");
+    if out.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&out.stderr);
+    let line = text.lines().find(|l| l.contains("error")).unwrap_or("no message");
+    Err(line.to_owned())
+}
+
+/// A message without its numbers and names, to count by.
+fn kind_of(message: &str) -> String {
+    let message = message.split_once(": ").map_or(message, |m| m.1);
+    let mut out = String::new();
+    for word in message.split_whitespace() {
+        if word.chars().any(|c| c.is_ascii_digit() || c == '\'') {
+            out.push_str("# ");
+        } else {
+            out.push_str(word);
+            out.push(' ');
+        }
+    }
+    out
+}
+
+/// What is wrong with the layout that the test makes up, or with the size that a mutant asks for.
+const HARNESS: [&str; 2] = ["pipeline layout", "workgroup of no invocations"];
+
+#[derive(Default)]
+struct Tally {
+    both_accept: u32,
+    both_reject: u32,
+    /// Refused for something that is wrong, not for something that is missing.
+    wrongly: Vec<String>,
+    /// By kind of message: how many, an example.
+    only_ours_refuses: BTreeMap<String, (u32, String)>,
+    only_theirs_refuses: BTreeMap<String, (u32, String)>,
+}
+
+impl Tally {
+    fn add(&mut self, name: &str, ours: Result<(), Error>, theirs: Result<(), String>) {
+        match (ours, theirs) {
+            (Ok(()), Ok(())) => self.both_accept += 1,
+            (Err(e), _) if e.kind == ErrorKind::Internal => panic!("{name}: {e}"),
+            (Err(_), Err(_)) => self.both_reject += 1,
+            (Err(e), Ok(())) => {
+                if e.kind == ErrorKind::Invalid && !HARNESS.iter().any(|h| e.message.contains(h)) {
+                    self.wrongly.push(format!("{name} {e}"));
+                }
+                let key = format!("{:?} {}", e.kind, kind_of(&format!(": {e}")));
+                self.only_ours_refuses.entry(key).or_insert((0, format!("{name} {e}"))).0 += 1;
+            }
+            (Ok(()), Err(m)) => {
+                let entry = self.only_theirs_refuses.entry(kind_of(&m)).or_insert((0, format!("{name} {m}")));
+                entry.0 += 1;
+            }
+        }
+    }
+
+    fn print(&self) {
+        for (what, list) in
+            [("ONLY GRUS REFUSES", &self.only_ours_refuses), ("ONLY SPIRV-VAL REFUSES", &self.only_theirs_refuses)]
+        {
+            let mut list: Vec<_> = list.iter().collect();
+            list.sort_by_key(|(_, (n, _))| std::cmp::Reverse(*n));
+            eprintln!("{what}: {}", list.iter().map(|(_, (n, _))| n).sum::<u32>());
+            for (kind, (n, example)) in list {
+                eprintln!("{n:5} {kind}   e.g. {example}");
+            }
+        }
+        eprintln!("both accept {}, both reject {}", self.both_accept, self.both_reject);
+    }
+}
+
+#[test]
+fn the_same_verdicts() {
+    if Command::new("spirv-val").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "spirv-val is not installed");
+        eprintln!("skipped: spirv-val is not installed");
+        return;
+    }
+    let count = std::env::var("GRUS_SPIRV_VAL").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
+    let folder = std::env::temp_dir().join(format!("grus-spirv-val-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("folder");
+    let corpus = corpus();
+    let mut tally = Tally::default();
+    let mut judge = |name: &str, words: &[u32]| {
+        let file = folder.join("module.spv");
+        std::fs::write(&file, spirv_common::bytes(words)).expect("write");
+        let theirs = theirs(&file);
+        let ours = ours(words);
+        if let Ok(keep) = std::env::var("GRUS_SPIRV_KEEP")
+            && ours.is_ok() != theirs.is_ok()
+        {
+            std::fs::copy(&file, Path::new(&keep).join(format!("{name}.spv"))).expect("copy");
+        }
+        tally.add(name, ours, theirs);
+    };
+    let mut rng = Rng::new(0x5a1_5a1);
+    for (name, words) in &corpus {
+        judge(name, words);
+    }
+    for i in 0..count {
+        let (name, words) = &corpus[rng.below(corpus.len())];
+        judge(&format!("{i}-{name}"), &mutant(words, &mut rng));
+    }
+    std::fs::remove_dir_all(&folder).expect("remove");
+    tally.print();
+    assert!(tally.wrongly.len() * 2000 <= corpus.len() + count, "{:#?}", tally.wrongly);
+    let lenient: u32 = tally.only_theirs_refuses.values().map(|v| v.0).sum();
+    assert!(lenient * 20 < tally.both_reject, "{lenient} mutants pass that spirv-val refuses");
+    assert!(tally.both_accept > 100 && tally.both_reject > 100, "the mutants are all alike");
+}

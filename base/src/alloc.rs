@@ -52,6 +52,8 @@ pub struct Allocator;
 
 // SAFETY: blocks are the system's or the reserve's, told apart by their addresses; each goes back to where it is from.
 unsafe impl GlobalAlloc for Allocator {
+    // SAFETY: (the attribute) code, in a section of code; see `vk_icdNegotiateLoaderICDInterfaceVersion`.
+    #[unsafe(link_section = ".text_start")]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
         let block = unsafe { System.alloc(layout) };
@@ -119,6 +121,7 @@ fn from_reserve(layout: Layout) -> *mut u8 {
 }
 
 /// Forgets what happened on this thread so far.
+#[inline]
 pub fn begin() {
     if EVER_SHORT.load(Ordering::Relaxed) {
         SHORT.set(false);
@@ -126,6 +129,7 @@ pub fn begin() {
 }
 
 /// An error when the system refused this thread something since [`begin`].
+#[inline]
 pub fn check() -> Result<(), OutOfMemory> {
     if EVER_SHORT.load(Ordering::Relaxed) { was_short() } else { Ok(()) }
 }

@@ -337,6 +337,7 @@ pub fn enable_device<'a>(names: impl IntoIterator<Item = &'a CStr>) -> Result<Ex
     enable(Scope::Device, names)
 }
 
+#[inline(always)]
 fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result<ExtensionSet, MissingExtension> {
     names.into_iter().try_fold(ExtensionSet::default(), |set, name| {
         let known = Extension::from_name(name).filter(|e| e.row().scope == scope && e.is_advertised());

@@ -71,6 +71,8 @@ shims! {
         write_array(&[], count, data)
     }
 
+    // SAFETY: (the attribute) code, in a section of code; see `vk_icdNegotiateLoaderICDInterfaceVersion`.
+    #[unsafe(link_section = ".text_start")]
     fn create_instance(
         info: *const vk::InstanceCreateInfo<'_>,
         _allocator: *const vk::AllocationCallbacks<'_>,

@@ -97,6 +97,9 @@ const fn slot_of(name: &[u8]) -> usize {
 }
 
 /// Finds a row by any of its names.
+///
+/// Part of its callers, which stand beside what else runs at the start (`vk_icdNegotiateLoaderICDInterfaceVersion`).
+#[inline(always)]
 pub fn find(name: &[u8]) -> Option<(&'static CommandRow, Need)> {
     let mut slot = slot_of(name);
     loop {

@@ -95,6 +95,8 @@ pub trait DispatchableObject: Send + Sync + Sized + 'static {
 }
 
 /// Makes a dispatchable handle; otherwise as [`create`].
+// SAFETY: (the attribute) code, in a section of code; see `vk_icdNegotiateLoaderICDInterfaceVersion`.
+#[unsafe(link_section = ".text_start")]
 pub fn create_dispatchable<T: DispatchableObject>(object: Arc<T>) -> Result<T::Handle, vk::Result> {
     crate::fallible::check()?;
     let handle = inner_dispatchable(object);

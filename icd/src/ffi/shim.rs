@@ -85,7 +85,8 @@ unsafe fn fail(buffer: impl Recording, error: vk::Result) {
 /// and counts are as the specification says); so they do not repeat it at each dereference.
 macro_rules! shims {
     () => {};
-    (fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> VkResult $body:block $($rest:tt)*) => {
+    ($(#[$attribute:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> VkResult $body:block $($rest:tt)*) => {
+        $(#[$attribute])*
         #[allow(unused_unsafe, reason = "some bodies need no promise")]
         pub unsafe extern "system" fn $name($($arg: $ty),*) -> ash::vk::Result {
             // SAFETY: the valid usage of the command.

@@ -30,7 +30,10 @@ impl<'m> Spec<'m> {
                 op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
                 }
-                op::OpConstantTrue..=op::OpSpecConstantOp | op::OpUndef => {
+                op::OpConstantTrue..=op::OpSpecConstantOp
+                | op::OpConstantCompositeReplicateEXT
+                | op::OpSpecConstantCompositeReplicateEXT
+                | op::OpUndef => {
                     let c = s.make_const(v, specialization).map_err(|e| e.at(v.opcode(), v.result))?;
                     if let Some(Const::Flat(_, bits)) = &c {
                         flattened += bits.len() as u64;
@@ -180,6 +183,7 @@ impl<'m> Spec<'m> {
                     let Some(c) = self.constant(part) else {
                         return match self.m.def(part)?.op {
                             op::OpConstantTrue..=op::OpSpecConstantOp | op::OpUndef => Ok(None),
+                            op::OpConstantCompositeReplicateEXT | op::OpSpecConstantCompositeReplicateEXT => Ok(None),
                             _ => Err(Error::invalid("constituent is not a constant").with_id(part)),
                         };
                     };
@@ -192,6 +196,14 @@ impl<'m> Spec<'m> {
                     return Err(Error::invalid("constituents do not fit the type"));
                 }
                 flat(&bits)
+            }
+            op::OpConstantCompositeReplicateEXT | op::OpSpecConstantCompositeReplicateEXT => {
+                let (total, parts) = (self.flat_leaves(v.ty)?, self.part_count(v.ty)?);
+                let Some(c) = self.constant(v.arg(0)?) else { return Ok(None) };
+                if self.flat_leaves(c.ty())? * parts as usize != total {
+                    return Err(Error::invalid("constituents do not fit the type"));
+                }
+                flat(&self.constant_leaves(v.arg(0)?)?.repeat(parts as usize))
             }
             op::OpSpecConstantOp => {
                 fold::spec_constant_op(self, v).map(|bits| bits.map(|b| Const::Flat(v.ty, b.into())))

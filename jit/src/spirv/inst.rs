@@ -51,9 +51,11 @@ impl Translator<'_> {
             | op::OpPtrEqual
             | op::OpPtrNotEqual
             | op::OpPtrDiff => self.pointer_op(v),
-            op::OpVectorExtractDynamic..=op::OpTranspose | op::OpCopyLogical | op::OpExpectKHR | op::OpSelect => {
-                self.composite_op(v)
-            }
+            op::OpVectorExtractDynamic..=op::OpTranspose
+            | op::OpCompositeConstructReplicateEXT
+            | op::OpCopyLogical
+            | op::OpExpectKHR
+            | op::OpSelect => self.composite_op(v),
             op::OpVectorTimesScalar..=op::OpDot => {
                 let flat = self.matrix_op(v)?;
                 self.result(v, flat)
@@ -70,7 +72,8 @@ impl Translator<'_> {
             | op::OpAtomicFMinEXT
             | op::OpAtomicFMaxEXT
             | op::OpDemoteToHelperInvocation
-            | op::OpIsHelperInvocationEXT => self.effect(v),
+            | op::OpIsHelperInvocationEXT
+            | op::OpReadClockKHR => self.effect(v),
             op::OpSDot..=op::OpSUDotAccSat => {
                 let flat = self.integer_dot(v)?;
                 self.result(v, flat)
@@ -79,7 +82,8 @@ impl Translator<'_> {
             | op::OpSubgroupBallotKHR..=op::OpSubgroupFirstInvocationKHR
             | op::OpSubgroupAllKHR..=op::OpSubgroupReadInvocationKHR
             | op::OpGroupNonUniformQuadAllKHR
-            | op::OpGroupNonUniformQuadAnyKHR => self.subgroup_op(v),
+            | op::OpGroupNonUniformQuadAnyKHR
+            | op::OpGroupNonUniformPartitionEXT => self.subgroup_op(v),
             // What a condition promises, nothing is made of.
             op::OpAssumeTrueKHR => Ok(()),
             _ => {
@@ -401,6 +405,14 @@ impl Translator<'_> {
                     }
                 }
                 out
+            }
+            op::OpCompositeConstructReplicateEXT => {
+                let part = self.operand(v, 0)?;
+                let (total, parts) = (self.s.flat_leaves(v.ty)?, self.s.part_count(v.ty)? as usize);
+                if part.len() * parts != total {
+                    return Err(Error::invalid("operand is not a constituent"));
+                }
+                std::iter::repeat_n(&part, parts).flatten().copied().collect()
             }
             op::OpCompositeExtract => {
                 if let Some(whole) = self.kept_value(v.arg(0)?) {

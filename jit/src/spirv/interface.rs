@@ -5,6 +5,7 @@
 //! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
 
 use super::body::Translator;
+use super::compute_quads::ComputeQuads;
 use super::layout::{explicit_size, natural};
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::types::{Const, Type};
@@ -521,6 +522,12 @@ impl Translator<'_> {
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return if c == 0 { self.subgroup_mask(number) } else { self.b.i32(0) };
+        }
+        if let (Some(ComputeQuads::Square), builtin::LOCAL_INVOCATION_ID..=builtin::LOCAL_INVOCATION_INDEX) =
+            (self.compute_quads, number)
+            && c < 3
+        {
+            return self.square_position(number, c);
         }
         if number == builtin::HELPER_INVOCATION && io.volatile && self.stage.has_quads() {
             return self.b.val(Op::IsHelper, &[], Ty::B1);

@@ -61,6 +61,9 @@ modes! {
     // Fragments come in whole quads, derivatives have their operands in all of them.
     5088 QuadDerivativesKHR Any Nothing;
     5089 RequireFullQuadsKHR Fragment Nothing;
+    // See `compute_quads`.
+    5289 DerivativeGroupQuadsKHR Workgroup Nothing;
+    5290 DerivativeGroupLinearKHR Workgroup Nothing;
     6023 MaximallyReconvergesKHR Any Nothing;
 }
 

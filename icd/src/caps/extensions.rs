@@ -216,6 +216,8 @@ extensions! {
     VK_EXT_shader_replicated_composites, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
     VK_NV_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_cooperative_matrix, 2, Device, YES, None, [PROPERTIES2];
+    VK_KHR_shader_untyped_pointers, 1, Device, YES, None, [PROPERTIES2];
     VK_NV_shader_subgroup_partitioned, 1, Device, YES, None, [Core(V1_1)];
     VK_EXT_shader_subgroup_partitioned, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_shader_quad_control, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_vulkan_memory_model), Ext(E::VK_KHR_shader_maximal_reconvergence)];

@@ -296,6 +296,8 @@ mod tests {
             (E::VK_KHR_shader_clock, &[F::shaderSubgroupClock]),
             (E::VK_EXT_shader_replicated_composites, &[F::shaderReplicatedComposites]),
             (E::VK_KHR_compute_shader_derivatives, &[F::computeDerivativeGroupQuads]),
+            (E::VK_KHR_cooperative_matrix, &[F::cooperativeMatrix]),
+            (E::VK_KHR_shader_untyped_pointers, &[F::shaderUntypedPointers]),
             (E::VK_EXT_shader_subgroup_partitioned, &[F::shaderSubgroupPartitioned]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),
             (

@@ -6,6 +6,7 @@
 
 pub mod build_id;
 pub mod conformance;
+pub mod cooperative;
 pub mod extensions;
 mod feature_table;
 pub mod features;

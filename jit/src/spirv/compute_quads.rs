@@ -21,12 +21,12 @@ pub(crate) enum ComputeQuads {
 /// What the modes of an entry point say, whose workgroup size is known.
 pub(super) fn read(m: &Module, function: u32, shader: &Shader) -> Result<Option<ComputeQuads>> {
     let numbers = m.execution_modes.iter().filter(|e| e.0 == function).map(|e| m.view(e.1).args.get(1).copied());
-    let found = numbers.filter_map(|number| match number {
+    let mut found = numbers.filter_map(|number| match number {
         Some(5289) => Some(ComputeQuads::Square),
         Some(5290) => Some(ComputeQuads::Linear),
         _ => None,
     });
-    let quads = found.last();
+    let quads = found.next_back();
     let (Some(quads), Some(workgroup)) = (quads, shader.payload.workgroup()) else { return Ok(None) };
     let [x, y, _] = workgroup.local_size;
     let fits = match quads {

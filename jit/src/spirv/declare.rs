@@ -1,13 +1,16 @@
 //! The declarations of a module, read into [`Spec`] under one specialisation: types, constants, and what OpSpecConstantOp computes from them.
 //! Each is built from those declared before it.
 
+use super::cooperative::Cooperative;
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, ImageType, MAX_LEAVES, Spec, Type, TypeEntry, mask};
+use super::untyped::UNTYPED;
 use super::{Specialization, class, deco};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
+use std::collections::HashMap;
 
 /// Deepest nesting of composite types.
 const MAX_TYPE_DEPTH: u32 = 64;
@@ -15,7 +18,7 @@ const MAX_TYPE_DEPTH: u32 = 64;
 impl<'m> Spec<'m> {
     /// Builds all types and constants. What is unsupported is left out and refused at its first use.
     pub fn new(m: &'m Module, specialization: &Specialization) -> Result<Spec<'m>> {
-        let mut s = Spec { m, types: Vec::new(), consts: Vec::new() };
+        let mut s = Spec { m, types: Vec::new(), consts: Vec::new(), cooperative: HashMap::new() };
         s.types.resize_with(m.def_count(), || None);
         s.consts.resize_with(m.def_count(), || None);
         let mut flattened = 0u64;
@@ -27,7 +30,18 @@ impl<'m> Spec<'m> {
             }
             let Some(n) = m.dense(v.result) else { continue };
             match v.op {
-                op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction => {
+                op::OpTypeCooperativeMatrixKHR => {
+                    let matrix = match Cooperative::read(&s, v) {
+                        Ok(matrix) => matrix,
+                        Err(e) if e.kind == ErrorKind::Unsupported => continue,
+                        Err(e) => return Err(e.at(v.opcode(), v.result)),
+                    };
+                    let kind = Type::Array { elem: matrix.elem, len: matrix.length() };
+                    let leaves = matrix.length().into();
+                    s.types[n] = Some(TypeEntry { kind, leaves, depth: 1, starts: Vec::new() });
+                    s.cooperative.insert(v.result, matrix);
+                }
+                op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction | op::OpTypeUntypedPointerKHR => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
                 }
                 op::OpConstantTrue..=op::OpSpecConstantOp
@@ -138,6 +152,7 @@ impl<'m> Spec<'m> {
                 Ok(Some(TypeEntry { kind: Type::Struct(v.args.to_vec()), leaves, depth, starts }))
             }
             op::OpTypePointer => one(Type::Pointer { class: a(0)?, to: a(1)? }, 1),
+            op::OpTypeUntypedPointerKHR => one(Type::Pointer { class: a(0)?, to: UNTYPED }, 1),
             op::OpTypeFunction => one(Type::Function, 0),
             _ => Ok(None),
         }
@@ -176,6 +191,11 @@ impl<'m> Spec<'m> {
             op::OpConstantComposite | op::OpSpecConstantComposite => {
                 let mut bits = Vec::new();
                 let total = self.flat_leaves(v.ty)?;
+                if self.cooperative.contains_key(&v.ty) {
+                    // One component for all.
+                    let Some(c) = self.constant(v.arg(0)?) else { return Ok(None) };
+                    return flat(&vec![c.scalar(); total]);
+                }
                 if v.args.len() as u32 != self.part_count(v.ty)? {
                     return Err(Error::invalid("wrong number of constituents"));
                 }

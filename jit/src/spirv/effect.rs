@@ -92,7 +92,8 @@ impl Translator<'_> {
         let row = ATOMICS.iter().find(|r| r.0 == v.op);
         let &(_, op, value_at) = row.ok_or_else(|| Error::unsupported("not implemented"))?;
         // OpAtomicStore has no result, so its operands stand as those of the others.
-        let p = self.pointer(v.arg(0)?)?;
+        let pointee = if v.op == op::OpAtomicStore { self.type_of(v.arg(3)?)? } else { v.ty };
+        let p = self.pointer_to(v.arg(0)?, pointee)?;
         let ty = self.s.scalar(p.ty)?;
         let is_float = matches!(op, AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax);
         let any_type = matches!(op, AtomicOp::Load | AtomicOp::Store | AtomicOp::Exchange);

@@ -16,6 +16,7 @@ mod body;
 mod build;
 mod builtin;
 mod compute_quads;
+mod cooperative;
 mod declare;
 mod dot;
 mod effect;
@@ -34,6 +35,7 @@ mod opcodes;
 mod partition;
 mod structure;
 mod types;
+mod untyped;
 mod value;
 mod variable;
 
@@ -82,6 +84,7 @@ mod deco {
     pub(crate) const CENTROID: u32 = 16;
     pub(crate) const SAMPLE: u32 = 17;
     pub(crate) const RESTRICT: u32 = 19;
+    pub(crate) const ALIASED: u32 = 20;
     pub(crate) const VOLATILE: u32 = 21;
     pub(crate) const NON_WRITABLE: u32 = 24;
     pub(crate) const LOCATION: u32 = 30;

@@ -4,10 +4,12 @@
 //! one I64 leaf); [`Spec::leaves`] counts them, saturating, and nothing is flattened beyond [`MAX_LEAVES`]. A type is built only
 //! from types defined before it (pointers aside; see `declare`), so recursion over types always ends.
 
+use super::cooperative::Cooperative;
 use super::module::Module;
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Most scalars one composite value may have.
@@ -41,17 +43,37 @@ pub(crate) struct ImageType {
 pub(crate) enum Type {
     Void,
     Bool,
-    Int { bits: u32, signed: bool },
-    Float { bits: u32 },
-    Vector { elem: u32, n: u32 },
-    Matrix { col: u32, n: u32 },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
+    Float {
+        bits: u32,
+    },
+    Vector {
+        elem: u32,
+        n: u32,
+    },
+    Matrix {
+        col: u32,
+        n: u32,
+    },
     Image(ImageType),
     Sampler,
     SampledImage(u32),
-    Array { elem: u32, len: u32 },
-    RuntimeArray { elem: u32 },
+    Array {
+        elem: u32,
+        len: u32,
+    },
+    RuntimeArray {
+        elem: u32,
+    },
     Struct(Vec<u32>),
-    Pointer { class: u32, to: u32 },
+    /// `to` may be [`super::untyped::UNTYPED`].
+    Pointer {
+        class: u32,
+        to: u32,
+    },
     Function,
 }
 
@@ -94,6 +116,8 @@ pub(crate) struct Spec<'m> {
     pub m: &'m Module,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
+    /// Arrays that are cooperative matrices.
+    pub cooperative: HashMap<u32, Cooperative>,
 }
 
 impl<'m> Spec<'m> {
@@ -142,10 +166,11 @@ impl<'m> Spec<'m> {
         })
     }
 
-    /// Component type id and count of a vector; (itself, 1) of a scalar.
+    /// Component type id and count of a vector, or of an invocation's part of a cooperative matrix; (itself, 1) of a scalar.
     pub fn vector(&self, id: u32) -> Result<(u32, u32)> {
         match *self.ty(id)? {
             Type::Vector { elem, n } => Ok((elem, n)),
+            Type::Array { elem, len } if self.cooperative.contains_key(&id) => Ok((elem, len)),
             _ => self.scalar(id).map(|_| (id, 1)),
         }
     }

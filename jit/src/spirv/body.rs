@@ -2,7 +2,7 @@
 
 use super::analysis::Analysis;
 use super::build::Builder;
-use super::compute_quads::ComputeQuads;
+use super::mode::ComputeQuads;
 use super::module::{BlockIx, Module, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};

@@ -5,39 +5,10 @@
 
 use super::body::Translator;
 use super::builtin;
-use super::module::Module;
-use crate::error::{Error, Result};
-use crate::ir::{Binary, Builtin, Op, Shader, Ty, Value};
-
-/// See the module header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ComputeQuads {
-    /// `DerivativeGroupLinearKHR`.
-    Linear,
-    /// `DerivativeGroupQuadsKHR`.
-    Square,
-}
-
-/// What the modes of an entry point say, whose workgroup size is known.
-pub(super) fn read(m: &Module, function: u32, shader: &Shader) -> Result<Option<ComputeQuads>> {
-    let numbers = m.execution_modes.iter().filter(|e| e.0 == function).map(|e| m.view(e.1).args.get(1).copied());
-    let mut found = numbers.filter_map(|number| match number {
-        Some(5289) => Some(ComputeQuads::Square),
-        Some(5290) => Some(ComputeQuads::Linear),
-        _ => None,
-    });
-    let quads = found.next_back();
-    let (Some(quads), Some(workgroup)) = (quads, shader.payload.workgroup()) else { return Ok(None) };
-    let [x, y, _] = workgroup.local_size;
-    let fits = match quads {
-        ComputeQuads::Linear => workgroup.invocations().is_multiple_of(4),
-        ComputeQuads::Square => x.is_multiple_of(2) && y.is_multiple_of(2),
-    };
-    if fits { Ok(Some(quads)) } else { Err(Error::invalid("workgroup is not made of quads")) }
-}
+use crate::ir::{Binary, Builtin, Op, Ty, Value};
 
 impl Translator<'_> {
-    /// A component of LocalInvocationId or GlobalInvocationId, or LocalInvocationIndex, with [`ComputeQuads::Square`].
+    /// A component of LocalInvocationId or GlobalInvocationId, or LocalInvocationIndex, with square quads.
     pub fn square_position(&mut self, number: u32, component: u32) -> Value {
         let size = self.b.shader.payload.workgroup().map_or([2, 2, 1], |w| w.local_size);
         if number == builtin::LOCAL_INVOCATION_INDEX {

@@ -13,65 +13,16 @@ use super::layout::memory_scalar;
 use super::memory::Index;
 use super::module::View;
 use super::opcodes::op;
-use super::types::{Spec, Type};
-use super::untyped::UNTYPED;
+use super::types::{Cooperative, LANES, UNTYPED};
 use super::value::{Flat, Memory, Place};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Convert, MemFlags, Op, Subgroup, Ty, Value};
-
-/// Lanes of the subgroup.
-const LANES: u32 = 8;
-/// Most rows or columns.
-const MOST: u32 = 64;
-const SCOPE_SUBGROUP: u64 = 3;
 
 /// Cooperative matrix operands: A, B and the result are signed, the sum saturates.
 const A_SIGNED: u32 = 1;
 const B_SIGNED: u32 = 2;
 const RESULT_SIGNED: u32 = 8;
 const SATURATING: u32 = 16;
-
-/// A matrix type, beside the array that it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cooperative {
-    pub elem: u32,
-    pub rows: u32,
-    pub columns: u32,
-}
-
-impl Cooperative {
-    /// From an OpTypeCooperativeMatrixKHR.
-    pub fn read(s: &Spec<'_>, v: View<'_>) -> Result<Cooperative> {
-        let number = |i: usize| s.constant_bits(v.arg(i)?);
-        let (scope, rows, columns) = (number(1)?, number(2)?, number(3)?);
-        if scope != SCOPE_SUBGROUP {
-            return Err(Error::unsupported("cooperative matrix of another scope than Subgroup"));
-        }
-        let fits = |n: u64| (1..=u64::from(MOST)).contains(&n);
-        if !fits(rows) || !fits(columns) || !columns.is_multiple_of(LANES.into()) {
-            return Err(Error::unsupported(format!("cooperative matrix of {rows}×{columns}")));
-        }
-        match s.ty(v.arg(0)?)? {
-            Type::Int { .. } | Type::Float { .. } => {}
-            _ => return Err(Error::invalid("component of a cooperative matrix")),
-        }
-        Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32 })
-    }
-
-    /// Components of an invocation.
-    pub fn length(self) -> u32 {
-        self.rows * self.columns / LANES
-    }
-
-    /// The component with pieces of a row.
-    fn component(self, row: u32, piece: u32) -> usize {
-        (row * self.pieces() + piece) as usize
-    }
-
-    fn pieces(self) -> u32 {
-        self.columns / LANES
-    }
-}
 
 /// Where a matrix is in memory.
 struct Layout {

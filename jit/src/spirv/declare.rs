@@ -1,17 +1,18 @@
 //! The declarations of a module, read into [`Spec`] under one specialisation: types, constants, and what OpSpecConstantOp computes from them.
 //! Each is built from those declared before it.
 
-use super::cooperative::Cooperative;
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
-use super::types::{Const, ImageType, MAX_LEAVES, Spec, Type, TypeEntry, mask};
-use super::untyped::UNTYPED;
+use super::types::{Const, Cooperative, ImageType, LANES, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
 use std::collections::HashMap;
 
+/// Most rows or columns of a cooperative matrix, and their scope.
+const MOST: u32 = 64;
+const SCOPE_SUBGROUP: u64 = 3;
 /// Deepest nesting of composite types.
 const MAX_TYPE_DEPTH: u32 = 64;
 
@@ -31,7 +32,7 @@ impl<'m> Spec<'m> {
             let Some(n) = m.dense(v.result) else { continue };
             match v.op {
                 op::OpTypeCooperativeMatrixKHR => {
-                    let matrix = match Cooperative::read(&s, v) {
+                    let matrix = match s.cooperative_matrix(v) {
                         Ok(matrix) => matrix,
                         Err(e) if e.kind == ErrorKind::Unsupported => continue,
                         Err(e) => return Err(e.at(v.opcode(), v.result)),
@@ -76,6 +77,24 @@ impl<'m> Spec<'m> {
             self.types[n] = self.make_type(pointer)?;
         }
         Ok(())
+    }
+
+    /// An OpTypeCooperativeMatrixKHR.
+    fn cooperative_matrix(&self, v: View<'_>) -> Result<Cooperative> {
+        let number = |i: usize| self.constant_bits(v.arg(i)?);
+        let (scope, rows, columns) = (number(1)?, number(2)?, number(3)?);
+        if scope != SCOPE_SUBGROUP {
+            return Err(Error::unsupported("cooperative matrix of another scope than Subgroup"));
+        }
+        let fits = |n: u64| (1..=u64::from(MOST)).contains(&n);
+        if !fits(rows) || !fits(columns) || !columns.is_multiple_of(LANES.into()) {
+            return Err(Error::unsupported(format!("cooperative matrix of {rows}×{columns}")));
+        }
+        match self.ty(v.arg(0)?)? {
+            Type::Int { .. } | Type::Float { .. } => {}
+            _ => return Err(Error::invalid("component of a cooperative matrix")),
+        }
+        Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32 })
     }
 
     fn make_type(&self, v: View<'_>) -> Result<Option<TypeEntry>> {

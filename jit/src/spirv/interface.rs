@@ -5,8 +5,8 @@
 //! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
 
 use super::body::Translator;
-use super::compute_quads::ComputeQuads;
 use super::layout::{explicit_size, natural};
+use super::mode::ComputeQuads;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, Type};

@@ -158,7 +158,7 @@ impl Request<'_> {
         let builder = build::Builder::new(shader, float_modes);
         let mut t = Translator::new(s, a, self.layout, self.stage, builder);
         t.general = general;
-        t.compute_quads = compute_quads::read(m, self.point.function, &t.b.shader)?;
+        t.compute_quads = mode::compute_quads(m, self.point.function, &t.b.shader)?;
         t.globals(self.point)?;
         t.check_fault()?;
         let root = m.function(self.point.function).ok_or_else(|| Error::invalid("entry point is not a function"))?;

@@ -3,12 +3,10 @@
 
 use super::body::Translator;
 use super::module::View;
+use super::types::LANES;
 use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Subgroup, Ty, Value, eval};
-
-/// Most lanes that a subgroup has.
-const LANES: u32 = 8;
 
 /// PartitionedInclusiveScan, PartitionedExclusiveScan.
 const INCLUSIVE: u32 = 7;

@@ -4,7 +4,6 @@
 //! one I64 leaf); [`Spec::leaves`] counts them, saturating, and nothing is flattened beyond [`MAX_LEAVES`]. A type is built only
 //! from types defined before it (pointers aside; see `declare`), so recursion over types always ends.
 
-use super::cooperative::Cooperative;
 use super::module::Module;
 use crate::error::{Error, Result};
 use crate::ir::Ty;
@@ -14,6 +13,11 @@ use std::rc::Rc;
 
 /// Most scalars one composite value may have.
 pub(crate) const MAX_LEAVES: u64 = 1 << 16;
+
+/// Pointee of untyped pointers: no type has this id.
+pub(crate) const UNTYPED: u32 = 0;
+/// Lanes of a subgroup, over which a cooperative matrix is spread.
+pub(crate) const LANES: u32 = 8;
 
 /// The low `bits` bits.
 pub(crate) fn mask(bits: u32) -> u64 {
@@ -69,12 +73,37 @@ pub(crate) enum Type {
         elem: u32,
     },
     Struct(Vec<u32>),
-    /// `to` may be [`super::untyped::UNTYPED`].
+    /// `to` may be [`UNTYPED`].
     Pointer {
         class: u32,
         to: u32,
     },
     Function,
+}
+
+/// A matrix type, beside the array that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cooperative {
+    pub elem: u32,
+    pub rows: u32,
+    pub columns: u32,
+}
+
+impl Cooperative {
+    /// Components of an invocation.
+    pub fn length(self) -> u32 {
+        self.rows * self.columns / LANES
+    }
+
+    /// The component with pieces of a row.
+    pub fn component(self, row: u32, piece: u32) -> usize {
+        (row * self.pieces() + piece) as usize
+    }
+
+    /// Components of a row.
+    pub fn pieces(self) -> u32 {
+        self.columns / LANES
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -6,13 +6,10 @@
 use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
-use super::types::Type;
+use super::types::{Type, UNTYPED};
 use super::value::{Flat, Memory, Place, Pointer};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
-
-/// Pointee of untyped pointers: no type has this id.
-pub(crate) const UNTYPED: u32 = 0;
 
 /// Most bytes of an OpCopyMemorySized.
 const MAX_COPY: u64 = 1 << 16;

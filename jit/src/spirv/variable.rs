@@ -11,8 +11,7 @@
 use super::body::Translator;
 use super::layout::member_matrix;
 use super::module::NO_MEMBER;
-use super::types::Type;
-use super::untyped::UNTYPED;
+use super::types::{Type, UNTYPED};
 use super::value::{Desc, Memory, MemoryVariable, Origin, Parts, Place, Pointee, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};

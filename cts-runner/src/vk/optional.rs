@@ -45,8 +45,9 @@ pub(super) struct Features {
 }
 
 impl Optional {
-    /// Asks a device whose version (the lower of instance and device) is `version`.
-    pub(super) fn query(instance: &ash::Instance, physical: vk::PhysicalDevice, version: u32) -> Self {
+    /// Asks a device whose version (the lower of instance and device) is `version`; `young`: also for what validation layers of that version
+    /// take for a mistake, since they are older than its structures.
+    pub(super) fn query(instance: &ash::Instance, physical: vk::PhysicalDevice, version: u32, young: bool) -> Self {
         if version < vk::API_VERSION_1_1 {
             return Self::default();
         }
@@ -71,7 +72,7 @@ impl Optional {
         }
         let mut memory_model = vk::PhysicalDeviceVulkanMemoryModelFeatures::default();
         let mut cooperative = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default();
-        if core && listed(khr::cooperative_matrix::NAME) {
+        if young && core && listed(khr::cooperative_matrix::NAME) {
             features = features.push_next(&mut memory_model).push_next(&mut cooperative);
         }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();

@@ -74,6 +74,8 @@ helpers! {
     FmaF32 = fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32);
     /// The same of 64 bits.
     FmaF64 = fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32);
+    /// Monotonic time in nanoseconds.
+    Clock = clock(out: *mut u64);
 }
 
 impl Helper {

@@ -114,8 +114,11 @@ impl Gpu {
         let features = intersect(&options.features, &supported);
         let queue_infos = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
         let version = api_version.min(properties.api_version);
-        let optional =
-            if options.optional { Optional::query(&instance, physical, version) } else { Optional::default() };
+        let optional = if options.optional {
+            Optional::query(&instance, physical, version, !options.validation)
+        } else {
+            Optional::default()
+        };
         let mut more = optional.features();
         let extensions = optional.extensions(version);
         let info = vk::DeviceCreateInfo::default()

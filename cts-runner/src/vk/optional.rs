@@ -26,6 +26,8 @@ pub struct Optional {
     pub divergent_images: bool,
     /// `shaderStorageBufferArrayNonUniformIndexing`.
     pub divergent_buffers: bool,
+    /// `cooperativeMatrix`, with `vulkanMemoryModel`.
+    pub cooperative: bool,
     /// Which of [`EXTENSIONS`] the device has.
     has: [bool; EXTENSIONS.len()],
 }
@@ -37,12 +39,15 @@ pub(super) struct Features {
     storage8: vk::PhysicalDevice8BitStorageFeatures<'static>,
     small: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
     indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
-    wanted: [bool; 4],
+    memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
+    cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
+    wanted: [bool; 5],
 }
 
 impl Optional {
-    /// Asks a device whose version (the lower of instance and device) is `version`.
-    pub(super) fn query(instance: &ash::Instance, physical: vk::PhysicalDevice, version: u32) -> Self {
+    /// Asks a device whose version (the lower of instance and device) is `version`; `young`: also for what validation layers of that version
+    /// take for a mistake, since they are older than its structures.
+    pub(super) fn query(instance: &ash::Instance, physical: vk::PhysicalDevice, version: u32, young: bool) -> Self {
         if version < vk::API_VERSION_1_1 {
             return Self::default();
         }
@@ -65,6 +70,11 @@ impl Optional {
         if has[2] {
             features = features.push_next(&mut indexing);
         }
+        let mut memory_model = vk::PhysicalDeviceVulkanMemoryModelFeatures::default();
+        let mut cooperative = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default();
+        if young && core && listed(khr::cooperative_matrix::NAME) {
+            features = features.push_next(&mut memory_model).push_next(&mut cooperative);
+        }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
         // SAFETY: instance and device know Vulkan 1.1, and the chained structures belong to it or to what the device lists.
@@ -82,6 +92,7 @@ impl Optional {
             subgroup_operations: if computes { subgroup.supported_operations } else { Default::default() },
             divergent_images: indexing.shader_sampled_image_array_non_uniform_indexing == vk::TRUE,
             divergent_buffers: indexing.shader_storage_buffer_array_non_uniform_indexing == vk::TRUE,
+            cooperative: cooperative.cooperative_matrix == vk::TRUE && memory_model.vulkan_memory_model == vk::TRUE,
             has,
         }
     }
@@ -97,11 +108,14 @@ impl Optional {
             storage8: vk::PhysicalDevice8BitStorageFeatures::default().storage_buffer8_bit_access(self.storage8),
             small: small.shader_float16(self.float16).shader_int8(self.int8),
             indexing,
+            memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(self.cooperative),
+            cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default().cooperative_matrix(self.cooperative),
             wanted: [
                 self.storage16,
                 self.storage8,
                 self.float16 || self.int8,
                 self.divergent_images || self.divergent_buffers,
+                self.cooperative,
             ],
         }
     }
@@ -109,7 +123,8 @@ impl Optional {
     /// The extensions that a device of this version needs for them.
     pub(super) fn extensions(&self, version: u32) -> Vec<*const c_char> {
         let below = version < vk::API_VERSION_1_2;
-        EXTENSIONS.iter().zip(self.has).filter(|&(_, has)| has && below).map(|(name, _)| name.as_ptr()).collect()
+        let missing = EXTENSIONS.iter().zip(self.has).filter(|&(_, has)| has && below).map(|(name, _)| name.as_ptr());
+        missing.chain(self.cooperative.then_some(khr::cooperative_matrix::NAME.as_ptr())).collect()
     }
 }
 
@@ -127,6 +142,9 @@ impl Features {
         }
         if self.wanted[3] {
             info = info.push_next(&mut self.indexing);
+        }
+        if self.wanted[4] {
+            info = info.push_next(&mut self.memory_model).push_next(&mut self.cooperative);
         }
         info
     }

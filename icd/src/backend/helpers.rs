@@ -18,7 +18,13 @@ unsafe extern "C" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *
     }
 }
 
+/// What shader clocks read: a timestamp.
+unsafe extern "C" fn clock(out: *mut u64) {
+    // SAFETY: the caller has room for it.
+    unsafe { *out = crate::os::clock::now() };
+}
+
 /// Functions that generated code calls.
 pub fn helpers() -> HelperTable {
-    HelperTable { image_divergent: rasterizer::sample::image_divergent, fma_f32, fma_f64 }
+    HelperTable { image_divergent: rasterizer::sample::image_divergent, fma_f32, fma_f64, clock }
 }

@@ -212,6 +212,14 @@ extensions! {
     VK_KHR_shader_subgroup_rotate, 2, Device, YES, None, [];
     VK_KHR_shader_subgroup_uniform_control_flow, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_shader_maximal_reconvergence, 1, Device, YES, None, [Core(V1_1)];
+    VK_KHR_shader_clock, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_shader_replicated_composites, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
+    VK_NV_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_cooperative_matrix, 2, Device, YES, None, [PROPERTIES2];
+    VK_KHR_shader_untyped_pointers, 1, Device, YES, None, [PROPERTIES2];
+    VK_NV_shader_subgroup_partitioned, 1, Device, YES, None, [Core(V1_1)];
+    VK_EXT_shader_subgroup_partitioned, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_shader_quad_control, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_vulkan_memory_model), Ext(E::VK_KHR_shader_maximal_reconvergence)];
     VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
     VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
@@ -262,17 +270,18 @@ impl Extension {
 
 /// A set of extensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ExtensionSet(u128);
-const _: () = assert!(EXTENSIONS.len() <= 128, "ExtensionSet is a u128");
+pub struct ExtensionSet([u64; 4]);
+const _: () = assert!(EXTENSIONS.len() <= 256, "ExtensionSet has 256 bits");
 
 impl ExtensionSet {
     /// In the set?
     pub fn has(self, extension: Extension) -> bool {
-        self.0 >> (extension as u32) & 1 == 1
+        self.0[extension as usize / 64] >> (extension as usize % 64) & 1 == 1
     }
     /// With one more.
-    pub fn with(self, extension: Extension) -> ExtensionSet {
-        ExtensionSet(self.0 | 1 << (extension as u32))
+    pub fn with(mut self, extension: Extension) -> ExtensionSet {
+        self.0[extension as usize / 64] |= 1 << (extension as usize % 64);
+        self
     }
     /// By name; false for extensions outside the table.
     pub fn has_name(self, name: &str) -> bool {

@@ -4,9 +4,9 @@
 
 use super::extensions::{Extension as E, Need, Support};
 use super::features::{FeatureRow, FeatureStruct, Member};
+use super::newer::{self as vk, TaggedStructure};
 use super::{V1_1, V1_2, V1_3};
 use Need::{Core, Ext};
-use ash::vk::{self, TaggedStructure};
 use std::mem::{offset_of, size_of};
 
 macro_rules! features {
@@ -230,6 +230,15 @@ extended {
     shaderSubgroupUniformControlFlow, shader_subgroup_uniform_control_flow, YES, [PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR];
     shaderMaximalReconvergence, shader_maximal_reconvergence, YES, [PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR];
     shaderQuadControl, shader_quad_control, YES, [PhysicalDeviceShaderQuadControlFeaturesKHR];
+    shaderSubgroupClock, shader_subgroup_clock, YES, [PhysicalDeviceShaderClockFeaturesKHR];
+    shaderDeviceClock, shader_device_clock, YES, [PhysicalDeviceShaderClockFeaturesKHR];
+    shaderReplicatedComposites, shader_replicated_composites, YES, [PhysicalDeviceShaderReplicatedCompositesFeaturesEXT];
+    computeDerivativeGroupQuads, compute_derivative_group_quads, YES, [PhysicalDeviceComputeShaderDerivativesFeaturesKHR];
+    computeDerivativeGroupLinear, compute_derivative_group_linear, YES, [PhysicalDeviceComputeShaderDerivativesFeaturesKHR];
+    cooperativeMatrix, cooperative_matrix, YES, [PhysicalDeviceCooperativeMatrixFeaturesKHR];
+    cooperativeMatrixRobustBufferAccess, cooperative_matrix_robust_buffer_access, YES, [PhysicalDeviceCooperativeMatrixFeaturesKHR];
+    shaderUntypedPointers, shader_untyped_pointers, YES, [PhysicalDeviceShaderUntypedPointersFeaturesKHR];
+    shaderSubgroupPartitioned, shader_subgroup_partitioned, YES, [PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT];
     pipelineRobustness, pipeline_robustness, YES, [PhysicalDevicePipelineRobustnessFeaturesEXT];
     customBorderColors, custom_border_colors, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
     customBorderColorWithoutFormat, custom_border_color_without_format, LATER, [PhysicalDeviceCustomBorderColorFeaturesEXT];
@@ -310,6 +319,12 @@ structs! {
     PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR: [Ext(E::VK_KHR_shader_subgroup_uniform_control_flow)];
     PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR: [Ext(E::VK_KHR_shader_maximal_reconvergence)];
     PhysicalDeviceShaderQuadControlFeaturesKHR: [Ext(E::VK_KHR_shader_quad_control)];
+    PhysicalDeviceShaderClockFeaturesKHR: [Ext(E::VK_KHR_shader_clock)];
+    PhysicalDeviceShaderReplicatedCompositesFeaturesEXT: [Ext(E::VK_EXT_shader_replicated_composites)];
+    PhysicalDeviceComputeShaderDerivativesFeaturesKHR: [Ext(E::VK_KHR_compute_shader_derivatives), Ext(E::VK_NV_compute_shader_derivatives)];
+    PhysicalDeviceCooperativeMatrixFeaturesKHR: [Ext(E::VK_KHR_cooperative_matrix)];
+    PhysicalDeviceShaderUntypedPointersFeaturesKHR: [Ext(E::VK_KHR_shader_untyped_pointers)];
+    PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT: [Ext(E::VK_EXT_shader_subgroup_partitioned)];
     PhysicalDevicePipelineRobustnessFeaturesEXT: [Ext(E::VK_EXT_pipeline_robustness)];
     PhysicalDeviceSubgroupSizeControlFeatures: [Ext(E::VK_EXT_subgroup_size_control), Core(V1_3)];
     PhysicalDeviceInlineUniformBlockFeatures: [Ext(E::VK_EXT_inline_uniform_block), Core(V1_3)];

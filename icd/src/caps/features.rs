@@ -293,6 +293,12 @@ mod tests {
             (E::VK_KHR_shader_subgroup_uniform_control_flow, &[F::shaderSubgroupUniformControlFlow]),
             (E::VK_KHR_shader_maximal_reconvergence, &[F::shaderMaximalReconvergence]),
             (E::VK_KHR_shader_quad_control, &[F::shaderQuadControl]),
+            (E::VK_KHR_shader_clock, &[F::shaderSubgroupClock]),
+            (E::VK_EXT_shader_replicated_composites, &[F::shaderReplicatedComposites]),
+            (E::VK_KHR_compute_shader_derivatives, &[F::computeDerivativeGroupQuads]),
+            (E::VK_KHR_cooperative_matrix, &[F::cooperativeMatrix]),
+            (E::VK_KHR_shader_untyped_pointers, &[F::shaderUntypedPointers]),
+            (E::VK_EXT_shader_subgroup_partitioned, &[F::shaderSubgroupPartitioned]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),
             (
                 E::VK_EXT_descriptor_indexing,

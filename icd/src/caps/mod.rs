@@ -6,12 +6,14 @@
 
 pub mod build_id;
 pub mod conformance;
+pub mod cooperative;
 pub mod extensions;
 mod feature_table;
 pub mod features;
 pub mod formats;
 pub mod host;
 pub mod limits;
+mod newer;
 pub mod properties;
 pub mod spirv;
 

@@ -5,8 +5,8 @@
 
 use super::features::Feature;
 use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
+use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
-use ash::vk::{self, TaggedStructure};
 use vk::ResolveModeFlags as Resolve;
 
 /// `subgroupSize`: the same on every host, whatever the width of its vectors, so that results are too.
@@ -22,7 +22,8 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::CLUSTERED.as_raw()
         | vk::SubgroupFeatureFlags::QUAD.as_raw()
         | vk::SubgroupFeatureFlags::ROTATE_KHR.as_raw()
-        | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR.as_raw(),
+        | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR.as_raw()
+        | vk::SubgroupFeatureFlags::PARTITIONED_NV.as_raw(),
 );
 /// Stages with subgroup operations.
 pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
@@ -325,6 +326,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;
         };
+        PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
+        PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::FALSE;
         // Every access is checked, whatever a pipeline asks for.
         PhysicalDevicePipelineRobustnessPropertiesEXT => |p| {
             p.default_robustness_storage_buffers = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;

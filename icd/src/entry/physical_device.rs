@@ -30,6 +30,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(PhysicalDevice, get_physical_device_external_semaphore_properties as vk::PFN_vkGetPhysicalDeviceExternalSemaphoreProperties, vkGetPhysicalDeviceExternalSemaphoreProperties: V1_1, vkGetPhysicalDeviceExternalSemaphorePropertiesKHR: ext("VK_KHR_external_semaphore_capabilities")),
     row!(PhysicalDevice, get_physical_device_external_fence_properties as vk::PFN_vkGetPhysicalDeviceExternalFenceProperties, vkGetPhysicalDeviceExternalFenceProperties: V1_1, vkGetPhysicalDeviceExternalFencePropertiesKHR: ext("VK_KHR_external_fence_capabilities")),
     row!(PhysicalDevice, get_physical_device_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceToolProperties: V1_3, vkGetPhysicalDeviceToolPropertiesEXT: ext("VK_EXT_tooling_info")),
+    row!(PhysicalDevice, get_physical_device_cooperative_matrix_properties as vk::PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR: ext("VK_KHR_cooperative_matrix")),
 ];
 
 shims! {
@@ -72,6 +73,20 @@ shims! {
         for (i, family) in families.iter().enumerate().take(*count as usize) {
             (*out.add(i)).queue_family_properties = *family;
         }
+    }
+
+    fn get_physical_device_cooperative_matrix_properties(_device: Physical, count: *mut u32, out: *mut vk::CooperativeMatrixPropertiesKHR<'_>) -> VkResult {
+        let all = caps::cooperative::count();
+        if out.is_null() {
+            *count = all as u32;
+            return Ok(());
+        }
+        *count = (*count).min(all as u32);
+        for (i, mut properties) in caps::cooperative::cooperative_matrices().take(*count as usize).enumerate() {
+            properties.p_next = (*out.add(i)).p_next;
+            *out.add(i) = properties;
+        }
+        if (*count as usize) < all { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
     }
 
     fn get_physical_device_format_properties(_device: Physical, format: vk::Format, out: *mut vk::FormatProperties) {

@@ -1,7 +1,10 @@
 //! Calls of the rows of `base::abi`'s table of helpers.
 
 use super::Emitter;
-use super::memory::read_only;
+use super::memory::{read_only, trusted};
+use super::rep::Rep;
+use crate::error::Result;
+use crate::ir::InstData;
 use crate::lir::{Type, Value as C};
 use base::abi::{Argument, Helper, ShaderContext};
 use core::mem::offset_of;
@@ -23,5 +26,14 @@ impl Emitter<'_> {
         let table = self.b.load(Type::I64, read_only(offset_of!(ShaderContext, helpers) as i32), self.ctx);
         let function = self.b.load(Type::I64, read_only(row.offset as i32), table);
         self.b.call(function, args);
+    }
+
+    /// `Op::Clock`.
+    pub fn clock(&mut self, data: &InstData) -> Result<()> {
+        let slot = self.b.create_slot(8, 8);
+        let address = self.b.stack_address(slot, 0);
+        self.call_helper(Helper::Clock, &[address]);
+        let time = self.b.load(Type::I64, trusted(0), address);
+        self.define(data.result(), Rep::Uniform(time))
     }
 }

@@ -217,6 +217,7 @@ impl Emitter<'_> {
             }
             Op::Demote => self.demote(),
             Op::IsHelper => self.is_helper(data),
+            Op::Clock => self.clock(data),
             Op::Unary(op) => self.alu(data, |e| e.unary(*op, data)),
             Op::Binary(op) => self.alu(data, |e| e.binary(*op, data)),
             Op::Cmp(op) => self.alu(data, |e| e.compare(*op, data)),

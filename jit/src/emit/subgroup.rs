@@ -128,6 +128,10 @@ impl Emitter<'_> {
     }
 
     fn shuffle_lanes(&mut self, data: &InstData) -> Result<Rep> {
+        if let Some(lane) = self.shader.as_const(data.args[1]) {
+            let (v, lane) = (self.vector(data.args[0])?, lane as usize % self.lanes as usize);
+            return Ok(Rep::Varying(self.pick(v, v, |_| Some(lane))));
+        }
         let (v, lanes) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
         Ok(Rep::Varying(self.b.permute(v, lanes)))
     }

@@ -583,4 +583,6 @@ pub enum Op {
     Demote,
     /// () -> B1: helper at entry or demoted since.
     IsHelper,
+    /// () -> I64: monotonic time in nanoseconds, of no lane in particular.
+    Clock,
 }

@@ -343,7 +343,9 @@ impl<'a> Machine<'a, '_> {
             Op::IsHelper => {
                 u64::from(self.out.demoted >> lane & 1 == 1) | (self.group.builtin)(Builtin::HelperInvocation, lane)
             }
-            Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) => return unsupported(&data.op),
+            Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) | Op::Clock => {
+                return unsupported(&data.op);
+            }
             Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => {
                 return unsupported(&data.op);
             }

@@ -86,7 +86,7 @@ fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
         Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } | Op::ImageQuery(_) => {
             Same
         }
-        Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper => Same,
+        Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => Same,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::analysis::Analysis;
 use super::build::Builder;
+use super::mode::ComputeQuads;
 use super::module::{BlockIx, Module, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
@@ -41,6 +42,8 @@ pub(crate) struct Translator<'a> {
     /// Bytes of the variables that large values are kept in (`large`).
     pub kept_bytes: u64,
     leaves: usize,
+    /// How a compute stage's invocations make quads, if they do.
+    pub compute_quads: Option<ComputeQuads>,
     /// Phis and returns hold variable pointers in the general form (`variable`).
     pub general: bool,
     /// The translation failed because they do not.
@@ -91,6 +94,7 @@ impl<'a> Translator<'a> {
             steps: 0,
             kept_bytes: 0,
             leaves: 0,
+            compute_quads: None,
             general: false,
             pointers_meet: false,
             memory_variables: Vec::new(),

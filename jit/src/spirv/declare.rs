@@ -4,18 +4,22 @@
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
-use super::types::{Const, ImageType, MAX_LEAVES, Spec, Type, TypeEntry, mask};
+use super::types::{Const, Cooperative, ImageType, LANES, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
 use super::{Specialization, class, deco};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
+use std::collections::HashMap;
 
+/// Most rows or columns of a cooperative matrix, and their scope.
+const MOST: u32 = 64;
+const SCOPE_SUBGROUP: u64 = 3;
 /// Deepest nesting of composite types.
 const MAX_TYPE_DEPTH: u32 = 64;
 
 impl<'m> Spec<'m> {
     /// Builds all types and constants. What is unsupported is left out and refused at its first use.
     pub fn new(m: &'m Module, specialization: &Specialization) -> Result<Spec<'m>> {
-        let mut s = Spec { m, types: Vec::new(), consts: Vec::new() };
+        let mut s = Spec { m, types: Vec::new(), consts: Vec::new(), cooperative: HashMap::new() };
         s.types.resize_with(m.def_count(), || None);
         s.consts.resize_with(m.def_count(), || None);
         let mut flattened = 0u64;
@@ -27,10 +31,24 @@ impl<'m> Spec<'m> {
             }
             let Some(n) = m.dense(v.result) else { continue };
             match v.op {
-                op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction => {
+                op::OpTypeCooperativeMatrixKHR => {
+                    let matrix = match s.cooperative_matrix(v) {
+                        Ok(matrix) => matrix,
+                        Err(e) if e.kind == ErrorKind::Unsupported => continue,
+                        Err(e) => return Err(e.at(v.opcode(), v.result)),
+                    };
+                    let kind = Type::Array { elem: matrix.elem, len: matrix.length() };
+                    let leaves = matrix.length().into();
+                    s.types[n] = Some(TypeEntry { kind, leaves, depth: 1, starts: Vec::new() });
+                    s.cooperative.insert(v.result, matrix);
+                }
+                op::OpTypeVoid..=op::OpTypePointer | op::OpTypeFunction | op::OpTypeUntypedPointerKHR => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
                 }
-                op::OpConstantTrue..=op::OpSpecConstantOp | op::OpUndef => {
+                op::OpConstantTrue..=op::OpSpecConstantOp
+                | op::OpConstantCompositeReplicateEXT
+                | op::OpSpecConstantCompositeReplicateEXT
+                | op::OpUndef => {
                     let c = s.make_const(v, specialization).map_err(|e| e.at(v.opcode(), v.result))?;
                     if let Some(Const::Flat(_, bits)) = &c {
                         flattened += bits.len() as u64;
@@ -59,6 +77,24 @@ impl<'m> Spec<'m> {
             self.types[n] = self.make_type(pointer)?;
         }
         Ok(())
+    }
+
+    /// An OpTypeCooperativeMatrixKHR.
+    fn cooperative_matrix(&self, v: View<'_>) -> Result<Cooperative> {
+        let number = |i: usize| self.constant_bits(v.arg(i)?);
+        let (scope, rows, columns) = (number(1)?, number(2)?, number(3)?);
+        if scope != SCOPE_SUBGROUP {
+            return Err(Error::unsupported("cooperative matrix of another scope than Subgroup"));
+        }
+        let fits = |n: u64| (1..=u64::from(MOST)).contains(&n);
+        if !fits(rows) || !fits(columns) || !columns.is_multiple_of(LANES.into()) {
+            return Err(Error::unsupported(format!("cooperative matrix of {rows}×{columns}")));
+        }
+        match self.ty(v.arg(0)?)? {
+            Type::Int { .. } | Type::Float { .. } => {}
+            _ => return Err(Error::invalid("component of a cooperative matrix")),
+        }
+        Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32 })
     }
 
     fn make_type(&self, v: View<'_>) -> Result<Option<TypeEntry>> {
@@ -135,6 +171,7 @@ impl<'m> Spec<'m> {
                 Ok(Some(TypeEntry { kind: Type::Struct(v.args.to_vec()), leaves, depth, starts }))
             }
             op::OpTypePointer => one(Type::Pointer { class: a(0)?, to: a(1)? }, 1),
+            op::OpTypeUntypedPointerKHR => one(Type::Pointer { class: a(0)?, to: UNTYPED }, 1),
             op::OpTypeFunction => one(Type::Function, 0),
             _ => Ok(None),
         }
@@ -173,6 +210,11 @@ impl<'m> Spec<'m> {
             op::OpConstantComposite | op::OpSpecConstantComposite => {
                 let mut bits = Vec::new();
                 let total = self.flat_leaves(v.ty)?;
+                if self.cooperative.contains_key(&v.ty) {
+                    // One component for all.
+                    let Some(c) = self.constant(v.arg(0)?) else { return Ok(None) };
+                    return flat(&vec![c.scalar(); total]);
+                }
                 if v.args.len() as u32 != self.part_count(v.ty)? {
                     return Err(Error::invalid("wrong number of constituents"));
                 }
@@ -180,6 +222,7 @@ impl<'m> Spec<'m> {
                     let Some(c) = self.constant(part) else {
                         return match self.m.def(part)?.op {
                             op::OpConstantTrue..=op::OpSpecConstantOp | op::OpUndef => Ok(None),
+                            op::OpConstantCompositeReplicateEXT | op::OpSpecConstantCompositeReplicateEXT => Ok(None),
                             _ => Err(Error::invalid("constituent is not a constant").with_id(part)),
                         };
                     };
@@ -192,6 +235,14 @@ impl<'m> Spec<'m> {
                     return Err(Error::invalid("constituents do not fit the type"));
                 }
                 flat(&bits)
+            }
+            op::OpConstantCompositeReplicateEXT | op::OpSpecConstantCompositeReplicateEXT => {
+                let (total, parts) = (self.flat_leaves(v.ty)?, self.part_count(v.ty)?);
+                let Some(c) = self.constant(v.arg(0)?) else { return Ok(None) };
+                if self.flat_leaves(c.ty())? * parts as usize != total {
+                    return Err(Error::invalid("constituents do not fit the type"));
+                }
+                flat(&self.constant_leaves(v.arg(0)?)?.repeat(parts as usize))
             }
             op::OpSpecConstantOp => {
                 fold::spec_constant_op(self, v).map(|bits| bits.map(|b| Const::Flat(v.ty, b.into())))

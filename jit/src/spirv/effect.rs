@@ -78,6 +78,12 @@ impl Translator<'_> {
                 let r = self.b.val(Op::IsHelper, &[], Ty::B1);
                 self.result(v, Flat::from_slice(&[r]))
             }
+            op::OpReadClockKHR => {
+                let time = self.b.val(Op::Clock, &[], Ty::I64);
+                let words = self.s.flat_leaves(v.ty)? == 2;
+                let time = if words { self.split(time, Ty::I32, 2) } else { Flat::from_slice(&[time]) };
+                self.result(v, time)
+            }
             _ => self.atomic(v),
         }
     }
@@ -86,7 +92,8 @@ impl Translator<'_> {
         let row = ATOMICS.iter().find(|r| r.0 == v.op);
         let &(_, op, value_at) = row.ok_or_else(|| Error::unsupported("not implemented"))?;
         // OpAtomicStore has no result, so its operands stand as those of the others.
-        let p = self.pointer(v.arg(0)?)?;
+        let pointee = if v.op == op::OpAtomicStore { self.type_of(v.arg(3)?)? } else { v.ty };
+        let p = self.pointer_to(v.arg(0)?, pointee)?;
         let ty = self.s.scalar(p.ty)?;
         let is_float = matches!(op, AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax);
         let any_type = matches!(op, AtomicOp::Load | AtomicOp::Store | AtomicOp::Exchange);
@@ -149,6 +156,10 @@ impl Translator<'_> {
     /// Subgroup and quad operations of both generations.
     pub fn subgroup_op(&mut self, v: View<'_>) -> Result<()> {
         self.b.shader.uses_subgroup = true;
+        if v.op == op::OpGroupNonUniformPartitionEXT {
+            let flat = self.partition(v)?;
+            return self.result(v, flat);
+        }
         // Those of SPIR-V 1.3, and rotation, begin with a scope.
         let scoped = v.op <= op::OpGroupNonUniformQuadSwap || v.op == op::OpGroupNonUniformRotateKHR;
         let v = if !scoped {
@@ -288,6 +299,7 @@ impl Translator<'_> {
                 }
                 Scan::Cluster(size as u8)
             }
+            part @ 6..=8 => return self.partitioned(v, op, part),
             _ => return Err(Error::unsupported("group operation")),
         };
         let logical = v.op >= op::OpGroupNonUniformLogicalAnd;

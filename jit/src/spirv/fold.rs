@@ -16,6 +16,10 @@ pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u
         |i: usize| ids.get(i).ok_or_else(|| Error::invalid("operand missing")).and_then(|&id| s.constant_leaves(id));
     let total = s.flat_leaves(v.ty)?;
     let result = match inner {
+        op::OpCooperativeMatrixLengthKHR => {
+            let matrix = ids.first().and_then(|ty| s.cooperative.get(ty));
+            matrix.map(|matrix| vec![matrix.length().into()])
+        }
         op::OpCompositeExtract => {
             let path = ids.get(1..).unwrap_or(&[]);
             let base = s.constant(*ids.first().unwrap_or(&0)).ok_or_else(|| Error::invalid("not a constant"))?;

@@ -334,7 +334,7 @@ impl Translator<'_> {
             first.extend(second);
             return Ok(first);
         }
-        let p = self.pointer(v.arg(1)?)?;
+        let p = self.pointer_to(v.arg(1)?, v.ty)?;
         let want = self.s.leaf_types(p.ty)?;
         let second =
             second.iter().zip(&want).map(|(&x, &t)| if t.is_int() { self.b.int_as(x, t) } else { x }).collect();

@@ -191,7 +191,7 @@ impl Translator<'_> {
         let (mode, lod) = match (&o.grad, o.lod) {
             (Some(_), _) => (LodMode::Grad, None),
             (None, Some(lod)) => (LodMode::Explicit, Some(lod)),
-            _ if implicit && self.stage.has_quads() => (LodMode::Implicit, o.bias),
+            _ if implicit && (self.stage.has_quads() || self.compute_quads.is_some()) => (LodMode::Implicit, o.bias),
             _ => (LodMode::Explicit, Some(self.b.float(Ty::F32, 0.0))),
         };
         let lod = lod.map(|l| if self.b.ty(l) == Ty::I32 { self.b.cvt(Convert::SToF, l, Ty::F32) } else { l });

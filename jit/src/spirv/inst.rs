@@ -4,7 +4,7 @@ use super::alu::{self, Rule};
 use super::body::Translator;
 use super::module::{ExtSet, NO_MEMBER, View};
 use super::opcodes::op;
-use super::types::Type;
+use super::types::{Type, UNTYPED};
 use super::value::{Flat, Handle, Place, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
@@ -41,6 +41,7 @@ impl Translator<'_> {
             op::OpLoad
             | op::OpStore
             | op::OpCopyMemory
+            | op::OpCopyMemorySized
             | op::OpAccessChain
             | op::OpInBoundsAccessChain
             | op::OpPtrAccessChain
@@ -50,10 +51,17 @@ impl Translator<'_> {
             | op::OpConvertUToPtr
             | op::OpPtrEqual
             | op::OpPtrNotEqual
-            | op::OpPtrDiff => self.pointer_op(v),
-            op::OpVectorExtractDynamic..=op::OpTranspose | op::OpCopyLogical | op::OpExpectKHR | op::OpSelect => {
-                self.composite_op(v)
-            }
+            | op::OpPtrDiff
+            | op::OpUntypedAccessChainKHR
+            | op::OpUntypedInBoundsAccessChainKHR
+            | op::OpUntypedPtrAccessChainKHR
+            | op::OpUntypedInBoundsPtrAccessChainKHR
+            | op::OpUntypedArrayLengthKHR => self.pointer_op(v),
+            op::OpVectorExtractDynamic..=op::OpTranspose
+            | op::OpCompositeConstructReplicateEXT
+            | op::OpCopyLogical
+            | op::OpExpectKHR
+            | op::OpSelect => self.composite_op(v),
             op::OpVectorTimesScalar..=op::OpDot => {
                 let flat = self.matrix_op(v)?;
                 self.result(v, flat)
@@ -70,7 +78,8 @@ impl Translator<'_> {
             | op::OpAtomicFMinEXT
             | op::OpAtomicFMaxEXT
             | op::OpDemoteToHelperInvocation
-            | op::OpIsHelperInvocationEXT => self.effect(v),
+            | op::OpIsHelperInvocationEXT
+            | op::OpReadClockKHR => self.effect(v),
             op::OpSDot..=op::OpSUDotAccSat => {
                 let flat = self.integer_dot(v)?;
                 self.result(v, flat)
@@ -79,9 +88,11 @@ impl Translator<'_> {
             | op::OpSubgroupBallotKHR..=op::OpSubgroupFirstInvocationKHR
             | op::OpSubgroupAllKHR..=op::OpSubgroupReadInvocationKHR
             | op::OpGroupNonUniformQuadAllKHR
-            | op::OpGroupNonUniformQuadAnyKHR => self.subgroup_op(v),
-            // What a condition promises, nothing is made of.
-            op::OpAssumeTrueKHR => Ok(()),
+            | op::OpGroupNonUniformQuadAnyKHR
+            | op::OpGroupNonUniformPartitionEXT => self.subgroup_op(v),
+            op::OpCooperativeMatrixLoadKHR..=op::OpCooperativeMatrixLengthKHR => self.cooperative_op(v),
+            // What a condition promises, and what will be read, nothing is made of.
+            op::OpAssumeTrueKHR | op::OpUntypedPrefetchKHR => Ok(()),
             _ => {
                 let flat = self.misc_arithmetic(v)?;
                 self.result(v, flat)
@@ -252,7 +263,7 @@ impl Translator<'_> {
         let volatile = |at: usize| v.args.get(at).is_some_and(|mask| mask & 1 != 0);
         match v.op {
             op::OpLoad => {
-                let p = self.pointer(v.arg(0)?)?;
+                let p = self.pointer_to(v.arg(0)?, v.ty)?;
                 if matches!(p.place, Place::Local(_) | Place::Memory(_)) && self.is_large(p.ty)? {
                     return self.keep(v, &p, volatile(1));
                 }
@@ -260,7 +271,7 @@ impl Translator<'_> {
                 self.result_val(v, val)
             }
             op::OpStore => {
-                let p = self.pointer(v.arg(0)?)?;
+                let p = self.pointer_to(v.arg(0)?, self.type_of(v.arg(1)?)?)?;
                 if let Some(from) = self.kept_value(v.arg(1)?) {
                     return self.store_kept(&p, &from, volatile(2));
                 }
@@ -268,7 +279,7 @@ impl Translator<'_> {
                 self.store(&p, val, volatile(2))
             }
             op::OpCopyMemory => {
-                let (to, from) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
+                let (to, from) = self.copied(v.arg(0)?, v.arg(1)?)?;
                 if matches!(from.place, Place::Local(_) | Place::Memory(_)) && self.is_large(from.ty)? {
                     return self.store_kept(&to, &from, volatile(2));
                 }
@@ -291,8 +302,11 @@ impl Translator<'_> {
                 }
                 self.pointer_result(v, p)
             }
+            op::OpCopyMemorySized => self.copy_sized(v),
+            op::OpUntypedAccessChainKHR..=op::OpUntypedArrayLengthKHR => self.untyped_op(v),
             op::OpArrayLength => {
-                let n = self.array_length(v.arg(0)?, v.arg(1)?)?;
+                let p = self.pointer(v.arg(0)?)?;
+                let n = self.array_length(p, v.arg(1)?)?;
                 self.result(v, Flat::from_slice(&[n]))
             }
             op::OpConvertPtrToU => {
@@ -311,9 +325,9 @@ impl Translator<'_> {
         }
     }
 
-    fn pointer_result(&mut self, v: View<'_>, p: Pointer) -> Result<()> {
+    pub fn pointer_result(&mut self, v: View<'_>, p: Pointer) -> Result<()> {
         match *self.s.ty(v.ty)? {
-            Type::Pointer { to, .. } if to == p.ty => self.set(v.result, Val::Ptr(p)),
+            Type::Pointer { to, .. } if to == p.ty || to == UNTYPED => self.set(v.result, Val::Ptr(p)),
             _ => Err(Error::invalid("result type does not point to what the indices reach")),
         }
     }
@@ -322,13 +336,17 @@ impl Translator<'_> {
     fn compare_pointers(&mut self, v: View<'_>) -> Result<()> {
         let ty = self.type_of(v.arg(0)?)?;
         let (a, b) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
-        if a.ty != b.ty {
+        let untyped = matches!(self.s.ty(ty)?, Type::Pointer { to: UNTYPED, .. });
+        if a.ty != b.ty && !untyped {
             return Err(Error::invalid("operands point to different types"));
         }
         let r = if v.op == op::OpPtrDiff {
             let own = matches!(&a.place, Place::Memory(m) if m.natural);
-            // The array's stride; without it elements are taken as packed.
-            let stride = self.pointer_stride(ty, a.ty, own).or_else(|_| self.pointer_stride(ty, a.ty, true))?;
+            // The array's stride; without it elements are taken as packed. Of untyped pointers they are bytes.
+            let stride = match untyped {
+                true => 1,
+                false => self.pointer_stride(ty, a.ty, own).or_else(|_| self.pointer_stride(ty, a.ty, true))?,
+            };
             let (a, b) = (self.position(&a)?, self.position(&b)?);
             let bytes = self.b.bin(Binary::ISub, a, b);
             let stride = self.b.konst(self.b.ty(a), stride.max(1).into());
@@ -391,6 +409,10 @@ impl Translator<'_> {
                 };
                 v.args[2..].iter().map(pick).collect::<Result<Flat>>()?
             }
+            op::OpCompositeConstruct if self.s.cooperative.contains_key(&v.ty) => {
+                let x = self.operand1(v, 0)?;
+                std::iter::repeat_n(x, self.s.flat_leaves(v.ty)?).collect()
+            }
             op::OpCompositeConstruct => {
                 let mut out = Flat::new();
                 let most = self.s.flat_leaves(v.ty)?;
@@ -401,6 +423,14 @@ impl Translator<'_> {
                     }
                 }
                 out
+            }
+            op::OpCompositeConstructReplicateEXT => {
+                let part = self.operand(v, 0)?;
+                let (total, parts) = (self.s.flat_leaves(v.ty)?, self.s.part_count(v.ty)? as usize);
+                if part.len() * parts != total {
+                    return Err(Error::invalid("operand is not a constituent"));
+                }
+                Flat::from_vec(part.repeat(parts))
             }
             op::OpCompositeExtract => {
                 if let Some(whole) = self.kept_value(v.arg(0)?) {

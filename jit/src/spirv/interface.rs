@@ -6,7 +6,9 @@
 
 use super::body::Translator;
 use super::layout::{explicit_size, natural};
+use super::mode::ComputeQuads;
 use super::module::{EntryPoint, NO_MEMBER, View};
+use super::opcodes::op;
 use super::types::{Const, Type};
 use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val};
 use super::{builtin, class, deco};
@@ -137,10 +139,12 @@ impl Translator<'_> {
     /// Makes every global variable that reachable code names.
     pub fn globals(&mut self, entry: &EntryPoint) -> Result<()> {
         let (m, s) = (self.m, self.s);
-        let mut shared = 0u32;
+        let mut shared = self.aliased_bytes()?;
         for inst in m.globals.clone() {
             let v = m.view(inst);
-            if v.op != super::opcodes::op::OpVariable {
+            // An untyped one says of which type it is, before its initialiser.
+            let untyped = v.op == op::OpUntypedVariableKHR;
+            if v.op != op::OpVariable && !untyped {
                 continue;
             }
             let class = v.args[0];
@@ -157,12 +161,41 @@ impl Translator<'_> {
             let &Type::Pointer { to, .. } = s.ty(v.ty).map_err(at)? else {
                 return Err(at(Error::invalid("variable without a pointer type")));
             };
-            self.global(v, class, to, &mut shared).map_err(at)?;
+            let to = if untyped { v.arg(1)? } else { to };
+            let init = v.args.get(1 + usize::from(untyped)).copied();
+            self.global(v, class, to, init, &mut shared).map_err(at)?;
         }
         if shared > 0 {
             self.b.shader.workgroup_mut()?.shared_bytes = shared;
         }
         Ok(())
+    }
+
+    /// Blocks of workgroup memory lie all at one place, unless there are untyped pointers: then those that are said to.
+    fn is_aliased(&self, variable: u32) -> bool {
+        const UNTYPED_POINTERS: u32 = 4473;
+        !self.m.capabilities.contains(&UNTYPED_POINTERS) || self.m.decorated(variable, deco::ALIASED)
+    }
+
+    /// Bytes of that place, at the beginning.
+    fn aliased_bytes(&self) -> Result<u32> {
+        let (m, s) = (self.m, self.s);
+        let mut bytes = 0;
+        for v in m.globals.clone().map(|inst| m.view(inst)) {
+            let used = m.dense(v.result).is_some_and(|n| self.a.uses[n] > 0);
+            let to = match (v.op, v.args) {
+                (op::OpVariable, [class::WORKGROUP, ..]) => match s.ty(v.ty)? {
+                    Type::Pointer { to, .. } => *to,
+                    _ => continue,
+                },
+                (op::OpUntypedVariableKHR, [class::WORKGROUP, to, ..]) => *to,
+                _ => continue,
+            };
+            if used && m.decorated(to, deco::BLOCK) && self.is_aliased(v.result) {
+                bytes = bytes.max(explicit_size(s, to, None)?);
+            }
+        }
+        Ok(bytes)
     }
 
     /// Declaring such an input means sample shading, whether it is read or not.
@@ -173,30 +206,31 @@ impl Translator<'_> {
                 || self.m.decorated(var, deco::SAMPLE))
     }
 
-    fn global(&mut self, v: View<'_>, class: u32, to: u32, shared: &mut u32) -> Result<()> {
+    fn global(&mut self, v: View<'_>, class: u32, to: u32, init: Option<u32>, shared: &mut u32) -> Result<()> {
         let p = match class {
-            class::PRIVATE => return self.private_variable(v),
+            class::PRIVATE if v.op == op::OpVariable => return self.private_variable(v),
             class::INPUT => self.input(v, to)?,
             class::OUTPUT => self.output(v, to)?,
             class::UNIFORM_CONSTANT | class::UNIFORM | class::STORAGE_BUFFER => self.resource(v, to)?,
             class::PUSH_CONSTANT => {
-                if v.args.len() > 1 {
+                if init.is_some() {
                     return Err(Error::invalid("initialiser of a push constant block"));
                 }
                 self.block_pointer(Space::Push, 0, to, false)
             }
             class::WORKGROUP => {
-                // Blocks have a layout of their own and lie all at one place; then there is nothing else.
+                // Blocks have a layout of their own.
                 let block = self.m.decorated(to, deco::BLOCK);
                 let (at, size) = if block {
-                    (0, explicit_size(self.s, to, None)?)
+                    let at = if self.is_aliased(v.result) { 0 } else { shared.next_multiple_of(16) };
+                    (at, explicit_size(self.s, to, None)?)
                 } else {
                     let (size, align) = natural(self.s, to)?;
                     (shared.next_multiple_of(align.max(4)), size)
                 };
                 let end = at.checked_add(size).filter(|&n| n < 1 << 28);
                 *shared = end.ok_or_else(|| Error::limit("workgroup memory"))?.max(*shared);
-                if let Some(&init) = v.args.get(1) {
+                if let Some(init) = init {
                     match self.s.constant(init) {
                         Some(Const::Null(_)) => self.b.shader.workgroup_mut()?.zero_shared = true,
                         _ => return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull")),
@@ -521,6 +555,12 @@ impl Translator<'_> {
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return if c == 0 { self.subgroup_mask(number) } else { self.b.i32(0) };
+        }
+        if let (Some(ComputeQuads::Square), builtin::LOCAL_INVOCATION_ID..=builtin::LOCAL_INVOCATION_INDEX) =
+            (self.compute_quads, number)
+            && c < 3
+        {
+            return self.square_position(number, c);
         }
         if number == builtin::HELPER_INVOCATION && io.volatile && self.stage.has_quads() {
             return self.b.val(Op::IsHelper, &[], Ty::B1);

@@ -36,7 +36,8 @@ impl Translator<'_> {
         Ok(match v.op {
             op::OpVectorTimesScalar | op::OpMatrixTimesScalar => {
                 fit(b.len() == 1)?;
-                a.iter().map(|&x| self.b.bin(Binary::FMul, x, b[0])).collect()
+                let multiply = if self.b.ty(b[0]).is_float() { Binary::FMul } else { Binary::IMul };
+                a.iter().map(|&x| self.b.bin(multiply, x, b[0])).collect()
             }
             op::OpVectorTimesMatrix => {
                 let (rows, _, _) = self.matrix_shape(v, 1)?;

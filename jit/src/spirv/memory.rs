@@ -149,7 +149,7 @@ impl Translator<'_> {
 
     /// Moves an address by `i * stride`. Offsets into buffers are 32-bit numbers that do not wrap: an index that is out of every
     /// buffer's bounds is bounded before it is multiplied, and so is a sum before something is added to it.
-    fn advance(&mut self, m: &mut Memory, i: Index, stride: u32) -> Result<()> {
+    pub fn advance(&mut self, m: &mut Memory, i: Index, stride: u32) -> Result<()> {
         match i {
             // What lies beyond every buffer stays there.
             Index::Const(c) if m.space == Space::Buffer => {
@@ -248,7 +248,7 @@ impl Translator<'_> {
     }
 
     /// Address operands of an access; `buffer` as [`Translator::access_buffer`] says.
-    fn address_args(&mut self, m: &Memory, buffer: Option<Value>, extra: u32) -> SmallVec<[Value; 8]> {
+    pub fn address_args(&mut self, m: &Memory, buffer: Option<Value>, extra: u32) -> SmallVec<[Value; 8]> {
         let mut args: SmallVec<[Value; 8]> = buffer.into_iter().collect();
         let at = Memory { offset: m.offset.wrapping_add(extra), ..*m };
         args.push(self.memory_offset(&at));
@@ -257,7 +257,7 @@ impl Translator<'_> {
     }
 
     /// The buffer of accesses to what `m` points to.
-    fn access_buffer(&mut self, m: &Memory) -> Result<Option<Value>> {
+    pub fn access_buffer(&mut self, m: &Memory) -> Result<Option<Value>> {
         m.origin.map(|origin| self.buffer(origin)).transpose()
     }
 
@@ -303,21 +303,27 @@ impl Translator<'_> {
     fn load_memory(&mut self, m: &Memory, ty: u32, volatile: bool) -> Result<Flat> {
         let leaves = self.memory_leaves(m, ty)?;
         let kinds = self.s.leaf_types(ty)?;
+        let mut out = self.load_leaves(m, &leaves, volatile)?;
+        for (v, &kind) in out.iter_mut().zip(&kinds) {
+            if kind == Ty::B1 {
+                let zero = self.b.i32(0);
+                *v = self.b.cmp(Cmp::INe, *v, zero);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Loads scalars at their places.
+    pub fn load_leaves(&mut self, m: &Memory, leaves: &[MemLeaf], volatile: bool) -> Result<Flat> {
         let buffer = self.access_buffer(m)?;
         let mut out = Flat::new();
-        for (first, n) in Self::runs(&leaves) {
+        for (first, n) in Self::runs(leaves) {
             let head = leaves[first];
             let args = self.address_args(m, buffer, head.offset);
             let flags =
                 MemFlags { readonly: m.readonly, volatile: volatile || m.volatile, align: head.ty.bytes() as u8 };
             let tys = [head.ty; 4];
             out.extend(self.b.vals(Op::Load(m.space, flags), &args, &tys[..n]));
-        }
-        for (v, &kind) in out.iter_mut().zip(&kinds) {
-            if kind == Ty::B1 {
-                let zero = self.b.i32(0);
-                *v = self.b.cmp(Cmp::INe, *v, zero);
-            }
         }
         Ok(out)
     }
@@ -336,17 +342,22 @@ impl Translator<'_> {
     }
 
     fn store_memory(&mut self, m: &Memory, ty: u32, mut val: Flat, volatile: bool) -> Result<()> {
-        if m.readonly || m.space == Space::Push {
-            return Err(Error::invalid("store to read-only memory"));
-        }
         for v in &mut val {
             if self.b.ty(*v) == Ty::B1 {
                 *v = self.b.cvt(Convert::BToI, *v, Ty::I32);
             }
         }
         let leaves = self.memory_leaves(m, ty)?;
+        self.store_leaves(m, &leaves, &val, volatile)
+    }
+
+    /// Stores scalars at their places.
+    pub fn store_leaves(&mut self, m: &Memory, leaves: &[MemLeaf], val: &[Value], volatile: bool) -> Result<()> {
+        if m.readonly || m.space == Space::Push {
+            return Err(Error::invalid("store to read-only memory"));
+        }
         let buffer = self.access_buffer(m)?;
-        for (first, n) in Self::runs(&leaves) {
+        for (first, n) in Self::runs(leaves) {
             let head = leaves[first];
             let mut args = self.address_args(m, buffer, head.offset);
             args.extend_from_slice(&val[first..first + n]);
@@ -503,8 +514,7 @@ impl Translator<'_> {
     }
 
     /// OpArrayLength: elements of the runtime array that ends a block.
-    pub fn array_length(&mut self, block: u32, member: u32) -> Result<Value> {
-        let p = self.pointer(block)?;
+    pub fn array_length(&mut self, p: Pointer, member: u32) -> Result<Value> {
         let Place::Memory(m) = p.place else { return Err(Error::invalid("not a pointer to a block")) };
         let (Some(origin), Type::Struct(members)) = (m.origin, self.s.ty(p.ty)?) else {
             return Err(Error::invalid("not a pointer to a block"));

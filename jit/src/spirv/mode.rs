@@ -61,7 +61,37 @@ modes! {
     // Fragments come in whole quads, derivatives have their operands in all of them.
     5088 QuadDerivativesKHR Any Nothing;
     5089 RequireFullQuadsKHR Fragment Nothing;
+    // See `compute_quads`.
+    5289 DerivativeGroupQuadsKHR Workgroup Nothing;
+    5290 DerivativeGroupLinearKHR Workgroup Nothing;
     6023 MaximallyReconvergesKHR Any Nothing;
+}
+
+/// How a compute stage's invocations make quads (`compute_quads`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComputeQuads {
+    /// `DerivativeGroupLinearKHR`.
+    Linear,
+    /// `DerivativeGroupQuadsKHR`.
+    Square,
+}
+
+/// The quads that an entry point's modes ask for; its workgroup size is known.
+pub(super) fn compute_quads(m: &Module, function: u32, shader: &Shader) -> Result<Option<ComputeQuads>> {
+    let numbers = m.execution_modes.iter().filter(|e| e.0 == function).map(|e| m.view(e.1).args.get(1).copied());
+    let mut found = numbers.filter_map(|number| match number {
+        Some(5289) => Some(ComputeQuads::Square),
+        Some(5290) => Some(ComputeQuads::Linear),
+        _ => None,
+    });
+    let quads = found.next_back();
+    let (Some(quads), Some(workgroup)) = (quads, shader.payload.workgroup()) else { return Ok(None) };
+    let [x, y, _] = workgroup.local_size;
+    let fits = match quads {
+        ComputeQuads::Linear => workgroup.invocations().is_multiple_of(4),
+        ComputeQuads::Square => x.is_multiple_of(2) && y.is_multiple_of(2),
+    };
+    if fits { Ok(Some(quads)) } else { Err(Error::invalid("workgroup is not made of quads")) }
 }
 
 /// Reads the modes of an entry point into the shader; what they say of its float arithmetic.

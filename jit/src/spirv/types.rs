@@ -8,10 +8,16 @@ use super::module::Module;
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Most scalars one composite value may have.
 pub(crate) const MAX_LEAVES: u64 = 1 << 16;
+
+/// Pointee of untyped pointers: no type has this id.
+pub(crate) const UNTYPED: u32 = 0;
+/// Lanes of a subgroup, over which a cooperative matrix is spread.
+pub(crate) const LANES: u32 = 8;
 
 /// The low `bits` bits.
 pub(crate) fn mask(bits: u32) -> u64 {
@@ -41,18 +47,63 @@ pub(crate) struct ImageType {
 pub(crate) enum Type {
     Void,
     Bool,
-    Int { bits: u32, signed: bool },
-    Float { bits: u32 },
-    Vector { elem: u32, n: u32 },
-    Matrix { col: u32, n: u32 },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
+    Float {
+        bits: u32,
+    },
+    Vector {
+        elem: u32,
+        n: u32,
+    },
+    Matrix {
+        col: u32,
+        n: u32,
+    },
     Image(ImageType),
     Sampler,
     SampledImage(u32),
-    Array { elem: u32, len: u32 },
-    RuntimeArray { elem: u32 },
+    Array {
+        elem: u32,
+        len: u32,
+    },
+    RuntimeArray {
+        elem: u32,
+    },
     Struct(Vec<u32>),
-    Pointer { class: u32, to: u32 },
+    /// `to` may be [`UNTYPED`].
+    Pointer {
+        class: u32,
+        to: u32,
+    },
     Function,
+}
+
+/// A matrix type, beside the array that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cooperative {
+    pub elem: u32,
+    pub rows: u32,
+    pub columns: u32,
+}
+
+impl Cooperative {
+    /// Components of an invocation.
+    pub fn length(self) -> u32 {
+        self.rows * self.columns / LANES
+    }
+
+    /// The component with pieces of a row.
+    pub fn component(self, row: u32, piece: u32) -> usize {
+        (row * self.pieces() + piece) as usize
+    }
+
+    /// Components of a row.
+    pub fn pieces(self) -> u32 {
+        self.columns / LANES
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -94,6 +145,8 @@ pub(crate) struct Spec<'m> {
     pub m: &'m Module,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
+    /// Arrays that are cooperative matrices.
+    pub cooperative: HashMap<u32, Cooperative>,
 }
 
 impl<'m> Spec<'m> {
@@ -142,10 +195,11 @@ impl<'m> Spec<'m> {
         })
     }
 
-    /// Component type id and count of a vector; (itself, 1) of a scalar.
+    /// Component type id and count of a vector, or of an invocation's part of a cooperative matrix; (itself, 1) of a scalar.
     pub fn vector(&self, id: u32) -> Result<(u32, u32)> {
         match *self.ty(id)? {
             Type::Vector { elem, n } => Ok((elem, n)),
+            Type::Array { elem, len } if self.cooperative.contains_key(&id) => Ok((elem, len)),
             _ => self.scalar(id).map(|_| (id, 1)),
         }
     }

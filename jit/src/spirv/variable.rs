@@ -11,7 +11,7 @@
 use super::body::Translator;
 use super::layout::member_matrix;
 use super::module::NO_MEMBER;
-use super::types::Type;
+use super::types::{Type, UNTYPED};
 use super::value::{Desc, Memory, MemoryVariable, Origin, Parts, Place, Pointee, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
@@ -56,12 +56,15 @@ impl Translator<'_> {
         };
         // An array of descriptors is nowhere at run time.
         let Place::Memory(m) = p.place else { return Ok(Val::Ptr(p)) };
-        if m.space != space || p.ty != to {
+        if m.space != space || (p.ty != to && to != UNTYPED) {
             return Err(Error::invalid("operand does not point to what its type says"));
         }
         let about = self.pointee(space, to)?;
-        let is_matrix = matches!(self.s.ty(self.without_arrays(to)?)?, Type::Matrix { .. });
-        let is_vector = matches!(self.s.ty(to)?, Type::Vector { .. });
+        let (mut is_matrix, mut is_vector) = (false, false);
+        if to != UNTYPED {
+            is_matrix = matches!(self.s.ty(self.without_arrays(to)?)?, Type::Matrix { .. });
+            is_vector = matches!(self.s.ty(to)?, Type::Vector { .. });
+        }
         if (is_matrix && m.matrix != about.matrix) || (is_vector && m.comp_stride.is_some()) {
             return Err(Error::unsupported("variable pointer into matrices of different layouts"));
         }
@@ -205,13 +208,14 @@ impl Translator<'_> {
         if let Some(about) = self.pointees.get(&(space, to)) {
             return Ok(about.clone());
         }
-        let matrix_type = self.without_arrays(to)?;
+        // An untyped pointer may point into any variable.
+        let matrix_type = if to == UNTYPED { UNTYPED } else { self.without_arrays(to)? };
         let mut about = Pointee::default();
         let mut seen = HashSet::new();
         for i in 0..self.memory_variables.len() {
             let MemoryVariable { space: own, ty, volatile, binding } = self.memory_variables[i];
             let parts = self.parts(ty)?;
-            if own != space || !parts.types.contains(&to) {
+            if own != space || (to != UNTYPED && !parts.types.contains(&to)) {
                 continue;
             }
             about.volatile |= volatile || parts.volatile;

@@ -76,6 +76,13 @@ unsafe extern "C" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *
     }
 }
 
+/// Counts calls.
+unsafe extern "C" fn clock(out: *mut u64) {
+    static TIME: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    // SAFETY: generated code passes room for it.
+    unsafe { *out = TIME.fetch_add(1, std::sync::atomic::Ordering::Relaxed) };
+}
+
 unsafe extern "C" fn image_divergent(
     views: *const *const ImageView,
     samplers: *const *const Sampler,
@@ -103,7 +110,7 @@ unsafe extern "C" fn image_divergent(
 }
 
 /// Helpers as the rasterizer provides them.
-pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64 };
+pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64, clock };
 
 /// Memory aligned to 64 bytes.
 pub struct Aligned {

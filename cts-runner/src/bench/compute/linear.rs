@@ -1,8 +1,8 @@
-//! Dense linear algebra in f32: saxpy and three ways to multiply matrices.
+//! Dense linear algebra in f32: saxpy and four ways to multiply matrices.
 
 use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
-use crate::vk::{Gpu, Resource};
+use crate::vk::{Error, Gpu, Resource};
 
 const SAXPY: usize = 4 << 20;
 /// Rows of the square matrices.
@@ -38,27 +38,36 @@ fn saxpy_with(gpu: &Gpu, code: &[u32], groups: u32) -> Made {
 
 /// One element per invocation, no reuse.
 pub fn matmul_naive(gpu: &Gpu) -> Made {
-    matmul(gpu, &spirv!("compute/matmul_naive.comp"), 16)
+    matmul(gpu, &spirv!("compute/matmul_naive.comp"), [16, 16])
 }
 
 /// Tiles in shared memory.
 pub fn matmul_tiled(gpu: &Gpu) -> Made {
-    matmul(gpu, &spirv!("compute/matmul_tiled.comp"), 16)
+    matmul(gpu, &spirv!("compute/matmul_tiled.comp"), [16, 16])
 }
 
 /// Tiles in shared memory, 4×4 elements in registers.
 pub fn matmul_blocked(gpu: &Gpu) -> Made {
-    matmul(gpu, &spirv!("compute/matmul_blocked.comp"), 64)
+    matmul(gpu, &spirv!("compute/matmul_blocked.comp"), [64, 64])
 }
 
-fn matmul(gpu: &Gpu, code: &[u32], tile: u32) -> Made {
+/// Cooperative matrices, eight for each subgroup.
+pub fn matmul_cooperative(gpu: &Gpu) -> Made {
+    if !gpu.optional.cooperative {
+        return Err(Error::Missing("cooperativeMatrix".into()).into());
+    }
+    matmul(gpu, &spirv!("compute/matmul_cooperative.comp"), [16, 32])
+}
+
+/// `tile`: columns and rows that a workgroup makes.
+fn matmul(gpu: &Gpu, code: &[u32], tile: [u32; 2]) -> Made {
     let mut random = Random::new(2);
     let (a, b) = (random.floats(N * N, -1.0, 1.0), random.floats(N * N, -1.0, 1.0));
     let c = storage(gpu, N * N * 4)?;
     let buffers = [storage_of_floats(gpu, &a)?, storage_of_floats(gpu, &b)?, c];
     let kernel = Kernel::new(gpu, code, &buffers.map(|b| Resource::Storage(b.handle)), 1)?;
-    let groups = N as u32 / tile;
-    let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[N as u32], [groups, groups, 1]);
+    let [x, y] = tile.map(|tile| N as u32 / tile);
+    let work = |d: &ash::Device, cmd| kernel.dispatch(d, cmd, &[N as u32], [x, y, 1]);
     let flops = 2.0 * (N * N * N) as f64;
     job(gpu, (flops, Unit::Flop), work, move |_| {
         // Every 61st element: a stride that meets all rows and columns of a tile.

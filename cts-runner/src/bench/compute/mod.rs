@@ -26,6 +26,7 @@ pub const SPECS: &[Spec] = &[
     Spec::quick("compute/matmul-naive", C, linear::matmul_naive),
     Spec::quick("compute/matmul-tiled", C, linear::matmul_tiled),
     Spec::full("compute/matmul-blocked", C, linear::matmul_blocked),
+    Spec::full("compute/matmul-cooperative", C, linear::matmul_cooperative),
     Spec::full("compute/matvec-f32", C, matvec::f32_weights),
     Spec::quick("compute/matvec-f16", C, matvec::f16_weights),
     Spec::full("compute/matvec-f16-storage", C, matvec::f16_storage),

@@ -286,6 +286,8 @@ rows! { Op {
     Op::MemoryBarrier = Op::MemoryBarrier, NOTHING, Machine, Operands, Effects::ORDERS, Dear;
     Op::Demote = Op::Demote, NOTHING, Machine, Operands, Effects::DEMOTES, Dear;
     Op::IsHelper = Op::IsHelper, GIVES_BOOL, Machine, Varying, Effects::READS_COVERAGE, Dear;
+    // No two readings are one, and nothing moves past one.
+    Op::Clock = Op::Clock, GIVES_LONG, Kernel, Uniform, CHANGES.and(Effects::VOLATILE), Heavy;
 } with Unary Binary Cmp Convert Builtin Subgroup ImageQuery }
 
 impl Binary {

@@ -161,6 +161,7 @@ pub(super) const IMAGE: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Img)]);
 pub(super) const SAMPLER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Smp)]);
 pub(super) const BUFFER_WORD: Types = Types::Fixed(&[Is(Ty::Buf)], &[Is(Ty::I32)]);
 pub(super) const GIVES_WORD: Types = Types::Fixed(&[], &[Is(Ty::I32)]);
+pub(super) const GIVES_LONG: Types = Types::Fixed(&[], &[Is(Ty::I64)]);
 pub(super) const GIVES_FLOAT: Types = Types::Fixed(&[], &[Is(Ty::F32)]);
 pub(super) const GIVES_BOOL: Types = Types::Fixed(&[], &[Is(Ty::B1)]);
 pub(super) const BOOL_1: Types = Types::Fixed(&[Is(Ty::B1)], &[Is(Ty::B1)]);

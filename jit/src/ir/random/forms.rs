@@ -49,6 +49,8 @@ pub(super) fn form(op: &Op) -> Form {
         Op::LoadInput(..) | Op::StoreOutput(_) | Op::Demote | Op::IsHelper => Never,
         // Invocations would influence each other.
         Op::Atomic(..) | Op::Subgroup(_) | Op::Ddx { .. } | Op::Ddy { .. } => Never,
+        // It is another one each time.
+        Op::Clock => Never,
         // Images are not interpreted.
         Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) | Op::Sample(_) => Never,
         Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => Never,

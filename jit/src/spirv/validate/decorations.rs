@@ -2,7 +2,6 @@
 
 use super::super::module::{Module, NO_MEMBER};
 use super::super::opcodes::op;
-use super::{UNTYPED_POINTER, UNTYPED_VARIABLE};
 use crate::error::{Error, Result};
 
 /// What a decoration may stand on.
@@ -104,13 +103,17 @@ fn fits(m: &Module, target: u32, member: bool, on: On) -> bool {
     if v.op == op::OpDecorationGroup {
         return true;
     }
-    let variable = matches!(v.op, op::OpVariable) || v.op == UNTYPED_VARIABLE;
+    let variable = matches!(v.op, op::OpVariable | op::OpUntypedVariableKHR);
     match on {
         Anything => true,
         Member => member,
         Struct => !member && v.op == op::OpTypeStruct,
         Strided => {
-            !member && matches!(v.op, op::OpTypeArray | op::OpTypeRuntimeArray | op::OpTypePointer | UNTYPED_POINTER)
+            !member
+                && matches!(
+                    v.op,
+                    op::OpTypeArray | op::OpTypeRuntimeArray | op::OpTypePointer | op::OpTypeUntypedPointerKHR
+                )
         }
         Variable => !member && variable,
         Object => member || variable || v.op == op::OpFunctionParameter,

@@ -2,7 +2,7 @@
 
 use super::super::module::{End, Function, Module};
 use super::super::opcodes::op;
-use super::{UNTYPED_VARIABLE, broken};
+use super::broken;
 use crate::error::{Error, Result};
 
 pub(super) fn check(m: &Module) -> Result<()> {
@@ -22,7 +22,7 @@ fn entry_points(m: &Module) -> Result<()> {
         }
         for &id in &e.interface {
             let found = m.def_inst(id).filter(|inst| m.globals.contains(inst)).map(|inst| m.view(inst).op);
-            if found != Some(op::OpVariable) && found != Some(UNTYPED_VARIABLE) {
+            if found != Some(op::OpVariable) && found != Some(op::OpUntypedVariableKHR) {
                 return broken(format!("%{id} of its interface is no global variable"));
             }
         }

@@ -162,6 +162,10 @@ fn along(m: &Module, v: View<'_>, shape: &[u8], mut at: usize, f: &mut dyn FnMut
 /// The open end of ids; OpSource ends with a string.
 fn ids(v: View<'_>, rest: &[u32], f: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
     match v.op {
+        // A stride, and memory operands.
+        op::OpCooperativeMatrixLoadKHR | op::OpCooperativeMatrixStoreKHR => {
+            rest.iter().take(1).try_for_each(|&id| f(id))
+        }
         op::OpSource => rest.iter().take(1).try_for_each(|&id| f(id)),
         op::OpGroupMemberDecorate => rest.iter().step_by(2).try_for_each(|&id| f(id)),
         _ => rest.iter().try_for_each(|&id| f(id)),

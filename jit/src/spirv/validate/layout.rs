@@ -41,7 +41,9 @@ enum Home {
 fn home(number: u16) -> Home {
     match number {
         op::OpNop | op::OpLine | op::OpNoLine => Home::Anywhere,
-        op::OpVariable | op::OpUndef | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => Home::Both,
+        op::OpVariable | op::OpUntypedVariableKHR | op::OpUndef | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => {
+            Home::Both
+        }
         op::OpTypeForwardPointer | op::OpConstantTrue..=op::OpSpecConstantOp => Home::Section(TYPES),
         _ => match opcodes::row(number) {
             None => Home::Anywhere,
@@ -60,7 +62,8 @@ pub(super) fn check(m: &Module) -> Result<()> {
             Home::Section(s) if s < section => return broken(v, "stands behind instructions that it must precede"),
             Home::Section(s) => section = s,
             Home::Function => return broken(v, "stands outside of functions"),
-            Home::Both if v.op == op::OpUndef || v.op == op::OpVariable => section = TYPES,
+            // Non-semantic instructions may stand further up.
+            Home::Both if !matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR) => section = TYPES,
             Home::Both | Home::Anywhere => {}
         }
         models += u32::from(v.op == op::OpMemoryModel);
@@ -84,8 +87,10 @@ fn function(m: &Module, f: &Function) -> Result<()> {
             let v = m.view(inst);
             match v.op {
                 op::OpLine | op::OpNoLine | op::OpNop | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => {}
-                op::OpVariable if variables => {}
-                op::OpVariable => return broken(v, "variables stand first in the first block of a function"),
+                op::OpVariable | op::OpUntypedVariableKHR if variables => {}
+                op::OpVariable | op::OpUntypedVariableKHR => {
+                    return broken(v, "variables stand first in the first block of a function");
+                }
                 op::OpPhi if phis && n > 0 => {}
                 op::OpPhi => return broken(v, "phis stand first in a block, and in none that a function begins with"),
                 _ => (variables, phis) = (false, false),

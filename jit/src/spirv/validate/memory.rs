@@ -2,7 +2,7 @@
 
 use super::super::module::{Module, View};
 use super::super::opcodes::op;
-use super::{UNTYPED_POINTER, broken};
+use super::broken;
 use crate::error::Result;
 
 pub(super) fn check(m: &Module) -> Result<()> {
@@ -44,7 +44,7 @@ fn pointer_type(m: &Module, v: View<'_>, ty: u32) -> Result<Option<(u32, u32)>> 
     let Ok(t) = m.def(ty) else { return broken(v, "operand is no pointer") };
     match t.op {
         op::OpTypePointer => Ok(Some((t.args[0], t.args[1]))),
-        UNTYPED_POINTER => Ok(None),
+        op::OpTypeUntypedPointerKHR => Ok(None),
         _ => broken(v, "operand is no pointer"),
     }
 }

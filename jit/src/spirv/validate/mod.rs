@@ -65,11 +65,6 @@ impl Kind {
     }
 }
 
-/// OpTypeUntypedPointerKHR.
-const UNTYPED_POINTER: u16 = 4417;
-/// OpUntypedVariableKHR.
-const UNTYPED_VARIABLE: u16 = 4418;
-
 impl Module {
     /// Operands of a type's declaration, if it is of that opcode.
     fn declared(&self, ty: u32, opcode: u16) -> Option<&[u32]> {

@@ -1,0 +1,32 @@
+//! Everything of `ash::vk`, and structures that it does not know yet: of extensions younger than its headers (1.3.281), from vk.xml.
+
+#![allow(missing_docs, reason = "the names are the specification's")]
+
+pub use ash::vk::*;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+macro_rules! structures {
+    ($($name:ident = $tag:literal { $($field:ident),* })*) => {$(
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<'a> {
+            pub s_type: StructureType,
+            pub p_next: *mut c_void,
+            $(pub $field: Bool32,)*
+            pub _marker: PhantomData<&'a ()>,
+        }
+        // SAFETY: it begins with a tag, which is this one, and the chain's pointer.
+        unsafe impl TaggedStructure for $name<'_> {
+            const STRUCTURE_TYPE: StructureType = StructureType::from_raw($tag);
+        }
+    )*};
+}
+
+structures! {
+    PhysicalDeviceComputeShaderDerivativesFeaturesKHR = 1_000_201_000 { compute_derivative_group_quads, compute_derivative_group_linear }
+    PhysicalDeviceComputeShaderDerivativesPropertiesKHR = 1_000_511_000 { mesh_and_task_shader_derivatives }
+    PhysicalDeviceShaderReplicatedCompositesFeaturesEXT = 1_000_564_000 { shader_replicated_composites }
+    PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT = 1_000_662_000 { shader_subgroup_partitioned }
+    PhysicalDeviceShaderUntypedPointersFeaturesKHR = 1_000_387_000 { shader_untyped_pointers }
+}

@@ -1,0 +1,255 @@
+//! Cooperative matrices (SPV_KHR_cooperative_matrix): spread over the lanes of a subgroup, which are a chunk's.
+//!
+//! A matrix is an array, in every invocation, of rows × columns / 8 components, so that all that composites can do it can. With `n` =
+//! columns / 8, lane `l` has in component `i` the element of row `i / n` and column `i % n * 8 + l`, whatever the matrix is used for: a
+//! component of all lanes is a piece of a row. Multiply-add then is, for every row and in the order of k, an element of A in all lanes
+//! times a row of B.
+//!
+//! Floats accumulate in binary32, each product and sum with one rounding (`Op::Fma`; of halves the product is exact anyway), beginning
+//! with C; a result of halves is rounded once, at the end. Integers wrap, or saturate in the sum with C.
+
+use super::body::Translator;
+use super::layout::memory_scalar;
+use super::memory::Index;
+use super::module::View;
+use super::opcodes::op;
+use super::types::{Cooperative, LANES, UNTYPED};
+use super::value::{Flat, Memory, Place};
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Builtin, Convert, MemFlags, Op, Subgroup, Ty, Value};
+
+/// Cooperative matrix operands: A, B and the result are signed, the sum saturates.
+const A_SIGNED: u32 = 1;
+const B_SIGNED: u32 = 2;
+const RESULT_SIGNED: u32 = 8;
+const SATURATING: u32 = 16;
+
+/// Where a matrix is in memory.
+struct Layout {
+    memory: Memory,
+    /// Bytes from a row to the next, or from a column.
+    stride: Value,
+    column_major: bool,
+    volatile: bool,
+}
+
+impl Translator<'_> {
+    fn cooperative(&self, ty: u32) -> Result<Cooperative> {
+        let matrix = self.s.cooperative.get(&ty).copied();
+        matrix.ok_or_else(|| Error::invalid("not a cooperative matrix").with_id(ty))
+    }
+
+    pub fn cooperative_op(&mut self, v: View<'_>) -> Result<()> {
+        match v.op {
+            op::OpCooperativeMatrixLoadKHR => self.load_matrix(v),
+            op::OpCooperativeMatrixStoreKHR => self.store_matrix(v),
+            op::OpCooperativeMatrixMulAddKHR => {
+                let flat = self.multiply_add(v)?;
+                self.result(v, flat)
+            }
+            _ => {
+                let length = self.cooperative(v.arg(0)?)?.length();
+                let length = self.b.i32(length);
+                self.result(v, Flat::from_slice(&[length]))
+            }
+        }
+    }
+
+    // Loads and stores.
+
+    /// From the operands pointer, layout, stride, mask.
+    fn matrix_layout(&mut self, pointer: u32, rest: &[u32]) -> Result<Layout> {
+        let p = self.pointer(pointer)?;
+        let &[layout, stride, ..] = rest else { return Err(Error::unsupported("cooperative matrix without a stride")) };
+        let column_major = match self.s.constant_bits(layout)? {
+            0 => false,
+            1 => true,
+            _ => return Err(Error::unsupported("layout of a cooperative matrix")),
+        };
+        // An untyped pointer's stride is in bytes.
+        let bytes = if p.ty == UNTYPED || self.is_untyped(pointer)? {
+            1
+        } else {
+            let (elem, n) = self.s.vector(p.ty)?;
+            memory_scalar(self.s, elem)?.bytes() * n
+        };
+        let Place::Memory(memory) = p.place else {
+            return Err(Error::unsupported("cooperative matrix in this storage class"));
+        };
+        let stride = self.scalar(stride)?;
+        let stride = if memory.space == crate::ir::Space::Global {
+            self.b.int_as(stride, Ty::I64)
+        } else {
+            // Eight of the greatest do not wrap.
+            let stride = self.b.int_as(stride, Ty::I32);
+            self.b.bound(stride, (1 << 29) / bytes)
+        };
+        let stride = self.b.mul(stride, bytes.into());
+        let volatile = rest.get(2).is_some_and(|mask| mask & 1 != 0);
+        let memory = Memory { matrix: None, comp_stride: None, ..memory };
+        Ok(Layout { memory, stride, column_major, volatile })
+    }
+
+    /// Where every component is, in the order of components.
+    fn matrix_places(&mut self, m: Cooperative, layout: &Layout) -> Result<Vec<Memory>> {
+        let size = self.s.scalar(m.elem)?.bytes();
+        let lane = self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32);
+        self.b.shader.uses_subgroup = true;
+        let mut places = vec![layout.memory; m.length() as usize];
+        if layout.column_major {
+            // A lane has columns: eight strides on, the next piece's.
+            let own = self.b.int_as(lane, self.b.ty(layout.stride));
+            let own = self.b.bin(Binary::IMul, own, layout.stride);
+            let eight = self.b.mul(layout.stride, LANES.into());
+            let mut first = layout.memory;
+            for piece in 0..m.pieces() {
+                let mut at = first;
+                self.advance(&mut at, Index::Dynamic(own), 1)?;
+                for row in 0..m.rows {
+                    let mut at = at;
+                    self.advance(&mut at, Index::Const(row), size)?;
+                    places[m.component(row, piece)] = at;
+                }
+                self.advance(&mut first, Index::Dynamic(eight), 1)?;
+            }
+            return Ok(places);
+        }
+        let mut first = layout.memory;
+        for row in 0..m.rows {
+            let mut at = first;
+            self.advance(&mut at, Index::Dynamic(lane), size)?;
+            for piece in 0..m.pieces() {
+                let mut at = at;
+                self.advance(&mut at, Index::Const(piece * LANES), size)?;
+                places[m.component(row, piece)] = at;
+            }
+            self.advance(&mut first, Index::Dynamic(layout.stride), 1)?;
+        }
+        Ok(places)
+    }
+
+    fn load_matrix(&mut self, v: View<'_>) -> Result<()> {
+        let m = self.cooperative(v.ty)?;
+        let layout = self.matrix_layout(v.arg(0)?, &v.args[1..])?;
+        let ty = self.s.scalar(m.elem)?;
+        let buffer = self.access_buffer(&layout.memory)?;
+        let mut out = Flat::new();
+        for at in self.matrix_places(m, &layout)? {
+            let args = self.address_args(&at, buffer, 0);
+            let volatile = layout.volatile || at.volatile;
+            let flags = MemFlags { readonly: at.readonly, volatile, align: ty.bytes() as u8 };
+            out.push(self.b.val(Op::Load(at.space, flags), &args, ty));
+        }
+        self.result(v, out)
+    }
+
+    fn store_matrix(&mut self, v: View<'_>) -> Result<()> {
+        let m = self.cooperative(self.type_of(v.arg(1)?)?)?;
+        let layout = self.matrix_layout(v.arg(0)?, &v.args[2..])?;
+        if layout.memory.readonly || layout.memory.space == crate::ir::Space::Push {
+            return Err(Error::invalid("store to read-only memory"));
+        }
+        let ty = self.s.scalar(m.elem)?;
+        let values = self.operand(v, 1)?;
+        let buffer = self.access_buffer(&layout.memory)?;
+        for (at, value) in self.matrix_places(m, &layout)?.into_iter().zip(values) {
+            let mut args = self.address_args(&at, buffer, 0);
+            args.push(value);
+            let volatile = layout.volatile || at.volatile;
+            self.b.emit(
+                Op::Store(at.space, MemFlags { readonly: false, volatile, align: ty.bytes() as u8 }),
+                &args,
+                &[],
+            );
+        }
+        self.b.shader.side_effects |= layout.memory.space != crate::ir::Space::Shared;
+        Ok(())
+    }
+
+    // Arithmetic.
+
+    /// A component in all lanes.
+    fn in_all_lanes(&mut self, x: Value, lane: u32) -> Value {
+        let lane = self.b.i32(lane);
+        self.b.val(Op::Subgroup(Subgroup::Shuffle), &[x, lane], self.b.ty(x))
+    }
+
+    fn multiply_add(&mut self, v: View<'_>) -> Result<Flat> {
+        let mut types = [v.ty; 4];
+        for (i, ty) in types.iter_mut().take(3).enumerate() {
+            *ty = self.type_of(v.arg(i)?)?;
+        }
+        let [a, b, c, result] = types.map(|ty| self.cooperative(ty));
+        let (a, b, c, result) = (a?, b?, c?, result?);
+        let shapes = a.columns == b.rows
+            && (a.rows, b.columns) == (c.rows, c.columns)
+            && (c.rows, c.columns) == (result.rows, result.columns);
+        if !shapes {
+            return Err(Error::invalid("cooperative matrices of shapes that do not fit"));
+        }
+        self.spend((a.rows * a.columns * b.pieces()) as usize)?;
+        let operands = v.args.get(3).copied().unwrap_or(0);
+        let to = self.s.scalar(result.elem)?;
+        let wide = if to.is_float() { Ty::F32 } else { to };
+        let floats = [a, b, c].map(|m| self.s.scalar(m.elem).is_ok_and(Ty::is_float));
+        if floats != [to.is_float(); 3] || to == Ty::F64 {
+            return Err(Error::unsupported("multiply-add of matrices of these types"));
+        }
+        let x = self.widened_matrix(v, 0, wide, operands & A_SIGNED != 0)?;
+        let y = self.widened_matrix(v, 1, wide, operands & B_SIGNED != 0)?;
+        let z = self.widened_matrix(v, 2, wide, true)?;
+        let saturating = !to.is_float() && operands & SATURATING != 0;
+        let zero = self.b.konst(wide, 0);
+        let mut sums = if saturating { z.iter().map(|_| zero).collect() } else { z.clone() };
+        for row in 0..a.rows {
+            for k in 0..a.columns {
+                let factor = self.in_all_lanes(x[a.component(row, k / LANES)], k % LANES);
+                for piece in 0..b.pieces() {
+                    let sum = &mut sums[c.component(row, piece)];
+                    let other = y[b.component(k, piece)];
+                    *sum = if to.is_float() {
+                        self.b.fma(factor, other, *sum)
+                    } else {
+                        let product = self.b.bin(Binary::IMul, factor, other);
+                        self.b.bin(Binary::IAdd, *sum, product)
+                    };
+                }
+            }
+        }
+        if saturating {
+            let signed = operands & RESULT_SIGNED != 0;
+            return Ok(sums.iter().zip(&z).map(|(&a, &b)| self.saturating_add(a, b, signed)).collect());
+        }
+        Ok(sums.iter().map(|&x| if to.is_float() { self.b.cvt(Convert::FToF, x, to) } else { x }).collect())
+    }
+
+    /// The components of an operand in the type that is computed in.
+    fn widened_matrix(&mut self, v: View<'_>, i: usize, to: Ty, signed: bool) -> Result<Flat> {
+        let convert = match (to.is_float(), signed) {
+            (true, _) => Convert::FToF,
+            (false, true) => Convert::SToS,
+            (false, false) => Convert::UToU,
+        };
+        Ok(self.operand(v, i)?.iter().map(|&x| self.b.cvt(convert, x, to)).collect())
+    }
+
+    fn saturating_add(&mut self, a: Value, b: Value, signed: bool) -> Value {
+        let ty = self.b.ty(a);
+        let sum = self.b.bin(Binary::IAdd, a, b);
+        if !signed {
+            let over = self.b.cmp(crate::ir::Cmp::ULt, sum, a);
+            let most = self.b.konst(ty, super::types::mask(ty.bytes() * 8));
+            return self.b.select(over, most, sum);
+        }
+        // It went beyond where both have the sign that the sum has not: then a's sign says where to.
+        let (x, y) = (self.b.bin(Binary::Xor, sum, a), self.b.bin(Binary::Xor, sum, b));
+        let beyond = self.b.bin(Binary::And, x, y);
+        let zero = self.b.konst(ty, 0);
+        let beyond = self.b.cmp(crate::ir::Cmp::SLt, beyond, zero);
+        let sign = self.b.konst(ty, (ty.bytes() * 8 - 1).into());
+        let limit = self.b.bin(Binary::AShr, a, sign);
+        let greatest = self.b.konst(ty, super::types::mask(ty.bytes() * 8 - 1));
+        let limit = self.b.bin(Binary::Xor, limit, greatest);
+        self.b.select(beyond, limit, sum)
+    }
+}

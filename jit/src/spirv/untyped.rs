@@ -1,0 +1,104 @@
+//! Untyped pointers (SPV_KHR_untyped_pointers): what they point to is said where they are used.
+//!
+//! Their type is a pointer's to [`UNTYPED`]. A pointer into memory with a layout is an address whatever it points to, so only the type
+//! is replaced. A pointer to descriptors keeps its type, which says where the next one lies.
+
+use super::body::Translator;
+use super::module::View;
+use super::opcodes::op;
+use super::types::{Type, UNTYPED};
+use super::value::{Flat, Memory, Place, Pointer};
+use crate::error::{Error, Result};
+use crate::ir::Ty;
+
+/// Most bytes of an OpCopyMemorySized.
+const MAX_COPY: u64 = 1 << 16;
+
+impl Translator<'_> {
+    /// Its pointer type does not say what it points to.
+    pub fn is_untyped(&self, id: u32) -> Result<bool> {
+        Ok(matches!(self.s.ty(self.type_of(id)?)?, Type::Pointer { to: UNTYPED, .. }))
+    }
+
+    /// A pointer to something of type `ty`, if it does not say of which itself.
+    pub fn pointer_to(&mut self, id: u32, ty: u32) -> Result<Pointer> {
+        let p = self.pointer(id)?;
+        Ok(if self.is_untyped(id)? { retyped(p, ty) } else { p })
+    }
+
+    /// Access chains and the length of an array.
+    pub fn untyped_op(&mut self, v: View<'_>) -> Result<()> {
+        let (base_type, base) = (v.arg(0)?, v.arg(1)?);
+        if v.op == op::OpUntypedArrayLengthKHR {
+            let p = retyped(self.pointer(base)?, base_type);
+            let n = self.array_length(p, v.arg(2)?)?;
+            return self.result(v, Flat::from_slice(&[n]));
+        }
+        let mut p = retyped(self.pointer(base)?, base_type);
+        if let Place::Memory(m) = &mut p.place {
+            (m.matrix, m.comp_stride) = (None, None);
+        }
+        let steps = matches!(v.op, op::OpUntypedPtrAccessChainKHR | op::OpUntypedInBoundsPtrAccessChainKHR);
+        if steps {
+            p = self.element_step(p, v.arg(2)?, self.type_of(base)?)?;
+        }
+        for &id in v.args.get(2 + usize::from(steps)..).unwrap_or(&[]) {
+            let i = self.index(id)?;
+            p = self.part_pointer(p, i).map_err(|e| e.with_id(id))?;
+        }
+        self.pointer_result(v, retyped(p, UNTYPED))
+    }
+
+    /// The pointers of an OpCopyMemory: one of them says what is copied.
+    pub fn copied(&mut self, to: u32, from: u32) -> Result<(Pointer, Pointer)> {
+        let (target, source) = (self.pointer(to)?, self.pointer(from)?);
+        match (self.is_untyped(to)?, self.is_untyped(from)?) {
+            (false, false) => Ok((target, source)),
+            (false, true) => Ok((target.clone(), retyped(source, target.ty))),
+            (true, false) => Ok((retyped(target, source.ty), source)),
+            (true, true) => Err(Error::invalid("copy of nobody knows what")),
+        }
+    }
+
+    /// OpCopyMemorySized: all is read before anything is written.
+    pub fn copy_sized(&mut self, v: View<'_>) -> Result<()> {
+        let size = self
+            .s
+            .constant_bits(v.arg(2)?)
+            .map_err(|_| Error::unsupported("copy of a number of bytes that is not constant"))?;
+        if size > MAX_COPY {
+            return Err(Error::limit("copy of too many bytes"));
+        }
+        let volatile = v.args.get(3).is_some_and(|mask| mask & 1 != 0);
+        let (target, source) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
+        let (to, from) = match (&target.place, &source.place) {
+            (Place::Memory(to), Place::Memory(from)) => (*to, *from),
+            // A variable is held in scalars: it is copied as what it is.
+            (Place::Local(_), Place::Memory(_)) => return self.copy_whole(&target, &retyped(source, target.ty), size),
+            (Place::Memory(_), Place::Local(_)) => return self.copy_whole(&retyped(target, source.ty), &source, size),
+            _ => return Err(Error::unsupported("copy of bytes between these storage classes")),
+        };
+        let unit = [Ty::I32, Ty::I16].into_iter().find(|ty| size.is_multiple_of(ty.bytes().into())).unwrap_or(Ty::I8);
+        let leaves = (0..size as u32).step_by(unit.bytes() as usize);
+        let leaves: Vec<_> = leaves.map(|offset| super::layout::MemLeaf { offset, ty: unit }).collect();
+        self.spend(leaves.len())?;
+        let all = self.load_leaves(&from, &leaves, volatile)?;
+        self.store_leaves(&to, &leaves, &all, volatile)
+    }
+
+    fn copy_whole(&mut self, to: &Pointer, from: &Pointer, size: u64) -> Result<()> {
+        let leaves = self.s.leaf_types(to.ty)?;
+        if leaves.iter().map(|ty| u64::from(ty.bytes())).sum::<u64>() != size {
+            return Err(Error::unsupported("copy of a part of a variable"));
+        }
+        self.store_kept(to, from, false)
+    }
+}
+
+/// A pointer into memory as one to something else.
+fn retyped(p: Pointer, ty: u32) -> Pointer {
+    match p.place {
+        Place::Memory(Memory { .. }) => Pointer { ty, ..p },
+        _ => p,
+    }
+}

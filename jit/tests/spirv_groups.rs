@@ -1,0 +1,222 @@
+//! What invocations do together, and untyped pointers: interpreter and machine code of all tiers against the same computations in Rust.
+
+mod emit_common;
+mod spirv_common;
+
+use base::random::Star as Rng;
+use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
+use emit_common::{CONFIGURATIONS, compile_tier, run_compiled};
+use jit::ir::interp::Memory;
+use jit::ir::{Convert, Op, Ty, eval};
+use jit::passes::{PassOptions, run};
+use jit::spirv::{Accept, Module, Specialization, translate};
+use spirv_common::{bytes, execute, float_bytes, words};
+
+/// Set 0: storage buffers, one after another.
+fn layout(buffers: u32) -> PipelineLayoutInfo {
+    let binding = |binding: u32| BindingLayout {
+        binding,
+        kind: DescriptorKind::StorageBuffer,
+        offset: binding * base::abi::DESCRIPTOR_SIZE as u32,
+        count: 1,
+        variable: false,
+        dynamic_index: 0,
+    };
+    PipelineLayoutInfo { sets: vec![(0..buffers).map(binding).collect()] }
+}
+
+/// Buffers after a workgroup, by every way to run it; `any_lanes`: what it does does not depend on how many there are.
+fn run_all_ways(name: &str, specialization: &Specialization, buffers: Vec<Vec<u8>>, any_lanes: bool) -> Vec<Vec<u8>> {
+    let layout = layout(buffers.len() as u32);
+    let module = Module::parse(&words(name)).expect("module");
+    let accept = Accept::all_implemented();
+    let shader = translate(&module, spirv_common::stage(name), "main", specialization, &layout, &accept);
+    let shader = shader.unwrap_or_else(|e| panic!("{name}: {e}"));
+    let shared = vec![0; shader.payload.workgroup().expect("a compute stage").shared_bytes as usize];
+    let buffers = buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect();
+    let memory = Memory { buffers, shared, ..Memory::default() };
+    let want: Vec<Vec<u8>> = execute(&shader, &memory, 8, true).buffers.into_iter().map(|b| b.1).collect();
+    let mut optimised = shader.clone();
+    run(&mut optimised, &PassOptions { verify: true }).expect("passes");
+    for shader in [&shader, &optimised] {
+        for (lanes, tier) in CONFIGURATIONS.into_iter().filter(|(lanes, _)| any_lanes || *lanes == 8) {
+            let code = compile_tier(shader, &layout, lanes as u32, tier);
+            assert_eq!(run_compiled(&code, &memory, [1; 3]), want, "{name}: {lanes} lanes, {tier:?}");
+        }
+    }
+    want
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+fn half(x: f32) -> u16 {
+    eval::eval(&Op::Convert(Convert::FToF), Ty::F32, Ty::F16, &[x.to_bits().into()]).expect("a conversion")[0] as u16
+}
+
+fn single(half: u16) -> f32 {
+    eval::to_f64(Ty::F16, half.into()) as f32
+}
+
+/// `n`×`n` products: C, and then every k in order.
+fn product(
+    n: usize,
+    a: impl Fn(usize, usize) -> f32,
+    b: impl Fn(usize, usize) -> f32,
+    c: impl Fn(usize, usize) -> f32,
+) -> Vec<f32> {
+    let element = |i: usize| (0..n).fold(c(i / n, i % n), |sum, k| a(i / n, k).mul_add(b(k, i % n), sum));
+    (0..n * n).map(element).collect()
+}
+
+#[test]
+fn cooperative_matrices() {
+    let mut rng = Rng::new(1);
+    for round in 0..4 {
+        let unit = |rng: &mut Rng| rng.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0;
+        let mut f: Vec<f32> = (0..1000).map(|_| unit(&mut rng)).collect();
+        let mut h: Vec<u16> = (0..160).map(|_| half(unit(&mut rng))).collect();
+        if round == 3 {
+            // Denormals, infinities, zeros of either sign.
+            f[20..26].copy_from_slice(&[0.0, -0.0, 1e-40, -1e-40, f32::INFINITY, 1e30]);
+            h[7..12].copy_from_slice(&[1, 0x8001, 0x7c00, 0x8000, 0x7bff]);
+        }
+        let i: Vec<i8> = (0..128).map(|_| rng.below(256) as u8 as i8).collect();
+        let halves = h.iter().flat_map(|h| h.to_le_bytes()).collect();
+        let buffers = vec![float_bytes(&f), halves, i.iter().map(|&i| i as u8).collect(), vec![0; 4 * 1000]];
+        let out = floats(&run_all_ways("cooperative.comp", &Specialization::default(), buffers, false)[3]);
+        let same = |at: usize, want: &[f32], what: &str| {
+            for (n, (got, want)) in out[at..].iter().zip(want).enumerate() {
+                let equal = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+                assert!(equal, "{what}, element {n}: {got} and not {want}");
+            }
+        };
+        let wide = product(16, |r, k| f[3 + 17 * r + k], |k, c| f[300 + 16 * c + k], |r, c| f[600 + 18 * r + c]);
+        same(0, &wide, "floats");
+        let (a, b) = (|r: usize, k: usize| single(h[8 * k + r]), |k: usize, c: usize| single(h[64 + 9 * k + c]));
+        let sums = product(8, a, b, |_, _| 0.5);
+        same(256, &sums, "halves");
+        let rounded: Vec<f32> = sums.iter().map(|&x| single(half(x))).collect();
+        same(320, &rounded, "halves of halves");
+        for (part, at) in [384, 448, 512].into_iter().enumerate() {
+            let element = |n: usize| {
+                let dot: i64 = (0..8).map(|k| i64::from(i[n / 8 * 8 + k]) * i64::from(i[64 + n % 8 * 8 + k])).sum();
+                let cut = |sum: i64| sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+                let sum = match part {
+                    0 => (dot + 0x7fff_ff00) as i32,
+                    1 => cut(dot + 0x7fff_ff00),
+                    _ => cut(dot - 0x7fff_ff00),
+                };
+                ((sum >> 8) + (sum & 255)) as f32
+            };
+            same(at, &(0..64).map(element).collect::<Vec<_>>(), "bytes");
+        }
+        // 100 floats are left in the buffer from there on.
+        let d: Vec<f32> = (0..256).map(|n| -(f.get(900 + n).unwrap_or(&0.0) * 2.0 * 3.0) / 7.0 - 1.0).collect();
+        let turned: Vec<f32> = (0..256).map(|n| d[n % 16 * 16 + n / 16]).collect();
+        same(576, &turned, "columns");
+        same(832, &d, "what is left");
+        assert_eq!(out.len(), 1000);
+    }
+}
+
+#[test]
+fn square_quads() {
+    let out = floats(&run_all_ways("quads.comp", &Specialization::default(), vec![vec![0; 48 * 8 * 4]], true)[0]);
+    let f = |x: usize, y: usize, z: usize| (x * x + 10 * y * y + 100 * z + x * y) as f32;
+    for i in 0..48 {
+        let (x, y, z) = (i % 6, i / 6 % 4, i / 24);
+        let (left, top) = (x & !1, y & !1);
+        let index = |x: usize, y: usize| (x + 6 * y + 24 * z) as f32;
+        let [dx, dy] = [f(left + 1, top, z) - f(left, top, z), f(left, top + 1, z) - f(left, top, z)];
+        let want = [
+            f(left + 1, y, z) - f(left, y, z),
+            f(x, top + 1, z) - f(x, top, z),
+            dx,
+            dx.abs() + dy.abs(),
+            index(x ^ 1, y),
+            index(x, y ^ 1),
+            ((x ^ 1) + 100 * (y ^ 1)) as f32,
+            (x + 10 * y + 100 * z) as f32,
+        ];
+        assert_eq!(out[i * 8..][..8], want, "invocation {i}");
+    }
+}
+
+#[test]
+fn partitions() {
+    let mut rng = Rng::new(5);
+    for _ in 0..20 {
+        let keys: Vec<[u32; 2]> = (0..8).map(|_| [rng.below(2) as u32, rng.below(3) as u32]).collect();
+        let buffers = vec![bytes(&keys.concat()), vec![0; 8 * 8 * 4]];
+        let out = words_of(&run_all_ways("partition.comp", &Specialization::default(), buffers, false)[1]);
+        for lane in (0..8usize).filter(|&l| l != 5) {
+            let with: Vec<usize> = (0..8).filter(|&l| l != 5 && keys[l] == keys[lane]).collect();
+            let before = || with.iter().copied().filter(|&l| l < lane);
+            let sum = before().fold(0.0, |sum, l| sum + (l as f32 + 0.5));
+            let zeros = if lane < 4 { 0b1111 } else { 1 << lane };
+            let want = [
+                with.iter().map(|l| 1 << l).sum(),
+                0,
+                with.iter().map(|&l| l as u32 + 1).sum(),
+                before().chain([lane]).map(|l| l as u32 + 2).product(),
+                before().map(|l| l as u32 + 1).max().unwrap_or(0),
+                f32::to_bits(sum),
+                u32::from(!with.contains(&3)),
+                zeros,
+            ];
+            assert_eq!(out[lane * 8..][..8], want, "lane {lane} of {keys:?}");
+        }
+        assert_eq!(out[40..48], [0; 8], "lane 5 writes nothing");
+    }
+}
+
+#[test]
+fn replicated_composites() {
+    let buffer = || vec![bytes(&[0, 0, 0, 21])];
+    let default = run_all_ways("replicated.comp", &Specialization::default(), buffer(), true);
+    assert_eq!(words_of(&default[0]), [7, 5, 42, 21]);
+    let other = Specialization { entries: vec![(0, 9u32.to_le_bytes().to_vec())] };
+    assert_eq!(words_of(&run_all_ways("replicated.comp", &other, buffer(), true)[0]), [7, 9, 42, 21]);
+}
+
+#[test]
+fn untyped_pointers() {
+    let mut rng = Rng::new(9);
+    let random = |rng: &mut Rng, n: usize| (0..n).map(|_| rng.next() as u32).collect::<Vec<u32>>();
+    let (input, count) = (random(&mut rng, 43), random(&mut rng, 12));
+    let buffers = vec![bytes(&input), bytes(&count), vec![0; 8 * 16 * 4]];
+    let after = run_all_ways("untyped.comp", &Specialization::default(), buffers, true);
+    let out = words_of(&after[2]);
+    let word = |i: usize| input.get(i).copied().unwrap_or(0);
+    let short = |i: usize| word(i / 2) >> (16 * (i % 2)) & 0xffff;
+    for lane in 0..8 {
+        // Three words behind the tenth vector are none.
+        let vector = |c: usize| if 4 * lane + 8 <= 40 { word(4 + 4 * lane + c) } else { 0 };
+        let chosen = if lane % 2 == 1 { count[8] } else { short(4) | short(5) << 16 };
+        let want = [
+            vector(0),
+            vector(3),
+            short(2 * lane + 1),
+            9,
+            word(1 + 4 * lane),
+            16 * lane as u32,
+            0,
+            0,
+            word(lane),
+            word(lane + 1),
+            word(lane + 2),
+            0,
+            chosen,
+            chosen.wrapping_add(lane as u32),
+        ];
+        assert_eq!(out[lane * 16..][..14], want, "invocation {lane}");
+    }
+    let counted: Vec<u32> = [count[0].wrapping_add(40)].into_iter().chain(count[1..].iter().copied()).collect();
+    assert_eq!((&after[0], &after[1]), (&bytes(&input), &bytes(&counted)));
+}

@@ -136,6 +136,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "caps::features",
             "caps::formats",
             "caps::host",
+            "caps::newer",
             "caps::properties",
             "command::execute::draw",
             "command::execute::query",

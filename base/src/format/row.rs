@@ -103,8 +103,23 @@ pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
 /// The conversions of row `I` of the format table; see also `lanes`.
 pub struct Row<const I: usize>;
 
+/// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first.
+const fn conversions(row: usize) -> usize {
+    let is_long = row < TABLE.len()
+        && TABLE[row].channel_count == 1
+        && TABLE[row].channels[0].bits == 64
+        && matches!(TABLE[row].channels[0].ty, ChannelType::Uint | ChannelType::Sint);
+    if is_long {
+        super::lanes::row("R32G32_UINT")
+    } else if row < TABLE.len() {
+        row
+    } else {
+        0
+    }
+}
+
 impl<const I: usize> Row<I> {
-    pub(super) const INFO: FormatInfo = TABLE[if I < TABLE.len() { I } else { 0 }];
+    pub(super) const INFO: FormatInfo = TABLE[conversions(I)];
     const USABLE: bool = matches!(Self::INFO.layout, Layout::Plain | Layout::DepthStencil)
         && Self::INFO.channels[0].bits <= 32
         && Self::INFO.block_bytes <= 16;

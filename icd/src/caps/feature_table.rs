@@ -4,9 +4,9 @@
 
 use super::extensions::{Extension as E, Need, Support};
 use super::features::{FeatureRow, FeatureStruct, Member};
+use super::newer::{self as vk, TaggedStructure};
 use super::{V1_1, V1_2, V1_3};
 use Need::{Core, Ext};
-use ash::vk::{self, TaggedStructure};
 use std::mem::{offset_of, size_of};
 
 macro_rules! features {
@@ -61,7 +61,6 @@ const NO_GEOMETRY: Support = Support::No("no geometry stage");
 const NO_TESSELLATION: Support = Support::No("no tessellation stages");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
-const NO_TYPE: Support = Support::No("the code generator does 32-bit types only");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
 const NO_REPLAY: Support = Support::No("addresses are the host's");
 const ONE_DEVICE: Support = Support::No("a device group has one device");
@@ -145,6 +144,13 @@ extended {
     storagePushConstant8, storage_push_constant8, YES, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
     shaderBufferInt64Atomics, shader_buffer_int64_atomics, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
     shaderSharedInt64Atomics, shader_shared_int64_atomics, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
+    shaderFloatControls2, shader_float_controls2, YES, [PhysicalDeviceShaderFloatControls2FeaturesKHR];
+    shaderBFloat16Type, shader_b_float16_type, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
+    shaderBFloat16DotProduct, shader_b_float16_dot_product, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
+    shaderBFloat16CooperativeMatrix, shader_b_float16_cooperative_matrix, LATER, [PhysicalDeviceShaderBfloat16FeaturesKHR];
+    shaderFloat8, shader_float8, YES, [PhysicalDeviceShaderFloat8FeaturesEXT];
+    shaderFloat8CooperativeMatrix, shader_float8_cooperative_matrix, LATER, [PhysicalDeviceShaderFloat8FeaturesEXT];
+    shaderRelaxedExtendedInstruction, shader_relaxed_extended_instruction, YES, [PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR];
     shaderFloat16, shader_float16, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     shaderInt8, shader_int8, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     descriptorIndexing, descriptor_indexing, YES, [PhysicalDeviceVulkan12Features];
@@ -248,18 +254,32 @@ extended {
     minLod, min_lod, LATER, [PhysicalDeviceImageViewMinLodFeaturesEXT];
     nonSeamlessCubeMap, non_seamless_cube_map, LATER, [PhysicalDeviceNonSeamlessCubeMapFeaturesEXT];
     mutableDescriptorType, mutable_descriptor_type, YES, [PhysicalDeviceMutableDescriptorTypeFeaturesEXT];
-    shaderBufferFloat32Atomics, shader_buffer_float32_atomics, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderBufferFloat32AtomicAdd, shader_buffer_float32_atomic_add, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderBufferFloat64Atomics, shader_buffer_float64_atomics, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderBufferFloat64AtomicAdd, shader_buffer_float64_atomic_add, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderSharedFloat32Atomics, shader_shared_float32_atomics, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderSharedFloat32AtomicAdd, shader_shared_float32_atomic_add, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderSharedFloat64Atomics, shader_shared_float64_atomics, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderSharedFloat64AtomicAdd, shader_shared_float64_atomic_add, NO_TYPE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderImageFloat32Atomics, shader_image_float32_atomics, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    shaderImageFloat32AtomicAdd, shader_image_float32_atomic_add, LATER, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat32Atomics, shader_buffer_float32_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat32AtomicAdd, shader_buffer_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat64Atomics, shader_buffer_float64_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat64AtomicAdd, shader_buffer_float64_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat32Atomics, shader_shared_float32_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat32AtomicAdd, shader_shared_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat64Atomics, shader_shared_float64_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderSharedFloat64AtomicAdd, shader_shared_float64_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderImageFloat32Atomics, shader_image_float32_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderImageFloat32AtomicAdd, shader_image_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     sparseImageFloat32Atomics, sparse_image_float32_atomics, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     sparseImageFloat32AtomicAdd, sparse_image_float32_atomic_add, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderBufferFloat16Atomics, shader_buffer_float16_atomics, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderBufferFloat16AtomicAdd, shader_buffer_float16_atomic_add, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderBufferFloat16AtomicMinMax, shader_buffer_float16_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderBufferFloat32AtomicMinMax, shader_buffer_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderBufferFloat64AtomicMinMax, shader_buffer_float64_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderSharedFloat16Atomics, shader_shared_float16_atomics, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderSharedFloat16AtomicAdd, shader_shared_float16_atomic_add, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderSharedFloat16AtomicMinMax, shader_shared_float16_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderSharedFloat32AtomicMinMax, shader_shared_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderSharedFloat64AtomicMinMax, shader_shared_float64_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderImageFloat32AtomicMinMax, shader_image_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    sparseImageFloat32AtomicMinMax, sparse_image_float32_atomic_min_max, NO_SPARSE, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    shaderImageInt64Atomics, shader_image_int64_atomics, YES, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
+    sparseImageInt64Atomics, sparse_image_int64_atomics, NO_SPARSE, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
 }
 }
 
@@ -285,6 +305,10 @@ structs! {
     PhysicalDevice8BitStorageFeatures: [Ext(E::VK_KHR_8bit_storage), Core(V1_2)];
     PhysicalDevice16BitStorageFeatures: [Ext(E::VK_KHR_16bit_storage), Core(V1_1)];
     PhysicalDeviceShaderFloat16Int8Features: [Ext(E::VK_KHR_shader_float16_int8), Core(V1_2)];
+    PhysicalDeviceShaderBfloat16FeaturesKHR: [Ext(E::VK_KHR_shader_bfloat16)];
+    PhysicalDeviceShaderFloat8FeaturesEXT: [Ext(E::VK_EXT_shader_float8)];
+    PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR: [Ext(E::VK_KHR_shader_relaxed_extended_instruction)];
+    PhysicalDeviceShaderFloatControls2FeaturesKHR: [Ext(E::VK_KHR_shader_float_controls2)];
     PhysicalDeviceShaderAtomicInt64Features: [Ext(E::VK_KHR_shader_atomic_int64), Core(V1_2)];
     PhysicalDeviceShaderSubgroupExtendedTypesFeatures: [Ext(E::VK_KHR_shader_subgroup_extended_types), Core(V1_2)];
     PhysicalDeviceShaderIntegerDotProductFeatures: [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)];
@@ -326,6 +350,8 @@ structs! {
     PhysicalDeviceNonSeamlessCubeMapFeaturesEXT: [Ext(E::VK_EXT_non_seamless_cube_map)];
     PhysicalDeviceMutableDescriptorTypeFeaturesEXT: [Ext(E::VK_EXT_mutable_descriptor_type)];
     PhysicalDeviceShaderAtomicFloatFeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float)];
+    PhysicalDeviceShaderAtomicFloat2FeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float2)];
+    PhysicalDeviceShaderImageAtomicInt64FeaturesEXT: [Ext(E::VK_EXT_shader_image_atomic_int64)];
     PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
     PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];

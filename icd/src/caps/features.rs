@@ -292,6 +292,11 @@ mod tests {
             (E::VK_KHR_shader_subgroup_rotate, &[F::shaderSubgroupRotate]),
             (E::VK_KHR_shader_subgroup_uniform_control_flow, &[F::shaderSubgroupUniformControlFlow]),
             (E::VK_KHR_shader_maximal_reconvergence, &[F::shaderMaximalReconvergence]),
+            (E::VK_EXT_shader_image_atomic_int64, &[F::shaderImageInt64Atomics]),
+            (E::VK_KHR_shader_bfloat16, &[F::shaderBFloat16Type]),
+            (E::VK_EXT_shader_float8, &[F::shaderFloat8]),
+            (E::VK_KHR_shader_relaxed_extended_instruction, &[F::shaderRelaxedExtendedInstruction]),
+            (E::VK_KHR_shader_float_controls2, &[F::shaderFloatControls2]),
             (E::VK_KHR_shader_quad_control, &[F::shaderQuadControl]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),
             (

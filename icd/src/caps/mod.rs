@@ -12,6 +12,7 @@ pub mod features;
 pub mod formats;
 pub mod host;
 pub mod limits;
+mod newer;
 pub mod properties;
 pub mod spirv;
 

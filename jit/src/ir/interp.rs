@@ -278,7 +278,7 @@ impl<'a> Machine<'a, '_> {
         self.step()?;
         let shader = self.shader;
         let data = &shader.insts[inst];
-        if !data.float.is_default() {
+        if !data.float.is_default() && matches!(data.op, Op::Ddx { .. } | Op::Ddy { .. }) {
             return Err(Stop::Unsupported(format!("{:?}{}", data.op, data.float)));
         }
         match &data.op {

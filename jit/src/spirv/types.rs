@@ -4,7 +4,9 @@
 //! one I64 leaf); [`Spec::leaves`] counts them, saturating, and nothing is flattened beyond [`MAX_LEAVES`]. A type is built only
 //! from types defined before it (pointers aside; see `declare`), so recursion over types always ends.
 
+use super::build::FloatModes;
 use super::module::Module;
+use super::small_float::SmallFloat;
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 use smallvec::SmallVec;
@@ -41,17 +43,38 @@ pub(crate) struct ImageType {
 pub(crate) enum Type {
     Void,
     Bool,
-    Int { bits: u32, signed: bool },
-    Float { bits: u32 },
-    Vector { elem: u32, n: u32 },
-    Matrix { col: u32, n: u32 },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
+    Float {
+        bits: u32,
+    },
+    /// A float that is only stored and converted.
+    Small(SmallFloat),
+    Vector {
+        elem: u32,
+        n: u32,
+    },
+    Matrix {
+        col: u32,
+        n: u32,
+    },
     Image(ImageType),
     Sampler,
     SampledImage(u32),
-    Array { elem: u32, len: u32 },
-    RuntimeArray { elem: u32 },
+    Array {
+        elem: u32,
+        len: u32,
+    },
+    RuntimeArray {
+        elem: u32,
+    },
     Struct(Vec<u32>),
-    Pointer { class: u32, to: u32 },
+    Pointer {
+        class: u32,
+        to: u32,
+    },
     Function,
 }
 
@@ -92,6 +115,8 @@ impl Const {
 /// See the module header.
 pub(crate) struct Spec<'m> {
     pub m: &'m Module,
+    /// What the entry point says of arithmetic, without constants.
+    pub float: FloatModes,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
 }
@@ -135,6 +160,7 @@ impl<'m> Spec<'m> {
             Type::Int { bits: 16, .. } => Ty::I16,
             Type::Int { bits: 32, .. } => Ty::I32,
             Type::Int { bits: 64, .. } | Type::Pointer { .. } => Ty::I64,
+            Type::Small(small) => small.word(),
             Type::Float { bits: 16 } => Ty::F16,
             Type::Float { bits: 32 } => Ty::F32,
             Type::Float { bits: 64 } => Ty::F64,

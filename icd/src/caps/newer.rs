@@ -1,0 +1,30 @@
+//! Everything of `ash::vk`, and structures that it does not know yet: of extensions younger than its headers (1.3.281), from vk.xml.
+
+#![allow(missing_docs, reason = "the names are the specification's")]
+
+pub use ash::vk::*;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+macro_rules! structures {
+    ($($name:ident = $tag:literal { $($field:ident),* })*) => {$(
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<'a> {
+            pub s_type: StructureType,
+            pub p_next: *mut c_void,
+            $(pub $field: Bool32,)*
+            pub _marker: PhantomData<&'a ()>,
+        }
+        // SAFETY: it begins with a tag, which is this one, and the chain's pointer.
+        unsafe impl TaggedStructure for $name<'_> {
+            const STRUCTURE_TYPE: StructureType = StructureType::from_raw($tag);
+        }
+    )*};
+}
+
+structures! {
+    PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
+    PhysicalDeviceShaderFloat8FeaturesEXT = 1_000_567_000 { shader_float8, shader_float8_cooperative_matrix }
+    PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR = 1_000_558_000 { shader_relaxed_extended_instruction }
+}

@@ -103,16 +103,42 @@ pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
 /// The conversions of row `I` of the format table; see also `lanes`.
 pub struct Row<const I: usize>;
 
+/// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
+pub const fn row(name: &str) -> usize {
+    let mut i = 0;
+    while i < TABLE.len() {
+        if same(name.as_bytes(), TABLE[i].name.as_bytes()) {
+            return i;
+        }
+        i += 1;
+    }
+    panic!("a format of the table")
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
 /// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first.
-const fn conversions(row: usize) -> usize {
-    let is_long = row < TABLE.len()
-        && TABLE[row].channel_count == 1
-        && TABLE[row].channels[0].bits == 64
-        && matches!(TABLE[row].channels[0].ty, ChannelType::Uint | ChannelType::Sint);
+const fn conversions(index: usize) -> usize {
+    let is_long = index < TABLE.len()
+        && TABLE[index].channel_count == 1
+        && TABLE[index].channels[0].bits == 64
+        && matches!(TABLE[index].channels[0].ty, ChannelType::Uint | ChannelType::Sint);
     if is_long {
-        super::lanes::row("R32G32_UINT")
-    } else if row < TABLE.len() {
-        row
+        row("R32G32_UINT")
+    } else if index < TABLE.len() {
+        index
     } else {
         0
     }

@@ -5,7 +5,7 @@
 //! transcendental functions) only operands and results are flushed.
 
 use super::eval::{self, eval, to_f64};
-use super::{Binary, Convert, FloatFlags, Op, Ty, Unary};
+use super::{Binary, Convert, FloatFlags, InstData, Op, Shader, Ty, Unary};
 
 /// Are a float operation's operands and results flushed? What moves bits, and conversions to integers, are not.
 pub fn flushes(op: &Op) -> bool {
@@ -59,6 +59,12 @@ pub fn eval_under(float: FloatFlags, op: &Op, ty: Ty, result: Ty, args: &[u64]) 
         bits[0] = flushed(result, bits[0]);
     }
     Some(bits)
+}
+
+/// Evaluates an instruction on constants under its flags, also where the result is only a reference to measure against.
+pub fn reference(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
+    let (first, result) = eval::types(shader, data)?;
+    eval_under(data.float, &data.op, first, result, args)
 }
 
 /// A zero of the same sign in place of a denormal.

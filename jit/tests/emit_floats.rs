@@ -118,11 +118,12 @@ fn bytes(ty: Ty, bits: u64) -> Vec<u8> {
 }
 
 /// An operation of every invocation's own operands, and buffers for them and the results.
-fn program(op: &Op, args: &[Ty], results: &[Ty], seed: u64) -> (Shader, Memory) {
+fn program(op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags, seed: u64) -> (Shader, Memory) {
     let shader = shader([LOCAL, 1, 1], |b| {
         let operands: Vec<Value> = (0..).zip(args).map(|(i, &ty)| load(b, i, ty)).collect();
-        b.float = FloatFlags::NO_CONTRACTION;
+        b.float = FloatFlags::NO_CONTRACTION | float;
         let inst = b.inst(op.clone(), &operands, results);
+        b.float = FloatFlags::NO_CONTRACTION;
         let values: Vec<Value> = b.shader.insts[inst].results().collect();
         (args.len() as u32..).zip(values).for_each(|(i, value)| store(b, i, value));
     });
@@ -139,7 +140,11 @@ fn same(ty: Ty, a: &[u8], b: &[u8]) -> bool {
 }
 
 fn check(op: &Op, args: &[Ty], results: &[Ty], seed: u64) {
-    let (shader, memory) = program(op, args, results, seed);
+    check_under(op, args, results, FloatFlags::NONE, seed);
+}
+
+fn check_under(op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags, seed: u64) {
+    let (shader, memory) = program(op, args, results, float, seed);
     let mut want = memory.clone();
     let groups = [ALL / LOCAL, 1, 1];
     for group in 0..groups[0] {
@@ -162,7 +167,7 @@ fn check(op: &Op, args: &[Ty], results: &[Ty], seed: u64) {
                     .collect();
                 assert!(
                     same(ty, want, got),
-                    "{op:?} {args:?} -> {results:?} of {operands:x?}: {got:x?} not {want:x?}\n{lowered}"
+                    "{op:?}{float} {args:?} -> {results:?} of {operands:x?}: {got:x?} not {want:x?}\n{lowered}"
                 );
             }
         }
@@ -200,4 +205,74 @@ fn fused_halves_round_once() {
     for seed in 0..8 {
         check(&Op::Fma, &[Ty::F16; 3], &[Ty::F16], 1000 + seed);
     }
+}
+
+/// Rounded towards zero, without denormals, or both: the steps against integers (`ir::modes`).
+#[test]
+fn modes_have_the_bits_of_their_meaning() {
+    const HELD: [Ty; 6] = [Ty::B1, Ty::I32, Ty::I64, Ty::F16, Ty::F32, Ty::F64];
+    let modes =
+        [FloatFlags::ROUND_ZERO, FloatFlags::FLUSH_DENORMALS, FloatFlags::ROUND_ZERO | FloatFlags::FLUSH_DENORMALS];
+    let mut tried = 0;
+    for op in Op::examples().into_iter().filter(|op| op.row().meaning == Meaning::Exact) {
+        for (args, results) in op.row().types.instances() {
+            let all = || args.iter().chain(&results);
+            if args.is_empty() || !all().any(|ty| ty.is_float()) || !all().all(|ty| HELD.contains(ty)) {
+                continue;
+            }
+            for (seed, float) in (0..).zip(modes) {
+                check_under(&op, &args, &results, float, 5000 + 3 * tried + seed);
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried >= 100, "{tried}");
+}
+
+/// Operands whose results lie close to, at and beyond the ends of the format, where the steps scale.
+#[test]
+fn the_ends_of_binary64_are_cut_exactly() {
+    let ends = [Op::Binary(Binary::FMul), Op::Binary(Binary::FDiv), Op::Binary(Binary::FAdd), Op::Unary(Unary::Sqrt)];
+    let mut random = Star::new(77);
+    for op in ends {
+        for _ in 0..20_000 {
+            // Exponents whose sums and differences reach everything.
+            let mut number = || {
+                let exponent = random.below(2047) as u64;
+                let fraction =
+                    random.next() >> 12 & if random.chance(50) { u64::MAX } else { u64::MAX << random.below(52) };
+                exponent << 52 | fraction | (random.below(2) as u64) << 63
+            };
+            let (a, mut b) = (number(), number());
+            if random.chance(30) {
+                // A product or quotient near the least numbers.
+                let sum = 1023 - 1022 - random.below(110) as i64;
+                let exponent = match op {
+                    Op::Binary(Binary::FMul) => sum + 1023 - (a >> 52 & 2047) as i64,
+                    _ => (a >> 52 & 2047) as i64 - sum + 1023,
+                };
+                b = b & !(2047 << 52) | (exponent.clamp(0, 2046) as u64) << 52;
+            }
+            let args = if op == Op::Unary(Unary::Sqrt) { vec![a & !(1 << 63)] } else { vec![a, b] };
+            let want = modes::eval_under(FloatFlags::ROUND_ZERO, &op, Ty::F64, Ty::F64, &args).expect("arithmetic")[0];
+            let got = steps_of(&op, &args);
+            assert_eq!(got, want, "{op:?} {args:x?}");
+        }
+    }
+}
+
+/// What the steps of an operation of binary64 compute of constants.
+fn steps_of(op: &Op, args: &[u64]) -> u64 {
+    let mut shader = shader([1, 1, 1], |b| {
+        let operands: Vec<Value> = args.iter().map(|&bits| b.constant(Ty::F64, bits)).collect();
+        b.float = FloatFlags::ROUND_ZERO;
+        let result = b.op(op.clone(), &operands, Ty::F64);
+        b.float = FloatFlags::NONE;
+        let (buffer, zero) = (b.buffer(0, 0), b.u32(0));
+        b.store(buffer, zero, result);
+    });
+    passes::float_modes(&mut shader);
+    let mut memory = memory(vec![vec![0; 8]]);
+    run_workgroup(&shader, &mut memory, [0; 3], [1; 3], 1, None).expect("it runs");
+    u64::from_le_bytes(memory.buffers[0].1[..].try_into().expect("8 bytes"))
 }

@@ -158,7 +158,50 @@ fn atomics_at_one_address_are_in_lane_order() {
     }
 }
 
+/// A number of a float type: small ones, so that sums are rounded but stay ordered by their place; both zeros and infinities.
+fn float(rng: &mut Rng, ty: Ty) -> Vec<u8> {
+    let value = match rng.below(12) {
+        0 => 0.0,
+        1 => -0.0,
+        2 => f64::INFINITY,
+        3 => 1.0 / 3.0,
+        n => (rng.below(1 << 20) as f64 - 500_000.0) * 2f64.powi(-3 * n as i32),
+    };
+    let bits = eval::eval(&Op::Convert(Convert::FToF), Ty::F64, ty, &[value.to_bits()]).expect("a conversion")[0];
+    bits.to_le_bytes()[..ty.bytes() as usize].to_vec()
+}
+
+/// Floats have an order of operations: that of the lanes, at one address and at several.
+#[test]
+fn float_atomics_are_in_lane_order() {
+    use AtomicOp::*;
+    for (op, ty) in
+        [FAdd, FMin, FMax, Exchange].into_iter().flat_map(|op| [Ty::F16, Ty::F32, Ty::F64].map(|ty| (op, ty)))
+    {
+        for (space, mask) in
+            [Space::Buffer, Space::Shared].into_iter().flat_map(|s| [u32::MAX, 0x5a_3c0f, 0x80_0000, 0].map(|m| (s, m)))
+        {
+            for (at, seen) in [(8u32, true), (8, false), (4 * 14, true), (u32::MAX - 3, true)] {
+                // One address for all, or a few for some lanes each.
+                for apart in [false, true] {
+                    let s = atomics_apart(ty, op, space, at, seen, apart);
+                    let mut rng = Rng::new(op as u64 + 1);
+                    let mut values = |n: usize| (0..n).flat_map(|_| float(&mut rng, ty)).collect::<Vec<u8>>();
+                    let (values, target) = (values(24), values(56 / ty.bytes() as usize));
+                    let active = words((0..24).map(|i| mask >> i & 1));
+                    check(&s, &memory(vec![values, target, vec![9; 48 * 4], active]), [1, 1, 1]);
+                }
+            }
+        }
+    }
+}
+
 fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
+    atomics_apart(ty, op, space, at, seen, false)
+}
+
+/// `apart`: every lane goes to one of three neighbours.
+fn atomics_apart(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool, apart: bool) -> Shader {
     let mut s = shader([24, 1, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
         let active = get(b, 3, lane, Ty::I32);
@@ -172,7 +215,13 @@ fn atomics(ty: Ty, op: AtomicOp, space: Space, at: u32, seen: bool) -> Shader {
             b.inst(Op::Store(Space::Shared, FLAGS), &[own, v], &[]);
             b.inst(Op::Barrier, &[], &[]);
         }
-        let (at, zero) = (b.u32(at), b.u32(0));
+        let (mut at, zero) = (b.u32(at), b.u32(0));
+        if apart {
+            let three = b.u32(3);
+            let place = b.binary(Binary::UMod, lane, three);
+            let place = b.binary(Binary::IMul, place, bytes);
+            at = b.binary(Binary::IAdd, at, place);
+        }
         let active = b.cmp(Cmp::INe, active, zero);
         b.if_(
             active,

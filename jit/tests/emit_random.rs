@@ -8,6 +8,7 @@ use base::abi::{
 };
 use base::shader::CompiledStage;
 use emit_common::{CONFIGURATIONS, HELPERS, buffers_layout, compile_tier};
+use jit::ir::FloatFlags;
 use jit::ir::random::{Options, Program, compute_shader};
 use jit::passes;
 use std::sync::atomic::AtomicU32;
@@ -93,6 +94,23 @@ fn seeds() -> std::ops::Range<u64> {
 fn optimised_programs_match_the_interpreter() {
     for seed in seeds() {
         check(seed, Options::default(), true);
+    }
+}
+
+/// Rounding towards zero and flushing are steps of other arithmetic behind the passes; what the program meant is what they compute.
+#[test]
+fn programs_under_float_modes_keep_their_meaning() {
+    use FloatFlags as F;
+    for (seed, modes) in
+        seeds().zip([F::ROUND_ZERO, F::FLUSH_DENORMALS, F::ROUND_ZERO | F::FLUSH_DENORMALS].into_iter().cycle())
+    {
+        let options = Options { float: F::NO_CONTRACTION | modes, ..Options::default() };
+        let program = compute_shader(seed, options);
+        let mut shader = program.shader.clone();
+        passes::run(&mut shader, &passes::PassOptions::default()).expect("passes");
+        let (before, after) = (program.interpret(&program.shader), program.interpret(&shader));
+        assert!(program.same(&before, &after), "seed {seed}, {modes}\n{}\n{shader}", program.shader);
+        check(seed, options, true);
     }
 }
 

@@ -101,3 +101,70 @@ fn capabilities_are_asked_for() {
         assert!(message.contains(name), "{message}");
     }
 }
+
+/// The number nearest to x that has so many bits of fraction, of denormals those of the least exponent; even of two.
+fn nearest(x: f64, fraction: i32, least: i32) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let exponent = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
+    let unit = 2f64.powi(exponent - fraction);
+    (x / unit).round_ties_even() * unit
+}
+
+/// bfloat16, E4M3 and E5M2: nearest numbers, infinities or NaN beyond the greatest, or the greatest; signs of zeros.
+#[test]
+fn small_floats_are_rounded_once() {
+    let mut random = Rng::new(11);
+    let shader = shader("small_floats.comp");
+    for round in 0..400 {
+        let number = |random: &mut Rng| match random.below(6) {
+            // Numbers of E4M3 and E5M2, and what lies between two of them.
+            0 => f32::from_bits(((random.below(0x300) as u32) << 19) + 0x3a00_0000 + random.below(3) as u32 - 1),
+            1 => random.pick(&[
+                0.0,
+                448.0,
+                464.0,
+                465.0,
+                480.0,
+                57344.0,
+                61440.0,
+                61439.0,
+                f32::INFINITY,
+                f32::NAN,
+                1e-40,
+            ]),
+            2 => f32::from_bits((random.next() as u32 & 0x7fff_0000) | 0x8000),
+            _ => f32::from_bits(random.next() as u32 & 0x7fff_ffff),
+        };
+        let numbers: Vec<f32> =
+            (0..8).map(|_| if random.chance(50) { number(&mut random) } else { -number(&mut random) }).collect();
+        let input = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let memory = Memory { buffers: vec![((0, 0), input), ((0, 1), vec![0; 8 * 32])], ..Memory::default() };
+        let after = execute(&shader, &memory, 8, round % 2 == 0);
+        let out: Vec<f32> = (after.buffer(0, 1).expect("results").chunks(4))
+            .map(|b| f32::from_le_bytes(b.try_into().expect("4 bytes")))
+            .collect();
+        for (i, &x) in numbers.iter().enumerate() {
+            let beyond = |x: f64, greatest: f64, other: f64| if x.abs() > greatest { other.copysign(x) } else { x };
+            let wide = f64::from(x);
+            let brain = |x: f64| beyond(nearest(x, 7, -126), f64::from(f32::from_bits(0x7f7f_0000)), f64::INFINITY);
+            let (three, two) = (nearest(wide, 3, -6), nearest(wide, 2, -14));
+            let (a, b) = (brain(wide), brain(wide * (1.0 / 3.0)));
+            let want = [
+                a,
+                beyond(three, 448.0, f64::NAN),
+                beyond(two, 57344.0, f64::INFINITY),
+                beyond(three, 448.0, 448.0),
+                beyond(two, 57344.0, 57344.0),
+                b,
+                brain(f64::from((a as f32) * (a as f32) + (b as f32) * (b as f32))),
+            ];
+            for (n, want) in want.into_iter().enumerate() {
+                let got = out[8 * i + n];
+                let same = got.to_bits() == (want as f32).to_bits() || got.is_nan() && want.is_nan();
+                assert!(same, "{n} of {x:e} ({:x}): {got:e} not {want:e}", x.to_bits());
+            }
+        }
+    }
+}

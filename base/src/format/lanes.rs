@@ -7,36 +7,11 @@
 
 pub use super::Lanes;
 use super::float::pack_shared_exponent;
+pub use super::row::row;
 use super::row::{Row, UNORM8, encode, mask};
-use super::{ChannelType, TABLE, srgb};
+use super::{ChannelType, srgb};
 use crate::abi::MAX_LANES;
 use crate::host::{Floats, Host, Ints};
-
-/// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
-pub const fn row(name: &str) -> usize {
-    let mut i = 0;
-    while i < TABLE.len() {
-        if same(name.as_bytes(), TABLE[i].name.as_bytes()) {
-            return i;
-        }
-        i += 1;
-    }
-    panic!("a format of the table")
-}
-
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < a.len() {
-        if a[i] != b[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
-}
 
 /// [`f32_to_half`](super::float::f32_to_half) of all lanes, which are bits of floats.
 #[inline(always)]
@@ -207,7 +182,7 @@ crate::compiled! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Format, kernels};
+    use crate::format::{Format, TABLE, kernels};
     use crate::host::{Level, Portable};
     use crate::random::Rng;
 

@@ -103,8 +103,49 @@ pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
 /// The conversions of row `I` of the format table; see also `lanes`.
 pub struct Row<const I: usize>;
 
+/// The table's row of a format's name, for constants. Panics (at compile time) where there is none.
+pub const fn row(name: &str) -> usize {
+    let mut i = 0;
+    while i < TABLE.len() {
+        if same(name.as_bytes(), TABLE[i].name.as_bytes()) {
+            return i;
+        }
+        i += 1;
+    }
+    panic!("a format of the table")
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// The row whose conversions a row has: an integer of 64 bits is a pair of words, the low one first.
+const fn conversions(index: usize) -> usize {
+    let is_long = index < TABLE.len()
+        && TABLE[index].channel_count == 1
+        && TABLE[index].channels[0].bits == 64
+        && matches!(TABLE[index].channels[0].ty, ChannelType::Uint | ChannelType::Sint);
+    if is_long {
+        row("R32G32_UINT")
+    } else if index < TABLE.len() {
+        index
+    } else {
+        0
+    }
+}
+
 impl<const I: usize> Row<I> {
-    pub(super) const INFO: FormatInfo = TABLE[if I < TABLE.len() { I } else { 0 }];
+    pub(super) const INFO: FormatInfo = TABLE[conversions(I)];
     const USABLE: bool = matches!(Self::INFO.layout, Layout::Plain | Layout::DepthStencil)
         && Self::INFO.channels[0].bits <= 32
         && Self::INFO.block_bytes <= 16;

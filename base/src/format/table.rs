@@ -3,7 +3,7 @@
 //! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `bc`, `rasterizer::sample`,
 //! `rasterizer::transfer`, blending). They cover the specification's "Required Format Support" tables; the test in
 //! this file keeps the required bits in a list of its own. Formats without features are in the table for their
-//! block sizes (64-bit channels, ETC2, ASTC, D16_UNORM_S8_UINT).
+//! block sizes (most 64-bit channels, ETC2, ASTC, D16_UNORM_S8_UINT).
 
 #![forbid(unsafe_code)]
 
@@ -228,7 +228,12 @@ const fn astc(name: &'static str, vk: u32, size: (u8, u8), ty: ChannelType) -> F
     block(name, vk, Layout::Astc, 16, size, ty, RGBA)
 }
 
-/// Adds the atomic features of `R32_UINT` and `R32_SINT`.
+/// One integer of 64 bits: nothing but atomics and what they need.
+const fn long(name: &'static str, vk: u32, ty: ChannelType) -> FormatInfo {
+    atomic(with(array(name, vk, ty, RED, 64), TRANSFER | STORAGE, features::STORAGE_TEXEL_BUFFER))
+}
+
+/// Adds the atomic features of formats of one component of 32 or 64 bits.
 const fn atomic(mut row: FormatInfo) -> FormatInfo {
     row.image_features |= features::STORAGE_IMAGE_ATOMIC;
     row.buffer_features |= features::STORAGE_TEXEL_BUFFER_ATOMIC;
@@ -344,7 +349,7 @@ pub static TABLE: &[FormatInfo] = &[
     array("R16G16B16A16_SFLOAT", 97, Sfloat, RGBA, 16),
     atomic(array("R32_UINT", 98, Uint, RED, 32)),
     atomic(array("R32_SINT", 99, Sint, RED, 32)),
-    array("R32_SFLOAT", 100, Sfloat, RED, 32),
+    atomic(array("R32_SFLOAT", 100, Sfloat, RED, 32)),
     array("R32G32_UINT", 101, Uint, RG, 32),
     array("R32G32_SINT", 102, Sint, RG, 32),
     array("R32G32_SFLOAT", 103, Sfloat, RG, 32),
@@ -354,8 +359,8 @@ pub static TABLE: &[FormatInfo] = &[
     array("R32G32B32A32_UINT", 107, Uint, RGBA, 32),
     array("R32G32B32A32_SINT", 108, Sint, RGBA, 32),
     array("R32G32B32A32_SFLOAT", 109, Sfloat, RGBA, 32),
-    array("R64_UINT", 110, Uint, RED, 64),
-    array("R64_SINT", 111, Sint, RED, 64),
+    long("R64_UINT", 110, Uint),
+    long("R64_SINT", 111, Sint),
     array("R64_SFLOAT", 112, Sfloat, RED, 64),
     array("R64G64_UINT", 113, Uint, RG, 64),
     array("R64G64_SINT", 114, Sint, RG, 64),

@@ -166,6 +166,10 @@ extensions! {
     VK_KHR_zero_initialize_workgroup_memory, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_KHR_vulkan_memory_model, 3, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_KHR_shader_float_controls, 4, Device, YES, Some(V1_2), [PROPERTIES2];
+    VK_KHR_shader_bfloat16, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_shader_float8, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_shader_relaxed_extended_instruction, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_shader_float_controls2, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
     VK_KHR_8bit_storage, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
@@ -237,7 +241,9 @@ extensions! {
     VK_EXT_image_view_min_lod, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_mutable_descriptor_type, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
-    VK_EXT_shader_atomic_float, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_shader_atomic_float, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_shader_atomic_float2, 1, Device, YES, None, [Ext(E::VK_EXT_shader_atomic_float)];
+    VK_EXT_shader_image_atomic_int64, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];
     VK_EXT_ycbcr_2plane_444_formats, 1, Device, NO_YCBCR, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
     VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];

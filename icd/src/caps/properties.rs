@@ -32,8 +32,12 @@ pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
 pub const DENORM_PRESERVE: bool = true;
 /// `shaderSignedZeroInfNanPreserveFloat16`, `…32`, `…64`: passes fold by IEEE rules only.
 pub const SIGNED_ZERO_INF_NAN_PRESERVE: bool = true;
-/// `shaderRoundingModeRTEFloat16`, `…32`, `…64`: the one rounding mode there is.
+/// `shaderDenormFlushToZeroFloat16`, `…32`, `…64`.
+pub const DENORM_FLUSH_TO_ZERO: bool = true;
+/// `shaderRoundingModeRTEFloat16`, `…32`, `…64`.
 pub const ROUNDING_MODE_RTE: bool = true;
+/// `shaderRoundingModeRTZFloat16`, `…32`, `…64`.
+pub const ROUNDING_MODE_RTZ: bool = true;
 /// `maxInlineUniformBlockSize`: as any uniform buffer. An inline block lies in the set's own memory.
 pub const MAX_INLINE_UNIFORM_BLOCK_SIZE: u32 = LIMITS.max_uniform_buffer_range;
 /// Inline uniform blocks of a stage, and of all sets.
@@ -118,11 +122,17 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
         shader_signed_zero_inf_nan_preserve_float32: SIGNED_ZERO_INF_NAN_PRESERVE.into(),
         shader_signed_zero_inf_nan_preserve_float64: SIGNED_ZERO_INF_NAN_PRESERVE.into(),
         shader_denorm_preserve_float16: DENORM_PRESERVE.into(),
+        shader_denorm_flush_to_zero_float16: DENORM_FLUSH_TO_ZERO.into(),
         shader_denorm_preserve_float32: DENORM_PRESERVE.into(),
+        shader_denorm_flush_to_zero_float32: DENORM_FLUSH_TO_ZERO.into(),
         shader_denorm_preserve_float64: DENORM_PRESERVE.into(),
+        shader_denorm_flush_to_zero_float64: DENORM_FLUSH_TO_ZERO.into(),
         shader_rounding_mode_rte_float16: ROUNDING_MODE_RTE.into(),
+        shader_rounding_mode_rtz_float16: ROUNDING_MODE_RTZ.into(),
         shader_rounding_mode_rte_float32: ROUNDING_MODE_RTE.into(),
+        shader_rounding_mode_rtz_float32: ROUNDING_MODE_RTZ.into(),
         shader_rounding_mode_rte_float64: ROUNDING_MODE_RTE.into(),
+        shader_rounding_mode_rtz_float64: ROUNDING_MODE_RTZ.into(),
         max_update_after_bind_descriptors_in_all_pools: u32::MAX,
         // Divergent indices run a waterfall: the same result, not at the same price.
         shader_uniform_buffer_array_non_uniform_indexing_native: vk::FALSE,

@@ -5,7 +5,10 @@
 
 use super::extensions::{Extension as E, Extension};
 use super::features::{Feature, Feature as F};
-use super::properties::{DENORM_PRESERVE, ROUNDING_MODE_RTE, SIGNED_ZERO_INF_NAN_PRESERVE, SUBGROUP_OPERATIONS};
+use super::properties::{
+    DENORM_FLUSH_TO_ZERO, DENORM_PRESERVE, ROUNDING_MODE_RTE, ROUNDING_MODE_RTZ, SIGNED_ZERO_INF_NAN_PRESERVE,
+    SUBGROUP_OPERATIONS,
+};
 use super::{API_VERSION, V1_0, V1_1, V1_2, V1_3};
 use By::{Core, Ext, Feature as Feat, FloatControls, Subgroup};
 use ash::vk;
@@ -92,6 +95,11 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "Int64Atomics", number: 12, by: &[Feat(F::shaderBufferInt64Atomics), Feat(F::shaderSharedInt64Atomics)] },
     Capability { name: "AtomicFloat32AddEXT", number: 6033, by: &[Feat(F::shaderBufferFloat32AtomicAdd), Feat(F::shaderSharedFloat32AtomicAdd), Feat(F::shaderImageFloat32AtomicAdd)] },
     Capability { name: "AtomicFloat64AddEXT", number: 6034, by: &[Feat(F::shaderBufferFloat64AtomicAdd), Feat(F::shaderSharedFloat64AtomicAdd)] },
+    Capability { name: "AtomicFloat16AddEXT", number: 6095, by: &[Feat(F::shaderBufferFloat16AtomicAdd), Feat(F::shaderSharedFloat16AtomicAdd)] },
+    Capability { name: "AtomicFloat32MinMaxEXT", number: 5612, by: &[Feat(F::shaderBufferFloat32AtomicMinMax), Feat(F::shaderSharedFloat32AtomicMinMax), Feat(F::shaderImageFloat32AtomicMinMax)] },
+    Capability { name: "AtomicFloat64MinMaxEXT", number: 5613, by: &[Feat(F::shaderBufferFloat64AtomicMinMax), Feat(F::shaderSharedFloat64AtomicMinMax)] },
+    Capability { name: "AtomicFloat16MinMaxEXT", number: 5616, by: &[Feat(F::shaderBufferFloat16AtomicMinMax), Feat(F::shaderSharedFloat16AtomicMinMax)] },
+    Capability { name: "Int64ImageEXT", number: 5016, by: &[Feat(F::shaderImageInt64Atomics)] },
     Capability { name: "Int16", number: 22, by: &[Feat(F::shaderInt16)] },
     Capability { name: "TessellationPointSize", number: 23, by: &[Feat(F::shaderTessellationAndGeometryPointSize)] },
     Capability { name: "GeometryPointSize", number: 24, by: &[Feat(F::shaderTessellationAndGeometryPointSize)] },
@@ -175,9 +183,15 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "DotProductInput4x8Bit", number: 6017, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProductInput4x8BitPacked", number: 6018, by: &[Feat(F::shaderIntegerDotProduct)] },
     Capability { name: "DotProduct", number: 6019, by: &[Feat(F::shaderIntegerDotProduct)] },
+    Capability { name: "BFloat16TypeKHR", number: 5116, by: &[Feat(F::shaderBFloat16Type)] },
+    Capability { name: "BFloat16DotProductKHR", number: 5117, by: &[Feat(F::shaderBFloat16DotProduct)] },
+    Capability { name: "Float8EXT", number: 4212, by: &[Feat(F::shaderFloat8)] },
+    Capability { name: "FloatControls2", number: 6029, by: &[Feat(F::shaderFloatControls2)] },
     Capability { name: "DenormPreserve", number: 4464, by: &[FloatControls(DENORM_PRESERVE)] },
+    Capability { name: "DenormFlushToZero", number: 4465, by: &[FloatControls(DENORM_FLUSH_TO_ZERO)] },
     Capability { name: "SignedZeroInfNanPreserve", number: 4466, by: &[FloatControls(SIGNED_ZERO_INF_NAN_PRESERVE)] },
     Capability { name: "RoundingModeRTE", number: 4467, by: &[FloatControls(ROUNDING_MODE_RTE)] },
+    Capability { name: "RoundingModeRTZ", number: 4468, by: &[FloatControls(ROUNDING_MODE_RTZ)] },
     Capability { name: "SubgroupBallotKHR", number: 4423, by: &[Ext(E::VK_EXT_shader_subgroup_ballot)] },
     Capability { name: "SubgroupVoteKHR", number: 4431, by: &[Ext(E::VK_EXT_shader_subgroup_vote)] },
 ];
@@ -190,6 +204,10 @@ pub static SPIRV_EXTENSIONS: &[(&str, &[By])] = &[
     ("SPV_KHR_8bit_storage", &[Core(V1_2), Ext(E::VK_KHR_8bit_storage)]),
     ("SPV_KHR_16bit_storage", &[Core(V1_1), Ext(E::VK_KHR_16bit_storage)]),
     ("SPV_KHR_float_controls", &[Core(V1_2), Ext(E::VK_KHR_shader_float_controls)]),
+    ("SPV_KHR_bfloat16", &[Ext(E::VK_KHR_shader_bfloat16)]),
+    ("SPV_EXT_float8", &[Ext(E::VK_EXT_shader_float8)]),
+    ("SPV_KHR_relaxed_extended_instruction", &[Ext(E::VK_KHR_shader_relaxed_extended_instruction)]),
+    ("SPV_KHR_float_controls2", &[Ext(E::VK_KHR_shader_float_controls2)]),
     ("SPV_KHR_storage_buffer_storage_class", &[Core(V1_1), Ext(E::VK_KHR_storage_buffer_storage_class)]),
     ("SPV_EXT_shader_stencil_export", &[Ext(E::VK_EXT_shader_stencil_export)]),
     ("SPV_EXT_shader_viewport_index_layer", &[Core(V1_2), Ext(E::VK_EXT_shader_viewport_index_layer)]),
@@ -202,6 +220,9 @@ pub static SPIRV_EXTENSIONS: &[(&str, &[By])] = &[
     ("SPV_KHR_terminate_invocation", &[Core(V1_3), Ext(E::VK_KHR_shader_terminate_invocation)]),
     ("SPV_KHR_multiview", &[Core(V1_1), Ext(E::VK_KHR_multiview)]),
     ("SPV_EXT_shader_atomic_float_add", &[Ext(E::VK_EXT_shader_atomic_float)]),
+    ("SPV_EXT_shader_atomic_float_min_max", &[Ext(E::VK_EXT_shader_atomic_float2)]),
+    ("SPV_EXT_shader_atomic_float16_add", &[Ext(E::VK_EXT_shader_atomic_float2)]),
+    ("SPV_EXT_shader_image_int64", &[Ext(E::VK_EXT_shader_image_atomic_int64)]),
     ("SPV_KHR_integer_dot_product", &[Core(V1_3), Ext(E::VK_KHR_shader_integer_dot_product)]),
     ("SPV_KHR_untyped_pointers", &[Ext(E::VK_KHR_shader_untyped_pointers)]),
     ("SPV_KHR_cooperative_matrix", &[Ext(E::VK_KHR_cooperative_matrix)]),

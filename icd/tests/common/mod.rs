@@ -98,7 +98,7 @@ impl Context {
     /// A 2D colour or depth image, to copy from and to; of integers a storage image too.
     pub fn image(&self, format: vk::Format, extent: [u32; 2], samples: vk::SampleCountFlags, levels: u32) -> Image {
         let mut usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
-        if format == vk::Format::R32_UINT {
+        if matches!(format, vk::Format::R32_UINT | vk::Format::R32_SFLOAT | vk::Format::R64_UINT) {
             usage |= vk::ImageUsageFlags::STORAGE;
         }
         let info = vk::ImageCreateInfo::default()

@@ -59,6 +59,11 @@ impl Emitter<'_> {
         {
             return self.atomic_at_once(combine, (at, ok), operands[0], result);
         }
+        if let Some(float) = float_operation(op)
+            && let Some(place) = self.common_address(&address, ty)?
+        {
+            return self.atomic_floats_at_once(float, space, place, operands[0], result);
+        }
         let bits = self.effect_lanes();
         let mut olds = Vec::new();
         for lane in 0..self.lanes as usize {
@@ -159,6 +164,60 @@ impl Emitter<'_> {
         self.define(result, Rep::Varying(found))
     }
 
+    /// One operation for all active lanes, which meet at one address: what each of them makes of what the one before it has left, as
+    /// floats have an order of operations.
+    fn atomic_floats_at_once(
+        &mut self,
+        op: Binary,
+        space: Space,
+        (at, ok): (C, C),
+        value: Value,
+        result: Option<Value>,
+    ) -> Result<()> {
+        let ty = self.shader.ty(value);
+        let lanes = self.lanes as usize;
+        let values = (0..lanes).map(|lane| self.value_lane(value, lane)).collect::<Result<SmallVec<[C; 8]>>>()?;
+        let bits = self.effect_lanes();
+        let at = self.b.select(ok, at, self.sink);
+        // What the lanes find.
+        let mut found: SmallVec<[C; 8]> = SmallVec::new();
+        let mut chain = |e: &mut Self, old: C| {
+            let mut last = old;
+            for lane in 0..lanes {
+                found.push(last);
+                let new = e.float_operation(op, ty, last, values[lane]);
+                last = bits.as_ref().map_or(new, |bits| e.b.select(bits[lane], new, last));
+            }
+            last
+        };
+        if space == Space::Shared {
+            let old = self.b.load(scalar_type(ty), trusted(0), at);
+            let new = chain(self, old);
+            self.b.store(trusted(0), new, at);
+        } else {
+            self.atomic_float(ty, at, chain);
+        }
+        let Some(result) = result else { return Ok(()) };
+        let none = self.constant(ty, 0);
+        for (lane, old) in found.iter_mut().enumerate() {
+            let go = bits.as_ref().map_or(ok, |bits| self.b.and(bits[lane], ok));
+            *old = self.b.select(go, *old, none);
+        }
+        let found = self.b.build(&found);
+        self.define(result, Rep::Varying(found))
+    }
+
+    /// A float operation of an atomic, on scalars.
+    fn float_operation(&mut self, op: Binary, ty: Ty, a: C, b: C) -> C {
+        if ty != Ty::F16 {
+            return self.binary_machine(op, a, b);
+        }
+        // In binary32 and rounded, as `passes::halves` says.
+        let [a, b] = [a, b].map(|x| self.b.half_to_float(Type::F32, x));
+        let r = self.binary_machine(op, a, b);
+        self.b.float_to_half(scalar_type(ty), r)
+    }
+
     /// A lane's operation in workgroup memory: one thread runs the whole workgroup, so nobody else comes in between.
     fn shared_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
         use AtomicOp as A;
@@ -186,6 +245,7 @@ impl Emitter<'_> {
         };
         let old = self.b.load(scalar_type(ty), plain, at);
         let new = match new {
+            Some(binary) if ty.is_float() => self.float_operation(binary, ty, old, values[0]),
             Some(binary) => self.binary_machine(binary, old, values[0]),
             None if op == A::Exchange => values[0],
             None => {
@@ -227,9 +287,10 @@ impl Emitter<'_> {
                 self.b.atomic_store(words[0], at);
                 return Ok(values[0]);
             }
-            A::FAdd => return Ok(self.atomic_float(ty, at, |e, old| e.b.fadd(old, values[0]))),
-            A::FMin => return Ok(self.atomic_float(ty, at, |e, old| e.float_extreme(false, old, values[0]))),
-            A::FMax => return Ok(self.atomic_float(ty, at, |e, old| e.float_extreme(true, old, values[0]))),
+            A::FAdd | A::FMin | A::FMax => {
+                let float = float_operation(op).ok_or_else(|| Error::internal("a float operation"))?;
+                return Ok(self.atomic_float(ty, at, |e, old| e.float_operation(float, ty, old, values[0])));
+            }
         };
         let old = self.b.atomic_rmw(rmw, at, words[0]);
         Ok(self.b.bitcast(scalar_type(ty), old))
@@ -255,7 +316,23 @@ impl Emitter<'_> {
     }
 }
 
-/// The integer that machines compare and exchange for a type of 32 or 64 bits.
+/// What an atomic makes of floats.
+fn float_operation(op: AtomicOp) -> Option<Binary> {
+    match op {
+        AtomicOp::FAdd => Some(Binary::FAdd),
+        AtomicOp::FMin => Some(Binary::FMin),
+        AtomicOp::FMax => Some(Binary::FMax),
+        AtomicOp::Exchange | AtomicOp::CompareExchange | AtomicOp::Load | AtomicOp::Store => None,
+        AtomicOp::Add | AtomicOp::Sub | AtomicOp::SMin | AtomicOp::UMin | AtomicOp::SMax | AtomicOp::UMax => None,
+        AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => None,
+    }
+}
+
+/// The integer that machines compare and exchange for a type of 16, 32 or 64 bits.
 fn word_type(ty: Ty) -> Type {
-    if ty.bytes() == 8 { Type::I64 } else { Type::I32 }
+    match ty.bytes() {
+        8 => Type::I64,
+        2 => Type::I16,
+        _ => Type::I32,
+    }
 }

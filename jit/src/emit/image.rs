@@ -35,6 +35,27 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Stores integers of 64 bits to two rows each, the low words first.
+    fn put_long(&mut self, args: C, field: usize, values: &[Value]) -> Result<()> {
+        let words = self.vector_type(Ty::I32);
+        for (i, &v) in values.iter().enumerate() {
+            let c = self.vector(v)?;
+            let high = self.b.lshr_imm(c, 32);
+            for (word, c) in [c, high].into_iter().enumerate() {
+                let word_c = self.b.narrow(words, c);
+                self.b.store(trusted((field + (2 * i + word) * ROW) as i32), word_c, args);
+            }
+        }
+        Ok(())
+    }
+
+    /// A row of results as integers of 64 bits.
+    fn take_long(&mut self, args: C, row: usize) -> C {
+        let (words, long) = (self.vector_type(Ty::I32), self.vector_type(Ty::I64));
+        let c = self.b.load(words, trusted((offset_of!(ImageArgs, result) + row * ROW) as i32), args);
+        self.b.zext(long, c)
+    }
+
     fn put_zero(&mut self, args: C, field: usize) {
         let zero = self.word(0);
         self.b.store(trusted(field as i32), zero, args);
@@ -114,6 +135,20 @@ impl Emitter<'_> {
     fn take_results(&mut self, args: C, data: &InstData) -> Result<()> {
         for (i, v) in data.results().enumerate() {
             let ty = self.shader.ty(v);
+            if ty == Ty::I64 {
+                // The first component is the words of two; of the others there is an alpha at most.
+                let c = match i {
+                    0 => {
+                        let (low, high) = (self.take_long(args, 0), self.take_long(args, 1));
+                        let high = self.b.shl_imm(high, 32);
+                        self.b.or(low, high)
+                    }
+                    3 => self.take_long(args, 3),
+                    _ => self.splat_constant(ty, 0),
+                };
+                self.define(v, Rep::Varying(c))?;
+                continue;
+            }
             if !matches!(ty, Ty::I32 | Ty::F32) {
                 return Err(Error::unsupported("image results of other than 32 bits"));
             }
@@ -201,7 +236,11 @@ impl Emitter<'_> {
         let args = self.args_address();
         let n = 1 + usize::from(coords);
         self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
-        self.put_rows(args, offset_of!(ImageArgs, texel), &data.args[n + usize::from(sample)..])?;
+        let texel = &data.args[n + usize::from(sample)..];
+        match self.shader.ty(texel[0]) {
+            Ty::I64 => self.put_long(args, offset_of!(ImageArgs, texel), &texel[..1])?,
+            _ => self.put_rows(args, offset_of!(ImageArgs, texel), texel)?,
+        }
         self.call_kernel(args, KERNEL_STORE, data.args[0], None, true)
     }
 
@@ -210,7 +249,11 @@ impl Emitter<'_> {
         let args = self.args_address();
         let n = 1 + usize::from(coords);
         self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
-        self.put_rows(args, offset_of!(ImageArgs, texel), &data.args[n + usize::from(sample)..])?;
+        let operands = &data.args[n + usize::from(sample)..];
+        match operands.first().map(|&v| self.shader.ty(v)) {
+            Some(Ty::I64) => self.put_long(args, offset_of!(ImageArgs, texel), operands)?,
+            _ => self.put_rows(args, offset_of!(ImageArgs, texel), operands)?,
+        }
         self.put_word(args, offset_of!(ImageArgs, atomic_op), op as u32);
         self.call_kernel(args, KERNEL_ATOMIC, data.args[0], None, true)?;
         self.take_results(args, data)

@@ -11,20 +11,17 @@ use super::{Binary, Cmp, Convert, InstData, Meaning, Op, Shader, Ty, Unary};
 /// Evaluates an instruction on constants. None when it is not [`Meaning::Exact`](super::Meaning), or computes under flags that
 /// change results.
 pub fn fold(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
-    if data.op.row().meaning != Meaning::Exact {
+    if data.op.row().meaning != Meaning::Exact || !data.float.is_default() {
         return None;
     }
-    reference(shader, data, args)
+    let (first, result) = types(shader, data)?;
+    eval(&data.op, first, result, args)
 }
 
-/// As [`fold`], also where the result is only a reference.
-pub fn reference(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> {
-    if !data.float.is_default() || data.result_count == 0 {
-        return None;
-    }
-    let result = shader.ty(data.first_result);
-    let first = data.args.first().map_or(result, |&a| shader.ty(a));
-    eval(&data.op, first, result, args)
+/// The types of an instruction's first operand and of its first result.
+pub(super) fn types(shader: &Shader, data: &InstData) -> Option<(Ty, Ty)> {
+    let result = if data.result_count == 0 { return None } else { shader.ty(data.first_result) };
+    Some((data.args.first().map_or(result, |&a| shader.ty(a)), result))
 }
 
 /// Evaluates an operation that is arithmetic: `ty` is the type of the first operand, `result` of the first result. None for
@@ -106,7 +103,7 @@ fn cut(ty: Ty, bits: u64) -> u64 {
 }
 
 /// Sign-extends from the type's width.
-fn signed(ty: Ty, bits: u64) -> i64 {
+pub(super) fn signed(ty: Ty, bits: u64) -> i64 {
     let shift = 64 - width(ty);
     ((bits << shift) as i64) >> shift
 }

@@ -2,8 +2,8 @@
 //!
 //! Arithmetic without flags is that of `ir::eval`, which rounds to the nearest even number and keeps denormals, signed zeros,
 //! infinities and NaNs, except that `contract` may fuse it. Most flags ask for what is so anyway, or forbid fusing: a pass must
-//! not give up what they name. The others change results ([`FloatFlags::changes`]): who does not know them refuses the
-//! instruction ([`FloatFlags::is_default`]).
+//! not give up what they name. The others change results ([`FloatFlags::changes`]), to what `ir::modes` says: `passes::float_modes` makes
+//! steps without them, and who does not know them refuses the instruction ([`FloatFlags::is_default`]).
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::{BitOr, BitOrAssign};
@@ -63,6 +63,14 @@ impl FloatFlags {
     /// Those that change results: two instructions are the same only if these are.
     pub const fn changes(self) -> FloatFlags {
         FloatFlags(self.0 & FloatFlags::CHANGES.0)
+    }
+    /// Those that are not in another set.
+    pub const fn without(self, flags: FloatFlags) -> FloatFlags {
+        FloatFlags(self.0 & !flags.0)
+    }
+    /// Those that leave results as they are.
+    pub const fn without_changes(self) -> FloatFlags {
+        self.without(FloatFlags::CHANGES)
     }
     /// May an instruction with these flags be fused with one with others?
     pub const fn may_contract(self, other: FloatFlags) -> bool {

@@ -8,6 +8,7 @@
 //! Images are refused: kernels have their own tests.
 
 use super::eval::{self, eval};
+use super::modes;
 use super::{
     Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
 };
@@ -278,7 +279,7 @@ impl<'a> Machine<'a, '_> {
         self.step()?;
         let shader = self.shader;
         let data = &shader.insts[inst];
-        if !data.float.is_default() {
+        if !data.float.is_default() && matches!(data.op, Op::Ddx { .. } | Op::Ddy { .. }) {
             return Err(Stop::Unsupported(format!("{:?}{}", data.op, data.float)));
         }
         match &data.op {
@@ -358,7 +359,7 @@ impl<'a> Machine<'a, '_> {
     }
 
     fn arithmetic(&mut self, data: &InstData, args: &[u64], lane: usize) -> Result<(), Stop> {
-        let Some(bits) = eval::reference(self.shader, data, args) else { return unsupported(&data.op) };
+        let Some(bits) = modes::reference(self.shader, data, args) else { return unsupported(&data.op) };
         data.results().zip(bits).for_each(|(result, bits)| self.set(result, lane, bits));
         Ok(())
     }

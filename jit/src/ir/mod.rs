@@ -21,6 +21,7 @@ pub mod eval;
 mod float;
 mod inst;
 pub mod interp;
+pub mod modes;
 mod ops;
 mod print;
 #[doc(hidden)]

@@ -38,6 +38,8 @@ const BOOL: Elems = Elems::of(&[Elem::B]);
 const INT: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32, Elem::I64]);
 const UP_TO_WORD: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32]);
 const WORDS: Elems = Elems::of(&[Elem::I32, Elem::I64]);
+/// What is compared and exchanged at once.
+const CELLS: Elems = Elems::of(&[Elem::I16, Elem::I32, Elem::I64]);
 const WORD: Elems = Elems::of(&[Elem::I32]);
 const LONG: Elems = Elems::of(&[Elem::I64]);
 const FLOAT: Elems = Elems::of(&[Elem::F32, Elem::F64]);
@@ -424,13 +426,13 @@ rows! {
     /// The same as stores, in the order of the lanes. Those that are not active may write to a second address.
     Scatter "scatter": NUMBER Vector [Mask, Address, Lanes(WORD, Width::Any), Address] Count -> None, Gather Write 16;
     /// Reads, computes and writes at once; the old value.
-    AtomicRmw "atomic_rmw": WORDS Scalar [Address, T] None -> T, Rmw Write 4;
+    AtomicRmw "atomic_rmw": CELLS Scalar [Address, T] None -> T, Rmw Write 4;
     /// Writes the second value if memory holds the first; the old value.
-    AtomicCas "atomic_cas": WORDS Scalar [Address, T, T] None -> T, None Write 2;
+    AtomicCas "atomic_cas": CELLS Scalar [Address, T, T] None -> T, None Write 2;
     /// Reads at once; not merged with other loads.
-    AtomicLoad "atomic_load": WORDS Scalar [Address] None -> T, None Write 1;
+    AtomicLoad "atomic_load": CELLS Scalar [Address] None -> T, None Write 1;
     /// Writes at once.
-    AtomicStore "atomic_store": WORDS Scalar [Address, T] None -> None, None Write 1;
+    AtomicStore "atomic_store": CELLS Scalar [Address, T] None -> None, None Write 1;
     /// Loads and stores are not moved across.
     Fence "fence": BOOL Scalar [] None -> None, None Write 1;
     /// Address of a place on the stack.

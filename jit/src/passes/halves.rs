@@ -1,5 +1,5 @@
 //! binary16 values become binary32 values that binary16 has: arithmetic, control flow and private variables know no halves behind
-//! this pass, which is the first. A half remains where memory, the stage's interface or an integer of its bits wants one, between an
+//! this pass, which is the second. A half remains where memory, the stage's interface or an integer of its bits wants one, between an
 //! [`Convert::FToF`] and that operation.
 //!
 //! A result is rounded by [`Unary::RoundHalf`], unless it is a half anyway (a negation, an extreme, a whole number). Computed in binary32

@@ -313,6 +313,16 @@ mod tests {
     }
 
     #[test]
+    fn atan2_of_an_infinity_is_exact() {
+        for y in [0.0f32, -0.0, 1.0, -1.0, 3e38, -3e38, 1e-40] {
+            let got = math::atan2(&mut Eval, y, f32::INFINITY);
+            assert_eq!(got.to_bits(), 0f32.copysign(y).to_bits(), "atan2({y:e}, inf)");
+            let got = math::atan2(&mut Eval, y, f32::NEG_INFINITY);
+            assert_eq!(got, std::f32::consts::PI.copysign(y), "atan2({y:e}, -inf)");
+        }
+    }
+
+    #[test]
     fn hyperbolic_functions_are_accurate() {
         // Where e^x overflows, so do they: dEQP-VK.glsl.builtin.precision.{sinh,cosh}.highp takes nothing else.
         assert_eq!([89.0, -89.0].map(|x| math::sinh(&mut Eval, x)), [f32::INFINITY, f32::NEG_INFINITY]);

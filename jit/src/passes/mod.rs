@@ -12,6 +12,7 @@ mod cse;
 mod dce;
 mod divergence;
 mod flatten;
+mod float_modes;
 mod fold;
 mod halves;
 mod lower_float;
@@ -29,6 +30,7 @@ pub use cse::cse;
 pub use dce::dce;
 pub use divergence::{Divergence, Shape, divergence, is_flat};
 pub use flatten::flatten;
+pub use float_modes::float_modes;
 pub use fold::fold;
 pub use halves::halves;
 pub use lower_float::lower_float;
@@ -67,6 +69,7 @@ impl Default for PassOptions {
 pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     let mut p = Pipeline { shader, options };
     p.done("input")?;
+    p.pass("float_modes", float_modes)?;
     p.pass("halves", halves)?;
     p.pass("lower_float", lower_float)?;
     budget::ir(p.shader)?;

@@ -2,8 +2,9 @@
 
 use super::analysis::Analysis;
 use super::build::Builder;
+use super::deco;
 use super::mode::ComputeQuads;
-use super::module::{BlockIx, Module, View};
+use super::module::{BlockIx, Module, NO_MEMBER, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
@@ -14,6 +15,9 @@ use crate::ir::{Binary, Cmp, FloatFlags, Label, Op, Space, Term, Ty, Value, Var}
 use base::shader::{PipelineLayoutInfo, SlotKind, Stage};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+/// Of FPRoundingMode: to the nearest even number.
+const RTE: u32 = 0;
 
 /// See the module header.
 pub(crate) struct Translator<'a> {
@@ -556,11 +560,15 @@ impl<'a> Translator<'a> {
             }
             budget::ir(&self.b.shader).map_err(|e| e.at(v.opcode(), v.result))?;
             self.b.source = if v.result != 0 { v.result } else { v.args.first().copied().unwrap_or(0) };
-            if v.result != 0 && m.decorated(v.result, super::deco::NO_CONTRACTION) {
-                self.b.float = FloatFlags::NO_CONTRACTION;
+            if v.result != 0 {
+                if m.decorated(v.result, deco::NO_CONTRACTION) {
+                    self.b.float = FloatFlags::NO_CONTRACTION;
+                }
+                self.b.nearest = m.decoration_value(v.result, NO_MEMBER, deco::FP_ROUNDING_MODE) == Some(RTE);
+                self.b.fast = m.decoration_value(v.result, NO_MEMBER, deco::FP_FAST_MATH_MODE);
             }
             self.instruction(v).map_err(|e| e.at(v.opcode(), v.result))?;
-            self.b.float = FloatFlags::NONE;
+            (self.b.float, self.b.fast, self.b.nearest) = (FloatFlags::NONE, None, false);
             self.check_fault().map_err(|e| e.at(v.opcode(), v.result))?;
         }
         Ok(())

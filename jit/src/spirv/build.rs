@@ -4,6 +4,7 @@
 //! error after the SPIR-V instruction in hand. So a module that breaks the rules cannot make ill-typed IR, and
 //! the lowering code stays readable. Constants are made once, at the head of the root region.
 
+use crate::error::{Error, Result};
 use crate::ir::{
     Binary, Cmp, Convert, FloatFlags, If, Inst, Loop, Node, Op, Region, Scope, Shader, Space, Term, Ty, Unary, Value,
     Var, VarData, eval,
@@ -23,34 +24,77 @@ pub(crate) struct Builder {
     pub source: u32,
     /// Float flags of the instructions made, beside those of `modes`.
     pub float: FloatFlags,
-    modes: FloatModes,
+    /// The FPFastMathMode that the SPIR-V instruction in hand is decorated with.
+    pub fast: Option<u32>,
+    /// It is decorated to round to the nearest even number, whatever the entry point says.
+    pub nearest: bool,
+    pub modes: FloatModes,
     pub fault: Option<&'static str>,
 }
 
-/// Float flags of an entry point's arithmetic, by its width: 16, 32 and 64 bits.
+/// What an entry point says of its arithmetic of a width.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct FloatModes([FloatFlags; 3]);
+struct FloatMode {
+    flags: FloatFlags,
+    /// FPFastMathDefault: the FPFastMathMode of instructions without one.
+    fast: Option<u32>,
+}
+
+/// Of a FPFastMathMode: the sign of a zero does not matter.
+const NSZ: u32 = 4;
+/// Of a FPFastMathMode: two operations may be fused. What else one may allow is not done anyway.
+const ALLOW_CONTRACT: u32 = 0x1_0000;
+
+/// What an entry point says of its float arithmetic, by its width: 16, 32 and 64 bits.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FloatModes([FloatMode; 3]);
 
 impl FloatModes {
     fn index(ty: Ty) -> Option<usize> {
         [Ty::F16, Ty::F32, Ty::F64].iter().position(|&t| t == ty)
     }
 
+    /// FPFastMathDefault of a type.
+    pub fn set_fast(&mut self, ty: Ty, allowed: u32) -> Result<()> {
+        let i = FloatModes::index(ty).ok_or_else(|| Error::invalid("FPFastMathDefault of a type that is no float"))?;
+        self.0[i].fast = Some(allowed);
+        Ok(())
+    }
+
     /// More flags for a width in bits.
     pub fn add(&mut self, width: u32, flags: FloatFlags) {
         let float = [Ty::F16, Ty::F32, Ty::F64].into_iter().find(|ty| ty.bytes() * 8 == width);
         if let Some(i) = float.and_then(FloatModes::index) {
-            self.0[i] |= flags;
+            self.0[i].flags |= flags;
         }
     }
 
-    fn is_empty(self) -> bool {
-        self.0.iter().all(|flags| flags.is_empty())
+    /// The flags of a float type.
+    pub fn flags(self, ty: Ty) -> FloatFlags {
+        FloatModes::index(ty).map_or(FloatFlags::NONE, |i| self.0[i].flags)
     }
 
-    /// The flags of an instruction with these types.
-    fn of<'a>(self, types: impl Iterator<Item = &'a Ty>) -> FloatFlags {
-        types.filter_map(|&ty| FloatModes::index(ty)).fold(FloatFlags::NONE, |flags, i| flags | self.0[i])
+    fn is_empty(self) -> bool {
+        self.0.iter().all(|mode| mode.flags.is_empty() && mode.fast.is_none())
+    }
+
+    /// The flags of an instruction by its type, that of the result if it is a float, else of the first operand that is one; its own
+    /// FPFastMathMode goes before the entry point's.
+    fn of<'a>(self, mut types: impl Iterator<Item = &'a Ty>, own: Option<u32>) -> FloatFlags {
+        let Some(mode) = types.find_map(|&ty| FloatModes::index(ty)).map(|i| self.0[i]) else {
+            return FloatFlags::NONE;
+        };
+        let exact = own.or(mode.fast).is_some_and(|allowed| allowed & ALLOW_CONTRACT == 0);
+        mode.flags | if exact { FloatFlags::NO_CONTRACTION } else { FloatFlags::NONE }
+    }
+}
+
+/// The integers with the bits of a float type.
+fn words_of(ty: Ty) -> Ty {
+    match ty {
+        Ty::F16 => Ty::I16,
+        Ty::F64 => Ty::I64,
+        _ => Ty::I32,
     }
 }
 
@@ -63,6 +107,8 @@ impl Builder {
             consts: WordMap::default(),
             source: 0,
             float: FloatFlags::NONE,
+            fast: None,
+            nearest: false,
             modes,
             fault: None,
         }
@@ -133,9 +179,10 @@ impl Builder {
         let fits = types.get(..args.len()).is_some_and(|types| op.fits(&self.shader, types, results));
         self.expect(fits, "operand types do not fit");
         let inst = self.shader.inst(op, args, results, self.source);
-        if !self.float.is_empty() || !self.modes.is_empty() {
-            let types = types.iter().take(args.len()).chain(results);
-            let float = self.float | self.modes.of(types);
+        if !self.float.is_empty() || self.fast.is_some() || !self.modes.is_empty() {
+            let types = results.iter().chain(types.iter().take(args.len()));
+            let float = self.float | self.modes.of(types, self.fast);
+            let float = if self.nearest { float.without(FloatFlags::ROUND_ZERO) } else { float };
             self.shader.set_float(inst, float);
         }
         self.node(Node::Inst(inst));
@@ -191,6 +238,37 @@ impl Builder {
         self.val(Op::Binary(op), &[a, b], self.ty(a))
     }
 
+    /// [`Binary::FMin`], [`Binary::FMax`]; -0 is less than 0 where a FPFastMathMode is said that does not leave signs of zeros alone.
+    pub fn extreme(&mut self, op: Binary, a: Value, b: Value) -> Value {
+        let extreme = self.bin(op, a, b);
+        let ty = self.ty(a);
+        if !self.signs_zeros(ty) {
+            return extreme;
+        }
+        // What is equal differs by the sign of a zero, if at all.
+        let equal = self.cmp(Cmp::FOrdEq, a, b);
+        let [a, b] = [a, b].map(|x| self.cvt(Convert::Bitcast, x, words_of(ty)));
+        let both = self.bin(if op == Binary::FMin { Binary::Or } else { Binary::And }, a, b);
+        let both = self.cvt(Convert::Bitcast, both, ty);
+        self.select(equal, both, extreme)
+    }
+
+    /// A float of the sign of another, or zero: with that sign.
+    pub fn sign_zero(&mut self, x: Value, sign: Value) -> Value {
+        let (ty, words) = (self.ty(x), words_of(self.ty(x)));
+        let [x, sign] = [x, sign].map(|x| self.cvt(Convert::Bitcast, x, words));
+        let mask = self.konst(words, 1 << (words.bytes() * 8 - 1));
+        let sign = self.bin(Binary::And, sign, mask);
+        let x = self.bin(Binary::Or, x, sign);
+        self.cvt(Convert::Bitcast, x, ty)
+    }
+
+    /// Does a FPFastMathMode ask for the signs of zeros?
+    pub fn signs_zeros(&self, ty: Ty) -> bool {
+        let mode = FloatModes::index(ty).and_then(|i| self.fast.or(self.modes.0[i].fast));
+        mode.is_some_and(|allowed| allowed & NSZ == 0)
+    }
+
     pub fn cmp(&mut self, op: Cmp, a: Value, b: Value) -> Value {
         self.val(Op::Cmp(op), &[a, b], Ty::B1)
     }
@@ -199,7 +277,19 @@ impl Builder {
         if self.ty(a) == ty && matches!(op, Convert::Bitcast | Convert::UToU | Convert::SToS | Convert::FToF) {
             return a;
         }
+        let a = if matches!(op, Convert::FToF | Convert::FToFRtz) { self.flushed(a) } else { a };
         self.val(Op::Convert(op), &[a], ty)
+    }
+
+    /// A float operand of a conversion, whose own flags are those of its result: without denormals where its type has none. A product
+    /// flushes what it is made of.
+    fn flushed(&mut self, a: Value) -> Value {
+        let ty = self.ty(a);
+        if !self.modes.flags(ty).contains(FloatFlags::FLUSH_DENORMALS) {
+            return a;
+        }
+        let one = self.float(ty, 1.0);
+        self.bin(Binary::FMul, a, one)
     }
 
     pub fn select(&mut self, c: Value, a: Value, b: Value) -> Value {

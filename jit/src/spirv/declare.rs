@@ -1,9 +1,11 @@
 //! The declarations of a module, read into [`Spec`] under one specialisation: types, constants, and what OpSpecConstantOp computes from them.
 //! Each is built from those declared before it.
 
+use super::build::FloatModes;
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
+use super::small_float::SmallFloat;
 use super::types::{Const, Cooperative, ImageType, LANES, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,8 +20,8 @@ const MAX_TYPE_DEPTH: u32 = 64;
 
 impl<'m> Spec<'m> {
     /// Builds all types and constants. What is unsupported is left out and refused at its first use.
-    pub fn new(m: &'m Module, specialization: &Specialization) -> Result<Spec<'m>> {
-        let mut s = Spec { m, types: Vec::new(), consts: Vec::new(), cooperative: HashMap::new() };
+    pub fn new(m: &'m Module, specialization: &Specialization, float: FloatModes) -> Result<Spec<'m>> {
+        let mut s = Spec { m, float, types: Vec::new(), consts: Vec::new(), cooperative: HashMap::new() };
         s.types.resize_with(m.def_count(), || None);
         s.consts.resize_with(m.def_count(), || None);
         let mut flattened = 0u64;
@@ -117,6 +119,10 @@ impl<'m> Spec<'m> {
             },
             op::OpTypeFloat => match (a(0)?, v.args.get(1)) {
                 (bits @ (16 | 32 | 64), None) => one(Type::Float { bits }, 1),
+                (bits, Some(&encoding)) => match SmallFloat::of(bits, encoding) {
+                    Some(small) => one(Type::Small(small), 1),
+                    None => Ok(None),
+                },
                 _ => Ok(None),
             },
             op::OpTypeVector => {
@@ -137,6 +143,7 @@ impl<'m> Spec<'m> {
                 let texel = match *self.ty(a(0)?)? {
                     Type::Float { bits: 32 } => Ty::F32,
                     Type::Int { bits: 32, .. } => Ty::I32,
+                    Type::Int { bits: 64, .. } => Ty::I64,
                     _ => return Ok(None),
                 };
                 let t = ImageType { texel, dim: a(1)?, arrayed: a(3)? != 0, ms: a(4)? != 0, sampled: a(5)? };
@@ -200,6 +207,7 @@ impl<'m> Spec<'m> {
             op::OpConstant | op::OpSpecConstant => {
                 let width = match *ty {
                     Type::Int { bits, .. } | Type::Float { bits } => bits,
+                    Type::Small(small) => small.bits(),
                     _ => return Err(Error::invalid("numeric constant of another type")),
                 };
                 let low = u64::from(v.arg(0)?);

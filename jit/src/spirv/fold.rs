@@ -4,9 +4,10 @@
 use super::alu::{self, Rule};
 use super::module::View;
 use super::opcodes::op;
+use super::small_float::SmallFloat;
 use super::types::{Spec, Type, mask, sign_extend};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, eval};
+use crate::ir::{Binary, Cmp, Convert, FloatFlags, Op, Ty, Unary, eval, modes};
 
 /// Evaluates an OpSpecConstantOp; nothing when its operation is not a constant one this file knows.
 pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u64>>> {
@@ -54,7 +55,23 @@ pub(crate) fn spec_constant_op(s: &Spec<'_>, v: View<'_>) -> Result<Option<Vec<u
             let (from, to) = (width(operand_ty(0)), scalar_bits(s, v.ty));
             let a = leaves(0)?;
             let b = if ids.len() > 1 { leaves(1)? } else { a.clone() };
-            let eval = |i: usize| scalar(rule, *a.get(i)?, *b.get(i)?, from, to);
+            let small = |ty: Option<u32>| ty.and_then(|ty| small_float(s, ty));
+            let small = (small(operand_ty(0)), small(Some(v.ty)));
+            let eval = |i: usize| match rule {
+                Rule::Cvt(Convert::FToF) if small != (None, None) => {
+                    let a = *a.get(i)?;
+                    let x = match small.0 {
+                        Some(small) => small.value(a),
+                        None => eval::to_f64(float(from)?, a),
+                    };
+                    match small.1 {
+                        Some(small) => Some(small.nearest(x)),
+                        None => Some(eval::eval(&Op::Convert(Convert::FToF), Ty::F64, float(to)?, &[x.to_bits()])?[0]),
+                    }
+                }
+                Rule::Cvt(Convert::FToF) => float_to_float(s, *a.get(i)?, float(from)?, float(to)?),
+                _ => scalar(rule, *a.get(i)?, *b.get(i)?, from, to),
+            };
             (0..total).map(eval).collect()
         }
     };
@@ -72,6 +89,15 @@ fn scalar_bits(s: &Spec<'_>, ty: u32) -> u32 {
     match s.ty(elem) {
         Ok(&Type::Int { bits, .. } | &Type::Float { bits }) => bits,
         _ => 1,
+    }
+}
+
+/// The small float that a type's components are.
+fn small_float(s: &Spec<'_>, ty: u32) -> Option<SmallFloat> {
+    let elem = s.vector(ty).map_or(ty, |(e, _)| e);
+    match s.ty(elem) {
+        Ok(&Type::Small(small)) => Some(small),
+        _ => None,
     }
 }
 
@@ -96,10 +122,17 @@ fn scalar(rule: Rule, a: u64, b: u64, from: u32, to: u32) -> Option<u64> {
         Rule::Cvt(Convert::UToU) => a & m,
         Rule::Cvt(Convert::SToS) => sa as u64,
         Rule::Cvt(Convert::Bitcast) if from == to => a,
-        Rule::Cvt(op @ Convert::FToF) => eval::eval(&Op::Convert(op), float(from)?, float(to)?, &[a])?[0],
         _ => return None,
     };
     Some(bits & mask(to))
+}
+
+/// A conversion under the entry point's modes: the operand flushed by its type's, the rest by the result's.
+fn float_to_float(s: &Spec<'_>, a: u64, from: Ty, to: Ty) -> Option<u64> {
+    let flush = s.float.flags(from).changes().without(FloatFlags::ROUND_ZERO);
+    let one = eval::eval(&Op::Convert(Convert::FToF), Ty::F64, from, &[1f64.to_bits()])?[0];
+    let a = modes::eval_under(flush, &Op::Binary(Binary::FMul), from, from, &[a, one])?[0];
+    Some(modes::eval_under(s.float.flags(to), &Op::Convert(Convert::FToF), from, to, &[a])?[0])
 }
 
 /// The float of so many bits.

@@ -5,7 +5,7 @@ use super::body::Translator;
 use super::module::View;
 use super::value::{Flat, Place, Pointer};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, Convert, InterpolateAt, Op, Ty, Unary, Value};
+use crate::ir::{Binary, Cmp, Convert, FloatFlags, InterpolateAt, Op, Ty, Unary, Value};
 
 /// One component: operands to result.
 type Lane = fn(&mut Translator<'_>, &[Value]) -> Value;
@@ -79,10 +79,10 @@ instructions! {
     34 MatrixInverse = Whole;
     35 Modf = Whole;
     36 ModfStruct = Whole;
-    37 FMin = Bin(Binary::FMin);
+    37 FMin = Each(2, |t, a| t.b.extreme(Binary::FMin, a[0], a[1]));
     38 UMin = Bin(Binary::UMin);
     39 SMin = Bin(Binary::SMin);
-    40 FMax = Bin(Binary::FMax);
+    40 FMax = Each(2, |t, a| t.b.extreme(Binary::FMax, a[0], a[1]));
     41 UMax = Bin(Binary::UMax);
     42 SMax = Bin(Binary::SMax);
     43 FClamp = Each(3, f_clamp);
@@ -121,8 +121,8 @@ instructions! {
     76 InterpolateAtCentroid = Whole;
     77 InterpolateAtSample = Whole;
     78 InterpolateAtOffset = Whole;
-    79 NMin = Bin(Binary::FMin);
-    80 NMax = Bin(Binary::FMax);
+    79 NMin = Each(2, |t, a| t.b.extreme(Binary::FMin, a[0], a[1]));
+    80 NMax = Each(2, |t, a| t.b.extreme(Binary::FMax, a[0], a[1]));
     81 NClamp = Each(3, f_clamp);
 }
 
@@ -169,7 +169,8 @@ fn clamp(t: &mut Translator<'_>, a: &[Value], max: Binary, min: Binary) -> Value
 }
 
 fn f_clamp(t: &mut Translator<'_>, a: &[Value]) -> Value {
-    clamp(t, a, Binary::FMax, Binary::FMin)
+    let low = t.b.extreme(Binary::FMax, a[0], a[1]);
+    t.b.extreme(Binary::FMin, low, a[2])
 }
 
 /// x*(1-a) + y*a.
@@ -322,7 +323,8 @@ impl Translator<'_> {
                 let inf = self.b.float(ty, f32::INFINITY);
                 let infinite = self.b.cmp(Cmp::FOrdEq, abs, inf);
                 let zero = self.b.float(ty, 0.0);
-                first.push(self.b.select(infinite, zero, rest));
+                let rest = self.b.select(infinite, zero, rest);
+                first.push(if self.b.signs_zeros(ty) { self.b.sign_zero(rest, x) } else { rest });
                 second.push(whole);
             } else {
                 let r = self.b.vals(Op::Frexp, &[x], &[ty, Ty::I32]);
@@ -430,6 +432,9 @@ impl Translator<'_> {
         let (least, most) = (c(self, 0x0400_0000), c(self, 0x7bff_0000));
         let small = self.b.cmp(Cmp::SLt, a, least);
         let big = self.b.cmp(Cmp::SLt, most, a);
+        // Where either type has no denormals, these are none either.
+        let flush = [Ty::F16, Ty::F32].iter().any(|&ty| self.b.modes.flags(ty).contains(FloatFlags::FLUSH_DENORMALS));
+        let tiny = if flush { c(self, 0) } else { tiny };
         let r = self.b.select(small, tiny, normal);
         let r = self.b.select(big, infinite, r);
         let r = self.b.bin(Binary::Or, r, sign);

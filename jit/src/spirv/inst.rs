@@ -32,7 +32,7 @@ impl Translator<'_> {
                 let flat = tys.iter().map(|&t| self.b.konst(t, 0)).collect();
                 self.result(v, flat)
             }
-            op::OpExtInst => self.ext_inst(v),
+            op::OpExtInst | op::OpExtInstWithForwardRefsKHR => self.ext_inst(v),
             op::OpFunctionCall => self.call(v),
             op::OpVariable => match v.arg(0)? {
                 class::FUNCTION => self.private_variable(v),
@@ -149,6 +149,13 @@ impl Translator<'_> {
         match rule {
             Rule::Un(op) => Ok(self.operand(v, 0)?.iter().map(|&a| self.b.un(op, a)).collect()),
             Rule::Cvt(op) => {
+                let small = (self.small_float(v.arg(0)?)?, self.small_float_type(v.ty)?);
+                if small != (None, None) {
+                    let saturate = self.m.decorated(v.result, deco::SATURATED_TO_LARGEST_FLOAT8);
+                    let operands = self.operand(v, 0)?;
+                    let one = |&a: &Value| self.convert_small(op, a, small.0, (to, small.1), saturate);
+                    return operands.iter().map(one).collect();
+                }
                 let op = if op == Convert::FToF { self.rounding(v) } else { op };
                 // The same width is no conversion, but the check of operand classes must still be made.
                 Ok(self.operand(v, 0)?.iter().map(|&a| self.b.cvt(op, a, to)).collect())

@@ -31,6 +31,12 @@ impl Translator<'_> {
 
     pub fn matrix_op(&mut self, v: View<'_>) -> Result<Flat> {
         let (a, b) = (self.operand(v, 0)?, self.operand(v, 1)?);
+        if let (op::OpDot, Some(small)) = (v.op, self.small_float_type(v.ty)?) {
+            if a.len() != b.len() || a.iter().chain(&b).any(|&x| self.b.ty(x) != small.word()) {
+                return Err(Error::invalid("operands of different size"));
+            }
+            return Ok(Flat::from_slice(&[self.dot_small(&a, &b, small)]));
+        }
         let fit = |ok: bool| if ok { Ok(()) } else { Err(Error::invalid("operands of different size")) };
         let row = |m: &Flat, rows: usize, r: usize| m.iter().skip(r).step_by(rows).copied().collect::<Flat>();
         Ok(match v.op {

@@ -33,6 +33,7 @@ mod mode;
 mod module;
 mod opcodes;
 mod partition;
+mod small_float;
 mod structure;
 mod types;
 mod untyped;
@@ -95,7 +96,9 @@ mod deco {
     pub(crate) const DESCRIPTOR_SET: u32 = 34;
     pub(crate) const OFFSET: u32 = 35;
     pub(crate) const FP_ROUNDING_MODE: u32 = 39;
+    pub(crate) const FP_FAST_MATH_MODE: u32 = 40;
     pub(crate) const NO_CONTRACTION: u32 = 42;
+    pub(crate) const SATURATED_TO_LARGEST_FLOAT8: u32 = 4216;
 }
 
 /// Translates one entry point. Nothing but the module's reachable part is looked at, so unused parts may be unsupported.
@@ -115,7 +118,7 @@ pub fn translate(
     let point = point.ok_or_else(|| Error::invalid(format!("no entry point \"{entry}\" for the {stage:?} stage")))?;
     let request = Request { module, stage, point, layout };
     let run = || {
-        let s = Spec::new(module, spec)?;
+        let s = Spec::new(module, spec, mode::float_modes(module, point.function)?)?;
         let a = analysis::analyse(&s, point.function)?;
         request.run(&s, &a)
     };

@@ -22,9 +22,11 @@ enum Says {
     LocalSizeId,
     /// What float arithmetic of a width keeps to.
     Float(FloatFlags),
+    /// FPFastMathDefault: what it may do, by its type.
+    FastMath,
 }
 
-use Says::{Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
+use Says::{FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
 
 struct Row {
     number: u32,
@@ -55,8 +57,10 @@ modes! {
     4421 SubgroupUniformControlFlowKHR Any Nothing;
     4446 PostDepthCoverage Fragment Fragments(|f| f.post_depth_coverage = true);
     4459 DenormPreserve Any Float(FloatFlags::KEEP_DENORMALS);
+    4460 DenormFlushToZero Any Float(FloatFlags::FLUSH_DENORMALS);
     4461 SignedZeroInfNanPreserve Any Float(KEEP_SPECIAL);
     4462 RoundingModeRTE Any Float(FloatFlags::ROUND_EVEN);
+    4463 RoundingModeRTZ Any Float(FloatFlags::ROUND_ZERO);
     5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
     // Fragments come in whole quads, derivatives have their operands in all of them.
     5088 QuadDerivativesKHR Any Nothing;
@@ -65,6 +69,24 @@ modes! {
     5289 DerivativeGroupQuadsKHR Workgroup Nothing;
     5290 DerivativeGroupLinearKHR Workgroup Nothing;
     6023 MaximallyReconvergesKHR Any Nothing;
+    6028 FPFastMathDefault Any FastMath;
+}
+
+/// The row of an execution mode's number.
+fn row(number: u32) -> Option<&'static Row> {
+    MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i])
+}
+
+/// What the modes of an entry point without constants say of its float arithmetic.
+pub(super) fn float_modes(m: &Module, function: u32) -> Result<FloatModes> {
+    let mut float = FloatModes::default();
+    for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
+        let v = m.view(inst);
+        if let Some(&Row { says: Float(flags), .. }) = row(v.arg(1)?) {
+            float.add(v.arg(2)?, flags);
+        }
+    }
+    Ok(float)
 }
 
 /// How a compute stage's invocations make quads (`compute_quads`).
@@ -97,19 +119,20 @@ pub(super) fn compute_quads(m: &Module, function: u32, shader: &Shader) -> Resul
 /// Reads the modes of an entry point into the shader; what they say of its float arithmetic.
 pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader) -> Result<FloatModes> {
     let mut size = None;
-    let mut float = FloatModes::default();
+    let mut float = s.float;
     for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
         let v = m.view(inst);
         let at = |e: Error| e.at(v.opcode(), v.args[0]);
         let number = v.arg(1)?;
-        let Some(row) = MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i]) else {
+        let Some(row) = row(number) else {
             return Err(at(Error::unsupported(format!("execution mode {number}"))));
         };
         if !shader.stage().takes(row.family) {
             return Err(at(Error::invalid(format!("{} in a {:?} stage", row.name, shader.stage()))));
         }
         match row.says {
-            Nothing => {}
+            // `float_modes` has read it.
+            Nothing | Float(_) => {}
             Refused => return Err(at(Error::invalid(row.name))),
             Fragments(set) => set(shader.fragment_mut().map_err(at)?),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
@@ -117,7 +140,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
                 let constant = |i: usize| s.constant_bits(v.arg(i)?).map(|bits| bits as u32);
                 size = Some([constant(2)?, constant(3)?, constant(4)?]);
             }
-            Float(flags) => float.add(v.arg(2)?, flags),
+            FastMath => float.set_fast(s.scalar(v.arg(2)?)?, s.constant_bits(v.arg(3)?)? as u32).map_err(at)?,
         }
     }
     if let Some(facts) = shader.payload.workgroup_mut() {

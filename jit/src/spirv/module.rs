@@ -473,7 +473,7 @@ impl Reader {
             let v = self.m.view(inst);
             match v.op {
                 op::OpFunction => inst = self.function(inst, range.end)?,
-                op::OpLine | op::OpNoLine | op::OpNop | op::OpExtInst => inst += 1,
+                op::OpLine | op::OpNoLine | op::OpNop | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => inst += 1,
                 _ => return Err(Error::invalid("instruction outside a function").at(v.opcode(), v.result)),
             }
         }

@@ -4,7 +4,9 @@
 //! one I64 leaf); [`Spec::leaves`] counts them, saturating, and nothing is flattened beyond [`MAX_LEAVES`]. A type is built only
 //! from types defined before it (pointers aside; see `declare`), so recursion over types always ends.
 
+use super::build::FloatModes;
 use super::module::Module;
+use super::small_float::SmallFloat;
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 use smallvec::SmallVec;
@@ -54,6 +56,8 @@ pub(crate) enum Type {
     Float {
         bits: u32,
     },
+    /// A float that is only stored and converted.
+    Small(SmallFloat),
     Vector {
         elem: u32,
         n: u32,
@@ -143,6 +147,8 @@ impl Const {
 /// See the module header.
 pub(crate) struct Spec<'m> {
     pub m: &'m Module,
+    /// What the entry point says of arithmetic, without constants.
+    pub float: FloatModes,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
     /// Arrays that are cooperative matrices.
@@ -188,6 +194,7 @@ impl<'m> Spec<'m> {
             Type::Int { bits: 16, .. } => Ty::I16,
             Type::Int { bits: 32, .. } => Ty::I32,
             Type::Int { bits: 64, .. } | Type::Pointer { .. } => Ty::I64,
+            Type::Small(small) => small.word(),
             Type::Float { bits: 16 } => Ty::F16,
             Type::Float { bits: 32 } => Ty::F32,
             Type::Float { bits: 64 } => Ty::F64,

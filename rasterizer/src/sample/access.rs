@@ -11,7 +11,7 @@ use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;
 use base::format::pack::ONE;
 use base::host::{Host, Ints};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
 
@@ -148,6 +148,23 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
     }
 }
 
+/// Calls a function with every active lane that lies inside, in order, and its texel of some bytes.
+#[inline(always)]
+fn for_each_texel<H: Host, const BYTES: usize>(
+    view: &ImageView,
+    args: &ImageArgs,
+    mut function: impl FnMut(usize, *mut u8),
+) {
+    let mut slices = Slices::new(view, args);
+    while let Some(slice) = slices.next::<H>() {
+        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice);
+        let offset = slice.offsets::<_, BYTES>(x, y).lanes();
+        for i in (0..MAX_LANES).filter(|&i| slice.wants(i)) {
+            function(i, slice.base.wrapping_add(offset[i] as usize));
+        }
+    }
+}
+
 /// `KERNEL_ATOMIC`, for formats of one 32-bit component.
 ///
 /// # Safety
@@ -155,54 +172,86 @@ pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) 
 #[inline(always)]
 pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
-    let mut slices = Slices::new(view, args);
-    while let Some(slice) = slices.next::<H>() {
-        let Inside { slice, x, y, .. } = slices.inside::<H>(&slice);
-        let offset = slice.offsets::<_, 4>(x, y).lanes();
-        for i in 0..MAX_LANES {
-            if !slice.wants(i) {
-                continue;
-            }
-            // SAFETY: inside the view, aligned; all access to it here is atomic.
-            let cell = unsafe { AtomicU32::from_ptr(slice.base.add(offset[i] as usize).cast::<u32>()) };
-            result[i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
-        }
-    }
+    for_each_texel::<H, 4>(view, args, |i, texel| {
+        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        let cell = unsafe { AtomicU32::from_ptr(texel.cast::<u32>()) };
+        result[i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
+    });
     args.result[0] = result;
+}
+
+/// `KERNEL_ATOMIC`, for formats of one 64-bit integer: operands and result are pairs of words, the low one first.
+///
+/// # Safety
+/// `view` is a valid view of a 64-bit format, and its memory is aligned to 8 bytes.
+#[inline(always)]
+pub unsafe fn atomic_long<H: Host>(view: &ImageView, args: &mut ImageArgs) {
+    let (mut low, mut high) = ([0; MAX_LANES], [0; MAX_LANES]);
+    for_each_texel::<H, 8>(view, args, |i, texel| {
+        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        let cell = unsafe { AtomicU64::from_ptr(texel.cast::<u64>()) };
+        let operand = |word: usize| u64::from(args.texel[word][i]) | u64::from(args.texel[word + 1][i]) << 32;
+        let old = apply_long(cell, args.atomic_op, operand(0), operand(2));
+        (low[i], high[i]) = (old as u32, (old >> 32) as u32);
+    });
+    (args.result[0], args.result[1]) = (low, high);
+}
+
+/// Integer operations of an atomic of any width, by the names of the standard library's methods.
+macro_rules! apply_integer {
+    ($cell:expr, $op:expr, $value:expr, $comparator:expr, $signed:ty, $float:expr) => {{
+        let (cell, value) = ($cell, $value);
+        let signed = |f: fn($signed, $signed) -> $signed| {
+            cell.fetch_update(Relaxed, Relaxed, |old| Some(f(old as $signed, value as $signed) as _))
+                .unwrap_or_default()
+        };
+        match $op {
+            AtomicOp::Exchange => cell.swap(value, Relaxed),
+            AtomicOp::CompareExchange => {
+                cell.compare_exchange($comparator, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
+            }
+            AtomicOp::Add => cell.fetch_add(value, Relaxed),
+            AtomicOp::Sub => cell.fetch_sub(value, Relaxed),
+            AtomicOp::SMin => signed(<$signed>::min),
+            AtomicOp::SMax => signed(<$signed>::max),
+            AtomicOp::UMin => cell.fetch_min(value, Relaxed),
+            AtomicOp::UMax => cell.fetch_max(value, Relaxed),
+            AtomicOp::And => cell.fetch_and(value, Relaxed),
+            AtomicOp::Or => cell.fetch_or(value, Relaxed),
+            AtomicOp::Xor => cell.fetch_xor(value, Relaxed),
+            AtomicOp::Load => cell.load(Relaxed),
+            AtomicOp::Store => {
+                cell.store(value, Relaxed);
+                0
+            }
+            AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax => $float,
+        }
+    }};
 }
 
 /// One atomic operation; the old value (the loaded one for `Load`, 0 for `Store`). Atomics are relaxed: ordering comes from
 /// barriers, as in Vulkan's memory model.
 #[inline(always)]
 pub fn apply(cell: &AtomicU32, op: AtomicOp, value: u32, comparator: u32) -> u32 {
-    let float = |f: fn(f32, f32) -> f32| {
-        let update = |old: u32| Some(f(f32::from_bits(old), f32::from_bits(value)).to_bits());
+    apply_integer!(cell, op, value, comparator, i32, {
+        let update = |old: u32| Some(float(op, f32::from_bits(old), f32::from_bits(value)).to_bits());
         cell.fetch_update(Relaxed, Relaxed, update).unwrap_or_default()
-    };
-    let signed = |f: fn(i32, i32) -> i32| {
-        cell.fetch_update(Relaxed, Relaxed, |old| Some(f(old as i32, value as i32) as u32)).unwrap_or_default()
-    };
+    })
+}
+
+/// [`apply`] to an integer of 64 bits, of which there are no float operations.
+#[inline(always)]
+pub fn apply_long(cell: &AtomicU64, op: AtomicOp, value: u64, comparator: u64) -> u64 {
+    apply_integer!(cell, op, value, comparator, i64, cell.load(Relaxed))
+}
+
+/// What a float operation writes, as generated code does it: a number goes before a NaN.
+#[inline(always)]
+fn float(op: AtomicOp, old: f32, value: f32) -> f32 {
     match op {
-        AtomicOp::Exchange => cell.swap(value, Relaxed),
-        AtomicOp::CompareExchange => {
-            cell.compare_exchange(comparator, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
-        }
-        AtomicOp::Add => cell.fetch_add(value, Relaxed),
-        AtomicOp::Sub => cell.fetch_sub(value, Relaxed),
-        AtomicOp::SMin => signed(i32::min),
-        AtomicOp::SMax => signed(i32::max),
-        AtomicOp::UMin => cell.fetch_min(value, Relaxed),
-        AtomicOp::UMax => cell.fetch_max(value, Relaxed),
-        AtomicOp::And => cell.fetch_and(value, Relaxed),
-        AtomicOp::Or => cell.fetch_or(value, Relaxed),
-        AtomicOp::Xor => cell.fetch_xor(value, Relaxed),
-        AtomicOp::Load => cell.load(Relaxed),
-        AtomicOp::Store => {
-            cell.store(value, Relaxed);
-            0
-        }
-        AtomicOp::FAdd => float(|a, b| a + b),
-        AtomicOp::FMin => float(|a, b| if b < a { b } else { a }),
-        AtomicOp::FMax => float(|a, b| if b > a { b } else { a }),
+        AtomicOp::FMin if old.is_nan() || value < old => value,
+        AtomicOp::FMax if old.is_nan() || value > old => value,
+        AtomicOp::FMin | AtomicOp::FMax => old,
+        _ => old + value,
     }
 }

@@ -38,6 +38,11 @@ unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mu
     unsafe { access::atomic::<Portable>(&*view, &mut *args) }
 }
 
+unsafe extern "C" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract; chosen for aligned 64-bit views only.
+    unsafe { access::atomic_long::<Portable>(&*view, &mut *args) }
+}
+
 /// Of null views, and of operations that a view does not have: zeros.
 pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract.
@@ -127,7 +132,7 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
     (&["R16G16B16A16_UINT"], integer::<{ row("R16G16B16A16_UINT") }>),
     (&["R16G16B16A16_SINT"], integer::<{ row("R16G16B16A16_SINT") }>),
     (&["R32_SINT", "R32_UINT"], integer::<{ row("R32_UINT") }>),
-    (&["R32G32_SINT", "R32G32_UINT"], integer::<{ row("R32G32_UINT") }>),
+    (&["R64_SINT", "R64_UINT", "R32G32_SINT", "R32G32_UINT"], integer::<{ row("R32G32_UINT") }>),
     (&["R32G32B32A32_SINT", "R32G32B32A32_UINT"], integer::<{ row("R32G32B32A32_UINT") }>),
 ];
 
@@ -149,8 +154,10 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
     if format.is_compressed() {
         set[KERNEL_STORE] = nothing;
     }
-    if matches!(info.name, "R32_UINT" | "R32_SINT" | "R32_SFLOAT") {
-        set[KERNEL_ATOMIC] = atomic;
+    match info.name {
+        "R32_UINT" | "R32_SINT" | "R32_SFLOAT" => set[KERNEL_ATOMIC] = atomic,
+        "R64_UINT" | "R64_SINT" => set[KERNEL_ATOMIC] = atomic_long,
+        _ => {}
     }
     set
 }

@@ -239,7 +239,14 @@ fn atomic_fits(op: AtomicOp, operands: Option<&[Ty]>, results: &[Ty]) -> bool {
     };
     let Some(&ty) = operands.first().or(results.first()) else { return false };
     let counts = operands.len() == values && results.len() == usize::from(gives);
-    counts && all(operands, ty) && all(results, ty) && matches!(ty, Ty::I32 | Ty::F32 | Ty::I64 | Ty::F64)
+    // Halves are added, compared and exchanged.
+    let half = ty == Ty::F16
+        && matches!(
+            op,
+            AtomicOp::Load | AtomicOp::Store | AtomicOp::Exchange | AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax
+        );
+    let fits = half || matches!(ty, Ty::I32 | Ty::F32 | Ty::I64 | Ty::F64);
+    counts && all(operands, ty) && all(results, ty) && fits
 }
 
 pub(super) const INTERFACE: Types = Types::Payload(|shader, op, args, results| match op {

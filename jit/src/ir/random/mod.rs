@@ -25,8 +25,8 @@ pub struct Options {
     pub vars: bool,
     /// Results and params on structured nodes (as mem2reg makes it).
     pub results: bool,
-    /// Float arithmetic carries [`FloatFlags::NO_CONTRACTION`], so that `contract` leaves the bits alone.
-    pub exact: bool,
+    /// Of float arithmetic; with [`FloatFlags::NO_CONTRACTION`] `contract` leaves the bits alone.
+    pub float: FloatFlags,
     /// Sin, Exp, Pow and so on.
     pub transcendental: bool,
     /// FRem and FMod (which `lower_math` may fuse).
@@ -42,7 +42,7 @@ impl Default for Options {
             size: 80,
             vars: true,
             results: true,
-            exact: true,
+            float: FloatFlags::NO_CONTRACTION,
             transcendental: false,
             float_rem: false,
             barriers: false,
@@ -131,7 +131,7 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
     shader.payload = Payload::Compute(WorkgroupFacts { local_size, shared_bytes, zero_shared: true });
     shader.side_effects = true;
     let mut builder = Builder::new(&mut shader);
-    builder.float = if options.exact { FloatFlags::NO_CONTRACTION } else { FloatFlags::NONE };
+    builder.float = options.float;
     let input = builder.buffer(0, 0);
     let output = builder.buffer(0, 1);
     let id = builder.builtin(Builtin::GlobalInvocationId(0), Ty::I32);

@@ -175,6 +175,11 @@ pub fn atan2<A: Arith>(a: &mut A, y: A::F, x: A::F) -> A::F {
     let limit = a.f(f32::MAX);
     let quarter = a.f(0.25);
     let (my, mx) = (a.min(ay, limit), a.min(ax, limit));
+    // Beside an infinity on the right every number is nothing.
+    let zero = a.f(0.0);
+    let (x_infinite, y_infinite) = (a.lt(limit, ax), a.lt(limit, ay));
+    let beside = a.sel(y_infinite, my, zero);
+    let my = a.sel(x_infinite, beside, my);
     let big = a.max(my, mx);
     let threshold = a.f(1.0e37);
     let large = a.lt(threshold, big);
@@ -183,7 +188,6 @@ pub fn atan2<A: Arith>(a: &mut A, y: A::F, x: A::F) -> A::F {
     let (my, mx) = (a.mul(my, factor), a.mul(mx, factor));
     let small = a.min(my, mx);
     let big = a.max(my, mx);
-    let zero = a.f(0.0);
     let origin = a.eq(big, zero);
     let big = a.sel(origin, one, big);
     let r = atan_ratio(a, small, big);

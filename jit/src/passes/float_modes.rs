@@ -1,0 +1,282 @@
+//! Arithmetic that rounds towards zero or knows no denormals, as steps of ordinary arithmetic, whose flags ask for neither; `ir::modes` is its
+//! meaning. The first pass: halves are still there. Nothing depends on a mode of the machine, so a stage may mix them.
+//!
+//! * A denormal x is flushed to x * 0.
+//! * A sum rounded to nearest has an error that is a number (Knuth's TwoSum): if it points back to zero, the result is the number before.
+//!   The same is done with the sign of the remainder of a product, quotient or root of binary64, by a fused multiply-add, scaled where
+//!   the remainder might be too small.
+//! * In the format of twice the width products are exact, and quotients and roots are so far from numbers of the narrow format, unless they
+//!   are such numbers, that rounding to nearest crosses none (their last bits are at least 2^-2p apart, with p bits). They are computed there and cut.
+//! * Of remainders, powers of two and transcendental functions, whose precision Vulkan leaves open, only operands and results are flushed.
+
+use super::util::rewrite_insts;
+use crate::ir::{
+    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value, ValueDef, modes,
+};
+
+/// Runs the pass.
+pub fn float_modes(shader: &mut Shader) {
+    if shader.insts.values().all(|data| data.float.is_default()) {
+        return;
+    }
+    let mut body = std::mem::take(&mut shader.root.body);
+    rewrite_insts(&mut body, &mut |inst, out| match shader.insts[inst].float.is_default() {
+        true => out.push(Node::Inst(inst)),
+        false => lower(shader, inst, out),
+    });
+    shader.root.body = body;
+}
+
+/// Appends the steps of an instruction, or the instruction itself where flags change nothing.
+fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
+    let data = shader.insts[inst].clone();
+    let plain = data.float.without_changes();
+    let flush = data.float.contains(FloatFlags::FLUSH_DENORMALS) && modes::flushes(&data.op);
+    let cut = if data.float.contains(FloatFlags::ROUND_ZERO) { steps(shader, &data) } else { None };
+    if !flush && cut.is_none() {
+        shader.set_float(inst, plain);
+        return out.push(Node::Inst(inst));
+    }
+    let results: Vec<Ty> = data.results().map(|v| shader.ty(v)).collect();
+    let mut b = Builder::new(shader);
+    (b.source, b.float) = (data.source, plain | FloatFlags::NO_CONTRACTION);
+    b.nodes = std::mem::take(out);
+    let mut step = data.clone();
+    if flush && modes::flushes_operands(&data.op) {
+        step.args.iter_mut().for_each(|arg| *arg = flushed(&mut b, *arg));
+    }
+    if cut.is_none() && !results.iter().any(|ty| ty.is_float()) {
+        // A comparison.
+        *out = b.nodes;
+        shader.insts[inst].args = step.args;
+        shader.set_float(inst, plain);
+        return out.push(Node::Inst(inst));
+    }
+    let mut values: Vec<Value> = match cut {
+        Some(cut) => vec![cut(&mut b, &step)],
+        None => {
+            let plain = b.inst(step.op.clone(), &step.args, &results);
+            b.shader.insts[plain].results().collect()
+        }
+    };
+    if flush {
+        values.iter_mut().for_each(|value| *value = flushed(&mut b, *value));
+    }
+    *out = b.nodes;
+    for (result, value) in data.results().zip(values) {
+        // A copy: the same bits of the same type.
+        let copy = shader.insts.push(InstData {
+            op: Op::Convert(Convert::Bitcast),
+            args: smallvec::smallvec![value],
+            first_result: result,
+            result_count: 1,
+            float: FloatFlags::NONE,
+            source: data.source,
+        });
+        shader.values[result].def = ValueDef::Inst(copy, 0);
+        out.push(Node::Inst(copy));
+    }
+}
+
+/// Builds what an instruction computes, cut to its type.
+type Steps = fn(&mut Builder<'_>, &InstData) -> Value;
+
+/// The steps of an instruction that rounds; what they leave open or is exact has none.
+fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
+    let from = shader.ty(*data.args.first()?);
+    let to = if data.result_count == 1 { shader.ty(data.first_result) } else { return None };
+    Some(match &data.op {
+        Op::Binary(Binary::FAdd | Binary::FSub) if to == Ty::F16 => |b, data| {
+            let [x, y] = wide(b, data, Ty::F32);
+            let Op::Binary(op) = data.op else { return x };
+            let sum = sum(b, op, x, y);
+            cut_to(b, sum, Ty::F16)
+        },
+        Op::Binary(Binary::FAdd | Binary::FSub) => |b, data| match data.op {
+            Op::Binary(op) => sum(b, op, data.args[0], data.args[1]),
+            _ => data.args[0],
+        },
+        Op::Binary(Binary::FMul) if to == Ty::F64 => |b, data| product(b, data.args[0], data.args[1]),
+        Op::Binary(Binary::FDiv) if to == Ty::F64 => |b, data| quotient(b, data.args[0], data.args[1]),
+        Op::Binary(Binary::FMul | Binary::FDiv) => |b, data| {
+            let [x, y] = wide(b, data, wider(b.shader.ty(data.args[0])));
+            let exact = b.op(data.op.clone(), &[x, y], b.shader.ty(x));
+            cut_to(b, exact, b.shader.ty(data.first_result))
+        },
+        Op::Unary(Unary::Sqrt) if to == Ty::F64 => |b, data| root(b, data.args[0]),
+        Op::Unary(Unary::Sqrt) => |b, data| {
+            let [x] = wide(b, data, wider(b.shader.ty(data.args[0])));
+            let root = b.unary(Unary::Sqrt, x);
+            cut_to(b, root, b.shader.ty(data.first_result))
+        },
+        Op::Fma if to == Ty::F64 => |b, data| {
+            let product = product(b, data.args[0], data.args[1]);
+            sum(b, Binary::FAdd, product, data.args[2])
+        },
+        Op::Fma => |b, data| {
+            let [x, y, z] = wide(b, data, wider(b.shader.ty(data.args[0])));
+            let product = b.binary(Binary::FMul, x, y);
+            let sum = sum(b, Binary::FAdd, product, z);
+            cut_to(b, sum, b.shader.ty(data.first_result))
+        },
+        Op::Convert(Convert::FToF) if to.bytes() < from.bytes() => {
+            |b, data| cut_to(b, data.args[0], b.shader.ty(data.first_result))
+        }
+        Op::Convert(convert @ (Convert::SToF | Convert::UToF)) if from.bytes() >= to.bytes() => match convert {
+            Convert::SToF => |b, data| from_integer(b, data, Convert::SToF),
+            _ => |b, data| from_integer(b, data, Convert::UToF),
+        },
+        _ => return None,
+    })
+}
+
+fn wider(ty: Ty) -> Ty {
+    if ty == Ty::F16 { Ty::F32 } else { Ty::F64 }
+}
+
+/// An instruction's operands in a wider format.
+fn wide<const N: usize>(b: &mut Builder<'_>, data: &InstData, ty: Ty) -> [Value; N] {
+    std::array::from_fn(|i| b.convert(Convert::FToF, data.args[i], ty))
+}
+
+fn cut_to(b: &mut Builder<'_>, x: Value, ty: Ty) -> Value {
+    b.convert(Convert::FToFRtz, x, ty)
+}
+
+/// A float constant that binary16 has, or binary64.
+fn float(b: &mut Builder<'_>, ty: Ty, x: f64) -> Value {
+    let bits = crate::ir::eval::eval(&Op::Convert(Convert::FToF), Ty::F64, ty, &[x.to_bits()]);
+    b.constant(ty, bits.map_or(0, |bits| bits[0]))
+}
+
+/// What is no float stays as it is.
+fn flushed(b: &mut Builder<'_>, x: Value) -> Value {
+    let ty = b.shader.ty(x);
+    if !ty.is_float() {
+        return x;
+    }
+    let (least, zero) = (float(b, ty, modes::least_normal(ty)), float(b, ty, 0.0));
+    let magnitude = b.unary(Unary::FAbs, x);
+    let denormal = b.cmp(Cmp::FOrdLt, magnitude, least);
+    let nothing = b.binary(Binary::FMul, x, zero);
+    b.select(denormal, nothing, x)
+}
+
+/// The integers with the bits of a binary32 or binary64 number.
+fn words_of(ty: Ty) -> Ty {
+    if ty == Ty::F64 { Ty::I64 } else { Ty::I32 }
+}
+
+/// Have two numbers of a type signs that differ?
+fn signs_differ(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let words = words_of(b.shader.ty(x));
+    let [x, y] = [x, y].map(|x| b.convert(Convert::Bitcast, x, words));
+    let signs = b.binary(Binary::Xor, x, y);
+    let zero = b.constant(words, 0);
+    b.cmp(Cmp::SLt, signs, zero)
+}
+
+/// The number before x, on the side of zero, where `away` says so; the greatest one before infinity.
+fn before(b: &mut Builder<'_>, x: Value, away: Value) -> Value {
+    let (ty, words) = (b.shader.ty(x), words_of(b.shader.ty(x)));
+    let bits = b.convert(Convert::Bitcast, x, words);
+    let one = b.convert(Convert::BToI, away, Ty::I32);
+    let one = if words == Ty::I64 { b.convert(Convert::UToU, one, words) } else { one };
+    let bits = b.binary(Binary::ISub, bits, one);
+    b.convert(Convert::Bitcast, bits, ty)
+}
+
+/// x, or the number before it if what is left of the exact value points back: it is not zero and has not the sign of `like`.
+fn towards(b: &mut Builder<'_>, x: Value, left: Value, like: Value) -> Value {
+    let zero = float(b, b.shader.ty(x), 0.0);
+    let inexact = b.cmp(Cmp::FOrdNe, left, zero);
+    let back = signs_differ(b, left, like);
+    let away = b.binary(Binary::And, inexact, back);
+    before(b, x, away)
+}
+
+/// A sum or difference of binary32 or binary64.
+fn sum(b: &mut Builder<'_>, op: Binary, x: Value, y: Value) -> Value {
+    let y = if op == Binary::FSub { b.unary(Unary::FNeg, y) } else { y };
+    let ty = b.shader.ty(x);
+    let sum = b.binary(Binary::FAdd, x, y);
+    let part = b.binary(Binary::FSub, sum, x);
+    let rest = b.binary(Binary::FSub, sum, part);
+    let lost_x = b.binary(Binary::FSub, x, rest);
+    let lost_y = b.binary(Binary::FSub, y, part);
+    let lost = b.binary(Binary::FAdd, lost_x, lost_y);
+    let cut = towards(b, sum, lost, sum);
+    // An infinity of two numbers.
+    let infinity = float(b, ty, f64::INFINITY);
+    let [x, y, magnitude] = [x, y, sum].map(|x| b.unary(Unary::FAbs, x));
+    let greater = b.binary(Binary::FMax, x, y);
+    let numbers = b.cmp(Cmp::FOrdLt, greater, infinity);
+    let infinite = b.cmp(Cmp::FOrdEq, magnitude, infinity);
+    let overflow = b.binary(Binary::And, numbers, infinite);
+    let greatest = before(b, sum, overflow);
+    b.select(infinite, greatest, cut)
+}
+
+/// `factor` where the magnitude of x is below 2^exponent, else 1.
+fn scale(b: &mut Builder<'_>, x: Value, exponent: i32, factor: f64) -> Value {
+    let (limit, factor, one) =
+        (float(b, Ty::F64, 2f64.powi(exponent)), float(b, Ty::F64, factor), float(b, Ty::F64, 1.0));
+    let magnitude = b.unary(Unary::FAbs, x);
+    let small = b.cmp(Cmp::FOrdLt, magnitude, limit);
+    b.select(small, factor, one)
+}
+
+/// A product of binary64. Where it is small, so is one of its factors, which is scaled with it.
+fn product(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let product = b.binary(Binary::FMul, x, y);
+    let factor = scale(b, product, -900, 2f64.powi(200));
+    let [x_size, y_size] = [x, y].map(|x| b.unary(Unary::FAbs, x));
+    let x_less = b.cmp(Cmp::FOrdLt, x_size, y_size);
+    let (small, large) = (b.select(x_less, x, y), b.select(x_less, y, x));
+    let small = b.binary(Binary::FMul, small, factor);
+    let scaled = b.binary(Binary::FMul, product, factor);
+    let minus = b.unary(Unary::FNeg, scaled);
+    let left = b.fma(small, large, minus);
+    towards(b, product, left, product)
+}
+
+/// A quotient of binary64.
+fn quotient(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let quotient = b.binary(Binary::FDiv, x, y);
+    let factor = scale(b, x, -800, 2f64.powi(200));
+    let scaled = b.binary(Binary::FMul, x, factor);
+    let by = b.binary(Binary::FMul, quotient, factor);
+    let minus = b.unary(Unary::FNeg, by);
+    let left = b.fma(minus, y, scaled);
+    towards(b, quotient, left, x)
+}
+
+/// A root of binary64.
+fn root(b: &mut Builder<'_>, x: Value) -> Value {
+    let (up, down) = (scale(b, x, -500, 2f64.powi(600)), scale(b, x, -500, 2f64.powi(-300)));
+    let x = b.binary(Binary::FMul, x, up);
+    let root = b.unary(Unary::Sqrt, x);
+    let minus = b.unary(Unary::FNeg, root);
+    let left = b.fma(minus, root, x);
+    let root = towards(b, root, left, root);
+    b.binary(Binary::FMul, root, down)
+}
+
+/// An integer that the type may not have: binary64 has words and, cut, sums of two.
+fn from_integer(b: &mut Builder<'_>, data: &InstData, convert: Convert) -> Value {
+    let (x, to) = (data.args[0], b.shader.ty(data.first_result));
+    let number = if b.shader.ty(x) == Ty::I64 {
+        let by = b.constant(Ty::I64, 32);
+        let high = b.binary(if convert == Convert::SToF { Binary::AShr } else { Binary::LShr }, x, by);
+        let high = b.convert(convert, high, Ty::F64);
+        let unit = float(b, Ty::F64, 2f64.powi(32));
+        let high = b.binary(Binary::FMul, high, unit);
+        let mask = b.constant(Ty::I64, 0xffff_ffff);
+        let low = b.binary(Binary::And, x, mask);
+        let low = b.convert(Convert::UToF, low, Ty::F64);
+        sum(b, Binary::FAdd, high, low)
+    } else {
+        b.convert(convert, x, Ty::F64)
+    };
+    if to == Ty::F64 { number } else { cut_to(b, number, to) }
+}

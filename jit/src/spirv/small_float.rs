@@ -1,0 +1,326 @@
+//! Floats that are stored, moved and converted only: bfloat16 (SPV_KHR_bfloat16), E4M3 and E5M2 (SPV_EXT_float8). A value is an integer of its
+//! bits; a conversion goes through binary32, which has all of them, and rounds once, to the nearest even number.
+
+use super::body::Translator;
+use super::types::Type;
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Convert, FloatFlags, Ty, Unary, Value};
+
+/// Which float it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SmallFloat {
+    /// The upper half of a binary32 number.
+    BFloat16,
+    /// 4 bits of exponent, 3 of fraction; no infinities, one NaN per sign.
+    E4M3,
+    /// 5 bits of exponent, 2 of fraction: the upper half of a binary16 number.
+    E5M2,
+}
+
+impl SmallFloat {
+    /// By the width and the encoding that an OpTypeFloat says.
+    pub fn of(bits: u32, encoding: u32) -> Option<SmallFloat> {
+        match (bits, encoding) {
+            (16, 0) => Some(SmallFloat::BFloat16),
+            (8, 4214) => Some(SmallFloat::E4M3),
+            (8, 4215) => Some(SmallFloat::E5M2),
+            _ => None,
+        }
+    }
+
+    /// Its width.
+    pub fn bits(self) -> u32 {
+        if self == SmallFloat::BFloat16 { 16 } else { 8 }
+    }
+
+    /// The integer that holds it.
+    pub fn word(self) -> Ty {
+        if self == SmallFloat::BFloat16 { Ty::I16 } else { Ty::I8 }
+    }
+
+    /// Bits of fraction, and the exponent of the least normal number.
+    fn format(self) -> (i32, i32) {
+        match self {
+            SmallFloat::BFloat16 => (7, -126),
+            SmallFloat::E4M3 => (3, -6),
+            SmallFloat::E5M2 => (2, -14),
+        }
+    }
+
+    /// The bits of infinity, or of NaN where there is none.
+    fn beyond(self) -> u64 {
+        match self {
+            SmallFloat::BFloat16 => 0x7f80,
+            SmallFloat::E4M3 => 0x7f,
+            SmallFloat::E5M2 => 0x7c,
+        }
+    }
+
+    /// A constant's value.
+    pub fn value(self, bits: u64) -> f64 {
+        let (fraction, least) = self.format();
+        let magnitude = bits & ((1 << (self.bits() - 1)) - 1);
+        let value = if magnitude >= self.beyond() {
+            if magnitude == self.beyond() && self != SmallFloat::E4M3 { f64::INFINITY } else { f64::NAN }
+        } else {
+            let (field, steps) = ((magnitude >> fraction) as i32, magnitude & ((1 << fraction) - 1));
+            let steps = if field == 0 { steps } else { steps | 1 << fraction };
+            steps as f64 * 2f64.powi(field.max(1) - 1 + least - fraction)
+        };
+        if magnitude == bits { value } else { -value }
+    }
+
+    /// The bits of the number next to a constant.
+    pub fn nearest(self, x: f64) -> u64 {
+        let (fraction, least) = self.format();
+        let sign = u64::from(x.is_sign_negative()) << (self.bits() - 1);
+        let x = x.abs();
+        if x.is_nan() {
+            return sign | self.beyond() | 1 << (fraction - 1);
+        }
+        let exponent = ((x.to_bits() >> 52) as i32 - 1023).max(least);
+        let unit = 2f64.powi(exponent - fraction);
+        let rounded = (x / unit).round_ties_even() * unit;
+        if rounded > f64::from(self.greatest()) {
+            return sign | self.beyond();
+        }
+        // A carry makes the exponent one more.
+        sign | (((exponent - least) as u64) << fraction).wrapping_add((rounded / unit) as u64)
+    }
+
+    /// The greatest finite number.
+    fn greatest(self) -> f32 {
+        match self {
+            SmallFloat::BFloat16 => f32::from_bits(0x7f7f_0000),
+            SmallFloat::E4M3 => 448.0,
+            SmallFloat::E5M2 => 57344.0,
+        }
+    }
+}
+
+impl Translator<'_> {
+    /// The small float that a value's components are, by its id.
+    pub fn small_float(&self, id: u32) -> Result<Option<SmallFloat>> {
+        let ty = self.m.def(id)?.ty;
+        self.small_float_type(ty)
+    }
+
+    /// The small float that a type's components are.
+    pub fn small_float_type(&self, ty: u32) -> Result<Option<SmallFloat>> {
+        let elem = match *self.s.ty(ty)? {
+            Type::Vector { elem, .. } => elem,
+            _ => ty,
+        };
+        Ok(match *self.s.ty(elem)? {
+            Type::Small(small) => Some(small),
+            _ => None,
+        })
+    }
+
+    /// A numeric conversion from or to small floats; `saturate`: to the greatest number instead of beyond it.
+    pub fn convert_small(
+        &mut self,
+        op: Convert,
+        x: Value,
+        from: Option<SmallFloat>,
+        to: (Ty, Option<SmallFloat>),
+        saturate: bool,
+    ) -> Result<Value> {
+        if !matches!(
+            op,
+            Convert::FToF | Convert::FToFRtz | Convert::FToS | Convert::FToU | Convert::SToF | Convert::UToF
+        ) {
+            return Err(Error::invalid("conversion of a float of this encoding"));
+        }
+        // Steps of bits: modes of the entry point's arithmetic are not meant.
+        let modes = std::mem::take(&mut self.b.modes);
+        let float = std::mem::replace(&mut self.b.float, FloatFlags::NO_CONTRACTION);
+        let x = match from {
+            Some(small) => self.widen_small(x, small),
+            None => x,
+        };
+        let result = match (to.1, op) {
+            (None, Convert::FToFRtz) => self.b.cvt(Convert::FToF, x, to.0),
+            (None, _) => self.b.cvt(op, x, to.0),
+            (Some(small), Convert::SToF | Convert::UToF) => {
+                let x = self.b.cvt(op, x, Ty::F64);
+                self.narrow_small(x, small, saturate)
+            }
+            (Some(small), _) => self.narrow_small(x, small, saturate),
+        };
+        (self.b.modes, self.b.float) = (modes, float);
+        Ok(result)
+    }
+
+    /// The binary32 number of a small float's bits.
+    pub fn widen_small(&mut self, x: Value, small: SmallFloat) -> Value {
+        match small {
+            SmallFloat::BFloat16 => {
+                let (word, by) = (self.b.cvt(Convert::UToU, x, Ty::I32), self.b.i32(16));
+                let bits = self.b.bin(Binary::Shl, word, by);
+                self.b.cvt(Convert::Bitcast, bits, Ty::F32)
+            }
+            SmallFloat::E5M2 => {
+                let (word, by) = (self.b.cvt(Convert::UToU, x, Ty::I16), self.b.konst(Ty::I16, 8));
+                let bits = self.b.bin(Binary::Shl, word, by);
+                let half = self.b.cvt(Convert::Bitcast, bits, Ty::F16);
+                self.b.cvt(Convert::FToF, half, Ty::F32)
+            }
+            SmallFloat::E4M3 => {
+                let word = self.b.cvt(Convert::UToU, x, Ty::I32);
+                let (mask, by) = (self.b.i32(0x7f), self.b.i32(20));
+                let magnitude = self.b.bin(Binary::And, word, mask);
+                let bits = self.b.bin(Binary::Shl, magnitude, by);
+                // Its exponents are those of binary32, less 120: a product is exact, of denormals too.
+                let number = self.b.cvt(Convert::Bitcast, bits, Ty::F32);
+                let factor = self.b.konst(Ty::F32, u64::from(2f32.powi(120).to_bits()));
+                let number = self.b.bin(Binary::FMul, number, factor);
+                let nan = self.b.konst(Ty::F32, u64::from(f32::NAN.to_bits()));
+                let is_nan = self.b.cmp(Cmp::IEq, magnitude, mask);
+                let number = self.b.select(is_nan, nan, number);
+                let (sign, by) = (self.b.i32(0x80), self.b.i32(24));
+                let sign = self.b.bin(Binary::And, word, sign);
+                let sign = self.b.bin(Binary::Shl, sign, by);
+                let number = self.b.cvt(Convert::Bitcast, number, Ty::I32);
+                let number = self.b.bin(Binary::Or, number, sign);
+                self.b.cvt(Convert::Bitcast, number, Ty::F32)
+            }
+        }
+    }
+
+    /// The bits of the small float next to a number of any float type.
+    pub fn narrow_small(&mut self, x: Value, small: SmallFloat, saturate: bool) -> Value {
+        let x = if self.b.ty(x) == Ty::F64 { self.odd(x) } else { self.b.cvt(Convert::FToF, x, Ty::F32) };
+        let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
+        let mask = self.b.i32(0x7fff_ffff);
+        let magnitude = self.b.bin(Binary::And, bits, mask);
+        let number = self.b.un(Unary::FAbs, x);
+        let nan = self.b.cmp(Cmp::FUnoNe, x, x);
+        let narrow = match small {
+            SmallFloat::BFloat16 => {
+                let (by, one, almost) = (self.b.i32(16), self.b.i32(1), self.b.i32(0x7fff));
+                let low = self.b.bin(Binary::LShr, magnitude, by);
+                let odd = self.b.bin(Binary::And, low, one);
+                let up = self.b.bin(Binary::IAdd, magnitude, almost);
+                let up = self.b.bin(Binary::IAdd, up, odd);
+                let rounded = self.b.bin(Binary::LShr, up, by);
+                let quiet = self.b.i32(0x7fc0);
+                self.b.select(nan, quiet, rounded)
+            }
+            SmallFloat::E5M2 => {
+                let rounded = self.rounded(number, 2, -14);
+                let half = self.b.cvt(Convert::FToF, rounded, Ty::F16);
+                let bits = self.b.cvt(Convert::Bitcast, half, Ty::I16);
+                let (bits, by) = (self.b.cvt(Convert::UToU, bits, Ty::I32), self.b.i32(8));
+                let bits = self.b.bin(Binary::LShr, bits, by);
+                let quiet = self.b.i32(0x7e);
+                self.b.select(nan, quiet, bits)
+            }
+            SmallFloat::E4M3 => {
+                let rounded = self.rounded(number, 3, -6);
+                let factor = self.b.konst(Ty::F32, u64::from(2f32.powi(-120).to_bits()));
+                let scaled = self.b.bin(Binary::FMul, rounded, factor);
+                let (bits, by) = (self.b.cvt(Convert::Bitcast, scaled, Ty::I32), self.b.i32(20));
+                let bits = self.b.bin(Binary::LShr, bits, by);
+                // What is beyond, or no number, is NaN.
+                let greatest = self.b.float(Ty::F32, small.greatest());
+                let within = self.b.cmp(Cmp::FOrdLe, rounded, greatest);
+                let nan = self.b.i32(0x7f);
+                self.b.select(within, bits, nan)
+            }
+        };
+        let narrow = if saturate { self.saturated(number, narrow, small) } else { narrow };
+        let (sign, by) = (self.b.i32(1 << 31), self.b.i32(32 - small.bits()));
+        let sign = self.b.bin(Binary::And, bits, sign);
+        let sign = self.b.bin(Binary::LShr, sign, by);
+        let narrow = self.b.bin(Binary::Or, narrow, sign);
+        self.b.cvt(Convert::UToU, narrow, small.word())
+    }
+
+    /// `narrow`, or the bits of the greatest number where `number` is beyond it.
+    fn saturated(&mut self, number: Value, narrow: Value, small: SmallFloat) -> Value {
+        let greatest = self.b.float(Ty::F32, small.greatest());
+        let bits = self.b.i32(match small {
+            SmallFloat::BFloat16 => 0x7f7f,
+            SmallFloat::E4M3 => 0x7e,
+            SmallFloat::E5M2 => 0x7b,
+        });
+        let beyond = self.b.cmp(Cmp::FOrdLt, greatest, number);
+        self.b.select(beyond, bits, narrow)
+    }
+
+    /// A magnitude rounded to so many bits of fraction, of denormals to those of the least exponent: a sum with a number whose last bit is
+    /// theirs has no others.
+    fn rounded(&mut self, x: Value, fraction: u32, least: i32) -> Value {
+        let bits = self.b.cvt(Convert::Bitcast, x, Ty::I32);
+        let exponent = self.b.i32(0x7f80_0000);
+        let exponent = self.b.bin(Binary::And, bits, exponent);
+        let (least, most) = (self.b.i32(((127 + least) as u32) << 23), self.b.i32((127 + 17) << 23));
+        let exponent = self.b.bin(Binary::UMax, exponent, least);
+        let exponent = self.b.bin(Binary::UMin, exponent, most);
+        let up = self.b.i32((23 - fraction) << 23);
+        let large = self.b.bin(Binary::IAdd, exponent, up);
+        let large = self.b.cvt(Convert::Bitcast, large, Ty::F32);
+        let sum = self.b.bin(Binary::FAdd, x, large);
+        self.b.bin(Binary::FSub, sum, large)
+    }
+
+    /// binary64 to binary32: cut, with an odd last bit where something was cut off, so that another rounding sees it.
+    fn odd(&mut self, x: Value) -> Value {
+        let cut = self.b.cvt(Convert::FToFRtz, x, Ty::F32);
+        let back = self.b.cvt(Convert::FToF, cut, Ty::F64);
+        let inexact = self.b.cmp(Cmp::FOrdNe, back, x);
+        let inexact = self.b.cvt(Convert::BToI, inexact, Ty::I32);
+        let bits = self.b.cvt(Convert::Bitcast, cut, Ty::I32);
+        let bits = self.b.bin(Binary::Or, bits, inexact);
+        self.b.cvt(Convert::Bitcast, bits, Ty::F32)
+    }
+
+    /// The sum of products of small floats, rounded once.
+    pub fn dot_small(&mut self, x: &[Value], y: &[Value], small: SmallFloat) -> Value {
+        let modes = std::mem::take(&mut self.b.modes);
+        let products: Vec<Value> = x
+            .iter()
+            .zip(y)
+            .map(|(&x, &y)| {
+                let (x, y) = (self.widen_small(x, small), self.widen_small(y, small));
+                self.b.bin(Binary::FMul, x, y)
+            })
+            .collect();
+        let sum = products.into_iter().reduce(|sum, product| self.b.bin(Binary::FAdd, sum, product));
+        let sum = sum.unwrap_or_else(|| self.b.float(Ty::F32, 0.0));
+        let result = self.narrow_small(sum, small, false);
+        self.b.modes = modes;
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SmallFloat::{self, BFloat16, E4M3, E5M2};
+
+    /// Every value has its own bits, and what lies in the middle of two the even ones.
+    #[test]
+    fn every_number_makes_the_round_trip() {
+        for small in [BFloat16, E4M3, E5M2] {
+            let count = 1u64 << (small.bits() - 1);
+            for bits in 0..count {
+                let x = small.value(bits);
+                if x.is_nan() {
+                    assert!(small.value(small.nearest(x)).is_nan());
+                    continue;
+                }
+                let sign = count;
+                assert_eq!((small.nearest(x), small.nearest(-x)), (bits, bits | sign), "{small:?} {bits:x}");
+                let next = small.value(bits + 1);
+                if bits + 1 < count && next.is_finite() {
+                    let even = bits + (bits & 1);
+                    assert_eq!(small.nearest(f64::midpoint(x, next)), even, "{small:?} {bits:x}");
+                }
+            }
+        }
+        assert_eq!([447.0, 464.0, 465.0].map(|x| E4M3.nearest(x)), [0x7e, 0x7e, 0x7f]);
+        assert_eq!([61439.0, 61440.0, f64::INFINITY].map(|x| E5M2.nearest(x)), [0x7b, 0x7c, 0x7c]);
+        assert_eq!(SmallFloat::of(16, 1), None);
+    }
+}

@@ -119,7 +119,7 @@ fn args() -> ImageArgs {
         component: 0,
         has_gather_offsets: 0,
         atomic_op: AtomicOp::Add,
-        lanes: 8,
+        has_offset: 1,
     }
 }
 

@@ -197,6 +197,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::lod",
             "sample::planar",
             "sample::texel",
+            "sample::wide",
             "sample::window",
             "sample::words",
             "scene",

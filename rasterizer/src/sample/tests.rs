@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 mod bits;
 mod guard;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 /// What is read outside of an image: nothing in any component that the format has, and the missing alpha is 1.
 fn outside(format: Format) -> Texel {

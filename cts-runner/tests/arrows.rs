@@ -214,6 +214,8 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::color::pair",
             "tile::color::quad",
             "tile::color::source",
+            "tile::color::vector",
+            "tile::color::wide",
             "tile::depth",
             "tile::depth::block",
             "tile::depth::format",

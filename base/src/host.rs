@@ -5,7 +5,8 @@
 //! asks the processor. Levels differ in speed only: Rust never contracts a multiply and an add, vectors compute what scalars do,
 //! and what a level does in its own way has the same bits.
 //!
-//! A level more is a row of [`Level`] (with what it asks of the processor), a type that is a [`Host`], and a variant in `compiled!`.
+//! A level more is a row of [`Level`] (with what it asks of the processor), a type that is a [`Host`], and a variant in `compiled!`. Of the levels from AVX-512 on
+//! only functions that say so (`for Avx512`) have variants: those that compute otherwise there. All others are the AVX2 variants.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -26,6 +27,9 @@ pub enum Level {
     /// AVX2, FMA and F16C, and the bit counts and bit fields (BMI1, BMI2, LZCNT, POPCNT) that came with them: x86-64-v3.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// AVX-512 (F, BW, DQ, VL: x86-64-v4) with VBMI, which chooses bytes of whole vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Level {
@@ -34,6 +38,8 @@ impl Level {
         Level::Portable,
         #[cfg(target_arch = "x86_64")]
         Level::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512,
     ];
     /// How many there are: a table by level is indexed by `level as usize`.
     pub const COUNT: usize = Level::ALL.len();
@@ -51,9 +57,23 @@ impl Level {
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt")
         {
-            return Level::Avx2;
+            let wide = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vbmi");
+            return if wide { Level::Avx512 } else { Level::Avx2 };
         }
         Level::Portable
+    }
+
+    /// [`Host::WIDE`] of its type.
+    pub fn is_wide(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self == Level::Avx512 {
+            return true;
+        }
+        false
     }
 
     /// The levels that the host has.
@@ -84,6 +104,8 @@ pub trait Host {
     type Floats: Floats<Ints = Self::Ints>;
     /// Is it quicker to load what lies around all lanes, and to choose there, than to load for each lane?
     const WINDOWS: bool;
+    /// Are there vectors of 512 bits (what [`Level::Avx512`] has)?
+    const WIDE: bool = false;
     /// Two halves of four lanes as one vector.
     ///
     /// # Safety
@@ -191,16 +213,55 @@ impl Host for Avx2 {
     }
 }
 
+/// [`Level::Avx512`]. Eight lanes are the vectors of [`Avx2`]; what is wider is said where it is used.
+#[cfg(target_arch = "x86_64")]
+pub struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Host for Avx512 {
+    const LEVEL: Level = Level::Avx512;
+    const WINDOWS: bool = true;
+    const WIDE: bool = true;
+    type Ints = avx2::Words;
+    type Floats = avx2::Singles;
+
+    #[inline(always)]
+    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
+        // SAFETY: the caller's promise: the level has what AVX2's has.
+        unsafe { Avx2::join(low, high) }
+    }
+
+    #[inline(always)]
+    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
+        // SAFETY: as above.
+        unsafe { Avx2::halves_at(low, high) }
+    }
+
+    #[inline(always)]
+    unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
+        // SAFETY: as above.
+        unsafe { Avx2::quarters_at(at) }
+    }
+
+    #[inline(always)]
+    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
+        // SAFETY: as above.
+        unsafe { Avx2::split(lanes) }
+    }
+}
+
 /// Defines `name::<…>(level)`: a function of its own, in the variant of a level. Its body sees the level's type as `H`.
 ///
 /// Generics are written twice, as parameters and as arguments. The function that is given is unsafe to call: the host must have the level, besides
 /// what the body asks for. With a level that is known ([`Host::LEVEL`]) the call is a direct one, which the compiler inlines
 /// where it likes (rustc 1.95 forgets `#[inline(never)]` of functions with target features).
+///
+/// `for Avx512` before `unsafe` asks for a variant of that level; without it, its hosts have the AVX2 one.
 #[macro_export]
 macro_rules! compiled {
     ($(
         $(#[$doc:meta])*
-        $vis:vis unsafe $(extern $abi:literal)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+        $vis:vis $(for $wide:ident)? unsafe $(extern $abi:literal)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
             ($($arg:ident: $ty:ty),* $(,)?) $body:block
     )*) => {$(
         $(#[$doc])*
@@ -213,10 +274,17 @@ macro_rules! compiled {
                 avx2, Avx2, [#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]],
                 [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
             );
+            #[cfg(target_arch = "x86_64")]
+            $crate::wide_variant!(
+                [$($wide)?] avx512, [#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]],
+                [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
+            );
             match level {
                 $crate::host::Level::Portable => portable::<$($($names)*)?>,
                 #[cfg(target_arch = "x86_64")]
                 $crate::host::Level::Avx2 => avx2::<$($($names)*)?>,
+                #[cfg(target_arch = "x86_64")]
+                $crate::host::Level::Avx512 => $crate::widest!([$($wide)?] avx512, avx2, [$($($names)*)?]),
             }
         }
     )*};
@@ -244,6 +312,22 @@ macro_rules! variant {
     };
 }
 
+/// [`variant!`](crate::variant), where a level that may be left out is named.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! wide_variant {
+    ([] $($rest:tt)*) => {};
+    ([$host:ident] $name:ident, $($rest:tt)*) => { $crate::variant!($name, $host, $($rest)*); };
+}
+
+/// The first of two functions where a level is named, or the second.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! widest {
+    ([] $wide:ident, $narrow:ident, [$($names:tt)*]) => { $narrow::<$($names)*> };
+    ([$host:ident] $wide:ident, $narrow:ident, [$($names:tt)*]) => { $wide::<$($names)*> };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,7 +346,7 @@ mod tests {
 
     compiled! {
         /// Every operation of integers.
-        unsafe fn integers(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
+        for Avx512 unsafe fn integers(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
             let (a, b) = (<H as Host>::Ints::of(*a), <H as Host>::Ints::of(*b));
             for lanes in [
                 a + b, a - b, a * b, a & b, a | b, a ^ b, a.min(b), a.max(b), a.equal(b), a.greater(b), a.shl(0),
@@ -275,7 +359,7 @@ mod tests {
             }
         }
         /// Every operation of floats; of several that are not a number, which is not said.
-        unsafe fn floats(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
+        for Avx512 unsafe fn floats(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
             let (a, b) = (<H as Host>::Ints::of(*a).as_floats(), <H as Host>::Ints::of(*b).as_floats());
             let small = a.min(<H as Host>::Floats::splat(2e9)).max(<H as Host>::Floats::splat(-2e9));
             for lanes in [
@@ -289,10 +373,10 @@ mod tests {
             }
         }
         /// Are all halves numbers?
-        unsafe fn numbers(a: &[u32; MAX_LANES], out: &mut bool) {
+        for Avx512 unsafe fn numbers(a: &[u32; MAX_LANES], out: &mut bool) {
             *out = <H as Host>::Ints::of(*a).halves_are_numbers();
         }
-        unsafe fn over_255(a: &[u32; MAX_LANES], out: &mut [u32; MAX_LANES]) {
+        for Avx512 unsafe fn over_255(a: &[u32; MAX_LANES], out: &mut [u32; MAX_LANES]) {
             *out = <H as Host>::Ints::of(*a).as_floats().over_255().bits().lanes();
         }
     }

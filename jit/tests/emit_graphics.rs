@@ -427,8 +427,8 @@ fn demote_and_kill() {
     }
 }
 
-/// A kernel that reports what it was asked.
-unsafe extern "C" fn echo(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+/// A kernel that reports what it was asked: that of samples, or of texels.
+unsafe extern "C" fn echo<const SAMPLE: bool>(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: called by generated code with valid pointers.
     let (view, args) = unsafe { (&*view, &mut *args) };
     let class = if sampler.is_null() {
@@ -437,16 +437,16 @@ unsafe extern "C" fn echo(view: *const ImageView, sampler: *const Sampler, args:
         // SAFETY: not null.
         unsafe { (*sampler).class }
     };
-    for lane in 0..args.lanes as usize {
+    for lane in 0..MAX_LANES {
         if args.mask >> lane & 1 == 1 {
-            let (x, lod) = match args.kernel as usize {
-                KERNEL_SAMPLE => (args.coord[0][lane], args.lod[lane]),
-                _ => (args.icoord[0][lane] as f32, args.level[lane] as f32),
+            let (x, lod) = match SAMPLE {
+                true => (args.coord[0][lane], args.lod[lane]),
+                false => (args.icoord[0][lane] as f32, args.level[lane] as f32),
             };
             args.result[0][lane] = x.to_bits();
             args.result[1][lane] = lod.to_bits();
             args.result[2][lane] = (view.layers as f32 * 10.0 + class as f32).to_bits();
-            let offset = if args.kernel as usize == KERNEL_SAMPLE { args.offset[1][lane] * 100 } else { 0 };
+            let offset = if SAMPLE { args.offset[1][lane] * 100 } else { 0 };
             args.result[3][lane] = ((offset + args.mask.count_ones() as i32) as f32).to_bits();
         }
     }
@@ -454,7 +454,11 @@ unsafe extern "C" fn echo(view: *const ImageView, sampler: *const Sampler, args:
 
 fn view(layers: u32) -> ImageView {
     ImageView {
-        kernels: [echo; KERNEL_COUNT],
+        kernels: {
+            let mut kernels: [ImageKernel; KERNEL_COUNT] = [echo::<true>; KERNEL_COUNT];
+            kernels[KERNEL_FETCH] = echo::<false>;
+            kernels
+        },
         base: 64 as *mut u8,
         size: 0,
         layer_stride: 0,
@@ -513,8 +517,9 @@ fn image_calls() {
         dynamic_index: 0,
     };
     let layout = PipelineLayoutInfo { sets: vec![vec![binding]] };
-    for varying in [false, true] {
-        let s = shader(Stage::Fragment, &[], 11, |b| {
+    // Operations that give everything, or none of them: those behind them, which do not, have zeros.
+    for (varying, given) in [(false, false), (false, true), (true, false), (true, true)] {
+        let s = shader(Stage::Fragment, &[], 19, |b| {
             let x = b.builtin(Builtin::FragCoord(0), Ty::F32);
             let column = b.convert(Convert::FToS, x, Ty::I32);
             let (one, two) = (b.u32(1), b.u32(2));
@@ -522,29 +527,33 @@ fn image_calls() {
             let image = b.op(Op::ImageDesc { set: 0, binding: 0 }, &[index], Ty::Img);
             let sampler = b.op(Op::SamplerDesc { set: 0, binding: 0 }, &[index], Ty::Smp);
             let lod = b.f32(2.5);
-            let info = SampleInfo {
+            let bare = SampleInfo {
                 op: SampleOp::Sample,
-                lod_mode: LodMode::Explicit,
+                lod_mode: LodMode::Implicit,
                 coords: 2,
                 dref: false,
-                lod: true,
+                lod: false,
                 grad: 0,
-                offset: 2,
+                offset: 0,
                 min_lod: false,
                 component: 0,
                 gather_offsets: None,
             };
-            let inst = b.inst(Op::Sample(info), &[image, sampler, x, x, lod, one, two], &[Ty::F32; 4]);
-            let texel: Vec<Value> = b.shader.insts[inst].results().collect();
-            for (i, &v) in texel.iter().enumerate() {
-                out(b, i as u32, v);
+            let info = SampleInfo { lod_mode: LodMode::Explicit, lod: true, offset: 2, ..bare };
+            let texel = |b: &mut Builder<'_>, slot: u32, op: Op, args: &[Value]| {
+                let inst = b.inst(op, args, &[Ty::F32; 4]);
+                let texel: Vec<Value> = b.shader.insts[inst].results().collect();
+                for (i, &v) in texel.iter().enumerate() {
+                    out(b, slot + i as u32, v);
+                }
+            };
+            if given {
+                texel(b, 0, Op::Sample(info), &[image, sampler, x, x, lod, one, two]);
+                let op = Op::ImageFetch { coords: 2, level: true, sample: false };
+                texel(b, 4, op, &[image, column, one, two]);
             }
-            let op = Op::ImageFetch { coords: 2, level: true, sample: false };
-            let inst = b.inst(op, &[image, column, one, two], &[Ty::F32; 4]);
-            let texel: Vec<Value> = b.shader.insts[inst].results().collect();
-            for (i, &v) in texel.iter().enumerate() {
-                out(b, 4 + i as u32, v);
-            }
+            texel(b, 11, Op::Sample(bare), &[image, sampler, x, x]);
+            texel(b, 15, Op::ImageFetch { coords: 2, level: false, sample: false }, &[image, column, one]);
             for (i, query) in [ImageQuery::Width, ImageQuery::Layers, ImageQuery::Levels].into_iter().enumerate() {
                 let args: &[Value] = if query == ImageQuery::Width { &[image, two] } else { &[image] };
                 let v = b.op(Op::ImageQuery(query), args, Ty::I32);
@@ -568,9 +577,15 @@ fn image_calls() {
                     let class = samplers[(index + 1) % 2].class as f32;
                     let active = if varying { 1.0 } else { lanes as f32 };
                     let floats = [x, 2.5, tag + class, 200.0 + active, f32::from(column), 2.0, tag, active];
-                    let got: Vec<f32> = rows[..8].iter().map(|r| f32::from_bits(r[lane as usize])).collect();
-                    assert_eq!(got, floats, "varying {varying}, lane {lane}");
-                    let words: Vec<u32> = rows[8..].iter().map(|r| r[lane as usize]).collect();
+                    let floats_of = |rows: &[[u32; 4]]| -> Vec<f32> {
+                        rows.iter().map(|r| f32::from_bits(r[lane as usize])).collect()
+                    };
+                    if given {
+                        assert_eq!(floats_of(&rows[..8]), floats, "varying {varying}, lane {lane}");
+                    }
+                    let bare = [x, 0.0, tag + class, active, f32::from(column), 0.0, tag, active];
+                    assert_eq!(floats_of(&rows[11..]), bare, "varying {varying}, given {given}, lane {lane}");
+                    let words: Vec<u32> = rows[8..11].iter().map(|r| r[lane as usize]).collect();
                     assert_eq!(words, [16, index as u32 + 1, 5]);
                 }
             }

@@ -255,8 +255,8 @@ pub struct ImageArgs {
     pub has_gather_offsets: u32,
     /// See [`AtomicOp`].
     pub atomic_op: AtomicOp,
-    /// Lanes in use by the caller (4 or 8).
-    pub lanes: u32,
+    /// 0 when all texel offsets of a sample are 0.
+    pub has_offset: u32,
 }
 
 layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, _pad });
@@ -317,7 +317,7 @@ layout!(ImageArgs {
     component,
     has_gather_offsets,
     atomic_op,
-    lanes
+    has_offset
 });
 layout!(
     enum Dim {

@@ -13,6 +13,17 @@ use super::{ChannelType, srgb};
 use crate::abi::MAX_LANES;
 use crate::host::{Floats, Host, Ints};
 
+/// Four components of the same size, which are all of a texel: [`Row::FOUR`].
+#[derive(Clone, Copy)]
+pub enum Four {
+    /// Unsigned normalised bytes: where each component lies.
+    Unorm([usize; 4]),
+    /// The same with sRGB colours, alpha being the last byte.
+    Srgb([usize; 4]),
+    /// Halves, in order.
+    Half,
+}
+
 /// [`f32_to_half`](super::float::f32_to_half) of all lanes, which are bits of floats.
 #[inline(always)]
 pub fn to_half<I: Ints>(bits: I) -> I {
@@ -54,6 +65,30 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
 }
 
 impl<const I: usize> Row<I> {
+    /// The texels of a row of four components that fill its 4 or 8 bytes, if filters know their kind.
+    pub const FOUR: Option<Four> = Self::four();
+
+    const fn four() -> Option<Four> {
+        let (mut at, mut unorm, mut srgb, mut half) = ([0; 4], Self::BYTES == 4, Self::BYTES == 4, Self::BYTES == 8);
+        let mut c = 0;
+        while c < 4 {
+            let Some(channel) = Self::channel(c) else { return None };
+            let channel = Self::INFO.channels[channel];
+            let bytes = channel.bits == 8 && channel.shift % 8 == 0;
+            unorm &= bytes && matches!(channel.ty, ChannelType::Unorm);
+            srgb &= bytes && if c < 3 { matches!(channel.ty, ChannelType::Srgb) } else { channel.shift == 24 };
+            half &= matches!(channel.ty, ChannelType::Sfloat) && channel.shift as usize == 16 * c;
+            at[c] = channel.shift as usize / 8;
+            c += 1;
+        }
+        match (unorm, srgb, half) {
+            (true, ..) => Some(Four::Unorm(at)),
+            (_, true, _) => Some(Four::Srgb(at)),
+            (.., true) => Some(Four::Half),
+            _ => None,
+        }
+    }
+
     /// The channel of a component.
     const fn channel(component: usize) -> Option<usize> {
         let mut channel = 0;

@@ -16,7 +16,7 @@ mod tests;
 pub use bc::{BlockWords, decode_block, decode_words, plain};
 pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use plane::{Aspect, MAX_PLANES, Plane};
-pub use row::{Row, Texel};
+pub use row::{Row, Texel, UNORM8};
 pub use table::TABLE;
 
 /// Four words, or four components, of all lanes.

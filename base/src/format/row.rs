@@ -47,7 +47,7 @@ pub fn unorm8(raw: u32) -> f32 {
 }
 
 /// The two parts of [`unorm8`]'s factor.
-pub(super) const UNORM8: [f32; 2] = [257.0 / 65536.0, (1.0f64 / 255.0 - 257.0 / 65536.0) as f32];
+pub const UNORM8: [f32; 2] = [257.0 / 65536.0, (1.0f64 / 255.0 - 257.0 / 65536.0) as f32];
 
 /// A channel's bits as a component.
 #[inline(always)]

@@ -26,11 +26,15 @@ const fn linear(encoded: f64) -> f64 {
     square * root
 }
 
+const fn decode(code: usize) -> u32 {
+    (linear(code as f64 / 255.0) as f32).to_bits()
+}
+
 const fn decode_table() -> [u32; 256] {
     let mut table = [0; 256];
     let mut code = 0;
     while code < 256 {
-        table[code] = (linear(code as f64 / 255.0) as f32).to_bits();
+        table[code] = decode(code);
         code += 1;
     }
     table
@@ -77,6 +81,24 @@ const fn buckets() -> [u32; BUCKETS] {
 
 /// Linear values of the codes, as bits.
 pub(super) static DECODE: [u32; 256] = decode_table();
+/// The same, byte by byte: of all codes the lowest bytes, then the next.
+pub static DECODE_BYTES: DecodeBytes = {
+    let mut bytes = DecodeBytes([[0; 256]; 4]);
+    let mut code = 0;
+    while code < 256 {
+        let value = decode(code).to_le_bytes();
+        let mut i = 0;
+        while i < 4 {
+            bytes.0[i][code] = value[i];
+            i += 1;
+        }
+        code += 1;
+    }
+    bytes
+};
+/// What [`DECODE_BYTES`] is; a vector of 512 bits holds a quarter of a table.
+#[repr(align(64))]
+pub struct DecodeBytes(pub [[u8; 256]; 4]);
 pub(super) const THRESHOLD: [f32; 257] = thresholds();
 static BUCKET: [u32; BUCKETS] = buckets();
 

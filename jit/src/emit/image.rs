@@ -1,5 +1,8 @@
 //! Image operations: fill the argument block, call the view's kernel, read the results.
 //!
+//! Rows of the block that no operation of the shader gives are zero from the function's start on: a call stores what it gives, and zeros only
+//! in rows that another one may have given.
+//!
 //! With one view (and sampler) for all lanes the kernel's address is loaded from the view and called; otherwise the context's helper
 //! runs over the distinct pairs. Queries read the view's fields inline.
 
@@ -7,25 +10,124 @@ use super::Emitter;
 use super::memory::{read_only, trusted};
 use super::rep::Rep;
 use crate::error::{Error, Result};
-use crate::ir::{ImageQuery, InstData, SampleInfo, Ty, Value};
-use crate::lir::{IntCond, Type, Value as C};
+use crate::ir::{ImageQuery, InstData, Op, SampleInfo, Ty, Value};
+use crate::lir::{IntCond, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
-    MAX_LANES, MAX_LEVELS, Sampler,
+    MAX_LANES, MAX_LEVELS, SampleOp, Sampler,
 };
 use core::mem::offset_of;
 
 /// Bytes of a per-lane array in the argument block.
 const ROW: usize = MAX_LANES * 4;
 
+/// A row that is zero where an operation does not give it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Optional {
+    Lod,
+    MinLod,
+    Offset(usize),
+    Coordinate(usize),
+    Level,
+    Sample,
+}
+
+impl Optional {
+    const ALL: [Optional; 10] = [
+        Optional::Lod,
+        Optional::MinLod,
+        Optional::Offset(0),
+        Optional::Offset(1),
+        Optional::Offset(2),
+        Optional::Coordinate(0),
+        Optional::Coordinate(1),
+        Optional::Coordinate(2),
+        Optional::Level,
+        Optional::Sample,
+    ];
+
+    const fn field(self) -> usize {
+        match self {
+            Optional::Lod => offset_of!(ImageArgs, lod),
+            Optional::MinLod => offset_of!(ImageArgs, min_lod),
+            Optional::Offset(i) => offset_of!(ImageArgs, offset) + i * ROW,
+            Optional::Coordinate(i) => offset_of!(ImageArgs, icoord) + i * ROW,
+            Optional::Level => offset_of!(ImageArgs, level),
+            Optional::Sample => offset_of!(ImageArgs, sample),
+        }
+    }
+
+    /// May an operation leave it out, or has it (`Some`) the row?
+    fn given(self, op: &Op) -> Option<bool> {
+        match (self, op) {
+            (Optional::Lod, Op::Sample(info)) => Some(info.lod),
+            (Optional::MinLod, Op::Sample(info)) => Some(info.min_lod),
+            (Optional::Offset(i), Op::Sample(info)) => Some(i < usize::from(info.offset)),
+            (
+                Optional::Coordinate(i),
+                Op::ImageFetch { coords, .. } | Op::ImageStore { coords, .. } | Op::ImageAtomic { coords, .. },
+            ) => Some(i < usize::from(*coords)),
+            (Optional::Level, Op::ImageFetch { level, .. }) => Some(*level),
+            (Optional::Level, Op::ImageStore { .. } | Op::ImageAtomic { .. }) => Some(false),
+            (
+                Optional::Sample,
+                Op::ImageFetch { sample, .. } | Op::ImageStore { sample, .. } | Op::ImageAtomic { sample, .. },
+            ) => Some(*sample),
+            _ => None,
+        }
+    }
+}
+
+/// The argument block of a function.
+pub struct Arguments {
+    slot: Slot,
+    /// Rows that some operations give and others do not: zeros are stored for those.
+    mixed: Vec<Optional>,
+}
+
 impl Emitter<'_> {
-    /// Address of the argument block, aligned to 32 bytes; the pointer arrays of divergent calls lie behind it.
-    fn args_address(&mut self) -> C {
+    /// Makes the argument block, if there are image operations; at the function's start.
+    pub fn start_images(&mut self) {
+        let ops = || self.shader.insts.values().map(|data| &data.op);
+        let mut mixed = Vec::new();
+        let mut zeros = Vec::new();
+        for row in Optional::ALL {
+            let given = |wanted| ops().any(|op| row.given(op) == Some(wanted));
+            match (given(true), given(false)) {
+                (true, true) => mixed.push(row),
+                (false, true) => zeros.push(row),
+                (_, false) => {}
+            }
+        }
+        let called = |op: &Op| {
+            matches!(op, Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. })
+        };
+        if !ops().any(called) {
+            return;
+        }
         let bytes = (size_of::<ImageArgs>() + 2 * MAX_LANES * 8 + 32) as u32;
-        let slot = *self.image_args.get_or_insert_with(|| self.b.create_slot(bytes, 4));
-        let address = self.b.stack_address(slot, 0);
+        let slot = self.b.create_slot(bytes, 4);
+        self.image_args = Some(Arguments { slot, mixed });
+        if let (Ok(args), false) = (self.args_address(), zeros.is_empty()) {
+            for row in zeros {
+                self.put_zero(args, row.field());
+            }
+        }
+    }
+
+    /// Address of the argument block, aligned to 32 bytes; the pointer arrays of divergent calls lie behind it.
+    fn args_address(&mut self) -> Result<C> {
+        let Some(args) = &self.image_args else { return Err(Error::internal("an image operation without arguments")) };
+        let address = self.b.stack_address(args.slot, 0);
         let address = self.b.iadd_imm(address, 31);
-        self.b.and_imm(address, -32)
+        Ok(self.b.and_imm(address, -32))
+    }
+
+    /// Zeros in a row that this operation does not give, but another one may have given.
+    fn put_absent(&mut self, args: C, row: Optional) {
+        if self.image_args.as_ref().is_some_and(|all| all.mixed.contains(&row)) {
+            self.put_zero(args, row.field());
+        }
     }
 
     /// Stores a value's lanes to a row of the block.
@@ -66,7 +168,7 @@ impl Emitter<'_> {
         self.b.store(trusted(field as i32), c, args);
     }
 
-    /// Stores values to consecutive rows, or zeros when there are none and `rows` are wanted.
+    /// Stores values to consecutive rows.
     fn put_rows(&mut self, args: C, field: usize, values: &[Value]) -> Result<()> {
         values.iter().enumerate().try_for_each(|(i, &v)| self.put(args, field + i * ROW, v))
     }
@@ -86,8 +188,6 @@ impl Emitter<'_> {
             None => self.b.iconst(Type::I32, (1 << self.lanes) - 1),
         };
         self.b.store(trusted(offset_of!(ImageArgs, mask) as i32), bits, args);
-        self.put_word(args, offset_of!(ImageArgs, kernel), kernel as u32);
-        self.put_word(args, offset_of!(ImageArgs, lanes), self.lanes);
         let sampler_rep = sampler.map(|s| self.rep(s)).transpose()?;
         let view_rep = self.rep(view)?;
         if let (Rep::Uniform(view), None | Some(Rep::Uniform(_))) = (&view_rep, &sampler_rep) {
@@ -98,6 +198,7 @@ impl Emitter<'_> {
             self.call_uniform(args, kernel, *view, sampler, kernel == KERNEL_SAMPLE);
             return Ok(());
         }
+        self.put_word(args, offset_of!(ImageArgs, kernel), kernel as u32);
         self.call_divergent(args, view, sampler)
     }
 
@@ -162,7 +263,7 @@ impl Emitter<'_> {
 
     /// `Op::Sample`.
     pub fn sample(&mut self, info: &SampleInfo, data: &InstData) -> Result<()> {
-        let args = self.args_address();
+        let args = self.args_address()?;
         let mut operands = data.args[2..].iter().copied();
         let mut take = |n: usize| -> Vec<Value> { operands.by_ref().take(n).collect() };
         let coords = take(usize::from(info.coords));
@@ -180,18 +281,21 @@ impl Emitter<'_> {
         self.put_rows(args, offset_of!(ImageArgs, min_lod), &min_lod)?;
         self.put_rows(args, offset_of!(ImageArgs, offset), &offset)?;
         if lod.is_empty() {
-            self.put_zero(args, offset_of!(ImageArgs, lod));
+            self.put_absent(args, Optional::Lod);
         }
         if min_lod.is_empty() {
-            self.put_zero(args, offset_of!(ImageArgs, min_lod));
+            self.put_absent(args, Optional::MinLod);
         }
         for i in offset.len()..3 {
-            self.put_zero(args, offset_of!(ImageArgs, offset) + i * ROW);
+            self.put_absent(args, Optional::Offset(i));
         }
         self.put_word(args, offset_of!(ImageArgs, op), info.op as u32);
         self.put_word(args, offset_of!(ImageArgs, lod_mode), info.lod_mode as u32);
-        self.put_word(args, offset_of!(ImageArgs, component), u32::from(info.component));
-        self.put_word(args, offset_of!(ImageArgs, has_gather_offsets), u32::from(info.gather_offsets.is_some()));
+        self.put_word(args, offset_of!(ImageArgs, has_offset), u32::from(info.offset != 0));
+        if matches!(info.op, SampleOp::Gather | SampleOp::GatherDref) {
+            self.put_word(args, offset_of!(ImageArgs, component), u32::from(info.component));
+            self.put_word(args, offset_of!(ImageArgs, has_gather_offsets), u32::from(info.gather_offsets.is_some()));
+        }
         for (i, o) in info.gather_offsets.iter().flatten().enumerate() {
             self.put_word(args, offset_of!(ImageArgs, gather_offsets) + 4 * i, i32::from(*o) as u32);
         }
@@ -209,12 +313,12 @@ impl Emitter<'_> {
     ) -> Result<()> {
         self.put_rows(args, offset_of!(ImageArgs, icoord), coords)?;
         for i in coords.len()..3 {
-            self.put_zero(args, offset_of!(ImageArgs, icoord) + i * ROW);
+            self.put_absent(args, Optional::Coordinate(i));
         }
-        for (v, field) in [(level, offset_of!(ImageArgs, level)), (sample, offset_of!(ImageArgs, sample))] {
+        for (v, row) in [(level, Optional::Level), (sample, Optional::Sample)] {
             match v {
-                Some(v) => self.put(args, field, v)?,
-                None => self.put_zero(args, field),
+                Some(v) => self.put(args, row.field(), v)?,
+                None => self.put_absent(args, row),
             }
         }
         Ok(())
@@ -222,7 +326,7 @@ impl Emitter<'_> {
 
     /// `Op::ImageFetch`.
     pub fn image_fetch(&mut self, coords: u8, level: bool, sample: bool, data: &InstData) -> Result<()> {
-        let args = self.args_address();
+        let args = self.args_address()?;
         let n = 1 + usize::from(coords);
         let level_arg = level.then(|| data.args[n]);
         let sample_arg = sample.then(|| data.args[n + usize::from(level)]);
@@ -233,7 +337,7 @@ impl Emitter<'_> {
 
     /// `Op::ImageStore`.
     pub fn image_store(&mut self, coords: u8, sample: bool, data: &InstData) -> Result<()> {
-        let args = self.args_address();
+        let args = self.args_address()?;
         let n = 1 + usize::from(coords);
         self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
         let texel = &data.args[n + usize::from(sample)..];
@@ -246,7 +350,7 @@ impl Emitter<'_> {
 
     /// `Op::ImageAtomic`.
     pub fn image_atomic(&mut self, op: AtomicOp, coords: u8, sample: bool, data: &InstData) -> Result<()> {
-        let args = self.args_address();
+        let args = self.args_address()?;
         let n = 1 + usize::from(coords);
         self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
         let operands = &data.args[n + usize::from(sample)..];

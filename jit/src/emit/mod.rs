@@ -120,7 +120,7 @@ struct Emitter<'a> {
     slots: interface::Slots,
     fragment: Option<fragment::FragmentState>,
     vertex: Option<stage::VertexState>,
-    image_args: Option<Slot>,
+    image_args: Option<image::Arguments>,
     lane_rows: Option<Slot>,
 }
 

@@ -84,6 +84,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         lane_rows: None,
     };
     e.place_arrays()?;
+    e.start_images();
     match shader.stage().row().batch {
         BatchKind::Workgroup => e.group_loop()?,
         BatchKind::Vertices | BatchKind::Quads => e.chunk_loop(exit)?,

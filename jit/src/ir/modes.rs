@@ -21,6 +21,7 @@ pub fn flushes(op: &Op) -> bool {
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) => false,
         Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => false,
         Op::ImageQuery(_) | Op::Subgroup(_) | Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper => false,
+        Op::Clock => false,
     }
 }
 

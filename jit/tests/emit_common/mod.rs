@@ -92,7 +92,7 @@ unsafe extern "C" fn image_divergent(
     unsafe {
         let all = (*args).mask;
         let mut out = (*args).result;
-        for lane in 0..(*args).lanes as usize {
+        for lane in 0..base::abi::MAX_LANES {
             if all >> lane & 1 == 0 {
                 continue;
             }

@@ -3,6 +3,10 @@
 
 #![forbid(unsafe_code)]
 
+/// Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion to integers be exact for every lane
+/// (NaN becomes the lower bound).
+pub const FAR: f32 = 1e9;
+
 /// Index of a texel outside the image in border mode.
 pub const BORDER: i32 = -1;
 

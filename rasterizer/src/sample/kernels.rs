@@ -8,7 +8,8 @@ use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, 
 use base::abi::{KERNEL_STORE, Sampler};
 use base::format::Format;
 use base::format::lanes::row;
-use base::host::{Level, Portable};
+use base::host::{Host, Level, Portable};
+use std::hint::black_box;
 
 base::compiled! {
     /// Any sampler.
@@ -20,6 +21,36 @@ base::compiled! {
     unsafe extern "C" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         planar::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
+    }
+    /// The same for classes that are filtered in wide vectors, without and with anisotropy.
+    for Avx512 unsafe extern "C" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        planar::sample::<H, T, true, PROBES>(&*view, &*sampler, &mut *args);
+    }
+    /// The commonest samples of one level, with few registers; all others by the next kernel, which must not be inlined here.
+    for Avx512 unsafe extern "C" fn plain_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        if !T::sample::<H, LINEAR, false>(&*view, &*sampler, &mut *args) {
+            black_box(mips_kernel::<T, LINEAR>(H::LEVEL))(view, sampler, args);
+        }
+    }
+    /// The commonest samples of several levels; all others by the kernels of any samples.
+    for Avx512 unsafe extern "C" fn mips_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        if !T::sample::<H, LINEAR, true>(&*view, &*sampler, &mut *args) {
+            let any = match LINEAR {
+                true => wide_kernel::<T, false>(H::LEVEL),
+                false => planar_kernel::<T, false, false>(H::LEVEL),
+            };
+            black_box(any)(view, sampler, args);
+        }
+    }
+    /// The commonest anisotropic samples, and all others.
+    for Avx512 unsafe extern "C" fn probes_kernel [T: Texels] [T]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        if !T::anisotropic::<H>(&*view, &*sampler, &mut *args) {
+            black_box(wide_kernel::<T, true>(H::LEVEL))(view, sampler, args);
+        }
     }
     /// Texels of one slice, without filter (`OpImageFetch`, `OpImageRead`).
     unsafe extern "C" fn fetch_kernel [T: Texels] [T]
@@ -63,9 +94,17 @@ fn general_set<T: Texels, G: Texels>(level: Level) -> Kernels {
 /// Kernels of a class of float texels.
 fn planar_set<T: Texels, G: Texels>(level: Level) -> Kernels {
     let mut set = general_set::<T, G>(level);
-    set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<T, false, false>(level);
-    set[KERNEL_SAMPLE + class::LINEAR as usize] = planar_kernel::<T, true, false>(level);
-    set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = planar_kernel::<T, true, true>(level);
+    set[KERNEL_SAMPLE + class::NEAREST as usize] = match T::WIDE_NEAREST && level.is_wide() {
+        true => plain_kernel::<T, false>(level),
+        false => planar_kernel::<T, false, false>(level),
+    };
+    let [linear, anisotropic] = match T::WIDE {
+        true if level.is_wide() => [plain_kernel::<T, true>(level), probes_kernel::<T>(level)],
+        true => [wide_kernel::<T, false>(level), wide_kernel::<T, true>(level)],
+        false => [planar_kernel::<T, true, false>(level), planar_kernel::<T, true, true>(level)],
+    };
+    set[KERNEL_SAMPLE + class::LINEAR as usize] = linear;
+    set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = anisotropic;
     set
 }
 

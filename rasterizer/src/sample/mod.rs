@@ -11,7 +11,7 @@
 //! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
 //!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`).
 //! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; `words` moves the bytes of all lanes, `window` those
-//!    of lanes that are neighbours (`slice` says where they lie).
+//!    of lanes that are neighbours (`slice` says where they lie). `wide` filters them where vectors have 512 bits.
 //!
 //! Invariant: every (level, layer, sample, texel) that a view admits lies inside its image; the constructors check it, the
 //! kernels rely on it.
@@ -32,6 +32,8 @@ mod slice;
 mod tests;
 mod texel;
 mod view;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 mod window;
 pub(crate) mod words;
 

@@ -13,10 +13,10 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of vectors")]
 
-use super::address::{self, BORDER, mode};
+use super::address::{self, BORDER, FAR, mode};
 use super::class::GENERAL;
 use super::components::map_lanes;
-use super::lod::{Detail, detail_of};
+use super::lod::{Detail, detail_of, foretold};
 use super::slice::Slice;
 use super::texel::Texels;
 use super::words::{Words, row};
@@ -256,6 +256,13 @@ impl<H: Host> Lanes<'_, H> {
         // SAFETY: wrapped coordinates lie inside the level.
         unsafe {
             if LINEAR {
+                let near = match EXACT {
+                    true => T::bilinear::<H, false>(slice, x.texels, y.texels, [x.weight, y.weight]),
+                    false => T::bilinear::<H, true>(slice, x.texels, y.texels, [x.weight, y.weight]),
+                };
+                if let Some(texels) = near {
+                    return texels;
+                }
                 T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
                 let words = T::footprint::<H>(self.view, slice, x.texels, y.texels);
                 [
@@ -278,9 +285,6 @@ impl<H: Host> Lanes<'_, H> {
     /// The host is `H`.
     #[inline(always)]
     unsafe fn axis<const LINEAR: bool>(&self, slice: &Slice, c: usize) -> Axis<H> {
-        // Far outside, where only the wrapped place matters, f32 has no fraction anyway; the clamp lets the conversion
-        // below be exact for every lane (NaN becomes the lower bound).
-        const FAR: f32 = 1e9;
         let (float, size) = (H::Floats::splat, slice.size[c] as i32);
         let mut u = self.coord[c] * float(size as f32);
         if LINEAR {
@@ -314,18 +318,6 @@ impl<H: Host> Lanes<'_, H> {
         }
         Axis { texels, weight: u - floor, border }
     }
-}
-
-/// The same level, for which no load waits: it is counted up to it, and how far is foretold by the processor's branch prediction long before the
-/// level is computed. The loads behind it are most of a sample's time otherwise; levels differ little from call to call.
-#[inline(always)]
-fn foretold(level: u32) -> u32 {
-    let mut counted = 0;
-    while counted < level {
-        // The compiler knows a better way.
-        counted = std::hint::black_box(counted + 1);
-    }
-    counted
 }
 
 /// A component of a footprint.

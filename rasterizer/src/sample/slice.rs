@@ -32,9 +32,15 @@ impl Slice {
             return;
         }
         let offset = self.offsets::<_, N>(x, y).lanes();
-        let (first, second) = (offset[0], offset[4]);
+        self.prefetch_after::<ROWS>([offset[0], offset[4]]);
+    }
+
+    /// The same, where the offsets of the two quads are known.
+    #[inline(always)]
+    pub fn prefetch_after<const ROWS: usize>(&self, [first, second]: [u32; 2]) {
+        let size = u64::from(self.pitch) * u64::from(self.size[1]);
         let next = second.wrapping_add(second.wrapping_sub(first).wrapping_mul(AHEAD));
-        if u64::from(next) < size {
+        if size >= CACHED && u64::from(next) < size {
             for row in 0..ROWS {
                 prefetch(self.base.wrapping_add(next as usize + row * self.pitch as usize));
             }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 mod bits;
 mod guard;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 /// What is read outside of an image: nothing in any component that the format has, and the missing alpha is 1.
 fn outside(format: Format) -> Texel {
@@ -119,7 +121,7 @@ fn args() -> ImageArgs {
         component: 0,
         has_gather_offsets: 0,
         atomic_op: AtomicOp::Add,
-        lanes: 8,
+        has_offset: 1,
     }
 }
 

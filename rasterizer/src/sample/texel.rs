@@ -6,9 +6,11 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::slice::Slice;
+#[cfg(target_arch = "x86_64")]
+use super::wide;
 use super::window;
 use super::words::{self, Words};
-use base::abi::{ImageView, MAX_LANES};
+use base::abi::{ImageArgs, ImageView, MAX_LANES, Sampler};
 use base::format::lanes::Lanes;
 use base::format::{Format, Row, Texel, kernels};
 use base::host::{Host, Ints};
@@ -19,6 +21,10 @@ pub trait Texels {
     const SCALED: bool = false;
     /// Components are integers.
     const INTEGER: bool = false;
+    /// Have [`Texels::bilinear`] and [`Texels::sample`] something for hosts that are [`Host::WIDE`]?
+    const WIDE: bool = false;
+    /// And [`Texels::sample`] of texels that no filter changes?
+    const WIDE_NEAREST: bool = false;
 
     /// The texel at (x, y) of the slice that begins at `slice`.
     ///
@@ -73,6 +79,43 @@ pub trait Texels {
                 Self::words::<H>(view, slice, x[1], y[1]),
             ]
         }
+    }
+
+    /// The words at both `x` and both `y`, already filtered by the `weights` of the second ones, and as components: with `RAW` of a scaled class as
+    /// integers, but in floats. None where there is no way that is better than one by one.
+    ///
+    /// # Safety
+    /// As for `words`, for all of them.
+    #[inline(always)]
+    unsafe fn bilinear<H: Host, const RAW: bool>(
+        _slice: &Slice,
+        _x: [H::Ints; 2],
+        _y: [H::Ints; 2],
+        _weights: [H::Floats; 2],
+    ) -> Option<Words<H>> {
+        None
+    }
+
+    /// The commonest samples, of one level or with `MIPS`, where there is a better way than one by one; false: nothing was done.
+    ///
+    /// # Safety
+    /// As for `planar::sample`.
+    #[inline(always)]
+    unsafe fn sample<H: Host, const LINEAR: bool, const MIPS: bool>(
+        _view: &ImageView,
+        _sampler: &Sampler,
+        _args: &mut ImageArgs,
+    ) -> bool {
+        false
+    }
+
+    /// The same of an anisotropic sampler.
+    ///
+    /// # Safety
+    /// As for `planar::sample`.
+    #[inline(always)]
+    unsafe fn anisotropic<H: Host>(_view: &ImageView, _sampler: &Sampler, _args: &mut ImageArgs) -> bool {
+        false
     }
 
     /// Component `C` of words; with `RAW` of a scaled class as an integer, but in floats. With `QUIET` what is not a number may become a quiet one.
@@ -162,6 +205,9 @@ impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
 impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     const SCALED: bool = RAW;
     const INTEGER: bool = Row::<ROW>::INTEGER;
+    const WIDE: bool = Row::<ROW>::FOUR.is_some();
+    // Halves that are no numbers would become quiet.
+    const WIDE_NEAREST: bool = Self::WIDE && Row::<ROW>::BYTES == 4;
 
     #[inline(always)]
     unsafe fn texel(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -209,6 +255,44 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
                 ],
             }
         }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn bilinear<H: Host, const R: bool>(
+        slice: &Slice,
+        x: [H::Ints; 2],
+        y: [H::Ints; 2],
+        weights: [H::Floats; 2],
+    ) -> Option<Words<H>> {
+        if !H::WIDE || !Self::WIDE {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            match RAW && R {
+                true => wide::bilinear::<H, ROW, true>(slice, x, y, weights),
+                false => wide::bilinear::<H, ROW, false>(slice, x, y, weights),
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sample<H: Host, const LINEAR: bool, const MIPS: bool>(
+        view: &ImageView,
+        sampler: &Sampler,
+        args: &mut ImageArgs,
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        H::WIDE && unsafe { wide::sample::<H, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
+        // SAFETY: the caller's promise.
+        H::WIDE && unsafe { wide::anisotropic::<H, ROW>(view, sampler, args) }
     }
 
     #[inline(always)]

@@ -2,7 +2,8 @@
 //!
 //! Single texels are loaded as they lie where a quad's, or all lanes', are neighbours. The footprints of texels of a byte are chosen from two windows
 //! of 4×4 texels, one for each quad of lanes: that is enough for what is magnified, and for what is minified to half. (Of texels of four bytes,
-//! whose windows take eight loads and 24 operations to choose, that is slower than 16 loads: what is waited for is the way from coordinates to texels.)
+//! whose windows take eight loads and 24 operations to choose in vectors of 256 bits, that is slower than 16 loads: what is waited for is the way from
+//! coordinates to texels. `wide` has those of 512 bits.)
 //! Where lanes are no such neighbours, the functions give `None`, and the texels are gathered lane by lane; the words are the same either way.
 //!
 //! Invariant: a window begins at the least coordinates of its quad, but so that it ends inside of the slice. So every load lies inside, and lanes
@@ -13,23 +14,22 @@ use super::words::Words;
 use base::host::{Host, Ints};
 
 /// Width and height of a window.
-const SIDE: u32 = 4;
+pub const SIDE: u32 = 4;
 
 /// Two windows, and where the lanes' texels lie in that of their quad.
-struct Windows<H: Host> {
-    /// The first texel of each.
-    first: [*const u8; 2],
-    x: [H::Ints; 2],
-    y: [H::Ints; 2],
+pub struct Windows<H: Host> {
+    /// Where the first texel of each lies in the slice.
+    pub first: [u32; 2],
+    /// Columns, below 4 for the wanted lanes.
+    pub x: [H::Ints; 2],
+    /// Rows, likewise.
+    pub y: [H::Ints; 2],
 }
 
 impl<H: Host> Windows<H> {
-    /// Of texels of a byte.
-    ///
-    /// # Safety
-    /// The coordinates lie inside of the slice.
+    /// Of texels of `N` bytes.
     #[inline(always)]
-    unsafe fn new(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> Option<Windows<H>> {
+    pub fn new<const N: usize>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> Option<Windows<H>> {
         let [width, height] = slice.size;
         if width < SIDE || height < SIDE {
             return None;
@@ -42,10 +42,8 @@ impl<H: Host> Windows<H> {
         if slice.mask & !inside.signs() != 0 {
             return None;
         }
-        let offset = slice.offsets::<_, 1>(left, top).lanes();
-        // SAFETY: texels of the slice.
-        let first = unsafe { [slice.base.add(offset[0] as usize), slice.base.add(offset[4] as usize)] };
-        Some(Windows { first: first.map(<*mut u8>::cast_const), x, y })
+        let offset = slice.offsets::<_, N>(left, top).lanes();
+        Some(Windows { first: [offset[0], offset[4]], x, y })
     }
 }
 
@@ -58,9 +56,10 @@ pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]
     if !H::WINDOWS {
         return None;
     }
-    // SAFETY: the caller's promise.
-    let windows = unsafe { Windows::<H>::new(slice, x, y)? };
-    let ([first, second], pitch) = (windows.first, slice.pitch as usize);
+    let windows = Windows::<H>::new::<1>(slice, x, y)?;
+    let pitch = slice.pitch as usize;
+    // SAFETY: texels of the slice.
+    let [first, second] = windows.first.map(|offset| unsafe { slice.base.add(offset as usize).cast_const() });
     // SAFETY: four texels of a row of a window, which lies inside of the slice.
     let row = |at: *const u8, y: usize| u32::from_le(unsafe { at.add(y * pitch).cast::<u32>().read_unaligned() });
     let all = H::Ints::of([

@@ -53,6 +53,9 @@ fn random_args(rng: &mut Rng, extent: [u32; 3]) -> ImageArgs {
         a.level[lane] = near(rng, 3);
         a.sample[lane] = near(rng, 2);
     }
+    if rng.below(2) == 0 {
+        (a.has_offset, a.offset) = (0, [[0; MAX_LANES]; 3]);
+    }
     a.mask = if rng.below(3) == 0 { rng.below(256) } else { 0xff };
     a.op = rng.pick(&[
         SampleOp::Sample,

@@ -9,6 +9,8 @@
 use super::equation::{Clamp, Floats};
 use super::pair::LANES;
 use super::plan::byte_of;
+#[cfg(target_arch = "x86_64")]
+use super::vector::Vector;
 use base::host::{Host, Level};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 #[cfg(target_arch = "x86_64")]
@@ -199,15 +201,55 @@ fn chosen(color: &Array, alpha: &Array) -> Array {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn pack_avx2(color: &Floats<LANES>, swap: bool) -> Texels {
-    const STRAIGHT: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
-    const SWAPPED: [u8; 16] = [8, 4, 0, 12, 9, 5, 1, 13, 10, 6, 2, 14, 11, 7, 3, 15];
     // SAFETY: the caller's promise; vectors and arrays of the same size, any bits.
     unsafe {
         let [r, g, b, a] = color;
         let (red_green, blue_alpha) = (_mm256_packs_epi32(codes(r), codes(g)), _mm256_packs_epi32(codes(b), codes(a)));
         let components = _mm256_packus_epi16(red_green, blue_alpha);
-        let order = _mm_loadu_si128(if swap { &SWAPPED } else { &STRAIGHT }.as_ptr().cast());
-        core::mem::transmute(_mm256_shuffle_epi8(components, _mm256_broadcastsi128_si256(order)))
+        core::mem::transmute(_mm256_shuffle_epi8(components, _mm256_broadcastsi128_si256(order(swap))))
+    }
+}
+
+/// Where the bytes of four texels lie whose components are together.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn order(swap: bool) -> __m128i {
+    const STRAIGHT: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
+    const SWAPPED: [u8; 16] = [8, 4, 0, 12, 9, 5, 1, 13, 10, 6, 2, 14, 11, 7, 3, 15];
+    // SAFETY: SSE2; 16 bytes.
+    unsafe { _mm_loadu_si128(if swap { &SWAPPED } else { &STRAIGHT }.as_ptr().cast()) }
+}
+
+/// Texels of the colours of two pairs: of each quad, quad by quad.
+///
+/// # Safety
+/// The host is wide; each of the rows has the floats of a component of two pairs.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub unsafe fn pack_wide(rows: [[*const [f32; LANES]; 2]; 4], swap: bool) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [r, g, b, a] = rows;
+        let red_green = _mm512_packs_epi32(codes_wide(r), codes_wide(g));
+        let blue_alpha = _mm512_packs_epi32(codes_wide(b), codes_wide(a));
+        let components = _mm512_packus_epi16(red_green, blue_alpha);
+        _mm512_shuffle_epi8(components, _mm512_broadcast_i32x4(order(swap)))
+    }
+}
+
+/// [`codes`] of two pairs.
+///
+/// # Safety
+/// As for [`pack_wide`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn codes_wide([first, second]: [*const [f32; LANES]; 2]) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let first = _mm512_castps256_ps512(_mm256_loadu_ps(first.cast()));
+        let both = _mm512_insertf32x8::<1>(first, _mm256_loadu_ps(second.cast()));
+        let v = _mm512_min_ps(_mm512_set1_ps(1.0), both);
+        _mm512_cvtps_epi32(_mm512_mul_ps(v, _mm512_set1_ps(255.0)))
     }
 }
 
@@ -231,130 +273,87 @@ unsafe fn codes(component: &[f32; LANES]) -> __m256i {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn blend_avx2(blend: &BlendEquations, from: &Bytes, d: &Texels) -> Texels {
-    // SAFETY: the caller's promise; vectors and arrays of the same size, any bits.
+    // SAFETY: vectors and arrays of the same size, any bits.
     unsafe {
-        let v = Vectors(core::mem::transmute::<[Texels; 4], [__m256i; 4]>([from.s, *d, from.s1, from.constants]));
-        let [s, d, ..] = v.0;
-        if *blend == COMMON[3] {
-            return core::mem::transmute::<__m256i, Texels>(_mm256_adds_epu8(s, d));
-        }
-        let ((cs, cd, color_op), (als, ald, alpha_op)) = (blend.color, blend.alpha);
-        let fs = joined(v.factor(cs), v.factor(als), cs == als);
-        let fd = joined(v.factor(cd), v.factor(ald), cd == ald);
-        let (of_color, of_alpha) = (result(color_op, [s, fs], [d, fd]), result(alpha_op, [s, fs], [d, fd]));
-        core::mem::transmute::<__m256i, Texels>(joined(of_color, of_alpha, color_op == alpha_op))
+        let v = core::mem::transmute::<[Texels; 4], [__m256i; 4]>([from.s, *d, from.s1, from.constants]);
+        core::mem::transmute::<__m256i, Texels>(blended(blend, v))
     }
 }
 
-/// Source, target, second source, constants.
-#[cfg(target_arch = "x86_64")]
-struct Vectors([__m256i; 4]);
-
-#[cfg(target_arch = "x86_64")]
-impl Vectors {
-    /// A blend factor.
-    ///
-    /// # Safety
-    /// The host has AVX2.
-    #[inline(always)]
-    unsafe fn factor(&self, factor: BlendFactor) -> __m256i {
-        let [s, d, s1, constants] = self.0;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let ones = _mm256_set1_epi8(-1);
-            match factor {
-                BlendFactor::Zero => _mm256_setzero_si256(),
-                BlendFactor::One => ones,
-                BlendFactor::SrcColor => s,
-                BlendFactor::OneMinusSrcColor => _mm256_xor_si256(s, ones),
-                BlendFactor::DstColor => d,
-                BlendFactor::OneMinusDstColor => _mm256_xor_si256(d, ones),
-                BlendFactor::SrcAlpha => alpha(s),
-                BlendFactor::OneMinusSrcAlpha => _mm256_xor_si256(alpha(s), ones),
-                BlendFactor::DstAlpha => alpha(d),
-                BlendFactor::OneMinusDstAlpha => _mm256_xor_si256(alpha(d), ones),
-                BlendFactor::ConstantColor => constants,
-                BlendFactor::OneMinusConstantColor => _mm256_xor_si256(constants, ones),
-                BlendFactor::ConstantAlpha => alpha(constants),
-                BlendFactor::OneMinusConstantAlpha => _mm256_xor_si256(alpha(constants), ones),
-                BlendFactor::SrcAlphaSaturate => {
-                    joined(_mm256_min_epu8(alpha(s), _mm256_xor_si256(alpha(d), ones)), ones, false)
-                }
-                BlendFactor::Src1Color => s1,
-                BlendFactor::OneMinusSrc1Color => _mm256_xor_si256(s1, ones),
-                BlendFactor::Src1Alpha => alpha(s1),
-                BlendFactor::OneMinusSrc1Alpha => _mm256_xor_si256(alpha(s1), ones),
-            }
-        }
-    }
-}
-
-/// The alpha byte of each texel in all of its bytes.
-///
-/// # Safety
-/// The host has AVX2.
+/// Source, target, second source and constants, blended.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn alpha(v: __m256i) -> __m256i {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let each = _mm_setr_epi8(3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15);
-        _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(each))
+pub fn blended<V: Vector>(blend: &BlendEquations, v: [V; 4]) -> V {
+    let [s, d, ..] = v;
+    if *blend == COMMON[3] {
+        return s.add_bytes(d);
+    }
+    let ((cs, cd, color_op), (als, ald, alpha_op)) = (blend.color, blend.alpha);
+    let fs = joined(factor(&v, cs), factor(&v, als), cs == als);
+    let fd = joined(factor(&v, cd), factor(&v, ald), cd == ald);
+    joined(result(color_op, [s, fs], [d, fd]), result(alpha_op, [s, fs], [d, fd]), color_op == alpha_op)
+}
+
+/// A blend factor.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn factor<V: Vector>(&[s, d, s1, constants]: &[V; 4], factor: BlendFactor) -> V {
+    let ones = V::splat(u32::MAX);
+    match factor {
+        BlendFactor::Zero => V::splat(0),
+        BlendFactor::One => ones,
+        BlendFactor::SrcColor => s,
+        BlendFactor::OneMinusSrcColor => s.xor(ones),
+        BlendFactor::DstColor => d,
+        BlendFactor::OneMinusDstColor => d.xor(ones),
+        BlendFactor::SrcAlpha => s.alpha(),
+        BlendFactor::OneMinusSrcAlpha => s.alpha().xor(ones),
+        BlendFactor::DstAlpha => d.alpha(),
+        BlendFactor::OneMinusDstAlpha => d.alpha().xor(ones),
+        BlendFactor::ConstantColor => constants,
+        BlendFactor::OneMinusConstantColor => constants.xor(ones),
+        BlendFactor::ConstantAlpha => constants.alpha(),
+        BlendFactor::OneMinusConstantAlpha => constants.alpha().xor(ones),
+        BlendFactor::SrcAlphaSaturate => s.alpha().min(d.alpha().xor(ones)).with_alpha(ones),
+        BlendFactor::Src1Color => s1,
+        BlendFactor::OneMinusSrc1Color => s1.xor(ones),
+        BlendFactor::Src1Alpha => s1.alpha(),
+        BlendFactor::OneMinusSrc1Alpha => s1.alpha().xor(ones),
     }
 }
 
 /// Colour bytes of the one and alpha bytes of the other; the first where it is the same for both.
-///
-/// # Safety
-/// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn joined(color: __m256i, alpha: __m256i, same: bool) -> __m256i {
-    // SAFETY: the caller's promise.
-    unsafe { if same { color } else { _mm256_blendv_epi8(color, alpha, _mm256_set1_epi32(255 << 24)) } }
+fn joined<V: Vector>(color: V, alpha: V, same: bool) -> V {
+    if same { color } else { color.with_alpha(alpha) }
 }
 
 /// Values and their factors, put together.
-///
-/// # Safety
-/// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn result(op: BlendOp, [s, fs]: [__m256i; 2], [d, fd]: [__m256i; 2]) -> __m256i {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match op {
-            BlendOp::Min => _mm256_min_epu8(s, d),
-            BlendOp::Max => _mm256_max_epu8(s, d),
-            _ => {
-                let zero = _mm256_setzero_si256();
-                let (s0, s1) = (_mm256_unpacklo_epi8(s, zero), _mm256_unpackhi_epi8(s, zero));
-                let (fs0, fs1) = (_mm256_unpacklo_epi8(fs, zero), _mm256_unpackhi_epi8(fs, zero));
-                let (d0, d1) = (_mm256_unpacklo_epi8(d, zero), _mm256_unpackhi_epi8(d, zero));
-                let (fd0, fd1) = (_mm256_unpacklo_epi8(fd, zero), _mm256_unpackhi_epi8(fd, zero));
-                _mm256_packus_epi16(weighted(op, [s0, fs0], [d0, fd0]), weighted(op, [s1, fs1], [d1, fd1]))
-            }
+fn result<V: Vector>(op: BlendOp, [s, fs]: [V; 2], [d, fd]: [V; 2]) -> V {
+    match op {
+        BlendOp::Min => s.min(d),
+        BlendOp::Max => s.max(d),
+        _ => {
+            let low = weighted(op, [s.low(), fs.low()], [d.low(), fd.low()]);
+            V::bytes(low, weighted(op, [s.high(), fs.high()], [d.high(), fd.high()]))
         }
     }
 }
 
 /// The same in lanes of 16 bits.
-///
-/// # Safety
-/// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn weighted(op: BlendOp, [s, fs]: [__m256i; 2], [d, fd]: [__m256i; 2]) -> __m256i {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let (source, target) = (_mm256_mullo_epi16(s, fs), _mm256_mullo_epi16(d, fd));
-        // What is beyond 16 bits stays at their end, and is 255 behind the division.
-        let x = match op {
-            BlendOp::Subtract => _mm256_subs_epu16(source, target),
-            BlendOp::ReverseSubtract => _mm256_subs_epu16(target, source),
-            _ => _mm256_adds_epu16(source, target),
-        };
-        let x = _mm256_adds_epu16(x, _mm256_set1_epi16(128));
-        _mm256_srli_epi16::<8>(_mm256_adds_epu16(x, _mm256_srli_epi16::<8>(x)))
-    }
+fn weighted<V: Vector>(op: BlendOp, [s, fs]: [V; 2], [d, fd]: [V; 2]) -> V {
+    let (source, target) = (s.mul(fs), d.mul(fd));
+    // What is beyond 16 bits stays at their end, and is 255 behind the division.
+    let x = match op {
+        BlendOp::Subtract => source.sub(target),
+        BlendOp::ReverseSubtract => target.sub(source),
+        _ => source.add(target),
+    };
+    let x = x.add(V::splat(128 << 16 | 128));
+    x.add(x.upper()).upper()
 }

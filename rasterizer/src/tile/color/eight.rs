@@ -7,6 +7,8 @@ use super::equation::{Clamp, Floats, Operands, clamped};
 use super::pair::{LANES, Write};
 use super::plan::{ColorPlan, byte_of};
 use super::source::Sources;
+#[cfg(target_arch = "x86_64")]
+use super::wide;
 use crate::stage::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
@@ -94,6 +96,13 @@ impl<H: Host> Write<H> for Store<'_> {
     fn over(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
         words(*texels)
     }
+    const TWO: bool = H::WIDE;
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe { wide::store(at, pitch, bytes::pack_wide(self.source.rows(pair), self.swap)) };
+    }
 }
 
 /// Blends unsigned normalised texels, in integers.
@@ -132,6 +141,17 @@ impl<H: Host, const NUMBER: usize> Write<H> for Blend<'_, NUMBER> {
         let new = bytes::blend::<H>(bytes::equations::<NUMBER>(self.blend), &from, &old[0].lanes());
         let merged = old[0] ^ (old[0] ^ H::Ints::of(new)) & H::Ints::splat(self.mask);
         words(merged)
+    }
+    // No common equation has a second source or constants.
+    const TWO: bool = H::WIDE && NUMBER < bytes::COMMON.len();
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
+        // SAFETY: the caller's contract; a wide host.
+        unsafe {
+            let source = bytes::pack_wide(self.sources[0].rows(pair), self.swap);
+            wide::blend(at, pitch, bytes::equations::<NUMBER>(self.blend), source, self.mask);
+        }
     }
 }
 
@@ -182,10 +202,10 @@ impl<H: Host, const SWAP: bool> Write<H> for BlendSrgb<'_, SWAP> {
 }
 
 base::compiled! {
-    unsafe fn store_unorm(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
+    for Avx512 unsafe fn store_unorm(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
         plan.write_pairs::<H, 4, _>(batch, Store { source: &sources[0], swap });
     }
-    unsafe fn blend_unorm [const NUMBER: usize] [NUMBER]
+    for Avx512 unsafe fn blend_unorm [const NUMBER: usize] [NUMBER]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool, blend: &BlendEquations) {
         plan.write_pairs::<H, 4, _>(batch, Blend::<NUMBER> {
             blend,

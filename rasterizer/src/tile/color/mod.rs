@@ -1,7 +1,7 @@
 //! Blending and colour writes, in structures of lanes.
 //!
 //! Load, blend and store are separate: a format never meets a blend state. Formats of four 8-bit components have their own path
-//! (`eight`; unsigned normalised ones blend in integers: `bytes`), the rest goes through the format's lane kernels (`lanes`). Write masks
+//! (`eight`; unsigned normalised ones blend in integers: `bytes`, by `vector`s, two pairs of quads at once where those are `wide`), the rest goes through the format's lane kernels (`lanes`). Write masks
 //! and logic operations act on packed bits. What a primitive writes that has one colour for all of its pixels is in `flat`.
 
 mod bytes;
@@ -16,6 +16,10 @@ mod quad;
 mod source;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use flat::FlatColor;
 pub use plan::ColorPlan;

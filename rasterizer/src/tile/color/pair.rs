@@ -29,6 +29,14 @@ pub trait Write<H: Host> {
     /// # Safety
     /// The batch has the pair.
     unsafe fn take(&self, pair: usize) -> Self::Source;
+    /// Are two whole pairs, apart from each other, written at once (by [`Write::two`])?
+    const TWO: bool = false;
+    /// Writes two pairs of texels of four bytes; `at`: where they begin.
+    ///
+    /// # Safety
+    /// The batch has both pairs; all their texels may be written.
+    #[inline(always)]
+    unsafe fn two(&self, _pair: usize, _at: [*mut u8; 2], _pitch: usize) {}
     /// The words of the texels, over others.
     fn over(&self, source: &Self::Source, old: [H::Ints; 4]) -> [H::Ints; 4];
 }
@@ -51,7 +59,21 @@ impl ColorPlan {
         let full = if batch.samples == 1 { 0x1111_1111 } else { u32::MAX };
         let base = self.surface.at(batch.layer, 0, 0, 0);
         let at = |quad: &FragmentQuad| base.wrapping_add(usize::from(quad.y) * pitch + usize::from(quad.x) * bytes);
-        for (number, quads) in batch.quads.chunks(2).enumerate() {
+        let mut rest = batch.quads;
+        let mut number = 0;
+        while !rest.is_empty() {
+            if W::TWO
+                && let Some(four) = rest.first_chunk::<4>()
+                && batch.samples == 1
+                && let Some(at) = apart(four, [at(&four[0]), at(&four[1]), at(&four[2]), at(&four[3])])
+            {
+                // SAFETY: pairs of the batch; the caller's contract.
+                unsafe { write.two(number, at, pitch) };
+                (rest, number) = (&rest[4..], number + 2);
+                continue;
+            }
+            let quads;
+            (quads, rest) = rest.split_at(rest.len().min(2));
             let mut p = [at(&quads[0]); 2];
             let mut coverage = u32::from(quads[0].coverage);
             if let Some(second) = quads.get(1) {
@@ -76,8 +98,20 @@ impl ColorPlan {
                 }
                 p = [p[0].wrapping_add(self.surface.sample_stride), p[1].wrapping_add(self.surface.sample_stride)];
             }
+            number += 1;
         }
     }
+}
+
+/// Where two pairs of whole quads begin, whose quads are side by side and that have no texel (of four bytes) in common.
+#[inline(always)]
+fn apart(quads: &[FragmentQuad; 4], p: [*mut u8; 4]) -> Option<[*mut u8; 2]> {
+    let coverage = quads[0].coverage & quads[1].coverage & quads[2].coverage & quads[3].coverage;
+    let beside = |a: *mut u8, b: *mut u8| (b.addr().wrapping_sub(a.addr()) ^ 8) as u64;
+    // Pairs in the same rows are apart when they begin so far from each other; in others they always do.
+    let near = p[2].addr().wrapping_sub(p[0].addr()).wrapping_add(15) < 31;
+    let whole = coverage == 0x1111 && beside(p[0], p[1]) | beside(p[2], p[3]) == 0 && !near;
+    whole.then_some([p[0], p[2]])
 }
 
 /// The coverage that is written together: that of quads that are the same pixels, one after the other.

@@ -53,6 +53,14 @@ impl Sources {
         unsafe { [at(0).read(), at(1).read(), at(2).read(), at(3).read()] }
     }
 
+    /// Where the rows of two pairs of the batch lie, by component.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn rows(&self, pair: usize) -> [[*const [f32; LANES]; 2]; 4] {
+        let at = |c: usize, pair: usize| self.row[c].wrapping_add(pair * self.step[c]).cast::<[f32; LANES]>();
+        [0, 1, 2, 3].map(|c| [at(c, pair), at(c, pair + 1)])
+    }
+
     /// The same, as bits.
     ///
     /// # Safety

@@ -1,0 +1,123 @@
+//! Filters in wide vectors: lane by lane what the portable kernels give, wherever quads lie.
+
+use super::super::texel::{Plain, Texels};
+use super::super::wide;
+use super::*;
+use base::format::lanes::row;
+
+base::compiled! {
+    /// The sample of [`wide::sample`], if it is one.
+    for Avx512 unsafe fn plain [const ROW: usize, const RAW: bool] [ROW, RAW]
+        (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, done: &mut [bool; 2]) {
+        if <H as base::host::Host>::WIDE {
+            *done = match (sampler.min_filter, sampler.max_anisotropy > 1.0) {
+                (0, _) => [
+                    wide::sample::<H, ROW, RAW, false, false>(view, sampler, args),
+                    wide::sample::<H, ROW, RAW, false, true>(view, sampler, args),
+                ],
+                (_, false) => [
+                    wide::sample::<H, ROW, RAW, true, false>(view, sampler, args),
+                    wide::sample::<H, ROW, RAW, true, true>(view, sampler, args),
+                ],
+                (_, true) => [false, wide::anisotropic::<H, ROW>(view, sampler, args)],
+            };
+        }
+    }
+}
+
+/// Quads that are magnified, minified or turned around, near and far, and on the edges.
+fn random_quads(rng: &mut Rng, size: [u32; 2]) -> ImageArgs {
+    let mut a = args();
+    (a.has_offset, a.lod_mode) = (0, LodMode::Implicit);
+    a.mask = rng.pick(&[0xff, 0xff, 0xff, 0x0f, 0xf0, 0x52]);
+    for quad in 0..2 {
+        let step: [[f32; 2]; 2] = [0; 2].map(|_| [0; 2].map(|_| rng.float(-2.2, 2.2) * rng.pick(&[0.1, 0.5, 1.0])));
+        for c in 0..2 {
+            let (inside, anywhere) = (rng.float(0.0, 1.0), rng.float(-1.5, 2.5));
+            let first = rng.pick(&[inside, anywhere, 0.0, 1.0]);
+            for lane in 0..4 {
+                let (x, y) = ((lane & 1) as f32, (lane >> 1) as f32);
+                a.coord[c][4 * quad + lane] = first + (step[0][c] * x + step[1][c] * y) / size[c] as f32;
+            }
+        }
+    }
+    if rng.below(16) == 0 {
+        a.coord[0][rng.below(8) as usize] = rng.pick(&[f32::NAN, f32::INFINITY, -1e30, 3e9]);
+    }
+    a
+}
+
+/// How many of all samples were plain ones, how many of those of levels, and how many others.
+fn check<const ROW: usize, const RAW: bool>(name: &str) -> [u32; 3] {
+    let mut rng = Rng(0x3d1f_f17e_0000_0000 + ROW as u64);
+    let mut found = [0; 3];
+    for _ in 0..600 {
+        let size: [u32; 2] = [0; 2].map(|_| rng.pick(&[3, 4, 5, 8, 16, 21, 64, 300]));
+        let levels = 1 + rng.below(3).min(size[0].max(size[1]).ilog2());
+        let image = TestImage::new(&mut rng, name, Dim::D2, [size[0], size[1], 1], levels, 1, 1);
+        let mut view = image.view(Dim::D2, false, false);
+        if rng.below(8) == 0 {
+            view.swizzle = [2, 1, 0, 5];
+        }
+        let mut s = sampler();
+        let filter = u32::from(rng.below(3) > 0 || name.contains("SFLOAT"));
+        (s.mag_filter, s.min_filter, s.mipmap_mode) = (filter, filter, rng.below(2));
+        s.max_anisotropy = if filter == 1 { rng.pick(&[1.0, 1.0, 4.0, 16.0]) } else { 1.0 };
+        s.lod_bias = rng.pick(&[0.0, 0.6, -0.7]);
+        s.max_lod = rng.pick(&[0.0, 0.0, 1000.0]);
+        s.address_mode = [rng.below(3), rng.below(3), 0];
+        s.address_mode[1] = rng.pick(&[s.address_mode[0], s.address_mode[0], s.address_mode[1]]);
+        let s = new_sampler(s);
+        let kernel = KERNEL_SAMPLE + s.class as usize;
+        for _ in 0..20 {
+            let mut want = random_quads(&mut rng, size);
+            let mut got = want;
+            call(&view, &s, kernel, &mut { want });
+            // SAFETY: valid view, sampler and arguments; the host has the levels.
+            let done = unsafe {
+                (kernels::kernels_of(Format(view.format as u16), Level::Portable)[kernel])(&view, &s, &mut want);
+                let mut done = [false; 2];
+                plain::<ROW, RAW>(Level::here())(&view, &s, &mut got, &mut done);
+                done
+            };
+            assert!(done != [true; 2]);
+            found[done.iter().position(|&done| done).unwrap_or(2)] += 1;
+            let done = done != [false; 2];
+            for lane in (0..MAX_LANES).filter(|lane| done && want.mask >> lane & 1 != 0) {
+                assert_eq!(lane_of(&got, lane), lane_of(&want, lane), "{name} {size:?} {lane} {s:?} {want:?}");
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn wide_samples_are_the_portable_ones() {
+    for [plain, mips, other] in [
+        check::<{ row("R8G8B8A8_UNORM") }, true>("R8G8B8A8_UNORM"),
+        check::<{ row("B8G8R8A8_UNORM") }, true>("B8G8R8A8_UNORM"),
+        check::<{ row("R8G8B8A8_SRGB") }, false>("R8G8B8A8_SRGB"),
+        check::<{ row("B8G8R8A8_SRGB") }, false>("B8G8R8A8_SRGB"),
+        check::<{ row("R16G16B16A16_SFLOAT") }, false>("R16G16B16A16_SFLOAT"),
+    ] {
+        let wide = if Level::here().is_wide() { plain > 400 && mips > 400 } else { plain + mips == 0 };
+        assert!(wide && other > 1500, "{plain} {mips} {other}");
+    }
+}
+
+/// Only rows of four components of one size have such filters.
+#[test]
+fn classes_are_wide_by_their_rows() {
+    for (wide, want) in [
+        (Plain::<{ row("B8G8R8A8_SRGB") }, false>::WIDE, true),
+        (Plain::<{ row("R16G16B16A16_SFLOAT") }, false>::WIDE, true),
+        (Plain::<{ row("R8G8B8A8_SNORM") }, false>::WIDE, false),
+        (Plain::<{ row("R8G8B8A8_UINT") }, false>::WIDE, false),
+        (Plain::<{ row("R8G8_UNORM") }, false>::WIDE, false),
+        (Plain::<{ row("R16G16B16A16_UNORM") }, false>::WIDE, false),
+        (Plain::<{ row("R32G32_SFLOAT") }, false>::WIDE, false),
+        (Plain::<{ row("A2B10G10R10_UNORM_PACK32") }, false>::WIDE, false),
+    ] {
+        assert_eq!(wide, want);
+    }
+}

@@ -1,0 +1,573 @@
+//! Filters in vectors of 512 bits ([`Host::WIDE`]): of texels of four components, of 4 or 8 bytes, whose lanes are neighbours (`window`).
+//!
+//! Each quad's window of 4×4 texels is one vector, or two. One operation chooses the texels of both quads of one side of the footprint: those above
+//! and those below. So a component of a side is one vector of 16 floats, the rows above and below are filtered along x at once, and two components at
+//! a time along y. sRGB bytes find the four bytes of their floats in tables of 256 bytes, of which permutations of bytes read 64 entries at once.
+//!
+//! The bits are those of `planar`'s filter: the same operations on the same numbers.
+
+use super::address::{FAR, mode};
+use super::lod::{Detail, detail_of, foretold};
+use super::slice::Slice;
+use super::window::{SIDE, Windows};
+use super::words::{Words, row};
+use base::abi::{Dim, ImageArgs, ImageView, MAX_LANES, SampleOp, Sampler};
+use base::format::lanes::Four;
+use base::format::srgb::DECODE_BYTES;
+use base::format::{Row, UNORM8};
+use base::host::{Host, Ints};
+use core::arch::x86_64::*;
+
+/// A side of the footprints of all lanes: above, then below.
+type Side = [__m512i; 2];
+
+/// The filtered texels of row `ROW` at both `x` and both `y`, by the `weights` of the second ones; with `RAW` of unsigned normalised ones the integers.
+/// None where the row has no such filter, or where wanted lanes lie apart.
+///
+/// # Safety
+/// All coordinates lie inside of the slice, whose texels are of the row. The host is `H`, which is [`Host::WIDE`].
+#[inline(always)]
+pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
+    slice: &Slice,
+    x: [H::Ints; 2],
+    y: [H::Ints; 2],
+    weights: [H::Floats; 2],
+) -> Option<Words<H>> {
+    let four = Row::<ROW>::FOUR?;
+    let near = match four {
+        Four::Half => Windows::<H>::new::<8>(slice, x, y)?,
+        _ => Windows::<H>::new::<4>(slice, x, y)?,
+    };
+    slice.prefetch_after::<4>(near.first);
+    // SAFETY: the caller's promise; windows lie inside of the slice.
+    unsafe {
+        let rows = pair::<H>(near.y[0].shl(2), near.y[1].shl(2));
+        let ([left, right], [across, down]) = (near.x, weights);
+        let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
+        let weights = [both::<H>(across), both::<H>(down)];
+        let [first, second] = filter::<RAW>(four, slice, near.first, at, weights);
+        let (first, second) = (_mm512_castps_si512(first), _mm512_castps_si512(second));
+        Some([
+            lanes::<H>(_mm512_castsi512_si256(first)),
+            lanes::<H>(_mm512_extracti64x4_epi64::<1>(first)),
+            lanes::<H>(_mm512_castsi512_si256(second)),
+            lanes::<H>(_mm512_extracti64x4_epi64::<1>(second)),
+        ])
+    }
+}
+
+/// The commonest samples, from their arguments to their results: of a 2D view as it is, with both axes wrapped by the same mode; with `MIPS` of the levels that
+/// all lanes have, otherwise only where no other than the first one matters. False where it is another one, or where wanted lanes lie apart: then
+/// nothing was done.
+///
+/// It is `planar::sample`, which is asked otherwise, with both axes in one vector.
+///
+/// # Safety
+/// `view` is a valid, non-empty view whose texels are of row `ROW`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
+#[inline(always)]
+pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: bool, const MIPS: bool>(
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+) -> bool {
+    let Some(four) = Row::<ROW>::FOUR else { return false };
+    let detailed = view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0);
+    if !is_common(view, sampler, args) || detailed != MIPS {
+        return false;
+    }
+    // SAFETY: the caller's promise; the levels exist.
+    unsafe {
+        let mut detail = Detail::BASE;
+        let mut numbers = [0; 2];
+        if MIPS {
+            detail_of::<false>(H::LEVEL)(view, sampler, args, &mut detail);
+            match levels::<H>(&detail, args) {
+                Some(all) => numbers = all,
+                None => return false,
+            }
+        }
+        let place = Place::new::<H>(view, sampler, args, four);
+        let Some(mut found) = place.level::<H, RAW, LINEAR>(numbers[0]) else { return false };
+        if MIPS && detail.levels > 1 {
+            let Some(next) = place.level::<H, RAW, LINEAR>(numbers[1]) else { return false };
+            // Without a second level there is nothing to add.
+            found = blended::<H>(found, next, &detail);
+        }
+        if RAW {
+            found = [over_255(found[0]), over_255(found[1])];
+        }
+        give(args, found);
+    }
+    true
+}
+
+/// The same with probes along the major axes of the lanes' footprints, of as many levels as there are.
+///
+/// # Safety
+/// As for [`sample`], but that the sampler is anisotropic.
+#[inline(always)]
+pub unsafe fn anisotropic<H: Host, const ROW: usize>(
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+) -> bool {
+    let Some(four) = Row::<ROW>::FOUR else { return false };
+    if !is_common(view, sampler, args) {
+        return false;
+    }
+    // SAFETY: the caller's promise; the levels exist.
+    unsafe {
+        let mut detail = Detail::BASE;
+        detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
+        let Some(numbers) = levels::<H>(&detail, args) else { return false };
+        let mut place = Place::new::<H>(view, sampler, args, four);
+        let (coord, one) = (place.coord, _mm512_set1_epi32(1));
+        let major = pair::<H>(H::Ints::of(detail.major[0]), H::Ints::of(detail.major[1]));
+        let probes = H::Ints::of(detail.probes);
+        let count = pair::<H>(probes, probes);
+        let (several, parts) = (_mm512_cmpgt_epi32_mask(count, one), _mm512_cvtepi32_ps(_mm512_add_epi32(count, one)));
+        let mut result = [_mm512_setzero_ps(); 2];
+        for pass in 0..detail.levels {
+            let mut sum = [_mm512_setzero_ps(); 2];
+            for probe in 1..=detail.most.max(1) as i32 {
+                let part = _mm512_div_ps(_mm512_cvtepi32_ps(_mm512_set1_epi32(probe)), parts);
+                let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), _mm512_sub_ps(part, _mm512_set1_ps(0.5)));
+                place.coord = _mm512_mask_mov_ps(coord, several, _mm512_add_ps(coord, moved));
+                let Some(texels) = place.level::<H, false, true>(numbers[pass % 2]) else { return false };
+                let has = _mm512_cmpgt_epi32_mask(count, _mm512_set1_epi32(probe - 1));
+                for c in 0..2 {
+                    let more = if probe == 1 { texels[c] } else { _mm512_add_ps(sum[c], texels[c]) };
+                    sum[c] = if probe == 1 { more } else { _mm512_mask_mov_ps(sum[c], has, more) };
+                }
+            }
+            for sum in &mut sum {
+                *sum = _mm512_div_ps(*sum, _mm512_cvtepi32_ps(count));
+            }
+            result = if pass == 0 { sum } else { blended::<H>(result, sum, &detail) };
+        }
+        give(args, result);
+    }
+    true
+}
+
+/// A sample of a 2D view as it is, with both axes wrapped by the same mode?
+#[inline(always)]
+fn is_common(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> bool {
+    let plain = args.op == SampleOp::Sample && args.has_offset == 0;
+    let flat = view.dim == Dim::D2 && view.arrayed == 0 && view.swizzle == [0, 1, 2, 3];
+    plain && flat && sampler.address_mode[0] == sampler.address_mode[1]
+}
+
+/// The levels that all wanted lanes have; of one that is not needed some level.
+#[inline(always)]
+fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
+    let wanted = args.mask & ((1 << MAX_LANES) - 1);
+    let lane = wanted.trailing_zeros() as usize % MAX_LANES;
+    let mut numbers = [0; 2];
+    for (number, levels) in numbers.iter_mut().zip(&detail.level).take(detail.levels) {
+        *number = foretold(levels[lane]);
+        if wanted & !H::Ints::of(*levels).equal(H::Ints::splat(*number)).signs() != 0 {
+            return None;
+        }
+    }
+    Some(numbers)
+}
+
+/// The texels of two levels by the weights of the second, where there is one.
+#[inline(always)]
+unsafe fn blended<H: Host>(first: [__m512; 2], second: [__m512; 2], detail: &Detail) -> [__m512; 2] {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let weight = both::<H>(H::Ints::of(detail.weight).as_floats());
+        let has = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(weight, _mm512_setzero_ps());
+        [
+            _mm512_mask_mov_ps(first[0], has, lerp(first[0], second[0], weight)),
+            _mm512_mask_mov_ps(first[1], has, lerp(first[1], second[1], weight)),
+        ]
+    }
+}
+
+/// Gives the components, two at a time.
+#[inline(always)]
+unsafe fn give(args: &mut ImageArgs, components: [__m512; 2]) {
+    let [red, _, blue, _] = &mut args.result;
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        _mm512_storeu_ps((&raw mut *red).cast(), components[0]);
+        _mm512_storeu_ps((&raw mut *blue).cast(), components[1]);
+    }
+}
+
+/// Where all lanes sample, but for the level.
+struct Place<'a> {
+    view: &'a ImageView,
+    four: Four,
+    address_mode: u32,
+    /// x, then y.
+    coord: __m512,
+    wanted: u32,
+}
+
+impl<'a> Place<'a> {
+    /// # Safety
+    /// The host is `H`, and wide.
+    #[inline(always)]
+    unsafe fn new<H: Host>(view: &'a ImageView, sampler: &Sampler, args: &ImageArgs, four: Four) -> Place<'a> {
+        let wanted = args.mask & ((1 << MAX_LANES) - 1);
+        // SAFETY: the caller's promise.
+        let coord = unsafe { pair::<H>(row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1])) };
+        // SAFETY: the same bits.
+        let coord = unsafe { _mm512_castsi512_ps(coord) };
+        Place { view, four, address_mode: sampler.address_mode[0], coord, wanted }
+    }
+
+    /// Two components at a time of a level's texels, filtered. None where the axes wrap in another way, or wanted lanes lie apart.
+    ///
+    /// # Safety
+    /// The level exists; the view's texels are of that kind. The host is `H`, and wide.
+    #[inline(always)]
+    unsafe fn level<H: Host, const RAW: bool, const LINEAR: bool>(&self, number: u32) -> Option<[__m512; 2]> {
+        let level = &self.view.level[number as usize];
+        let (width, height) = (level.width, level.height);
+        let powers = (width & (width - 1)) | (height & (height - 1)) == 0;
+        let repeats = self.address_mode == mode::REPEAT && powers;
+        if !repeats && self.address_mode != mode::CLAMP_TO_EDGE || width < SIDE || height < SIDE {
+            return None;
+        }
+        // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
+        unsafe {
+            let size = _mm512_mask_set1_epi32(_mm512_set1_epi32(width as i32), 0xff00, height as i32);
+            let mut u = _mm512_mul_ps(self.coord, _mm512_cvtepi32_ps(size));
+            if LINEAR {
+                u = _mm512_sub_ps(u, _mm512_set1_ps(0.5));
+            }
+            let u = _mm512_min_ps(_mm512_max_ps(u, _mm512_set1_ps(-FAR)), _mm512_set1_ps(FAR));
+            let floor = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u);
+            let weight = _mm512_sub_ps(u, floor);
+            let mut first = _mm512_cvttps_epi32(floor);
+            let mut second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
+            let last = _mm512_add_epi32(size, _mm512_set1_epi32(-1));
+            if repeats {
+                (first, second) = (_mm512_and_si512(first, last), _mm512_and_si512(second, last));
+            } else {
+                let none = _mm512_setzero_si512();
+                first = _mm512_min_epi32(_mm512_max_epi32(first, none), last);
+                second = _mm512_min_epi32(_mm512_max_epi32(second, none), last);
+            }
+            let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
+            let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
+            let least = _mm512_min_epi32(least, _mm512_add_epi32(size, _mm512_set1_epi32(-(SIDE as i32))));
+            let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+            let apart = _mm512_cmpgt_epu32_mask(_mm512_or_si512(first, second), _mm512_set1_epi32(SIDE as i32 - 1));
+            if u32::from(apart | apart >> 8) & self.wanted != 0 {
+                return None;
+            }
+            let slice = Slice {
+                base: self.view.base.add(level.offset as usize),
+                pitch: level.row_pitch as u32,
+                size: [width, height],
+                mask: self.wanted,
+            };
+            let x = lanes::<H>(_mm512_castsi512_si256(least));
+            let y = lanes::<H>(_mm512_extracti64x4_epi64::<1>(least));
+            let offsets = match self.four {
+                Four::Half => slice.offsets::<_, 8>(x, y),
+                _ => slice.offsets::<_, 4>(x, y),
+            };
+            let [near, far] = H::split(offsets);
+            let windows = [_mm_cvtsi128_si32(near) as u32, _mm_cvtsi128_si32(far) as u32];
+            slice.prefetch_after::<4>(windows);
+            // Of linear filters the rows above and below; of others the same rows twice.
+            let rows = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0xee>(first, second));
+            let (left, right) =
+                (_mm512_shuffle_i64x2::<0x44>(first, first), _mm512_shuffle_i64x2::<0x44>(second, second));
+            let (left, right) = (_mm512_or_si512(rows, left), _mm512_or_si512(rows, right));
+            if !LINEAR {
+                return Some(chosen::<RAW>(self.four, &slice, windows, left));
+            }
+            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            Some(filter::<RAW>(self.four, &slice, windows, [left, right], weights))
+        }
+    }
+}
+
+/// Two components at a time of the texels at these numbers in their windows, of which both halves are the same.
+///
+/// # Safety
+/// As for [`filter`].
+#[inline(always)]
+unsafe fn chosen<const RAW: bool>(four: Four, slice: &Slice, windows: [u32; 2], numbers: __m512i) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (at, of) = components::<RAW>(four, slice, windows, [numbers; 2]);
+        [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
+    }
+}
+
+/// The components of the texels at these numbers in their windows, in some order, and which is which.
+///
+/// # Safety
+/// As for [`filter`].
+#[inline(always)]
+unsafe fn components<const RAW: bool>(
+    four: Four,
+    slice: &Slice,
+    windows: [u32; 2],
+    [left, right]: [__m512i; 2],
+) -> ([usize; 4], [[__m512; 4]; 2]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match four {
+            Four::Half => {
+                let [a, b] = windows;
+                let windows = [[rows(slice, a, 0), rows(slice, a, 2)], [rows(slice, b, 0), rows(slice, b, 2)]];
+                let (left, right) = (side_of_halves(&windows, left), side_of_halves(&windows, right));
+                ([0, 1, 2, 3], [floats_of_halves(left), floats_of_halves(right)])
+            }
+            Four::Unorm(at) | Four::Srgb(at) => {
+                let windows = [window(slice, windows[0]), window(slice, windows[1])];
+                let (left, right) = (texels(windows, left), texels(windows, right));
+                let of = match four {
+                    Four::Srgb(_) => [srgb(left), srgb(right)],
+                    _ if RAW => [integers(left), integers(right)],
+                    _ => [unorms(left), unorms(right)],
+                };
+                (at, of)
+            }
+        }
+    }
+}
+
+/// Two components at a time of the texels at these numbers in their windows, filtered; of all lanes the first component, then the second one.
+///
+/// # Safety
+/// The windows lie inside of the slice, whose texels are of that kind. The host is wide.
+#[inline(always)]
+unsafe fn filter<const RAW: bool>(
+    four: Four,
+    slice: &Slice,
+    windows: [u32; 2],
+    numbers: [__m512i; 2],
+    [across, down]: [__m512; 2],
+) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (at, [left, right]) = components::<RAW>(four, slice, windows, numbers);
+        let mut filtered = [_mm512_setzero_ps(); 2];
+        for c in 0..2 {
+            let (a, b) = (at[2 * c], at[2 * c + 1]);
+            let (first, second) = (lerp(left[a], right[a], across), lerp(left[b], right[b], across));
+            let above = _mm512_shuffle_f32x4::<0x44>(first, second);
+            let below = _mm512_shuffle_f32x4::<0xee>(first, second);
+            filtered[c] = lerp(above, below, down);
+        }
+        filtered
+    }
+}
+
+/// [`Floats::over_255`](base::host::Floats::over_255) of numbers up to 255.
+#[inline(always)]
+unsafe fn over_255(of: __m512) -> __m512 {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let (by, reciprocal) = (_mm512_set1_ps(255.0), _mm512_set1_ps(1.0 / 255.0));
+        let near = _mm512_mul_ps(of, reciprocal);
+        _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, of), reciprocal, near)
+    }
+}
+
+/// `a + (b - a) * t`.
+#[inline(always)]
+unsafe fn lerp(a: __m512, b: __m512, t: __m512) -> __m512 {
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_add_ps(a, _mm512_mul_ps(_mm512_sub_ps(b, a), t)) }
+}
+
+#[inline(always)]
+unsafe fn lanes<H: Host>(of: __m256i) -> H::Ints {
+    // SAFETY: the caller's host is wide.
+    unsafe { H::join(_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)) }
+}
+
+#[inline(always)]
+unsafe fn vector<H: Host>(of: H::Ints) -> __m256i {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let [low, high] = H::split(of);
+        _mm256_set_m128i(high, low)
+    }
+}
+
+#[inline(always)]
+unsafe fn pair<H: Host>(low: H::Ints, high: H::Ints) -> __m512i {
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(vector::<H>(low)), vector::<H>(high)) }
+}
+
+#[inline(always)]
+unsafe fn both<H: Host>(of: H::Floats) -> __m512 {
+    use base::host::Floats;
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_castsi512_ps(pair::<H>(of.bits(), of.bits())) }
+}
+
+/// Row `y` of the window at `at`.
+#[inline(always)]
+fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
+    slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
+}
+
+/// A window of texels of 4 bytes.
+///
+/// # Safety
+/// It lies inside of the slice; the host is wide.
+#[inline(always)]
+unsafe fn window(slice: &Slice, at: u32) -> __m512i {
+    // SAFETY: the caller's promise: four rows of four texels.
+    unsafe {
+        let rows = _mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
+        let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
+        let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
+        _mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3)))
+    }
+}
+
+/// A side of texels of 4 bytes, by their numbers in the windows.
+#[inline(always)]
+unsafe fn texels([first, second]: [__m512i; 2], at: __m512i) -> __m512i {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        // Lanes of the second quad choose from the second window.
+        let quad = _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16);
+        _mm512_permutex2var_epi32(first, _mm512_or_si512(at, quad), second)
+    }
+}
+
+/// The bytes of texels as floats.
+#[inline(always)]
+unsafe fn integers(texels: __m512i) -> [__m512; 4] {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let low = _mm512_set1_epi32(0xff);
+        [
+            _mm512_cvtepi32_ps(_mm512_and_si512(texels, low)),
+            _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32::<8>(texels), low)),
+            _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32::<16>(texels), low)),
+            _mm512_cvtepi32_ps(_mm512_srli_epi32::<24>(texels)),
+        ]
+    }
+}
+
+/// The number of an unsigned normalised byte, exactly rounded, as `base::format` makes it.
+#[inline(always)]
+unsafe fn unorm(raw: __m512) -> __m512 {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let (most, rest) = (_mm512_set1_ps(UNORM8[0]), _mm512_set1_ps(UNORM8[1]));
+        _mm512_add_ps(_mm512_mul_ps(raw, most), _mm512_mul_ps(raw, rest))
+    }
+}
+
+/// The bytes of texels as unsigned normalised numbers.
+#[inline(always)]
+unsafe fn unorms(texels: __m512i) -> [__m512; 4] {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let [a, b, c, d] = integers(texels);
+        [unorm(a), unorm(b), unorm(c), unorm(d)]
+    }
+}
+
+/// Each byte's entry.
+#[inline(always)]
+unsafe fn look_up(at: __m512i, table: &[u8; 256]) -> __m512i {
+    let quarters = table.as_ptr().cast::<__m512i>();
+    // SAFETY: the caller's host is wide; four vectors.
+    unsafe {
+        let low = _mm512_permutex2var_epi8(_mm512_loadu_si512(quarters), at, _mm512_loadu_si512(quarters.add(1)));
+        let high =
+            _mm512_permutex2var_epi8(_mm512_loadu_si512(quarters.add(2)), at, _mm512_loadu_si512(quarters.add(3)));
+        _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high)
+    }
+}
+
+/// Three sRGB bytes and an unsigned normalised one.
+#[inline(always)]
+unsafe fn srgb(texels: __m512i) -> [__m512; 4] {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        // Of each four texels the first bytes, then the second ones.
+        let order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        let codes = _mm512_shuffle_epi8(texels, _mm512_broadcast_i32x4(order));
+        let [a, b, c, d] = &DECODE_BYTES.0;
+        let (a, b, c, d) = (look_up(codes, a), look_up(codes, b), look_up(codes, c), look_up(codes, d));
+        let (low, high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
+        let blue = _mm512_unpacklo_epi16(_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+        let alpha = _mm512_cvtepi32_ps(_mm512_srli_epi32::<24>(texels));
+        [
+            _mm512_castsi512_ps(_mm512_unpacklo_epi16(low, high)),
+            _mm512_castsi512_ps(_mm512_unpackhi_epi16(low, high)),
+            _mm512_castsi512_ps(blue),
+            unorm(alpha),
+        ]
+    }
+}
+
+/// Two rows of a window of texels of 8 bytes.
+///
+/// # Safety
+/// As for [`window`].
+#[inline(always)]
+unsafe fn rows(slice: &Slice, at: u32, y: usize) -> __m512i {
+    // SAFETY: the caller's promise: two rows of four texels.
+    unsafe {
+        let (first, second) = (_mm256_loadu_si256(row_at(slice, at, y)), _mm256_loadu_si256(row_at(slice, at, y + 1)));
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
+    }
+}
+
+/// A side of texels of 8 bytes, by their numbers in the windows of both quads: words of the first two components of all lanes, above and below, and those of
+/// the other two.
+#[inline(always)]
+unsafe fn side_of_halves(windows: &[[__m512i; 2]; 2], at: __m512i) -> Side {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        // Of the first quad those above and those below, then of the second one.
+        let at = _mm512_shuffle_i64x2::<0b11_01_10_00>(at, at);
+        let first_at = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(at));
+        let second_at = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(at));
+        let first = _mm512_permutex2var_epi64(windows[0][0], first_at, windows[0][1]);
+        let second = _mm512_permutex2var_epi64(windows[1][0], second_at, windows[1][1]);
+        // A word of each texel: of four above of the first quad, of four of the second one, of those below; then the next word.
+        let word = _mm512_loadu_si512(WORDS.as_ptr().cast());
+        let third = _mm512_add_epi16(word, _mm512_set1_epi16(2));
+        [_mm512_permutex2var_epi16(first, word, second), _mm512_permutex2var_epi16(first, third, second)]
+    }
+}
+
+/// See [`side_of_halves`]: texels of four words, those of the second vector from 32 on.
+static WORDS: [u16; 32] = {
+    let mut words = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        let (word, below, second, lane) = (i / 16, i / 8 % 2, i / 4 % 2, i % 4);
+        words[i] = (32 * second + 16 * below + 4 * lane + word) as u16;
+        i += 1;
+    }
+    words
+};
+
+/// The floats of words of halves.
+#[inline(always)]
+unsafe fn floats_of_halves(side: Side) -> [__m512; 4] {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let [a, b] = side;
+        [
+            _mm512_cvtph_ps(_mm512_castsi512_si256(a)),
+            _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(a)),
+            _mm512_cvtph_ps(_mm512_castsi512_si256(b)),
+            _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(b)),
+        ]
+    }
+}

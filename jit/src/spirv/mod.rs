@@ -18,6 +18,8 @@ mod builtin;
 mod declare;
 mod dot;
 mod effect;
+mod encoding;
+mod float_mode;
 mod fold;
 mod glsl;
 mod image;

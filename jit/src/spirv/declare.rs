@@ -1,11 +1,11 @@
 //! The declarations of a module, read into [`Spec`] under one specialisation: types, constants, and what OpSpecConstantOp computes from them.
 //! Each is built from those declared before it.
 
-use super::build::FloatModes;
+use super::encoding::SmallFloat;
+use super::float_mode::FloatModes;
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
-use super::small_float::SmallFloat;
 use super::types::{Const, Cooperative, ImageType, LANES, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};

@@ -2,9 +2,9 @@
 //! with the constants written out.
 
 use super::alu::{self, Rule};
+use super::encoding::SmallFloat;
 use super::module::View;
 use super::opcodes::op;
-use super::small_float::SmallFloat;
 use super::types::{Spec, Type, mask, sign_extend};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, FloatFlags, Op, Ty, Unary, eval, modes};

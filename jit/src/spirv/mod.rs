@@ -20,6 +20,8 @@ mod cooperative;
 mod declare;
 mod dot;
 mod effect;
+mod encoding;
+mod float_mode;
 mod fold;
 mod glsl;
 mod image;

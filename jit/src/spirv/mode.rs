@@ -1,6 +1,6 @@
 //! Execution modes: one row per mode, with its family, which says in which stages it may stand, and what it says.
 
-use super::build::FloatModes;
+use super::float_mode::FloatModes;
 use super::module::NO_MEMBER;
 use super::types::Spec;
 use super::{Module, builtin, deco, op};

@@ -4,9 +4,9 @@
 //! one I64 leaf); [`Spec::leaves`] counts them, saturating, and nothing is flattened beyond [`MAX_LEAVES`]. A type is built only
 //! from types defined before it (pointers aside; see `declare`), so recursion over types always ends.
 
-use super::build::FloatModes;
+use super::encoding::SmallFloat;
+use super::float_mode::FloatModes;
 use super::module::Module;
-use super::small_float::SmallFloat;
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 use smallvec::SmallVec;

@@ -1,0 +1,125 @@
+//! The encodings of bfloat16 and of floats of 8 bits, and their constants; `small_float` converts values.
+
+use crate::ir::Ty;
+
+/// Which float it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SmallFloat {
+    /// The upper half of a binary32 number.
+    BFloat16,
+    /// 4 bits of exponent, 3 of fraction; no infinities, one NaN per sign.
+    E4M3,
+    /// 5 bits of exponent, 2 of fraction: the upper half of a binary16 number.
+    E5M2,
+}
+
+impl SmallFloat {
+    /// By the width and the encoding that an OpTypeFloat says.
+    pub fn of(bits: u32, encoding: u32) -> Option<SmallFloat> {
+        match (bits, encoding) {
+            (16, 0) => Some(SmallFloat::BFloat16),
+            (8, 4214) => Some(SmallFloat::E4M3),
+            (8, 4215) => Some(SmallFloat::E5M2),
+            _ => None,
+        }
+    }
+
+    /// Its width.
+    pub fn bits(self) -> u32 {
+        if self == SmallFloat::BFloat16 { 16 } else { 8 }
+    }
+
+    /// The integer that holds it.
+    pub fn word(self) -> Ty {
+        if self == SmallFloat::BFloat16 { Ty::I16 } else { Ty::I8 }
+    }
+
+    /// Bits of fraction, and the exponent of the least normal number.
+    fn format(self) -> (i32, i32) {
+        match self {
+            SmallFloat::BFloat16 => (7, -126),
+            SmallFloat::E4M3 => (3, -6),
+            SmallFloat::E5M2 => (2, -14),
+        }
+    }
+
+    /// The bits of infinity, or of NaN where there is none.
+    fn beyond(self) -> u64 {
+        match self {
+            SmallFloat::BFloat16 => 0x7f80,
+            SmallFloat::E4M3 => 0x7f,
+            SmallFloat::E5M2 => 0x7c,
+        }
+    }
+
+    /// A constant's value.
+    pub fn value(self, bits: u64) -> f64 {
+        let (fraction, least) = self.format();
+        let magnitude = bits & ((1 << (self.bits() - 1)) - 1);
+        let value = if magnitude >= self.beyond() {
+            if magnitude == self.beyond() && self != SmallFloat::E4M3 { f64::INFINITY } else { f64::NAN }
+        } else {
+            let (field, steps) = ((magnitude >> fraction) as i32, magnitude & ((1 << fraction) - 1));
+            let steps = if field == 0 { steps } else { steps | 1 << fraction };
+            steps as f64 * 2f64.powi(field.max(1) - 1 + least - fraction)
+        };
+        if magnitude == bits { value } else { -value }
+    }
+
+    /// The bits of the number next to a constant.
+    pub fn nearest(self, x: f64) -> u64 {
+        let (fraction, least) = self.format();
+        let sign = u64::from(x.is_sign_negative()) << (self.bits() - 1);
+        let x = x.abs();
+        if x.is_nan() {
+            return sign | self.beyond() | 1 << (fraction - 1);
+        }
+        let exponent = ((x.to_bits() >> 52) as i32 - 1023).max(least);
+        let unit = 2f64.powi(exponent - fraction);
+        let rounded = (x / unit).round_ties_even() * unit;
+        if rounded > f64::from(self.greatest()) {
+            return sign | self.beyond();
+        }
+        // A carry makes the exponent one more.
+        sign | (((exponent - least) as u64) << fraction).wrapping_add((rounded / unit) as u64)
+    }
+
+    /// The greatest finite number.
+    pub fn greatest(self) -> f32 {
+        match self {
+            SmallFloat::BFloat16 => f32::from_bits(0x7f7f_0000),
+            SmallFloat::E4M3 => 448.0,
+            SmallFloat::E5M2 => 57344.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SmallFloat::{self, BFloat16, E4M3, E5M2};
+
+    /// Every value has its own bits, and what lies in the middle of two the even ones.
+    #[test]
+    fn every_number_makes_the_round_trip() {
+        for small in [BFloat16, E4M3, E5M2] {
+            let count = 1u64 << (small.bits() - 1);
+            for bits in 0..count {
+                let x = small.value(bits);
+                if x.is_nan() {
+                    assert!(small.value(small.nearest(x)).is_nan());
+                    continue;
+                }
+                let sign = count;
+                assert_eq!((small.nearest(x), small.nearest(-x)), (bits, bits | sign), "{small:?} {bits:x}");
+                let next = small.value(bits + 1);
+                if bits + 1 < count && next.is_finite() {
+                    let even = bits + (bits & 1);
+                    assert_eq!(small.nearest(f64::midpoint(x, next)), even, "{small:?} {bits:x}");
+                }
+            }
+        }
+        assert_eq!([447.0, 464.0, 465.0].map(|x| E4M3.nearest(x)), [0x7e, 0x7e, 0x7f]);
+        assert_eq!([61439.0, 61440.0, f64::INFINITY].map(|x| E5M2.nearest(x)), [0x7b, 0x7c, 0x7c]);
+        assert_eq!(SmallFloat::of(16, 1), None);
+    }
+}

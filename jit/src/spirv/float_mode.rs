@@ -1,0 +1,67 @@
+//! What an entry point says of its float arithmetic: the flags that instructions get by their type.
+
+use crate::error::{Error, Result};
+use crate::ir::{FloatFlags, Ty};
+
+/// What an entry point says of its arithmetic of a width.
+#[derive(Clone, Copy, Default)]
+struct FloatMode {
+    flags: FloatFlags,
+    /// FPFastMathDefault: the FPFastMathMode of instructions without one.
+    fast: Option<u32>,
+}
+
+/// Of a FPFastMathMode: the sign of a zero does not matter.
+pub(super) const NSZ: u32 = 4;
+/// Of a FPFastMathMode: two operations may be fused. What else one may allow is not done anyway.
+const ALLOW_CONTRACT: u32 = 0x1_0000;
+
+/// What an entry point says of its float arithmetic, by its width: 16, 32 and 64 bits.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FloatModes([FloatMode; 3]);
+
+impl FloatModes {
+    fn index(ty: Ty) -> Option<usize> {
+        [Ty::F16, Ty::F32, Ty::F64].iter().position(|&t| t == ty)
+    }
+
+    /// FPFastMathDefault of a type.
+    pub fn set_fast(&mut self, ty: Ty, allowed: u32) -> Result<()> {
+        let i = FloatModes::index(ty).ok_or_else(|| Error::invalid("FPFastMathDefault of a type that is no float"))?;
+        self.0[i].fast = Some(allowed);
+        Ok(())
+    }
+
+    /// More flags for a width in bits.
+    pub fn add(&mut self, width: u32, flags: FloatFlags) {
+        let float = [Ty::F16, Ty::F32, Ty::F64].into_iter().find(|ty| ty.bytes() * 8 == width);
+        if let Some(i) = float.and_then(FloatModes::index) {
+            self.0[i].flags |= flags;
+        }
+    }
+
+    /// FPFastMathDefault of a type, if there is one.
+    pub fn fast(self, ty: Ty) -> Option<u32> {
+        FloatModes::index(ty).and_then(|i| self.0[i].fast)
+    }
+
+    /// The flags of a float type.
+    pub fn flags(self, ty: Ty) -> FloatFlags {
+        FloatModes::index(ty).map_or(FloatFlags::NONE, |i| self.0[i].flags)
+    }
+
+    /// Does it say nothing?
+    pub fn is_empty(self) -> bool {
+        self.0.iter().all(|mode| mode.flags.is_empty() && mode.fast.is_none())
+    }
+
+    /// The flags of an instruction by its type, that of the result if it is a float, else of the first operand that is one; its own
+    /// FPFastMathMode goes before the entry point's.
+    pub fn of<'a>(self, mut types: impl Iterator<Item = &'a Ty>, own: Option<u32>) -> FloatFlags {
+        let Some(mode) = types.find_map(|&ty| FloatModes::index(ty)).map(|i| self.0[i]) else {
+            return FloatFlags::NONE;
+        };
+        let exact = own.or(mode.fast).is_some_and(|allowed| allowed & ALLOW_CONTRACT == 0);
+        mode.flags | if exact { FloatFlags::NO_CONTRACTION } else { FloatFlags::NONE }
+    }
+}

@@ -10,17 +10,8 @@ pub(super) fn check(m: &Module) -> Result<()> {
         let v = m.view(inst);
         match v.op {
             op::OpVariable => variable(m, v)?,
-            op::OpLoad => {
-                if pointer(m, v, v.args[0])?.is_some_and(|(_, to)| to != v.ty) {
-                    return broken(v, "is of another type than what the pointer points to");
-                }
-            }
-            op::OpStore => {
-                let ty = m.def(v.args[1])?.ty;
-                if pointer(m, v, v.args[0])?.is_some_and(|(_, to)| to != ty) {
-                    return broken(v, "the value is of another type than what the pointer points to");
-                }
-            }
+            op::OpLoad => moved(m, v, v.ty)?,
+            op::OpStore => moved(m, v, m.def(v.args[1])?.ty)?,
             op::OpAccessChain | op::OpInBoundsAccessChain => chain(m, v, 1)?,
             op::OpPtrAccessChain | op::OpInBoundsPtrAccessChain => chain(m, v, 2)?,
             op::OpTypeStruct | op::OpTypeArray | op::OpTypeRuntimeArray => {
@@ -33,6 +24,14 @@ pub(super) fn check(m: &Module) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A load or a store of something of that type.
+fn moved(m: &Module, v: View<'_>, ty: u32) -> Result<()> {
+    match pointer(m, v, v.args[0])? {
+        Some((_, to)) if to != ty => broken(v, "is of another type than what the pointer points to"),
+        _ => Ok(()),
+    }
 }
 
 /// Storage class and type pointed to; nothing for a pointer without a type.

@@ -129,7 +129,7 @@ fn open(v: View<'_>, rest: &[u32]) -> Result<()> {
         op::OpLoopMerge => of_mask(2, LOOP),
         op::OpImageSampleExplicitLod | op::OpImageSampleProjExplicitLod => of_mask(2, IMAGE),
         op::OpImageSampleDrefExplicitLod | op::OpImageSampleProjDrefExplicitLod => of_mask(3, IMAGE),
-        op::OpPhi if rest.len() % 2 != 0 => broken(v, "has a value without a block"),
+        op::OpPhi if !rest.len().is_multiple_of(2) => broken(v, "has a value without a block"),
         op::OpBranchConditional if rest.len() == 1 => broken(v, "has one weight"),
         op::OpGroupNonUniformIAdd..=op::OpGroupNonUniformLogicalXor if rest.len() > 1 => {
             broken(v, "has too many operands")

@@ -131,7 +131,7 @@ fn each_rule_is_kept() {
         (&[59, 14], &[&[59, 11, 31, 12]], "storage class that cannot be here"),
         (&[61], &[&[61, 7, 33, 32]], "than what the pointer points to"),
         (&[61], &[&[61, 4, 33, 13]], "no pointer"),
-        (&[62], &[&[62, 32, 8]], "the value is of another type"),
+        (&[62], &[&[62, 32, 8]], "than what the pointer points to"),
         (&[65], &[&[65, 14, 32, 20, 8]], "another storage class than its base"),
         (&[65], &[&[65, 12, 32, 20, 13]], "no constant that is"),
         (&[65], &[&[65, 12, 32, 20, 8, 8]], "without parts"),

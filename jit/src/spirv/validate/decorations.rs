@@ -97,6 +97,11 @@ pub(super) fn check(m: &Module) -> Result<()> {
     Ok(())
 }
 
+fn is_constant(number: u16) -> bool {
+    let replicated = [op::OpConstantCompositeReplicateEXT, op::OpSpecConstantCompositeReplicateEXT].contains(&number);
+    replicated || matches!(number, op::OpConstantTrue..=op::OpSpecConstantOp)
+}
+
 /// May a decoration of that sort stand there? Groups may have everything.
 fn fits(m: &Module, target: u32, member: bool, on: On) -> bool {
     let Ok(v) = m.def(target) else { return false };
@@ -118,7 +123,7 @@ fn fits(m: &Module, target: u32, member: bool, on: On) -> bool {
         Variable => !member && variable,
         Object => member || variable || v.op == op::OpFunctionParameter,
         Interface => member || variable,
-        Builtin => member || variable || matches!(v.op, op::OpConstantTrue..=op::OpSpecConstantOp),
+        Builtin => member || variable || is_constant(v.op),
         Spec => {
             let scalar = matches!(v.op, op::OpSpecConstantTrue | op::OpSpecConstantFalse | op::OpSpecConstant);
             !member && scalar

@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 
 pub(super) fn check(m: &Module) -> Result<()> {
     entry_points(m)?;
-    m.functions.iter().try_for_each(|f| function(m, f))
+    m.functions.iter().try_for_each(|f| signature(m, f))?;
+    m.functions.iter().try_for_each(|f| body(m, f))
 }
 
 fn entry_points(m: &Module) -> Result<()> {
@@ -35,7 +36,8 @@ fn entry_points(m: &Module) -> Result<()> {
     Ok(())
 }
 
-fn function(m: &Module, f: &Function) -> Result<()> {
+/// A function is what its type says.
+fn signature(m: &Module, f: &Function) -> Result<()> {
     let head = m.view(f.insts.start);
     let Some([result, params @ ..]) = m.declared(head.arg(1)?, op::OpTypeFunction) else {
         return broken(head, "its type is no function's");
@@ -51,6 +53,11 @@ fn function(m: &Module, f: &Function) -> Result<()> {
             return broken(m.def(id)?, "is of another type than the function's type says");
         }
     }
+    Ok(())
+}
+
+/// Returns and calls.
+fn body(m: &Module, f: &Function) -> Result<()> {
     let void = m.declared(f.result_ty, op::OpTypeVoid).is_some();
     for block in &f.blocks {
         let end = m.view(block.end_inst);

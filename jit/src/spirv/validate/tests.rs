@@ -129,7 +129,7 @@ fn each_rule_is_kept() {
         // memory
         (&[59, 11], &[&[59, 14, 20, 12]], "another storage class than its type"),
         (&[59, 14], &[&[59, 11, 31, 12]], "storage class that cannot be here"),
-        (&[61], &[&[61, 7, 33, 32]], "than what the pointer points to"),
+        (&[61], &[&[61, 4, 33, 32], &[61, 7, 57, 32]], "than what the pointer points to"),
         (&[61], &[&[61, 4, 33, 13]], "no pointer"),
         (&[62], &[&[62, 32, 8]], "than what the pointer points to"),
         (&[65], &[&[65, 14, 32, 20, 8]], "another storage class than its base"),

@@ -132,6 +132,17 @@ const FLAT_STACK: usize = 1 << 20;
 const LEVEL_STACK: usize = 32 << 10;
 
 impl Module {
+    /// Reads a module and checks the universal rules (`validate`); what depends on an entry point, or on a specialisation, is checked at
+    /// translation.
+    ///
+    /// # Errors
+    /// Invalid, at the first instruction that breaks a rule; Unsupported and Limit for versions and sizes that are not taken.
+    pub fn parse(words: &[u32]) -> Result<Module> {
+        let m = Module::read(words)?;
+        validate::check(&m)?;
+        Ok(m)
+    }
+
     /// Stack for everything that is recursive over the module's regions, and over the IR made of them. Reserved, committed as far as it
     /// is used.
     pub(crate) fn stack(&self) -> usize {

@@ -5,7 +5,6 @@
 //! No word of the input is trusted: later stages look ids up with [`Module::def`] and get an error, never a panic.
 
 use super::opcodes::{self, op};
-use super::validate;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -150,12 +149,9 @@ pub(crate) enum End {
 }
 
 impl Module {
-    /// Reads a module and checks the universal rules (`validate`); what depends on an entry point, or on a specialisation, is checked at
-    /// translation.
-    pub fn parse(words: &[u32]) -> Result<Module> {
-        let m = Reader::new(words)?.read()?;
-        validate::check(&m)?;
-        Ok(m)
+    /// Reads a module: lengths, ids that are defined once, blocks and their ends. Nothing else is checked.
+    pub(super) fn read(words: &[u32]) -> Result<Module> {
+        Reader::new(words)?.read()
     }
 
     /// The module's entry points.

@@ -64,6 +64,8 @@ struct Record {
     pos: u32,
     op: u16,
     len: u16,
+    /// Begins with a result type; has a result.
+    has: (bool, bool),
 }
 
 /// An instruction, taken apart.
@@ -169,6 +171,11 @@ impl Module {
         self.insts.len() as u32
     }
 
+    /// Opcode of an instruction.
+    pub(crate) fn opcode(&self, inst: u32) -> u16 {
+        self.insts[inst as usize].op
+    }
+
     /// All decorations, groups taken apart: target, member or [`NO_MEMBER`], decoration, its operands.
     pub(crate) fn decorations(&self) -> impl Iterator<Item = (u32, u32, u32, &[u32])> {
         let words = |d: &Decoration| &self.words[d.start as usize..(d.start + d.len) as usize];
@@ -194,6 +201,11 @@ impl Module {
         Ok(self.view(self.defs[n]))
     }
 
+    /// Instruction that defines what has this definition number.
+    pub(crate) fn definition(&self, number: usize) -> u32 {
+        self.defs[number]
+    }
+
     /// Instruction number of an id's definition.
     pub(crate) fn def_inst(&self, id: u32) -> Option<u32> {
         self.dense(id).map(|n| self.defs[n])
@@ -203,7 +215,7 @@ impl Module {
     pub(crate) fn view(&self, inst: u32) -> View<'_> {
         let r = self.insts[inst as usize];
         let words = &self.words[r.pos as usize + 1..r.pos as usize + r.len as usize];
-        view(r.op, words)
+        view(r.op, r.has, words)
     }
 
     /// Operands of a decoration of an id or of a struct member.
@@ -245,19 +257,25 @@ impl Module {
     }
 }
 
-fn view(op: u16, words: &[u32]) -> View<'_> {
-    let (mut ty, mut result, mut at) = (0, 0, 0);
-    if let Some(row) = opcodes::row(op) {
-        if row.has_type() {
-            ty = words[at];
-            at += 1;
-        }
-        if row.has_result() {
-            result = words[at];
-            at += 1;
-        }
+#[inline]
+fn view(op: u16, (has_type, has_result): (bool, bool), words: &[u32]) -> View<'_> {
+    let (ty, rest) = taken(has_type, words);
+    let (result, args) = taken(has_result, rest);
+    View { op, ty, result, args }
+}
+
+/// The first word, or 0, and the others.
+#[inline]
+fn taken(first: bool, words: &[u32]) -> (u32, &[u32]) {
+    match words {
+        [word, rest @ ..] if first => (*word, rest),
+        _ => (0, words),
     }
-    View { op, ty, result, args: &words[at..] }
+}
+
+/// Words of a literal string; nothing when it is not terminated.
+pub(crate) fn string_words(words: &[u32]) -> Option<usize> {
+    words.iter().position(|w| w.to_le_bytes().contains(&0)).map(|i| i + 1)
 }
 
 /// A literal string and the number of words it takes; nothing when it is not terminated.
@@ -347,16 +365,18 @@ impl Reader {
             if len == 0 || pos + len > self.m.words.len() {
                 return Err(Error::invalid("instruction does not fit the module").at((op, opcodes::name(op)), 0));
             }
+            let mut has = (false, false);
             if let Some(row) = opcodes::row(op) {
+                has = (row.has_type(), row.has_result());
                 if len - 1 < row.least_words() {
                     return Err(Error::invalid("instruction too short").at((op, row.name), 0));
                 }
-                let id = view(op, &self.m.words[pos + 1..pos + len]).result;
+                let id = view(op, has, &self.m.words[pos + 1..pos + len]).result;
                 if row.has_result() {
                     self.define(id, bound).map_err(|e| e.at((op, row.name), id))?;
                 }
             }
-            self.m.insts.push(Record { pos: pos as u32, op, len: len as u16 });
+            self.m.insts.push(Record { pos: pos as u32, op, len: len as u16, has });
             pos += len;
         }
         Ok(())

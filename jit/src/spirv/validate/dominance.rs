@@ -10,14 +10,20 @@ use crate::error::{Error, Result};
 const NONE: u32 = u32::MAX;
 
 pub(super) fn check(m: &Module) -> Result<()> {
-    let mut home = Homes { of: vec![(NONE, 0); m.def_count()] };
-    for (number, f) in m.functions.iter().enumerate() {
-        home.note(m, f, number as u32);
+    // In one block, what is defined before its use dominates it.
+    if let Some(f) = m.functions.iter().find(|f| f.blocks.is_empty()) {
+        return Err(Error::invalid("function without a body").with_id(f.id));
     }
-    (0..m.functions.len()).try_for_each(|number| function(m, number, &home))
+    let mut homes = Homes { of: Vec::new() };
+    for (number, f) in m.functions.iter().enumerate().filter(|(_, f)| f.blocks.len() > 1) {
+        homes.of.resize(m.def_count(), (NONE, 0));
+        homes.note(m, f, number as u32);
+        function(m, number, &homes)?;
+    }
+    Ok(())
 }
 
-/// By definition number: function and block (that a parameter counts for the first of); nothing for globals.
+/// By definition number: function and block (that a parameter counts for the first of), of functions with several; nothing for labels and globals.
 struct Homes {
     of: Vec<(u32, BlockIx)>,
 }
@@ -31,7 +37,6 @@ impl Homes {
         };
         f.params.iter().for_each(|&id| set(id, 0));
         for (n, block) in f.blocks.iter().enumerate() {
-            set(block.label, n);
             for inst in block.body.clone() {
                 let v = m.view(inst);
                 if v.result != 0 {
@@ -44,9 +49,6 @@ impl Homes {
 
 fn function(m: &Module, number: usize, homes: &Homes) -> Result<()> {
     let f = &m.functions[number];
-    if f.blocks.is_empty() {
-        return Err(Error::invalid("function without a body").with_id(f.id));
-    }
     let flow = Flow::new(m, f)?;
     for (n, block) in f.blocks.iter().enumerate() {
         let n = n as BlockIx;
@@ -69,13 +71,7 @@ fn function(m: &Module, number: usize, homes: &Homes) -> Result<()> {
 fn used(m: &Module, v: View<'_>, id: u32, at: BlockIx, number: u32, flow: &Flow, homes: &Homes) -> Result<()> {
     let Some(n) = m.dense(id) else { return Ok(()) };
     let (function, block) = homes.of[n];
-    if function == NONE || m.view(m.def_inst(id).unwrap_or(0)).op == op::OpLabel {
-        return Ok(());
-    }
-    if function != number {
-        return broken(v, format!("%{id} belongs to another function"));
-    }
-    if !flow.reached(at) || flow.dominates(block, at) {
+    if function != number || !flow.reached(at) || flow.dominates(block, at) {
         return Ok(());
     }
     broken(v, format!("%{id} is defined in a block that does not dominate its use"))

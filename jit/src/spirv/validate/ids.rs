@@ -1,6 +1,6 @@
 //! What operands name: ids that are defined, before their use where the specification asks for it, and of the kind that is wanted.
 
-use super::super::module::{ExtSet, Module, View, literal_string};
+use super::super::module::{ExtSet, Module, View, string_words};
 use super::super::opcodes::{self, op};
 use super::operands::{behind, is_image};
 use super::{Kind, broken};
@@ -26,82 +26,74 @@ const GROUP: Operand = (Role::Is(Kind::Group), false);
 const ANY: Operand = (Role::Any, false);
 const LATER: Operand = (Role::Any, true);
 
-/// Roles of the operands that are ids, in their order; the last one goes for all that follow. Opcodes without a row take values.
-static ROLES: &[(u16, &[Operand])] = &[
-    (op::OpName, &[LATER]),
-    (op::OpMemberName, &[LATER]),
-    (op::OpSource, &[TEXT]),
-    (op::OpLine, &[TEXT]),
-    (op::OpEntryPoint, &[FUNCTION, LATER]),
-    (op::OpExecutionMode, &[FUNCTION]),
-    (op::OpExecutionModeId, &[FUNCTION, LATER]),
-    (op::OpDecorate, &[LATER]),
-    (op::OpMemberDecorate, &[LATER]),
-    (op::OpDecorateId, &[LATER]),
-    (op::OpDecorateString, &[LATER]),
-    (op::OpMemberDecorateString, &[LATER]),
-    (op::OpGroupDecorate, &[GROUP, LATER]),
-    (op::OpGroupMemberDecorate, &[GROUP, LATER]),
-    (op::OpExtInst, &[SET, VALUE]),
-    (op::OpExtInstWithForwardRefsKHR, &[SET, LATER]),
-    (op::OpTypeVector, &[TYPE]),
-    (op::OpTypeMatrix, &[TYPE]),
-    (op::OpTypeImage, &[TYPE]),
-    (op::OpTypeSampledImage, &[TYPE]),
-    (op::OpTypeArray, &[TYPE, VALUE]),
-    (op::OpTypeRuntimeArray, &[TYPE]),
-    (op::OpTypeStruct, &[TYPE]),
-    (op::OpTypePointer, &[TYPE]),
-    (op::OpTypeFunction, &[TYPE]),
-    (op::OpTypeForwardPointer, &[(Role::Is(Kind::Type), true)]),
-    (op::OpFunction, &[TYPE]),
-    (op::OpFunctionCall, &[FUNCTION, VALUE]),
-    (op::OpPhi, &[(Role::Is(Kind::Value), true), LABEL]),
-    (op::OpLoopMerge, &[LABEL]),
-    (op::OpSelectionMerge, &[LABEL]),
-    (op::OpBranch, &[LABEL]),
-    (op::OpBranchConditional, &[VALUE, LABEL]),
-    (op::OpSwitch, &[VALUE, LABEL]),
-];
-
-fn role(v: View<'_>, n: usize) -> Operand {
-    match ROLES.iter().find(|r| r.0 == v.op) {
-        Some((op::OpPhi, roles)) => roles[n % 2],
-        Some((_, roles)) => roles[n.min(roles.len() - 1)],
+/// Roles of an instruction's operands that are ids, in their order; the last one goes for all that follow, of a phi they take turns.
+fn roles(number: u16) -> &'static [Operand] {
+    match number {
+        op::OpName | op::OpMemberName => &[LATER],
+        op::OpDecorate | op::OpMemberDecorate | op::OpDecorateId => &[LATER],
+        op::OpDecorateString | op::OpMemberDecorateString => &[LATER],
+        op::OpGroupDecorate | op::OpGroupMemberDecorate => &[GROUP, LATER],
+        op::OpSource | op::OpLine => &[TEXT],
+        op::OpEntryPoint | op::OpExecutionModeId => &[FUNCTION, LATER],
+        op::OpExecutionMode => &[FUNCTION],
+        op::OpExtInst => &[SET, VALUE],
+        op::OpExtInstWithForwardRefsKHR => &[SET, LATER],
+        op::OpTypeArray => &[TYPE, VALUE],
+        op::OpTypeForwardPointer => &[(Role::Is(Kind::Type), true)],
+        op::OpTypeVector..=op::OpTypeFunction | op::OpFunction => &[TYPE],
+        op::OpFunctionCall => &[FUNCTION, VALUE],
+        op::OpPhi => &[(Role::Is(Kind::Value), true), LABEL],
+        op::OpLoopMerge | op::OpSelectionMerge | op::OpBranch => &[LABEL],
+        op::OpBranchConditional | op::OpSwitch => &[VALUE, LABEL],
         // Extensions: some operands are types.
-        None if v.op > 4400 => ANY,
-        None => VALUE,
+        4401.. => &[ANY],
+        _ => &[VALUE],
     }
 }
 
 /// State of the walk.
 struct Walk<'m> {
     m: &'m Module,
+    /// By definition number.
+    kinds: Vec<Kind>,
     /// Pointers that may be named before they are declared.
     forward: HashSet<u32>,
+    /// First instruction of the function that the walk is in.
+    function: u32,
 }
 
 pub(super) fn check(m: &Module) -> Result<()> {
     let all = 0..m.instructions();
-    // What an opcode without a row defines is not known.
-    if all.clone().any(|i| opcodes::row(m.view(i).op).is_none()) {
-        return Ok(());
+    let mut walk = Walk { m, kinds: Vec::with_capacity(m.def_count()), forward: HashSet::new(), function: 0 };
+    for v in all.clone().map(|inst| m.view(inst)) {
+        // What an opcode without a row defines is not known.
+        if opcodes::row(v.op).is_none() {
+            return Ok(());
+        }
+        if v.result != 0 {
+            walk.kinds.push(Kind::of(v));
+        }
+        if v.op == op::OpTypeForwardPointer {
+            walk.forward.extend(v.args.first());
+        }
     }
-    let declared = all.clone().map(|i| m.view(i)).filter(|v| v.op == op::OpTypeForwardPointer);
-    let walk = Walk { m, forward: declared.filter_map(|v| v.args.first().copied()).collect() };
     for inst in all {
         let v = m.view(inst);
+        if v.op == op::OpFunction {
+            walk.function = inst;
+        }
         if v.ty != 0 {
             walk.operand(v, inst, v.ty, TYPE)?;
         }
+        let mut roles = roles(v.op);
+        if v.op == op::OpExtInst && m.ext_sets.get(&v.args[0]) != Some(&ExtSet::Glsl450) {
+            roles = &[SET, LATER];
+        }
         let mut n = 0;
         each_id(m, v, &mut |id| {
-            let wanted = match v.op {
-                op::OpExtInst if n > 0 && m.ext_sets.get(&v.args[0]) != Some(&ExtSet::Glsl450) => LATER,
-                _ => role(v, n),
-            };
+            let at = if v.op == op::OpPhi { n % 2 } else { n.min(roles.len() - 1) };
             n += 1;
-            walk.operand(v, inst, id, wanted)
+            walk.operand(v, inst, id, roles[at])
         })?;
     }
     Ok(())
@@ -109,11 +101,15 @@ pub(super) fn check(m: &Module) -> Result<()> {
 
 impl Walk<'_> {
     fn operand(&self, v: View<'_>, inst: u32, id: u32, (role, later): Operand) -> Result<()> {
-        let Some(at) = self.m.def_inst(id) else { return broken(v, format!("%{id} is not defined")) };
+        let Some(number) = self.m.dense(id) else { return broken(v, format!("%{id} is not defined")) };
+        let at = self.m.definition(number);
         if at >= inst && !later && !self.forward.contains(&id) {
             return broken(v, format!("%{id} is used before its definition"));
         }
-        let kind = Kind::of(self.m.view(at));
+        let kind = self.kinds[number];
+        if at >= self.m.globals.end && at < self.function && matches!(kind, Kind::Value | Kind::Label) {
+            return broken(v, format!("%{id} belongs to another function"));
+        }
         match role {
             Role::Is(wanted) if wanted != kind => broken(v, format!("%{id} is no {wanted:?}")),
             _ => Ok(()),
@@ -122,7 +118,7 @@ impl Walk<'_> {
 }
 
 /// Calls `f` for every operand that is an id, behind the result type.
-pub(super) fn each_id(m: &Module, v: View<'_>, f: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
+pub(super) fn each_id(m: &Module, v: View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     let Some(row) = opcodes::row(v.op) else { return Ok(()) };
     let fixed = usize::from(row.has_type()) + usize::from(row.has_result());
     if v.op == op::OpSpecConstantOp {
@@ -134,12 +130,12 @@ pub(super) fn each_id(m: &Module, v: View<'_>, f: &mut dyn FnMut(u32) -> Result<
     along(m, v, &row.shape[fixed..], 0, f)
 }
 
-fn along(m: &Module, v: View<'_>, shape: &[u8], mut at: usize, f: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
+fn along(m: &Module, v: View<'_>, shape: &[u8], mut at: usize, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     for &c in shape {
         let rest = v.args.get(at..).unwrap_or_default();
         match c {
             b'i' => f(v.arg(at)?)?,
-            b's' => at += literal_string(rest).map_or(rest.len(), |s| s.1).saturating_sub(1),
+            b's' => at += string_words(rest).unwrap_or(rest.len()).saturating_sub(1),
             b'm' => {
                 let Some(&mask) = rest.first() else { continue };
                 let more = behind(v.op, mask).unwrap_or(0);
@@ -160,7 +156,7 @@ fn along(m: &Module, v: View<'_>, shape: &[u8], mut at: usize, f: &mut dyn FnMut
 }
 
 /// The open end of ids; OpSource ends with a string.
-fn ids(v: View<'_>, rest: &[u32], f: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
+fn ids(v: View<'_>, rest: &[u32], f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     match v.op {
         // A stride, and memory operands.
         op::OpCooperativeMatrixLoadKHR | op::OpCooperativeMatrixStoreKHR => {

@@ -5,34 +5,14 @@ use super::super::opcodes::{self, op};
 use super::broken;
 use crate::error::{Error, Result};
 
-/// Sections in their order. Types, constants and global variables are the last one ([`TYPES`]).
-static SECTIONS: &[&[u16]] = &[
-    &[op::OpCapability],
-    &[op::OpExtension],
-    &[op::OpExtInstImport],
-    &[op::OpMemoryModel],
-    &[op::OpEntryPoint],
-    &[op::OpExecutionMode, op::OpExecutionModeId],
-    &[op::OpString, op::OpSourceExtension, op::OpSource, op::OpSourceContinued],
-    &[op::OpName, op::OpMemberName],
-    &[op::OpModuleProcessed],
-    &[
-        op::OpDecorate,
-        op::OpMemberDecorate,
-        op::OpGroupDecorate,
-        op::OpGroupMemberDecorate,
-        op::OpDecorationGroup,
-        op::OpDecorateId,
-        op::OpDecorateString,
-        op::OpMemberDecorateString,
-    ],
-];
-const TYPES: usize = SECTIONS.len();
+/// The last section: types, constants and global variables.
+const TYPES: u32 = 10;
 
 /// Where an instruction belongs.
 enum Home {
     Anywhere,
-    Section(usize),
+    /// A section's number, in their order.
+    Section(u32),
     Function,
     /// Globals and functions both.
     Both,
@@ -44,12 +24,31 @@ fn home(number: u16) -> Home {
         op::OpVariable | op::OpUntypedVariableKHR | op::OpUndef | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => {
             Home::Both
         }
-        op::OpTypeForwardPointer | op::OpConstantTrue..=op::OpSpecConstantOp => Home::Section(TYPES),
+        op::OpCapability => Home::Section(0),
+        op::OpExtension => Home::Section(1),
+        op::OpExtInstImport => Home::Section(2),
+        op::OpMemoryModel => Home::Section(3),
+        op::OpEntryPoint => Home::Section(4),
+        op::OpExecutionMode | op::OpExecutionModeId => Home::Section(5),
+        op::OpString | op::OpSourceExtension | op::OpSource | op::OpSourceContinued => Home::Section(6),
+        op::OpName | op::OpMemberName => Home::Section(7),
+        op::OpModuleProcessed => Home::Section(8),
+        op::OpDecorate..=op::OpGroupMemberDecorate
+        | op::OpDecorateId
+        | op::OpDecorateString
+        | op::OpMemberDecorateString => Home::Section(9),
+        op::OpTypeVoid..=op::OpTypeForwardPointer
+        | op::OpConstantTrue..=op::OpSpecConstantOp
+        | op::OpTypeUntypedPointerKHR
+        | op::OpTypeCooperativeMatrixKHR
+        | op::OpTypeCooperativeMatrixNV
+        | op::OpConstantCompositeReplicateEXT
+        | op::OpSpecConstantCompositeReplicateEXT
+        | op::OpTypeRayQueryKHR
+        | op::OpTypeAccelerationStructureKHR => Home::Section(TYPES),
         _ => match opcodes::row(number) {
             None => Home::Anywhere,
-            Some(row) if row.name.starts_with("OpType") => Home::Section(TYPES),
-            Some(row) if row.name.contains("Constant") => Home::Section(TYPES),
-            Some(_) => SECTIONS.iter().position(|s| s.contains(&number)).map_or(Home::Function, Home::Section),
+            Some(_) => Home::Function,
         },
     }
 }
@@ -75,24 +74,25 @@ pub(super) fn check(m: &Module) -> Result<()> {
 }
 
 fn function(m: &Module, f: &Function) -> Result<()> {
-    for inst in f.insts.clone() {
-        let v = m.view(inst);
-        if matches!(home(v.op), Home::Section(_)) {
-            return broken(v, "stands in a function");
-        }
+    if let Some(inst) = f.insts.clone().find(|&inst| matches!(home(m.opcode(inst)), Home::Section(_))) {
+        return broken(m.view(inst), "stands in a function");
     }
     for (n, block) in f.blocks.iter().enumerate() {
         let (mut variables, mut phis) = (n == 0, true);
         for inst in block.body.clone() {
-            let v = m.view(inst);
-            match v.op {
+            match m.opcode(inst) {
                 op::OpLine | op::OpNoLine | op::OpNop | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => {}
                 op::OpVariable | op::OpUntypedVariableKHR if variables => {}
                 op::OpVariable | op::OpUntypedVariableKHR => {
-                    return broken(v, "variables stand first in the first block of a function");
+                    return broken(m.view(inst), "variables stand first in the first block of a function");
                 }
                 op::OpPhi if phis && n > 0 => {}
-                op::OpPhi => return broken(v, "phis stand first in a block, and in none that a function begins with"),
+                op::OpPhi => {
+                    return broken(
+                        m.view(inst),
+                        "phis stand first in a block, and in none that a function begins with",
+                    );
+                }
                 _ => (variables, phis) = (false, false),
             }
         }

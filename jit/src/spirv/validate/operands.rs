@@ -1,6 +1,6 @@
 //! How many operands an instruction has, and what its literals may be.
 
-use super::super::module::{Module, View, literal_string};
+use super::super::module::{Module, View, string_words};
 use super::super::opcodes::{self, Row, op};
 use super::broken;
 use crate::error::Result;
@@ -21,39 +21,30 @@ fn words_of(mask: u32, rows: Mask) -> Option<usize> {
     (mask & !known == 0).then(|| rows.iter().map(|r| ((mask & r.0).count_ones() * r.1) as usize).sum())
 }
 
-/// Opcodes whose open end is at most so many words.
-static MOST: &[(u16, usize)] = &[
-    (op::OpSource, usize::MAX),
-    (op::OpTypeFloat, 1),
-    (op::OpTypeImage, 1),
-    (op::OpConstant, 2),
-    (op::OpSpecConstant, 2),
-    (op::OpVariable, 1),
-    (op::OpBranchConditional, 2),
-    (op::OpSDot, 1),
-    (op::OpUDot, 1),
-    (op::OpSUDot, 1),
-    (op::OpSDotAccSat, 1),
-    (op::OpUDotAccSat, 1),
-    (op::OpSUDotAccSat, 1),
-    (op::OpGroupNonUniformRotateKHR, 1),
-];
+/// Most words of an opcode's open end.
+fn most(number: u16) -> usize {
+    match number {
+        op::OpConstant | op::OpSpecConstant | op::OpBranchConditional => 2,
+        op::OpTypeFloat | op::OpTypeImage | op::OpVariable | op::OpGroupNonUniformRotateKHR => 1,
+        op::OpSDot..=op::OpSUDotAccSat | op::OpGroupNonUniformIAdd..=op::OpGroupNonUniformLogicalXor => 1,
+        _ => usize::MAX,
+    }
+}
 
-/// Literals: opcode, operand behind result type and result, greatest value (and others that are known).
-static LITERALS: &[(u16, usize, u32, &[u32])] = &[
-    (op::OpMemoryModel, 0, 2, &[5348]),
-    (op::OpMemoryModel, 1, 3, &[]),
-    (op::OpTypeInt, 1, 1, &[]),
-    (op::OpTypeImage, 1, 6, &[4173]),
-    (op::OpTypeImage, 2, 2, &[]),
-    (op::OpTypeImage, 3, 1, &[]),
-    (op::OpTypeImage, 4, 1, &[]),
-    (op::OpTypeImage, 5, 2, &[]),
-    (op::OpSelectionMerge, 1, 3, &[]),
-    (op::OpTypePointer, 0, 12, CLASSES),
-    (op::OpVariable, 0, 12, CLASSES),
-    (op::OpTypeForwardPointer, 1, 12, CLASSES),
-];
+/// A literal: its place behind result type and result, its greatest value, and others that are known.
+type Literal = (usize, u32, &'static [u32]);
+
+fn literals(number: u16) -> &'static [Literal] {
+    match number {
+        op::OpMemoryModel => &[(0, 2, &[5348]), (1, 3, &[])],
+        op::OpTypeInt => &[(1, 1, &[])],
+        op::OpTypeImage => &[(1, 6, &[4173]), (2, 2, &[]), (3, 1, &[]), (4, 1, &[]), (5, 2, &[])],
+        op::OpSelectionMerge => &[(1, 3, &[])],
+        op::OpTypePointer | op::OpVariable => &[(0, 12, CLASSES)],
+        op::OpTypeForwardPointer => &[(1, 12, CLASSES)],
+        _ => &[],
+    }
+}
 
 /// Storage classes of extensions.
 const CLASSES: &[u32] = &[4172, 5068, 5328, 5329, 5338, 5339, 5342, 5343, 5349, 5385, 5402];
@@ -64,7 +55,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
         if let Some(row) = opcodes::row(v.op) {
             count(v, row)?;
         }
-        for &(_, at, most, others) in LITERALS.iter().filter(|l| l.0 == v.op) {
+        for &(at, most, others) in literals(v.op) {
             let value = v.arg(at)?;
             if value > most && !others.contains(&value) {
                 return broken(v, format!("operand {at} is {value}"));
@@ -86,8 +77,8 @@ fn count(v: View<'_>, row: &Row) -> Result<()> {
     let mut at = 0;
     for &c in &row.shape[fixed..] {
         match c {
-            b's' => match literal_string(&v.args[at.min(v.args.len())..]) {
-                Some((_, words)) => {
+            b's' => match string_words(&v.args[at.min(v.args.len())..]) {
+                Some(words) => {
                     skip(words)?;
                     at += words;
                 }
@@ -131,12 +122,7 @@ fn open(v: View<'_>, rest: &[u32]) -> Result<()> {
         op::OpImageSampleDrefExplicitLod | op::OpImageSampleProjDrefExplicitLod => of_mask(3, IMAGE),
         op::OpPhi if !rest.len().is_multiple_of(2) => broken(v, "has a value without a block"),
         op::OpBranchConditional if rest.len() == 1 => broken(v, "has one weight"),
-        op::OpGroupNonUniformIAdd..=op::OpGroupNonUniformLogicalXor if rest.len() > 1 => {
-            broken(v, "has too many operands")
-        }
-        _ => match MOST.iter().find(|r| r.0 == v.op) {
-            Some(&(_, most)) if rest.len() > most => broken(v, "has too many operands"),
-            _ => Ok(()),
-        },
+        _ if rest.len() > most(v.op) => broken(v, "has too many operands"),
+        _ => Ok(()),
     }
 }

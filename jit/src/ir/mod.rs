@@ -96,6 +96,15 @@ impl Ty {
             Ty::B1 | Ty::Buf | Ty::Img | Ty::Smp => 0,
         }
     }
+    /// The integer type of the same width; a word for what has none.
+    pub fn integer(self) -> Ty {
+        match self.bytes() {
+            1 => Ty::I8,
+            2 => Ty::I16,
+            8 => Ty::I64,
+            _ => Ty::I32,
+        }
+    }
     /// True for F16, F32, F64.
     pub fn is_float(self) -> bool {
         matches!(self, Ty::F16 | Ty::F32 | Ty::F64)

@@ -9,10 +9,8 @@
 //!   are such numbers, that rounding to nearest crosses none (their last bits are at least 2^-2p apart, with p bits). They are computed there and cut.
 //! * Of remainders, powers of two and transcendental functions, whose precision Vulkan leaves open, only operands and results are flushed.
 
-use super::util::rewrite_insts;
-use crate::ir::{
-    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value, ValueDef, modes,
-};
+use super::util::{hand_on, rewrite_insts, two_sum};
+use crate::ir::{Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value, modes};
 
 /// Runs the pass.
 pub fn float_modes(shader: &mut Shader) {
@@ -63,19 +61,8 @@ fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
         values.iter_mut().for_each(|value| *value = flushed(&mut b, *value));
     }
     *out = b.nodes;
-    for (result, value) in data.results().zip(values) {
-        // A copy: the same bits of the same type.
-        let copy = shader.insts.push(InstData {
-            op: Op::Convert(Convert::Bitcast),
-            args: smallvec::smallvec![value],
-            first_result: result,
-            result_count: 1,
-            float: FloatFlags::NONE,
-            source: data.source,
-        });
-        shader.values[result].def = ValueDef::Inst(copy, 0);
-        out.push(Node::Inst(copy));
-    }
+    // Copies: the same bits of the same type.
+    hand_on(shader, &data, Convert::Bitcast, values, out);
 }
 
 /// Builds what an instruction computes, cut to its type.
@@ -162,14 +149,9 @@ fn flushed(b: &mut Builder<'_>, x: Value) -> Value {
     b.select(denormal, nothing, x)
 }
 
-/// The integers with the bits of a binary32 or binary64 number.
-fn words_of(ty: Ty) -> Ty {
-    if ty == Ty::F64 { Ty::I64 } else { Ty::I32 }
-}
-
 /// Have two numbers of a type signs that differ?
 fn signs_differ(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
-    let words = words_of(b.shader.ty(x));
+    let words = b.shader.ty(x).integer();
     let [x, y] = [x, y].map(|x| b.convert(Convert::Bitcast, x, words));
     let signs = b.binary(Binary::Xor, x, y);
     let zero = b.constant(words, 0);
@@ -178,7 +160,7 @@ fn signs_differ(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
 
 /// The number before x, on the side of zero, where `away` says so; the greatest one before infinity.
 fn before(b: &mut Builder<'_>, x: Value, away: Value) -> Value {
-    let (ty, words) = (b.shader.ty(x), words_of(b.shader.ty(x)));
+    let (ty, words) = (b.shader.ty(x), b.shader.ty(x).integer());
     let bits = b.convert(Convert::Bitcast, x, words);
     let one = b.convert(Convert::BToI, away, Ty::I32);
     let one = if words == Ty::I64 { b.convert(Convert::UToU, one, words) } else { one };
@@ -199,12 +181,7 @@ fn towards(b: &mut Builder<'_>, x: Value, left: Value, like: Value) -> Value {
 fn sum(b: &mut Builder<'_>, op: Binary, x: Value, y: Value) -> Value {
     let y = if op == Binary::FSub { b.unary(Unary::FNeg, y) } else { y };
     let ty = b.shader.ty(x);
-    let sum = b.binary(Binary::FAdd, x, y);
-    let part = b.binary(Binary::FSub, sum, x);
-    let rest = b.binary(Binary::FSub, sum, part);
-    let lost_x = b.binary(Binary::FSub, x, rest);
-    let lost_y = b.binary(Binary::FSub, y, part);
-    let lost = b.binary(Binary::FAdd, lost_x, lost_y);
+    let [sum, lost] = two_sum(b, x, y);
     let cut = towards(b, sum, lost, sum);
     // An infinity of two numbers.
     let infinity = float(b, ty, f64::INFINITY);

@@ -12,10 +12,9 @@
 //! * integers beyond the 24 bits of binary32 are beyond the greatest half;
 //! * of a remainder and of transcendental functions Vulkan asks for less: they are computed in binary32 and rounded once.
 
-use super::util::{for_each_inst, rewrite_insts};
+use super::util::{for_each_inst, hand_on, rewrite_insts, two_sum};
 use crate::ir::{
-    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Scan, Shader, Subgroup, Ty, Unary, Value,
-    ValueDef, eval,
+    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Scan, Shader, Subgroup, Ty, Unary, Value, eval,
 };
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::smallvec;
@@ -182,18 +181,7 @@ impl Halves<'_> {
         self.shader.set_float(inner, data.float);
         out.push(Node::Inst(inner));
         let results: Vec<Value> = self.shader.insts[inner].results().collect();
-        for (result, narrow) in data.results().zip(results) {
-            let widen = self.shader.insts.push(InstData {
-                op: Op::Convert(Convert::FToF),
-                args: smallvec![narrow],
-                first_result: result,
-                result_count: 1,
-                float: FloatFlags::NONE,
-                source: data.source,
-            });
-            self.shader.values[result].def = ValueDef::Inst(widen, 0);
-            out.push(Node::Inst(widen));
-        }
+        hand_on(self.shader, &data, Convert::FToF, results, out);
     }
 }
 
@@ -220,13 +208,7 @@ fn fused(b: &mut Builder<'_>, data: &InstData) -> Value {
 
 /// A sum of binary32, rounded to odd: itself if it is exact, else of its two neighbours the one whose last bit is one.
 fn odd_sum(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
-    let sum = b.binary(Binary::FAdd, x, y);
-    // What was rounded away (Knuth's TwoSum).
-    let part = b.binary(Binary::FSub, sum, x);
-    let rest = b.binary(Binary::FSub, sum, part);
-    let lost_x = b.binary(Binary::FSub, x, rest);
-    let lost_y = b.binary(Binary::FSub, y, part);
-    let lost = b.binary(Binary::FAdd, lost_x, lost_y);
+    let [sum, lost] = two_sum(b, x, y);
     let zero = b.f32(0.0);
     let inexact = b.cmp(Cmp::FOrdNe, lost, zero);
     // Rounded away from zero when what was lost has the other sign.

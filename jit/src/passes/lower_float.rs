@@ -4,10 +4,8 @@
 //! The last step defines the instruction's result, so no value is renamed.
 
 use super::halves::narrow_towards_zero;
-use super::util::rewrite_insts;
-use crate::ir::{
-    Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value, ValueDef,
-};
+use super::util::{hand_on, rewrite_insts};
+use crate::ir::{Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value};
 
 /// Runs the pass.
 pub fn lower_float(shader: &mut Shader) {
@@ -53,19 +51,8 @@ fn lower(shader: &mut Shader, inst: Inst, steps: Steps, out: &mut Vec<Node>) {
     b.nodes = std::mem::take(out);
     let values = steps(&mut b, &data);
     *out = b.nodes;
-    for (result, value) in data.results().zip(values) {
-        // A copy: the same bits of the same type.
-        let copy = shader.insts.push(InstData {
-            op: Op::Convert(Convert::Bitcast),
-            args: smallvec::smallvec![value],
-            first_result: result,
-            result_count: 1,
-            float: FloatFlags::NONE,
-            source: data.source,
-        });
-        shader.values[result].def = ValueDef::Inst(copy, 0);
-        out.push(Node::Inst(copy));
-    }
+    // Copies: the same bits of the same type.
+    hand_on(shader, &data, Convert::Bitcast, values, out);
 }
 
 /// A float as an integer of 8 or 16 bits: as a word, cut to what there is.

@@ -1,9 +1,10 @@
-//! Shared by the passes: renaming of values, the pool of constants.
+//! Shared by the passes: renaming of values, the pool of constants, instructions in the place of others.
 
-use crate::ir::{Inst, Node, Op, Region, Shader, Ty, Value};
+use crate::ir::{Binary, Builder, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Shader, Ty, Value, ValueDef};
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use smallvec::smallvec;
 use std::cell::Cell;
 
 /// Replaced values. Chains are followed, so a target may be replaced later; they are shortened on the way.
@@ -105,4 +106,36 @@ pub fn rewrite_insts(region: &mut Region, rewrite: &mut impl FnMut(Inst, &mut Ve
         out.push(node);
     }
     region.nodes = out;
+}
+
+/// Appends what makes an instruction's results of `values`: a conversion each, of no float flags.
+pub fn hand_on(
+    shader: &mut Shader,
+    data: &InstData,
+    convert: Convert,
+    values: impl IntoIterator<Item = Value>,
+    out: &mut Vec<Node>,
+) {
+    for (result, value) in data.results().zip(values) {
+        let inst = shader.insts.push(InstData {
+            op: Op::Convert(convert),
+            args: smallvec![value],
+            first_result: result,
+            result_count: 1,
+            float: FloatFlags::NONE,
+            source: data.source,
+        });
+        shader.values[result].def = ValueDef::Inst(inst, 0);
+        out.push(Node::Inst(inst));
+    }
+}
+
+/// A sum of floats, and what was rounded away (Knuth's TwoSum).
+pub fn two_sum(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
+    let sum = b.binary(Binary::FAdd, x, y);
+    let part = b.binary(Binary::FSub, sum, x);
+    let rest = b.binary(Binary::FSub, sum, part);
+    let lost_x = b.binary(Binary::FSub, x, rest);
+    let lost_y = b.binary(Binary::FSub, y, part);
+    [sum, b.binary(Binary::FAdd, lost_x, lost_y)]
 }

@@ -32,15 +32,6 @@ pub(crate) struct Builder {
     pub fault: Option<&'static str>,
 }
 
-/// The integers with the bits of a float type.
-fn words_of(ty: Ty) -> Ty {
-    match ty {
-        Ty::F16 => Ty::I16,
-        Ty::F64 => Ty::I64,
-        _ => Ty::I32,
-    }
-}
-
 impl Builder {
     pub fn new(shader: Shader, modes: FloatModes) -> Self {
         Builder {
@@ -190,7 +181,7 @@ impl Builder {
         }
         // What is equal differs by the sign of a zero, if at all.
         let equal = self.cmp(Cmp::FOrdEq, a, b);
-        let [a, b] = [a, b].map(|x| self.cvt(Convert::Bitcast, x, words_of(ty)));
+        let [a, b] = [a, b].map(|x| self.cvt(Convert::Bitcast, x, ty.integer()));
         let both = self.bin(if op == Binary::FMin { Binary::Or } else { Binary::And }, a, b);
         let both = self.cvt(Convert::Bitcast, both, ty);
         self.select(equal, both, extreme)
@@ -198,7 +189,7 @@ impl Builder {
 
     /// A float of the sign of another, or zero: with that sign.
     pub fn sign_zero(&mut self, x: Value, sign: Value) -> Value {
-        let (ty, words) = (self.ty(x), words_of(self.ty(x)));
+        let (ty, words) = (self.ty(x), self.ty(x).integer());
         let [x, sign] = [x, sign].map(|x| self.cvt(Convert::Bitcast, x, words));
         let mask = self.konst(words, 1 << (words.bytes() * 8 - 1));
         let sign = self.bin(Binary::And, sign, mask);

@@ -220,11 +220,11 @@ impl Translator<'_> {
 
     /// Smaller scalars, lowest first, as one.
     pub fn join(&mut self, parts: &[Value], to: Ty) -> Value {
-        let wide = int_of(to);
+        let wide = to.integer();
         let mut bits = self.b.konst(wide, 0);
         for (i, &p) in (0..).zip(parts) {
             let ty = self.b.ty(p);
-            let p = self.b.cvt(Convert::Bitcast, p, int_of(ty));
+            let p = self.b.cvt(Convert::Bitcast, p, ty.integer());
             let p = self.b.cvt(Convert::UToU, p, wide);
             let by = self.b.konst(wide, u64::from(i * ty.bytes() * 8));
             let p = if i == 0 { p } else { self.b.bin(Binary::Shl, p, by) };
@@ -235,12 +235,12 @@ impl Translator<'_> {
 
     /// One scalar as `n` smaller ones, lowest first.
     pub fn split(&mut self, whole: Value, to: Ty, n: u32) -> Flat {
-        let wide = int_of(self.b.ty(whole));
+        let wide = self.b.ty(whole).integer();
         let bits = self.b.cvt(Convert::Bitcast, whole, wide);
         let part = |i: u32| {
             let by = self.b.konst(wide, u64::from(i * to.bytes() * 8));
             let part = if i == 0 { bits } else { self.b.bin(Binary::LShr, bits, by) };
-            let part = self.b.cvt(Convert::UToU, part, int_of(to));
+            let part = self.b.cvt(Convert::UToU, part, to.integer());
             self.b.cvt(Convert::Bitcast, part, to)
         };
         (0..n).map(part).collect()
@@ -632,14 +632,4 @@ impl Translator<'_> {
 
 fn outside() -> Error {
     Error::invalid("part outside the composite")
-}
-
-/// The integer type of the same width.
-fn int_of(ty: Ty) -> Ty {
-    match ty.bytes() {
-        1 => Ty::I8,
-        2 => Ty::I16,
-        8 => Ty::I64,
-        _ => Ty::I32,
-    }
 }

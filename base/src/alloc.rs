@@ -74,6 +74,8 @@ unsafe impl GlobalAlloc for Allocator {
         block
     }
 
+    // SAFETY: (the attribute) as for `alloc`.
+    #[unsafe(link_section = ".text_start")]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if POOL.holds(block) {
             return POOL.give(block, layout.size());

@@ -35,6 +35,9 @@ impl PhysicalDevice {
 
 impl Instance {
     /// A new instance with its physical device; starts no thread.
+    ///
+    /// Part of its caller, which stands beside what else runs at the start (`vk_icdNegotiateLoaderICDInterfaceVersion`).
+    #[inline(always)]
     pub fn new(api_version: u32, extensions: ExtensionSet) -> Arc<Instance> {
         Arc::new_cyclic(|instance| {
             let physical = PhysicalDevice { heap: Arc::default(), instance: instance.clone() };

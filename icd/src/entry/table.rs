@@ -41,7 +41,9 @@ const FREE: Name = Name { text: 0, length: 0, table: 0, row: 0, number: 0 };
 
 /// Names by their hash, in the next free slot, and their texts. Made by the compiler: a table made at run time touches more memory than all that an
 /// instance needs before its first device. Texts are here once more, since those of the rows lie wherever constants lie: a program's first
-/// question for a command would wait for the system to bring further pages.
+/// question for a command would wait for the system to bring further pages. What an instance is asked for, all slots and the first texts, never lies on
+/// both sides of a border between two of the pieces (16 pages of 4 KiB) that the system brings.
+#[repr(align(0x4000))]
 struct Index {
     slots: [Name; SLOTS],
     text: [u8; TEXT],

@@ -202,6 +202,10 @@ pub struct DrawState {
     pub depth_clamp: bool,
     /// Clip against near and far planes (depthClipEnable; default = !depth_clamp).
     pub depth_clip: bool,
+    /// negativeOneToOne: the near plane is at z = -w.
+    pub negative_one_to_one: bool,
+    /// provokingVertexMode is that of the last vertex.
+    pub provoking_last: bool,
     /// rasterizerDiscardEnable.
     pub rasterizer_discard: bool,
     /// Polygon mode.
@@ -236,6 +240,8 @@ impl Default for DrawState {
             scissors: Vec::new(),
             depth_clamp: false,
             depth_clip: true,
+            negative_one_to_one: false,
+            provoking_last: false,
             rasterizer_discard: false,
             polygon_mode: PolygonMode::Fill,
             cull_mode: 0,

@@ -183,7 +183,7 @@ extensions! {
     VK_KHR_vertex_attribute_divisor, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_load_store_op_none, 1, Device, YES, None, [];
-    VK_KHR_map_memory2, 1, Device, LATER, None, [];
+    VK_KHR_map_memory2, 1, Device, YES, None, [];
     VK_KHR_line_rasterization, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_descriptor_indexing, 2, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance3)]), Core(V1_1)])];
     VK_EXT_host_query_reset, 1, Device, YES, Some(V1_2), [PROPERTIES2];
@@ -228,16 +228,16 @@ extensions! {
     VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
     VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_EXT_inline_uniform_block, 1, Device, YES, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
-    VK_EXT_custom_border_color, 12, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_custom_border_color, 12, Device, YES, None, [PROPERTIES2];
     VK_EXT_depth_clip_enable, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_depth_clip_control, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_provoking_vertex, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_primitive_topology_list_restart, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_color_write_enable, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_vertex_input_dynamic_state, 2, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_conditional_rendering, 2, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_depth_clip_control, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_provoking_vertex, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_primitive_topology_list_restart, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_color_write_enable, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_vertex_input_dynamic_state, 2, Device, YES, None, [PROPERTIES2];
+    VK_EXT_conditional_rendering, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_transform_feedback, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_memory_budget, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_memory_budget, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_image_view_min_lod, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_mutable_descriptor_type, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
@@ -247,6 +247,12 @@ extensions! {
     VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];
     VK_EXT_ycbcr_2plane_444_formats, 1, Device, NO_YCBCR, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
     VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
+    VK_KHR_robustness2, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_extended_dynamic_state3, 2, Device, YES, None, [PROPERTIES2];
+    VK_EXT_multi_draw, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];
+    VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
     VK_EXT_depth_range_unrestricted, 1, Device, LATER, None, [];
 }
 

@@ -2,7 +2,7 @@
 
 use crate::os::arena::Arena;
 use crate::os::environment::number;
-use crate::os::memory_limits::{addresses_left, control_groups, data_left};
+use crate::os::memory_limits::{addresses_left, control_groups, data_left, memory_available};
 use ash::vk;
 use std::sync::OnceLock;
 
@@ -33,6 +33,11 @@ fn machine_memory() -> u64 {
     let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     let physical = if pages > 0 && page > 0 { pages as u64 * page as u64 } else { 1 << 30 };
     physical.min(control_groups().unwrap_or(u64::MAX))
+}
+
+/// `heapBudget`: what is allocated, and what the machine has left, as far as the heap goes.
+pub fn heap_budget(used: u64) -> u64 {
+    heap_size().min(used.saturating_add(memory_available().unwrap_or(u64::MAX)))
 }
 
 /// Answer of vkGetPhysicalDeviceMemoryProperties: one heap, one type that has everything.

@@ -44,6 +44,8 @@ pub const MAX_INLINE_UNIFORM_BLOCK_SIZE: u32 = LIMITS.max_uniform_buffer_range;
 pub const MAX_INLINE_UNIFORM_BLOCKS: u32 = 64;
 /// `maxPushDescriptors`.
 pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
+/// `maxMultiDrawCount`: a list of draws is copied as a whole.
+pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
 /// `maxMultiviewViewCount`.
 pub const MAX_VIEWS: u32 = 6;
 /// `maxPerSetDescriptors`: vkGetDescriptorSetLayoutSupport agrees to any set of up to this many.
@@ -336,6 +338,10 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;
         };
+        PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
+        PhysicalDeviceProvokingVertexPropertiesEXT => |p| p.provoking_vertex_mode_per_pipeline = vk::TRUE;
+        // A sampler has its colour in itself.
+        PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
         PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::FALSE;
         // Every access is checked, whatever a pipeline asks for.

@@ -63,6 +63,7 @@ pub enum Command {
         first_instance: u32,
     },
     DrawIndirect(Box<DrawIndirect>),
+    DrawMulti(Box<DrawMulti>),
     Dispatch {
         base: [u32; 3],
         groups: [u32; 3],
@@ -75,6 +76,10 @@ pub enum Command {
         attachments: Vec<vk::ClearAttachment>,
         rects: Vec<vk::ClearRect>,
     },
+
+    // Draws, dispatches and attachment clears that a word in a buffer decides on.
+    BeginConditionalRendering(Box<ConditionalRendering>),
+    EndConditionalRendering,
 
     // Transfers.
     CopyBuffer {
@@ -214,6 +219,41 @@ pub struct DrawIndirect {
     pub draw_count: u32,
     pub stride: u32,
     pub indexed: bool,
+}
+
+/// `vkCmdDrawMulti[Indexed]EXT`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct DrawMulti {
+    /// First vertex or index, how many, vertex offset.
+    pub draws: Vec<(u32, u32, i32)>,
+    pub instance_count: u32,
+    pub first_instance: u32,
+    pub indexed: bool,
+}
+
+/// `vkCmdBeginConditionalRenderingEXT`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct ConditionalRendering {
+    pub buffer: Arc<Buffer>,
+    pub offset: u64,
+    pub inverted: bool,
+}
+
+impl Command {
+    /// Is it discarded by conditional rendering?
+    pub fn is_conditional(&self) -> bool {
+        use Command::{ClearAttachments, Dispatch, DispatchIndirect, Draw, DrawIndexed, DrawIndirect, DrawMulti};
+        matches!(
+            self,
+            Draw { .. }
+                | DrawIndexed { .. }
+                | DrawIndirect(_)
+                | DrawMulti(_)
+                | Dispatch { .. }
+                | DispatchIndirect { .. }
+                | ClearAttachments { .. }
+        )
+    }
 }
 
 /// `vkCmdCopyQueryPoolResults`.

@@ -1,7 +1,9 @@
 //! Recording render pass instances, draws and dispatches.
 
 use super::command_buffer::push;
-use crate::command::{BeginRenderPass, BeginRendering, Command, DrawIndirect, RenderingAttachment};
+use crate::command::{
+    BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, RenderingAttachment,
+};
 use crate::fallible;
 use crate::ffi::handle::{optional, share};
 use crate::ffi::pointer::{find, slice};
@@ -14,6 +16,7 @@ use ash::vk;
 
 const RP2: Need = ext("VK_KHR_create_renderpass2");
 const COUNT: Need = ext("VK_KHR_draw_indirect_count");
+const CONDITIONAL: Need = ext("VK_EXT_conditional_rendering");
 const DYNAMIC: Need = ext("VK_KHR_dynamic_rendering");
 
 /// The rows of this family in the command table.
@@ -46,6 +49,18 @@ pub const COMMANDS: &[CommandRow] = &[
         cmd_draw_indexed_indirect_count as vk::PFN_vkCmdDrawIndexedIndirectCount,
         vkCmdDrawIndexedIndirectCount: V1_2,
         vkCmdDrawIndexedIndirectCountKHR: COUNT
+    ),
+    row!(Device, cmd_draw_multi as vk::PFN_vkCmdDrawMultiEXT, vkCmdDrawMultiEXT: ext("VK_EXT_multi_draw")),
+    row!(Device, cmd_draw_multi_indexed as vk::PFN_vkCmdDrawMultiIndexedEXT, vkCmdDrawMultiIndexedEXT: ext("VK_EXT_multi_draw")),
+    row!(
+        Device,
+        cmd_begin_conditional_rendering as vk::PFN_vkCmdBeginConditionalRenderingEXT,
+        vkCmdBeginConditionalRenderingEXT: CONDITIONAL
+    ),
+    row!(
+        Device,
+        cmd_end_conditional_rendering as vk::PFN_vkCmdEndConditionalRenderingEXT,
+        vkCmdEndConditionalRenderingEXT: CONDITIONAL
     ),
     row!(Device, cmd_dispatch as vk::PFN_vkCmdDispatch, vkCmdDispatch: V1_0),
     row!(Device, cmd_dispatch_indirect as vk::PFN_vkCmdDispatchIndirect, vkCmdDispatchIndirect: V1_0),
@@ -120,6 +135,15 @@ unsafe fn draw_indirect(
         };
         push(buffer, Command::DrawIndirect(Box::new(draw)));
     }
+}
+
+/// The elements of an array whose elements lie `stride` bytes apart.
+///
+/// # Safety
+/// The array is valid.
+unsafe fn strided<T: Copy>(first: *const T, count: u32, stride: u32) -> impl ExactSizeIterator<Item = T> {
+    // SAFETY: the caller's promise; nothing is said about alignment.
+    (0..count).map(move |i| unsafe { first.byte_add(i as usize * stride as usize).read_unaligned() })
 }
 
 shims! {
@@ -217,6 +241,44 @@ shims! {
         stride: u32,
     ) {
         draw_indirect(buffer, (from, offset), Some((count_buffer, count_offset)), (max_draw_count, stride), true);
+    }
+
+    fn cmd_draw_multi(
+        buffer: vk::CommandBuffer,
+        count: u32,
+        draws: *const vk::MultiDrawInfoEXT,
+        instance_count: u32,
+        first_instance: u32,
+        stride: u32,
+    ) {
+        let draws = fallible::collect(strided(draws, count, stride).map(|d| (d.first_vertex, d.vertex_count, 0)))?;
+        push(buffer, Command::DrawMulti(Box::new(DrawMulti { draws, instance_count, first_instance, indexed: false })));
+    }
+
+    fn cmd_draw_multi_indexed(
+        buffer: vk::CommandBuffer,
+        count: u32,
+        draws: *const vk::MultiDrawIndexedInfoEXT,
+        instance_count: u32,
+        first_instance: u32,
+        stride: u32,
+        vertex_offset: *const i32,
+    ) {
+        let of_all = vertex_offset.as_ref().copied();
+        let draw = |d: vk::MultiDrawIndexedInfoEXT| (d.first_index, d.index_count, of_all.unwrap_or(d.vertex_offset));
+        let draws = fallible::collect(strided(draws, count, stride).map(draw))?;
+        push(buffer, Command::DrawMulti(Box::new(DrawMulti { draws, instance_count, first_instance, indexed: true })));
+    }
+
+    fn cmd_begin_conditional_rendering(buffer: vk::CommandBuffer, info: *const vk::ConditionalRenderingBeginInfoEXT<'_>) {
+        let info = &*info;
+        let inverted = info.flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED);
+        let begin = ConditionalRendering { buffer: share::<Buffer>(info.buffer), offset: info.offset, inverted };
+        push(buffer, Command::BeginConditionalRendering(Box::new(begin)));
+    }
+
+    fn cmd_end_conditional_rendering(buffer: vk::CommandBuffer) {
+        push(buffer, Command::EndConditionalRendering);
     }
 
     fn cmd_dispatch(buffer: vk::CommandBuffer, x: u32, y: u32, z: u32) {

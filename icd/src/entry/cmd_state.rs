@@ -136,9 +136,13 @@ pub const COMMANDS: &[CommandRow] = &[
 ];
 
 /// What vkEndCommandBuffer says of a value that no valid call has.
-const INVALID: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+pub(super) const INVALID: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 
-unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
+/// Sets a state.
+///
+/// # Safety
+/// The shims' promise.
+pub(super) unsafe fn set(buffer: vk::CommandBuffer, state: DynamicState) {
     // SAFETY: the shims' promise.
     unsafe { push(buffer, Command::SetDynamicState(state)) }
 }
@@ -149,7 +153,10 @@ fn point(point: vk::PipelineBindPoint) -> Result<BindPoint, vk::Result> {
 }
 
 /// Sets a state whose value has to be translated; what does not translate fails the recording.
-unsafe fn set_translated<T>(
+///
+/// # Safety
+/// The shims' promise.
+pub(super) unsafe fn set_translated<T>(
     buffer: vk::CommandBuffer,
     value: Result<T, String>,
     state: impl FnOnce(T) -> DynamicState,

@@ -3,7 +3,9 @@
 //! A command's name is greppable at every hop: its row in a table → the shim (`vkCmdCopyBuffer` → `cmd_copy_buffer`) →
 //! `Command::CopyBuffer` → `execute/…copy_buffer`. Allocation callbacks are accepted and not called.
 
+pub mod calibration;
 pub mod cmd_draw;
+pub mod cmd_extended_state;
 pub mod cmd_state;
 pub mod cmd_transfer;
 pub mod command_buffer;

@@ -29,28 +29,43 @@ unsafe fn structures<'a>(
 ) -> Result<CreateInfo<'a>, String> {
     // SAFETY: the caller's promise.
     unsafe {
-        let r = info.p_rasterization_state.as_ref().ok_or("no rasterization state")?;
-        let clip = find::<vk::PipelineRasterizationDepthClipStateCreateInfoEXT<'_>>(r.p_next);
-        let discards = r.rasterizer_discard_enable != 0 && !dynamic.has(Row::RasterizerDiscardEnable);
+        let r = info.p_rasterization_state.as_ref();
+        let chain = r.map_or(std::ptr::null(), |r| r.p_next);
+        let discards =
+            r.is_some_and(|r| r.rasterizer_discard_enable != 0) && !dynamic.has(Row::RasterizerDiscardEnable);
         let mut structures = CreateInfo {
             discards,
-            vertex_input: info.p_vertex_input_state.as_ref().map(|v| vertex_input(v)),
+            // Dynamic as a whole, it is ignored as a whole.
+            vertex_input: if dynamic.has(Row::VertexInput) {
+                None
+            } else {
+                info.p_vertex_input_state.as_ref().map(|v| vertex_input(v))
+            },
             input_assembly: info.p_input_assembly_state.as_ref(),
-            rasterization: Some(r),
-            depth_clip: Some(clip.map_or(r.depth_clamp_enable == 0, |c| c.depth_clip_enable != 0)),
-            line: find::<vk::PipelineRasterizationLineStateCreateInfoKHR<'_>>(r.p_next),
+            rasterization: r,
+            depth_clip: find::<vk::PipelineRasterizationDepthClipStateCreateInfoEXT<'_>>(chain)
+                .map(|c| c.depth_clip_enable != 0),
+            provoking_last: find::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>(chain)
+                .map(|p| p.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX),
+            line: find::<vk::PipelineRasterizationLineStateCreateInfoKHR<'_>>(chain),
             ..CreateInfo::default()
         };
         // The pointers below may dangle when rasterization is discarded.
         if !discards {
             let blend = info.p_color_blend_state.as_ref();
             let multisample = info.p_multisample_state.as_ref();
-            structures.viewport = info.p_viewport_state.as_ref().map(|v| viewport(v, dynamic));
+            let viewports = info.p_viewport_state.as_ref();
+            structures.viewport = viewports.map(|v| viewport(v, dynamic));
+            structures.negative_one_to_one = viewports
+                .and_then(|v| find::<vk::PipelineViewportDepthClipControlCreateInfoEXT<'_>>(v.p_next))
+                .map(|c| c.negative_one_to_one != 0);
             structures.multisample = multisample;
             structures.sample_mask = multisample.and_then(|m| m.p_sample_mask.as_ref()).copied();
             structures.depth_stencil = info.p_depth_stencil_state.as_ref();
             structures.color_blend = blend;
             structures.attachments = blend.map(|b| slice(b.p_attachments, b.attachment_count));
+            let writes = blend.and_then(|b| find::<vk::PipelineColorWriteCreateInfoEXT<'_>>(b.p_next));
+            structures.write_enables = writes.map(|w| slice(w.p_color_write_enables, w.attachment_count));
         }
         Ok(structures)
     }

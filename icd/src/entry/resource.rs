@@ -25,6 +25,8 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, free_memory as vk::PFN_vkFreeMemory, vkFreeMemory: V1_0),
     row!(Device, map_memory as vk::PFN_vkMapMemory, vkMapMemory: V1_0),
     row!(Device, unmap_memory as vk::PFN_vkUnmapMemory, vkUnmapMemory: V1_0),
+    row!(Device, map_memory2 as vk::PFN_vkMapMemory2KHR, vkMapMemory2KHR: ext("VK_KHR_map_memory2")),
+    row!(Device, unmap_memory2 as vk::PFN_vkUnmapMemory2KHR, vkUnmapMemory2KHR: ext("VK_KHR_map_memory2")),
     row!(Device, flush_mapped_memory_ranges as vk::PFN_vkFlushMappedMemoryRanges, vkFlushMappedMemoryRanges: V1_0),
     row!(Device, invalidate_mapped_memory_ranges as vk::PFN_vkInvalidateMappedMemoryRanges, vkInvalidateMappedMemoryRanges: V1_0),
     row!(Device, get_device_memory_commitment as vk::PFN_vkGetDeviceMemoryCommitment, vkGetDeviceMemoryCommitment: V1_0),
@@ -160,6 +162,12 @@ unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements
     }
 }
 
+/// The address of `size` bytes of memory.
+fn map(memory: &Memory, offset: u64, size: u64) -> Result<*mut c_void, vk::Result> {
+    let size = if size == vk::WHOLE_SIZE { memory.size().saturating_sub(offset) } else { size };
+    Ok(memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.address.cast())
+}
+
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
@@ -174,13 +182,20 @@ shims! {
     }
 
     fn map_memory(_device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, _flags: vk::MemoryMapFlags, data: *mut *mut c_void) -> VkResult {
-        let memory = get::<Memory>(memory);
-        let size = if size == vk::WHOLE_SIZE { memory.size().saturating_sub(offset) } else { size };
-        *data = memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.address.cast();
+        *data = map(get::<Memory>(memory), offset, size)?;
+        Ok(())
+    }
+
+    fn map_memory2(_device: vk::Device, info: *const vk::MemoryMapInfoKHR<'_>, data: *mut *mut c_void) -> VkResult {
+        *data = map(get::<Memory>((*info).memory), (*info).offset, (*info).size)?;
         Ok(())
     }
 
     fn unmap_memory(_device: vk::Device, _memory: vk::DeviceMemory) {}
+
+    fn unmap_memory2(_device: vk::Device, _info: *const vk::MemoryUnmapInfoKHR<'_>) -> VkResult {
+        Ok(())
+    }
 
     fn flush_mapped_memory_ranges(_device: vk::Device, _count: u32, _ranges: *const vk::MappedMemoryRange<'_>) -> VkResult {
         Ok(())

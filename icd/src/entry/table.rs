@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 13] = [
+pub static TABLES: [&[CommandRow]; 16] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -17,8 +17,11 @@ pub static TABLES: [&[CommandRow]; 13] = [
     sync::COMMANDS,
     command_buffer::COMMANDS,
     cmd_state::COMMANDS,
+    cmd_extended_state::STATE3,
+    cmd_extended_state::COMMANDS,
     cmd_draw::COMMANDS,
     cmd_transfer::COMMANDS,
+    calibration::COMMANDS,
     WSI,
 ];
 

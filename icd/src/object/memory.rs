@@ -45,6 +45,11 @@ impl Heap {
         self.arena.get().and_then(Option::as_ref).map_or(AddressSpace::EMPTY, |arena| arena.addresses())
     }
 
+    /// Bytes that are allocated.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// Counts `bytes` as used; `None` when there are not so many left.
     fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reserved> {
         let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= heap_size());

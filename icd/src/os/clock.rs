@@ -13,6 +13,11 @@ pub fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
+/// Monotonic time in nanoseconds that nobody adjusts.
+pub fn raw() -> u64 {
+    read(libc::CLOCK_MONOTONIC_RAW)
+}
+
 /// Processor time of the process in nanoseconds.
 pub fn process_time() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)

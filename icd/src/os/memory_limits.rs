@@ -13,6 +13,13 @@ pub fn data_left() -> Option<u64> {
     left(libc::RLIMIT_DATA, 5)
 }
 
+/// Bytes that can be had without swapping: `MemAvailable` of `/proc/meminfo`.
+pub fn memory_available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
 /// Bytes that a file may have; `None` without a limit.
 pub fn file_size() -> Option<u64> {
     limit(libc::RLIMIT_FSIZE)

@@ -52,6 +52,21 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// As [`Topology::vertices`], for the mode in which the last vertex is the provoking one: triangles turned so that it comes first. The ends of
+    /// a line have an order of their own, and keep it.
+    #[inline]
+    pub fn vertices_last_first(self, i: u32) -> [u32; 3] {
+        let [a, b, c] = self.vertices(i);
+        match (self, i & 1) {
+            (Topology::TriangleList | Topology::TriangleListWithAdjacency, _) => [c, a, b],
+            (Topology::TriangleStrip | Topology::TriangleStripWithAdjacency, 0) => [c, a, b],
+            (Topology::TriangleStrip | Topology::TriangleStripWithAdjacency | Topology::TriangleFan, _) => [b, c, a],
+            _ => [a, b, c],
+        }
+    }
+}
+
 /// Reads one index; beyond the buffer gives 0 (robust buffer access).
 #[inline(always)]
 pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
@@ -112,4 +127,35 @@ pub fn segments(
         }
     }
     push(start, counts.count.saturating_sub(start));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The specification's table of provoking vertices ("Primitive Topologies"); a triangle is turned, never mirrored.
+    #[test]
+    fn the_last_vertex_provokes() {
+        // Each step, then the first one's last vertex.
+        let last = [
+            (Topology::TriangleList, 3, 2),
+            (Topology::TriangleStrip, 1, 2),
+            (Topology::TriangleFan, 1, 2),
+            (Topology::TriangleListWithAdjacency, 6, 4),
+            (Topology::TriangleStripWithAdjacency, 2, 4),
+            (Topology::PointList, 1, 0),
+        ];
+        for (topology, step, first) in last {
+            for i in 0..6 {
+                let (usual, mut turned) = (topology.vertices(i), topology.vertices_last_first(i));
+                assert_eq!(turned[0], step * i + first, "{topology:?} {i}");
+                let at = turned.iter().position(|&v| v == usual[0]).expect("the same vertices");
+                turned.rotate_left(at);
+                assert_eq!(turned, usual, "{topology:?} {i}");
+            }
+        }
+        for topology in [Topology::LineList, Topology::LineStrip, Topology::LineListWithAdjacency] {
+            assert_eq!(topology.vertices_last_first(5), topology.vertices(5));
+        }
+    }
 }

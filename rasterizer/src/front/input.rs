@@ -98,13 +98,14 @@ impl Assembly {
         self.primitives.clear();
         self.vertices.clear();
         reuse.restart();
-        let topology = draw.draw.state.topology;
+        let (topology, last) = (draw.draw.state.topology, draw.draw.state.provoking_last);
+        let vertices = |i: u32| if last { topology.vertices_last_first(i) } else { topology.vertices(i) };
         let end = chunk.primitive + chunk.primitives;
         let first_segment = draw.plan.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
         for segment in draw.plan.segments[first_segment..].iter().take_while(|s| s.base < end) {
             let from = chunk.primitive.max(segment.base);
             for id in from..end.min(segment.base + segment.primitives) {
-                let positions = topology.vertices(id - segment.base);
+                let positions = vertices(id - segment.base);
                 let mut local = [0; 3];
                 for (local, p) in local.iter_mut().zip(positions) {
                     let index = vertex_index(draw.draw, segment.first + p);

@@ -54,7 +54,7 @@ impl Builder<'_> {
         self.draw.draw.state.line_width.clamp(LINE_WIDTH_RANGE[0], LINE_WIDTH_RANGE[1])
     }
 
-    /// One primitive, provoking vertex first.
+    /// One primitive, provoking vertex first; but a line has its ends in their order.
     #[inline(always)]
     pub fn primitive(&mut self, ids: [u32; 3], primitive_id: u32) {
         let class = self.draw.draw.state.topology.class();
@@ -65,7 +65,8 @@ impl Builder<'_> {
         };
         let vertices = self.vertices;
         let mut v = ids.map(|i| &vertices[i as usize]);
-        let viewport = v[0].viewport;
+        let first = usize::from(class == TopologyClass::Line && self.draw.draw.state.provoking_last);
+        let (provoking, viewport) = (ids[first], v[first].viewport);
         let mut moved = [Vertex::default(); 3];
         if self.draw.plan.linkage.viewport != NO_SLOT {
             for (vertex, moved) in v[..corners].iter_mut().zip(&mut moved) {
@@ -83,12 +84,12 @@ impl Builder<'_> {
         }
         let layer = match self.draw.plan.linkage.layer {
             NO_SLOT => self.draw.draw.context.view_index,
-            slot => self.shaded.get(ids[0] as usize, slot),
+            slot => self.shaded.get(provoking as usize, slot),
         };
         if layer >= self.grid.layers {
             return;
         }
-        let common = Common { vertices: ids, corners, primitive_id, layer, viewport, front: true, provoking: ids[0] };
+        let common = Common { vertices: ids, corners, primitive_id, layer, viewport, front: true, provoking };
         match class {
             TopologyClass::Point => self.point(v[0], common, None),
             TopologyClass::Line => self.line([v[0], v[1]], any, common, None),
@@ -153,7 +154,7 @@ impl Builder<'_> {
             polygon.clip(|c| c.position[3] - 1e-9);
         }
         if any & code::NEAR != 0 {
-            polygon.clip(|c| c.position[2]);
+            polygon.clip(|c| transform.near_distance(&c.position));
         }
         if any & code::FAR != 0 {
             polygon.clip(|c| c.position[3] - c.position[2]);
@@ -253,7 +254,7 @@ impl Builder<'_> {
                 visible = visible && clip_segment(&mut ends, |c| transform.guard_distance(i, &c.position));
             }
             if any & code::NEAR != 0 {
-                visible = visible && clip_segment(&mut ends, |c| c.position[2]);
+                visible = visible && clip_segment(&mut ends, |c| transform.near_distance(&c.position));
             }
             if any & code::FAR != 0 {
                 visible = visible && clip_segment(&mut ends, |c| c.position[3] - c.position[2]);

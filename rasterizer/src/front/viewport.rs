@@ -14,7 +14,7 @@ use crate::prim::{GUARD, Screen, fixed, intersect};
 pub mod code {
     /// Outside x, y of the view volume (four planes).
     pub const VIEW: u32 = 0xf;
-    /// z < 0.
+    /// z < 0, or z < -w (negativeOneToOne).
     pub const NEAR: u32 = 1 << 4;
     /// z > w.
     pub const FAR: u32 = 1 << 5;
@@ -67,6 +67,7 @@ pub struct Transform {
     /// Range fragment depth is clamped to.
     pub depth_range: [f32; 2],
     depth_clip: bool,
+    negative_one_to_one: bool,
 }
 
 impl Transform {
@@ -81,13 +82,18 @@ impl Transform {
         let (x0, x1) = (v.x.min(v.x + v.width), v.x.max(v.x + v.width));
         let (y0, y1) = (v.y.min(v.y + v.height), v.y.max(v.y + v.height));
         let (near, far) = (v.min_depth.min(v.max_depth), v.min_depth.max(v.max_depth));
+        let (depth, depth_offset) = match state.negative_one_to_one {
+            true => ((v.max_depth - v.min_depth) * 0.5, (v.max_depth + v.min_depth) * 0.5),
+            false => (v.max_depth - v.min_depth, v.min_depth),
+        };
         Transform {
-            scale: [v.width * 0.5, v.height * 0.5, v.max_depth - v.min_depth],
-            offset: [v.x + v.width * 0.5, v.y + v.height * 0.5, v.min_depth],
+            scale: [v.width * 0.5, v.height * 0.5, depth],
+            offset: [v.x + v.width * 0.5, v.y + v.height * 0.5, depth_offset],
             view_rect: intersect(scissor_rect, [first(x0), first(y0), last(x1), last(y1)]),
             scissor_rect,
             depth_range: if state.depth_clamp { [near, far] } else { [0.0, 1.0] },
             depth_clip: state.depth_clip,
+            negative_one_to_one: state.negative_one_to_one,
         }
     }
 
@@ -97,6 +103,12 @@ impl Transform {
         let axis = i / 2;
         let at = self.scale[axis] * p[axis] + self.offset[axis] * p[3];
         if i.is_multiple_of(2) { at - (GUARD[0] + 1.0) * p[3] } else { (GUARD[1] - 1.0) * p[3] - at }
+    }
+
+    /// Signed distance to the near plane.
+    #[inline]
+    pub fn near_distance(&self, p: &[f32; 4]) -> f32 {
+        if self.negative_one_to_one { p[2] + p[3] } else { p[2] }
     }
 
     /// Signed distance to side `i` of the view volume (same order as the guard planes).
@@ -112,7 +124,8 @@ impl Transform {
         let [x, y, z, w] = p;
         let depth = if self.depth_clip { code::NEAR | code::FAR } else { 0 };
         for i in 0..N {
-            let near = if z[i] < 0.0 { code::NEAR } else { 0 };
+            let nearest = if self.negative_one_to_one { -w[i] } else { 0.0 };
+            let near = if z[i] < nearest { code::NEAR } else { 0 };
             let far = if z[i] > w[i] { code::FAR } else { 0 };
             let behind = if w[i] > 0.0 { 0 } else { code::BEHIND };
             let nan = x[i].is_nan() | y[i].is_nan() | z[i].is_nan() | w[i].is_nan();

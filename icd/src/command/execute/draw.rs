@@ -2,7 +2,7 @@
 
 use super::Executor;
 use super::bind::DrawParameters;
-use crate::command::DrawIndirect;
+use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti};
 use crate::ffi::{handle, known};
 use crate::object::buffer::Buffer;
 use crate::object::pipeline::{BindPoint, PipelineKind};
@@ -33,12 +33,37 @@ impl Executor<'_> {
     }
 
     pub(super) fn draw_indirect(&mut self, c: &DrawIndirect) {
-        // The budget is the whole command's, not each draw's.
+        self.draws_of_one_command(|executor| executor.indirect_draws(c));
+    }
+
+    pub(super) fn draw_multi(&mut self, c: &DrawMulti) {
+        self.draws_of_one_command(|executor| {
+            for (number, &(first, count, vertex_offset)) in (0..).zip(&c.draws) {
+                if executor.device.abort.load(Ordering::Relaxed) != 0 {
+                    return;
+                }
+                let (instances, first_instance) = (c.instance_count, c.first_instance);
+                let counts = DrawCounts { count, instances, first, vertex_offset, first_instance };
+                executor.draw_counts(counts, c.indexed, Some(number));
+            }
+        });
+    }
+
+    /// The watchdog's budget is the whole command's, not each draw's.
+    fn draws_of_one_command(&mut self, draws: impl FnOnce(&mut Self)) {
         if let Some(pipeline) = &self.state.points[BindPoint::Graphics].pipeline {
             self.device.queue.watchdog.begin(self.device, handle::raw(pipeline));
         }
-        self.indirect_draws(c);
+        draws(self);
         self.device.queue.watchdog.end();
+    }
+
+    /// What the word says when rendering begins to depend on it holds until the end: changing it meanwhile has no defined effect.
+    pub(super) fn begin_conditional_rendering(&mut self, c: &ConditionalRendering) {
+        match read_words::<1>(&c.buffer, c.offset) {
+            Some([word]) => self.discarding = (word == 0) != c.inverted,
+            None => self.device.misuse("conditional rendering reads outside of its buffer"),
+        }
     }
 
     fn indirect_draws(&mut self, c: &DrawIndirect) {
@@ -69,8 +94,8 @@ impl Executor<'_> {
         }
     }
 
-    /// `indirect`: number of the draw in its command.
-    fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, indirect: Option<u32>) {
+    /// `number`: of the draw in its command, where that has several.
+    fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, number: Option<u32>) {
         let device = self.device;
         let Some(pipeline) = self.state.points[BindPoint::Graphics].pipeline.clone() else {
             return device.misuse("a draw without a graphics pipeline");
@@ -92,13 +117,13 @@ impl Executor<'_> {
         let mut parameters = DrawParameters {
             base_vertex: if indexed { counts.vertex_offset as u32 } else { counts.first },
             base_instance: counts.first_instance,
-            draw_index: indirect.unwrap_or(0),
+            draw_index: number.unwrap_or(0),
             ..Default::default()
         };
-        if indirect.is_none() {
+        if number.is_none() {
             device.queue.watchdog.begin(device, handle::raw(&pipeline));
         }
-        render.use_samples(device, graphics.state.fixed.samples);
+        render.use_samples(device, self.state.values.samples);
         let Some(pass) = &mut render.pass else { return };
         for &view_index in &render.views {
             parameters.view_index = view_index;

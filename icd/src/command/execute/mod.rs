@@ -46,12 +46,14 @@ pub struct Executor<'d> {
     state: State,
     render: Option<RenderInstance<'d>>,
     queries: QuerySinks,
+    /// Conditional rendering discards what it concerns; secondary command buffers see it too.
+    discarding: bool,
 }
 
 impl<'d> Executor<'d> {
     /// An executor with undefined state.
     pub fn new(device: &'d Device) -> Executor<'d> {
-        Executor { device, state: State::default(), render: None, queries: QuerySinks::default() }
+        Executor { device, state: State::default(), render: None, queries: QuerySinks::default(), discarding: false }
     }
 
     /// Executes a primary command buffer.
@@ -65,6 +67,9 @@ impl<'d> Executor<'d> {
         for command in &list.commands {
             if self.device.abort.load(Ordering::Relaxed) != 0 {
                 return;
+            }
+            if self.discarding && command.is_conditional() {
+                continue;
             }
             self.command(command);
         }
@@ -95,6 +100,9 @@ impl<'d> Executor<'d> {
                 self.draw_indexed([*index_count, *instance_count, *first_index, *vertex_offset as u32, *first_instance])
             }
             Command::DrawIndirect(c) => self.draw_indirect(c),
+            Command::DrawMulti(c) => self.draw_multi(c),
+            Command::BeginConditionalRendering(c) => self.begin_conditional_rendering(c),
+            Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
             Command::DispatchIndirect { buffer, offset } => self.dispatch_indirect(buffer, *offset),
             Command::ClearAttachments { attachments, rects } => self.clear_attachments(attachments, rects),

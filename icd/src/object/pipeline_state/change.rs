@@ -1,9 +1,12 @@
 //! How commands change values of dynamic state: as a whole, or in part.
 
 use ash::vk;
-use base::pixel::{CompareOp, LogicOp};
-use rasterizer::api::{MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, Stipple, Topology};
+use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS};
+use rasterizer::api::{
+    LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding,
+};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The type of a piece of dynamic state.
 pub trait Changes {
@@ -24,7 +27,8 @@ macro_rules! as_a_whole {
     };
 }
 
-as_a_whole!(bool, u32, f32, [f32; 2], [f32; 3], [f32; 4], CompareOp, LogicOp, Stipple, Topology);
+as_a_whole!(bool, Option<bool>, u32, f32, [f32; 2], [f32; 3], [f32; 4]);
+as_a_whole!(CompareOp, LineMode, LogicOp, PolygonMode, Stipple, Topology);
 
 /// A list that is short, so that copying values rarely allocates.
 pub type List<T> = SmallVec<[T; 1]>;
@@ -76,7 +80,57 @@ impl<T: Copy> Changes for PerFace<T> {
     }
 }
 
-/// Strides by binding number. There is no `vkCmdSet…` for them: they come with the buffers of `vkCmdBindVertexBuffers2`.
+/// A value of each colour attachment.
+#[derive(Clone, Copy)]
+pub struct PerAttachment<T>(pub [T; MAX_COLOR_ATTACHMENTS]);
+
+/// Values of the attachments from a number on.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct Attachments<T> {
+    pub first: u32,
+    pub values: List<T>,
+}
+
+impl<T: Copy> PerAttachment<T> {
+    /// One of each element; `rest` where there is none.
+    pub fn of<A>(all: &[A], rest: T, one: impl Fn(&A) -> Result<T, String>) -> Result<PerAttachment<T>, String> {
+        let mut values = PerAttachment([rest; MAX_COLOR_ATTACHMENTS]);
+        for (to, from) in values.0.iter_mut().zip(all) {
+            *to = one(from)?;
+        }
+        Ok(values)
+    }
+
+    /// Brings each value to its attachment.
+    pub fn join(&self, blend: &mut [BlendAttachment; MAX_COLOR_ATTACHMENTS], one: impl Fn(&mut BlendAttachment, T)) {
+        blend.iter_mut().zip(self.0).for_each(|(to, value)| one(to, value));
+    }
+}
+
+impl<T: Copy> Changes for PerAttachment<T> {
+    type Change = Attachments<T>;
+    fn change(&mut self, change: &Attachments<T>) {
+        let from_first = self.0.iter_mut().skip(change.first as usize);
+        from_first.zip(&change.values).for_each(|(to, value)| *to = *value);
+    }
+}
+
+/// Vertex bindings and attributes.
+#[derive(Default)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct VertexLayout {
+    pub bindings: Vec<VertexBinding>,
+    pub attributes: Vec<VertexAttribute>,
+}
+
+impl Changes for Arc<VertexLayout> {
+    type Change = Arc<VertexLayout>;
+    fn change(&mut self, change: &Arc<VertexLayout>) {
+        self.clone_from(change);
+    }
+}
+
+/// Strides by binding number. They come with the buffers of `vkCmdBindVertexBuffers2` and with `vkCmdSetVertexInputEXT`.
 #[derive(Clone, Copy)]
 pub struct Strides(pub [u32; MAX_VERTEX_BINDINGS]);
 

@@ -12,8 +12,12 @@ pub struct CreateInfo<'a> {
     pub input_assembly: Option<&'a vk::PipelineInputAssemblyStateCreateInfo<'a>>,
     pub viewport: Option<ViewportState<'a>>,
     pub rasterization: Option<&'a vk::PipelineRasterizationStateCreateInfo<'a>>,
-    /// depthClipEnable, which without its structure is what depthClampEnable is not.
+    /// depthClipEnable, where its structure is there.
     pub depth_clip: Option<bool>,
+    /// Of `VkPipelineViewportDepthClipControlCreateInfoEXT`.
+    pub negative_one_to_one: Option<bool>,
+    /// Of `VkPipelineRasterizationProvokingVertexStateCreateInfoEXT`.
+    pub provoking_last: Option<bool>,
     pub line: Option<&'a vk::PipelineRasterizationLineStateCreateInfoKHR<'a>>,
     pub multisample: Option<&'a vk::PipelineMultisampleStateCreateInfo<'a>>,
     /// The first word.
@@ -21,6 +25,8 @@ pub struct CreateInfo<'a> {
     pub depth_stencil: Option<&'a vk::PipelineDepthStencilStateCreateInfo<'a>>,
     pub color_blend: Option<&'a vk::PipelineColorBlendStateCreateInfo<'a>>,
     pub attachments: Option<&'a [vk::PipelineColorBlendAttachmentState]>,
+    /// Of `VkPipelineColorWriteCreateInfoEXT`.
+    pub write_enables: Option<&'a [vk::Bool32]>,
 }
 
 /// `VkPipelineVertexInputStateCreateInfo`.

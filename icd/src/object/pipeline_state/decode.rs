@@ -4,10 +4,7 @@ use super::change::Strides;
 use super::create_info::VertexInput;
 use ash::vk;
 use base::format::Format;
-use base::pixel::{
-    BlendAttachment, BlendEquations, BlendFactor, BlendOp, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, StencilOp,
-    StencilOps,
-};
+use base::pixel::{BlendEquations, BlendFactor, BlendOp, CompareOp, LogicOp, StencilOp, StencilOps};
 use rasterizer::api::{
     LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
 };
@@ -113,29 +110,26 @@ pub fn attributes(v: &VertexInput<'_>) -> Result<Vec<VertexAttribute>, String> {
     v.attributes.iter().map(attribute).collect()
 }
 
-/// minSampleShading asks for more than one sample: the driver then shades all of them.
-pub fn sample_shading(m: &vk::PipelineMultisampleStateCreateInfo<'_>) -> bool {
-    m.sample_shading_enable != 0 && m.min_sample_shading * m.rasterization_samples.as_raw() as f32 > 1.0
+/// The equation of a `VkPipelineColorBlendAttachmentState`.
+pub fn equation(a: &vk::PipelineColorBlendAttachmentState) -> vk::ColorBlendEquationEXT {
+    vk::ColorBlendEquationEXT {
+        src_color_blend_factor: a.src_color_blend_factor,
+        dst_color_blend_factor: a.dst_color_blend_factor,
+        color_blend_op: a.color_blend_op,
+        src_alpha_blend_factor: a.src_alpha_blend_factor,
+        dst_alpha_blend_factor: a.dst_alpha_blend_factor,
+        alpha_blend_op: a.alpha_blend_op,
+    }
 }
 
-/// Blending by attachment.
-pub fn blend(
-    attachments: &[vk::PipelineColorBlendAttachmentState],
-) -> Result<[BlendAttachment; MAX_COLOR_ATTACHMENTS], String> {
+/// A `VkColorBlendEquationEXT`.
+pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<BlendEquations, String> {
     let factor = |f: vk::BlendFactor| known(BlendFactor::from_vk(f.as_raw()), "blend factor", f.as_raw());
     let op = |o: vk::BlendOp| known(BlendOp::from_vk(o.as_raw()), "blend operation", o.as_raw());
-    let mut blend = [BlendAttachment::OFF; MAX_COLOR_ATTACHMENTS];
-    for (to, a) in blend.iter_mut().zip(attachments) {
-        to.write_mask = a.color_write_mask.as_raw() as u8;
-        to.enable = a.blend_enable != 0;
-        if to.enable {
-            let (src, dst) = (factor(a.src_color_blend_factor)?, factor(a.dst_color_blend_factor)?);
-            let (src_alpha, dst_alpha) = (factor(a.src_alpha_blend_factor)?, factor(a.dst_alpha_blend_factor)?);
-            let (color, alpha) = ((src, dst, op(a.color_blend_op)?), (src_alpha, dst_alpha, op(a.alpha_blend_op)?));
-            to.equations = BlendEquations { color, alpha };
-        }
-    }
-    Ok(blend)
+    Ok(BlendEquations {
+        color: (factor(e.src_color_blend_factor)?, factor(e.dst_color_blend_factor)?, op(e.color_blend_op)?),
+        alpha: (factor(e.src_alpha_blend_factor)?, factor(e.dst_alpha_blend_factor)?, op(e.alpha_blend_op)?),
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod create_info;
 pub mod decode;
 mod table;
 
-pub use change::{BindingStride, Elements, Faces};
+pub use change::{Attachments, BindingStride, Elements, Faces, VertexLayout};
 pub use create_info::{CreateInfo, VertexInput, ViewportState};
 pub use table::{Dynamic, DynamicState, Fixed, Row, Subset, Values, join};
 

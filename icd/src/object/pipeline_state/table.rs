@@ -14,14 +14,13 @@
 //! A value is decoded where its structure is there and it is not dynamic; else it stays the default. A draw joins the fixed rows first, each
 //! list in its order: rows that enable something stand where they find what they enable.
 
-use super::change::{Changes, List, PerFace, Strides};
+use super::change::{Changes, List, PerAttachment, PerFace, Strides, VertexLayout};
 use super::create_info::CreateInfo;
 use super::decode;
 use ash::vk;
-use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, StencilOps};
-use rasterizer::api::{
-    DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
-};
+use base::pixel::{BlendAttachment, BlendEquations, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, StencilOps};
+use rasterizer::api::{DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport};
+use std::sync::Arc;
 
 /// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts that a pipeline can be linked of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +132,7 @@ macro_rules! pipeline_state {
                 let ($draw, $value) = (&mut draw, &values.$field);
                 $joined
             })*
+            draw.pixel.sample_shading = fixed.min_sample_shading * values.samples as f32 > 1.0;
             draw
         }
     };
@@ -177,7 +177,13 @@ pipeline_state! {
             rasterization => |r| r.front_face == vk::FrontFace::CLOCKWISE; |draw, v| draw.front_clockwise = *v;
         PrimitiveTopology topology: Topology = Topology::TriangleList; [PRIMITIVE_TOPOLOGY] VertexInput;
             input_assembly => |a| decode::topology(a.topology)?; |draw, v| draw.topology = *v;
-        VertexInputBindingStride strides: Strides = Strides([0; MAX_VERTEX_BINDINGS]); [VERTEX_INPUT_BINDING_STRIDE] VertexInput;
+        VertexInput vertex_input: Arc<VertexLayout> = Arc::default(); [VERTEX_INPUT_EXT] VertexInput;
+            vertex_input => |v| Arc::new(VertexLayout { bindings: decode::bindings(v)?, attributes: decode::attributes(v)? });
+            |draw, v| {
+                draw.bindings.clone_from(&v.bindings);
+                draw.attributes.clone_from(&v.attributes);
+            };
+        VertexInputBindingStride strides: Strides = Strides([0; MAX_VERTEX_BINDINGS]); [VERTEX_INPUT_BINDING_STRIDE VERTEX_INPUT_EXT] VertexInput;
             vertex_input => |v| decode::strides(v);
             |draw, Strides(strides)| for binding in &mut draw.bindings {
                 binding.stride = strides.get(binding.binding as usize).copied().unwrap_or(binding.stride);
@@ -201,43 +207,54 @@ pipeline_state! {
             rasterization => |r| r.depth_bias_enable != 0; |draw, v| draw.depth_bias = draw.depth_bias.filter(|_| *v);
         PrimitiveRestartEnable primitive_restart: bool = false; [PRIMITIVE_RESTART_ENABLE] VertexInput;
             input_assembly => |a| a.primitive_restart_enable != 0; |draw, v| draw.primitive_restart = *v;
+        LogicOpEnable logic_op_enable: bool = false; [LOGIC_OP_ENABLE_EXT] FragmentOutput;
+            color_blend => |b| b.logic_op_enable != 0; |draw, v| draw.pixel.logic_op_enable = *v;
         LogicOp logic_op: LogicOp = LogicOp::Copy; [LOGIC_OP_EXT] FragmentOutput;
-            color_blend => |b| if b.logic_op_enable != 0 { decode::logic_op(b.logic_op)? } else { LogicOp::Copy };
-            |draw, v| draw.pixel.logic_op = *v;
+            color_blend => |b| decode::logic_op(b.logic_op)?;
+            |draw, v| draw.pixel.logic_op = if draw.pixel.logic_op_enable { *v } else { LogicOp::Copy };
+        LineRasterizationMode line_mode: LineMode = LineMode::Rectangular; [LINE_RASTERIZATION_MODE_EXT] PreRasterization;
+            line => |l| decode::line_mode(l.line_rasterization_mode)?; |draw, v| draw.line_mode = *v;
+        LineStippleEnable line_stipple_enable: bool = false; [LINE_STIPPLE_ENABLE_EXT] PreRasterization;
+            line => |l| l.stippled_line_enable != 0;
+            |draw, v| draw.line_stipple = v.then_some(Stipple { factor: 1, pattern: !0 });
         LineStipple line_stipple: Stipple = Stipple { factor: 1, pattern: !0 }; [LINE_STIPPLE_KHR] PreRasterization;
             line => |l| decode::stipple(l.line_stipple_factor, l.line_stipple_pattern);
             |draw, v| draw.line_stipple = draw.line_stipple.map(|_| *v);
+        DepthClampEnable depth_clamp: bool = false; [DEPTH_CLAMP_ENABLE_EXT] PreRasterization;
+            rasterization => |r| r.depth_clamp_enable != 0; |draw, v| draw.depth_clamp = *v;
+        DepthClipEnable depth_clip: Option<bool> = None; [DEPTH_CLIP_ENABLE_EXT] PreRasterization;
+            depth_clip => |clip| Some(*clip); |draw, v| draw.depth_clip = v.unwrap_or(!draw.depth_clamp);
+        DepthClipNegativeOneToOne negative_one_to_one: bool = false; [DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT] PreRasterization;
+            negative_one_to_one => |on| *on; |draw, v| draw.negative_one_to_one = *v;
+        ProvokingVertexMode provoking_last: bool = false; [PROVOKING_VERTEX_MODE_EXT] PreRasterization;
+            provoking_last => |last| *last; |draw, v| draw.provoking_last = *v;
+        PolygonMode polygon_mode: PolygonMode = PolygonMode::Fill; [POLYGON_MODE_EXT] PreRasterization;
+            rasterization => |r| decode::polygon_mode(r.polygon_mode)?; |draw, v| draw.polygon_mode = *v;
+        RasterizationSamples samples: u32 = 1; [RASTERIZATION_SAMPLES_EXT] FragmentOutput;
+            multisample => |m| m.rasterization_samples.as_raw(); |_draw, _| ();
+        SampleMask sample_mask: u32 = !0; [SAMPLE_MASK_EXT] FragmentOutput;
+            sample_mask => |mask| *mask; |draw, v| draw.pixel_values.sample_mask = *v;
+        AlphaToCoverageEnable alpha_to_coverage: bool = false; [ALPHA_TO_COVERAGE_ENABLE_EXT] FragmentOutput;
+            multisample => |m| m.alpha_to_coverage_enable != 0; |draw, v| draw.pixel.alpha_to_coverage = *v;
+        AlphaToOneEnable alpha_to_one: bool = false; [ALPHA_TO_ONE_ENABLE_EXT] FragmentOutput;
+            multisample => |m| m.alpha_to_one_enable != 0; |draw, v| draw.pixel.alpha_to_one = *v;
+        ColorBlendEnable blend_enable: PerAttachment<bool> = PerAttachment([false; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_ENABLE_EXT] FragmentOutput;
+            attachments => |all| PerAttachment::of(all, false, |a| Ok(a.blend_enable != 0))?;
+            |draw, v| v.join(&mut draw.pixel.blend, |to, enable| to.enable = enable);
+        ColorBlendEquation blend_equations: PerAttachment<BlendEquations> = PerAttachment([BlendAttachment::OFF.equations; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_EQUATION_EXT] FragmentOutput;
+            attachments => |all| PerAttachment::of(all, BlendAttachment::OFF.equations, |a| decode::equations(&decode::equation(a)))?;
+            |draw, v| v.join(&mut draw.pixel.blend, |to, equations| if to.enable { to.equations = equations });
+        ColorWriteMask write_masks: PerAttachment<u8> = PerAttachment([0; MAX_COLOR_ATTACHMENTS]); [COLOR_WRITE_MASK_EXT] FragmentOutput;
+            attachments => |all| PerAttachment::of(all, 0, |a| Ok(a.color_write_mask.as_raw() as u8))?;
+            |draw, v| v.join(&mut draw.pixel.blend, |to, mask| to.write_mask = mask);
+        ColorWriteEnable write_enable: PerAttachment<bool> = PerAttachment([true; MAX_COLOR_ATTACHMENTS]); [COLOR_WRITE_ENABLE_EXT] FragmentOutput;
+            write_enables => |all| PerAttachment::of(all, true, |enable| Ok(*enable != 0))?;
+            |draw, v| v.join(&mut draw.pixel.blend, |to, enable| if !enable { to.write_mask = 0 });
     }
     fixed {
-        bindings: Vec<VertexBinding> = Vec::new(); VertexInput;
-            vertex_input => |v| decode::bindings(v)?; |draw, v| draw.bindings.clone_from(v);
-        attributes: Vec<VertexAttribute> = Vec::new(); VertexInput;
-            vertex_input => |v| decode::attributes(v)?; |draw, v| draw.attributes.clone_from(v);
-        depth_clamp: bool = false; PreRasterization;
-            rasterization => |r| r.depth_clamp_enable != 0; |draw, v| draw.depth_clamp = *v;
-        depth_clip: bool = true; PreRasterization;
-            depth_clip => |clip| *clip; |draw, v| draw.depth_clip = *v;
-        polygon_mode: PolygonMode = PolygonMode::Fill; PreRasterization;
-            rasterization => |r| decode::polygon_mode(r.polygon_mode)?; |draw, v| draw.polygon_mode = *v;
-        line_mode: LineMode = LineMode::Rectangular; PreRasterization;
-            line => |l| decode::line_mode(l.line_rasterization_mode)?; |draw, v| draw.line_mode = *v;
-        line_stipple_enable: bool = false; PreRasterization;
-            line => |l| l.stippled_line_enable != 0;
-            |draw, v| draw.line_stipple = v.then_some(Stipple { factor: 1, pattern: !0 });
-        samples: u32 = 1; FragmentOutput;
-            multisample => |m| m.rasterization_samples.as_raw(); |_draw, _| ();
-        sample_mask: u32 = !0; FragmentOutput;
-            sample_mask => |mask| *mask; |draw, v| draw.pixel_values.sample_mask = *v;
-        sample_shading: bool = false; FragmentOutput;
-            multisample => |m| decode::sample_shading(m); |draw, v| draw.pixel.sample_shading = *v;
-        alpha_to_coverage: bool = false; FragmentOutput;
-            multisample => |m| m.alpha_to_coverage_enable != 0; |draw, v| draw.pixel.alpha_to_coverage = *v;
-        alpha_to_one: bool = false; FragmentOutput;
-            multisample => |m| m.alpha_to_one_enable != 0; |draw, v| draw.pixel.alpha_to_one = *v;
-        logic_op_enable: bool = false; FragmentOutput;
-            color_blend => |b| b.logic_op_enable != 0; |draw, v| draw.pixel.logic_op_enable = *v;
-        blend: [BlendAttachment; MAX_COLOR_ATTACHMENTS] = [BlendAttachment::OFF; MAX_COLOR_ATTACHMENTS]; FragmentOutput;
-            attachments => |attachments| decode::blend(attachments)?; |draw, v| draw.pixel.blend = *v;
+        min_sample_shading: f32 = 0.0; FragmentOutput;
+            multisample => |m| if m.sample_shading_enable != 0 { m.min_sample_shading } else { 0.0 };
+            |_draw, _| ();
     }
 }
 
@@ -250,10 +267,12 @@ impl Dynamic {
     pub fn new(states: &[vk::DynamicState]) -> Result<Dynamic, String> {
         let mut rows = 0;
         for state in states {
-            let Some((_, row)) = DYNAMIC_STATES.iter().find(|(vk, _)| vk == state) else {
+            let of_state = DYNAMIC_STATES.iter().filter(|(vk, _)| vk == state);
+            let found = of_state.fold(0, |rows, (_, row)| rows | 1 << *row as u64);
+            if found == 0 {
                 return Err(format!("dynamic state {state:?} is not supported"));
-            };
-            rows |= 1 << *row as u64;
+            }
+            rows |= found;
         }
         Ok(Dynamic(rows))
     }
@@ -267,6 +286,7 @@ impl Dynamic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::pixel::{BlendFactor, BlendOp};
 
     fn rasterization() -> vk::PipelineRasterizationStateCreateInfo<'static> {
         vk::PipelineRasterizationStateCreateInfo::default()
@@ -309,13 +329,56 @@ mod tests {
         assert_eq!(values.scissors[..], [[2; 4]]);
     }
 
+    /// What one state says of another holds in whatever order they are set: of blending without being enabled, of a mask that is not written, of
+    /// clipping that nothing is said of, of samples to be shaded.
+    #[test]
+    fn states_that_depend_on_each_other() {
+        use super::super::Attachments;
+        let mut values = Values::default();
+        let equations = BlendEquations {
+            color: (BlendFactor::Zero, BlendFactor::One, BlendOp::Max),
+            ..BlendAttachment::OFF.equations
+        };
+        DynamicState::ColorBlendEquation(Attachments { first: 1, values: List::from_elem(equations, 1) })
+            .apply(&mut values);
+        DynamicState::ColorWriteMask(Attachments { first: 0, values: List::from_elem(15, 2) }).apply(&mut values);
+        DynamicState::ColorWriteEnable(Attachments { first: 0, values: List::from_elem(false, 1) }).apply(&mut values);
+        DynamicState::ColorBlendEnable(Attachments {
+            first: MAX_COLOR_ATTACHMENTS as u32,
+            values: List::from_elem(true, 1),
+        })
+        .apply(&mut values);
+        let fixed = Fixed { min_sample_shading: 0.5 };
+        let draw = join(&fixed, &values);
+        assert_eq!(draw.pixel.blend[0], BlendAttachment::OFF);
+        assert_eq!(draw.pixel.blend[1], BlendAttachment { write_mask: 15, ..BlendAttachment::OFF });
+        assert!(draw.depth_clip && !draw.pixel.sample_shading);
+        DynamicState::ColorBlendEnable(Attachments { first: 0, values: List::from_elem(true, 2) }).apply(&mut values);
+        DynamicState::DepthClampEnable(true).apply(&mut values);
+        DynamicState::RasterizationSamples(4).apply(&mut values);
+        let draw = join(&fixed, &values);
+        assert_eq!(draw.pixel.blend[1], BlendAttachment { enable: true, equations, write_mask: 15 });
+        assert!(!draw.depth_clip && draw.pixel.sample_shading);
+        DynamicState::DepthClipEnable(Some(true)).apply(&mut values);
+        assert!(join(&fixed, &values).depth_clip);
+    }
+
+    /// Whoever has the vertex input as a whole has its strides.
+    #[test]
+    fn vertex_input_brings_its_strides() {
+        let dynamic = Dynamic::new(&[vk::DynamicState::VERTEX_INPUT_EXT]).expect("known");
+        assert!(dynamic.has(Row::VertexInput) && dynamic.has(Row::VertexInputBindingStride));
+        let strides = Dynamic::new(&[vk::DynamicState::VERTEX_INPUT_BINDING_STRIDE]).expect("known");
+        assert!(!strides.has(Row::VertexInput) && strides.has(Row::VertexInputBindingStride));
+    }
+
     /// Without the stipple's being enabled there is none; with it, the current one.
     #[test]
     fn stipples_are_enabled_by_the_pipeline() {
         let stipple = Stipple { factor: 2, pattern: 5 };
-        let values = Values { line_stipple: stipple, ..Values::default() };
+        let mut values = Values { line_stipple: stipple, ..Values::default() };
         assert_eq!(join(&Fixed::default(), &values).line_stipple, None);
-        let fixed = Fixed { line_stipple_enable: true, ..Fixed::default() };
-        assert_eq!(join(&fixed, &values).line_stipple, Some(stipple));
+        DynamicState::LineStippleEnable(true).apply(&mut values);
+        assert_eq!(join(&Fixed::default(), &values).line_stipple, Some(stipple));
     }
 }

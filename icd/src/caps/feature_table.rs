@@ -207,6 +207,7 @@ extended {
     dynamicRendering, dynamic_rendering, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceDynamicRenderingFeatures];
     shaderIntegerDotProduct, shader_integer_dot_product, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
     maintenance4, maintenance4, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
+    maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
     maintenance5, maintenance5, LATER, [PhysicalDeviceMaintenance5FeaturesKHR];
     vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
@@ -331,6 +332,7 @@ structs! {
     PhysicalDeviceVulkan12Features: [Core(V1_2)];
     PhysicalDeviceVulkan13Features: [Core(V1_3)];
     PhysicalDeviceMaintenance4Features: [Ext(E::VK_KHR_maintenance4), Core(V1_3)];
+    PhysicalDeviceMaintenance8FeaturesKHR: [Ext(E::VK_KHR_maintenance8)];
     PhysicalDeviceMaintenance5FeaturesKHR: [Ext(E::VK_KHR_maintenance5)];
     PhysicalDeviceMultiviewFeatures: [Ext(E::VK_KHR_multiview), Core(V1_1)];
     PhysicalDeviceDynamicRenderingFeatures: [Ext(E::VK_KHR_dynamic_rendering), Core(V1_3)];

@@ -26,6 +26,7 @@ macro_rules! structures {
 structures! {
     PhysicalDeviceComputeShaderDerivativesFeaturesKHR = 1_000_201_000 { compute_derivative_group_quads, compute_derivative_group_linear }
     PhysicalDeviceComputeShaderDerivativesPropertiesKHR = 1_000_511_000 { mesh_and_task_shader_derivatives }
+    PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
     PhysicalDeviceShaderFloat8FeaturesEXT = 1_000_567_000 { shader_float8, shader_float8_cooperative_matrix }
     PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR = 1_000_558_000 { shader_relaxed_extended_instruction }

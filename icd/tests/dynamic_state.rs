@@ -125,6 +125,7 @@ impl Scene {
             c"VK_EXT_color_write_enable",
             c"VK_EXT_multi_draw",
             c"VK_EXT_conditional_rendering",
+            c"VK_KHR_maintenance5",
         ];
         let c = Context::with(
             &[],
@@ -368,6 +369,53 @@ fn a_word_decides() {
     assert_eq!(when(4, usual), [RED, GREEN]);
     assert_eq!(when(0, inverted), [RED, GREEN]);
     assert_eq!(when(8, inverted), [NOTHING, GREEN]);
+    s.destroy();
+}
+
+/// VK_KHR_maintenance5: an index buffer of a size reads zeros behind it; an image's layout is known before the image is.
+#[test]
+fn maintenance_5() {
+    let s = Scene::new();
+    let maintenance = ash::khr::maintenance5::Device::new(&s.c.instance, &s.c.device);
+    let info = vk::ImageCreateInfo::default()
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(vk::Format::A8_UNORM_KHR)
+        .extent(vk::Extent3D { width: 5, height: 7, depth: 1 })
+        .mip_levels(2)
+        .array_layers(3)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .tiling(vk::ImageTiling::LINEAR)
+        .usage(vk::ImageUsageFlags::TRANSFER_DST);
+    let subresource = vk::ImageSubresource { aspect_mask: vk::ImageAspectFlags::COLOR, mip_level: 1, array_layer: 2 };
+    let second = vk::ImageSubresource2KHR::default().image_subresource(subresource);
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        let image = s.c.device.create_image(&info, None).unwrap();
+        let expected = s.c.device.get_image_subresource_layout(image, subresource);
+        assert!(expected.row_pitch >= 2 && expected.size >= 2 * 3 && expected.array_pitch >= 5 * 7);
+        let parts = |l: vk::SubresourceLayout| (l.offset, l.size, l.row_pitch, l.array_pitch, l.depth_pitch);
+        let mut layouts = [vk::SubresourceLayout2KHR::default(); 2];
+        maintenance.get_image_subresource_layout2(image, &second, &mut layouts[0]);
+        let question = vk::DeviceImageSubresourceInfoKHR::default().create_info(&info).subresource(&second);
+        maintenance.get_device_image_subresource_layout(&question, &mut layouts[1]);
+        assert_eq!(layouts.map(|l| parts(l.subresource_layout)), [parts(expected); 2]);
+        s.c.device.destroy_image(image, None);
+    }
+    let mut s = s;
+    s.words.fill_words(|i| 3 + i % 3);
+    let indexed = |size: u64| {
+        s.halves(|b| {
+            // SAFETY: valid usage.
+            unsafe {
+                let words = s.words.buffer;
+                (maintenance.fp().cmd_bind_index_buffer2_khr)(b, words, 0, size, vk::IndexType::UINT32);
+                s.c.device.cmd_draw_indexed(b, 3, 1, 0, 0, 0);
+            }
+        })
+    };
+    assert_eq!(indexed(vk::WHOLE_SIZE), [NOTHING, GREEN]);
+    assert_eq!(indexed(12), [NOTHING, GREEN]);
+    assert_ne!(indexed(8), [NOTHING, GREEN], "the third index is not there");
     s.destroy();
 }
 

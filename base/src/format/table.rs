@@ -447,4 +447,6 @@ pub static TABLE: &[FormatInfo] = &[
     multi_planar("G16_B16_R16_3PLANE_422_UNORM", 1000156030, &[70, 70, 70], (2, 1)),
     small("A4R4G4B4_UNORM_PACK16", 1000340000, 2, &[(A, 4), (R, 4), (G, 4), (B, 4)]),
     small("A4B4G4R4_UNORM_PACK16", 1000340001, 2, &[(A, 4), (B, 4), (G, 4), (R, 4)]),
+    small("A1B5G5R5_UNORM_PACK16", 1000470000, 2, &[(A, 1), (B, 5), (G, 5), (R, 5)]),
+    with(array("A8_UNORM", 1000470001, Unorm, &[A], 8), full(Unorm), 0),
 ];

@@ -75,6 +75,8 @@ fn required_features() {
     for (names, image, buffer) in [
         ("B4G4R4A4_UNORM_PACK16 A4R4G4B4_UNORM_PACK16 A4B4G4R4_UNORM_PACK16", filtered, 0),
         ("R5G6B5_UNORM_PACK16 A1R5G5B5_UNORM_PACK16", filtered | blended, 0),
+        ("A1B5G5R5_UNORM_PACK16", filtered, 0),
+        ("A8_UNORM", filtered | blended | STORAGE_IMAGE, 0),
         ("R8_UNORM R8G8_UNORM", filtered | blended | STORAGE_IMAGE, buffers),
         ("R8_SNORM R8G8_SNORM", filtered | STORAGE_IMAGE, buffers),
         ("R8_UINT R8_SINT R8G8_UINT R8G8_SINT", sampled | target | STORAGE_IMAGE, buffers),

@@ -135,7 +135,7 @@ extensions! {
     VK_KHR_maintenance2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_maintenance3, 1, Device, YES, Some(V1_1), [PROPERTIES2];
     VK_KHR_maintenance4, 2, Device, YES, Some(V1_3), [Core(V1_1)];
-    VK_KHR_maintenance5, 1, Device, LATER, None, [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_maintenance5, 1, Device, YES, None, [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
     VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];

@@ -208,7 +208,7 @@ extended {
     shaderIntegerDotProduct, shader_integer_dot_product, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
     maintenance4, maintenance4, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
-    maintenance5, maintenance5, LATER, [PhysicalDeviceMaintenance5FeaturesKHR];
+    maintenance5, maintenance5, YES, [PhysicalDeviceMaintenance5FeaturesKHR];
     vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     indexTypeUint8, index_type_uint8, YES, [PhysicalDeviceIndexTypeUint8FeaturesKHR];

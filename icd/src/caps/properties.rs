@@ -338,6 +338,16 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;
         };
+        PhysicalDeviceMaintenance5PropertiesKHR => |p| {
+            // Early tests count before the stage runs and alpha becomes coverage, what the mask leaves.
+            p.early_fragment_multisample_coverage_after_sample_counting = vk::TRUE;
+            p.early_fragment_sample_mask_test_before_sample_counting = vk::TRUE;
+            p.depth_stencil_swizzle_one_support = vk::TRUE;
+            p.polygon_mode_point_size = vk::TRUE;
+            // Of lines that are not strict, which there are none of.
+            p.non_strict_single_pixel_wide_lines_use_parallelogram = vk::FALSE;
+            p.non_strict_wide_lines_use_parallelogram = vk::FALSE;
+        };
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
         PhysicalDeviceProvokingVertexPropertiesEXT => |p| p.provoking_vertex_mode_per_pipeline = vk::TRUE;
         // A sampler has its colour in itself.

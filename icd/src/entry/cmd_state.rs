@@ -36,6 +36,11 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row!(Device, cmd_push_constants as vk::PFN_vkCmdPushConstants, vkCmdPushConstants: V1_0),
     row!(Device, cmd_bind_index_buffer as vk::PFN_vkCmdBindIndexBuffer, vkCmdBindIndexBuffer: V1_0),
+    row!(
+        Device,
+        cmd_bind_index_buffer2 as vk::PFN_vkCmdBindIndexBuffer2KHR,
+        vkCmdBindIndexBuffer2KHR: ext("VK_KHR_maintenance5")
+    ),
     row!(Device, cmd_bind_vertex_buffers as vk::PFN_vkCmdBindVertexBuffers, vkCmdBindVertexBuffers: V1_0),
     row!(
         Device,
@@ -170,6 +175,25 @@ pub(super) unsafe fn set_translated<T>(
     }
 }
 
+unsafe fn bind_index_buffer(
+    buffer: vk::CommandBuffer,
+    index_buffer: vk::Buffer,
+    offset: u64,
+    size: u64,
+    ty: vk::IndexType,
+) {
+    let index_bytes = match ty {
+        vk::IndexType::UINT16 => 2,
+        vk::IndexType::UINT8_KHR => 1,
+        _ => 4,
+    };
+    // SAFETY: the shims' promise.
+    unsafe {
+        let index_buffer = optional::<Buffer>(index_buffer);
+        push(buffer, Command::BindIndexBuffer { buffer: index_buffer, offset, size, index_bytes });
+    }
+}
+
 /// `strides` and `sizes` may be null.
 unsafe fn bind_vertex_buffers(
     buffer: vk::CommandBuffer,
@@ -286,12 +310,17 @@ shims! {
     }
 
     fn cmd_bind_index_buffer(buffer: vk::CommandBuffer, index_buffer: vk::Buffer, offset: u64, ty: vk::IndexType) {
-        let index_bytes = match ty {
-            vk::IndexType::UINT16 => 2,
-            vk::IndexType::UINT8_KHR => 1,
-            _ => 4,
-        };
-        push(buffer, Command::BindIndexBuffer { buffer: optional::<Buffer>(index_buffer), offset, size: vk::WHOLE_SIZE, index_bytes });
+        bind_index_buffer(buffer, index_buffer, offset, vk::WHOLE_SIZE, ty);
+    }
+
+    fn cmd_bind_index_buffer2(
+        buffer: vk::CommandBuffer,
+        index_buffer: vk::Buffer,
+        offset: u64,
+        size: u64,
+        ty: vk::IndexType,
+    ) {
+        bind_index_buffer(buffer, index_buffer, offset, size, ty);
     }
 
     fn cmd_bind_vertex_buffers(buffer: vk::CommandBuffer, first: u32, count: u32, buffers: *const vk::Buffer, offsets: *const u64) {

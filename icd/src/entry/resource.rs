@@ -113,6 +113,16 @@ pub const COMMANDS: &[CommandRow] = &[
         vkBindImageMemory2KHR: ext("VK_KHR_bind_memory2")
     ),
     row!(Device, get_image_subresource_layout as vk::PFN_vkGetImageSubresourceLayout, vkGetImageSubresourceLayout: V1_0),
+    row!(
+        Device,
+        get_image_subresource_layout2 as vk::PFN_vkGetImageSubresourceLayout2KHR,
+        vkGetImageSubresourceLayout2KHR: ext("VK_KHR_maintenance5")
+    ),
+    row!(
+        Device,
+        get_device_image_subresource_layout as vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
+        vkGetDeviceImageSubresourceLayoutKHR: ext("VK_KHR_maintenance5")
+    ),
     row!(Device, create_image_view as vk::PFN_vkCreateImageView, vkCreateImageView: V1_0),
     row!(Device, destroy_image_view as vk::PFN_vkDestroyImageView, vkDestroyImageView: V1_0),
     row!(Device, create_sampler as vk::PFN_vkCreateSampler, vkCreateSampler: V1_0),
@@ -159,6 +169,19 @@ unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements
             dedicated.prefers_dedicated_allocation = vk::FALSE;
             dedicated.requires_dedicated_allocation = vk::FALSE;
         }
+    }
+}
+
+/// Where a subresource lies in its image's memory.
+fn subresource_layout(image: &Image, s: &vk::ImageSubresource) -> vk::SubresourceLayout {
+    let plane = image.plane(s.aspect_mask);
+    let Some(level) = plane.levels.get(s.mip_level as usize) else { return vk::SubresourceLayout::default() };
+    vk::SubresourceLayout {
+        offset: plane.offset + u64::from(s.array_layer) * plane.layer_stride + level.offset,
+        size: level.slice_pitch * u64::from(level.extent[2]),
+        row_pitch: level.row_pitch,
+        array_pitch: plane.layer_stride,
+        depth_pitch: level.slice_pitch,
     }
 }
 
@@ -333,16 +356,25 @@ shims! {
     }
 
     fn get_image_subresource_layout(_device: vk::Device, image: vk::Image, subresource: *const vk::ImageSubresource, out: *mut vk::SubresourceLayout) {
-        let (image, s) = (get::<Image>(image), &*subresource);
-        let plane = image.plane(s.aspect_mask);
-        let Some(level) = plane.levels.get(s.mip_level as usize) else { return };
-        *out = vk::SubresourceLayout {
-            offset: plane.offset + u64::from(s.array_layer) * plane.layer_stride + level.offset,
-            size: level.slice_pitch * u64::from(level.extent[2]),
-            row_pitch: level.row_pitch,
-            array_pitch: plane.layer_stride,
-            depth_pitch: level.slice_pitch,
-        };
+        *out = subresource_layout(get::<Image>(image), &*subresource);
+    }
+
+    fn get_image_subresource_layout2(
+        _device: vk::Device,
+        image: vk::Image,
+        subresource: *const vk::ImageSubresource2KHR<'_>,
+        out: *mut vk::SubresourceLayout2KHR<'_>,
+    ) {
+        (*out).subresource_layout = subresource_layout(get::<Image>(image), &(*subresource).image_subresource);
+    }
+
+    fn get_device_image_subresource_layout(
+        _device: vk::Device,
+        info: *const vk::DeviceImageSubresourceInfoKHR<'_>,
+        out: *mut vk::SubresourceLayout2KHR<'_>,
+    ) {
+        let layout = |image: Image| subresource_layout(&image, &(*(*info).p_subresource).image_subresource);
+        (*out).subresource_layout = Image::new(&*(*info).p_create_info).map(layout).unwrap_or_default();
     }
 
     fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {

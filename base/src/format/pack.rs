@@ -110,5 +110,5 @@ macro_rules! tens {
     };
 }
 
-static KERNELS: [[TexelKernels; 10]; 19] = tens!(0 10 20 30 40 50 60 70 80 90 100 110 120 130 140 150 160 170 180);
-const _: () = assert!(TABLE.len() <= 190);
+static KERNELS: [[TexelKernels; 10]; 20] = tens!(0 10 20 30 40 50 60 70 80 90 100 110 120 130 140 150 160 170 180 190);
+const _: () = assert!(TABLE.len() <= 200);

@@ -181,7 +181,7 @@ fn replicated_composites() {
     let buffer = || vec![bytes(&[0, 0, 0, 21])];
     let default = run_all_ways("replicated.comp", &Specialization::default(), buffer(), true);
     assert_eq!(words_of(&default[0]), [7, 5, 42, 21]);
-    let other = Specialization { entries: vec![(0, 9u32.to_le_bytes().to_vec())] };
+    let other = Specialization { entries: vec![(0, 9u32.to_le_bytes().to_vec())], ..Specialization::default() };
     assert_eq!(words_of(&run_all_ways("replicated.comp", &other, buffer(), true)[0]), [7, 9, 42, 21]);
 }
 

@@ -52,7 +52,7 @@ use rep::Rep;
 /// Parameters of emission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EmitOptions {
-    /// Lanes per chunk: 4 or 8.
+    /// Lanes per chunk: 4 or 8, of stages with workgroups 16, 32 or 64 too.
     pub lanes: u32,
 }
 
@@ -134,8 +134,8 @@ pub fn build(
     layout: &PipelineLayoutInfo,
     options: &EmitOptions,
 ) -> Result<Emission> {
-    if !matches!(options.lanes, 4 | 8) {
-        return Err(Error::internal("lanes must be 4 or 8"));
+    if !matches!((options.lanes, shader.stage().has_workgroups()), (4 | 8, _) | (16 | 32 | 64, true)) {
+        return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
     let (lir, scratch) = stage::function(shader, div, layout, options.lanes)?;
     if scratch > MAX_SCRATCH {

@@ -8,10 +8,10 @@ use super::{Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCon
 pub use base::random::Star as Rng;
 
 /// Bytes that a program works on.
-pub const MEMORY: usize = 2560;
+pub const MEMORY: usize = 2816;
 /// Where words of masks begin in them, then truth values; programs only read there.
 const MASKS: i32 = 2048;
-const TRUTHS: i32 = 2304;
+const TRUTHS: i32 = 2560;
 /// Bytes for results.
 pub const OUTPUT: usize = 1 << 17;
 /// Bytes of the sink.
@@ -106,7 +106,7 @@ impl Generator {
     }
 
     fn types() -> impl Iterator<Item = Type> {
-        Elem::ALL.into_iter().flat_map(|e| [1, 4, 8, 16].map(|lanes| e.by(lanes)))
+        Elem::ALL.into_iter().flat_map(|e| std::iter::once(1).chain(Type::LANES).map(move |lanes| e.by(lanes)))
     }
 
     /// Values of every type from memory, and variables.
@@ -144,7 +144,7 @@ impl Generator {
 
     fn ty(&mut self) -> Type {
         let elem = self.rng.pick(&Elem::ALL);
-        elem.by(self.rng.pick(&[1, 1, 4, 8, 8, 16]))
+        elem.by(self.rng.pick(&[1, 1, 4, 8, 8, 16, 32, 64]))
     }
 
     /// Anything that a row makes.
@@ -189,7 +189,7 @@ impl Generator {
         self.value(ty)
     }
 
-    /// An address in memory at which an access of up to 384 bytes is in bounds.
+    /// An address in memory at which an access of up to 512 bytes is in bounds.
     fn address(&mut self, op: Op, t: Type) -> Value {
         if t.elem == Elem::B && op == Op::Load {
             let (start, step) = if t.is_vector() { (MASKS, 4) } else { (TRUTHS, 1) };

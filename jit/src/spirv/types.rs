@@ -149,6 +149,8 @@ pub(crate) struct Spec<'m> {
     pub m: &'m Module,
     /// What the entry point says of arithmetic, without constants.
     pub float: FloatModes,
+    /// Lanes of a subgroup.
+    pub lanes: u32,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
     /// Arrays that are cooperative matrices.

@@ -26,8 +26,17 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
 
 pub use jit::tier::Tier;
 
-/// Everything that must give the same bits: lanes and tiers.
+/// Everything that must give the same bits in every stage: lanes and tiers.
 pub const CONFIGURATIONS: [(usize, Tier); 4] = [(4, Tier::Quick), (4, Tier::Full), (8, Tier::Quick), (8, Tier::Full)];
+
+/// Lanes of chunks in stages with workgroups.
+pub const WIDTHS: [u32; 5] = [4, 8, 16, 32, 64];
+
+/// Configurations of stages with workgroups, one after the other for tests that have no time for all.
+pub fn wide_configurations(round: u64) -> impl Iterator<Item = (usize, Tier)> {
+    let wide = WIDTHS[2 + round as usize % 3] as usize;
+    CONFIGURATIONS.into_iter().chain([(wide, [Tier::Quick, Tier::Full][round as usize / 3 % 2])])
+}
 
 /// Emits and loads a shader.
 pub fn compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> CompiledStage {
@@ -271,7 +280,7 @@ pub fn memory(buffers: Vec<Vec<u8>>) -> Memory {
     Memory { buffers: buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect(), ..Memory::default() }
 }
 
-/// Generated code equals the interpreter, raw and after the passes, at both widths. Returns the interpreter's buffers.
+/// Generated code equals the interpreter, raw and after the passes, at all widths. Returns the interpreter's buffers.
 pub fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
     let mut last = Vec::new();
     for optimise in [false, true] {
@@ -279,7 +288,7 @@ pub fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>>
         if optimise {
             passes::run(&mut shader, &PassOptions::default()).expect("passes");
         }
-        for lanes in [4, 8] {
+        for lanes in WIDTHS {
             let mut expected = memory.clone();
             for z in 0..groups[2] {
                 for y in 0..groups[1] {

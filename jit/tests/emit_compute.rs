@@ -549,7 +549,15 @@ fn subgroup_arithmetic() {
     use Binary::*;
     let ints = [IAdd, IMul, SMin, UMin, SMax, UMax, And, Or, Xor];
     let floats = [FAdd, FMul, FMin, FMax];
-    let scans = [Scan::Reduce, Scan::Cluster(1), Scan::Cluster(2), Scan::Cluster(4), Scan::Cluster(32), Scan::Inclusive, Scan::Exclusive];
+    let scans = [
+        Scan::Reduce,
+        Scan::Cluster(1),
+        Scan::Cluster(2),
+        Scan::Cluster(4),
+        Scan::Cluster(32),
+        Scan::Inclusive,
+        Scan::Exclusive,
+    ];
     let cases = [(Ty::I32, &ints[..]), (Ty::I64, &ints), (Ty::F32, &floats)];
     let rows = cases.iter().map(|c| c.1.len()).sum::<usize>() * scans.len() * 2;
     let s = shader([LANES, 1, 1], |b| {

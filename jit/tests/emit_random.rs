@@ -124,7 +124,11 @@ fn raw_programs_match_the_interpreter() {
 #[test]
 fn odd_workgroup_sizes_match_the_interpreter() {
     for seed in seeds() {
-        check(seed, Options { local_size: 1 + (seed % 21 * [1, 5][seed as usize % 2]) as u32, size: 40, ..Options::default() }, seed % 2 == 0);
+        check(
+            seed,
+            Options { local_size: 1 + (seed % 21 * [1, 5][seed as usize % 2]) as u32, size: 40, ..Options::default() },
+            seed % 2 == 0,
+        );
     }
 }
 

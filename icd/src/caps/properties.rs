@@ -26,11 +26,9 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR.as_raw()
         | vk::SubgroupFeatureFlags::PARTITIONED_NV.as_raw(),
 );
-/// Stages with subgroup operations.
+/// Stages with subgroup operations, whose pipelines may choose the size of subgroups.
 pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
-/// Stages whose pipelines choose the size of subgroups: the others' chunks are the rasterizer's.
-pub const REQUIRED_SUBGROUP_SIZE_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::COMPUTE;
 /// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
 pub const DENORM_PRESERVE: bool = true;
 /// `shaderSignedZeroInfNanPreserveFloat16`, `…32`, `…64`: passes fold by IEEE rules only.
@@ -176,7 +174,7 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
     vk::PhysicalDeviceVulkan13Properties {
         min_subgroup_size: *SUBGROUP_SIZES.start(),
         max_subgroup_size: *SUBGROUP_SIZES.end(),
-        required_subgroup_size_stages: REQUIRED_SUBGROUP_SIZE_STAGES,
+        required_subgroup_size_stages: SUBGROUP_STAGES,
         max_inline_uniform_block_size: MAX_INLINE_UNIFORM_BLOCK_SIZE,
         max_per_stage_descriptor_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
         max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,

@@ -128,9 +128,10 @@ impl Lower<'_> {
     /// Stores parts to where lanes are looked up; its address.
     fn spread(&mut self, parts: &Parts) -> Value {
         let (func, bytes) = (&mut self.cursor.func, 16 * parts.len() as u32);
-        let slot = *self.lane_buffers.entry(bytes).or_insert_with(|| {
-            func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4))
-        });
+        let slot = *self
+            .lane_buffers
+            .entry(bytes)
+            .or_insert_with(|| func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4)));
         let address = self.ins().stack_addr(types::I64, slot, 0);
         for (i, &part) in parts.iter().enumerate() {
             self.ins().store(MemFlagsData::new().with_notrap(), part, address, 16 * i as i32);

@@ -89,7 +89,7 @@ impl Emitter<'_> {
     }
 
     /// A mask as bits, 32 lanes in each word.
-    fn mask_words(&mut self, mask: C) -> SmallVec<[C; 2]> {
+    pub fn mask_words(&mut self, mask: C) -> SmallVec<[C; 2]> {
         let per = 32.min(self.lanes as usize);
         let firsts = (0..self.lanes as usize).step_by(per);
         firsts
@@ -161,7 +161,11 @@ impl Emitter<'_> {
             return Ok(Rep::Varying(self.pick(v, v, |_| Some(lane))));
         }
         let (v, lanes) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
-        Ok(Rep::Varying(self.b.permute(v, lanes)))
+        Ok(Rep::Varying(match self.b.func().constant_lanes(lanes) {
+            // Lanes that are computed from their numbers.
+            Some(known) => self.pick(v, v, |l| Some(known[l] as usize % known.len())),
+            None => self.b.permute(v, lanes),
+        }))
     }
 
     fn all_equal(&mut self, v: Value) -> Result<Rep> {

@@ -6,7 +6,7 @@ use super::float_mode::FloatModes;
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
-use super::types::{Const, Cooperative, ImageType, LANES, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
+use super::types::{Const, Cooperative, ImageType, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
@@ -90,14 +90,17 @@ impl<'m> Spec<'m> {
             return Err(Error::unsupported("cooperative matrix of another scope than Subgroup"));
         }
         let fits = |n: u64| (1..=u64::from(MOST)).contains(&n);
-        if !fits(rows) || !fits(columns) || !columns.is_multiple_of(LANES.into()) {
+        let lanes = u64::from(self.lanes);
+        let whole = columns.is_multiple_of(lanes) || lanes.is_multiple_of(columns);
+        let shared_out = columns.is_multiple_of(8) && whole && (rows * columns).is_multiple_of(lanes);
+        if !fits(rows) || !fits(columns) || !shared_out {
             return Err(Error::unsupported(format!("cooperative matrix of {rows}×{columns}")));
         }
         match self.ty(v.arg(0)?)? {
             Type::Int { .. } | Type::Float { .. } => {}
             _ => return Err(Error::invalid("component of a cooperative matrix")),
         }
-        Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32 })
+        Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32, lanes: self.lanes })
     }
 
     fn make_type(&self, v: View<'_>) -> Result<Option<TypeEntry>> {

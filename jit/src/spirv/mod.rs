@@ -59,7 +59,7 @@ use types::Spec;
 pub struct Specialization {
     /// (SpecId, little-endian bytes).
     pub entries: Vec<(u32, Vec<u8>)>,
-    /// Lanes of a subgroup: one of [`SUBGROUP_SIZES`], which is the lanes of a chunk. Without workgroups [`DEFAULT_SUBGROUP_SIZE`].
+    /// Lanes of a subgroup: one of [`SUBGROUP_SIZES`], which is the lanes of a chunk. Of vertices [`DEFAULT_SUBGROUP_SIZE`].
     pub subgroup_size: u32,
 }
 
@@ -73,7 +73,6 @@ impl Default for Specialization {
         Specialization { entries: Vec::new(), subgroup_size: DEFAULT_SUBGROUP_SIZE }
     }
 }
-
 
 /// Storage classes.
 mod class {

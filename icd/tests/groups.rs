@@ -96,8 +96,9 @@ fn quads_of_compute_stages() {
 fn partitions() {
     let c = Context::new(&[], &[c"VK_NV_shader_subgroup_partitioned"]);
     let keys = [1, 0, 2, 0, 1, 0, 2, 0, 1, 0, 9, 9, 1, 0, 2, 0];
-    let out = dispatch(&c, &shader!("../../jit/tests/data/partition.comp"), &[keys.to_vec(), vec![0; 64]]).remove(1);
-    let ballots: Vec<u32> = out.chunks(8).map(|lane| lane[0]).collect();
+    let buffers = [keys.repeat(8), vec![0; 64 * 9]];
+    let out = dispatch(&c, &shader!("../../jit/tests/data/partition.comp"), &buffers).remove(1);
+    let ballots: Vec<u32> = out.chunks(9).take(8).map(|invocation| invocation[0]).collect();
     assert_eq!(ballots, [0b0101_0101, 0b1000_1010, 0b0101_0101, 0b1000_1010, 0b0101_0101, 0, 0b0101_0101, 0b1000_1010]);
 }
 

@@ -64,21 +64,22 @@ fn pipeline(c: &Context, layout: &Layout, subgroup: Option<u32>) -> Result<vk::P
 }
 
 #[test]
-fn only_the_subgroup_size_of_the_limits_can_be_required() {
+fn the_subgroup_sizes_of_the_limits_can_be_required() {
     let c = Context::new(&[], &[]);
     let layout = Layout::new(&c, vk::DescriptorType::UNIFORM_BUFFER);
     let mut control = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut control);
     // SAFETY: valid usage.
     unsafe { c.instance.get_physical_device_properties2(c.physical, &mut properties) };
-    assert_eq!(control.min_subgroup_size, control.max_subgroup_size);
-    let size = control.max_subgroup_size;
-    for good in [None, Some(size)] {
+    assert_eq!((control.min_subgroup_size, control.max_subgroup_size), (4, 64));
+    let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
+    assert_eq!(control.required_subgroup_size_stages, stages);
+    for good in [None, Some(4), Some(8), Some(16), Some(32), Some(64)] {
         let pipeline = pipeline(&c, &layout, good).unwrap();
         // SAFETY: valid usage.
         unsafe { c.device.destroy_pipeline(pipeline, None) };
     }
-    for bad in [0, size / 2, size * 2] {
+    for bad in [0, 2, 12, 128] {
         assert_eq!(pipeline(&c, &layout, Some(bad)), Err(vk::Result::ERROR_INVALID_SHADER_NV), "{bad} lanes");
     }
     layout.destroy(&c);

@@ -25,14 +25,12 @@ pub struct CompileRequest<'a> {
     pub stage: Stage,
     /// Entry point name.
     pub entry: &'a str,
-    /// Specialisation constants.
+    /// Specialisation constants, and the size of subgroups.
     pub specialization: &'a Specialization,
     /// Where descriptors lie.
     pub layout: &'a PipelineLayoutInfo,
     /// Capabilities the device advertises.
     pub accept: &'a Accept,
-    /// Emission parameters.
-    pub options: EmitOptions,
 }
 
 /// A stage that nothing can be wrong with any more, without its code.
@@ -117,11 +115,12 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
     if let Some(facts) = shader.payload.fragment_mut() {
         facts.flat = flat;
     }
-    let divergence = passes::divergence(&shader, request.options.lanes);
-    let emission = emit::build(&shader, &divergence, request.layout, &request.options)?;
+    let lanes = request.specialization.subgroup_size;
+    let divergence = passes::divergence(&shader, lanes);
+    let emission = emit::build(&shader, &divergence, request.layout, &EmitOptions { lanes })?;
     let facts = StageFacts {
         payload: shader.payload,
-        lanes: request.options.lanes,
+        lanes,
         interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs }),
         side_effects: shader.side_effects,
         scratch_bytes: emission.scratch_bytes,

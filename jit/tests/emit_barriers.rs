@@ -38,7 +38,7 @@ fn check(shader: &Shader, input: &[u32], groups: u32) -> Vec<u32> {
         if optimise {
             passes::run(&mut shader, &PassOptions::default()).expect("passes");
         }
-        for lanes in [4, 8] {
+        for lanes in WIDTHS {
             let mut expected = memory.clone();
             for group in 0..groups {
                 interp::run_workgroup(&shader, &mut expected, [group, 0, 0], [groups, 1, 1], lanes as usize, None)

@@ -214,11 +214,12 @@ fn out_of_bounds_loads_give_zero_and_stores_vanish() {
             for masked in [false, true] {
                 for start in [0u32, 4, 60, 100, 0xffff_fff0] {
                     let s = copies(components, stride, start, masked);
-                    let stages =
-                        CONFIGURATIONS.map(|(lanes, tier)| compile_tier(&s, &buffers_layout(3), lanes as u32, tier));
+                    let stages: Vec<_> = wide_configurations(u64::from(stride / 4) + components as u64)
+                        .map(|(lanes, tier)| (compile_tier(&s, &buffers_layout(3), lanes as u32, tier), (lanes, tier)))
+                        .collect();
                     for bytes in [0usize, 4, 36, 64, 92, 400] {
                         let (m, want) = copied(bytes, components, stride, start, masked);
-                        for (stage, config) in stages.iter().zip(CONFIGURATIONS) {
+                        for (stage, config) in &stages {
                             let got = run_compiled(stage, &m, [1, 1, 1]);
                             let what = format!(
                                 "{components} components, stride {stride}, start {start}, {bytes} bytes, {config:?}"
@@ -455,9 +456,12 @@ fn invocation_ids() {
     }
 }
 
+/// Invocations of a workgroup with a whole chunk of every width, and another that is not full.
+const LANES: u32 = 76;
+
 #[test]
 fn subgroup_operations_under_masks() {
-    let s = shader([16, 1, 1], |b| {
+    let s = shader([LANES, 1, 1], |b| {
         let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
         let value = get(b, 0, index, Ty::I32);
         let float = get(b, 0, index, Ty::F32);
@@ -477,18 +481,20 @@ fn subgroup_operations_under_masks() {
                 let v = b.op(Op::Subgroup(op), args, Ty::B1);
                 out.push(b.convert(Convert::BToI, v, Ty::I32));
             }
-            out.push(b.op(Op::Subgroup(Subgroup::Ballot), &[odd], Ty::I32));
+            for word in 0..2 {
+                out.push(b.op(Op::Subgroup(Subgroup::Ballot(word)), &[odd], Ty::I32));
+            }
             out.push(b.op(Op::Subgroup(Subgroup::BroadcastFirst), &[value], Ty::I32));
             let f = b.op(Op::Subgroup(Subgroup::BroadcastFirst), &[float], Ty::F32);
             out.push(b.convert(Convert::Bitcast, f, Ty::I32));
             let first = b.op(Op::Subgroup(Subgroup::BroadcastFirst), &[odd], Ty::B1);
             out.push(b.convert(Convert::BToI, first, Ty::I32));
             for (i, &v) in out.iter().enumerate() {
-                let at = b.u32((row + i as u32) * 16);
+                let at = b.u32((row + i as u32) * LANES);
                 let at = b.binary(Binary::IAdd, at, index);
                 put(b, 1, at, v);
             }
-            row += 8;
+            row += 9;
         };
         emit_all(b);
         let three = b.u32(3);
@@ -522,7 +528,7 @@ fn subgroup_operations_under_masks() {
             out.push(b.convert(Convert::Bitcast, d, Ty::I32));
         }
         for (i, &v) in out.iter().enumerate() {
-            let at = b.u32((16 + i as u32) * 16);
+            let at = b.u32((18 + i as u32) * LANES);
             let at = b.binary(Binary::IAdd, at, index);
             put(b, 1, at, v);
         }
@@ -532,8 +538,8 @@ fn subgroup_operations_under_masks() {
     let mut rng = Rng::new(5);
     for _ in 0..6 {
         let values: Vec<u32> =
-            (0..16).map(|_| (rng.below(2000) as f32 / 3.0).to_bits() ^ rng.below(2) as u32).collect();
-        check(&s, &memory(vec![words(values), words(vec![0; 26 * 16])]), [1, 1, 1]);
+            (0..LANES).map(|_| (rng.below(2000) as f32 / 3.0).to_bits() ^ rng.below(2) as u32).collect();
+        check(&s, &memory(vec![words(values), words(vec![0; 28 * LANES as usize])]), [1, 1, 1]);
     }
 }
 
@@ -543,10 +549,18 @@ fn subgroup_arithmetic() {
     use Binary::*;
     let ints = [IAdd, IMul, SMin, UMin, SMax, UMax, And, Or, Xor];
     let floats = [FAdd, FMul, FMin, FMax];
-    let scans = [Scan::Reduce, Scan::Cluster(1), Scan::Cluster(2), Scan::Cluster(4), Scan::Inclusive, Scan::Exclusive];
+    let scans = [
+        Scan::Reduce,
+        Scan::Cluster(1),
+        Scan::Cluster(2),
+        Scan::Cluster(4),
+        Scan::Cluster(32),
+        Scan::Inclusive,
+        Scan::Exclusive,
+    ];
     let cases = [(Ty::I32, &ints[..]), (Ty::I64, &ints), (Ty::F32, &floats)];
     let rows = cases.iter().map(|c| c.1.len()).sum::<usize>() * scans.len() * 2;
-    let s = shader([16, 1, 1], |b| {
+    let s = shader([LANES, 1, 1], |b| {
         let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
         let value = get(b, 0, index, Ty::I32);
         let mut row = 0u32;
@@ -557,7 +571,7 @@ fn subgroup_arithmetic() {
                 for (&op, scan) in ops.iter().flat_map(|op| scans.map(|scan| (op, scan))) {
                     let r = b.op(Op::Subgroup(Subgroup::Arithmetic(op, scan)), &[x], ty);
                     let r = if ty == Ty::I32 { r } else { b.convert(convert, r, Ty::I32) };
-                    let at = b.u32(row * 16);
+                    let at = b.u32(row * LANES);
                     let at = b.binary(Binary::IAdd, at, index);
                     put(b, 1, at, r);
                     row += 1;
@@ -584,8 +598,8 @@ fn subgroup_arithmetic() {
     let mut rng = Rng::new(9);
     for round in 0..4 {
         let value = |rng: &mut Rng| (rng.below(2000) as f32 / 3.0 - 300.0).to_bits() ^ rng.below(2) as u32;
-        let values: Vec<u32> = (0..16).map(|_| if round == 0 { 0x8000_0000 } else { value(&mut rng) }).collect();
-        check(&s, &memory(vec![words(values), words(vec![0; rows * 16])]), [1, 1, 1]);
+        let values: Vec<u32> = (0..LANES).map(|_| if round == 0 { 0x8000_0000 } else { value(&mut rng) }).collect();
+        check(&s, &memory(vec![words(values), words(vec![0; rows * LANES as usize])]), [1, 1, 1]);
     }
 }
 

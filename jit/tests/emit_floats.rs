@@ -152,7 +152,7 @@ fn check_under(op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags, seed: u6
     }
     let mut lowered = shader.clone();
     passes::run(&mut lowered, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{op:?} {args:?}: {e}"));
-    for lanes in [4, 8] {
+    for lanes in WIDTHS {
         let got = run_memory(&lowered, &memory, lanes, groups);
         for (i, &ty) in (args.len()..).zip(results) {
             let size = stored(ty).bytes() as usize;

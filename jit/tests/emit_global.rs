@@ -46,7 +46,7 @@ fn shader(components: usize, uniform: bool) -> Shader {
 fn only_what_is_alive_is_touched() {
     for components in 1..=4usize {
         for uniform in [false, true] {
-            for lanes in [4, 8] {
+            for lanes in WIDTHS {
                 check(components, uniform, lanes);
             }
         }

@@ -167,7 +167,8 @@ fn run_stage(
     let mut padded = quads.to_vec();
     padded.resize(chunks * per, FragmentQuad { coverage: 0, ..quads[0] });
     let mut outputs = aligned(&vec![7; chunks * slots * lanes]);
-    let mut alive = aligned(&vec![0xffff_ffff; chunks]);
+    let per_word = lanes.min(32);
+    let mut alive = aligned(&vec![0xffff_ffff; chunks * lanes / per_word]);
     let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
     let mut batch = FragmentBatch {
         header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
@@ -180,13 +181,13 @@ fn run_stage(
     };
     // SAFETY: the batch is laid out as the interface says.
     unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
-    let (words, alive) = (read(&mut outputs, chunks * slots * lanes), read(&mut alive, chunks));
+    let (words, alive) = (read(&mut outputs, chunks * slots * lanes), read(&mut alive, chunks * lanes / per_word));
     (0..quads.len())
         .map(|q| {
             let (chunk, group) = (q / per, q % per);
             let lane = |slot: usize, l: usize| words[(chunk * slots + slot) * lanes + group * 4 + l];
             let rows = (0..slots).map(|slot| [0, 1, 2, 3].map(|l| lane(slot, l))).collect();
-            [rows, vec![[0, 1, 2, 3].map(|l| alive[chunk] >> (group * 4 + l) & 1)]]
+            [rows, vec![[0, 1, 2, 3].map(|l| alive[q * 4 / per_word] >> (q * 4 % per_word + l) & 1)]]
         })
         .collect()
 }
@@ -261,7 +262,7 @@ fn interpolation_bit_for_bit() {
                 primitive: &primitives[q as usize % 3],
             })
             .collect();
-        for (lanes, tier) in CONFIGURATIONS {
+        for (lanes, tier) in all_configurations() {
             let mut env = Environment::new(&[vec![0; 4]], &[]);
             let got = run_quads(&s, &mut env, &quads, samples, (lanes, tier));
             for (q, [rows, alive]) in quads.iter().zip(&got) {
@@ -333,7 +334,7 @@ fn fragment_builtins() {
             primitive: &primitives[q as usize % 2],
         })
         .collect();
-    for (lanes, tier) in CONFIGURATIONS {
+    for (lanes, tier) in all_configurations() {
         let mut env = Environment::new(&[vec![0; 4]], &[]);
         for (q, [rows, _]) in quads.iter().zip(run_quads(&s, &mut env, &quads, 4, (lanes, tier))) {
             // SAFETY: the primitives outlive the quads.
@@ -406,7 +407,7 @@ fn demote_and_kill() {
         let quads: Vec<FragmentQuad> = [(8u16, 0x1111u16), (11 & !1, 0x0101), (12, 0x1111), (10, 0x1110), (6, 0)]
             .map(|(x, coverage)| FragmentQuad { x, y: 0, coverage, sample: FragmentBatch::CENTRE, primitive: &p })
             .to_vec();
-        for (lanes, tier) in CONFIGURATIONS {
+        for (lanes, tier) in all_configurations() {
             let mut env = Environment::new(&[vec![0; 4]], &[]);
             let got = run_quads(&s, &mut env, &quads, 1, (lanes, tier));
             let mut effects = 0;
@@ -565,7 +566,7 @@ fn image_calls() {
         let quads: Vec<FragmentQuad> = (0..3u16)
             .map(|q| FragmentQuad { x: 2 * q, y: 0, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive: &p })
             .collect();
-        for (lanes, tier) in CONFIGURATIONS {
+        for (lanes, tier) in all_configurations() {
             let mut env = Environment::new(&[], &[]);
             env.context.sets[0] = descriptors.as_ptr().cast();
             let stage = compile_tier(&s, &layout, lanes as u32, tier);
@@ -575,7 +576,7 @@ fn image_calls() {
                     let index = if varying { usize::from(column % 2) } else { 1 };
                     let (x, tag) = (f32::from(column) + 0.5, (index as f32 + 1.0) * 10.0);
                     let class = samplers[(index + 1) % 2].class as f32;
-                    let active = if varying { 1.0 } else { lanes as f32 };
+                    let active = if varying { 1.0 } else { lanes.min(MAX_LANES) as f32 };
                     let floats = [x, 2.5, tag + class, 200.0 + active, f32::from(column), 2.0, tag, active];
                     let floats_of = |rows: &[[u32; 4]]| -> Vec<f32> {
                         rows.iter().map(|r| f32::from_bits(r[lane as usize])).collect()

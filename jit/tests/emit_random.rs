@@ -1,4 +1,4 @@
-//! Random structured compute shaders: generated code against the interpreter, for 4 and 8 lanes and both tiers.
+//! Random structured compute shaders: generated code against the interpreter, for 4 and 8 lanes and both tiers, and a wider chunk.
 
 mod emit_common;
 
@@ -7,7 +7,7 @@ use base::abi::{
     MAX_PUSH_CONSTANTS, ShaderContext,
 };
 use base::shader::CompiledStage;
-use emit_common::{CONFIGURATIONS, HELPERS, buffers_layout, compile_tier};
+use emit_common::{HELPERS, buffers_layout, compile_tier, wide_configurations};
 use jit::ir::FloatFlags;
 use jit::ir::random::{Options, Program, compute_shader};
 use jit::passes;
@@ -67,7 +67,7 @@ fn check(seed: u64, options: Options, optimise: bool) {
         passes::run(&mut shader, &passes::PassOptions::default()).expect("passes");
     }
     let want = program.interpret(&shader);
-    for (lanes, tier) in CONFIGURATIONS {
+    for (lanes, tier) in wide_configurations(seed) {
         let got = execute(&program, &compile_tier(&shader, &buffers_layout(2), lanes as u32, tier));
         if !program.same(&want, &got) {
             let word =
@@ -124,7 +124,11 @@ fn raw_programs_match_the_interpreter() {
 #[test]
 fn odd_workgroup_sizes_match_the_interpreter() {
     for seed in seeds() {
-        check(seed, Options { local_size: 1 + (seed % 21) as u32, size: 40, ..Options::default() }, seed % 2 == 0);
+        check(
+            seed,
+            Options { local_size: 1 + (seed % 21 * [1, 5][seed as usize % 2]) as u32, size: 40, ..Options::default() },
+            seed % 2 == 0,
+        );
     }
 }
 
@@ -139,7 +143,7 @@ fn transcendental_programs_match_the_interpreter() {
 #[test]
 fn programs_with_barriers_match_the_interpreter() {
     for seed in seeds() {
-        let local_size = [16, 24, 5, 8, 33][seed as usize % 5];
+        let local_size = [16, 24, 5, 8, 33, 70, 128][seed as usize % 7];
         let options = Options { local_size, barriers: true, size: 60 + (seed % 60) as u32, ..Options::default() };
         check(seed, options, seed % 3 != 0);
     }

@@ -27,7 +27,6 @@ fn build(words: &[u32], tier: Tier) -> Result<CodeBlob, Error> {
         specialization: &Specialization::default(),
         layout: &emit_common::buffers_layout(1),
         accept: &Accept::all_implemented(),
-        options: jit::emit::EmitOptions::default(),
     };
     jit::compile(&request, tier)
 }

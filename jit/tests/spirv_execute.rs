@@ -193,6 +193,7 @@ fn shared_memory_and_specialisation() {
                 (4, u32::from(add).to_le_bytes().to_vec()),
                 (5, scale.to_le_bytes().to_vec()),
             ],
+            ..Specialization::default()
         };
         let s = compile(&words("shared.comp"), stage("shared.comp"), &spec).expect("translate");
         let facts = s.workgroup().expect("workgroups");

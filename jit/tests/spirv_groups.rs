@@ -5,7 +5,7 @@ mod spirv_common;
 
 use base::random::Star as Rng;
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
-use emit_common::{CONFIGURATIONS, compile_tier, run_compiled};
+use emit_common::{WIDTHS, all_configurations, compile_tier, run_compiled};
 use jit::ir::interp::Memory;
 use jit::ir::{Convert, Op, Ty, eval};
 use jit::passes::{PassOptions, run};
@@ -25,7 +25,8 @@ fn layout(buffers: u32) -> PipelineLayoutInfo {
     PipelineLayoutInfo { sets: vec![(0..buffers).map(binding).collect()] }
 }
 
-/// Buffers after a workgroup, by every way to run it; `any_lanes`: what it does does not depend on how many there are.
+/// Buffers after a workgroup, by every way to run it; `any_lanes`: what it does does not depend on how many there are. Otherwise there are as
+/// many as the specialisation says.
 fn run_all_ways(name: &str, specialization: &Specialization, buffers: Vec<Vec<u8>>, any_lanes: bool) -> Vec<Vec<u8>> {
     let layout = layout(buffers.len() as u32);
     let module = Module::parse(&words(name)).expect("module");
@@ -35,11 +36,16 @@ fn run_all_ways(name: &str, specialization: &Specialization, buffers: Vec<Vec<u8
     let shared = vec![0; shader.payload.workgroup().expect("a compute stage").shared_bytes as usize];
     let buffers = buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect();
     let memory = Memory { buffers, shared, ..Memory::default() };
-    let want: Vec<Vec<u8>> = execute(&shader, &memory, 8, true).buffers.into_iter().map(|b| b.1).collect();
+    let want: Vec<Vec<u8>> = execute(&shader, &memory, specialization.subgroup_size as usize, true)
+        .buffers
+        .into_iter()
+        .map(|b| b.1)
+        .collect();
     let mut optimised = shader.clone();
     run(&mut optimised, &PassOptions { verify: true }).expect("passes");
     for shader in [&shader, &optimised] {
-        for (lanes, tier) in CONFIGURATIONS.into_iter().filter(|(lanes, _)| any_lanes || *lanes == 8) {
+        let same = |lanes: usize| lanes == specialization.subgroup_size as usize;
+        for (lanes, tier) in all_configurations().filter(|&(lanes, _)| any_lanes || same(lanes)) {
             let code = compile_tier(shader, &layout, lanes as u32, tier);
             assert_eq!(run_compiled(&code, &memory, [1; 3]), want, "{name}: {lanes} lanes, {tier:?}");
         }
@@ -77,7 +83,9 @@ fn product(
 #[test]
 fn cooperative_matrices() {
     let mut rng = Rng::new(1);
-    for round in 0..4 {
+    // Every size of subgroups with a round of special values.
+    for (round, subgroup_size) in [0, 1, 2, 3].into_iter().zip([8; 4]).chain(WIDTHS.map(|lanes| (3, lanes))) {
+        let specialization = Specialization { subgroup_size, ..Specialization::default() };
         let unit = |rng: &mut Rng| rng.below(1 << 24) as f32 / (1 << 23) as f32 - 1.0;
         let mut f: Vec<f32> = (0..1000).map(|_| unit(&mut rng)).collect();
         let mut h: Vec<u16> = (0..160).map(|_| half(unit(&mut rng))).collect();
@@ -89,7 +97,7 @@ fn cooperative_matrices() {
         let i: Vec<i8> = (0..128).map(|_| rng.below(256) as u8 as i8).collect();
         let halves = h.iter().flat_map(|h| h.to_le_bytes()).collect();
         let buffers = vec![float_bytes(&f), halves, i.iter().map(|&i| i as u8).collect(), vec![0; 4 * 1000]];
-        let out = floats(&run_all_ways("cooperative.comp", &Specialization::default(), buffers, false)[3]);
+        let out = floats(&run_all_ways("cooperative.comp", &specialization, buffers, false)[3]);
         let same = |at: usize, want: &[f32], what: &str| {
             for (n, (got, want)) in out[at..].iter().zip(want).enumerate() {
                 let equal = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
@@ -151,28 +159,39 @@ fn square_quads() {
 #[test]
 fn partitions() {
     let mut rng = Rng::new(5);
-    for _ in 0..20 {
-        let keys: Vec<[u32; 2]> = (0..8).map(|_| [rng.below(2) as u32, rng.below(3) as u32]).collect();
-        let buffers = vec![bytes(&keys.concat()), vec![0; 8 * 8 * 4]];
-        let out = words_of(&run_all_ways("partition.comp", &Specialization::default(), buffers, false)[1]);
-        for lane in (0..8usize).filter(|&l| l != 5) {
-            let with: Vec<usize> = (0..8).filter(|&l| l != 5 && keys[l] == keys[lane]).collect();
+    for round in 0..20 {
+        let size = WIDTHS[round % WIDTHS.len()] as usize;
+        let keys: Vec<[u32; 2]> = (0..64).map(|_| [rng.below(2) as u32, rng.below(3) as u32]).collect();
+        let buffers = vec![bytes(&keys.concat()), vec![0; 64 * 9 * 4]];
+        let specialization = Specialization { subgroup_size: size as u32, ..Specialization::default() };
+        let out = words_of(&run_all_ways("partition.comp", &specialization, buffers, false)[1]);
+        let takes_part = |i: &usize| ![5, 41].contains(i);
+        for i in (0..64usize).filter(takes_part) {
+            let (lane, first) = (i % size, i / size * size);
+            let lanes = (0..size).filter(|l| takes_part(&(first + l)));
+            let with: Vec<usize> = lanes.clone().filter(|&l| keys[first + l] == keys[i]).collect();
             let before = || with.iter().copied().filter(|&l| l < lane);
             let sum = before().fold(0.0, |sum, l| sum + (l as f32 + 0.5));
-            let zeros = if lane < 4 { 0b1111 } else { 1 << lane };
+            let bits = |lanes: &[usize]| lanes.iter().map(|l| 1u64 << l).sum::<u64>();
+            let all = bits(&with);
+            let zeros = match lane {
+                0..4 => bits(&lanes.filter(|&l| l < 4).collect::<Vec<_>>()),
+                _ => 1 << lane,
+            };
             let want = [
-                with.iter().map(|l| 1 << l).sum(),
-                0,
+                all as u32,
+                (all >> 32) as u32,
                 with.iter().map(|&l| l as u32 + 1).sum(),
-                before().chain([lane]).map(|l| l as u32 + 2).product(),
+                before().chain([lane]).fold(1, |product: u32, l| product.wrapping_mul(l as u32 + 2)),
                 before().map(|l| l as u32 + 1).max().unwrap_or(0),
                 f32::to_bits(sum),
                 u32::from(!with.contains(&3)),
-                zeros,
+                zeros as u32,
+                (zeros >> 32) as u32,
             ];
-            assert_eq!(out[lane * 8..][..8], want, "lane {lane} of {keys:?}");
+            assert_eq!(out[i * 9..][..9], want, "invocation {i}, {size} lanes, {keys:?}");
         }
-        assert_eq!(out[40..48], [0; 8], "lane 5 writes nothing");
+        assert_eq!(out[45..54], [0; 9], "invocation 5 writes nothing");
     }
 }
 
@@ -181,7 +200,7 @@ fn replicated_composites() {
     let buffer = || vec![bytes(&[0, 0, 0, 21])];
     let default = run_all_ways("replicated.comp", &Specialization::default(), buffer(), true);
     assert_eq!(words_of(&default[0]), [7, 5, 42, 21]);
-    let other = Specialization { entries: vec![(0, 9u32.to_le_bytes().to_vec())] };
+    let other = Specialization { entries: vec![(0, 9u32.to_le_bytes().to_vec())], ..Specialization::default() };
     assert_eq!(words_of(&run_all_ways("replicated.comp", &other, buffer(), true)[0]), [7, 9, 42, 21]);
 }
 

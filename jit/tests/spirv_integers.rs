@@ -191,7 +191,11 @@ fn arithmetic_and_memory_of_every_width() {
             push,
             ..Memory::default()
         };
-        let shader = compile(&words("integers.comp"), stage("integers.comp"), &Specialization { entries });
+        let shader = compile(
+            &words("integers.comp"),
+            stage("integers.comp"),
+            &Specialization { entries, ..Specialization::default() },
+        );
         let after = execute(&shader.expect("translates"), &memory, 8, true);
         let out = read(&after, 0, 1);
         let packed = after.buffer(0, 2).expect("buffer");

@@ -96,7 +96,6 @@ fn build(words: &[u32], stage: Stage, tier: Tier) -> Result<jit::code::CodeBlob,
         specialization: &Specialization::default(),
         layout: &layout(),
         accept: &Accept::all_implemented(),
-        options: jit::emit::EmitOptions::default(),
     };
     jit::compile(&request, tier)
 }

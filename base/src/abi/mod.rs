@@ -3,9 +3,9 @@
 //! Generated code takes every offset from `core::mem::offset_of!` on these types, never from a typed number.
 //! Changing a field here changes [`VERSION`], which stored code carries.
 //!
-//! Lanes: a compiled stage works on chunks of [`StageFacts::lanes`](crate::shader::StageFacts) lanes (4 or 8).
+//! Lanes: a compiled stage works on chunks of [`StageFacts::lanes`](crate::shader::StageFacts) lanes (4 or 8, of fragments and workgroups 16, 32 or 64 too).
 //! All per-lane arrays of a batch are laid out `[chunk][slot][lane]` ([`SlotLayout`]), 32 bits each, unless said otherwise.
-//! Arrays in call arguments ([`image::ImageArgs`]) always have [`MAX_LANES`] lanes; a 4-lane shader fills the first 4.
+//! Arrays in call arguments ([`image::ImageArgs`]) always have [`MAX_LANES`] lanes; a 4-lane shader fills the first 4, one with more lanes makes several calls.
 
 pub mod address;
 pub mod context;
@@ -26,5 +26,5 @@ pub use slots::*;
 pub use stage::*;
 pub use version::VERSION;
 
-/// Widest chunk any generated code uses, in lanes; also the size of per-lane arrays in call arguments.
+/// Lanes of per-lane arrays in call arguments; the widest chunk of vertices.
 pub const MAX_LANES: usize = 8;

@@ -118,7 +118,7 @@ pub struct FragmentBatch {
     pub quads: *const FragmentQuad,
     /// `[chunk][output slot][lane]`.
     pub outputs: *mut u32,
-    /// Out, one u32 per chunk: bit per lane, set where the invocation is still alive (not killed, not demoted). Helper lanes may be set or not.
+    /// Out, one u32 per chunk, of 64 lanes two: bit per lane, set where the invocation is still alive (not killed, not demoted). Helper lanes may be set or not.
     pub alive: *mut u32,
     /// By `FragmentQuad::sample`: positions of the samples, and behind them of the pixel centres.
     pub positions: [QuadPositions; 5],

@@ -76,7 +76,7 @@ pub struct StageRequest {
     pub stage: Stage,
     /// Entry point.
     pub entry: String,
-    /// Values of specialisation constants.
+    /// Values of specialisation constants, and the size of subgroups.
     pub specialization: Specialization,
     /// Where its descriptors lie.
     pub layout: Arc<PipelineLayoutInfo>,
@@ -128,7 +128,6 @@ impl StageRequest {
             specialization: &self.specialization,
             layout: &self.layout,
             accept: accepted(),
-            options: jit::emit::EmitOptions::default(),
         })
     }
 }
@@ -172,7 +171,10 @@ mod tests {
             words: words.into(),
             stage: Stage::Compute,
             entry: entry.into(),
-            specialization: Specialization { entries: entries.iter().map(|(id, data)| (*id, data.to_vec())).collect() },
+            specialization: Specialization {
+                entries: entries.iter().map(|(id, data)| (*id, data.to_vec())).collect(),
+                ..Specialization::default()
+            },
             layout: Arc::default(),
         };
         let all = || {
@@ -184,14 +186,18 @@ mod tests {
                 request(&[1, 2], "main", &[(1, &[2]), (3, &[])]),
                 request(&[1, 2], "main", &[(1, &[]), (2, &[3])]),
                 StageRequest { stage: Stage::Fragment, ..request(&[1, 2], "main", &[]) },
+                StageRequest {
+                    specialization: Specialization { subgroup_size: 16, ..Specialization::default() },
+                    ..request(&[1, 2], "main", &[])
+                },
             ]
             .map(|r| r.key())
         };
         let keys: std::collections::HashSet<Key> = all().into();
-        assert_eq!(keys.len(), 7);
+        assert_eq!(keys.len(), 8);
         assert!(all().iter().all(|key| keys.contains(key)));
         let bytes: std::collections::HashSet<_> = keys.iter().map(|key| (key.words(), key.rest())).collect();
-        assert_eq!(bytes.len(), 7);
+        assert_eq!(bytes.len(), 8);
     }
 
     /// As if their hashes collided.

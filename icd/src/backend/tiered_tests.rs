@@ -106,7 +106,7 @@ fn too_many_waiting_jobs_are_done_by_the_creator() {
     let _busy = setup.block();
     let stages: Vec<_> = (0..40)
         .map(|i| {
-            let specialization = Specialization { entries: vec![(1000 + i, vec![0; 4])] };
+            let specialization = Specialization { entries: vec![(1000 + i, vec![0; 4])], ..Specialization::default() };
             let request = StageRequest { specialization, ..request() };
             setup.compiler.stage(request, None, false).expect("stage").0
         })

@@ -7,10 +7,11 @@ use super::features::Feature;
 use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
+use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
 
 /// `subgroupSize`: the same on every host, whatever the width of its vectors, so that results are too.
-pub const SUBGROUP_SIZE: u32 = base::abi::MAX_LANES as u32;
+pub const SUBGROUP_SIZE: u32 = DEFAULT_SUBGROUP_SIZE;
 /// `subgroupSupportedOperations`: what the SPIR-V front end translates.
 pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFlags::from_raw(
     vk::SubgroupFeatureFlags::BASIC.as_raw()
@@ -25,7 +26,7 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR.as_raw()
         | vk::SubgroupFeatureFlags::PARTITIONED_NV.as_raw(),
 );
-/// Stages with subgroup operations.
+/// Stages with subgroup operations, whose pipelines may choose the size of subgroups.
 pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
 /// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
@@ -173,8 +174,8 @@ fn vulkan12() -> vk::PhysicalDeviceVulkan12Properties<'static> {
 
 fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
     vk::PhysicalDeviceVulkan13Properties {
-        min_subgroup_size: SUBGROUP_SIZE,
-        max_subgroup_size: SUBGROUP_SIZE,
+        min_subgroup_size: *SUBGROUP_SIZES.start(),
+        max_subgroup_size: *SUBGROUP_SIZES.end(),
         required_subgroup_size_stages: SUBGROUP_STAGES,
         max_inline_uniform_block_size: MAX_INLINE_UNIFORM_BLOCK_SIZE,
         max_per_stage_descriptor_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
@@ -182,7 +183,7 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
         max_descriptor_set_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
         max_descriptor_set_update_after_bind_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
         max_inline_uniform_total_size: MAX_INLINE_UNIFORM_BLOCK_SIZE * MAX_INLINE_UNIFORM_BLOCKS,
-        max_compute_workgroup_subgroups: LIMITS.max_compute_work_group_invocations / SUBGROUP_SIZE,
+        max_compute_workgroup_subgroups: LIMITS.max_compute_work_group_invocations / SUBGROUP_SIZES.start(),
         // Texel buffers are read texel by texel at any component's alignment; 16 covers every format.
         storage_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
         storage_texel_buffer_offset_single_texel_alignment: vk::FALSE,
@@ -364,7 +365,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
     }
 }
 
-const _: () = assert!(SUBGROUP_SIZE == 8, "lanes of a chunk; ballots are one byte");
+const _: () = assert!(SUBGROUP_SIZE as usize == base::abi::MAX_LANES, "lanes of a chunk, and of what a call takes");
 const _: () = assert!(limits::MAX_DESCRIPTORS >= 500_000, "required by descriptor indexing");
 
 #[cfg(test)]

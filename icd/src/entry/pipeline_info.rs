@@ -1,7 +1,7 @@
 //! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages, layouts; the state is decoded in [`super::pipeline_state`].
 
 use super::pipeline_state;
-use crate::caps::properties::SUBGROUP_SIZE;
+use crate::caps::properties::{SUBGROUP_SIZE, SUBGROUP_STAGES};
 use crate::fallible;
 use crate::ffi::handle;
 use crate::ffi::pointer::{find, slice, string};
@@ -10,7 +10,7 @@ use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
 use base::shader::{PipelineType, Side, Stage};
-use jit::spirv::Specialization;
+use jit::spirv::{SUBGROUP_SIZES, Specialization};
 use std::sync::Arc;
 
 /// A graphics pipeline.
@@ -74,12 +74,16 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: as above.
     let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
-    if let Some(size) = required.map(|r| r.required_subgroup_size).filter(|&size| size != SUBGROUP_SIZE) {
-        let message = format!("subgroups of {size}, there are only those of {SUBGROUP_SIZE}");
+    let subgroup_size = required.map_or(SUBGROUP_SIZE, |r| r.required_subgroup_size);
+    let any = SUBGROUP_STAGES.contains(info.stage);
+    let sizes = if any { SUBGROUP_SIZES } else { SUBGROUP_SIZE..=SUBGROUP_SIZE };
+    if !subgroup_size.is_power_of_two() || !sizes.contains(&subgroup_size) {
+        let message = format!("subgroups of {subgroup_size} in {:?}, there are those of {sizes:?}", info.stage);
         return Err(Failure::unsupported("pipeline", &message));
     }
     // SAFETY: as above.
-    let specialization = Specialization { entries: unsafe { specialization(info.p_specialization_info) }? };
+    let entries = unsafe { specialization(info.p_specialization_info) }?;
+    let specialization = Specialization { entries, subgroup_size };
     Ok(StageInfo { stage, words, module: module.as_ref().map_or(0, handle::raw), entry, specialization })
 }
 

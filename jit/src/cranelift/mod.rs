@@ -67,7 +67,7 @@ pub fn translate(lir: &lir::Function) -> Result<Function> {
         constants: WordMap::default(),
         bytes: WordMap::default(),
         current: entry,
-        lane_buffer: None,
+        lane_buffers: WordMap::default(),
         signatures: WordMap::default(),
     };
     lower.parts.resize(lir.values.len());
@@ -163,8 +163,8 @@ struct Lower<'a> {
     constants: WordMap<(Type, [u8; 16]), (lir::Block, Value)>,
     bytes: WordMap<Value, (lir::Block, Value)>,
     current: lir::Block,
-    /// Where lanes are looked up by number.
-    lane_buffer: Option<StackSlot>,
+    /// Where lanes are looked up by number, by bytes.
+    lane_buffers: WordMap<u32, StackSlot>,
     signatures: WordMap<SmallVec<[Type; 8]>, SigRef>,
 }
 

@@ -7,9 +7,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value, types};
 use smallvec::{SmallVec, smallvec};
 
-/// Bytes of the place where lanes are looked up: 16 lanes of 64 bits.
-const LANE_BUFFER: u32 = 128;
-
 impl Lower<'_> {
     pub(super) fn vector(&mut self, data: &InstData) -> Result<Parts> {
         let ty = data.ty;
@@ -130,10 +127,11 @@ impl Lower<'_> {
 
     /// Stores parts to where lanes are looked up; its address.
     fn spread(&mut self, parts: &Parts) -> Value {
-        let func = &mut self.cursor.func;
-        let slot = *self.lane_buffer.get_or_insert_with(|| {
-            func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, LANE_BUFFER, 4))
-        });
+        let (func, bytes) = (&mut self.cursor.func, 16 * parts.len() as u32);
+        let slot = *self
+            .lane_buffers
+            .entry(bytes)
+            .or_insert_with(|| func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4)));
         let address = self.ins().stack_addr(types::I64, slot, 0);
         for (i, &part) in parts.iter().enumerate() {
             self.ins().store(MemFlagsData::new().with_notrap(), part, address, 16 * i as i32);

@@ -93,10 +93,15 @@ impl Barriers {
 fn unit_type(ty: Type) -> Type {
     match ty.bytes() {
         ..=16 => ty,
-        // A vector has no two lanes.
-        _ if ty.lane_bytes() == 8 => Elem::I32.by(4),
-        _ => ty.elem.by(4),
+        _ if ty.lane_bytes() == 4 => ty.elem.by(4),
+        // A vector has no two lanes; of narrow ones a unit has more than four.
+        _ => Elem::I32.by(4),
     }
+}
+
+/// Has a value more words than there is a vector of?
+fn exceeds_words(ty: Type) -> bool {
+    ty.bytes() as usize > 4 * Type::MOST_LANES
 }
 
 impl Emitter<'_> {
@@ -184,6 +189,14 @@ impl Emitter<'_> {
             let (base, fixed) = self.slot_address(offset);
             return self.b.store(trusted(fixed), c, base);
         }
+        if exceeds_words(ty) {
+            let half = ty.lanes() / 2;
+            for (first, offset) in [(0, offset), (half, offset + ty.bytes() / 2)] {
+                let part = self.b.slice(c, first, half);
+                self.store_slot(offset, part);
+            }
+            return;
+        }
         // Units are not side by side.
         let words = unit_type(ty).elem.by(ty.bytes() as usize / 4);
         let c = self.b.bitcast(words, c);
@@ -196,6 +209,11 @@ impl Emitter<'_> {
 
     /// Loads from a frame slot.
     pub fn load_slot(&mut self, offset: u32, ty: Type) -> C {
+        if exceeds_words(ty) {
+            let half = ty.elem.by(ty.lanes() / 2);
+            let parts = [offset, offset + ty.bytes() / 2].map(|offset| self.load_slot(offset, half));
+            return self.concat(&parts);
+        }
         let mut parts: SmallVec<[C; 4]> = SmallVec::new();
         for unit in 0..ty.bytes().div_ceil(16) {
             let (base, fixed) = self.slot_address(offset + 16 * unit);

@@ -8,14 +8,10 @@ use super::run::Run;
 use crate::error::Result;
 use crate::ir::Value;
 use crate::lir::{Access, Block, IntCond, Type, Value as C};
-use base::abi::MAX_LANES;
 use smallvec::SmallVec;
 
 /// Rows of a spilled access: four components and a mask.
 const ROWS: usize = 5;
-/// Bytes of a row: a lane of the widest element each.
-pub const ROW: i32 = MAX_LANES as i32 * 8;
-
 /// A loop over the lanes.
 pub struct LaneLoop {
     header: Block,
@@ -47,23 +43,32 @@ impl Emitter<'_> {
     /// The components of all lanes, side by side: n = 1, 2 or 4.
     fn load_interleaved(&mut self, address: C, run: Run, flags: Access) -> Vec<C> {
         let vector = self.vector_type(run.ty);
-        // Two components of all lanes are the largest vector that there is.
-        let (raw, count) = match run.n {
-            1 => (vector, 1),
-            n => (vector.elem.by(2 * vector.lanes()), n / 2),
-        };
+        // Two components of all lanes, if there is so large a vector.
+        let lanes = vector.lanes() * run.n.min(2);
+        let raw = vector.elem.by(lanes.min(Type::MOST_LANES));
+        let count = vector.lanes() * run.n / raw.lanes();
         let offset = |i: usize| (i as u32 * raw.bytes()) as i32;
-        let raws: SmallVec<[C; 2]> = (0..count).map(|i| self.b.load(raw, at(flags, offset(i)), address)).collect();
-        let lanes = vector.lanes();
-        match raws[..] {
-            [low, high] => {
-                let [even, odd] = self.unzip(low, high, 2 * lanes);
-                let ([x, z], [y, w]) = (self.unzip(even, even, lanes), self.unzip(odd, odd, lanes));
-                vec![x, y, z, w]
-            }
-            [all] if run.n == 2 => self.unzip(all, all, lanes).to_vec(),
-            _ => raws.to_vec(),
+        let raws: Vec<C> = (0..count).map(|i| self.b.load(raw, at(flags, offset(i)), address)).collect();
+        self.components(&raws, run.n)
+    }
+
+    /// The components of elements that have `n` and lie side by side, in vectors one after the other.
+    fn components(&mut self, raws: &[C], n: usize) -> Vec<C> {
+        if n == 1 {
+            return raws.to_vec();
         }
+        let halves: Vec<[C; 2]> = match *raws {
+            [all] => {
+                let lanes = self.b.ty(all).lanes();
+                vec![self.unzip(all, all, lanes / 2)]
+            }
+            _ => raws.chunks(2).map(|pair| self.unzip(pair[0], pair[1], self.b.ty(pair[0]).lanes())).collect(),
+        };
+        let [even, odd] = [0, 1].map(|i| {
+            let half: Vec<C> = halves.iter().map(|h| h[i]).collect();
+            self.components(&half, n / 2)
+        });
+        even.into_iter().zip(odd).flat_map(|(a, b)| [a, b]).collect()
     }
 
     /// What is in range by itself: `unit` bytes.
@@ -91,7 +96,7 @@ impl Emitter<'_> {
             let offset = self.b.iadd_imm(offset, i64::from(bytes) * first as i64);
             let address = self.address_or_zeros(pair, offset, run.unit);
             for (i, c) in self.load_components(address, run.ty, per, flags).into_iter().enumerate() {
-                self.b.store(trusted((first + i) as i32 * ROW), c, column);
+                self.b.store(trusted((first + i) as i32 * self.row_bytes()), c, column);
             }
         }
     }
@@ -99,7 +104,8 @@ impl Emitter<'_> {
     /// What the lanes' columns have, component by component.
     pub fn load_rows(&mut self, rows: C, run: Run) -> Vec<C> {
         let vector = self.vector_type(run.ty);
-        (0..run.n).map(|i| self.b.load(vector, trusted(i as i32 * ROW), rows)).collect()
+        let row = self.row_bytes();
+        (0..run.n).map(|i| self.b.load(vector, trusted(i as i32 * row), rows)).collect()
     }
 
     /// Whole vectors when every lane is active and in range, else lane by lane.
@@ -130,10 +136,10 @@ impl Emitter<'_> {
     }
 
     fn store_by_lane(&mut self, pair: BufPair, base: C, vectors: &[C], run: Run, mask: Option<C>) {
-        let (n, bytes) = (run.n as i32, run.ty.bytes());
+        let (n, bytes, row) = (run.n as i32, run.ty.bytes(), self.row_bytes());
         let rows = self.lane_rows();
-        for (row, c) in vectors.iter().copied().chain(mask).enumerate() {
-            self.b.store(trusted(row as i32 * ROW), c, rows);
+        for (i, c) in vectors.iter().copied().chain(mask).enumerate() {
+            self.b.store(trusted(i as i32 * row), c, rows);
         }
         let lanes = self.begin_lanes();
         let column = self.lane_column(rows, &lanes, bytes);
@@ -141,25 +147,28 @@ impl Emitter<'_> {
         let (mut ok, wide) = self.in_range(pair, offset, run.bytes());
         if mask.is_some() {
             let words = self.lane_column(rows, &lanes, 4);
-            let active = self.b.load(Type::I32, trusted(n * ROW), words);
+            let active = self.b.load(Type::I32, trusted(n * row), words);
             let active = self.b.icmp_imm(IntCond::Ne, active, 0);
             ok = self.b.and(ok, active);
         }
         let address = self.b.iadd(pair.address, wide);
         let address = self.b.select(ok, address, self.sink);
         for i in 0..n {
-            let c = self.b.load(scalar_type(run.ty), trusted(i * ROW), column);
+            let c = self.b.load(scalar_type(run.ty), trusted(i * row), column);
             self.b.store(trusted(i * bytes as i32), c, address);
         }
         self.end_lanes(&lanes);
     }
 
+    /// Bytes of a row: a lane of the widest element each.
+    pub fn row_bytes(&self) -> i32 {
+        self.lanes as i32 * 8
+    }
+
     /// Where an access goes through memory, lane by lane.
     pub fn lane_rows(&mut self) -> C {
-        let slot = *self.lane_rows.get_or_insert_with(|| {
-            let bytes = ROWS as u32 * ROW as u32;
-            self.b.create_slot(bytes, 4)
-        });
+        let bytes = ROWS as u32 * self.row_bytes() as u32;
+        let slot = *self.lane_rows.get_or_insert_with(|| self.b.create_slot(bytes, 4));
         self.b.stack_address(slot, 0)
     }
 

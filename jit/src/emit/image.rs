@@ -3,15 +3,17 @@
 //! Rows of the block that no operation of the shader gives are zero from the function's start on: a call stores what it gives, and zeros only
 //! in rows that another one may have given.
 //!
+//! Kernels take [`MAX_LANES`] lanes: a wider chunk calls them for one [`Part`] of it after the other, a narrower one leaves the last lanes idle.
+//!
 //! With one view (and sampler) for all lanes the kernel's address is loaded from the view and called; otherwise the context's helper
 //! runs over the distinct pairs. Queries read the view's fields inline.
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::Rep;
+use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, InstData, Op, SampleInfo, Ty, Value};
-use crate::lir::{IntCond, Slot, Type, Value as C};
+use crate::lir::{Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
     MAX_LANES, MAX_LEVELS, SampleOp, Sampler,
@@ -78,6 +80,15 @@ impl Optional {
     }
 }
 
+/// The lanes of one call.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Address of the argument block.
+    args: C,
+    first: usize,
+    lanes: usize,
+}
+
 /// The argument block of a function.
 pub struct Arguments {
     slot: Slot,
@@ -123,6 +134,25 @@ impl Emitter<'_> {
         Ok(self.b.and_imm(address, -32))
     }
 
+    /// Calls a kernel for every lane: `call` fills the block for a part of them and calls. Then the results are the instruction's.
+    fn by_parts(&mut self, data: &InstData, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<()> {
+        let args = self.args_address()?;
+        let lanes = MAX_LANES.min(self.lanes as usize);
+        let mut results: Vec<Vec<C>> = data.results().map(|_| Vec::new()).collect();
+        for first in (0..self.lanes as usize).step_by(lanes) {
+            let part = Part { args, first, lanes };
+            call(self, part)?;
+            for (i, (v, list)) in data.results().zip(&mut results).enumerate() {
+                list.push(self.take_result(part, i, self.shader.ty(v))?);
+            }
+        }
+        for (v, parts) in data.results().zip(&results) {
+            let c = self.concat(parts);
+            self.define(v, Rep::Varying(c))?;
+        }
+        Ok(())
+    }
+
     /// Zeros in a row that this operation does not give, but another one may have given.
     fn put_absent(&mut self, args: C, row: Optional) {
         if self.image_args.as_ref().is_some_and(|all| all.mixed.contains(&row)) {
@@ -130,36 +160,42 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores a value's lanes to a row of the block.
-    fn put(&mut self, args: C, field: usize, v: Value) -> Result<()> {
+    /// A value's lanes.
+    fn part_of(&mut self, part: Part, v: Value) -> Result<C> {
         let c = self.vector(v)?;
-        self.b.store(trusted(field as i32), c, args);
+        Ok(self.b.slice(c, part.first, part.lanes))
+    }
+
+    /// Stores a value's lanes to a row of the block.
+    fn put(&mut self, part: Part, field: usize, v: Value) -> Result<()> {
+        let c = self.part_of(part, v)?;
+        self.b.store(trusted(field as i32), c, part.args);
         Ok(())
     }
 
     /// Stores integers of 64 bits to two rows each, the low words first.
-    fn put_long(&mut self, args: C, field: usize, values: &[Value]) -> Result<()> {
-        let words = self.vector_type(Ty::I32);
+    fn put_long(&mut self, part: Part, field: usize, values: &[Value]) -> Result<()> {
+        let words = Elem::I32.by(part.lanes);
         for (i, &v) in values.iter().enumerate() {
-            let c = self.vector(v)?;
+            let c = self.part_of(part, v)?;
             let high = self.b.lshr_imm(c, 32);
             for (word, c) in [c, high].into_iter().enumerate() {
                 let word_c = self.b.narrow(words, c);
-                self.b.store(trusted((field + (2 * i + word) * ROW) as i32), word_c, args);
+                self.b.store(trusted((field + (2 * i + word) * ROW) as i32), word_c, part.args);
             }
         }
         Ok(())
     }
 
     /// A row of results as integers of 64 bits.
-    fn take_long(&mut self, args: C, row: usize) -> C {
-        let (words, long) = (self.vector_type(Ty::I32), self.vector_type(Ty::I64));
-        let c = self.b.load(words, trusted((offset_of!(ImageArgs, result) + row * ROW) as i32), args);
+    fn take_long(&mut self, part: Part, row: usize) -> C {
+        let (words, long) = (Elem::I32.by(part.lanes), Elem::I64.by(part.lanes));
+        let c = self.b.load(words, trusted((offset_of!(ImageArgs, result) + row * ROW) as i32), part.args);
         self.b.zext(long, c)
     }
 
     fn put_zero(&mut self, args: C, field: usize) {
-        let zero = self.word(0);
+        let zero = self.b.constant(Elem::I32.by(MAX_LANES.min(self.lanes as usize)), 0);
         self.b.store(trusted(field as i32), zero, args);
     }
 
@@ -169,23 +205,27 @@ impl Emitter<'_> {
     }
 
     /// Stores values to consecutive rows.
-    fn put_rows(&mut self, args: C, field: usize, values: &[Value]) -> Result<()> {
-        values.iter().enumerate().try_for_each(|(i, &v)| self.put(args, field + i * ROW, v))
+    fn put_rows(&mut self, part: Part, field: usize, values: &[Value]) -> Result<()> {
+        values.iter().enumerate().try_for_each(|(i, &v)| self.put(part, field + i * ROW, v))
     }
 
     /// Common fields, then the call. `effects`: only lanes that may write take part.
     fn call_kernel(
         &mut self,
-        args: C,
+        part: Part,
         kernel: usize,
         view: Value,
         sampler: Option<Value>,
         effects: bool,
     ) -> Result<()> {
+        let args = part.args;
         let mask = if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) };
         let bits = match mask {
-            Some(mask) => self.b.mask_bits(mask),
-            None => self.b.iconst(Type::I32, (1 << self.lanes) - 1),
+            Some(mask) => {
+                let mask = self.b.slice(mask, part.first, part.lanes);
+                self.b.mask_bits(mask)
+            }
+            None => self.b.iconst(Type::I32, (1 << part.lanes) - 1),
         };
         self.b.store(trusted(offset_of!(ImageArgs, mask) as i32), bits, args);
         let sampler_rep = sampler.map(|s| self.rep(s)).transpose()?;
@@ -199,7 +239,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         self.put_word(args, offset_of!(ImageArgs, kernel), kernel as u32);
-        self.call_divergent(args, view, sampler)
+        self.call_divergent(part, view, sampler)
     }
 
     fn call_uniform(&mut self, args: C, kernel: usize, view: C, sampler: C, by_class: bool) {
@@ -216,14 +256,15 @@ impl Emitter<'_> {
         self.b.call(function, &[view, sampler, args]);
     }
 
-    fn call_divergent(&mut self, args: C, view: Value, sampler: Option<Value>) -> Result<()> {
+    fn call_divergent(&mut self, part: Part, view: Value, sampler: Option<Value>) -> Result<()> {
+        let args = part.args;
         let views = self.b.iadd_imm(args, size_of::<ImageArgs>() as i64);
         let samplers = self.b.iadd_imm(views, MAX_LANES as i64 * 8);
-        for lane in 0..self.lanes as usize {
-            let c = self.value_lane(view, lane)?;
+        for lane in 0..part.lanes {
+            let c = self.value_lane(view, part.first + lane)?;
             self.b.store(trusted(lane as i32 * 8), c, views);
             if let Some(sampler) = sampler {
-                let c = self.value_lane(sampler, lane)?;
+                let c = self.value_lane(sampler, part.first + lane)?;
                 self.b.store(trusted(lane as i32 * 8), c, samplers);
             }
         }
@@ -233,37 +274,35 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn take_results(&mut self, args: C, data: &InstData) -> Result<()> {
-        for (i, v) in data.results().enumerate() {
-            let ty = self.shader.ty(v);
-            if ty == Ty::I64 {
-                // The first component is the words of two; of the others there is an alpha at most.
-                let c = match i {
-                    0 => {
-                        let (low, high) = (self.take_long(args, 0), self.take_long(args, 1));
-                        let high = self.b.shl_imm(high, 32);
-                        self.b.or(low, high)
-                    }
-                    3 => self.take_long(args, 3),
-                    _ => self.splat_constant(ty, 0),
-                };
-                self.define(v, Rep::Varying(c))?;
-                continue;
-            }
-            if !matches!(ty, Ty::I32 | Ty::F32) {
-                return Err(Error::unsupported("image results of other than 32 bits"));
-            }
-            let field = offset_of!(ImageArgs, result) + i * ROW;
-            let vector = self.vector_type(ty);
-            let c = self.b.load(vector, trusted(field as i32), args);
-            self.define(v, Rep::Varying(c))?;
+    /// Component `i` of the results.
+    fn take_result(&mut self, part: Part, i: usize, ty: Ty) -> Result<C> {
+        let vector = elem(ty).by(part.lanes);
+        if ty == Ty::I64 {
+            // The first component is the words of two; of the others there is an alpha at most.
+            return Ok(match i {
+                0 => {
+                    let (low, high) = (self.take_long(part, 0), self.take_long(part, 1));
+                    let high = self.b.shl_imm(high, 32);
+                    self.b.or(low, high)
+                }
+                3 => self.take_long(part, 3),
+                _ => self.b.constant(vector, 0),
+            });
         }
-        Ok(())
+        if !matches!(ty, Ty::I32 | Ty::F32) {
+            return Err(Error::unsupported("image results of other than 32 bits"));
+        }
+        let field = offset_of!(ImageArgs, result) + i * ROW;
+        Ok(self.b.load(vector, trusted(field as i32), part.args))
     }
 
     /// `Op::Sample`.
     pub fn sample(&mut self, info: &SampleInfo, data: &InstData) -> Result<()> {
-        let args = self.args_address()?;
+        self.by_parts(data, |e, part| e.sample_part(part, info, data))
+    }
+
+    fn sample_part(&mut self, part: Part, info: &SampleInfo, data: &InstData) -> Result<()> {
+        let args = part.args;
         let mut operands = data.args[2..].iter().copied();
         let mut take = |n: usize| -> Vec<Value> { operands.by_ref().take(n).collect() };
         let coords = take(usize::from(info.coords));
@@ -273,13 +312,13 @@ impl Emitter<'_> {
         let grad_y = take(usize::from(info.grad));
         let offset = take(usize::from(info.offset));
         let min_lod = take(usize::from(info.min_lod));
-        self.put_rows(args, offset_of!(ImageArgs, coord), &coords)?;
-        self.put_rows(args, offset_of!(ImageArgs, dref), &dref)?;
-        self.put_rows(args, offset_of!(ImageArgs, grad_x), &grad_x)?;
-        self.put_rows(args, offset_of!(ImageArgs, grad_y), &grad_y)?;
-        self.put_rows(args, offset_of!(ImageArgs, lod), &lod)?;
-        self.put_rows(args, offset_of!(ImageArgs, min_lod), &min_lod)?;
-        self.put_rows(args, offset_of!(ImageArgs, offset), &offset)?;
+        self.put_rows(part, offset_of!(ImageArgs, coord), &coords)?;
+        self.put_rows(part, offset_of!(ImageArgs, dref), &dref)?;
+        self.put_rows(part, offset_of!(ImageArgs, grad_x), &grad_x)?;
+        self.put_rows(part, offset_of!(ImageArgs, grad_y), &grad_y)?;
+        self.put_rows(part, offset_of!(ImageArgs, lod), &lod)?;
+        self.put_rows(part, offset_of!(ImageArgs, min_lod), &min_lod)?;
+        self.put_rows(part, offset_of!(ImageArgs, offset), &offset)?;
         if lod.is_empty() {
             self.put_absent(args, Optional::Lod);
         }
@@ -299,26 +338,25 @@ impl Emitter<'_> {
         for (i, o) in info.gather_offsets.iter().flatten().enumerate() {
             self.put_word(args, offset_of!(ImageArgs, gather_offsets) + 4 * i, i32::from(*o) as u32);
         }
-        self.call_kernel(args, KERNEL_SAMPLE, data.args[0], Some(data.args[1]), false)?;
-        self.take_results(args, data)
+        self.call_kernel(part, KERNEL_SAMPLE, data.args[0], Some(data.args[1]), false)
     }
 
     /// Coordinates, level and sample of an unfiltered access; what is absent is 0.
     fn put_texel_address(
         &mut self,
-        args: C,
+        part: Part,
         coords: &[Value],
         level: Option<Value>,
         sample: Option<Value>,
     ) -> Result<()> {
-        self.put_rows(args, offset_of!(ImageArgs, icoord), coords)?;
+        self.put_rows(part, offset_of!(ImageArgs, icoord), coords)?;
         for i in coords.len()..3 {
-            self.put_absent(args, Optional::Coordinate(i));
+            self.put_absent(part.args, Optional::Coordinate(i));
         }
         for (v, row) in [(level, Optional::Level), (sample, Optional::Sample)] {
             match v {
-                Some(v) => self.put(args, row.field(), v)?,
-                None => self.put_absent(args, row),
+                Some(v) => self.put(part, row.field(), v)?,
+                None => self.put_absent(part.args, row),
             }
         }
         Ok(())
@@ -326,41 +364,42 @@ impl Emitter<'_> {
 
     /// `Op::ImageFetch`.
     pub fn image_fetch(&mut self, coords: u8, level: bool, sample: bool, data: &InstData) -> Result<()> {
-        let args = self.args_address()?;
         let n = 1 + usize::from(coords);
         let level_arg = level.then(|| data.args[n]);
         let sample_arg = sample.then(|| data.args[n + usize::from(level)]);
-        self.put_texel_address(args, &data.args[1..n], level_arg, sample_arg)?;
-        self.call_kernel(args, KERNEL_FETCH, data.args[0], None, false)?;
-        self.take_results(args, data)
+        self.by_parts(data, |e, part| {
+            e.put_texel_address(part, &data.args[1..n], level_arg, sample_arg)?;
+            e.call_kernel(part, KERNEL_FETCH, data.args[0], None, false)
+        })
     }
 
     /// `Op::ImageStore`.
     pub fn image_store(&mut self, coords: u8, sample: bool, data: &InstData) -> Result<()> {
-        let args = self.args_address()?;
         let n = 1 + usize::from(coords);
-        self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
         let texel = &data.args[n + usize::from(sample)..];
-        match self.shader.ty(texel[0]) {
-            Ty::I64 => self.put_long(args, offset_of!(ImageArgs, texel), &texel[..1])?,
-            _ => self.put_rows(args, offset_of!(ImageArgs, texel), texel)?,
-        }
-        self.call_kernel(args, KERNEL_STORE, data.args[0], None, true)
+        self.by_parts(data, |e, part| {
+            e.put_texel_address(part, &data.args[1..n], None, sample.then(|| data.args[n]))?;
+            match e.shader.ty(texel[0]) {
+                Ty::I64 => e.put_long(part, offset_of!(ImageArgs, texel), &texel[..1])?,
+                _ => e.put_rows(part, offset_of!(ImageArgs, texel), texel)?,
+            }
+            e.call_kernel(part, KERNEL_STORE, data.args[0], None, true)
+        })
     }
 
     /// `Op::ImageAtomic`.
     pub fn image_atomic(&mut self, op: AtomicOp, coords: u8, sample: bool, data: &InstData) -> Result<()> {
-        let args = self.args_address()?;
         let n = 1 + usize::from(coords);
-        self.put_texel_address(args, &data.args[1..n], None, sample.then(|| data.args[n]))?;
         let operands = &data.args[n + usize::from(sample)..];
-        match operands.first().map(|&v| self.shader.ty(v)) {
-            Some(Ty::I64) => self.put_long(args, offset_of!(ImageArgs, texel), operands)?,
-            _ => self.put_rows(args, offset_of!(ImageArgs, texel), operands)?,
-        }
-        self.put_word(args, offset_of!(ImageArgs, atomic_op), op as u32);
-        self.call_kernel(args, KERNEL_ATOMIC, data.args[0], None, true)?;
-        self.take_results(args, data)
+        self.by_parts(data, |e, part| {
+            e.put_texel_address(part, &data.args[1..n], None, sample.then(|| data.args[n]))?;
+            match operands.first().map(|&v| e.shader.ty(v)) {
+                Some(Ty::I64) => e.put_long(part, offset_of!(ImageArgs, texel), operands)?,
+                _ => e.put_rows(part, offset_of!(ImageArgs, texel), operands)?,
+            }
+            e.put_word(part.args, offset_of!(ImageArgs, atomic_op), op as u32);
+            e.call_kernel(part, KERNEL_ATOMIC, data.args[0], None, true)
+        })
     }
 
     /// `Op::ImageQuery`.

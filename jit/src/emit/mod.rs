@@ -43,6 +43,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
 use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::Divergence;
+use base::abi::BatchKind;
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
 use cranelift_entity::SecondaryMap;
@@ -52,7 +53,7 @@ use rep::Rep;
 /// Parameters of emission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EmitOptions {
-    /// Lanes per chunk: 4 or 8.
+    /// Lanes per chunk: 4 or 8, of stages without vertices 16, 32 or 64 too.
     pub lanes: u32,
 }
 
@@ -134,8 +135,9 @@ pub fn build(
     layout: &PipelineLayoutInfo,
     options: &EmitOptions,
 ) -> Result<Emission> {
-    if !matches!(options.lanes, 4 | 8) {
-        return Err(Error::internal("lanes must be 4 or 8"));
+    let vertices = shader.stage().row().batch == BatchKind::Vertices;
+    if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
+        return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
     let (lir, scratch) = stage::function(shader, div, layout, options.lanes)?;
     if scratch > MAX_SCRATCH {

@@ -4,7 +4,6 @@
 //! four elements join the first of them. Each element is in range by itself, so what is not in range as a whole goes lane by lane.
 
 use super::Emitter;
-use super::contiguous::ROW;
 use super::memory::trusted;
 use super::rep::{BufPair, Rep};
 use super::run::Run;
@@ -245,11 +244,11 @@ impl Emitter<'_> {
 
     /// Elements at each lane's offset, each of them in range by itself.
     fn load_by_offset(&mut self, pair: BufPair, offsets: C, run: Run, access: Access) -> Vec<C> {
-        let rows = self.lane_rows();
-        self.b.store(trusted(ROW * MOST as i32), offsets, rows);
+        let (rows, last) = (self.lane_rows(), trusted(self.row_bytes() * MOST as i32));
+        self.b.store(last, offsets, rows);
         let lanes = self.begin_lanes();
         let words = self.lane_column(rows, &lanes, 4);
-        let offset = self.b.load(Type::I32, trusted(ROW * MOST as i32), words);
+        let offset = self.b.load(Type::I32, last, words);
         let column = self.lane_column(rows, &lanes, run.ty.bytes());
         self.load_column(pair, offset, column, run, access);
         self.end_lanes(&lanes);

@@ -170,7 +170,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Vectors of as many lanes, one after the other: one, two or four of them.
+    /// Vectors of as many lanes, one after the other: a power of two of them.
     pub fn concat(&mut self, parts: &[C]) -> C {
         match *parts {
             [one] => one,

@@ -239,12 +239,14 @@ impl Emitter<'_> {
     fn finish_chunk(&mut self) {
         let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return };
         let alive = self.cell(&alive);
-        let bits = self.b.mask_bits(alive);
+        let words = self.mask_words(alive);
         let list = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, alive) as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
-        let offset = self.b.shl_imm(chunk, 2);
+        let offset = self.b.shl_imm(chunk, words.len().ilog2() + 2);
         let address = self.b.iadd(list, offset);
-        self.b.store(trusted(0), bits, address);
+        for (i, &bits) in words.iter().enumerate() {
+            self.b.store(trusted(4 * i as i32), bits, address);
+        }
     }
 
     /// Lanes that may write memory; None: all of them.

@@ -42,10 +42,12 @@ impl Emitter<'_> {
                 Rep::Uniform(self.b.any(both))
             }
             Subgroup::AllEqual => self.all_equal(data.args[0])?,
-            Subgroup::Ballot => {
+            Subgroup::Ballot(word) => {
                 let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
                 let both = self.b.and(exec, v);
-                Rep::Uniform(self.b.mask_bits(both))
+                let words = self.mask_words(both);
+                let none = self.constant(Ty::I32, 0);
+                Rep::Uniform(words.get(usize::from(word)).copied().unwrap_or(none))
             }
             Subgroup::BroadcastFirst => self.broadcast_first(data.args[0])?,
             Subgroup::Broadcast => {
@@ -71,20 +73,46 @@ impl Emitter<'_> {
     /// The lowest active lane, as a mask.
     fn elect(&mut self) -> C {
         let exec = self.exec_mask();
-        let bits = self.b.mask_bits(exec);
-        let negated = self.b.ineg(bits);
-        let lowest = self.b.and(bits, negated);
         let words = self.vector_type(Ty::I32);
-        let lowest = self.b.splat(words, lowest);
-        let own = self.words(|l| 1 << l);
-        self.b.icmp(IntCond::Eq, own, lowest)
+        if let [bits] = self.mask_words(exec)[..] {
+            let negated = self.b.ineg(bits);
+            let lowest = self.b.and(bits, negated);
+            let lowest = self.b.splat(words, lowest);
+            let own = self.words(|l| 1 << l);
+            return self.b.icmp(IntCond::Eq, own, lowest);
+        }
+        // When none is active it is all the same who is the lowest.
+        let first = self.first_active();
+        let first = self.b.splat(words, first);
+        let own = self.words(|l| l as i32);
+        self.b.icmp(IntCond::Eq, own, first)
+    }
+
+    /// A mask as bits, 32 lanes in each word.
+    pub fn mask_words(&mut self, mask: C) -> SmallVec<[C; 2]> {
+        let per = 32.min(self.lanes as usize);
+        let firsts = (0..self.lanes as usize).step_by(per);
+        firsts
+            .map(|first| {
+                let part = self.b.slice(mask, first, per);
+                self.b.mask_bits(part)
+            })
+            .collect()
     }
 
     /// Its number; any lane will do when none is active.
     fn first_active(&mut self) -> C {
         let exec = self.exec_mask();
-        let bits = self.b.mask_bits(exec);
-        let lane = self.b.ctz(bits);
+        let lane = match self.mask_words(exec)[..] {
+            [low, high] => {
+                let [low, high] = [low, high].map(|word| self.b.zext(Type::I64, word));
+                let high = self.b.shl_imm(high, 32);
+                let bits = self.b.or(low, high);
+                let lane = self.b.ctz(bits);
+                self.b.narrow(Type::I32, lane)
+            }
+            ref words => self.b.ctz(words[0]),
+        };
         self.b.and_imm(lane, i64::from(self.lanes) - 1)
     }
 
@@ -133,7 +161,11 @@ impl Emitter<'_> {
             return Ok(Rep::Varying(self.pick(v, v, |_| Some(lane))));
         }
         let (v, lanes) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
-        Ok(Rep::Varying(self.b.permute(v, lanes)))
+        Ok(Rep::Varying(match self.b.func().constant_lanes(lanes) {
+            // Lanes that are computed from their numbers.
+            Some(known) => self.pick(v, v, |l| Some(known[l] as usize % known.len())),
+            None => self.b.permute(v, lanes),
+        }))
     }
 
     fn all_equal(&mut self, v: Value) -> Result<Rep> {

@@ -384,8 +384,8 @@ pub enum Subgroup {
     BroadcastFirst,
     /// (T, lane: I32) -> T, lane dynamically uniform.
     Broadcast,
-    /// (B1) -> I32: bit per lane (subgroup sizes up to 32 lanes: the other three words of the uvec4 are 0).
-    Ballot,
+    /// (B1) -> I32: a bit per lane, of the 32 lanes with this number; 0 where there are none.
+    Ballot(u8),
     /// (T, lane: I32) -> T, any lane per lane.
     Shuffle,
     /// (T, i: I32 constant 0..=3) -> T of lane i of the quad.

@@ -485,7 +485,7 @@ impl<'a> Machine<'a, '_> {
                     Subgroup::Any => u64::from(ballot != 0),
                     Subgroup::AllEqual => u64::from(active.iter().all(|&l| arg(self, 0, l) == arg(self, 0, first))),
                     Subgroup::BroadcastFirst => arg(self, 0, first),
-                    Subgroup::Ballot => ballot,
+                    Subgroup::Ballot(word) => ballot.checked_shr(32 * u32::from(word)).unwrap_or(0) & 0xffff_ffff,
                     Subgroup::Broadcast | Subgroup::Shuffle => arg(self, 0, start + arg(self, 1, lane) as usize % size),
                     Subgroup::QuadBroadcast => arg(self, 0, (lane & !3) + (arg(self, 1, lane) as usize & 3)),
                     Subgroup::QuadSwapHorizontal => arg(self, 0, lane ^ 1),

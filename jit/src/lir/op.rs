@@ -59,6 +59,8 @@ pub enum LaneCount {
     Scalar,
     /// A type of several lanes.
     Vector,
+    /// A type of several lanes, no more than a word has bits.
+    Word,
 }
 
 /// The width of an operand's element beside that of T's.
@@ -203,6 +205,7 @@ impl Row {
                 LaneCount::Any => true,
                 LaneCount::Scalar => !ty.is_vector(),
                 LaneCount::Vector => ty.is_vector(),
+                LaneCount::Word => ty.is_vector() && ty.lanes() <= 32,
             }
     }
 }
@@ -408,9 +411,9 @@ rows! {
     /// Every lane?
     All "all": BOOL Vector [T] None -> Is(Type::B), None Pure 2;
     /// A bit per lane, the first one lowest.
-    MaskBits "mask_bits": BOOL Vector [T] None -> Is(Type::I32), None Pure 2;
+    MaskBits "mask_bits": BOOL Word [T] None -> Is(Type::I32), None Pure 2;
     /// The mask of a bit per lane.
-    BitsMask "bits_mask": BOOL Vector [Is(Type::I32)] None -> T, None Pure 3;
+    BitsMask "bits_mask": BOOL Word [Is(Type::I32)] None -> T, None Pure 3;
 
     /// From memory.
     Load "load": ALL Any [Address] None -> T, Access Read 1;

@@ -8,10 +8,10 @@ use super::{Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCon
 pub use base::random::Star as Rng;
 
 /// Bytes that a program works on.
-pub const MEMORY: usize = 2560;
+pub const MEMORY: usize = 2816;
 /// Where words of masks begin in them, then truth values; programs only read there.
 const MASKS: i32 = 2048;
-const TRUTHS: i32 = 2304;
+const TRUTHS: i32 = 2560;
 /// Bytes for results.
 pub const OUTPUT: usize = 1 << 17;
 /// Bytes of the sink.
@@ -91,6 +91,8 @@ struct Generator {
     output: Value,
     sink: Value,
     helper: Value,
+    /// Lanes of its types: of wide ones one number at most, or the others would be a small part of it.
+    lanes: Vec<usize>,
     /// What is visible here.
     pool: Vec<Value>,
     variables: Vec<(Variable, Type)>,
@@ -102,16 +104,18 @@ impl Generator {
         let params: Vec<Value> = b.params(b.current()).to_vec();
         let [memory, output, sink, helper] = [0, 1, 2, 3].map(|i| params[i]);
         let rng = Rng::new(seed);
-        Generator { b, rng, options, memory, output, sink, helper, pool: Vec::new(), variables: Vec::new() }
+        let widest = options.only.map_or(Type::LANES[2 + seed as usize % 3], |(_, ty)| ty.lanes());
+        let lanes = [1, 4, 8, 16].into_iter().chain((widest > 16).then_some(widest)).collect();
+        Generator { b, rng, options, memory, output, sink, helper, lanes, pool: Vec::new(), variables: Vec::new() }
     }
 
-    fn types() -> impl Iterator<Item = Type> {
-        Elem::ALL.into_iter().flat_map(|e| [1, 4, 8, 16].map(|lanes| e.by(lanes)))
+    fn types(&self) -> Vec<Type> {
+        Elem::ALL.into_iter().flat_map(|e| self.lanes.iter().map(move |&lanes| e.by(lanes))).collect()
     }
 
     /// Values of every type from memory, and variables.
     fn sources(&mut self) {
-        for ty in Self::types() {
+        for ty in self.types() {
             let count = if ty.elem == Elem::B { 3 } else { 2 };
             for _ in 0..count {
                 let v = self.load(ty);
@@ -144,7 +148,7 @@ impl Generator {
 
     fn ty(&mut self) -> Type {
         let elem = self.rng.pick(&Elem::ALL);
-        elem.by(self.rng.pick(&[1, 1, 4, 8, 8, 16]))
+        elem.by(self.rng.pick(&[1, 1, 4, 8, 8, 16, self.lanes[self.lanes.len() - 1]]))
     }
 
     /// Anything that a row makes.
@@ -156,7 +160,7 @@ impl Generator {
     }
 
     fn type_for(&mut self, row: &Row) -> Option<Type> {
-        let types: Vec<Type> = Self::types().filter(|&ty| row.takes(ty)).collect();
+        let types: Vec<Type> = self.types().into_iter().filter(|&ty| row.takes(ty)).collect();
         (row.op != Op::Fma || self.options.fma).then(|| self.rng.pick(&types))
     }
 
@@ -183,13 +187,13 @@ impl Generator {
         let types: Vec<Type> = match rule {
             Rule::Address => return self.address(op, t),
             Rule::Function => return self.helper,
-            _ => Self::types().filter(|&ty| rule.allows(t, ty)).collect(),
+            _ => self.types().into_iter().filter(|&ty| rule.allows(t, ty)).collect(),
         };
         let ty = self.rng.pick(&types);
         self.value(ty)
     }
 
-    /// An address in memory at which an access of up to 384 bytes is in bounds.
+    /// An address in memory at which an access of up to 512 bytes is in bounds.
     fn address(&mut self, op: Op, t: Type) -> Value {
         if t.elem == Elem::B && op == Op::Load {
             let (start, step) = if t.is_vector() { (MASKS, 4) } else { (TRUTHS, 1) };
@@ -244,7 +248,7 @@ impl Generator {
 
     /// Lanes for a shuffle, often in runs as programs have them.
     fn pattern(&mut self, t: Type) -> Vec<usize> {
-        let (lanes, len) = (t.lanes(), self.rng.pick(&Type::LANES));
+        let (lanes, len) = (t.lanes(), self.rng.pick(&self.lanes[1..]));
         let start = self.rng.below(2 * lanes);
         let step = self.rng.below(3);
         match self.rng.below(4) {

@@ -63,7 +63,7 @@ fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::De
 }
 
 fn types() -> impl Iterator<Item = Type> {
-    Elem::ALL.into_iter().flat_map(|e| [1, 4, 8, 16].map(|lanes| e.by(lanes)))
+    Elem::ALL.into_iter().flat_map(|e| std::iter::once(1).chain(Type::LANES).map(move |lanes| e.by(lanes)))
 }
 
 /// More of them with `GRUS_SEEDS`.

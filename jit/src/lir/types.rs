@@ -75,7 +75,9 @@ pub struct Type {
 
 impl Type {
     /// Lanes that a vector may have.
-    pub const LANES: [usize; 3] = [4, 8, 16];
+    pub const LANES: [usize; 5] = [4, 8, 16, 32, 64];
+    /// The most of them.
+    pub const MOST_LANES: usize = Type::LANES[Type::LANES.len() - 1];
     /// A truth value.
     pub const B: Type = Elem::B.by(1);
     /// Scalars.

@@ -1,9 +1,9 @@
 //! Cooperative matrices (SPV_KHR_cooperative_matrix): spread over the lanes of a subgroup, which are a chunk's.
 //!
-//! A matrix is an array, in every invocation, of rows × columns / 8 components, so that all that composites can do it can. With `n` =
-//! columns / 8, lane `l` has in component `i` the element of row `i / n` and column `i % n * 8 + l`, whatever the matrix is used for: a
-//! component of all lanes is a piece of a row. Multiply-add then is, for every row and in the order of k, an element of A in all lanes
-//! times a row of B.
+//! A matrix is an array, in every invocation, of rows × columns / lanes components, so that all that composites can do it can. Elements
+//! are counted row by row, and dealt out in that order: lane `l` has in component `i` number `i * lanes + l`, whatever the matrix is used
+//! for. A component of all lanes is a piece of a row, or some rows where these are shorter than the subgroup. Multiply-add then is, in the
+//! order of k, an element of A in all lanes of a row times a row of B.
 //!
 //! Floats accumulate in binary32, each product and sum with one rounding (`Op::Fma`; of halves the product is exact anyway), beginning
 //! with C; a result of halves is rounded once, at the end. Integers wrap, or saturate in the sum with C.
@@ -13,10 +13,10 @@ use super::layout::memory_scalar;
 use super::memory::Index;
 use super::module::View;
 use super::opcodes::op;
-use super::types::{Cooperative, LANES, UNTYPED};
+use super::types::{Cooperative, UNTYPED};
 use super::value::{Flat, Memory, Place};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Builtin, Convert, MemFlags, Op, Subgroup, Ty, Value};
+use crate::ir::{Binary, Builtin, Cmp, Convert, MemFlags, Op, Subgroup, Ty, Value};
 
 /// Cooperative matrix operands: A, B and the result are signed, the sum saturates.
 const A_SIGNED: u32 = 1;
@@ -58,7 +58,7 @@ impl Translator<'_> {
     // Loads and stores.
 
     /// From the operands pointer, layout, stride, mask.
-    fn matrix_layout(&mut self, pointer: u32, rest: &[u32]) -> Result<Layout> {
+    fn matrix_layout(&mut self, m: Cooperative, pointer: u32, rest: &[u32]) -> Result<Layout> {
         let p = self.pointer(pointer)?;
         let &[layout, stride, ..] = rest else { return Err(Error::unsupported("cooperative matrix without a stride")) };
         let column_major = match self.s.constant_bits(layout)? {
@@ -80,9 +80,10 @@ impl Translator<'_> {
         let stride = if memory.space == crate::ir::Space::Global {
             self.b.int_as(stride, Ty::I64)
         } else {
-            // Eight of the greatest do not wrap.
+            // As many of the greatest as a component of all lanes steps over do not wrap.
+            let steps = m.lanes.min(m.columns).max(m.lanes / m.columns).next_power_of_two().max(8);
             let stride = self.b.int_as(stride, Ty::I32);
-            self.b.bound(stride, (1 << 29) / bytes)
+            self.b.bound(stride, (1 << (32 - steps.ilog2())) / bytes)
         };
         let stride = self.b.mul(stride, bytes.into());
         let volatile = rest.get(2).is_some_and(|mask| mask & 1 != 0);
@@ -95,22 +96,25 @@ impl Translator<'_> {
         let size = self.s.scalar(m.elem)?.bytes();
         let lane = self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32);
         self.b.shader.uses_subgroup = true;
+        if m.lanes > m.columns {
+            return self.places_of_rows(m, layout, lane, size);
+        }
         let mut places = vec![layout.memory; m.length() as usize];
         if layout.column_major {
-            // A lane has columns: eight strides on, the next piece's.
+            // A lane has columns: as many strides on as there are lanes, the next piece's.
             let own = self.b.int_as(lane, self.b.ty(layout.stride));
             let own = self.b.bin(Binary::IMul, own, layout.stride);
-            let eight = self.b.mul(layout.stride, LANES.into());
+            let next = self.b.mul(layout.stride, m.lanes.into());
             let mut first = layout.memory;
-            for piece in 0..m.pieces() {
+            for column in (0..m.columns).step_by(m.lanes as usize) {
                 let mut at = first;
                 self.advance(&mut at, Index::Dynamic(own), 1)?;
                 for row in 0..m.rows {
                     let mut at = at;
                     self.advance(&mut at, Index::Const(row), size)?;
-                    places[m.component(row, piece)] = at;
+                    places[m.component(row, column)] = at;
                 }
-                self.advance(&mut first, Index::Dynamic(eight), 1)?;
+                self.advance(&mut first, Index::Dynamic(next), 1)?;
             }
             return Ok(places);
         }
@@ -118,19 +122,47 @@ impl Translator<'_> {
         for row in 0..m.rows {
             let mut at = first;
             self.advance(&mut at, Index::Dynamic(lane), size)?;
-            for piece in 0..m.pieces() {
+            for column in (0..m.columns).step_by(m.lanes as usize) {
                 let mut at = at;
-                self.advance(&mut at, Index::Const(piece * LANES), size)?;
-                places[m.component(row, piece)] = at;
+                self.advance(&mut at, Index::Const(column), size)?;
+                places[m.component(row, column)] = at;
             }
             self.advance(&mut first, Index::Dynamic(layout.stride), 1)?;
         }
         Ok(places)
     }
 
+    /// The row of a component that is a lane's, and the column, where components have several rows.
+    fn place_of_lane(&mut self, m: Cooperative, lane: Value) -> [Value; 2] {
+        let (shift, mask) = (self.b.i32(m.columns.ilog2()), self.b.i32(m.columns - 1));
+        [self.b.bin(Binary::LShr, lane, shift), self.b.bin(Binary::And, lane, mask)]
+    }
+
+    /// Where every component is, each of them some rows.
+    fn places_of_rows(&mut self, m: Cooperative, layout: &Layout, lane: Value, size: u32) -> Result<Vec<Memory>> {
+        let [row, column] = self.place_of_lane(m, lane);
+        let (far, near) = if layout.column_major { (column, row) } else { (row, column) };
+        let far = self.b.int_as(far, self.b.ty(layout.stride));
+        let far = self.b.bin(Binary::IMul, far, layout.stride);
+        let mut at = layout.memory;
+        self.advance(&mut at, Index::Dynamic(far), 1)?;
+        self.advance(&mut at, Index::Dynamic(near), size)?;
+        let rows = m.lanes / m.columns;
+        let next = self.b.mul(layout.stride, rows.into());
+        let mut places = Vec::new();
+        for _ in 0..m.length() {
+            places.push(at);
+            match layout.column_major {
+                true => self.advance(&mut at, Index::Const(rows), size)?,
+                false => self.advance(&mut at, Index::Dynamic(next), 1)?,
+            }
+        }
+        Ok(places)
+    }
+
     fn load_matrix(&mut self, v: View<'_>) -> Result<()> {
         let m = self.cooperative(v.ty)?;
-        let layout = self.matrix_layout(v.arg(0)?, &v.args[1..])?;
+        let layout = self.matrix_layout(m, v.arg(0)?, &v.args[1..])?;
         let ty = self.s.scalar(m.elem)?;
         let buffer = self.access_buffer(&layout.memory)?;
         let mut out = Flat::new();
@@ -145,7 +177,7 @@ impl Translator<'_> {
 
     fn store_matrix(&mut self, v: View<'_>) -> Result<()> {
         let m = self.cooperative(self.type_of(v.arg(1)?)?)?;
-        let layout = self.matrix_layout(v.arg(0)?, &v.args[2..])?;
+        let layout = self.matrix_layout(m, v.arg(0)?, &v.args[2..])?;
         if layout.memory.readonly || layout.memory.space == crate::ir::Space::Push {
             return Err(Error::invalid("store to read-only memory"));
         }
@@ -187,7 +219,7 @@ impl Translator<'_> {
         if !shapes {
             return Err(Error::invalid("cooperative matrices of shapes that do not fit"));
         }
-        self.spend((a.rows * a.columns * b.pieces()) as usize)?;
+        self.spend((a.columns * c.length()) as usize)?;
         let operands = v.args.get(3).copied().unwrap_or(0);
         let to = self.s.scalar(result.elem)?;
         let wide = if to.is_float() { Ty::F32 } else { to };
@@ -201,18 +233,16 @@ impl Translator<'_> {
         let saturating = !to.is_float() && operands & SATURATING != 0;
         let zero = self.b.konst(wide, 0);
         let mut sums = if saturating { z.iter().map(|_| zero).collect() } else { z.clone() };
-        for row in 0..a.rows {
-            for k in 0..a.columns {
-                let factor = self.in_all_lanes(x[a.component(row, k / LANES)], k % LANES);
-                for piece in 0..b.pieces() {
-                    let sum = &mut sums[c.component(row, piece)];
-                    let other = y[b.component(k, piece)];
-                    *sum = if to.is_float() {
-                        self.b.fma(factor, other, *sum)
-                    } else {
-                        let product = self.b.bin(Binary::IMul, factor, other);
-                        self.b.bin(Binary::IAdd, *sum, product)
-                    };
+        if c.lanes > c.columns {
+            self.multiply_rows([a, b, c], &x, &y, &mut sums);
+        } else {
+            for row in 0..a.rows {
+                for k in 0..a.columns {
+                    let factor = self.in_all_lanes(x[a.component(row, k)], a.lane(row, k));
+                    for column in (0..b.columns).step_by(b.lanes as usize) {
+                        let sum = &mut sums[c.component(row, column)];
+                        *sum = self.add_product(factor, y[b.component(k, column)], *sum);
+                    }
                 }
             }
         }
@@ -221,6 +251,53 @@ impl Translator<'_> {
             return Ok(sums.iter().zip(&z).map(|(&a, &b)| self.saturating_add(a, b, signed)).collect());
         }
         Ok(sums.iter().map(|&x| if to.is_float() { self.b.cvt(Convert::FToF, x, to) } else { x }).collect())
+    }
+
+    fn add_product(&mut self, a: Value, b: Value, sum: Value) -> Value {
+        if self.b.ty(sum).is_float() {
+            return self.b.fma(a, b, sum);
+        }
+        let product = self.b.bin(Binary::IMul, a, b);
+        self.b.bin(Binary::IAdd, sum, product)
+    }
+
+    /// Adds the products where components have several rows: each lane finds its row's element of A, and its column's of B.
+    fn multiply_rows(&mut self, [a, b, c]: [Cooperative; 3], x: &[Value], y: &[Value], sums: &mut [Value]) {
+        let lane = self.lane();
+        let [row, column] = self.place_of_lane(c, lane);
+        let before = self.b.mul(row, a.columns.into());
+        let rows = c.lanes / c.columns;
+        for k in 0..a.columns {
+            let start = self.b.i32(k * b.columns);
+            let number = self.b.bin(Binary::IAdd, column, start);
+            let other = self.elements(b, y, number, [k * b.columns, (k + 1) * b.columns - 1]);
+            for (i, sum) in (0..).zip(sums.iter_mut()) {
+                let (first, last) = (i * rows * a.columns + k, (i * rows + rows - 1) * a.columns + k);
+                let start = self.b.i32(first);
+                let number = self.b.bin(Binary::IAdd, before, start);
+                let factor = self.elements(a, x, number, [first, last]);
+                *sum = self.add_product(factor, other, *sum);
+            }
+        }
+    }
+
+    /// Elements of a matrix by their numbers, which lie between two.
+    fn elements(&mut self, m: Cooperative, x: &[Value], number: Value, [first, last]: [u32; 2]) -> Value {
+        let ty = self.b.ty(x[0]);
+        let mut found = None;
+        for component in (first / m.lanes..=last / m.lanes).rev() {
+            // The lane of a number is what is left of it.
+            let here = self.b.val(Op::Subgroup(Subgroup::Shuffle), &[x[component as usize], number], ty);
+            found = Some(match found {
+                None => here,
+                Some(later) => {
+                    let end = self.b.i32((component + 1) * m.lanes);
+                    let inside = self.b.cmp(Cmp::ULt, number, end);
+                    self.b.select(inside, here, later)
+                }
+            });
+        }
+        found.unwrap_or(x[0])
     }
 
     /// The components of an operand in the type that is computed in.

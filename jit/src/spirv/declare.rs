@@ -6,7 +6,7 @@ use super::float_mode::FloatModes;
 use super::fold;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
-use super::types::{Const, Cooperative, ImageType, LANES, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
+use super::types::{Const, Cooperative, ImageType, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
@@ -21,7 +21,8 @@ const MAX_TYPE_DEPTH: u32 = 64;
 impl<'m> Spec<'m> {
     /// Builds all types and constants. What is unsupported is left out and refused at its first use.
     pub fn new(m: &'m Module, specialization: &Specialization, float: FloatModes) -> Result<Spec<'m>> {
-        let mut s = Spec { m, float, types: Vec::new(), consts: Vec::new(), cooperative: HashMap::new() };
+        let lanes = specialization.subgroup_size;
+        let mut s = Spec { m, float, lanes, types: Vec::new(), consts: Vec::new(), cooperative: HashMap::new() };
         s.types.resize_with(m.def_count(), || None);
         s.consts.resize_with(m.def_count(), || None);
         let mut flattened = 0u64;
@@ -89,14 +90,17 @@ impl<'m> Spec<'m> {
             return Err(Error::unsupported("cooperative matrix of another scope than Subgroup"));
         }
         let fits = |n: u64| (1..=u64::from(MOST)).contains(&n);
-        if !fits(rows) || !fits(columns) || !columns.is_multiple_of(LANES.into()) {
+        let lanes = u64::from(self.lanes);
+        let whole = columns.is_multiple_of(lanes) || lanes.is_multiple_of(columns);
+        let shared_out = columns.is_multiple_of(8) && whole && (rows * columns).is_multiple_of(lanes);
+        if !fits(rows) || !fits(columns) || !shared_out {
             return Err(Error::unsupported(format!("cooperative matrix of {rows}×{columns}")));
         }
         match self.ty(v.arg(0)?)? {
             Type::Int { .. } | Type::Float { .. } => {}
             _ => return Err(Error::invalid("component of a cooperative matrix")),
         }
-        Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32 })
+        Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32, lanes: self.lanes })
     }
 
     fn make_type(&self, v: View<'_>) -> Result<Option<TypeEntry>> {

@@ -5,7 +5,7 @@ use super::module::View;
 use super::opcodes::op;
 use super::value::{Flat, Memory, Place};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Scan, Space, Subgroup, Ty, Unary, Value};
+use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Scan, Space, Subgroup, Ty, Value};
 use base::abi::AtomicOp;
 
 /// Scope numbers.
@@ -140,7 +140,7 @@ impl Translator<'_> {
 
     // Subgroups.
 
-    fn lane(&mut self) -> Value {
+    pub fn lane(&mut self) -> Value {
         self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32)
     }
 
@@ -197,9 +197,8 @@ impl Translator<'_> {
             }
             op::OpGroupNonUniformBallot | op::OpSubgroupBallotKHR => {
                 let x = self.operand1(v, 0)?;
-                let word = self.b.val(Op::Subgroup(Subgroup::Ballot), &[x], Ty::I32);
-                let zero = self.b.i32(0);
-                Flat::from_slice(&[word, zero, zero, zero])
+                let words = self.ballot(x);
+                self.four_words(words)
             }
             op::OpGroupNonUniformInverseBallot..=op::OpGroupNonUniformBallotFindMSB => self.ballot_op(v)?,
             op::OpGroupNonUniformShuffle | op::OpSubgroupReadInvocationKHR => {
@@ -270,21 +269,6 @@ impl Translator<'_> {
         Ok(self.each_lane(Subgroup::Shuffle, &x, Some(from)))
     }
 
-    /// All or any of a quad's active lanes, from two ballots.
-    fn quad_vote(&mut self, v: View<'_>) -> Result<Flat> {
-        let x = self.operand1(v, 0)?;
-        let all = v.op == op::OpGroupNonUniformQuadAllKHR;
-        // All of them: none where it is false.
-        let asked = if all { self.b.un(Unary::Not, x) } else { x };
-        let word = self.b.val(Op::Subgroup(Subgroup::Ballot), &[asked], Ty::I32);
-        let (lane, zero, three, fifteen) = (self.lane(), self.b.i32(0), self.b.i32(!3), self.b.i32(15));
-        let first = self.b.bin(Binary::And, lane, three);
-        let quad = self.b.bin(Binary::LShr, word, first);
-        let quad = self.b.bin(Binary::And, quad, fifteen);
-        let some = self.b.cmp(if all { Cmp::IEq } else { Cmp::INe }, quad, zero);
-        Ok(Flat::from_slice(&[some]))
-    }
-
     /// Reductions and scans; truth values as words.
     fn group_arithmetic(&mut self, v: View<'_>) -> Result<Flat> {
         let op = GROUP_ARITHMETIC[usize::from(v.op - op::OpGroupNonUniformIAdd)];
@@ -316,46 +300,5 @@ impl Translator<'_> {
             out.push(if logical { self.b.cmp(Cmp::INe, joined, zero) } else { joined });
         }
         Ok(out)
-    }
-
-    /// Operations on a ballot's four words, of which the first holds all lanes.
-    fn ballot_op(&mut self, v: View<'_>) -> Result<Flat> {
-        let count = v.op == op::OpGroupNonUniformBallotBitCount;
-        let words = self.operand(v, usize::from(count))?;
-        if words.len() != 4 || words.iter().any(|&w| self.b.ty(w) != Ty::I32) {
-            return Err(Error::invalid("ballot is not four words"));
-        }
-        let (one, five) = (self.b.i32(1), self.b.i32(5));
-        let r = match v.op {
-            op::OpGroupNonUniformInverseBallot | op::OpGroupNonUniformBallotBitExtract => {
-                let bit = if v.op == op::OpGroupNonUniformInverseBallot { self.lane() } else { self.operand1(v, 1)? };
-                let which = self.b.bin(Binary::LShr, bit, five);
-                let word = self.pick(&words, which);
-                let word = self.b.bin(Binary::LShr, word, bit);
-                let word = self.b.bin(Binary::And, word, one);
-                self.bit_to_bool(word)
-            }
-            op::OpGroupNonUniformBallotBitCount => {
-                let lanes = match v.arg(0)? {
-                    0 => self.subgroup_lanes(),
-                    scan @ (1 | 2) => {
-                        let lane = self.lane();
-                        let own = self.b.bin(Binary::Shl, one, lane);
-                        let below = self.b.bin(Binary::ISub, own, one);
-                        if scan == 1 { self.b.bin(Binary::Or, below, own) } else { below }
-                    }
-                    _ => return Err(Error::unsupported("group operation")),
-                };
-                let word = self.b.bin(Binary::And, words[0], lanes);
-                self.b.un(Unary::BitCount, word)
-            }
-            find => {
-                let lanes = self.subgroup_lanes();
-                let word = self.b.bin(Binary::And, words[0], lanes);
-                let op = if find == op::OpGroupNonUniformBallotFindLSB { Unary::FindLsb } else { Unary::FindUMsb };
-                self.b.un(op, word)
-            }
-        };
-        Ok(Flat::from_slice(&[r]))
     }
 }

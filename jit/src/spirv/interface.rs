@@ -13,7 +13,7 @@ use super::types::{Const, Type};
 use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
+use crate::ir::{Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
 use base::shader::{BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Side, Slot, SlotKind, SlotType};
 
 /// Arrays above this length stay arrays even when every index is constant.
@@ -554,7 +554,7 @@ impl Translator<'_> {
             return self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], io.ty);
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
-            return if c == 0 { self.subgroup_mask(number) } else { self.b.i32(0) };
+            return self.subgroup_mask(number, c);
         }
         if let (Some(ComputeQuads::Square), builtin::LOCAL_INVOCATION_ID..=builtin::LOCAL_INVOCATION_INDEX) =
             (self.compute_quads, number)
@@ -578,34 +578,6 @@ impl Translator<'_> {
             self.b.fault = Some("built-in of an unexpected type");
         }
         v
-    }
-
-    /// Word 0 of SubgroupEqMask and its kin; the other words are 0 for subgroups of up to 32.
-    fn subgroup_mask(&mut self, number: u32) -> Value {
-        self.b.shader.uses_subgroup = true;
-        let lane = self.b.val(Op::Builtin(crate::ir::Builtin::SubgroupInvocation), &[], Ty::I32);
-        let (one, ones) = (self.b.i32(1), self.b.i32(u32::MAX));
-        let eq = self.b.bin(Binary::Shl, one, lane);
-        let lt = self.b.bin(Binary::ISub, eq, one);
-        let le = self.b.bin(Binary::Or, lt, eq);
-        let above = match number {
-            builtin::SUBGROUP_EQ_MASK => return eq,
-            builtin::SUBGROUP_LT_MASK => return lt,
-            builtin::SUBGROUP_LE_MASK => return le,
-            builtin::SUBGROUP_GE_MASK => self.b.bin(Binary::Xor, lt, ones),
-            _ => self.b.bin(Binary::Xor, le, ones),
-        };
-        let all = self.subgroup_lanes();
-        self.b.bin(Binary::And, above, all)
-    }
-
-    /// A bit for every lane of the subgroup.
-    pub fn subgroup_lanes(&mut self) -> Value {
-        self.b.shader.uses_subgroup = true;
-        let size = self.b.val(Op::Builtin(crate::ir::Builtin::SubgroupSize), &[], Ty::I32);
-        let (n, ones) = (self.b.i32(32), self.b.i32(u32::MAX));
-        let by = self.b.bin(Binary::ISub, n, size);
-        self.b.bin(Binary::LShr, ones, by)
     }
 
     /// A comparison with zero as 1 or 0.

@@ -12,6 +12,7 @@
 mod accept;
 mod alu;
 mod analysis;
+mod ballot;
 mod body;
 mod build;
 mod builtin;
@@ -53,11 +54,24 @@ use body::Translator;
 use opcodes::op;
 use types::Spec;
 
-/// Values of specialisation constants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// What a pipeline decides of a stage: values of specialisation constants, the size of subgroups.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Specialization {
     /// (SpecId, little-endian bytes).
     pub entries: Vec<(u32, Vec<u8>)>,
+    /// Lanes of a subgroup: one of [`SUBGROUP_SIZES`], which is the lanes of a chunk. Of vertices [`DEFAULT_SUBGROUP_SIZE`].
+    pub subgroup_size: u32,
+}
+
+/// The sizes of subgroups, powers of two.
+pub const SUBGROUP_SIZES: std::ops::RangeInclusive<u32> = 4..=64;
+/// The size of those that nobody asks another one of.
+pub const DEFAULT_SUBGROUP_SIZE: u32 = 8;
+
+impl Default for Specialization {
+    fn default() -> Self {
+        Specialization { entries: Vec::new(), subgroup_size: DEFAULT_SUBGROUP_SIZE }
+    }
 }
 
 /// Storage classes.

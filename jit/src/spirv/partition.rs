@@ -3,86 +3,155 @@
 
 use super::body::Translator;
 use super::module::View;
-use super::types::LANES;
 use super::value::Flat;
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Subgroup, Ty, Value, eval};
+use crate::ir::{Binary, Cmp, Convert, Op, Region, Subgroup, Term, Ty, Value, Var, eval};
 
 /// PartitionedInclusiveScan, PartitionedExclusiveScan.
 const INCLUSIVE: u32 = 7;
 const EXCLUSIVE: u32 = 8;
+/// Lanes that are gone through without a loop.
+const UNROLLED: u32 = 8;
 
 impl Translator<'_> {
-    fn active_lanes(&mut self) -> Value {
+    fn active_lanes(&mut self) -> Flat {
         let yes = self.b.bool(true);
-        self.b.val(Op::Subgroup(Subgroup::Ballot), &[yes], Ty::I32)
+        self.ballot(yes)
     }
 
-    fn of_lane(&mut self, x: Value, lane: u32) -> Value {
-        let lane = self.b.i32(lane);
-        self.b.val(Op::Subgroup(Subgroup::Shuffle), &[x, lane], self.b.ty(x))
+    fn of_lane(&mut self, x: Value, lane: Value) -> Value {
+        // A constant one makes a shuffle that needs no memory.
+        let op = if self.constant(lane) { Subgroup::Shuffle } else { Subgroup::Broadcast };
+        self.b.val(Op::Subgroup(op), &[x, lane], self.b.ty(x))
+    }
+
+    fn constant(&self, v: Value) -> bool {
+        self.b.shader.as_const(v).is_some()
+    }
+
+    /// Changes values once for every lane, in their order: by a loop where there are many.
+    fn each_lane_of(
+        &mut self,
+        values: &mut [Value],
+        mut step: impl FnMut(&mut Self, Value, &mut [Value]) -> Result<()>,
+    ) -> Result<()> {
+        if self.s.lanes <= UNROLLED {
+            return (0..self.s.lanes).try_for_each(|lane| {
+                let lane = self.b.i32(lane);
+                step(self, lane, values)
+            });
+        }
+        let vars: Vec<Var> = values.iter().map(|&v| self.b.var(self.b.ty(v), 1, "lanes")).collect();
+        let counter = self.b.var(Ty::I32, 1, "lane");
+        let zero = self.b.i32(0);
+        self.b.store_var(counter, None, zero);
+        vars.iter().zip(&*values).for_each(|(&var, &v)| self.b.store_var(var, None, v));
+        let label = self.b.shader.new_label();
+        self.b.push_region();
+        let lane = self.b.load_var(counter, None);
+        values.iter_mut().zip(&vars).for_each(|(v, &var)| *v = self.b.load_var(var, None));
+        step(self, lane, values)?;
+        vars.iter().zip(&*values).for_each(|(&var, &v)| self.b.store_var(var, None, v));
+        let (one, lanes) = (self.b.i32(1), self.b.i32(self.s.lanes));
+        let next = self.b.bin(Binary::IAdd, lane, one);
+        self.b.store_var(counter, None, next);
+        let end = self.b.cmp(Cmp::IEq, next, lanes);
+        let leave = Region { nodes: Vec::new(), term: Term::Break(label, Vec::new()) };
+        let stay = Region { nodes: Vec::new(), term: Term::Yield(Vec::new()) };
+        self.b.if_(end, leave, stay);
+        let body = self.b.pop_region(Term::Yield(Vec::new()));
+        self.b.loop_(label, body);
+        values.iter_mut().zip(&vars).for_each(|(v, &var)| *v = self.b.load_var(var, None));
+        Ok(())
+    }
+
+    /// The bit of a lane in its word.
+    fn bit_of(&mut self, lane: Value) -> Value {
+        let one = self.b.i32(1);
+        self.b.bin(Binary::Shl, one, lane)
+    }
+
+    /// Is it a lane of this word?
+    fn in_word(&mut self, lane: Value, word: u32) -> Value {
+        let (shift, word) = (self.b.i32(5), self.b.i32(word));
+        let which = self.b.bin(Binary::LShr, lane, shift);
+        self.b.cmp(Cmp::IEq, which, word)
     }
 
     /// OpGroupNonUniformPartitionEXT. A NaN's lane is with none but itself.
     pub fn partition(&mut self, v: View<'_>) -> Result<Flat> {
         let x = self.operand(v, 0)?;
-        let mut word = self.own_bit();
-        for lane in 0..LANES {
-            let mut same = self.b.bool(true);
+        let mut words: Flat = (0..self.ballot_words()).map(|word| self.own_bits(word)[0]).collect();
+        self.each_lane_of(&mut words, |t, lane, words| {
+            let mut same = t.b.bool(true);
             for &x in &x {
-                let other = self.of_lane(x, lane);
-                let cmp = if self.b.ty(x).is_float() { Cmp::FOrdEq } else { Cmp::IEq };
-                let equal = self.b.cmp(cmp, x, other);
-                same = self.b.bin(Binary::And, same, equal);
+                let other = t.of_lane(x, lane);
+                let cmp = if t.b.ty(x).is_float() { Cmp::FOrdEq } else { Cmp::IEq };
+                let equal = t.b.cmp(cmp, x, other);
+                same = t.b.bin(Binary::And, same, equal);
             }
-            let (bit, none) = (self.b.i32(1 << lane), self.b.i32(0));
-            let bit = self.b.select(same, bit, none);
-            word = self.b.bin(Binary::Or, word, bit);
-        }
+            let (bit, none, many) = (t.bit_of(lane), t.b.i32(0), words.len() > 1);
+            for (n, word) in (0..).zip(words) {
+                let mut here = same;
+                if many {
+                    let own = t.in_word(lane, n);
+                    here = t.b.bin(Binary::And, same, own);
+                }
+                let bit = t.b.select(here, bit, none);
+                *word = t.b.bin(Binary::Or, *word, bit);
+            }
+            Ok(())
+        })?;
         let active = self.active_lanes();
-        let word = self.b.bin(Binary::And, word, active);
-        let zero = self.b.i32(0);
-        Ok(Flat::from_slice(&[word, zero, zero, zero]))
-    }
-
-    fn own_bit(&mut self) -> Value {
-        let lane = self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32);
-        let one = self.b.i32(1);
-        self.b.bin(Binary::Shl, one, lane)
+        let words = words.iter().zip(&active).map(|(&word, &active)| self.b.bin(Binary::And, word, active));
+        let words = words.collect();
+        Ok(self.four_words(words))
     }
 
     /// Group operation `part`, behind which stand the value and the lanes to join.
     pub fn partitioned(&mut self, v: View<'_>, op: Binary, part: u32) -> Result<Flat> {
         let (x, ballot) = (self.operand(v, 1)?, self.operand(v, 2)?);
-        let &[ballot, ..] = &ballot[..] else { return Err(Error::invalid("ballot is not four words")) };
-        let active = self.active_lanes();
-        let mut lanes = self.b.bin(Binary::And, ballot, active);
-        if part != 6 {
-            let (own, one) = (self.own_bit(), self.b.i32(1));
-            let mut before = self.b.bin(Binary::ISub, own, one);
-            if part == INCLUSIVE {
-                before = self.b.bin(Binary::Or, before, own);
-            }
-            lanes = self.b.bin(Binary::And, lanes, before);
+        if ballot.len() != 4 {
+            return Err(Error::invalid("ballot is not four words"));
         }
-        x.iter().map(|&x| self.join_lanes(op, x, lanes, part == EXCLUSIVE)).collect()
+        let mut lanes = self.active_lanes();
+        for (word, (lanes, &wanted)) in (0..).zip(lanes.iter_mut().zip(&ballot)) {
+            *lanes = self.b.bin(Binary::And, wanted, *lanes);
+            if part != 6 {
+                let [own, mut before] = self.own_bits(word);
+                if part == INCLUSIVE {
+                    before = self.b.bin(Binary::Or, before, own);
+                }
+                *lanes = self.b.bin(Binary::And, *lanes, before);
+            }
+        }
+        self.join_lanes(op, &x, &lanes, part == EXCLUSIVE)
     }
 
-    /// The values of those lanes joined; of none the identity.
-    fn join_lanes(&mut self, op: Binary, x: Value, lanes: Value, exclusive: bool) -> Result<Value> {
-        let logical = self.b.ty(x) == Ty::B1;
-        let x = if logical { self.b.cvt(Convert::BToI, x, Ty::I32) } else { x };
-        let ty = self.b.ty(x);
+    /// The values of those lanes joined, component by component; of none the identity.
+    fn join_lanes(&mut self, op: Binary, x: &[Value], lanes: &[Value], exclusive: bool) -> Result<Flat> {
+        let Some(&first) = x.first() else { return Ok(Flat::new()) };
+        let logical = self.b.ty(first) == Ty::B1;
+        let x: Flat = x.iter().map(|&x| if logical { self.b.cvt(Convert::BToI, x, Ty::I32) } else { x }).collect();
+        let ty = self.b.ty(x[0]);
         let first = if exclusive { eval::exclusive_first(op, ty) } else { eval::identity(op, ty) };
-        let mut all = self.b.konst(ty, first.ok_or_else(|| Error::invalid("group operation on a value of this type"))?);
-        for lane in 0..LANES {
-            let bit = self.b.i32(1 << lane);
-            let bit = self.b.bin(Binary::And, lanes, bit);
-            let hit = self.bit_to_bool(bit);
-            let other = self.of_lane(x, lane);
-            let joined = self.b.bin(op, all, other);
-            all = self.b.select(hit, joined, all);
-        }
-        Ok(if logical { self.bit_to_bool(all) } else { all })
+        let first = self.b.konst(ty, first.ok_or_else(|| Error::invalid("group operation on a value of this type"))?);
+        let mut all: Flat = x.iter().map(|_| first).collect();
+        self.each_lane_of(&mut all, |t, lane, all| {
+            let (bit, mut word) = (t.bit_of(lane), lanes[0]);
+            for (n, &other) in (1..).zip(&lanes[1..]) {
+                let here = t.in_word(lane, n);
+                word = t.b.select(here, other, word);
+            }
+            let bit = t.b.bin(Binary::And, word, bit);
+            let hit = t.bit_to_bool(bit);
+            for (all, &x) in all.iter_mut().zip(&x) {
+                let other = t.of_lane(x, lane);
+                let joined = t.b.bin(op, *all, other);
+                *all = t.b.select(hit, joined, *all);
+            }
+            Ok(())
+        })?;
+        Ok(all.iter().map(|&all| if logical { self.bit_to_bool(all) } else { all }).collect())
     }
 }

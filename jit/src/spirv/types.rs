@@ -18,8 +18,6 @@ pub(crate) const MAX_LEAVES: u64 = 1 << 16;
 
 /// Pointee of untyped pointers: no type has this id.
 pub(crate) const UNTYPED: u32 = 0;
-/// Lanes of a subgroup, over which a cooperative matrix is spread.
-pub(crate) const LANES: u32 = 8;
 
 /// The low `bits` bits.
 pub(crate) fn mask(bits: u32) -> u64 {
@@ -91,22 +89,24 @@ pub(crate) struct Cooperative {
     pub elem: u32,
     pub rows: u32,
     pub columns: u32,
+    /// Of the subgroup.
+    pub lanes: u32,
 }
 
 impl Cooperative {
     /// Components of an invocation.
     pub fn length(self) -> u32 {
-        self.rows * self.columns / LANES
+        self.rows * self.columns / self.lanes
     }
 
-    /// The component with pieces of a row.
-    pub fn component(self, row: u32, piece: u32) -> usize {
-        (row * self.pieces() + piece) as usize
+    /// The component that has an element.
+    pub fn component(self, row: u32, column: u32) -> usize {
+        ((row * self.columns + column) / self.lanes) as usize
     }
 
-    /// Components of a row.
-    pub fn pieces(self) -> u32 {
-        self.columns / LANES
+    /// The lane that has it.
+    pub fn lane(self, row: u32, column: u32) -> u32 {
+        (row * self.columns + column) % self.lanes
     }
 }
 
@@ -149,6 +149,8 @@ pub(crate) struct Spec<'m> {
     pub m: &'m Module,
     /// What the entry point says of arithmetic, without constants.
     pub float: FloatModes,
+    /// Lanes of a subgroup.
+    pub lanes: u32,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
     /// Arrays that are cooperative matrices.

@@ -1,12 +1,12 @@
 #version 450
-// Cooperative matrices of one subgroup, 8 lanes: products of halves, floats and bytes, of rows and columns, and what else they can do.
+// Cooperative matrices of a subgroup, of any size; where there are several, all of them do the same: products of halves, floats and bytes, of rows and columns, and what else they can do.
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : enable
 #extension GL_KHR_cooperative_matrix : enable
 #extension GL_EXT_shader_explicit_arithmetic_types : enable
 #extension GL_EXT_shader_16bit_storage : enable
 #extension GL_EXT_shader_8bit_storage : enable
-layout(local_size_x = 8) in;
+layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) readonly buffer Floats { float floats[]; };
 layout(set = 0, binding = 1) readonly buffer Halves { float16_t halves[]; };
 layout(set = 0, binding = 2) readonly buffer Bytes { int8_t bytes[]; };

@@ -8,6 +8,7 @@ use jit::emit::{self, EmitOptions};
 use jit::ir::interp::{self, Memory};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -26,8 +27,22 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
 
 pub use jit::tier::Tier;
 
-/// Everything that must give the same bits: lanes and tiers.
+/// Everything that must give the same bits in every stage: lanes and tiers.
 pub const CONFIGURATIONS: [(usize, Tier); 4] = [(4, Tier::Quick), (4, Tier::Full), (8, Tier::Quick), (8, Tier::Full)];
+
+/// Lanes of chunks in stages without vertices.
+pub const WIDTHS: [u32; 5] = [4, 8, 16, 32, 64];
+
+/// Everything that must give the same bits in stages without vertices.
+pub fn all_configurations() -> impl Iterator<Item = (usize, Tier)> {
+    WIDTHS.into_iter().flat_map(|lanes| [Tier::Quick, Tier::Full].map(|tier| (lanes as usize, tier)))
+}
+
+/// Some of them, others each time, for tests that have no time for all.
+pub fn wide_configurations(round: u64) -> impl Iterator<Item = (usize, Tier)> {
+    let wide = WIDTHS[2 + round as usize % 3] as usize;
+    CONFIGURATIONS.into_iter().chain([(wide, [Tier::Quick, Tier::Full][round as usize / 3 % 2])])
+}
 
 /// Emits and loads a shader.
 pub fn compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> CompiledStage {
@@ -271,15 +286,18 @@ pub fn memory(buffers: Vec<Vec<u8>>) -> Memory {
     Memory { buffers: buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect(), ..Memory::default() }
 }
 
-/// Generated code equals the interpreter, raw and after the passes, at both widths. Returns the interpreter's buffers.
+/// Generated code equals the interpreter, raw and after the passes, at the widths of all stages, and after the passes at a wider one, which is
+/// another for each shader of a test. Returns the interpreter's buffers.
 pub fn check(shader: &Shader, memory: &Memory, groups: [u32; 3]) -> Vec<Vec<u8>> {
+    thread_local!(static ROUND: Cell<usize> = const { Cell::new(0) });
+    let wide = WIDTHS[2 + ROUND.replace(ROUND.get() + 1) % 3];
     let mut last = Vec::new();
     for optimise in [false, true] {
         let mut shader = shader.clone();
         if optimise {
             passes::run(&mut shader, &PassOptions::default()).expect("passes");
         }
-        for lanes in [4, 8] {
+        for lanes in [4, 8].into_iter().chain(optimise.then_some(wide)) {
             let mut expected = memory.clone();
             for z in 0..groups[2] {
                 for y in 0..groups[1] {

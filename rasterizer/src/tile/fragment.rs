@@ -2,7 +2,7 @@
 
 use super::depth::{self, Block};
 use super::job::TileJob;
-use super::quads::BATCH_QUADS;
+use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
 use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
 use crate::mem::AlignedBuf;
 use crate::prim::{Prim, sample_offsets};
@@ -79,7 +79,7 @@ fn multiply(words: &mut [u32], layout: SlotLayout, slot: u16, factors: &[[f32; 4
 }
 
 /// A batch and the padding of its last chunk.
-const BATCH_QUADS_PADDED: usize = BATCH_QUADS + 2;
+const BATCH_QUADS_PADDED: usize = BATCH_QUADS.next_multiple_of(WIDEST_CHUNK);
 
 /// Positions of shading without multisampling.
 const ONE_SAMPLE: [QuadPositions; 5] = FragmentBatch::positions(&[]);

@@ -6,8 +6,11 @@ use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
 /// Most quads of a fragment batch.
 pub const BATCH_QUADS: usize = 64;
 
+/// Most quads of a chunk: 64 lanes.
+pub const WIDEST_CHUNK: usize = 16;
+
 /// Room for what a block can have more, and for the padding to whole chunks.
-const CAPACITY: usize = BATCH_QUADS + 4;
+const CAPACITY: usize = BATCH_QUADS.next_multiple_of(WIDEST_CHUNK) + 4;
 
 /// A batch that is being filled.
 #[derive(Default)]
@@ -76,7 +79,7 @@ impl Quads {
         self.len += count;
     }
 
-    /// The quads and, behind them, the last one without coverage until there is a multiple of `chunk` (at most 4).
+    /// The quads and, behind them, the last one without coverage until there is a multiple of `chunk`, at most [`WIDEST_CHUNK`].
     pub fn padded(&mut self, chunk: usize) -> *const FragmentQuad {
         if let Some(&last) = self.list().last() {
             let end = self.len.next_multiple_of(chunk);

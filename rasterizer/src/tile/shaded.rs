@@ -12,7 +12,7 @@ pub struct Outputs<'a> {
     pub words: &'a [u32],
     /// Where they lie.
     pub layout: SlotLayout,
-    /// Live lanes by chunk.
+    /// Live lanes by chunk, of wide ones by 32 lanes.
     pub alive: &'a [u32],
 }
 
@@ -35,8 +35,8 @@ impl Outputs<'_> {
     /// Pixels that are still alive.
     #[inline(always)]
     pub fn alive(&self, quad: usize) -> u32 {
-        let lane = quad * 4;
-        self.alive[self.layout.chunk(lane)] >> self.layout.lane(lane) & 0xf
+        let (lane, per_word) = (quad * 4, self.layout.lanes().min(32));
+        self.alive[lane / per_word] >> (lane % per_word) & 0xf
     }
 }
 

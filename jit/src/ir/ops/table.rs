@@ -200,7 +200,7 @@ rows! { Subgroup {
     Subgroup::AllEqual = Subgroup::AllEqual, SCALAR_TEST, Machine, Uniform, ACTIVE, Dear;
     Subgroup::BroadcastFirst = Subgroup::BroadcastFirst, SCALAR_1, Machine, Uniform, ACTIVE, Dear;
     Subgroup::Broadcast = Subgroup::Broadcast, SCALAR_LANE, Machine, Uniform, ACTIVE, Dear;
-    Subgroup::Ballot = Subgroup::Ballot, BOOL_TO_WORD, Machine, Uniform, ACTIVE, Dear;
+    Subgroup::Ballot(_) = Subgroup::Ballot(0), BOOL_TO_WORD, Machine, Uniform, ACTIVE, Dear;
     Subgroup::Shuffle = Subgroup::Shuffle, SCALAR_LANE, Machine, Operands, ACTIVE, Dear;
     Subgroup::QuadBroadcast = Subgroup::QuadBroadcast, SCALAR_LANE, Machine, Operands, ACTIVE, Dear;
     Subgroup::QuadSwapHorizontal = Subgroup::QuadSwapHorizontal, SCALAR_1, Machine, Operands, ACTIVE, Dear;

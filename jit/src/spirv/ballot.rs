@@ -1,0 +1,171 @@
+//! Ballots and masks of lanes: a bit per lane of the subgroup, 32 in each word. Words that have no lanes are not computed; of the four
+//! that an application sees they are 0.
+
+use super::body::Translator;
+use super::builtin;
+use super::module::View;
+use super::opcodes::op;
+use super::value::Flat;
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Builtin, Cmp, Op, Subgroup, Ty, Unary, Value};
+
+/// Lanes of a word.
+const PER_WORD: u32 = 32;
+
+impl Translator<'_> {
+    /// Words that have lanes.
+    pub fn ballot_words(&self) -> u32 {
+        self.s.lanes.div_ceil(PER_WORD)
+    }
+
+    /// The active lanes in which it is true.
+    pub fn ballot(&mut self, x: Value) -> Flat {
+        let words = 0..self.ballot_words() as u8;
+        words.map(|word| self.b.val(Op::Subgroup(Subgroup::Ballot(word)), &[x], Ty::I32)).collect()
+    }
+
+    /// What the application sees of words.
+    pub fn four_words(&mut self, mut words: Flat) -> Flat {
+        words.resize(4, self.b.i32(0));
+        words
+    }
+
+    /// A word of the bit of one's own lane, and of those of the lanes before it.
+    pub fn own_bits(&mut self, word: u32) -> [Value; 2] {
+        let (lane, one) = (self.lane(), self.b.i32(1));
+        let own = self.b.bin(Binary::Shl, one, lane);
+        let before = self.b.bin(Binary::ISub, own, one);
+        if self.ballot_words() == 1 {
+            return [own, before];
+        }
+        let [word, none, all, five] = [word, 0, u32::MAX, PER_WORD.ilog2()].map(|c| self.b.i32(c));
+        let own_word = self.b.bin(Binary::LShr, lane, five);
+        let here = self.b.cmp(Cmp::IEq, own_word, word);
+        let behind = self.b.cmp(Cmp::ULt, word, own_word);
+        let elsewhere = self.b.select(behind, all, none);
+        [self.b.select(here, own, none), self.b.select(here, before, elsewhere)]
+    }
+
+    /// A word of SubgroupEqMask and its kin.
+    pub fn subgroup_mask(&mut self, number: u32, word: u32) -> Value {
+        self.b.shader.uses_subgroup = true;
+        if word >= self.ballot_words() {
+            return self.b.i32(0);
+        }
+        let [eq, lt] = self.own_bits(word);
+        let (le, ones) = (self.b.bin(Binary::Or, lt, eq), self.b.i32(u32::MAX));
+        let above = match number {
+            builtin::SUBGROUP_EQ_MASK => return eq,
+            builtin::SUBGROUP_LT_MASK => return lt,
+            builtin::SUBGROUP_LE_MASK => return le,
+            builtin::SUBGROUP_GE_MASK => self.b.bin(Binary::Xor, lt, ones),
+            _ => self.b.bin(Binary::Xor, le, ones),
+        };
+        let all = self.subgroup_lanes();
+        self.b.bin(Binary::And, above, all)
+    }
+
+    /// A word's bits for lanes of the subgroup, the same of all words.
+    fn subgroup_lanes(&mut self) -> Value {
+        self.b.shader.uses_subgroup = true;
+        let ones = self.b.i32(u32::MAX);
+        if self.s.lanes > PER_WORD {
+            return ones;
+        }
+        let size = self.b.val(Op::Builtin(Builtin::SubgroupSize), &[], Ty::I32);
+        let n = self.b.i32(PER_WORD);
+        let by = self.b.bin(Binary::ISub, n, size);
+        self.b.bin(Binary::LShr, ones, by)
+    }
+
+    /// All or any of a quad's active lanes, from two ballots.
+    pub fn quad_vote(&mut self, v: View<'_>) -> Result<Flat> {
+        let x = self.operand1(v, 0)?;
+        let all = v.op == op::OpGroupNonUniformQuadAllKHR;
+        // All of them: none where it is false.
+        let asked = if all { self.b.un(Unary::Not, x) } else { x };
+        let words = self.ballot(asked);
+        let lane = self.lane();
+        let word = self.word_of(&words, lane);
+        let (zero, three, fifteen) = (self.b.i32(0), self.b.i32(!3), self.b.i32(15));
+        let first = self.b.bin(Binary::And, lane, three);
+        let quad = self.b.bin(Binary::LShr, word, first);
+        let quad = self.b.bin(Binary::And, quad, fifteen);
+        let some = self.b.cmp(if all { Cmp::IEq } else { Cmp::INe }, quad, zero);
+        Ok(Flat::from_slice(&[some]))
+    }
+
+    /// The word that has a lane.
+    fn word_of(&mut self, words: &[Value], lane: Value) -> Value {
+        if let &[word] = words {
+            return word;
+        }
+        let five = self.b.i32(PER_WORD.ilog2());
+        let which = self.b.bin(Binary::LShr, lane, five);
+        self.pick(words, which)
+    }
+
+    /// Operations on a ballot's four words.
+    pub fn ballot_op(&mut self, v: View<'_>) -> Result<Flat> {
+        let count = v.op == op::OpGroupNonUniformBallotBitCount;
+        let words = self.operand(v, usize::from(count))?;
+        if words.len() != 4 || words.iter().any(|&w| self.b.ty(w) != Ty::I32) {
+            return Err(Error::invalid("ballot is not four words"));
+        }
+        let r = match v.op {
+            op::OpGroupNonUniformInverseBallot | op::OpGroupNonUniformBallotBitExtract => {
+                let bit = if v.op == op::OpGroupNonUniformInverseBallot { self.lane() } else { self.operand1(v, 1)? };
+                let (word, one) = (self.word_of(&words, bit), self.b.i32(1));
+                let word = self.b.bin(Binary::LShr, word, bit);
+                let word = self.b.bin(Binary::And, word, one);
+                self.bit_to_bool(word)
+            }
+            op::OpGroupNonUniformBallotBitCount => self.count_bits(v.arg(0)?, &words)?,
+            find => self.find_bit(&words, find == op::OpGroupNonUniformBallotFindLSB),
+        };
+        Ok(Flat::from_slice(&[r]))
+    }
+
+    /// Ones of a ballot: of all lanes, or of those up to or before one's own.
+    fn count_bits(&mut self, operation: u32, words: &[Value]) -> Result<Value> {
+        let mut sum = None;
+        for (word, &bits) in (0..self.ballot_words()).zip(words) {
+            let lanes = match operation {
+                0 => self.subgroup_lanes(),
+                1 => {
+                    let [own, before] = self.own_bits(word);
+                    self.b.bin(Binary::Or, before, own)
+                }
+                2 => self.own_bits(word)[1],
+                _ => return Err(Error::unsupported("group operation")),
+            };
+            let bits = self.b.bin(Binary::And, bits, lanes);
+            let n = self.b.un(Unary::BitCount, bits);
+            sum = Some(match sum {
+                Some(sum) => self.b.bin(Binary::IAdd, sum, n),
+                None => n,
+            });
+        }
+        sum.ok_or_else(|| Error::internal("a subgroup without lanes"))
+    }
+
+    /// The number of the lowest or highest one.
+    fn find_bit(&mut self, words: &[Value], lowest: bool) -> Value {
+        let (op, lanes) = (if lowest { Unary::FindLsb } else { Unary::FindUMsb }, self.subgroup_lanes());
+        let mut found = None;
+        for (word, &bits) in (0..self.ballot_words()).zip(words) {
+            let bits = self.b.bin(Binary::And, bits, lanes);
+            let at = self.b.un(op, bits);
+            let Some(before) = found else {
+                found = Some(at);
+                continue;
+            };
+            let (first, none) = (self.b.i32(word * PER_WORD), self.b.i32(u32::MAX));
+            let at = self.b.bin(Binary::IAdd, at, first);
+            // Of a word without ones it is -1.
+            let here = if lowest { self.b.cmp(Cmp::IEq, before, none) } else { self.bit_to_bool(bits) };
+            found = Some(self.b.select(here, at, before));
+        }
+        found.unwrap_or(lanes)
+    }
+}

@@ -132,7 +132,18 @@ fn copy(t: &Tile) -> Shader {
 #[test]
 fn tiles_are_copied_as_the_interpreter_copies_them() {
     let mut rng = Rng::new(23);
-    let sizes = [[4, 4, 1], [2, 8, 2], [8, 4, 1], [32, 1, 1], [4, 2, 3], [12, 1, 1], [1, 4, 4], [2, 2, 8], [3, 8, 1], [4, 6, 2]];
+    let sizes = [
+        [4, 4, 1],
+        [2, 8, 2],
+        [8, 4, 1],
+        [32, 1, 1],
+        [4, 2, 3],
+        [12, 1, 1],
+        [1, 4, 4],
+        [2, 2, 8],
+        [3, 8, 1],
+        [4, 6, 2],
+    ];
     let mut copied = 0;
     for case in 0..240 {
         let ty = [Ty::I32, Ty::I32, Ty::F32, Ty::I8, Ty::I16, Ty::I64][rng.below(6)];

@@ -68,6 +68,8 @@ impl Emitter<'_> {
         run: Run,
         access: Access,
     ) -> Result<Vec<C>> {
+        // What is behind a check stays there: nothing moves these out of a loop.
+        let access = Access { readonly: false, ..access };
         let (vector, places) = (self.vector_type(run.ty), self.places(steps));
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);

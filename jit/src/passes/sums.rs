@@ -69,7 +69,8 @@ mod tests {
     fn neighbours_in_a_tile_differ_by_a_constant() {
         let mut shader = Shader::new(Stage::Compute, "test");
         let mut b = Builder::new(&mut shader);
-        let (x, y) = (b.builtin(Builtin::LocalInvocationId(0), Ty::I32), b.builtin(Builtin::LocalInvocationId(1), Ty::I32));
+        let (x, y) =
+            (b.builtin(Builtin::LocalInvocationId(0), Ty::I32), b.builtin(Builtin::LocalInvocationId(1), Ty::I32));
         let (four, stride, width) = (b.u32(4), b.u32(2), b.u32(260));
         let column = b.binary(Binary::IMul, x, four);
         for i in 0..4 {

@@ -2,7 +2,8 @@
 //!
 //! One row per file: microseconds of parsing, translation, passes, divergence, LIR and CLIF building, estimate and code generation by either
 //! tier (CLIF building included); instructions of IR, LIR and CLIF, the estimate's excess, bytes of either tier's code (0: the full one would
-//! take too long; `GRUS_EXCESS` is another limit). The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr.
+//! take too long; `GRUS_EXCESS` is another limit). The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr,
+//! with `GRUS_CODE=FILE` the full tier's code to a file (`objdump -D -b binary -m i386:x86-64 FILE`).
 
 #[path = "../tests/spirv_common/reflect.rs"]
 #[allow(missing_docs, reason = "shared with the tests")]
@@ -84,6 +85,9 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 9], [usiz
             None => settings.limit,
         };
         let code = cranelift::code(&lir, &Settings { limit, ..*settings }, &|| true)?;
+        if let (Some(path), Some(code)) = (std::env::var_os("GRUS_CODE"), &code) {
+            std::fs::write(path, &code.bytes).ok();
+        }
         sizes[5] = code.map_or(0, |code| code.bytes.len());
         lap(8);
     }

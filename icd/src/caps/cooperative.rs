@@ -6,6 +6,11 @@
 
 use ash::vk::{self, ComponentTypeKHR as C};
 
+/// Those that ash does not know (VK_KHR_shader_bfloat16, VK_EXT_shader_float8).
+const BFLOAT16: C = C::from_raw(1_000_141_000);
+const E4M3: C = C::from_raw(1_000_491_002);
+const E5M2: C = C::from_raw(1_000_491_003);
+
 /// Rows and columns of all three matrices: of the smaller ones more stays in registers.
 static SIZES: &[u32] = &[8, 16];
 
@@ -14,6 +19,14 @@ static TYPES: &[(C, C, bool)] = &[
     (C::FLOAT16, C::FLOAT32, false),
     (C::FLOAT16, C::FLOAT16, false),
     (C::FLOAT32, C::FLOAT32, false),
+    (BFLOAT16, C::FLOAT32, false),
+    (BFLOAT16, BFLOAT16, false),
+    (E4M3, C::FLOAT32, false),
+    (E4M3, C::FLOAT16, false),
+    (E4M3, E4M3, false),
+    (E5M2, C::FLOAT32, false),
+    (E5M2, C::FLOAT16, false),
+    (E5M2, E5M2, false),
     (C::SINT8, C::SINT32, false),
     (C::SINT8, C::SINT32, true),
     (C::UINT8, C::UINT32, false),

@@ -148,9 +148,9 @@ extended {
     shaderFloatControls2, shader_float_controls2, YES, [PhysicalDeviceShaderFloatControls2FeaturesKHR];
     shaderBFloat16Type, shader_b_float16_type, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
     shaderBFloat16DotProduct, shader_b_float16_dot_product, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
-    shaderBFloat16CooperativeMatrix, shader_b_float16_cooperative_matrix, LATER, [PhysicalDeviceShaderBfloat16FeaturesKHR];
+    shaderBFloat16CooperativeMatrix, shader_b_float16_cooperative_matrix, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
     shaderFloat8, shader_float8, YES, [PhysicalDeviceShaderFloat8FeaturesEXT];
-    shaderFloat8CooperativeMatrix, shader_float8_cooperative_matrix, LATER, [PhysicalDeviceShaderFloat8FeaturesEXT];
+    shaderFloat8CooperativeMatrix, shader_float8_cooperative_matrix, YES, [PhysicalDeviceShaderFloat8FeaturesEXT];
     shaderRelaxedExtendedInstruction, shader_relaxed_extended_instruction, YES, [PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR];
     shaderFloat16, shader_float16, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];
     shaderInt8, shader_int8, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderFloat16Int8Features];

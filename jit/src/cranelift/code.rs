@@ -1,5 +1,6 @@
 //! From LIR to machine code.
 
+use super::anchor::{anchor, release};
 use super::cost::Cost;
 use super::isa::{self, Step};
 use super::translate;
@@ -47,7 +48,9 @@ pub(super) fn code_of(function: Function, settings: &Settings, wanted: Wanted<'_
     let mut context = Context::for_function(function);
     if settings.optimise {
         let isa = isa::target(Step::Optimise)?;
+        let anchors = anchor(&mut context.func);
         context.optimize(&**isa, &mut ControlPlane::default()).map_err(failed)?;
+        release(&mut context.func, anchors);
         if !wanted() {
             return Ok(None);
         }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod alu;
+mod anchor;
 mod code;
 mod convert;
 mod cost;

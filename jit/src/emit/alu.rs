@@ -24,18 +24,18 @@ impl Emitter<'_> {
         if self.affine(data)? { Ok(()) } else { emit(self) }
     }
 
-    /// Integer arithmetic on affine values stays a base and a stride.
+    /// Integer arithmetic on affine values stays a base and steps.
     fn affine(&mut self, data: &InstData) -> Result<bool> {
         let (Op::Binary(op), 1) = (&data.op, data.result_count) else { return Ok(false) };
-        let stride = match self.shape(data.result()) {
-            Shape::Affine(stride) => Some(stride),
+        let steps = match self.shape(data.result()) {
+            Shape::Affine(steps) => Some(steps),
             // Bits in which the lanes of a chunk do not differ.
             Shape::Uniform if matches!(self.rep(data.args[0])?, Rep::Affine(..)) => None,
             Shape::Uniform | Shape::Varying => return Ok(false),
         };
         let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
         let base = self.binary_machine(*op, a, b);
-        self.define(data.result(), stride.map_or(Rep::Uniform(base), |stride| Rep::Affine(base, stride)))?;
+        self.define(data.result(), steps.map_or(Rep::Uniform(base), |steps| Rep::Affine(base, steps)))?;
         Ok(true)
     }
 

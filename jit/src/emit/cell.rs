@@ -8,7 +8,7 @@ use super::rep::{BufPair, Rep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Ty, Value};
 use crate::lir::{Type, Value as C, Variable};
-use crate::passes::Shape;
+use crate::passes::{Shape, Steps};
 use smallvec::{SmallVec, smallvec};
 
 /// One machine value.
@@ -25,8 +25,8 @@ pub enum Place {
 pub enum Form {
     /// One machine value for all lanes.
     Scalar,
-    /// Affine with the stride.
-    Affine(i32),
+    /// Affine with these steps.
+    Affine(Steps),
     /// A lane each.
     Vector,
     /// Pointer into a buffer known statically: offsets.
@@ -64,7 +64,7 @@ pub fn form_types(ty: Ty, form: Form, lanes: usize) -> SmallVec<[Type; 8]> {
 pub fn parts(rep: &Rep) -> (Form, SmallVec<[C; 8]>) {
     match rep {
         Rep::Uniform(c) => (Form::Scalar, smallvec![*c]),
-        Rep::Affine(c, stride) => (Form::Affine(*stride), smallvec![*c]),
+        Rep::Affine(c, steps) => (Form::Affine(*steps), smallvec![*c]),
         Rep::Varying(c) => (Form::Vector, smallvec![*c]),
         Rep::Buffer(p) => (Form::Buffer, smallvec![p.address, p.range]),
         Rep::Buffers(list) => (Form::Buffers, list.iter().flat_map(|p| [p.address, p.range]).collect()),
@@ -77,7 +77,7 @@ pub fn assemble(form: Form, parts: &[C]) -> Rep {
     let pair = |p: &[C]| BufPair { address: p[0], range: p[1] };
     match form {
         Form::Scalar => Rep::Uniform(parts[0]),
-        Form::Affine(stride) => Rep::Affine(parts[0], stride),
+        Form::Affine(steps) => Rep::Affine(parts[0], steps),
         Form::Vector => Rep::Varying(parts[0]),
         Form::Buffer => Rep::Buffer(pair(parts)),
         Form::Buffers => Rep::Buffers(parts.chunks(2).map(pair).collect()),
@@ -94,7 +94,7 @@ impl Emitter<'_> {
             (Ty::Buf, _) => Form::Buffers,
             (_, Shape::Uniform) => Form::Scalar,
             (Ty::Img | Ty::Smp, _) => Form::Pointers,
-            (_, Shape::Affine(stride)) => Form::Affine(stride),
+            (_, Shape::Affine(steps)) => Form::Affine(steps),
             (_, Shape::Varying) => Form::Vector,
         };
         self.cells(ty, form, in_slots)
@@ -203,7 +203,7 @@ impl Emitter<'_> {
         Ok(match (cells.form, rep) {
             (Form::Vector, _) => smallvec![self.rep_vector(cells.ty, rep)?],
             (Form::Scalar, Rep::Varying(c)) => smallvec![self.first_of(*c)],
-            (Form::Affine(stride), Rep::Varying(c)) => smallvec![self.affine_base(*c, stride)],
+            (Form::Affine(steps), Rep::Varying(c)) => smallvec![self.affine_base(*c, steps)],
             (Form::Buffers, Rep::Buffer(p)) => (0..self.lanes).flat_map(|_| [p.address, p.range]).collect(),
             (Form::Pointers, Rep::Uniform(c)) => smallvec![*c; self.lanes as usize],
             (Form::Affine(_), Rep::Affine(..) | Rep::Uniform(_)) | (Form::Scalar, Rep::Affine(..)) => values,

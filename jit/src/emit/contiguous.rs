@@ -10,8 +10,16 @@ use crate::ir::Value;
 use crate::lir::{Access, Block, IntCond, Type, Value as C};
 use smallvec::SmallVec;
 
-/// Rows of a spilled access: four components and a mask.
-const ROWS: usize = 5;
+/// Rows of a spilled access: four components, a mask and offsets.
+const ROWS: usize = 6;
+/// Where the lanes of a store are.
+pub enum Offsets {
+    /// Side by side from here on.
+    From(C),
+    /// A lane each.
+    Each(C),
+}
+
 /// A loop over the lanes.
 pub struct LaneLoop {
     header: Block,
@@ -129,21 +137,32 @@ impl Emitter<'_> {
         }
         self.b.jump(done, &[]);
         self.enter(slow);
-        self.store_by_lane(pair, base, &vectors, run, mask);
+        self.store_by_lane(pair, Offsets::From(base), &vectors, run, mask);
         self.b.jump(done, &[]);
         self.enter(done);
         Ok(())
     }
 
-    fn store_by_lane(&mut self, pair: BufPair, base: C, vectors: &[C], run: Run, mask: Option<C>) {
+    /// What is in range, where the mask says so.
+    pub fn store_by_lane(&mut self, pair: BufPair, offsets: Offsets, vectors: &[C], run: Run, mask: Option<C>) {
         let (n, bytes, row) = (run.n as i32, run.ty.bytes(), self.row_bytes());
+        let last = trusted((ROWS as i32 - 1) * row);
         let rows = self.lane_rows();
         for (i, c) in vectors.iter().copied().chain(mask).enumerate() {
             self.b.store(trusted(i as i32 * row), c, rows);
         }
+        if let Offsets::Each(offsets) = offsets {
+            self.b.store(last, offsets, rows);
+        }
         let lanes = self.begin_lanes();
         let column = self.lane_column(rows, &lanes, bytes);
-        let offset = self.lane_offset(base, run.bytes(), lanes.lane);
+        let offset = match offsets {
+            Offsets::From(base) => self.lane_offset(base, run.bytes(), lanes.lane),
+            Offsets::Each(_) => {
+                let words = self.lane_column(rows, &lanes, 4);
+                self.b.load(Type::I32, last, words)
+            }
+        };
         let (mut ok, wide) = self.in_range(pair, offset, run.bytes());
         if mask.is_some() {
             let words = self.lane_column(rows, &lanes, 4);

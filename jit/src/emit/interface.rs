@@ -6,7 +6,7 @@ use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
-use crate::passes::Shape;
+use crate::passes::{Shape, Steps};
 use base::abi::{BatchKind, FragmentBatch, ShaderContext, SlotLayout, VertexBatch};
 use base::shader::Side;
 use core::mem::offset_of;
@@ -111,10 +111,10 @@ impl Emitter<'_> {
                 self.context_word(offset_of!(ShaderContext, num_workgroups) + 4 * usize::from(c))
             }
             Builtin::WorkgroupId(c) => Rep::Uniform(self.workgroup_id(c)?),
-            Builtin::LocalInvocationIndex => Rep::Affine(self.first_lane(), 1),
+            Builtin::LocalInvocationIndex => Rep::Affine(self.first_lane(), Steps::even(1, self.lanes)),
             Builtin::LocalInvocationId(c) => self.local_id(c, self.shape(result))?,
             Builtin::GlobalInvocationId(c) => self.global_id(c, self.shape(result))?,
-            Builtin::SubgroupInvocation => Rep::Affine(self.b.iconst(Type::I32, 0), 1),
+            Builtin::SubgroupInvocation => Rep::Affine(self.b.iconst(Type::I32, 0), Steps::even(1, self.lanes)),
             Builtin::SubgroupSize => Rep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
             Builtin::SubgroupId => Rep::Uniform(self.chunk),
             Builtin::NumSubgroups => Rep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
@@ -161,7 +161,7 @@ impl Emitter<'_> {
         let first = self.first_lane();
         Ok(match shape {
             Shape::Uniform => Rep::Uniform(self.local_component(size, c, first)),
-            Shape::Affine(stride) => Rep::Affine(self.local_component(size, c, first), stride),
+            Shape::Affine(steps) => Rep::Affine(self.local_component(size, c, first), steps),
             Shape::Varying => {
                 let lanes: Vec<C> = (0..i64::from(self.lanes))
                     .map(|lane| {
@@ -180,7 +180,7 @@ impl Emitter<'_> {
         let start = self.b.imul_imm(group, i64::from(size[usize::from(c)]));
         Ok(match self.local_id(c, shape)? {
             Rep::Uniform(local) => Rep::Uniform(self.b.iadd(start, local)),
-            Rep::Affine(local, stride) => Rep::Affine(self.b.iadd(start, local), stride),
+            Rep::Affine(local, steps) => Rep::Affine(self.b.iadd(start, local), steps),
             rep => {
                 let start = self.rep_vector(Ty::I32, &Rep::Uniform(start))?;
                 let local = self.rep_vector(Ty::I32, &rep)?;

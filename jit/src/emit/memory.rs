@@ -1,7 +1,7 @@
 //! Loads, stores and atomics.
 //!
 //! An access is (uniform buffer, offset shape). Uniform offset: one scalar access. Offsets that step by the access's own size:
-//! whole vectors behind one bounds check (`contiguous`). Everything else: one access per lane, several components at a time,
+//! whole vectors behind one bounds check (`contiguous`); that step otherwise: constant places behind one check (`stepped`). Everything else: one access per lane, several components at a time,
 //! transposed into vectors. A load out of range reads zeros, or is clamped and masked; a masked or out of range store goes to the
 //! batch's sink. Bounds are checked in 64 bits where a scalar checks, and against a saturated 32-bit limit where a vector does.
 
@@ -99,9 +99,13 @@ impl Emitter<'_> {
                     let values = self.load_components(address, ty, n, machine);
                     self.define_all(&results, values.into_iter().map(Rep::Uniform))
                 }
-                Rep::Affine(base, stride) if run.fills(stride) => {
-                    let wide = self.wide_offset(offset, base)?;
-                    let values = self.load_contiguous(pair, (base, wide), run, machine)?;
+                Rep::Affine(base, steps) => {
+                    let at = (base, self.wide_offset(offset, base)?);
+                    let values = if run.fills(steps, self.lanes) {
+                        self.load_contiguous(pair, at, run, machine)?
+                    } else {
+                        self.load_stepped(pair, at, steps, run, machine)?
+                    };
                     self.define_all(&results, values.into_iter().map(Rep::Varying))
                 }
                 rep => {
@@ -281,11 +285,14 @@ impl Emitter<'_> {
         let ty = self.shader.ty(values[0]);
         let run = Run::whole(ty, values.len());
         if let Address::Buffer(pair, offset) = &address
-            && let Rep::Affine(base, stride) = self.rep(*offset)?
-            && run.fills(stride)
+            && let Rep::Affine(base, steps) = self.rep(*offset)?
         {
-            let wide = self.wide_offset(*offset, base)?;
-            return self.store_contiguous(*pair, (base, wide), &values, run);
+            let at = (base, self.wide_offset(*offset, base)?);
+            return if run.fills(steps, self.lanes) {
+                self.store_contiguous(*pair, at, &values, run)
+            } else {
+                self.store_stepped(*pair, at, steps, &values, run)
+            };
         }
         self.store_lanes(&address, &values, ty)
     }

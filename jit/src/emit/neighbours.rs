@@ -35,6 +35,7 @@ enum Place {
 /// The plan.
 pub struct Neighbours {
     places: SecondaryMap<Inst, Place>,
+    lanes: u32,
 }
 
 /// Where a load reads, but for a constant: the buffer, and what the offset is made of.
@@ -57,8 +58,8 @@ struct Group {
 
 impl Neighbours {
     /// Walks a shader.
-    pub fn of(shader: &Shader, div: &Divergence) -> Neighbours {
-        let mut out = Neighbours { places: SecondaryMap::new() };
+    pub fn of(shader: &Shader, div: &Divergence, lanes: u32) -> Neighbours {
+        let mut out = Neighbours { places: SecondaryMap::new(), lanes };
         out.region(shader, div, &shader.root.body);
         out
     }
@@ -84,7 +85,7 @@ impl Neighbours {
                     let effects = shader.insts[*inst].op.effects();
                     if effects.intersects(Effects::WRITES | Effects::ORDERS | Effects::SUSPENDS) {
                         self.close(&mut open);
-                    } else if let Some((origin, at)) = origin(shader, div, *inst) {
+                    } else if let Some((origin, at)) = origin(shader, div, self.lanes, *inst) {
                         self.add(&mut open, *inst, origin, at);
                     }
                     continue;
@@ -133,7 +134,7 @@ impl Neighbours {
 
 /// Where a load of one element per lane reads, and the constant behind it. None for what has a better way: one element for all lanes, or
 /// those of adjacent lanes side by side.
-fn origin(shader: &Shader, div: &Divergence, inst: Inst) -> Option<(Origin, u32)> {
+fn origin(shader: &Shader, div: &Divergence, lanes: u32, inst: Inst) -> Option<(Origin, u32)> {
     let data = &shader.insts[inst];
     let Op::Load(space, flags) = data.op else { return None };
     let (buffer, offset) = match space {
@@ -142,7 +143,11 @@ fn origin(shader: &Shader, div: &Divergence, inst: Inst) -> Option<(Origin, u32)
         Space::Buffer | Space::Push | Space::Global => return None,
     };
     let ty = shader.ty(data.results().next()?);
-    let way = [Shape::Uniform, Shape::Affine(ty.bytes() as i32)].contains(&div.shape[offset]);
+    let way = match div.shape[offset] {
+        Shape::Uniform => true,
+        Shape::Affine(steps) => steps.is_even(ty.bytes() as i32, lanes),
+        Shape::Varying => false,
+    };
     if data.result_count != 1 || flags.volatile || way || ty.bytes() > 4 {
         return None;
     }
@@ -195,9 +200,13 @@ impl Emitter<'_> {
         let run = Run { ty, n, unit: ty.bytes() };
         let rep = self.rep(offset)?;
         let words = match rep {
-            Rep::Affine(base, stride) if run.fills(stride) => {
-                let wide = self.wide_offset(offset, base)?;
-                self.load_contiguous(pair, (base, wide), run, access)?
+            Rep::Affine(base, steps) => {
+                let at = (base, self.wide_offset(offset, base)?);
+                if run.fills(steps, self.lanes) {
+                    self.load_contiguous(pair, at, run, access)?
+                } else {
+                    self.load_stepped(pair, at, steps, run, access)?
+                }
             }
             _ => self.gather_neighbours(pair, offset, &rep, run, access)?,
         };
@@ -243,7 +252,7 @@ impl Emitter<'_> {
     }
 
     /// Elements at each lane's offset, each of them in range by itself.
-    fn load_by_offset(&mut self, pair: BufPair, offsets: C, run: Run, access: Access) -> Vec<C> {
+    pub fn load_by_offset(&mut self, pair: BufPair, offsets: C, run: Run, access: Access) -> Vec<C> {
         let (rows, last) = (self.lane_rows(), trusted(self.row_bytes() * MOST as i32));
         self.b.store(last, offsets, rows);
         let lanes = self.begin_lanes();

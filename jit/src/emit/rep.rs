@@ -1,6 +1,6 @@
 //! How an IR value is held in values of LIR, and conversions between the forms.
 //!
-//! A value whose shape is uniform is one scalar. An affine one is a scalar base (lane 0) and a stride. A varying one is
+//! A value whose shape is uniform is one scalar. An affine one is a scalar base (lane 0) and constant steps. A varying one is
 //! a vector with the chunk's lanes, a boolean one a mask. Conversions are pure operations, made where they are wanted: LIR's value
 //! numbering merges repeats.
 
@@ -8,7 +8,7 @@ use super::Emitter;
 use crate::error::{Error, Result};
 use crate::ir::{Op, Ty, Value, ValueDef};
 use crate::lir::{Elem, Type, Value as C};
-use crate::passes::Shape;
+use crate::passes::{Shape, Steps};
 use smallvec::SmallVec;
 
 /// A buffer in machine values.
@@ -25,8 +25,8 @@ pub struct BufPair {
 pub enum Rep {
     /// One scalar for all lanes.
     Uniform(C),
-    /// I32: base of lane 0, stride per lane.
-    Affine(C, i32),
+    /// I32: base of lane 0, what the others have beyond it.
+    Affine(C, Steps),
     /// A vector.
     Varying(C),
     /// One buffer for all lanes.
@@ -83,7 +83,7 @@ impl Emitter<'_> {
     pub fn define(&mut self, v: Value, rep: Rep) -> Result<()> {
         let rep = match (self.shape(v), rep) {
             (Shape::Uniform, Rep::Varying(c)) => Rep::Uniform(self.first_of(c)),
-            (Shape::Affine(stride), Rep::Varying(c)) => Rep::Affine(self.affine_base(c, stride), stride),
+            (Shape::Affine(steps), Rep::Varying(c)) => Rep::Affine(self.affine_base(c, steps), steps),
             (_, rep) => rep,
         };
         self.spill(v, &rep)?;
@@ -146,16 +146,16 @@ impl Emitter<'_> {
         Ok(match rep {
             Rep::Varying(c) => *c,
             Rep::Uniform(c) => self.b.splat(vector, *c),
-            Rep::Affine(base, stride) => self.ramp(*base, *stride),
+            Rep::Affine(base, steps) => self.ramp(*base, *steps),
             _ => return Err(Error::internal("a descriptor is not a vector")),
         })
     }
 
-    /// base + stride * lane.
-    fn ramp(&mut self, base: C, stride: i32) -> C {
+    /// base + steps.
+    fn ramp(&mut self, base: C, steps: Steps) -> C {
         let vector = self.vector_type(Ty::I32);
         let splat = self.b.splat(vector, base);
-        let steps = self.words(|l| stride.wrapping_mul(l as i32));
+        let steps = self.words(|l| steps.at(l));
         self.b.iadd(splat, steps)
     }
 
@@ -163,7 +163,7 @@ impl Emitter<'_> {
     pub fn value_lane(&mut self, v: Value, lane: usize) -> Result<C> {
         Ok(match self.rep(v)? {
             Rep::Uniform(c) => c,
-            Rep::Affine(base, stride) => self.b.iadd_imm(base, i64::from(stride.wrapping_mul(lane as i32))),
+            Rep::Affine(base, steps) => self.b.iadd_imm(base, i64::from(steps.at(lane))),
             Rep::Varying(c) => self.b.extract(c, lane),
             Rep::Pointers(p) => p[lane],
             Rep::Buffer(_) | Rep::Buffers(_) => return Err(Error::internal("a buffer has no scalar lanes")),

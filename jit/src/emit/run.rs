@@ -1,6 +1,7 @@
 //! What the lanes of an access have each: elements side by side.
 
 use crate::ir::Ty;
+use crate::passes::Steps;
 
 /// What each lane accesses: `n` elements side by side.
 #[derive(Clone, Copy)]
@@ -20,8 +21,8 @@ impl Run {
     pub fn bytes(self) -> u32 {
         self.ty.bytes() * self.n as u32
     }
-    /// Do lanes that are `stride` apart lie side by side, in vectors that can be taken apart?
-    pub fn fills(self, stride: i32) -> bool {
-        stride == self.bytes() as i32 && self.n != 3
+    /// Do the lanes lie side by side, in vectors that can be taken apart?
+    pub fn fills(self, steps: Steps, lanes: u32) -> bool {
+        steps.is_even(self.bytes() as i32, lanes) && self.n != 3
     }
 }

@@ -14,7 +14,7 @@ use super::suspend::Suspension;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
-use crate::passes::Divergence;
+use crate::passes::{Divergence, Steps};
 use base::abi::{AddressSpace, BatchHeader, BatchKind, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
 use base::shader::{PipelineLayoutInfo, WorkgroupFacts};
 use core::mem::offset_of;
@@ -51,7 +51,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         div,
         facts,
         invariants,
-        neighbours: Neighbours::of(shader, div),
+        neighbours: Neighbours::of(shader, div, lanes),
         layout,
         lanes,
         reps: SecondaryMap::new(),
@@ -210,7 +210,7 @@ impl Emitter<'_> {
     /// Lanes whose index in the batch is below `count`.
     fn lanes_below(&mut self, count: C) -> Result<C> {
         let first = self.first_lane();
-        let index = self.rep_vector(Ty::I32, &Rep::Affine(first, 1))?;
+        let index = self.rep_vector(Ty::I32, &Rep::Affine(first, Steps::even(1, self.lanes)))?;
         let count = self.rep_vector(Ty::I32, &Rep::Uniform(count))?;
         Ok(self.b.icmp(IntCond::Ult, index, count))
     }

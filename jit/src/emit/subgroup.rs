@@ -6,6 +6,7 @@ use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
 use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
+use crate::passes::Steps;
 use base::abi::Helper;
 use smallvec::SmallVec;
 
@@ -125,15 +126,11 @@ impl Emitter<'_> {
         self.b.extract_at(v, lane)
     }
 
-    /// Base of integers that step by `stride` over the active lanes.
-    pub fn affine_base(&mut self, v: C, stride: i32) -> C {
-        let first = self.first_of(v);
-        if self.full {
-            return first;
-        }
-        let lane = self.first_active();
-        let steps = self.b.imul_imm(lane, i64::from(stride));
-        self.b.isub(first, steps)
+    /// Base of integers that are affine over the active lanes.
+    pub fn affine_base(&mut self, v: C, steps: Steps) -> C {
+        let steps = self.words(|l| steps.at(l));
+        let bases = self.b.isub(v, steps);
+        self.first_of(bases)
     }
 
     /// Value of the lowest active lane.

@@ -176,10 +176,10 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// Is a [`Binary::Bound`] to `limit` of an affine value affine? Its lanes have to lie close together, measured by the room
-    /// between the greatest index inside of a buffer and the limit.
-    pub fn bound_stays_affine(stride: i32, limit: u32) -> bool {
-        stride.unsigned_abs() <= limit >> 8
+    /// Is a [`Binary::Bound`] to `limit` of an affine value affine? Its lanes have to lie close together (they are `reach` apart at most),
+    /// measured by the room between the greatest index inside of a buffer and the limit.
+    pub fn bound_stays_affine(reach: u64, limit: u32) -> bool {
+        reach <= u64::from(limit >> 5)
     }
 }
 

@@ -11,10 +11,11 @@
 //! loop are not: the lanes still in it have done the same number of iterations.
 //!
 //! A chunk begins at a multiple of its lanes: where these differ only in bits that the base has as zeros, shifts to the right and masks
-//! stay uniform or affine.
+//! stay uniform or affine, as rows and columns of tiles do ([`Steps`]).
 //!
 //! Barriers change nothing: that a workgroup agrees at a barrier does not say that a condition around it is uniform elsewhere.
 
+use super::Steps;
 use crate::ir::{
     Affine, Binary, Builtin, Effects, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value, ValueDef,
 };
@@ -34,8 +35,8 @@ pub enum Shape {
     /// The same for all active lanes.
     #[default]
     Uniform,
-    /// I32 only: lane `l` has `base + stride * l`, wrapping; the stride is never 0.
-    Affine(i32),
+    /// I32 only: lane `l` has `base + steps.at(l)`, wrapping; the steps are never all 0.
+    Affine(Steps),
     /// Anything.
     Varying,
 }
@@ -173,8 +174,8 @@ fn join(a: Option<Shape>, b: Option<Shape>) -> Option<Shape> {
     }
 }
 
-fn affine(stride: i32) -> Shape {
-    if stride == 0 { Shape::Uniform } else { Shape::Affine(stride) }
+fn affine(steps: Steps) -> Shape {
+    if steps.is_none() { Shape::Uniform } else { Shape::Affine(steps) }
 }
 
 impl<'a> Analysis<'a> {
@@ -299,7 +300,7 @@ impl<'a> Analysis<'a> {
             ShapeRule::Lane | ShapeRule::Place if one_primitive => Shape::Varying,
             ShapeRule::Varying | ShapeRule::Primitive | ShapeRule::Input | ShapeRule::Kernel => Shape::Varying,
             ShapeRule::Operands => self.operands(args),
-            ShapeRule::Lane => Shape::Affine(1),
+            ShapeRule::Lane => affine(Steps::even(1, self.lanes())),
             ShapeRule::Place => {
                 let Op::Builtin(Builtin::LocalInvocationId(c) | Builtin::GlobalInvocationId(c)) = op else {
                     return Shape::Varying;
@@ -329,59 +330,51 @@ impl<'a> Analysis<'a> {
 
     /// Affine arithmetic; None when the result is not affine.
     fn affine(&self, rule: Affine, a: Value, b: Value) -> Option<Shape> {
-        let stride = |v: Value| match self.shape[v]? {
-            Shape::Uniform => Some(0),
+        let steps = |v: Value| match self.shape[v]? {
+            Shape::Uniform => Some(Steps::default()),
             Shape::Affine(s) => Some(s),
             Shape::Varying => None,
         };
         let constant = |v: Value| self.shader.as_const(v).map(|bits| bits as u32 as i32);
-        let (sa, sb) = (stride(a)?, stride(b)?);
+        let (sa, sb) = (steps(a)?, steps(b)?);
         match rule {
-            Affine::Sum => Some(affine(sa.wrapping_add(sb))),
-            Affine::Difference => Some(affine(sa.wrapping_sub(sb))),
+            Affine::Sum => Some(affine(sa.map2(sb, i32::wrapping_add))),
+            Affine::Difference => Some(affine(sa.map2(sb, i32::wrapping_sub))),
             Affine::Product => match (constant(a), constant(b)) {
-                (_, Some(c)) => Some(affine(sa.wrapping_mul(c))),
-                (Some(c), None) => Some(affine(sb.wrapping_mul(c))),
+                (_, Some(c)) => Some(affine(sa.map(|s| s.wrapping_mul(c)))),
+                (Some(c), None) => Some(affine(sb.map(|s| s.wrapping_mul(c)))),
                 (None, None) => None,
             },
             Affine::Bound => {
                 let limit = constant(b)?;
-                (sa == 0 || Binary::bound_stays_affine(sa, limit as u32)).then(|| affine(sa))
+                Binary::bound_stays_affine(sa.reach(), limit as u32).then(|| affine(sa))
             }
-            Affine::Shift => constant(b).map(|c| affine(sa.wrapping_shl(c as u32 & 31))),
-            Affine::Quotient | Affine::Mask if sa == 0 && sb == 0 => Some(Shape::Uniform),
-            Affine::Quotient => self.quotient(a, sa, constant(b)? as u32 & 31),
-            Affine::Mask => match (constant(a), constant(b)) {
-                (_, Some(mask)) => self.masked(a, sa, mask as u32),
-                (Some(mask), None) => self.masked(b, sb, mask as u32),
-                (None, None) => None,
-            },
+            Affine::Shift => constant(b).map(|c| affine(sa.map(|s| s.wrapping_shl(c as u32 & 31)))),
+            Affine::Quotient | Affine::Mask if sa.is_none() && sb.is_none() => Some(Shape::Uniform),
+            Affine::Quotient => {
+                let by = constant(b)? as u32 & 31;
+                self.of_own_bits(a, sa, |bits| bits >> by)
+            }
+            Affine::Mask => {
+                let (v, steps, mask) = match (constant(a), constant(b)) {
+                    (_, Some(mask)) => (a, sa, mask as u32),
+                    (Some(mask), None) => (b, sb, mask as u32),
+                    (None, None) => return None,
+                };
+                self.of_own_bits(v, steps, |bits| bits & mask)
+            }
         }
     }
 
-    /// Bits in which the lanes differ: `stride * lane` where the base has zeros. None when sums may carry.
-    fn own_bits(&self, v: Value, stride: i32) -> Option<u32> {
-        let most = u32::try_from(stride).ok()?.checked_mul(self.lanes() - 1)?;
-        let bits = u32::MAX.checked_shr(most.leading_zeros()).unwrap_or(0);
-        (bits.trailing_ones() <= self.zeros(v, DEPTH)).then_some(bits)
-    }
-
-    fn quotient(&self, v: Value, stride: i32, by: u32) -> Option<Shape> {
-        let bits = self.own_bits(v, stride)?;
-        match stride.trailing_zeros() {
-            _ if bits >> by == 0 => Some(Shape::Uniform),
-            zeros if zeros >= by => Some(affine(stride >> by)),
-            _ => None,
+    /// The shape of an operation that takes bits apart, where the lanes differ only in bits that the base has as zeros: `f` is what it makes of
+    /// these.
+    fn of_own_bits(&self, v: Value, steps: Steps, f: impl Fn(u32) -> u32) -> Option<Shape> {
+        let own = |lane: u32| steps.at(lane as usize) as u32;
+        let all = (0..self.lanes()).fold(0, |all, lane| all | own(lane));
+        if u32::BITS - all.leading_zeros() > self.zeros(v, DEPTH) {
+            return None;
         }
-    }
-
-    fn masked(&self, v: Value, stride: i32, mask: u32) -> Option<Shape> {
-        let bits = self.own_bits(v, stride)?;
-        match bits & mask {
-            0 => Some(Shape::Uniform),
-            all if all == bits => Some(affine(stride)),
-            _ => None,
-        }
+        Steps::new(self.lanes(), |lane| f(own(lane)) as i32).map(affine)
     }
 
     /// Zeros at the lower end of a uniform value, or of an affine one's base, which is that of lane 0; looking through `depth` operations.
@@ -408,10 +401,10 @@ impl<'a> Analysis<'a> {
             Op::Const(bits) => (bits as u32).trailing_zeros(),
             Op::Builtin(Builtin::SubgroupInvocation) => 32,
             Op::Builtin(Builtin::LocalInvocationIndex) => chunk,
-            Op::Builtin(Builtin::LocalInvocationId(0) | Builtin::GlobalInvocationId(0))
-                if self.place(0) == Shape::Affine(1) =>
-            {
-                chunk
+            Op::Builtin(Builtin::LocalInvocationId(c)) => self.extent(c).map_or(0, |(_, own)| own.trailing_zeros()),
+            Op::Builtin(Builtin::GlobalInvocationId(c)) => {
+                let size = self.shader.payload.workgroup().map_or(1, |facts| facts.local_size[usize::from(c)]);
+                self.extent(c).map_or(0, |(_, own)| own.trailing_zeros().min(size.trailing_zeros()))
             }
             Op::Binary(Binary::IAdd | Binary::ISub | Binary::Or | Binary::Xor) => zeros(0).min(zeros(1)),
             Op::Binary(Binary::IMul) => (zeros(0) + zeros(1)).min(32),
@@ -419,6 +412,11 @@ impl<'a> Analysis<'a> {
             Op::Binary(Binary::Shl) => match self.shader.as_const(data.args[1]) {
                 Some(by) => (zeros(0) + (by as u32 & 31)).min(32),
                 None => 0,
+            },
+            Op::Binary(Binary::LShr) => match (self.shader.as_const(data.args[1]), zeros(0)) {
+                (_, 32) => 32,
+                (Some(by), low) => low.saturating_sub(by as u32 & 31),
+                (None, _) => 0,
             },
             _ => 0,
         }
@@ -432,19 +430,38 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Component of the place in the workgroup. A chunk lies in one row of it (or column, when rows have one invocation).
+    /// Component of the place in the workgroup.
     fn place(&self, component: u8) -> Shape {
-        let Some(facts) = self.shader.payload.workgroup() else { return Shape::Varying };
-        let Among::Lanes(lanes) = self.among else { return Shape::Varying };
-        let [x, y, _] = facts.local_size;
-        match component {
-            0 if x == 1 => Shape::Uniform,
-            0 if x % lanes == 0 => Shape::Affine(1),
-            1 if x % lanes == 0 || y == 1 => Shape::Uniform,
-            1 if x == 1 && y % lanes == 0 => Shape::Affine(1),
-            2 if (x * y) % lanes == 0 => Shape::Uniform,
-            2 if x * y == 1 => Shape::Affine(1),
-            _ => Shape::Varying,
+        match self.extent(component) {
+            Some((before, own)) => {
+                let steps = Steps::new(self.lanes(), |lane| (lane / before % own) as i32);
+                steps.map_or(Shape::Varying, affine)
+            }
+            None => Shape::Varying,
         }
+    }
+
+    /// A chunk is a block of the workgroup if it is a part of a row or whole rows, and so on: how many of its lanes follow each other in the
+    /// components before this one, and how many values this one has. What it begins with is a multiple of these.
+    fn extent(&self, component: u8) -> Option<(u32, u32)> {
+        let size = self.shader.payload.workgroup()?.local_size;
+        let Among::Lanes(lanes) = self.among else { return None };
+        let mut before = 1;
+        for c in 0..size.len() {
+            let left = lanes / before;
+            // Behind the end of the last component there is no invocation.
+            let last = size[c + 1..].iter().all(|&n| n == 1);
+            let own = match size[c] {
+                1 => 1,
+                n if n % left == 0 || last => left,
+                n if left % n == 0 => n,
+                _ => return None,
+            };
+            if c == usize::from(component) {
+                return Some((before, own));
+            }
+            before *= own;
+        }
+        None
     }
 }

@@ -20,7 +20,9 @@ mod lower_math;
 pub mod math;
 mod mem2reg;
 mod split_arrays;
+mod steps;
 mod structure;
+mod sums;
 mod unroll;
 mod util;
 
@@ -37,7 +39,9 @@ pub use lower_float::lower_float;
 pub use lower_math::lower_math;
 pub use mem2reg::mem2reg;
 pub use split_arrays::split_arrays;
+pub use steps::Steps;
 pub use structure::structure;
+pub use sums::sums;
 pub use unroll::unroll;
 
 use crate::budget;
@@ -91,6 +95,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     lower_math(p.shader)?;
     p.done("lower_math")?;
     p.pass("fold", fold)?;
+    p.pass("sums", sums)?;
     p.pass("cse", cse)?;
     p.pass("contract", contract)?;
     p.pass("flatten", flatten)?;

@@ -49,6 +49,12 @@ fn structure_keeps_results() {
 }
 
 #[test]
+fn sums_keep_results() {
+    check(0..400, &[("sums", &sums)]);
+    check(400..600, &[("fold", &fold), ("sums", &sums), ("cse", &cse), ("fold", &fold), ("dce", &dce)]);
+}
+
+#[test]
 fn mem2reg_keeps_results() {
     check(0..400, &[("mem2reg", &mem2reg)]);
     check(400..600, &[("structure", &structure), ("mem2reg", &mem2reg), ("structure", &structure)]);
@@ -263,9 +269,9 @@ impl Observer for DivergenceCheck<'_> {
                 let expected = match shape {
                     Shape::Uniform => bits[first],
                     Shape::Affine(_) if self.bounded[value] => continue,
-                    Shape::Affine(stride) => {
-                        let steps = (lane - first) as u32;
-                        u64::from((bits[first] as u32).wrapping_add((stride as u32).wrapping_mul(steps)))
+                    Shape::Affine(steps) => {
+                        let [from, to] = [first, lane].map(|l| steps.at(l % self.lanes) as u32);
+                        u64::from((bits[first] as u32).wrapping_sub(from).wrapping_add(to))
                     }
                     Shape::Varying => continue,
                 };

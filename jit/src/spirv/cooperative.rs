@@ -6,7 +6,7 @@
 //! order of k, an element of A in all lanes of a row times a row of B.
 //!
 //! Floats accumulate in binary32, each product and sum with one rounding (`Op::Fma`; of halves the product is exact anyway), beginning
-//! with C; a result of halves is rounded once, at the end. Integers wrap, or saturate in the sum with C.
+//! with C; a result of halves, bfloat16 or floats of 8 bits is rounded once, at the end. Integers wrap, or saturate in the sum with C.
 
 use super::body::Translator;
 use super::layout::memory_scalar;
@@ -221,16 +221,20 @@ impl Translator<'_> {
         }
         self.spend((a.columns * c.length()) as usize)?;
         let operands = v.args.get(3).copied().unwrap_or(0);
-        let to = self.s.scalar(result.elem)?;
-        let wide = if to.is_float() { Ty::F32 } else { to };
-        let floats = [a, b, c].map(|m| self.s.scalar(m.elem).is_ok_and(Ty::is_float));
-        if floats != [to.is_float(); 3] || to == Ty::F64 {
+        let (to, small) = (self.s.scalar(result.elem)?, self.small_float_type(result.elem)?);
+        let mut floats = [false; 4];
+        for (float, m) in floats.iter_mut().zip([result, a, b, c]) {
+            *float = self.s.scalar(m.elem)?.is_float() || self.small_float_type(m.elem)?.is_some();
+        }
+        let is_float = floats[0];
+        let wide = if is_float { Ty::F32 } else { to };
+        if floats != [is_float; 4] || to == Ty::F64 {
             return Err(Error::unsupported("multiply-add of matrices of these types"));
         }
         let x = self.widened_matrix(v, 0, wide, operands & A_SIGNED != 0)?;
         let y = self.widened_matrix(v, 1, wide, operands & B_SIGNED != 0)?;
         let z = self.widened_matrix(v, 2, wide, true)?;
-        let saturating = !to.is_float() && operands & SATURATING != 0;
+        let saturating = !is_float && operands & SATURATING != 0;
         let zero = self.b.konst(wide, 0);
         let mut sums = if saturating { z.iter().map(|_| zero).collect() } else { z.clone() };
         if c.lanes > c.columns {
@@ -250,7 +254,12 @@ impl Translator<'_> {
             let signed = operands & RESULT_SIGNED != 0;
             return Ok(sums.iter().zip(&z).map(|(&a, &b)| self.saturating_add(a, b, signed)).collect());
         }
-        Ok(sums.iter().map(|&x| if to.is_float() { self.b.cvt(Convert::FToF, x, to) } else { x }).collect())
+        let narrow = |e: &mut Self, x: Value| match small {
+            Some(_) => e.convert_small(Convert::FToF, x, None, (to, small), false),
+            None if is_float => Ok(e.b.cvt(Convert::FToF, x, to)),
+            None => Ok(x),
+        };
+        sums.iter().map(|&x| narrow(self, x)).collect()
     }
 
     fn add_product(&mut self, a: Value, b: Value, sum: Value) -> Value {
@@ -307,7 +316,12 @@ impl Translator<'_> {
             (false, true) => Convert::SToS,
             (false, false) => Convert::UToU,
         };
-        Ok(self.operand(v, i)?.iter().map(|&x| self.b.cvt(convert, x, to)).collect())
+        let (small, values) = (self.small_float(v.arg(i)?)?, self.operand(v, i)?);
+        let widen = |e: &mut Self, x: Value| match small {
+            Some(_) => e.convert_small(convert, x, small, (to, None), false),
+            None => Ok(e.b.cvt(convert, x, to)),
+        };
+        values.iter().map(|&x| widen(self, x)).collect()
     }
 
     fn saturating_add(&mut self, a: Value, b: Value, signed: bool) -> Value {

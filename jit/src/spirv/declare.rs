@@ -97,7 +97,7 @@ impl<'m> Spec<'m> {
             return Err(Error::unsupported(format!("cooperative matrix of {rows}×{columns}")));
         }
         match self.ty(v.arg(0)?)? {
-            Type::Int { .. } | Type::Float { .. } => {}
+            Type::Int { .. } | Type::Float { .. } | Type::Small(_) => {}
             _ => return Err(Error::invalid("component of a cooperative matrix")),
         }
         Ok(Cooperative { elem: v.arg(0)?, rows: rows as u32, columns: columns as u32, lanes: self.lanes })

@@ -1,4 +1,4 @@
-//! Floats that are stored, moved and converted only: bfloat16 (SPV_KHR_bfloat16), E4M3 and E5M2 (SPV_EXT_float8). A value is an integer of its
+//! Floats that are stored, moved, converted and multiplied only: bfloat16 (SPV_KHR_bfloat16), E4M3 and E5M2 (SPV_EXT_float8). A value is an integer of its
 //! bits; a conversion goes through binary32, which has all of them, and rounds once, to the nearest even number.
 
 use super::body::Translator;
@@ -14,11 +14,12 @@ impl Translator<'_> {
         self.small_float_type(ty)
     }
 
-    /// The small float that a type's components are.
+    /// The small float that a type's components are, of cooperative matrices too.
     pub fn small_float_type(&self, ty: u32) -> Result<Option<SmallFloat>> {
-        let elem = match *self.s.ty(ty)? {
-            Type::Vector { elem, .. } => elem,
-            _ => ty,
+        let elem = match (self.s.cooperative.get(&ty), self.s.ty(ty)?) {
+            (Some(matrix), _) => matrix.elem,
+            (None, &Type::Vector { elem, .. }) => elem,
+            (None, _) => ty,
         };
         Ok(match *self.s.ty(elem)? {
             Type::Small(small) => Some(small),

@@ -1,0 +1,209 @@
+//! Keeps values where the program computes them.
+//!
+//! Cranelift's optimisation places an instruction without effects where it is used first, in every block that is not behind another such
+//! place: what two arms of a branch use, or an arm and what follows both, is computed in each of them, with all that it is made of. So
+//! such values are anchored before it runs: an instruction with an effect, a store to nowhere, uses them where all uses come by. Behind it
+//! these stores are taken away again ([`release`]). What only one block uses, or only cold ones, is placed as Cranelift likes it.
+
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::flowgraph::ControlFlowGraph;
+use cranelift_codegen::ir::{
+    AliasRegion, AliasRegionData, Block, Function, Inst, InstBuilder, InstructionData, MemFlagsData, Opcode, Value,
+    types,
+};
+use cranelift_entity::SecondaryMap;
+
+/// Number of the region of memory that anchors write to, and nothing else does.
+const REGION: u32 = 1;
+/// Blocks, one behind the other, that are looked through for one that comes before two uses.
+const FAR: usize = 64;
+
+/// Where a value's uses come by, cold blocks aside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// Dominates all uses.
+    block: Block,
+    /// One of them is in there: it is computed here and nowhere else.
+    used: bool,
+}
+
+/// Anchors values that would be computed more than once.
+pub fn anchor(function: &mut Function) -> AliasRegion {
+    let region = function.dfg.alias_regions.insert(AliasRegionData { user_id: REGION, description: "anchors".into() });
+    let anchors = find(function);
+    let mut flags = MemFlagsData::new();
+    flags.set_notrap();
+    flags.set_alias_region(Some(region));
+    let mut cursor = FuncCursor::new(function);
+    for (number, (value, block)) in (0..).zip(anchors) {
+        cursor.goto_last_inst(block);
+        let nowhere = cursor.ins().iconst(types::I64, 0);
+        // Each has a place of its own, so that none is found to be overwritten.
+        cursor.ins().store(flags, value, nowhere, 16 * number);
+    }
+    region
+}
+
+/// Takes the anchors away.
+pub fn release(function: &mut Function, region: AliasRegion) {
+    let is_anchor = |inst: Inst| match function.dfg.insts[inst] {
+        InstructionData::Store { flags, .. } => function.dfg.mem_flags[flags].alias_region() == Some(region),
+        _ => false,
+    };
+    let blocks = function.layout.blocks().collect::<Vec<_>>();
+    let insts = blocks.into_iter().flat_map(|block| function.layout.block_insts(block));
+    let anchors: Vec<Inst> = insts.filter(|&inst| is_anchor(inst)).collect();
+    anchors.into_iter().for_each(|inst| function.layout.remove_inst(inst));
+}
+
+/// Values, and the blocks at whose ends they are wanted.
+fn find(function: &Function) -> Vec<(Value, Block)> {
+    let flow = ControlFlowGraph::with_function(function);
+    let tree = DominatorTree::with_function(function, &flow);
+    let mut places: SecondaryMap<Value, Option<Place>> = SecondaryMap::new();
+    let mut anchors = Vec::new();
+    // Uses before definitions.
+    for &block in tree.cfg_postorder() {
+        let cold = function.layout.is_cold(block);
+        let mut next = function.layout.last_inst(block);
+        while let Some(inst) = next {
+            next = function.layout.prev_inst(inst);
+            let place = if floats(function, inst) {
+                let value = function.dfg.first_result(inst);
+                let place = places[value];
+                if let Some(Place { block, used: false }) = place
+                    && is_dear(function, inst)
+                {
+                    anchors.push((value, block));
+                }
+                place
+            } else {
+                (!cold).then_some(Place { block, used: true })
+            };
+            let Some(place) = place else { continue };
+            for value in function.dfg.inst_values(inst) {
+                let value = function.dfg.resolve_aliases(value);
+                places[value] = Some(places[value].map_or(place, |known| join(&tree, known, place)));
+            }
+        }
+    }
+    anchors
+}
+
+fn join(tree: &DominatorTree, a: Place, b: Place) -> Place {
+    if a.block == b.block {
+        return Place { block: a.block, used: a.used || b.used };
+    }
+    match common(tree, a.block, b.block) {
+        Some(block) => Place { block, used: (block == a.block && a.used) || (block == b.block && b.used) },
+        None => Place { block: a.block, used: true },
+    }
+}
+
+/// The last block that comes by before both, unless that is far away: time is in proportion to the function.
+fn common(tree: &DominatorTree, a: Block, b: Block) -> Option<Block> {
+    if tree.block_dominates(b, a) {
+        return Some(b);
+    }
+    let before = std::iter::successors(Some(a), |&block| tree.idom(block));
+    before.take(FAR).find(|&block| tree.block_dominates(block, b))
+}
+
+/// Does Cranelift place the instruction? It has no effect.
+fn floats(function: &Function, inst: Inst) -> bool {
+    let data = &function.dfg.insts[inst];
+    let op = data.opcode();
+    let effect = op.is_terminator()
+        || op.is_branch()
+        || op.is_call()
+        || op.can_trap()
+        || op.can_store()
+        || op.other_side_effects();
+    let load = match *data {
+        InstructionData::Load { opcode: Opcode::Load, flags, .. } => {
+            let flags = function.dfg.mem_flags[flags];
+            flags.readonly() && flags.notrap() && flags.can_move()
+        }
+        _ => !op.can_load(),
+    };
+    !effect && load && function.dfg.inst_results(inst).len() == 1
+}
+
+/// Is an instruction worth a register for its result? Constants, addresses and other names of a register are not.
+fn is_dear(function: &Function, inst: Inst) -> bool {
+    use Opcode::*;
+    let scalar = function.dfg.value_type(function.dfg.first_result(inst)).is_int();
+    match function.dfg.insts[inst].opcode() {
+        Iconst | F32const | F64const | Vconst | StackAddr | Bitcast | Splat | ScalarToVector => false,
+        Iadd | Isub | Ineg | Band | Bor | Bxor | Bnot | Ishl | Ushr | Sshr | Uextend | Sextend | Ireduce
+        | Icmp | Fcmp | Smin | Smax | Umin | Umax => !scalar,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cranelift::isa::{Step, target};
+    use cranelift_codegen::Context;
+    use cranelift_codegen::control::ControlPlane;
+    use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName};
+    use cranelift_codegen::isa::CallConv;
+
+    /// An address and a condition; a product that is stored in both arms of a branch, the second of which is cold or not, and behind it.
+    fn arms(cold: bool, behind: bool) -> Function {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend([types::I64, types::I32].map(AbiParam::new));
+        let mut function = Function::with_name_signature(UserFuncName::default(), signature);
+        let [entry, left, right, end] = [(); 4].map(|()| function.dfg.make_block());
+        let [address, cond] = [types::I64, types::I32].map(|ty| function.dfg.append_block_param(entry, ty));
+        let mut cursor = FuncCursor::new(&mut function);
+        let flags = MemFlagsData::trusted();
+        cursor.insert_block(entry);
+        let x = cursor.ins().load(types::F32X4, flags, address, 0);
+        let product = cursor.ins().fma(x, x, x);
+        let result = cursor.ins().fadd(product, x);
+        cursor.ins().brif(cond, left, &[], right, &[]);
+        for (block, offset) in [(left, 16), (right, 32)] {
+            cursor.insert_block(block);
+            cursor.ins().store(flags, result, address, offset);
+            cursor.ins().jump(end, &[]);
+        }
+        cursor.insert_block(end);
+        if behind {
+            cursor.ins().store(flags, product, address, 48);
+        }
+        cursor.ins().return_(&[]);
+        if cold {
+            function.layout.set_cold(right);
+        }
+        function
+    }
+
+    /// How many products and how many stores there are in the end.
+    fn counts(mut function: Function, anchored: bool) -> [usize; 2] {
+        let region = anchored.then(|| anchor(&mut function));
+        let mut context = Context::for_function(function);
+        let isa = target(Step::Optimise).expect("a target");
+        context.optimize(&**isa, &mut ControlPlane::default()).expect("optimised");
+        if let Some(region) = region {
+            release(&mut context.func, region);
+        }
+        let func = &context.func;
+        let insts: Vec<Inst> = func.layout.blocks().flat_map(|b| func.layout.block_insts(b)).collect();
+        [Opcode::Fma, Opcode::Store].map(|op| insts.iter().filter(|&&i| func.dfg.insts[i].opcode() == op).count())
+    }
+
+    #[test]
+    fn what_several_blocks_use_is_computed_once() {
+        // This is what anchors are for: without them each block has its own.
+        assert_eq!(counts(arms(false, false), false), [2, 2]);
+        assert_eq!(counts(arms(false, true), false), [3, 3]);
+        assert_eq!(counts(arms(false, false), true), [1, 2]);
+        assert_eq!(counts(arms(false, true), true), [1, 3]);
+        assert_eq!(counts(arms(true, true), true), [1, 3]);
+        // A cold block does not make the other one's work everybody's.
+        assert_eq!(counts(arms(true, false), true), [2, 2]);
+    }
+}

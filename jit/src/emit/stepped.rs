@@ -1,0 +1,215 @@
+//! Accesses at affine offsets whose lanes do not lie side by side: rows and columns of tiles, fields of structures.
+//!
+//! What the lanes have beyond lane 0 is known, so that one bounds check is good for all of them, each has a constant place beside one
+//! address, those that follow each other are loaded and stored as vectors, and those that are the same once. Where the chunk is not in range
+//! as a whole, or not all of it writes, a cold loop goes lane by lane.
+
+use super::Emitter;
+use super::contiguous::Offsets;
+use super::memory::{at, trusted};
+use super::rep::{BufPair, Rep, scalar_type};
+use super::run::Run;
+use crate::error::Result;
+use crate::ir::{Ty, Value};
+use crate::lir::{Access, IntCond, Value as C};
+use crate::passes::Steps;
+use smallvec::{SmallVec, smallvec};
+
+/// Lanes that are looked at together.
+const GROUP: usize = 4;
+
+/// How a group's lanes lie.
+enum Order {
+    /// One behind the other.
+    Following,
+    /// All at one place.
+    Same,
+    Any,
+}
+
+fn order(places: &[i32], bytes: i32) -> Order {
+    let first = places[0];
+    let is = |step: i32| (0..).zip(places).all(|(i, &p)| p == first.wrapping_add(step.wrapping_mul(i)));
+    match () {
+        () if is(bytes) => Order::Following,
+        () if is(0) => Order::Same,
+        () => Order::Any,
+    }
+}
+
+/// What was loaded where.
+type Loaded<K> = SmallVec<[(K, C); 8]>;
+
+impl Emitter<'_> {
+    /// What each lane has beyond lane 0.
+    fn places(&self, steps: Steps) -> SmallVec<[i32; 16]> {
+        (0..self.lanes as usize).map(|lane| steps.at(lane)).collect()
+    }
+
+    /// I8: `bytes` of every lane are in range; lane 0's offset comes as I64.
+    fn stepped_in_range(&mut self, pair: BufPair, wide: C, places: &[i32], bytes: u32) -> C {
+        let least = places.iter().copied().min().unwrap_or(0);
+        let most = places.iter().copied().max().unwrap_or(0);
+        let end = self.b.iadd_imm(wide, i64::from(most) + i64::from(bytes));
+        let ends = self.b.icmp(IntCond::Ule, end, pair.range);
+        if least >= 0 {
+            return ends;
+        }
+        let starts = self.b.icmp_imm(IntCond::Uge, wide, -i64::from(least));
+        self.b.and(starts, ends)
+    }
+
+    /// Elements at each lane's offset.
+    pub fn load_stepped(
+        &mut self,
+        pair: BufPair,
+        (base, wide): (C, C),
+        steps: Steps,
+        run: Run,
+        access: Access,
+    ) -> Result<Vec<C>> {
+        // What is behind a check stays there: nothing moves these out of a loop.
+        let access = Access { readonly: false, ..access };
+        let (vector, places) = (self.vector_type(run.ty), self.places(steps));
+        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let params: Vec<C> = (0..run.n).map(|_| self.b.append_param(done, vector)).collect();
+        let ok = self.stepped_in_range(pair, wide, &places, run.bytes());
+        self.b.branch(ok, fast, &[], slow, &[]);
+        self.enter(fast);
+        let address = self.b.iadd(pair.address, wide);
+        let values = if run.ty.bytes() == 4 && matches!(run.n, 2 | 4) {
+            self.load_rows_at(address, &places, run, access)
+        } else {
+            let column = |e: &mut Self, i: usize| e.load_lanes_at(address, &places, run.ty, at(access, i as i32));
+            (0..run.n).map(|i| column(self, i * run.ty.bytes() as usize)).collect()
+        };
+        self.b.jump(done, &values);
+        self.enter(slow);
+        let offsets = self.rep_vector(Ty::I32, &Rep::Affine(base, steps))?;
+        let values = self.load_by_offset(pair, offsets, run, access);
+        self.b.jump(done, &values);
+        self.enter(done);
+        Ok(params)
+    }
+
+    /// An element of each lane.
+    fn load_lanes_at(&mut self, address: C, places: &[i32], ty: Ty, access: Access) -> C {
+        let (scalar, group) = (scalar_type(ty), scalar_type(ty).elem.by(GROUP));
+        let mut groups: Loaded<&[i32]> = SmallVec::new();
+        let mut loaded: Loaded<i32> = SmallVec::new();
+        let mut parts: SmallVec<[C; 16]> = SmallVec::new();
+        for places in places.chunks(GROUP) {
+            let known = groups.iter().find(|g| g.0 == places).map(|g| g.1);
+            let part = known.unwrap_or_else(|| {
+                let place = |offset: i32| at(access, access.offset.wrapping_add(offset));
+                if let Order::Following = order(places, ty.bytes() as i32) {
+                    return self.b.load(group, place(places[0]), address);
+                }
+                let lanes: SmallVec<[C; GROUP]> = places
+                    .iter()
+                    .map(|&p| match loaded.iter().find(|l| l.0 == p) {
+                        Some(&(_, c)) => c,
+                        None => {
+                            let c = self.b.load(scalar, place(p), address);
+                            loaded.push((p, c));
+                            c
+                        }
+                    })
+                    .collect();
+                match order(places, 0) {
+                    Order::Any => self.b.build(&lanes),
+                    Order::Following | Order::Same => self.b.splat(group, lanes[0]),
+                }
+            });
+            groups.push((places, part));
+            parts.push(part);
+        }
+        self.concat(&parts)
+    }
+
+    /// Two or four words of each lane, as loaded rows that are turned into columns.
+    fn load_rows_at(&mut self, address: C, places: &[i32], run: Run, access: Access) -> Vec<C> {
+        let row = scalar_type(run.ty).elem.by(run.n);
+        let mut loaded: Loaded<i32> = SmallVec::new();
+        let mut columns: SmallVec<[SmallVec<[C; 16]>; 4]> = smallvec![SmallVec::new(); run.n];
+        for places in places.chunks(GROUP) {
+            let rows: SmallVec<[C; GROUP]> = places
+                .iter()
+                .map(|&p| match loaded.iter().find(|l| l.0 == p) {
+                    Some(&(_, c)) => c,
+                    None => {
+                        let c = self.b.load(row, at(access, access.offset.wrapping_add(p)), address);
+                        loaded.push((p, c));
+                        c
+                    }
+                })
+                .collect();
+            let turned = self.columns_of(&rows, run.n, order(places, 0));
+            columns.iter_mut().zip(turned).for_each(|(list, c)| list.push(c));
+        }
+        columns.iter().map(|parts| self.concat(parts)).collect()
+    }
+
+    /// The columns of four rows of two or four.
+    fn columns_of(&mut self, rows: &[C], n: usize, order: Order) -> SmallVec<[C; 4]> {
+        let [a, b, c, d] = [rows[0], rows[1], rows[2], rows[3]];
+        match (order, n) {
+            (Order::Same | Order::Following, _) => (0..n).map(|i| self.b.shuffle(a, a, &[i; GROUP])).collect(),
+            (Order::Any, 2) => {
+                let (low, high) = (self.b.concat(a, b), self.b.concat(c, d));
+                [[0, 2, 4, 6], [1, 3, 5, 7]].iter().map(|p| self.b.shuffle(low, high, p)).collect()
+            }
+            (Order::Any, _) => {
+                let pairs = [[0, 4, 1, 5], [2, 6, 3, 7]];
+                let halves = pairs.map(|p| (self.b.shuffle(a, b, &p), self.b.shuffle(c, d, &p)));
+                let whole = [[0, 1, 4, 5], [2, 3, 6, 7]];
+                halves.iter().flat_map(|&(x, y)| whole.map(|p| self.b.shuffle(x, y, &p))).collect()
+            }
+        }
+    }
+
+    /// Stores elements at each lane's offset, lane by lane.
+    pub fn store_stepped(
+        &mut self,
+        pair: BufPair,
+        (base, wide): (C, C),
+        steps: Steps,
+        values: &[Value],
+        run: Run,
+    ) -> Result<()> {
+        let places = self.places(steps);
+        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let mut ok = self.stepped_in_range(pair, wide, &places, run.bytes());
+        let mask = self.side_effect_mask();
+        if let Some(mask) = mask {
+            let all = self.b.all(mask);
+            ok = self.b.and(ok, all);
+        }
+        let vectors = values.iter().map(|&v| self.vector(v)).collect::<Result<Vec<C>>>()?;
+        self.b.branch(ok, fast, &[], slow, &[]);
+        self.enter(fast);
+        let address = self.b.iadd(pair.address, wide);
+        for (first, group) in (0..).step_by(GROUP).zip(places.chunks(GROUP)) {
+            if let (Order::Following, [c]) = (order(group, run.ty.bytes() as i32), &vectors[..]) {
+                let part = if places.len() == GROUP { *c } else { self.b.slice(*c, first, GROUP) };
+                self.b.store(trusted(group[0]), part, address);
+                continue;
+            }
+            for (lane, &place) in (first..).zip(group) {
+                for (i, &c) in (0..).zip(&vectors) {
+                    let c = self.b.extract(c, lane);
+                    self.b.store(trusted(place.wrapping_add(i * run.ty.bytes() as i32)), c, address);
+                }
+            }
+        }
+        self.b.jump(done, &[]);
+        self.enter(slow);
+        let offsets = self.rep_vector(Ty::I32, &Rep::Affine(base, steps))?;
+        self.store_by_lane(pair, Offsets::Each(offsets), &vectors, run, mask);
+        self.b.jump(done, &[]);
+        self.enter(done);
+        Ok(())
+    }
+}

@@ -4,7 +4,7 @@ use super::shaded::SPREAD;
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
 
 /// Most quads of a fragment batch.
-pub const BATCH_QUADS: usize = 64;
+pub const BATCH_QUADS: usize = FragmentBatch::MOST_QUADS;
 
 /// Room for what a block can have more, and for the padding to whole chunks.
 const CAPACITY: usize = BATCH_QUADS + 4;

@@ -363,7 +363,7 @@ mod tests {
             let (a, b) = (<H as Host>::Ints::of(*a).as_floats(), <H as Host>::Ints::of(*b).as_floats());
             let small = a.min(<H as Host>::Floats::splat(2e9)).max(<H as Host>::Floats::splat(-2e9));
             for lanes in [
-                a + b, a - b, a * b, a / b, a.min(b), a.max(b), a.floor(), a.ceil(), a.round(), a.sqrt(),
+                a + b, a - b, a * b, a / b, a.min(b), a.max(b), a.floor(), a.ceil(), a.round(), a.sqrt(), a.fused(b, a), b.fused(b, a),
                 a.of_quad::<0>(), a.of_quad::<1>(), a.of_quad::<2>(), a.of_quad::<3>(),
             ] {
                 out.push(lanes.bits().lanes());

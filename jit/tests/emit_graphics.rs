@@ -453,6 +453,8 @@ unsafe extern "C" fn echo<const SAMPLE: bool>(view: *const ImageView, sampler: *
     }
 }
 
+unsafe extern "C" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
+
 fn view(layers: u32) -> ImageView {
     ImageView {
         kernels: {
@@ -460,6 +462,7 @@ fn view(layers: u32) -> ImageView {
             kernels[KERNEL_FETCH] = echo::<false>;
             kernels
         },
+        pair: no_pair,
         base: 64 as *mut u8,
         size: 0,
         layer_stride: 0,
@@ -484,29 +487,112 @@ fn view(layers: u32) -> ImageView {
     }
 }
 
+fn sampler(class: u32) -> Sampler {
+    Sampler {
+        class,
+        mag_filter: 0,
+        min_filter: 0,
+        mipmap_mode: 0,
+        address_mode: [0; 3],
+        lod_bias: 0.0,
+        min_lod: 0.0,
+        max_lod: 1.0,
+        max_anisotropy: 1.0,
+        compare_enable: 0,
+        compare_op: 0,
+        border_color: [0; 4],
+        border_is_int: 0,
+        unnormalized: 0,
+        reduction: 0,
+    }
+}
+
+/// Samples that depend on inputs alone are taken before the loop over chunks, and have what they have in their place.
+#[test]
+fn early_samples() {
+    use Interpolation::{Linear, Smooth};
+    let (view, sampler) = (view(3), sampler(4));
+    let descriptors = [ImageDescriptor { view: &view, sampler: &sampler }];
+    let kind = DescriptorKind::CombinedImageSampler;
+    let binding = BindingLayout { binding: 0, kind, offset: 0, count: 1, variable: false, dynamic_index: 0 };
+    let layout = PipelineLayoutInfo { sets: vec![vec![binding]] };
+    let s = shader(Stage::Fragment, &[Smooth, Linear], 20, |b| {
+        let zero = b.u32(0);
+        let image = b.op(Op::ImageDesc { set: 0, binding: 0 }, &[zero], Ty::Img);
+        let sampler = b.op(Op::SamplerDesc { set: 0, binding: 0 }, &[zero], Ty::Smp);
+        let bare = SampleInfo {
+            op: SampleOp::Sample,
+            lod_mode: LodMode::Implicit,
+            coords: 2,
+            dref: false,
+            lod: false,
+            grad: 0,
+            offset: 0,
+            min_lod: false,
+            component: 0,
+            gather_offsets: None,
+        };
+        let explicit = SampleInfo { lod_mode: LodMode::Explicit, lod: true, ..bare };
+        let texel = |b: &mut Builder<'_>, slot: u32, info: SampleInfo, args: &[Value]| {
+            let args: Vec<Value> = [image, sampler].iter().chain(args).copied().collect();
+            let inst = b.inst(Op::Sample(info), &args, &[Ty::F32; 4]);
+            let texel: Vec<Value> = b.shader.insts[inst].results().collect();
+            texel.iter().enumerate().for_each(|(i, &v)| out(b, slot + i as u32, v));
+            texel[0]
+        };
+        let u = input(b, 0, InterpolateAt::Default, &[], Ty::F32);
+        let v = input(b, 1, InterpolateAt::Default, &[], Ty::F32);
+        let first = texel(b, 0, bare, &[u, v]);
+        let sum = b.binary(Binary::FAdd, u, v);
+        texel(b, 4, bare, &[sum, v]);
+        let lod = b.f32(2.5);
+        texel(b, 8, explicit, &[u, v, lod]);
+        // Neither at coordinates that are sampled themselves, nor of a level that is computed.
+        texel(b, 12, bare, &[first, v]);
+        texel(b, 16, explicit, &[v, v, u]);
+    });
+    let attributes: [[f32; 3]; 2] = [[0.3, -1.7, 2.25], [100.5, 0.01, -3.0]];
+    let list = attributes.map(|a| a.map(f32::to_bits));
+    let primitives = [primitive(&list, 1), primitive(&list, 4)];
+    for count in [1, 2, 5, FragmentBatch::MOST_QUADS] {
+        let quads: Vec<FragmentQuad> = (0..count as u16)
+            .map(|q| FragmentQuad {
+                x: 2 * q,
+                y: 4,
+                coverage: 0x1111,
+                sample: FragmentBatch::CENTRE,
+                primitive: &primitives[usize::from(q % 3 == 0)],
+            })
+            .collect();
+        for (lanes, tier) in CONFIGURATIONS {
+            let mut env = Environment::new(&[], &[]);
+            env.context.sets[0] = descriptors.as_ptr().cast();
+            let stage = compile_tier(&s, &layout, lanes as u32, tier);
+            CHUNKS_SAMPLED.set(0);
+            let got = run_stage(&stage, &mut env, &quads, 1);
+            let early = if lanes == MAX_LANES { 3 * (4 * count).div_ceil(lanes) } else { 0 };
+            assert_eq!(CHUNKS_SAMPLED.get(), early);
+            for (q, [rows, _]) in quads.iter().zip(&got) {
+                // SAFETY: the primitives outlive the quads.
+                let p = unsafe { &*q.primitive };
+                for lane in 0..4u16 {
+                    let pixel = [q.x + lane % 2, q.y + lane / 2];
+                    let u = reference(p, pixel, [0.5; 2], attributes[0], Smooth);
+                    let v = reference(p, pixel, [0.5; 2], attributes[1], Linear);
+                    let rest = |x: f32, lod: f32| [x, lod, 34.0, lanes as f32];
+                    let want = [rest(u, 0.0), rest(u + v, 0.0), rest(u, 2.5), rest(u, 0.0), rest(v, u)];
+                    let got: Vec<f32> = rows.iter().map(|row| f32::from_bits(row[usize::from(lane)])).collect();
+                    assert_eq!(got, want.as_flattened(), "{count} quads, lane {lane}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn image_calls() {
     let views = [view(1), view(2), view(3)];
-    let mut samplers = Vec::new();
-    for class in [1u32, 4] {
-        samplers.push(Sampler {
-            class,
-            mag_filter: 0,
-            min_filter: 0,
-            mipmap_mode: 0,
-            address_mode: [0; 3],
-            lod_bias: 0.0,
-            min_lod: 0.0,
-            max_lod: 1.0,
-            max_anisotropy: 1.0,
-            compare_enable: 0,
-            compare_op: 0,
-            border_color: [0; 4],
-            border_is_int: 0,
-            unnormalized: 0,
-            reduction: 0,
-        });
-    }
+    let samplers = [sampler(1), sampler(4)];
     let descriptors: Vec<ImageDescriptor> =
         views.iter().map(|v| ImageDescriptor { view: v, sampler: &samplers[(v.layers as usize) % 2] }).collect();
     let binding = BindingLayout {

@@ -12,7 +12,7 @@
 //! - `stages` (of a pipeline), `api`, `mem` and `surface`: state and memory as words;
 //! - `stage`: calls of compiled code; `pool`: threads, for any kind of work;
 //! - `prim`: what a primitive is;
-//! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample` and `transfer` beside them;
+//! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample`, `interpolate` and `transfer` beside them;
 //! - `scene` and `compute`: rounds and batches over the pool; `scene` owns what workers and passes keep;
 //! - `engine`: the door.
 
@@ -24,6 +24,7 @@ pub mod transfer;
 
 mod compute;
 mod front;
+mod interpolate;
 mod mem;
 mod pool;
 mod prim;
@@ -35,5 +36,6 @@ mod tests;
 mod tile;
 
 pub use engine::Engine;
+pub use interpolate::interpolate;
 pub use pool::Running;
 pub use scene::RenderPassInstance;

@@ -2,6 +2,7 @@
 
 use super::image::{ImageArgs, ImageView, Sampler};
 use super::layout::{Hash, Layout};
+use core::ffi::c_void;
 use core::mem::offset_of;
 
 /// How an argument is passed.
@@ -74,6 +75,12 @@ helpers! {
     FmaF32 = fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32);
     /// The same of 64 bits.
     FmaF64 = fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32);
+    /// The inputs of all quads of a [`super::FragmentBatch`] where their invocations are ([`super::FragmentPrimitive`] has the formulas). `inputs`: `count` slots, none of
+    /// them flat, as [`super::interpolated`] makes them. `rows`, aligned to 32 bytes: `[pair of quads][input][lane of 8]`; the lanes of a missing second quad have some value.
+    Interpolate = interpolate(batch: *const c_void, inputs: *const u32, count: u32, rows: *mut f32);
+    /// A plain sample of two coordinates by all chunks of 8 lanes, one after the other. `coords`: `[chunk][2][lane]`, `results`: `[chunk][4][lane]`, both
+    /// aligned to 32 bytes. The rest of the arguments is in `args`, for all lanes of all chunks.
+    SampleChunks = sample_chunks(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32);
     /// Monotonic time in nanoseconds.
     Clock = clock(out: *mut u64);
 }

@@ -26,6 +26,15 @@ pub enum Dim {
 /// Never faults: coordinates, levels and sample indices are checked or clamped inside.
 pub type ImageKernel = unsafe extern "C" fn(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs);
 
+/// A sample of class `sampler.class` whose first four lanes see one view and whose others see another one, both with this same function; sets `done`, or does
+/// nothing. Otherwise as an [`ImageKernel`].
+pub type PairKernel = unsafe extern "C" fn(
+    views: *const [*const ImageView; 2],
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    done: *mut bool,
+);
+
 /// `OpImageFetch`, `OpImageRead`, subpass loads: integer coordinates in `args.icoord` → `args.result`.
 /// Out of bounds reads give 0 in every component (after swizzle: 0,0,0,0).
 pub const KERNEL_FETCH: usize = 0;
@@ -68,6 +77,8 @@ pub struct ImageLevel {
 pub struct ImageView {
     /// Indexed by `KERNEL_*`. All entries are valid functions.
     pub kernels: [ImageKernel; KERNEL_COUNT],
+    /// Samples this view and another one with the same function.
+    pub pair: PairKernel,
     /// Image memory; at least 16 readable bytes even for a null view.
     pub base: *mut u8,
     /// Bytes from `base` to the end of the image; kernels never go beyond.
@@ -262,6 +273,7 @@ pub struct ImageArgs {
 layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, _pad });
 layout!(ImageView {
     kernels,
+    pair,
     base,
     size,
     layer_stride,

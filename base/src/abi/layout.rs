@@ -136,6 +136,10 @@ impl<A, B, C> Layout for unsafe extern "C" fn(A, B, C) {
     const HASH: u64 = Hash::new("function").number(3).finish();
 }
 
+impl<A, B, C, D> Layout for unsafe extern "C" fn(A, B, C, D) {
+    const HASH: u64 = Hash::new("function").number(4).finish();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

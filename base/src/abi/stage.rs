@@ -109,7 +109,7 @@ pub struct FragmentQuad {
 pub struct FragmentBatch {
     /// Common head.
     pub header: BatchHeader,
-    /// Quads; lanes = 4 × quads, chunks = ceil(4*count / lanes). Entries beyond `count` up to a whole chunk repeat a valid
+    /// Quads, up to [`FragmentBatch::MOST_QUADS`]; lanes = 4 × quads, chunks = ceil(4*count / lanes). Entries beyond `count` up to a whole chunk repeat a valid
     /// quad with coverage 0.
     pub count: u32,
     /// Rasterization samples of the pipeline, 1 or 4.
@@ -134,9 +134,17 @@ pub struct QuadPositions {
     pub y: [f32; 4],
 }
 
+/// An input of [`Helper::Interpolate`](super::Helper::Interpolate): its slot, and whether with perspective.
+pub const fn interpolated(slot: u32, perspective: bool) -> u32 {
+    slot << 1 | perspective as u32
+}
+
 impl FragmentBatch {
     /// `FragmentQuad::sample` of per-pixel shading.
     pub const CENTRE: u16 = 4;
+
+    /// Most quads.
+    pub const MOST_QUADS: usize = 64;
 
     /// `positions` for samples at (x, y) in 0..1 inside of each pixel.
     pub const fn positions(samples: &[[f32; 2]]) -> [QuadPositions; 5] {

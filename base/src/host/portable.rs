@@ -197,6 +197,10 @@ impl Floats for Singles {
         lanes!(Singles, (a = self) a.round_ties_even())
     }
     #[inline(always)]
+    fn fused(self, by: Self, and: Self) -> Self {
+        lanes!(Singles, (a = self, b = by, c = and) a.mul_add(b, c))
+    }
+    #[inline(always)]
     fn sqrt(self) -> Self {
         lanes!(Singles, (a = self) a.sqrt())
     }

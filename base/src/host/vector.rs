@@ -112,6 +112,8 @@ pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
     fn min(self, other: Self) -> Self;
     /// `if self > other { self } else { other }`.
     fn max(self, other: Self) -> Self;
+    /// `self * by + and`, with one rounding.
+    fn fused(self, by: Self, and: Self) -> Self;
     /// The integer below.
     fn floor(self) -> Self;
     /// The integer above.

@@ -26,5 +26,12 @@ unsafe extern "C" fn clock(out: *mut u64) {
 
 /// Functions that generated code calls.
 pub fn helpers() -> HelperTable {
-    HelperTable { image_divergent: rasterizer::sample::image_divergent, fma_f32, fma_f64, clock }
+    HelperTable {
+        image_divergent: rasterizer::sample::image_divergent,
+        fma_f32,
+        fma_f64,
+        interpolate: rasterizer::interpolate,
+        sample_chunks: rasterizer::sample::sample_chunks,
+        clock,
+    }
 }

@@ -1,7 +1,8 @@
 //! Fragment chunks: the quads of a chunk, interpolation, the fragment stage's built-ins, helper invocations.
 //!
-//! What most inputs share (positions relative to the primitive's origin, barycentric weights) is computed once at the start of the
-//! chunk; of what a shader does not use, nothing is generated.
+//! Inputs where the invocations are, which most are, a helper computes at the start of the batch for all of its quads: quads of one primitive share what
+//! belongs to it, and vectors are as wide as the host's. Inputs elsewhere are computed where they are used; of what a shader does not use, nothing is
+//! generated.
 
 use super::Emitter;
 use super::cell::Cells;
@@ -30,8 +31,6 @@ pub struct FragmentState {
     inside: [C; 2],
     /// Position relative to the primitive's origin.
     relative: [C; 2],
-    /// Weights of vertices 1 and 2 there: linear, and with perspective.
-    weights: [[C; 2]; 2],
     /// Lanes with coverage.
     pub covered: C,
     /// Lanes neither killed nor demoted.
@@ -68,7 +67,6 @@ impl Emitter<'_> {
         }
         let inside = self.sample_inside(&samples);
         let relative = [0, 1].map(|axis| self.relative(&primitives, axis, &pixel[axis], inside[axis]));
-        let weights = self.start_weights(&primitives, relative);
         let attributes = if self.shader.inputs.is_empty() {
             SmallVec::new()
         } else {
@@ -81,28 +79,8 @@ impl Emitter<'_> {
         let covered = self.b.icmp_imm(IntCond::Ne, bits, 0);
         let alive = self.mask_cells(false);
         self.set_cell(&alive, ones);
-        self.fragment = Some(FragmentState {
-            primitives,
-            attributes,
-            coverage,
-            samples,
-            pixel,
-            inside,
-            relative,
-            weights,
-            covered,
-            alive,
-        });
-    }
-
-    /// What inputs at the default location share.
-    fn start_weights(&mut self, primitives: &[C], relative: [C; 2]) -> [[C; 2]; 2] {
-        let has = |i: Interpolation| self.shader.inputs.iter().any(|slot| slot.interpolation == i);
-        let (linear, smooth) = (has(Interpolation::Linear), has(Interpolation::Smooth));
-        [(linear, false), (smooth, true)].map(|(wanted, perspective)| {
-            // Never read where they are not wanted.
-            if wanted { self.weights(primitives, relative, perspective) } else { relative }
-        })
+        self.fragment =
+            Some(FragmentState { primitives, attributes, coverage, samples, pixel, inside, relative, covered, alive });
     }
 
     /// A scalar per quad in all lanes of each.
@@ -238,11 +216,31 @@ impl Emitter<'_> {
         })
     }
 
-    /// The weights where an input is evaluated.
-    fn weights_at(&mut self, at: InterpolateAt, perspective: bool, data: &InstData) -> Result<[C; 2]> {
-        let Some(inside) = self.location(at, data)? else {
-            return Ok(self.fragment()?.weights[usize::from(perspective)]);
-        };
+    /// An input at each lane.
+    pub fn interpolate(&mut self, slot: u32, at: InterpolateAt, ty: Ty, data: &InstData) -> Result<C> {
+        let interpolation = self.shader.inputs[slot as usize].interpolation;
+        let lists = self.fragment()?.attributes.clone();
+        let field = read_only((slot as usize * size_of::<[u32; 3]>()) as i32);
+        if interpolation == Interpolation::Flat {
+            let scalars: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(scalar_type(ty), field, l)).collect();
+            return Ok(self.quads(&scalars));
+        }
+        let Some(inside) = self.location(at, data)? else { return self.interpolated(slot, ty) };
+        let weights = self.weights_at(inside, interpolation == Interpolation::Smooth)?;
+        // One load for the row (and four bytes behind it).
+        let rows: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(Elem::F32.by(4), field, l)).collect();
+        let [a0, d1, d2] = [0, 1, 2].map(|i| {
+            let quads: SmallVec<[C; 4]> = rows.iter().map(|&row| self.b.shuffle(row, row, &[i; 4])).collect();
+            self.concat(&quads)
+        });
+        let sum = self.fused(weights[0], d1, a0);
+        let v = self.fused(weights[1], d2, sum);
+        let to = self.b.ty(v).with(elem(ty));
+        Ok(self.b.bitcast(to, v))
+    }
+
+    /// The weights at a position inside of the pixels.
+    fn weights_at(&mut self, inside: [C; 2], perspective: bool) -> Result<[C; 2]> {
         let f = self.fragment()?;
         let (primitives, pixel) = (f.primitives.clone(), f.pixel.clone());
         let steps = [[0f32, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
@@ -254,28 +252,6 @@ impl Emitter<'_> {
             self.b.fadd(corner, inside[axis])
         });
         Ok(self.weights(&primitives, relative, perspective))
-    }
-
-    /// An input at each lane.
-    pub fn interpolate(&mut self, slot: u32, at: InterpolateAt, ty: Ty, data: &InstData) -> Result<C> {
-        let interpolation = self.shader.inputs[slot as usize].interpolation;
-        let lists = self.fragment()?.attributes.clone();
-        let field = read_only((slot as usize * size_of::<[u32; 3]>()) as i32);
-        if interpolation == Interpolation::Flat {
-            let scalars: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(scalar_type(ty), field, l)).collect();
-            return Ok(self.quads(&scalars));
-        }
-        let weights = self.weights_at(at, interpolation == Interpolation::Smooth, data)?;
-        // One load for the row (and four bytes behind it).
-        let rows: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(Elem::F32.by(4), field, l)).collect();
-        let [a0, d1, d2] = [0, 1, 2].map(|i| {
-            let quads: SmallVec<[C; 4]> = rows.iter().map(|&row| self.b.shuffle(row, row, &[i; 4])).collect();
-            self.concat(&quads)
-        });
-        let sum = self.fused(weights[0], d1, a0);
-        let v = self.fused(weights[1], d2, sum);
-        let to = self.b.ty(v).with(elem(ty));
-        Ok(self.b.bitcast(to, v))
     }
 
     /// Position inside the pixel where an input is evaluated; `None` for where the invocation is.

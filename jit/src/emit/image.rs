@@ -298,6 +298,9 @@ impl Emitter<'_> {
 
     /// `Op::Sample`.
     pub fn sample(&mut self, info: &SampleInfo, data: &InstData) -> Result<()> {
+        if self.take_early(data)? {
+            return Ok(());
+        }
         self.by_parts(data, |e, part| e.sample_part(part, info, data))
     }
 
@@ -319,18 +322,7 @@ impl Emitter<'_> {
         self.put_rows(part, offset_of!(ImageArgs, lod), &lod)?;
         self.put_rows(part, offset_of!(ImageArgs, min_lod), &min_lod)?;
         self.put_rows(part, offset_of!(ImageArgs, offset), &offset)?;
-        if lod.is_empty() {
-            self.put_absent(args, Optional::Lod);
-        }
-        if min_lod.is_empty() {
-            self.put_absent(args, Optional::MinLod);
-        }
-        for i in offset.len()..3 {
-            self.put_absent(args, Optional::Offset(i));
-        }
-        self.put_word(args, offset_of!(ImageArgs, op), info.op as u32);
-        self.put_word(args, offset_of!(ImageArgs, lod_mode), info.lod_mode as u32);
-        self.put_word(args, offset_of!(ImageArgs, has_offset), u32::from(info.offset != 0));
+        self.put_sample_kind(args, info);
         if matches!(info.op, SampleOp::Gather | SampleOp::GatherDref) {
             self.put_word(args, offset_of!(ImageArgs, component), u32::from(info.component));
             self.put_word(args, offset_of!(ImageArgs, has_gather_offsets), u32::from(info.gather_offsets.is_some()));
@@ -339,6 +331,40 @@ impl Emitter<'_> {
             self.put_word(args, offset_of!(ImageArgs, gather_offsets) + 4 * i, i32::from(*o) as u32);
         }
         self.call_kernel(part, KERNEL_SAMPLE, data.args[0], Some(data.args[1]), false)
+    }
+
+    /// What a sample does, and zeros in the rows that it has not.
+    fn put_sample_kind(&mut self, args: C, info: &SampleInfo) {
+        if !info.lod {
+            self.put_absent(args, Optional::Lod);
+        }
+        if !info.min_lod {
+            self.put_absent(args, Optional::MinLod);
+        }
+        for i in usize::from(info.offset)..3 {
+            self.put_absent(args, Optional::Offset(i));
+        }
+        self.put_word(args, offset_of!(ImageArgs, op), info.op as u32);
+        self.put_word(args, offset_of!(ImageArgs, lod_mode), info.lod_mode as u32);
+        self.put_word(args, offset_of!(ImageArgs, has_offset), u32::from(info.offset != 0));
+    }
+
+    /// A sample of two coordinates, and maybe a level, that all chunks of the batch take: addresses of their rows of coordinates and of results,
+    /// and how many chunks there are.
+    pub fn sample_chunks(
+        &mut self,
+        info: &SampleInfo,
+        data: &InstData,
+        [coords, results, count]: [C; 3],
+    ) -> Result<()> {
+        let args = self.args_address()?;
+        let lod = &data.args[2 + usize::from(info.coords)..];
+        self.put_rows(Part { args, first: 0, lanes: MAX_LANES }, offset_of!(ImageArgs, lod), lod)?;
+        self.put_sample_kind(args, info);
+        self.put_word(args, offset_of!(ImageArgs, mask), (1 << self.lanes) - 1);
+        let [view, sampler] = [self.scalar(data.args[0])?, self.scalar(data.args[1])?];
+        self.call_helper(Helper::SampleChunks, &[view, sampler, args, coords, results, count]);
+        Ok(())
     }
 
     /// Coordinates, level and sample of an unfiltered access; what is absent is 0.

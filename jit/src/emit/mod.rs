@@ -19,6 +19,7 @@ mod cell;
 mod contiguous;
 mod control;
 mod descriptor;
+mod early;
 mod facts;
 mod float;
 mod fragment;
@@ -26,6 +27,7 @@ mod global;
 mod group;
 mod helper;
 mod image;
+mod inputs;
 mod interface;
 mod invariant;
 mod memory;
@@ -122,6 +124,8 @@ struct Emitter<'a> {
     slots: interface::Slots,
     fragment: Option<fragment::FragmentState>,
     vertex: Option<stage::VertexState>,
+    inputs: inputs::Inputs,
+    early: early::Early,
     image_args: Option<image::Arguments>,
     lane_rows: Option<Slot>,
 }

@@ -4,7 +4,9 @@ use super::Emitter;
 use super::array::Arrays;
 use super::barrier::Barriers;
 use super::cell::Cells;
+use super::early::Early;
 use super::facts::Facts;
+use super::inputs::Inputs;
 use super::interface::Slots;
 use super::invariant::Invariants;
 use super::memory::{read_only, trusted};
@@ -80,6 +82,8 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         slots: Slots::default(),
         fragment: None,
         vertex: None,
+        inputs: Inputs::default(),
+        early: Early::default(),
         image_args: None,
         lane_rows: None,
     };
@@ -87,14 +91,20 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
     e.start_images();
     match shader.stage().row().batch {
         BatchKind::Workgroup => e.group_loop()?,
-        BatchKind::Vertices | BatchKind::Quads => e.chunk_loop(exit)?,
+        BatchKind::Vertices => e.chunk_loop(exit)?,
+        BatchKind::Quads => {
+            e.start_inputs();
+            e.early = Early::of(shader, div, lanes);
+            e.early_samples()?;
+            e.chunk_loop(exit)?;
+        }
     }
     e.enter(exit);
     e.b.return_();
     let scratch = if e.barriers.any {
         u64::from(e.slots_start) + u64::from(e.barriers.frame) * u64::from(e.chunks)
     } else {
-        u64::from(e.arrays.bytes)
+        u64::from(e.arrays.bytes) + e.inputs.bytes() + e.early.bytes()
     };
     Ok((e.b.finish(), scratch))
 }
@@ -137,7 +147,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn chunk_count(&mut self) -> C {
+    pub fn chunk_count(&mut self) -> C {
         let per_call = |e: &mut Self, offset: usize, shift: u32| {
             let n = e.b.load(Type::I32, read_only(offset as i32), e.batch);
             let n = e.b.shl_imm(n, shift);

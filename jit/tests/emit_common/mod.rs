@@ -3,6 +3,8 @@
 
 use base::abi::*;
 use base::shader::*;
+use core::cell::Cell;
+use core::ffi::c_void;
 use jit::code::CodeBlob;
 use jit::emit::{self, EmitOptions};
 use jit::ir::interp::{self, Memory};
@@ -124,8 +126,72 @@ unsafe extern "C" fn image_divergent(
     }
 }
 
+/// The formulas of `FragmentPrimitive`: a slot at lane `lane` of a quad, whose positions inside of its pixels are `at`.
+unsafe fn input(quad: &FragmentQuad, at: &QuadPositions, lane: usize, slot: usize, perspective: bool) -> f32 {
+    // SAFETY: the caller has a quad of a primitive with that slot.
+    let (p, a) = unsafe { (&*quad.primitive, (*(*quad.primitive).attributes.add(slot)).map(f32::from_bits)) };
+    let x = (i32::from(quad.x) - p.origin[0]) as f32 + at.x[lane];
+    let y = (i32::from(quad.y) - p.origin[1]) as f32 + at.y[lane];
+    let plane = |q: [f32; 3]| q[0].mul_add(x, q[1].mul_add(y, q[2]));
+    let (mut w1, mut w2) = (plane(p.b1), plane(p.b2));
+    if perspective {
+        let w = 1.0 / plane(p.inv_w);
+        (w1, w2) = ((w1 * p.inv_w1) * w, (w2 * p.inv_w2) * w);
+    }
+    w2.mul_add(a[2], w1.mul_add(a[1], a[0]))
+}
+
+unsafe extern "C" fn interpolate(batch: *const c_void, inputs: *const u32, count: u32, rows: *mut f32) {
+    // SAFETY: generated code passes the batch it was given, slots of its interface and room for the rows.
+    unsafe {
+        let batch = batch.cast::<FragmentBatch>();
+        assert_eq!(rows.align_offset(32), 0);
+        for lane in 0..4 * (*batch).count as usize {
+            let quad = &*(*batch).quads.add(lane / 4);
+            let at = &(*batch).positions[usize::from(quad.sample)];
+            for i in 0..count as usize {
+                let word = *inputs.add(i);
+                let value = input(quad, at, lane % 4, word as usize / 2, word % 2 != 0);
+                *rows.add((lane / 8 * count as usize + i) * 8 + lane % 8) = value;
+            }
+        }
+    }
+}
+
+thread_local! {
+    /// Chunks that this thread's calls of `HelperTable::sample_chunks` sampled.
+    pub static CHUNKS_SAMPLED: Cell<usize> = const { Cell::new(0) };
+}
+
+unsafe extern "C" fn sample_chunks(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    coords: *const f32,
+    results: *mut u32,
+    chunks: u32,
+) {
+    CHUNKS_SAMPLED.set(CHUNKS_SAMPLED.get() + chunks as usize);
+    // SAFETY: generated code passes rows of so many chunks, and what a kernel takes.
+    unsafe {
+        for chunk in 0..chunks as usize {
+            for lane in 0..MAX_LANES {
+                for c in 0..2 {
+                    (*args).coord[c][lane] = *coords.add((2 * chunk + c) * MAX_LANES + lane);
+                }
+            }
+            ((*view).kernels[KERNEL_SAMPLE + (*sampler).class as usize])(view, sampler, args);
+            for lane in 0..MAX_LANES {
+                for c in 0..4 {
+                    *results.add((4 * chunk + c) * MAX_LANES + lane) = (*args).result[c][lane];
+                }
+            }
+        }
+    }
+}
+
 /// Helpers as the rasterizer provides them.
-pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64, clock };
+pub static HELPERS: HelperTable = HelperTable { image_divergent, fma_f32, fma_f64, interpolate, sample_chunks, clock };
 
 /// Memory aligned to 64 bytes.
 pub struct Aligned {

@@ -1,4 +1,6 @@
 //! Image operations whose view or sampler differs between lanes: one kernel call per distinct pair, each by its own view's kernel.
+//!
+//! Where descriptors differ from quad to quad, as they do at the edges of objects, two views of one format are sampled together (`PairKernel`).
 
 use super::words::row;
 use base::abi::{ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
@@ -43,12 +45,52 @@ unsafe fn equal<T>(all: *const *const T, one: *const T) -> u32 {
     same
 }
 
+/// Do all lanes of each quad have the pointer of its first one?
+///
+/// # Safety
+/// The pointers are readable.
+#[inline(always)]
+unsafe fn by_quads<T>(all: *const *const T) -> bool {
+    let mut differs = 0;
+    for lane in [1, 2, 3, 5, 6, 7] {
+        // SAFETY: the caller's promise. Volatile: see `equal`.
+        differs |= unsafe { all.add(lane).read_volatile().addr() ^ all.add(lane & 4).read_volatile().addr() };
+    }
+    differs == 0
+}
+
+/// Samples two quads with a view each and one sampler at once, if that is what they are.
+///
+/// # Safety
+/// As for [`image_divergent`].
+#[inline(always)]
+unsafe fn pair(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) -> bool {
+    let mut done = false;
+    // SAFETY: the caller's promise: both quads have wanted lanes, whose pointers are valid.
+    unsafe {
+        let mask = (*args).mask;
+        let sampled = (*args).kernel as usize == KERNEL_SAMPLE && !samplers.is_null();
+        if !sampled || mask & 0x0f == 0 || mask & 0xf0 == 0 || !by_quads(views) || !by_quads(samplers) {
+            return false;
+        }
+        let (both, sampler) = ([*views, *views.add(4)], *samplers);
+        let one_function = (*both[0]).pair as usize == (*both[1]).pair as usize;
+        if both[0] != both[1] && sampler == *samplers.add(4) && one_function {
+            ((*both[0]).pair)(&both, sampler, args, &mut done);
+        }
+    }
+    done
+}
+
 /// # Safety
 /// As for [`image_divergent`]; the host is `H`.
 #[inline(always)]
 unsafe fn waterfall<H: Host>(views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the caller's promise. Pointers of lanes outside the mask are read, but not followed.
     unsafe {
+        if pair(views, samplers, args) {
+            return;
+        }
         let mask = (*args).mask & ((1 << MAX_LANES) - 1);
         // A kernel may write results of lanes outside its mask.
         let mut result = [H::Ints::splat(0); 4];

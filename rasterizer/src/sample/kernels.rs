@@ -5,7 +5,7 @@ use super::class;
 use super::texel::{Any, Plain, Texels};
 use super::{access, general, planar};
 use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE};
-use base::abi::{KERNEL_STORE, Sampler};
+use base::abi::{KERNEL_STORE, PairKernel, Sampler};
 use base::format::Format;
 use base::format::lanes::row;
 use base::host::{Host, Level, Portable};
@@ -52,6 +52,16 @@ base::compiled! {
             black_box(wide_kernel::<T, true>(H::LEVEL))(view, sampler, args);
         }
     }
+    /// The commonest samples of one level of two views, one for each quad.
+    for Avx512 unsafe extern "C" fn pair_kernel [T: Texels] [T]
+        (views: *const [*const ImageView; 2], sampler: *const Sampler, args: *mut ImageArgs, done: *mut bool) {
+        let views = [&*(*views)[0], &*(*views)[1]];
+        *done = match (*sampler).class {
+            class::NEAREST if T::WIDE_NEAREST => T::sample_pair::<H, false>(views, &*sampler, &mut *args),
+            class::LINEAR => T::sample_pair::<H, true>(views, &*sampler, &mut *args),
+            _ => false,
+        };
+    }
     /// Texels of one slice, without filter (`OpImageFetch`, `OpImageRead`).
     unsafe extern "C" fn fetch_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
@@ -79,6 +89,9 @@ pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *
     // SAFETY: the kernel's contract.
     unsafe { (*args).result = [[0; base::abi::MAX_LANES]; 4] };
 }
+
+/// The [`PairKernel`] of views that have none.
+pub unsafe extern "C" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
 
 type Kernels = [ImageKernel; KERNEL_COUNT];
 
@@ -199,4 +212,23 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
         _ => {}
     }
     set
+}
+
+type PairOfLevel = fn(Level) -> PairKernel;
+
+/// Formats whose views are sampled in pairs on wide hosts.
+const PAIRS: &[(&str, PairOfLevel)] = &[
+    ("R8G8B8A8_UNORM", pair_kernel::<Plain<{ row("R8G8B8A8_UNORM") }, true>>),
+    ("A8B8G8R8_UNORM_PACK32", pair_kernel::<Plain<{ row("R8G8B8A8_UNORM") }, true>>),
+    ("B8G8R8A8_UNORM", pair_kernel::<Plain<{ row("B8G8R8A8_UNORM") }, true>>),
+    ("R8G8B8A8_SRGB", pair_kernel::<Plain<{ row("R8G8B8A8_SRGB") }, false>>),
+    ("A8B8G8R8_SRGB_PACK32", pair_kernel::<Plain<{ row("R8G8B8A8_SRGB") }, false>>),
+    ("B8G8R8A8_SRGB", pair_kernel::<Plain<{ row("B8G8R8A8_SRGB") }, false>>),
+    ("R16G16B16A16_SFLOAT", pair_kernel::<Plain<{ row("R16G16B16A16_SFLOAT") }, false>>),
+];
+
+/// The pair kernel of views of a plane's format, for hosts of a level.
+pub fn pair_of(format: Format, level: Level) -> PairKernel {
+    let found = PAIRS.iter().find(|(name, _)| level.is_wide() && *name == format.info().name);
+    found.map_or(no_pair, |(_, pair)| pair(level))
 }

@@ -7,7 +7,7 @@
 //! One texel, from its descriptor to its value; each module knows only those behind it:
 //!
 //! 1. `view` makes the descriptor (and `divergent` sorts lanes by descriptor); `class` sorts samplers.
-//! 2. `kernels` chooses by format, and has the functions that generated code calls.
+//! 2. `kernels` chooses by format, and has the functions that generated code calls, or has called for many chunks (`chunks`).
 //! 3. `planar` (2D views, plain samplers, all lanes at once), `general` (all the rest, lane by lane) or `access` (fetch, store, atomics) find
 //!    levels (`lod`), texels and weights (`address`, `cube`), filter, and map components (`components`).
 //! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; `words` moves the bytes of all lanes, `window` those
@@ -19,6 +19,7 @@
 mod access;
 mod address;
 mod blocks;
+mod chunks;
 mod class;
 mod components;
 mod cube;
@@ -38,5 +39,6 @@ mod window;
 pub(crate) mod words;
 
 pub use access::apply as apply_atomic;
+pub use chunks::sample_chunks;
 pub use divergent::image_divergent;
 pub use view::{ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, zero_page};

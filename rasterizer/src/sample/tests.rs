@@ -575,3 +575,63 @@ fn divergent_lanes_have_what_their_descriptors_give() {
         assert_eq!(all.mask, a.mask);
     }
 }
+
+/// Two views of a format, each seen by a quad, are sampled at once where each alone is a plain sample.
+#[test]
+fn pairs_of_views_are_sampled_as_each_alone() {
+    let mut rng = Rng(0x9a12_5f01_0000_0003);
+    let mut pairs = [0; 2];
+    for name in
+        ["R8G8B8A8_UNORM", "B8G8R8A8_UNORM", "R8G8B8A8_SRGB", "B8G8R8A8_SRGB", "R16G16B16A16_SFLOAT", "R8_UNORM"]
+    {
+        let size = |rng: &mut Rng| rng.pick(&[3, 4, 8, 13, 64]);
+        for _ in 0..150 {
+            let images: [TestImage; 2] = std::array::from_fn(|_| {
+                let (extent, levels) = ([size(&mut rng), size(&mut rng), 1], 1 + rng.below(2));
+                TestImage::new(&mut rng, name, Dim::D2, extent, levels, 1, 1)
+            });
+            let views = images.each_ref().map(|image| image.view(Dim::D2, false, false));
+            let filter = rng.below(2);
+            let max_lod = rng.pick(&[0.0, 0.0, 1000.0]);
+            let s = Sampler {
+                mag_filter: filter,
+                min_filter: filter,
+                max_lod,
+                address_mode: [rng.below(3); 3],
+                ..sampler()
+            };
+            let s = new_sampler(s);
+            let mut a = args();
+            (a.has_offset, a.kernel) = (0, KERNEL_SAMPLE as u32);
+            a.mask = rng.pick(&[0xff, 0xff, 0x72]);
+            for lane in 0..MAX_LANES {
+                for c in 0..2 {
+                    let first = if lane % 4 == 0 { rng.float(-0.2, 1.2) } else { a.coord[c][lane & 4] };
+                    let extent = images[lane / 4].memory.layout.desc.extent[c];
+                    a.coord[c][lane] = first + (lane >> c & 1) as f32 * rng.float(0.0, 1.2) / extent as f32;
+                }
+            }
+            let order: [&ImageView; MAX_LANES] = std::array::from_fn(|lane| &views[lane / 4]);
+            let mut all = a;
+            // SAFETY: valid arguments.
+            let done = unsafe {
+                image_divergent(
+                    order.map(|view| &raw const *view).as_ptr(),
+                    [&raw const s; MAX_LANES].as_ptr(),
+                    &mut all,
+                );
+                let mut done = false;
+                (views[0].pair)(&[&raw const views[0], &raw const views[1]], &s, &mut { a }, &mut done);
+                done
+            };
+            pairs[usize::from(done)] += 1;
+            for lane in (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0) {
+                let mut one = a;
+                call(order[lane], &s, KERNEL_SAMPLE + s.class as usize, &mut one);
+                assert_eq!(lane_of(&all, lane), lane_of(&one, lane), "{name} {lane} {s:?} {a:?}");
+            }
+            assert_eq!(all.mask, a.mask);
+        }
+    }
+    assert!(pairs[0] > 200 && if Level::here().is_wide() { pairs[1] > 100 } else { pairs[1] == 0 }, "{pairs:?}");
+}

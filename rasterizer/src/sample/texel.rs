@@ -109,6 +109,19 @@ pub trait Texels {
         false
     }
 
+    /// The same of one level of two views, one for each four lanes.
+    ///
+    /// # Safety
+    /// As for `planar::sample`, of both views.
+    #[inline(always)]
+    unsafe fn sample_pair<H: Host, const LINEAR: bool>(
+        _views: [&ImageView; 2],
+        _sampler: &Sampler,
+        _args: &mut ImageArgs,
+    ) -> bool {
+        false
+    }
+
     /// The same of an anisotropic sampler.
     ///
     /// # Safety
@@ -286,6 +299,17 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     ) -> bool {
         // SAFETY: the caller's promise.
         H::WIDE && unsafe { wide::sample::<H, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sample_pair<H: Host, const LINEAR: bool>(
+        views: [&ImageView; 2],
+        sampler: &Sampler,
+        args: &mut ImageArgs,
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        H::WIDE && unsafe { wide::sample_pair::<H, ROW, RAW, LINEAR>(views, sampler, args) }
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -51,6 +51,7 @@ pub fn null_view() -> &'static ImageView {
 fn empty_view(base: *mut u8) -> ImageView {
     ImageView {
         kernels: [kernels::nothing; KERNEL_COUNT],
+        pair: kernels::no_pair,
         base,
         size: 0,
         layer_stride: 0,
@@ -96,6 +97,7 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     let layer_stride = if request.slices { first.slice_pitch } else { plane.layer_stride };
     let mut view = empty_view(request.memory.base);
     view.kernels = kernels::kernels_of(format, Level::here());
+    view.pair = kernels::pair_of(format, Level::here());
     view.size = layout.size;
     view.layer_stride = layer_stride;
     view.sample_stride = plane.sample_stride;

@@ -11,7 +11,7 @@ use super::lod::{Detail, detail_of, foretold};
 use super::slice::Slice;
 use super::window::{SIDE, Windows};
 use super::words::{Words, row};
-use base::abi::{Dim, ImageArgs, ImageView, MAX_LANES, SampleOp, Sampler};
+use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, SampleOp, Sampler};
 use base::format::lanes::Four;
 use base::format::srgb::DECODE_BYTES;
 use base::format::{Row, UNORM8};
@@ -39,13 +39,14 @@ pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
         _ => Windows::<H>::new::<4>(slice, x, y)?,
     };
     slice.prefetch_after::<4>(near.first);
+    let slices = [slice; 2];
     // SAFETY: the caller's promise; windows lie inside of the slice.
     unsafe {
         let rows = pair::<H>(near.y[0].shl(2), near.y[1].shl(2));
         let ([left, right], [across, down]) = (near.x, weights);
         let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
         let weights = [both::<H>(across), both::<H>(down)];
-        let [first, second] = filter::<RAW>(four, slice, near.first, at, weights);
+        let [first, second] = filter::<RAW>(four, slices, near.first, at, weights);
         let (first, second) = (_mm512_castps_si512(first), _mm512_castps_si512(second));
         Some([
             lanes::<H>(_mm512_castsi512_si256(first)),
@@ -71,8 +72,7 @@ pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: b
     args: &mut ImageArgs,
 ) -> bool {
     let Some(four) = Row::<ROW>::FOUR else { return false };
-    let detailed = view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0);
-    if !is_common(view, sampler, args) || detailed != MIPS {
+    if !is_common(view, sampler, args) || is_detailed(view, sampler) != MIPS {
         return false;
     }
     // SAFETY: the caller's promise; the levels exist.
@@ -86,13 +86,40 @@ pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: b
                 None => return false,
             }
         }
-        let place = Place::new::<H>(view, sampler, args, four);
-        let Some(mut found) = place.level::<H, RAW, LINEAR>(numbers[0]) else { return false };
+        let place = Place::new::<H>([view; 2], sampler, args, four);
+        let Some(mut found) = place.level::<H, RAW, LINEAR, false>(numbers[0]) else { return false };
         if MIPS && detail.levels > 1 {
-            let Some(next) = place.level::<H, RAW, LINEAR>(numbers[1]) else { return false };
+            let Some(next) = place.level::<H, RAW, LINEAR, false>(numbers[1]) else { return false };
             // Without a second level there is nothing to add.
             found = blended::<H>(found, next, &detail);
         }
+        if RAW {
+            found = [over_255(found[0]), over_255(found[1])];
+        }
+        give(args, found);
+    }
+    true
+}
+
+/// The same of two views of that row, of the first level of each: one for the first four lanes, one for the others.
+///
+/// # Safety
+/// As for [`sample`], of both views.
+#[inline(always)]
+pub unsafe fn sample_pair<H: Host, const ROW: usize, const RAW: bool, const LINEAR: bool>(
+    views: [&ImageView; 2],
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+) -> bool {
+    let Some(four) = Row::<ROW>::FOUR else { return false };
+    let plain = |view| is_common(view, sampler, args) && !is_detailed(view, sampler);
+    if !plain(views[0]) || !plain(views[1]) {
+        return false;
+    }
+    // SAFETY: the caller's promise; the first levels exist.
+    unsafe {
+        let place = Place::new::<H>(views, sampler, args, four);
+        let Some(mut found) = place.level::<H, RAW, LINEAR, true>(0) else { return false };
         if RAW {
             found = [over_255(found[0]), over_255(found[1])];
         }
@@ -120,7 +147,7 @@ pub unsafe fn anisotropic<H: Host, const ROW: usize>(
         let mut detail = Detail::BASE;
         detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
         let Some(numbers) = levels::<H>(&detail, args) else { return false };
-        let mut place = Place::new::<H>(view, sampler, args, four);
+        let mut place = Place::new::<H>([view; 2], sampler, args, four);
         let (coord, one) = (place.coord, _mm512_set1_epi32(1));
         let major = pair::<H>(H::Ints::of(detail.major[0]), H::Ints::of(detail.major[1]));
         let probes = H::Ints::of(detail.probes);
@@ -133,7 +160,7 @@ pub unsafe fn anisotropic<H: Host, const ROW: usize>(
                 let part = _mm512_div_ps(_mm512_cvtepi32_ps(_mm512_set1_epi32(probe)), parts);
                 let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), _mm512_sub_ps(part, _mm512_set1_ps(0.5)));
                 place.coord = _mm512_mask_mov_ps(coord, several, _mm512_add_ps(coord, moved));
-                let Some(texels) = place.level::<H, false, true>(numbers[pass % 2]) else { return false };
+                let Some(texels) = place.level::<H, false, true, false>(numbers[pass % 2]) else { return false };
                 let has = _mm512_cmpgt_epi32_mask(count, _mm512_set1_epi32(probe - 1));
                 for c in 0..2 {
                     let more = if probe == 1 { texels[c] } else { _mm512_add_ps(sum[c], texels[c]) };
@@ -156,6 +183,12 @@ fn is_common(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> bool {
     let plain = args.op == SampleOp::Sample && args.has_offset == 0;
     let flat = view.dim == Dim::D2 && view.arrayed == 0 && view.swizzle == [0, 1, 2, 3];
     plain && flat && sampler.address_mode[0] == sampler.address_mode[1]
+}
+
+/// Does another level than the first one matter?
+#[inline(always)]
+fn is_detailed(view: &ImageView, sampler: &Sampler) -> bool {
+    view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0)
 }
 
 /// The levels that all wanted lanes have; of one that is not needed some level.
@@ -200,7 +233,8 @@ unsafe fn give(args: &mut ImageArgs, components: [__m512; 2]) {
 
 /// Where all lanes sample, but for the level.
 struct Place<'a> {
-    view: &'a ImageView,
+    /// Of each quad.
+    views: [&'a ImageView; 2],
     four: Four,
     address_mode: u32,
     /// x, then y.
@@ -212,39 +246,54 @@ impl<'a> Place<'a> {
     /// # Safety
     /// The host is `H`, and wide.
     #[inline(always)]
-    unsafe fn new<H: Host>(view: &'a ImageView, sampler: &Sampler, args: &ImageArgs, four: Four) -> Place<'a> {
+    unsafe fn new<H: Host>(views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs, four: Four) -> Place<'a> {
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
         // SAFETY: the caller's promise.
         let coord = unsafe { pair::<H>(row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1])) };
         // SAFETY: the same bits.
         let coord = unsafe { _mm512_castsi512_ps(coord) };
-        Place { view, four, address_mode: sampler.address_mode[0], coord, wanted }
+        Place { views, four, address_mode: sampler.address_mode[0], coord, wanted }
     }
 
-    /// Two components at a time of a level's texels, filtered. None where the axes wrap in another way, or wanted lanes lie apart.
+    /// Two components at a time of a level's texels, filtered; without `TWO` both views are the same. None where the axes wrap in another way, or wanted
+    /// lanes lie apart, or far outside.
     ///
     /// # Safety
     /// The level exists; the view's texels are of that kind. The host is `H`, and wide.
     #[inline(always)]
-    unsafe fn level<H: Host, const RAW: bool, const LINEAR: bool>(&self, number: u32) -> Option<[__m512; 2]> {
-        let level = &self.view.level[number as usize];
+    unsafe fn level<H: Host, const RAW: bool, const LINEAR: bool, const TWO: bool>(
+        &self,
+        number: u32,
+    ) -> Option<[__m512; 2]> {
+        let level = &self.views[0].level[number as usize];
+        let other = if TWO { &self.views[1].level[number as usize] } else { level };
         let (width, height) = (level.width, level.height);
-        let powers = (width & (width - 1)) | (height & (height - 1)) == 0;
+        let mut powers = (width & (width - 1)) | (height & (height - 1)) == 0;
+        let mut small = width < SIDE || height < SIDE;
+        if TWO {
+            powers &= (other.width & (other.width - 1)) | (other.height & (other.height - 1)) == 0;
+            small |= other.width < SIDE || other.height < SIDE;
+        }
         let repeats = self.address_mode == mode::REPEAT && powers;
-        if !repeats && self.address_mode != mode::CLAMP_TO_EDGE || width < SIDE || height < SIDE {
+        if !repeats && self.address_mode != mode::CLAMP_TO_EDGE || small {
             return None;
         }
         // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
         unsafe {
-            let size = _mm512_mask_set1_epi32(_mm512_set1_epi32(width as i32), 0xff00, height as i32);
+            let mut size = _mm512_mask_set1_epi32(_mm512_set1_epi32(width as i32), 0xff00, height as i32);
+            if TWO {
+                size = _mm512_mask_set1_epi32(size, 0x00f0, other.width as i32);
+                size = _mm512_mask_set1_epi32(size, 0xf000, other.height as i32);
+            }
             let mut u = _mm512_mul_ps(self.coord, _mm512_cvtepi32_ps(size));
             if LINEAR {
                 u = _mm512_sub_ps(u, _mm512_set1_ps(0.5));
             }
-            let u = _mm512_min_ps(_mm512_max_ps(u, _mm512_set1_ps(-FAR)), _mm512_set1_ps(FAR));
             let floor = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u);
             let weight = _mm512_sub_ps(u, floor);
-            let mut first = _mm512_cvttps_epi32(floor);
+            // The same integer, without waiting for the float; it is one where nothing is far.
+            let mut first = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u);
+            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(FAR));
             let mut second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
             let last = _mm512_add_epi32(size, _mm512_set1_epi32(-1));
             if repeats {
@@ -259,35 +308,53 @@ impl<'a> Place<'a> {
             let least = _mm512_min_epi32(least, _mm512_add_epi32(size, _mm512_set1_epi32(-(SIDE as i32))));
             let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
             let apart = _mm512_cmpgt_epu32_mask(_mm512_or_si512(first, second), _mm512_set1_epi32(SIDE as i32 - 1));
+            let apart = apart | far;
             if u32::from(apart | apart >> 8) & self.wanted != 0 {
                 return None;
             }
-            let slice = Slice {
-                base: self.view.base.add(level.offset as usize),
-                pitch: level.row_pitch as u32,
-                size: [width, height],
-                mask: self.wanted,
-            };
+            let first_slice = slice_of(self.views[0], level, self.wanted);
+            let other_slice = slice_of(self.views[usize::from(TWO)], other, self.wanted);
+            let slices = [&first_slice, &other_slice];
             let x = lanes::<H>(_mm512_castsi512_si256(least));
             let y = lanes::<H>(_mm512_extracti64x4_epi64::<1>(least));
-            let offsets = match self.four {
-                Four::Half => slice.offsets::<_, 8>(x, y),
-                _ => slice.offsets::<_, 4>(x, y),
-            };
-            let [near, far] = H::split(offsets);
+            let offsets = offsets_in::<H>(self.four, &first_slice, x, y);
+            let others = if TWO { offsets_in::<H>(self.four, &other_slice, x, y) } else { offsets };
+            let (near, far) = (H::split(offsets)[0], H::split(others)[1]);
             let windows = [_mm_cvtsi128_si32(near) as u32, _mm_cvtsi128_si32(far) as u32];
-            slice.prefetch_after::<4>(windows);
+            if !TWO {
+                first_slice.prefetch_after::<4>(windows);
+            }
             // Of linear filters the rows above and below; of others the same rows twice.
             let rows = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0xee>(first, second));
             let (left, right) =
                 (_mm512_shuffle_i64x2::<0x44>(first, first), _mm512_shuffle_i64x2::<0x44>(second, second));
             let (left, right) = (_mm512_or_si512(rows, left), _mm512_or_si512(rows, right));
             if !LINEAR {
-                return Some(chosen::<RAW>(self.four, &slice, windows, left));
+                return Some(chosen::<RAW>(self.four, slices, windows, left));
             }
             let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
-            Some(filter::<RAW>(self.four, &slice, windows, [left, right], weights))
+            Some(filter::<RAW>(self.four, slices, windows, [left, right], weights))
         }
+    }
+}
+
+/// A level, as the first layer's slice.
+///
+/// # Safety
+/// The level is the view's.
+#[inline(always)]
+unsafe fn slice_of(view: &ImageView, level: &ImageLevel, mask: u32) -> Slice {
+    // SAFETY: the caller's promise.
+    let base = unsafe { view.base.add(level.offset as usize) };
+    Slice { base, pitch: level.row_pitch as u32, size: [level.width, level.height], mask }
+}
+
+/// [`Slice::offsets`] of texels of that kind.
+#[inline(always)]
+fn offsets_in<H: Host>(four: Four, slice: &Slice, x: H::Ints, y: H::Ints) -> H::Ints {
+    match four {
+        Four::Half => slice.offsets::<_, 8>(x, y),
+        _ => slice.offsets::<_, 4>(x, y),
     }
 }
 
@@ -296,10 +363,10 @@ impl<'a> Place<'a> {
 /// # Safety
 /// As for [`filter`].
 #[inline(always)]
-unsafe fn chosen<const RAW: bool>(four: Four, slice: &Slice, windows: [u32; 2], numbers: __m512i) -> [__m512; 2] {
+unsafe fn chosen<const RAW: bool>(four: Four, slices: [&Slice; 2], windows: [u32; 2], numbers: __m512i) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = components::<RAW>(four, slice, windows, [numbers; 2]);
+        let (at, of) = components::<RAW>(four, slices, windows, [numbers; 2]);
         [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
     }
 }
@@ -311,7 +378,7 @@ unsafe fn chosen<const RAW: bool>(four: Four, slice: &Slice, windows: [u32; 2], 
 #[inline(always)]
 unsafe fn components<const RAW: bool>(
     four: Four,
-    slice: &Slice,
+    [first, second]: [&Slice; 2],
     windows: [u32; 2],
     [left, right]: [__m512i; 2],
 ) -> ([usize; 4], [[__m512; 4]; 2]) {
@@ -320,12 +387,12 @@ unsafe fn components<const RAW: bool>(
         match four {
             Four::Half => {
                 let [a, b] = windows;
-                let windows = [[rows(slice, a, 0), rows(slice, a, 2)], [rows(slice, b, 0), rows(slice, b, 2)]];
+                let windows = [[rows(first, a, 0), rows(first, a, 2)], [rows(second, b, 0), rows(second, b, 2)]];
                 let (left, right) = (side_of_halves(&windows, left), side_of_halves(&windows, right));
                 ([0, 1, 2, 3], [floats_of_halves(left), floats_of_halves(right)])
             }
             Four::Unorm(at) | Four::Srgb(at) => {
-                let windows = [window(slice, windows[0]), window(slice, windows[1])];
+                let windows = [window(first, windows[0]), window(second, windows[1])];
                 let (left, right) = (texels(windows, left), texels(windows, right));
                 let of = match four {
                     Four::Srgb(_) => [srgb(left), srgb(right)],
@@ -341,18 +408,18 @@ unsafe fn components<const RAW: bool>(
 /// Two components at a time of the texels at these numbers in their windows, filtered; of all lanes the first component, then the second one.
 ///
 /// # Safety
-/// The windows lie inside of the slice, whose texels are of that kind. The host is wide.
+/// The windows lie inside of the slices, one in each, whose texels are of that kind. The host is wide.
 #[inline(always)]
 unsafe fn filter<const RAW: bool>(
     four: Four,
-    slice: &Slice,
+    slices: [&Slice; 2],
     windows: [u32; 2],
     numbers: [__m512i; 2],
     [across, down]: [__m512; 2],
 ) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, [left, right]) = components::<RAW>(four, slice, windows, numbers);
+        let (at, [left, right]) = components::<RAW>(four, slices, windows, numbers);
         let mut filtered = [_mm512_setzero_ps(); 2];
         for c in 0..2 {
             let (a, b) = (at[2 * c], at[2 * c + 1]);

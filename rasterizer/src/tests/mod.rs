@@ -244,8 +244,14 @@ static NEVER: AtomicU32 = AtomicU32::new(0);
 unsafe extern "C" fn no_image(_: *const *const ImageView, _: *const *const Sampler, _: *mut ImageArgs) {}
 unsafe extern "C" fn no_fma<F>(_: *const F, _: *const F, _: *const F, _: *mut F, _: u32) {}
 unsafe extern "C" fn no_clock(_: *mut u64) {}
-static HELPERS: HelperTable =
-    HelperTable { image_divergent: no_image, fma_f32: no_fma, fma_f64: no_fma, clock: no_clock };
+static HELPERS: HelperTable = HelperTable {
+    image_divergent: no_image,
+    fma_f32: no_fma,
+    fma_f64: no_fma,
+    interpolate: crate::interpolate,
+    sample_chunks: crate::sample::sample_chunks,
+    clock: no_clock,
+};
 
 pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
     let none = BufferDescriptor { address: core::ptr::null_mut(), range: 0 };

@@ -4,7 +4,7 @@ use super::shaded::SPREAD;
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
 
 /// Most quads of a fragment batch.
-pub const BATCH_QUADS: usize = 64;
+pub const BATCH_QUADS: usize = FragmentBatch::MOST_QUADS;
 
 /// Most quads of a chunk: 64 lanes.
 pub const WIDEST_CHUNK: usize = 16;

@@ -1,0 +1,264 @@
+//! Samples before the chunk loop: those that every fragment takes, at coordinates that depend on no other, are taken for all chunks of a batch one after
+//! the other.
+//!
+//! A sample waits for memory and for itself: from its coordinates to its result it is one long chain of operations. A processor works on several at
+//! once where little lies between them, but not where each is followed by the rest of its chunk. So there are two loops: one computes coordinates
+//! (repeating what leads to them), a helper calls the kernel for all chunks, and the chunk loop finds the results in rows of the scratch memory.
+//!
+//! What is early here is early in the program: no control flow and no effect comes before it, and nothing is written that a sample may read. So the same
+//! lanes read the same texels through the same descriptors. Results of lanes that were killed since are not looked at.
+
+use super::Emitter;
+use super::memory::{read_only, trusted};
+use super::rep::Rep;
+use crate::error::{Error, Result};
+use crate::ir::{Inst, InstData, Node, Op, Region, SampleInfo, Shader, Space, Ty, Value, ValueDef, Weight};
+use crate::lir::{IntCond, Type, Value as C};
+use crate::passes::{Divergence, Shape};
+use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
+use cranelift_entity::SecondaryMap;
+
+/// Bytes of a row.
+const ROW: u64 = 4 * MAX_LANES as u64;
+/// Most chunks.
+const CHUNKS: u64 = FragmentBatch::MOST_QUADS as u64 * 4 / MAX_LANES as u64;
+/// Rows of coordinates, and of results, of a chunk.
+const COORDINATES: u64 = 2;
+const RESULTS: u64 = 4;
+/// Most samples: their rows stay in the nearest cache.
+const MOST: usize = 6;
+/// Most operations that lead to their coordinates.
+const MOST_STEPS: usize = 64;
+
+/// The early samples of a shader.
+#[derive(Default)]
+pub struct Early {
+    samples: Vec<Inst>,
+    /// What leads to their coordinates, in order.
+    steps: Vec<Inst>,
+    /// Different coordinates, and for each sample which.
+    coordinates: Vec<[Value; 2]>,
+    at: Vec<usize>,
+    /// Where the rows of coordinates begin, and then those of results.
+    rows: Option<C>,
+}
+
+impl Early {
+    /// Finds them, for chunks of so many lanes.
+    pub fn of(shader: &Shader, div: &Divergence, lanes: u32) -> Early {
+        let mut out = Early::default();
+        if shader.side_effects || lanes as usize != MAX_LANES {
+            return out;
+        }
+        let mut known = Known { shader, div, values: SecondaryMap::new() };
+        out.region(&mut known, &shader.root.body);
+        let mut needed: SecondaryMap<Value, bool> = SecondaryMap::new();
+        out.coordinates.iter().flatten().for_each(|&v| needed[v] = true);
+        for &inst in out.steps.iter().rev() {
+            let data = &shader.insts[inst];
+            if data.results().any(|v| needed[v]) {
+                data.args.iter().for_each(|&v| needed[v] = true);
+            }
+        }
+        out.steps.retain(|&inst| shader.insts[inst].results().any(|v| needed[v]));
+        if out.steps.len() > MOST_STEPS { Early::default() } else { out }
+    }
+
+    /// Walks what every invocation comes to. (Who leaves a scope may leave others too: nothing behind one is certain.)
+    fn region(&mut self, known: &mut Known<'_>, region: &Region) {
+        for node in &region.nodes {
+            match node {
+                Node::Inst(inst) => self.inst(known, *inst),
+                Node::Scope(scope) => return self.region(known, &scope.body),
+                Node::If(_) | Node::Loop(_) => return,
+            }
+        }
+    }
+
+    fn inst(&mut self, known: &mut Known<'_>, inst: Inst) {
+        let data = &known.shader.insts[inst];
+        match &data.op {
+            Op::Sample(info) if self.samples.len() < MOST && known.is_early(info, data) => {
+                let coordinates = [data.args[2], data.args[3]];
+                let found = self.coordinates.iter().position(|&other| other == coordinates);
+                self.at.push(found.unwrap_or(self.coordinates.len()));
+                if found.is_none() {
+                    self.coordinates.push(coordinates);
+                }
+                self.samples.push(inst);
+            }
+            op if known.is_step(op, data) => {
+                data.results().for_each(|v| known.values[v] = true);
+                self.steps.push(inst);
+            }
+            _ => {}
+        }
+    }
+
+    /// Scratch bytes: what the rows are aligned with, and the rows.
+    pub fn bytes(&self) -> u64 {
+        match self.samples.len() as u64 {
+            0 => 0,
+            count => ROW + CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * count),
+        }
+    }
+
+    /// The rows of a sample's results, all chunks', from the first row of coordinates on.
+    fn results_at(&self, sample: usize) -> i64 {
+        (CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * sample as u64)) as i64
+    }
+}
+
+/// Values that can be computed before everything else.
+struct Known<'a> {
+    shader: &'a Shader,
+    div: &'a Divergence,
+    values: SecondaryMap<Value, bool>,
+}
+
+impl Known<'_> {
+    fn has(&self, v: Value) -> bool {
+        self.values[v] || self.made_by(v, |op, _| matches!(op, Op::Const(_)))
+    }
+
+    fn made_by(&self, v: Value, is: impl Fn(&Op, &InstData) -> bool) -> bool {
+        match self.shader.values[v].def {
+            ValueDef::Inst(inst, _) => is(&self.shader.insts[inst].op, &self.shader.insts[inst]),
+            ValueDef::Region => false,
+        }
+    }
+
+    /// Does it lead somewhere, and may it be done twice?
+    fn is_step(&self, op: &Op, data: &InstData) -> bool {
+        let uniform = |v: Value| self.div.shape[v] == Shape::Uniform;
+        let pure = match op {
+            Op::LoadInput(..) | Op::Builtin(_) | Op::BufferDesc { .. } => true,
+            // (Others may be loaded together with their neighbours.)
+            Op::Load(Space::Push | Space::Buffer, flags) => !flags.volatile && data.args.iter().all(|&v| uniform(v)),
+            Op::Unary(_) | Op::Binary(_) | Op::Cmp(_) | Op::Convert(_) | Op::Select | Op::Fma => {
+                op.row().weight != Weight::Heavy
+            }
+            _ => false,
+        };
+        pure && data.args.iter().all(|&v| self.has(v))
+    }
+
+    /// A plain sample through descriptors of constant indices, of a level that the coordinates or a constant choose.
+    fn is_early(&self, info: &SampleInfo, data: &InstData) -> bool {
+        let constant = |v: Value| self.made_by(v, |op, _| matches!(op, Op::Const(_)));
+        let fixed = |v: Value| {
+            self.made_by(v, |op, data| match op {
+                Op::ImageDesc { .. } | Op::SamplerDesc { .. } => data.args.iter().all(|&v| constant(v)),
+                _ => false,
+            })
+        };
+        let plain = SampleInfo {
+            op: SampleOp::Sample,
+            lod_mode: info.lod_mode,
+            coords: COORDINATES as u8,
+            dref: false,
+            lod: info.lod_mode == LodMode::Explicit,
+            grad: 0,
+            offset: 0,
+            min_lod: false,
+            component: info.component,
+            gather_offsets: None,
+        };
+        let (descriptors, rest) = data.args.split_at(2);
+        *info == plain
+            && info.lod_mode != LodMode::Grad
+            && descriptors.iter().all(|&v| fixed(v))
+            && rest[..COORDINATES as usize].iter().all(|&v| self.has(v))
+            && rest[COORDINATES as usize..].iter().all(|&v| constant(v))
+            && data.results().all(|v| matches!(self.shader.ty(v), Ty::I32 | Ty::F32))
+    }
+}
+
+impl Emitter<'_> {
+    /// Takes the early samples of all chunks, if there are any; before the chunk loop.
+    pub fn early_samples(&mut self) -> Result<()> {
+        if self.early.samples.is_empty() {
+            return Ok(());
+        }
+        let early = core::mem::take(&mut self.early);
+        let start = (u64::from(self.arrays.bytes) + self.inputs.bytes()).next_multiple_of(ROW);
+        let rows = self.b.iadd_imm(self.scratch, start as i64);
+        let count = self.chunk_count();
+        self.coordinate_loop(&early, rows, count)?;
+        let shader = self.shader;
+        let samples = early.samples.iter().zip(&early.at).enumerate();
+        for (i, (&sample, &at)) in samples {
+            let data = &shader.insts[sample];
+            let Op::Sample(info) = &data.op else { return Err(Error::internal("an early sample that is none")) };
+            for &v in &data.args[..2] {
+                if let ValueDef::Inst(descriptor, _) = shader.values[v].def {
+                    self.inst_here(descriptor)?;
+                }
+            }
+            let coordinates = self.b.iadd_imm(rows, at as i64 * (CHUNKS * ROW * COORDINATES) as i64);
+            let results = self.b.iadd_imm(rows, early.results_at(i));
+            self.sample_chunks(info, data, [coordinates, results, count])?;
+        }
+        self.early = Early { rows: Some(rows), ..early };
+        Ok(())
+    }
+
+    /// The coordinates of all chunks.
+    fn coordinate_loop(&mut self, early: &Early, rows: C, count: C) -> Result<()> {
+        let (header, body, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let zero = self.b.iconst(Type::I32, 0);
+        self.chunk = self.b.append_param(header, Type::I32);
+        self.b.jump(header, &[zero]);
+        self.b.enter_loop(header);
+        let more = self.b.icmp(IntCond::Ult, self.chunk, count);
+        self.b.branch(more, body, &[], done, &[]);
+        self.enter(body);
+        self.exec = self.mask_cells(false);
+        let ones = self.mask(true);
+        self.start_fragment(ones);
+        for &inst in &early.steps {
+            self.inst_here(inst)?;
+        }
+        let at = self.early_row(rows, COORDINATES);
+        for (i, &coordinates) in early.coordinates.iter().enumerate() {
+            for (c, v) in coordinates.into_iter().enumerate() {
+                let row = i as u64 * CHUNKS * COORDINATES + c as u64;
+                let v = self.vector(v)?;
+                self.b.store(trusted((row * ROW) as i32), v, at);
+            }
+        }
+        let next = self.b.iadd_imm(self.chunk, 1);
+        self.b.jump(header, &[next]);
+        self.b.seal_block(header);
+        self.enter(done);
+        // The chunk loop makes its own.
+        for &inst in &early.steps {
+            self.shader.insts[inst].results().for_each(|v| self.reps[v] = None);
+        }
+        self.fragment = None;
+        Ok(())
+    }
+
+    /// The chunk's first row, of so many per chunk.
+    fn early_row(&mut self, rows: C, per_chunk: u64) -> C {
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let offset = self.b.shl_imm(chunk, (per_chunk * ROW).trailing_zeros());
+        self.b.iadd(rows, offset)
+    }
+
+    /// Defines the results of a sample that was taken early; false if it was not.
+    pub fn take_early(&mut self, data: &InstData) -> Result<bool> {
+        let Some(rows) = self.early.rows else { return Ok(false) };
+        let is_this = |&&sample: &&Inst| core::ptr::eq(&self.shader.insts[sample], data);
+        let Some(sample) = self.early.samples.iter().position(|sample| is_this(&sample)) else { return Ok(false) };
+        let first = self.b.iadd_imm(rows, self.early.results_at(sample));
+        let at = self.early_row(first, RESULTS);
+        for (i, v) in data.results().enumerate() {
+            let vector = self.vector_type(self.shader.ty(v));
+            // Nobody writes them while chunks run.
+            let c = self.b.load(vector, read_only((i as u64 * ROW) as i32), at);
+            self.define(v, Rep::Varying(c))?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,84 @@
+//! Inputs of a fragment batch where its invocations are: rows of the scratch memory, behind the private arrays, which a helper fills before the chunk loop.
+
+use super::Emitter;
+use super::memory::{read_only, trusted};
+use crate::error::{Error, Result};
+use crate::ir::{InterpolateAt, Op, Ty};
+use crate::lir::{Type, Value as C};
+use base::abi::{FragmentBatch, Helper, MAX_LANES, interpolated};
+use base::shader::Interpolation;
+use std::collections::BTreeSet;
+
+/// Bytes of a row: of two quads.
+const ROW: u64 = 4 * MAX_LANES as u64;
+/// Rows of an input: a batch is padded to whole chunks.
+const PAIRS: u64 = FragmentBatch::MOST_QUADS as u64 / 2;
+
+/// What the helper computes.
+#[derive(Default)]
+pub struct Inputs {
+    /// Slots, ascending, in the order of their rows.
+    slots: Vec<u32>,
+    /// Where the rows lie.
+    rows: Option<C>,
+}
+
+impl Inputs {
+    /// Scratch bytes: what the rows are aligned with, the rows, the list of inputs.
+    pub fn bytes(&self) -> u64 {
+        let count = self.slots.len() as u64;
+        if count == 0 { 0 } else { ROW + count * (PAIRS * ROW + 4) }
+    }
+}
+
+impl Emitter<'_> {
+    /// Calls the helper, if there are such inputs; at the function's start.
+    pub fn start_inputs(&mut self) {
+        let shader = self.shader;
+        let smooth = |slot: u32| shader.inputs.get(slot as usize).map(|input| input.interpolation);
+        let here = |op: &Op| match *op {
+            Op::LoadInput(slot, InterpolateAt::Default | InterpolateAt::Sample) => {
+                smooth(slot).filter(|&i| i != Interpolation::Flat).map(|_| slot)
+            }
+            _ => None,
+        };
+        let slots: BTreeSet<u32> = shader.insts.values().filter_map(|data| here(&data.op)).collect();
+        if slots.is_empty() {
+            return;
+        }
+        let start = u64::from(self.arrays.bytes).next_multiple_of(ROW) as i64;
+        let rows = self.b.iadd_imm(self.scratch, start);
+        let list = self.b.iadd_imm(rows, (slots.len() as u64 * PAIRS * ROW) as i64);
+        for (i, &slot) in slots.iter().enumerate() {
+            let input = interpolated(slot, smooth(slot) == Some(Interpolation::Smooth));
+            let input = self.b.iconst(Type::I32, i64::from(input));
+            self.b.store(trusted(4 * i as i32), input, list);
+        }
+        let count = self.b.iconst(Type::I32, slots.len() as i64);
+        self.call_helper(Helper::Interpolate, &[self.batch, list, count, rows]);
+        self.inputs = Inputs { slots: slots.into_iter().collect(), rows: Some(rows) };
+    }
+
+    /// The chunk's lanes of such an input.
+    pub fn interpolated(&mut self, slot: u32, ty: Ty) -> Result<C> {
+        let row = self.inputs.slots.binary_search(&slot);
+        let (Ok(row), Some(rows)) = (row, self.inputs.rows) else {
+            return Err(Error::internal("an input that nobody interpolates"));
+        };
+        // A pair of quads is a chunk of 8 lanes, or two of 4.
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let pair_bytes = (self.inputs.slots.len() as u64 * ROW) as i64;
+        let offset = if self.lanes as usize == MAX_LANES {
+            self.b.imul_imm(chunk, pair_bytes)
+        } else {
+            let pair = self.b.lshr_imm(chunk, 1);
+            let second = self.b.and_imm(chunk, 1);
+            let (pair, quad) = (self.b.imul_imm(pair, pair_bytes), self.b.shl_imm(second, 4));
+            self.b.iadd(pair, quad)
+        };
+        let at = self.b.iadd(rows, offset);
+        let vector = self.vector_type(ty);
+        // Nobody writes them while chunks run.
+        Ok(self.b.load(vector, read_only((row as u64 * ROW) as i32), at))
+    }
+}

@@ -1,0 +1,285 @@
+//! Inputs of fragments where their invocations are: generated code asks for those of a whole batch at once (`HelperTable::interpolate`).
+//!
+//! Quads go in pairs, the eight lanes of a row. Where vectors have 512 bits, four quads of one primitive go together: what belongs to the primitive is then
+//! the same in all lanes, an operand in memory. The bits are those of `FragmentPrimitive`'s formulas, operation by operation.
+
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, QuadPositions};
+use base::host::{Floats, Host, Ints, Level};
+use core::ffi::c_void;
+
+base::compiled! {
+    for Avx512 unsafe extern "C" fn interpolate_of
+        (batch: *const FragmentBatch, inputs: *const u32, count: u32, rows: *mut f32) {
+        let inputs = core::slice::from_raw_parts(inputs, count as usize);
+        batch_of::<H>(&*batch, inputs, rows.cast());
+    }
+}
+
+/// `HelperTable::interpolate`.
+///
+/// # Safety
+/// As for the helper: a batch as a fragment stage takes it, `count` inputs that its primitives have, and room for all rows.
+pub unsafe extern "C" fn interpolate(batch: *const c_void, inputs: *const u32, count: u32, rows: *mut f32) {
+    // SAFETY: the caller's promise; the host's level.
+    unsafe { interpolate_of(Level::here())(batch.cast(), inputs, count, rows) }
+}
+
+/// An input at two quads.
+type Row = [u32; MAX_LANES];
+
+/// # Safety
+/// As for [`interpolate`]; the host is `H`.
+#[inline(always)]
+unsafe fn batch_of<H: Host>(batch: &FragmentBatch, inputs: &[u32], mut rows: *mut Row) {
+    // SAFETY: the caller's promise: so many quads, of valid primitives.
+    unsafe {
+        let mut rest = core::slice::from_raw_parts(batch.quads, batch.count as usize);
+        while let Some(first) = rest.first() {
+            #[cfg(target_arch = "x86_64")]
+            if H::WIDE
+                && let Some(four) = rest.first_chunk::<4>()
+                && four.iter().all(|quad| quad.primitive == first.primitive && quad.sample == first.sample)
+            {
+                wide::four(batch, four, inputs, rows);
+                (rest, rows) = (&rest[4..], rows.add(2 * inputs.len()));
+                continue;
+            }
+            let second = rest.get(1).unwrap_or(first);
+            if first.primitive == second.primitive {
+                pair::<H, true>(batch, [first, second], inputs, rows);
+            } else {
+                pair::<H, false>(batch, [first, second], inputs, rows);
+            }
+            (rest, rows) = (rest.get(2..).unwrap_or_default(), rows.add(inputs.len()));
+        }
+    }
+}
+
+/// A quad's positions inside of its pixels.
+#[inline(always)]
+fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPositions {
+    batch.positions.get(usize::from(quad.sample)).unwrap_or(&batch.positions[FragmentBatch::CENTRE as usize])
+}
+
+/// A float of each quad's primitive, which is the same one with `SAME`.
+#[inline(always)]
+fn each<H: Host, const SAME: bool>(a: f32, b: f32) -> H::Floats {
+    if SAME {
+        return H::Floats::splat(a);
+    }
+    let (a, b) = (a.to_bits(), b.to_bits());
+    H::Ints::of([a, a, a, a, b, b, b, b]).as_floats()
+}
+
+/// `[dx, dy, c]` of each quad's primitive at (x, y).
+#[inline(always)]
+fn plane<H: Host, const SAME: bool>(a: &[f32; 3], b: &[f32; 3], [x, y]: [H::Floats; 2]) -> H::Floats {
+    let row = each::<H, SAME>(a[1], b[1]).fused(y, each::<H, SAME>(a[2], b[2]));
+    each::<H, SAME>(a[0], b[0]).fused(x, row)
+}
+
+/// Two quads, of one primitive with `SAME`.
+///
+/// # Safety
+/// As for [`batch_of`]; the quads are of the batch.
+#[inline(always)]
+unsafe fn pair<H: Host, const SAME: bool>(
+    batch: &FragmentBatch,
+    [first, second]: [&FragmentQuad; 2],
+    inputs: &[u32],
+    rows: *mut Row,
+) {
+    // SAFETY: the caller's promise.
+    let (a, b) = unsafe { (&*first.primitive, &*second.primitive) };
+    let corner = |quad: &FragmentQuad, primitive: &FragmentPrimitive| {
+        let [x, y] = primitive.origin;
+        [i32::from(quad.x).wrapping_sub(x) as f32, i32::from(quad.y).wrapping_sub(y) as f32]
+    };
+    let (corner_a, corner_b) = (corner(first, a), corner(second, b));
+    let (inside_a, inside_b) = (inside(batch, first), inside(batch, second));
+    // SAFETY: positions of four lanes each.
+    let at = unsafe {
+        let x = H::halves_at(inside_a.x.as_ptr().cast(), inside_b.x.as_ptr().cast()).as_floats();
+        let y = H::halves_at(inside_a.y.as_ptr().cast(), inside_b.y.as_ptr().cast()).as_floats();
+        [each::<H, false>(corner_a[0], corner_b[0]) + x, each::<H, false>(corner_a[1], corner_b[1]) + y]
+    };
+    let linear = [plane::<H, SAME>(&a.b1, &b.b1, at), plane::<H, SAME>(&a.b2, &b.b2, at)];
+    let w = H::Floats::splat(1.0) / plane::<H, SAME>(&a.inv_w, &b.inv_w, at);
+    let smooth =
+        [linear[0] * each::<H, SAME>(a.inv_w1, b.inv_w1) * w, linear[1] * each::<H, SAME>(a.inv_w2, b.inv_w2) * w];
+    for (i, input) in inputs.iter().enumerate() {
+        let slot = (input >> 1) as usize;
+        let [w1, w2] = if input & 1 != 0 { smooth } else { linear };
+        // SAFETY: the caller's promise: the primitives have the slot, and there is room for the row.
+        unsafe {
+            let (a, b) = ((*a.attributes.add(slot)).map(f32::from_bits), (*b.attributes.add(slot)).map(f32::from_bits));
+            let sum = w1.fused(each::<H, SAME>(a[1], b[1]), each::<H, SAME>(a[0], b[0]));
+            let value = w2.fused(each::<H, SAME>(a[2], b[2]), sum);
+            rows.add(i).write(value.bits().lanes());
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::{Row, inside};
+    use base::abi::{FragmentBatch, FragmentQuad};
+    use core::arch::x86_64::*;
+
+    /// `[dx, dy, c]` at (x, y).
+    #[inline(always)]
+    unsafe fn plane(plane: &[f32; 3], [x, y]: [__m512; 2]) -> __m512 {
+        // SAFETY: the caller's host is wide.
+        unsafe {
+            let row = _mm512_fmadd_ps(_mm512_set1_ps(plane[1]), y, _mm512_set1_ps(plane[2]));
+            _mm512_fmadd_ps(_mm512_set1_ps(plane[0]), x, row)
+        }
+    }
+
+    /// Four quads of one primitive, at the same sample: two rows of each input.
+    ///
+    /// # Safety
+    /// As for [`super::batch_of`]; the quads are of the batch. The host is wide.
+    #[inline(always)]
+    pub unsafe fn four(batch: &FragmentBatch, quads: &[FragmentQuad; 4], inputs: &[u32], rows: *mut Row) {
+        const { assert!(size_of::<FragmentQuad>() == 16 && core::mem::offset_of!(FragmentQuad, x) == 0) };
+        const { assert!(core::mem::offset_of!(FragmentQuad, y) == 2) };
+        // SAFETY: the caller's promise.
+        unsafe {
+            let primitive = &*quads[0].primitive;
+            // The first word of each quad, in all of its lanes: x and y.
+            let corners = _mm512_shuffle_epi32::<0>(_mm512_loadu_si512(quads.as_ptr().cast()));
+            let x = _mm512_and_si512(corners, _mm512_set1_epi32(0xffff));
+            let y = _mm512_srli_epi32::<16>(corners);
+            let [x, y] = [
+                _mm512_cvtepi32_ps(_mm512_sub_epi32(x, _mm512_set1_epi32(primitive.origin[0]))),
+                _mm512_cvtepi32_ps(_mm512_sub_epi32(y, _mm512_set1_epi32(primitive.origin[1]))),
+            ];
+            let inside = inside(batch, &quads[0]);
+            let at = [
+                _mm512_add_ps(x, _mm512_broadcast_f32x4(_mm_loadu_ps(inside.x.as_ptr()))),
+                _mm512_add_ps(y, _mm512_broadcast_f32x4(_mm_loadu_ps(inside.y.as_ptr()))),
+            ];
+            let linear = [plane(&primitive.b1, at), plane(&primitive.b2, at)];
+            let w = _mm512_div_ps(_mm512_set1_ps(1.0), plane(&primitive.inv_w, at));
+            let smooth = [
+                _mm512_mul_ps(_mm512_mul_ps(linear[0], _mm512_set1_ps(primitive.inv_w1)), w),
+                _mm512_mul_ps(_mm512_mul_ps(linear[1], _mm512_set1_ps(primitive.inv_w2)), w),
+            ];
+            for (i, input) in inputs.iter().enumerate() {
+                let [w1, w2] = if input & 1 != 0 { smooth } else { linear };
+                let [a0, d1, d2] = (*primitive.attributes.add((input >> 1) as usize)).map(f32::from_bits);
+                let sum = _mm512_fmadd_ps(w1, _mm512_set1_ps(d1), _mm512_set1_ps(a0));
+                let value = _mm512_castps_si512(_mm512_fmadd_ps(w2, _mm512_set1_ps(d2), sum));
+                _mm256_storeu_si256(rows.add(i).cast(), _mm512_castsi512_si256(value));
+                _mm256_storeu_si256(rows.add(inputs.len() + i).cast(), _mm512_extracti64x4_epi64::<1>(value));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::interpolate as oracle;
+    use base::abi::{BatchHeader, interpolated};
+    use base::random::Rng;
+    use base::shader::Interpolation::{Linear, Smooth};
+
+    const SLOTS: usize = 5;
+
+    fn primitive(rng: &mut Rng, attributes: &[[u32; 3]]) -> FragmentPrimitive {
+        let mut near = || rng.float(-0.25, 0.25);
+        FragmentPrimitive {
+            b1: [near(), near(), near()],
+            b2: [near(), near(), near()],
+            inv_w: [near() / 64.0, near() / 64.0, 1.0 + near()],
+            inv_w1: 1.0 + near(),
+            inv_w2: 1.0 + near(),
+            z: [0.0; 3],
+            origin: [rng.below(64) as i32 - 32, rng.below(16384) as i32],
+            attributes: attributes.as_ptr(),
+            front_facing: 1,
+            primitive_id: 0,
+            layer: 0,
+            viewport_index: 0,
+            point_origin: [0.0; 2],
+            point_inv_size: 0.0,
+            _pad: 0,
+        }
+    }
+
+    /// Quads of few primitives, mostly several of one after the other.
+    fn quads(rng: &mut Rng, primitives: &[FragmentPrimitive], count: u32) -> Vec<FragmentQuad> {
+        let (mut primitive, mut sample) = (0, FragmentBatch::CENTRE);
+        let mut quad = |_| {
+            if rng.below(4) == 0 {
+                primitive = rng.below(primitives.len() as u32) as usize;
+            }
+            if rng.below(8) == 0 {
+                sample = rng.below(5) as u16;
+            }
+            let [x, y] = [0; 2].map(|_| 2 * rng.below(8192) as u16);
+            FragmentQuad { x, y, coverage: 0x1111, sample, primitive: &primitives[primitive] }
+        };
+        (0..count).map(&mut quad).collect()
+    }
+
+    #[test]
+    fn every_level_has_the_bits_of_the_formulas() {
+        let mut rng = Rng(0x1d3a_0000_b17e_0011);
+        for _ in 0..400 {
+            let attributes: Vec<[[u32; 3]; SLOTS]> = (0..3)
+                .map(|_| {
+                    std::array::from_fn(|_| {
+                        std::array::from_fn(|_| match rng.below(16) {
+                            0 => rng.pick(&[0.0, -0.0, f32::INFINITY, 1e-40]).to_bits(),
+                            _ => rng.float(-100.0, 100.0).to_bits(),
+                        })
+                    })
+                })
+                .collect();
+            let primitives: Vec<_> = attributes.iter().map(|rows| primitive(&mut rng, rows)).collect();
+            let count = 1 + rng.below(FragmentBatch::MOST_QUADS as u32);
+            let quads = quads(&mut rng, &primitives, count);
+            // Few bits, so that sums are exact in any order.
+            let samples: [[f32; 2]; 4] = std::array::from_fn(|_| [0; 2].map(|_| rng.below(16) as f32 / 16.0));
+            let batch = FragmentBatch {
+                header: BatchHeader { scratch: core::ptr::null_mut(), sink: core::ptr::null_mut() },
+                count,
+                samples: 4,
+                quads: quads.as_ptr(),
+                outputs: core::ptr::null_mut(),
+                alive: core::ptr::null_mut(),
+                positions: FragmentBatch::positions(&samples),
+            };
+            let inputs = [(4, true), (0, false), (2, true), (0, true)];
+            let inputs = &inputs[..1 + rng.below(4) as usize];
+            let list: Vec<u32> = inputs.iter().map(|&(slot, perspective)| interpolated(slot, perspective)).collect();
+            for level in Level::all_here() {
+                // One pair more than there are, which stays as it is.
+                let pairs = quads.len().div_ceil(2);
+                let mut rows = vec![[7u32; MAX_LANES]; (pairs + 1) * list.len()];
+                // SAFETY: the host has the level; valid quads, slots of their primitives, room for the rows.
+                unsafe { interpolate_of(level)(&batch, list.as_ptr(), list.len() as u32, rows.as_mut_ptr().cast()) };
+                assert!(rows[pairs * list.len()..].iter().all(|row| *row == [7; MAX_LANES]));
+                for (number, quad) in quads.iter().enumerate() {
+                    let at = &batch.positions[usize::from(quad.sample)];
+                    // SAFETY: the primitives outlive the quads.
+                    let primitive = unsafe { &*quad.primitive };
+                    for (i, &(slot, perspective)) in inputs.iter().enumerate() {
+                        for lane in 0..4 {
+                            let [x, y] = [f32::from(quad.x) + at.x[lane], f32::from(quad.y) + at.y[lane]];
+                            let mode = if perspective { Smooth } else { Linear };
+                            // SAFETY: a slot of the primitive.
+                            let want = unsafe { oracle(primitive, slot as usize, x, y, mode) };
+                            let got = rows[number / 2 * list.len() + i][number % 2 * 4 + lane];
+                            let nan = f32::from_bits(want).is_nan() && f32::from_bits(got).is_nan();
+                            assert!(want == got || nan, "{level:?} quad {number} of {count}: {got:x}, not {want:x}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

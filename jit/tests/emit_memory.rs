@@ -483,3 +483,33 @@ fn private_arrays_of_every_type() {
         }
     }
 }
+
+/// A load side by side behind its bounds check stays there, also when a loop changes nothing of it: better code is no reason to read what lies
+/// outside.
+#[test]
+fn a_load_in_a_loop_is_not_executed_before_its_check() {
+    const READ_ONLY: MemFlags = MemFlags { readonly: true, volatile: false, align: 4 };
+    let s = shader([8, 1, 1], |b| {
+        let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
+        let zero = b.u32(0);
+        let (count, far) = (get(b, 0, zero, Ty::I32), b.u32(1));
+        let far = get(b, 0, far, Ty::I32);
+        let index = b.binary(Binary::IAdd, far, lane);
+        let at = byte_offset(b, index);
+        let sum = b.loop_(&[zero, zero], &[Ty::I32], |b, label, p| {
+            let more = b.cmp(Cmp::ULt, p[0], count);
+            let done = b.unary(Unary::Not, more);
+            b.break_if(done, label, &[p[1]]);
+            let buffer = b.buffer(0, 1);
+            let value = b.op(Op::Load(Space::Buffer, READ_ONLY), &[buffer, at], Ty::I32);
+            let one = b.u32(1);
+            let (next, sum) = (b.binary(Binary::IAdd, p[0], one), b.binary(Binary::IAdd, p[1], value));
+            Term::Yield(vec![next, sum])
+        });
+        put(b, 2, lane, sum[0]);
+    });
+    let buffers = |count, far| memory(vec![words([count, far]), words(0..16), words([7; 8])]);
+    for (count, far, want) in [(3, 1, [3, 6, 9, 12, 15, 18, 21, 24]), (3, 1 << 28, [0; 8]), (0, 0x0fff_ffff, [0; 8])] {
+        assert_eq!(as_words(&run_memory(&s, &buffers(count, far), 8, [1; 3])[2]), want, "{count} {far:#x}");
+    }
+}

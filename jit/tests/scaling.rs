@@ -84,6 +84,10 @@ fn size(kind: Kind) -> u32 {
         Kind::CopyObject | Kind::Insert | Kind::Extract => 1500,
         Kind::Nest => 90,
         Kind::Names => 20_000,
+        Kind::Matrices => 60,
+        Kind::Images => 40,
+        Kind::BarrierLoops => 12,
+        Kind::ConstantArray => 4000,
         _ => 300,
     }
 }
@@ -161,7 +165,16 @@ fn ordinary_shaders_get_the_full_tier() {
 
 #[test]
 fn what_asks_for_too_much_is_refused_early() {
-    for (kind, n) in [(Kind::Calls, 10), (Kind::Sin, 60_000), (Kind::IfMany, 6000)] {
+    for (kind, n) in [
+        (Kind::Calls, 10),
+        (Kind::Sin, 60_000),
+        (Kind::IfMany, 6000),
+        (Kind::Doubled, 60),
+        (Kind::Huge, 15),
+        (Kind::Matrices, 40_000),
+        (Kind::Images, 60_000),
+        (Kind::BarrierLoops, 2000),
+    ] {
         let before = ALLOCATED.get();
         let error = measure(kind, n).err().unwrap_or_else(|| panic!("{kind:?} is taken"));
         assert_eq!(error.kind, ErrorKind::Limit, "{kind:?}: {error}");

@@ -97,7 +97,18 @@ impl StageRequest {
     /// # Errors
     /// For the application: see [`jit::prepare`]. More workgroup memory than the device says it has is invalid.
     pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
-        let prepared = self.with_jit(jit::prepare)?;
+        self.prepare_read(&Module::parse(&self.words)?)
+    }
+
+    fn prepare_read(&self, module: &Module) -> Result<Prepared, jit::error::Error> {
+        let prepared = jit::prepare(&CompileRequest {
+            module,
+            stage: self.stage,
+            entry: &self.entry,
+            specialization: &self.specialization,
+            layout: &self.layout,
+            accept: accepted(),
+        })?;
         let bytes = prepared.facts().payload.workgroup().map_or(0, |w| w.shared_bytes);
         let most = LIMITS.max_compute_shared_memory_size;
         if bytes > most {
@@ -112,23 +123,9 @@ impl StageRequest {
     /// # Errors
     /// Internal ones.
     pub fn improve(&self, than: Tier, wanted: &dyn Fn() -> bool) -> Result<Option<CodeBlob>, jit::error::Error> {
-        let prepared = self.prepare()?;
+        // There is code, so the module has been checked.
+        let prepared = self.prepare_read(&Module::parse_again(&self.words)?)?;
         if wanted() { prepared.improve(than, wanted) } else { Ok(None) }
-    }
-
-    fn with_jit<T>(
-        &self,
-        f: impl FnOnce(&CompileRequest<'_>) -> Result<T, jit::error::Error>,
-    ) -> Result<T, jit::error::Error> {
-        let module = Module::parse(&self.words)?;
-        f(&CompileRequest {
-            module: &module,
-            stage: self.stage,
-            entry: &self.entry,
-            specialization: &self.specialization,
-            layout: &self.layout,
-            accept: accepted(),
-        })
     }
 }
 

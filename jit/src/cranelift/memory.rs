@@ -13,7 +13,10 @@ fn flags(access: Access) -> MemFlagsData {
     flags.set_notrap();
     if access.readonly {
         flags.set_readonly();
-        flags.set_can_move();
+        // What can move is executed wherever its operands are known, reached or not.
+        if !access.guarded {
+            flags.set_can_move();
+        }
     }
     if access.aligned {
         flags.set_aligned();

@@ -39,7 +39,7 @@ impl Emitter<'_> {
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
         let address = self.b.iadd(pair.address, wide);
-        let fast_values = self.load_interleaved(address, run, flags);
+        let fast_values = self.load_interleaved(address, run, Access { guarded: true, ..flags });
         self.b.jump(done, &fast_values);
         self.enter(slow);
         let slow_values = self.load_by_lane(pair, base, run, flags);

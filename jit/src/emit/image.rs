@@ -9,7 +9,7 @@
 //! runs over the distinct pairs. Queries read the view's fields inline.
 
 use super::Emitter;
-use super::memory::{read_only, trusted};
+use super::memory::{guarded, trusted};
 use super::rep::{Rep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, InstData, Op, SampleInfo, Ty, Value};
@@ -245,14 +245,14 @@ impl Emitter<'_> {
     fn call_uniform(&mut self, args: C, kernel: usize, view: C, sampler: C, by_class: bool) {
         let field = offset_of!(ImageView, kernels) + kernel * 8;
         let table = if by_class {
-            let class = self.b.load(Type::I32, read_only(offset_of!(Sampler, class) as i32), sampler);
+            let class = self.b.load(Type::I32, guarded(offset_of!(Sampler, class) as i32), sampler);
             let class = self.b.zext(Type::I64, class);
             let offset = self.b.shl_imm(class, 3);
             self.b.iadd(view, offset)
         } else {
             view
         };
-        let function = self.b.load(Type::I64, read_only(field as i32), table);
+        let function = self.b.load(Type::I64, guarded(field as i32), table);
         self.b.call(function, &[view, sampler, args]);
     }
 
@@ -459,7 +459,7 @@ impl Emitter<'_> {
     }
 
     fn query_scalar(&mut self, query: ImageQuery, view: C, level: Option<C>) -> C {
-        let word = |e: &mut Self, base: C, field: usize| e.b.load(Type::I32, read_only(field as i32), base);
+        let word = |e: &mut Self, base: C, field: usize| e.b.load(Type::I32, guarded(field as i32), base);
         let dim_is = |e: &mut Self, dim: Dim| {
             let d = word(e, view, offset_of!(ImageView, dim));
             e.b.icmp_imm(IntCond::Eq, d, dim as i64)

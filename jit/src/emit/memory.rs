@@ -23,6 +23,11 @@ pub fn read_only(offset: i32) -> Access {
     Access { readonly: true, ..trusted(offset) }
 }
 
+/// Loads through what a descriptor names, which need not be there where it is not used.
+pub fn guarded(offset: i32) -> Access {
+    Access { guarded: true, ..read_only(offset) }
+}
+
 /// The same kind of access at an offset.
 pub fn at(access: Access, offset: i32) -> Access {
     Access { offset, ..access }

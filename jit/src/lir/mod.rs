@@ -168,6 +168,8 @@ pub struct Access {
     pub offset: i32,
     /// Nobody writes there while the function runs: loads may be merged and moved.
     pub readonly: bool,
+    /// A branch has seen to it that the address is one: the access stays behind it, also out of loops.
+    pub guarded: bool,
     /// The address is a multiple of the type's bytes.
     pub aligned: bool,
 }

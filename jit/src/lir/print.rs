@@ -67,7 +67,9 @@ impl Function {
             Imm::Pattern(list) => write!(f, " {:?}", self.lists[list])?,
             Imm::Access(access) | Imm::Gather(access, _) => {
                 write!(f, " {:+}", access.offset)?;
-                for (flag, name) in [(access.readonly, " readonly"), (access.aligned, " aligned")] {
+                for (flag, name) in
+                    [(access.readonly, " readonly"), (access.guarded, " guarded"), (access.aligned, " aligned")]
+                {
                     if flag {
                         write!(f, "{name}")?;
                     }

@@ -297,6 +297,9 @@ impl Translator<'_> {
 
     fn write(&mut self, v: View<'_>) -> Result<()> {
         let (_, desc, t) = self.image_operand(v.arg(0)?)?;
+        if t.sampled == 1 {
+            return Err(Error::invalid("image of this type cannot be written"));
+        }
         let coords = self.texel_coords(v.arg(1)?, &t)?;
         let mut texel = self.operand(v, 2)?;
         let o = self.image_operands(v, 3)?;

@@ -23,6 +23,7 @@ mod dot;
 mod effect;
 mod encoding;
 mod float_mode;
+mod flow;
 mod fold;
 mod glsl;
 mod image;
@@ -155,6 +156,14 @@ impl Module {
         let m = Module::read(words)?;
         validate::check(&m)?;
         Ok(m)
+    }
+
+    /// Reads a module that was parsed before, without checking it again.
+    ///
+    /// # Errors
+    /// As [`Module::parse`], of the words of no module.
+    pub fn parse_again(words: &[u32]) -> Result<Module> {
+        Module::read(words)
     }
 
     /// Stack for everything that is recursive over the module's regions, and over the IR made of them. Reserved, committed as far as it

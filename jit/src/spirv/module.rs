@@ -4,10 +4,12 @@
 //! linear in the input (ids beyond [`MAX_BOUND`] are refused, side tables are indexed by definition, not by raw id).
 //! No word of the input is trusted: later stages look ids up with [`Module::def`] and get an error, never a panic.
 
+use super::flow::Flow;
 use super::opcodes::{self, op};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Largest id bound (universal limit of the SPIR-V specification).
 pub(crate) const MAX_BOUND: u32 = 0x3f_ffff;
@@ -110,6 +112,8 @@ pub(crate) struct Function {
     pub blocks: Vec<Block>,
     /// All instructions from OpFunction to OpFunctionEnd.
     pub insts: Range<u32>,
+    /// Its graph, once somebody asked for it (`validate::dominance::flow`).
+    pub flow: OnceLock<Flow>,
 }
 
 /// Index into [`Function::blocks`].
@@ -549,7 +553,14 @@ impl Reader {
             inst += 1;
         }
         let blocks = self.resolve(&blocks)?;
-        self.m.functions.push(Function { id, result_ty, params, blocks, insts: start..inst + 1 });
+        self.m.functions.push(Function {
+            id,
+            result_ty,
+            params,
+            blocks,
+            insts: start..inst + 1,
+            flow: OnceLock::new(),
+        });
         Ok(inst + 1)
     }
 

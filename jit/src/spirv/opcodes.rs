@@ -24,6 +24,10 @@ impl Row {
     pub fn has_result(&self) -> bool {
         self.shape.iter().take(2).any(|&c| c == b'r')
     }
+    /// The shape behind result type and result.
+    pub fn operands(&self) -> &'static [u8] {
+        &self.shape[usize::from(self.has_type()) + usize::from(self.has_result())..]
+    }
     /// Least number of operand words.
     pub fn least_words(&self) -> usize {
         self.shape.iter().filter(|c| c.is_ascii_lowercase() && **c != b'm').count()

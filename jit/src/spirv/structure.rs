@@ -11,7 +11,7 @@
 
 use super::module::{Block, BlockIx, End, Function, Merge, Module};
 use super::types::{Spec, Type};
-use super::validate::dominance::{Flow, successors};
+use super::validate::dominance::flow;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
@@ -132,14 +132,16 @@ struct Structurer<'a> {
 /// Blocks that several branches of one selection lead to although they are no merge block, by the selection's header, in an order in which each
 /// stands behind those that lead to it.
 fn joins(m: &Module, f: &Function) -> Result<HashMap<BlockIx, Vec<BlockIx>>> {
-    let mut before = vec![0u32; f.blocks.len()];
+    let mut found = HashMap::<BlockIx, Vec<BlockIx>>::new();
+    if f.blocks.len() == 1 {
+        return Ok(found);
+    }
+    let flow = flow(m, f)?;
     let mut expected = vec![false; f.blocks.len()];
-    for block in &f.blocks {
-        let mut last = None;
-        successors(m, f, block, &mut |to| {
-            before[to as usize] += u32::from(last.replace(to) != Some(to));
-            expected[to as usize] |= matches!(block.end, End::Switch(_));
-        })?;
+    for (n, block) in f.blocks.iter().enumerate() {
+        if matches!(block.end, End::Switch(_)) {
+            flow.behind(n as BlockIx).iter().for_each(|&to| expected[to as usize] = true);
+        }
         match block.merge {
             Merge::None => {}
             Merge::Selection(merge) => expected[merge as usize] = true,
@@ -151,14 +153,12 @@ fn joins(m: &Module, f: &Function) -> Result<HashMap<BlockIx, Vec<BlockIx>>> {
     }
     let may_join = |b: &BlockIx| {
         let header = matches!(f.blocks[*b as usize].merge, Merge::Loop { .. });
-        !expected[*b as usize] && before[*b as usize] > if header { 2 } else { 1 }
+        !expected[*b as usize] && flow.before(*b).len() > if header { 2 } else { 1 }
     };
     let candidates: Vec<BlockIx> = (0..f.blocks.len() as BlockIx).filter(may_join).collect();
-    let mut found = HashMap::<BlockIx, Vec<BlockIx>>::new();
     if candidates.is_empty() {
         return Ok(found);
     }
-    let flow = Flow::new(m, f)?;
     let order = flow.postorder();
     for b in order.into_iter().rev().filter(|b| candidates.binary_search(b).is_ok()) {
         if flow.before(b).iter().filter(|&&p| flow.reached(p) && !flow.dominates(b, p)).count() > 1 {

@@ -75,9 +75,31 @@ pub enum Kind {
     Names,
     /// Functions that call the next one `n` times, ten levels.
     Calls,
+    /// Array types, each with its pointer and a variable.
+    Types,
+    /// Matrices that are multiplied.
+    Matrices,
+    /// Access chains, four levels deep, with a load and a store each.
+    Chains,
+    /// Members of a buffer's block, each decorated, named and loaded.
+    Block,
+    /// Elements of a constant array.
+    ConstantArray,
+    /// Texels that are read and written.
+    Images,
+    /// Reductions over the subgroup.
+    Subgroups,
+    /// Barriers one after another, with something live over each.
+    Barriers,
+    /// Loops inside of loops, with a barrier in each.
+    BarrierLoops,
+    /// Structures of two of the one before, `n` levels.
+    Doubled,
+    /// A constant array of 2 to the `n` elements, inside of as many again.
+    Huge,
 }
 
-pub const KINDS: [Kind; 19] = [
+pub const KINDS: [Kind; 28] = [
     Kind::Straight,
     Kind::Wide,
     Kind::Sin,
@@ -97,6 +119,15 @@ pub const KINDS: [Kind; 19] = [
     Kind::Locals,
     Kind::Functions,
     Kind::Names,
+    Kind::Types,
+    Kind::Matrices,
+    Kind::Chains,
+    Kind::Block,
+    Kind::ConstantArray,
+    Kind::Images,
+    Kind::Subgroups,
+    Kind::Barriers,
+    Kind::BarrierLoops,
 ];
 
 struct Asm {
@@ -135,6 +166,10 @@ pub fn module(kind: Kind, n: u32) -> Vec<u32> {
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
     };
     a.i(17, &[1]);
+    if kind == Kind::Subgroups {
+        a.i(17, &[61]);
+        a.i(17, &[63]);
+    }
     a.i(11, &[&[EXT][..], &text("GLSL.std.450")].concat());
     a.i(14, &[0, 1]);
     a.i(15, &[&[5, MAIN][..], &text("main"), &[ID]].concat());
@@ -142,6 +177,14 @@ pub fn module(kind: Kind, n: u32) -> Vec<u32> {
     if kind == Kind::Names {
         (0..n).for_each(|_| a.i(5, &[&[MAIN][..], &text("a name that is not short")].concat()));
         (0..n).for_each(|i| a.i(71, &[STEP + (i & 1), 0]));
+    }
+    if kind == Kind::Block {
+        (0..n).for_each(|i| a.i(6, &[&[STRUCT, i][..], &text("member")].concat()));
+        (0..n).for_each(|i| a.i(72, &[STRUCT, i, 35, 4 * i]));
+        [&[STRUCT, 2][..], &[VARIABLE, 34, 0], &[VARIABLE, 33, 1]].iter().for_each(|d| a.i(71, d));
+    }
+    if kind == Kind::Images {
+        [&[VARIABLE, 34, 5][..], &[VARIABLE, 33, 0]].iter().for_each(|d| a.i(71, d));
     }
     for decoration in [&[ARRAY, 6, 4][..], &[BLOCK, 2], &[BUFFER, 34, 0], &[BUFFER, 33, 0], &[ID, 11, 28]] {
         a.i(71, decoration);
@@ -183,7 +226,18 @@ pub fn module(kind: Kind, n: u32) -> Vec<u32> {
         Kind::Members => stored(&mut a, &list, true, v),
         Kind::Variables | Kind::Locals => stored(&mut a, &list, false, v),
         Kind::Functions => list.iter().fold(v, |v, &f| a.r(57, F32, &[f, v])),
-        _ => body(&mut a, kind, n, Start { label, x, p, v }),
+        Kind::Types => list.chunks(2).fold(v, |v, pair| {
+            let place = a.r(65, PRIVATE_PTR, &[pair[1], x]);
+            a.i(62, &[place, v]);
+            let loaded = a.r(61, F32, &[place]);
+            a.r(129, F32, &[v, loaded])
+        }),
+        Kind::Block => list.iter().fold(v, |v, &i| {
+            let place = a.r(65, F32_PTR, &[VARIABLE, i]);
+            let loaded = a.r(61, F32, &[place]);
+            a.r(129, F32, &[v, loaded])
+        }),
+        _ => body(&mut a, kind, n, Start { label, x, p, v }, &list),
     };
     a.i(62, &[p, result]);
     a.i(253, &[]);
@@ -221,6 +275,95 @@ fn globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
             Vec::new()
         }
         Kind::Functions => (0..n).map(|_| a.id()).collect(),
+        _ => more_globals(a, kind, n),
+    }
+}
+
+/// As [`globals`].
+fn more_globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
+    let variable = |a: &mut Asm, class: u32, ty: u32| {
+        let pointer = a.id();
+        a.i(32, &[pointer, class, ty]);
+        a.i(59, &[pointer, VARIABLE, class]);
+    };
+    match kind {
+        Kind::Types => {
+            a.i(32, &[PRIVATE_PTR, 6, F32]);
+            let list = (0..n).flat_map(|i| {
+                let (length, array, pointer) = (a.r(43, U32, &[2 + i % 7]), a.id(), a.id());
+                a.i(28, &[array, F32, length]);
+                a.i(32, &[pointer, 6, array]);
+                [array, a.r(59, pointer, &[6])]
+            });
+            list.collect()
+        }
+        Kind::Matrices => {
+            let (vector, matrix) = (a.id(), a.id());
+            a.i(23, &[vector, F32, 4]);
+            a.i(24, &[matrix, vector, 4]);
+            a.i(46, &[matrix, VARIABLE]);
+            vec![vector, matrix]
+        }
+        Kind::Chains => {
+            let four = a.r(43, U32, &[4]);
+            let mut ty = F32;
+            for _ in 0..2 {
+                let (array, structure) = (a.id(), a.id());
+                a.i(28, &[array, ty, four]);
+                a.i(30, &[structure, array]);
+                ty = structure;
+            }
+            a.i(32, &[PRIVATE_PTR, 6, F32]);
+            variable(a, 6, ty);
+            Vec::new()
+        }
+        Kind::Block => {
+            let members: Vec<u32> = [&[STRUCT][..], &vec![F32; n as usize]].concat();
+            a.i(30, &members);
+            variable(a, 12, STRUCT);
+            (0..n).map(|i| a.r(43, U32, &[i])).collect()
+        }
+        Kind::ConstantArray => {
+            let (length, array) = (a.r(43, U32, &[n]), a.id());
+            a.i(28, &[array, F32, length]);
+            let values: Vec<u32> = (0..n).map(|i| a.r(43, F32, &[(i as f32).to_bits()])).collect();
+            let constant = a.r(44, array, &values);
+            a.i(32, &[PRIVATE_PTR, 6, F32]);
+            let pointer = a.id();
+            a.i(32, &[pointer, 6, array]);
+            a.i(59, &[pointer, VARIABLE, 6, constant]);
+            Vec::new()
+        }
+        Kind::Images => {
+            // 2D, a storage image of R32f.
+            a.i(25, &[STRUCT, F32, 1, 0, 0, 0, 2, 3]);
+            variable(a, 0, STRUCT);
+            let (v2, v4) = (a.id(), a.id());
+            a.i(23, &[v2, U32, 2]);
+            a.i(23, &[v4, F32, 4]);
+            vec![v2, v4]
+        }
+        Kind::Subgroups | Kind::Barriers | Kind::BarrierLoops => {
+            vec![a.r(43, U32, &[3]), a.r(43, U32, &[2]), a.r(43, U32, &[0x108])]
+        }
+        Kind::Doubled => {
+            let mut ty = F32;
+            for _ in 0..n {
+                let structure = a.id();
+                a.i(30, &[structure, ty, ty]);
+                ty = structure;
+            }
+            variable(a, 6, ty);
+            vec![ty]
+        }
+        Kind::Huge => {
+            let length = a.r(43, U32, &[1 << n]);
+            let (array, outer) = (a.id(), a.id());
+            a.i(28, &[array, F32, length]);
+            a.i(28, &[outer, array, length]);
+            let null = a.r(46, outer, &[]);
+            vec![outer, null]
+        }
         _ => Vec::new(),
     }
 }
@@ -246,7 +389,7 @@ struct Start {
     v: u32,
 }
 
-fn body(a: &mut Asm, kind: Kind, n: u32, s: Start) -> u32 {
+fn body(a: &mut Asm, kind: Kind, n: u32, s: Start, list: &[u32]) -> u32 {
     let Start { label, x, p, v } = s;
     match kind {
         Kind::Straight => (0..n).fold(v, |v, i| a.r(129 + (i & 1) * 4, F32, &[v, if i % 3 == 0 { TWO } else { ONE }])),
@@ -285,10 +428,101 @@ fn body(a: &mut Asm, kind: Kind, n: u32, s: Start) -> u32 {
         Kind::Nest => nest(a, n, label, v),
         Kind::Names => v,
         Kind::Calls => a.r(57, F32, &[FIRST - 10, v]),
-        Kind::Constants | Kind::Members | Kind::Variables | Kind::Locals | Kind::Functions => {
+        Kind::Matrices => {
+            let [vector, matrix] = [list[0], list[1]];
+            let column = a.r(80, vector, &[v, ONE, TWO, v]);
+            let first = a.r(147, matrix, &[column, column]);
+            let last = (0..n).fold(first, |m, _| a.r(146, matrix, &[m, first]));
+            a.r(81, F32, &[last, 1, 2])
+        }
+        Kind::Chains => (0..n).fold(v, |v, i| {
+            let index = if i % 2 == 0 { ZERO } else { x };
+            let place = a.r(65, PRIVATE_PTR, &[VARIABLE, ZERO, index, ZERO, index]);
+            a.i(62, &[place, v]);
+            let loaded = a.r(61, F32, &[place]);
+            a.r(129, F32, &[v, loaded])
+        }),
+        Kind::ConstantArray => {
+            let place = a.r(65, PRIVATE_PTR, &[VARIABLE, x]);
+            let loaded = a.r(61, F32, &[place]);
+            a.r(129, F32, &[v, loaded])
+        }
+        Kind::Images => {
+            let [v2, v4] = [list[0], list[1]];
+            let image = a.r(61, STRUCT, &[VARIABLE]);
+            let at = a.r(80, v2, &[x, ZERO]);
+            (0..n).fold(v, |v, _| {
+                let texel = a.r(98, v4, &[image, at]);
+                let red = a.r(81, F32, &[texel, 0]);
+                let sum = a.r(129, F32, &[v, red]);
+                let new = a.r(80, v4, &[sum, sum, sum, sum]);
+                a.i(99, &[image, at, new]);
+                sum
+            })
+        }
+        Kind::Subgroups => (0..n).fold(v, |v, _| a.r(350, F32, &[list[0], 0, v])),
+        Kind::Barriers => (0..n).fold(v, |v, _| {
+            barrier(a, list);
+            a.r(133, F32, &[v, TWO])
+        }),
+        Kind::BarrierLoops => barrier_loops(a, n, (label, x), v, list),
+        Kind::Doubled => {
+            let loaded = a.r(61, list[0], &[VARIABLE]);
+            let copy = a.r(83, list[0], &[loaded]);
+            let part = a.r(81, F32, &[&[copy][..], &vec![0; n as usize]].concat());
+            a.r(129, F32, &[v, part])
+        }
+        Kind::Huge => {
+            let part = a.r(81, F32, &[list[1], 1, 2]);
+            a.r(129, F32, &[v, part])
+        }
+        Kind::Constants
+        | Kind::Members
+        | Kind::Variables
+        | Kind::Locals
+        | Kind::Functions
+        | Kind::Types
+        | Kind::Block => {
             unreachable!("made of globals")
         }
     }
+}
+
+/// A barrier of the workgroup.
+fn barrier(a: &mut Asm, list: &[u32]) {
+    a.i(224, &[list[1], list[1], list[2]]);
+}
+
+/// Loops inside of each other, each up to `x`, with a barrier before the next one.
+fn barrier_loops(a: &mut Asm, n: u32, (label, x): (u32, u32), v: u32, list: &[u32]) -> u32 {
+    let (mut before, mut v, mut open) = (label, v, Vec::new());
+    for _ in 0..n {
+        let [header, test, body, next, merge, phi, i, more, result] = [(); 9].map(|()| a.id());
+        a.i(249, &[header]);
+        a.i(248, &[header]);
+        a.i(245, &[F32, phi, v, before, result, next]);
+        a.i(245, &[U32, i, ZERO, before, more, next]);
+        a.i(246, &[merge, next, 0]);
+        a.i(249, &[test]);
+        a.i(248, &[test]);
+        let c = a.r(176, BOOL, &[i, x]);
+        a.i(250, &[c, body, merge]);
+        a.i(248, &[body]);
+        barrier(a, list);
+        open.push([header, next, merge, phi, i, more, result]);
+        (before, v) = (body, phi);
+    }
+    for [header, next, merge, phi, i, more, result] in open.into_iter().rev() {
+        let inner = a.r(133, F32, &[v, TWO]);
+        a.i(249, &[next]);
+        a.i(248, &[next]);
+        a.i(129, &[F32, result, inner, phi]);
+        a.i(128, &[U32, more, i, STEP]);
+        a.i(249, &[header]);
+        a.i(248, &[merge]);
+        v = phi;
+    }
+    v
 }
 
 /// Ifs inside of each other.

@@ -3,7 +3,7 @@
 use base::random::Star as Rng;
 
 /// (start, length) of every instruction; empty when the words are not a list of them.
-fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
+pub fn instructions(words: &[u32]) -> Vec<(usize, usize)> {
     let mut at = 5;
     let mut list = Vec::new();
     while at < words.len() {

@@ -1,7 +1,9 @@
 //! Control flow of a function as far as ids need it: what is used is defined in a block that dominates the use (2.16.1), blocks stand behind
-//! their dominators, a phi has a value for each predecessor. Constructs are the structuriser's matter (`structure`).
+//! their dominators, a phi has a value for each predecessor, headers of constructs dominate their merge blocks. What else there is of constructs
+//! is the structuriser's matter (`structure`).
 
-use super::super::module::{Block, BlockIx, End, Function, Module, View};
+use super::super::flow::Flow;
+use super::super::module::{Block, BlockIx, End, Function, Merge, Module, View};
 use super::super::opcodes::op;
 use super::broken;
 use super::ids::each_id;
@@ -49,19 +51,50 @@ impl Homes {
 
 fn function(m: &Module, number: usize, homes: &Homes) -> Result<()> {
     let f = &m.functions[number];
-    let flow = Flow::new(m, f)?;
+    let flow = flow(m, f)?;
+    let mut merges = vec![false; f.blocks.len()];
     for (n, block) in f.blocks.iter().enumerate() {
         let n = n as BlockIx;
-        if flow.reached(n) && flow.dominator[n as usize] > n {
+        if flow.reached(n) && flow.dominator(n) > n {
             return Err(Error::invalid("block stands before one that dominates it").with_id(block.label));
         }
+        construct(f, block, n, flow, &mut merges)?;
         for inst in block.body.start..=block.end_inst {
             let v = m.view(inst);
             if v.op == op::OpPhi {
-                phi(m, f, v, n, number as u32, &flow, homes)?;
+                phi(m, f, v, n, number as u32, flow, homes)?;
                 continue;
             }
-            each_id(m, v, &mut |id| used(m, v, id, n, number as u32, &flow, homes))?;
+            each_id(m, v, &mut |id| used(m, v, id, n, number as u32, flow, homes))?;
+        }
+    }
+    Ok(())
+}
+
+/// What is branched back to begins a loop. The header of a construct dominates the blocks that it names, and no other one has its merge block; a
+/// loop's continue target may be the header itself (2.11.1).
+fn construct(f: &Function, block: &Block, header: BlockIx, flow: &Flow, merges: &mut [bool]) -> Result<()> {
+    let broken = |rule: String| Err(Error::invalid(rule).with_id(block.label));
+    if !flow.reached(header) {
+        return Ok(());
+    }
+    let (merge, target) = match block.merge {
+        Merge::None => (None, None),
+        Merge::Selection(merge) => (Some(merge), None),
+        Merge::Loop { merge, cont } => (Some(merge), Some(cont)),
+    };
+    let back = |&from: &BlockIx| flow.reached(from) && flow.dominates(header, from);
+    if target.is_none() && flow.before(header).iter().any(back) {
+        return broken("is branched back to and begins no loop".into());
+    }
+    if merge.is_some_and(|merge| std::mem::replace(&mut merges[merge as usize], true)) {
+        return broken("its merge block is that of another construct too".into());
+    }
+    let dominated = |b: BlockIx| !flow.reached(b) || flow.dominates(header, b);
+    for named in merge.into_iter().chain(target) {
+        if merge == Some(header) || !dominated(named) {
+            let label = f.blocks[named as usize].label;
+            return broken(format!("header of a construct that does not dominate %{label}"));
         }
     }
     Ok(())
@@ -87,88 +120,27 @@ fn phi(m: &Module, f: &Function, v: View<'_>, at: BlockIx, number: u32, flow: &F
     if from == flow.before(at) { Ok(()) } else { broken(v, "its blocks are not those that branch here, each once") }
 }
 
-/// Predecessors and dominators.
-pub(in crate::spirv) struct Flow {
-    /// Predecessors of block b: `before[starts[b]..starts[b + 1]]`, each once, in their order.
-    starts: Vec<u32>,
-    before: Vec<BlockIx>,
-    /// Successors likewise.
-    next_starts: Vec<u32>,
-    next: Vec<BlockIx>,
-    /// Immediate dominator; of what cannot be reached NONE, of the first block itself.
-    dominator: Vec<BlockIx>,
-    /// Interval in a walk of the dominators' tree.
-    interval: Vec<(u32, u32)>,
-}
-
-impl Flow {
-    /// Of a function with blocks.
-    ///
-    /// # Errors
-    /// Invalid, when something branches to the first block.
-    pub fn new(m: &Module, f: &Function) -> Result<Flow> {
-        let count = f.blocks.len();
-        let mut edges = Vec::new();
-        for (n, block) in f.blocks.iter().enumerate() {
-            successors(m, f, block, &mut |to| edges.push((to, n as BlockIx)))?;
-        }
-        if let Some(&(_, from)) = edges.iter().find(|e| e.0 == 0) {
-            let label = f.blocks[from as usize].label;
-            return Err(Error::invalid("branches to the first block of its function").with_id(label));
-        }
-        let (starts, before) = grouped(count, &edges);
-        let back: Vec<(u32, u32)> = edges.iter().map(|&(to, from)| (from, to)).collect();
-        let (next_starts, next) = grouped(count, &back);
-        let (dominator, order) = Dominators::of(count, (&next_starts, &next), (&starts, &before));
-        let interval = intervals(&dominator, &order);
-        Ok(Flow { starts, before, next_starts, next, dominator, interval })
+/// The graph of a function with blocks, made once.
+///
+/// # Errors
+/// Invalid, when something branches to the first block.
+pub(in crate::spirv) fn flow<'m>(m: &Module, f: &'m Function) -> Result<&'m Flow> {
+    if let Some(flow) = f.flow.get() {
+        return Ok(flow);
     }
-
-    /// Predecessors of a block.
-    pub fn before(&self, b: BlockIx) -> &[BlockIx] {
-        &self.before[self.starts[b as usize] as usize..self.starts[b as usize + 1] as usize]
+    let mut edges = Vec::new();
+    for (n, block) in f.blocks.iter().enumerate() {
+        successors(m, f, block, &mut |to| edges.push((to, n as BlockIx)))?;
     }
-
-    /// The block can be reached.
-    pub fn reached(&self, b: BlockIx) -> bool {
-        self.dominator.get(b as usize).is_some_and(|&d| d != NONE)
+    if let Some(&(_, from)) = edges.iter().find(|e| e.0 == 0) {
+        let label = f.blocks[from as usize].label;
+        return Err(Error::invalid("branches to the first block of its function").with_id(label));
     }
-
-    /// Every way to `b` leads through `a`.
-    pub fn dominates(&self, a: BlockIx, b: BlockIx) -> bool {
-        let (a, b) = (self.interval[a as usize], self.interval[b as usize]);
-        a.0 <= b.0 && b.1 <= a.1 && a.1 != 0
-    }
-
-    /// Immediate dominator of a block that can be reached.
-    pub fn dominator(&self, b: BlockIx) -> BlockIx {
-        self.dominator[b as usize]
-    }
-
-    /// Blocks that can be reached, each behind those it leads to, loops aside.
-    pub fn postorder(&self) -> Vec<BlockIx> {
-        let mut met = vec![false; self.dominator.len()];
-        let mut stack = vec![(0, self.next_starts[0])];
-        let mut order = Vec::new();
-        met[0] = true;
-        while let Some((b, at)) = stack.last_mut() {
-            if *at == self.next_starts[*b as usize + 1] {
-                order.push(*b);
-                stack.pop();
-                continue;
-            }
-            let to = self.next[*at as usize];
-            *at += 1;
-            if !std::mem::replace(&mut met[to as usize], true) {
-                stack.push((to, self.next_starts[to as usize]));
-            }
-        }
-        order
-    }
+    Ok(f.flow.get_or_init(|| Flow::of(f.blocks.len(), &edges)))
 }
 
 /// Calls `f` with every target of a block's end.
-pub(in crate::spirv) fn successors(m: &Module, f: &Function, block: &Block, to: &mut dyn FnMut(BlockIx)) -> Result<()> {
+fn successors(m: &Module, f: &Function, block: &Block, to: &mut dyn FnMut(BlockIx)) -> Result<()> {
     match block.end {
         End::Branch(b) => to(b),
         End::Cond(_, a, b) => {
@@ -189,133 +161,4 @@ pub(in crate::spirv) fn successors(m: &Module, f: &Function, block: &Block, to: 
         End::Return | End::ReturnValue(_) | End::Kill | End::Unreachable | End::Unsupported => {}
     }
     Ok(())
-}
-
-/// Pairs (key, value) as lists by key, without repetitions of neighbours.
-fn grouped(count: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
-    let mut sorted = pairs.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let mut starts = vec![0; count + 1];
-    sorted.iter().for_each(|p| starts[p.0 as usize + 1] += 1);
-    (0..count).for_each(|i| starts[i + 1] += starts[i]);
-    (starts, sorted.into_iter().map(|p| p.1).collect())
-}
-
-/// Immediate dominators (Lengauer and Tarjan: A Fast Algorithm for Finding Dominators in a Flowgraph, the simple form), which take
-/// O(m log n) whatever the graph; and the blocks that can be reached, in the order of a walk. Inside, blocks are numbers of that walk.
-struct Dominators {
-    /// Block by number.
-    order: Vec<BlockIx>,
-    number: Vec<u32>,
-    parent: Vec<u32>,
-    semi: Vec<u32>,
-    /// Forest of what was linked: ancestor, and the number of least `semi` on the way to it.
-    ancestor: Vec<u32>,
-    least: Vec<u32>,
-}
-
-impl Dominators {
-    fn of(
-        blocks: usize,
-        (next_starts, next): (&[u32], &[BlockIx]),
-        (starts, before): (&[u32], &[BlockIx]),
-    ) -> (Vec<BlockIx>, Vec<BlockIx>) {
-        let mut d = Dominators::walk(blocks, next_starts, next);
-        let count = d.order.len();
-        let mut above = vec![0u32; count];
-        let mut buckets = vec![Vec::new(); count];
-        for w in (1..count as u32).rev() {
-            let b = d.order[w as usize] as usize;
-            for &p in &before[starts[b] as usize..starts[b + 1] as usize] {
-                let p = d.number[p as usize];
-                if p != NONE {
-                    let u = d.evaluate(p);
-                    d.semi[w as usize] = d.semi[w as usize].min(d.semi[u as usize]);
-                }
-            }
-            buckets[d.semi[w as usize] as usize].push(w);
-            let parent = d.parent[w as usize];
-            d.ancestor[w as usize] = parent;
-            for v in std::mem::take(&mut buckets[parent as usize]) {
-                let u = d.evaluate(v);
-                above[v as usize] = if d.semi[u as usize] < d.semi[v as usize] { u } else { parent };
-            }
-        }
-        let mut dominator = vec![NONE; blocks];
-        dominator[0] = 0;
-        for w in 1..count {
-            if above[w] != d.semi[w] {
-                above[w] = above[above[w] as usize];
-            }
-            dominator[d.order[w] as usize] = d.order[above[w] as usize];
-        }
-        (dominator, d.order)
-    }
-
-    /// A walk depth first.
-    fn walk(blocks: usize, starts: &[u32], next: &[BlockIx]) -> Dominators {
-        let (mut order, mut number, mut parent) = (vec![0], vec![NONE; blocks], vec![0]);
-        number[0] = 0;
-        let mut stack = vec![(0, starts[0])];
-        while let Some((b, at)) = stack.last_mut() {
-            let b = *b;
-            if *at == starts[b as usize + 1] {
-                stack.pop();
-                continue;
-            }
-            let to = next[*at as usize];
-            *at += 1;
-            if number[to as usize] == NONE {
-                number[to as usize] = order.len() as u32;
-                order.push(to);
-                parent.push(number[b as usize]);
-                stack.push((to, starts[to as usize]));
-            }
-        }
-        let all: Vec<u32> = (0..order.len() as u32).collect();
-        Dominators { ancestor: vec![NONE; order.len()], semi: all.clone(), least: all, order, number, parent }
-    }
-
-    /// The number of least `semi` among those linked above `v`; the way there is made short.
-    fn evaluate(&mut self, v: u32) -> u32 {
-        let mut way = Vec::new();
-        let mut at = v;
-        while self.ancestor[at as usize] != NONE && self.ancestor[self.ancestor[at as usize] as usize] != NONE {
-            way.push(at);
-            at = self.ancestor[at as usize];
-        }
-        for &w in way.iter().rev() {
-            let up = self.ancestor[w as usize];
-            if self.semi[self.least[up as usize] as usize] < self.semi[self.least[w as usize] as usize] {
-                self.least[w as usize] = self.least[up as usize];
-            }
-            self.ancestor[w as usize] = self.ancestor[up as usize];
-        }
-        self.least[v as usize]
-    }
-}
-
-/// First and last time of every block in a walk of the dominators' tree; (0, 0) for what cannot be reached.
-fn intervals(dominator: &[BlockIx], order: &[BlockIx]) -> Vec<(u32, u32)> {
-    let below: Vec<(u32, u32)> = order.iter().filter(|&&b| b != 0).map(|&b| (dominator[b as usize], b)).collect();
-    let (starts, next) = grouped(dominator.len(), &below);
-    let mut out = vec![(0, 0); dominator.len()];
-    let mut stack = vec![(0, starts[0])];
-    let mut clock = 1;
-    out[0].0 = clock;
-    while let Some((b, at)) = stack.last_mut() {
-        let b = *b as usize;
-        clock += 1;
-        if *at == starts[b + 1] {
-            out[b].1 = clock;
-            stack.pop();
-            continue;
-        }
-        let to = next[*at as usize];
-        *at += 1;
-        out[to as usize].0 = clock;
-        stack.push((to, starts[to as usize]));
-    }
-    out
 }

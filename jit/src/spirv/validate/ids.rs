@@ -1,8 +1,8 @@
 //! What operands name: ids that are defined, before their use where the specification asks for it, and of the kind that is wanted.
 
-use super::super::module::{ExtSet, Module, View, string_words};
+use super::super::module::{ExtSet, Module, View};
 use super::super::opcodes::{self, op};
-use super::operands::{behind, is_image};
+use super::operands::{Part, each_part, is_image};
 use super::{Kind, broken};
 use crate::error::Result;
 use std::collections::HashSet;
@@ -120,39 +120,25 @@ impl Walk<'_> {
 /// Calls `f` for every operand that is an id, behind the result type.
 pub(super) fn each_id(m: &Module, v: View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
     let Some(row) = opcodes::row(v.op) else { return Ok(()) };
-    let fixed = usize::from(row.has_type()) + usize::from(row.has_result());
-    if v.op == op::OpSpecConstantOp {
-        let inner = v.args.first().and_then(|&n| u16::try_from(n).ok()).and_then(opcodes::row);
-        let Some(inner) = inner else { return broken(v, "operation of a constant that is not known") };
-        let skip = inner.shape.iter().take_while(|c| matches!(c, b't' | b'r')).count();
-        return along(m, v, &inner.shape[skip..], 1, f);
-    }
-    along(m, v, &row.shape[fixed..], 0, f)
-}
-
-fn along(m: &Module, v: View<'_>, shape: &[u8], mut at: usize, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
-    for &c in shape {
-        let rest = v.args.get(at..).unwrap_or_default();
-        match c {
-            b'i' => f(v.arg(at)?)?,
-            b's' => at += string_words(rest).unwrap_or(rest.len()).saturating_sub(1),
-            b'm' => {
-                let Some(&mask) = rest.first() else { continue };
-                let more = behind(v.op, mask).unwrap_or(0);
-                // The alignment is a literal.
-                let literal = usize::from(!is_image(v.op) && mask & 2 != 0);
-                rest.iter().skip(1 + literal).take(more - literal).try_for_each(|&id| f(id))?;
-                at += more;
-            }
-            b'I' => return ids(v, rest, f),
-            b'N' if matches!(v.op, op::OpExecutionModeId | op::OpDecorateId) => return ids(v, rest, f),
-            b'N' => return Ok(()),
-            b'W' => return rest.chunks_exact(selector(m, v) + 1).try_for_each(|case| f(case[case.len() - 1])),
-            _ => {}
+    let (row, args) = match v.op {
+        op::OpSpecConstantOp => match u16::try_from(v.args[0]).ok().and_then(opcodes::row) {
+            Some(inner) => (inner, &v.args[1..]),
+            None => return broken(v, "operation of a constant that is not known"),
+        },
+        _ => (row, v.args),
+    };
+    each_part(v, row.operands(), args, &mut |part| match part {
+        Part::Id(id) => f(id),
+        Part::Mask([mask, rest @ ..]) => {
+            // The alignment is a literal.
+            let literal = usize::from(!is_image(v.op) && mask & 2 != 0);
+            rest.iter().skip(literal).try_for_each(|&id| f(id))
         }
-        at += 1;
-    }
-    Ok(())
+        Part::Ids(rest) => ids(v, rest, f),
+        Part::Literals(rest) if matches!(v.op, op::OpExecutionModeId | op::OpDecorateId) => ids(v, rest, f),
+        Part::Cases(rest) => rest.chunks_exact(selector(m, v) + 1).try_for_each(|case| f(case[case.len() - 1])),
+        Part::Literal | Part::Literals(_) | Part::Mask([]) => Ok(()),
+    })
 }
 
 /// The open end of ids; OpSource ends with a string.

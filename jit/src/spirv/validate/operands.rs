@@ -65,39 +65,68 @@ pub(super) fn check(m: &Module) -> Result<()> {
     Ok(())
 }
 
-/// The number of words, along the shape.
+/// The number of words, and what stands at the open end.
 fn count(v: View<'_>, row: &Row) -> Result<()> {
-    let fixed = usize::from(row.has_type()) + usize::from(row.has_result());
-    let mut rest = v.args;
-    let mut skip = |n: usize| -> Result<()> {
-        let Some(left) = rest.get(n..) else { return broken(v, "has too few operands") };
-        rest = left;
-        Ok(())
-    };
-    let mut at = 0;
-    for &c in &row.shape[fixed..] {
-        match c {
-            b's' => match string_words(&v.args[at.min(v.args.len())..]) {
-                Some(words) => {
-                    skip(words)?;
-                    at += words;
-                }
+    each_part(v, row.operands(), v.args, &mut |part| match part {
+        Part::Ids(rest) | Part::Literals(rest) | Part::Cases(rest) => open(v, rest),
+        Part::Id(_) | Part::Literal | Part::Mask(_) => Ok(()),
+    })
+}
+
+/// A part of an instruction's operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'m> {
+    Id(u32),
+    /// A word or a string.
+    Literal,
+    /// A mask and what it brings.
+    Mask(&'m [u32]),
+    /// Open ends.
+    Ids(&'m [u32]),
+    Literals(&'m [u32]),
+    /// Of a switch: literals, each with a label.
+    Cases(&'m [u32]),
+}
+
+/// Calls `f` with every part of `args`, which are of that shape.
+///
+/// # Errors
+/// Invalid, when they are not.
+pub(super) fn each_part<'m>(
+    v: View<'_>,
+    shape: &[u8],
+    args: &'m [u32],
+    f: &mut impl FnMut(Part<'m>) -> Result<()>,
+) -> Result<()> {
+    let mut rest = args;
+    for &c in shape {
+        let words = match c {
+            b's' => match string_words(rest) {
+                Some(words) => words,
                 None => return broken(v, "has a string without an end"),
             },
-            b'm' => {
-                let Some(&mask) = v.args.get(at) else { continue };
-                let Some(words) = behind(v.op, mask) else { return broken(v, format!("mask {mask:#x}")) };
-                skip(1 + words)?;
-                at += 1 + words;
-            }
-            b'I' | b'N' | b'W' => return open(v, &v.args[at.min(v.args.len())..]),
-            _ => {
-                skip(1)?;
-                at += 1;
-            }
-        }
+            b'm' => match rest.first() {
+                None => continue,
+                Some(&mask) => match behind(v.op, mask) {
+                    Some(words) => 1 + words,
+                    None => return broken(v, format!("mask {mask:#x}")),
+                },
+            },
+            b'I' | b'N' | b'W' => rest.len(),
+            _ => 1,
+        };
+        let Some((part, left)) = rest.split_at_checked(words) else { return broken(v, "has too few operands") };
+        rest = left;
+        f(match c {
+            b'i' => Part::Id(part[0]),
+            b'm' => Part::Mask(part),
+            b'I' => Part::Ids(part),
+            b'N' => Part::Literals(part),
+            b'W' => Part::Cases(part),
+            _ => Part::Literal,
+        })?;
     }
-    if at < v.args.len() { broken(v, "has too many operands") } else { Ok(()) }
+    if rest.is_empty() { Ok(()) } else { broken(v, "has too many operands") }
 }
 
 /// Words of the operands that an optional mask brings, of memory or of an image; nothing when it has bits that are not known.

@@ -90,6 +90,8 @@ fn each_rule_is_kept() {
         (&[61], &[&[61, 4, 33, 32, 0x800]], "mask 0x800"),
         (&[14], &[&[14, 0, 9]], "operand 1 is 9"),
         (&[59, 11], &[&[59, 11, 20, 77]], "operand 0 is 77"),
+        (&[43, 4], &[&[43, 4, 13, 0], &[52, 7, 55, 128, 8, 8, 8]], "too many operands"),
+        (&[43, 4], &[&[43, 4, 13, 0], &[52, 7, 55, 128, 8]], "too few operands"),
         // layout
         (&[17], &[&[14, 0, 1]], "2 OpMemoryModel"),
         (&[14], &[], "0 OpMemoryModel"),
@@ -144,6 +146,12 @@ fn each_rule_is_kept() {
         (&[245], &[&[245, 4, 39, 38, 36, 34, 36]], "those that branch here"),
         (&[245], &[&[245, 4, 39, 38, 36, 38, 30]], "does not dominate"),
         (&[249], &[&[249, 30]], "first block of its function"),
+        (&[247], &[&[247, 30, 0]], "header of a construct that does not dominate %30"),
+        (
+            &[129, 4, 38],
+            &[&[129, 4, 38, 34, 13], &[246, 30, 37, 0]],
+            "header of a construct that does not dominate %30",
+        ),
     ] {
         let said = with(find, new);
         assert!(said.contains(want), "{find:?} → {new:?}: {said:?}, not {want:?}");

@@ -1,0 +1,229 @@
+//! Mutants of modules as pipelines, run on small buffers and images by both tiers: whatever a module is, it is refused with a message or
+//! runs inside of its memory, ends (or loses the device for its time), and both tiers leave the same bits.
+//!
+//! `GRUS_FUZZ=n`: so many mutants (the default is a few hundred); `GRUS_FUZZ_SEED=s`: from that seed on, each mutant has one of its own;
+//! `GRUS_SPIRV_CORPUS=dir`: of modules of that folder too; `GRUS_FUZZ_KEEP=file`: the mutant in hand is written there, `GRUS_FUZZ_FILE=file`:
+//! that module as it is, by each seed.
+
+mod common;
+#[path = "../../jit/tests/spirv_common/mutate.rs"]
+mod mutate;
+#[path = "common/pipeline.rs"]
+mod pipeline;
+#[path = "../../jit/tests/spirv_common/reflect.rs"]
+mod reflect;
+#[path = "fuzz/sandbox.rs"]
+mod sandbox;
+#[path = "../../jit/tests/spirv_common/structured.rs"]
+mod structured;
+
+use base::random::Star as Rng;
+use base::shader::Stage;
+use jit::error::{Error, ErrorKind};
+use jit::spirv::{Accept, Module, Specialization};
+use sandbox::{End, Program, Sandbox, constants};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What one draw or dispatch may take.
+const BUDGET_MS: u64 = 20;
+/// Share of the mutants, in percent, that both tiers run; code of the full tier takes long to make.
+const BOTH: usize = 15;
+/// A mutant takes well below a second; machines are loaded.
+const SLOW: Duration = Duration::from_secs(1);
+const HANGS: Duration = Duration::from_secs(30);
+/// Most memory of the process, in KiB.
+const MEMORY: u64 = 3 << 20;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Every `.spv` below the folders, small ones.
+fn corpus() -> Vec<(String, Vec<u32>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("workspace");
+    let mut folders =
+        vec![root.join("jit/tests/data"), root.join("icd/tests/data"), root.join("cts-runner/src/bench/shaders")];
+    folders.extend(std::env::var_os("GRUS_SPIRV_CORPUS").map(PathBuf::from));
+    let (mut files, mut out) = (Vec::new(), Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "spv") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    for path in files {
+        let bytes = std::fs::read(&path).expect("module");
+        // Large ones take long and teach little more.
+        if bytes.len() <= 24 << 10 {
+            let words = common::spirv(&bytes);
+            out.push((path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()), words));
+        }
+    }
+    out
+}
+
+/// A sandbox for each tier.
+struct Pair {
+    boxes: [Option<Sandbox>; 2],
+}
+
+impl Pair {
+    fn sandbox(&mut self, tier: usize) -> &mut Sandbox {
+        self.boxes[tier].get_or_insert_with(|| {
+            // SAFETY: this test is the only one of its process; no thread of a device reads the environment.
+            unsafe { std::env::set_var("GRUS_TIER", ["quick", "full"][tier]) };
+            Sandbox::new()
+        })
+    }
+
+    /// What one tier makes of it, or both.
+    fn run(&mut self, program: &Program<'_>, both: bool, compare: bool) -> End {
+        let (quick, a) = self.run_by(0, program);
+        if both && quick != End::Lost {
+            let (full, b) = self.run_by(1, program);
+            assert!(quick == full || full == End::Lost, "{quick:?} by the quick tier, {full:?} by the full one");
+            let differs = a.iter().zip(&b).position(|(a, b)| a != b);
+            assert!(!compare || full == End::Lost || a == b, "the tiers leave other bits: byte {differs:?}");
+        }
+        quick
+    }
+
+    fn run_by(&mut self, tier: usize, program: &Program<'_>) -> (End, Vec<u8>) {
+        let result = self.sandbox(tier).run(program);
+        if result.0 == End::Lost {
+            self.boxes[tier] = None;
+        }
+        result
+    }
+}
+
+/// Why the bits may differ all the same: what is in workgroup memory before it is written, clocks, addresses, what was promised not to be
+/// reached.
+fn comparable(words: &[u32], list: &[(usize, usize)]) -> bool {
+    list.iter().all(|&(at, len)| match words[at] & 0xffff {
+        59 | 4418 => len < 4 || words[at + 3] != 4,
+        17 => !matches!(words[at + 1], 5055 | 5347),
+        255 => false,
+        _ => true,
+    })
+}
+
+/// What the front end says; nothing when it takes the module.
+fn refusal(words: &[u32], stage: Stage, entry: &str, layout: &base::shader::PipelineLayoutInfo) -> Option<Error> {
+    let module = match Module::parse(words) {
+        Ok(module) => module,
+        Err(e) => return Some(e),
+    };
+    let request = jit::CompileRequest {
+        module: &module,
+        stage,
+        entry,
+        specialization: &Specialization::default(),
+        layout,
+        accept: &Accept::all_implemented(),
+        options: jit::emit::EmitOptions::default(),
+    };
+    jit::prepare(&request).err()
+}
+
+/// Peak of the process's memory in KiB.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|l| l.starts_with("VmHWM")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+fn attempt(pair: &mut Pair, words: &[u32], rng: &mut Rng) -> String {
+    let module = match Module::parse(words) {
+        Ok(module) => module,
+        Err(e) => {
+            assert_ne!(e.kind, ErrorKind::Internal, "{e}");
+            return format!("parse {:?}", e.kind);
+        }
+    };
+    let points = module.entry_points();
+    let point = &points[rng.below(points.len())];
+    let Some(stage) = Stage::of_execution_model(point.model) else { return "another stage".into() };
+    let layout = reflect::layout_of(words);
+    let constants = constants(rng);
+    let turn = rng.below(64) as u32;
+    let list = mutate::instructions(words);
+    let mut views = sandbox::views_of(words, &list);
+    // Now and then images are of another kind than the shader says.
+    let strange = rng.chance(5);
+    if strange {
+        views.clear();
+    }
+    let program =
+        Program { words, stage, entry: &point.name, layout: &layout, constants: &constants, turn, views: &views };
+    let both = rng.chance(BOTH);
+    let end = pair.run(&program, both, !strange && comparable(words, &list));
+    if let End::Refused(_) = end
+        && let Some(e) = refusal(words, stage, &point.name, &layout)
+    {
+        assert_ne!(e.kind, ErrorKind::Internal, "{e}");
+        return format!("{end:?} {:?}", e.kind);
+    }
+    format!("{end:?}")
+}
+
+#[test]
+fn mutants_are_refused_or_run_inside_of_their_memory() {
+    // SAFETY: this test is the only one of its process, before any device.
+    unsafe { std::env::set_var("GRUS_SHADER_TIMEOUT_MS", BUDGET_MS.to_string()) };
+    let (count, first) = (number("GRUS_FUZZ"), number("GRUS_FUZZ_SEED").unwrap_or(1));
+    let keep = std::env::var_os("GRUS_FUZZ_KEEP").map(PathBuf::from);
+    let only = std::env::var_os("GRUS_FUZZ_FILE").map(|f| common::spirv(&std::fs::read(f).expect("a module")));
+    let corpus = corpus();
+    let mut pair = Pair { boxes: [None, None] };
+    let (mut ends, mut worst) = (BTreeMap::<String, u64>::new(), peak());
+    let mut wrong = Vec::new();
+    let began = Instant::now();
+    for seed in first..first + count.unwrap_or(3000) {
+        let mut rng = Rng::new(seed);
+        let (name, words) = &corpus[rng.below(corpus.len())];
+        let mut mutant = structured::mutant(words, &mut rng);
+        if let Some(file) = &only {
+            mutant.clone_from(file);
+        }
+        if let Some(file) = &keep {
+            let bytes: Vec<u8> = mutant.iter().flat_map(|w| w.to_le_bytes()).collect();
+            std::fs::write(file, bytes).expect("the mutant is written");
+        }
+        let start = Instant::now();
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| attempt(&mut pair, &mutant, &mut rng)));
+        let end = caught.unwrap_or_else(|why| {
+            let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
+            wrong.push(format!("seed {seed}, a mutant of {name}: {why}"));
+            pair = Pair { boxes: [None, None] };
+            "wrong".into()
+        });
+        let took = start.elapsed();
+        if took > SLOW {
+            eprintln!("seed {seed}, a mutant of {name}, {end}: {took:?}");
+        }
+        assert!(took < HANGS, "seed {seed}, a mutant of {name}, {end}: {took:?}");
+        *ends.entry(end).or_default() += 1;
+        let now = peak();
+        if now > worst + (256 << 10) {
+            eprintln!("seed {seed}, a mutant of {name}: {now} KiB");
+            worst = now;
+        }
+        assert!(now < MEMORY, "seed {seed}, a mutant of {name}: {now} KiB");
+        if (seed - first) % 10_000 == 9_999 {
+            eprintln!("{} mutants in {:?}: {ends:?}, {now} KiB", seed - first + 1, began.elapsed());
+        }
+        if count.is_none() && began.elapsed() > Duration::from_secs(15) {
+            break;
+        }
+    }
+    eprintln!("{:?}: {ends:?}", began.elapsed());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(ends.get("Ran").is_some_and(|&n| n > 20), "the mutants are all broken: {ends:?}");
+}

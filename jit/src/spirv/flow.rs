@@ -1,0 +1,208 @@
+//! The control flow graph of a function: predecessors, successors, dominators.
+
+use super::module::BlockIx;
+
+const NONE: u32 = u32::MAX;
+
+/// Predecessors and dominators.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    /// Predecessors of block b: `before[starts[b]..starts[b + 1]]`, each once, in their order.
+    starts: Vec<u32>,
+    before: Vec<BlockIx>,
+    /// Successors likewise.
+    next_starts: Vec<u32>,
+    next: Vec<BlockIx>,
+    /// Immediate dominator; of what cannot be reached NONE, of the first block itself.
+    dominator: Vec<BlockIx>,
+    /// Interval in a walk of the dominators' tree.
+    interval: Vec<(u32, u32)>,
+}
+
+impl Flow {
+    /// Of so many blocks, at least one, and edges (to, from); nothing leads to the first block.
+    pub fn of(blocks: usize, edges: &[(BlockIx, BlockIx)]) -> Flow {
+        let (starts, before) = grouped(blocks, edges);
+        let back: Vec<_> = edges.iter().map(|&(to, from)| (from, to)).collect();
+        let (next_starts, next) = grouped(blocks, &back);
+        let (dominator, order) = Dominators::of(blocks, (&next_starts, &next), (&starts, &before));
+        let interval = intervals(&dominator, &order);
+        Flow { starts, before, next_starts, next, dominator, interval }
+    }
+
+    /// Predecessors of a block.
+    pub fn before(&self, b: BlockIx) -> &[BlockIx] {
+        &self.before[self.starts[b as usize] as usize..self.starts[b as usize + 1] as usize]
+    }
+
+    /// Successors of a block.
+    pub fn behind(&self, b: BlockIx) -> &[BlockIx] {
+        &self.next[self.next_starts[b as usize] as usize..self.next_starts[b as usize + 1] as usize]
+    }
+
+    /// The block can be reached.
+    pub fn reached(&self, b: BlockIx) -> bool {
+        self.dominator.get(b as usize).is_some_and(|&d| d != NONE)
+    }
+
+    /// Every way to `b` leads through `a`.
+    pub fn dominates(&self, a: BlockIx, b: BlockIx) -> bool {
+        let (a, b) = (self.interval[a as usize], self.interval[b as usize]);
+        a.0 <= b.0 && b.1 <= a.1 && a.1 != 0
+    }
+
+    /// Immediate dominator of a block that can be reached.
+    pub fn dominator(&self, b: BlockIx) -> BlockIx {
+        self.dominator[b as usize]
+    }
+
+    /// Blocks that can be reached, each behind those it leads to, loops aside.
+    pub fn postorder(&self) -> Vec<BlockIx> {
+        let mut met = vec![false; self.dominator.len()];
+        let mut stack = vec![(0, self.next_starts[0])];
+        let mut order = Vec::new();
+        met[0] = true;
+        while let Some((b, at)) = stack.last_mut() {
+            if *at == self.next_starts[*b as usize + 1] {
+                order.push(*b);
+                stack.pop();
+                continue;
+            }
+            let to = self.next[*at as usize];
+            *at += 1;
+            if !std::mem::replace(&mut met[to as usize], true) {
+                stack.push((to, self.next_starts[to as usize]));
+            }
+        }
+        order
+    }
+}
+
+/// Pairs (key, value) as lists by key, without repetitions of neighbours.
+fn grouped(count: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
+    let mut sorted = pairs.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut starts = vec![0; count + 1];
+    sorted.iter().for_each(|p| starts[p.0 as usize + 1] += 1);
+    (0..count).for_each(|i| starts[i + 1] += starts[i]);
+    (starts, sorted.into_iter().map(|p| p.1).collect())
+}
+
+/// Immediate dominators (Lengauer and Tarjan: A Fast Algorithm for Finding Dominators in a Flowgraph, the simple form), which take
+/// O(m log n) whatever the graph; and the blocks that can be reached, in the order of a walk. Inside, blocks are numbers of that walk.
+struct Dominators {
+    /// Block by number.
+    order: Vec<BlockIx>,
+    number: Vec<u32>,
+    parent: Vec<u32>,
+    semi: Vec<u32>,
+    /// Forest of what was linked: ancestor, and the number of least `semi` on the way to it.
+    ancestor: Vec<u32>,
+    least: Vec<u32>,
+}
+
+impl Dominators {
+    fn of(
+        blocks: usize,
+        (next_starts, next): (&[u32], &[BlockIx]),
+        (starts, before): (&[u32], &[BlockIx]),
+    ) -> (Vec<BlockIx>, Vec<BlockIx>) {
+        let mut d = Dominators::walk(blocks, next_starts, next);
+        let count = d.order.len();
+        let mut above = vec![0u32; count];
+        let mut buckets = vec![Vec::new(); count];
+        for w in (1..count as u32).rev() {
+            let b = d.order[w as usize] as usize;
+            for &p in &before[starts[b] as usize..starts[b + 1] as usize] {
+                let p = d.number[p as usize];
+                if p != NONE {
+                    let u = d.evaluate(p);
+                    d.semi[w as usize] = d.semi[w as usize].min(d.semi[u as usize]);
+                }
+            }
+            buckets[d.semi[w as usize] as usize].push(w);
+            let parent = d.parent[w as usize];
+            d.ancestor[w as usize] = parent;
+            for v in std::mem::take(&mut buckets[parent as usize]) {
+                let u = d.evaluate(v);
+                above[v as usize] = if d.semi[u as usize] < d.semi[v as usize] { u } else { parent };
+            }
+        }
+        let mut dominator = vec![NONE; blocks];
+        dominator[0] = 0;
+        for w in 1..count {
+            if above[w] != d.semi[w] {
+                above[w] = above[above[w] as usize];
+            }
+            dominator[d.order[w] as usize] = d.order[above[w] as usize];
+        }
+        (dominator, d.order)
+    }
+
+    /// A walk depth first.
+    fn walk(blocks: usize, starts: &[u32], next: &[BlockIx]) -> Dominators {
+        let (mut order, mut number, mut parent) = (vec![0], vec![NONE; blocks], vec![0]);
+        number[0] = 0;
+        let mut stack = vec![(0, starts[0])];
+        while let Some((b, at)) = stack.last_mut() {
+            let b = *b;
+            if *at == starts[b as usize + 1] {
+                stack.pop();
+                continue;
+            }
+            let to = next[*at as usize];
+            *at += 1;
+            if number[to as usize] == NONE {
+                number[to as usize] = order.len() as u32;
+                order.push(to);
+                parent.push(number[b as usize]);
+                stack.push((to, starts[to as usize]));
+            }
+        }
+        let all: Vec<u32> = (0..order.len() as u32).collect();
+        Dominators { ancestor: vec![NONE; order.len()], semi: all.clone(), least: all, order, number, parent }
+    }
+
+    /// The number of least `semi` among those linked above `v`; the way there is made short.
+    fn evaluate(&mut self, v: u32) -> u32 {
+        let mut way = Vec::new();
+        let mut at = v;
+        while self.ancestor[at as usize] != NONE && self.ancestor[self.ancestor[at as usize] as usize] != NONE {
+            way.push(at);
+            at = self.ancestor[at as usize];
+        }
+        for &w in way.iter().rev() {
+            let up = self.ancestor[w as usize];
+            if self.semi[self.least[up as usize] as usize] < self.semi[self.least[w as usize] as usize] {
+                self.least[w as usize] = self.least[up as usize];
+            }
+            self.ancestor[w as usize] = self.ancestor[up as usize];
+        }
+        self.least[v as usize]
+    }
+}
+
+/// First and last time of every block in a walk of the dominators' tree; (0, 0) for what cannot be reached.
+fn intervals(dominator: &[BlockIx], order: &[BlockIx]) -> Vec<(u32, u32)> {
+    let below: Vec<(u32, u32)> = order.iter().filter(|&&b| b != 0).map(|&b| (dominator[b as usize], b)).collect();
+    let (starts, next) = grouped(dominator.len(), &below);
+    let mut out = vec![(0, 0); dominator.len()];
+    let mut stack = vec![(0, starts[0])];
+    let mut clock = 1;
+    out[0].0 = clock;
+    while let Some((b, at)) = stack.last_mut() {
+        let b = *b as usize;
+        clock += 1;
+        if *at == starts[b + 1] {
+            out[b].1 = clock;
+            stack.pop();
+            continue;
+        }
+        let to = next[*at as usize];
+        *at += 1;
+        out[to as usize].0 = clock;
+        stack.push((to, starts[to as usize]));
+    }
+    out
+}

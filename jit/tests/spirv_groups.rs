@@ -133,6 +133,33 @@ fn cooperative_matrices() {
     }
 }
 
+/// The nearest number with so many bits of fraction, of two the even one; none is beyond the greatest here.
+fn nearest(x: f64, fraction: i32, least: i32) -> f64 {
+    let exponent = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
+    let unit = 2f64.powi(exponent - fraction);
+    (x / unit).round_ties_even() * unit
+}
+
+/// bfloat16, E4M3 and E5M2: products as floats, and as what was multiplied, rounded once.
+#[test]
+fn cooperative_matrices_of_small_floats() {
+    let mut rng = Rng::new(3);
+    for _ in 0..8 {
+        let mut unit = || rng.below(1 << 24) as f32 / (1 << 22) as f32 - 2.0;
+        let f: Vec<f32> = (0..192).map(|_| unit()).collect();
+        let buffers = vec![float_bytes(&f), vec![0; 4 * 64 * 6]];
+        let out = floats(&run_all_ways("cooperative_small.comp", &Specialization::default(), buffers, false)[1]);
+        for (i, (fraction, least)) in [(7, -126), (3, -6), (2, -14)].into_iter().enumerate() {
+            let small = |x: f32| nearest(f64::from(x), fraction, least) as f32;
+            let (a, b) = (|r: usize, k: usize| small(f[8 * r + k]), |k: usize, c: usize| small(f[64 + 8 * c + k]));
+            let wide = product(8, a, b, |r, c| f[128 + 8 * r + c]);
+            let own: Vec<f32> = product(8, a, b, |r, c| small(f[128 + 8 * r + c])).into_iter().map(small).collect();
+            assert_eq!(out[128 * i..][..64], wide, "{fraction} bits, as floats");
+            assert_eq!(out[128 * i + 64..][..64], own, "{fraction} bits");
+        }
+    }
+}
+
 #[test]
 fn square_quads() {
     let out = floats(&run_all_ways("quads.comp", &Specialization::default(), vec![vec![0; 48 * 8 * 4]], true)[0]);

@@ -26,7 +26,7 @@ static TYPES: &[(C, C, bool)] = &[
     (E4M3, E4M3, false),
     (E5M2, C::FLOAT32, false),
     (E5M2, C::FLOAT16, false),
-    (E5M2, E5M2, false),
+    // Not E5M2 of E5M2, which would work: `cooperative_matrix.op_constant_null.null_c` of the CTS wants sums of 16 products exact to 1e-6.
     (C::SINT8, C::SINT32, false),
     (C::SINT8, C::SINT32, true),
     (C::UINT8, C::UINT32, false),

@@ -52,9 +52,18 @@ impl Lower<'_> {
                 let (value, amount) = (self.get(data.args[0]), self.scalar(data.args[1]));
                 value.into_iter().map(|v| self.shift(op, v, amount)).collect()
             }
-            Op::ShlV => self.by_lane(data, ty, |e, a| e.shift(Op::Shl, a[0], a[1])),
-            Op::LshrV => self.by_lane(data, ty, |e, a| e.shift(Op::Lshr, a[0], a[1])),
-            Op::AshrV => self.by_lane(data, ty, |e, a| e.shift(Op::Ashr, a[0], a[1])),
+            Op::ShlV | Op::LshrV | Op::AshrV => {
+                let op = match data.op {
+                    Op::ShlV => Op::Shl,
+                    Op::LshrV => Op::Lshr,
+                    _ => Op::Ashr,
+                };
+                if scalar == types::I32 {
+                    self.each(data, |e, a| e.shift_words(op, a[0], a[1]))
+                } else {
+                    self.by_lane(data, ty, |e, a| e.shift(op, a[0], a[1]))
+                }
+            }
             Op::Clz => self.by_lane(data, ty, |e, a| e.ins().clz(a[0])),
             Op::Ctz => self.by_lane(data, ty, |e, a| e.ins().ctz(a[0])),
             Op::Popcnt => self.by_lane(data, ty, |e, a| e.ins().popcnt(a[0])),
@@ -86,6 +95,16 @@ impl Lower<'_> {
         let [high_a, high_b] = [a, b].map(|v| self.ins().uwiden_high(v));
         let (low, high) = (self.ins().imul(low_a, low_b), self.ins().imul(high_a, high_b));
         self.shuffle_bytes(low, high, std::array::from_fn(|i| 2 * i as u8))
+    }
+
+    /// Four words by an amount each: by 1, 2, 4, 8 and 16, where the amount has the bit.
+    fn shift_words(&mut self, op: Op, value: Value, amount: Value) -> Value {
+        (0..5).fold(value, |value, bit| {
+            let [by, up] = [1 << bit, 31 - bit].map(|n| self.ins().iconst(types::I32, n));
+            let shifted = self.shift(op, value, by);
+            let sign = self.ins().ishl(amount, up);
+            self.ins().blendv(sign, shifted, value)
+        })
     }
 
     fn shift(&mut self, op: Op, value: Value, amount: Value) -> Value {
@@ -167,7 +186,7 @@ impl Lower<'_> {
             _ => {
                 let (a, b) = (self.get(a), self.get(b));
                 // Cranelift blends where it sees a comparison, which may be all of a minimum; otherwise it takes three operations.
-                let blend = data.ty.lane_bytes() == 4 && !self.is_compared(cond);
+                let blend = data.ty.lane_bytes() == 4 && !self.is_compared(cond, data.ty);
                 (0..mask.len())
                     .map(|i| {
                         if blend { self.blend(mask[i], a[i], b[i]) } else { self.ins().bitselect(mask[i], a[i], b[i]) }
@@ -177,10 +196,11 @@ impl Lower<'_> {
         }
     }
 
-    /// Is a mask what a comparison made, in one instruction?
-    fn is_compared(&self, mask: lir::Value) -> bool {
+    /// Is a mask what a comparison made, in one instruction? Of integers that says nothing for a choice of floats.
+    fn is_compared(&self, mask: lir::Value, chosen: lir::Type) -> bool {
         match self.lir.values[mask].def {
             lir::Def::Inst(inst) => match self.lir.insts[inst].op {
+                Op::Icmp if chosen.elem == Elem::F32 => false,
                 Op::Icmp => matches!(self.lir.insts[inst].imm, Imm::Int(IntCond::Eq | IntCond::Slt | IntCond::Sgt)),
                 Op::Fcmp => !matches!(self.lir.insts[inst].imm, Imm::Float(FloatCond::One | FloatCond::Ueq)),
                 _ => false,

@@ -3,7 +3,8 @@
 //! Cranelift's optimisation places an instruction without effects where it is used first, in every block that is not behind another such
 //! place: what two arms of a branch use, or an arm and what follows both, is computed in each of them, with all that it is made of. So
 //! such values are anchored before it runs: an instruction with an effect, a store to nowhere, uses them where all uses come by. Behind it
-//! these stores are taken away again ([`release`]). What only one block uses, or only cold ones, is placed as Cranelift likes it.
+//! these stores are taken away again ([`release`]). What only one block uses, or only cold ones, or some of those that a table of branches
+//! chooses from, is placed as Cranelift likes it.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::dominator_tree::DominatorTree;
@@ -74,6 +75,7 @@ fn find(function: &Function) -> Vec<(Value, Block)> {
                 let place = places[value];
                 if let Some(Place { block, used: false }) = place
                     && is_dear(function, inst)
+                    && !is_table(function, block)
                 {
                     anchors.push((value, block));
                 }
@@ -130,14 +132,19 @@ fn floats(function: &Function, inst: Inst) -> bool {
     !effect && load && function.dfg.inst_results(inst).len() == 1
 }
 
+/// Does a block go on in one of many? What some of them compute, each for itself, is not for all.
+fn is_table(function: &Function, block: Block) -> bool {
+    function.layout.last_inst(block).is_some_and(|inst| function.dfg.insts[inst].opcode() == Opcode::BrTable)
+}
+
 /// Is an instruction worth a register for its result? Constants, addresses and other names of a register are not.
 fn is_dear(function: &Function, inst: Inst) -> bool {
     use Opcode::*;
     let scalar = function.dfg.value_type(function.dfg.first_result(inst)).is_int();
     match function.dfg.insts[inst].opcode() {
         Iconst | F32const | F64const | Vconst | StackAddr | Bitcast | Splat | ScalarToVector => false,
-        Iadd | Isub | Ineg | Band | Bor | Bxor | Bnot | Ishl | Ushr | Sshr | Uextend | Sextend | Ireduce
-        | Icmp | Fcmp | Smin | Smax | Umin | Umax => !scalar,
+        Iadd | Isub | Ineg | Band | Bor | Bxor | Bnot | Ishl | Ushr | Sshr | Uextend | Sextend | Ireduce | Icmp
+        | Fcmp | Smin | Smax | Umin | Umax => !scalar,
         _ => true,
     }
 }

@@ -235,11 +235,8 @@ impl Emitter<'_> {
             return self.define(data.result(), if value_uniform { Rep::Uniform(out) } else { Rep::Varying(out) });
         }
         let (value, amount) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
-        let out = match op {
-            Binary::Shl => self.b.shlv(value, amount),
-            Binary::LShr => self.b.lshrv(value, amount),
-            _ => self.b.ashrv(value, amount),
-        };
+        let bits = self.possible_bits(data.args[1], 4);
+        let out = self.shift_lanes(op, value, amount, bits);
         self.define(data.result(), Rep::Varying(out))
     }
 

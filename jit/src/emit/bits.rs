@@ -3,8 +3,8 @@
 use super::Emitter;
 use super::rep::Rep;
 use crate::error::Result;
-use crate::ir::{InstData, Op, Ty, Value};
-use crate::lir::{IntCond, Value as C};
+use crate::ir::{Binary, InstData, Op, Ty, Value, ValueDef};
+use crate::lir::{Elem, IntCond, Type, Value as C};
 
 impl Emitter<'_> {
     pub fn carry(&mut self, data: &InstData) -> Result<()> {
@@ -23,22 +23,66 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Bit fields: offset and count are nearly always uniform, so the shifts are vector shifts.
+    /// Bits that may be set in a value, as far as `depth` operations show.
+    pub fn possible_bits(&self, v: Value, depth: u32) -> u64 {
+        let ValueDef::Inst(inst, 0) = self.shader.values[v].def else { return u64::MAX };
+        let data = &self.shader.insts[inst];
+        let bits = |n: usize| self.possible_bits(data.args[n], depth - 1);
+        let by = |n: usize| self.constant_bits(data.args[n]).filter(|&by| by < 32);
+        match data.op {
+            Op::Const(bits) => bits,
+            Op::Binary(_) if depth == 0 => u64::MAX,
+            Op::Binary(Binary::And) => bits(0) & bits(1),
+            Op::Binary(Binary::Or | Binary::Xor) => bits(0) | bits(1),
+            Op::Binary(Binary::Shl) => by(1).map_or(u64::MAX, |by| bits(0) << by),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Each lane by its own amount, in which only these bits may be set.
+    pub fn shift_lanes(&mut self, op: Binary, value: C, amount: C, bits: u64) -> C {
+        const FEW: u32 = 3;
+        let bits = bits & 31;
+        if self.b.ty(value).elem == Elem::I32 && bits.count_ones() <= FEW {
+            // Where the amount has the bit, which becomes a sign.
+            return (0..5).filter(|bit| bits >> bit & 1 != 0).fold(value, |value, bit| {
+                let by = self.b.iconst(Type::I32, 1 << bit);
+                let shifted = self.binary_machine(op, value, by);
+                let sign = self.b.shl_imm(amount, 31 - bit);
+                let set = self.b.icmp_imm(IntCond::Slt, sign, 0);
+                self.b.select(set, shifted, value)
+            });
+        }
+        match op {
+            Binary::Shl => self.b.shlv(value, amount),
+            Binary::LShr => self.b.lshrv(value, amount),
+            _ => self.b.ashrv(value, amount),
+        }
+    }
+
+    /// Bit fields: offset and count are nearly always uniform, so the shifts are vector shifts; of fields at many places one for each lane.
     pub fn bitfield(&mut self, data: &InstData) -> Result<()> {
         let insert = data.op == Op::BitfieldInsert;
         let signed = data.op == Op::BitfieldSExtract;
         let ty = self.shader.ty(data.args[0]);
         let parameters = if insert { [data.args[2], data.args[3]] } else { [data.args[1], data.args[2]] };
+        let bits = self.possible_bits(parameters[0], 4);
         let operation = |e: &mut Emitter<'_>, values: &[C], offset: C, count: C| {
             if insert {
-                e.bitfield_insert(ty, values[0], values[1], offset, count)
+                e.bitfield_insert(ty, values[0], values[1], (offset, bits), count)
             } else {
-                e.bitfield_extract(ty, values[0], offset, count, signed)
+                e.bitfield_extract(ty, values[0], (offset, bits), count, signed)
             }
         };
         let width = if insert { 2 } else { 1 };
-        if self.all_uniform(&parameters)? && !self.all_uniform(&data.args[..width])? {
-            let (offset, count) = (self.scalar(parameters[0])?, self.scalar(parameters[1])?);
+        // An offset is a word, whatever the field is of.
+        let offsets = ty == Ty::I32 || self.all_uniform(&parameters[..1])?;
+        if offsets && self.all_uniform(&parameters[1..])? && !self.all_uniform(&data.args)? {
+            let count = self.scalar(parameters[1])?;
+            let offset = match self.rep(parameters[0])? {
+                Rep::Uniform(offset) => offset,
+                _ => self.vector(parameters[0])?,
+            };
             let values = data.args[..width].iter().map(|&v| self.vector(v)).collect::<Result<Vec<C>>>()?;
             let out = operation(self, &values, offset, count);
             return self.define(data.result(), Rep::Varying(out));
@@ -57,26 +101,36 @@ impl Emitter<'_> {
         self.b.select(full, ones, mask)
     }
 
+    /// By one amount, or each lane by its own.
+    fn shift_field(&mut self, op: Binary, value: C, (amount, bits): (C, u64)) -> C {
+        if self.b.ty(amount).is_vector() {
+            self.shift_lanes(op, value, amount, bits)
+        } else {
+            self.binary_machine(op, value, amount)
+        }
+    }
+
     /// A scalar in the form of `like`: itself or splatted.
     fn like(&mut self, like: C, scalar: C) -> C {
         let ty = self.b.ty(like);
-        if ty.is_vector() { self.b.splat(ty, scalar) } else { scalar }
+        if ty.is_vector() && !self.b.ty(scalar).is_vector() { self.b.splat(ty, scalar) } else { scalar }
     }
 
-    fn bitfield_insert(&mut self, ty: Ty, base: C, insert: C, offset: C, count: C) -> C {
+    fn bitfield_insert(&mut self, ty: Ty, base: C, insert: C, offset: (C, u64), count: C) -> C {
         let mask = self.low_bits(ty, count);
-        let mask = self.b.shl(mask, offset);
+        let mask = if self.b.ty(offset.0).is_vector() { self.like(base, mask) } else { mask };
+        let mask = self.shift_field(Binary::Shl, mask, offset);
         let mask = self.like(base, mask);
-        let moved = self.b.shl(insert, offset);
+        let moved = self.shift_field(Binary::Shl, insert, offset);
         let moved = self.b.and(moved, mask);
         let kept = self.b.and_not(base, mask);
         self.b.or(kept, moved)
     }
 
-    fn bitfield_extract(&mut self, ty: Ty, base: C, offset: C, count: C, signed: bool) -> C {
+    fn bitfield_extract(&mut self, ty: Ty, base: C, offset: (C, u64), count: C, signed: bool) -> C {
         let mask = self.low_bits(ty, count);
         let mask = self.like(base, mask);
-        let field = self.b.lshr(base, offset);
+        let field = self.shift_field(Binary::LShr, base, offset);
         let field = self.b.and(field, mask);
         if !signed {
             return field;

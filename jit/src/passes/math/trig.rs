@@ -19,7 +19,19 @@ const ASIN: [f32; 5] = [0.166_667_52, 0.074_953, 0.045_470_025, 0.024_181_31, 0.
 const ATAN: [f32; 4] = [-0.333_329_5, 0.199_777_1, -0.138_776_86, 0.080_537_446];
 const TAN_PI_8: f32 = 0.414_213_57;
 
-/// (quadrant as integer, sin r, cos r) of x = q·π/2 + r.
+/// Word whose lowest two bits are those of a whole number, of any that there is.
+fn modulo_4<A: Arith>(a: &mut A, q: A::F) -> A::I {
+    // Behind 2^23 floats are whole numbers, and their bits count.
+    const MIDDLE: f32 = 12_582_912.0;
+    let (quarter, minus_four, middle) = (a.f(0.25), a.f(-4.0), a.f(MIDDLE));
+    let fours = a.mul(q, quarter);
+    let fours = a.round_even(fours);
+    let rest = a.fma(minus_four, fours, q);
+    let sum = a.add(rest, middle);
+    a.bits(sum)
+}
+
+/// (quadrant, of which the lowest two bits count, sin r, cos r) of x = q·π/2 + r.
 fn reduce<A: Arith>(a: &mut A, x: A::F) -> (A::I, A::F, A::F) {
     let k = a.f(core::f32::consts::FRAC_2_PI);
     let q = a.mul(x, k);
@@ -30,12 +42,15 @@ fn reduce<A: Arith>(a: &mut A, x: A::F) -> (A::I, A::F, A::F) {
         let part = a.f(part);
         r = a.fma(minus_q, part, r);
     }
-    // Beyond the reach of the reduction the angle is arbitrary but the result stays in [-1, 1].
+    // Beyond the reach of the reduction the angle is arbitrary but the result stays in [-1, 1]. Of infinities and NaN it is NaN, which
+    // stays.
     let limit = a.f(0.8);
     let lower = a.f(-0.8);
-    let r = a.min(r, limit);
-    let r = a.max(r, lower);
-    let quadrant = a.f_to_s(q);
+    let above = a.lt(limit, r);
+    let r = a.sel(above, limit, r);
+    let below = a.lt(r, lower);
+    let r = a.sel(below, lower, r);
+    let quadrant = modulo_4(a, q);
     let z = a.mul(r, r);
     let s = odd(a, r, z, &SIN);
     let c = poly(a, z, &COS);
@@ -56,19 +71,10 @@ fn pick<A: Arith>(a: &mut A, quadrant: A::I, s: A::F, c: A::F) -> A::F {
     a.with_bits(bits)
 }
 
-/// NaN for infinities and NaN, else `r`: adds x·0.
-fn finite<A: Arith>(a: &mut A, x: A::F, r: A::F) -> A::F {
-    let zero = a.f(0.0);
-    let bad = a.mul(x, zero);
-    let ok = a.eq(bad, bad);
-    a.sel(ok, r, bad)
-}
-
 /// sin x, radians.
 pub fn sin<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let (q, s, c) = reduce(a, x);
-    let r = pick(a, q, s, c);
-    finite(a, x, r)
+    pick(a, q, s, c)
 }
 
 /// cos x, radians.
@@ -76,8 +82,7 @@ pub fn cos<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let (q, s, c) = reduce(a, x);
     let one = a.i(1);
     let q = a.iadd(q, one);
-    let r = pick(a, q, s, c);
-    finite(a, x, r)
+    pick(a, q, s, c)
 }
 
 /// tan x = sin x / cos x.
@@ -87,8 +92,7 @@ pub fn tan<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let q1 = a.iadd(q, one);
     let sine = pick(a, q, s, c);
     let cosine = pick(a, q1, s, c);
-    let r = a.div(sine, cosine);
-    finite(a, x, r)
+    a.div(sine, cosine)
 }
 
 /// (|x| ≤ ½, asin of |x| or of √((1-|x|)/2)): the two branches of asin and acos share it.

@@ -68,6 +68,7 @@ mod tests {
     #[test]
     fn neighbours_in_a_tile_differ_by_a_constant() {
         let mut shader = Shader::new(Stage::Compute, "test");
+        shader.workgroup_mut().expect("workgroups").local_size = [16, 16, 1];
         let mut b = Builder::new(&mut shader);
         let (x, y) =
             (b.builtin(Builtin::LocalInvocationId(0), Ty::I32), b.builtin(Builtin::LocalInvocationId(1), Ty::I32));

@@ -127,7 +127,6 @@ fn refusal(words: &[u32], stage: Stage, entry: &str, layout: &base::shader::Pipe
         specialization: &Specialization::default(),
         layout,
         accept: &Accept::all_implemented(),
-        options: jit::emit::EmitOptions::default(),
     };
     jit::prepare(&request).err()
 }

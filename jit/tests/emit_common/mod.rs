@@ -10,7 +10,6 @@ use jit::emit::{self, EmitOptions};
 use jit::ir::interp::{self, Memory};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 

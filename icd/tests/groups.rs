@@ -66,6 +66,8 @@ fn cooperative_matrices() {
         assert!(has(size, T::FLOAT16, T::FLOAT32, false) && has(size, T::FLOAT32, T::FLOAT32, false));
         assert!(has(size, T::SINT8, T::SINT32, true) && !has(size, T::FLOAT16, T::FLOAT32, true));
     }
+    let [brain, e4m3] = [1_000_141_000, 1_000_491_002].map(T::from_raw);
+    assert!(has(16, brain, brain, false) && has(8, brain, T::FLOAT32, false) && has(16, e4m3, T::FLOAT16, false));
     let get = functions.fp().get_physical_device_cooperative_matrix_properties_khr;
     let (mut count, mut some) = (2, [vk::CooperativeMatrixPropertiesKHR::default(); 3]);
     // SAFETY: room for two.
@@ -75,6 +77,15 @@ fn cooperative_matrices() {
     // Whole numbers: exact whatever the order.
     let float = |i: usize| ((i * 7) % 11) as f32 - 5.0;
     let buffers = [(0..1000).map(|i| float(i).to_bits()).collect(), vec![0; 80], vec![0; 32], vec![0; 1000]];
+    // bfloat16, E4M3 and E5M2 have them too; sums are floats.
+    let small = [(0..192).map(|i| float(i).to_bits()).collect(), vec![0; 384]];
+    let out = dispatch(&c, &shader!("../../jit/tests/data/cooperative_small.comp"), &small).remove(1);
+    for (i, chunk) in out.chunks(128).enumerate() {
+        for (n, bits) in chunk[..64].iter().enumerate() {
+            let dot: f32 = (0..8).map(|k| float(n / 8 * 8 + k) * float(64 + n % 8 * 8 + k)).sum();
+            assert_eq!(f32::from_bits(*bits), dot + float(128 + n), "type {i}, element {n}");
+        }
+    }
     let out = dispatch(&c, &shader!("../../jit/tests/data/cooperative.comp"), &buffers).remove(3);
     for (i, &bits) in out[..256].iter().enumerate() {
         let (row, column) = (i / 16, i % 16);

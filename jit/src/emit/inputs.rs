@@ -2,6 +2,7 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
+use super::rep::elem;
 use crate::error::{Error, Result};
 use crate::ir::{InterpolateAt, Op, Ty};
 use crate::lir::{Type, Value as C};
@@ -65,11 +66,12 @@ impl Emitter<'_> {
         let (Ok(row), Some(rows)) = (row, self.inputs.rows) else {
             return Err(Error::internal("an input that nobody interpolates"));
         };
-        // A pair of quads is a chunk of 8 lanes, or two of 4.
+        // A pair of quads is a chunk of 8 lanes, or two of 4; a wider chunk has several.
         let chunk = self.b.zext(Type::I64, self.chunk);
         let pair_bytes = (self.inputs.slots.len() as u64 * ROW) as i64;
-        let offset = if self.lanes as usize == MAX_LANES {
-            self.b.imul_imm(chunk, pair_bytes)
+        let pairs = (self.lanes as usize / MAX_LANES).max(1);
+        let offset = if self.lanes as usize >= MAX_LANES {
+            self.b.imul_imm(chunk, pair_bytes * pairs as i64)
         } else {
             let pair = self.b.lshr_imm(chunk, 1);
             let second = self.b.and_imm(chunk, 1);
@@ -77,8 +79,10 @@ impl Emitter<'_> {
             self.b.iadd(pair, quad)
         };
         let at = self.b.iadd(rows, offset);
-        let vector = self.vector_type(ty);
+        let vector = elem(ty).by(MAX_LANES.min(self.lanes as usize));
         // Nobody writes them while chunks run.
-        Ok(self.b.load(vector, read_only((row as u64 * ROW) as i32), at))
+        let place = |pair: usize| read_only((row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32);
+        let parts: Vec<C> = (0..pairs).map(|pair| self.b.load(vector, place(pair), at)).collect();
+        Ok(self.concat(&parts))
     }
 }

@@ -73,6 +73,9 @@ pub struct Asm {
     pub used: BTreeSet<u16>,
 }
 
+/// A case: name, execution model, what makes it.
+pub type Made = (String, u32, Box<dyn FnOnce(&mut Asm)>);
+
 pub fn text(s: &str) -> Vec<u32> {
     let mut bytes = s.as_bytes().to_vec();
     bytes.resize((s.len() / 4 + 1) * 4, 0);

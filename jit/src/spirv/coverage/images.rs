@@ -1,7 +1,6 @@
 //! Images of every dimension and what is done with them.
 
-use super::asm::{Asm, COMPUTE, F32, FRAGMENT, I32, Scalar, Ty, U32};
-use super::special::Made;
+use super::asm::{Asm, COMPUTE, F32, FRAGMENT, I32, Made, Scalar, Ty, U32};
 
 /// An image's type: component, dimension, arrayed, multisampled, sampled (1) or storage (2), format.
 #[derive(Clone, Copy, Debug)]

@@ -50,7 +50,9 @@ fn cases() -> Vec<Case> {
     list.push(case("packing", COMPUTE, rows::packing));
     list.push(case("dots", COMPUTE, rows::dots));
     list.extend(special::CASES.iter().map(|&(name, model, make)| case(name, model, make)));
-    list.extend(special::tables().into_iter().map(|(name, model, make)| case(name, model, make)));
+    list.extend(
+        special::tables().into_iter().chain(images::tables()).map(|(name, model, make)| case(name, model, make)),
+    );
     list.extend(files());
     list
 }

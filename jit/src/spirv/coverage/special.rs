@@ -1,10 +1,9 @@
 //! What is not from values to a value: memory, atomics, images, control flow, stages' interfaces; capabilities that only allow something.
 
-use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, I32, Scalar, Ty, U32, VERTEX, text};
+use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, I32, Made, Scalar, Ty, U32, VERTEX, text};
 use std::ops::RangeInclusive;
 
 pub type Special = (&'static str, u32, fn(&mut Asm));
-pub type Made = (String, u32, Box<dyn FnOnce(&mut Asm)>);
 
 /// Opcodes that every module has, that say nothing to the compiler, or that are of other environments and have a meaning all the same.
 #[rustfmt::skip]
@@ -67,7 +66,6 @@ pub fn tables() -> Vec<Made> {
             Box::new(move |a| indexed(a, capability, set, extension)),
         ));
     }
-    list.extend(super::images::tables());
     list
 }
 

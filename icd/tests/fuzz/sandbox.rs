@@ -472,7 +472,8 @@ fn images(c: &Context) -> Vec<(vk::Image, vk::Format, Kinds)> {
     const MS: Kinds =
         &[(V::TYPE_2D, 1, (1, false, true)), (V::TYPE_2D_ARRAY, 1, (1, true, true)), (V::TYPE_2D, 1, (6, false, true))];
     let none = vk::ImageCreateFlags::empty();
-    let shapes: [(vk::ImageType, [u32; 3], [u32; 3], vk::ImageCreateFlags, Kinds); 4] = [
+    type Shape = (vk::ImageType, [u32; 3], [u32; 3], vk::ImageCreateFlags, Kinds);
+    let shapes: [Shape; 4] = [
         (vk::ImageType::TYPE_1D, [SIDE, 1, 1], [2, 2, 1], none, D1),
         (vk::ImageType::TYPE_2D, [SIDE, SIDE, 1], [2, 6, 1], vk::ImageCreateFlags::CUBE_COMPATIBLE, D2),
         (vk::ImageType::TYPE_3D, [4, 4, 4], [2, 1, 1], none, D3),
@@ -529,7 +530,7 @@ pub fn views_of(words: &[u32], list: &[(usize, usize)]) -> HashMap<(u32, u32), V
                 types.insert(id, (dim, arrayed != 0, samples != 0));
             }
             // Of images: sampled, arrays, pointers.
-            (27 | 28 | 29, &[id, of, ..]) | (32, &[id, _, of]) => {
+            (27..=29, &[id, of, ..]) | (32, &[id, _, of]) => {
                 if let Some(&image) = types.get(&of) {
                     types.insert(id, image);
                 }

@@ -3,8 +3,9 @@
 use super::analysis::Analysis;
 use super::build::Builder;
 use super::deco;
+use super::flow::BlockIx;
 use super::mode::ComputeQuads;
-use super::module::{BlockIx, Module, NO_MEMBER, View};
+use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};

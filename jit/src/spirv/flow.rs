@@ -1,6 +1,7 @@
 //! The control flow graph of a function: predecessors, successors, dominators.
 
-use super::module::BlockIx;
+/// Number of a block in its function.
+pub(crate) type BlockIx = u32;
 
 const NONE: u32 = u32::MAX;
 

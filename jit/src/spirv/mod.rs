@@ -18,6 +18,8 @@ mod build;
 mod builtin;
 mod compute_quads;
 mod cooperative;
+#[cfg(test)]
+mod coverage;
 mod declare;
 mod dot;
 mod effect;

@@ -4,7 +4,7 @@
 //! linear in the input (ids beyond [`MAX_BOUND`] are refused, side tables are indexed by definition, not by raw id).
 //! No word of the input is trusted: later stages look ids up with [`Module::def`] and get an error, never a panic.
 
-use super::flow::Flow;
+use super::flow::{BlockIx, Flow};
 use super::opcodes::{self, op};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -115,9 +115,6 @@ pub(crate) struct Function {
     /// Its graph, once somebody asked for it (`validate::dominance::flow`).
     pub flow: OnceLock<Flow>,
 }
-
-/// Index into [`Function::blocks`].
-pub(crate) type BlockIx = u32;
 
 /// A basic block.
 #[derive(Clone, Debug)]

@@ -9,7 +9,8 @@
 //! A switch is a chain of ifs on exclusive conditions, ordered so that a case stands behind the one that falls into it;
 //! falling through sets the next case's flag.
 
-use super::module::{Block, BlockIx, End, Function, Merge, Module};
+use super::flow::BlockIx;
+use super::module::{Block, End, Function, Merge, Module};
 use super::types::{Spec, Type};
 use super::validate::dominance::flow;
 use crate::error::{Error, Result};

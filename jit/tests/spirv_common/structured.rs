@@ -178,34 +178,39 @@ impl Shape {
     }
 }
 
-type Change = fn(&mut Vec<u32>, &Shape, &mut Rng);
+/// Of the words there are, or of their number.
+#[derive(Clone, Copy)]
+enum Change {
+    Words(fn(&mut [u32], &Shape, &mut Rng)),
+    Number(fn(&mut Vec<u32>, &Shape, &mut Rng)),
+}
 
 /// The changes; what stands twice comes twice as often.
 const CHANGES: &[Change] = &[
-    other_value,
-    other_value,
-    other_value,
-    other_opcode,
-    other_opcode,
-    literal_on_an_edge,
-    constant,
-    constant,
-    other_type,
-    part_of_a_type,
-    part_of_a_type,
-    storage_class,
-    add_decoration,
-    change_decoration,
-    mode,
-    swap_blocks,
-    branch,
-    again,
-    drop_one,
-    extended,
+    Change::Words(other_value),
+    Change::Words(other_value),
+    Change::Words(other_value),
+    Change::Words(other_opcode),
+    Change::Words(other_opcode),
+    Change::Words(literal_on_an_edge),
+    Change::Words(constant),
+    Change::Words(constant),
+    Change::Words(other_type),
+    Change::Words(part_of_a_type),
+    Change::Words(part_of_a_type),
+    Change::Words(storage_class),
+    Change::Number(add_decoration),
+    Change::Words(change_decoration),
+    Change::Number(mode),
+    Change::Words(swap_blocks),
+    Change::Words(branch),
+    Change::Number(again),
+    Change::Number(drop_one),
+    Change::Words(extended),
 ];
 
 /// An operand becomes another value of its type.
-fn other_value(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn other_value(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let (n, at, len) = shape.inner(rng);
     let places: Vec<usize> = (1..len).filter(|&o| shape.values.get(&words[at + o]).is_some_and(|v| v.1 != n)).collect();
     if places.is_empty() {
@@ -219,7 +224,7 @@ fn other_value(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     }
 }
 
-fn other_opcode(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn other_opcode(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     for _ in 0..8 {
         let (_, at, _) = shape.inner(rng);
         let op = words[at] & 0xffff;
@@ -230,14 +235,14 @@ fn other_opcode(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     }
 }
 
-fn literal_on_an_edge(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn literal_on_an_edge(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let (_, at, len) = shape.any(rng);
     if len > 1 {
         words[at + 1 + rng.below(len - 1)] = rng.pick(EDGES);
     }
 }
 
-fn constant(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn constant(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     if let Some((at, len)) = shape.one_of(words, &[43, 50], rng)
         && len > 3
     {
@@ -245,7 +250,7 @@ fn constant(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     }
 }
 
-fn other_type(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn other_type(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let (_, at, len) = shape.any(rng);
     let places: Vec<usize> = (1..len).filter(|&o| shape.types.contains(&words[at + o])).collect();
     if !places.is_empty() {
@@ -254,7 +259,7 @@ fn other_type(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
 }
 
 /// Widths, signs, numbers of components, what an image is.
-fn part_of_a_type(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn part_of_a_type(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let Some((at, len)) = shape.one_of(words, &[21, 22, 23, 24, 25, 25, 28, 30], rng) else { return };
     let o = 2 + rng.below(len.saturating_sub(2).max(1));
     if o >= len {
@@ -270,7 +275,7 @@ fn part_of_a_type(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
 }
 
 /// Of a pointer's type and the variables of that type.
-fn storage_class(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn storage_class(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let Some((at, 4)) = shape.one_of(words, &[32], rng) else { return };
     let (ty, class) = (words[at + 1], rng.pick(&[0, 1, 2, 3, 4, 6, 7, 9, 12, 5349]));
     words[at + 2] = class;
@@ -301,7 +306,7 @@ fn add_decoration(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     words.splice(to..to, inst);
 }
 
-fn change_decoration(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn change_decoration(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let Some((at, len)) = shape.one_of(words, &[71, 72], rng) else { return };
     let first = if words[at] & 0xffff == 71 { 2 } else { 3 };
     if len > first + 1 && rng.chance(70) {
@@ -324,7 +329,7 @@ fn mode(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
 }
 
 /// Two blocks of a function that follow each other, neither the first one.
-fn swap_blocks(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn swap_blocks(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let starts: Vec<usize> = shape.list.iter().filter(|&&(at, _)| words[at] & 0xffff == 248).map(|i| i.0).collect();
     if starts.len() < 4 {
         return;
@@ -336,7 +341,7 @@ fn swap_blocks(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
     }
 }
 
-fn branch(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn branch(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     let Some((at, len)) = shape.one_of(words, &[245, 246, 247, 249, 250, 250, 251], rng) else { return };
     let places: Vec<usize> = (1..len).filter(|&o| shape.labels.contains(&words[at + o])).collect();
     if !places.is_empty() {
@@ -365,7 +370,7 @@ fn drop_one(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
 }
 
 /// Another extended instruction.
-fn extended(words: &mut Vec<u32>, shape: &Shape, rng: &mut Rng) {
+fn extended(words: &mut [u32], shape: &Shape, rng: &mut Rng) {
     if let Some((at, 5..)) = shape.one_of(words, &[12], rng) {
         words[at + 4] = 1 + rng.below(81) as u32;
     }
@@ -405,7 +410,10 @@ pub fn mutant(words: &[u32], rng: &mut Rng) -> Vec<u32> {
                 if shape.list.is_empty() || shape.types.is_empty() {
                     break;
                 }
-                rng.pick(CHANGES)(&mut words, &shape, rng);
+                match rng.pick(CHANGES) {
+                    Change::Words(change) => change(&mut words, &shape, rng),
+                    Change::Number(change) => change(&mut words, &shape, rng),
+                }
             }
             words
         }

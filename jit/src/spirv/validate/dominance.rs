@@ -2,8 +2,8 @@
 //! their dominators, a phi has a value for each predecessor, headers of constructs dominate their merge blocks. What else there is of constructs
 //! is the structuriser's matter (`structure`).
 
-use super::super::flow::Flow;
-use super::super::module::{Block, BlockIx, End, Function, Merge, Module, View};
+use super::super::flow::{BlockIx, Flow};
+use super::super::module::{Block, End, Function, Merge, Module, View};
 use super::super::opcodes::op;
 use super::broken;
 use super::ids::each_id;

@@ -9,7 +9,6 @@ mod special;
 use super::accept::Accept;
 use super::{Module, Specialization, opcodes};
 use crate::compile::{CompileRequest, prepare};
-use crate::emit::EmitOptions;
 use crate::error::{Error, ErrorKind};
 use crate::tier::{ROWS, Tier};
 use asm::{Asm, COMPUTE, Scalar};
@@ -113,7 +112,6 @@ fn compile(words: &[u32], stage: Stage) -> Result<(), Error> {
             specialization: &Specialization::default(),
             layout: &layout,
             accept: &Accept::all_implemented(),
-            options: EmitOptions::default(),
         };
         prepare(&request)?.generate(row.tier)?;
     }

@@ -6,6 +6,8 @@
 //! that module as it is, by each seed.
 
 mod common;
+#[path = "../../jit/tests/spirv_common/corpus.rs"]
+mod corpus;
 #[path = "../../jit/tests/spirv_common/mutate.rs"]
 mod mutate;
 #[path = "common/pipeline.rs"]
@@ -23,7 +25,7 @@ use jit::error::{Error, ErrorKind};
 use jit::spirv::{Accept, Module, Specialization};
 use sandbox::{End, Program, Sandbox, constants};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// What one draw or dispatch may take.
@@ -40,32 +42,11 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Every `.spv` below the folders, small ones.
-fn corpus() -> Vec<(String, Vec<u32>)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("workspace");
-    let mut folders =
-        vec![root.join("jit/tests/data"), root.join("icd/tests/data"), root.join("cts-runner/src/bench/shaders")];
-    folders.extend(std::env::var_os("GRUS_SPIRV_CORPUS").map(PathBuf::from));
-    let (mut files, mut out) = (Vec::new(), Vec::new());
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "spv") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    for path in files {
-        let bytes = std::fs::read(&path).expect("module");
-        // Large ones take long and teach little more.
-        if bytes.len() <= 24 << 10 {
-            let words = common::spirv(&bytes);
-            out.push((path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()), words));
-        }
-    }
-    out
+/// Small modules: large ones take long and teach little more.
+fn small_modules() -> Vec<(String, Vec<u32>)> {
+    let mut all = corpus::modules(&["jit/tests/data", "icd/tests/data", "cts-runner/src/bench/shaders"]);
+    all.retain(|(_, words)| words.len() <= 6 << 10);
+    all
 }
 
 /// A sandbox for each tier.
@@ -179,7 +160,7 @@ fn mutants_are_refused_or_run_inside_of_their_memory() {
     let (count, first) = (number("GRUS_FUZZ"), number("GRUS_FUZZ_SEED").unwrap_or(1));
     let keep = std::env::var_os("GRUS_FUZZ_KEEP").map(PathBuf::from);
     let only = std::env::var_os("GRUS_FUZZ_FILE").map(|f| common::spirv(&std::fs::read(f).expect("a module")));
-    let corpus = corpus();
+    let corpus = small_modules();
     let mut pair = Pair { boxes: [None, None] };
     let (mut ends, mut worst) = (BTreeMap::<String, u64>::new(), peak());
     let mut wrong = Vec::new();

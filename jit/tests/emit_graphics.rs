@@ -507,6 +507,20 @@ fn sampler(class: u32) -> Sampler {
     }
 }
 
+/// A sample of two coordinates, at the level that the neighbours' say.
+const SAMPLE: SampleInfo = SampleInfo {
+    op: SampleOp::Sample,
+    lod_mode: LodMode::Implicit,
+    coords: 2,
+    dref: false,
+    lod: false,
+    grad: 0,
+    offset: 0,
+    min_lod: false,
+    component: 0,
+    gather_offsets: None,
+};
+
 /// Samples that depend on inputs alone are taken before the loop over chunks, and have what they have in their place.
 #[test]
 fn early_samples() {
@@ -520,19 +534,7 @@ fn early_samples() {
         let zero = b.u32(0);
         let image = b.op(Op::ImageDesc { set: 0, binding: 0 }, &[zero], Ty::Img);
         let sampler = b.op(Op::SamplerDesc { set: 0, binding: 0 }, &[zero], Ty::Smp);
-        let bare = SampleInfo {
-            op: SampleOp::Sample,
-            lod_mode: LodMode::Implicit,
-            coords: 2,
-            dref: false,
-            lod: false,
-            grad: 0,
-            offset: 0,
-            min_lod: false,
-            component: 0,
-            gather_offsets: None,
-        };
-        let explicit = SampleInfo { lod_mode: LodMode::Explicit, lod: true, ..bare };
+        let explicit = SampleInfo { lod_mode: LodMode::Explicit, lod: true, ..SAMPLE };
         let texel = |b: &mut Builder<'_>, slot: u32, info: SampleInfo, args: &[Value]| {
             let args: Vec<Value> = [image, sampler].iter().chain(args).copied().collect();
             let inst = b.inst(Op::Sample(info), &args, &[Ty::F32; 4]);
@@ -542,13 +544,13 @@ fn early_samples() {
         };
         let u = input(b, 0, InterpolateAt::Default, &[], Ty::F32);
         let v = input(b, 1, InterpolateAt::Default, &[], Ty::F32);
-        let first = texel(b, 0, bare, &[u, v]);
+        let first = texel(b, 0, SAMPLE, &[u, v]);
         let sum = b.binary(Binary::FAdd, u, v);
-        texel(b, 4, bare, &[sum, v]);
+        texel(b, 4, SAMPLE, &[sum, v]);
         let lod = b.f32(2.5);
         texel(b, 8, explicit, &[u, v, lod]);
         // Neither at coordinates that are sampled themselves, nor of a level that is computed.
-        texel(b, 12, bare, &[first, v]);
+        texel(b, 12, SAMPLE, &[first, v]);
         texel(b, 16, explicit, &[v, v, u]);
     });
     let attributes: [[f32; 3]; 2] = [[0.3, -1.7, 2.25], [100.5, 0.01, -3.0]];
@@ -614,19 +616,7 @@ fn image_calls() {
             let image = b.op(Op::ImageDesc { set: 0, binding: 0 }, &[index], Ty::Img);
             let sampler = b.op(Op::SamplerDesc { set: 0, binding: 0 }, &[index], Ty::Smp);
             let lod = b.f32(2.5);
-            let bare = SampleInfo {
-                op: SampleOp::Sample,
-                lod_mode: LodMode::Implicit,
-                coords: 2,
-                dref: false,
-                lod: false,
-                grad: 0,
-                offset: 0,
-                min_lod: false,
-                component: 0,
-                gather_offsets: None,
-            };
-            let info = SampleInfo { lod_mode: LodMode::Explicit, lod: true, offset: 2, ..bare };
+            let info = SampleInfo { lod_mode: LodMode::Explicit, lod: true, offset: 2, ..SAMPLE };
             let texel = |b: &mut Builder<'_>, slot: u32, op: Op, args: &[Value]| {
                 let inst = b.inst(op, args, &[Ty::F32; 4]);
                 let texel: Vec<Value> = b.shader.insts[inst].results().collect();
@@ -639,7 +629,7 @@ fn image_calls() {
                 let op = Op::ImageFetch { coords: 2, level: true, sample: false };
                 texel(b, 4, op, &[image, column, one, two]);
             }
-            texel(b, 11, Op::Sample(bare), &[image, sampler, x, x]);
+            texel(b, 11, Op::Sample(SAMPLE), &[image, sampler, x, x]);
             texel(b, 15, Op::ImageFetch { coords: 2, level: false, sample: false }, &[image, column, one]);
             for (i, query) in [ImageQuery::Width, ImageQuery::Layers, ImageQuery::Levels].into_iter().enumerate() {
                 let args: &[Value] = if query == ImageQuery::Width { &[image, two] } else { &[image] };

@@ -13,36 +13,12 @@ use base::random::Star as Rng;
 use base::shader::Stage;
 use jit::error::{Error, ErrorKind};
 use jit::spirv::{Accept, Module, Specialization, translate};
+use spirv_common::corpus::modules;
 use spirv_common::mutate::mutant;
 use spirv_common::reflect::layout_of;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// All `.spv` files of the repository, and of `GRUS_SPIRV_CORPUS`.
-fn corpus() -> Vec<(String, Vec<u32>)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("workspace");
-    let mut folders = vec![root.join("jit/tests"), root.join("cts-runner"), root.join("icd/tests")];
-    folders.extend(std::env::var_os("GRUS_SPIRV_CORPUS").map(PathBuf::from));
-    let (mut files, mut out) = (Vec::new(), Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "spv") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    for path in files {
-        let bytes = std::fs::read(&path).expect("module");
-        let words = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        out.push((path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()), words));
-    }
-    out
-}
 
 /// What Grus says of a module, all its entry points translated.
 fn ours(words: &[u32]) -> Result<(), Error> {
@@ -152,7 +128,7 @@ fn the_same_verdicts() {
     let count = std::env::var("GRUS_SPIRV_VAL").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
     let folder = std::env::temp_dir().join(format!("grus-spirv-val-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("folder");
-    let corpus = corpus();
+    let corpus = modules(&["jit/tests", "cts-runner", "icd/tests"]);
     let mut tally = Tally::default();
     let mut judge = |name: &str, words: &[u32]| {
         let file = folder.join("module.spv");

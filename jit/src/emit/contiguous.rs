@@ -31,19 +31,35 @@ impl Emitter<'_> {
     /// Lane l reads at base + l * (bytes of the run): whole vectors when all of it is in range. The base comes as I32 and as I64, which
     /// may differ where lane 0 is out of range.
     pub fn load_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), run: Run, flags: Access) -> Result<Vec<C>> {
+        let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
+        self.load_behind(
+            (ok, pair, wide),
+            run,
+            |e, address| e.load_interleaved(address, run, Access { guarded: true, ..flags }),
+            |e| Ok(e.load_by_lane(pair, base, run, flags)),
+        )
+    }
+
+    /// What is loaded from an address when `ok`, else what a cold block gives.
+    pub fn load_behind(
+        &mut self,
+        (ok, pair, wide): (C, BufPair, C),
+        run: Run,
+        whole: impl FnOnce(&mut Self, C) -> Vec<C>,
+        by_lane: impl FnOnce(&mut Self) -> Result<Vec<C>>,
+    ) -> Result<Vec<C>> {
         let vector = self.vector_type(run.ty);
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         let params: Vec<C> = (0..run.n).map(|_| self.b.append_param(done, vector)).collect();
-        let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
         let address = self.b.iadd(pair.address, wide);
-        let fast_values = self.load_interleaved(address, run, Access { guarded: true, ..flags });
-        self.b.jump(done, &fast_values);
+        let values = whole(self, address);
+        self.b.jump(done, &values);
         self.enter(slow);
-        let slow_values = self.load_by_lane(pair, base, run, flags);
-        self.b.jump(done, &slow_values);
+        let values = by_lane(self)?;
+        self.b.jump(done, &values);
         self.enter(done);
         Ok(params)
     }
@@ -118,9 +134,28 @@ impl Emitter<'_> {
 
     /// Whole vectors when every lane is active and in range, else lane by lane.
     pub fn store_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), values: &[Value], run: Run) -> Result<()> {
+        let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
+        let whole = |e: &mut Self, vectors: &[C], address: C| {
+            let mut offset = 0;
+            for c in e.interleave(vectors) {
+                e.b.store(trusted(offset), c, address);
+                offset += e.b.ty(c).bytes() as i32;
+            }
+        };
+        self.store_behind((ok, pair, wide), values, run, whole, |_| Ok(Offsets::From(base)))
+    }
+
+    /// Stores from an address on when `ok` and all lanes are active, else lane by lane in a cold block, at `offsets` made there.
+    pub fn store_behind(
+        &mut self,
+        (mut ok, pair, wide): (C, BufPair, C),
+        values: &[Value],
+        run: Run,
+        whole: impl FnOnce(&mut Self, &[C], C),
+        offsets: impl FnOnce(&mut Self) -> Result<Offsets>,
+    ) -> Result<()> {
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        let mut ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
         let mask = self.side_effect_mask();
         if let Some(mask) = mask {
             let all = self.b.all(mask);
@@ -130,21 +165,18 @@ impl Emitter<'_> {
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
         let address = self.b.iadd(pair.address, wide);
-        let mut offset = 0;
-        for c in self.interleave(&vectors) {
-            self.b.store(trusted(offset), c, address);
-            offset += self.b.ty(c).bytes() as i32;
-        }
+        whole(self, &vectors, address);
         self.b.jump(done, &[]);
         self.enter(slow);
-        self.store_by_lane(pair, Offsets::From(base), &vectors, run, mask);
+        let offsets = offsets(self)?;
+        self.store_by_lane(pair, offsets, &vectors, run, mask);
         self.b.jump(done, &[]);
         self.enter(done);
         Ok(())
     }
 
     /// What is in range, where the mask says so.
-    pub fn store_by_lane(&mut self, pair: BufPair, offsets: Offsets, vectors: &[C], run: Run, mask: Option<C>) {
+    fn store_by_lane(&mut self, pair: BufPair, offsets: Offsets, vectors: &[C], run: Run, mask: Option<C>) {
         let (n, bytes, row) = (run.n as i32, run.ty.bytes(), self.row_bytes());
         let last = trusted((ROWS as i32 - 1) * row);
         let rows = self.lane_rows();

@@ -13,7 +13,7 @@ use super::memory::{read_only, trusted};
 use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, InstData, Node, Op, Region, SampleInfo, Shader, Space, Ty, Value, ValueDef, Weight};
-use crate::lir::{IntCond, Type, Value as C};
+use crate::lir::{Type, Value as C};
 use crate::passes::{Divergence, Shape};
 use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
 use cranelift_entity::SecondaryMap;
@@ -205,14 +205,19 @@ impl Emitter<'_> {
 
     /// The coordinates of all chunks.
     fn coordinate_loop(&mut self, early: &Early, rows: C, count: C) -> Result<()> {
-        let (header, body, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let zero = self.b.iconst(Type::I32, 0);
-        self.chunk = self.b.append_param(header, Type::I32);
-        self.b.jump(header, &[zero]);
-        self.b.enter_loop(header);
-        let more = self.b.icmp(IntCond::Ult, self.chunk, count);
-        self.b.branch(more, body, &[], done, &[]);
-        self.enter(body);
+        let done = self.b.create_block();
+        self.for_chunks(count, done, |e| e.store_coordinates(early, rows))?;
+        self.enter(done);
+        // The chunk loop makes its own.
+        for &inst in &early.steps {
+            self.shader.insts[inst].results().for_each(|v| self.reps[v] = None);
+        }
+        self.fragment = None;
+        Ok(())
+    }
+
+    /// Those of a chunk.
+    fn store_coordinates(&mut self, early: &Early, rows: C) -> Result<()> {
         self.exec = self.mask_cells(false);
         let ones = self.mask(true);
         self.start_fragment(ones);
@@ -227,15 +232,6 @@ impl Emitter<'_> {
                 self.b.store(trusted((row * ROW) as i32), v, at);
             }
         }
-        let next = self.b.iadd_imm(self.chunk, 1);
-        self.b.jump(header, &[next]);
-        self.b.seal_block(header);
-        self.enter(done);
-        // The chunk loop makes its own.
-        for &inst in &early.steps {
-            self.shader.insts[inst].results().for_each(|v| self.reps[v] = None);
-        }
-        self.fragment = None;
         Ok(())
     }
 

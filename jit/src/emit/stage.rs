@@ -120,8 +120,13 @@ impl Emitter<'_> {
             self.b.jump(done, &[]);
             return Ok(());
         }
-        let (header, body) = (self.b.create_block(), self.b.create_block());
         let count = self.chunk_count();
+        self.for_chunks(count, done, |e| e.chunk_body(latch))
+    }
+
+    /// for chunk in 0..count { each }, and then `done`
+    pub fn for_chunks(&mut self, count: C, done: Block, each: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let (header, body) = (self.b.create_block(), self.b.create_block());
         let zero = self.b.iconst(Type::I32, 0);
         self.chunk = self.b.append_param(header, Type::I32);
         self.b.jump(header, &[zero]);
@@ -129,7 +134,7 @@ impl Emitter<'_> {
         let more = self.b.icmp(IntCond::Ult, self.chunk, count);
         self.b.branch(more, body, &[], done, &[]);
         self.enter(body);
-        self.chunk_body(latch)?;
+        each(self)?;
         let next = self.b.iadd_imm(self.chunk, 1);
         self.b.jump(header, &[next]);
         self.b.seal_block(header);

@@ -11,7 +11,7 @@ use super::rep::{BufPair, Rep, scalar_type};
 use super::run::Run;
 use crate::error::Result;
 use crate::ir::{Ty, Value};
-use crate::lir::{Access, IntCond, Value as C};
+use crate::lir::{Access, IntCond, Type, Value as C};
 use crate::passes::Steps;
 use smallvec::{SmallVec, smallvec};
 
@@ -68,29 +68,31 @@ impl Emitter<'_> {
         run: Run,
         access: Access,
     ) -> Result<Vec<C>> {
-        // What is behind a check stays there: nothing moves these out of a loop.
-        let access = Access { readonly: false, ..access };
-        let (vector, places) = (self.vector_type(run.ty), self.places(steps));
-        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(slow);
-        let params: Vec<C> = (0..run.n).map(|_| self.b.append_param(done, vector)).collect();
+        let places = self.places(steps);
         let ok = self.stepped_in_range(pair, wide, &places, run.bytes());
-        self.b.branch(ok, fast, &[], slow, &[]);
-        self.enter(fast);
-        let address = self.b.iadd(pair.address, wide);
-        let values = if run.ty.bytes() == 4 && matches!(run.n, 2 | 4) {
-            self.load_rows_at(address, &places, run, access)
-        } else {
-            let column = |e: &mut Self, i: usize| e.load_lanes_at(address, &places, run.ty, at(access, i as i32));
-            (0..run.n).map(|i| column(self, i * run.ty.bytes() as usize)).collect()
+        let whole = |e: &mut Self, address: C| {
+            let access = Access { guarded: true, ..access };
+            if run.ty.bytes() == 4 && matches!(run.n, 2 | 4) {
+                return e.load_rows_at(address, &places, run, access);
+            }
+            let column = |i: usize| e.load_lanes_at(address, &places, run.ty, at(access, i as i32));
+            (0..run.n).map(|i| i * run.ty.bytes() as usize).map(column).collect()
         };
-        self.b.jump(done, &values);
-        self.enter(slow);
-        let offsets = self.rep_vector(Ty::I32, &Rep::Affine(base, steps))?;
-        let values = self.load_by_offset(pair, offsets, run, access);
-        self.b.jump(done, &values);
-        self.enter(done);
-        Ok(params)
+        let by_lane = |e: &mut Self| {
+            let offsets = e.rep_vector(Ty::I32, &Rep::Affine(base, steps))?;
+            Ok(e.load_by_offset(pair, offsets, run, access))
+        };
+        self.load_behind((ok, pair, wide), run, whole, by_lane)
+    }
+
+    /// What lies at a place, loaded once.
+    fn load_once(&mut self, ty: Type, (address, access): (C, Access), place: i32, loaded: &mut Loaded<i32>) -> C {
+        if let Some(&(_, c)) = loaded.iter().find(|l| l.0 == place) {
+            return c;
+        }
+        let c = self.b.load(ty, at(access, access.offset.wrapping_add(place)), address);
+        loaded.push((place, c));
+        c
     }
 
     /// An element of each lane.
@@ -102,21 +104,11 @@ impl Emitter<'_> {
         for places in places.chunks(GROUP) {
             let known = groups.iter().find(|g| g.0 == places).map(|g| g.1);
             let part = known.unwrap_or_else(|| {
-                let place = |offset: i32| at(access, access.offset.wrapping_add(offset));
                 if let Order::Following = order(places, ty.bytes() as i32) {
-                    return self.b.load(group, place(places[0]), address);
+                    return self.b.load(group, at(access, access.offset.wrapping_add(places[0])), address);
                 }
-                let lanes: SmallVec<[C; GROUP]> = places
-                    .iter()
-                    .map(|&p| match loaded.iter().find(|l| l.0 == p) {
-                        Some(&(_, c)) => c,
-                        None => {
-                            let c = self.b.load(scalar, place(p), address);
-                            loaded.push((p, c));
-                            c
-                        }
-                    })
-                    .collect();
+                let lane = |&p: &i32| self.load_once(scalar, (address, access), p, &mut loaded);
+                let lanes: SmallVec<[C; GROUP]> = places.iter().map(lane).collect();
                 match order(places, 0) {
                     Order::Any => self.b.build(&lanes),
                     Order::Following | Order::Same => self.b.splat(group, lanes[0]),
@@ -134,17 +126,8 @@ impl Emitter<'_> {
         let mut loaded: Loaded<i32> = SmallVec::new();
         let mut columns: SmallVec<[SmallVec<[C; 16]>; 4]> = smallvec![SmallVec::new(); run.n];
         for places in places.chunks(GROUP) {
-            let rows: SmallVec<[C; GROUP]> = places
-                .iter()
-                .map(|&p| match loaded.iter().find(|l| l.0 == p) {
-                    Some(&(_, c)) => c,
-                    None => {
-                        let c = self.b.load(row, at(access, access.offset.wrapping_add(p)), address);
-                        loaded.push((p, c));
-                        c
-                    }
-                })
-                .collect();
+            let lane = |&p: &i32| self.load_once(row, (address, access), p, &mut loaded);
+            let rows: SmallVec<[C; GROUP]> = places.iter().map(lane).collect();
             let turned = self.columns_of(&rows, run.n, order(places, 0));
             columns.iter_mut().zip(turned).for_each(|(list, c)| list.push(c));
         }
@@ -179,37 +162,25 @@ impl Emitter<'_> {
         run: Run,
     ) -> Result<()> {
         let places = self.places(steps);
-        let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(slow);
-        let mut ok = self.stepped_in_range(pair, wide, &places, run.bytes());
-        let mask = self.side_effect_mask();
-        if let Some(mask) = mask {
-            let all = self.b.all(mask);
-            ok = self.b.and(ok, all);
-        }
-        let vectors = values.iter().map(|&v| self.vector(v)).collect::<Result<Vec<C>>>()?;
-        self.b.branch(ok, fast, &[], slow, &[]);
-        self.enter(fast);
-        let address = self.b.iadd(pair.address, wide);
+        let ok = self.stepped_in_range(pair, wide, &places, run.bytes());
+        let whole = |e: &mut Self, vectors: &[C], address: C| e.store_at(address, &places, vectors, run);
+        let offsets = |e: &mut Self| Ok(Offsets::Each(e.rep_vector(Ty::I32, &Rep::Affine(base, steps))?));
+        self.store_behind((ok, pair, wide), values, run, whole, offsets)
+    }
+
+    fn store_at(&mut self, address: C, places: &[i32], vectors: &[C], run: Run) {
         for (first, group) in (0..).step_by(GROUP).zip(places.chunks(GROUP)) {
-            if let (Order::Following, [c]) = (order(group, run.ty.bytes() as i32), &vectors[..]) {
+            if let (Order::Following, [c]) = (order(group, run.ty.bytes() as i32), vectors) {
                 let part = if places.len() == GROUP { *c } else { self.b.slice(*c, first, GROUP) };
                 self.b.store(trusted(group[0]), part, address);
                 continue;
             }
             for (lane, &place) in (first..).zip(group) {
-                for (i, &c) in (0..).zip(&vectors) {
+                for (i, &c) in (0..).zip(vectors) {
                     let c = self.b.extract(c, lane);
                     self.b.store(trusted(place.wrapping_add(i * run.ty.bytes() as i32)), c, address);
                 }
             }
         }
-        self.b.jump(done, &[]);
-        self.enter(slow);
-        let offsets = self.rep_vector(Ty::I32, &Rep::Affine(base, steps))?;
-        self.store_by_lane(pair, Offsets::Each(offsets), &vectors, run, mask);
-        self.b.jump(done, &[]);
-        self.enter(done);
-        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! What the `spirv_*` tests share: modules from `tests/data`, the pipeline layout of their convention, runs on the interpreter.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod corpus;
 pub mod mutate;
 pub mod reflect;
 

@@ -8,7 +8,7 @@ use crate::code::CodeBlob;
 use crate::emit::{self, EmitOptions};
 use crate::error::{Error, Result};
 use crate::host;
-use crate::ir::{Node, Region};
+use crate::ir::{InstData, Node, Op, Region};
 use crate::lir;
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
@@ -118,6 +118,8 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
     let lanes = request.specialization.subgroup_size;
     let divergence = passes::divergence(&shader, lanes);
     let emission = emit::build(&shader, &divergence, request.layout, &EmitOptions { lanes })?;
+    let of_draw = |data: &InstData| matches!(data.op, Op::Builtin(builtin) if builtin.is_of_draw());
+    let draw_parameters = shader.insts.values().any(of_draw);
     let facts = StageFacts {
         payload: shader.payload,
         lanes,
@@ -125,6 +127,7 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
         side_effects: shader.side_effects,
         scratch_bytes: emission.scratch_bytes,
         has_loops: has_loops(&shader.root.body),
+        draw_parameters,
     };
     Ok(Prepared { lir: emission.lir, facts })
 }

@@ -10,6 +10,7 @@ use base::mem::MemoryRange;
 use base::numbered;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, PixelState, PixelValues};
 use base::shader::CompiledStage;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -183,6 +184,11 @@ pub struct Viewport {
     pub max_depth: f32,
 }
 
+/// A list of which there is mostly one: made anew with the state, by every draw that changes some.
+pub type One<T> = SmallVec<[T; 1]>;
+/// A list of which there are mostly a few.
+pub type Few<T> = SmallVec<[T; 4]>;
+
 /// All state of a draw that is not code. Pipeline state and dynamic state merged by the icd when the draw is executed.
 #[derive(Clone, Debug)]
 pub struct DrawState {
@@ -191,13 +197,13 @@ pub struct DrawState {
     /// primitiveRestartEnable.
     pub primitive_restart: bool,
     /// Vertex attributes.
-    pub attributes: Vec<VertexAttribute>,
+    pub attributes: Few<VertexAttribute>,
     /// Vertex bindings.
-    pub bindings: Vec<VertexBinding>,
+    pub bindings: Few<VertexBinding>,
     /// By index.
-    pub viewports: Vec<Viewport>,
+    pub viewports: One<Viewport>,
     /// Scissors x, y, width, height (non-negative after clipping to i32 range by the icd).
-    pub scissors: Vec<[i32; 4]>,
+    pub scissors: One<[i32; 4]>,
     /// depthClampEnable.
     pub depth_clamp: bool,
     /// Clip against near and far planes (depthClipEnable; default = !depth_clamp).
@@ -234,10 +240,10 @@ impl Default for DrawState {
         DrawState {
             topology: Topology::TriangleList,
             primitive_restart: false,
-            attributes: Vec::new(),
-            bindings: Vec::new(),
-            viewports: Vec::new(),
-            scissors: Vec::new(),
+            attributes: Few::new(),
+            bindings: Few::new(),
+            viewports: One::new(),
+            scissors: One::new(),
             depth_clamp: false,
             depth_clip: true,
             negative_one_to_one: false,
@@ -340,7 +346,7 @@ pub struct Draw {
     /// Descriptor sets, push constants, draw parameters.
     pub context: Arc<ShaderContext>,
     /// By binding number; reads beyond one, and of null, give 0. The icd keeps the memory alive.
-    pub vertex_buffers: Vec<MemoryRange>,
+    pub vertex_buffers: Few<MemoryRange>,
     /// `None`: not indexed.
     pub index_buffer: Option<IndexBuffer>,
     /// Vertices and instances.

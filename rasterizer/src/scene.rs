@@ -30,8 +30,8 @@ const FEW: usize = 64;
 const CLEAR_ROWS: u32 = 64;
 /// Chunk outputs of larger capacity are not kept for reuse (bytes).
 const KEEP_BYTES: usize = 512 << 10;
-/// Chunk outputs kept for reuse: of two rounds.
-const KEEP_OUTPUTS: usize = (2 * ROUND_PRIMITIVES / BATCH_PRIMITIVES) as usize;
+/// Bytes of all that are kept: two usual rounds, of large draws or of hundreds of small ones.
+const KEEP_ALL_BYTES: usize = 16 << 20;
 
 /// What a worker keeps for draws and dispatches.
 #[derive(Default)]
@@ -55,7 +55,38 @@ impl AsMut<StageMemory> for Scratch {
 
 /// Emptied chunk outputs, kept for their capacity.
 #[derive(Default)]
-pub(crate) struct Arenas(Mutex<Vec<ChunkOutput>>);
+pub(crate) struct Arenas(Mutex<Kept>);
+
+/// Outputs, and the bytes of their capacities.
+#[derive(Default)]
+struct Kept {
+    outputs: Vec<ChunkOutput>,
+    bytes: usize,
+}
+
+impl Arenas {
+    /// Up to so many.
+    fn take(&self, count: usize) -> Vec<ChunkOutput> {
+        let mut kept = self.0.lock();
+        let from = kept.outputs.len().saturating_sub(count);
+        let taken = kept.outputs.split_off(from);
+        kept.bytes -= taken.iter().map(ChunkOutput::capacity).sum::<usize>();
+        taken
+    }
+
+    /// Empties outputs and keeps what is not too much.
+    fn give(&self, outputs: impl Iterator<Item = ChunkOutput>) {
+        let mut kept = self.0.lock();
+        for mut output in outputs {
+            let bytes = output.capacity();
+            if bytes <= KEEP_BYTES && kept.bytes + bytes <= KEEP_ALL_BYTES {
+                output.clear();
+                kept.bytes += bytes;
+                kept.outputs.push(output);
+            }
+        }
+    }
+}
 
 /// The plans of stages and state in this pass.
 struct Plans {
@@ -292,11 +323,7 @@ impl<'e> RenderPassInstance<'e> {
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
         let (pool, pass, draws, round_bytes) = (self.pool, &self.pass, &self.draws, self.round_bytes);
-        let mut emptied = {
-            let mut arenas = self.arenas.0.lock();
-            let from = arenas.len().saturating_sub(chunks.len());
-            arenas.split_off(from)
-        };
+        let mut emptied = self.arenas.take(chunks.len());
         // Once it is full it stays so: chunks are begun in their order, only those that others are at meanwhile may overtake.
         let bytes = AtomicUsize::new(0);
         let work: Vec<(Chunk, Mutex<(ChunkOutput, bool)>)> = chunks
@@ -336,13 +363,7 @@ impl<'e> RenderPassInstance<'e> {
             self.most_bytes = self.most_bytes.max(sealed.bytes() + round.bytes() + overtaken);
         }
         self.sealed = round;
-        let mut arenas = self.arenas.0.lock();
-        for mut output in sealed.outputs.into_iter().chain(emptied) {
-            if output.capacity() <= KEEP_BYTES && arenas.len() < KEEP_OUTPUTS {
-                output.clear();
-                arenas.push(output);
-            }
-        }
+        self.arenas.give(sealed.outputs.into_iter().chain(emptied));
     }
 
     /// The chunks up to the first that has not run become a round, the others are pending again.

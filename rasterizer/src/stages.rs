@@ -12,6 +12,8 @@ pub struct GraphicsStages {
     first: CompiledStage,
     /// In the order of [`Stage`].
     rest: Vec<CompiledStage>,
+    /// One of them reads what the context has of a single draw.
+    draw_parameters: bool,
 }
 
 /// Why stages are no pipeline.
@@ -56,12 +58,18 @@ impl GraphicsStages {
         if rest.first().is_none_or(|first| stage_of(first).row().inputs != Side::Attributes) {
             return Err(Misfit::NoVertices);
         }
-        Ok(GraphicsStages { first: rest.remove(0), rest })
+        let draw_parameters = rest.iter().any(|stage| stage.facts.draw_parameters);
+        Ok(GraphicsStages { first: rest.remove(0), rest, draw_parameters })
     }
 
     /// All, in the pipeline's order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &CompiledStage> {
         core::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// Does any of them see a draw's base vertex or instance, its number, or the view's?
+    pub fn read_draw_parameters(&self) -> bool {
+        self.draw_parameters
     }
 
     /// The one that input assembly feeds.

@@ -140,6 +140,7 @@ mod tests {
             side_effects: true,
             scratch_bytes: 1024,
             has_loops: true,
+            draw_parameters: true,
         };
         CodeBlob { facts, code: vec![0xc3; 100], frame: 9_400_000, tier: Tier::Full, cpu_features: 0b101 }
     }

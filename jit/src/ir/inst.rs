@@ -324,6 +324,10 @@ pub enum Builtin {
 }
 
 impl Builtin {
+    /// Does it differ between draws with the same bindings?
+    pub fn is_of_draw(self) -> bool {
+        matches!(self, Builtin::BaseVertex | Builtin::BaseInstance | Builtin::DrawIndex | Builtin::ViewIndex)
+    }
     /// By which stages read it.
     pub fn family(self) -> BuiltinFamily {
         match self {

@@ -72,6 +72,7 @@ pub fn try_compile(
         side_effects: shader.side_effects,
         scratch_bytes: emitted.scratch_bytes,
         has_loops: false,
+        draw_parameters: true,
     };
     let blob = CodeBlob { facts, code: code.bytes, frame: code.frame, tier, cpu_features: jit::host::cpu_features() };
     let code = Arc::new(blob.load().expect("executable memory"));

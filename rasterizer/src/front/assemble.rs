@@ -3,7 +3,7 @@
 //! A draw's index stream is cut at restart indices into segments; primitive numbers run on through the segments of an
 //! instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
 
-use crate::api::{DrawCounts, IndexBuffer, Topology};
+use crate::api::{DrawCounts, IndexBuffer, One, Topology};
 use base::mem::MemoryRange;
 
 /// A run of the index stream without a restart index.
@@ -96,16 +96,9 @@ pub fn read_bytes(range: &MemoryRange, offset: u64, out: &mut [u8]) {
     }
 }
 
-/// Cuts a draw into segments; appends to `out`.
-pub fn segments(
-    topology: Topology,
-    restart: bool,
-    counts: &DrawCounts,
-    indices: Option<&IndexBuffer>,
-    out: &mut Vec<Segment>,
-) {
-    out.clear();
-    let mut base = 0u32;
+/// Cuts a draw into segments.
+pub fn segments(topology: Topology, restart: bool, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> One<Segment> {
+    let (mut out, mut base) = (One::new(), 0u32);
     let mut push = |first: u32, count: u32| {
         let primitives = topology.primitives(count);
         if primitives > 0 {
@@ -114,7 +107,8 @@ pub fn segments(
         }
     };
     let Some(indices) = indices.filter(|_| restart) else {
-        return push(0, counts.count);
+        push(0, counts.count);
+        return out;
     };
     let restart_index = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
     // Behind the buffer every index reads as 0, which is no restart.
@@ -127,6 +121,7 @@ pub fn segments(
         }
     }
     push(start, counts.count.saturating_sub(start));
+    out
 }
 
 #[cfg(test)]

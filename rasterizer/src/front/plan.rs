@@ -5,7 +5,7 @@
 use super::assemble::{Segment, segments};
 use super::link::Linkage;
 use super::viewport::Transform;
-use crate::api::{Draw, DrawState};
+use crate::api::{Draw, DrawState, One};
 use std::sync::Arc;
 
 /// A range of primitives of one draw.
@@ -33,7 +33,7 @@ pub struct Plan {
     /// Depth bias unit.
     pub depth_unit: Option<f32>,
     /// Index stream cut at restarts.
-    pub segments: Vec<Segment>,
+    pub segments: One<Segment>,
     /// Not 0, and no other draw's.
     pub serial: u64,
 }
@@ -46,10 +46,8 @@ impl Plan {
 }
 
 /// The index stream of a draw, cut at restarts.
-pub fn cut(draw: &Draw) -> Vec<Segment> {
-    let (state, mut cut) = (&draw.state, Vec::new());
-    segments(state.topology, state.primitive_restart, &draw.counts, draw.index_buffer.as_ref(), &mut cut);
-    cut
+pub fn cut(draw: &Draw) -> One<Segment> {
+    segments(draw.state.topology, draw.state.primitive_restart, &draw.counts, draw.index_buffer.as_ref())
 }
 
 /// The viewports of a state in a pass with this render area (x0, y0, x1, y1).

@@ -196,7 +196,7 @@ fn rectangles_match_a_naive_rasterizer() {
             let image = Image::new(R32F, w, h, 1, 1);
             let mut s = state(topology, w, h);
             s.pixel.blend[0] = ADDITIVE;
-            s.scissors = vec![scissor];
+            s.scissors = [scissor].into();
             let scissor = [scissor[0], scissor[1], scissor[0] + scissor[2], scissor[1] + scissor[3]].map(|c| c as u32);
             render(2, targets(&image, None), [draw(s, vertices)]);
             for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {

@@ -254,7 +254,7 @@ fn vertex_and_index_buffers_are_not_left() {
         let mut d = draw(s, &[]);
         let fragment = d.stages.fragment().cloned();
         d.stages = stages(vertices_of([4, 8][round % 2]), fragment);
-        d.vertex_buffers = vec![vertices.range(), attributes.range()];
+        d.vertex_buffers = [vertices.range(), attributes.range()][..].into();
         d.counts.count = count + random.below(3);
         d.counts.instances = 1 + random.below(3);
         d.counts.first = random.below(3);

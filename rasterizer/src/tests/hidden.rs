@@ -68,7 +68,7 @@ impl SceneOf {
                 _ => OPAQUE,
             };
             if random.below(8) == 0 {
-                state.scissors = vec![[7, 5, w as i32 / 2, h as i32 / 2]];
+                state.scissors = [[7, 5, w as i32 / 2, h as i32 / 2]].into();
             }
             states.push((random.below(STAGES + 3), state));
         }

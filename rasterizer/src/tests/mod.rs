@@ -126,6 +126,7 @@ pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInter
         side_effects: false,
         scratch_bytes: 0,
         has_loops: false,
+        draw_parameters: true,
     };
     CompiledStage { facts, code: Arc::new(entry) }
 }
@@ -305,9 +306,11 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
     DrawState {
         topology,
         attributes: (0..3).map(attribute).collect(),
-        bindings: vec![VertexBinding { binding: 0, stride: size_of::<V>() as u32, per_instance: false, divisor: 1 }],
-        viewports: vec![Viewport { x: 0.0, y: 0.0, width: w as f32, height: h as f32, min_depth: 0.0, max_depth: 1.0 }],
-        scissors: vec![[0, 0, w as i32, h as i32]],
+        bindings: [VertexBinding { binding: 0, stride: size_of::<V>() as u32, per_instance: false, divisor: 1 }][..]
+            .into(),
+        viewports: [Viewport { x: 0.0, y: 0.0, width: w as f32, height: h as f32, min_depth: 0.0, max_depth: 1.0 }]
+            .into(),
+        scissors: [[0, 0, w as i32, h as i32]].into(),
         pixel: PixelState {
             depth_compare: CompareOp::Less,
             blend: [OPAQUE; MAX_COLOR_ATTACHMENTS],
@@ -323,7 +326,7 @@ pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[
         stages: stages(vertex_stage(), fragment),
         state: Arc::new(state),
         context: context(),
-        vertex_buffers: vec![range_of(vertices)],
+        vertex_buffers: [range_of(vertices)][..].into(),
         index_buffer: None,
         counts: DrawCounts {
             count: vertices.len() as u32,

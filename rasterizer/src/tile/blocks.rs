@@ -199,7 +199,12 @@ impl TileJob<'_> {
     #[inline(always)]
     fn push_pixels(&mut self, prim: &Prim, x: i32, y: i32, pixels: u32) {
         let quads = &mut self.scratch.quads;
-        quads.push_covered(quads_of((&raw const *prim).cast(), x as u16, y as u16, pixels));
+        let (primitive, x, y) = ((&raw const *prim).cast(), x as u16, y as u16);
+        if pixels == 0xffff {
+            quads.push_block(primitive, x, y);
+        } else {
+            quads.push_covered(quads_of(primitive, x, y, pixels));
+        }
         if quads.is_full() {
             fragment::shade(self);
         }

@@ -79,6 +79,21 @@ impl Quads {
         self.len += count;
     }
 
+    /// Appends the four of a block at (x, y) of which all pixels are covered, with one sample each; there is room.
+    #[inline(always)]
+    pub fn push_block(&mut self, primitive: *const FragmentPrimitive, x: u16, y: u16) {
+        let Some(room) = self.entries[self.len..].first_chunk_mut::<4>() else { return };
+        // x, y, coverage and sample as one word; coordinates are less than 2^16 - 2, so that sums stay apart.
+        const WHOLE: u64 = (FragmentBatch::CENTRE as u64) << 48 | 0x1111 << 32;
+        let first = WHOLE | u64::from(y) << 16 | u64::from(x);
+        for (quad, step) in room.iter_mut().zip([0, 2, 2 << 16, 2 << 16 | 2]) {
+            quad.primitive = primitive;
+            // SAFETY: a quad begins with four fields of 16 bits (the first one lowest), at an address for pointers.
+            unsafe { (&raw mut *quad).cast::<u64>().write(first + step) };
+        }
+        self.len += 4;
+    }
+
     /// The quads and, behind them, the last one without coverage until there is a multiple of `chunk`, at most [`WIDEST_CHUNK`].
     pub fn padded(&mut self, chunk: usize) -> *const FragmentQuad {
         if let Some(&last) = self.list().last() {

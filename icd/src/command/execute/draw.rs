@@ -128,6 +128,9 @@ impl Executor<'_> {
         for &view_index in &render.views {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
+            // Draws whose stages don't look at them share a context.
+            let parameters =
+                if graphics.stages.read_draw_parameters() { parameters } else { DrawParameters::default() };
             let context = point.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
             pass.draw(Draw {
                 pipeline: handle::raw(&pipeline),

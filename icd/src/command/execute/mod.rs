@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::object::pipeline::PerBindPoint;
 use crate::object::pipeline_state::Values;
 use bind::Bound;
-use rasterizer::api::{DrawState, IndexBuffer, QuerySinks};
+use rasterizer::api::{DrawState, Few, IndexBuffer, QuerySinks};
 use render::RenderInstance;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ struct State {
     values: Values,
     /// Joined draw state; `None` after a change.
     joined: Option<Arc<DrawState>>,
-    vertex_buffers: Vec<base::mem::MemoryRange>,
+    vertex_buffers: Few<base::mem::MemoryRange>,
     index_buffer: Option<IndexBuffer>,
 }
 

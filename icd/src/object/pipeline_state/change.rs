@@ -3,9 +3,9 @@
 use ash::vk;
 use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS};
 use rasterizer::api::{
-    LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding,
+    Few, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding,
 };
-use smallvec::SmallVec;
+
 use std::sync::Arc;
 
 /// The type of a piece of dynamic state.
@@ -31,7 +31,7 @@ as_a_whole!(bool, Option<bool>, u32, f32, [f32; 2], [f32; 3], [f32; 4]);
 as_a_whole!(CompareOp, LineMode, LogicOp, PolygonMode, Stipple, Topology);
 
 /// A list that is short, so that copying values rarely allocates.
-pub type List<T> = SmallVec<[T; 1]>;
+pub type List<T> = rasterizer::api::One<T>;
 
 /// Elements of a list.
 pub enum Elements<T> {
@@ -119,8 +119,8 @@ impl<T: Copy> Changes for PerAttachment<T> {
 #[derive(Default)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct VertexLayout {
-    pub bindings: Vec<VertexBinding>,
-    pub attributes: Vec<VertexAttribute>,
+    pub bindings: Few<VertexBinding>,
+    pub attributes: Few<VertexAttribute>,
 }
 
 impl Changes for Arc<VertexLayout> {

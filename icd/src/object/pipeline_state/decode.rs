@@ -6,7 +6,7 @@ use ash::vk;
 use base::format::Format;
 use base::pixel::{BlendEquations, BlendFactor, BlendOp, CompareOp, LogicOp, StencilOp, StencilOps};
 use rasterizer::api::{
-    LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
+    Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
 };
 
 fn known<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
@@ -77,7 +77,7 @@ pub fn scissor(r: &vk::Rect2D) -> [i32; 4] {
 }
 
 /// Vertex bindings with their divisors.
-pub fn bindings(v: &VertexInput<'_>) -> Result<Vec<VertexBinding>, String> {
+pub fn bindings(v: &VertexInput<'_>) -> Result<Few<VertexBinding>, String> {
     let binding = |b: &vk::VertexInputBindingDescription| {
         if b.binding as usize >= MAX_VERTEX_BINDINGS {
             return Err(format!("vertex binding {} is beyond the limit", b.binding));
@@ -101,7 +101,7 @@ pub fn strides(v: &VertexInput<'_>) -> Strides {
 }
 
 /// Vertex attributes.
-pub fn attributes(v: &VertexInput<'_>) -> Result<Vec<VertexAttribute>, String> {
+pub fn attributes(v: &VertexInput<'_>) -> Result<Few<VertexAttribute>, String> {
     let attribute = |a: &vk::VertexInputAttributeDescription| {
         let format = Format::from_vk(a.format.as_raw() as u32)
             .ok_or_else(|| format!("vertex format {:?} is not supported", a.format))?;

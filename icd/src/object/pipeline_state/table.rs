@@ -141,9 +141,9 @@ macro_rules! pipeline_state {
 pipeline_state! {
     dynamic {
         Viewport viewports: List<Viewport> = List::new(); [VIEWPORT VIEWPORT_WITH_COUNT] PreRasterization;
-            viewport => |v| v.viewports.iter().map(decode::viewport).collect(); |draw, v| draw.viewports = v.to_vec();
+            viewport => |v| v.viewports.iter().map(decode::viewport).collect(); |draw, v| draw.viewports.clone_from(v);
         Scissor scissors: List<[i32; 4]> = List::new(); [SCISSOR SCISSOR_WITH_COUNT] PreRasterization;
-            viewport => |v| v.scissors.iter().map(decode::scissor).collect(); |draw, v| draw.scissors = v.to_vec();
+            viewport => |v| v.scissors.iter().map(decode::scissor).collect(); |draw, v| draw.scissors.clone_from(v);
         LineWidth line_width: f32 = 1.0; [LINE_WIDTH] PreRasterization;
             rasterization => |r| r.line_width; |draw, v| draw.line_width = *v;
         DepthBias depth_bias: [f32; 3] = [0.0; 3]; [DEPTH_BIAS] PreRasterization;

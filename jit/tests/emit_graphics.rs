@@ -463,6 +463,7 @@ fn view(layers: u32) -> ImageView {
             kernels
         },
         pair: no_pair,
+        chunks: emit_common::sample_chunks,
         base: 64 as *mut u8,
         size: 0,
         layer_stride: 0,

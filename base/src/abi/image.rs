@@ -35,6 +35,16 @@ pub type PairKernel = unsafe extern "C" fn(
     done: *mut bool,
 );
 
+/// Plain samples of two coordinates by `chunks` chunks ([`super::HelperTable::sample_chunks`]), each as by the [`ImageKernel`] of `sampler.class`.
+pub type ChunksKernel = unsafe extern "C" fn(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    coords: *const f32,
+    results: *mut u32,
+    chunks: u32,
+);
+
 /// `OpImageFetch`, `OpImageRead`, subpass loads: integer coordinates in `args.icoord` → `args.result`.
 /// Out of bounds reads give 0 in every component (after swizzle: 0,0,0,0).
 pub const KERNEL_FETCH: usize = 0;
@@ -79,6 +89,8 @@ pub struct ImageView {
     pub kernels: [ImageKernel; KERNEL_COUNT],
     /// Samples this view and another one with the same function.
     pub pair: PairKernel,
+    /// Plain samples of many chunks.
+    pub chunks: ChunksKernel,
     /// Image memory; at least 16 readable bytes even for a null view.
     pub base: *mut u8,
     /// Bytes from `base` to the end of the image; kernels never go beyond.
@@ -274,6 +286,7 @@ layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, _pad 
 layout!(ImageView {
     kernels,
     pair,
+    chunks,
     base,
     size,
     layer_stride,

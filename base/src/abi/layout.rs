@@ -140,6 +140,10 @@ impl<A, B, C, D> Layout for unsafe extern "C" fn(A, B, C, D) {
     const HASH: u64 = Hash::new("function").number(4).finish();
 }
 
+impl<A, B, C, D, E, F> Layout for unsafe extern "C" fn(A, B, C, D, E, F) {
+    const HASH: u64 = Hash::new("function").number(6).finish();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

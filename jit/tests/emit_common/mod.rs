@@ -163,7 +163,8 @@ thread_local! {
     pub static CHUNKS_SAMPLED: Cell<usize> = const { Cell::new(0) };
 }
 
-unsafe extern "C" fn sample_chunks(
+/// The helper; without a view's own way.
+pub unsafe extern "C" fn sample_chunks(
     view: *const ImageView,
     sampler: *const Sampler,
     args: *mut ImageArgs,

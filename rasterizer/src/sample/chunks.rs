@@ -1,20 +1,72 @@
-//! One sampling operation of many chunks: the kernel is called for one after the other, with little in between, so that the processor works on several.
+//! One sampling operation of many chunks, one after the other, with little in between, so that the processor works on several.
 
-use base::abi::{ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
-use base::host::Level;
+use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
 
-type Row = [u32; MAX_LANES];
+/// Two coordinates of a chunk.
+pub type Coords = [[u32; MAX_LANES]; 2];
+/// What comes of them.
+pub type Results = [[u32; MAX_LANES]; 4];
 
-base::compiled! {
-    unsafe extern "C" fn chunks_of
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
-        let kernel = (*view).kernels[KERNEL_SAMPLE + (*sampler).class as usize];
-        let (coords, results) = (coords.cast::<[Row; 2]>(), results.cast::<[Row; 4]>());
-        for chunk in 0..chunks as usize {
-            (&raw mut (*args).coord).cast::<[Row; 2]>().write(coords.add(chunk).read());
-            kernel(view, sampler, args);
-            results.add(chunk).write((*args).result);
+/// The chunks that are still to be sampled: where their coordinates and results lie.
+pub struct ChunkRows {
+    coords: *const Coords,
+    results: *mut Results,
+    count: usize,
+}
+
+impl ChunkRows {
+    /// # Safety
+    /// There are as many of both, as long as this lives.
+    #[inline(always)]
+    pub unsafe fn new(coords: *const f32, results: *mut u32, count: u32) -> ChunkRows {
+        ChunkRows { coords: coords.cast(), results: results.cast(), count: count as usize }
+    }
+
+    /// The rows of the next chunk.
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<(*const Coords, *mut Results)> {
+        self.count = self.count.checked_sub(1)?;
+        let rows = (self.coords, self.results);
+        (self.coords, self.results) = (rows.0.wrapping_add(1), rows.1.wrapping_add(1));
+        Some(rows)
+    }
+
+    /// All by a kernel for one.
+    ///
+    /// # Safety
+    /// The kernel's.
+    #[inline(always)]
+    pub unsafe fn one_by_one(
+        &mut self,
+        view: *const ImageView,
+        sampler: *const Sampler,
+        args: *mut ImageArgs,
+        kernel: ImageKernel,
+    ) {
+        while let Some(rows) = self.next() {
+            // SAFETY: the caller's promise.
+            unsafe { chunk(view, sampler, args, kernel, rows) };
         }
+    }
+}
+
+/// A chunk by a kernel.
+///
+/// # Safety
+/// The kernel's; the rows are of a chunk.
+#[inline(always)]
+pub unsafe fn chunk(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    kernel: ImageKernel,
+    (coords, results): (*const Coords, *mut Results),
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (&raw mut (*args).coord).cast::<Coords>().write(coords.read());
+        kernel(view, sampler, args);
+        results.write((*args).result);
     }
 }
 
@@ -30,6 +82,16 @@ pub unsafe extern "C" fn sample_chunks(
     results: *mut u32,
     chunks: u32,
 ) {
-    // SAFETY: the caller's promise; the host's level.
-    unsafe { chunks_of(Level::here())(view, sampler, args, coords, results, chunks) }
+    // SAFETY: the caller's promise.
+    unsafe { ((*view).chunks)(view, sampler, args, coords, results, chunks) }
+}
+
+/// The kernel of the sampler's class.
+///
+/// # Safety
+/// Both are valid.
+#[inline(always)]
+pub unsafe fn kernel_of(view: *const ImageView, sampler: *const Sampler) -> ImageKernel {
+    // SAFETY: the caller's promise.
+    unsafe { (*view).kernels[KERNEL_SAMPLE + (*sampler).class as usize] }
 }

@@ -1,10 +1,13 @@
 //! The `extern "C"` kernels, compiled for every level of the host, and which of them a view has.
 
 use super::blocks::{AnyBlocks, Blocks};
+use super::chunks::{ChunkRows, kernel_of};
 use super::class;
 use super::texel::{Any, Plain, Texels};
 use super::{access, general, planar};
-use base::abi::{ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE};
+use base::abi::{
+    ChunksKernel, ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE,
+};
 use base::abi::{KERNEL_STORE, PairKernel, Sampler};
 use base::format::Format;
 use base::format::lanes::row;
@@ -62,6 +65,23 @@ base::compiled! {
             _ => false,
         };
     }
+    /// Samples of many chunks.
+    for Avx512 unsafe extern "C" fn chunks_kernel [T: Texels] [T]
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
+        let (rows, any) = (&mut ChunkRows::new(coords, results, chunks), kernel_of(view, sampler));
+        let (view, sampler, args) = (&*view, &*sampler, &mut *args);
+        match sampler.class {
+            class::NEAREST if T::WIDE_NEAREST => {
+                let others = black_box(planar_kernel::<T, false, false>(H::LEVEL));
+                T::sample_chunks::<H, false>(view, sampler, args, rows, [any, others]);
+            }
+            class::LINEAR => {
+                let others = black_box(wide_kernel::<T, false>(H::LEVEL));
+                T::sample_chunks::<H, true>(view, sampler, args, rows, [any, others]);
+            }
+            _ => rows.one_by_one(view, sampler, args, any),
+        }
+    }
     /// Texels of one slice, without filter (`OpImageFetch`, `OpImageRead`).
     unsafe extern "C" fn fetch_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
@@ -92,6 +112,19 @@ pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *
 
 /// The [`PairKernel`] of views that have none.
 pub unsafe extern "C" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
+
+/// The [`ChunksKernel`] of views that have no other.
+pub unsafe extern "C" fn one_by_one(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    coords: *const f32,
+    results: *mut u32,
+    chunks: u32,
+) {
+    // SAFETY: the kernel's contract.
+    unsafe { ChunkRows::new(coords, results, chunks).one_by_one(view, sampler, args, kernel_of(view, sampler)) }
+}
 
 type Kernels = [ImageKernel; KERNEL_COUNT];
 
@@ -214,21 +247,38 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
     set
 }
 
-type PairOfLevel = fn(Level) -> PairKernel;
+type OfLevel<K> = fn(Level) -> K;
 
-/// Formats whose views are sampled in pairs on wide hosts.
-const PAIRS: &[(&str, PairOfLevel)] = &[
-    ("R8G8B8A8_UNORM", pair_kernel::<Plain<{ row("R8G8B8A8_UNORM") }, true>>),
-    ("A8B8G8R8_UNORM_PACK32", pair_kernel::<Plain<{ row("R8G8B8A8_UNORM") }, true>>),
-    ("B8G8R8A8_UNORM", pair_kernel::<Plain<{ row("B8G8R8A8_UNORM") }, true>>),
-    ("R8G8B8A8_SRGB", pair_kernel::<Plain<{ row("R8G8B8A8_SRGB") }, false>>),
-    ("A8B8G8R8_SRGB_PACK32", pair_kernel::<Plain<{ row("R8G8B8A8_SRGB") }, false>>),
-    ("B8G8R8A8_SRGB", pair_kernel::<Plain<{ row("B8G8R8A8_SRGB") }, false>>),
-    ("R16G16B16A16_SFLOAT", pair_kernel::<Plain<{ row("R16G16B16A16_SFLOAT") }, false>>),
+/// The kernels for more than one call's worth, of a class.
+type Joint = (OfLevel<PairKernel>, OfLevel<ChunksKernel>);
+
+/// Those of a row's texels.
+const fn joint<const ROW: usize, const RAW: bool>() -> Joint {
+    (pair_kernel::<Plain<ROW, RAW>>, chunks_kernel::<Plain<ROW, RAW>>)
+}
+
+/// Formats whose views are sampled in pairs, and by many chunks, on wide hosts.
+const JOINT: &[(&str, Joint)] = &[
+    ("R8G8B8A8_UNORM", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
+    ("A8B8G8R8_UNORM_PACK32", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
+    ("B8G8R8A8_UNORM", joint::<{ row("B8G8R8A8_UNORM") }, true>()),
+    ("R8G8B8A8_SRGB", joint::<{ row("R8G8B8A8_SRGB") }, false>()),
+    ("A8B8G8R8_SRGB_PACK32", joint::<{ row("R8G8B8A8_SRGB") }, false>()),
+    ("B8G8R8A8_SRGB", joint::<{ row("B8G8R8A8_SRGB") }, false>()),
+    ("R16G16B16A16_SFLOAT", joint::<{ row("R16G16B16A16_SFLOAT") }, false>()),
 ];
+
+fn joint_of(format: Format, level: Level) -> Option<Joint> {
+    let found = JOINT.iter().find(|(name, _)| level.is_wide() && *name == format.info().name);
+    found.map(|(_, joint)| *joint)
+}
 
 /// The pair kernel of views of a plane's format, for hosts of a level.
 pub fn pair_of(format: Format, level: Level) -> PairKernel {
-    let found = PAIRS.iter().find(|(name, _)| level.is_wide() && *name == format.info().name);
-    found.map_or(no_pair, |(_, pair)| pair(level))
+    joint_of(format, level).map_or(no_pair, |(pair, _)| pair(level))
+}
+
+/// The kernel for many chunks.
+pub fn chunks_of(format: Format, level: Level) -> ChunksKernel {
+    joint_of(format, level).map_or(one_by_one, |(_, chunks)| chunks(level))
 }

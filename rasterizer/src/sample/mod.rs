@@ -34,6 +34,8 @@ mod tests;
 mod texel;
 mod view;
 #[cfg(target_arch = "x86_64")]
+mod whole;
+#[cfg(target_arch = "x86_64")]
 mod wide;
 mod window;
 pub(crate) mod words;

@@ -5,12 +5,13 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::chunks::ChunkRows;
 use super::slice::Slice;
-#[cfg(target_arch = "x86_64")]
-use super::wide;
 use super::window;
 use super::words::{self, Words};
-use base::abi::{ImageArgs, ImageView, MAX_LANES, Sampler};
+#[cfg(target_arch = "x86_64")]
+use super::{whole, wide};
+use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::format::lanes::Lanes;
 use base::format::{Format, Row, Texel, kernels};
 use base::host::{Host, Ints};
@@ -107,6 +108,22 @@ pub trait Texels {
         _args: &mut ImageArgs,
     ) -> bool {
         false
+    }
+
+    /// The same of all chunks of a batch. What is not of one level, or not common at all, by the kernel for `any` samples, single chunks by that for all `others`.
+    ///
+    /// # Safety
+    /// As for `planar::sample`, for each chunk; both are kernels of the view and the sampler's class.
+    #[inline(always)]
+    unsafe fn sample_chunks<H: Host, const LINEAR: bool>(
+        view: &ImageView,
+        sampler: &Sampler,
+        args: &mut ImageArgs,
+        rows: &mut ChunkRows,
+        [any, _]: [ImageKernel; 2],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { rows.one_by_one(view, sampler, args, any) };
     }
 
     /// The same of one level of two views, one for each four lanes.
@@ -298,7 +315,25 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         args: &mut ImageArgs,
     ) -> bool {
         // SAFETY: the caller's promise.
-        H::WIDE && unsafe { wide::sample::<H, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
+        H::WIDE && unsafe { whole::sample::<H, ROW, RAW, LINEAR, MIPS>(view, sampler, args) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sample_chunks<H: Host, const LINEAR: bool>(
+        view: &ImageView,
+        sampler: &Sampler,
+        args: &mut ImageArgs,
+        rows: &mut ChunkRows,
+        [any, others]: [ImageKernel; 2],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match H::WIDE && Self::WIDE {
+                true => whole::sample_chunks::<H, ROW, RAW, LINEAR>(view, sampler, args, rows, [any, others]),
+                false => rows.one_by_one(view, sampler, args, any),
+            }
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -309,14 +344,14 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         args: &mut ImageArgs,
     ) -> bool {
         // SAFETY: the caller's promise.
-        H::WIDE && unsafe { wide::sample_pair::<H, ROW, RAW, LINEAR>(views, sampler, args) }
+        H::WIDE && unsafe { whole::sample_pair::<H, ROW, RAW, LINEAR>(views, sampler, args) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
         // SAFETY: the caller's promise.
-        H::WIDE && unsafe { wide::anisotropic::<H, ROW>(view, sampler, args) }
+        H::WIDE && unsafe { whole::anisotropic::<H, ROW>(view, sampler, args) }
     }
 
     #[inline(always)]

@@ -52,6 +52,7 @@ fn empty_view(base: *mut u8) -> ImageView {
     ImageView {
         kernels: [kernels::nothing; KERNEL_COUNT],
         pair: kernels::no_pair,
+        chunks: kernels::one_by_one,
         base,
         size: 0,
         layer_stride: 0,
@@ -98,6 +99,7 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     let mut view = empty_view(request.memory.base);
     view.kernels = kernels::kernels_of(format, Level::here());
     view.pair = kernels::pair_of(format, Level::here());
+    view.chunks = kernels::chunks_of(format, Level::here());
     view.size = layout.size;
     view.layer_stride = layer_stride;
     view.sample_stride = plane.sample_stride;

@@ -1,25 +1,25 @@
 //! Filters in wide vectors: lane by lane what the portable kernels give, wherever quads lie.
 
 use super::super::texel::{Plain, Texels};
-use super::super::wide;
+use super::super::whole;
 use super::*;
 use base::format::lanes::row;
 
 base::compiled! {
-    /// The sample of [`wide::sample`], if it is one.
+    /// The sample of [`whole::sample`], if it is one.
     for Avx512 unsafe fn plain [const ROW: usize, const RAW: bool] [ROW, RAW]
         (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, done: &mut [bool; 2]) {
         if <H as base::host::Host>::WIDE {
             *done = match (sampler.min_filter, sampler.max_anisotropy > 1.0) {
                 (0, _) => [
-                    wide::sample::<H, ROW, RAW, false, false>(view, sampler, args),
-                    wide::sample::<H, ROW, RAW, false, true>(view, sampler, args),
+                    whole::sample::<H, ROW, RAW, false, false>(view, sampler, args),
+                    whole::sample::<H, ROW, RAW, false, true>(view, sampler, args),
                 ],
                 (_, false) => [
-                    wide::sample::<H, ROW, RAW, true, false>(view, sampler, args),
-                    wide::sample::<H, ROW, RAW, true, true>(view, sampler, args),
+                    whole::sample::<H, ROW, RAW, true, false>(view, sampler, args),
+                    whole::sample::<H, ROW, RAW, true, true>(view, sampler, args),
                 ],
-                (_, true) => [false, wide::anisotropic::<H, ROW>(view, sampler, args)],
+                (_, true) => [false, whole::anisotropic::<H, ROW>(view, sampler, args)],
             };
         }
     }
@@ -59,15 +59,7 @@ fn check<const ROW: usize, const RAW: bool>(name: &str) -> [u32; 3] {
         if rng.below(8) == 0 {
             view.swizzle = [2, 1, 0, 5];
         }
-        let mut s = sampler();
-        let filter = u32::from(rng.below(3) > 0 || name.contains("SFLOAT"));
-        (s.mag_filter, s.min_filter, s.mipmap_mode) = (filter, filter, rng.below(2));
-        s.max_anisotropy = if filter == 1 { rng.pick(&[1.0, 1.0, 4.0, 16.0]) } else { 1.0 };
-        s.lod_bias = rng.pick(&[0.0, 0.6, -0.7]);
-        s.max_lod = rng.pick(&[0.0, 0.0, 1000.0]);
-        s.address_mode = [rng.below(3), rng.below(3), 0];
-        s.address_mode[1] = rng.pick(&[s.address_mode[0], s.address_mode[0], s.address_mode[1]]);
-        let s = new_sampler(s);
+        let s = random_sampler(&mut rng, name);
         let kernel = KERNEL_SAMPLE + s.class as usize;
         for _ in 0..20 {
             let mut want = random_quads(&mut rng, size);
@@ -102,6 +94,65 @@ fn wide_samples_are_the_portable_ones() {
     ] {
         let wide = if Level::here().is_wide() { plain > 400 && mips > 400 } else { plain + mips == 0 };
         assert!(wide && other > 1500, "{plain} {mips} {other}");
+    }
+}
+
+/// A random sampler of any class that has kernels of its own, by the formats' filters.
+fn random_sampler(rng: &mut Rng, name: &str) -> Sampler {
+    let mut s = sampler();
+    let filter = u32::from(rng.below(3) > 0 || name.contains("SFLOAT"));
+    (s.mag_filter, s.min_filter, s.mipmap_mode) = (filter, filter, rng.below(2));
+    s.max_anisotropy = if filter == 1 { rng.pick(&[1.0, 1.0, 4.0, 16.0]) } else { 1.0 };
+    s.lod_bias = rng.pick(&[0.0, 0.6, -0.7]);
+    s.max_lod = rng.pick(&[0.0, 0.0, 1000.0]);
+    s.address_mode = [rng.below(3), rng.below(3), 0];
+    s.address_mode[1] = rng.pick(&[s.address_mode[0], s.address_mode[0], s.address_mode[1]]);
+    new_sampler(s)
+}
+
+/// The chunks of a batch, in one call.
+#[test]
+fn chunks_are_sampled_as_each_alone() {
+    let mut rng = Rng(0xc4a2_0000_51de_0001);
+    for name in [
+        "R8G8B8A8_UNORM",
+        "B8G8R8A8_UNORM",
+        "R8G8B8A8_SRGB",
+        "B8G8R8A8_SRGB",
+        "R16G16B16A16_SFLOAT",
+        "R8G8_UNORM",
+        "BC1_RGB_UNORM_BLOCK",
+    ] {
+        for _ in 0..100 {
+            let size: [u32; 2] = [0; 2].map(|_| rng.pick(&[3, 4, 5, 8, 16, 21, 64, 300]));
+            let levels = 1 + rng.below(3).min(size[0].max(size[1]).ilog2());
+            let image = TestImage::new(&mut rng, name, Dim::D2, [size[0], size[1], 1], levels, 1, 1);
+            let mut view = image.view(Dim::D2, false, false);
+            if rng.below(8) == 0 {
+                view.swizzle = [2, 1, 0, 5];
+            }
+            let s = random_sampler(&mut rng, name);
+            let chunks: Vec<ImageArgs> = (0..rng.below(34)).map(|_| random_quads(&mut rng, size)).collect();
+            let coords: Vec<[[f32; MAX_LANES]; 2]> = chunks.iter().map(|a| [a.coord[0], a.coord[1]]).collect();
+            let mut results = vec![[[0; MAX_LANES]; 4]; chunks.len()];
+            let mut all = args();
+            (all.has_offset, all.lod_mode, all.mask) = (0, LodMode::Implicit, rng.pick(&[0xff, 0xff, 0x72]));
+            let one = all;
+            // SAFETY: valid view, sampler and arguments; rows for each chunk.
+            unsafe {
+                let (from, to) = (coords.as_ptr().cast(), results.as_mut_ptr().cast());
+                (view.chunks)(&view, &s, &mut all, from, to, chunks.len() as u32);
+            }
+            for (coords, result) in coords.iter().zip(&results) {
+                let mut one = one;
+                one.coord[..2].copy_from_slice(coords);
+                call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut one);
+                for lane in (0..MAX_LANES).filter(|lane| one.mask >> lane & 1 != 0) {
+                    let got = [0, 1, 2, 3].map(|c| result[c][lane]);
+                    assert_eq!(got, lane_of(&one, lane), "{name} {size:?} {lane} {s:?} {one:?}");
+                }
+            }
+        }
     }
 }
 

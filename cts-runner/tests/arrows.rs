@@ -203,6 +203,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::lod",
             "sample::planar",
             "sample::texel",
+            "sample::whole",
             "sample::wide",
             "sample::window",
             "sample::words",

@@ -5,7 +5,7 @@ use super::address::{FAR, mode};
 use super::chunks::{ChunkRows, chunk};
 use super::lod::{Detail, detail_of, foretold};
 use super::slice::Slice;
-use super::wide::{both, chosen, filter, lanes, lerp, offsets_in, over_255, pair};
+use super::wide::{Shape, both, chosen, filter, lanes, lerp, offsets_in, over_255, pair};
 use super::window::SIDE;
 use super::words::row;
 use base::abi::{Dim, ImageArgs, ImageKernel, ImageLevel, ImageView, MAX_LANES, SampleOp, Sampler};
@@ -268,6 +268,8 @@ impl<'a> Place<'a> {
 struct Axes {
     four: Four,
     repeats: bool,
+    /// It has room for windows of [`Shape::Rows`].
+    rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
     size: __m512i,
     /// Of each quad.
@@ -292,9 +294,12 @@ impl Axes {
         let (width, height) = (level.width, level.height);
         let mut powers = (width & (width - 1)) | (height & (height - 1)) == 0;
         let mut small = width < SIDE || height < SIDE;
+        let room = Shape::Rows.width() as u32;
+        let mut rows = width >= room;
         if TWO {
             powers &= (other.width & (other.width - 1)) | (other.height & (other.height - 1)) == 0;
             small |= other.width < SIDE || other.height < SIDE;
+            rows &= other.width >= room;
         }
         let repeats = address_mode == mode::REPEAT && powers;
         if !repeats && address_mode != mode::CLAMP_TO_EDGE || small {
@@ -308,7 +313,7 @@ impl Axes {
                 size = _mm512_mask_set1_epi32(size, 0xf000, other.height as i32);
             }
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
-            Some(Axes { four, repeats, size, slices })
+            Some(Axes { four, repeats, rows, size, slices })
         }
     }
 
@@ -345,13 +350,15 @@ impl Axes {
             }
             let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
             let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
-            let least = _mm512_min_epi32(least, _mm512_add_epi32(size, _mm512_set1_epi32(-(SIDE as i32))));
-            let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
-            let apart = _mm512_cmpgt_epu32_mask(_mm512_or_si512(first, second), _mm512_set1_epi32(SIDE as i32 - 1));
-            let apart = apart | far;
-            if u32::from(apart | apart >> 8) & slice.mask != 0 {
-                return None;
+            let seen = [least, first, second, size];
+            let (mut shape, mut found) = (Shape::Square, within(Shape::Square, seen, far, slice.mask));
+            if found.3 {
+                (shape, found) = (Shape::Rows, within(Shape::Rows, seen, far, slice.mask));
+                if found.3 || !self.rows {
+                    return None;
+                }
             }
+            let (least, first, second, _) = found;
             let slices = [slice, other];
             let x = lanes::<H>(_mm512_castsi512_si256(least));
             let y = lanes::<H>(_mm512_extracti64x4_epi64::<1>(least));
@@ -363,16 +370,35 @@ impl Axes {
                 slice.prefetch_after::<4>(windows);
             }
             // Of linear filters the rows above and below; of others the same rows twice.
-            let rows = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0xee>(first, second));
+            let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
+            let rows = _mm512_sll_epi32(rows, _mm_cvtsi32_si128(shape.width().ilog2() as i32));
             let (left, right) =
                 (_mm512_shuffle_i64x2::<0x44>(first, first), _mm512_shuffle_i64x2::<0x44>(second, second));
             let (left, right) = (_mm512_or_si512(rows, left), _mm512_or_si512(rows, right));
             if !LINEAR {
-                return Some(chosen::<RAW>(four, slices, windows, left));
+                return Some(chosen::<RAW>(four, shape, slices, windows, left));
             }
             let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
-            Some(filter::<RAW>(four, slices, windows, [left, right], weights))
+            Some(filter::<RAW>(four, shape, slices, windows, [left, right], weights))
         }
+    }
+}
+
+/// Where windows of a shape begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
+/// lie from there, and whether wanted lanes see texels outside, or are `far` away.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn within(shape: Shape, seen: [__m512i; 4], far: u16, wanted: u32) -> (__m512i, __m512i, __m512i, bool) {
+    let [least, first, second, size] = seen;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(shape.width()), 0xff00, shape.height());
+        let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
+        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;
+        (least, first, second, u32::from(outside | outside >> 8) & wanted != 0)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Filters in vectors of 512 bits ([`Host::WIDE`]): of texels of four components, of 4 or 8 bytes, whose lanes are neighbours (`window`).
 //!
-//! Each quad's window of 4×4 texels is one vector, or two. One operation chooses the texels of both quads of one side of the footprint: those above
+//! Each quad's window of 4×4 texels (of lanes in a row: 8×2) is one vector, or two. One operation chooses the texels of both quads of one side of the footprint: those above
 //! and those below. So a component of a side is one vector of 16 floats, the rows above and below are filtered along x at once, and two components at
 //! a time along y. sRGB bytes find the four bytes of their floats in tables of 256 bytes, of which permutations of bytes read 64 entries at once.
 //!
 //! The bits are those of `planar`'s filter: the same operations on the same numbers.
 
 use super::slice::Slice;
-use super::window::Windows;
+use super::window::{SIDE, Windows};
 use super::words::Words;
 use base::format::lanes::Four;
 use base::format::srgb::DECODE_BYTES;
@@ -17,6 +17,35 @@ use core::arch::x86_64::*;
 
 /// A side of the footprints of all lanes: above, then below.
 type Side = [__m512i; 2];
+
+/// Which texels a quad's window has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// 4×4: for lanes that are a quad.
+    Square,
+    /// 8×2: for lanes that lie in a row, as those of workgroups do.
+    Rows,
+}
+
+impl Shape {
+    /// Texels in a row.
+    #[inline(always)]
+    pub(super) fn width(self) -> i32 {
+        match self {
+            Shape::Square => SIDE as i32,
+            Shape::Rows => 8,
+        }
+    }
+
+    /// How many rows.
+    #[inline(always)]
+    pub(super) fn height(self) -> i32 {
+        match self {
+            Shape::Square => SIDE as i32,
+            Shape::Rows => 2,
+        }
+    }
+}
 
 /// The filtered texels of row `ROW` at both `x` and both `y`, by the `weights` of the second ones; with `RAW` of unsigned normalised ones the integers.
 /// None where the row has no such filter, or where wanted lanes lie apart.
@@ -43,7 +72,7 @@ pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
         let ([left, right], [across, down]) = (near.x, weights);
         let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
         let weights = [both::<H>(across), both::<H>(down)];
-        let [first, second] = filter::<RAW>(four, slices, near.first, at, weights);
+        let [first, second] = filter::<RAW>(four, Shape::Square, slices, near.first, at, weights);
         let (first, second) = (_mm512_castps_si512(first), _mm512_castps_si512(second));
         Some([
             lanes::<H>(_mm512_castsi512_si256(first)),
@@ -70,13 +99,14 @@ pub(super) fn offsets_in<H: Host>(four: Four, slice: &Slice, x: H::Ints, y: H::I
 #[inline(always)]
 pub(super) unsafe fn chosen<const RAW: bool>(
     four: Four,
+    shape: Shape,
     slices: [&Slice; 2],
     windows: [u32; 2],
     numbers: __m512i,
 ) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, of) = components::<RAW>(four, slices, windows, [numbers; 2]);
+        let (at, of) = components::<RAW>(four, shape, slices, windows, [numbers; 2]);
         [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
     }
 }
@@ -88,6 +118,7 @@ pub(super) unsafe fn chosen<const RAW: bool>(
 #[inline(always)]
 unsafe fn components<const RAW: bool>(
     four: Four,
+    shape: Shape,
     [first, second]: [&Slice; 2],
     windows: [u32; 2],
     [left, right]: [__m512i; 2],
@@ -97,12 +128,12 @@ unsafe fn components<const RAW: bool>(
         match four {
             Four::Half => {
                 let [a, b] = windows;
-                let windows = [[rows(first, a, 0), rows(first, a, 2)], [rows(second, b, 0), rows(second, b, 2)]];
+                let windows = [window_of_halves(shape, first, a), window_of_halves(shape, second, b)];
                 let (left, right) = (side_of_halves(&windows, left), side_of_halves(&windows, right));
                 ([0, 1, 2, 3], [floats_of_halves(left), floats_of_halves(right)])
             }
             Four::Unorm(at) | Four::Srgb(at) => {
-                let windows = [window(first, windows[0]), window(second, windows[1])];
+                let windows = [window(shape, first, windows[0]), window(shape, second, windows[1])];
                 let (left, right) = (texels(windows, left), texels(windows, right));
                 let of = match four {
                     Four::Srgb(_) => [srgb(left), srgb(right)],
@@ -122,6 +153,7 @@ unsafe fn components<const RAW: bool>(
 #[inline(always)]
 pub(super) unsafe fn filter<const RAW: bool>(
     four: Four,
+    shape: Shape,
     slices: [&Slice; 2],
     windows: [u32; 2],
     numbers: [__m512i; 2],
@@ -129,7 +161,7 @@ pub(super) unsafe fn filter<const RAW: bool>(
 ) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, [left, right]) = components::<RAW>(four, slices, windows, numbers);
+        let (at, [left, right]) = components::<RAW>(four, shape, slices, windows, numbers);
         let mut filtered = [_mm512_setzero_ps(); 2];
         for c in 0..2 {
             let (a, b) = (at[2 * c], at[2 * c + 1]);
@@ -199,9 +231,13 @@ fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
 /// # Safety
 /// It lies inside of the slice; the host is wide.
 #[inline(always)]
-unsafe fn window(slice: &Slice, at: u32) -> __m512i {
-    // SAFETY: the caller's promise: four rows of four texels.
+unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
+    // SAFETY: the caller's promise: four rows of four texels, or two of eight.
     unsafe {
+        if shape == Shape::Rows {
+            let rows = _mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
+            return _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));
+        }
         let rows = _mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
         let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
         let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
@@ -300,6 +336,21 @@ unsafe fn rows(slice: &Slice, at: u32, y: usize) -> __m512i {
     unsafe {
         let (first, second) = (_mm256_loadu_si256(row_at(slice, at, y)), _mm256_loadu_si256(row_at(slice, at, y + 1)));
         _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
+    }
+}
+
+/// A window of texels of 8 bytes.
+///
+/// # Safety
+/// As for [`window`].
+#[inline(always)]
+unsafe fn window_of_halves(shape: Shape, slice: &Slice, at: u32) -> [__m512i; 2] {
+    // SAFETY: the caller's promise: four rows of four texels, or two of eight.
+    unsafe {
+        match shape {
+            Shape::Square => [rows(slice, at, 0), rows(slice, at, 2)],
+            Shape::Rows => [_mm512_loadu_si512(row_at(slice, at, 0)), _mm512_loadu_si512(row_at(slice, at, 1))],
+        }
     }
 }
 

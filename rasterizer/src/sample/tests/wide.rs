@@ -25,18 +25,19 @@ base::compiled! {
     }
 }
 
-/// Quads that are magnified, minified or turned around, near and far, and on the edges.
+/// Quads, or four lanes in a row, that are magnified, minified or turned around, near and far, and on the edges.
 fn random_quads(rng: &mut Rng, size: [u32; 2]) -> ImageArgs {
     let mut a = args();
     (a.has_offset, a.lod_mode) = (0, LodMode::Implicit);
     a.mask = rng.pick(&[0xff, 0xff, 0xff, 0x0f, 0xf0, 0x52]);
+    let in_row = rng.below(3) == 0;
     for quad in 0..2 {
         let step: [[f32; 2]; 2] = [0; 2].map(|_| [0; 2].map(|_| rng.float(-2.2, 2.2) * rng.pick(&[0.1, 0.5, 1.0])));
         for c in 0..2 {
             let (inside, anywhere) = (rng.float(0.0, 1.0), rng.float(-1.5, 2.5));
             let first = rng.pick(&[inside, anywhere, 0.0, 1.0]);
             for lane in 0..4 {
-                let (x, y) = ((lane & 1) as f32, (lane >> 1) as f32);
+                let (x, y) = if in_row { (lane as f32, 0.0) } else { ((lane & 1) as f32, (lane >> 1) as f32) };
                 a.coord[c][4 * quad + lane] = first + (step[0][c] * x + step[1][c] * y) / size[c] as f32;
             }
         }

@@ -161,3 +161,48 @@ fn atomics_of_floats_and_of_long_texels() {
     c.free_image(floats);
     c.free_image(longs);
 }
+
+#[test]
+fn atomics_of_vectors_of_halves() {
+    let c = Context::new(&[], &[c"VK_NV_shader_atomic_float16_vector"]);
+    let set = Set::new(&c, &[(STORAGE, 1), (IMAGE, 1), (IMAGE, 1), (STORAGE, 1)]);
+    let (mut sums, result) = (c.buffer(32), c.buffer(28));
+    sums.fill_words(|_| 0);
+    let (two, four) = (image(&c, vk::Format::R16G16_SFLOAT), image(&c, vk::Format::R16G16B16A16_SFLOAT));
+    set.buffers(&c, 0, STORAGE, &[(sums.buffer, 0, 32)]);
+    set.images(&c, 1, IMAGE, &[(two.view, vk::Sampler::null())]);
+    set.images(&c, 2, IMAGE, &[(four.view, vk::Sampler::null())]);
+    set.buffers(&c, 3, STORAGE, &[(result.buffer, 0, 28)]);
+    let code = spirv(include_bytes!("data/half_vectors.comp.spv"));
+    let pipeline = compute(&c, vk::PipelineCache::null(), set.layout, &code, &[]);
+    run(&c, &set, pipeline, &[]).expect("run");
+    let halves =
+        |bytes: &[u8]| -> Vec<u16> { bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect() };
+    // In binary16, as all numbers below.
+    let [one, second, third, fourth] = [0x3c00, 0x4000, 0x4200, 0x4400];
+    let minus = |x: u16| x | 0x8000;
+    let after = halves(sums.bytes());
+    assert_eq!(after[..3], [0, 0x67e0, minus(0x5000)], "before, sums");
+    assert_eq!(after[3..7], [minus(0x53e0), 0, 0, minus(one)], "least");
+    assert_eq!(after[7..11], [0, 0x53e0, one, 0], "most");
+    assert_eq!(after[11..14], [0x4780, 0x8000, 0], "last, after");
+    let out = halves(result.bytes());
+    assert_eq!(out[..4], [0x5000, 0x5400, minus(0x5400), 0x5800], "32, 64, -64, 128");
+    // Of the odd invocations: 32 times 1, 2 and 0.25, and -1024.
+    assert_eq!(out[4..8], [0x5000, 0x5400, 0x4800, minus(0x6400)]);
+    assert_eq!((out[8], out[9], out[10]), (0, 0, 64));
+    let texels = halves(&c.read_image(&two, 4));
+    assert_eq!(texels[..2], [0x4500, 0x4600]);
+    assert_eq!(texels[8..12], [0x5000, minus(0x63c0), 0x5000, minus(0x6400)]);
+    assert_eq!(texels[16..20], [minus(0x53c0), 0, minus(0x53e0), 0]);
+    let texels = halves(&c.read_image(&four, 8));
+    assert_eq!(texels[16..24], [0x5000, 0x5400, 0x4800, minus(0x63c0), one, second, third, fourth]);
+    assert_eq!(texels[32..40], [0, 0x53c0, one, 0, 0, 0x53e0, one, 0]);
+    assert!(texels[..16].iter().all(|&x| x == 0), "outside");
+    set.destroy(&c);
+    for buffer in [sums, result] {
+        c.free(buffer);
+    }
+    c.free_image(two);
+    c.free_image(four);
+}

@@ -95,6 +95,30 @@ fn cooperative_matrices() {
 }
 
 #[test]
+fn elements_of_cooperative_matrices() {
+    let c = Context::new(&[], &[c"VK_KHR_cooperative_matrix", c"VK_NV_cooperative_matrix2", c"VK_KHR_shader_bfloat16"]);
+    let name = c"vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV";
+    // SAFETY: a command of the instance, of this type.
+    let count = unsafe {
+        let command = c.entry.get_instance_proc_addr(c.instance.handle(), name.as_ptr()).unwrap();
+        type Query = unsafe extern "system" fn(vk::PhysicalDevice, *mut u32, *mut std::ffi::c_void) -> vk::Result;
+        let query = std::mem::transmute::<unsafe extern "system" fn(), Query>(command);
+        let mut count = 7;
+        assert_eq!(query(c.physical, &mut count, std::ptr::null_mut()), vk::Result::SUCCESS);
+        count
+    };
+    assert_eq!(count, 0, "sizes are those of the other query");
+    let floats: Vec<u32> = (0..512).map(|i| (((i * 7) % 11) as f32).to_bits()).collect();
+    let buffers = [floats, (0..256).collect(), vec![0; 1408], vec![0; 3072]];
+    let out = dispatch(&c, &shader!("../../jit/tests/data/cooperative2.comp"), &buffers);
+    let greatest = |row: u32| (0..16).map(|c| (16 * row + c) * 7 % 11).max().unwrap_or(0);
+    for (i, &bits) in out[2][320..576].iter().enumerate() {
+        assert_eq!(f32::from_bits(bits), greatest(i as u32 / 16) as f32, "row {}", i / 16);
+    }
+    assert_eq!(out[3][2304..2368], [255 * 128; 64], "the sum of all");
+}
+
+#[test]
 fn quads_of_compute_stages() {
     let c = Context::new(&[], &[c"VK_KHR_compute_shader_derivatives"]);
     let out = dispatch(&c, &shader!("../../jit/tests/data/quads.comp"), &[vec![0; 384]]).remove(0);

@@ -160,6 +160,67 @@ fn cooperative_matrices_of_small_floats() {
     }
 }
 
+/// SPV_NV_cooperative_matrix2, at every size of subgroups: which elements meet does not depend on it.
+#[test]
+fn elements_of_cooperative_matrices() {
+    let mut rng = Rng::new(8);
+    for (round, subgroup_size) in (0..).zip(WIDTHS.into_iter().chain([8])) {
+        let f: Vec<f32> = (0..512).map(|_| rng.below(4000) as f32 - 2000.0).collect();
+        let i: Vec<i32> = (0..256).map(|_| rng.below(1 << 31) as i32).collect();
+        let ints: Vec<u32> = i.iter().map(|&i| i as u32).collect();
+        let specialization = Specialization { subgroup_size, ..Specialization::default() };
+        let buffers = vec![float_bytes(&f), bytes(&ints), vec![0; 4 * 1408], vec![0; 4 * 3072]];
+        let out = run_all_ways("cooperative2.comp", &specialization, buffers, false);
+        let (got, sums) = (floats(&out[2]), words_of(&out[3]));
+        let same = |at: usize, size: [usize; 2], want: &dyn Fn(usize, usize) -> f32| {
+            for (row, column) in (0..size[0]).flat_map(|r| (0..size[1]).map(move |c| (r, c))) {
+                let got = got[at + row * size[1] + column];
+                assert_eq!(got, want(row, column), "round {round}, {at}: row {row}, column {column}");
+            }
+        };
+        let same_sums = |at: usize, size: [usize; 2], want: &dyn Fn(usize, usize) -> i32| {
+            for (row, column) in (0..size[0]).flat_map(|r| (0..size[1]).map(move |c| (r, c))) {
+                let got = sums[at + row * size[1] + column] as i32;
+                assert_eq!(got, want(row, column), "round {round}, sums {at}: row {row}, column {column}");
+            }
+        };
+        let m = |r: usize, c: usize| f[16 * r + c];
+        let most = |list: &mut dyn Iterator<Item = f32>| list.fold(f32::NEG_INFINITY, f32::max);
+        same(0, [16, 16], &|r, c| {
+            if r == c { -7.0 } else { m(r, c) * 3.0 + (16 * r + c) as f32 + f[256 + 16 * r + c] }
+        });
+        same(256, [8, 8], &|r, c| most(&mut (0..4).map(|n| m(2 * r + n / 2, 2 * c + n % 2))));
+        same(320, [16, 16], &|r, _| most(&mut (0..16).map(|c| m(r, c))));
+        same(576, [16, 16], &|_, _| most(&mut (0..256).map(|n| m(n / 16, n % 16))));
+        let low_rows = |r: usize, c: usize| f[64 + 16 * r + c];
+        let squares = product(8, low_rows, |k, c| low_rows(c, k), |_, _| 1.0);
+        // The sum goes over 16 columns.
+        let rest = product(8, |r, k| low_rows(r, k + 8), |k, c| low_rows(c, k + 8), |r, c| squares[8 * r + c]);
+        same(832, [8, 8], &|r, c| rest[8 * r + c]);
+        same(896, [16, 16], &|r, c| m(c, r));
+        same(1152, [16, 8], &|r, c| low_rows(c, r));
+        same(1280, [16, 8], &|r, c| nearest(low_rows(c, r).into(), 7, -126) as f32);
+        let n = |r: usize, c: usize| i[16 * r + c];
+        let small = |r: usize, c: usize| i[100 + 8 * r + c];
+        let sum = |list: &mut dyn Iterator<Item = i32>| list.fold(0, i32::wrapping_add);
+        same_sums(0, [16, 16], &|r, c| m(r, c) as i32);
+        let row = |r: usize| sum(&mut (0..16).map(|c| n(r, c)));
+        let column = |c: usize| sum(&mut (0..16).map(|r| n(r, c)));
+        same_sums(2944, [8, 16], &|_, r| i32::from(row(r) as i8));
+        same_sums(256, [16, 8], &|r, _| row(r));
+        same_sums(384, [16, 64], &|r, _| row(r));
+        same_sums(1408, [8, 16], &|_, c| column(c));
+        same_sums(1536, [48, 16], &|_, c| column(c));
+        same_sums(2304, [8, 8], &|_, _| sum(&mut i.iter().copied()));
+        let row = |r: usize| sum(&mut (0..8).map(|c| small(r, c)));
+        let column = |c: usize| sum(&mut (0..8).map(|r| small(r, c)));
+        same_sums(2368, [8, 8], &|r, _| row(r));
+        same_sums(2432, [8, 8], &|_, c| column(c));
+        same_sums(2496, [24, 8], &|_, c| column(c));
+        same_sums(2688, [8, 32], &|r, _| row(r));
+    }
+}
+
 #[test]
 fn square_quads() {
     let out = floats(&run_all_ways("quads.comp", &Specialization::default(), vec![vec![0; 48 * 8 * 4]], true)[0]);

@@ -233,7 +233,7 @@ const fn long(name: &'static str, vk: u32, ty: ChannelType) -> FormatInfo {
     atomic(with(array(name, vk, ty, RED, 64), TRANSFER | STORAGE, features::STORAGE_TEXEL_BUFFER))
 }
 
-/// Adds the atomic features of formats of one component of 32 or 64 bits.
+/// Adds the atomic features of formats of 32 or 64 bits, which are one component, or halves.
 const fn atomic(mut row: FormatInfo) -> FormatInfo {
     row.image_features |= features::STORAGE_IMAGE_ATOMIC;
     row.buffer_features |= features::STORAGE_TEXEL_BUFFER_ATOMIC;
@@ -332,7 +332,7 @@ pub static TABLE: &[FormatInfo] = &[
     array("R16G16_SSCALED", 80, Sscaled, RG, 16),
     array("R16G16_UINT", 81, Uint, RG, 16),
     array("R16G16_SINT", 82, Sint, RG, 16),
-    array("R16G16_SFLOAT", 83, Sfloat, RG, 16),
+    atomic(array("R16G16_SFLOAT", 83, Sfloat, RG, 16)),
     array("R16G16B16_UNORM", 84, Unorm, RGB, 16),
     array("R16G16B16_SNORM", 85, Snorm, RGB, 16),
     array("R16G16B16_USCALED", 86, Uscaled, RGB, 16),
@@ -346,7 +346,7 @@ pub static TABLE: &[FormatInfo] = &[
     array("R16G16B16A16_SSCALED", 94, Sscaled, RGBA, 16),
     array("R16G16B16A16_UINT", 95, Uint, RGBA, 16),
     array("R16G16B16A16_SINT", 96, Sint, RGBA, 16),
-    array("R16G16B16A16_SFLOAT", 97, Sfloat, RGBA, 16),
+    atomic(array("R16G16B16A16_SFLOAT", 97, Sfloat, RGBA, 16)),
     atomic(array("R32_UINT", 98, Uint, RED, 32)),
     atomic(array("R32_SINT", 99, Sint, RED, 32)),
     atomic(array("R32_SFLOAT", 100, Sfloat, RED, 32)),

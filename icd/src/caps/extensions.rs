@@ -222,6 +222,7 @@ extensions! {
     VK_KHR_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
     VK_NV_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_cooperative_matrix, 2, Device, YES, None, [PROPERTIES2];
+    VK_NV_cooperative_matrix2, 1, Device, YES, None, [Ext(E::VK_KHR_cooperative_matrix)];
     VK_KHR_shader_untyped_pointers, 1, Device, YES, None, [PROPERTIES2];
     VK_NV_shader_subgroup_partitioned, 1, Device, YES, None, [Core(V1_1)];
     VK_EXT_shader_subgroup_partitioned, 1, Device, YES, None, [PROPERTIES2];
@@ -243,6 +244,7 @@ extensions! {
     VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_mutable_descriptor_type, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
     VK_EXT_shader_atomic_float, 1, Device, YES, None, [PROPERTIES2];
+    VK_NV_shader_atomic_float16_vector, 1, Device, YES, None, [];
     VK_EXT_shader_atomic_float2, 1, Device, YES, None, [Ext(E::VK_EXT_shader_atomic_float)];
     VK_EXT_shader_image_atomic_int64, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];

@@ -277,6 +277,13 @@ extended {
     computeDerivativeGroupLinear, compute_derivative_group_linear, YES, [PhysicalDeviceComputeShaderDerivativesFeaturesKHR];
     cooperativeMatrix, cooperative_matrix, YES, [PhysicalDeviceCooperativeMatrixFeaturesKHR];
     cooperativeMatrixRobustBufferAccess, cooperative_matrix_robust_buffer_access, YES, [PhysicalDeviceCooperativeMatrixFeaturesKHR];
+    cooperativeMatrixWorkgroupScope, cooperative_matrix_workgroup_scope, LATER, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
+    cooperativeMatrixFlexibleDimensions, cooperative_matrix_flexible_dimensions, LATER, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
+    cooperativeMatrixReductions, cooperative_matrix_reductions, YES, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
+    cooperativeMatrixConversions, cooperative_matrix_conversions, YES, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
+    cooperativeMatrixPerElementOperations, cooperative_matrix_per_element_operations, YES, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
+    cooperativeMatrixTensorAddressing, cooperative_matrix_tensor_addressing, LATER, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
+    cooperativeMatrixBlockLoads, cooperative_matrix_block_loads, LATER, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
     shaderUntypedPointers, shader_untyped_pointers, YES, [PhysicalDeviceShaderUntypedPointersFeaturesKHR];
     shaderSubgroupPartitioned, shader_subgroup_partitioned, YES, [PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT];
     pipelineRobustness, pipeline_robustness, YES, [PhysicalDevicePipelineRobustnessFeaturesEXT];
@@ -309,6 +316,7 @@ extended {
     shaderImageFloat32AtomicAdd, shader_image_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     sparseImageFloat32Atomics, sparse_image_float32_atomics, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     sparseImageFloat32AtomicAdd, sparse_image_float32_atomic_add, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    shaderFloat16VectorAtomics, shader_float16_vector_atomics, YES, [PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV];
     shaderBufferFloat16Atomics, shader_buffer_float16_atomics, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderBufferFloat16AtomicAdd, shader_buffer_float16_atomic_add, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderBufferFloat16AtomicMinMax, shader_buffer_float16_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
@@ -384,6 +392,7 @@ structs! {
     PhysicalDeviceShaderReplicatedCompositesFeaturesEXT: [Ext(E::VK_EXT_shader_replicated_composites)];
     PhysicalDeviceComputeShaderDerivativesFeaturesKHR: [Ext(E::VK_KHR_compute_shader_derivatives), Ext(E::VK_NV_compute_shader_derivatives)];
     PhysicalDeviceCooperativeMatrixFeaturesKHR: [Ext(E::VK_KHR_cooperative_matrix)];
+    PhysicalDeviceCooperativeMatrix2FeaturesNV: [Ext(E::VK_NV_cooperative_matrix2)];
     PhysicalDeviceShaderUntypedPointersFeaturesKHR: [Ext(E::VK_KHR_shader_untyped_pointers)];
     PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT: [Ext(E::VK_EXT_shader_subgroup_partitioned)];
     PhysicalDevicePipelineRobustnessFeaturesEXT: [Ext(E::VK_EXT_pipeline_robustness)];
@@ -403,6 +412,7 @@ structs! {
     PhysicalDeviceMutableDescriptorTypeFeaturesEXT: [Ext(E::VK_EXT_mutable_descriptor_type)];
     PhysicalDeviceShaderAtomicFloatFeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float)];
     PhysicalDeviceShaderAtomicFloat2FeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float2)];
+    PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV: [Ext(E::VK_NV_shader_atomic_float16_vector)];
     PhysicalDeviceShaderImageAtomicInt64FeaturesEXT: [Ext(E::VK_EXT_shader_image_atomic_int64)];
     PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];

@@ -67,8 +67,8 @@ impl Feature {
 
 /// A set of features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FeatureSet([u64; 4]);
-const _: () = assert!(FEATURES.len() <= 256, "FeatureSet has 256 bits");
+pub struct FeatureSet([u64; 8]);
+const _: () = assert!(FEATURES.len() <= 512, "FeatureSet has 512 bits");
 
 impl FeatureSet {
     /// In the set?
@@ -293,6 +293,7 @@ mod tests {
             (E::VK_KHR_shader_subgroup_uniform_control_flow, &[F::shaderSubgroupUniformControlFlow]),
             (E::VK_KHR_shader_maximal_reconvergence, &[F::shaderMaximalReconvergence]),
             (E::VK_EXT_shader_image_atomic_int64, &[F::shaderImageInt64Atomics]),
+            (E::VK_NV_shader_atomic_float16_vector, &[F::shaderFloat16VectorAtomics]),
             (E::VK_KHR_shader_bfloat16, &[F::shaderBFloat16Type]),
             (E::VK_EXT_shader_float8, &[F::shaderFloat8]),
             (E::VK_KHR_shader_relaxed_extended_instruction, &[F::shaderRelaxedExtendedInstruction]),
@@ -302,6 +303,7 @@ mod tests {
             (E::VK_EXT_shader_replicated_composites, &[F::shaderReplicatedComposites]),
             (E::VK_KHR_compute_shader_derivatives, &[F::computeDerivativeGroupQuads]),
             (E::VK_KHR_cooperative_matrix, &[F::cooperativeMatrix]),
+            (E::VK_NV_cooperative_matrix2, &[F::cooperativeMatrixReductions]),
             (E::VK_KHR_shader_untyped_pointers, &[F::shaderUntypedPointers]),
             (E::VK_EXT_shader_subgroup_partitioned, &[F::shaderSubgroupPartitioned]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),

@@ -112,6 +112,9 @@ fn mandatory_format_support() {
         (&[V::BC4_UNORM_BLOCK, V::BC4_SNORM_BLOCK, V::BC5_UNORM_BLOCK, V::BC5_SNORM_BLOCK], filter),
         (&[V::BC6H_UFLOAT_BLOCK, V::BC6H_SFLOAT_BLOCK, V::BC7_UNORM_BLOCK, V::BC7_SRGB_BLOCK], filter),
     ];
+    for format in [V::R16G16_SFLOAT, V::R16G16B16A16_SFLOAT] {
+        assert!(format_properties(format).optimal_tiling_features.contains(atomic), "{format:?}");
+    }
     for (formats, features) in images {
         for format in *formats {
             let has = format_properties(*format).optimal_tiling_features;

@@ -13,7 +13,7 @@ pub mod features;
 pub mod formats;
 pub mod host;
 pub mod limits;
-mod newer;
+pub mod newer;
 pub mod properties;
 pub mod spirv;
 

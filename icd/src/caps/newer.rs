@@ -6,14 +6,24 @@ pub use ash::vk::*;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
+/// Fields are [`Bool32`] unless they say what they are.
+macro_rules! field {
+    () => {
+        Bool32
+    };
+    ($ty:ty) => {
+        $ty
+    };
+}
+
 macro_rules! structures {
-    ($($name:ident = $tag:literal { $($field:ident),* })*) => {$(
+    ($($name:ident = $tag:literal { $($field:ident $(: $ty:ty)?),* $(,)? })*) => {$(
         #[repr(C)]
         #[derive(Clone, Copy, Debug)]
         pub struct $name<'a> {
             pub s_type: StructureType,
             pub p_next: *mut c_void,
-            $(pub $field: Bool32,)*
+            $(pub $field: field!($($ty)?),)*
             pub _marker: PhantomData<&'a ()>,
         }
         // SAFETY: it begins with a tag, which is this one, and the chain's pointer.
@@ -26,7 +36,17 @@ macro_rules! structures {
 structures! {
     PhysicalDeviceComputeShaderDerivativesFeaturesKHR = 1_000_201_000 { compute_derivative_group_quads, compute_derivative_group_linear }
     PhysicalDeviceComputeShaderDerivativesPropertiesKHR = 1_000_511_000 { mesh_and_task_shader_derivatives }
+    PhysicalDeviceCooperativeMatrix2FeaturesNV = 1_000_593_000 {
+        cooperative_matrix_workgroup_scope, cooperative_matrix_flexible_dimensions, cooperative_matrix_reductions, cooperative_matrix_conversions,
+        cooperative_matrix_per_element_operations, cooperative_matrix_tensor_addressing, cooperative_matrix_block_loads
+    }
+    PhysicalDeviceCooperativeMatrix2PropertiesNV = 1_000_593_002 {
+        cooperative_matrix_workgroup_scope_max_workgroup_size: u32,
+        cooperative_matrix_flexible_dimensions_max_dimension: u32,
+        cooperative_matrix_workgroup_scope_reserved_shared_memory: u32
+    }
     PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
+    PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV = 1_000_563_000 { shader_float16_vector_atomics }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
     PhysicalDeviceShaderFloat8FeaturesEXT = 1_000_567_000 { shader_float8, shader_float8_cooperative_matrix }
     PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR = 1_000_558_000 { shader_relaxed_extended_instruction }
@@ -34,3 +54,8 @@ structures! {
     PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT = 1_000_662_000 { shader_subgroup_partitioned }
     PhysicalDeviceShaderUntypedPointersFeaturesKHR = 1_000_387_000 { shader_untyped_pointers }
 }
+
+/// vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; what it describes there is none of.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV =
+    unsafe extern "system" fn(PhysicalDevice, *mut u32, *mut c_void) -> Result;

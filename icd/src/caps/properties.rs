@@ -354,6 +354,12 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
+        // Neither a workgroup's matrices nor those of any size.
+        PhysicalDeviceCooperativeMatrix2PropertiesNV => |p| {
+            p.cooperative_matrix_workgroup_scope_max_workgroup_size = 0;
+            p.cooperative_matrix_flexible_dimensions_max_dimension = 0;
+            p.cooperative_matrix_workgroup_scope_reserved_shared_memory = 0;
+        };
         PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::FALSE;
         // Every access is checked, whatever a pipeline asks for.
         PhysicalDevicePipelineRobustnessPropertiesEXT => |p| {

@@ -1,12 +1,13 @@
 //! Queries on the physical device; the answers are in `caps`.
 
-use crate::caps;
+use crate::caps::{self, newer};
 use crate::device::instance::PhysicalDevice;
 use crate::ffi::handle::dispatchable;
 use crate::ffi::pointer::{find_mut, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
 use ash::vk;
+use std::ffi::c_void;
 
 type Physical = vk::PhysicalDevice;
 
@@ -33,6 +34,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(PhysicalDevice, get_physical_device_external_fence_properties as vk::PFN_vkGetPhysicalDeviceExternalFenceProperties, vkGetPhysicalDeviceExternalFenceProperties: V1_1, vkGetPhysicalDeviceExternalFencePropertiesKHR: ext("VK_KHR_external_fence_capabilities")),
     row!(PhysicalDevice, get_physical_device_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceToolProperties: V1_3, vkGetPhysicalDeviceToolPropertiesEXT: ext("VK_EXT_tooling_info")),
     row!(PhysicalDevice, get_physical_device_cooperative_matrix_properties as vk::PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR: ext("VK_KHR_cooperative_matrix")),
+    row!(PhysicalDevice, get_physical_device_flexible_matrix_properties as newer::PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV, vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV: ext("VK_NV_cooperative_matrix2")),
 ];
 
 shims! {
@@ -95,6 +97,12 @@ shims! {
             *out.add(i) = properties;
         }
         if (*count as usize) < all { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
+    }
+
+    fn get_physical_device_flexible_matrix_properties(_device: Physical, count: *mut u32, _out: *mut c_void) -> VkResult {
+        // None.
+        *count = 0;
+        Ok(())
     }
 
     fn get_physical_device_format_properties(_device: Physical, format: vk::Format, out: *mut vk::FormatProperties) {

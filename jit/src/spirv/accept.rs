@@ -110,6 +110,10 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (5347, "PhysicalStorageBufferAddresses"),
     (5350, "ComputeDerivativeGroupLinearKHR"),
     (5379, "DemoteToHelperInvocation"),
+    (5404, "AtomicFloat16VectorNV"),
+    (5430, "CooperativeMatrixReductionsNV"),
+    (5431, "CooperativeMatrixConversionsNV"),
+    (5432, "CooperativeMatrixPerElementOperationsNV"),
     (5612, "AtomicFloat32MinMaxEXT"),
     (5613, "AtomicFloat64MinMaxEXT"),
     (5616, "AtomicFloat16MinMaxEXT"),
@@ -174,6 +178,8 @@ static EXTENSIONS: &[&str] = &[
     "SPV_KHR_vulkan_memory_model",
     "SPV_KHR_workgroup_memory_explicit_layout",
     "SPV_NV_compute_shader_derivatives",
+    "SPV_NV_cooperative_matrix2",
+    "SPV_NV_shader_atomic_fp16_vector",
     "SPV_NV_shader_subgroup_partitioned",
 ];
 

@@ -152,6 +152,8 @@ impl Analysis {
                         continue;
                     }
                     op::OpFunctionCall => calls.push(v.args[0]),
+                    op::OpCooperativeMatrixPerElementOpNV => calls.push(v.args[1]),
+                    op::OpCooperativeMatrixReduceNV => calls.push(v.args[2]),
                     op::OpAccessChain | op::OpInBoundsAccessChain => scan_chain(s, &mut self.dynamic, v.args),
                     _ => {}
                 }

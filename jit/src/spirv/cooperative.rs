@@ -34,7 +34,7 @@ struct Layout {
 }
 
 impl Translator<'_> {
-    fn cooperative(&self, ty: u32) -> Result<Cooperative> {
+    pub fn cooperative(&self, ty: u32) -> Result<Cooperative> {
         let matrix = self.s.cooperative.get(&ty).copied();
         matrix.ok_or_else(|| Error::invalid("not a cooperative matrix").with_id(ty))
     }
@@ -133,7 +133,7 @@ impl Translator<'_> {
     }
 
     /// The row of a component that is a lane's, and the column, where components have several rows.
-    fn place_of_lane(&mut self, m: Cooperative, lane: Value) -> [Value; 2] {
+    pub fn place_of_lane(&mut self, m: Cooperative, lane: Value) -> [Value; 2] {
         let (shift, mask) = (self.b.i32(m.columns.ilog2()), self.b.i32(m.columns - 1));
         [self.b.bin(Binary::LShr, lane, shift), self.b.bin(Binary::And, lane, mask)]
     }
@@ -291,7 +291,7 @@ impl Translator<'_> {
     }
 
     /// Elements of a matrix by their numbers, which lie between two.
-    fn elements(&mut self, m: Cooperative, x: &[Value], number: Value, [first, last]: [u32; 2]) -> Value {
+    pub fn elements(&mut self, m: Cooperative, x: &[Value], number: Value, [first, last]: [u32; 2]) -> Value {
         let ty = self.b.ty(x[0]);
         let mut found = None;
         for component in (first / m.lanes..=last / m.lanes).rev() {

@@ -150,7 +150,8 @@ impl<'m> Spec<'m> {
                     Type::Int { bits: 64, .. } => Ty::I64,
                     _ => return Ok(None),
                 };
-                let t = ImageType { texel, dim: a(1)?, arrayed: a(3)? != 0, ms: a(4)? != 0, sampled: a(5)? };
+                let (arrayed, ms) = (a(3)? != 0, a(4)? != 0);
+                let t = ImageType { texel, dim: a(1)?, arrayed, ms, sampled: a(5)?, format: a(6)? };
                 if !matches!(t.dim, 0..=3 | 5 | 6) {
                     return Ok(None);
                 }

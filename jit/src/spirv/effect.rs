@@ -1,16 +1,22 @@
 //! Atomics, barriers, demotion, and subgroup operations.
 
 use super::body::Translator;
+use super::memory::Index;
 use super::module::View;
 use super::opcodes::op;
-use super::value::{Flat, Memory, Place};
+use super::types::Type;
+use super::value::{Flat, Memory, Place, Pointer};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Scan, Space, Subgroup, Ty, Value};
 use base::abi::AtomicOp;
+use smallvec::SmallVec;
 
 /// Scope numbers.
 const SCOPE_SUBGROUP: u64 = 3;
 const SCOPE_INVOCATION: u64 = 4;
+
+/// The capability of atomics on vectors of halves.
+const ATOMIC_FLOAT16_VECTOR: u32 = 5404;
 
 /// Atomic opcodes: operation, and where the value operand stands (after pointer, scope, semantics).
 static ATOMICS: &[(u16, AtomicOp, Option<usize>)] = &[
@@ -94,6 +100,10 @@ impl Translator<'_> {
         // OpAtomicStore has no result, so its operands stand as those of the others.
         let pointee = if v.op == op::OpAtomicStore { self.type_of(v.arg(3)?)? } else { v.ty };
         let p = self.pointer_to(v.arg(0)?, pointee)?;
+        if let Some(n) = self.half_vector(p.ty)? {
+            let flat = self.half_vector_atomic(v, op, &p, n)?;
+            return self.result(v, flat);
+        }
         let ty = self.s.scalar(p.ty)?;
         let is_float = matches!(op, AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax);
         let any_type = matches!(op, AtomicOp::Load | AtomicOp::Store | AtomicOp::Exchange);
@@ -114,21 +124,7 @@ impl Translator<'_> {
         if operands.iter().any(|&x| self.b.ty(x) != ty) {
             return Err(Error::invalid("operand does not have the pointer's type"));
         }
-        self.b.shader.side_effects |= !matches!(p.place, Place::Memory(Memory { space: Space::Shared, .. }));
-        let (op, args) = match &p.place {
-            Place::Memory(m) if matches!(m.space, Space::Buffer | Space::Shared | Space::Global) => {
-                if m.readonly && op != AtomicOp::Load {
-                    return Err(Error::invalid("atomic on read-only memory"));
-                }
-                (Op::Atomic(m.space, op), self.atomic_address(m)?)
-            }
-            Place::Texel { image, coords, sample, .. } => {
-                let (args, coords, sample) = self.texel_args(*image, coords, *sample);
-                (Op::ImageAtomic { op, coords, sample }, args)
-            }
-            _ => return Err(Error::unsupported("atomic on this storage class")),
-        };
-        let mut args = args;
+        let (op, mut args) = self.atomic_place(op, &p.place)?;
         args.extend(operands);
         if v.op == op::OpAtomicStore {
             self.b.emit(op, &args, &[]);
@@ -136,6 +132,63 @@ impl Translator<'_> {
         }
         let old = self.b.val(op, &args, ty);
         self.result(v, Flat::from_slice(&[old]))
+    }
+
+    /// An operation on what a pointer points to, with the operands that say where that is.
+    fn atomic_place(&mut self, op: AtomicOp, place: &Place) -> Result<(Op, SmallVec<[Value; 8]>)> {
+        self.b.shader.side_effects |= !matches!(place, Place::Memory(Memory { space: Space::Shared, .. }));
+        match place {
+            Place::Memory(m) if matches!(m.space, Space::Buffer | Space::Shared | Space::Global) => {
+                if m.readonly && op != AtomicOp::Load {
+                    return Err(Error::invalid("atomic on read-only memory"));
+                }
+                Ok((Op::Atomic(m.space, op), self.atomic_address(m)?))
+            }
+            Place::Texel { image, coords, sample, .. } => {
+                let (args, coords, sample) = self.texel_args(*image, coords, *sample);
+                Ok((Op::ImageAtomic { op, coords, sample }, args))
+            }
+            _ => Err(Error::unsupported("atomic on this storage class")),
+        }
+    }
+
+    /// How many halves a type has that is a vector for atomics.
+    pub fn half_vector(&self, ty: u32) -> Result<Option<u32>> {
+        Ok(match *self.s.ty(ty)? {
+            Type::Vector { elem, n: n @ (2 | 4) } if self.s.scalar(elem)? == Ty::F16 => Some(n),
+            _ => None,
+        })
+    }
+
+    /// Exchange, sum, minimum or maximum of `n` halves (SPV_NV_shader_atomic_fp16_vector), each of which is an atomic of its own in memory,
+    /// where they may be aligned as halves are. A texel is one word, whose kernel knows what is in it.
+    fn half_vector_atomic(&mut self, v: View<'_>, op: AtomicOp, p: &Pointer, n: u32) -> Result<Flat> {
+        if !self.m.capabilities.contains(&ATOMIC_FLOAT16_VECTOR) {
+            return Err(Error::invalid("atomic on a vector without AtomicFloat16VectorNV"));
+        }
+        if !matches!(op, AtomicOp::Exchange | AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax) {
+            return Err(Error::invalid("atomic on a value of this type"));
+        }
+        let values = self.operand(v, 3)?;
+        if values.len() != n as usize || values.iter().any(|&x| self.b.ty(x) != Ty::F16) {
+            return Err(Error::invalid("operand does not have the pointer's type"));
+        }
+        if let Place::Texel { .. } = p.place {
+            let word = if n == 2 { Ty::I32 } else { Ty::I64 };
+            let packed = self.join(&values, word);
+            let (op, mut args) = self.atomic_place(op, &p.place)?;
+            args.push(packed);
+            let old = self.b.val(op, &args, word);
+            return Ok(self.split(old, Ty::F16, n));
+        }
+        let mut old = Flat::new();
+        for (i, &value) in (0..n).zip(&values) {
+            let half = self.part_pointer(p.clone(), Index::Const(i))?;
+            let (op, mut args) = self.atomic_place(op, &half.place)?;
+            args.push(value);
+            old.push(self.b.val(op, &args, Ty::F16));
+        }
+        Ok(old)
     }
 
     // Subgroups.

@@ -16,6 +16,10 @@ const DIM_CUBE: u32 = 3;
 const DIM_BUFFER: u32 = 5;
 const DIM_SUBPASS: u32 = 6;
 
+/// Formats of images.
+const FORMAT_RGBA16F: u32 = 2;
+const FORMAT_RG16F: u32 = 7;
+
 type Args = SmallVec<[Value; 12]>;
 
 /// Image operands, read.
@@ -329,7 +333,12 @@ impl Translator<'_> {
         let coords = self.texel_coords(v.arg(1)?, &t)?;
         let sample = if t.ms { Some(self.operand1(v, 2)?) } else { None };
         let Type::Pointer { to, .. } = *self.s.ty(v.ty)? else { return Err(Error::invalid("result is not a pointer")) };
-        if self.s.scalar(to)? != t.texel {
+        // Vectors of halves are in images of floats.
+        let fits = match self.half_vector(to)? {
+            None => self.s.scalar(to)? == t.texel,
+            Some(n) => t.texel == Ty::F32 && t.format == if n == 2 { FORMAT_RG16F } else { FORMAT_RGBA16F },
+        };
+        if !fits {
             return Err(Error::invalid("result does not point to the image's component type"));
         }
         let place = Place::Texel { image: r.desc, image_ty: ty, coords, sample };

@@ -91,6 +91,10 @@ impl Translator<'_> {
             | op::OpGroupNonUniformQuadAnyKHR
             | op::OpGroupNonUniformPartitionEXT => self.subgroup_op(v),
             op::OpCooperativeMatrixLoadKHR..=op::OpCooperativeMatrixLengthKHR => self.cooperative_op(v),
+            op::OpCooperativeMatrixConvertNV
+            | op::OpCooperativeMatrixReduceNV
+            | op::OpCooperativeMatrixPerElementOpNV
+            | op::OpCooperativeMatrixTransposeNV => self.matrix_elements_op(v),
             // What a condition promises, and what will be read, nothing is made of.
             op::OpAssumeTrueKHR | op::OpUntypedPrefetchKHR => Ok(()),
             _ => {

@@ -34,6 +34,7 @@ mod interface;
 mod large;
 mod layout;
 mod matrix;
+mod matrix_elements;
 mod memory;
 mod mode;
 mod module;

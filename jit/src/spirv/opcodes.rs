@@ -414,6 +414,7 @@ opcodes! {
     5056 OpReadClockKHR b"tri";
     5110 OpGroupNonUniformQuadAllKHR b"tri";
     5111 OpGroupNonUniformQuadAnyKHR b"tri";
+    5293 OpCooperativeMatrixConvertNV b"tri";
     5294 OpEmitMeshTasksEXT b"iiiI";
     5295 OpSetMeshOutputsEXT b"ii";
     5296 OpGroupNonUniformPartitionEXT b"tri";
@@ -421,8 +422,11 @@ opcodes! {
     5341 OpTypeAccelerationStructureKHR b"r";
     5358 OpTypeCooperativeMatrixNV b"riiii";
     5364 OpBeginInvocationInterlockEXT b"";
+    5366 OpCooperativeMatrixReduceNV b"trini";
+    5369 OpCooperativeMatrixPerElementOpNV b"triiI";
     5380 OpDemoteToHelperInvocation b"";
     5381 OpIsHelperInvocationEXT b"tr";
+    5390 OpCooperativeMatrixTransposeNV b"tri";
     5614 OpAtomicFMinEXT b"triiii";
     5615 OpAtomicFMaxEXT b"triiii";
     5630 OpAssumeTrueKHR b"i";

@@ -40,6 +40,8 @@ pub(crate) struct ImageType {
     pub ms: bool,
     /// 1 sampled, 2 storage.
     pub sampled: u32,
+    /// As the module says: 0 where it does not.
+    pub format: u32,
 }
 
 /// A type.

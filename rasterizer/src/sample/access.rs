@@ -9,6 +9,7 @@ use super::texel::Texels;
 use super::words::row;
 use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
 use base::format::Format;
+use base::format::float::{f32_to_half, half_to_f32};
 use base::format::pack::ONE;
 use base::host::{Host, Ints};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -195,6 +196,55 @@ pub unsafe fn atomic_long<H: Host>(view: &ImageView, args: &mut ImageArgs) {
         (low[i], high[i]) = (old as u32, (old >> 32) as u32);
     });
     (args.result[0], args.result[1]) = (low, high);
+}
+
+/// `KERNEL_ATOMIC`, for formats of two halves: operand and result are a word.
+///
+/// # Safety
+/// As for [`atomic`].
+#[inline(always)]
+pub unsafe fn atomic_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
+    let mut result = [0; MAX_LANES];
+    for_each_texel::<H, 4>(view, args, |i, texel| {
+        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        let cell = unsafe { AtomicU32::from_ptr(texel.cast::<u32>()) };
+        let value = args.texel[0][i];
+        let update = |old: u32| Some(halves(args.atomic_op, old.into(), value.into()) as u32);
+        result[i] = cell.fetch_update(Relaxed, Relaxed, update).unwrap_or_default();
+    });
+    args.result[0] = result;
+}
+
+/// `KERNEL_ATOMIC`, for formats of four halves: operand and result are pairs of words, the low one first.
+///
+/// # Safety
+/// As for [`atomic_long`].
+#[inline(always)]
+pub unsafe fn atomic_four_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
+    let (mut low, mut high) = ([0; MAX_LANES], [0; MAX_LANES]);
+    for_each_texel::<H, 8>(view, args, |i, texel| {
+        // SAFETY: inside the view, aligned; all access to it here is atomic.
+        let cell = unsafe { AtomicU64::from_ptr(texel.cast::<u64>()) };
+        let value = u64::from(args.texel[0][i]) | u64::from(args.texel[1][i]) << 32;
+        let update = |old: u64| Some(halves(args.atomic_op, old, value));
+        let old = cell.fetch_update(Relaxed, Relaxed, update).unwrap_or_default();
+        (low[i], high[i]) = (old as u32, (old >> 32) as u32);
+    });
+    (args.result[0], args.result[1]) = (low, high);
+}
+
+/// What an operation makes of halves: an exchange, or a float operation in binary32 that is rounded once.
+#[inline(always)]
+fn halves(op: AtomicOp, old: u64, value: u64) -> u64 {
+    if op == AtomicOp::Exchange {
+        return value;
+    }
+    let mut new = 0;
+    for shift in [0, 16, 32, 48] {
+        let [old, value] = [old, value].map(|x| half_to_f32((x >> shift) as u32 & 0xffff));
+        new |= u64::from(f32_to_half(float(op, old, value))) << shift;
+    }
+    new
 }
 
 /// Integer operations of an atomic of any width, by the names of the standard library's methods.

@@ -104,6 +104,16 @@ unsafe extern "C" fn atomic_long(view: *const ImageView, _: *const Sampler, args
     unsafe { access::atomic_long::<Portable>(&*view, &mut *args) }
 }
 
+unsafe extern "C" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract; chosen for aligned views of two halves only.
+    unsafe { access::atomic_halves::<Portable>(&*view, &mut *args) }
+}
+
+unsafe extern "C" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract; chosen for aligned views of four halves only.
+    unsafe { access::atomic_four_halves::<Portable>(&*view, &mut *args) }
+}
+
 /// Of null views, and of operations that a view does not have: zeros.
 pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract.
@@ -242,6 +252,8 @@ pub fn kernels_of(format: Format, level: Level) -> Kernels {
     match info.name {
         "R32_UINT" | "R32_SINT" | "R32_SFLOAT" => set[KERNEL_ATOMIC] = atomic,
         "R64_UINT" | "R64_SINT" => set[KERNEL_ATOMIC] = atomic_long,
+        "R16G16_SFLOAT" => set[KERNEL_ATOMIC] = atomic_halves,
+        "R16G16B16A16_SFLOAT" => set[KERNEL_ATOMIC] = atomic_four_halves,
         _ => {}
     }
     set

@@ -25,6 +25,7 @@ const U3: Ty = Ty::new(Scalar::Uint(32), 3);
 
 pub const CASES: &[Special] = &[
     ("control flow", COMPUTE, control_flow),
+    ("conversions of cooperative matrices", COMPUTE, matrix_conversions),
     ("memory", COMPUTE, memory),
     ("barriers", COMPUTE, barriers),
     ("constants", COMPUTE, constants),
@@ -223,6 +224,25 @@ fn decorations(a: &mut Asm) {
     a.id_modes.push([&[38], &sizes[..]].concat());
 }
 
+/// What needs functions of elements has a module of a compiler's (`tests/data/cooperative2.comp`).
+fn matrix_conversions(a: &mut Asm) {
+    a.capabilities.extend([6022, 5431, 5345]);
+    a.memory_model = [0, 3];
+    a.extensions.extend(["SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2"]);
+    let (float, scope, rows, columns) = (a.ty(F32), a.u(3), a.u(16), a.u(8));
+    let [left, right, sum] = [0, 1, 2].map(|n| a.u(n));
+    let matrix = a.global(4456, false, &[float, scope, rows, columns, sum]);
+    let [own, turned] = [(rows, columns, left), (columns, rows, right)]
+        .map(|(rows, columns, usage)| a.global(4456, false, &[float, scope, rows, columns, usage]));
+    let value = a.value(F32);
+    let all = a.r(80, matrix, &[value]);
+    for (op, ty) in [(5293, own), (5390, turned)] {
+        let other = a.r(op, ty, &[all]);
+        let element = a.r(81, float, &[other, 0]);
+        a.keep(F32, element);
+    }
+}
+
 fn control_flow(a: &mut Asm) {
     let (word, condition) = (a.ty(U32), a.value(BOOL));
     let [header, then, merge, switch, one, behind, loops, body, next, end] = [(); 10].map(|()| a.id());
@@ -320,11 +340,14 @@ const ATOMICS: &[(u32, Ty, u32, u16, usize)] = &[
     (12, U32, 1, 240, 1), (4, U32, 1, 241, 1), (12, I32, 1, 242, 1),
     (12, U64, 12, 234, 1), (4, U64, 12, 229, 1), (12, I64, 12, 236, 1), (12, U64, 12, 230, 2),
     (12, F32, 6033, 6035, 1), (12, F64, 6034, 6035, 1), (4, F16, 6095, 6035, 1),
+    (12, H2, 5404, 6035, 1), (4, H4, 5404, 5614, 1), (12, H4, 5404, 5615, 1), (4, H2, 5404, 229, 1),
     (12, F32, 5612, 5614, 1), (12, F64, 5613, 5615, 1), (12, F16, 5616, 5614, 1), (4, F32, 5612, 5615, 1),
 ];
 const U64: Ty = Ty::new(Scalar::Uint(64), 1);
 const I64: Ty = Ty::new(Scalar::Int(64), 1);
 const F16: Ty = Ty::new(Scalar::Float(16), 1);
+const H2: Ty = Ty::new(Scalar::Float(16), 2);
+const H4: Ty = Ty::new(Scalar::Float(16), 4);
 const F64: Ty = Ty::new(Scalar::Float(64), 1);
 
 fn atomic(a: &mut Asm, class: u32, ty: Ty, capability: u32, (op, values): (u16, usize)) {
@@ -332,6 +355,7 @@ fn atomic(a: &mut Asm, class: u32, ty: Ty, capability: u32, (op, values): (u16, 
     a.extensions.extend(match capability {
         6033 | 6034 => Some("SPV_EXT_shader_atomic_float_add"),
         6095 => Some("SPV_EXT_shader_atomic_float16_add"),
+        5404 => Some("SPV_NV_shader_atomic_fp16_vector"),
         5612..=5616 => Some("SPV_EXT_shader_atomic_float_min_max"),
         _ => None,
     });

@@ -1,6 +1,6 @@
-//! Functions and their types, calls, returns; entry points.
+//! Functions and their types, calls, returns; entry points; what is done with the elements of cooperative matrices, by functions.
 
-use super::super::module::{End, Function, Module};
+use super::super::module::{End, Function, Module, View};
 use super::super::opcodes::op;
 use super::broken;
 use crate::error::{Error, Result};
@@ -69,8 +69,12 @@ fn body(m: &Module, f: &Function) -> Result<()> {
             _ => {}
         }
         for inst in block.body.clone() {
-            if m.view(inst).op == op::OpFunctionCall {
-                call(m, inst)?;
+            match m.view(inst).op {
+                op::OpFunctionCall => call(m, inst)?,
+                op::OpCooperativeMatrixPerElementOpNV => per_element(m, inst)?,
+                op::OpCooperativeMatrixReduceNV => reduction(m, inst)?,
+                op::OpCooperativeMatrixConvertNV | op::OpCooperativeMatrixTransposeNV => conversion(m, inst)?,
+                _ => {}
             }
         }
     }
@@ -87,6 +91,85 @@ fn call(m: &Module, inst: u32) -> Result<()> {
         if m.def(param)?.ty != m.def(arg)?.ty {
             return broken(v, format!("%{arg} is not of the parameter's type"));
         }
+    }
+    Ok(())
+}
+
+/// Component type, scope, rows, columns and use of a value that is a cooperative matrix.
+fn matrix<'m>(m: &'m Module, v: View<'_>, ty: u32) -> Result<&'m [u32]> {
+    m.declared(ty, op::OpTypeCooperativeMatrixKHR).ok_or(()).or_else(|()| broken(v, "is of no cooperative matrix"))
+}
+
+/// What a function of elements is called with: its callee and the types that it must have.
+fn callback(m: &Module, v: View<'_>, function: u32, result: u32, params: &[u32]) -> Result<()> {
+    let Some(callee) = m.function(function).map(|n| &m.functions[n]) else { return broken(v, "calls no function") };
+    if callee.result_ty != result || callee.params.len() != params.len() {
+        return broken(v, "calls a function of another type");
+    }
+    for (&param, &ty) in callee.params.iter().zip(params) {
+        let own = m.def(param)?.ty;
+        let word = ty == 0 && matches!(m.declared(own, op::OpTypeInt), Some([32, _]));
+        if own != ty && !word {
+            return broken(v, "calls a function with parameters of other types");
+        }
+    }
+    Ok(())
+}
+
+/// Row, column, the element, and what else there is: of matrices, their elements.
+fn per_element(m: &Module, inst: u32) -> Result<()> {
+    let v = m.view(inst);
+    if m.def(v.args[0])?.ty != v.ty {
+        return broken(v, "gives a matrix of another type");
+    }
+    let element = matrix(m, v, v.ty)?[0];
+    let mut params = vec![0, 0, element];
+    for &id in &v.args[2..] {
+        let ty = m.def(id)?.ty;
+        params.push(m.declared(ty, op::OpTypeCooperativeMatrixKHR).map_or(ty, |matrix| matrix[0]));
+    }
+    callback(m, v, v.args[1], element, &params)
+}
+
+/// The use of an accumulator, and of B.
+const ACCUMULATOR: u32 = 2;
+const B: u32 = 1;
+
+/// The use, unless it is specialised.
+fn usage(m: &Module, matrix: &[u32]) -> Option<u32> {
+    m.def(matrix[4]).ok().filter(|v| v.op == op::OpConstant).map(|v| v.args[0])
+}
+
+fn reduction(m: &Module, inst: u32) -> Result<()> {
+    let v = m.view(inst);
+    let (from, to) = (matrix(m, v, m.def(v.args[0])?.ty)?, matrix(m, v, v.ty)?);
+    if from[0] != to[0] || from[1] != to[1] {
+        return broken(v, "gives a matrix of another component type or scope");
+    }
+    if [from, to].iter().any(|matrix| usage(m, matrix).is_some_and(|u| u != ACCUMULATOR)) {
+        return broken(v, "is of a matrix that is no accumulator");
+    }
+    if !matches!(v.args[1], 1..=4) {
+        return broken(v, format!("mode {:#x}", v.args[1]));
+    }
+    callback(m, v, v.args[2], to[0], &[to[0], to[0]])
+}
+
+/// From an accumulator to another use, or to the same.
+fn conversion(m: &Module, inst: u32) -> Result<()> {
+    let v = m.view(inst);
+    let (from, to) = (matrix(m, v, m.def(v.args[0])?.ty)?, matrix(m, v, v.ty)?);
+    let transposes = v.op == op::OpCooperativeMatrixTransposeNV;
+    if from[0] != to[0] && !transposes {
+        return broken(v, "gives a matrix of another component type");
+    }
+    let (of, wanted) = (usage(m, from), usage(m, to));
+    let known = of.zip(wanted);
+    if known.is_some_and(|(of, wanted)| of != wanted && of != ACCUMULATOR) {
+        return broken(v, "is of a matrix that is no accumulator");
+    }
+    if transposes && wanted.is_some_and(|u| u != B) {
+        return broken(v, "gives a matrix of another use");
     }
     Ok(())
 }

@@ -42,6 +42,8 @@ fn roles(number: u16) -> &'static [Operand] {
         op::OpTypeForwardPointer => &[(Role::Is(Kind::Type), true)],
         op::OpTypeVector..=op::OpTypeFunction | op::OpFunction => &[TYPE],
         op::OpFunctionCall => &[FUNCTION, VALUE],
+        op::OpCooperativeMatrixPerElementOpNV => &[VALUE, FUNCTION, VALUE],
+        op::OpCooperativeMatrixReduceNV => &[VALUE, FUNCTION],
         op::OpPhi => &[(Role::Is(Kind::Value), true), LABEL],
         op::OpLoopMerge | op::OpSelectionMerge | op::OpBranch => &[LABEL],
         op::OpBranchConditional | op::OpSwitch => &[VALUE, LABEL],

@@ -18,12 +18,12 @@ pub enum Number {
 pub type Slots = BTreeMap<(u32, u32), (Number, u32)>;
 
 /// What a descriptor is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A uniform buffer of so many bytes.
-    Uniform(u64),
-    /// A storage buffer of so many bytes.
-    Storage(u64),
+    /// A uniform buffer that holds this.
+    Uniform(Vec<u8>),
+    /// A storage buffer that holds this.
+    Storage(Vec<u8>),
     /// An image, whether it has its sampler, and what its texels are.
     Image(ImageType, bool, Number),
     /// A sampler alone.
@@ -31,7 +31,7 @@ pub enum Kind {
 }
 
 /// A binding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// Set and number in it.
     pub place: (u32, u32),
@@ -48,8 +48,8 @@ pub struct Descriptor {
 pub struct Interface {
     /// By place.
     pub descriptors: Vec<Descriptor>,
-    /// Bytes of push constants.
-    pub push: u32,
+    /// Push constants.
+    pub push: Vec<u8>,
     /// Inputs that are not built in.
     pub inputs: Slots,
     /// Outputs that are not built in.
@@ -58,6 +58,10 @@ pub struct Interface {
 
 /// Elements given to an array of descriptors without a length.
 const UNBOUNDED: u32 = 4;
+/// Bytes of a buffer that needs no more.
+const BYTES: u64 = 4 << 10;
+/// More than any buffer here.
+const MOST_BYTES: u64 = 64 << 20;
 /// More than any driver here is asked for.
 const MOST_DESCRIPTORS: u32 = 4096;
 
@@ -70,7 +74,9 @@ impl Interface {
                 spirv::INPUT => interface.inputs.extend(slots(module, &variable)?),
                 spirv::OUTPUT => interface.outputs.extend(slots(module, &variable)?),
                 spirv::PUSH_CONSTANT => {
-                    interface.push = interface.push.max(module.bytes(variable.holds).next_multiple_of(4) as u32);
+                    let bytes = module.bytes(variable.holds).next_multiple_of(4);
+                    interface.push =
+                        longer(std::mem::take(&mut interface.push), content(module, variable.holds, bytes)?);
                 }
                 spirv::UNIFORM_CONSTANT | spirv::UNIFORM | spirv::STORAGE_BUFFER => {
                     interface.add(descriptor(module, &variable)?)?;
@@ -87,9 +93,9 @@ impl Interface {
             self.descriptors.sort_by_key(|d| d.place);
             return Ok(());
         };
-        old.kind = match (old.kind, new.kind) {
-            (Kind::Uniform(a), Kind::Uniform(b)) => Kind::Uniform(a.max(b)),
-            (Kind::Storage(a), Kind::Storage(b)) => Kind::Storage(a.max(b)),
+        old.kind = match (old.kind.clone(), new.kind) {
+            (Kind::Uniform(a), Kind::Uniform(b)) => Kind::Uniform(longer(a, b)),
+            (Kind::Storage(a), Kind::Storage(b)) => Kind::Storage(longer(a, b)),
             // An image and its sampler under one number are a combined one.
             (Kind::Image(image, _, texel), Kind::Sampler) | (Kind::Sampler, Kind::Image(image, _, texel)) => {
                 Kind::Image(image, true, texel)
@@ -105,9 +111,24 @@ impl Interface {
 
     /// With another stage's descriptors and push constants.
     pub fn join(&mut self, other: &Self) -> Result<(), String> {
-        self.push = self.push.max(other.push);
-        other.descriptors.iter().try_for_each(|&d| self.add(d))
+        self.push = longer(std::mem::take(&mut self.push), other.push.clone());
+        other.descriptors.iter().try_for_each(|d| self.add(d.clone()))
     }
+}
+
+fn longer(a: Vec<u8>, b: Vec<u8>) -> Vec<u8> {
+    if a.len() < b.len() { b } else { a }
+}
+
+/// So many bytes at least of a type with a layout, in which every number is 1: loops over what is read are short, and nothing is divided by 0.
+fn content(module: &Module, id: u32, least: u64) -> Result<Vec<u8>, String> {
+    let bytes = module.bytes(id).max(least);
+    if bytes > MOST_BYTES {
+        return Err(format!("a buffer of {bytes} bytes"));
+    }
+    let mut content: Vec<u8> = std::iter::repeat_n(1u32.to_ne_bytes(), bytes.div_ceil(4) as usize).flatten().collect();
+    module.write_ones(id, &mut content);
+    Ok(content)
 }
 
 /// The type at a variable or its array's element, and the array's length.
@@ -136,10 +157,10 @@ fn descriptor(module: &Module, variable: &Variable) -> Result<Descriptor, String
         }
         _ => Err("an unknown image".into()),
     };
+    let is_storage = variable.class == spirv::STORAGE_BUFFER || module.decorated(id, spirv::BUFFER_BLOCK).is_some();
     let kind = match (variable.class, module.types.get(&id)) {
-        (spirv::STORAGE_BUFFER, _) => Kind::Storage(module.bytes(id)),
-        (spirv::UNIFORM, _) if module.decorated(id, spirv::BUFFER_BLOCK).is_some() => Kind::Storage(module.bytes(id)),
-        (spirv::UNIFORM, _) => Kind::Uniform(module.bytes(id)),
+        (spirv::STORAGE_BUFFER | spirv::UNIFORM, _) if is_storage => Kind::Storage(content(module, id, BYTES)?),
+        (spirv::UNIFORM, _) => Kind::Uniform(content(module, id, BYTES)?),
         (_, Some(Type::Sampler)) => Kind::Sampler,
         (_, Some(&Type::SampledImage(id))) => image(id, true)?,
         (_, Some(Type::Image(_))) => image(id, false)?,
@@ -222,9 +243,11 @@ mod tests {
         assert!(matches!(found.descriptors[0].kind, Kind::Image(_, true, Number::Float(32))));
         assert!(matches!(found.descriptors[1].kind, Kind::Image(ImageType { sampled: 2, .. }, false, _)));
         assert!(matches!(found.descriptors[2].kind, Kind::Storage(_)));
-        assert_eq!(found.push, 0);
+        assert!(found.push.is_empty());
         assert_eq!(module.workgroup(&module.entries[0]), [8, 8, 1]);
-        assert!(interface(spirv!("compute/saxpy.comp")).1.push >= 8);
+        // A number of elements and a factor.
+        let expected = [1u32.to_ne_bytes(), 1.0f32.to_ne_bytes()].concat();
+        assert_eq!(interface(spirv!("compute/saxpy.comp")).1.push, expected);
     }
 
     #[test]
@@ -234,6 +257,9 @@ mod tests {
         let expected = [((0, 0), (float, 3)), ((1, 0), (float, 3)), ((2, 0), (float, 4)), ((3, 0), (float, 4))];
         assert_eq!(found.inputs, Slots::from(expected));
         assert!(!found.outputs.is_empty(), "gl_PerVertex alone has none");
-        assert!(matches!(found.descriptors[..], [Descriptor { kind: Kind::Uniform(16..), .. }]));
+        let ones = 1.0f32.to_ne_bytes().repeat(4 * 16);
+        assert!(
+            matches!(&found.descriptors[..], [Descriptor { kind: Kind::Uniform(all), .. }] if all.starts_with(&ones))
+        );
     }
 }

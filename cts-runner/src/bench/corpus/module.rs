@@ -337,6 +337,42 @@ impl Module {
             _ => 4,
         }
     }
+
+    /// Writes 1 into every number of a type with a layout that begins where the bytes do; a run-time array fills them.
+    pub fn write_ones(&self, id: u32, bytes: &mut [u8]) {
+        let mut write = |one: &[u8]| {
+            if let Some(place) = bytes.get_mut(..one.len()) {
+                place.copy_from_slice(one);
+            }
+        };
+        match self.types.get(&id) {
+            Some(Type::Int(bits, _)) => write(&1u64.to_le_bytes()[..*bits as usize / 8]),
+            Some(Type::Float(16)) => write(&0x3c00u16.to_ne_bytes()),
+            Some(Type::Float(32)) => write(&1.0f32.to_ne_bytes()),
+            Some(Type::Float(64)) => write(&1.0f64.to_ne_bytes()),
+            Some(Type::Vector(part, count)) => self.ones_in(*part, self.bytes(*part), *count, bytes),
+            Some(Type::Matrix(column, count)) => {
+                self.ones_in(*column, self.bytes(*column).max(16), (*count).max(4), bytes)
+            }
+            Some(Type::Array(element, count)) => {
+                let stride = self.decorated(id, spirv::ARRAY_STRIDE).map_or_else(|| self.bytes(*element), u64::from);
+                self.ones_in(*element, stride, self.length(*count).unwrap_or(u32::MAX), bytes);
+            }
+            Some(Type::Struct(members)) => {
+                for (i, member) in members.iter().enumerate() {
+                    let offset = self.member(id, i, spirv::OFFSET).unwrap_or(0) as usize;
+                    self.write_ones(*member, bytes.get_mut(offset..).unwrap_or_default());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn ones_in(&self, element: u32, stride: u64, count: u32, bytes: &mut [u8]) {
+        for place in bytes.chunks_mut(stride.max(1) as usize).take(count as usize) {
+            self.write_ones(element, place);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Everything around a pipeline of any module: layouts, small resources of every kind, a target of one pixel's neighbourhood.
 //!
-//! Resources hold ones where they hold integers and halves where they hold floats that a vertex stage reads, so that loops whose length is
-//! read are short and nothing is divided by 0. Buffers are larger than what the module declares.
+//! Every number in a buffer is 1 (`interface.rs`); images are cleared.
 
 use super::interface::{Descriptor, Interface, Kind, Number, Slots};
 use super::module::{ImageType, spirv};
 use crate::bench::figure::MakeError;
 use crate::vk::{
     Attachment, Binding, Buffer, EntryPoint, Error, Gpu, Image, ImageDesc, Pass, Resource, StagesDesc, image_barrier,
-    memory_barrier,
+    memory_barrier, spirv_words,
 };
 use ash::vk;
 
@@ -28,10 +27,8 @@ pub struct Stage {
 
 /// Width and height of the target.
 const SIDE: u32 = 4;
-/// Bytes of a buffer that needs no more.
-const BYTES: u64 = 4 << 10;
-/// More than any buffer here.
-const MOST_BYTES: u64 = 256 << 20;
+/// Bytes of a texel buffer.
+const TEXEL_BYTES: usize = 4096;
 /// Bytes of an attribute: the widest format of one location.
 const ATTRIBUTE: usize = 32;
 const VERTICES: u32 = 3;
@@ -61,12 +58,12 @@ impl<'a> Rig<'a> {
         let attributes = of(vk::ShaderStageFlags::VERTEX).map(|i| attributes(gpu, &i.inputs)).transpose()?;
         let words = |word: u32| vec![word; ATTRIBUTE / 4 * VERTICES as usize];
         let vertices = |word| gpu.buffer_with(&words(word), vk::BufferUsageFlags::VERTEX_BUFFER);
-        let vertices = [vertices(0.5f32.to_bits())?, vertices(1)?];
+        let vertices = [vertices(1.0f32.to_bits())?, vertices(1)?];
         let outputs = of(vk::ShaderStageFlags::FRAGMENT).map(|i| &i.outputs);
         let pass = outputs.map(|outputs| target(gpu, outputs)).transpose()?;
         let at = |location| outputs.is_some_and(|o| o.range((location, 0)..=(location, 3)).next().is_some());
         let written = (0..).map(at).take(pass.as_ref().map_or(0, |p| p.clears.len())).collect();
-        let push: Vec<u8> = std::iter::repeat_n(1u32.to_ne_bytes(), all.push as usize / 4).flatten().collect();
+        let push = all.push;
         Ok(Self {
             gpu,
             stages,
@@ -157,8 +154,9 @@ fn layouts(
 ) -> Result<(vk::PipelineLayout, Vec<(u32, vk::DescriptorSet)>)> {
     let limits = &gpu.properties.limits;
     let count = all.descriptors.last().map_or(0, |d| d.place.0 + 1);
-    if count > limits.max_bound_descriptor_sets || all.push > limits.max_push_constants_size {
-        return Err(MakeError::Unsupported(format!("{count} sets, {} bytes of push constants", all.push)));
+    let push = all.push.len() as u32;
+    if count > limits.max_bound_descriptor_sets || push > limits.max_push_constants_size {
+        return Err(MakeError::Unsupported(format!("{count} sets, {push} bytes of push constants")));
     }
     let (mut layouts, mut sets) = (Vec::new(), Vec::new());
     for number in 0..count {
@@ -175,30 +173,24 @@ fn layouts(
             sets.push((number, gpu.descriptor_set(layout, &bindings)?));
         }
     }
-    Ok((gpu.pipeline_layout_of(&layouts, all.push, stages)?, sets))
+    Ok((gpu.pipeline_layout_of(&layouts, push, stages)?, sets))
 }
 
 fn resource(gpu: &Gpu, descriptor: &Descriptor) -> Result<Resource> {
-    let limits = &gpu.properties.limits;
-    Ok(match descriptor.kind {
-        Kind::Uniform(bytes) => {
-            let bytes = bytes.max(BYTES.min(u64::from(limits.max_uniform_buffer_range)));
-            Resource::Uniform(ones(gpu, bytes, vk::BufferUsageFlags::UNIFORM_BUFFER)?.handle)
-        }
-        Kind::Storage(bytes) => {
-            Resource::Storage(ones(gpu, bytes.max(BYTES), vk::BufferUsageFlags::STORAGE_BUFFER)?.handle)
-        }
+    Ok(match &descriptor.kind {
+        Kind::Uniform(content) => Resource::Uniform(buffer(gpu, content, vk::BufferUsageFlags::UNIFORM_BUFFER)?.handle),
+        Kind::Storage(content) => Resource::Storage(buffer(gpu, content, vk::BufferUsageFlags::STORAGE_BUFFER)?.handle),
         Kind::Sampler => Resource::Sampler(sampler(gpu, descriptor.compared)?),
-        Kind::Image(image, _, texel) if image.dim == spirv::DIM_BUFFER => {
+        &Kind::Image(image, _, texel) if image.dim == spirv::DIM_BUFFER => {
             let format = texel_format(image, texel, vk::Format::R32G32B32A32_SFLOAT)?;
             let usage = match image.sampled {
                 1 => vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER,
                 _ => vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER,
             };
-            let view = gpu.texel_view(&ones(gpu, 4096, usage)?, format)?;
+            let view = gpu.texel_view(&gpu.buffer(TEXEL_BYTES, usage)?, format)?;
             if image.sampled == 1 { Resource::UniformTexel(view) } else { Resource::StorageTexel(view) }
         }
-        Kind::Image(image, has_sampler, texel) => {
+        &Kind::Image(image, has_sampler, texel) => {
             let view = image_of(gpu, image, texel, descriptor.compared)?.view;
             match (image.sampled, has_sampler) {
                 (1, true) => Resource::Texture(view, sampler(gpu, descriptor.compared)?),
@@ -209,12 +201,8 @@ fn resource(gpu: &Gpu, descriptor: &Descriptor) -> Result<Resource> {
     })
 }
 
-/// A buffer of words that are 1.
-fn ones(gpu: &Gpu, bytes: u64, usage: vk::BufferUsageFlags) -> Result<Buffer> {
-    if bytes > MOST_BYTES {
-        return Err(MakeError::Unsupported(format!("a buffer of {bytes} bytes")));
-    }
-    Ok(gpu.buffer_with(&vec![1; bytes.div_ceil(4) as usize], usage)?)
+fn buffer(gpu: &Gpu, content: &[u8], usage: vk::BufferUsageFlags) -> Result<Buffer> {
+    Ok(gpu.buffer_with(&spirv_words(content), usage)?)
 }
 
 fn sampler(gpu: &Gpu, compared: bool) -> Result<vk::Sampler> {

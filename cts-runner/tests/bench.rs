@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::{driver, layer, scratch, skip, succeed};
 
@@ -50,6 +50,59 @@ fn two_drivers_are_compared_round_by_round() {
     assert!(std::fs::read_to_string(&svg).expect("the chart").starts_with("<svg"));
     let table = text(&output);
     assert!(table.contains("geometric mean") && table.contains("empty-dispatch"), "{table}");
+}
+
+/// A folder of modules: pairs that fit (`forward`) and do not, lone stages, kernels, and what is no module's name.
+fn corpus(name: &str) -> PathBuf {
+    let (folder, shaders) = (scratch(name), Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/shaders"));
+    let modules = [
+        "graphics/forward.vert",
+        "graphics/forward.frag",
+        "graphics/text.vert",
+        "create/skinning.vert",
+        "create/pbr_textured.frag",
+        "create/bvh_any.comp",
+        "compute/convolve_sampled.comp",
+    ];
+    for file in modules {
+        let file = format!("{file}.spv");
+        let to = folder.join(file.rsplit('/').next().expect("a name"));
+        std::fs::copy(shaders.join(&file), to).expect("a copy");
+    }
+    std::fs::copy(shaders.join("graphics/forward.frag.spv"), folder.join("text.frag.spv")).expect("a copy");
+    std::fs::write(folder.join("notes.txt"), "no module").expect("a file");
+    folder
+}
+
+#[test]
+fn a_corpus_is_measured_module_by_module() {
+    let (icd, folder) = (driver(), corpus("bench-corpus"));
+    let json = scratch("bench-corpus-json").join("all.json");
+    let mut command = bench(&[&icd, &icd], &["--rounds", "1"]);
+    let output = succeed(command.arg("--corpus").arg(&folder).arg("--json").arg(&json));
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("the JSON")).expect("JSON");
+    let results = report["results"].as_array().expect("results");
+    let names: Vec<_> = results.iter().filter_map(|r| r["name"].as_str()?.strip_suffix(" first-use")).collect();
+    let expected = ["bvh_any.comp", "convolve_sampled.comp", "forward", "pbr_textured.frag", "skinning.vert"];
+    let expected = [&expected[..], &["text.frag", "text.vert"]].concat();
+    assert_eq!(names, expected.iter().map(|name| format!("corpus/{name}")).collect::<Vec<_>>());
+    for result in results {
+        assert_eq!([&result["drivers"][0]["outcome"], &result["drivers"][1]["outcome"]], ["ok", "ok"], "{result}");
+    }
+    for group in report["groups"].as_array().expect("groups") {
+        assert_eq!(group["ratios"][0]["count"], 7, "{group}");
+        assert!(group["ratios"][0]["sums"][1].as_f64() > Some(0.0), "{group}");
+    }
+    assert!(text(&output).contains("sum of what both do"), "{}", text(&output));
+}
+
+#[test]
+fn a_corpus_is_valid_vulkan() {
+    if let Err(why) = layer() {
+        return skip(&why);
+    }
+    let mut command = bench(&[&driver()], &["--validate"]);
+    succeed(command.arg("--corpus").arg(corpus("bench-corpus-valid")));
 }
 
 #[test]

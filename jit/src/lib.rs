@@ -14,6 +14,7 @@ pub mod host;
 pub mod ir;
 pub mod lir;
 pub mod passes;
+pub mod rehearsal;
 pub mod spirv;
 pub mod tier;
 

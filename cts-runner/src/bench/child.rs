@@ -1,5 +1,6 @@
 //! The child: one workload on one driver, checked, warmed up, calibrated, timed.
 
+use super::corpus;
 use super::create::{self, MODULES};
 use super::figure::MakeError;
 use super::options::Options;
@@ -78,7 +79,8 @@ pub fn record_sheet(path: &Path, options: &Options) -> Result<()> {
 pub fn run(spec: &Spec, options: &Options) -> Report {
     let made = match spec.make {
         Make::Steady(make) => steady(make, options),
-        Make::Fresh(make) => fresh(spec, make, options),
+        Make::Fresh(make) => fresh(spec, &make, options),
+        Make::Module(case) => fresh(spec, &|fresh| corpus::measure(fresh, case), options),
     };
     let mut report = made.unwrap_or_else(|report| *report);
     report.peak_memory = process::peak_memory();
@@ -146,7 +148,7 @@ fn next_count(iterations: u32, time: Duration, sample: Duration) -> u32 {
 
 fn fresh(
     spec: &Spec,
-    make: fn(&Fresh<'_>) -> std::result::Result<Vec<super::figure::Figure>, FreshError>,
+    make: &dyn Fn(&Fresh<'_>) -> std::result::Result<Vec<super::figure::Figure>, FreshError>,
     options: &Options,
 ) -> Reported {
     let start = Instant::now();
@@ -185,6 +187,10 @@ pub fn spawn(place: &Place, name: &str, icd: &str, options: &Options) -> Result<
     args.extend(["--scratch", &scratch, "--stage", &options.stage]);
     if options.validate {
         args.push("--validate");
+    }
+    let corpus = options.corpus.as_ref().map(|folder| folder.display().to_string());
+    if let Some(folder) = &corpus {
+        args.extend(["--corpus", folder]);
     }
     let pin = options.pin.map(|n| n.to_string());
     if let Some(pin) = &pin {

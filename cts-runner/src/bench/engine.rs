@@ -1,6 +1,7 @@
 //! The parent: finds the drivers, plans the rounds, starts the children, shows and writes what came out.
 
 use super::child::{self, ask, spawn};
+use super::corpus;
 use super::options::{Options, Role};
 use super::place::Place;
 use super::process;
@@ -21,7 +22,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if let (Some(count), true) = (options.pin, options.role != Role::Parent) {
         process::pin(count)?;
     }
-    let specs = super::specs();
+    let specs = match &options.corpus {
+        Some(folder) => corpus::specs(folder)?,
+        None => super::specs(),
+    };
     match &options.role {
         Role::Parent if options.list => list(&options.select(&specs)),
         Role::Parent => return parent(&options.select(&specs), options),
@@ -39,7 +43,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 
 fn list(specs: &[Spec]) {
     for spec in specs {
-        let (quick, once) = (if spec.quick { "quick" } else { "" }, matches!(spec.make, Make::Fresh(_)));
+        let (quick, once) = (if spec.quick { "quick" } else { "" }, !matches!(spec.make, Make::Steady(_)));
         println!("{:40}{quick:8}{}", spec.name, if once { "new process for each figure" } else { "" });
     }
 }
@@ -52,6 +56,9 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
         Some(root) => Place::other(root)?,
         None => Place::here()?,
     };
+    // The children find the folder where they run.
+    let inside = options.corpus.as_ref().map(|folder| place.bring_folder(folder)).transpose()?;
+    let options = &Options { corpus: inside, ..options.clone() };
     let drivers = take_part(options, &place)?;
     let rounds = options.rounds() as usize;
     let bar = progress(rounds * specs.len() * drivers.len());

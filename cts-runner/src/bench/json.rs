@@ -33,7 +33,8 @@ fn driver(d: &Driver) -> Value {
 fn means(results: &Results, group: &str) -> Vec<Value> {
     let mean = |(i, d): (usize, &Driver)| {
         let (mean, count) = stats::group_mean(&results.rows, group, i)?;
-        Some(json!({ "to": d.label, "geometric_mean": mean, "count": count }))
+        let (own, other) = stats::group_sums(&results.rows, group, i)?;
+        Some(json!({ "to": d.label, "geometric_mean": mean, "count": count, "sums": [own, other] }))
     };
     results.drivers.iter().enumerate().skip(1).filter_map(mean).collect()
 }

@@ -27,6 +27,7 @@ mod svg;
 mod table;
 
 mod compute;
+mod corpus;
 mod create;
 mod start;
 
@@ -36,7 +37,7 @@ pub use options::{HELP, Options};
 pub use results::{Driver, Results};
 pub use workload::{Family, Fresh, FreshError, Make, Spec, Workload};
 
-/// All workloads of all families.
+/// All workloads of all families that need no folder.
 pub fn specs() -> Vec<Spec> {
     let (graphics, transfer) = (graphics::SPECS.concat(), transfer::SPECS.concat());
     [create::SPECS, compute::SPECS, &graphics, &transfer, start::SPECS].concat()

@@ -26,6 +26,7 @@ Which drivers
 Which workloads
       --quick           a part of them, 3 rounds, shorter samples
       --filter PATTERN  repeatable; a part of the name, or with * a pattern for all of it ('create/*', 'matmul')
+      --corpus DIR      instead of them: creation and first use of every pipeline that the modules (*.spv) of a folder make
       --list            print the names and stop
 How
       --rounds N        rounds; in each, every driver runs every workload once, in turns (5, quick 3)
@@ -67,6 +68,8 @@ pub struct Options {
     pub icds: Vec<String>,
     /// The root to measure in, when it is another one.
     pub root: Option<PathBuf>,
+    /// The folder of modules to measure instead of the own workloads.
+    pub corpus: Option<PathBuf>,
     /// Patterns of names; empty for all.
     pub filter: Vec<String>,
     /// The quick run.
@@ -102,6 +105,7 @@ impl Default for Options {
         Self {
             icds: Vec::new(),
             root: None,
+            corpus: None,
             filter: Vec::new(),
             quick: false,
             list: false,
@@ -128,6 +132,7 @@ impl Options {
             match arg {
                 Arg::Long("icd") => options.icds.push(parser.value()?.string()?),
                 Arg::Long("root") => options.root = Some(parser.value()?.into()),
+                Arg::Long("corpus") => options.corpus = Some(parser.value()?.into()),
                 Arg::Long("filter") => options.filter.push(parser.value()?.string()?),
                 Arg::Long("quick") => options.quick = true,
                 Arg::Long("list") => options.list = true,

@@ -97,6 +97,19 @@ impl Place {
         Ok(self.inside(&copy))
     }
 
+    /// As [`Self::bring`], all files of a folder; where it is already where children find it, it stays.
+    pub fn bring_folder(&self, folder: &Path) -> Result<PathBuf> {
+        if self.root.is_none() {
+            return std::path::absolute(folder).map_err(|e| Error::Io(folder.into(), e));
+        }
+        let copy = new_folder(self.shared())?;
+        for file in std::fs::read_dir(folder).map_err(|e| Error::Io(folder.into(), e))?.flatten() {
+            let copied = std::fs::copy(file.path(), copy.join(file.file_name()));
+            copied.map_err(|e| Error::Io(file.path(), e))?;
+        }
+        Ok(self.inside(&copy))
+    }
+
     /// Writes a file for children; its path from inside.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
         let path = new_folder(self.shared())?.join(name);

@@ -123,6 +123,13 @@ pub fn group_mean(rows: &[Row], group: &str, rival: usize) -> Option<(f64, usize
     Some((geometric_mean(ratios.iter().copied())?, ratios.len()))
 }
 
+/// What all of a group's rows together take on the first driver and on a rival, of those that both do.
+pub fn group_sums(rows: &[Row], group: &str, rival: usize) -> Option<(f64, f64)> {
+    let both = |r: &Row| r.ratio(rival).and_then(|_| Some((r.cells[0].median()?, r.cells[rival].median()?)));
+    let sums = rows.iter().filter(|r| r.group == group).filter_map(both);
+    sums.reduce(|(a, b), (c, d)| (a + c, b + d))
+}
+
 /// The groups in the order of their rows.
 pub fn groups(rows: &[Row]) -> Vec<&str> {
     let mut groups: Vec<&str> = Vec::new();
@@ -169,7 +176,7 @@ fn rows_of(spec: &Spec, index: usize, drivers: usize, rounds: usize, runs: &[Run
 
 fn group_of(family: Family, figure: &Figure) -> String {
     match family {
-        Family::Create => format!("create {}", figure.name).trim().into(),
+        Family::Create | Family::Corpus => format!("{} {}", family.name(), figure.name).trim().into(),
         family if figure.bytes => format!("{} memory", family.name()),
         family => family.name().into(),
     }
@@ -222,6 +229,16 @@ mod tests {
         assert!(rows.iter().all(|r| r.ratio(1).is_none()));
         assert_eq!(group_mean(&rows, "g", 1), None);
         assert_eq!(rows[1].cells[0].median(), None);
+    }
+
+    #[test]
+    fn sums_are_of_what_both_do() {
+        let mut wrong = cell_of(&[100.0]);
+        wrong.outcome = Outcome::Wrong;
+        let both = |a, b| row_of(vec![cell_of(&[a]), cell_of(&[b])]);
+        let rows = [both(1.0, 4.0), row_of(vec![cell_of(&[50.0]), wrong]), both(2.0, 8.0)];
+        assert_eq!(group_sums(&rows, "g", 1), Some((3.0, 12.0)));
+        assert_eq!(group_sums(&rows, "h", 1), None);
     }
 
     #[test]

@@ -5,8 +5,11 @@ use super::results::Results;
 use super::stats::{self, Cell, Row};
 use std::fmt::Write;
 
-/// A group with more rows than this is folded to its mean, its best and its worst, unless all lines are asked for.
+/// A group with more rows than this is folded to its mean, its worst and its best, unless all lines are asked for.
 const FOLD: usize = 40;
+/// How many rows of such a group are shown of each end.
+const WORST: usize = 10;
+const BEST: usize = 3;
 
 /// A number with an SI prefix and three significant digits: `1.23 G`.
 pub fn si(value: f64) -> String {
@@ -86,7 +89,7 @@ fn group_table(text: &mut String, results: &Results, group: &str, details: bool)
     let shown = if folded { extremes(&rows) } else { rows };
     for (i, row) in shown.iter().enumerate() {
         line(text, results, row);
-        if folded && i == 2 {
+        if folded && i + 1 == WORST {
             let _ = writeln!(text, "  … {} more, see --details", count - shown.len());
         }
     }
@@ -100,15 +103,32 @@ fn group_table(text: &mut String, results: &Results, group: &str, details: bool)
         let _ = write!(text, "{:16}{mean:>20}", "");
     }
     text.push('\n');
+    sums(text, results, group);
 }
 
-/// The three rows with the smallest and the three with the largest ratio to any rival.
+/// All rows of a group that consists of times, together.
+fn sums(text: &mut String, results: &Results, group: &str) {
+    let is_times = |r: &Row| !r.bytes && r.cells.first().is_some_and(|c| c.amount.is_none());
+    if results.rows.iter().any(|r| r.group == group && !is_times(r)) {
+        return;
+    }
+    let _ = write!(text, "{:32}", "sum of what both do");
+    for rival in 1..results.drivers.len() {
+        if let Some((first, other)) = stats::group_sums(&results.rows, group, rival) {
+            let shown = [first, other].map(|sum| format!("{}s", si(sum)));
+            let _ = write!(text, "{:>16}{:5}{:>16}{:>20.2}", shown[0], "", shown[1], other / first);
+        }
+    }
+    text.push('\n');
+}
+
+/// The rows with the smallest and those with the largest ratio to any rival.
 fn extremes<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     let worst = |row: &Row| (1..row.cells.len()).filter_map(|i| Some(row.ratio(i)?.median)).min_by(f64::total_cmp);
     let mut sorted: Vec<(f64, &Row)> = rows.iter().filter_map(|row| Some((worst(row)?, *row))).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let last = sorted.len().saturating_sub(3).max(3);
-    sorted.into_iter().enumerate().filter(|(i, _)| *i < 3 || *i >= last).map(|(_, (_, row))| row).collect()
+    let last = sorted.len().saturating_sub(BEST).max(WORST);
+    sorted.into_iter().enumerate().filter(|(i, _)| *i < WORST || *i >= last).map(|(_, (_, row))| row).collect()
 }
 
 fn line(text: &mut String, results: &Results, row: &Row) {

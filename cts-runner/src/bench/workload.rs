@@ -7,6 +7,7 @@
 //!
 //! Invariant: nothing in a workload knows which driver runs it. It asks for features, formats and limits only.
 
+use super::corpus::Case;
 use super::figure::{Amount, Figure, MakeError, Wrong};
 use super::report::Report;
 use crate::vk::{Api, Error, Gpu, GpuOptions};
@@ -25,11 +26,14 @@ pub enum Family {
     Transfer,
     /// Instance, device, first pixel, memory.
     Start,
+    /// First use of the modules of a folder.
+    Corpus,
 }
 
 impl Family {
     /// All families, in the order they are run and shown.
-    pub const ALL: [Family; 5] = [Family::Create, Family::Compute, Family::Graphics, Family::Transfer, Family::Start];
+    pub const ALL: [Family; 6] =
+        [Family::Create, Family::Compute, Family::Graphics, Family::Transfer, Family::Start, Family::Corpus];
 
     /// The first part of the names of its workloads.
     pub fn name(self) -> &'static str {
@@ -39,6 +43,7 @@ impl Family {
             Family::Graphics => "graphics",
             Family::Transfer => "transfer",
             Family::Start => "start",
+            Family::Corpus => "corpus",
         }
     }
 }
@@ -123,6 +128,8 @@ pub enum Make {
     Steady(fn(&Gpu) -> Result<Box<dyn Workload>, MakeError>),
     /// Figures taken once per process.
     Fresh(fn(&Fresh<'_>) -> Result<Vec<Figure>, FreshError>),
+    /// As that, of a pipeline of the corpus.
+    Module(&'static Case),
 }
 
 /// A workload by name.

@@ -1,6 +1,7 @@
 //! Instance, device and queue, and the list of everything made on them.
 
 use super::api::Api;
+use super::core::Core;
 use super::error::{Context, Error, Result};
 use super::optional::Optional;
 use ash::{ext, vk};
@@ -22,20 +23,27 @@ pub struct GpuOptions {
     pub validation: bool,
     /// Also enable what [`Optional`] lists, where the device has it.
     pub optional: bool,
+    /// Enable all of [`Core`] instead of these.
+    pub core: bool,
 }
 
 impl GpuOptions {
     /// Everything a device has but `robustBufferAccess`, which has a price in every access.
     pub fn everything() -> Self {
         let features = all_features().robust_buffer_access(false);
-        Self { api_version: vk::API_VERSION_1_3, features, validation: false, optional: true }
+        Self { api_version: vk::API_VERSION_1_3, features, validation: false, optional: true, core: false }
+    }
+
+    /// The same with checked accesses, for programs of which nobody knows what they read and write.
+    pub fn robust(self) -> Self {
+        Self { features: self.features.robust_buffer_access(true), ..self }
     }
 }
 
 impl Default for GpuOptions {
     fn default() -> Self {
         let features = vk::PhysicalDeviceFeatures::default();
-        Self { api_version: vk::API_VERSION_1_0, features, validation: false, optional: false }
+        Self { api_version: vk::API_VERSION_1_0, features, validation: false, optional: false, core: false }
     }
 }
 
@@ -74,6 +82,8 @@ pub struct Gpu {
     pub features: vk::PhysicalDeviceFeatures,
     /// What was enabled beyond Vulkan 1.0.
     pub optional: Optional,
+    /// All that was enabled of the core, when that was asked for.
+    pub core: Option<Core>,
     /// Instance version in use: the requested one, lowered to what the driver knows.
     pub api_version: u32,
     pub(crate) memory_types: vk::PhysicalDeviceMemoryProperties,
@@ -119,13 +129,17 @@ impl Gpu {
         } else {
             Optional::default()
         };
-        let mut more = optional.features();
-        let extensions = optional.extensions(version);
+        let core = options.core.then(|| Core::query(&instance, physical, version)).flatten();
+        let (mut more, mut whole) = (optional.features(), core);
+        let extensions = if core.is_some() { Vec::new() } else { optional.extensions(version) };
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queue_infos)
             .enabled_features(&features)
             .enabled_extension_names(&extensions);
-        let info = more.chain(info);
+        let info = match &mut whole {
+            Some(core) => core.chain(info),
+            None => more.chain(info),
+        };
         // SAFETY: `info` and what it points to are valid; the enabled features are a subset of the supported ones.
         let device = unsafe { instance.create_device(physical, &info, None) }.of("vkCreateDevice")?;
         // SAFETY: the family has at least one queue and was requested above.
@@ -144,6 +158,7 @@ impl Gpu {
             properties,
             features,
             optional,
+            core,
             api_version,
             memory_types,
             pool,

@@ -9,6 +9,7 @@
 //! Unsafe code of this crate lives in this module and in the recording functions of its callers.
 
 mod api;
+mod core;
 mod draw;
 mod error;
 mod gpu;
@@ -21,12 +22,13 @@ mod submit;
 
 pub use api::{Api, Manifest};
 pub use ash::vk as raw;
+pub use core::Core;
 pub use draw::{Attachment, Pass, Program, ProgramDesc, Role, Stream, bindings};
 pub use error::{Error, Result};
 pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
 pub use memory::{Buffer, Image, ImageDesc};
 pub use optional::Optional;
-pub use pipeline::{Binding, GraphicsDesc, Resource, ShaderStage, StagesDesc, spirv_words};
+pub use pipeline::{Binding, EntryPoint, GraphicsDesc, Resource, ShaderStage, StagesDesc, spirv_words};
 pub use record::Recorded;
 pub use recorder::Recorder;
 pub use submit::{image_barrier, memory_barrier};

@@ -121,15 +121,34 @@ pub struct GraphicsDesc<'a> {
     pub extent: vk::Extent2D,
 }
 
+/// A stage of a pipeline without specialisation.
+#[derive(Clone, Copy)]
+pub struct EntryPoint<'a> {
+    /// Which stage.
+    pub stage: vk::ShaderStageFlags,
+    /// The module.
+    pub module: vk::ShaderModule,
+    /// The entry point's name.
+    pub name: &'a CStr,
+}
+
+impl EntryPoint<'_> {
+    fn info(&self) -> vk::PipelineShaderStageCreateInfo<'_> {
+        vk::PipelineShaderStageCreateInfo::default().stage(self.stage).module(self.module).name(self.name)
+    }
+}
+
 /// A graphics pipeline of any stages.
 #[derive(Clone, Copy)]
 pub struct StagesDesc<'a> {
-    /// Stages and their modules.
-    pub stages: &'a [(vk::ShaderStageFlags, vk::ShaderModule)],
+    /// Stages in any order.
+    pub stages: &'a [EntryPoint<'a>],
     /// Pipeline layout.
     pub layout: vk::PipelineLayout,
     /// Render pass; subpass 0 is used.
     pub render_pass: vk::RenderPass,
+    /// For each of its colour attachments, whether it is written.
+    pub colors: &'a [bool],
     /// Vertex buffers.
     pub bindings: &'a [vk::VertexInputBindingDescription],
     /// Vertex attributes.
@@ -206,9 +225,18 @@ impl Gpu {
         push_bytes: u32,
         stages: vk::ShaderStageFlags,
     ) -> Result<vk::PipelineLayout> {
-        let sets = [set];
+        self.pipeline_layout_of(&[set], push_bytes, stages)
+    }
+
+    /// As [`Self::pipeline_layout`], of any number of sets.
+    pub fn pipeline_layout_of(
+        &self,
+        sets: &[vk::DescriptorSetLayout],
+        push_bytes: u32,
+        stages: vk::ShaderStageFlags,
+    ) -> Result<vk::PipelineLayout> {
         let ranges = [vk::PushConstantRange::default().stage_flags(stages).size(push_bytes)];
-        let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
+        let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(sets);
         if push_bytes > 0 {
             info = info.push_constant_ranges(&ranges);
         }
@@ -357,23 +385,19 @@ impl Gpu {
     /// Makes a compute pipeline in a cache.
     pub fn compute_pipeline_in(
         &self,
-        module: vk::ShaderModule,
+        stage: EntryPoint<'_>,
         layout: vk::PipelineLayout,
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline> {
-        let special = vk::SpecializationInfo::default();
-        let info = vk::ComputePipelineCreateInfo::default()
-            .stage(stage_info(vk::ShaderStageFlags::COMPUTE, module, &special))
-            .layout(layout);
+        let info = vk::ComputePipelineCreateInfo::default().stage(stage.info()).layout(layout);
         // SAFETY: `info` and what it points to are valid.
         let made = unsafe { self.device.create_compute_pipelines(cache, &[info], None) };
         self.keep_pipeline(made, "vkCreateComputePipelines")
     }
 
-    /// Makes a graphics pipeline of any stages in a cache: no depth, no blending, fixed viewport, one colour attachment.
+    /// Makes a graphics pipeline of any stages in a cache: no depth, no blending, fixed viewport.
     pub fn stages_pipeline_in(&self, desc: &StagesDesc<'_>, cache: vk::PipelineCache) -> Result<vk::Pipeline> {
-        let special = vk::SpecializationInfo::default();
-        let stages: Vec<_> = desc.stages.iter().map(|&(stage, module)| stage_info(stage, module, &special)).collect();
+        let stages: Vec<_> = desc.stages.iter().map(EntryPoint::info).collect();
         self.pipeline(&PipelineDesc {
             stages: &stages,
             layout: desc.layout,
@@ -385,7 +409,7 @@ impl Gpu {
             cull: vk::CullModeFlags::NONE,
             samples: vk::SampleCountFlags::TYPE_1,
             depth: None,
-            blend: &[blend_state(None)],
+            blend: &desc.colors.iter().map(|&written| write_state(written)).collect::<Vec<_>>(),
             dynamic: &[],
             extent: desc.extent,
             cache,
@@ -493,6 +517,10 @@ impl Gpu {
         buffer.write(0, words);
         Ok(buffer)
     }
+}
+
+fn write_state(written: bool) -> vk::PipelineColorBlendAttachmentState {
+    if written { blend_state(None) } else { vk::PipelineColorBlendAttachmentState::default() }
 }
 
 pub(super) fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::PipelineColorBlendAttachmentState {

@@ -25,6 +25,7 @@ use rasterizer::Engine;
 use rayon::ThreadPool;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Jobs that may wait, per thread of the pool.
@@ -124,6 +125,7 @@ impl Compiler {
                     request.ok_or_else(|| Refusal::Shader(Error::internal("a cached stage could not be loaded")))?;
                 // The compiler's own tables cannot fail.
                 fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| Refusal::OutOfMemory)?;
+                self.rehearse();
                 let prepared = request.prepare().map_err(Refusal::Shader)?;
                 let code = self.enlist(TieredCode::new(self.owner(), key, request, prepared));
                 self.generate(&code);
@@ -145,6 +147,18 @@ impl Compiler {
         }
         living.insert(code.key().clone(), Arc::downgrade(&code));
         code
+    }
+
+    /// Once in a process, the code generator is brought in by the pool while this thread reads the module.
+    fn rehearse(self: &Arc<Self>) {
+        static DONE: AtomicBool = AtomicBool::new(false);
+        if self.engine.threads() < 2 || DONE.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Some(pool) = self.engine.pool() {
+            let tier = self.policy.first();
+            self.spawn(pool, move || jit::rehearsal::rehearse(tier));
+        }
     }
 
     /// Has the code made.

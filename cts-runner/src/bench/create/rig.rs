@@ -6,7 +6,7 @@
 
 use super::reflect::Interface;
 use crate::bench::figure::MakeError;
-use crate::vk::{Binding, Buffer, Error, Gpu, Image, ImageDesc, Resource, StagesDesc, memory_barrier};
+use crate::vk::{Binding, Buffer, EntryPoint, Error, Gpu, Image, ImageDesc, Resource, StagesDesc, memory_barrier};
 use ash::vk;
 
 /// Width and height of the picture.
@@ -88,10 +88,12 @@ impl<'a> Rig<'a> {
 
     /// Makes the modules and the pipeline; this is what is timed.
     pub fn pipeline(&self, cache: vk::PipelineCache) -> Result<vk::Pipeline, Error> {
-        let make = |(stage, code): &(Stage, Vec<u32>)| Ok((*stage, self.gpu.module(code)?));
+        let make = |&(stage, ref code): &(Stage, Vec<u32>)| {
+            Ok(EntryPoint { stage, module: self.gpu.module(code)?, name: c"main" })
+        };
         let stages = self.program.stages.iter().map(make).collect::<Result<Vec<_>, Error>>()?;
         let Some((_, render_pass, _)) = self.target else {
-            return self.gpu.compute_pipeline_in(stages[0].1, self.layout, cache);
+            return self.gpu.compute_pipeline_in(stages[0], self.layout, cache);
         };
         let attributes: Vec<_> = self
             .inputs
@@ -112,6 +114,7 @@ impl<'a> Rig<'a> {
             stages: &stages,
             layout: self.layout,
             render_pass,
+            colors: &[true],
             bindings: if attributes.is_empty() { &[] } else { &bindings },
             attributes: &attributes,
             topology: self.program.topology,

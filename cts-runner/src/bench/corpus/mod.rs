@@ -1,0 +1,182 @@
+//! Family `corpus`: first use of every pipeline of a folder of SPIR-V modules, of any maker and any size (`--corpus DIR`).
+//!
+//! For each entry point of a vertex, fragment or compute stage, in a process of its own: `create` (shader modules and pipeline, without a
+//! cache), and `first-use` (that, and the smallest draw or dispatch up to its fence). The driver has made and used another pipeline before, so that
+//! what it does once in a process is not measured. Layouts and resources follow from the module (`interface.rs`, `rig.rs`). `NAME.vert.spv`
+//! and `NAME.frag.spv` that fit are one pipeline; else a stage gets a partner made for its interface (`partner.rs`).
+//!
+//! Nothing is checked but that it works: what a module computes from such resources has no meaning.
+
+mod capability;
+mod interface;
+mod module;
+mod partner;
+mod rig;
+
+use super::figure::{Figure, MakeError};
+use super::workload::{Family, Fresh, FreshError, Make, Spec, spirv};
+use crate::vk::{Error, Gpu, GpuOptions, Result, spirv_words};
+use ash::vk::ShaderStageFlags as Flags;
+use interface::Interface;
+use module::{Entry, Module};
+use rig::{Rig, Stage};
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A row: the files and entry points of one pipeline.
+#[derive(Debug, PartialEq)]
+pub struct Case {
+    stages: Vec<(PathBuf, usize)>,
+}
+
+/// A workload for each pipeline of the modules in a folder, by name. The list lives as long as the process.
+pub fn specs(folder: &Path) -> Result<Vec<Spec>> {
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::Io(folder.into(), e))?;
+    let mut files: Vec<_> = entries.flatten().map(|e| e.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "spv"));
+    files.sort();
+    let spec = |(name, case): (String, Case)| Spec {
+        name: String::leak(format!("corpus/{name}")),
+        family: Family::Corpus,
+        quick: true,
+        make: Make::Module(Box::leak(Box::new(case))),
+    };
+    Ok(cases(&files)?.into_iter().map(spec).collect())
+}
+
+fn read(path: &Path) -> Result<Module> {
+    let bytes = std::fs::read(path).map_err(|e| Error::Io(path.into(), e))?;
+    Module::read(spirv_words(&bytes)).ok_or_else(|| Error::Missing(format!("SPIR-V in {}", path.display())))
+}
+
+/// What a file is called without its stage: the first part of a pair's names.
+fn stem(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "_");
+    let stage = [".vert", ".frag", ".comp"].into_iter().find_map(|stage| name.strip_suffix(stage));
+    stage.unwrap_or(&name).to_owned()
+}
+
+/// Pairs that fit, and every other entry point alone.
+fn cases(files: &[PathBuf]) -> Result<BTreeMap<String, Case>> {
+    let mut cases = BTreeMap::new();
+    let mut previous: Option<(&PathBuf, Module)> = None;
+    for path in files {
+        let module = read(path)?;
+        let one = |module: &Module| matches!(&module.entries[..], [_]);
+        if let Some((other, before)) =
+            previous.take_if(|(other, m)| stem(other) == stem(path) && one(m) && one(&module))
+            && fit(&module, &before)
+        {
+            let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            cases.remove(&name(other));
+            cases.insert(stem(path), Case { stages: vec![(path.clone(), 0), (other.clone(), 0)] });
+            continue;
+        }
+        for (i, entry) in module.entries.iter().enumerate().filter(|(_, e)| flags(e).is_some()) {
+            let file = path.file_stem().unwrap_or_default().to_string_lossy();
+            let name = if one(&module) { file.into_owned() } else { format!("{file}:{}", entry.name) };
+            cases.insert(name.replace(char::is_whitespace, "_"), Case { stages: vec![(path.clone(), i)] });
+        }
+        previous = Some((path, module));
+    }
+    Ok(cases)
+}
+
+fn flags(entry: &Entry) -> Option<Flags> {
+    match entry.model {
+        module::spirv::VERTEX => Some(Flags::VERTEX),
+        module::spirv::FRAGMENT => Some(Flags::FRAGMENT),
+        module::spirv::GL_COMPUTE => Some(Flags::COMPUTE),
+        _ => None,
+    }
+}
+
+/// Whether a fragment stage reads only what a vertex stage writes, both being the only ones of their modules.
+fn fit(vertex: &Module, fragment: &Module) -> bool {
+    let stages = [vertex, fragment].map(|m| flags(&m.entries[0]));
+    let (Ok(from), Ok(to)) = (Interface::of(vertex, &vertex.entries[0]), Interface::of(fragment, &fragment.entries[0]))
+    else {
+        return false;
+    };
+    let written = |(place, (number, count)): (_, &(_, u32))| {
+        from.outputs.get(place).is_some_and(|(other, others)| other == number && others >= count)
+    };
+    let mut both = from.clone();
+    stages == [Some(Flags::VERTEX), Some(Flags::FRAGMENT)] && to.inputs.iter().all(written) && both.join(&to).is_ok()
+}
+
+/// The stages of a pipeline; a lone stage of drawing gets its partner.
+fn stages(gpu: &Gpu, case: &Case) -> std::result::Result<Vec<Stage>, MakeError> {
+    let mut stages = Vec::new();
+    for (path, index) in &case.stages {
+        let module = read(path)?;
+        let entry = module.entries.get(*index).ok_or_else(|| Error::Missing("the entry point".into()))?.clone();
+        capability::check(gpu, &module)?;
+        if entry.model == module::spirv::GL_COMPUTE {
+            check_size(gpu, module.workgroup(&entry))?;
+        }
+        let partner = match (case.stages.len(), flags(&entry)) {
+            (1, Some(Flags::VERTEX)) => partner::fragment_for(&module, &entry),
+            (1, Some(Flags::FRAGMENT)) => partner::vertex_for(&module, &entry),
+            _ => None,
+        };
+        stages.push(stage(module, &entry)?);
+        if let Some(partner) = partner.and_then(Module::read) {
+            let entry = partner.entries[0].clone();
+            stages.push(stage(partner, &entry)?);
+        }
+    }
+    stages.sort_by_key(|s| s.stage.as_raw());
+    let lone = stages.len() == 1 && stages[0].stage != Flags::COMPUTE;
+    if lone { Err(MakeError::Unsupported("no partner for this stage".into())) } else { Ok(stages) }
+}
+
+fn stage(module: Module, entry: &Entry) -> std::result::Result<Stage, MakeError> {
+    let interface = Interface::of(&module, entry).map_err(MakeError::Unsupported)?;
+    let name = CString::new(entry.name.clone()).unwrap_or_default();
+    let stage = flags(entry).ok_or_else(|| MakeError::Unsupported("a stage of another kind".into()))?;
+    Ok(Stage { stage, code: module.words, name, interface })
+}
+
+fn check_size(gpu: &Gpu, size: [u32; 3]) -> std::result::Result<(), MakeError> {
+    let limits = &gpu.properties.limits;
+    let fits = size.iter().zip(limits.max_compute_work_group_size).all(|(s, most)| *s <= most)
+        && size.iter().product::<u32>() <= limits.max_compute_work_group_invocations;
+    if fits { Ok(()) } else { Err(MakeError::Unsupported(format!("a workgroup of {size:?}"))) }
+}
+
+/// A pipeline of the benchmark's own.
+fn known(stage: Flags, code: Vec<u32>) -> std::result::Result<Stage, MakeError> {
+    let module = Module::read(code).ok_or_else(|| Error::Missing("SPIR-V".into()))?;
+    let entry = module.entries.first().ok_or_else(|| Error::Missing("an entry point".into()))?.clone();
+    debug_assert_eq!(flags(&entry), Some(stage));
+    self::stage(module, &entry)
+}
+
+/// Makes and uses pipelines of both kinds that are none of the corpus.
+fn warm_up(gpu: &Gpu) -> std::result::Result<(), MakeError> {
+    let draw =
+        [known(Flags::VERTEX, spirv!("create/screen.vert"))?, known(Flags::FRAGMENT, spirv!("create/solid.frag"))?];
+    for stages in [&draw[..], &[known(Flags::COMPUTE, spirv!("compute/empty.comp"))?]] {
+        let rig = Rig::new(gpu, stages)?;
+        rig.run(rig.pipeline()?)?;
+    }
+    Ok(())
+}
+
+/// One pipeline in this process.
+pub fn measure(fresh: &Fresh<'_>, case: &Case) -> std::result::Result<Vec<Figure>, FreshError> {
+    let gpu = Gpu::new(fresh.api, &GpuOptions { core: true, ..fresh.options.robust() })?;
+    warm_up(&gpu).map_err(FreshError::Make)?;
+    let stages = stages(&gpu, case).map_err(FreshError::Make)?;
+    let rig = Rig::new(&gpu, &stages).map_err(FreshError::Make)?;
+    let start = Instant::now();
+    let pipeline = rig.pipeline()?;
+    let created = start.elapsed();
+    rig.run(pipeline)?;
+    let used = start.elapsed();
+    fresh.close(gpu)?;
+    Ok(vec![Figure::seconds("create", created), Figure::seconds("first-use", used)])
+}

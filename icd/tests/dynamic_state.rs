@@ -126,11 +126,21 @@ impl Scene {
             c"VK_EXT_multi_draw",
             c"VK_EXT_conditional_rendering",
             c"VK_KHR_maintenance5",
+            c"VK_KHR_maintenance9",
         ];
         let c = Context::with(
             &[],
             &extensions,
-            &mut [&mut rendering, &mut state2, &mut state3, &mut input, &mut writes, &mut multi, &mut condition],
+            &mut [
+                &mut rendering,
+                &mut state2,
+                &mut state3,
+                &mut input,
+                &mut writes,
+                &mut multi,
+                &mut condition,
+                &mut Maintenance9::ENABLED,
+            ],
         );
         let target = c.image(vk::Format::R8G8B8A8_UNORM, [SIDE; 2], vk::SampleCountFlags::TYPE_1, 1);
         let mut vertices = c.buffer(u64::from(6 * STRIDE));
@@ -454,4 +464,87 @@ fn memory_and_clocks() {
         assert!(device.abs_diff(monotonic) <= deviation, "{times:?} ± {deviation}");
     }
     c.free(buffer);
+}
+
+/// `VkPhysicalDeviceMaintenance9FeaturesKHR` and `VkQueueFamilyOwnershipTransferPropertiesKHR`, which are younger than ash.
+#[repr(C)]
+struct Maintenance9 {
+    s_type: vk::StructureType,
+    p_next: *const std::ffi::c_void,
+    value: u32,
+}
+
+// SAFETY: it has the tag and the layout of the feature's structure.
+unsafe impl vk::ExtendsDeviceCreateInfo for Maintenance9 {}
+
+impl Maintenance9 {
+    const ENABLED: Maintenance9 =
+        Maintenance9 { s_type: vk::StructureType::from_raw(1_000_584_000), p_next: std::ptr::null(), value: 1 };
+    const TRANSFERS: Maintenance9 =
+        Maintenance9 { s_type: vk::StructureType::from_raw(1_000_584_002), p_next: std::ptr::null(), value: 0 };
+}
+
+/// VK_KHR_maintenance9: attributes that nothing feeds are zeros, queries are made reset, a device has no queue.
+#[test]
+fn maintenance_9() {
+    let s = Scene::new();
+    let attributes = [vk::VertexInputAttributeDescription2EXT::default()
+        .location(0)
+        .binding(3)
+        .format(vk::Format::R32G32_SFLOAT)
+        .offset(4)];
+    let binding = vk::VertexInputBindingDescription2EXT::default()
+        .binding(3)
+        .stride(STRIDE)
+        .input_rate(vk::VertexInputRate::VERTEX)
+        .divisor(1);
+    let drawn = s.halves(|b| {
+        // SAFETY: valid usage.
+        unsafe {
+            s.c.device.cmd_draw(b, 6, 1, 0, 0);
+            s.input.cmd_set_vertex_input(b, &[binding], &attributes);
+            s.c.device.cmd_draw(b, 3, 1, 0, 0);
+        }
+    });
+    assert_eq!(drawn, [[0; 4], GREEN]);
+    // VK_QUERY_POOL_CREATE_RESET_BIT_KHR.
+    let info = vk::QueryPoolCreateInfo::default()
+        .flags(vk::QueryPoolCreateFlags::from_raw(1))
+        .query_type(vk::QueryType::OCCLUSION)
+        .query_count(2);
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        let pool = s.c.device.create_query_pool(&info, None).unwrap();
+        let flags = vk::QueryResultFlags::WITH_AVAILABILITY;
+        let mut results = [[7u32; 2]; 2];
+        assert_eq!(s.c.device.get_query_pool_results(pool, 0, &mut results, flags), Err(vk::Result::NOT_READY));
+        assert_eq!(results.map(|[_, available]| available), [0; 2]);
+        s.halves(|b| {
+            s.c.device.cmd_begin_query(b, pool, 1, vk::QueryControlFlags::PRECISE);
+            s.c.device.cmd_draw(b, 3, 1, 0, 0);
+            s.c.device.cmd_end_query(b, pool, 1);
+        });
+        let mut results = [[7u32; 2]; 1];
+        assert_eq!(s.c.device.get_query_pool_results(pool, 1, &mut results, flags), Ok(()));
+        assert!(results[0][0] > 1000 && results[0][1] == 1, "{results:?}");
+        s.c.device.destroy_query_pool(pool, None);
+        let mut transfers = Maintenance9::TRANSFERS;
+        let mut family = vk::QueueFamilyProperties2 { p_next: (&raw mut transfers).cast(), ..Default::default() };
+        s.c.instance.get_physical_device_queue_family_properties2(s.c.physical, std::slice::from_mut(&mut family));
+        assert_eq!(transfers.value, 1, "of the only family");
+        let (mut enabled, names) = (Maintenance9::ENABLED, [c"VK_KHR_maintenance9".as_ptr()]);
+        let info = vk::DeviceCreateInfo::default().enabled_extension_names(&names).push_next(&mut enabled);
+        let device = s.c.instance.create_device(s.c.physical, &info, None).expect("a device without queues");
+        let module = module_of(&device);
+        device.destroy_shader_module(module, None);
+        device.destroy_device(None);
+    }
+    s.destroy();
+}
+
+/// What a device without queues is for.
+fn module_of(device: &ash::Device) -> vk::ShaderModule {
+    let words = info::spirv(include_bytes!("data/triangle.vert.spv"));
+    // SAFETY: valid usage.
+    unsafe { device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None) }.unwrap()
 }

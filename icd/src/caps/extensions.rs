@@ -137,6 +137,7 @@ extensions! {
     VK_KHR_maintenance4, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_KHR_maintenance5, 1, Device, YES, None, [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
     VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
+    VK_KHR_maintenance9, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_dedicated_allocation, 3, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_get_memory_requirements2), Core(V1_1)])];
@@ -194,6 +195,7 @@ extensions! {
     VK_EXT_shader_viewport_index_layer, 1, Device, YES, Some(V1_2), [];
     VK_EXT_shader_demote_to_helper_invocation, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_shader_stencil_export, 1, Device, YES, None, [];
+    VK_EXT_vertex_attribute_robustness, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_vertex_attribute_divisor, 3, Device, YES, None, [PROPERTIES2];
     VK_EXT_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_line_rasterization, 1, Device, YES, None, [PROPERTIES2];

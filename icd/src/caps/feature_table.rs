@@ -208,7 +208,9 @@ extended {
     shaderIntegerDotProduct, shader_integer_dot_product, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
     maintenance4, maintenance4, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
+    maintenance9, maintenance9, YES, [PhysicalDeviceMaintenance9FeaturesKHR];
     maintenance5, maintenance5, YES, [PhysicalDeviceMaintenance5FeaturesKHR];
+    vertexAttributeRobustness, vertex_attribute_robustness, YES, [PhysicalDeviceVertexAttributeRobustnessFeaturesEXT];
     vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
     indexTypeUint8, index_type_uint8, YES, [PhysicalDeviceIndexTypeUint8FeaturesKHR];
@@ -341,6 +343,7 @@ structs! {
     PhysicalDeviceVulkan13Features: [Core(V1_3)];
     PhysicalDeviceMaintenance4Features: [Ext(E::VK_KHR_maintenance4), Core(V1_3)];
     PhysicalDeviceMaintenance8FeaturesKHR: [Ext(E::VK_KHR_maintenance8)];
+    PhysicalDeviceMaintenance9FeaturesKHR: [Ext(E::VK_KHR_maintenance9)];
     PhysicalDeviceMaintenance5FeaturesKHR: [Ext(E::VK_KHR_maintenance5)];
     PhysicalDeviceMultiviewFeatures: [Ext(E::VK_KHR_multiview), Core(V1_1)];
     PhysicalDeviceDynamicRenderingFeatures: [Ext(E::VK_KHR_dynamic_rendering), Core(V1_3)];
@@ -366,6 +369,7 @@ structs! {
     PhysicalDeviceShaderIntegerDotProductFeatures: [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)];
     PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR: [Ext(E::VK_KHR_workgroup_memory_explicit_layout)];
     PhysicalDeviceSamplerYcbcrConversionFeatures: [Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)];
+    PhysicalDeviceVertexAttributeRobustnessFeaturesEXT: [Ext(E::VK_EXT_vertex_attribute_robustness)];
     PhysicalDeviceVertexAttributeDivisorFeaturesKHR: [Ext(E::VK_KHR_vertex_attribute_divisor), Ext(E::VK_EXT_vertex_attribute_divisor)];
     PhysicalDeviceIndexTypeUint8FeaturesKHR: [Ext(E::VK_KHR_index_type_uint8), Ext(E::VK_EXT_index_type_uint8)];
     PhysicalDeviceLineRasterizationFeaturesKHR: [Ext(E::VK_KHR_line_rasterization), Ext(E::VK_EXT_line_rasterization)];

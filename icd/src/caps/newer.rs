@@ -46,6 +46,8 @@ structures! {
         cooperative_matrix_workgroup_scope_reserved_shared_memory: u32
     }
     PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
+    PhysicalDeviceMaintenance9FeaturesKHR = 1_000_584_000 { maintenance9 }
+    PhysicalDeviceMaintenance9PropertiesKHR = 1_000_584_001 { image2_d_view_of3_d_sparse, default_vertex_attribute_value: i32 }
     PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV = 1_000_563_000 { shader_float16_vector_atomics }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
     PhysicalDeviceShaderFloat8FeaturesEXT = 1_000_567_000 { shader_float8, shader_float8_cooperative_matrix }
@@ -53,6 +55,8 @@ structures! {
     PhysicalDeviceShaderReplicatedCompositesFeaturesEXT = 1_000_564_000 { shader_replicated_composites }
     PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT = 1_000_662_000 { shader_subgroup_partitioned }
     PhysicalDeviceShaderUntypedPointersFeaturesKHR = 1_000_387_000 { shader_untyped_pointers }
+    PhysicalDeviceVertexAttributeRobustnessFeaturesEXT = 1_000_608_000 { vertex_attribute_robustness }
+    QueueFamilyOwnershipTransferPropertiesKHR = 1_000_584_002 { optimal_image_transfer_to_queue_families: u32 }
 }
 
 /// vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; what it describes there is none of.

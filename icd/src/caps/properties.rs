@@ -354,6 +354,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
+        // Attributes that nothing feeds are zeros in all components (VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR), and nothing is sparse.
+        PhysicalDeviceMaintenance9PropertiesKHR => |p| (p.image2_d_view_of3_d_sparse, p.default_vertex_attribute_value) = (vk::FALSE, 0);
         // Neither a workgroup's matrices nor those of any size.
         PhysicalDeviceCooperativeMatrix2PropertiesNV => |p| {
             p.cooperative_matrix_workgroup_scope_max_workgroup_size = 0;

@@ -81,7 +81,12 @@ shims! {
         }
         *count = (*count).min(families.len() as u32);
         for (i, family) in families.iter().enumerate().take(*count as usize) {
-            (*out.add(i)).queue_family_properties = *family;
+            let out = &mut *out.add(i);
+            out.queue_family_properties = *family;
+            // Memory is the same for all of them.
+            if let Some(p) = find_mut::<newer::QueueFamilyOwnershipTransferPropertiesKHR<'_>>(out.p_next) {
+                p.optimal_image_transfer_to_queue_families = (1 << families.len()) - 1;
+            }
         }
     }
 

@@ -26,9 +26,12 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR.as_raw()
         | vk::SubgroupFeatureFlags::PARTITIONED_NV.as_raw(),
 );
-/// Stages with subgroup operations, whose pipelines may choose the size of subgroups.
-pub const SUBGROUP_STAGES: vk::ShaderStageFlags =
+/// Stages whose pipelines may choose the size of subgroups.
+pub const SIZED_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
+/// Stages with subgroup operations: all that there are.
+const SUBGROUP_STAGES: vk::ShaderStageFlags =
+    vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::VERTEX.as_raw());
 /// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
 pub const DENORM_PRESERVE: bool = true;
 /// `shaderSignedZeroInfNanPreserveFloat16`, `…32`, `…64`: passes fold by IEEE rules only.
@@ -101,7 +104,7 @@ fn vulkan11() -> vk::PhysicalDeviceVulkan11Properties<'static> {
         subgroup_size: SUBGROUP_SIZE,
         subgroup_supported_stages: SUBGROUP_STAGES,
         subgroup_supported_operations: SUBGROUP_OPERATIONS,
-        subgroup_quad_operations_in_all_stages: vk::FALSE,
+        subgroup_quad_operations_in_all_stages: vk::TRUE,
         point_clipping_behavior: vk::PointClippingBehavior::ALL_CLIP_PLANES,
         max_multiview_view_count: MAX_VIEWS,
         max_multiview_instance_index: u32::MAX >> 1,
@@ -176,7 +179,7 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
     vk::PhysicalDeviceVulkan13Properties {
         min_subgroup_size: *SUBGROUP_SIZES.start(),
         max_subgroup_size: *SUBGROUP_SIZES.end(),
-        required_subgroup_size_stages: SUBGROUP_STAGES,
+        required_subgroup_size_stages: SIZED_STAGES,
         max_inline_uniform_block_size: MAX_INLINE_UNIFORM_BLOCK_SIZE,
         max_per_stage_descriptor_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,
         max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: MAX_INLINE_UNIFORM_BLOCKS,

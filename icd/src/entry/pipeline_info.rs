@@ -1,7 +1,7 @@
 //! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages, layouts; the state is decoded in [`super::pipeline_state`].
 
 use super::pipeline_state;
-use crate::caps::properties::{SUBGROUP_SIZE, SUBGROUP_STAGES};
+use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
 use crate::fallible;
 use crate::ffi::handle;
 use crate::ffi::pointer::{find, slice, string};
@@ -75,7 +75,7 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
     // SAFETY: as above.
     let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
     let subgroup_size = required.map_or(SUBGROUP_SIZE, |r| r.required_subgroup_size);
-    let any = SUBGROUP_STAGES.contains(info.stage);
+    let any = SIZED_STAGES.contains(info.stage);
     let sizes = if any { SUBGROUP_SIZES } else { SUBGROUP_SIZE..=SUBGROUP_SIZE };
     if !subgroup_size.is_power_of_two() || !sizes.contains(&subgroup_size) {
         let message = format!("subgroups of {subgroup_size} in {:?}, there are those of {sizes:?}", info.stage);

@@ -147,3 +147,30 @@ fn untyped_pointers_and_replicated_composites() {
     let after = dispatch(&c, &shader!("../../jit/tests/data/replicated.comp"), &[vec![0, 0, 0, 21]]);
     assert_eq!(after[0], [7, 5, 42, 21]);
 }
+
+/// The vertices of a draw are a subgroup too.
+#[test]
+fn vertices_speak_to_each_other() {
+    let c = pipeline::render_context(&[], false);
+    let target = c.image(vk::Format::R8G8B8A8_UNORM, [64; 2], vk::SampleCountFlags::TYPE_1, 1);
+    // SAFETY: (all here) valid usage.
+    let layout = unsafe { c.device.create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default(), None) }.unwrap();
+    let pipeline =
+        pipeline::graphics(&c, &shader!("data/subgroup.vert"), &shader!("data/triangle.frag"), layout, false);
+    // SAFETY: as above.
+    let drawn = pipeline::render(&c, &target, common::info::area(64), |b| unsafe {
+        c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
+        c.device.cmd_draw(b, 3, 1, 0, 0);
+    });
+    assert_eq!(drawn, Ok(()));
+    let texels = c.read_image(&target, 4);
+    for texel in texels.as_chunks::<4>().0 {
+        assert_eq!(*texel, [6, 3, 41, 2]);
+    }
+    // SAFETY: as above.
+    unsafe {
+        c.device.destroy_pipeline(pipeline, None);
+        c.device.destroy_pipeline_layout(layout, None);
+    }
+    c.free_image(target);
+}

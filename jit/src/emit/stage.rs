@@ -173,7 +173,7 @@ impl Emitter<'_> {
         let dispatch = self.start_regions();
         match self.shader.stage().row().batch {
             BatchKind::Workgroup => self.start_workgroup(ones)?,
-            BatchKind::Vertices => self.start_vertices(ones),
+            BatchKind::Vertices => self.start_vertices(ones)?,
             BatchKind::Quads => self.start_fragment(ones),
         }
         self.place_slots();
@@ -242,12 +242,17 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn start_vertices(&mut self, ones: C) {
-        self.set_exec(ones, true);
+    /// The lanes behind the last vertex do what it does, but write no memory; where invocations see each other there are none.
+    fn start_vertices(&mut self, ones: C) -> Result<()> {
         let count = self.b.load(Type::I32, read_only(offset_of!(VertexBatch, count) as i32), self.batch);
-        if let Ok(valid) = self.lanes_below(count) {
+        let valid = self.lanes_below(count)?;
+        if self.shader.uses_subgroup {
+            self.set_exec(valid, false);
+        } else {
+            self.set_exec(ones, true);
             self.vertex = Some(VertexState { valid });
         }
+        Ok(())
     }
 
     /// The end of a chunk's work.

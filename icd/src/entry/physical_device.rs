@@ -81,7 +81,18 @@ shims! {
         }
         *count = (*count).min(families.len() as u32);
         for (i, family) in families.iter().enumerate().take(*count as usize) {
-            (*out.add(i)).queue_family_properties = *family;
+            let out = &mut *out.add(i);
+            out.queue_family_properties = *family;
+            if let Some(owner) = find_mut::<newer::QueueFamilyOwnershipTransferPropertiesKHR<'_>>(out.p_next) {
+                owner.optimal_image_transfer_to_queue_families = (1 << families.len()) - 1;
+            }
+            if let Some(global) = find_mut::<vk::QueueFamilyGlobalPriorityPropertiesKHR<'_>>(out.p_next) {
+                // Any may be asked for; the threads are the process's own.
+                use vk::QueueGlobalPriorityKHR as P;
+                let all = [P::LOW, P::MEDIUM, P::HIGH, P::REALTIME];
+                global.priority_count = all.len() as u32;
+                global.priorities[..all.len()].copy_from_slice(&all);
+            }
         }
     }
 

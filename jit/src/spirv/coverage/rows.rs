@@ -47,7 +47,7 @@ const OPERATIONS: &[Row] = &[
     (180, Of::Float, "bss"), (181, Of::Float, "bss"), (182, Of::Float, "bss"), (183, Of::Float, "bss"), (184, Of::Float, "bss"), (185, Of::Float, "bss"),
     (186, Of::Float, "bss"), (187, Of::Float, "bss"), (188, Of::Float, "bss"), (189, Of::Float, "bss"), (190, Of::Float, "bss"), (191, Of::Float, "bss"),
     (194, Of::Int, "sss"), (195, Of::Int, "sss"), (196, Of::Int, "sss"), (197, Of::Int, "sss"), (198, Of::Int, "sss"), (199, Of::Int, "sss"),
-    (200, Of::Int, "ss"), (201, Of::Int32, "sssuu"), (202, Of::Int32, "ssuu"), (203, Of::Int32, "ssuu"), (204, Of::Int32, "ss"), (205, Of::Int32, "ss"),
+    (200, Of::Int, "ss"), (201, Of::Int, "sssuu"), (202, Of::Int, "ssuu"), (203, Of::Int, "ssuu"), (204, Of::Int, "ss"), (205, Of::Int, "ss"),
     (116, Of::Float32, "ss"),
 ];
 

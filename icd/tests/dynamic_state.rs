@@ -139,7 +139,7 @@ impl Scene {
                 &mut writes,
                 &mut multi,
                 &mut condition,
-                &mut Maintenance9::ENABLED,
+                &mut Maintenance9::enabled(),
             ],
         );
         let target = c.image(vk::Format::R8G8B8A8_UNORM, [SIDE; 2], vk::SampleCountFlags::TYPE_1, 1);
@@ -478,10 +478,15 @@ struct Maintenance9 {
 unsafe impl vk::ExtendsDeviceCreateInfo for Maintenance9 {}
 
 impl Maintenance9 {
-    const ENABLED: Maintenance9 =
-        Maintenance9 { s_type: vk::StructureType::from_raw(1_000_584_000), p_next: std::ptr::null(), value: 1 };
-    const TRANSFERS: Maintenance9 =
-        Maintenance9 { s_type: vk::StructureType::from_raw(1_000_584_002), p_next: std::ptr::null(), value: 0 };
+    fn tagged(s_type: i32, value: u32) -> Maintenance9 {
+        Maintenance9 { s_type: vk::StructureType::from_raw(s_type), p_next: std::ptr::null(), value }
+    }
+    fn enabled() -> Maintenance9 {
+        Maintenance9::tagged(1_000_584_000, 1)
+    }
+    fn transfers() -> Maintenance9 {
+        Maintenance9::tagged(1_000_584_002, 0)
+    }
 }
 
 /// VK_KHR_maintenance9: attributes that nothing feeds are zeros, queries are made reset, a device has no queue.
@@ -528,11 +533,11 @@ fn maintenance_9() {
         assert_eq!(s.c.device.get_query_pool_results(pool, 1, &mut results, flags), Ok(()));
         assert!(results[0][0] > 1000 && results[0][1] == 1, "{results:?}");
         s.c.device.destroy_query_pool(pool, None);
-        let mut transfers = Maintenance9::TRANSFERS;
+        let mut transfers = Maintenance9::transfers();
         let mut family = vk::QueueFamilyProperties2 { p_next: (&raw mut transfers).cast(), ..Default::default() };
         s.c.instance.get_physical_device_queue_family_properties2(s.c.physical, std::slice::from_mut(&mut family));
         assert_eq!(transfers.value, 1, "of the only family");
-        let (mut enabled, names) = (Maintenance9::ENABLED, [c"VK_KHR_maintenance9".as_ptr()]);
+        let (mut enabled, names) = (Maintenance9::enabled(), [c"VK_KHR_maintenance9".as_ptr()]);
         let info = vk::DeviceCreateInfo::default().enabled_extension_names(&names).push_next(&mut enabled);
         let device = s.c.instance.create_device(s.c.physical, &info, None).expect("a device without queues");
         let module = module_of(&device);

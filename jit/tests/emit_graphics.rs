@@ -505,6 +505,7 @@ fn sampler(class: u32) -> Sampler {
         border_is_int: 0,
         unnormalized: 0,
         reduction: 0,
+        non_seamless: 0,
     }
 }
 

@@ -189,6 +189,31 @@ pub type One<T> = SmallVec<[T; 1]>;
 /// A list of which there are mostly a few.
 pub type Few<T> = SmallVec<[T; 4]>;
 
+/// A depth bias.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DepthBias {
+    /// depthBiasConstantFactor.
+    pub constant: f32,
+    /// depthBiasClamp.
+    pub clamp: f32,
+    /// depthBiasSlopeFactor.
+    pub slope: f32,
+    /// What the constant is a factor of.
+    pub unit: DepthBiasUnit,
+}
+
+/// `VkDepthBiasRepresentationEXT`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DepthBiasUnit {
+    /// The least difference that the attachment resolves.
+    #[default]
+    Format,
+    /// The same as if the attachment were a normalised one of as many bits as its mantissa.
+    Unorm,
+    /// 1.
+    One,
+}
+
 /// All state of a draw that is not code. Pipeline state and dynamic state merged by the icd when the draw is executed.
 #[derive(Clone, Debug)]
 pub struct DrawState {
@@ -220,8 +245,8 @@ pub struct DrawState {
     pub cull_mode: u32,
     /// frontFace == CLOCKWISE.
     pub front_clockwise: bool,
-    /// depthBiasEnable with (constant, clamp, slope).
-    pub depth_bias: Option<[f32; 3]>,
+    /// depthBiasEnable with its factors.
+    pub depth_bias: Option<DepthBias>,
     /// lineWidth.
     pub line_width: f32,
     /// lineRasterizationMode.

@@ -164,6 +164,8 @@ pub struct Sampler {
     pub unnormalized: u32,
     /// `VkSamplerReductionMode`: 0 weighted average, 1 min, 2 max.
     pub reduction: u32,
+    /// 1 where a cube's faces are images of their own (`VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT`).
+    pub non_seamless: u32,
 }
 
 /// How the level of detail of a sampling operation is found.
@@ -319,7 +321,8 @@ layout!(Sampler {
     border_color,
     border_is_int,
     unnormalized,
-    reduction
+    reduction,
+    non_seamless
 });
 layout!(ImageArgs {
     coord,

@@ -136,6 +136,8 @@ extensions! {
     VK_KHR_maintenance3, 1, Device, YES, Some(V1_1), [PROPERTIES2];
     VK_KHR_maintenance4, 2, Device, YES, Some(V1_3), [Core(V1_1)];
     VK_KHR_maintenance5, 1, Device, YES, None, [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_maintenance6, 1, Device, YES, None, [Core(V1_1)];
+    VK_KHR_maintenance7, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance9, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
@@ -242,8 +244,15 @@ extensions! {
     VK_EXT_conditional_rendering, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_transform_feedback, 1, Device, LATER, None, [PROPERTIES2];
     VK_EXT_memory_budget, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_image_view_min_lod, 1, Device, LATER, None, [PROPERTIES2];
-    VK_EXT_non_seamless_cube_map, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_image_view_min_lod, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_depth_range_unrestricted, 1, Device, YES, None, [];
+    VK_EXT_depth_bias_control, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_memory_priority, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_pageable_device_local_memory, 1, Device, YES, None, [Ext(E::VK_EXT_memory_priority)];
+    VK_KHR_global_priority, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_global_priority, 2, Device, YES, None, [];
+    VK_EXT_global_priority_query, 1, Device, YES, None, [Ext(E::VK_EXT_global_priority), PROPERTIES2];
+    VK_EXT_non_seamless_cube_map, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_mutable_descriptor_type, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
     VK_EXT_shader_atomic_float, 1, Device, YES, None, [PROPERTIES2];
     VK_NV_shader_atomic_float16_vector, 1, Device, YES, None, [];
@@ -258,7 +267,6 @@ extensions! {
     VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
-    VK_EXT_depth_range_unrestricted, 1, Device, LATER, None, [];
 }
 
 impl Extension {

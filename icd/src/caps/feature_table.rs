@@ -207,6 +207,8 @@ extended {
     dynamicRendering, dynamic_rendering, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceDynamicRenderingFeatures];
     shaderIntegerDotProduct, shader_integer_dot_product, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
     maintenance4, maintenance4, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
+    maintenance6, maintenance6, YES, [PhysicalDeviceMaintenance6FeaturesKHR];
+    maintenance7, maintenance7, YES, [PhysicalDeviceMaintenance7FeaturesKHR];
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
     maintenance9, maintenance9, YES, [PhysicalDeviceMaintenance9FeaturesKHR];
     maintenance5, maintenance5, YES, [PhysicalDeviceMaintenance5FeaturesKHR];
@@ -303,8 +305,15 @@ extended {
     inheritedConditionalRendering, inherited_conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     transformFeedback, transform_feedback, LATER, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     geometryStreams, geometry_streams, NO_GEOMETRY, [PhysicalDeviceTransformFeedbackFeaturesEXT];
-    minLod, min_lod, LATER, [PhysicalDeviceImageViewMinLodFeaturesEXT];
-    nonSeamlessCubeMap, non_seamless_cube_map, LATER, [PhysicalDeviceNonSeamlessCubeMapFeaturesEXT];
+    depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
+    leastRepresentableValueForceUnormRepresentation, least_representable_value_force_unorm_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
+    floatRepresentation, float_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
+    depthBiasExact, depth_bias_exact, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
+    memoryPriority, memory_priority, YES, [PhysicalDeviceMemoryPriorityFeaturesEXT];
+    pageableDeviceLocalMemory, pageable_device_local_memory, YES, [PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT];
+    globalPriorityQuery, global_priority_query, YES, [PhysicalDeviceGlobalPriorityQueryFeaturesKHR];
+    minLod, min_lod, YES, [PhysicalDeviceImageViewMinLodFeaturesEXT];
+    nonSeamlessCubeMap, non_seamless_cube_map, YES, [PhysicalDeviceNonSeamlessCubeMapFeaturesEXT];
     mutableDescriptorType, mutable_descriptor_type, YES, [PhysicalDeviceMutableDescriptorTypeFeaturesEXT];
     shaderBufferFloat32Atomics, shader_buffer_float32_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderBufferFloat32AtomicAdd, shader_buffer_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
@@ -342,6 +351,8 @@ structs! {
     PhysicalDeviceVulkan12Features: [Core(V1_2)];
     PhysicalDeviceVulkan13Features: [Core(V1_3)];
     PhysicalDeviceMaintenance4Features: [Ext(E::VK_KHR_maintenance4), Core(V1_3)];
+    PhysicalDeviceMaintenance6FeaturesKHR: [Ext(E::VK_KHR_maintenance6)];
+    PhysicalDeviceMaintenance7FeaturesKHR: [Ext(E::VK_KHR_maintenance7)];
     PhysicalDeviceMaintenance8FeaturesKHR: [Ext(E::VK_KHR_maintenance8)];
     PhysicalDeviceMaintenance9FeaturesKHR: [Ext(E::VK_KHR_maintenance9)];
     PhysicalDeviceMaintenance5FeaturesKHR: [Ext(E::VK_KHR_maintenance5)];
@@ -411,6 +422,10 @@ structs! {
     PhysicalDeviceVertexInputDynamicStateFeaturesEXT: [Ext(E::VK_EXT_vertex_input_dynamic_state)];
     PhysicalDeviceConditionalRenderingFeaturesEXT: [Ext(E::VK_EXT_conditional_rendering)];
     PhysicalDeviceTransformFeedbackFeaturesEXT: [Ext(E::VK_EXT_transform_feedback)];
+    PhysicalDeviceDepthBiasControlFeaturesEXT: [Ext(E::VK_EXT_depth_bias_control)];
+    PhysicalDeviceMemoryPriorityFeaturesEXT: [Ext(E::VK_EXT_memory_priority)];
+    PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT: [Ext(E::VK_EXT_pageable_device_local_memory)];
+    PhysicalDeviceGlobalPriorityQueryFeaturesKHR: [Ext(E::VK_KHR_global_priority), Ext(E::VK_EXT_global_priority_query)];
     PhysicalDeviceImageViewMinLodFeaturesEXT: [Ext(E::VK_EXT_image_view_min_lod)];
     PhysicalDeviceNonSeamlessCubeMapFeaturesEXT: [Ext(E::VK_EXT_non_seamless_cube_map)];
     PhysicalDeviceMutableDescriptorTypeFeaturesEXT: [Ext(E::VK_EXT_mutable_descriptor_type)];

@@ -45,9 +45,21 @@ structures! {
         cooperative_matrix_flexible_dimensions_max_dimension: u32,
         cooperative_matrix_workgroup_scope_reserved_shared_memory: u32
     }
-    PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
+    PhysicalDeviceMaintenance7FeaturesKHR = 1_000_562_000 { maintenance7 }
+    PhysicalDeviceMaintenance7PropertiesKHR = 1_000_562_001 {
+        robust_fragment_shading_rate_attachment_access,
+        separate_depth_stencil_attachment_access,
+        max_descriptor_set_total_uniform_buffers_dynamic: u32,
+        max_descriptor_set_total_storage_buffers_dynamic: u32,
+        max_descriptor_set_total_buffers_dynamic: u32,
+        max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic: u32,
+        max_descriptor_set_update_after_bind_total_storage_buffers_dynamic: u32,
+        max_descriptor_set_update_after_bind_total_buffers_dynamic: u32
+    }
+    PhysicalDeviceLayeredApiPropertiesListKHR = 1_000_562_002 { layered_api_count: u32, layered_apis: *mut c_void }
     PhysicalDeviceMaintenance9FeaturesKHR = 1_000_584_000 { maintenance9 }
-    PhysicalDeviceMaintenance9PropertiesKHR = 1_000_584_001 { image2_d_view_of3_d_sparse, default_vertex_attribute_value: i32 }
+    PhysicalDeviceMaintenance9PropertiesKHR = 1_000_584_001 { image2_d_view_of3_d_sparse, default_vertex_attribute_value: u32 }
+    PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
     PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV = 1_000_563_000 { shader_float16_vector_atomics }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
     PhysicalDeviceShaderFloat8FeaturesEXT = 1_000_567_000 { shader_float8, shader_float8_cooperative_matrix }

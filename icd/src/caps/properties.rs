@@ -352,13 +352,38 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.non_strict_single_pixel_wide_lines_use_parallelogram = vk::FALSE;
             p.non_strict_wide_lines_use_parallelogram = vk::FALSE;
         };
+        PhysicalDeviceMaintenance6PropertiesKHR => |p| {
+            p.block_texel_view_compatible_multiple_layers = vk::FALSE;
+            p.max_combined_image_sampler_descriptor_count = 1;
+            p.fragment_shading_rate_clamp_combiner_inputs = vk::FALSE;
+        };
+        PhysicalDeviceMaintenance7PropertiesKHR => |p| {
+            p.robust_fragment_shading_rate_attachment_access = vk::FALSE;
+            // Depth and stencil are planes of their own.
+            p.separate_depth_stencil_attachment_access = vk::TRUE;
+            let [uniform, storage] = [LIMITS.max_descriptor_set_uniform_buffers_dynamic, LIMITS.max_descriptor_set_storage_buffers_dynamic];
+            p.max_descriptor_set_total_uniform_buffers_dynamic = uniform;
+            p.max_descriptor_set_total_storage_buffers_dynamic = storage;
+            p.max_descriptor_set_total_buffers_dynamic = uniform + storage;
+            let all = vulkan12();
+            let uniform = all.max_descriptor_set_update_after_bind_uniform_buffers_dynamic;
+            let storage = all.max_descriptor_set_update_after_bind_storage_buffers_dynamic;
+            p.max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic = uniform;
+            p.max_descriptor_set_update_after_bind_total_storage_buffers_dynamic = storage;
+            p.max_descriptor_set_update_after_bind_total_buffers_dynamic = uniform + storage;
+        };
+        // Nothing lies below.
+        PhysicalDeviceLayeredApiPropertiesListKHR => |p| p.layered_api_count = 0;
+        PhysicalDeviceMaintenance9PropertiesKHR => |p| {
+            p.image2_d_view_of3_d_sparse = vk::FALSE;
+            // VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR.
+            p.default_vertex_attribute_value = 0;
+        };
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
         PhysicalDeviceProvokingVertexPropertiesEXT => |p| p.provoking_vertex_mode_per_pipeline = vk::TRUE;
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
-        // Attributes that nothing feeds are zeros in all components (VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR), and nothing is sparse.
-        PhysicalDeviceMaintenance9PropertiesKHR => |p| (p.image2_d_view_of3_d_sparse, p.default_vertex_attribute_value) = (vk::FALSE, 0);
         // Neither a workgroup's matrices nor those of any size.
         PhysicalDeviceCooperativeMatrix2PropertiesNV => |p| {
             p.cooperative_matrix_workgroup_scope_max_workgroup_size = 0;

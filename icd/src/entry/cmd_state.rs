@@ -2,9 +2,10 @@
 
 use super::command_buffer::{push, record};
 use super::descriptor_write::{apply, elements_of};
+use super::pipeline_state::depth_bias;
 use crate::command::{BindDescriptorSets, Command, VertexBufferBinding};
 use crate::ffi::handle::{get, optional, share};
-use crate::ffi::pointer::slice;
+use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_3, ext, row};
 use crate::object::buffer::Buffer;
@@ -19,6 +20,7 @@ use smallvec::{SmallVec, smallvec};
 
 const EDS1: &str = "VK_EXT_extended_dynamic_state";
 const EDS2: &str = "VK_EXT_extended_dynamic_state2";
+const M6: &str = "VK_KHR_maintenance6";
 
 /// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -52,6 +54,11 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_set_scissor as vk::PFN_vkCmdSetScissor, vkCmdSetScissor: V1_0),
     row!(Device, cmd_set_line_width as vk::PFN_vkCmdSetLineWidth, vkCmdSetLineWidth: V1_0),
     row!(Device, cmd_set_depth_bias as vk::PFN_vkCmdSetDepthBias, vkCmdSetDepthBias: V1_0),
+    row!(Device, cmd_bind_descriptor_sets2 as vk::PFN_vkCmdBindDescriptorSets2KHR, vkCmdBindDescriptorSets2KHR: ext(M6)),
+    row!(Device, cmd_push_constants2 as vk::PFN_vkCmdPushConstants2KHR, vkCmdPushConstants2KHR: ext(M6)),
+    row!(Device, cmd_push_descriptor_set2 as vk::PFN_vkCmdPushDescriptorSet2KHR, vkCmdPushDescriptorSet2KHR: ext(M6)),
+    row!(Device, cmd_push_descriptor_set_with_template2 as vk::PFN_vkCmdPushDescriptorSetWithTemplate2KHR, vkCmdPushDescriptorSetWithTemplate2KHR: ext(M6)),
+    row!(Device, cmd_set_depth_bias2 as vk::PFN_vkCmdSetDepthBias2EXT, vkCmdSetDepthBias2EXT: ext("VK_EXT_depth_bias_control")),
     row!(Device, cmd_set_blend_constants as vk::PFN_vkCmdSetBlendConstants, vkCmdSetBlendConstants: V1_0),
     row!(Device, cmd_set_depth_bounds as vk::PFN_vkCmdSetDepthBounds, vkCmdSetDepthBounds: V1_0),
     row!(Device, cmd_set_stencil_compare_mask as vk::PFN_vkCmdSetStencilCompareMask, vkCmdSetStencilCompareMask: V1_0),
@@ -247,6 +254,13 @@ unsafe fn push_descriptor_set(
     }
 }
 
+/// Where descriptors are bound for these stages.
+fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindPoint> {
+    let compute = vk::ShaderStageFlags::COMPUTE;
+    let of = [(stages.contains(compute), BindPoint::Compute), (stages.intersects(!compute), BindPoint::Graphics)];
+    of.into_iter().filter(|(there, _)| *there).map(|(_, point)| point)
+}
+
 shims! {
     fn cmd_bind_pipeline(buffer: vk::CommandBuffer, _point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
         push(buffer, Command::BindPipeline(share::<Pipeline>(pipeline)));
@@ -296,6 +310,44 @@ shims! {
     ) {
         let template = get::<UpdateTemplate>(template);
         push_descriptor_set(buffer, template.bind_point, layout, number, |set| apply(template, set, data));
+    }
+
+    fn cmd_bind_descriptor_sets2(buffer: vk::CommandBuffer, info: *const vk::BindDescriptorSetsInfoKHR<'_>) {
+        let info = &*info;
+        let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
+        for bind_point in points(info.stage_flags) {
+            let bind = BindDescriptorSets {
+                bind_point,
+                first_set: info.first_set,
+                sets: sets.iter().map(|s| optional::<DescriptorSet>(*s)).collect(),
+                dynamic_offsets: SmallVec::from_slice(slice(info.p_dynamic_offsets, info.dynamic_offset_count)),
+            };
+            push(buffer, Command::BindDescriptorSets(Box::new(bind)));
+        }
+    }
+
+    fn cmd_push_constants2(buffer: vk::CommandBuffer, info: *const vk::PushConstantsInfoKHR<'_>) {
+        let info = &*info;
+        let bytes = SmallVec::from_slice(slice(info.p_values.cast(), info.size));
+        push(buffer, Command::PushConstants { offset: info.offset, bytes });
+    }
+
+    fn cmd_push_descriptor_set2(buffer: vk::CommandBuffer, info: *const vk::PushDescriptorSetInfoKHR<'_>) {
+        let info = &*info;
+        for bind_point in points(info.stage_flags) {
+            push_descriptor_set(buffer, bind_point, info.layout, info.set, |set| {
+                for w in slice(info.p_descriptor_writes, info.descriptor_write_count) {
+                    let (elements, count) = elements_of(w);
+                    write(set, w.dst_binding, w.dst_array_element, count, &elements);
+                }
+            });
+        }
+    }
+
+    fn cmd_push_descriptor_set_with_template2(buffer: vk::CommandBuffer, info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'_>) {
+        let info = &*info;
+        let template = get::<UpdateTemplate>(info.descriptor_update_template);
+        push_descriptor_set(buffer, template.bind_point, info.layout, info.set, |set| apply(template, set, info.p_data));
     }
 
     fn cmd_push_constants(
@@ -360,7 +412,14 @@ shims! {
     }
 
     fn cmd_set_depth_bias(buffer: vk::CommandBuffer, constant: f32, clamp: f32, slope: f32) {
-        set(buffer, DynamicState::DepthBias([constant, clamp, slope]));
+        set(buffer, DynamicState::DepthBias(depth_bias([constant, clamp, slope], None)));
+    }
+
+    fn cmd_set_depth_bias2(buffer: vk::CommandBuffer, info: *const vk::DepthBiasInfoEXT<'_>) {
+        let info = &*info;
+        let factors = [info.depth_bias_constant_factor, info.depth_bias_clamp, info.depth_bias_slope_factor];
+        let representation = find::<vk::DepthBiasRepresentationInfoEXT<'_>>(info.p_next);
+        set(buffer, DynamicState::DepthBias(depth_bias(factors, representation)));
     }
 
     fn cmd_set_blend_constants(buffer: vk::CommandBuffer, constants: *const [f32; 4]) {

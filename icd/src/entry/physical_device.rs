@@ -83,9 +83,15 @@ shims! {
         for (i, family) in families.iter().enumerate().take(*count as usize) {
             let out = &mut *out.add(i);
             out.queue_family_properties = *family;
-            // Memory is the same for all of them.
-            if let Some(p) = find_mut::<newer::QueueFamilyOwnershipTransferPropertiesKHR<'_>>(out.p_next) {
-                p.optimal_image_transfer_to_queue_families = (1 << families.len()) - 1;
+            if let Some(owner) = find_mut::<newer::QueueFamilyOwnershipTransferPropertiesKHR<'_>>(out.p_next) {
+                owner.optimal_image_transfer_to_queue_families = (1 << families.len()) - 1;
+            }
+            if let Some(global) = find_mut::<vk::QueueFamilyGlobalPriorityPropertiesKHR<'_>>(out.p_next) {
+                // Any may be asked for; the threads are the process's own.
+                use vk::QueueGlobalPriorityKHR as P;
+                let all = [P::LOW, P::MEDIUM, P::HIGH, P::REALTIME];
+                global.priority_count = all.len() as u32;
+                global.priorities[..all.len()].copy_from_slice(&all);
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::ffi::pointer::{find, slice};
 use crate::object::pipeline_state::{CreateInfo, Dynamic, GraphicsState, Row, VertexInput, ViewportState};
 use ash::vk;
-use rasterizer::api::MAX_VIEWPORTS;
+use rasterizer::api::{DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
 
 /// Decodes the state of a create info; `Err` says what is not supported.
 ///
@@ -43,6 +43,10 @@ unsafe fn structures<'a>(
             },
             input_assembly: info.p_input_assembly_state.as_ref(),
             rasterization: r,
+            depth_bias: r.map(|r| {
+                let factors = [r.depth_bias_constant_factor, r.depth_bias_clamp, r.depth_bias_slope_factor];
+                depth_bias(factors, find::<vk::DepthBiasRepresentationInfoEXT<'_>>(chain))
+            }),
             depth_clip: find::<vk::PipelineRasterizationDepthClipStateCreateInfoEXT<'_>>(chain)
                 .map(|c| c.depth_clip_enable != 0),
             provoking_last: find::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>(chain)
@@ -96,4 +100,18 @@ unsafe fn viewport<'a>(v: &vk::PipelineViewportStateCreateInfo<'a>, dynamic: Dyn
             scissors: slice(v.p_scissors, count(Row::Scissor, v.scissor_count)),
         }
     }
+}
+
+/// Constant factor, clamp and slope factor, and what they mean.
+pub fn depth_bias(
+    [constant, clamp, slope]: [f32; 3],
+    representation: Option<&vk::DepthBiasRepresentationInfoEXT<'_>>,
+) -> DepthBias {
+    // Units are exact whether they are asked to be or not.
+    let unit = match representation.map(|r| r.depth_bias_representation) {
+        Some(vk::DepthBiasRepresentationEXT::LEAST_REPRESENTABLE_VALUE_FORCE_UNORM) => DepthBiasUnit::Unorm,
+        Some(vk::DepthBiasRepresentationEXT::FLOAT) => DepthBiasUnit::One,
+        _ => DepthBiasUnit::Format,
+    };
+    DepthBias { constant, clamp, slope, unit }
 }

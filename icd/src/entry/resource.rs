@@ -23,6 +23,7 @@ type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, allocate_memory as vk::PFN_vkAllocateMemory, vkAllocateMemory: V1_0),
     row!(Device, free_memory as vk::PFN_vkFreeMemory, vkFreeMemory: V1_0),
+    row!(Device, set_device_memory_priority as vk::PFN_vkSetDeviceMemoryPriorityEXT, vkSetDeviceMemoryPriorityEXT: ext("VK_EXT_pageable_device_local_memory")),
     row!(Device, map_memory as vk::PFN_vkMapMemory, vkMapMemory: V1_0),
     row!(Device, unmap_memory as vk::PFN_vkUnmapMemory, vkUnmapMemory: V1_0),
     row!(Device, map_memory2 as vk::PFN_vkMapMemory2KHR, vkMapMemory2KHR: ext("VK_KHR_map_memory2")),
@@ -191,6 +192,20 @@ fn map(memory: &Memory, offset: u64, size: u64) -> Result<*mut c_void, vk::Resul
     Ok(memory.range(offset, size).ok_or(vk::Result::ERROR_MEMORY_MAP_FAILED)?.address.cast())
 }
 
+/// Says in a `VkBindMemoryStatusKHR` of the chain, if there is one, what became of a resource.
+///
+/// # Safety
+/// The chain is valid.
+unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Result<(), vk::Result> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(status) = find::<vk::BindMemoryStatusKHR<'_>>(chain) {
+            *status.p_result = bound.err().unwrap_or(vk::Result::SUCCESS);
+        }
+    }
+    bound
+}
+
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
@@ -199,6 +214,9 @@ shims! {
         *memory = handle::create(Arc::new(object))?;
         Ok(())
     }
+
+    // Nothing is paged out by the driver, so nothing goes before anything else.
+    fn set_device_memory_priority(_device: vk::Device, _memory: vk::DeviceMemory, _priority: f32) {}
 
     fn free_memory(_device: vk::Device, memory: vk::DeviceMemory, _allocator: Allocator<'_>) {
         handle::destroy::<Memory>(memory);
@@ -266,7 +284,12 @@ shims! {
     }
 
     fn bind_buffer_memory2(_device: vk::Device, count: u32, infos: *const vk::BindBufferMemoryInfo<'_>) -> VkResult {
-        slice(infos, count).iter().try_for_each(|i| get::<Buffer>(i.buffer).bind(share::<Memory>(i.memory), i.memory_offset))
+        let mut all = Ok(());
+        for info in slice(infos, count) {
+            let bound = get::<Buffer>(info.buffer).bind(share::<Memory>(info.memory), info.memory_offset);
+            all = all.and(tell_status(info.p_next, bound));
+        }
+        all
     }
 
     fn get_buffer_device_address(_device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
@@ -342,17 +365,19 @@ shims! {
     }
 
     fn bind_image_memory2(_device: vk::Device, count: u32, infos: *const vk::BindImageMemoryInfo<'_>) -> VkResult {
+        let mut all = Ok(());
         for info in slice(infos, count) {
             let memory = match find::<vk::BindImageMemorySwapchainInfoKHR<'_>>(info.p_next) {
                 Some(swapchain) if info.memory.is_null() => {
                     let memory = crate::wsi::swapchain_image_memory(swapchain.swapchain, swapchain.image_index);
-                    memory.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?
+                    memory.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
                 }
-                _ => share::<Memory>(info.memory),
+                _ => Ok(share::<Memory>(info.memory)),
             };
-            get::<Image>(info.image).bind(memory, info.memory_offset)?;
+            let bound = memory.and_then(|memory| get::<Image>(info.image).bind(memory, info.memory_offset));
+            all = all.and(tell_status(info.p_next, bound));
         }
-        Ok(())
+        all
     }
 
     fn get_image_subresource_layout(_device: vk::Device, image: vk::Image, subresource: *const vk::ImageSubresource, out: *mut vk::SubresourceLayout) {

@@ -34,6 +34,7 @@ pub unsafe fn sampler_of(info: &vk::SamplerCreateInfo<'_>) -> abi::Sampler {
         border_is_int,
         unnormalized: flag(info.unnormalized_coordinates),
         reduction: reduction.map_or(0, |r| r.reduction_mode.as_raw() as u32),
+        non_seamless: info.flags.contains(vk::SamplerCreateFlags::NON_SEAMLESS_CUBE_MAP_EXT).into(),
     }
 }
 

@@ -8,6 +8,7 @@
 use super::bins::bin;
 use super::link::Linkage;
 use super::stream::Shaded;
+use crate::api::{DepthBias, DepthBiasUnit};
 use crate::prim::{ChunkOutput, Edge, Grid, Prim, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect, pixels};
 use crate::stage::NO_SLOT;
 use base::abi::FragmentPrimitive;
@@ -119,15 +120,20 @@ impl Planes {
         self.z.d[0].abs().max(self.z.d[1].abs()) as f32
     }
 
-    /// Adds a depth bias of `[constant, clamp, slope factor]`; `unit` is the least resolvable difference, or `None` for a
-    /// float buffer; `slope` that of the polygon.
-    pub fn bias(&mut self, [constant, clamp, factor]: [f32; 3], unit: Option<f32>, slope: f32) {
-        let r = unit.unwrap_or_else(|| {
-            // 2^(exponent of the greatest depth - 23).
-            let exponent = (self.z_max.to_bits() >> 23) & 0xff;
-            f32::from_bits(exponent.saturating_sub(23).max(1) << 23)
-        });
-        let mut o = slope * factor + r * constant;
+    /// Adds a depth bias; `unit` is the least resolvable difference, or `None` for a float buffer; `slope` that of the polygon.
+    pub fn bias(&mut self, bias: DepthBias, unit: Option<f32>, slope: f32) {
+        let DepthBias { constant, clamp, .. } = bias;
+        let r = match (bias.unit, unit) {
+            (DepthBiasUnit::One, _) => 1.0,
+            (DepthBiasUnit::Format | DepthBiasUnit::Unorm, Some(unit)) => unit,
+            (DepthBiasUnit::Unorm, None) => 1.0 / (1 << f32::MANTISSA_DIGITS) as f32,
+            (DepthBiasUnit::Format, None) => {
+                // 2^(exponent of the greatest depth - 23).
+                let exponent = (self.z_max.to_bits() >> 23) & 0xff;
+                f32::from_bits(exponent.saturating_sub(23).max(1) << 23)
+            }
+        };
+        let mut o = slope * bias.slope + r * constant;
         if clamp > 0.0 {
             o = if o < clamp { o } else { clamp };
         } else if clamp < 0.0 {

@@ -91,7 +91,8 @@ impl Transform {
             offset: [v.x + v.width * 0.5, v.y + v.height * 0.5, depth_offset],
             view_rect: intersect(scissor_rect, [first(x0), first(y0), last(x1), last(y1)]),
             scissor_rect,
-            depth_range: if state.depth_clamp { [near, far] } else { [0.0, 1.0] },
+            // What lies outside of the viewport's range and is not clamped is undefined; what lies inside stays as it is.
+            depth_range: if state.depth_clamp { [near, far] } else { [near.min(0.0), far.max(1.0)] },
             depth_clip: state.depth_clip,
             negative_one_to_one: state.negative_one_to_one,
         }

@@ -64,7 +64,8 @@ impl<'a> Slices<'a> {
         let mask = self.rest & differs.equal(zero).signs();
         self.rest &= !mask;
         let [level, sample, z, layer] = at;
-        let exists = level < view.levels && sample < view.samples && layer < view.layers;
+        let exists =
+            level < view.levels && level >= view.min_lod as u32 && sample < view.samples && layer < view.layers;
         if !exists || z >= view.level[level as usize].depth {
             return Some(Slice { base: view.base, pitch: 0, size: [0; 2], mask });
         }

@@ -69,6 +69,8 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
                     let texel = filtered::<T>(&lane, &lods[i]);
                     components::map(view, texel, integer)
                 }
+                // Its level, the base level, is none that can be accessed.
+                SampleOp::Gather | SampleOp::GatherDref if view.min_lod >= 1.0 => [0; 4],
                 SampleOp::Gather | SampleOp::GatherDref => gather::<T>(&lane, args),
             }
         };
@@ -89,8 +91,7 @@ fn clamp_reference(view: &ImageView, reference: f32) -> f32 {
 #[inline(always)]
 unsafe fn filtered<T: Texels>(lane: &Lane<'_>, lod: &lod::Lod) -> Texel {
     let sampler = lane.sampler;
-    let magnified = lod.lambda <= 0.0;
-    let linear = (if magnified { sampler.mag_filter } else { sampler.min_filter }) == 1 && !lane.integer;
+    let linear = (if lod.magnified { sampler.mag_filter } else { sampler.min_filter }) == 1 && !lane.integer;
     let (first, second, weight) = lod::levels(lane.view, lod.lambda, sampler.mipmap_mode == 1 && !lane.integer);
     let mut result = [0; 4];
     for (pass, level) in [first, second].into_iter().enumerate().take(1 + usize::from(weight > 0.0)) {
@@ -167,11 +168,17 @@ unsafe fn sample_level<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -
 /// Loads the grid; without `linear` only the first texel.
 #[inline(always)]
 unsafe fn grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Grid {
-    let (view, sampler, coord) = (lane.view, lane.sampler, lane.coord);
+    let (view, sampler) = (lane.view, lane.sampler);
     let l = &view.level[level];
+    let (mut coord, mut face) = (lane.coord, 0);
     if view.dim == Dim::Cube {
-        // SAFETY: the caller's promise.
-        return unsafe { cube_grid::<T>(lane, level, linear) };
+        if sampler.non_seamless == 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { cube_grid::<T>(lane, level, linear) };
+        }
+        let (on, [s, t]) = cube::project([coord[0], coord[1], coord[2]]);
+        let first = if view.arrayed != 0 { 6 * address::layer(coord[3], view.layers / 6) } else { 0 };
+        (coord, face) = ([s, t, 0.0, 0.0], (first + on as u32).min(view.layers.max(1) - 1));
     }
     let axis = |c: usize, size: u32| {
         let u = if sampler.unnormalized != 0 { coord[c] } else { coord[c] * size as f32 };
@@ -182,7 +189,8 @@ unsafe fn grid<T: Texels>(lane: &Lane<'_>, level: usize, linear: bool) -> Grid {
     let layer = |c: usize| if view.arrayed != 0 { address::layer(coord[c], view.layers) } else { 0 };
     let (x, y, z, layer) = match view.dim {
         Dim::D1 | Dim::Buffer => (axis(0, l.width), none, none, layer(1)),
-        Dim::D2 | Dim::Cube => (axis(0, l.width), axis(1, l.height), none, layer(2)),
+        Dim::D2 => (axis(0, l.width), axis(1, l.height), none, layer(2)),
+        Dim::Cube => (axis(0, l.width), axis(1, l.height), none, face),
         Dim::D3 => (axis(0, l.width), axis(1, l.height), axis(2, l.depth), 0),
     };
     let mut grid = Grid { texels: [[0; 4]; 8], weight: [x.weight, y.weight, z.weight] };

@@ -72,8 +72,10 @@ pub fn log2(x: f32) -> f32 {
 pub struct Lod {
     /// λ', before the sampler's clamp.
     pub unclamped: f32,
-    /// λ.
+    /// λ, and no less than what the view allows.
     pub lambda: f32,
+    /// λ alone is that of a magnification.
+    pub magnified: bool,
     /// Samples along the major axis; 1 without anisotropy.
     pub probes: u32,
     /// Derivative of the coordinate along the major axis.
@@ -128,7 +130,7 @@ fn base_lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) 
     // NaN and infinity count as the largest ratio.
     let probes = (major / minor).ceil().max(1.0).min(sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor());
     let axis = d[usize::from(!x_major)];
-    Lod { unclamped: log2(major / probes), probes: probes as u32, major: [axis[0], axis[1]], lambda: 0.0 }
+    Lod { unclamped: log2(major / probes), probes: probes as u32, major: [axis[0], axis[1]], ..Lod::default() }
 }
 
 /// The levels of detail of the active lanes.
@@ -156,7 +158,8 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
         let bias = if args.lod_mode == LodMode::Implicit { args.lod[i] } else { 0.0 };
         lod.unclamped += (sampler.lod_bias + bias).max(-MAX_LOD_BIAS).min(MAX_LOD_BIAS);
         let least = sampler.min_lod.max(args.min_lod[i]);
-        lod.lambda = lod.unclamped.max(least).min(sampler.max_lod).max(view.min_lod);
+        let lambda = lod.unclamped.max(least).min(sampler.max_lod);
+        (lod.lambda, lod.magnified) = (lambda.max(view.min_lod), lambda <= 0.0);
     }
     lods
 }

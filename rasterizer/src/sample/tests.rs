@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 mod bits;
 mod guard;
+mod views;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 

@@ -193,6 +193,7 @@ pub fn default_sampler() -> &'static Sampler {
             border_is_int: 0,
             unnormalized: 0,
             reduction: 0,
+            non_seamless: 0,
         })
     })
 }

@@ -45,7 +45,11 @@ fn hierarchical_depth_changes_no_bit() {
                 state.pixel.depth_compare = compare;
                 state.depth_clamp = random.below(4) == 0;
                 state.depth_clip = !state.depth_clamp;
-                state.depth_bias = (random.below(4) == 0).then_some([random.unit() * 100.0, 0.0, random.unit()]);
+                state.depth_bias = (random.below(4) == 0).then(|| DepthBias {
+                    constant: random.unit() * 100.0,
+                    slope: random.unit(),
+                    ..DepthBias::default()
+                });
                 if samples == 4 && random.below(4) == 0 {
                     state.pixel_values.sample_mask = 0b0101;
                 }

@@ -169,7 +169,7 @@ fn all_kinds(mut f: impl FnMut(DrawState)) {
     for topology in [Topology::TriangleList, Topology::LineList, Topology::PointList] {
         for mode in [PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point] {
             for depth_clip in [false, true] {
-                let depth_bias = Some([1.0, 0.0, 1.0]);
+                let depth_bias = Some(DepthBias { constant: 1.0, slope: 1.0, ..DepthBias::default() });
                 f(DrawState { polygon_mode: mode, depth_clip, depth_bias, ..additive(topology) });
             }
         }

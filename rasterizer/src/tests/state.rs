@@ -381,8 +381,12 @@ fn depth_bias_clamp_and_bounds() {
         render(1, targets(&color, Some(&depth)), [draw(s, &quad)]);
         (depth.texel::<u16>(Aspect::Depth, 5, 5, 0, 0), color.color::<f32>(5, 5))
     };
-    assert_eq!(once(&|s| s.depth_bias = Some([2.0, 0.0, 0.0]), 0.5).0, 32769);
-    assert_eq!(once(&|s| s.depth_bias = Some([64.0, 4.0 / 65536.0, 0.0]), 0.5).0, 32771);
+    assert_eq!(once(&|s| s.depth_bias = Some(DepthBias { constant: 2.0, ..DepthBias::default() }), 0.5).0, 32769);
+    assert_eq!(
+        once(&|s| s.depth_bias = Some(DepthBias { constant: 64.0, clamp: 4.0 / 65536.0, ..DepthBias::default() }), 0.5)
+            .0,
+        32771
+    );
     assert_eq!(once(&|_| (), 1.5), (0, 0.0));
     let clamps = |s: &mut DrawState| (s.depth_clamp, s.depth_clip) = (true, false);
     assert_eq!(once(&clamps, 1.5), (0xffff, 1.0));
@@ -391,6 +395,48 @@ fn depth_bias_clamp_and_bounds() {
     };
     assert_eq!(once(&|s| bounds(s, 0.1), 0.5), (0, 0.0));
     assert_eq!(once(&|s| bounds(s, 0.0), 0.5).1, 1.0);
+}
+
+#[test]
+fn a_bias_has_the_unit_that_is_asked_for() {
+    let once = |format, unit: DepthBiasUnit, constant: f32| {
+        let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(format, W, H, 1, 1));
+        let mut s = depth_state(CompareOp::Always);
+        s.depth_bias = Some(DepthBias { constant, unit, ..DepthBias::default() });
+        let quad = full(0.25, WHITE);
+        render(1, targets(&color, Some(&depth)), [draw(s, &quad)]);
+        match format {
+            D16 => f32::from(depth.texel::<u16>(Aspect::Depth, 5, 5, 0, 0)) / 65535.0,
+            _ => f32::from_bits(depth.texel::<u32>(Aspect::Depth, 5, 5, 0, 0)),
+        }
+    };
+    use DepthBiasUnit::{Format, One, Unorm};
+    let unit = 2f32.powi(-24);
+    assert_eq!(once(D32F, One, 0.5), 0.75);
+    assert_eq!(once(D32F, Unorm, 4.0), 0.25 + 4.0 * unit);
+    // 0.25 has the exponent -2.
+    assert_eq!(once(D32F, Format, 2.0), 0.25 + 2.0 * 2f32.powi(-2 - 23));
+    assert_eq!(once(D16, One, 0.75), 1.0);
+    assert_eq!(once(D16, Unorm, 8.0), once(D16, Format, 8.0));
+}
+
+#[test]
+fn a_viewport_may_have_any_range_of_depths() {
+    let once = |range: [f32; 2], z: f32, clamp: bool| {
+        let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D32F, W, H, 1, 1));
+        let mut s = depth_state(CompareOp::Always);
+        [s.viewports[0].min_depth, s.viewports[0].max_depth] = range;
+        s.depth_clamp = clamp;
+        let quad = full(z, WHITE);
+        render(1, targets(&color, Some(&depth)), [draw(s, &quad)]);
+        f32::from_bits(depth.texel::<u32>(Aspect::Depth, 5, 5, 0, 0))
+    };
+    for clamp in [false, true] {
+        assert_eq!(once([-1.5, 1.0], 0.0, clamp), -1.5);
+        assert_eq!(once([0.0, 1.5], 1.0, clamp), 1.5);
+        assert_eq!(once([3.0, -5.0], 0.5, clamp), -1.0);
+        assert_eq!(once([0.0, 1.0], 0.5, clamp), 0.5);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The structures of a `VkGraphicsPipelineCreateInfo`, as far as they are there and not ignored.
 
 use ash::vk;
+use rasterizer::api::DepthBias;
 
 /// See the module. What chains to a structure stands beside it.
 #[derive(Clone, Copy, Default)]
@@ -12,6 +13,8 @@ pub struct CreateInfo<'a> {
     pub input_assembly: Option<&'a vk::PipelineInputAssemblyStateCreateInfo<'a>>,
     pub viewport: Option<ViewportState<'a>>,
     pub rasterization: Option<&'a vk::PipelineRasterizationStateCreateInfo<'a>>,
+    /// With its representation.
+    pub depth_bias: Option<DepthBias>,
     /// depthClipEnable, where its structure is there.
     pub depth_clip: Option<bool>,
     /// Of `VkPipelineViewportDepthClipControlCreateInfoEXT`.

@@ -19,7 +19,7 @@ use super::create_info::CreateInfo;
 use super::decode;
 use ash::vk;
 use base::pixel::{BlendAttachment, BlendEquations, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, StencilOps};
-use rasterizer::api::{DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport};
+use rasterizer::api::{DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport};
 use std::sync::Arc;
 
 /// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts that a pipeline can be linked of.
@@ -146,9 +146,8 @@ pipeline_state! {
             viewport => |v| v.scissors.iter().map(decode::scissor).collect(); |draw, v| draw.scissors.clone_from(v);
         LineWidth line_width: f32 = 1.0; [LINE_WIDTH] PreRasterization;
             rasterization => |r| r.line_width; |draw, v| draw.line_width = *v;
-        DepthBias depth_bias: [f32; 3] = [0.0; 3]; [DEPTH_BIAS] PreRasterization;
-            rasterization => |r| [r.depth_bias_constant_factor, r.depth_bias_clamp, r.depth_bias_slope_factor];
-            |draw, v| draw.depth_bias = Some(*v);
+        DepthBias depth_bias: DepthBias = DepthBias::default(); [DEPTH_BIAS] PreRasterization;
+            depth_bias => |b| *b; |draw, v| draw.depth_bias = Some(*v);
         BlendConstants blend_constants: [f32; 4] = [0.0; 4]; [BLEND_CONSTANTS] FragmentOutput;
             color_blend => |b| b.blend_constants; |draw, v| draw.pixel_values.blend_constants = *v;
         DepthBounds depth_bounds: [f32; 2] = [0.0, 1.0]; [DEPTH_BOUNDS] FragmentShader;
@@ -289,27 +288,25 @@ mod tests {
     use base::pixel::{BlendFactor, BlendOp};
 
     fn rasterization() -> vk::PipelineRasterizationStateCreateInfo<'static> {
-        vk::PipelineRasterizationStateCreateInfo::default()
-            .line_width(3.0)
-            .depth_bias_clamp(2.0)
-            .depth_bias_enable(true)
+        vk::PipelineRasterizationStateCreateInfo::default().line_width(3.0).depth_bias_enable(true)
     }
 
     #[test]
     fn dynamic_values_are_neither_decoded_nor_taken() {
         let rasterization = rasterization();
-        let info = CreateInfo { rasterization: Some(&rasterization), ..CreateInfo::default() };
+        let bias = DepthBias { clamp: 2.0, ..DepthBias::default() };
+        let info = CreateInfo { rasterization: Some(&rasterization), depth_bias: Some(bias), ..CreateInfo::default() };
         let dynamic = Dynamic::new(&[vk::DynamicState::LINE_WIDTH]).expect("known");
         let mut values = Values::default();
         values.decode(&info, Subset::FragmentOutput, dynamic).expect("supported");
-        assert_eq!(values.depth_bias, [0.0; 3]);
+        assert_eq!(values.depth_bias, DepthBias::default());
         values.decode(&info, Subset::PreRasterization, dynamic).expect("supported");
-        assert_eq!((values.line_width, values.depth_bias), (1.0, [0.0, 2.0, 0.0]));
+        assert_eq!((values.line_width, values.depth_bias), (1.0, bias));
         let mut current = Values::default();
         DynamicState::LineWidth(7.0).apply(&mut current);
         current.take_static(&values, dynamic);
         let draw = join(&Fixed::default(), &current);
-        assert_eq!((draw.line_width, draw.depth_bias), (7.0, Some([0.0, 2.0, 0.0])));
+        assert_eq!((draw.line_width, draw.depth_bias), (7.0, Some(bias)));
         DynamicState::DepthBiasEnable(false).apply(&mut current);
         assert_eq!(join(&Fixed::default(), &current).depth_bias, None);
         assert!(Dynamic::new(&[vk::DynamicState::SAMPLE_LOCATIONS_EXT]).is_err());

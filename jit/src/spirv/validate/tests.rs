@@ -173,3 +173,55 @@ fn blocks_stand_behind_their_dominators() {
     insts.splice(merge..merge, tail);
     assert!(then < merge && verdict(&insts).contains("before one that dominates it"), "{}", verdict(&insts));
 }
+
+/// Where the `n`th instruction of an opcode is, in a module's words.
+fn instruction(words: &[u32], opcode: u32, n: usize) -> usize {
+    let mut at = 5;
+    let mut met = 0;
+    while words[at] & 0xffff != opcode || met < n {
+        met += usize::from(words[at] & 0xffff == opcode);
+        at += (words[at] >> 16) as usize;
+    }
+    at
+}
+
+#[test]
+fn functions_of_matrices_are_what_their_instructions_say() {
+    const REDUCE: u32 = 5366;
+    const EACH: u32 = 5369;
+    const TRANSPOSE: u32 = 5390;
+    let bytes = include_bytes!("../../../tests/data/cooperative2.comp.spv");
+    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
+    assert!(Module::parse(&words).is_ok());
+    let word = |opcode: u32, n: usize, i: usize| words[instruction(&words, opcode, n) + i];
+    // The last reduction is of integers, the first of floats.
+    let last = count(&words, REDUCE) - 1;
+    let changes = [
+        ("mode 0x5", REDUCE, 0, 4, 5),
+        ("mode 0x0", REDUCE, 0, 4, 0),
+        ("another type", REDUCE, 0, 5, word(REDUCE, last, 5)),
+        ("another type", REDUCE, 0, 5, word(EACH, 0, 4)),
+        ("is no Function", REDUCE, 0, 5, word(REDUCE, 0, 3)),
+        ("another component type", REDUCE, last, 3, word(REDUCE, 0, 3)),
+        ("another type", EACH, 0, 4, word(REDUCE, 0, 5)),
+        ("parameters of other types", EACH, 0, 5, word(EACH, 0, 6)),
+        ("another use", TRANSPOSE, 0, 1, word(REDUCE, 0, 1)),
+    ];
+    for (reason, opcode, n, i, value) in changes {
+        let mut words = words.clone();
+        let at = instruction(&words, opcode, n) + i;
+        words[at] = value;
+        let error = Module::parse(&words).err().unwrap_or_else(|| panic!("{reason}: taken")).to_string();
+        assert!(error.contains(reason), "{reason}: {error}");
+    }
+}
+
+fn count(words: &[u32], opcode: u32) -> usize {
+    let mut at = 5;
+    let mut met = 0;
+    while at < words.len() {
+        met += usize::from(words[at] & 0xffff == opcode);
+        at += (words[at] >> 16) as usize;
+    }
+    met
+}

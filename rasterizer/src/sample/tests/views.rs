@@ -1,0 +1,88 @@
+//! Cubes whose faces are images of their own, and views that keep the finest levels back.
+
+use super::super::cube;
+use super::*;
+
+/// What a sampler of no seamless cubes finds is what it finds on a face, as a layer of an array.
+#[test]
+fn faces_that_are_not_seamless_are_layers() {
+    let mut rng = Rng(0x5eed_cafe);
+    let mut edges = 0;
+    for round in 0..400 {
+        let name = FORMATS[round % FORMATS.len()];
+        let image = random_image(&mut rng, name, Dim::Cube, false);
+        let (whole, layers) = (image.view(Dim::Cube, false, false), image.view(Dim::D2, true, false));
+        let s = Sampler { mag_filter: 1, ..random_sampler(&mut rng) };
+        let s = new_sampler(Sampler { min_filter: s.mag_filter, ..s });
+        let own = new_sampler(Sampler { non_seamless: 1, ..s });
+        let mut a = args();
+        for lane in 0..MAX_LANES {
+            random_coord(&mut rng, Dim::Cube, &mut a, lane);
+            a.lod[lane] = rng.float(-1.0, 3.0);
+        }
+        a.op = rng.pick(&[SampleOp::Sample, SampleOp::Gather]);
+        let (mut faces, mut seamless) = (a, a);
+        for lane in 0..MAX_LANES {
+            let (face, [u, v]) = cube::project([a.coord[0][lane], a.coord[1][lane], a.coord[2][lane]]);
+            (faces.coord[0][lane], faces.coord[1][lane], faces.coord[2][lane]) = (u, v, face as f32);
+        }
+        call(&whole, &own, KERNEL_SAMPLE + own.class as usize, &mut a);
+        call(&layers, &s, KERNEL_SAMPLE + s.class as usize, &mut faces);
+        call(&whole, &s, KERNEL_SAMPLE + s.class as usize, &mut seamless);
+        for lane in 0..MAX_LANES {
+            // The kernels of layers may add in another order.
+            let want = lane_of(&faces, lane).map(|bits| f64::from(f32::from_bits(bits)));
+            assert_close(lane_of(&a, lane), want, &(round, name, lane, own));
+        }
+        edges += usize::from(a.result != seamless.result);
+    }
+    assert!(edges > 100, "{edges} differ from seamless ones");
+}
+
+#[test]
+fn levels_below_the_least_are_not_accessed() {
+    let mut rng = Rng(0x0bad_1e7e1);
+    let image = TestImage::new(&mut rng, "R8G8B8A8_UNORM", Dim::D2, [16, 16, 1], 5, 1, 1);
+    let plain = image.view(Dim::D2, false, false);
+    for min_lod in [0.0, 0.75, 1.0, 2.5] {
+        let view = ImageView { min_lod, ..image.view(Dim::D2, false, false) };
+        for round in 0..16 {
+            let s = new_sampler(Sampler { mipmap_mode: round & 1, mag_filter: 1, min_filter: 1, ..sampler() });
+            let mut a = args();
+            for lane in 0..MAX_LANES {
+                random_coord(&mut rng, Dim::D2, &mut a, lane);
+                a.lod[lane] = rng.float(-1.0, 4.0);
+            }
+            let mut raised = a;
+            raised.lod = a.lod.map(|lod| lod.max(min_lod));
+            call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
+            call(&plain, &s, KERNEL_SAMPLE + s.class as usize, &mut raised);
+            assert_eq!(a.result, raised.result, "{min_lod}");
+        }
+        // Magnified is what the sampler's level says, whatever level is taken.
+        let s = new_sampler(Sampler { mag_filter: 1, min_filter: 0, mipmap_mode: 0, ..sampler() });
+        let linear = new_sampler(Sampler { min_filter: 1, ..s });
+        let mut a = args();
+        (0..MAX_LANES).for_each(|lane| _ = random_coord(&mut rng, Dim::D2, &mut a, lane));
+        let mut want = a;
+        want.lod = [min_lod; MAX_LANES];
+        call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
+        call(&plain, &linear, KERNEL_SAMPLE + linear.class as usize, &mut want);
+        for lane in 0..MAX_LANES {
+            let want = lane_of(&want, lane).map(|bits| f64::from(f32::from_bits(bits)));
+            assert_close(lane_of(&a, lane), want, &min_lod);
+        }
+        let mut a = args();
+        a.level = std::array::from_fn(|lane| lane as i32 % 6);
+        let mut all = a;
+        call(&view, &s, KERNEL_FETCH, &mut a);
+        call(&plain, &s, KERNEL_FETCH, &mut all);
+        for lane in 0..MAX_LANES {
+            let there = a.level[lane] >= min_lod as i32;
+            assert_eq!(lane_of(&a, lane), if there { lane_of(&all, lane) } else { [0; 4] }, "{min_lod}, {lane}");
+        }
+        let mut a = ImageArgs { op: SampleOp::Gather, ..args() };
+        call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
+        assert_eq!(a.result == [[0; MAX_LANES]; 4], min_lod >= 1.0, "gathered with {min_lod}");
+    }
+}

@@ -86,6 +86,7 @@ fn size(kind: Kind) -> u32 {
         Kind::Names => 20_000,
         Kind::Matrices => 60,
         Kind::Images => 40,
+        Kind::Cooperative => 3,
         Kind::BarrierLoops => 12,
         Kind::ConstantArray => 4000,
         _ => 300,

@@ -7,11 +7,10 @@
 //!
 //! Invariant: nothing in a workload knows which driver runs it. It asks for features, formats and limits only.
 
-use super::corpus::Case;
 use super::figure::{Amount, Figure, MakeError, Wrong};
 use super::report::Report;
 use crate::vk::{Api, Error, Gpu, GpuOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A group of workloads with a geometric mean of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -119,6 +118,13 @@ impl From<FreshError> for Report {
             FreshError::Other(report) => *report,
         }
     }
+}
+
+/// A pipeline of the corpus.
+#[derive(Debug, PartialEq)]
+pub struct Case {
+    /// The modules' files, and the number of the entry point in each.
+    pub stages: Vec<(PathBuf, usize)>,
 }
 
 /// How a workload is made.

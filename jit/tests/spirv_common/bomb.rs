@@ -87,6 +87,10 @@ pub enum Kind {
     ConstantArray,
     /// Texels that are read and written.
     Images,
+    /// Arithmetic and conversions of 8, 16 and 64 bits.
+    Widths,
+    /// Cooperative matrices of 16×16 that are multiplied.
+    Cooperative,
     /// Reductions over the subgroup.
     Subgroups,
     /// Barriers one after another, with something live over each.
@@ -99,7 +103,7 @@ pub enum Kind {
     Huge,
 }
 
-pub const KINDS: [Kind; 28] = [
+pub const KINDS: [Kind; 30] = [
     Kind::Straight,
     Kind::Wide,
     Kind::Sin,
@@ -125,6 +129,8 @@ pub const KINDS: [Kind; 28] = [
     Kind::Block,
     Kind::ConstantArray,
     Kind::Images,
+    Kind::Widths,
+    Kind::Cooperative,
     Kind::Subgroups,
     Kind::Barriers,
     Kind::BarrierLoops,
@@ -166,12 +172,18 @@ pub fn module(kind: Kind, n: u32) -> Vec<u32> {
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
     };
     a.i(17, &[1]);
-    if kind == Kind::Subgroups {
-        a.i(17, &[61]);
-        a.i(17, &[63]);
-    }
+    let (capabilities, extension): (&[u32], _) = match kind {
+        Kind::Subgroups => (&[61, 63], None),
+        // Float16, Float64, Int64, Int16, Int8.
+        Kind::Widths => (&[9, 10, 11, 22, 39], None),
+        // VulkanMemoryModel, CooperativeMatrixKHR.
+        Kind::Cooperative => (&[5345, 6022], Some("SPV_KHR_cooperative_matrix")),
+        _ => (&[], None),
+    };
+    capabilities.iter().for_each(|&c| a.i(17, &[c]));
+    extension.iter().for_each(|name| a.i(10, &text(name)));
     a.i(11, &[&[EXT][..], &text("GLSL.std.450")].concat());
-    a.i(14, &[0, 1]);
+    a.i(14, &[0, if kind == Kind::Cooperative { 3 } else { 1 }]);
     a.i(15, &[&[5, MAIN][..], &text("main"), &[ID]].concat());
     a.i(16, &[MAIN, 17, 64, 1, 1]);
     if kind == Kind::Names {
@@ -343,6 +355,27 @@ fn more_globals(a: &mut Asm, kind: Kind, n: u32) -> Vec<u32> {
             a.i(23, &[v4, F32, 4]);
             vec![v2, v4]
         }
+        Kind::Widths => {
+            let list = [(22, 16), (22, 64), (21, 64), (21, 8), (21, 16)].map(|(op, bits)| {
+                let id = a.id();
+                if op == 22 {
+                    a.i(op, &[id, bits])
+                } else {
+                    a.i(op, &[id, bits, 1])
+                }
+                id
+            });
+            list.into()
+        }
+        Kind::Cooperative => {
+            let [scope, side, first, second, sum] = [3, 16, 0, 1, 2].map(|n| a.r(43, U32, &[n]));
+            let list = [first, second, sum].map(|usage| {
+                let id = a.id();
+                a.i(4456, &[id, F32, scope, side, side, usage]);
+                id
+            });
+            list.into()
+        }
         Kind::Subgroups | Kind::Barriers | Kind::BarrierLoops => {
             vec![a.r(43, U32, &[3]), a.r(43, U32, &[2]), a.r(43, U32, &[0x108])]
         }
@@ -459,6 +492,25 @@ fn body(a: &mut Asm, kind: Kind, n: u32, s: Start, list: &[u32]) -> u32 {
                 a.i(99, &[image, at, new]);
                 sum
             })
+        }
+        Kind::Widths => (0..n).fold(v, |v, _| {
+            let [half, double, long, byte, short] = [0, 1, 2, 3, 4].map(|i| list[i]);
+            let h = a.r(115, half, &[v]);
+            let h = a.r(129, half, &[h, h]);
+            let d = a.r(115, double, &[h]);
+            let d = a.r(133, double, &[d, d]);
+            let l = a.r(110, long, &[d]);
+            let l = a.r(132, long, &[l, l]);
+            let b = a.r(114, byte, &[l]);
+            let b = a.r(128, byte, &[b, b]);
+            let s = a.r(114, short, &[b]);
+            let s = a.r(128, short, &[s, s]);
+            a.r(111, F32, &[s])
+        }),
+        Kind::Cooperative => {
+            let [first, second, sum] = [0, 1, 2].map(|i| a.r(80, list[i], &[v]));
+            let last = (0..n).fold(sum, |sum, _| a.r(4459, list[2], &[first, second, sum]));
+            a.r(81, F32, &[last, 0])
         }
         Kind::Subgroups => (0..n).fold(v, |v, _| a.r(350, F32, &[list[0], 0, v])),
         Kind::Barriers => (0..n).fold(v, |v, _| {

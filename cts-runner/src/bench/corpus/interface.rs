@@ -245,8 +245,8 @@ mod tests {
         assert!(matches!(found.descriptors[2].kind, Kind::Storage(_)));
         assert!(found.push.is_empty());
         assert_eq!(module.workgroup(&module.entries[0]), [8, 8, 1]);
-        // A number of elements and a factor.
-        let expected = [1u32.to_ne_bytes(), 1.0f32.to_ne_bytes()].concat();
+        // A factor and a number of elements.
+        let expected = [1.0f32.to_ne_bytes(), 1u32.to_ne_bytes()].concat();
         assert_eq!(interface(spirv!("compute/saxpy.comp")).1.push, expected);
     }
 

@@ -14,7 +14,7 @@ mod partner;
 mod rig;
 
 use super::figure::{Figure, MakeError};
-use super::workload::{Family, Fresh, FreshError, Make, Spec, spirv};
+use super::workload::{Case, Family, Fresh, FreshError, Make, Spec, spirv};
 use crate::vk::{Error, Gpu, GpuOptions, Result, spirv_words};
 use ash::vk::ShaderStageFlags as Flags;
 use interface::Interface;
@@ -24,12 +24,6 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// A row: the files and entry points of one pipeline.
-#[derive(Debug, PartialEq)]
-pub struct Case {
-    stages: Vec<(PathBuf, usize)>,
-}
 
 /// A workload for each pipeline of the modules in a folder, by name. The list lives as long as the process.
 pub fn specs(folder: &Path) -> Result<Vec<Spec>> {

@@ -19,7 +19,6 @@ mod memory;
 mod vector;
 
 pub use code::{Settings, code};
-pub use cost::Cost;
 pub use isa::Step;
 
 use crate::error::{Error, Result};

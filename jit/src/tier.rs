@@ -25,6 +25,7 @@ pub enum Tier {
 }
 
 /// Who makes code, and how.
+#[derive(Clone, Copy, Debug)]
 pub enum Backend {
     /// [`crate::cranelift`].
     Cranelift(cranelift::Settings),
@@ -50,11 +51,11 @@ impl Backend {
             Backend::Wide(settings) => settings.limit,
         }
     }
-    /// The same at any cost.
-    pub fn unlimited(&self) -> Backend {
-        match self {
-            Backend::Cranelift(settings) => Backend::Cranelift(cranelift::Settings { limit: None, ..*settings }),
-            Backend::Wide(wide::Settings { .. }) => Backend::Wide(wide::Settings { limit: None }),
+    /// The same at another cost; at any.
+    pub fn limited(&self, limit: Option<Cost>) -> Backend {
+        match *self {
+            Backend::Cranelift(settings) => Backend::Cranelift(cranelift::Settings { limit, ..settings }),
+            Backend::Wide(wide::Settings { .. }) => Backend::Wide(wide::Settings { limit }),
         }
     }
     /// Does it make code for this processor?
@@ -110,6 +111,9 @@ pub static ROWS: [Row; COUNT] = [
 ];
 
 impl Tier {
+    /// All of them, in the list's order.
+    pub const ALL: [Tier; COUNT] = [Tier::Quick, Tier::Full, Tier::Wide];
+
     /// What is made first.
     pub const FIRST: Tier = Tier::Quick;
 
@@ -177,7 +181,7 @@ mod tests {
     #[test]
     fn the_list_is_in_the_order_of_the_tiers() {
         for (i, row) in ROWS.iter().enumerate() {
-            assert_eq!(row.tier as usize, i);
+            assert_eq!((row.tier as usize, Tier::ALL[i]), (i, row.tier));
             assert_eq!((Tier::numbered(i as u32), Tier::named(row.name)), (Some(row.tier), Some(row.tier)));
             // The first one is made at once, whatever it costs.
             assert_eq!(i == 0, row.patience == [0, 0]);

@@ -33,7 +33,7 @@ impl Buffers {
 fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
     verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
     let available = tier::ROWS.iter().filter(|row| row.backend.is_available());
-    let codes = available.map(|row| match row.backend.unlimited().code(func, &|| true) {
+    let codes = available.map(|row| match row.backend.limited(None).code(func, &|| true) {
         Ok(code) => (row.name, ExecutableCode::new(&code.expect("no limit").bytes).expect("memory")),
         Err(e) => panic!("{what:?} {}: {e}\n{func}", row.name),
     });

@@ -144,7 +144,8 @@ fn environment() -> &'static MachineEnv {
 /// # Errors
 /// Internal: what is no function.
 pub fn allocate(flow: &Flow<'_>) -> Result<Output> {
-    let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm: Algorithm::Ion };
+    let options =
+        RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm: Algorithm::Ion };
     regalloc2::run(flow, environment(), &options).map_err(failed)
 }
 

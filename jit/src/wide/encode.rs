@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod tests;
+
 use super::frame::Frame;
 use super::inst::{Alu, Cc, Inst, Loop, Mem, Op, RAX, RBP, RDX, RSP};
 use super::table::{Row, Shape, Vex, Width};
@@ -19,7 +22,7 @@ pub struct Buffer {
 }
 
 /// A register or memory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Place {
     Register(u8),
     Memory { base: u8, index: Option<(u8, u8)>, disp: i32 },
@@ -392,7 +395,13 @@ impl Buffer {
         let Some((&default, blocks)) = targets.split_last() else { unreachable!("a table of nothing") };
         let wide = Head { wide: true, ..Head::default() };
         self.legacy(Head::default(), &[0x8b], distance, Place::Register(index), &[]);
-        self.legacy(Head::default(), &[0x81], Alu::Cmp as u8, Place::Register(distance), &(blocks.len() as u32).to_le_bytes());
+        self.legacy(
+            Head::default(),
+            &[0x81],
+            Alu::Cmp as u8,
+            Place::Register(distance),
+            &(blocks.len() as u32).to_le_bytes(),
+        );
         self.branch(Cc::Ae, default);
         self.put(&[0x48 | u8::from(address > 7) << 2, 0x8d, (address & 7) << 3 | 5]);
         tables.push((self.bytes.len(), blocks.to_vec()));

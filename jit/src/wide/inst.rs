@@ -55,8 +55,7 @@ pub enum Cc {
 
 impl Cc {
     /// All of them.
-    const ALL: [Cc; 12] =
-        [Cc::B, Cc::Ae, Cc::E, Cc::Ne, Cc::Be, Cc::A, Cc::P, Cc::Np, Cc::L, Cc::Ge, Cc::Le, Cc::G];
+    const ALL: [Cc; 12] = [Cc::B, Cc::Ae, Cc::E, Cc::Ne, Cc::Be, Cc::A, Cc::P, Cc::Np, Cc::L, Cc::Ge, Cc::Le, Cc::G];
 
     /// The opposite: its number differs in the lowest bit.
     pub fn not(self) -> Cc {
@@ -80,7 +79,6 @@ pub enum Alu {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the processor's manual has them")]
 pub enum Shift {
-    Ror = 1,
     Shl = 4,
     Shr = 5,
     Sar = 7,

@@ -32,8 +32,7 @@ pub struct Settings {
 }
 
 /// What this tier's code takes for granted.
-const FEATURES: [&str; 7] =
-    ["has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt", "has_popcnt", "has_f16c"];
+const FEATURES: [&str; 7] = ["has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt", "has_popcnt", "has_f16c"];
 
 /// Can this processor run the code?
 pub fn is_available() -> bool {

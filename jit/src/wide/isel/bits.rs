@@ -37,7 +37,7 @@ impl Lower<'_> {
                     }
                 });
                 let counted: Parts = counted.collect();
-                self.from_words(ty, counted)
+                self.words_as(ty, counted)
             }
         }
     }

@@ -104,7 +104,7 @@ impl Lower<'_> {
         let (swap, cc) = match cond {
             Eq | Ne => {
                 let mask = self.compare_parts(ty, Imm::Float(cond), a, b)[0];
-                let word = self.to_int(Vex::VmovdFrom, false, mask, 0);
+                let word = self.one_int(Vex::VmovdFrom, false, mask, 0);
                 return self.test(word);
             }
             Gt => (false, Cc::A),
@@ -365,16 +365,18 @@ impl Lower<'_> {
         }
         let Def::Inst(inst) = self.lir.values[cond].def else { return None };
         let compare = &self.lir.insts[inst];
-        let (Op::Fcmp, true, true, Imm::Float(cond)) = (compare.op, self.facts.later[inst], compare.ty == ty, compare.imm)
+        let (Op::Fcmp, true, true, Imm::Float(cond)) =
+            (compare.op, self.facts.later[inst], compare.ty == ty, compare.imm)
         else {
             return None;
         };
         // Which one of the compared is chosen where the condition holds.
-        let straight = match (compare.args[0] == a && compare.args[1] == b, compare.args[0] == b && compare.args[1] == a) {
-            (true, _) => true,
-            (_, true) => false,
-            _ => return None,
-        };
+        let straight =
+            match (compare.args[0] == a && compare.args[1] == b, compare.args[0] == b && compare.args[1] == a) {
+                (true, _) => true,
+                (_, true) => false,
+                _ => return None,
+            };
         // Of the first and second operand of the comparison: whether the smaller is chosen, and whether the second where neither is.
         let (less, second) = match (cond, straight) {
             (Lt, true) => (true, true),

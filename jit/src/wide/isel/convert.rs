@@ -48,7 +48,7 @@ impl Lower<'_> {
             (true, false) => {
                 let a = self.reg(a, 0);
                 let op = if to == Type::I64 { Vex::VmovqFrom } else { Vex::VmovdFrom };
-                smallvec![self.to_int(op, false, a, 0)]
+                smallvec![self.one_int(op, false, a, 0)]
             }
             (false, true) => {
                 let a = self.rm(a, 0);
@@ -170,8 +170,7 @@ impl Lower<'_> {
             })
             .collect();
         let w = to.is_vector() && wide(to);
-        let halves: Parts =
-            if w { halves.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect() } else { halves };
+        let halves: Parts = if w { halves.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect() } else { halves };
         let quiet = halves.into_iter().map(|half| {
             let (magnitude, infinity) = (self.words(w, 0x7fff_7fff), self.words(w, 0x7c00_7c00));
             let payload = self.words(w, 0x01ff_01ff);
@@ -184,7 +183,7 @@ impl Lower<'_> {
         if to.is_vector() {
             return quiet;
         }
-        smallvec![self.to_int(Vex::VmovdFrom, false, quiet[0], 0)]
+        smallvec![self.one_int(Vex::VmovdFrom, false, quiet[0], 0)]
     }
 
     // Integers and floats.
@@ -281,7 +280,7 @@ impl Lower<'_> {
             })
             .collect();
         if !to.is_vector() {
-            return smallvec![self.to_int(Vex::VmovdFrom, false, words[0], 0)];
+            return smallvec![self.one_int(Vex::VmovdFrom, false, words[0], 0)];
         }
         if single || !wide(to) {
             return words;
@@ -343,7 +342,7 @@ impl Lower<'_> {
         if signed {
             // What is too large or no number is converted to MIN.
             let limit = power(self, 63);
-            let number = self.to_int(convert, true, a, 0);
+            let number = self.one_int(convert, true, a, 0);
             let (most, none) = (self.int(i64::MAX as u64), self.int(0));
             flags(self, a, limit);
             let number = self.int_two(M::Cmov(Cc::Ae), true, number, most);
@@ -353,9 +352,9 @@ impl Lower<'_> {
         let zero = self.zero();
         let a = self.two(if single { Vex::Vmaxps } else { Vex::Vmaxpd }, false, a, zero);
         let (half, limit) = (power(self, 63), power(self, 64));
-        let small = self.to_int(convert, true, a, 0);
+        let small = self.one_int(convert, true, a, 0);
         let rest = self.two(if single { Vex::Vsubss } else { Vex::Vsubsd }, false, a, half);
-        let rest = self.to_int(convert, true, rest, 0);
+        let rest = self.one_int(convert, true, rest, 0);
         let sign = self.int(1 << 63);
         let large = self.int_two(M::Alu(Alu::Xor), true, rest, sign);
         let most = self.int(u64::MAX);

@@ -21,7 +21,7 @@ impl Lower<'_> {
             _ => {
                 let (a, b) = (self.as_words(a, signed), self.as_words(b, signed));
                 let words: Parts = a.iter().zip(&b).map(|(&a, &b)| self.divide_words(op, true, a, b)).collect();
-                self.from_words(ty, words)
+                self.words_as(ty, words)
             }
         }
     }

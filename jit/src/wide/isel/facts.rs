@@ -160,7 +160,9 @@ fn asks(lir: &Function, data: &InstData, user: &InstData) -> bool {
     match user.op {
         Op::Branch => !lir.ty(v).is_vector(),
         Op::Select if user.args[0] != v => false,
-        Op::Select if lir.ty(v).is_vector() => data.ty.lane_bytes() == user.ty.lane_bytes() && !matches!(data.op, Op::Any | Op::All),
+        Op::Select if lir.ty(v).is_vector() => {
+            data.ty.lane_bytes() == user.ty.lane_bytes() && !matches!(data.op, Op::Any | Op::All)
+        }
         // Where floats are chosen without flags, by a mask of their own width.
         Op::Select => true,
         _ => false,

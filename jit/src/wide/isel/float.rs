@@ -22,11 +22,11 @@ impl Lower<'_> {
         match data.op {
             Op::Fadd => {
                 let op = row([Vaddps, Vaddss, Vaddpd, Vaddsd]);
-                self.each_commuted(a, b, |e, a, b| e.two(op, w, a, b))
+                self.each_constant_second(a, b, |e, a, b| e.two(op, w, a, b))
             }
             Op::Fmul => {
                 let op = row([Vmulps, Vmulss, Vmulpd, Vmulsd]);
-                self.each_commuted(a, b, |e, a, b| e.two(op, w, a, b))
+                self.each_constant_second(a, b, |e, a, b| e.two(op, w, a, b))
             }
             Op::Fsub => {
                 let op = row([Vsubps, Vsubss, Vsubpd, Vsubsd]);
@@ -89,20 +89,22 @@ impl Lower<'_> {
         self.repeat(wide(ty), &bytes[..ty.elem.bits() as usize / 8])
     }
 
-    /// a * b + c, in the register of the addend or of a factor: of one that is not used again, if there is any.
+    /// a * b + c, in the register of the addend or of a factor: of one that is not used again, if there is any. Of two NaNs the processor
+    /// gives that in vvvv, which is b as in the other tiers, unless one of the factors is a constant.
     fn fma(&mut self, ty: Type, [a, b, c]: [lir::Value; 3], part: usize) -> VReg {
         use Vex::*;
         let last = |e: &Self, v: lir::Value| e.facts.uses[v] == 1 && !e.is_constant(v);
         let memory = |e: &Self, v: lir::Value| e.parts[v].is_empty();
         let to = self.new_vector();
-        let (a, b) = if memory(self, a) && !memory(self, b) { (b, a) } else { (a, b) };
-        let sum = !memory(self, c) && (last(self, c) || memory(self, b) || !last(self, a) && !last(self, b));
+        let exchangeable = self.is_constant(a) || self.is_constant(b);
+        let sum = !memory(self, c) && (last(self, c) || exchangeable || !last(self, a));
         let (op, first, second, third) = if sum {
             let op = by_type(ty, [Vfmadd231ps, Vfmadd231ss, Vfmadd231pd, Vfmadd231sd]);
-            (op, c, a, b)
+            let (a, b) = if self.is_constant(b) { (b, a) } else { (a, b) };
+            (op, c, b, a)
         } else {
             let op = by_type(ty, [Vfmadd213ps, Vfmadd213ss, Vfmadd213pd, Vfmadd213sd]);
-            let (a, b) = if last(self, b) && !last(self, a) { (b, a) } else { (a, b) };
+            let (a, b) = if exchangeable && last(self, b) && !last(self, a) { (b, a) } else { (a, b) };
             (op, a, b, c)
         };
         let (first, second) = (self.reg(first, part), self.reg(second, part));

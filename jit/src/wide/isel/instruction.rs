@@ -97,7 +97,7 @@ impl Lower<'_> {
         to
     }
     /// op a, imm: to a general register.
-    pub(super) fn to_int(&mut self, op: Vex, w: bool, a: impl Into<Rm>, imm: u8) -> VReg {
+    pub(super) fn one_int(&mut self, op: Vex, w: bool, a: impl Into<Rm>, imm: u8) -> VReg {
         let to = self.new_int();
         match (op.row().shape, a.into()) {
             (Shape::Mr, a) => {
@@ -356,6 +356,17 @@ impl Lower<'_> {
                 f(self, a, b)
             })
             .collect()
+    }
+
+    /// The same where the operands may be exchanged but for which NaN they give: a constant comes second.
+    pub(super) fn each_constant_second(
+        &mut self,
+        a: lir::Value,
+        b: lir::Value,
+        f: impl Fn(&mut Self, VReg, Rm) -> VReg,
+    ) -> Parts {
+        let (a, b) = if self.is_constant(a) { (b, a) } else { (a, b) };
+        self.each_two(a, b, f)
     }
 
     /// The same where the operands may be exchanged: what may be memory comes second.

@@ -89,15 +89,15 @@ impl Lower<'_> {
             Elem::F32 | Elem::F64 if lane == 0 => half,
             Elem::F32 => self.one_imm(Vex::Vpshufd, false, half, lane),
             Elem::F64 => self.one_imm(Vex::Vpshufd, false, half, 0xee),
-            Elem::I8 => self.to_int(Vex::Vpextrb, false, half, lane),
-            Elem::I16 | Elem::F16 => self.to_int(Vex::Vpextrw, false, half, lane),
-            Elem::I64 if lane == 0 => self.to_int(Vex::VmovqFrom, false, half, 0),
-            Elem::I64 => self.to_int(Vex::Vpextrq, false, half, lane),
+            Elem::I8 => self.one_int(Vex::Vpextrb, false, half, lane),
+            Elem::I16 | Elem::F16 => self.one_int(Vex::Vpextrw, false, half, lane),
+            Elem::I64 if lane == 0 => self.one_int(Vex::VmovqFrom, false, half, 0),
+            Elem::I64 => self.one_int(Vex::Vpextrq, false, half, lane),
             Elem::I32 | Elem::B => {
                 let word = if lane == 0 {
-                    self.to_int(Vex::VmovdFrom, false, half, 0)
+                    self.one_int(Vex::VmovdFrom, false, half, 0)
                 } else {
-                    self.to_int(Vex::Vpextrd, false, half, lane)
+                    self.one_int(Vex::Vpextrd, false, half, lane)
                 };
                 if ty.elem == Elem::B { self.int_imm(M::AluImm(Alu::And), false, word, 1) } else { word }
             }
@@ -153,9 +153,9 @@ impl Lower<'_> {
 
     fn mask_bits(&mut self, ty: Type, v: lir::Value) -> VReg {
         let parts = self.regs(v);
-        let mut bits = self.to_int(Vex::Vmovmskps, wide(ty), parts[0], 0);
+        let mut bits = self.one_int(Vex::Vmovmskps, wide(ty), parts[0], 0);
         for (i, &part) in parts.iter().enumerate().skip(1) {
-            let more = self.to_int(Vex::Vmovmskps, true, part, 0);
+            let more = self.one_int(Vex::Vmovmskps, true, part, 0);
             let more = self.int_imm(M::Shift(Shift::Shl), false, more, 8 * i as i64);
             bits = self.int_two(M::Alu(Alu::Or), false, bits, more);
         }

@@ -1,7 +1,7 @@
 //! Memory and calls.
 
-use super::{ARGUMENT_BYTES, Lower, PART, Parts, Rm, in_vector, malformed, part_count, wide};
 use super::facts::small;
+use super::{ARGUMENT_BYTES, Lower, PART, Parts, Rm, in_vector, malformed, part_count, wide};
 use crate::error::{Error, Result};
 use crate::lir::{self, Access, Elem, Imm, InstData, Op, Rmw, Type};
 use crate::wide::inst::{ARGUMENTS, Alu, Cc, Loop, Op as M, RAX, gpr, vector};

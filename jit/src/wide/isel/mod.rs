@@ -293,8 +293,7 @@ impl Lower<'_> {
             (Op::BranchTable, 1..) => {
                 let index = self.reg(data.args[0], 0);
                 let temps = [0, 1].map(|_| self.new_int());
-                let operands =
-                    [Operand::reg_use(index), Operand::reg_temp(temps[0]), Operand::reg_temp(temps[1])];
+                let operands = [Operand::reg_use(index), Operand::reg_temp(temps[0]), Operand::reg_temp(temps[1])];
                 self.push(M::Table, false, 0, &operands, None);
             }
             (Op::Return, 0) => self.push(M::Return, false, 0, &[], None),
@@ -324,7 +323,9 @@ impl Lower<'_> {
                 let cc = self.flags_of(data);
                 Ok(smallvec![self.truth(cc)])
             }
-            Fadd | Fsub | Fmul | Fdiv | Fma | Fneg | Fabs | Sqrt | Floor | Ceil | Trunc | Nearest => Ok(self.float(data)),
+            Fadd | Fsub | Fmul | Fdiv | Fma | Fneg | Fabs | Sqrt | Floor | Ceil | Trunc | Nearest => {
+                Ok(self.float(data))
+            }
             Iadd | Isub | Imul | Ineg | And | Or | Xor | AndNot | Not | Smin | Smax | Umin | Umax | SmulHigh
             | UmulHigh | Shl | Lshr | Ashr | Clz | Ctz | Popcnt | BitReverse | Sdiv | Udiv | Srem | Urem
                 if !vector =>

@@ -104,9 +104,7 @@ impl Lower<'_> {
 /// The lane of a number at an address without registers.
 fn indexed(ty: Type, address: Rm, n: VReg) -> Rm {
     match address {
-        Rm::At { base, disp, .. } => {
-            Rm::At { base, index: Some((n, ty.lane_bytes().trailing_zeros() as u8)), disp }
-        }
+        Rm::At { base, disp, .. } => Rm::At { base, index: Some((n, ty.lane_bytes().trailing_zeros() as u8)), disp },
         other => other,
     }
 }

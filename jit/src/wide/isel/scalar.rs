@@ -308,4 +308,5 @@ impl Lower<'_> {
             Def::Const(_) => true,
             Def::Param(_) | Def::Lanes(_) | Def::Alias(_) => false,
         }
-    }}
+    }
+}

@@ -28,7 +28,7 @@ impl Lower<'_> {
                     self.shift_each(op, Elem::I32, true, a, Rm::Reg(n))
                 });
                 let shifted: Parts = shifted.collect();
-                self.from_words(ty, shifted)
+                self.words_as(ty, shifted)
             }
             (Op::ShlV | Op::LshrV | Op::AshrV, _) => {
                 let small = self.all_below(n, u64::from(elem.bits()));
@@ -157,7 +157,7 @@ impl Lower<'_> {
     }
 
     /// The low bits of words as lanes of a type.
-    pub(super) fn from_words(&mut self, ty: lir::Type, words: Parts) -> Parts {
+    pub(super) fn words_as(&mut self, ty: lir::Type, words: Parts) -> Parts {
         self.narrow(&words, Elem::I32, ty.with(Elem::I32).lanes().max(8), ty.elem)
     }
 }

@@ -13,10 +13,13 @@ use smallvec::SmallVec;
 /// A register of an operand, and a word (or byte) in it.
 type Place = (usize, usize);
 
+/// An instruction's operands and immediate, and its result.
+type Made = (Vex, VReg, VReg, u8, VReg);
+
 /// Registers of the operands, and what was made of them so far.
 struct Sources {
     values: SmallVec<[(lir::Value, usize); 8]>,
-    made: SmallVec<[(Vex, VReg, VReg, u8, VReg); 4]>,
+    made: SmallVec<[Made; 4]>,
 }
 
 /// Words of a register of 128 bits.
@@ -56,7 +59,11 @@ impl Lower<'_> {
                         (0..units).map(move |i| (part, first + i))
                     })
                     .collect();
-                if unit == 4 { self.shuffle_words(&mut sources, &places) } else { self.shuffle_narrow(&mut sources, &places, unit) }
+                if unit == 4 {
+                    self.shuffle_words(&mut sources, &places)
+                } else {
+                    self.shuffle_narrow(&mut sources, &places, unit)
+                }
             })
             .collect())
     }
@@ -69,7 +76,8 @@ impl Lower<'_> {
     /// Where a half of a source is: of a load in memory.
     fn half(&mut self, sources: &Sources, number: usize, high: bool) -> Rm {
         let (v, part) = sources.values[number];
-        if let Some(at) = self.source(v, PART * part + 16 * usize::from(high)).filter(|_| self.lir.ty(v).bytes() >= 16) {
+        if let Some(at) = self.source(v, PART * part + 16 * usize::from(high)).filter(|_| self.lir.ty(v).bytes() >= 16)
+        {
             return at;
         }
         let reg = self.reg(v, part);
@@ -221,10 +229,10 @@ impl Lower<'_> {
         };
         let (low, high) = places.split_at(FOUR);
         let ((s, upper_s), (t, upper_t)) = (half(low)?, half(high)?);
-        if (s, upper_s) == (t, upper_t) {
-            if let at @ (Rm::At { .. } | Rm::Pool(..)) = self.half(sources, s, upper_s) {
-                return Some(self.one(Vex::Vbroadcastf128, true, at));
-            }
+        if (s, upper_s) == (t, upper_t)
+            && let at @ (Rm::At { .. } | Rm::Pool(..)) = self.half(sources, s, upper_s)
+        {
+            return Some(self.one(Vex::Vbroadcastf128, true, at));
         }
         if !upper_s && !upper_t {
             let low = self.source_reg(sources, s);

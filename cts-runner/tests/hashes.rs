@@ -15,8 +15,17 @@ use support::{driver, succeed};
 /// Set in the children that compute: threads and tier are read from the environment, once per process.
 const CHILD: &str = "GRUS_TEST_HASHES";
 
-const CONFIGURATIONS: [(&str, &str); 6] =
-    [("1", "quick"), ("2", "quick"), ("3", "quick"), ("1", "full"), ("2", "full"), ("3", "full")];
+const CONFIGURATIONS: [(&str, &str); 9] = [
+    ("1", "quick"),
+    ("2", "quick"),
+    ("3", "quick"),
+    ("1", "full"),
+    ("2", "full"),
+    ("3", "full"),
+    ("1", "wide"),
+    ("2", "wide"),
+    ("3", "wide"),
+];
 
 /// Rows `NAME HASH`.
 fn file() -> PathBuf {

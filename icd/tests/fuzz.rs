@@ -1,5 +1,5 @@
-//! Mutants of modules as pipelines, run on small buffers and images by both tiers: whatever a module is, it is refused with a message or
-//! runs inside of its memory, ends (or loses the device for its time), and both tiers leave the same bits.
+//! Mutants of modules as pipelines, run on small buffers and images by all tiers: whatever a module is, it is refused with a message or
+//! runs inside of its memory, ends (or loses the device for its time), and all tiers leave the same bits.
 //!
 //! `GRUS_FUZZ=n`: so many mutants (the default is a few hundred); `GRUS_FUZZ_SEED=s`: from that seed on, each mutant has one of its own;
 //! `GRUS_SPIRV_CORPUS=dir`: of modules of that folder too; `GRUS_FUZZ_KEEP=file`: the mutant in hand is written there, `GRUS_FUZZ_FILE=file`:
@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 
 /// What one draw or dispatch may take.
 const BUDGET_MS: u64 = 20;
-/// Share of the mutants, in percent, that both tiers run; code of the full tier takes long to make.
-const BOTH: usize = 15;
+/// Share of the mutants, in percent, that all tiers run; code of the better tiers takes long to make.
+const ALL: usize = 15;
 /// A mutant takes well below a second; machines are loaded.
 const SLOW: Duration = Duration::from_secs(1);
 const HANGS: Duration = Duration::from_secs(30);
@@ -49,28 +49,32 @@ fn small_modules() -> Vec<(String, Vec<u32>)> {
     all
 }
 
+/// `GRUS_TIER`s.
+const TIERS: [&str; 3] = ["quick", "full", "wide"];
+
 /// A sandbox for each tier.
-struct Pair {
-    boxes: [Option<Sandbox>; 2],
+struct Boxes {
+    boxes: [Option<Sandbox>; TIERS.len()],
 }
 
-impl Pair {
+impl Boxes {
     fn sandbox(&mut self, tier: usize) -> &mut Sandbox {
         self.boxes[tier].get_or_insert_with(|| {
             // SAFETY: this test is the only one of its process; no thread of a device reads the environment.
-            unsafe { std::env::set_var("GRUS_TIER", ["quick", "full"][tier]) };
+            unsafe { std::env::set_var("GRUS_TIER", TIERS[tier]) };
             Sandbox::new()
         })
     }
 
-    /// What one tier makes of it, or both.
-    fn run(&mut self, program: &Program<'_>, both: bool, compare: bool) -> End {
+    /// What the quick tier makes of it, or all.
+    fn run(&mut self, program: &Program<'_>, all: bool, compare: bool) -> End {
         let (quick, a) = self.run_by(0, program);
-        if both && quick != End::Lost {
-            let (full, b) = self.run_by(1, program);
-            assert!(quick == full || full == End::Lost, "{quick:?} by the quick tier, {full:?} by the full one");
+        let others = if all && quick != End::Lost { &TIERS[1..] } else { &[] };
+        for (tier, name) in (1..).zip(others) {
+            let (end, b) = self.run_by(tier, program);
+            assert!(quick == end || end == End::Lost, "{quick:?} by the quick tier, {end:?} by the {name} one");
             let differs = a.iter().zip(&b).position(|(a, b)| a != b);
-            assert!(!compare || full == End::Lost || a == b, "the tiers leave other bits: byte {differs:?}");
+            assert!(!compare || end == End::Lost || a == b, "the {name} tier leaves other bits: byte {differs:?}");
         }
         quick
     }
@@ -119,7 +123,7 @@ fn peak() -> u64 {
     line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-fn attempt(pair: &mut Pair, words: &[u32], rng: &mut Rng) -> String {
+fn attempt(pair: &mut Boxes, words: &[u32], rng: &mut Rng) -> String {
     let module = match Module::parse(words) {
         Ok(module) => module,
         Err(e) => {
@@ -142,8 +146,8 @@ fn attempt(pair: &mut Pair, words: &[u32], rng: &mut Rng) -> String {
     }
     let program =
         Program { words, stage, entry: &point.name, layout: &layout, constants: &constants, turn, views: &views };
-    let both = rng.chance(BOTH);
-    let end = pair.run(&program, both, !strange && comparable(words, &list));
+    let all = rng.chance(ALL);
+    let end = pair.run(&program, all, !strange && comparable(words, &list));
     if let End::Refused(_) = end
         && let Some(e) = refusal(words, stage, &point.name, &layout)
     {
@@ -161,7 +165,7 @@ fn mutants_are_refused_or_run_inside_of_their_memory() {
     let keep = std::env::var_os("GRUS_FUZZ_KEEP").map(PathBuf::from);
     let only = std::env::var_os("GRUS_FUZZ_FILE").map(|f| common::spirv(&std::fs::read(f).expect("a module")));
     let corpus = small_modules();
-    let mut pair = Pair { boxes: [None, None] };
+    let mut pair = Boxes { boxes: Default::default() };
     let (mut ends, mut worst) = (BTreeMap::<String, u64>::new(), peak());
     let mut wrong = Vec::new();
     let began = Instant::now();
@@ -181,7 +185,7 @@ fn mutants_are_refused_or_run_inside_of_their_memory() {
         let end = caught.unwrap_or_else(|why| {
             let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
             wrong.push(format!("seed {seed}, a mutant of {name}: {why}"));
-            pair = Pair { boxes: [None, None] };
+            pair = Boxes { boxes: Default::default() };
             "wrong".into()
         });
         let took = start.elapsed();

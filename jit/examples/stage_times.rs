@@ -1,27 +1,28 @@
 //! Where the compile time of shaders goes: `cargo run --release -p grus-jit --example stage_times -- FILE.spv...`
 //!
-//! One row per file: microseconds of parsing, translation, passes, divergence, LIR and CLIF building, estimate and code generation by either
-//! tier (CLIF building included); instructions of IR, LIR and CLIF, the estimate's excess, bytes of either tier's code (0: the full one would
+//! One row per file: microseconds of parsing, translation, passes, divergence, LIR and CLIF building, estimate and code generation by each
+//! tier (CLIF building included); instructions of IR, LIR and CLIF, the estimate's excess, bytes of each tier's code (0: it would
 //! take too long; `GRUS_EXCESS` is another limit). The medians of `GRUS_ROUNDS` rounds (5); with `GRUS_CLIF=1` the CLIF goes to stderr,
-//! with `GRUS_CODE=FILE` the full tier's code to a file (`objdump -D -b binary -m i386:x86-64 FILE`).
+//! with `GRUS_CODE=FILE` the wide tier's code to a file (`objdump -D -b binary -m i386:x86-64 FILE`).
 
 #[path = "../tests/spirv_common/reflect.rs"]
 #[allow(missing_docs, reason = "shared with the tests")]
 mod reflect;
 
 use base::shader::Stage;
-use jit::cranelift::{self, Cost, Settings};
+use jit::cost::Cost;
+use jit::cranelift;
 use jit::emit::{EmitOptions, build};
 use jit::passes::{PassOptions, divergence, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
-use jit::tier::{Backend, Tier};
+use jit::tier::Tier;
 use std::time::Instant;
 
 fn main() {
     let rounds = std::env::var("GRUS_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let columns = [
-        "parse", "trans", "passes", "diverg", "lir", "clif", "cost", "quick", "full", "ir", "lir", "clif", "excess",
-        "bytes q", "bytes f",
+        "parse", "trans", "passes", "diverg", "lir", "clif", "cost", "quick", "full", "wide", "ir", "lir", "clif",
+        "excess", "bytes q", "bytes f", "bytes w",
     ];
     println!("{:24}{}", "", columns.map(|c| format!("{c:>9}")).concat());
     for path in std::env::args().skip(1) {
@@ -41,10 +42,10 @@ fn main() {
     }
 }
 
-fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 9], [usize; 6])> {
+fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usize; 7])> {
     let layout = reflect::layout_of(words);
-    let mut times = [const { Vec::new() }; 9];
-    let mut sizes = [0; 6];
+    let mut times = [const { Vec::new() }; 10];
+    let mut sizes = [0; 7];
     for _ in 0..rounds.max(1) {
         let mut last = Instant::now();
         let mut lap = |i: usize| {
@@ -70,7 +71,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 9], [usiz
         lap(4);
         let function = cranelift::translate(&lir)?;
         lap(5);
-        let cost = Cost::of(&function);
+        let cost = cranelift::cost_of(&function);
         lap(6);
         sizes[0] = shader.insts.len();
         sizes[1] = lir.insts.len();
@@ -78,18 +79,22 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 9], [usiz
         sizes[3] = usize::try_from(cost.excess).unwrap_or(usize::MAX);
         sizes[4] = Tier::Quick.code(&lir, &|| true)?.map_or(0, |code| code.bytes.len());
         lap(7);
-        let Backend::Cranelift(settings) = &Tier::Full.row().backend;
-        let limit = match std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok()) {
-            Some(0) => Some(Cost { insts: 0, excess: 0, merges: 0 }),
-            Some(n) => Some(Cost { insts: usize::MAX, excess: n, merges: n }),
-            None => settings.limit,
-        };
-        let code = cranelift::code(&lir, &Settings { limit, ..*settings }, &|| true)?;
-        if let (Some(path), Some(code)) = (std::env::var_os("GRUS_CODE"), &code) {
-            std::fs::write(path, &code.bytes).ok();
+        let limit = std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok());
+        for (i, tier) in (8..).zip([Tier::Full, Tier::Wide]) {
+            let backend = &tier.row().backend;
+            let code = match limit {
+                Some(n) => {
+                    backend.limited(Some(Cost { insts: if n == 0 { 0 } else { usize::MAX }, excess: n, merges: n }))
+                }
+                None => *backend,
+            };
+            let code = code.code(&lir, &|| true)?;
+            if let (Some(path), Some(code), Tier::Wide) = (std::env::var_os("GRUS_CODE"), &code, tier) {
+                std::fs::write(path, &code.bytes).ok();
+            }
+            sizes[i - 3] = code.map_or(0, |code| code.bytes.len());
+            lap(i);
         }
-        sizes[5] = code.map_or(0, |code| code.bytes.len());
-        lap(8);
     }
     let medians = times.map(|mut list| {
         list.sort_unstable();

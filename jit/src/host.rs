@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-/// A feature's name (Cranelift's) and whether this CPU has it; the position is the bit in [`cpu_features`].
+/// A feature's name and whether this CPU has it; the position is the bit in [`cpu_features`].
 pub fn features() -> &'static [(&'static str, bool)] {
     static LIST: OnceLock<Vec<(&'static str, bool)>> = OnceLock::new();
     LIST.get_or_init(|| {
@@ -25,6 +25,7 @@ pub fn features() -> &'static [(&'static str, bool)] {
                 ("has_bmi1", std::is_x86_feature_detected!("bmi1")),
                 ("has_bmi2", std::is_x86_feature_detected!("bmi2")),
                 ("has_lzcnt", std::is_x86_feature_detected!("lzcnt")),
+                ("has_f16c", std::is_x86_feature_detected!("f16c")),
             ]
         }
         #[cfg(not(target_arch = "x86_64"))]

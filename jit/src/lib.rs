@@ -1,12 +1,13 @@
 //! SPIR-V in, callable code out.
 //!
 //! [`spirv`] (reader, types, validation: no unsafe) → [`ir`] (structured SIMT SSA) → [`passes`] → [`emit`] → [`lir`] (low SSA on vectors
-//! of any width) → a back end, by [`tier`] ([`cranelift`] is the only place that knows it) → [`code`] (executable memory). [`compile()`] is the whole road.
+//! of any width) → a back end, by [`tier`] ([`cranelift`], which only that module knows, or [`wide`]) → [`code`] (executable memory). [`compile()`] is the whole road.
 
 pub mod backend;
 mod budget;
 pub mod code;
 pub mod compile;
+pub mod cost;
 pub mod cranelift;
 pub mod emit;
 pub mod error;
@@ -17,5 +18,6 @@ pub mod passes;
 pub mod rehearsal;
 pub mod spirv;
 pub mod tier;
+pub mod wide;
 
 pub use compile::{CompileRequest, Prepared, compile, prepare, stored};

@@ -1,14 +1,17 @@
 //! How much work goes into a stage's code: a list of tiers, quickly made code first. All give the same bits.
 //!
-//! A row says who makes the code ([`Backend`], with its settings and the bound on its time), and how long the code of the tiers before it
-//! has run when it is tried. The icd goes up the list stage by stage (`icd/src/backend/tiered.rs`); a tier that will not take a function is passed over.
+//! A row says who makes the code ([`Backend`], with its settings and the bound on its time), and how long the first tier's code
+//! has run when it is tried: the best tier first, then those before it, where that one will not take the function (`icd/src/backend/tiered.rs`). What one of
+//! them made is final: nothing is compiled a third time.
 
 #![forbid(unsafe_code)]
 
 use crate::backend::{MachineCode, Wanted};
-use crate::cranelift::{self, Cost, Step};
+use crate::cost::Cost;
+use crate::cranelift::{self, Step};
 use crate::error::{Error, Result};
 use crate::lir;
+use crate::wide;
 
 /// A tier: a row of [`ROWS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,12 +20,51 @@ pub enum Tier {
     Quick,
     /// Optimised; less than half the code. Only where that takes bounded time ([`Cost`]).
     Full,
+    /// The same with vectors of 256 bits, where the processor has them.
+    Wide,
 }
 
 /// Who makes code, and how.
+#[derive(Clone, Copy, Debug)]
 pub enum Backend {
     /// [`crate::cranelift`].
     Cranelift(cranelift::Settings),
+    /// [`crate::wide`].
+    Wide(wide::Settings),
+}
+
+impl Backend {
+    /// A function's code; see [`Tier::code`].
+    ///
+    /// # Errors
+    /// As [`Tier::code`].
+    pub fn code(&self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
+        match self {
+            Backend::Cranelift(settings) => cranelift::code(lir, settings, wanted),
+            Backend::Wide(settings) => wide::code(lir, settings, wanted),
+        }
+    }
+    /// What code may cost.
+    pub fn limit(&self) -> Option<Cost> {
+        match self {
+            Backend::Cranelift(settings) => settings.limit,
+            Backend::Wide(settings) => settings.limit,
+        }
+    }
+    /// The same at another cost; at any.
+    pub fn limited(&self, limit: Option<Cost>) -> Backend {
+        match *self {
+            Backend::Cranelift(settings) => Backend::Cranelift(cranelift::Settings { limit, ..settings }),
+            Backend::Wide(wide::Settings { .. }) => Backend::Wide(wide::Settings { limit }),
+        }
+    }
+    /// Does it make code for this processor?
+    pub fn is_available(&self) -> bool {
+        match self {
+            Backend::Cranelift(_) => true,
+            Backend::Wide(_) => wide::is_available(),
+        }
+    }
 }
 
 /// See the module.
@@ -38,9 +80,9 @@ pub struct Row {
 }
 
 /// Number of tiers.
-pub const COUNT: usize = 2;
+pub const COUNT: usize = 3;
 
-/// All tiers, in the order in which they are tried. The first one takes every function.
+/// All tiers, the better ones behind. The first one takes every function.
 pub static ROWS: [Row; COUNT] = [
     Row {
         tier: Tier::Quick,
@@ -60,9 +102,18 @@ pub static ROWS: [Row; COUNT] = [
         }),
         patience: [3000, 100],
     },
+    Row {
+        tier: Tier::Wide,
+        name: "wide",
+        backend: Backend::Wide(wide::Settings { limit: Some(Cost::LIMIT) }),
+        patience: [3000, 100],
+    },
 ];
 
 impl Tier {
+    /// All of them, in the list's order.
+    pub const ALL: [Tier; COUNT] = [Tier::Quick, Tier::Full, Tier::Wide];
+
     /// What is made first.
     pub const FIRST: Tier = Tier::Quick;
 
@@ -78,9 +129,10 @@ impl Tier {
     pub fn numbered(number: u32) -> Option<Tier> {
         ROWS.get(number as usize).map(|row| row.tier)
     }
-    /// Those behind it in the list.
+    /// Those that are tried when its code has run for long, the best one first: none but behind the first tier.
     pub fn better(self) -> impl Iterator<Item = Tier> {
-        ROWS.iter().map(|row| row.tier).filter(move |&tier| tier > self)
+        let rows = ROWS.iter().rev().filter(|row| row.backend.is_available());
+        rows.map(|row| row.tier).filter(move |&tier| self == Tier::FIRST && tier != self)
     }
     /// Those before it in the list and itself, the best one first.
     fn at_most(self) -> impl Iterator<Item = Tier> {
@@ -92,9 +144,7 @@ impl Tier {
     /// # Errors
     /// Limit for a frame beyond all bounds or without memory, else Internal: nothing depends on what an application may get wrong.
     pub fn code(self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
-        match &self.row().backend {
-            Backend::Cranelift(settings) => cranelift::code(lir, settings, wanted),
-        }
+        self.row().backend.code(lir, wanted)
     }
 }
 
@@ -111,7 +161,7 @@ pub fn generate(lir: &lir::Function, tier: Tier) -> Result<(MachineCode, Tier)> 
     Err(Error::internal("no tier takes a function"))
 }
 
-/// A function's code by the first tier behind this one that takes the function, if there is one, and as long as it is wanted.
+/// A function's code by the best tier that takes the function, if there is a better one than this, and as long as it is wanted.
 ///
 /// # Errors
 /// As [`Tier::code`].
@@ -131,13 +181,14 @@ mod tests {
     #[test]
     fn the_list_is_in_the_order_of_the_tiers() {
         for (i, row) in ROWS.iter().enumerate() {
-            assert_eq!(row.tier as usize, i);
+            assert_eq!((row.tier as usize, Tier::ALL[i]), (i, row.tier));
             assert_eq!((Tier::numbered(i as u32), Tier::named(row.name)), (Some(row.tier), Some(row.tier)));
             // The first one is made at once, whatever it costs.
             assert_eq!(i == 0, row.patience == [0, 0]);
-            let Backend::Cranelift(settings) = &row.backend;
-            assert_eq!(i == 0, settings.limit.is_none());
+            assert_eq!(i == 0, row.backend.limit().is_none());
+            assert!(i == 0 || row.tier.better().next().is_none(), "what is made again is final");
         }
+        assert!(Tier::FIRST.better().is_sorted_by(|a, b| a > b));
         assert_eq!(Tier::FIRST, ROWS[0].tier);
         assert_eq!(Tier::numbered(ROWS.len() as u32), None);
     }

@@ -45,7 +45,7 @@ fn extremes_of_zeros_are_in_lane_order() {
                     (0..LANES).map(|_| [0f32, -0.0, 0.0, -0.0, 1.0, -1.0][rng.below(6)].to_bits()).collect();
                 let buffers = memory(vec![words(values.clone()), vec![0; 4 * LANES]]);
                 let layout = buffers_layout(2);
-                for tier in [jit::tier::Tier::Quick, jit::tier::Tier::Full] {
+                for tier in jit::tier::Tier::ALL {
                     let after = run_compiled(&compile_tier(&s, &layout, LANES as u32, tier), &buffers, [1; 3]);
                     assert_eq!(as_words(&after[1]), expected(op, scan, &values), "{op:?} {scan:?} of {values:x?}");
                 }

@@ -76,15 +76,17 @@ fn large_frames_run_on_threads_that_have_not_as_much() {
     assert!(blob.frame as usize > 2 * SMALL, "{}: not what the test is for", blob.frame);
     assert_eq!(jit::stored(&blob.to_bytes()).expect("the stored form").frame, blob.frame);
     assert_eq!(run(blob, values.clone()), want);
-    let full = build(&words, Tier::Full).expect("code");
-    assert!(full.frame > 0);
-    assert_eq!(run(full, values), want);
+    for tier in Tier::ALL {
+        let better = build(&words, tier).expect("code");
+        assert!(better.frame > 0);
+        assert_eq!(run(better, values.clone()), want);
+    }
 }
 
 #[test]
 fn copies_of_large_arrays_are_loops() {
     let values: Vec<f32> = (0..64).map(|i| i as f32 + 0.5).collect();
-    for tier in [Tier::Quick, Tier::Full] {
+    for tier in Tier::ALL {
         let blob = build(&copies(1 << 16, 4), tier).expect("code");
         assert!(blob.frame < 32 << 10 && blob.code.len() < 32 << 10, "{} {}", blob.frame, blob.code.len());
         assert_eq!(run(blob, values.clone()), float_bytes(&values));
@@ -98,7 +100,7 @@ fn values_of_large_arrays_are_values() {
     // In scalars; in memory; with elements behind the last round of a loop.
     for len in [200, 1024, 1003] {
         assert_eq!(want(&arrays(len), &values), float_bytes(&results), "{len}");
-        for tier in [Tier::Quick, Tier::Full] {
+        for tier in Tier::ALL {
             let blob = build(&arrays(len), tier).expect("code");
             assert!(len == 200 || blob.frame < 32 << 10, "{}", blob.frame);
             assert_eq!(run(blob, values.clone()), float_bytes(&results), "{len}");
@@ -108,7 +110,7 @@ fn values_of_large_arrays_are_values() {
 
 #[test]
 fn deep_nesting_needs_no_stack_of_the_caller() {
-    for result in on_small_threads(2, || [Tier::Quick, Tier::Full].map(|tier| build(&nest(390), tier))) {
+    for result in on_small_threads(2, || Tier::ALL.map(|tier| build(&nest(390), tier))) {
         for blob in result {
             let values = vec![1.0; 64];
             let more = (0..64).map(|x| if x > 9 { 2.0 } else { 1.0 });

@@ -110,7 +110,7 @@ fn mutated_modules_compile_to_code_or_are_refused() {
         for name in NAMES {
             let bad = mutate(&words(name), &mut rng);
             let began = Instant::now();
-            let tier = if rng.next().is_multiple_of(2) { Tier::Quick } else { Tier::Full };
+            let tier = Tier::ALL[rng.below(Tier::ALL.len())];
             match build(&bad, stage(name), tier) {
                 Ok(_) => built += 1,
                 Err(e) => assert_ne!(e.kind, ErrorKind::Internal, "{name}: {e}"),

@@ -175,9 +175,9 @@ fn code_that_runs_long_becomes_better_code() {
     let (code, _) = setup.stage();
     run_nothing(&code);
     code.ready().expect("code");
-    wait_for("the full tier", || {
+    wait_for("the best tier", || {
         (0..1000).for_each(|_| run_nothing(&code));
-        code.tier() == Some(Tier::Full)
+        code.tier() == Tier::FIRST.better().next()
     });
     run_nothing(&code);
 }
@@ -218,7 +218,7 @@ fn a_cache_gets_the_code_when_it_is_there_and_brings_it_back_without_a_job() {
         // Quick code from a cache is as good a beginning as any.
         if policy == Policy::Auto {
             setup.compiler.clone().improve(Arc::downgrade(&code));
-            wait_for("the full tier", || code.tier() == Some(Tier::Full));
+            wait_for("the best tier", || code.tier() == Tier::FIRST.better().next());
             assert_ne!(cache.data(None).0, data);
         }
     }
@@ -232,7 +232,7 @@ fn better_code_between_size_and_data_does_not_matter() {
     let (announced, _) = cache.data(None);
     assert_eq!(code.tier(), Some(Tier::Quick));
     setup.compiler.clone().improve(Arc::downgrade(&code));
-    wait_for("the full tier", || code.tier() == Some(Tier::Full));
+    wait_for("the best tier", || code.tier() == Tier::FIRST.better().next());
     // The application's buffer is as large as it was told: it gets everything, and that is usable.
     let (data, complete) = cache.data(Some(announced.len()));
     assert!(complete && data.len() == announced.len());

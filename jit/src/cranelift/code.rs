@@ -1,10 +1,11 @@
 //! From LIR to machine code.
 
 use super::anchor::{anchor, release};
-use super::cost::Cost;
+use super::cost::cost_of;
 use super::isa::{self, Step};
 use super::translate;
 use crate::backend::{MAX_FRAME, MachineCode, Wanted, guarded};
+use crate::cost::Cost;
 use crate::error::{Error, Result};
 use crate::lir;
 use cranelift_codegen::control::ControlPlane;
@@ -57,7 +58,7 @@ pub(super) fn code_of(function: Function, settings: &Settings, wanted: Wanted<'_
     }
     // Optimisation moves instructions to where they are used first: what is live where is known only now.
     if let Some(limit) = settings.limit
-        && (!Cost::of(&context.func).within(limit) || !wanted())
+        && (!cost_of(&context.func).within(limit) || !wanted())
     {
         return Ok(None);
     }

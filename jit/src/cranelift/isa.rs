@@ -13,7 +13,7 @@ pub enum Step {
     Optimise,
     /// Code, with registers from a single pass: linear time, much spilling.
     SinglePass,
-    /// Code, with registers from the backtracking allocator: only where [`super::Cost`] allows it.
+    /// Code, with registers from the backtracking allocator: only where [`crate::cost::Cost`] allows it.
     Backtracking,
 }
 
@@ -50,7 +50,8 @@ fn build(step: Step) -> Result<OwnedTargetIsa> {
     }
     let triple = "x86_64-unknown-linux-gnu".parse().map_err(|_| Error::internal("target triple"))?;
     let mut isa = cranelift_codegen::isa::lookup(triple).map_err(|e| failed(&e))?;
-    for (name, present) in host::features() {
+    // Cranelift has no setting of the others.
+    for (name, present) in host::features().iter().filter(|(name, _)| *name != "has_f16c") {
         isa.set(name, if *present { "true" } else { "false" }).map_err(|e| failed(&e))?;
     }
     isa.finish(settings::Flags::new(flags)).map_err(|e| failed(&e))

@@ -19,7 +19,7 @@ mod memory;
 mod vector;
 
 pub use code::{Settings, code};
-pub use cost::Cost;
+pub use cost::cost_of;
 pub use isa::Step;
 
 use crate::error::{Error, Result};

@@ -1,12 +1,11 @@
-//! Every row of the table, and random programs: [`eval`](super::eval) against machine code of both tiers.
+//! Every row of the table, and random programs: [`eval`](super::eval) against machine code of all tiers.
 
 use super::op::{Effect, LaneCount, ROWS};
 use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
 use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
 use crate::code::ExecutableCode;
-use crate::cranelift::{self, Settings};
 use crate::host;
-use crate::tier::{self, Backend};
+use crate::tier;
 use std::collections::HashMap;
 
 /// Memory, output and sink of a run.
@@ -30,23 +29,20 @@ impl Buffers {
     }
 }
 
-/// The same function by the interpreter and as machine code of both tiers.
+/// The same function by the interpreter and as machine code of all tiers.
 fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
     verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
-    let unlimited = |row: &tier::Row| {
-        let Backend::Cranelift(settings) = &row.backend;
-        cranelift::code(func, &Settings { limit: None, ..*settings }, &|| true)
-    };
-    let codes = tier::ROWS.each_ref().map(|row| match unlimited(row) {
-        Ok(code) => code.expect("no limit"),
-        Err(e) => panic!("{what:?}: {e}\n{func}"),
+    let available = tier::ROWS.iter().filter(|row| row.backend.is_available());
+    let codes = available.map(|row| match row.backend.limited(None).code(func, &|| true) {
+        Ok(code) => (row.name, ExecutableCode::new(&code.expect("no limit").bytes).expect("memory")),
+        Err(e) => panic!("{what:?} {}: {e}\n{func}", row.name),
     });
-    let codes = codes.map(|code| ExecutableCode::new(&code.bytes).expect("memory"));
+    let codes: Vec<_> = codes.collect();
     for seed in seeds {
         let mut expected = Buffers::new(seed);
         // SAFETY: random programs stay in their buffers.
         assert!(unsafe { eval::run(func, &expected.args(), 1 << 20) }, "{what:?}: takes too long\n{func}");
-        for (tier, code) in codes.iter().enumerate() {
+        for (tier, code) in &codes {
             let mut own = Buffers::new(seed);
             let [a, b, c, d] = own.args();
             // SAFETY: as above; the code is that of a function with these parameters.

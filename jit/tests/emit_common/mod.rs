@@ -29,25 +29,28 @@ pub fn buffers_layout(n: u32) -> PipelineLayoutInfo {
 pub use jit::tier::Tier;
 
 /// Everything that must give the same bits in every stage: lanes and tiers.
-pub const CONFIGURATIONS: [(usize, Tier); 4] = [(4, Tier::Quick), (4, Tier::Full), (8, Tier::Quick), (8, Tier::Full)];
+pub const CONFIGURATIONS: [(usize, Tier); 6] = {
+    let [quick, full, wide] = Tier::ALL;
+    [(4, quick), (4, full), (4, wide), (8, quick), (8, full), (8, wide)]
+};
 
 /// Lanes of chunks in stages without vertices.
 pub const WIDTHS: [u32; 5] = [4, 8, 16, 32, 64];
 
 /// Everything that must give the same bits in stages without vertices.
 pub fn all_configurations() -> impl Iterator<Item = (usize, Tier)> {
-    WIDTHS.into_iter().flat_map(|lanes| [Tier::Quick, Tier::Full].map(|tier| (lanes as usize, tier)))
+    WIDTHS.into_iter().flat_map(|lanes| Tier::ALL.map(|tier| (lanes as usize, tier)))
 }
 
 /// Some of them, others each time, for tests that have no time for all.
 pub fn wide_configurations(round: u64) -> impl Iterator<Item = (usize, Tier)> {
     let wide = WIDTHS[2 + round as usize % 3] as usize;
-    CONFIGURATIONS.into_iter().chain([(wide, [Tier::Quick, Tier::Full][round as usize / 3 % 2])])
+    CONFIGURATIONS.into_iter().chain([(wide, Tier::ALL[round as usize / 3 % Tier::ALL.len()])])
 }
 
 /// Emits and loads a shader.
 pub fn compile(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> CompiledStage {
-    compile_tier(shader, layout, lanes, Tier::Full)
+    compile_tier(shader, layout, lanes, Tier::Wide)
 }
 
 /// As [`compile`], by one tier.
@@ -307,13 +310,13 @@ pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) 
     );
 }
 
-/// Runs a compute shader over an interpreter's memory, by either tier; the buffers afterwards.
+/// Runs a compute shader over an interpreter's memory, by all tiers; the buffers afterwards.
 pub fn run_memory(shader: &Shader, memory: &Memory, lanes: u32, groups: [u32; 3]) -> Vec<Vec<u8>> {
     let layout = buffers_layout(memory.buffers.len() as u32);
-    let [quick, full] =
-        [Tier::Quick, Tier::Full].map(|tier| run_compiled(&compile_tier(shader, &layout, lanes, tier), memory, groups));
-    assert_eq!(quick, full, "the tiers differ, {lanes} lanes\n{shader}");
-    full
+    let [quick, others @ ..] =
+        Tier::ALL.map(|tier| run_compiled(&compile_tier(shader, &layout, lanes, tier), memory, groups));
+    others.iter().for_each(|other| assert_eq!(&quick, other, "the tiers differ, {lanes} lanes\n{shader}"));
+    quick
 }
 
 /// As [`run_memory`], of a compiled stage.

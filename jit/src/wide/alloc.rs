@@ -1,0 +1,168 @@
+//! Registers: regalloc2, as it sees [`Code`].
+
+#![forbid(unsafe_code)]
+
+use super::inst::{Code, Inst, Op, SAVED, gpr, vector};
+use crate::cost::{Cost, Program};
+use crate::error::{Error, Result};
+use regalloc2::{
+    Algorithm, Block, Function, InstRange, MachineEnv, Operand, OperandKind, Output, PRegSet, RegAllocError, RegClass,
+    RegallocOptions, VReg,
+};
+use std::sync::OnceLock;
+
+/// Units of 8 bytes that a spilled vector takes; it is aligned to as many.
+pub const VECTOR_SLOTS: usize = 4;
+
+/// The code, with what register allocation asks for.
+pub struct Flow<'a> {
+    code: &'a Code,
+    /// All instructions, block by block.
+    insts: Vec<&'a Inst>,
+    ranges: Vec<InstRange>,
+    succs: Vec<Vec<Block>>,
+    preds: Vec<Vec<Block>>,
+}
+
+impl<'a> Flow<'a> {
+    /// Of a function.
+    pub fn of(code: &'a Code) -> Flow<'a> {
+        let count = code.blocks.len();
+        let (mut insts, mut ranges) = (Vec::new(), Vec::with_capacity(count));
+        let mut succs = Vec::with_capacity(count);
+        let mut preds = vec![Vec::new(); count];
+        for (i, block) in code.blocks.iter().enumerate() {
+            let first = regalloc2::Inst::new(insts.len());
+            insts.extend(&block.insts);
+            ranges.push(InstRange::new(first, regalloc2::Inst::new(insts.len())));
+            block.targets.iter().for_each(|&(to, _)| preds[to].push(Block::new(i)));
+            succs.push(block.targets.iter().map(|&(to, _)| Block::new(to)).collect());
+        }
+        Flow { code, insts, ranges, succs, preds }
+    }
+
+    /// An instruction by its number.
+    pub fn inst(&self, number: regalloc2::Inst) -> &'a Inst {
+        self.insts[number.index()]
+    }
+    /// What finding registers would cost.
+    pub fn cost(&self) -> Cost {
+        let mut program = Program { insts: self.insts.len(), ..Program::default() };
+        program.homes.resize(self.code.vregs, None);
+        let mut number = 0;
+        for (i, block) in (0u32..).zip(&self.code.blocks) {
+            let first = number;
+            block.params.iter().for_each(|p| program.homes[p.vreg()] = Some((i, first)));
+            for inst in &block.insts {
+                number += 1;
+                for operand in self.code.operands(inst) {
+                    let v = operand.vreg().vreg();
+                    match operand.kind() {
+                        OperandKind::Use => program.uses.push((v as u32, i, number)),
+                        OperandKind::Def => program.homes[v] = Some((i, number)),
+                    }
+                }
+            }
+            let args = block.targets.iter().flat_map(|t| &t.1);
+            program.uses.extend(args.map(|v| (v.vreg() as u32, i, number)));
+            program.ranges.push((first, number));
+            program.params.push(block.params.len() as u64);
+        }
+        program.preds = self.preds.iter().map(|p| p.iter().map(|b| b.index() as u32).collect()).collect();
+        Cost::of(program)
+    }
+    /// Number of instructions.
+    pub fn len(&self) -> usize {
+        self.insts.len()
+    }
+}
+
+impl Function for Flow<'_> {
+    fn num_insts(&self) -> usize {
+        self.insts.len()
+    }
+    fn num_blocks(&self) -> usize {
+        self.ranges.len()
+    }
+    fn entry_block(&self) -> Block {
+        Block::new(0)
+    }
+    fn block_insns(&self, block: Block) -> InstRange {
+        self.ranges[block.index()]
+    }
+    fn block_succs(&self, block: Block) -> &[Block] {
+        &self.succs[block.index()]
+    }
+    fn block_preds(&self, block: Block) -> &[Block] {
+        &self.preds[block.index()]
+    }
+    fn block_params(&self, block: Block) -> &[VReg] {
+        &self.code.blocks[block.index()].params
+    }
+    fn is_ret(&self, inst: regalloc2::Inst) -> bool {
+        self.inst(inst).op == Op::Return
+    }
+    fn is_branch(&self, inst: regalloc2::Inst) -> bool {
+        let op = self.inst(inst).op;
+        op.ends() && op != Op::Return
+    }
+    fn branch_blockparams(&self, block: Block, _: regalloc2::Inst, target: usize) -> &[VReg] {
+        &self.code.blocks[block.index()].targets[target].1
+    }
+    fn inst_operands(&self, inst: regalloc2::Inst) -> &[Operand] {
+        self.code.operands(self.inst(inst))
+    }
+    fn inst_clobbers(&self, inst: regalloc2::Inst) -> PRegSet {
+        self.inst(inst).op.clobbers()
+    }
+    fn num_vregs(&self) -> usize {
+        self.code.vregs
+    }
+    fn spillslot_size(&self, class: RegClass) -> usize {
+        if class == RegClass::Float { VECTOR_SLOTS } else { 1 }
+    }
+}
+
+/// The registers that there are: all but the stack's pointer and the frame's.
+fn environment() -> &'static MachineEnv {
+    static ENVIRONMENT: OnceLock<MachineEnv> = OnceLock::new();
+    ENVIRONMENT.get_or_init(|| {
+        let saved: PRegSet = SAVED.into_iter().map(gpr).collect();
+        let free: PRegSet = [0, 1, 2, 6, 7, 8, 9, 10, 11].into_iter().map(gpr).collect();
+        let vectors: PRegSet = (0..16).map(vector).collect();
+        MachineEnv {
+            preferred_regs_by_class: [free, vectors, PRegSet::empty()],
+            non_preferred_regs_by_class: [saved, PRegSet::empty(), PRegSet::empty()],
+            scratch_by_class: [None; 3],
+            fixed_stack_slots: Vec::new(),
+        }
+    })
+}
+
+/// Finds registers, carefully: time is bounded by [`crate::cost::Cost`].
+///
+/// # Errors
+/// Internal: what is no function.
+pub fn allocate(flow: &Flow<'_>) -> Result<Output> {
+    let options =
+        RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm: Algorithm::Ion };
+    regalloc2::run(flow, environment(), &options).map_err(failed)
+}
+
+/// What regalloc2's own checker says of a result.
+///
+/// # Errors
+/// Internal: the allocator is wrong, or what it was told.
+#[cfg(test)]
+pub fn check(flow: &Flow<'_>, output: &Output) -> Result<()> {
+    let mut checker = regalloc2::checker::Checker::new(flow, environment());
+    checker.prepare(output);
+    checker.run().map_err(|e| Error::internal(format!("{e:?}")))
+}
+
+fn failed(e: RegAllocError) -> Error {
+    match e {
+        RegAllocError::TooManyOperands => Error::limit("an instruction has too many operands"),
+        e => Error::internal(format!("register allocation: {e:?}")),
+    }
+}

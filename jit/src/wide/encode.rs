@@ -1,0 +1,466 @@
+//! Bytes of instructions whose registers are known.
+
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod tests;
+
+use super::frame::Frame;
+use super::inst::{Alu, Cc, Inst, Loop, Mem, Op, RAX, RBP, RDX, RSP};
+use super::table::{Row, Shape, Vex, Width};
+use regalloc2::Allocation;
+
+/// Code under way.
+#[derive(Default)]
+pub struct Buffer {
+    /// So far.
+    pub bytes: Vec<u8>,
+    /// Displacements to constants: where, which, the offset in it, bytes of the instruction behind it.
+    pub constants: Vec<(usize, u32, u32, u8)>,
+    /// Displacements to blocks: where.
+    pub jumps: Vec<(usize, usize)>,
+}
+
+/// A register or memory.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Register(u8),
+    Memory { base: u8, index: Option<(u8, u8)>, disp: i32 },
+    Constant(u32, u32),
+}
+
+impl Place {
+    /// High bits of index and base.
+    fn high(self) -> (bool, bool) {
+        match self {
+            Place::Register(r) => (false, r > 7),
+            Place::Memory { base, index, .. } => (index.is_some_and(|(i, _)| i > 7), base > 7),
+            Place::Constant(..) => (false, false),
+        }
+    }
+}
+
+/// Bytes before an opcode of general registers, and what they depend on.
+#[derive(Clone, Copy, Default)]
+struct Head {
+    /// 66, F2, F3, F0.
+    prefixes: &'static [u8],
+    /// 64 bits.
+    wide: bool,
+    /// The register, or that in rm, has 8 bits.
+    byte: bool,
+}
+
+/// The prefix of 16 bits.
+const SHORT: &[u8] = &[0x66];
+
+/// Number of a register.
+fn number(a: Allocation) -> u8 {
+    match a.as_reg() {
+        Some(preg) => preg.hw_enc() as u8,
+        None => unreachable!("an operand that must be a register is none"),
+    }
+}
+
+impl Buffer {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn modrm(&mut self, reg: u8, place: Place, tail: u8) {
+        let reg = (reg & 7) << 3;
+        match place {
+            Place::Register(r) => self.bytes.push(0xc0 | reg | r & 7),
+            Place::Constant(constant, offset) => {
+                self.bytes.push(reg | 5);
+                self.constants.push((self.bytes.len(), constant, offset, tail));
+                self.put(&[0; 4]);
+            }
+            Place::Memory { base, index, disp } => {
+                // rbp and r13 have a displacement always.
+                let (mode, length) = match disp {
+                    0 if base & 7 != RBP => (0, 0),
+                    -128..=127 => (0x40, 1),
+                    _ => (0x80, 4),
+                };
+                match index {
+                    Some((index, scale)) => self.put(&[mode | reg | 4, scale << 6 | (index & 7) << 3 | base & 7]),
+                    None if base & 7 == RSP => self.put(&[mode | reg | 4, 0x24]),
+                    None => self.bytes.push(mode | reg | base & 7),
+                }
+                self.put(&disp.to_le_bytes()[..length]);
+            }
+        }
+    }
+
+    /// An instruction on general registers.
+    fn legacy(&mut self, head: Head, opcode: &[u8], reg: u8, place: Place, imm: &[u8]) {
+        self.put(head.prefixes);
+        let (x, b) = place.high();
+        let bits = u8::from(head.wide) << 3 | u8::from(reg > 7) << 2 | u8::from(x) << 1 | u8::from(b);
+        let low = matches!(place, Place::Register(4..=7)) || (4..=7).contains(&reg);
+        if bits != 0 || head.byte && low {
+            self.bytes.push(0x40 | bits);
+        }
+        self.put(opcode);
+        self.modrm(reg, place, imm.len() as u8);
+        self.put(imm);
+    }
+
+    fn vex(&mut self, row: &Row, wide: bool, reg: u8, vvvv: u8, place: Place, imm: Option<u8>) {
+        let (w, l) = match row.width {
+            Width::L(w) => (w, wide),
+            Width::W => (wide, false),
+        };
+        let (x, b) = place.high();
+        let last = (!vvvv & 15) << 3 | u8::from(l) << 2 | row.prefix;
+        let r = u8::from(reg < 8) << 7;
+        if row.map == 1 && !w && !x && !b {
+            self.put(&[0xc5, r | last]);
+        } else {
+            self.put(&[0xc4, r | u8::from(!x) << 6 | u8::from(!b) << 5 | row.map, u8::from(w) << 7 | last]);
+        }
+        self.bytes.push(row.opcode);
+        self.modrm(reg, place, imm.is_some().into());
+        self.bytes.extend(imm);
+    }
+
+    /// The operand that may be memory: its registers begin at `at`.
+    fn place(&self, inst: &Inst, a: &[Allocation], at: usize, frame: &Frame) -> Place {
+        match inst.mem {
+            Mem::None => self.allocated(a[at], frame),
+            Mem::At { base, index, scale, disp } => {
+                let index = index.then(|| (number(a[at + usize::from(base)]), scale));
+                Place::Memory { base: if base { number(a[at]) } else { RSP }, index, disp }
+            }
+            Mem::Pool(constant, offset) => Place::Constant(constant, offset),
+        }
+    }
+
+    fn allocated(&self, a: Allocation, frame: &Frame) -> Place {
+        match a.as_stack() {
+            Some(slot) => Place::Memory { base: RSP, index: None, disp: frame.spill(slot) },
+            None => Place::Register(number(a)),
+        }
+    }
+
+    /// A move that register allocation asks for: never from memory to memory.
+    pub fn edit(&mut self, from: Allocation, to: Allocation, frame: &Frame) {
+        if from == to {
+            return;
+        }
+        let register = |a: Allocation| a.as_reg();
+        let Some(class) = register(from).or(register(to)) else { unreachable!("a move between places on the stack") };
+        let vector = class.class() == regalloc2::RegClass::Float;
+        let (from, to) = (self.allocated(from, frame), self.allocated(to, frame));
+        match (from, to, vector) {
+            (from, Place::Register(to), true) => self.vex(Vex::Vmovups.row(), true, to, 0, from, None),
+            (Place::Register(from), to, true) => self.vex(Vex::VmovupsStore.row(), true, from, 0, to, None),
+            (from, Place::Register(to), false) => {
+                self.legacy(Head { wide: true, ..Head::default() }, &[0x8b], to, from, &[]);
+            }
+            (Place::Register(from), to, false) => {
+                self.legacy(Head { wide: true, ..Head::default() }, &[0x89], from, to, &[]);
+            }
+            _ => unreachable!("a move between places on the stack"),
+        }
+    }
+
+    /// An instruction that stays in its block.
+    pub fn inst(&mut self, inst: &Inst, a: &[Allocation], frame: &Frame) {
+        let head = Head { wide: inst.wide, ..Head::default() };
+        let imm = inst.imm as i32;
+        let rm = |at: usize| self.place(inst, a, at, frame);
+        match inst.op {
+            Op::Vex(vex) => self.vex_inst(vex.row(), inst, a, frame),
+            Op::Zero => {
+                let r = number(a[0]);
+                self.vex(Vex::Vxorps.row(), false, r, r, Place::Register(r), None);
+            }
+            Op::Ones => {
+                let r = number(a[0]);
+                self.vex(Vex::Vpcmpeqd.row(), true, r, r, Place::Register(r), None);
+            }
+            Op::Alu(Alu::Cmp) => {
+                let place = rm(1);
+                self.legacy(head, &[0x3b], number(a[0]), place, &[]);
+            }
+            Op::Alu(alu) => {
+                let place = rm(2);
+                self.legacy(head, &[alu as u8 * 8 + 3], number(a[0]), place, &[]);
+            }
+            Op::AluImm(alu) => {
+                let place = rm(0);
+                match i8::try_from(imm) {
+                    Ok(byte) => self.legacy(head, &[0x83], alu as u8, place, &byte.to_le_bytes()),
+                    Err(_) => self.legacy(head, &[0x81], alu as u8, place, &imm.to_le_bytes()),
+                }
+            }
+            Op::Test => {
+                let place = rm(1);
+                self.legacy(head, &[0x85], number(a[0]), place, &[]);
+            }
+            Op::Mov => {
+                let place = rm(1);
+                self.legacy(head, &[0x8b], number(a[0]), place, &[]);
+            }
+            Op::MovImm => self.mov_imm(number(a[0]), inst.imm),
+            Op::Movzx8 | Op::Movsx8 => {
+                let place = rm(1);
+                let opcode = if inst.op == Op::Movzx8 { 0xb6 } else { 0xbe };
+                self.legacy(Head { byte: true, ..head }, &[0x0f, opcode], number(a[0]), place, &[]);
+            }
+            Op::Movzx16 | Op::Movsx16 => {
+                let place = rm(1);
+                let opcode = if inst.op == Op::Movzx16 { 0xb7 } else { 0xbf };
+                self.legacy(head, &[0x0f, opcode], number(a[0]), place, &[]);
+            }
+            Op::Movsx32 => {
+                let place = rm(1);
+                self.legacy(Head { wide: true, ..head }, &[0x63], number(a[0]), place, &[]);
+            }
+            Op::Store(bytes) => {
+                let place = rm(1);
+                let head = Head { wide: bytes == 8, byte: bytes == 1, prefixes: short(bytes) };
+                self.legacy(head, &[0x88 | u8::from(bytes != 1)], number(a[0]), place, &[]);
+            }
+            Op::StoreImm(bytes) => {
+                let place = rm(0);
+                let head = Head { wide: bytes == 8, byte: bytes == 1, prefixes: short(bytes) };
+                self.legacy(head, &[0xc6 | u8::from(bytes != 1)], 0, place, &imm.to_le_bytes()[..bytes.min(4).into()]);
+            }
+            Op::Lea => {
+                let place = rm(1);
+                self.legacy(head, &[0x8d], number(a[0]), place, &[]);
+            }
+            Op::Shift(shift) => {
+                self.legacy(head, &[0xc1], shift as u8, Place::Register(number(a[0])), &[imm as u8]);
+            }
+            Op::Imul => {
+                let place = rm(2);
+                self.legacy(head, &[0x0f, 0xaf], number(a[0]), place, &[]);
+            }
+            Op::ImulImm => {
+                let place = rm(1);
+                self.legacy(head, &[0x69], number(a[0]), place, &imm.to_le_bytes());
+            }
+            Op::Neg => self.legacy(head, &[0xf7], 3, Place::Register(number(a[0])), &[]),
+            Op::Not => self.legacy(head, &[0xf7], 2, Place::Register(number(a[0])), &[]),
+            Op::Bswap => {
+                let r = number(a[0]);
+                self.bytes.push(0x40 | u8::from(inst.wide) << 3 | u8::from(r > 7));
+                self.put(&[0x0f, 0xc8 | r & 7]);
+            }
+            Op::Lzcnt | Op::Tzcnt | Op::Popcnt => {
+                let place = rm(1);
+                let opcode = match inst.op {
+                    Op::Lzcnt => 0xbd,
+                    Op::Tzcnt => 0xbc,
+                    _ => 0xb8,
+                };
+                self.legacy(Head { prefixes: &[0xf3], ..head }, &[0x0f, opcode], number(a[0]), place, &[]);
+            }
+            Op::MulHigh(signed) => {
+                let place = rm(2);
+                self.legacy(head, &[0xf7], if signed { 5 } else { 4 }, place, &[]);
+            }
+            Op::Div(signed) => {
+                let place = rm(3);
+                if signed {
+                    self.put(if inst.wide { &[0x48, 0x99] } else { &[0x99] });
+                } else {
+                    self.legacy(Head::default(), &[0x31], RDX, Place::Register(RDX), &[]);
+                }
+                self.legacy(head, &[0xf7], if signed { 7 } else { 6 }, place, &[]);
+            }
+            Op::Set(cc) => {
+                let r = number(a[0]);
+                let byte = Head { byte: true, ..Head::default() };
+                self.legacy(byte, &[0x0f, 0x90 | cc as u8], 0, Place::Register(r), &[]);
+                self.legacy(byte, &[0x0f, 0xb6], r, Place::Register(r), &[]);
+            }
+            Op::Cmov(cc) => {
+                let place = rm(2);
+                self.legacy(head, &[0x0f, 0x40 | cc as u8], number(a[0]), place, &[]);
+            }
+            Op::LockXadd(bytes) => {
+                let place = rm(2);
+                self.legacy(locked(bytes), &[0x0f, 0xc1], number(a[0]), place, &[]);
+            }
+            Op::Xchg(bytes) => {
+                let place = rm(2);
+                let head = Head { wide: bytes == 8, byte: false, prefixes: short(bytes) };
+                self.legacy(head, &[0x87], number(a[0]), place, &[]);
+            }
+            Op::LockCmpxchg(bytes) => {
+                let place = rm(3);
+                self.legacy(locked(bytes), &[0x0f, 0xb1], number(a[2]), place, &[]);
+            }
+            Op::RmwLoop(bytes, operation) => {
+                let place = rm(3);
+                self.rmw_loop(bytes, operation, number(a[1]), number(a[2]), place);
+            }
+            Op::Params => {}
+            Op::Call => {
+                self.vzeroupper();
+                let function = number(a[0]);
+                self.legacy(Head::default(), &[0xff], 2, Place::Register(function), &[]);
+            }
+            Op::Jump | Op::Branch(_) | Op::Table | Op::Return => unreachable!("the end of a block"),
+        }
+    }
+
+    fn vex_inst(&mut self, row: &Row, inst: &Inst, a: &[Allocation], frame: &Frame) {
+        let imm = row.imm.then_some(inst.imm as u8);
+        let rm = |at: usize| self.place(inst, a, at, frame);
+        let memory = inst.mem != Mem::None;
+        let (reg, vvvv, place, imm) = match row.shape {
+            Shape::Rvm => (number(a[0]), number(a[1]), rm(2), imm),
+            Shape::Rm | Shape::RmReg => (number(a[0]), 0, rm(1), imm),
+            Shape::Test => (number(a[0]), 0, rm(1), imm),
+            Shape::Mr if memory => (number(a[0]), 0, rm(1), imm),
+            Shape::Mr => (number(a[1]), 0, Place::Register(number(a[0])), imm),
+            Shape::Vm(digit) => (digit, number(a[0]), rm(1), imm),
+            Shape::Rvim => (number(a[0]), number(a[1]), rm(3), Some(number(a[2]) << 4)),
+            Shape::Rmv => (number(a[0]), number(a[1]), rm(2), imm),
+            Shape::Fma => (number(a[0]), number(a[2]), rm(3), imm),
+        };
+        self.vex(row, inst.wide, reg, vvvv, place, imm);
+    }
+
+    fn mov_imm(&mut self, r: u8, imm: i64) {
+        let high = u8::from(r > 7);
+        if let Ok(word) = u32::try_from(imm) {
+            if high != 0 {
+                self.bytes.push(0x41);
+            }
+            self.bytes.push(0xb8 | r & 7);
+            self.put(&word.to_le_bytes());
+        } else if let Ok(word) = i32::try_from(imm) {
+            self.put(&[0x48 | high, 0xc7, 0xc0 | r & 7]);
+            self.put(&word.to_le_bytes());
+        } else {
+            self.put(&[0x48 | high, 0xb8 | r & 7]);
+            self.put(&imm.to_le_bytes());
+        }
+    }
+
+    /// rax is what was there; what the operation makes of it is tried to be put in its place.
+    fn rmw_loop(&mut self, bytes: u8, operation: Loop, temp: u8, operand: u8, place: Place) {
+        let wide = Head { wide: true, ..Head::default() };
+        match bytes {
+            2 => self.legacy(Head::default(), &[0x0f, 0xb7], RAX, place, &[]),
+            _ => self.legacy(Head { wide: bytes == 8, ..Head::default() }, &[0x8b], RAX, place, &[]),
+        }
+        let again = self.bytes.len();
+        match operation {
+            Loop::Alu(alu) => {
+                self.legacy(wide, &[0x8b], temp, Place::Register(RAX), &[]);
+                self.legacy(wide, &[alu as u8 * 8 + 3], temp, Place::Register(operand), &[]);
+            }
+            Loop::Choose(cc) => {
+                self.legacy(wide, &[0x8b], temp, Place::Register(RAX), &[]);
+                let sized = Head { wide: bytes == 8, byte: false, prefixes: short(bytes) };
+                self.legacy(sized, &[0x3b], operand, Place::Register(RAX), &[]);
+                self.legacy(wide, &[0x0f, 0x40 | cc as u8], temp, Place::Register(operand), &[]);
+            }
+        }
+        self.legacy(locked(bytes), &[0x0f, 0xb1], temp, place, &[]);
+        let back = again as i64 - (self.bytes.len() as i64 + 2);
+        self.put(&[0x75, back as u8]);
+    }
+
+    /// Upper halves are 0: nobody else's code waits for them.
+    pub fn vzeroupper(&mut self) {
+        self.put(&[0xc5, 0xf8, 0x77]);
+    }
+
+    /// Goes to a block.
+    pub fn jump(&mut self, to: usize) {
+        self.bytes.push(0xe9);
+        self.jumps.push((self.bytes.len(), to));
+        self.put(&[0; 4]);
+    }
+
+    /// Goes to a block if so.
+    pub fn branch(&mut self, cc: Cc, to: usize) {
+        self.put(&[0x0f, 0x80 | cc as u8]);
+        self.jumps.push((self.bytes.len(), to));
+        self.put(&[0; 4]);
+    }
+
+    /// Goes to the block of a number, or to the last one. The table of their distances to itself lies behind the code.
+    pub fn table(&mut self, a: &[Allocation], targets: &[usize], tables: &mut Vec<(usize, Vec<usize>)>) {
+        let [index, address, distance] = [0, 1, 2].map(|i| number(a[i]));
+        let Some((&default, blocks)) = targets.split_last() else { unreachable!("a table of nothing") };
+        let wide = Head { wide: true, ..Head::default() };
+        self.legacy(Head::default(), &[0x8b], distance, Place::Register(index), &[]);
+        self.legacy(
+            Head::default(),
+            &[0x81],
+            Alu::Cmp as u8,
+            Place::Register(distance),
+            &(blocks.len() as u32).to_le_bytes(),
+        );
+        self.branch(Cc::Ae, default);
+        self.put(&[0x48 | u8::from(address > 7) << 2, 0x8d, (address & 7) << 3 | 5]);
+        tables.push((self.bytes.len(), blocks.to_vec()));
+        self.put(&[0; 4]);
+        let entry = Place::Memory { base: address, index: Some((distance, 2)), disp: 0 };
+        self.legacy(wide, &[0x63], distance, entry, &[]);
+        self.legacy(wide, &[0x03], distance, Place::Register(address), &[]);
+        self.legacy(Head::default(), &[0xff], 4, Place::Register(distance), &[]);
+    }
+
+    /// rbp = rsp, and registers behind it.
+    pub fn enter(&mut self, frame: &Frame) {
+        let wide = Head { wide: true, ..Head::default() };
+        self.bytes.push(0x55);
+        self.legacy(wide, &[0x8b], RBP, Place::Register(RSP), &[]);
+        for &r in &frame.saved {
+            if r > 7 {
+                self.bytes.push(0x41);
+            }
+            self.bytes.push(0x50 | r & 7);
+        }
+        let mut left = frame.bytes;
+        if left >= PAGE {
+            // Page by page: what lies behind a guard page is never touched.
+            self.mov_imm(RAX, i64::from(left / PAGE));
+            let again = self.bytes.len();
+            self.legacy(wide, &[0x81], Alu::Sub as u8, Place::Register(RSP), &PAGE.to_le_bytes());
+            self.legacy(wide, &[0x85], RSP, Place::Memory { base: RSP, index: None, disp: 0 }, &[]);
+            self.legacy(Head::default(), &[0x83], Alu::Sub as u8, Place::Register(RAX), &[1]);
+            let back = again as i64 - (self.bytes.len() as i64 + 2);
+            self.put(&[0x75, back as u8]);
+            left %= PAGE;
+        }
+        self.legacy(wide, &[0x81], Alu::Sub as u8, Place::Register(RSP), &left.to_le_bytes());
+        let align = -(1i32 << frame.align);
+        self.legacy(wide, &[0x81], Alu::And as u8, Place::Register(RSP), &align.to_le_bytes());
+    }
+
+    /// Back to the caller.
+    pub fn leave(&mut self, frame: &Frame) {
+        self.vzeroupper();
+        let saved = Place::Memory { base: RBP, index: None, disp: -8 * frame.saved.len() as i32 };
+        self.legacy(Head { wide: true, ..Head::default() }, &[0x8d], RSP, saved, &[]);
+        for &r in frame.saved.iter().rev() {
+            if r > 7 {
+                self.bytes.push(0x41);
+            }
+            self.bytes.push(0x58 | r & 7);
+        }
+        self.put(&[0x5d, 0xc3]);
+    }
+}
+
+const PAGE: u32 = 4096;
+
+fn short(bytes: u8) -> &'static [u8] {
+    if bytes == 2 { SHORT } else { &[] }
+}
+
+fn locked(bytes: u8) -> Head {
+    Head { wide: bytes == 8, byte: false, prefixes: if bytes == 2 { &[0xf0, 0x66] } else { &[0xf0] } }
+}

@@ -1,0 +1,126 @@
+//! Arithmetic of vectors of integers.
+
+use super::{Lower, Parts, Rm, wide};
+use crate::lir::{Elem, InstData, Op};
+use crate::wide::table::Vex;
+use regalloc2::VReg;
+
+/// By bytes of a lane: 1, 2, 4, 8.
+pub(super) fn by_width(elem: Elem, ops: [Vex; 4]) -> Vex {
+    ops[(elem.bits() / 8).trailing_zeros() as usize]
+}
+
+impl Lower<'_> {
+    pub(super) fn alu(&mut self, data: &InstData) -> Parts {
+        let (ty, op) = (data.ty, data.op);
+        let (w, elem) = (wide(ty), ty.elem);
+        let a = data.args[0];
+        let b = *data.args.get(1).unwrap_or(&a);
+        let row = |ops| by_width(elem, ops);
+        use Vex::*;
+        match op {
+            Op::Iadd => {
+                let op = row([Vpaddb, Vpaddw, Vpaddd, Vpaddq]);
+                self.each_commuted(a, b, |e, a, b| e.two(op, w, a, b))
+            }
+            Op::Isub => {
+                let op = row([Vpsubb, Vpsubw, Vpsubd, Vpsubq]);
+                self.each_two(a, b, |e, a, b| e.two(op, w, a, b))
+            }
+            Op::Ineg => {
+                let op = row([Vpsubb, Vpsubw, Vpsubd, Vpsubq]);
+                self.each_one(a, |e, a| {
+                    let zero = e.zero();
+                    e.two(op, w, zero, a)
+                })
+            }
+            Op::And => self.each_commuted(a, b, |e, a, b| e.two(Vpand, w, a, b)),
+            Op::Or => self.each_commuted(a, b, |e, a, b| e.two(Vpor, w, a, b)),
+            Op::Xor => self.each_commuted(a, b, |e, a, b| e.two(Vpxor, w, a, b)),
+            Op::AndNot => self.each_two(b, a, |e, b, a| e.two(Vpandn, w, b, a)),
+            Op::Not => self.each_one(a, |e, a| {
+                let ones = e.ones();
+                e.two(Vpxor, w, ones, a)
+            }),
+            Op::Imul => match elem {
+                Elem::I8 => self.each_two(a, b, |e, a, b| e.multiply_bytes(w, a, b)),
+                Elem::I16 => self.each_commuted(a, b, |e, a, b| e.two(Vpmullw, w, a, b)),
+                Elem::I64 => self.each_two(a, b, |e, a, b| e.multiply_longs(w, a, b)),
+                _ => self.each_commuted(a, b, |e, a, b| e.two(Vpmulld, w, a, b)),
+            },
+            Op::SmulHigh | Op::UmulHigh if elem == Elem::I64 => {
+                self.by_lane(data, move |e, lanes| e.mul_high(op == Op::SmulHigh, true, lanes[0], lanes[1]))
+            }
+            Op::SmulHigh => self.each_two(a, b, |e, a, b| e.high_words(Vpmuldq, w, a, b)),
+            Op::UmulHigh => self.each_two(a, b, |e, a, b| e.high_words(Vpmuludq, w, a, b)),
+            _ if elem == Elem::I64 => self.each_two(a, b, |e, a, b| e.choose_longs(op, w, a, b)),
+            _ => {
+                let op = match op {
+                    Op::Smin => row([Vpminsb, Vpminsw, Vpminsd, Vpminsd]),
+                    Op::Smax => row([Vpmaxsb, Vpmaxsw, Vpmaxsd, Vpmaxsd]),
+                    Op::Umin => row([Vpminub, Vpminuw, Vpminud, Vpminud]),
+                    _ => row([Vpmaxub, Vpmaxuw, Vpmaxud, Vpmaxud]),
+                };
+                self.each_commuted(a, b, |e, a, b| e.two(op, w, a, b))
+            }
+        }
+    }
+
+    /// Low bytes of products, through those of 16 bits: of even bytes, and of odd ones.
+    fn multiply_bytes(&mut self, w: bool, a: VReg, b: Rm) -> VReg {
+        let b = self.in_register(w, b);
+        let low_bytes = self.words(w, 0x00ff_00ff);
+        let even = self.two(Vex::Vpmullw, w, a, b);
+        let even = self.two(Vex::Vpand, w, even, low_bytes);
+        let [a, b] = [a, b].map(|v| self.one_imm(Vex::VpsrlwImm, w, v, 8));
+        let odd = self.two(Vex::Vpmullw, w, a, b);
+        let odd = self.one_imm(Vex::VpsllwImm, w, odd, 8);
+        self.two(Vex::Vpor, w, even, odd)
+    }
+
+    /// Low halves of products of 64 bits: those of low words, and above them those of a low and a high one.
+    fn multiply_longs(&mut self, w: bool, a: VReg, b: Rm) -> VReg {
+        let b = self.in_register(w, b);
+        let crossed = self.one_imm(Vex::Vpshufd, w, b, 0xb1);
+        let crossed = self.two(Vex::Vpmulld, w, a, crossed);
+        let high = self.one_imm(Vex::VpsrlqImm, w, crossed, 32);
+        let sum = self.two(Vex::Vpaddd, w, high, crossed);
+        let high = self.one_imm(Vex::VpsllqImm, w, sum, 32);
+        let low = self.two(Vex::Vpmuludq, w, a, b);
+        self.two(Vex::Vpaddq, w, low, high)
+    }
+
+    /// High words of products, of even words and of odd ones.
+    fn high_words(&mut self, op: Vex, w: bool, a: VReg, b: Rm) -> VReg {
+        let b = self.in_register(w, b);
+        let even = self.two(op, w, a, b);
+        let [a, b] = [a, b].map(|v| self.one_imm(Vex::VpsrlqImm, w, v, 32));
+        let odd = self.two(op, w, a, b);
+        let even = self.one_imm(Vex::VpsrlqImm, w, even, 32);
+        self.two_imm(Vex::Vblendps, w, even, odd, 0xaa)
+    }
+
+    fn choose_longs(&mut self, op: Op, w: bool, a: VReg, b: Rm) -> VReg {
+        let b = self.in_register(w, b);
+        let unsigned = matches!(op, Op::Umin | Op::Umax);
+        let greater = self.greater(Elem::I64, unsigned, w, a, Rm::Reg(b));
+        match op {
+            Op::Smax | Op::Umax => self.blend(Vex::Vblendvpd, w, greater, a, b),
+            _ => self.blend(Vex::Vblendvpd, w, greater, b, a),
+        }
+    }
+
+    /// a > b.
+    pub(super) fn greater(&mut self, elem: Elem, unsigned: bool, w: bool, a: VReg, b: Rm) -> VReg {
+        let op = by_width(elem, [Vex::Vpcmpgtb, Vex::Vpcmpgtw, Vex::Vpcmpgtd, Vex::Vpcmpgtq]);
+        if !unsigned {
+            return self.two(op, w, a, b);
+        }
+        // As signed numbers, with the other sign.
+        let bytes = elem.bits() as usize / 8;
+        let sign = self.repeat(w, &(1u64 << (elem.bits() - 1)).to_le_bytes()[..bytes]);
+        let b = self.in_register(w, b);
+        let [a, b] = [a, b].map(|v| self.two(Vex::Vpxor, w, v, sign));
+        self.two(op, w, a, b)
+    }
+}

@@ -1,0 +1,114 @@
+//! Counts of bits in vectors.
+
+use super::{Lower, Parts, wide};
+use crate::lir::{Elem, InstData, Op};
+use crate::wide::table::Vex;
+use regalloc2::VReg;
+
+/// Number of ones of numbers of 4 bits, and their bits in reverse order.
+const ONES: [u8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+const REVERSED: [u8; 16] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
+
+impl Lower<'_> {
+    pub(super) fn bits(&mut self, data: &InstData) -> Parts {
+        let (ty, op, a) = (data.ty, data.op, data.args[0]);
+        let (w, elem) = (wide(ty), ty.elem);
+        match (op, elem) {
+            (Op::Popcnt | Op::BitReverse, _) => self.each_one(a, |e, a| {
+                let a = e.in_register(w, a);
+                if op == Op::Popcnt { e.ones_of(elem, w, a) } else { e.reversed(elem, w, a) }
+            }),
+            (_, Elem::I64) => self.by_lane(data, move |e, lanes| e.count(op, Elem::I64, lanes[0])),
+            (_, Elem::I32) => self.each_one(a, |e, a| {
+                let a = e.in_register(w, a);
+                e.zeros(op, w, a)
+            }),
+            _ => {
+                let words = self.as_words(a, false);
+                let counted = words.iter().map(|&a| {
+                    if op == Op::Clz {
+                        let count = self.zeros(op, true, a);
+                        let more = self.words(true, 32 - elem.bits());
+                        self.two(Vex::Vpsubd, true, count, more)
+                    } else {
+                        let guard = self.words(true, 1 << elem.bits());
+                        let guarded = self.two(Vex::Vpor, true, a, guard);
+                        self.zeros(op, true, guarded)
+                    }
+                });
+                let counted: Parts = counted.collect();
+                self.words_as(ty, counted)
+            }
+        }
+    }
+
+    /// Zeros above or below of words, by the exponent of a float with the same highest, or only the lowest, one.
+    fn zeros(&mut self, op: Op, w: bool, a: VReg) -> VReg {
+        let (bias, exponents) = (self.words(w, 127), self.words(w, 0xff));
+        if op == Op::Clz {
+            // Without rounding up to the next power of two. A negative number's exponent is above all, of 0 it is 0.
+            let half = self.one_imm(Vex::VpsrldImm, w, a, 1);
+            let top = self.two(Vex::Vpandn, w, half, a);
+            let float = self.one(Vex::Vcvtdq2ps, w, top);
+            let exponent = self.one_imm(Vex::VpsrldImm, w, float, 23);
+            let most = self.words_reg(w, 158);
+            let count = self.two(Vex::Vpsubd, w, most, exponent);
+            let zero = self.zero();
+            let count = self.two(Vex::Vpmaxsd, w, count, zero);
+            let all = self.words(w, 32);
+            return self.two(Vex::Vpminsd, w, count, all);
+        }
+        let zero = self.zero();
+        let negated = self.two(Vex::Vpsubd, w, zero, a);
+        let lowest = self.two(Vex::Vpand, w, a, negated);
+        let float = self.one(Vex::Vcvtdq2ps, w, lowest);
+        let exponent = self.one_imm(Vex::VpsrldImm, w, float, 23);
+        let exponent = self.two(Vex::Vpand, w, exponent, exponents);
+        let count = self.two(Vex::Vpsubd, w, exponent, bias);
+        // Of 0 it is negative: more than all.
+        let all = self.words(w, 32);
+        self.two(Vex::Vpminud, w, count, all)
+    }
+
+    /// The table's entries of low and of high halves of bytes.
+    fn looked_up(&mut self, table: &[u8; 16], w: bool, a: VReg) -> [VReg; 2] {
+        let table = self.repeat(w, table);
+        let table = self.in_register(w, table);
+        let low = self.words(w, 0x0f0f_0f0f);
+        let high = self.one_imm(Vex::VpsrlwImm, w, a, 4);
+        [a, high].map(|v| {
+            let v = self.two(Vex::Vpand, w, v, low);
+            self.two(Vex::Vpshufb, w, table, v)
+        })
+    }
+
+    fn ones_of(&mut self, elem: Elem, w: bool, a: VReg) -> VReg {
+        let [low, high] = self.looked_up(&ONES, w, a);
+        let bytes = self.two(Vex::Vpaddb, w, low, high);
+        let ones = [self.words(w, 0x0101_0101), self.words(w, 0x0001_0001)];
+        match elem {
+            Elem::I8 => bytes,
+            Elem::I64 => {
+                let zero = self.zero();
+                self.two(Vex::Vpsadbw, w, bytes, zero)
+            }
+            _ => {
+                let shorts = self.two(Vex::Vpmaddubsw, w, bytes, ones[0]);
+                if elem == Elem::I16 { shorts } else { self.two(Vex::Vpmaddwd, w, shorts, ones[1]) }
+            }
+        }
+    }
+
+    fn reversed(&mut self, elem: Elem, w: bool, a: VReg) -> VReg {
+        let [low, high] = self.looked_up(&REVERSED, w, a);
+        let low = self.one_imm(Vex::VpsllwImm, w, low, 4);
+        let bytes = self.two(Vex::Vpor, w, low, high);
+        let lane = elem.bits() as usize / 8;
+        if lane == 1 {
+            return bytes;
+        }
+        let order: [u8; 16] = std::array::from_fn(|i| (i / lane * lane + lane - 1 - i % lane) as u8);
+        let order = self.repeat(w, &order);
+        self.two(Vex::Vpshufb, w, bytes, order)
+    }
+}

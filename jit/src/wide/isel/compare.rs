@@ -1,0 +1,486 @@
+//! Comparisons, masks of other widths, and selection.
+
+use super::alu::by_width;
+use super::{Lower, PART, Parts, Rm, in_vector, part_count, wide};
+use crate::lir::{self, Def, Elem, FloatCond, Imm, InstData, IntCond, Op, Type};
+use crate::wide::inst::{Alu, Cc, Op as M};
+use crate::wide::table::Vex;
+use regalloc2::{Operand, VReg};
+use smallvec::smallvec;
+
+/// The element that a lane is held as.
+pub(super) fn held(ty: Type) -> Elem {
+    if ty.elem == Elem::B { Elem::I32 } else { ty.elem }
+}
+
+impl Lower<'_> {
+    // Flags.
+
+    /// Flags of a truth value.
+    pub(super) fn condition(&mut self, v: lir::Value) -> Cc {
+        if let (Def::Inst(inst), true) = (self.lir.values[v].def, self.parts[v].is_empty())
+            && self.facts.later[inst]
+        {
+            let lir = self.lir;
+            return self.flags_of(&lir.insts[inst]);
+        }
+        let truth = self.reg(v, 0);
+        self.test(truth)
+    }
+
+    /// Flags: is it not 0?
+    pub(super) fn test(&mut self, v: VReg) -> Cc {
+        self.push(M::Test, false, 0, &[Operand::reg_use(v)], Some(Rm::Reg(v)));
+        Cc::Ne
+    }
+
+    /// A truth value of flags.
+    pub(super) fn truth(&mut self, cc: Cc) -> VReg {
+        let to = self.new_int();
+        self.push(M::Set(cc), false, 0, &[Operand::reg_def(to)], None);
+        to
+    }
+
+    /// Flags of a comparison of scalars, or of all lanes of a mask.
+    pub(super) fn flags_of(&mut self, data: &InstData) -> Cc {
+        let v = data.args[0];
+        match (data.op, data.imm) {
+            (Op::Icmp, Imm::Int(cond)) => self.compare_ints(cond, v, data.args[1]),
+            (Op::Fcmp, Imm::Float(cond)) => self.compare_floats(cond, data.ty, v, data.args[1]),
+            (Op::Any, _) => {
+                let all = self.joined(v, Vex::Vorps);
+                self.push(M::Vex(Vex::Vtestps), wide(data.ty), 0, &[Operand::reg_use(all)], Some(Rm::Reg(all)));
+                Cc::Ne
+            }
+            _ => {
+                let all = self.joined(v, Vex::Vandps);
+                let ones = self.words(wide(data.ty), u32::MAX);
+                self.push(M::Vex(Vex::Vtestps), wide(data.ty), 0, &[Operand::reg_use(all)], Some(ones));
+                Cc::B
+            }
+        }
+    }
+
+    /// All registers of a mask as one.
+    fn joined(&mut self, v: lir::Value, op: Vex) -> VReg {
+        let w = wide(self.lir.ty(v));
+        let parts = self.regs(v);
+        parts[1..].iter().fold(parts[0], |all, &part| self.two(op, w, all, part))
+    }
+
+    fn compare_ints(&mut self, cond: IntCond, a: lir::Value, b: lir::Value) -> Cc {
+        let ty = self.lir.ty(a);
+        let (cond, a, b) = if self.is_constant(a) { (exchanged(cond), b, a) } else { (cond, a, b) };
+        let signed = matches!(cond, IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge);
+        let w = ty == Type::I64;
+        let narrow = matches!(ty.elem, Elem::I8 | Elem::I16);
+        let imm = match self.imm(b) {
+            Some(imm) if narrow && !signed => Some(imm & ty.elem.mask() as i64),
+            imm => imm,
+        };
+        match imm {
+            Some(0) if matches!(cond, IntCond::Eq | IntCond::Ne) && !narrow && !self.parts[a].is_empty() => {
+                let a = self.reg(a, 0);
+                self.push(M::Test, w, 0, &[Operand::reg_use(a)], Some(Rm::Reg(a)));
+            }
+            Some(imm) => {
+                let a = if narrow { Rm::Reg(self.extended(a, signed)) } else { self.rm(a, 0) };
+                self.push(M::AluImm(Alu::Cmp), w, imm, &[], Some(a));
+            }
+            None => {
+                let (a, b) = if narrow {
+                    (self.extended(a, signed), Rm::Reg(self.extended(b, signed)))
+                } else {
+                    (self.reg(a, 0), self.rm(b, 0))
+                };
+                self.push(M::Alu(Alu::Cmp), w, 0, &[Operand::reg_use(a)], Some(b));
+            }
+        }
+        int_cc(cond)
+    }
+
+    fn compare_floats(&mut self, cond: FloatCond, ty: Type, a: lir::Value, b: lir::Value) -> Cc {
+        use FloatCond::*;
+        let (swap, cc) = match cond {
+            Eq | Ne => {
+                let mask = self.compare_parts(ty, Imm::Float(cond), a, b)[0];
+                let word = self.one_int(Vex::VmovdFrom, false, mask, 0);
+                return self.test(word);
+            }
+            Gt => (false, Cc::A),
+            Ge => (false, Cc::Ae),
+            Lt => (true, Cc::A),
+            Le => (true, Cc::Ae),
+            Ult => (false, Cc::B),
+            Ule => (false, Cc::Be),
+            Ugt => (true, Cc::B),
+            Uge => (true, Cc::Be),
+            Ord => (false, Cc::Np),
+            Uno => (false, Cc::P),
+            One => (false, Cc::Ne),
+            Ueq => (false, Cc::E),
+        };
+        let (a, b) = if swap { (b, a) } else { (a, b) };
+        let op = if ty.elem == Elem::F32 { Vex::Vucomiss } else { Vex::Vucomisd };
+        let (a, b) = (self.reg(a, 0), self.rm(b, 0));
+        self.push(M::Vex(op), false, 0, &[Operand::reg_use(a)], Some(b));
+        cc
+    }
+
+    // Masks.
+
+    pub(super) fn comparison(&mut self, data: &InstData) -> Parts {
+        let (ty, [a, b]) = (data.ty, [data.args[0], data.args[1]]);
+        if ty.is_vector() {
+            let parts = self.compare_parts(ty, data.imm, a, b);
+            return self.mask_of(ty, parts);
+        }
+        let cc = self.flags_of(data);
+        smallvec![self.truth(cc)]
+    }
+
+    /// A comparison as a mask of the operands' own width.
+    pub(super) fn compare_parts(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value) -> Parts {
+        let w = wide(ty);
+        // What may be memory comes second.
+        let exchange = self.is_constant(a) || self.parts[a].is_empty() && !self.parts[b].is_empty();
+        match imm {
+            Imm::Float(cond) => {
+                let (cond, a, b) = if exchange { (exchanged_float(cond), b, a) } else { (cond, a, b) };
+                let op = match (ty.elem, ty.is_vector()) {
+                    (Elem::F32, true) => Vex::Vcmpps,
+                    (Elem::F32, false) => Vex::Vcmpss,
+                    (_, true) => Vex::Vcmppd,
+                    (_, false) => Vex::Vcmpsd,
+                };
+                self.each_two(a, b, |e, a, b| e.two_imm(op, w, a, b, predicate(cond)))
+            }
+            Imm::Int(cond) => {
+                let (cond, a, b) = if exchange { (exchanged(cond), b, a) } else { (cond, a, b) };
+                let elem = held(ty);
+                self.each_two(a, b, |e, a, b| e.compare_lanes(elem, w, cond, a, b))
+            }
+            _ => unreachable!("a comparison without condition"),
+        }
+    }
+
+    fn compare_lanes(&mut self, elem: Elem, w: bool, cond: IntCond, a: VReg, b: Rm) -> VReg {
+        use IntCond::*;
+        use Vex::*;
+        let equal = by_width(elem, [Vpcmpeqb, Vpcmpeqw, Vpcmpeqd, Vpcmpeqq]);
+        let unsigned = matches!(cond, Ult | Ule | Ugt | Uge);
+        match cond {
+            Eq => self.two(equal, w, a, b),
+            Ne => {
+                let same = self.two(equal, w, a, b);
+                self.not(w, same)
+            }
+            // The smaller, or larger, of both is the first one.
+            Ule | Uge if elem != Elem::I64 => {
+                let op = if cond == Ule {
+                    by_width(elem, [Vpminub, Vpminuw, Vpminud, Vpminud])
+                } else {
+                    by_width(elem, [Vpmaxub, Vpmaxuw, Vpmaxud, Vpmaxud])
+                };
+                let chosen = self.two(op, w, a, b);
+                self.two(equal, w, chosen, a)
+            }
+            Sgt | Ugt => self.greater(elem, unsigned, w, a, b),
+            Sle | Ule => {
+                let greater = self.greater(elem, unsigned, w, a, b);
+                self.not(w, greater)
+            }
+            Slt | Ult | Sge | Uge => {
+                let b = self.in_register(w, b);
+                let less = self.greater(elem, unsigned, w, b, Rm::Reg(a));
+                if matches!(cond, Slt | Ult) { less } else { self.not(w, less) }
+            }
+        }
+    }
+
+    fn not(&mut self, w: bool, a: VReg) -> VReg {
+        let ones = self.words(w, u32::MAX);
+        self.two(Vex::Vpxor, w, a, ones)
+    }
+
+    /// A mask of a type's own width as one of words.
+    pub(super) fn mask_of(&mut self, ty: Type, parts: Parts) -> Parts {
+        match ty.lane_bytes() {
+            8 => self.halve(&parts, ty.bytes() as usize, |e, w, a, b| e.two_imm(Vex::Vshufps, w, a, b, 0x88)),
+            4 => parts,
+            2 => self.widen(&parts, Vex::Vpmovsxwd, 2, ty.lanes()),
+            _ => self.widen(&parts, Vex::Vpmovsxbd, 4, ty.lanes()),
+        }
+    }
+
+    /// A mask of words in the width of a type.
+    pub(super) fn mask_for(&mut self, ty: Type, mask: Parts) -> Parts {
+        let words = |e: &mut Self| e.halve(&mask, 4 * ty.lanes(), |e, w, a, b| e.two(Vex::Vpackssdw, w, a, b));
+        match ty.lane_bytes() {
+            8 => self.widen(&mask, Vex::Vpmovsxdq, 2, ty.lanes()),
+            4 => mask,
+            2 => words(self),
+            _ => {
+                let shorts = words(self);
+                self.halve(&shorts, 2 * ty.lanes(), |e, w, a, b| e.two(Vex::Vpacksswb, w, a, b))
+            }
+        }
+    }
+
+    /// Registers with lanes of half as many bytes, by an instruction that puts the lanes of two together, in each half of 128 bits.
+    pub(super) fn halve(
+        &mut self,
+        parts: &[VReg],
+        bytes: usize,
+        pack: impl Fn(&mut Self, bool, VReg, VReg) -> VReg,
+    ) -> Parts {
+        match bytes {
+            0..=16 => smallvec![pack(self, false, parts[0], parts[0])],
+            PART => {
+                let high = self.upper(parts[0]);
+                smallvec![pack(self, false, parts[0], high)]
+            }
+            _ => parts
+                .chunks(2)
+                .map(|pair| {
+                    let both = pack(self, true, pair[0], pair[1]);
+                    self.one_imm(Vex::Vpermq, true, both, 0xd8)
+                })
+                .collect(),
+        }
+    }
+
+    /// Registers with lanes of `times` as many bytes.
+    pub(super) fn widen(&mut self, parts: &[VReg], op: Vex, times: usize, lanes: usize) -> Parts {
+        let to = lanes * self.widened_bytes(op);
+        self.widen_from(to, times, op, |e, byte| Rm::Reg(e.slice(parts, byte)))
+    }
+
+    /// Bytes of the lanes that an instruction makes.
+    fn widened_bytes(&self, op: Vex) -> usize {
+        use Vex::*;
+        match op {
+            Vpmovsxbw | Vpmovzxbw => 2,
+            Vpmovsxbd | Vpmovzxbd | Vpmovsxwd | Vpmovzxwd => 4,
+            _ => 8,
+        }
+    }
+
+    /// The same of so many bytes altogether, from wherever the operand's bytes are.
+    pub(super) fn widen_from(
+        &mut self,
+        bytes: usize,
+        times: usize,
+        op: Vex,
+        source: impl Fn(&mut Self, usize) -> Rm,
+    ) -> Parts {
+        (0..bytes.div_ceil(PART))
+            .map(|i| {
+                let from = source(self, i * PART / times);
+                self.one(op, bytes > 16, from)
+            })
+            .collect()
+    }
+
+    /// A register whose low bytes, 16 at most, are those from a byte on.
+    pub(super) fn slice(&mut self, parts: &[VReg], byte: usize) -> VReg {
+        let part = parts[byte / PART];
+        let half = if byte % PART >= 16 { self.upper(part) } else { part };
+        match byte % 16 {
+            0 => half,
+            8 => self.one_imm(Vex::Vpshufd, false, half, 0xee),
+            by => self.one_imm(Vex::VpsrldqImm, false, half, by as u8),
+        }
+    }
+
+    // Selection.
+
+    pub(super) fn select(&mut self, data: &InstData) -> Parts {
+        let (ty, [cond, a, b]) = (data.ty, [0, 1, 2].map(|i| data.args[i]));
+        if let Some(parts) = self.extreme(data) {
+            return parts;
+        }
+        if !in_vector(ty) {
+            let (no, yes) = (self.reg(b, 0), self.rm(a, 0));
+            let cc = self.condition(cond);
+            return smallvec![self.int_two(M::Cmov(cc), ty == Type::I64, no, yes)];
+        }
+        let masks = self.masks(data);
+        let (op, w) = (blend_of(ty), wide(ty));
+        let zero = [a, b].map(|v| self.lir.constant(v) == Some(0) && ty.is_vector());
+        (0..part_count(ty))
+            .map(|i| {
+                let mask = masks[i.min(masks.len() - 1)];
+                match zero {
+                    [_, true] => {
+                        let a = self.rm(a, i);
+                        self.two(Vex::Vpand, w, mask, a)
+                    }
+                    [true, _] => {
+                        let b = self.rm(b, i);
+                        self.two(Vex::Vpandn, w, mask, b)
+                    }
+                    _ => {
+                        let no = self.reg(b, i);
+                        let yes = if ty.is_vector() { self.rm(a, i) } else { Rm::Reg(self.reg(a, i)) };
+                        self.blend(op, w, mask, yes, no)
+                    }
+                }
+            })
+            .collect()
+    }
+
+    /// The masks of a selection, in the width of its type; one for all registers if there is one for all lanes.
+    fn masks(&mut self, data: &InstData) -> Parts {
+        let (ty, cond) = (data.ty, data.args[0]);
+        let lir = self.lir;
+        let later = match lir.values[cond].def {
+            Def::Inst(inst) if self.facts.later[inst] && self.parts[cond].is_empty() => Some(&lir.insts[inst]),
+            _ => None,
+        };
+        let compared = later.filter(|d| matches!(d.op, Op::Icmp | Op::Fcmp));
+        if self.lir.ty(cond).is_vector() {
+            if let Some(compare) = compared {
+                return self.compare_parts(compare.ty, compare.imm, compare.args[0], compare.args[1]);
+            }
+            let mask = self.regs(cond);
+            return self.mask_for(ty, mask);
+        }
+        if let Some(compare) = compared.filter(|d| d.op == Op::Fcmp && d.ty == ty) {
+            return self.compare_parts(compare.ty, compare.imm, compare.args[0], compare.args[1]);
+        }
+        let cc = self.condition(cond);
+        let truth = self.truth(cc);
+        let mask = self.int_imm(M::Neg, true, truth, 0);
+        let mask = self.one(Vex::VmovqTo, false, mask);
+        smallvec![if ty.is_vector() { self.one(Vex::Vbroadcastss, wide(ty), mask) } else { mask }]
+    }
+
+    /// The smaller or the larger of two floats, where the selection is that of the machine's instruction: `a < b ? a : b`.
+    fn extreme(&mut self, data: &InstData) -> Option<Parts> {
+        use FloatCond::*;
+        let (ty, [cond, a, b]) = (data.ty, [0, 1, 2].map(|i| data.args[i]));
+        if !matches!(ty.elem, Elem::F32 | Elem::F64) || !self.parts[cond].is_empty() {
+            return None;
+        }
+        let Def::Inst(inst) = self.lir.values[cond].def else { return None };
+        let compare = &self.lir.insts[inst];
+        let (Op::Fcmp, true, true, Imm::Float(cond)) =
+            (compare.op, self.facts.later[inst], compare.ty == ty, compare.imm)
+        else {
+            return None;
+        };
+        // Which one of the compared is chosen where the condition holds.
+        let straight =
+            match (compare.args[0] == a && compare.args[1] == b, compare.args[0] == b && compare.args[1] == a) {
+                (true, _) => true,
+                (_, true) => false,
+                _ => return None,
+            };
+        // Of the first and second operand of the comparison: whether the smaller is chosen, and whether the second where neither is.
+        let (less, second) = match (cond, straight) {
+            (Lt, true) => (true, true),
+            (Gt, true) => (false, true),
+            (Lt, false) => (false, false),
+            (Gt, false) => (true, false),
+            (Uge, false) => (true, true),
+            (Ule, false) => (false, true),
+            (Uge, true) => (false, false),
+            (Ule, true) => (true, false),
+            _ => return None,
+        };
+        let (first, other) = (compare.args[0], compare.args[1]);
+        let (first, other) = if second { (first, other) } else { (other, first) };
+        let op = match (ty.elem, less) {
+            (Elem::F32, true) => Vex::Vminps,
+            (Elem::F32, false) => Vex::Vmaxps,
+            (_, true) => Vex::Vminpd,
+            (_, false) => Vex::Vmaxpd,
+        };
+        Some(
+            (0..part_count(ty))
+                .map(|i| {
+                    let a = self.reg(first, i);
+                    let b = if ty.is_vector() { self.rm(other, i) } else { Rm::Reg(self.reg(other, i)) };
+                    self.two(op, wide(ty), a, b)
+                })
+                .collect(),
+        )
+    }
+}
+
+fn blend_of(ty: Type) -> Vex {
+    match ty.lane_bytes() {
+        8 => Vex::Vblendvpd,
+        4 => Vex::Vblendvps,
+        _ => Vex::Vpblendvb,
+    }
+}
+
+/// The condition with the operands exchanged.
+fn exchanged(cond: IntCond) -> IntCond {
+    use IntCond::*;
+    match cond {
+        Eq => Eq,
+        Ne => Ne,
+        Slt => Sgt,
+        Sle => Sge,
+        Sgt => Slt,
+        Sge => Sle,
+        Ult => Ugt,
+        Ule => Uge,
+        Ugt => Ult,
+        Uge => Ule,
+    }
+}
+
+/// See [`exchanged`].
+fn exchanged_float(cond: FloatCond) -> FloatCond {
+    use FloatCond::*;
+    match cond {
+        Lt => Gt,
+        Le => Ge,
+        Gt => Lt,
+        Ge => Le,
+        Ult => Ugt,
+        Ule => Uge,
+        Ugt => Ult,
+        Uge => Ule,
+        Eq | One | Ord | Uno | Ueq | Ne => cond,
+    }
+}
+
+fn int_cc(cond: IntCond) -> Cc {
+    match cond {
+        IntCond::Eq => Cc::E,
+        IntCond::Ne => Cc::Ne,
+        IntCond::Slt => Cc::L,
+        IntCond::Sle => Cc::Le,
+        IntCond::Sgt => Cc::G,
+        IntCond::Sge => Cc::Ge,
+        IntCond::Ult => Cc::B,
+        IntCond::Ule => Cc::Be,
+        IntCond::Ugt => Cc::A,
+        IntCond::Uge => Cc::Ae,
+    }
+}
+
+/// As the processor numbers them, quiet ones.
+fn predicate(cond: FloatCond) -> u8 {
+    match cond {
+        FloatCond::Eq => 0x00,
+        FloatCond::One => 0x0c,
+        FloatCond::Lt => 0x11,
+        FloatCond::Le => 0x12,
+        FloatCond::Gt => 0x1e,
+        FloatCond::Ge => 0x1d,
+        FloatCond::Ord => 0x07,
+        FloatCond::Uno => 0x03,
+        FloatCond::Ueq => 0x08,
+        FloatCond::Ne => 0x04,
+        FloatCond::Ult => 0x19,
+        FloatCond::Ule => 0x1a,
+        FloatCond::Ugt => 0x16,
+        FloatCond::Uge => 0x15,
+    }
+}

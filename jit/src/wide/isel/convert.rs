@@ -1,0 +1,366 @@
+//! Conversions.
+
+use super::{Lower, PART, Parts, Rm, in_vector, malformed, wide};
+use crate::error::Result;
+use crate::lir::{self, Elem, InstData, Op, Type};
+use crate::wide::inst::{Alu, Cc, Op as M, Shift};
+use crate::wide::table::Vex;
+use regalloc2::{Operand, VReg};
+use smallvec::smallvec;
+
+impl Lower<'_> {
+    pub(super) fn convert(&mut self, data: &InstData) -> Result<Parts> {
+        let (op, to, a) = (data.op, data.ty, data.args[0]);
+        let from = self.lir.ty(a);
+        let vector = to.is_vector();
+        Ok(match op {
+            Op::Bitcast => self.bitcast(from, to, a),
+            Op::Sext | Op::Zext if from.elem == Elem::B => self.truth_to_int(op, to, a),
+            Op::Sext | Op::Zext if vector => self.widened(op == Op::Sext, from, to, a),
+            Op::Sext => smallvec![self.sign_extended(from, to, a)],
+            Op::Zext if from.elem == Elem::I32 => smallvec![self.clean(a)],
+            Op::Zext => smallvec![self.extended(a, false)],
+            Op::Narrow if vector => {
+                let parts = self.regs(a);
+                self.narrow(&parts, from.elem, from.lanes(), to.elem)
+            }
+            Op::Narrow => smallvec![self.reg(a, 0)],
+            Op::Fwiden if vector => self.widened_by(a, to, Vex::Vcvtps2pd, 2),
+            Op::Fwiden => smallvec![self.scalar_float(Vex::Vcvtss2sd, a)],
+            Op::Fnarrow if vector => self.doubles(a, to, |e, w, d| e.one(Vex::Vcvtpd2ps, w, d)),
+            Op::Fnarrow => smallvec![self.scalar_float(Vex::Vcvtsd2ss, a)],
+            Op::HalfToFloat if vector => self.widened_by(a, to, Vex::Vcvtph2ps, 2),
+            Op::HalfToFloat => {
+                let half = self.reg(a, 0);
+                let half = self.one(Vex::VmovdTo, false, half);
+                smallvec![self.one(Vex::Vcvtph2ps, false, half)]
+            }
+            Op::FloatToHalf => self.float_to_half(to, a),
+            Op::SintToFloat | Op::UintToFloat => self.int_to_float(data, from, a),
+            Op::FloatToSint | Op::FloatToUint => self.float_to_int(data, from, a),
+            _ => return Err(malformed(data)),
+        })
+    }
+
+    fn bitcast(&mut self, from: Type, to: Type, a: lir::Value) -> Parts {
+        match (in_vector(from), in_vector(to)) {
+            (true, true) | (false, false) => self.regs(a),
+            (true, false) => {
+                let a = self.reg(a, 0);
+                let op = if to == Type::I64 { Vex::VmovqFrom } else { Vex::VmovdFrom };
+                smallvec![self.one_int(op, false, a, 0)]
+            }
+            (false, true) => {
+                let a = self.rm(a, 0);
+                let op = if from == Type::I64 { Vex::VmovqTo } else { Vex::VmovdTo };
+                smallvec![self.one(op, false, a)]
+            }
+        }
+    }
+
+    /// Integers of truth values: 0 and 1, or 0 and all ones.
+    fn truth_to_int(&mut self, op: Op, to: Type, a: lir::Value) -> Parts {
+        let parts = self.regs(a);
+        if to.is_vector() {
+            let mask = self.mask_for(to, parts);
+            if op == Op::Sext {
+                return mask;
+            }
+            let bytes = 1u64.to_le_bytes();
+            let one = self.repeat(wide(to), &bytes[..to.lane_bytes() as usize]);
+            return mask.into_iter().map(|m| self.two(Vex::Vpand, wide(to), m, one)).collect();
+        }
+        if op == Op::Zext {
+            return parts;
+        }
+        smallvec![self.int_imm(M::Neg, true, parts[0], 0)]
+    }
+
+    fn sign_extended(&mut self, from: Type, to: Type, a: lir::Value) -> VReg {
+        let w = to == Type::I64;
+        let a = self.reg(a, 0);
+        match from.elem {
+            Elem::I8 => self.int_one(M::Movsx8, w, a),
+            Elem::I16 => self.int_one(M::Movsx16, w, a),
+            _ => self.int_one(M::Movsx32, true, a),
+        }
+    }
+
+    fn widened(&mut self, signed: bool, from: Type, to: Type, a: lir::Value) -> Parts {
+        use Vex::*;
+        let (op, times) = match (from.elem.bits(), to.elem.bits(), signed) {
+            (8, 16, true) => (Vpmovsxbw, 2),
+            (8, 32, true) => (Vpmovsxbd, 4),
+            (8, _, true) => (Vpmovsxbq, 8),
+            (16, 32, true) => (Vpmovsxwd, 2),
+            (16, _, true) => (Vpmovsxwq, 4),
+            (_, _, true) => (Vpmovsxdq, 2),
+            (8, 16, false) => (Vpmovzxbw, 2),
+            (8, 32, false) => (Vpmovzxbd, 4),
+            (8, _, false) => (Vpmovzxbq, 8),
+            (16, 32, false) => (Vpmovzxwd, 2),
+            (16, _, false) => (Vpmovzxwq, 4),
+            (_, _, false) => (Vpmovzxdq, 2),
+        };
+        self.widened_by(a, to, op, times)
+    }
+
+    /// Wider lanes, from registers or from memory.
+    fn widened_by(&mut self, a: lir::Value, to: Type, op: Vex, times: usize) -> Parts {
+        let bytes = to.bytes() as usize;
+        if let Some(at) = self.source(a, 0) {
+            return self.widen_from(bytes, times, op, |_, byte| at.plus(byte));
+        }
+        let parts = self.regs(a);
+        self.widen_from(bytes, times, op, |e, byte| Rm::Reg(e.slice(&parts, byte)))
+    }
+
+    /// Low bits of lanes.
+    pub(super) fn narrow(&mut self, parts: &[VReg], from: Elem, lanes: usize, to: Elem) -> Parts {
+        let mut parts = Parts::from_slice(parts);
+        let mut bits = from.bits();
+        if bits == 64 {
+            parts = self.halve(&parts, 8 * lanes, |e, w, a, b| e.two_imm(Vex::Vshufps, w, a, b, 0x88));
+            bits = 32;
+        }
+        if to.bits() >= bits {
+            return parts;
+        }
+        // Saturation changes nothing of what has zeros above.
+        let w = lanes * bits as usize / 8 > 16;
+        let low = if bits == 16 { 0x00ff_00ff } else { to.mask() as u32 };
+        let low = self.words(w, low);
+        parts.iter_mut().for_each(|p| *p = self.two(Vex::Vpand, w, *p, low));
+        if bits == 32 {
+            parts = self.halve(&parts, 4 * lanes, |e, w, a, b| e.two(Vex::Vpackusdw, w, a, b));
+        }
+        if to.bits() == 8 {
+            parts = self.halve(&parts, 2 * lanes, |e, w, a, b| e.two(Vex::Vpackuswb, w, a, b));
+        }
+        parts
+    }
+
+    /// A conversion of a scalar float, whose upper lanes are anything.
+    fn scalar_float(&mut self, op: Vex, a: lir::Value) -> VReg {
+        let a = self.reg(a, 0);
+        self.two(op, false, a, a)
+    }
+
+    /// Words of lanes of 64 bits, four at a time, joined.
+    fn doubles(&mut self, a: lir::Value, to: Type, f: impl Fn(&mut Self, bool, Rm) -> VReg) -> Parts {
+        let w = wide(self.lir.ty(a));
+        let words = self.each_one(a, |e, a| f(e, w, a));
+        if !wide(to) {
+            return words;
+        }
+        words.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect()
+    }
+
+    /// The machine keeps some of a NaN's payload, which is not wanted.
+    fn float_to_half(&mut self, to: Type, a: lir::Value) -> Parts {
+        let from = self.lir.ty(a);
+        let halves: Parts = self
+            .regs(a)
+            .into_iter()
+            .map(|a| {
+                let half = self.new_vector();
+                let operands = [Operand::reg_def(half), Operand::reg_use(a)];
+                self.push(M::Vex(Vex::Vcvtps2ph), wide(from), 0, &operands, None);
+                half
+            })
+            .collect();
+        let w = to.is_vector() && wide(to);
+        let halves: Parts = if w { halves.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect() } else { halves };
+        let quiet = halves.into_iter().map(|half| {
+            let (magnitude, infinity) = (self.words(w, 0x7fff_7fff), self.words(w, 0x7c00_7c00));
+            let payload = self.words(w, 0x01ff_01ff);
+            let magnitude = self.two(Vex::Vpand, w, half, magnitude);
+            let nan = self.two(Vex::Vpcmpgtw, w, magnitude, infinity);
+            let drop = self.two(Vex::Vpand, w, nan, payload);
+            self.two(Vex::Vpandn, w, drop, half)
+        });
+        let quiet: Parts = quiet.collect();
+        if to.is_vector() {
+            return quiet;
+        }
+        smallvec![self.one_int(Vex::VmovdFrom, false, quiet[0], 0)]
+    }
+
+    // Integers and floats.
+
+    fn int_to_float(&mut self, data: &InstData, from: Type, a: lir::Value) -> Parts {
+        let (to, signed) = (data.ty, data.op == Op::SintToFloat);
+        let single = to.elem == Elem::F32;
+        if !to.is_vector() {
+            let a = if signed || from == Type::I64 { self.reg(a, 0) } else { self.clean(a) };
+            let long = from == Type::I64 || !signed;
+            return smallvec![if from == Type::I64 && !signed {
+                self.long_to_float(single, a)
+            } else {
+                self.scalar_to_float(single, long, a)
+            }];
+        }
+        match (from.elem, single, signed) {
+            (Elem::I32, true, true) => self.each_one(a, |e, a| e.one(Vex::Vcvtdq2ps, wide(to), a)),
+            (Elem::I32, true, false) => self.each_one(a, |e, a| {
+                let a = e.in_register(wide(to), a);
+                e.unsigned_to_single(wide(to), a)
+            }),
+            (Elem::I32, false, true) => self.widened_by(a, to, Vex::Vcvtdq2pd, 2),
+            (Elem::I32, false, false) => {
+                let parts = self.regs(a);
+                let bytes = to.bytes() as usize;
+                (0..bytes.div_ceil(PART))
+                    .map(|i| {
+                        let four = self.slice(&parts, i * PART / 2);
+                        self.unsigned_to_double(four)
+                    })
+                    .collect()
+            }
+            _ => self.by_lane(data, move |e, lanes| {
+                if signed { e.scalar_to_float(single, true, lanes[0]) } else { e.long_to_float(single, lanes[0]) }
+            }),
+        }
+    }
+
+    fn scalar_to_float(&mut self, single: bool, long: bool, a: VReg) -> VReg {
+        let op = if single { Vex::Vcvtsi2ss } else { Vex::Vcvtsi2sd };
+        // Upper lanes of something that nobody waits for.
+        let zero = self.zero();
+        self.two(op, long, zero, a)
+    }
+
+    /// An unsigned number of 64 bits: one above all signed ones by half of it, with the lowest bit for rounding.
+    fn long_to_float(&mut self, single: bool, a: VReg) -> VReg {
+        let half = self.int_imm(M::Shift(Shift::Shr), true, a, 1);
+        let lowest = self.int_imm(M::AluImm(Alu::And), true, a, 1);
+        let half = self.int_two(M::Alu(Alu::Or), true, half, lowest);
+        self.push(M::Test, true, 0, &[Operand::reg_use(a)], Some(Rm::Reg(a)));
+        // Less than 0 as a signed number: without overflow that is the sign.
+        let number = self.int_two(M::Cmov(Cc::L), true, a, half);
+        let float = self.scalar_to_float(single, true, number);
+        let op = if single { Vex::Vaddss } else { Vex::Vaddsd };
+        let twice = self.two(op, false, float, float);
+        let sign = self.int_imm(M::Shift(Shift::Sar), true, a, 63);
+        let mask = self.one(Vex::VmovqTo, false, sign);
+        let blend = if single { Vex::Vblendvps } else { Vex::Vblendvpd };
+        self.blend(blend, false, mask, twice, float)
+    }
+
+    /// Unsigned words: low and high halves as floats of a known exponent, and one sum that rounds.
+    fn unsigned_to_single(&mut self, w: bool, a: VReg) -> VReg {
+        let (low_bias, high_bias) = (self.words(w, 0x4b00_0000), self.words(w, 0x5300_0000));
+        let low = self.two_imm(Vex::Vpblendw, w, a, low_bias, 0xaa);
+        let high = self.one_imm(Vex::VpsrldImm, w, a, 16);
+        let high = self.two_imm(Vex::Vpblendw, w, high, high_bias, 0xaa);
+        let both = self.words(w, 0x5300_0080);
+        let high = self.two(Vex::Vsubps, w, high, both);
+        self.two(Vex::Vaddps, w, low, high)
+    }
+
+    fn float_to_int(&mut self, data: &InstData, from: Type, a: lir::Value) -> Parts {
+        let (to, signed) = (data.ty, data.op == Op::FloatToSint);
+        let single = from.elem == Elem::F32;
+        if to.elem == Elem::I64 {
+            if !to.is_vector() {
+                let a = self.reg(a, 0);
+                return smallvec![self.float_to_long(signed, single, a)];
+            }
+            return self.by_lane(data, move |e, lanes| e.float_to_long(signed, single, lanes[0]));
+        }
+        // Scalars in the low lane, with anything beside it.
+        let w = from.is_vector() && wide(from);
+        let parts = self.regs(a);
+        let words: Parts = parts
+            .into_iter()
+            .map(|a| match (single, signed) {
+                (true, true) => self.single_to_signed(w, a),
+                (true, false) => self.single_to_unsigned(w, a),
+                (false, _) => self.double_to_words(signed, w, a),
+            })
+            .collect();
+        if !to.is_vector() {
+            return smallvec![self.one_int(Vex::VmovdFrom, false, words[0], 0)];
+        }
+        if single || !wide(to) {
+            return words;
+        }
+        words.chunks(2).map(|pair| self.join(pair[0], pair[1])).collect()
+    }
+
+    /// What is too large or no number is converted to MIN: MAX of the one, 0 of the other.
+    fn single_to_signed(&mut self, w: bool, a: VReg) -> VReg {
+        let limit = self.words(w, (2f32.powi(31)).to_bits());
+        let large = self.two_imm(Vex::Vcmpps, w, a, limit, 0x1d);
+        let number = self.two_imm(Vex::Vcmpps, w, a, a, 0x07);
+        let word = self.one(Vex::Vcvttps2dq, w, a);
+        let word = self.two(Vex::Vpxor, w, word, large);
+        self.two(Vex::Vpand, w, word, number)
+    }
+
+    /// Those below 2^31 are converted as they are, others less by as much.
+    fn single_to_unsigned(&mut self, w: bool, a: VReg) -> VReg {
+        let zero = self.zero();
+        // The second operand where there is no number.
+        let a = self.two(Vex::Vmaxps, w, a, zero);
+        let (half, limit) = (self.words(w, (2f32.powi(31)).to_bits()), self.words(w, (2f32.powi(32)).to_bits()));
+        let small = self.one(Vex::Vcvttps2dq, w, a);
+        let rest = self.two(Vex::Vsubps, w, a, half);
+        let rest = self.one(Vex::Vcvttps2dq, w, rest);
+        let too_large = self.one_imm(Vex::VpsradImm, w, small, 31);
+        let rest = self.two(Vex::Vpand, w, rest, too_large);
+        let word = self.two(Vex::Vpor, w, small, rest);
+        let beyond = self.two_imm(Vex::Vcmpps, w, a, limit, 0x1d);
+        self.two(Vex::Vpor, w, word, beyond)
+    }
+
+    /// Every word is a binary64: what is beyond is the nearest one.
+    fn double_to_words(&mut self, signed: bool, w: bool, a: VReg) -> VReg {
+        let all = |e: &mut Self, limit: f64| e.repeat(w, &limit.to_le_bytes());
+        if !signed {
+            let zero = self.zero();
+            let a = self.two(Vex::Vmaxpd, w, a, zero);
+            let most = all(self, u32::MAX.into());
+            let a = self.two(Vex::Vminpd, w, a, most);
+            return self.double_to_unsigned(a);
+        }
+        let number = self.two_imm(Vex::Vcmppd, w, a, a, 0x07);
+        let a = self.two(Vex::Vandps, w, a, number);
+        let (most, least) = (all(self, i32::MAX.into()), all(self, i32::MIN.into()));
+        let a = self.two(Vex::Vminpd, w, a, most);
+        let a = self.two(Vex::Vmaxpd, w, a, least);
+        self.one(Vex::Vcvttpd2dq, w, a)
+    }
+
+    fn float_to_long(&mut self, signed: bool, single: bool, a: VReg) -> VReg {
+        let (convert, compare) =
+            if single { (Vex::Vcvttss2si, Vex::Vucomiss) } else { (Vex::Vcvttsd2si, Vex::Vucomisd) };
+        let power = |e: &mut Self, n: i32| {
+            if single { e.bytes(&2f32.powi(n).to_le_bytes()) } else { e.bytes(&2f64.powi(n).to_le_bytes()) }
+        };
+        let flags = |e: &mut Self, a: VReg, b: Rm| e.push(M::Vex(compare), false, 0, &[Operand::reg_use(a)], Some(b));
+        if signed {
+            // What is too large or no number is converted to MIN.
+            let limit = power(self, 63);
+            let number = self.one_int(convert, true, a, 0);
+            let (most, none) = (self.int(i64::MAX as u64), self.int(0));
+            flags(self, a, limit);
+            let number = self.int_two(M::Cmov(Cc::Ae), true, number, most);
+            flags(self, a, Rm::Reg(a));
+            return self.int_two(M::Cmov(Cc::P), true, number, none);
+        }
+        let zero = self.zero();
+        let a = self.two(if single { Vex::Vmaxps } else { Vex::Vmaxpd }, false, a, zero);
+        let (half, limit) = (power(self, 63), power(self, 64));
+        let small = self.one_int(convert, true, a, 0);
+        let rest = self.two(if single { Vex::Vsubss } else { Vex::Vsubsd }, false, a, half);
+        let rest = self.one_int(convert, true, rest, 0);
+        let sign = self.int(1 << 63);
+        let large = self.int_two(M::Alu(Alu::Xor), true, rest, sign);
+        let most = self.int(u64::MAX);
+        flags(self, a, half);
+        let number = self.int_two(M::Cmov(Cc::Ae), true, small, large);
+        flags(self, a, limit);
+        self.int_two(M::Cmov(Cc::Ae), true, number, most)
+    }
+}

@@ -1,0 +1,116 @@
+//! Arithmetic of floats, scalars and vectors alike.
+
+use super::{Lower, Parts, Rm, part_count, wide};
+use crate::lir::{self, Elem, InstData, Op, Type};
+use crate::wide::inst::Op as M;
+use crate::wide::table::Vex;
+use regalloc2::{Operand, VReg};
+
+/// By type: vectors and scalars of F32, of F64.
+fn by_type(ty: Type, ops: [Vex; 4]) -> Vex {
+    let double = usize::from(ty.elem == Elem::F64);
+    ops[2 * double + usize::from(!ty.is_vector())]
+}
+
+impl Lower<'_> {
+    pub(super) fn float(&mut self, data: &InstData) -> Parts {
+        use Vex::*;
+        let (ty, w) = (data.ty, wide(data.ty));
+        let a = data.args[0];
+        let b = *data.args.get(1).unwrap_or(&a);
+        let row = |ops| by_type(ty, ops);
+        match data.op {
+            Op::Fadd => {
+                let op = row([Vaddps, Vaddss, Vaddpd, Vaddsd]);
+                self.each_constant_second(a, b, |e, a, b| e.two(op, w, a, b))
+            }
+            Op::Fmul => {
+                let op = row([Vmulps, Vmulss, Vmulpd, Vmulsd]);
+                self.each_constant_second(a, b, |e, a, b| e.two(op, w, a, b))
+            }
+            Op::Fsub => {
+                let op = row([Vsubps, Vsubss, Vsubpd, Vsubsd]);
+                self.each_two(a, b, |e, a, b| e.two(op, w, a, b))
+            }
+            Op::Fdiv => {
+                let op = row([Vdivps, Vdivss, Vdivpd, Vdivsd]);
+                self.each_two(a, b, |e, a, b| e.two(op, w, a, b))
+            }
+            Op::Fma => (0..part_count(ty)).map(|i| self.fma(ty, [a, b, data.args[2]], i)).collect(),
+            Op::Fneg => {
+                let sign = self.sign(ty);
+                (0..part_count(ty)).map(|i| self.with_constant(Vxorps, ty, a, i, sign)).collect()
+            }
+            Op::Fabs => {
+                let magnitude = self.magnitude(ty);
+                (0..part_count(ty)).map(|i| self.with_constant(Vandps, ty, a, i, magnitude)).collect()
+            }
+            Op::Sqrt if ty.is_vector() => {
+                let op = row([Vsqrtps, Vsqrtps, Vsqrtpd, Vsqrtpd]);
+                self.each_one(a, |e, a| e.one(op, w, a))
+            }
+            Op::Sqrt => {
+                let op = row([Vsqrtss, Vsqrtss, Vsqrtsd, Vsqrtsd]);
+                let a = self.reg(a, 0);
+                Parts::from_slice(&[self.two(op, false, a, a)])
+            }
+            op => {
+                let mode = match op {
+                    Op::Nearest => 8,
+                    Op::Floor => 9,
+                    Op::Ceil => 10,
+                    _ => 11,
+                };
+                if ty.is_vector() {
+                    let op = row([Vroundps, Vroundps, Vroundpd, Vroundpd]);
+                    return self.each_one(a, |e, a| e.one_imm(op, w, a, mode));
+                }
+                let op = row([Vroundss, Vroundss, Vroundsd, Vroundsd]);
+                let a = self.reg(a, 0);
+                Parts::from_slice(&[self.two_imm(op, false, a, a, mode)])
+            }
+        }
+    }
+
+    fn with_constant(&mut self, op: Vex, ty: Type, a: lir::Value, part: usize, constant: Rm) -> VReg {
+        let a = self.reg(a, part);
+        self.two(op, wide(ty), a, constant)
+    }
+
+    /// Signs of a type's lanes.
+    pub(super) fn sign(&mut self, ty: Type) -> Rm {
+        let bytes = (1u64 << (ty.elem.bits() - 1)).to_le_bytes();
+        self.repeat(wide(ty), &bytes[..ty.elem.bits() as usize / 8])
+    }
+
+    /// All bits but those.
+    fn magnitude(&mut self, ty: Type) -> Rm {
+        let bytes = ((1u64 << (ty.elem.bits() - 1)) - 1).to_le_bytes();
+        self.repeat(wide(ty), &bytes[..ty.elem.bits() as usize / 8])
+    }
+
+    /// a * b + c, in the register of the addend or of a factor: of one that is not used again, if there is any. Of two NaNs the processor
+    /// gives that in vvvv, which is b as in the other tiers, unless one of the factors is a constant.
+    fn fma(&mut self, ty: Type, [a, b, c]: [lir::Value; 3], part: usize) -> VReg {
+        use Vex::*;
+        let last = |e: &Self, v: lir::Value| e.facts.uses[v] == 1 && !e.is_constant(v);
+        let memory = |e: &Self, v: lir::Value| e.parts[v].is_empty();
+        let to = self.new_vector();
+        let exchangeable = self.is_constant(a) || self.is_constant(b);
+        let sum = !memory(self, c) && (last(self, c) || exchangeable || !last(self, a));
+        let (op, first, second, third) = if sum {
+            let op = by_type(ty, [Vfmadd231ps, Vfmadd231ss, Vfmadd231pd, Vfmadd231sd]);
+            let (a, b) = if self.is_constant(b) { (b, a) } else { (a, b) };
+            (op, c, b, a)
+        } else {
+            let op = by_type(ty, [Vfmadd213ps, Vfmadd213ss, Vfmadd213pd, Vfmadd213sd]);
+            let (a, b) = if exchangeable && last(self, b) && !last(self, a) { (b, a) } else { (a, b) };
+            (op, a, b, c)
+        };
+        let (first, second) = (self.reg(first, part), self.reg(second, part));
+        let third = self.rm(third, part);
+        let operands = [Operand::reg_reuse_def(to, 1), Operand::reg_use(first), Operand::reg_use(second)];
+        self.push(M::Vex(op), wide(ty), 0, &operands, Some(third));
+        to
+    }
+}

@@ -1,0 +1,242 @@
+//! Single lanes: into vectors, out of vectors, and operations that there are of scalars only.
+
+use super::{Lower, PART, Parts, Rm, in_vector, malformed, part_count, per_part, wide};
+use crate::error::Result;
+use crate::lir::{self, Elem, Imm, InstData, Op, Type};
+use crate::wide::inst::{Alu, Op as M, Shift};
+use crate::wide::table::Vex;
+use regalloc2::VReg;
+use smallvec::{SmallVec, smallvec};
+
+impl Lower<'_> {
+    pub(super) fn lanes(&mut self, data: &InstData) -> Result<Parts> {
+        let ty = data.ty;
+        Ok(match (data.op, data.imm) {
+            (Op::Splat, _) => self.splat(ty, data.args[0]),
+            (Op::Extract, Imm::Lane(lane)) => {
+                let (lane, per) = (usize::from(lane), per_part(ty));
+                let part = self.reg(data.args[0], lane / per);
+                smallvec![self.lane(ty, part, lane % per)]
+            }
+            (Op::Insert, Imm::Lane(lane)) => self.insert(ty, data.args[0], data.args[1], lane.into()),
+            (Op::Build, _) => {
+                let chunks = data.args.chunks(per_part(ty));
+                chunks
+                    .map(|chunk| {
+                        let lanes: SmallVec<[VReg; 16]> = chunk.iter().map(|&v| self.reg(v, 0)).collect();
+                        let part = self.build(ty, &lanes);
+                        if ty.elem == Elem::B { self.negated_words(wide(ty), part) } else { part }
+                    })
+                    .collect()
+            }
+            (Op::MaskBits, _) => smallvec![self.mask_bits(ty, data.args[0])],
+            (Op::BitsMask, _) => self.bits_mask(ty, data.args[0]),
+            _ => return Err(malformed(data)),
+        })
+    }
+
+    /// 0 or 1 to 0 or all ones.
+    fn negated_words(&mut self, w: bool, a: VReg) -> VReg {
+        let zero = self.zero();
+        self.two(Vex::Vpsubd, w, zero, a)
+    }
+
+    fn splat(&mut self, ty: Type, v: lir::Value) -> Parts {
+        let w = wide(ty);
+        let double = if w { Vex::Vbroadcastsd } else { Vex::Vmovddup };
+        let one = match (self.source(v, 0), ty.elem) {
+            (Some(at), Elem::I8) => self.one(Vex::Vpbroadcastb, w, at),
+            (Some(at), Elem::I16 | Elem::F16) => self.one(Vex::Vpbroadcastw, w, at),
+            (Some(at), Elem::I32 | Elem::F32) => self.one(Vex::Vbroadcastss, w, at),
+            (Some(at), Elem::I64 | Elem::F64) => self.one(double, w, at),
+            _ => {
+                let scalar = self.reg(v, 0);
+                self.splat_reg(ty, scalar)
+            }
+        };
+        smallvec![one; part_count(ty)]
+    }
+
+    /// A register with a scalar in every lane.
+    fn splat_reg(&mut self, ty: Type, scalar: VReg) -> VReg {
+        let w = wide(ty);
+        let low = match ty.elem {
+            Elem::F32 | Elem::F64 => scalar,
+            Elem::I64 => self.one(Vex::VmovqTo, false, scalar),
+            Elem::B => {
+                let word = self.int_imm(M::Neg, false, scalar, 0);
+                self.one(Vex::VmovdTo, false, word)
+            }
+            _ => self.one(Vex::VmovdTo, false, scalar),
+        };
+        match ty.elem {
+            Elem::I8 => self.one(Vex::Vpbroadcastb, w, low),
+            Elem::I16 | Elem::F16 => self.one(Vex::Vpbroadcastw, w, low),
+            Elem::I64 => self.one(Vex::Vpbroadcastq, w, low),
+            Elem::F64 => self.one(if w { Vex::Vbroadcastsd } else { Vex::Vmovddup }, w, low),
+            Elem::F32 => self.one(Vex::Vbroadcastss, w, low),
+            _ => self.one(Vex::Vpbroadcastd, w, low),
+        }
+    }
+
+    /// A lane of a register, as a scalar.
+    pub(super) fn lane(&mut self, ty: Type, part: VReg, lane: usize) -> VReg {
+        let bytes = ty.lane_bytes() as usize;
+        let at = lane * bytes;
+        let half = if at >= 16 { self.upper(part) } else { part };
+        let lane = (at % 16 / bytes) as u8;
+        match ty.elem {
+            Elem::F32 | Elem::F64 if lane == 0 => half,
+            Elem::F32 => self.one_imm(Vex::Vpshufd, false, half, lane),
+            Elem::F64 => self.one_imm(Vex::Vpshufd, false, half, 0xee),
+            Elem::I8 => self.one_int(Vex::Vpextrb, false, half, lane),
+            Elem::I16 | Elem::F16 => self.one_int(Vex::Vpextrw, false, half, lane),
+            Elem::I64 if lane == 0 => self.one_int(Vex::VmovqFrom, false, half, 0),
+            Elem::I64 => self.one_int(Vex::Vpextrq, false, half, lane),
+            Elem::I32 | Elem::B => {
+                let word = if lane == 0 {
+                    self.one_int(Vex::VmovdFrom, false, half, 0)
+                } else {
+                    self.one_int(Vex::Vpextrd, false, half, lane)
+                };
+                if ty.elem == Elem::B { self.int_imm(M::AluImm(Alu::And), false, word, 1) } else { word }
+            }
+        }
+    }
+
+    /// A register of scalars; of truth values words of 0 and 1.
+    pub(super) fn build(&mut self, ty: Type, lanes: &[VReg]) -> VReg {
+        let bytes = ty.lane_bytes() as usize;
+        let halves: SmallVec<[VReg; 2]> = lanes.chunks(16 / bytes).map(|chunk| self.build_half(ty, chunk)).collect();
+        match halves[..] {
+            [low, high] => self.join(low, high),
+            _ => halves[0],
+        }
+    }
+
+    fn build_half(&mut self, ty: Type, lanes: &[VReg]) -> VReg {
+        let mut v = match ty.elem {
+            Elem::F32 | Elem::F64 => lanes[0],
+            Elem::I64 => self.one(Vex::VmovqTo, false, lanes[0]),
+            _ => self.one(Vex::VmovdTo, false, lanes[0]),
+        };
+        for (i, &lane) in (0u8..).zip(lanes).skip(1) {
+            v = match ty.elem {
+                Elem::F32 => self.two_imm(Vex::Vinsertps, false, v, lane, i << 4),
+                Elem::F64 => self.two(Vex::Vunpcklpd, false, v, lane),
+                Elem::I64 => self.two_imm(Vex::Vpinsrq, false, v, lane, i),
+                Elem::I8 => self.two_imm(Vex::Vpinsrb, false, v, lane, i),
+                Elem::I16 | Elem::F16 => self.two_imm(Vex::Vpinsrw, false, v, lane, i),
+                Elem::I32 | Elem::B => self.two_imm(Vex::Vpinsrd, false, v, lane, i),
+            };
+        }
+        v
+    }
+
+    fn insert(&mut self, ty: Type, v: lir::Value, scalar: lir::Value, lane: usize) -> Parts {
+        let (mut parts, scalar) = (self.regs(v), self.reg(scalar, 0));
+        let (part, lane) = (lane / per_part(ty), lane % per_part(ty));
+        let all = self.splat_reg(ty, scalar);
+        let (w, bytes) = (wide(ty), ty.lane_bytes() as usize);
+        parts[part] = if bytes >= 4 {
+            let words = ((1u16 << (bytes / 4)) - 1) << (lane * bytes / 4);
+            self.two_imm(Vex::Vblendps, w, parts[part], all, words as u8)
+        } else {
+            let mut mask = [0; PART];
+            mask[lane * bytes..][..bytes].fill(0xff);
+            let mask = self.bytes(&mask[..if w { PART } else { 16 }]);
+            let mask = self.in_register(w, mask);
+            self.blend(Vex::Vpblendvb, w, mask, all, parts[part])
+        };
+        parts
+    }
+
+    fn mask_bits(&mut self, ty: Type, v: lir::Value) -> VReg {
+        let parts = self.regs(v);
+        let mut bits = self.one_int(Vex::Vmovmskps, wide(ty), parts[0], 0);
+        for (i, &part) in parts.iter().enumerate().skip(1) {
+            let more = self.one_int(Vex::Vmovmskps, true, part, 0);
+            let more = self.int_imm(M::Shift(Shift::Shl), false, more, 8 * i as i64);
+            bits = self.int_two(M::Alu(Alu::Or), false, bits, more);
+        }
+        bits
+    }
+
+    fn bits_mask(&mut self, ty: Type, v: lir::Value) -> Parts {
+        let w = wide(ty);
+        let bits = self.splat(ty.with(Elem::I32), v);
+        (0..part_count(ty))
+            .map(|i| {
+                let own: Vec<u8> = (0..per_part(ty)).flat_map(|l| (1u32 << (8 * i + l)).to_le_bytes()).collect();
+                let own = self.bytes(&own);
+                let on = self.two(Vex::Vpand, w, bits[i], own);
+                self.two(Vex::Vpcmpeqd, w, on, own)
+            })
+            .collect()
+    }
+
+    /// Lane by lane, for what there is only of scalars. Operands that are scalars serve every lane.
+    pub(super) fn by_lane(&mut self, data: &InstData, f: impl Fn(&mut Self, &[VReg]) -> VReg) -> Parts {
+        let ty = data.ty;
+        let per = per_part(ty);
+        (0..part_count(ty))
+            .map(|part| {
+                let lanes: SmallVec<[VReg; 16]> = (part * per..(part + 1) * per)
+                    .map(|lane| {
+                        let row: Parts = data.args.iter().map(|&v| self.lane_of(v, lane)).collect();
+                        f(self, &row)
+                    })
+                    .collect();
+                self.build(ty, &lanes)
+            })
+            .collect()
+    }
+
+    /// A lane of a value.
+    pub(super) fn lane_of(&mut self, v: lir::Value, lane: usize) -> VReg {
+        let ty = self.lir.ty(v);
+        if !ty.is_vector() {
+            return self.reg(v, 0);
+        }
+        if let Some(bits) = self.lir.constant(v).filter(|_| !in_vector(ty.scalar())) {
+            return self.int(bits);
+        }
+        let part = self.reg(v, lane / per_part(ty));
+        self.lane(ty, part, lane % per_part(ty))
+    }
+
+    /// A register of what lies at addresses, a lane each.
+    pub(super) fn build_from(&mut self, ty: Type, lanes: &[Rm]) -> VReg {
+        let bytes = ty.lane_bytes() as usize;
+        let halves: SmallVec<[VReg; 2]> = lanes
+            .chunks(16 / bytes)
+            .map(|chunk| {
+                let mut v = match bytes {
+                    8 => self.one(Vex::VmovsdLoad, false, chunk[0]),
+                    4 => self.one(Vex::VmovssLoad, false, chunk[0]),
+                    2 => {
+                        let first = self.int_one(M::Movzx16, false, chunk[0]);
+                        self.one(Vex::VmovdTo, false, first)
+                    }
+                    _ => {
+                        let first = self.int_one(M::Movzx8, false, chunk[0]);
+                        self.one(Vex::VmovdTo, false, first)
+                    }
+                };
+                for (i, &at) in (0u8..).zip(chunk).skip(1) {
+                    v = match bytes {
+                        8 => self.two(Vex::VmovhpsLoad, false, v, at),
+                        4 => self.two_imm(Vex::Vinsertps, false, v, at, i << 4),
+                        2 => self.two_imm(Vex::Vpinsrw, false, v, at, i),
+                        _ => self.two_imm(Vex::Vpinsrb, false, v, at, i),
+                    };
+                }
+                v
+            })
+            .collect();
+        match halves[..] {
+            [low, high] => self.join(low, high),
+            _ => halves[0],
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Memory and calls.
+
+use super::facts::small;
+use super::{ARGUMENT_BYTES, Lower, PART, Parts, Rm, in_vector, malformed, part_count, wide};
+use crate::error::{Error, Result};
+use crate::lir::{self, Access, Elem, Imm, InstData, Op, Rmw, Type};
+use crate::wide::inst::{ARGUMENTS, Alu, Cc, Loop, Op as M, RAX, gpr, vector};
+use crate::wide::table::Vex;
+use regalloc2::{Operand, VReg};
+use smallvec::{SmallVec, smallvec};
+
+impl Lower<'_> {
+    /// An operation with effects that stays in the block.
+    pub(super) fn access(&mut self, data: &InstData) -> Result<()> {
+        let ty = data.ty;
+        let parts: Parts = match (data.op, data.imm) {
+            (Op::Load, Imm::Access(access)) => {
+                let at = self.address(data.args[0], access.offset);
+                self.load_parts(ty, at)
+            }
+            (Op::LoadU8, Imm::Access(access)) => {
+                let at = self.address(data.args[0], access.offset);
+                smallvec![self.int_one(M::Movzx8, false, at)]
+            }
+            (Op::LoadU16, Imm::Access(access)) => {
+                let at = self.address(data.args[0], access.offset);
+                smallvec![self.int_one(M::Movzx16, false, at)]
+            }
+            (Op::Store, Imm::Access(access)) => {
+                let at = self.address(data.args[0], access.offset);
+                self.store(ty, at, data.args[1]);
+                return Ok(());
+            }
+            (Op::Gather, Imm::Gather(access, count)) => {
+                let components = self.gather(data, access, count.into())?;
+                for (v, parts) in data.results().zip(components) {
+                    self.parts[v] = parts;
+                }
+                return Ok(());
+            }
+            (Op::Scatter, Imm::Gather(access, _)) => return self.scatter(data, access),
+            (Op::AtomicRmw, Imm::Rmw(kind)) => smallvec![self.read_modify_write(kind, ty, data.args[0], data.args[1])],
+            (Op::AtomicCas, _) => smallvec![self.compare_and_swap(ty, data)],
+            (Op::AtomicLoad, _) => {
+                let at = self.address(data.args[0], 0);
+                self.load_parts(ty, at)
+            }
+            (Op::AtomicStore, _) => {
+                // The machine lets loads overtake earlier stores, and nothing else, which Vulkan allows (it has no sequential consistency).
+                let at = self.address(data.args[0], 0);
+                self.store(ty, at, data.args[1]);
+                return Ok(());
+            }
+            // What is made where it is used is not moved across it.
+            (Op::Fence, _) => return Ok(()),
+            (Op::Call, _) => {
+                self.call(data)?;
+                return Ok(());
+            }
+            _ => return Err(malformed(data)),
+        };
+        self.parts[data.first] = parts;
+        Ok(())
+    }
+
+    // Addresses.
+
+    /// An address as a memory operand.
+    pub(super) fn address(&mut self, v: lir::Value, offset: i32) -> Rm {
+        let lir = self.lir;
+        let (mut v, mut disp) = (v, i64::from(offset));
+        let mut index = None;
+        let base = loop {
+            let data = match lir.values[v].def {
+                lir::Def::Inst(inst) if self.facts.later[inst] => &lir.insts[inst],
+                _ => break Some(self.reg(v, 0)),
+            };
+            match (data.op, data.imm) {
+                (Op::StackAddress, Imm::Slot(slot, at)) => {
+                    disp += i64::from(self.slots[slot.as_u32() as usize]) + i64::from(at);
+                    break None;
+                }
+                (Op::Iadd, _) => {
+                    let (a, b) = (data.args[0], data.args[1]);
+                    let (a, b) = if small(lir, a) { (b, a) } else { (a, b) };
+                    if small(lir, b) {
+                        disp += lir.constant(b).unwrap_or_default() as i64;
+                        v = a;
+                        continue;
+                    }
+                    let (a, b) = if self.scaled(a).is_some() { (b, a) } else { (a, b) };
+                    index = Some(match self.scaled(b) {
+                        Some((b, scale)) => (self.reg(b, 0), scale),
+                        None => (self.reg(b, 0), 0),
+                    });
+                    break Some(self.reg(a, 0));
+                }
+                _ => break Some(self.reg(v, 0)),
+            }
+        };
+        // What a value takes may be added.
+        let room = 1 << 16;
+        let disp = match i32::try_from(disp) {
+            Ok(disp) if disp < i32::MAX - room => disp,
+            _ => {
+                let far = self.int(disp as u64);
+                let sum = match base {
+                    Some(base) => self.lea(true, Rm::At { base: Some(base), index: Some((far, 0)), disp: 0 }),
+                    None => self.lea(true, Rm::At { base: None, index: Some((far, 0)), disp: 0 }),
+                };
+                return Rm::At { base: Some(sum), index, disp: 0 };
+            }
+        };
+        Rm::At { base, index, disp }
+    }
+
+    /// A multiple by 2, 4 or 8 of a value that is known anyway, or has no other use.
+    fn scaled(&self, v: lir::Value) -> Option<(lir::Value, u8)> {
+        let data = self.lir.definition(v)?;
+        let by = self.lir.constant(*data.args.get(1)?)?;
+        let scale = match data.op {
+            Op::Shl if (1..=3).contains(&by) => by as u8,
+            Op::Imul if matches!(by, 2 | 4 | 8) => by.trailing_zeros() as u8,
+            _ => return None,
+        };
+        (data.ty == Type::I64 && !self.parts[data.args[0]].is_empty()).then_some((data.args[0], scale))
+    }
+
+    pub(super) fn stack_address(&mut self, data: &InstData) -> Result<VReg> {
+        let Imm::Slot(slot, offset) = data.imm else { return Err(malformed(data)) };
+        let disp = self.slots[slot.as_u32() as usize] + offset;
+        Ok(self.lea(true, Rm::At { base: None, index: None, disp }))
+    }
+
+    // Loads and stores.
+
+    pub(super) fn load_parts(&mut self, ty: Type, at: Rm) -> Parts {
+        if !ty.is_vector() {
+            return smallvec![match ty.elem {
+                Elem::F32 => self.one(Vex::VmovssLoad, false, at),
+                Elem::F64 => self.one(Vex::VmovsdLoad, false, at),
+                Elem::B | Elem::I8 => self.int_one(M::Movzx8, false, at),
+                Elem::I16 | Elem::F16 => self.int_one(M::Movzx16, false, at),
+                Elem::I32 => self.int_one(M::Mov, false, at),
+                Elem::I64 => self.int_one(M::Mov, true, at),
+            }];
+        }
+        let op = match ty.bytes() {
+            4 => Vex::VmovssLoad,
+            8 => Vex::VmovsdLoad,
+            _ => Vex::Vmovups,
+        };
+        (0..part_count(ty)).map(|i| self.one(op, wide(ty), at.plus(PART * i))).collect()
+    }
+
+    fn store(&mut self, ty: Type, at: Rm, v: lir::Value) {
+        if !in_vector(ty) {
+            let bytes = ty.lane_bytes() as u8;
+            match self.imm(v) {
+                Some(imm) => self.push(M::StoreImm(bytes), false, imm, &[], Some(at)),
+                None => {
+                    let v = self.reg(v, 0);
+                    self.push(M::Store(bytes), false, 0, &[Operand::reg_use(v)], Some(at));
+                }
+            }
+            return;
+        }
+        let op = match ty.bytes() {
+            4 => Vex::VmovssStore,
+            8 => Vex::VmovsdStore,
+            _ => Vex::VmovupsStore,
+        };
+        for i in 0..part_count(ty) {
+            let part = self.reg(v, i);
+            self.put(op, wide(ty), part, at.plus(PART * i), 0);
+        }
+    }
+
+    // Lanes at addresses of their own.
+
+    /// Lanes that are not active read at the address itself; what they read is masked.
+    fn gather(&mut self, data: &InstData, access: Access, count: usize) -> Result<Vec<Parts>> {
+        let ty = data.ty;
+        let words = ty.with(Elem::I32);
+        let (mask, base, offsets) = (self.regs(data.args[0]), self.reg(data.args[1], 0), self.regs(data.args[2]));
+        let w = wide(words);
+        let offsets: Parts = offsets.iter().zip(&mask).map(|(&o, &m)| self.two(Vex::Vpand, w, o, m)).collect();
+        let numbers = self.spread(1, &offsets)?;
+        let bytes = ty.lane_bytes() as usize;
+        let mask = self.mask_for(ty, mask);
+        let per = super::per_part(ty);
+        let mut components = vec![Parts::new(); count];
+        for part in 0..part_count(ty) {
+            let lanes: SmallVec<[Rm; 16]> = (part * per..(part + 1) * per)
+                .map(|lane| {
+                    let offset = self.int_one(M::Mov, false, numbers.plus(4 * lane));
+                    Rm::At { base: Some(base), index: Some((offset, 0)), disp: access.offset }
+                })
+                .collect();
+            let found = self.gather_part(ty, &lanes, count);
+            for (component, found) in components.iter_mut().zip(found) {
+                let found = self.two(Vex::Vpand, wide(ty), found, mask[part]);
+                component.push(found);
+            }
+        }
+        debug_assert!(bytes * count <= 16);
+        Ok(components)
+    }
+
+    /// Components that lie side by side: pairs and fours of words as one load, then transposed.
+    fn gather_part(&mut self, ty: Type, lanes: &[Rm], count: usize) -> Parts {
+        let bytes = ty.lane_bytes() as usize;
+        let w = wide(ty);
+        match (bytes, count) {
+            (4, 4) => {
+                // Four rows, of a lane and of the one that is four further on.
+                let rows: SmallVec<[VReg; 4]> = (0..4)
+                    .map(|i| {
+                        let low = self.one(Vex::Vmovups, false, lanes[i]);
+                        if w { self.join(low, lanes[i + 4]) } else { low }
+                    })
+                    .collect();
+                let [low_a, low_b] = [0, 2].map(|i| self.two(Vex::Vunpcklps, w, rows[i], rows[i + 1]));
+                let [high_a, high_b] = [0, 2].map(|i| self.two(Vex::Vunpckhps, w, rows[i], rows[i + 1]));
+                smallvec![
+                    self.two(Vex::Vunpcklpd, w, low_a, low_b),
+                    self.two(Vex::Vunpckhpd, w, low_a, low_b),
+                    self.two(Vex::Vunpcklpd, w, high_a, high_b),
+                    self.two(Vex::Vunpckhpd, w, high_a, high_b),
+                ]
+            }
+            (4, 2 | 3) => {
+                let pairs: SmallVec<[VReg; 4]> = lanes
+                    .chunks(2)
+                    .map(|pair| {
+                        let low = self.one(Vex::VmovsdLoad, false, pair[0]);
+                        self.two(Vex::VmovhpsLoad, false, low, pair[1])
+                    })
+                    .collect();
+                let [a, b] = match pairs[..] {
+                    [p, q, r, s] => [self.join(p, r), self.join(q, s)],
+                    _ => [pairs[0], pairs[1]],
+                };
+                let mut found: Parts =
+                    [0x88, 0xdd].into_iter().map(|imm| self.two_imm(Vex::Vshufps, w, a, b, imm)).collect();
+                if count == 3 {
+                    let third: SmallVec<[Rm; 16]> = lanes.iter().map(|lane| lane.plus(8)).collect();
+                    found.push(self.build_from(ty, &third));
+                }
+                found
+            }
+            _ => (0..count)
+                .map(|i| {
+                    let own: SmallVec<[Rm; 16]> = lanes.iter().map(|lane| lane.plus(i * bytes)).collect();
+                    self.build_from(ty, &own)
+                })
+                .collect(),
+        }
+    }
+
+    /// Lanes that are not active write to the sink.
+    fn scatter(&mut self, data: &InstData, access: Access) -> Result<()> {
+        let ty = data.ty;
+        let (base, sink) = (self.reg(data.args[1], 0), self.reg(data.args[3], 0));
+        let (mask, offsets) = (self.regs(data.args[0]), self.regs(data.args[2]));
+        let (active, numbers) = (self.spread(0, &mask)?, self.spread(1, &offsets)?);
+        let values: SmallVec<[Parts; 4]> = data.args[4..].iter().map(|&v| self.regs(v)).collect();
+        let bytes = ty.lane_bytes() as usize;
+        let per = super::per_part(ty);
+        for lane in 0..ty.lanes() {
+            let offset = self.int_one(M::Mov, false, numbers.plus(4 * lane));
+            let address = self.lea(true, Rm::At { base: Some(base), index: Some((offset, 0)), disp: 0 });
+            self.push(M::AluImm(Alu::Cmp), false, 0, &[], Some(active.plus(4 * lane)));
+            let address = self.int_two(M::Cmov(Cc::Ne), true, sink, address);
+            for (i, value) in values.iter().enumerate() {
+                let disp = access.offset + (i * bytes) as i32;
+                let at = Rm::At { base: Some(address), index: None, disp };
+                self.store_lane(ty, value[lane / per], lane % per, at);
+            }
+        }
+        Ok(())
+    }
+
+    fn store_lane(&mut self, ty: Type, part: VReg, lane: usize, at: Rm) {
+        let bytes = ty.lane_bytes() as usize;
+        let half = if lane * bytes >= 16 { self.upper(part) } else { part };
+        let lane = (lane * bytes % 16 / bytes) as u8;
+        match (bytes, lane) {
+            (8, 0) => self.put(Vex::VmovsdStore, false, half, at, 0),
+            (8, _) => self.put(Vex::VmovhpsStore, false, half, at, 0),
+            (4, 0) => self.put(Vex::VmovssStore, false, half, at, 0),
+            (4, _) => self.put(Vex::Vpextrd, false, half, at, lane),
+            (2, _) => self.put(Vex::Vpextrw, false, half, at, lane),
+            _ => self.put(Vex::Vpextrb, false, half, at, lane),
+        }
+    }
+
+    // Atomics.
+
+    fn read_modify_write(&mut self, kind: Rmw, ty: Type, address: lir::Value, v: lir::Value) -> VReg {
+        let bytes = ty.lane_bytes() as u8;
+        let at = self.address(address, 0);
+        let mut v = self.reg(v, 0);
+        let operation = match kind {
+            Rmw::Exchange | Rmw::Add | Rmw::Sub => {
+                if kind == Rmw::Sub {
+                    v = self.int_imm(M::Neg, bytes == 8, v, 0);
+                }
+                let op = if kind == Rmw::Exchange { M::Xchg(bytes) } else { M::LockXadd(bytes) };
+                let old = self.new_int();
+                self.push(op, false, 0, &[Operand::reg_reuse_def(old, 1), Operand::reg_use(v)], Some(at));
+                return old;
+            }
+            Rmw::And => Loop::Alu(Alu::And),
+            Rmw::Or => Loop::Alu(Alu::Or),
+            Rmw::Xor => Loop::Alu(Alu::Xor),
+            // The operand compared with what was there.
+            Rmw::Smin => Loop::Choose(Cc::L),
+            Rmw::Smax => Loop::Choose(Cc::G),
+            Rmw::Umin => Loop::Choose(Cc::B),
+            Rmw::Umax => Loop::Choose(Cc::A),
+        };
+        let (old, new) = (self.new_int(), self.new_int());
+        let at = self.at_base(at);
+        let operands = [
+            Operand::reg_fixed_def_at_start(old, gpr(RAX)),
+            Operand::reg_temp(new),
+            Operand::reg_use_at_end(v),
+            Operand::reg_use_at_end(at),
+        ];
+        // The registers of the memory operand are the last ones: its base, which lasts until the end.
+        self.push_at_end(M::RmwLoop(bytes, operation), &operands);
+        old
+    }
+
+    /// An address in one register.
+    fn at_base(&mut self, at: Rm) -> VReg {
+        match at {
+            Rm::At { base: Some(base), index: None, disp: 0 } => base,
+            at => self.lea(true, at),
+        }
+    }
+
+    fn compare_and_swap(&mut self, ty: Type, data: &InstData) -> VReg {
+        let bytes = ty.lane_bytes() as u8;
+        let at = self.address(data.args[0], 0);
+        let (expected, new) = (self.reg(data.args[1], 0), self.reg(data.args[2], 0));
+        let old = self.new_int();
+        let operands =
+            [Operand::reg_fixed_def(old, gpr(RAX)), Operand::reg_fixed_use(expected, gpr(RAX)), Operand::reg_use(new)];
+        self.push(M::LockCmpxchg(bytes), false, 0, &operands, Some(at));
+        old
+    }
+
+    // Calls.
+
+    fn call(&mut self, data: &InstData) -> Result<()> {
+        let function = self.reg(data.args[0], 0);
+        let mut operands: SmallVec<[Operand; 16]> = smallvec![Operand::reg_use(function)];
+        let (mut integers, mut vectors, mut stack) = (ARGUMENTS.into_iter(), 0..8u8, 0);
+        for &v in &data.args[1..] {
+            let (ty, reg) = (self.lir.ty(v), self.reg(v, 0));
+            let place = if in_vector(ty) { vectors.next().map(vector) } else { integers.next().map(gpr) };
+            match place {
+                Some(place) => operands.push(Operand::reg_fixed_use(reg, place)),
+                None => {
+                    let at = Rm::At { base: None, index: None, disp: stack };
+                    if in_vector(ty) {
+                        self.put(Vex::VmovsdStore, false, reg, at, 0);
+                    } else {
+                        self.push(M::Store(8), false, 0, &[Operand::reg_use(reg)], Some(at));
+                    }
+                    stack += 8;
+                }
+            }
+        }
+        if stack as u32 > ARGUMENT_BYTES {
+            return Err(Error::internal("a call with too many arguments"));
+        }
+        self.push(M::Call, false, 0, &operands, None);
+        Ok(())
+    }
+}

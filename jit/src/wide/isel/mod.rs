@@ -1,0 +1,350 @@
+//! Selection of instructions: from LIR to [`Code`].
+//!
+//! A vector is in as many vector registers as its bytes fill, 32 each; one of 16 or fewer is in the low lanes of one, and what is beside it means
+//! nothing. A mask is 32-bit words of zeros or ones, whatever it was compared from. Numbers of 8, 16 and 32 bits, halves and truth values are in
+//! general registers, floats in vector registers. What a general register holds above its number means nothing, but above 32 bits there are zeros
+//! where [`Lower::is_clean`] says so; a truth value is 0 or 1 as a whole register of 32 bits.
+//!
+//! Blocks are walked so that values are defined before they are used; [`Facts`] says what is made where it is used. Constants are memory
+//! operands, or made where they are used: no register holds one for long.
+
+mod alu;
+mod bits;
+mod compare;
+mod convert;
+mod divide;
+mod facts;
+mod float;
+mod instruction;
+mod lanes;
+mod memory;
+mod permute;
+mod scalar;
+mod shift;
+mod shuffle;
+
+use super::inst::{Block, Code, Inst, Op as M};
+use crate::error::{Error, Result};
+use crate::lir::{self, Effect, Elem, InstData, Op, Type};
+use base::hash::WordMap;
+use cranelift_entity::SecondaryMap;
+use facts::Facts;
+use regalloc2::{Operand, RegClass, VReg};
+use smallvec::{SmallVec, smallvec};
+
+/// The registers of a value.
+type Parts = SmallVec<[VReg; 4]>;
+
+/// An operand that may be memory.
+#[derive(Clone, Copy, Debug)]
+enum Rm {
+    Reg(VReg),
+    /// base + index << scale + disp; without base in the frame.
+    At {
+        base: Option<VReg>,
+        index: Option<(VReg, u8)>,
+        disp: i32,
+    },
+    /// In the pool, at an offset.
+    Pool(u32, u32),
+}
+
+impl From<VReg> for Rm {
+    fn from(v: VReg) -> Rm {
+        Rm::Reg(v)
+    }
+}
+
+impl Rm {
+    /// So many bytes further on.
+    fn plus(self, bytes: usize) -> Rm {
+        match self {
+            Rm::At { base, index, disp } => Rm::At { base, index, disp: disp + bytes as i32 },
+            Rm::Pool(number, offset) => Rm::Pool(number, offset + bytes as u32),
+            Rm::Reg(v) => Rm::Reg(v),
+        }
+    }
+}
+
+/// Bytes of a register.
+const PART: usize = 32;
+
+/// Is it in registers of 256 bits?
+fn wide(ty: Type) -> bool {
+    ty.bytes() > 16
+}
+
+/// Registers of a value.
+fn part_count(ty: Type) -> usize {
+    if ty.is_vector() { (ty.bytes() as usize).div_ceil(PART) } else { 1 }
+}
+
+/// Lanes of a register.
+fn per_part(ty: Type) -> usize {
+    (PART / ty.lane_bytes() as usize).min(ty.lanes())
+}
+
+/// Is it in vector registers?
+fn in_vector(ty: Type) -> bool {
+    ty.is_vector() || matches!(ty.elem, Elem::F32 | Elem::F64)
+}
+
+/// What verification would have refused.
+fn malformed(data: &InstData) -> Error {
+    Error::internal(format!("a malformed {}", data.op.row().name))
+}
+
+/// A function under way.
+struct Lower<'a> {
+    lir: &'a lir::Function,
+    facts: Facts,
+    code: Code,
+    parts: SecondaryMap<lir::Value, Parts>,
+    /// Of the current block.
+    out: Vec<Inst>,
+    /// Offsets in the frame.
+    slots: Vec<i32>,
+    /// Where lanes are looked up by number: offset and bytes, of values and of numbers.
+    buffers: [Option<(i32, u32)>; 2],
+}
+
+/// A block's instructions, and the edges out of it.
+#[derive(Clone, Default)]
+struct Made {
+    insts: Vec<Inst>,
+    /// Arguments of a jump.
+    args: Vec<VReg>,
+    /// By target: what needs a block of its own.
+    edges: Vec<Option<Edge>>,
+}
+
+/// A block between two: moves of arguments belong to the edge alone.
+#[derive(Clone)]
+struct Edge {
+    insts: Vec<Inst>,
+    args: Vec<VReg>,
+    to: lir::Block,
+}
+
+/// Bytes for arguments of calls.
+const ARGUMENT_BYTES: u32 = 64;
+
+/// Selects instructions for a function that [`lir::verify`] finds nothing wrong with.
+///
+/// # Errors
+/// Internal for what it is not.
+pub fn select(lir: &lir::Function) -> Result<Code> {
+    let mut lower = Lower {
+        lir,
+        facts: Facts::of(lir),
+        code: Code { frame: ARGUMENT_BYTES, ..Code::default() },
+        parts: SecondaryMap::new(),
+        out: Vec::new(),
+        slots: Vec::new(),
+        buffers: [None; 2],
+    };
+    lower.parts.resize(lir.values.len());
+    for slot in lir.slots.values() {
+        let offset = lower.reserve(slot.bytes, slot.align)?;
+        lower.slots.push(offset);
+    }
+    lower.blocks()?;
+    Ok(lower.code)
+}
+
+impl Lower<'_> {
+    /// Bytes of the frame.
+    fn reserve(&mut self, bytes: u32, align: u8) -> Result<i32> {
+        let too_large = || Error::limit("a frame is too large");
+        let start = self.code.frame.checked_next_multiple_of(1 << align).ok_or_else(too_large)?;
+        let end = start.checked_add(bytes).filter(|&end| end < 1 << 30).ok_or_else(too_large)?;
+        self.code.frame = end;
+        self.code.align = self.code.align.max(align);
+        Ok(start as i32)
+    }
+
+    // Blocks.
+
+    fn blocks(&mut self) -> Result<()> {
+        let lir = self.lir;
+        for block in self.facts.order.clone() {
+            for &param in &lir.blocks[block].params {
+                let ty = lir.ty(param);
+                let class = if in_vector(ty) { RegClass::Float } else { RegClass::Int };
+                let parts = (0..part_count(ty)).map(|_| self.new_reg(class)).collect();
+                self.parts[param] = parts;
+            }
+        }
+        let mut comes: SecondaryMap<lir::Block, u32> = SecondaryMap::new();
+        lir.layout.iter().flat_map(|&b| &lir.blocks[b].targets).for_each(|t| comes[t.block] += 1);
+        let mut made: SecondaryMap<lir::Block, Made> = SecondaryMap::new();
+        for block in self.facts.order.clone() {
+            made[block] = self.block(block, &comes)?;
+        }
+        self.place(made)
+    }
+
+    /// The order of memory: a block, then the edges out of it; but what is rarely run comes last.
+    fn place(&mut self, mut made: SecondaryMap<lir::Block, Made>) -> Result<()> {
+        let lir = self.lir;
+        let cold = |b: lir::Block| lir.blocks[b].cold;
+        let mut places: Vec<(lir::Block, Option<usize>)> = Vec::new();
+        for wanted in [false, true] {
+            for &block in &lir.layout {
+                if cold(block) == wanted {
+                    places.push((block, None));
+                }
+                let edges = made[block].edges.iter().enumerate();
+                let here = edges.filter(|(_, e)| e.as_ref().is_some_and(|e| (cold(block) || cold(e.to)) == wanted));
+                places.extend(here.map(|(i, _)| (block, Some(i))));
+            }
+        }
+        let numbers: WordMap<_, usize> = places.iter().enumerate().map(|(i, &place)| (place, i)).collect();
+        for &(block, edge) in &places {
+            let placed = match edge {
+                Some(edge) => {
+                    let edge = made[block].edges[edge].clone();
+                    let Edge { insts, args, to } = edge.ok_or_else(|| Error::internal("an edge is gone"))?;
+                    Block { insts, params: Vec::new(), targets: vec![(numbers[&(to, None)], args)] }
+                }
+                None => {
+                    let Made { insts, args, edges } = &mut made[block];
+                    let target = |(i, target): (usize, &lir::Target)| match &edges[i] {
+                        Some(_) => (numbers[&(block, Some(i))], Vec::new()),
+                        None => (numbers[&(target.block, None)], args.clone()),
+                    };
+                    let targets = lir.blocks[block].targets.iter().enumerate().map(target).collect();
+                    let params = if block == lir.layout[0] { &[][..] } else { &lir.blocks[block].params };
+                    Block { insts: std::mem::take(insts), params: self.values(params), targets }
+                }
+            };
+            self.code.blocks.push(placed);
+        }
+        Ok(())
+    }
+
+    /// Registers of values that have some.
+    fn values(&self, values: &[lir::Value]) -> Vec<VReg> {
+        values.iter().flat_map(|&v| self.parts[v].iter().copied()).collect()
+    }
+
+    /// A block's instructions, and those of the edges out of it that need a block of their own.
+    fn block(&mut self, block: lir::Block, comes: &SecondaryMap<lir::Block, u32>) -> Result<Made> {
+        let lir = self.lir;
+        let data = &lir.blocks[block];
+        if block == lir.layout[0] {
+            self.function_params(&data.params)?;
+        }
+        let (&last, insts) = data.insts.split_last().ok_or_else(|| Error::internal("a block without end"))?;
+        for &inst in insts {
+            if !self.facts.dead[inst] && !self.facts.later[inst] {
+                self.inst(&lir.insts[inst])?;
+            }
+        }
+        let last = &lir.insts[last];
+        let jumps = last.op == Op::Jump;
+        // Before the jump: constants that are arguments.
+        let args = if jumps { self.arguments(&data.targets[0].args) } else { Vec::new() };
+        self.end(last, data.targets.len())?;
+        let insts = std::mem::take(&mut self.out);
+        let mut edges = Vec::new();
+        for target in &data.targets {
+            if jumps || target.args.is_empty() && comes[target.block] == 1 {
+                edges.push(None);
+                continue;
+            }
+            let args = self.arguments(&target.args);
+            self.push(M::Jump, false, 0, &[], None);
+            edges.push(Some(Edge { insts: std::mem::take(&mut self.out), args, to: target.block }));
+        }
+        Ok(Made { insts, args, edges })
+    }
+
+    /// Registers of an edge's arguments; constants are made here.
+    fn arguments(&mut self, values: &[lir::Value]) -> Vec<VReg> {
+        let mut out = Vec::new();
+        for &v in values {
+            for i in 0..part_count(self.lir.ty(v)) {
+                out.push(self.reg(v, i));
+            }
+        }
+        out
+    }
+
+    fn function_params(&mut self, params: &[lir::Value]) -> Result<()> {
+        let registers = super::inst::ARGUMENTS.map(super::inst::gpr);
+        let mut operands = Vec::new();
+        for (i, &param) in params.iter().enumerate() {
+            let register = registers.get(i).filter(|_| !in_vector(self.lir.ty(param)));
+            let register = *register.ok_or_else(|| Error::internal("a function's parameter is no integer"))?;
+            operands.push(Operand::reg_fixed_def(self.parts[param][0], register));
+        }
+        self.push(M::Params, false, 0, &operands, None);
+        Ok(())
+    }
+
+    fn end(&mut self, data: &InstData, targets: usize) -> Result<()> {
+        match (data.op, targets) {
+            (Op::Jump, 1) => self.push(M::Jump, false, 0, &[], None),
+            (Op::Branch, 2) => {
+                let cc = self.condition(data.args[0]);
+                self.push(M::Branch(cc), false, 0, &[], None);
+            }
+            (Op::BranchTable, 1..) => {
+                let index = self.reg(data.args[0], 0);
+                let temps = [0, 1].map(|_| self.new_int());
+                let operands = [Operand::reg_use(index), Operand::reg_temp(temps[0]), Operand::reg_temp(temps[1])];
+                self.push(M::Table, false, 0, &operands, None);
+            }
+            (Op::Return, 0) => self.push(M::Return, false, 0, &[], None),
+            _ => return Err(malformed(data)),
+        }
+        Ok(())
+    }
+
+    /// An instruction that stays in its block.
+    fn inst(&mut self, data: &InstData) -> Result<()> {
+        if data.op.row().effect != Effect::Pure {
+            return self.access(data);
+        }
+        let parts = self.pure(data)?;
+        debug_assert_eq!(parts.len(), part_count(self.lir.ty(data.first)), "{:?} of {}", data.op, data.ty);
+        self.parts[data.first] = parts;
+        Ok(())
+    }
+
+    fn pure(&mut self, data: &InstData) -> Result<Parts> {
+        use Op::*;
+        let vector = data.ty.is_vector();
+        match data.op {
+            Icmp | Fcmp => Ok(self.comparison(data)),
+            Select => Ok(self.select(data)),
+            Any | All => {
+                let cc = self.flags_of(data);
+                Ok(smallvec![self.truth(cc)])
+            }
+            Fadd | Fsub | Fmul | Fdiv | Fma | Fneg | Fabs | Sqrt | Floor | Ceil | Trunc | Nearest => {
+                Ok(self.float(data))
+            }
+            Iadd | Isub | Imul | Ineg | And | Or | Xor | AndNot | Not | Smin | Smax | Umin | Umax | SmulHigh
+            | UmulHigh | Shl | Lshr | Ashr | Clz | Ctz | Popcnt | BitReverse | Sdiv | Udiv | Srem | Urem
+                if !vector =>
+            {
+                Ok(smallvec![self.scalar_int(data)])
+            }
+            Iadd | Isub | Imul | Ineg | And | Or | Xor | AndNot | Not | Smin | Smax | Umin | Umax | SmulHigh
+            | UmulHigh => Ok(self.alu(data)),
+            Sdiv | Udiv | Srem | Urem => Ok(self.divide(data)),
+            Shl | Lshr | Ashr | ShlV | LshrV | AshrV => Ok(self.shift(data)),
+            Clz | Ctz | Popcnt | BitReverse => Ok(self.bits(data)),
+            Sext | Zext | Narrow | Fwiden | Fnarrow | HalfToFloat | FloatToHalf | SintToFloat | UintToFloat
+            | FloatToSint | FloatToUint | Bitcast => self.convert(data),
+            Splat | Extract | Insert | Build | MaskBits | BitsMask => self.lanes(data),
+            Shuffle => self.shuffle(data),
+            ExtractAt | Permute => self.permute(data),
+            StackAddress => Ok(smallvec![self.stack_address(data)?]),
+            Load | LoadU8 | LoadU16 | Store | Gather | Scatter | AtomicRmw | AtomicCas | AtomicLoad | AtomicStore
+            | Fence | Call | Jump | Branch | BranchTable | Return => Err(malformed(data)),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Lanes by number.
+
+use super::{Lower, PART, Parts, Rm, malformed, part_count, per_part, wide};
+use crate::error::Result;
+use crate::lir::{Elem, InstData, Op, Type};
+use crate::wide::inst::{Alu, Op as M};
+use crate::wide::table::Vex;
+use regalloc2::VReg;
+use smallvec::{SmallVec, smallvec};
+
+impl Lower<'_> {
+    pub(super) fn permute(&mut self, data: &InstData) -> Result<Parts> {
+        let (ty, [a, n]) = (data.ty, [data.args[0], data.args[1]]);
+        let words = ty.lane_bytes() == 4 && ty.lanes() <= 8;
+        match data.op {
+            Op::ExtractAt => {
+                let n = self.reg(n, 0);
+                let a = self.regs(a);
+                let address = self.spread(0, &a)?;
+                let n = self.int_imm(M::AluImm(Alu::And), false, n, ty.lanes() as i64 - 1);
+                Ok(smallvec![self.load_lane(ty, address, n)])
+            }
+            Op::Permute if words => {
+                let (a, n) = (self.reg(a, 0), self.reg(n, 0));
+                Ok(smallvec![if wide(ty) {
+                    self.two(Vex::Vpermps, true, n, a)
+                } else {
+                    self.two(Vex::Vpermilps, false, a, n)
+                }])
+            }
+            Op::Permute if ty.lane_bytes() == 4 => {
+                let (a, n) = (self.regs(a), self.regs(n));
+                Ok(n.into_iter().map(|n| self.permute_words(&a, n)).collect())
+            }
+            Op::Permute => {
+                let (a, n) = (self.regs(a), self.regs(n));
+                let last = self.words(true, ty.lanes() as u32 - 1);
+                let n: Parts = n.iter().map(|&n| self.two(Vex::Vpand, true, n, last)).collect();
+                let (from, numbers) = (self.spread(0, &a)?, self.spread(1, &n)?);
+                let per = per_part(ty);
+                let part = |e: &mut Self, part: usize| {
+                    let lanes: SmallVec<[Rm; 16]> = (part * per..(part + 1) * per)
+                        .map(|lane| {
+                            let n = e.int_one(M::Mov, false, numbers.plus(4 * lane));
+                            indexed(ty, from, n)
+                        })
+                        .collect();
+                    e.build_from(ty, &lanes)
+                };
+                Ok((0..part_count(ty)).map(|i| part(self, i)).collect())
+            }
+            _ => Err(malformed(data)),
+        }
+    }
+
+    /// Words of several registers: of two by the number's lowest bit above a register's, and so on.
+    fn permute_words(&mut self, parts: &[VReg], n: VReg) -> VReg {
+        let mut found: SmallVec<[VReg; 8]> = parts.iter().map(|&part| self.two(Vex::Vpermps, true, n, part)).collect();
+        let mut bit = 3;
+        while found.len() > 1 {
+            let sign = self.one_imm(Vex::VpslldImm, true, n, 31 - bit);
+            found = found.chunks(2).map(|pair| self.blend(Vex::Vblendvps, true, sign, pair[1], pair[0])).collect();
+            bit += 1;
+        }
+        found[0]
+    }
+
+    /// Stores registers to where lanes are looked up: values, or numbers.
+    pub(super) fn spread(&mut self, which: usize, parts: &[VReg]) -> Result<Rm> {
+        let bytes = (PART * parts.len()) as u32;
+        let offset = match self.buffers[which] {
+            Some((offset, has)) if has >= bytes => offset,
+            _ => {
+                let offset = self.reserve(bytes, 5)?;
+                self.buffers[which] = Some((offset, bytes));
+                offset
+            }
+        };
+        let at = Rm::At { base: None, index: None, disp: offset };
+        for (i, &part) in parts.iter().enumerate() {
+            self.put(Vex::VmovupsStore, true, part, at.plus(PART * i), 0);
+        }
+        Ok(at)
+    }
+
+    /// The lane of a number below their count; of a mask a truth value.
+    fn load_lane(&mut self, ty: Type, address: Rm, n: VReg) -> VReg {
+        let at = indexed(ty, address, n);
+        match ty.elem {
+            Elem::F32 => self.one(Vex::VmovssLoad, false, at),
+            Elem::F64 => self.one(Vex::VmovsdLoad, false, at),
+            Elem::I8 => self.int_one(M::Movzx8, false, at),
+            Elem::I16 | Elem::F16 => self.int_one(M::Movzx16, false, at),
+            Elem::I64 => self.int_one(M::Mov, true, at),
+            Elem::I32 => self.int_one(M::Mov, false, at),
+            Elem::B => {
+                let word = self.int_one(M::Mov, false, at);
+                self.int_imm(M::AluImm(Alu::And), false, word, 1)
+            }
+        }
+    }
+}
+
+/// The lane of a number at an address without registers.
+fn indexed(ty: Type, address: Rm, n: VReg) -> Rm {
+    match address {
+        Rm::At { base, disp, .. } => Rm::At { base, index: Some((n, ty.lane_bytes().trailing_zeros() as u8)), disp },
+        other => other,
+    }
+}

@@ -1,0 +1,163 @@
+//! Shifts of vectors.
+
+use super::{Lower, Parts, Rm, wide};
+use crate::lir::{self, Elem, InstData, Op};
+use crate::wide::inst::{Alu, Op as M};
+use crate::wide::table::Vex;
+use regalloc2::VReg;
+
+/// By how much all lanes are shifted.
+#[derive(Clone, Copy)]
+enum Amount {
+    Imm(u8),
+    /// In the low lane of a vector register.
+    Low(VReg),
+}
+
+impl Lower<'_> {
+    pub(super) fn shift(&mut self, data: &InstData) -> Parts {
+        let (ty, op, [a, n]) = (data.ty, data.op, [data.args[0], data.args[1]]);
+        let (w, elem) = (wide(ty), ty.elem);
+        match (op, elem) {
+            (Op::ShlV | Op::LshrV | Op::AshrV, Elem::I8 | Elem::I16) => {
+                // As words.
+                let last = self.repeat(true, &(elem.bits() - 1).to_le_bytes());
+                let (a, n) = (self.as_words(a, op == Op::AshrV), self.as_words(n, false));
+                let shifted = a.iter().zip(&n).map(|(&a, &n)| {
+                    let n = self.two(Vex::Vpand, true, n, last);
+                    self.shift_each(op, Elem::I32, true, a, Rm::Reg(n))
+                });
+                let shifted: Parts = shifted.collect();
+                self.words_as(ty, shifted)
+            }
+            (Op::ShlV | Op::LshrV | Op::AshrV, _) => {
+                let small = self.all_below(n, u64::from(elem.bits()));
+                let last = u64::from(elem.bits() - 1).to_le_bytes();
+                let last = self.repeat(w, &last[..elem.bits() as usize / 8]);
+                self.each_two(a, n, |e, a, n| {
+                    let n = if small {
+                        n
+                    } else {
+                        let n = e.in_register(w, n);
+                        Rm::Reg(e.two(Vex::Vpand, w, n, last))
+                    };
+                    e.shift_each(op, elem, w, a, n)
+                })
+            }
+            _ => {
+                let amount = self.amount(n, elem);
+                self.each_one(a, |e, a| {
+                    let a = e.in_register(w, a);
+                    match elem {
+                        Elem::I8 => e.shift_bytes(op, w, a, amount),
+                        _ => e.shift_all(op, elem, w, a, amount),
+                    }
+                })
+            }
+        }
+    }
+
+    fn all_below(&self, v: lir::Value, limit: u64) -> bool {
+        self.lir.constant_lanes(v).is_some_and(|lanes| lanes.iter().all(|&l| l < limit))
+    }
+
+    /// The amount modulo the width.
+    fn amount(&mut self, n: lir::Value, elem: Elem) -> Amount {
+        let last = elem.bits() - 1;
+        if let Some(n) = self.lir.constant(n) {
+            return Amount::Imm((n & u64::from(last)) as u8);
+        }
+        let n = self.reg(n, 0);
+        let n = self.int_imm(M::AluImm(Alu::And), false, n, last.into());
+        Amount::Low(self.one(Vex::VmovdTo, false, n))
+    }
+
+    fn shift_all(&mut self, op: Op, elem: Elem, w: bool, a: VReg, amount: Amount) -> VReg {
+        use Vex::*;
+        if (op, elem) == (Op::Ashr, Elem::I64) {
+            // Zeros from above, and the sign's place as number and as what is subtracted.
+            let sign = self.repeat(w, &(1u64 << 63).to_le_bytes());
+            let sign = self.in_register(w, sign);
+            let [a, sign] = [a, sign].map(|v| self.shift_all(Op::Lshr, elem, w, v, amount));
+            let flipped = self.two(Vpxor, w, a, sign);
+            return self.two(Vpsubq, w, flipped, sign);
+        }
+        let ops = match (op, elem) {
+            (Op::Shl, Elem::I16) => [VpsllwImm, Vpsllw],
+            (Op::Shl, Elem::I32) => [VpslldImm, Vpslld],
+            (Op::Shl, _) => [VpsllqImm, Vpsllq],
+            (Op::Lshr, Elem::I16) => [VpsrlwImm, Vpsrlw],
+            (Op::Lshr, Elem::I32) => [VpsrldImm, Vpsrld],
+            (Op::Lshr, _) => [VpsrlqImm, Vpsrlq],
+            (_, Elem::I16) => [VpsrawImm, Vpsraw],
+            _ => [VpsradImm, Vpsrad],
+        };
+        match amount {
+            Amount::Imm(n) => self.one_imm(ops[0], w, a, n),
+            Amount::Low(n) => self.two(ops[1], w, a, n),
+        }
+    }
+
+    /// Even bytes and odd ones, as numbers of 16 bits.
+    fn shift_bytes(&mut self, op: Op, w: bool, a: VReg, amount: Amount) -> VReg {
+        let low = self.words(w, 0x00ff_00ff);
+        let high = self.words(w, 0xff00_ff00);
+        let (even, odd) = match op {
+            Op::Shl => {
+                let even = self.shift_all(op, Elem::I16, w, a, amount);
+                let odd = self.two(Vex::Vpand, w, a, high);
+                (self.two(Vex::Vpand, w, even, low), self.shift_all(op, Elem::I16, w, odd, amount))
+            }
+            _ => {
+                let even = if op == Op::Lshr {
+                    let even = self.two(Vex::Vpand, w, a, low);
+                    self.shift_all(op, Elem::I16, w, even, amount)
+                } else {
+                    let even = self.one_imm(Vex::VpsllwImm, w, a, 8);
+                    let even = self.shift_all(op, Elem::I16, w, even, amount);
+                    self.one_imm(Vex::VpsrlwImm, w, even, 8)
+                };
+                let odd = self.shift_all(op, Elem::I16, w, a, amount);
+                (even, self.two(Vex::Vpand, w, odd, high))
+            }
+        };
+        self.two(Vex::Vpor, w, even, odd)
+    }
+
+    /// Lane by lane, by less than the width.
+    fn shift_each(&mut self, op: Op, elem: Elem, w: bool, a: VReg, n: Rm) -> VReg {
+        use Vex::*;
+        let ops = match op {
+            Op::ShlV => [Vpsllvd, Vpsllvq],
+            Op::LshrV => [Vpsrlvd, Vpsrlvq],
+            _ if elem == Elem::I32 => [Vpsravd; 2],
+            _ => {
+                let n = self.in_register(w, n);
+                let sign = self.repeat(w, &(1u64 << 63).to_le_bytes());
+                let sign = self.in_register(w, sign);
+                let [a, sign] = [a, sign].map(|v| self.two(Vpsrlvq, w, v, n));
+                let flipped = self.two(Vpxor, w, a, sign);
+                return self.two(Vpsubq, w, flipped, sign);
+            }
+        };
+        self.two(ops[usize::from(elem == Elem::I64)], w, a, n)
+    }
+
+    /// Lanes of 8 or 16 bits as words; all registers count as whole ones.
+    pub(super) fn as_words(&mut self, v: lir::Value, signed: bool) -> Parts {
+        let ty = self.lir.ty(v);
+        let parts = self.regs(v);
+        let (op, times) = match (ty.elem, signed) {
+            (Elem::I8, true) => (Vex::Vpmovsxbd, 4),
+            (Elem::I8, false) => (Vex::Vpmovzxbd, 4),
+            (_, true) => (Vex::Vpmovsxwd, 2),
+            (_, false) => (Vex::Vpmovzxwd, 2),
+        };
+        self.widen(&parts, op, times, ty.lanes().max(8))
+    }
+
+    /// The low bits of words as lanes of a type.
+    pub(super) fn words_as(&mut self, ty: lir::Type, words: Parts) -> Parts {
+        self.narrow(&words, Elem::I32, ty.with(Elem::I32).lanes().max(8), ty.elem)
+    }
+}

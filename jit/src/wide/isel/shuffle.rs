@@ -1,0 +1,365 @@
+//! Shuffles by pattern.
+//!
+//! A register of the result is looked at as words, or as bytes where lanes are narrower, each of which comes from a word or byte of a register
+//! of the operands ([`Place`]). What one or two instructions do is tried first; the rest is put together register by register.
+
+use super::{Lower, PART, Parts, Rm, malformed, per_part};
+use crate::error::Result;
+use crate::lir::{self, Imm, InstData};
+use crate::wide::table::Vex;
+use regalloc2::VReg;
+use smallvec::SmallVec;
+
+/// A register of an operand, and a word (or byte) in it.
+type Place = (usize, usize);
+
+/// An instruction's operands and immediate, and its result.
+type Made = (Vex, VReg, VReg, u8, VReg);
+
+/// Registers of the operands, and what was made of them so far.
+struct Sources {
+    values: SmallVec<[(lir::Value, usize); 8]>,
+    made: SmallVec<[Made; 4]>,
+}
+
+/// Words of a register of 128 bits.
+const FOUR: usize = 4;
+
+impl Lower<'_> {
+    pub(super) fn shuffle(&mut self, data: &InstData) -> Result<Parts> {
+        let Imm::Pattern(list) = data.imm else { return Err(malformed(data)) };
+        let (lir, ty) = (self.lir, data.ty);
+        let pattern = &lir.lists[list];
+        let (lanes, per) = (ty.lanes(), per_part(ty));
+        let parts = super::part_count(ty);
+        let mut sources = Sources { values: SmallVec::new(), made: SmallVec::new() };
+        // The same register twice is one source.
+        let mut numbers: SmallVec<[usize; 8]> = SmallVec::new();
+        for (value, part) in data.args.iter().flat_map(|&v| (0..parts).map(move |p| (v, p))) {
+            let found = sources.values.iter().position(|&(v, p)| (v, p) == (value, part));
+            numbers.push(found.unwrap_or(sources.values.len()));
+            if found.is_none() {
+                sources.values.push((value, part));
+            }
+        }
+        let unit = (ty.lane_bytes() as usize).min(4);
+        let units = ty.lane_bytes() as usize / unit;
+        let result = ty.elem.by(pattern.len());
+        let place = |l: u64| {
+            let (operand, lane) = (l as usize / lanes, l as usize % lanes);
+            (numbers[operand * parts + lane / per], lane % per * units)
+        };
+        Ok(pattern
+            .chunks(per_part(result))
+            .map(|chunk| {
+                let places: SmallVec<[Place; 32]> = chunk
+                    .iter()
+                    .flat_map(|&l| {
+                        let (part, first) = place(l);
+                        (0..units).map(move |i| (part, first + i))
+                    })
+                    .collect();
+                if unit == 4 {
+                    self.shuffle_words(&mut sources, &places)
+                } else {
+                    self.shuffle_narrow(&mut sources, &places, unit)
+                }
+            })
+            .collect())
+    }
+
+    fn source_reg(&mut self, sources: &Sources, number: usize) -> VReg {
+        let (v, part) = sources.values[number];
+        self.reg(v, part)
+    }
+
+    /// Where a half of a source is: of a load in memory.
+    fn half(&mut self, sources: &Sources, number: usize, high: bool) -> Rm {
+        let (v, part) = sources.values[number];
+        if let Some(at) = self.source(v, PART * part + 16 * usize::from(high)).filter(|_| self.lir.ty(v).bytes() >= 16)
+        {
+            return at;
+        }
+        let reg = self.reg(v, part);
+        Rm::Reg(if high { self.upper(reg) } else { reg })
+    }
+
+    /// An instruction, once for all registers of the result.
+    fn once(&mut self, sources: &mut Sources, op: Vex, a: VReg, b: VReg, imm: u8) -> VReg {
+        if let Some(&(.., made)) = sources.made.iter().find(|m| (m.0, m.1, m.2, m.3) == (op, a, b, imm)) {
+            return made;
+        }
+        let made = self.two_imm(op, true, a, b, imm);
+        sources.made.push((op, a, b, imm, made));
+        made
+    }
+
+    fn shuffle_words(&mut self, sources: &mut Sources, places: &[Place]) -> VReg {
+        let first = places[0].0;
+        if places.iter().enumerate().all(|(i, &p)| p == (first, i)) {
+            return self.source_reg(sources, first);
+        }
+        if places.len() <= FOUR { self.shuffle_four(sources, places) } else { self.shuffle_eight(sources, places) }
+    }
+
+    /// Four words, from halves of sources.
+    fn shuffle_four(&mut self, sources: &Sources, places: &[Place]) -> VReg {
+        let halves: SmallVec<[Place; 4]> = places.iter().map(|&(s, w)| (2 * s + w / FOUR, w % FOUR)).collect();
+        let mut used: SmallVec<[usize; 4]> = halves.iter().map(|h| h.0).collect();
+        used.sort_unstable();
+        used.dedup();
+        let rm = |e: &mut Self, half: usize| e.half(sources, half / 2, half % 2 == 1);
+        if let [only] = used[..] {
+            let order: SmallVec<[usize; 4]> = halves.iter().map(|h| h.1).collect();
+            let at = rm(self, only);
+            return match at {
+                Rm::Reg(v) if order.iter().enumerate().all(|(i, &w)| i == w) => v,
+                at if order.iter().enumerate().all(|(i, &w)| i == w) => self.one(Vex::Vmovups, false, at),
+                at => self.one_imm(Vex::Vpshufd, false, at, immediate(&order)),
+            };
+        }
+        let regs: SmallVec<[(usize, VReg); 4]> = used
+            .iter()
+            .map(|&half| {
+                let at = rm(self, half);
+                (half, self.in_register(false, at))
+            })
+            .collect();
+        if let [(s, a), (t, b)] = regs[..]
+            && let Some((op, swap, imm)) = in_lane(&halves, s, t)
+        {
+            let (a, b) = if swap { (b, a) } else { (a, b) };
+            return self.two_imm(op, false, a, b, imm);
+        }
+        self.put_together(false, &halves, &regs, |e, reg, order| e.one_imm(Vex::Vpshufd, false, reg, immediate(order)))
+    }
+
+    /// Each source's words where they belong, then blended.
+    fn put_together(
+        &mut self,
+        w: bool,
+        places: &[Place],
+        sources: &[(usize, VReg)],
+        permute: impl Fn(&mut Self, VReg, &[usize]) -> VReg,
+    ) -> VReg {
+        let mut all = None;
+        for &(source, reg) in sources {
+            let own = |p: &Place| p.0 == source;
+            let order: SmallVec<[usize; 8]> =
+                places.iter().enumerate().map(|(i, p)| if own(p) { p.1 } else { i }).collect();
+            let placed = if order.iter().enumerate().all(|(i, &w)| i == w) { reg } else { permute(self, reg, &order) };
+            let words = places.iter().enumerate().fold(0, |bits, (i, p)| bits | u8::from(own(p)) << i);
+            all = Some(match all {
+                None => placed,
+                Some(before) => self.two_imm(Vex::Vblendps, w, before, placed, words),
+            });
+        }
+        all.unwrap_or_else(|| unreachable!("a shuffle of nothing"))
+    }
+
+    fn shuffle_eight(&mut self, sources: &mut Sources, places: &[Place]) -> VReg {
+        let mut used: SmallVec<[usize; 8]> = places.iter().map(|p| p.0).collect();
+        used.sort_unstable();
+        used.dedup();
+        if let Some(v) = self.broadcast(sources, places) {
+            return v;
+        }
+        if let Some(v) = self.two_halves(sources, places) {
+            return v;
+        }
+        let order: SmallVec<[usize; 8]> = places.iter().map(|p| p.1).collect();
+        match used[..] {
+            [only] => {
+                let reg = self.source_reg(sources, only);
+                self.permute_eight(reg, &order)
+            }
+            [s, t] => {
+                let (a, b) = (self.source_reg(sources, s), self.source_reg(sources, t));
+                if let Some((op, swap, imm)) = both_lanes(places, s, t) {
+                    let (a, b) = if swap { (b, a) } else { (a, b) };
+                    return self.once(sources, op, a, b, imm);
+                }
+                // The middle quarters exchanged.
+                let exchanged: SmallVec<[Place; 8]> = [0, 1, 4, 5, 2, 3, 6, 7].iter().map(|&i| places[i]).collect();
+                if let Some((op, swap, imm)) = both_lanes(&exchanged, s, t) {
+                    let (a, b) = if swap { (b, a) } else { (a, b) };
+                    let both = self.once(sources, op, a, b, imm);
+                    return self.one_imm(Vex::Vpermq, true, both, 0xd8);
+                }
+                if let Some((first, high)) = interleaved(places) {
+                    let (a, b) = if first == s { (a, b) } else { (b, a) };
+                    let (low_half, high_half) =
+                        (self.once(sources, Vex::Vunpcklps, a, b, 0), self.once(sources, Vex::Vunpckhps, a, b, 0));
+                    return self.once(sources, Vex::Vperm2f128, low_half, high_half, if high { 0x31 } else { 0x20 });
+                }
+                self.put_together(true, places, &[(s, a), (t, b)], |e, reg, order| e.permute_eight(reg, order))
+            }
+            _ => {
+                let regs: SmallVec<[(usize, VReg); 8]> =
+                    used.iter().map(|&s| (s, self.source_reg(sources, s))).collect();
+                self.put_together(true, places, &regs, |e, reg, order| e.permute_eight(reg, order))
+            }
+        }
+    }
+
+    /// One word everywhere.
+    fn broadcast(&mut self, sources: &Sources, places: &[Place]) -> Option<VReg> {
+        let (source, word) = places[0];
+        if places.iter().any(|&p| p != (source, word)) {
+            return None;
+        }
+        let (v, part) = sources.values[source];
+        if let Some(at) = self.source(v, PART * part + 4 * word) {
+            return Some(self.one(Vex::Vbroadcastss, true, at));
+        }
+        let reg = self.reg(v, part);
+        if word == 0 {
+            return Some(self.one(Vex::Vbroadcastss, true, reg));
+        }
+        let number = self.words_reg(true, word as u32);
+        Some(self.two(Vex::Vpermps, true, number, reg))
+    }
+
+    /// Whole halves of sources.
+    fn two_halves(&mut self, sources: &mut Sources, places: &[Place]) -> Option<VReg> {
+        let half = |places: &[Place]| {
+            let (source, word) = places[0];
+            let whole = word % FOUR == 0 && places.iter().enumerate().all(|(i, &p)| p == (source, word + i));
+            whole.then_some((source, word / FOUR == 1))
+        };
+        let (low, high) = places.split_at(FOUR);
+        let ((s, upper_s), (t, upper_t)) = (half(low)?, half(high)?);
+        if (s, upper_s) == (t, upper_t)
+            && let at @ (Rm::At { .. } | Rm::Pool(..)) = self.half(sources, s, upper_s)
+        {
+            return Some(self.one(Vex::Vbroadcastf128, true, at));
+        }
+        if !upper_s && !upper_t {
+            let low = self.source_reg(sources, s);
+            let high = self.half(sources, t, false);
+            return Some(self.join(low, high));
+        }
+        let (a, b) = (self.source_reg(sources, s), self.source_reg(sources, t));
+        let imm = u8::from(upper_s) | (2 + u8::from(upper_t)) << 4;
+        Some(self.once(sources, Vex::Vperm2f128, a, b, imm))
+    }
+
+    /// Words of one register.
+    fn permute_eight(&mut self, reg: VReg, order: &[usize]) -> VReg {
+        let (low, high) = order.split_at(FOUR);
+        if low.iter().zip(high).all(|(&l, &h)| l < FOUR && h == l + FOUR) {
+            return self.one_imm(Vex::Vpshufd, true, reg, immediate(low));
+        }
+        if order.chunks(2).all(|pair| pair[0] % 2 == 0 && pair[1] == pair[0] + 1) {
+            let imm = order.chunks(2).enumerate().fold(0, |imm, (i, pair)| imm | (pair[0] as u8 / 2) << (2 * i));
+            return self.one_imm(Vex::Vpermq, true, reg, imm);
+        }
+        let numbers: Vec<u8> = order.iter().flat_map(|&w| (w as u32).to_le_bytes()).collect();
+        let numbers = self.bytes(&numbers);
+        let numbers = self.in_register(true, numbers);
+        self.two(Vex::Vpermps, true, numbers, reg)
+    }
+
+    /// Lanes of 8 or 16 bits: bytes of each source where they belong, zeros elsewhere.
+    fn shuffle_narrow(&mut self, sources: &mut Sources, places: &[Place], unit: usize) -> VReg {
+        let first = places[0].0;
+        if places.iter().enumerate().all(|(i, &p)| p == (first, i)) {
+            return self.source_reg(sources, first);
+        }
+        let bytes: SmallVec<[Place; 32]> =
+            places.iter().flat_map(|&(s, l)| (0..unit).map(move |i| (s, l * unit + i))).collect();
+        let w = bytes.len() > 16;
+        let mut used: SmallVec<[usize; 8]> = bytes.iter().map(|b| b.0).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut all: Option<VReg> = None;
+        for source in used {
+            let reg = self.source_reg(sources, source);
+            for crossed in [false, true] {
+                // Which byte of the same half, or of the other half, of the source.
+                let own: Vec<u8> = (0..if w { PART } else { 16 })
+                    .map(|i| match bytes.get(i) {
+                        Some(&(s, b)) if s == source && (b / 16 != i / 16) == crossed => (b % 16) as u8,
+                        _ => 0x80,
+                    })
+                    .collect();
+                if own.iter().all(|&b| b == 0x80) {
+                    continue;
+                }
+                let from = match (crossed, w) {
+                    (false, _) => reg,
+                    (true, true) => self.one_imm(Vex::Vpermq, true, reg, 0x4e),
+                    (true, false) => self.upper(reg),
+                };
+                let own = self.bytes(&own);
+                let placed = self.two(Vex::Vpshufb, w, from, own);
+                all = Some(match all {
+                    None => placed,
+                    Some(before) => self.two(Vex::Vpor, w, before, placed),
+                });
+            }
+        }
+        all.unwrap_or_else(|| unreachable!("a shuffle of nothing"))
+    }
+}
+
+/// Four numbers of words, as instructions have them.
+fn immediate(order: &[usize]) -> u8 {
+    order.iter().enumerate().fold(0, |imm, (i, &w)| imm | ((w % FOUR) as u8) << (2 * i))
+}
+
+/// The instruction that makes four words of two registers of four, whether they are exchanged, and its immediate. Fewer words than four may be
+/// asked for.
+fn in_lane(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
+    let is = |want: [Place; 4]| places.iter().zip(want).all(|(&p, w)| p == w);
+    for (swap, a, b) in [(false, s, t), (true, t, s)] {
+        if is([(a, 0), (b, 0), (a, 1), (b, 1)]) {
+            return Some((Vex::Vunpcklps, swap, 0));
+        }
+        if is([(a, 2), (b, 2), (a, 3), (b, 3)]) {
+            return Some((Vex::Vunpckhps, swap, 0));
+        }
+        if is([(a, 0), (a, 1), (b, 0), (b, 1)]) {
+            return Some((Vex::Vunpcklpd, swap, 0));
+        }
+        if is([(a, 2), (a, 3), (b, 2), (b, 3)]) {
+            return Some((Vex::Vunpckhpd, swap, 0));
+        }
+        if places.iter().enumerate().all(|(i, p)| p.0 == if i < 2 { a } else { b }) {
+            let order: SmallVec<[usize; 4]> = places.iter().map(|p| p.1).collect();
+            return Some((Vex::Vshufps, swap, immediate(&order)));
+        }
+        // The first operand of the instruction is the upper one.
+        let from = places[0].1;
+        let run = places.iter().enumerate().all(|(i, &p)| {
+            let at = from + i;
+            p == if at < FOUR { (b, at) } else { (a, at - FOUR) }
+        });
+        if run {
+            return Some((Vex::Vpalignr, swap, 4 * from as u8));
+        }
+    }
+    let own = places.iter().enumerate().all(|(i, p)| p.1 == i);
+    let second = places.iter().enumerate().fold(0, |bits, (i, p)| bits | u8::from(p.0 == t) << i);
+    own.then_some((Vex::Vblendps, false, second))
+}
+
+/// The same of eight words, both halves alike.
+fn both_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
+    let (low, high) = places.split_at(FOUR);
+    let own = places.iter().enumerate().all(|(i, p)| p.1 == i);
+    if own {
+        let second = places.iter().enumerate().fold(0, |bits, (i, p)| bits | u8::from(p.0 == t) << i);
+        return Some((Vex::Vblendps, false, second));
+    }
+    let alike = low.iter().zip(high).all(|(&(a, l), &(b, h))| a == b && l < FOUR && h == l + FOUR);
+    if alike { in_lane(low, s, t).filter(|found| found.0 != Vex::Vblendps) } else { None }
+}
+
+/// Words of two registers in turns: which is the first, and whether they are the upper ones.
+fn interleaved(places: &[Place]) -> Option<(usize, bool)> {
+    let (first, start) = places[0];
+    let second = places[1].0;
+    let turns = places.iter().enumerate().all(|(i, &p)| p == (if i % 2 == 0 { first } else { second }, start + i / 2));
+    (turns && start % FOUR == 0 && first != second).then_some((first, start == FOUR))
+}

@@ -1,0 +1,165 @@
+//! The wide tier, where random programs rarely go: large frames, many values at once, calls with arguments on the stack.
+
+use jit::code::ExecutableCode;
+use jit::lir::{Access, Builder, Elem, Function, IntCond, Type, Value, verify};
+use jit::wide::{Settings, code, is_available};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Code of a function of an address and a number.
+fn compiled(func: &Function) -> (ExecutableCode, u32) {
+    verify(func).unwrap_or_else(|e| panic!("{e}\n{func}"));
+    let code = code(func, &Settings { limit: None }, &|| true).expect("code").expect("no limit");
+    (ExecutableCode::new(&code.bytes).expect("memory"), code.frame)
+}
+
+fn run(code: &ExecutableCode, memory: &mut [u32], n: u64) {
+    // SAFETY: the functions of these tests have these parameters and stay in their memory.
+    unsafe {
+        let function: extern "C" fn(*mut u32, u64) = core::mem::transmute(code.address());
+        function(memory.as_mut_ptr(), n);
+    }
+}
+
+fn builder() -> (Builder, Value, Value) {
+    let b = Builder::new(&[Type::I64, Type::I64]);
+    let (address, n) = (b.params(b.current())[0], b.params(b.current())[1]);
+    (b, address, n)
+}
+
+fn at(offset: usize) -> Access {
+    Access { offset: offset as i32, ..Access::default() }
+}
+
+#[test]
+fn more_values_than_registers() {
+    if !is_available() {
+        return;
+    }
+    const COUNT: usize = 60;
+    let ty = Elem::I32.by(8);
+    let (mut b, address, _) = builder();
+    let values: Vec<Value> = (0..COUNT).map(|i| b.load(ty, at(32 * i), address)).collect();
+    let scalars: Vec<Value> = (0..COUNT).map(|i| b.load(Type::I32, at(32 * i), address)).collect();
+    // All are live until the last is stored in front of the first.
+    for (i, &v) in values.iter().rev().enumerate() {
+        let more = b.splat(ty, scalars[i]);
+        let sum = b.iadd(v, more);
+        b.store(at(32 * i), sum, address);
+    }
+    b.return_();
+    let (code, frame) = compiled(&b.finish());
+    assert!(frame as usize > 32 * (COUNT - 16), "{frame}: nothing is spilled");
+    let start: Vec<u32> = (0..8 * COUNT as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let mut memory = start.clone();
+    run(&code, &mut memory, 0);
+    for i in 0..COUNT {
+        for lane in 0..8 {
+            let want = start[8 * (COUNT - 1 - i) + lane].wrapping_add(start[8 * i]);
+            assert_eq!(memory[8 * i + lane], want, "{i} {lane}");
+        }
+    }
+}
+
+#[test]
+fn large_frames_are_as_large_as_they_say() {
+    if !is_available() {
+        return;
+    }
+    for bytes in [16, 4000, 4096, 5000, 100_000, 1 << 20] {
+        let (mut b, address, _) = builder();
+        let slot = b.create_slot(bytes, 6);
+        let (first, last) = (b.stack_address(slot, 0), b.stack_address(slot, bytes as i32 - 4));
+        let v = b.load(Type::I32, at(0), address);
+        let [ends, addresses] = [at(4), at(8)];
+        b.store(Access::default(), v, first);
+        b.store(Access::default(), v, last);
+        let v = b.load(Type::I32, Access::default(), last);
+        b.store(ends, v, address);
+        b.store(addresses, first, address);
+        b.return_();
+        let (code, frame) = compiled(&b.finish());
+        assert!((bytes..bytes + 512).contains(&frame), "{bytes}: {frame}");
+        let mut memory = [7, 0, 0, 0];
+        base::stack::with(2 << 20, || run(&code, &mut memory, 0)).expect("a stack");
+        assert_eq!(memory[1], 7);
+        assert_eq!(memory[2] % 64, 0, "alignment");
+    }
+}
+
+static SEEN: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
+
+/// Six arguments in general registers, then two on the stack.
+extern "C" fn eight(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64) {
+    [a, b, c, d, e, f, g, h].into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
+}
+
+/// Floats have registers of their own.
+extern "C" fn mixed(a: u64, b: f64, c: u64, d: f32, e: u64, f: u64, g: u64, h: u64) {
+    let bits = [a, b.to_bits(), c, d.to_bits().into(), e, f, g, h];
+    bits.into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
+}
+
+#[test]
+fn calls_pass_eight_arguments_and_keep_what_is_live() {
+    if !is_available() {
+        return;
+    }
+    let ty = Elem::F32.by(8);
+    for floats in [false, true] {
+        let (mut b, address, n) = builder();
+        let live: Vec<Value> = (0..20).map(|i| b.load(ty, at(32 * i), address)).collect();
+        let mut args: Vec<Value> = (0..8).map(|i| b.load(Type::I64, at(8 * i), address)).collect();
+        if floats {
+            args[1] = b.load(Type::F64, at(8), address);
+            args[3] = b.load(Type::F32, at(24), address);
+        }
+        b.call(n, &args);
+        live.iter().enumerate().for_each(|(i, &v)| b.store(at(640 + 32 * i), v, address));
+        b.return_();
+        let (code, _) = compiled(&b.finish());
+        let mut memory: Vec<u32> = (0..320u32).map(|i| i.wrapping_mul(0x0123_4567)).collect();
+        memory[160..].fill(0);
+        let function = if floats { mixed as *const () } else { eight as *const () };
+        run(&code, &mut memory, function as u64);
+        for (i, seen) in SEEN.iter().enumerate() {
+            let want = u64::from(memory[2 * i]) | u64::from(memory[2 * i + 1]) << 32;
+            let want = if floats && i == 3 { want & 0xffff_ffff } else { want };
+            assert_eq!(seen.load(Ordering::Relaxed), want, "{floats} {i}");
+        }
+        assert_eq!(memory[..160], memory[160..]);
+    }
+}
+
+#[test]
+fn a_loop_may_exchange_its_parameters() {
+    if !is_available() {
+        return;
+    }
+    let ty = Elem::I32.by(8);
+    let (mut b, address, n) = builder();
+    let [header, body, exit] = [0, 1, 2].map(|_| b.create_block());
+    let count = b.append_param(header, Type::I64);
+    let [x, y] = [0, 1].map(|_| b.append_param(header, ty));
+    let [first, second] = [0, 32].map(|offset| b.load(ty, at(offset), address));
+    b.jump(header, &[n, first, second]);
+    b.enter_loop(header);
+    let more = b.icmp_imm(IntCond::Ne, count, 0);
+    b.branch(more, body, &[], exit, &[]);
+    b.seal_block(body);
+    b.seal_block(exit);
+    b.switch_to_block(body);
+    let next = b.iadd_imm(count, -1);
+    b.jump(header, &[next, y, x]);
+    b.seal_block(header);
+    b.switch_to_block(exit);
+    b.store(at(0), x, address);
+    b.store(at(32), y, address);
+    b.return_();
+    let (code, _) = compiled(&b.finish());
+    for n in 0..4 {
+        let mut memory: Vec<u32> = (0..16).collect();
+        run(&code, &mut memory, n);
+        assert_eq!(memory[0], if n % 2 == 0 { 0 } else { 8 });
+        assert_eq!(memory[8], if n % 2 == 0 { 8 } else { 0 });
+    }
+}

@@ -23,7 +23,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         process::pin(count)?;
     }
     let specs = match &options.corpus {
-        Some(folder) => corpus::specs(folder)?,
+        Some(folder) => {
+            let wanted = if let Role::Child(name) = &options.role { Some(&**name) } else { None };
+            corpus::specs(folder, wanted)?
+        }
         None => super::specs(),
     };
     match &options.role {

@@ -497,6 +497,11 @@ impl Reader {
         Ok(())
     }
 
+    /// An instruction of a set that is ignored.
+    fn means_nothing(&self, v: View<'_>) -> bool {
+        v.args.first().and_then(|set| self.m.ext_sets.get(set)) == Some(&ExtSet::NonSemantic)
+    }
+
     /// One function from OpFunction on; returns the instruction behind its end.
     fn function(&mut self, start: u32, limit: u32) -> Result<u32> {
         let head = self.m.view(start);
@@ -525,6 +530,8 @@ impl Reader {
                     });
                 }
                 op::OpLine | op::OpNoLine | op::OpNop if !open => {}
+                // Compilers leave debug information behind a block's end.
+                op::OpExtInst | op::OpExtInstWithForwardRefsKHR if !open && self.means_nothing(v) => {}
                 op::OpFunction | op::OpFunctionEnd | op::OpFunctionParameter | op::OpLabel => {
                     return Err(Error::invalid("misplaced in a function").at(v.opcode(), v.result));
                 }

@@ -25,11 +25,15 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A workload for each pipeline of the modules in a folder, by name. The list lives as long as the process.
-pub fn specs(folder: &Path) -> Result<Vec<Spec>> {
+/// A workload for each pipeline of the modules in a folder, by name, or of those alone that may be the one of a name: a child reads no others.
+/// The list lives as long as the process.
+pub fn specs(folder: &Path, wanted: Option<&str>) -> Result<Vec<Spec>> {
     let entries = std::fs::read_dir(folder).map_err(|e| Error::Io(folder.into(), e))?;
     let mut files: Vec<_> = entries.flatten().map(|e| e.path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "spv"));
+    if let Some(name) = wanted.and_then(|name| name.strip_prefix("corpus/")) {
+        files.retain(|path| name.starts_with(&stem(path)));
+    }
     files.sort();
     let spec = |(name, case): (String, Case)| Spec {
         name: String::leak(format!("corpus/{name}")),

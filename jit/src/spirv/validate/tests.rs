@@ -225,3 +225,22 @@ fn count(words: &[u32], opcode: u32) -> usize {
     }
     met
 }
+
+#[test]
+fn debug_information_may_stand_behind_a_block() {
+    let text = |s: &str| -> Vec<u32> {
+        let bytes: Vec<u8> = s.bytes().chain(std::iter::repeat_n(0, 4 - s.len() % 4)).collect();
+        bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    };
+    let instruction = |op: u32, args: &[u32]| [&[(args.len() as u32 + 1) << 16 | op], args].concat();
+    // DXC ends a function with DebugNoScope; what has a meaning may not stand there.
+    for (set, number, want) in [("NonSemantic.Shader.DebugInfo.100", 24, ""), ("GLSL.std.450", 31, "outside a block")] {
+        let mut insts = module();
+        insts.insert(1, instruction(11, &[&[57][..], &text(set)].concat()));
+        let end = insts.iter().position(|w| w[0] & 0xffff == 56).expect("the end of a function");
+        let args: &[u32] = if want.is_empty() { &[2, 58, 57, number] } else { &[4, 58, 57, number, 13] };
+        insts.insert(end, instruction(12, args));
+        let said = verdict(&insts);
+        assert!(if want.is_empty() { said.is_empty() } else { said.contains(want) }, "{set}: {said}");
+    }
+}

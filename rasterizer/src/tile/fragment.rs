@@ -1,6 +1,6 @@
 //! A batch of quads: fragment stage, coverage it changes, late tests, colour writes.
 
-use super::depth::{self, Block};
+use super::depth::{self, Block, DepthFormat};
 use super::job::TileJob;
 use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
 use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
@@ -202,7 +202,11 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outpu
         let mut z = prim.plane_z::<2>(i32::from(quad.x), i32::from(quad.y), sample_offset(job, s));
         if plan.frag_depth != NO_SLOT {
             let written = outputs.quad(index, plan.frag_depth);
-            (0..4).for_each(|i| z[i] = prim.clamp_depth(f32::from_bits(written[i])));
+            // Floats that are not clamped to the viewport's range have no other (VK_EXT_depth_range_unrestricted).
+            let free = plan.depth.format == Some(DepthFormat::F32) && !job.draw.draw.state.depth_clamp;
+            for (z, depth) in z.iter_mut().zip(written.map(f32::from_bits)) {
+                *z = if free && !depth.is_nan() { depth } else { prim.clamp_depth(depth) };
+            }
         }
         let (x, y) = (u32::from(quad.x), u32::from(quad.y));
         let block = Block {

@@ -128,9 +128,11 @@ impl Executor<'_> {
         for &view_index in &render.views {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
-            // Draws whose stages don't look at them share a context.
-            let parameters =
-                if graphics.stages.read_draw_parameters() { parameters } else { DrawParameters::default() };
+            // Draws whose stages don't look at them share a context; the rasterizer wants the view.
+            let parameters = match graphics.stages.read_draw_parameters() {
+                true => parameters,
+                false => DrawParameters { view_index, ..DrawParameters::default() },
+            };
             let context = point.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
             pass.draw(Draw {
                 pipeline: handle::raw(&pipeline),

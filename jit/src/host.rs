@@ -7,26 +7,42 @@
 
 use std::sync::OnceLock;
 
-/// A feature's name and whether this CPU has it; the position is the bit in [`cpu_features`].
-pub fn features() -> &'static [(&'static str, bool)] {
-    static LIST: OnceLock<Vec<(&'static str, bool)>> = OnceLock::new();
+/// A feature of processors.
+pub struct Feature {
+    /// What it is called, here and by Cranelift, where that has a setting of it.
+    pub name: &'static str,
+    /// Cranelift has one.
+    pub setting: bool,
+    /// This CPU has it.
+    pub present: bool,
+}
+
+macro_rules! features {
+    ($($name:literal $detected:tt $setting:literal),* $(,)?) => {
+        vec![$(Feature { name: $name, setting: $setting, present: std::is_x86_feature_detected!($detected) }),*]
+    };
+}
+
+/// All that matter; the position is the bit in [`cpu_features`].
+pub fn features() -> &'static [Feature] {
+    static LIST: OnceLock<Vec<Feature>> = OnceLock::new();
     LIST.get_or_init(|| {
         #[cfg(target_arch = "x86_64")]
         {
-            vec![
-                ("has_sse3", std::is_x86_feature_detected!("sse3")),
-                ("has_ssse3", std::is_x86_feature_detected!("ssse3")),
-                ("has_sse41", std::is_x86_feature_detected!("sse4.1")),
-                ("has_sse42", std::is_x86_feature_detected!("sse4.2")),
-                ("has_avx", std::is_x86_feature_detected!("avx")),
-                ("has_avx2", std::is_x86_feature_detected!("avx2")),
-                ("has_fma", std::is_x86_feature_detected!("fma")),
-                ("has_popcnt", std::is_x86_feature_detected!("popcnt")),
-                ("has_bmi1", std::is_x86_feature_detected!("bmi1")),
-                ("has_bmi2", std::is_x86_feature_detected!("bmi2")),
-                ("has_lzcnt", std::is_x86_feature_detected!("lzcnt")),
-                ("has_f16c", std::is_x86_feature_detected!("f16c")),
-            ]
+            features! {
+                "has_sse3" "sse3" true,
+                "has_ssse3" "ssse3" true,
+                "has_sse41" "sse4.1" true,
+                "has_sse42" "sse4.2" true,
+                "has_avx" "avx" true,
+                "has_avx2" "avx2" true,
+                "has_fma" "fma" true,
+                "has_popcnt" "popcnt" true,
+                "has_bmi1" "bmi1" true,
+                "has_bmi2" "bmi2" true,
+                "has_lzcnt" "lzcnt" true,
+                "has_f16c" "f16c" false,
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
         Vec::new()
@@ -35,12 +51,12 @@ pub fn features() -> &'static [(&'static str, bool)] {
 
 /// Does this CPU have a feature of the list?
 pub fn has(name: &str) -> bool {
-    features().iter().any(|&(n, present)| n == name && present)
+    features().iter().any(|f| f.name == name && f.present)
 }
 
 /// CPU features that emitted code may use, a bit each.
 pub fn cpu_features() -> u64 {
-    features().iter().enumerate().fold(0, |bits, (i, &(_, present))| bits | u64::from(present) << i)
+    features().iter().enumerate().fold(0, |bits, (i, f)| bits | u64::from(f.present) << i)
 }
 
 /// True when fused multiply-add is one instruction.

@@ -67,7 +67,7 @@ impl GraphicsStages {
         core::iter::once(&self.first).chain(&self.rest)
     }
 
-    /// Does any of them see a draw's base vertex or instance, its number, or the view's?
+    /// Does any of them see a draw's base vertex or instance, or its number?
     pub fn read_draw_parameters(&self) -> bool {
         self.draw_parameters
     }

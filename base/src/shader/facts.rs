@@ -136,7 +136,7 @@ pub struct StageFacts {
     /// Has loops of its own: the quick tier's code is then much slower than the full tier's, because it keeps nothing in registers
     /// from block to block.
     pub has_loops: bool,
-    /// Reads what the context has of a single draw: base vertex and instance, the draw's and the view's number.
+    /// Reads what the context has of a single draw: base vertex and instance, the draw's number.
     pub draw_parameters: bool,
 }
 

@@ -254,6 +254,41 @@ unsafe fn push_descriptor_set(
     }
 }
 
+/// Records a pushed set of these descriptors.
+unsafe fn push_descriptor_writes(
+    buffer: vk::CommandBuffer,
+    bind_point: BindPoint,
+    layout: vk::PipelineLayout,
+    number: u32,
+    writes: &[vk::WriteDescriptorSet<'_>],
+) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        push_descriptor_set(buffer, bind_point, layout, number, |set| {
+            for w in writes {
+                let (elements, count) = elements_of(w);
+                write(set, w.dst_binding, w.dst_array_element, count, &elements);
+            }
+        });
+    }
+}
+
+/// Records what is bound from a set on.
+unsafe fn bind_descriptor_sets(
+    buffer: vk::CommandBuffer,
+    bind_point: BindPoint,
+    first_set: u32,
+    sets: &[vk::DescriptorSet],
+    offsets: &[u32],
+) {
+    // SAFETY: the shims' promise.
+    unsafe {
+        let sets = sets.iter().map(|s| optional::<DescriptorSet>(*s)).collect();
+        let bind = BindDescriptorSets { bind_point, first_set, sets, dynamic_offsets: SmallVec::from_slice(offsets) };
+        push(buffer, Command::BindDescriptorSets(Box::new(bind)));
+    }
+}
+
 /// Where descriptors are bound for these stages.
 fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindPoint> {
     let compute = vk::ShaderStageFlags::COMPUTE;
@@ -276,13 +311,7 @@ shims! {
         offset_count: u32,
         offsets: *const u32,
     ) {
-        let bind = BindDescriptorSets {
-            bind_point: point(bind_point)?,
-            first_set,
-            sets: slice(sets, count).iter().map(|s| optional::<DescriptorSet>(*s)).collect(),
-            dynamic_offsets: SmallVec::from_slice(slice(offsets, offset_count)),
-        };
-        push(buffer, Command::BindDescriptorSets(Box::new(bind)));
+        bind_descriptor_sets(buffer, point(bind_point)?, first_set, slice(sets, count), slice(offsets, offset_count));
     }
 
     fn cmd_push_descriptor_set(
@@ -293,12 +322,7 @@ shims! {
         count: u32,
         writes: *const vk::WriteDescriptorSet<'_>,
     ) {
-        push_descriptor_set(buffer, point(bind_point)?, layout, number, |set| {
-            for w in slice(writes, count) {
-                let (elements, count) = elements_of(w);
-                write(set, w.dst_binding, w.dst_array_element, count, &elements);
-            }
-        });
+        push_descriptor_writes(buffer, point(bind_point)?, layout, number, slice(writes, count));
     }
 
     fn cmd_push_descriptor_set_with_template(
@@ -315,14 +339,9 @@ shims! {
     fn cmd_bind_descriptor_sets2(buffer: vk::CommandBuffer, info: *const vk::BindDescriptorSetsInfoKHR<'_>) {
         let info = &*info;
         let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
+        let offsets = slice(info.p_dynamic_offsets, info.dynamic_offset_count);
         for bind_point in points(info.stage_flags) {
-            let bind = BindDescriptorSets {
-                bind_point,
-                first_set: info.first_set,
-                sets: sets.iter().map(|s| optional::<DescriptorSet>(*s)).collect(),
-                dynamic_offsets: SmallVec::from_slice(slice(info.p_dynamic_offsets, info.dynamic_offset_count)),
-            };
-            push(buffer, Command::BindDescriptorSets(Box::new(bind)));
+            bind_descriptor_sets(buffer, bind_point, info.first_set, sets, offsets);
         }
     }
 
@@ -335,12 +354,8 @@ shims! {
     fn cmd_push_descriptor_set2(buffer: vk::CommandBuffer, info: *const vk::PushDescriptorSetInfoKHR<'_>) {
         let info = &*info;
         for bind_point in points(info.stage_flags) {
-            push_descriptor_set(buffer, bind_point, info.layout, info.set, |set| {
-                for w in slice(info.p_descriptor_writes, info.descriptor_write_count) {
-                    let (elements, count) = elements_of(w);
-                    write(set, w.dst_binding, w.dst_array_element, count, &elements);
-                }
-            });
+            let writes = slice(info.p_descriptor_writes, info.descriptor_write_count);
+            push_descriptor_writes(buffer, bind_point, info.layout, info.set, writes);
         }
     }
 

@@ -50,9 +50,8 @@ fn build(step: Step) -> Result<OwnedTargetIsa> {
     }
     let triple = "x86_64-unknown-linux-gnu".parse().map_err(|_| Error::internal("target triple"))?;
     let mut isa = cranelift_codegen::isa::lookup(triple).map_err(|e| failed(&e))?;
-    // Cranelift has no setting of the others.
-    for (name, present) in host::features().iter().filter(|(name, _)| *name != "has_f16c") {
-        isa.set(name, if *present { "true" } else { "false" }).map_err(|e| failed(&e))?;
+    for feature in host::features().iter().filter(|feature| feature.setting) {
+        isa.set(feature.name, if feature.present { "true" } else { "false" }).map_err(|e| failed(&e))?;
     }
     isa.finish(settings::Flags::new(flags)).map_err(|e| failed(&e))
 }

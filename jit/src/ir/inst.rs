@@ -324,9 +324,9 @@ pub enum Builtin {
 }
 
 impl Builtin {
-    /// Does it differ between draws with the same bindings?
+    /// Does it differ between draws of a view with the same bindings?
     pub fn is_of_draw(self) -> bool {
-        matches!(self, Builtin::BaseVertex | Builtin::BaseInstance | Builtin::DrawIndex | Builtin::ViewIndex)
+        matches!(self, Builtin::BaseVertex | Builtin::BaseInstance | Builtin::DrawIndex)
     }
     /// By which stages read it.
     pub fn family(self) -> BuiltinFamily {

@@ -188,12 +188,22 @@ pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
 /// `view` is a valid view of a 64-bit format, and its memory is aligned to 8 bytes.
 #[inline(always)]
 pub unsafe fn atomic_long<H: Host>(view: &ImageView, args: &mut ImageArgs) {
+    // SAFETY: the caller's promise.
+    unsafe { long::<H>(view, args, apply_long) }
+}
+
+/// An operation on texels of 64 bits, by cell, operation, value and comparator; its result is what was there.
+///
+/// # Safety
+/// As for [`atomic_long`].
+#[inline(always)]
+unsafe fn long<H: Host>(view: &ImageView, args: &mut ImageArgs, apply: impl Fn(&AtomicU64, AtomicOp, u64, u64) -> u64) {
     let (mut low, mut high) = ([0; MAX_LANES], [0; MAX_LANES]);
     for_each_texel::<H, 8>(view, args, |i, texel| {
         // SAFETY: inside the view, aligned; all access to it here is atomic.
         let cell = unsafe { AtomicU64::from_ptr(texel.cast::<u64>()) };
         let operand = |word: usize| u64::from(args.texel[word][i]) | u64::from(args.texel[word + 1][i]) << 32;
-        let old = apply_long(cell, args.atomic_op, operand(0), operand(2));
+        let old = apply(cell, args.atomic_op, operand(0), operand(2));
         (low[i], high[i]) = (old as u32, (old >> 32) as u32);
     });
     (args.result[0], args.result[1]) = (low, high);
@@ -222,16 +232,11 @@ pub unsafe fn atomic_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
 /// As for [`atomic_long`].
 #[inline(always)]
 pub unsafe fn atomic_four_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
-    let (mut low, mut high) = ([0; MAX_LANES], [0; MAX_LANES]);
-    for_each_texel::<H, 8>(view, args, |i, texel| {
-        // SAFETY: inside the view, aligned; all access to it here is atomic.
-        let cell = unsafe { AtomicU64::from_ptr(texel.cast::<u64>()) };
-        let value = u64::from(args.texel[0][i]) | u64::from(args.texel[1][i]) << 32;
-        let update = |old: u64| Some(halves(args.atomic_op, old, value));
-        let old = cell.fetch_update(Relaxed, Relaxed, update).unwrap_or_default();
-        (low[i], high[i]) = (old as u32, (old >> 32) as u32);
-    });
-    (args.result[0], args.result[1]) = (low, high);
+    let apply = |cell: &AtomicU64, op, value, _| {
+        cell.fetch_update(Relaxed, Relaxed, |old| Some(halves(op, old, value))).unwrap_or_default()
+    };
+    // SAFETY: the caller's promise.
+    unsafe { long::<H>(view, args, apply) }
 }
 
 /// What an operation makes of halves: an exchange, or a float operation in binary32 that is rounded once.

@@ -280,17 +280,8 @@ const JOINT: &[(&str, Joint)] = &[
     ("R16G16B16A16_SFLOAT", joint::<{ row("R16G16B16A16_SFLOAT") }, false>()),
 ];
 
-fn joint_of(format: Format, level: Level) -> Option<Joint> {
+/// The kernels of views of a plane's format for two views and for many chunks, for hosts of a level.
+pub fn joint_of(format: Format, level: Level) -> (PairKernel, ChunksKernel) {
     let found = JOINT.iter().find(|(name, _)| level.is_wide() && *name == format.info().name);
-    found.map(|(_, joint)| *joint)
-}
-
-/// The pair kernel of views of a plane's format, for hosts of a level.
-pub fn pair_of(format: Format, level: Level) -> PairKernel {
-    joint_of(format, level).map_or(no_pair, |(pair, _)| pair(level))
-}
-
-/// The kernel for many chunks.
-pub fn chunks_of(format: Format, level: Level) -> ChunksKernel {
-    joint_of(format, level).map_or(one_by_one, |(_, chunks)| chunks(level))
+    found.map_or((no_pair, one_by_one), |(_, (pair, chunks))| (pair(level), chunks(level)))
 }

@@ -98,8 +98,7 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     let layer_stride = if request.slices { first.slice_pitch } else { plane.layer_stride };
     let mut view = empty_view(request.memory.base);
     view.kernels = kernels::kernels_of(format, Level::here());
-    view.pair = kernels::pair_of(format, Level::here());
-    view.chunks = kernels::chunks_of(format, Level::here());
+    (view.pair, view.chunks) = kernels::joint_of(format, Level::here());
     view.size = layout.size;
     view.layer_stride = layer_stride;
     view.sample_stride = plane.sample_stride;

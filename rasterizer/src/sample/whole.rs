@@ -2,7 +2,7 @@
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
 use super::address::{FAR, mode};
-use super::chunks::{ChunkRows, chunk};
+use super::chunks::{ChunkRows, Results, chunk};
 use super::lod::{Detail, detail_of, foretold};
 use super::slice::Slice;
 use super::wide::{Shape, both, chosen, filter, lanes, lerp, offsets_in, over_255, pair};
@@ -17,8 +17,6 @@ use core::arch::x86_64::*;
 /// The commonest samples, from their arguments to their results: of a 2D view as it is, with both axes wrapped by the same mode; with `MIPS` of the levels that
 /// all lanes have, otherwise only where no other than the first one matters. False where it is another one, or where wanted lanes lie apart: then
 /// nothing was done.
-///
-/// It is `planar::sample`, which is asked otherwise, with both axes in one vector.
 ///
 /// # Safety
 /// `view` is a valid, non-empty view whose texels are of row `ROW`; the sampler's class has that filter. The host is `H`, which is [`Host::WIDE`].
@@ -50,10 +48,7 @@ pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: b
             // Without a second level there is nothing to add.
             found = blended::<H>(found, next, &detail);
         }
-        if RAW {
-            found = [over_255(found[0]), over_255(found[1])];
-        }
-        give(args, found);
+        give::<RAW>(&raw mut args.result, found);
     }
     true
 }
@@ -82,11 +77,7 @@ pub unsafe fn sample_chunks<H: Host, const ROW: usize, const RAW: bool, const LI
         let Some(axes) = axes else { return rows.one_by_one(view, sampler, args, any) };
         while let Some((coord, result)) = rows.next() {
             match axes.sample::<H, RAW, LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
-                Some(found) => {
-                    let found = if RAW { [over_255(found[0]), over_255(found[1])] } else { found };
-                    _mm512_storeu_ps(result.cast(), found[0]);
-                    _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), found[1]);
-                }
+                Some(found) => give::<RAW>(result, found),
                 None => chunk(view, sampler, args, others, (coord, result)),
             }
         }
@@ -111,11 +102,8 @@ pub unsafe fn sample_pair<H: Host, const ROW: usize, const RAW: bool, const LINE
     // SAFETY: the caller's promise; the first levels exist.
     unsafe {
         let place = Place::new::<H>(views, sampler, args, four);
-        let Some(mut found) = place.level::<H, RAW, LINEAR, true>(0) else { return false };
-        if RAW {
-            found = [over_255(found[0]), over_255(found[1])];
-        }
-        give(args, found);
+        let Some(found) = place.level::<H, RAW, LINEAR, true>(0) else { return false };
+        give::<RAW>(&raw mut args.result, found);
     }
     true
 }
@@ -164,7 +152,7 @@ pub unsafe fn anisotropic<H: Host, const ROW: usize>(
             }
             result = if pass == 0 { sum } else { blended::<H>(result, sum, &detail) };
         }
-        give(args, result);
+        give::<false>(&raw mut args.result, result);
     }
     true
 }
@@ -212,14 +200,19 @@ unsafe fn blended<H: Host>(first: [__m512; 2], second: [__m512; 2], detail: &Det
     }
 }
 
-/// Gives the components, two at a time.
+/// Gives the components, two at a time; with `RAW` divided by 255.
+///
+/// # Safety
+/// There is room for them; the host is wide.
 #[inline(always)]
-unsafe fn give(args: &mut ImageArgs, components: [__m512; 2]) {
-    let [red, _, blue, _] = &mut args.result;
-    // SAFETY: the caller's host is wide.
+unsafe fn give<const RAW: bool>(result: *mut Results, mut components: [__m512; 2]) {
+    // SAFETY: the caller's promise.
     unsafe {
-        _mm512_storeu_ps((&raw mut *red).cast(), components[0]);
-        _mm512_storeu_ps((&raw mut *blue).cast(), components[1]);
+        if RAW {
+            components = [over_255(components[0]), over_255(components[1])];
+        }
+        _mm512_storeu_ps(result.cast(), components[0]);
+        _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), components[1]);
     }
 }
 
@@ -351,14 +344,11 @@ impl Axes {
             let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
             let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
             let seen = [least, first, second, size];
-            let (mut shape, mut found) = (Shape::Square, within(Shape::Square, seen, far, slice.mask));
-            if found.3 {
-                (shape, found) = (Shape::Rows, within(Shape::Rows, seen, far, slice.mask));
-                if found.3 || !self.rows {
-                    return None;
-                }
-            }
-            let (least, first, second, _) = found;
+            let (shape, [least, first, second]) = match within(Shape::Square, seen, far, slice.mask) {
+                Some(found) => (Shape::Square, found),
+                None if self.rows => (Shape::Rows, within(Shape::Rows, seen, far, slice.mask)?),
+                None => return None,
+            };
             let slices = [slice, other];
             let x = lanes::<H>(_mm512_castsi512_si256(least));
             let y = lanes::<H>(_mm512_extracti64x4_epi64::<1>(least));
@@ -385,12 +375,12 @@ impl Axes {
 }
 
 /// Where windows of a shape begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
-/// lie from there, and whether wanted lanes see texels outside, or are `far` away.
+/// lie from there. None where wanted lanes see texels outside, or are `far` away.
 ///
 /// # Safety
 /// The host is wide.
 #[inline(always)]
-unsafe fn within(shape: Shape, seen: [__m512i; 4], far: u16, wanted: u32) -> (__m512i, __m512i, __m512i, bool) {
+unsafe fn within(shape: Shape, seen: [__m512i; 4], far: u16, wanted: u32) -> Option<[__m512i; 3]> {
     let [least, first, second, size] = seen;
     // SAFETY: the caller's promise.
     unsafe {
@@ -398,7 +388,7 @@ unsafe fn within(shape: Shape, seen: [__m512i; 4], far: u16, wanted: u32) -> (__
         let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
         let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
         let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;
-        (least, first, second, u32::from(outside | outside >> 8) & wanted != 0)
+        (u32::from(outside | outside >> 8) & wanted == 0).then_some([least, first, second])
     }
 }
 

@@ -49,9 +49,14 @@ fn read(path: &Path) -> Result<Module> {
     Module::read(spirv_words(&bytes)).ok_or_else(|| Error::Missing(format!("SPIR-V in {}", path.display())))
 }
 
-/// What a file is called without its stage: the first part of a pair's names.
+/// What a file is called.
+fn name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "_")
+}
+
+/// The same without its stage: the first part of a pair's names.
 fn stem(path: &Path) -> String {
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "_");
+    let name = name(path);
     let stage = [".vert", ".frag", ".comp"].into_iter().find_map(|stage| name.strip_suffix(stage));
     stage.unwrap_or(&name).to_owned()
 }
@@ -67,15 +72,14 @@ fn cases(files: &[PathBuf]) -> Result<BTreeMap<String, Case>> {
             previous.take_if(|(other, m)| stem(other) == stem(path) && one(m) && one(&module))
             && fit(&module, &before)
         {
-            let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             cases.remove(&name(other));
             cases.insert(stem(path), Case { stages: vec![(path.clone(), 0), (other.clone(), 0)] });
             continue;
         }
         for (i, entry) in module.entries.iter().enumerate().filter(|(_, e)| flags(e).is_some()) {
-            let file = path.file_stem().unwrap_or_default().to_string_lossy();
-            let name = if one(&module) { file.into_owned() } else { format!("{file}:{}", entry.name) };
-            cases.insert(name.replace(char::is_whitespace, "_"), Case { stages: vec![(path.clone(), i)] });
+            let of_entry = || format!("{}:{}", name(path), entry.name.replace(char::is_whitespace, "_"));
+            let name = if one(&module) { name(path) } else { of_entry() };
+            cases.insert(name, Case { stages: vec![(path.clone(), i)] });
         }
         previous = Some((path, module));
     }

@@ -114,12 +114,13 @@ impl Executor<'_> {
         }
         let state =
             self.state.joined.get_or_insert_with(|| Arc::new(join(&graphics.state.fixed, &self.state.values))).clone();
-        let mut parameters = DrawParameters {
-            base_vertex: if indexed { counts.vertex_offset as u32 } else { counts.first },
-            base_instance: counts.first_instance,
-            draw_index: number.unwrap_or(0),
-            ..Default::default()
-        };
+        let mut parameters = DrawParameters::default();
+        // Draws whose stages don't look at them share a context.
+        if graphics.stages.read_draw_parameters() {
+            parameters.base_vertex = if indexed { counts.vertex_offset as u32 } else { counts.first };
+            parameters.base_instance = counts.first_instance;
+            parameters.draw_index = number.unwrap_or(0);
+        }
         if number.is_none() {
             device.queue.watchdog.begin(device, handle::raw(&pipeline));
         }
@@ -128,11 +129,6 @@ impl Executor<'_> {
         for &view_index in &render.views {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
-            // Draws whose stages don't look at them share a context; the rasterizer wants the view.
-            let parameters = match graphics.stages.read_draw_parameters() {
-                true => parameters,
-                false => DrawParameters { view_index, ..DrawParameters::default() },
-            };
             let context = point.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
             pass.draw(Draw {
                 pipeline: handle::raw(&pipeline),

@@ -6,7 +6,6 @@ use rasterizer::api::{
     DepthBias, Few, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology, VertexAttribute,
     VertexBinding,
 };
-
 use std::sync::Arc;
 
 /// The type of a piece of dynamic state.

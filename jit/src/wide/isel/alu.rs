@@ -10,6 +10,18 @@ pub(super) fn by_width(elem: Elem, ops: [Vex; 4]) -> Vex {
     ops[(elem.bits() / 8).trailing_zeros() as usize]
 }
 
+/// A minimum or maximum of up to 32 bits.
+pub(super) fn choice(op: Op, elem: Elem) -> Vex {
+    use Vex::*;
+    let ops = match op {
+        Op::Smin => [Vpminsb, Vpminsw, Vpminsd, Vpminsd],
+        Op::Smax => [Vpmaxsb, Vpmaxsw, Vpmaxsd, Vpmaxsd],
+        Op::Umin => [Vpminub, Vpminuw, Vpminud, Vpminud],
+        _ => [Vpmaxub, Vpmaxuw, Vpmaxud, Vpmaxud],
+    };
+    by_width(elem, ops)
+}
+
 impl Lower<'_> {
     pub(super) fn alu(&mut self, data: &InstData) -> Parts {
         let (ty, op) = (data.ty, data.op);
@@ -55,12 +67,7 @@ impl Lower<'_> {
             Op::UmulHigh => self.each_two(a, b, |e, a, b| e.high_words(Vpmuludq, w, a, b)),
             _ if elem == Elem::I64 => self.each_two(a, b, |e, a, b| e.choose_longs(op, w, a, b)),
             _ => {
-                let op = match op {
-                    Op::Smin => row([Vpminsb, Vpminsw, Vpminsd, Vpminsd]),
-                    Op::Smax => row([Vpmaxsb, Vpmaxsw, Vpmaxsd, Vpmaxsd]),
-                    Op::Umin => row([Vpminub, Vpminuw, Vpminud, Vpminud]),
-                    _ => row([Vpmaxub, Vpmaxuw, Vpmaxud, Vpmaxud]),
-                };
+                let op = choice(op, elem);
                 self.each_commuted(a, b, |e, a, b| e.two(op, w, a, b))
             }
         }
@@ -110,6 +117,12 @@ impl Lower<'_> {
         }
     }
 
+    /// The highest bit of every lane.
+    pub(super) fn signs(&mut self, elem: Elem, w: bool) -> Rm {
+        let bytes = elem.bits() as usize / 8;
+        self.repeat(w, &(1u64 << (elem.bits() - 1)).to_le_bytes()[..bytes])
+    }
+
     /// a > b.
     pub(super) fn greater(&mut self, elem: Elem, unsigned: bool, w: bool, a: VReg, b: Rm) -> VReg {
         let op = by_width(elem, [Vex::Vpcmpgtb, Vex::Vpcmpgtw, Vex::Vpcmpgtd, Vex::Vpcmpgtq]);
@@ -117,8 +130,7 @@ impl Lower<'_> {
             return self.two(op, w, a, b);
         }
         // As signed numbers, with the other sign.
-        let bytes = elem.bits() as usize / 8;
-        let sign = self.repeat(w, &(1u64 << (elem.bits() - 1)).to_le_bytes()[..bytes]);
+        let sign = self.signs(elem, w);
         let b = self.in_register(w, b);
         let [a, b] = [a, b].map(|v| self.two(Vex::Vpxor, w, v, sign));
         self.two(op, w, a, b)

@@ -1,6 +1,6 @@
 //! Comparisons, masks of other widths, and selection.
 
-use super::alu::by_width;
+use super::alu::{by_width, choice};
 use super::{Lower, PART, Parts, Rm, in_vector, part_count, wide};
 use crate::lir::{self, Def, Elem, FloatCond, Imm, InstData, IntCond, Op, Type};
 use crate::wide::inst::{Alu, Cc, Op as M};
@@ -177,12 +177,8 @@ impl Lower<'_> {
             }
             // The smaller, or larger, of both is the first one.
             Ule | Uge if elem != Elem::I64 => {
-                let op = if cond == Ule {
-                    by_width(elem, [Vpminub, Vpminuw, Vpminud, Vpminud])
-                } else {
-                    by_width(elem, [Vpmaxub, Vpmaxuw, Vpmaxud, Vpmaxud])
-                };
-                let chosen = self.two(op, w, a, b);
+                let op = if cond == Ule { Op::Umin } else { Op::Umax };
+                let chosen = self.two(choice(op, elem), w, a, b);
                 self.two(equal, w, chosen, a)
             }
             Sgt | Ugt => self.greater(elem, unsigned, w, a, b),

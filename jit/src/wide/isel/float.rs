@@ -79,8 +79,7 @@ impl Lower<'_> {
 
     /// Signs of a type's lanes.
     pub(super) fn sign(&mut self, ty: Type) -> Rm {
-        let bytes = (1u64 << (ty.elem.bits() - 1)).to_le_bytes();
-        self.repeat(wide(ty), &bytes[..ty.elem.bits() as usize / 8])
+        self.signs(ty.elem, wide(ty))
     }
 
     /// All bits but those.

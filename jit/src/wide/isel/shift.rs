@@ -75,12 +75,7 @@ impl Lower<'_> {
     fn shift_all(&mut self, op: Op, elem: Elem, w: bool, a: VReg, amount: Amount) -> VReg {
         use Vex::*;
         if (op, elem) == (Op::Ashr, Elem::I64) {
-            // Zeros from above, and the sign's place as number and as what is subtracted.
-            let sign = self.repeat(w, &(1u64 << 63).to_le_bytes());
-            let sign = self.in_register(w, sign);
-            let [a, sign] = [a, sign].map(|v| self.shift_all(Op::Lshr, elem, w, v, amount));
-            let flipped = self.two(Vpxor, w, a, sign);
-            return self.two(Vpsubq, w, flipped, sign);
+            return self.with_sign(w, a, |e, v| e.shift_all(Op::Lshr, elem, w, v, amount));
         }
         let ops = match (op, elem) {
             (Op::Shl, Elem::I16) => [VpsllwImm, Vpsllw],
@@ -96,6 +91,15 @@ impl Lower<'_> {
             Amount::Imm(n) => self.one_imm(ops[0], w, a, n),
             Amount::Low(n) => self.two(ops[1], w, a, n),
         }
+    }
+
+    /// A shift of 64 bits with the sign from above, by one with zeros: the sign's place as number and as what is subtracted.
+    fn with_sign(&mut self, w: bool, a: VReg, mut shift: impl FnMut(&mut Self, VReg) -> VReg) -> VReg {
+        let sign = self.signs(Elem::I64, w);
+        let sign = self.in_register(w, sign);
+        let [a, sign] = [a, sign].map(|v| shift(self, v));
+        let flipped = self.two(Vex::Vpxor, w, a, sign);
+        self.two(Vex::Vpsubq, w, flipped, sign)
     }
 
     /// Even bytes and odd ones, as numbers of 16 bits.
@@ -133,11 +137,7 @@ impl Lower<'_> {
             _ if elem == Elem::I32 => [Vpsravd; 2],
             _ => {
                 let n = self.in_register(w, n);
-                let sign = self.repeat(w, &(1u64 << 63).to_le_bytes());
-                let sign = self.in_register(w, sign);
-                let [a, sign] = [a, sign].map(|v| self.two(Vpsrlvq, w, v, n));
-                let flipped = self.two(Vpxor, w, a, sign);
-                return self.two(Vpsubq, w, flipped, sign);
+                return self.with_sign(w, a, |e, v| e.two(Vpsrlvq, w, v, n));
             }
         };
         self.two(ops[usize::from(elem == Elem::I64)], w, a, n)

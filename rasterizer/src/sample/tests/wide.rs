@@ -48,18 +48,24 @@ fn random_quads(rng: &mut Rng, size: [u32; 2]) -> ImageArgs {
     a
 }
 
+/// An image of a random size and the view of all of it.
+fn random_view(rng: &mut Rng, name: &str) -> ([u32; 2], TestImage, ImageView) {
+    let size: [u32; 2] = [0; 2].map(|_| rng.pick(&[3, 4, 5, 8, 16, 21, 64, 300]));
+    let levels = 1 + rng.below(3).min(size[0].max(size[1]).ilog2());
+    let image = TestImage::new(rng, name, Dim::D2, [size[0], size[1], 1], levels, 1, 1);
+    let mut view = image.view(Dim::D2, false, false);
+    if rng.below(8) == 0 {
+        view.swizzle = [2, 1, 0, 5];
+    }
+    (size, image, view)
+}
+
 /// How many of all samples were plain ones, how many of those of levels, and how many others.
 fn check<const ROW: usize, const RAW: bool>(name: &str) -> [u32; 3] {
     let mut rng = Rng(0x3d1f_f17e_0000_0000 + ROW as u64);
     let mut found = [0; 3];
     for _ in 0..600 {
-        let size: [u32; 2] = [0; 2].map(|_| rng.pick(&[3, 4, 5, 8, 16, 21, 64, 300]));
-        let levels = 1 + rng.below(3).min(size[0].max(size[1]).ilog2());
-        let image = TestImage::new(&mut rng, name, Dim::D2, [size[0], size[1], 1], levels, 1, 1);
-        let mut view = image.view(Dim::D2, false, false);
-        if rng.below(8) == 0 {
-            view.swizzle = [2, 1, 0, 5];
-        }
+        let (size, _image, view) = random_view(&mut rng, name);
         let s = random_sampler(&mut rng, name);
         let kernel = KERNEL_SAMPLE + s.class as usize;
         for _ in 0..20 {
@@ -125,13 +131,7 @@ fn chunks_are_sampled_as_each_alone() {
         "BC1_RGB_UNORM_BLOCK",
     ] {
         for _ in 0..100 {
-            let size: [u32; 2] = [0; 2].map(|_| rng.pick(&[3, 4, 5, 8, 16, 21, 64, 300]));
-            let levels = 1 + rng.below(3).min(size[0].max(size[1]).ilog2());
-            let image = TestImage::new(&mut rng, name, Dim::D2, [size[0], size[1], 1], levels, 1, 1);
-            let mut view = image.view(Dim::D2, false, false);
-            if rng.below(8) == 0 {
-                view.swizzle = [2, 1, 0, 5];
-            }
+            let (size, _image, view) = random_view(&mut rng, name);
             let s = random_sampler(&mut rng, name);
             let chunks: Vec<ImageArgs> = (0..rng.below(34)).map(|_| random_quads(&mut rng, size)).collect();
             let coords: Vec<[[f32; MAX_LANES]; 2]> = chunks.iter().map(|a| [a.coord[0], a.coord[1]]).collect();

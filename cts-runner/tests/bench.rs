@@ -105,6 +105,21 @@ fn a_corpus_is_valid_vulkan() {
     succeed(command.arg("--corpus").arg(corpus("bench-corpus-valid")));
 }
 
+/// What a start runs lies together (`icd/startup.order`); scattered over the library it is 4 MiB more. A list that has gone stale is made
+/// anew by `examples/startup_order.rs`.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "code without optimisation is larger")]
+fn a_start_touches_little_of_the_library() {
+    const MOST: u64 = 12_500 << 10;
+    let json = scratch("bench-start").join("all.json");
+    succeed(bench(&[&driver()], &["--filter", "start/trivial", "--rounds", "3"]).arg("--json").arg(&json));
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("the JSON")).expect("JSON");
+    let results = report["results"].as_array().expect("results");
+    let memory = results.iter().find(|r| r["name"] == "start/trivial memory").expect("its memory");
+    let bytes = memory["drivers"][0]["median"].as_f64().expect("a number") as u64;
+    assert!((4 << 20..MOST).contains(&bytes), "{} KiB with the benchmark's own", bytes >> 10);
+}
+
 #[test]
 fn a_failure_is_told_and_the_exit_code_says_so() {
     // A heap of 1 MiB: every allocation of the workload fails.

@@ -202,6 +202,26 @@ fn mapped_window(connection: &RustConnection) -> Window {
     panic!("vkcube shows no window");
 }
 
+/// Vectors are only fast where the processor's functions are inlined. A closure has not the features of the function around it: where one is not
+/// inlined, each operation on vectors becomes a call.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "without optimisation everything is a call")]
+fn no_operation_on_vectors_is_a_call() {
+    if let Err(why) = tool("readelf") {
+        return skip(&why);
+    }
+    let manifest = cts_runner::vk::Manifest::read(&driver()).expect("the driver's manifest");
+    let output = succeed(Command::new("readelf").arg("--symbols").arg("--wide").arg(&manifest.library));
+    let symbols = String::from_utf8_lossy(&output.stdout);
+    assert!(symbols.contains("planar_kernel"), "the library has been stripped: {} symbols", symbols.lines().count());
+    let calls: Vec<&str> = symbols.lines().filter(|l| l.contains("core_arch") && l.contains("__mm")).collect();
+    assert!(
+        calls.is_empty(),
+        "find their callers (objdump -d) and make closures there inline functions:\n{}",
+        calls.join("\n")
+    );
+}
+
 #[test]
 fn the_library_needs_nothing_but_libc() {
     if let Err(why) = tool("readelf") {

@@ -54,7 +54,7 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
         ChannelType::Srgb => return raw.look_up(&srgb::DECODE),
         ChannelType::Unorm if bits == 8 => {
             let raw = raw.to_floats();
-            raw * float(UNORM8[0]) + raw * float(UNORM8[1])
+            raw.exact_product_plus(float(UNORM8[0]), raw * float(UNORM8[1]))
         }
         ChannelType::Unorm => raw.to_floats() / float(mask(bits) as f32),
         ChannelType::Snorm => (signed().to_floats() / float(mask(bits - 1) as f32)).max(float(-1.0)),

@@ -135,6 +135,7 @@ impl Floats for Singles {
         ceil(self: Self) -> Singles { _mm256_ceil_ps(self.0) }
         round(self: Self) -> Singles { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) }
         fused(self: Self, by: Self, and: Self) -> Singles { _mm256_fmadd_ps(self.0, by.0, and.0) }
+        exact_product_plus(self: Self, by: Self, and: Self) -> Singles { _mm256_fmadd_ps(self.0, by.0, and.0) }
         sqrt(self: Self) -> Singles { _mm256_sqrt_ps(self.0) }
         greater(self: Self, other: Self) -> Words {
             _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GT_OQ>(self.0, other.0))

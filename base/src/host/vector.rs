@@ -114,6 +114,11 @@ pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
     fn max(self, other: Self) -> Self;
     /// `self * by + and`, with one rounding.
     fn fused(self, by: Self, and: Self) -> Self;
+    /// `self * by + and` where the product is exact, so that one rounding and two are the same.
+    #[inline(always)]
+    fn exact_product_plus(self, by: Self, and: Self) -> Self {
+        self * by + and
+    }
     /// The integer below.
     fn floor(self) -> Self;
     /// The integer above.

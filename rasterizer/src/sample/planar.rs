@@ -256,14 +256,13 @@ impl<H: Host> Lanes<'_, H> {
         // SAFETY: wrapped coordinates lie inside the level.
         unsafe {
             if LINEAR {
-                let near = match EXACT {
-                    true => T::bilinear::<H, false>(slice, x.texels, y.texels, [x.weight, y.weight]),
-                    false => T::bilinear::<H, true>(slice, x.texels, y.texels, [x.weight, y.weight]),
-                };
-                if let Some(texels) = near {
-                    return texels;
+                // The lanes of probes lie apart, in the direction in which there are several; and the next probe lies near.
+                if !EXACT {
+                    if let Some(texels) = T::bilinear::<H, true>(slice, x.texels, y.texels, [x.weight, y.weight]) {
+                        return texels;
+                    }
+                    T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
                 }
-                T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
                 let words = T::footprint::<H>(self.view, slice, x.texels, y.texels);
                 [
                     bilinear::<H, T, 0, EXACT>(&words, x.weight, y.weight),
@@ -327,14 +326,19 @@ fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
     x: H::Floats,
     y: H::Floats,
 ) -> H::Ints {
-    // What is not a number becomes quiet here anyway.
-    let at = |i: usize| match EXACT {
-        true => T::component::<H::Ints, C, false, true>(&words[i]),
-        false => T::component::<H::Ints, C, true, true>(&words[i]),
-    };
-    let upper = lerp::<H>(at(0), at(1), x);
-    let lower = lerp::<H>(at(2), at(3), x);
+    let upper = lerp::<H>(corner::<H, T, C, EXACT>(&words[0]), corner::<H, T, C, EXACT>(&words[1]), x);
+    let lower = lerp::<H>(corner::<H, T, C, EXACT>(&words[2]), corner::<H, T, C, EXACT>(&words[3]), x);
     lerp::<H>(upper, lower, y)
+}
+
+/// A component of one texel of a footprint; a function, for a closure of many operations is not inlined where the host's vectors are.
+#[inline(always)]
+fn corner<H: Host, T: Texels, const C: usize, const EXACT: bool>(words: &Words<H>) -> H::Ints {
+    // What is not a number becomes quiet here anyway.
+    match EXACT {
+        true => T::component::<H::Ints, C, false, true>(words),
+        false => T::component::<H::Ints, C, true, true>(words),
+    }
 }
 
 /// Brings texels inside.

@@ -277,7 +277,8 @@ unsafe fn unorm(raw: __m512) -> __m512 {
     // SAFETY: the caller's host is wide.
     unsafe {
         let (most, rest) = (_mm512_set1_ps(UNORM8[0]), _mm512_set1_ps(UNORM8[1]));
-        _mm512_add_ps(_mm512_mul_ps(raw, most), _mm512_mul_ps(raw, rest))
+        // The first product is exact.
+        _mm512_fmadd_ps(raw, most, _mm512_mul_ps(raw, rest))
     }
 }
 

@@ -109,7 +109,10 @@ impl<H: Host, const READS: bool> Write<H> for Any<'_, READS> {
         };
         if READS && (plan.masked || plan.logic.is_some()) {
             for w in 0..4 {
-                let value = plan.logic.map_or(new[w], |op| logic(op, new[w], old[w]));
+                let value = match plan.logic {
+                    Some(op) => logic(op, new[w], old[w]),
+                    None => new[w],
+                };
                 new[w] = old[w] ^ (old[w] ^ value) & H::Ints::splat(plan.write[w]);
             }
         }

@@ -43,6 +43,46 @@ pub struct VertexBatch {
     pub outputs: *mut u32,
 }
 
+/// Invocations of a stage that takes primitives and makes vertices, as many as it likes: a lane is an invocation of a primitive.
+///
+/// The vertices that the lanes of a chunk make lie in *rows*, each of one vertex per lane: a lane's vertices are its own in the chunk's first
+/// rows. A chunk has as many rows as that of its lanes has vertices that has most, and they follow the rows of the chunk before it.
+#[repr(C)]
+pub struct PrimitiveBatch {
+    /// Common head.
+    pub header: BatchHeader,
+    /// Invocations; chunks = ceil(count / lanes). Those that fill the last chunk repeat valid ones, and are not looked at.
+    pub count: u32,
+    /// Rows that chunks have filled; 0 at first.
+    pub rows: u32,
+    /// Outputs of the stage before.
+    pub inputs: *const u32,
+    /// By input slot.
+    pub sources: *const InputSource,
+    /// Byte offsets into `inputs` of slot 0 of each primitive's vertices, `[chunk][vertex][lane]`.
+    pub vertices: *const u32,
+    /// `PrimitiveId`, `[chunk][lane]`.
+    pub primitive_id: *const u32,
+    /// `InvocationId`, `[chunk][lane]`.
+    pub invocation_id: *const u32,
+    /// `[row][output slot][lane]`.
+    pub outputs: *mut u32,
+    /// Out, `[chunk][lane]`: vertices made, all streams together.
+    pub counts: *mut u32,
+    /// Out, by chunk: its first row.
+    pub first_rows: *mut u32,
+}
+
+/// Where the outputs of the stage before have an input slot of this one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InputSource {
+    /// Bytes behind slot 0 of a vertex.
+    pub offset: u32,
+    /// All ones; 0 where nobody writes the slot, which reads 0.
+    pub mask: u32,
+}
+
 /// What the fragment stage reads of a primitive; the rasterizer fills it once per surviving primitive.
 ///
 /// With pixel position (x, y) in framebuffer coordinates relative to `origin`:
@@ -208,6 +248,8 @@ macro_rules! batches {
 batches! {
     /// [`VertexBatch`].
     Vertices = VertexBatch;
+    /// [`PrimitiveBatch`].
+    Primitives = PrimitiveBatch;
     /// [`FragmentBatch`].
     Quads = FragmentBatch;
     /// [`ComputeBatch`].
@@ -216,6 +258,20 @@ batches! {
 
 layout!(BatchHeader { scratch, sink });
 layout!(VertexBatch { header, count, _pad, vertex_index, instance_index, inputs, outputs });
+layout!(PrimitiveBatch {
+    header,
+    count,
+    rows,
+    inputs,
+    sources,
+    vertices,
+    primitive_id,
+    invocation_id,
+    outputs,
+    counts,
+    first_rows
+});
+layout!(InputSource { offset, mask });
 layout!(FragmentPrimitive {
     b1,
     b2,

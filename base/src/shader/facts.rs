@@ -57,11 +57,111 @@ impl WorkgroupFacts {
     }
 }
 
+/// What a stage that takes primitives is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputPrimitive {
+    /// `InputPoints`.
+    Points,
+    /// `InputLines`.
+    Lines,
+    /// `InputLinesAdjacency`.
+    LinesAdjacency,
+    /// `Triangles`.
+    Triangles,
+    /// `InputTrianglesAdjacency`.
+    TrianglesAdjacency,
+}
+
+impl InputPrimitive {
+    /// Its vertices.
+    pub const fn vertices(self) -> u32 {
+        match self {
+            InputPrimitive::Points => 1,
+            InputPrimitive::Lines => 2,
+            InputPrimitive::LinesAdjacency => 4,
+            InputPrimitive::Triangles => 3,
+            InputPrimitive::TrianglesAdjacency => 6,
+        }
+    }
+}
+
+/// What a stage makes of its vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputPrimitive {
+    /// `OutputPoints`.
+    Points,
+    /// `OutputLineStrip`.
+    LineStrip,
+    /// `OutputTriangleStrip`.
+    TriangleStrip,
+}
+
+impl OutputPrimitive {
+    /// Vertices of a primitive.
+    pub const fn vertices(self) -> u32 {
+        match self {
+            OutputPrimitive::Points => 1,
+            OutputPrimitive::LineStrip => 2,
+            OutputPrimitive::TriangleStrip => 3,
+        }
+    }
+}
+
+/// Facts of a geometry stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeometryFacts {
+    /// What it is given.
+    pub input: InputPrimitive,
+    /// What it makes.
+    pub output: OutputPrimitive,
+    /// `OutputVertices`: the most that an invocation makes, of all streams together; 1 to [`GeometryFacts::MOST_VERTICES`].
+    pub max_vertices: u32,
+    /// `Invocations` of a primitive; 1 to [`GeometryFacts::MOST_INVOCATIONS`].
+    pub invocations: u32,
+}
+
+impl GeometryFacts {
+    /// `maxGeometryOutputVertices`.
+    pub const MOST_VERTICES: u32 = 256;
+    /// `maxGeometryShaderInvocations`.
+    pub const MOST_INVOCATIONS: u32 = 32;
+    /// `maxVertexStreams`' most: what [`VertexMark`] can tell apart.
+    pub const MOST_STREAMS: u32 = 4;
+}
+
+impl Default for GeometryFacts {
+    fn default() -> Self {
+        let (input, output) = (InputPrimitive::Points, OutputPrimitive::Points);
+        GeometryFacts { input, output, max_vertices: 1, invocations: 1 }
+    }
+}
+
+/// A word of [`super::BuiltinSlot::VertexMark`]. Without that slot all vertices are of stream 0, and those of an invocation are one strip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VertexMark(pub u32);
+
+impl VertexMark {
+    /// The bit of a vertex that begins a strip of its stream. (The first one of a stream does anyway.)
+    pub const BEGINS: u32 = 1 << 8;
+
+    /// The vertex's stream.
+    pub const fn stream(self) -> u32 {
+        self.0 % GeometryFacts::MOST_STREAMS
+    }
+
+    /// It is the first one of a strip.
+    pub const fn begins(self) -> bool {
+        self.0 & Self::BEGINS != 0
+    }
+}
+
 /// What only one stage has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// Vertex.
     Vertex,
+    /// Geometry.
+    Geometry(GeometryFacts),
     /// Fragment.
     Fragment(FragmentFacts),
     /// Compute.
@@ -73,6 +173,7 @@ impl Payload {
     pub fn new(stage: Stage) -> Payload {
         match stage {
             Stage::Vertex => Payload::Vertex,
+            Stage::Geometry => Payload::Geometry(GeometryFacts::default()),
             Stage::Fragment => Payload::Fragment(FragmentFacts::default()),
             Stage::Compute => Payload::Compute(WorkgroupFacts::default()),
         }
@@ -82,8 +183,25 @@ impl Payload {
     pub fn stage(&self) -> Stage {
         match self {
             Payload::Vertex => Stage::Vertex,
+            Payload::Geometry(_) => Stage::Geometry,
             Payload::Fragment(_) => Stage::Fragment,
             Payload::Compute(_) => Stage::Compute,
+        }
+    }
+
+    /// The geometry stage's.
+    pub fn geometry(&self) -> Option<&GeometryFacts> {
+        match self {
+            Payload::Geometry(facts) => Some(facts),
+            Payload::Vertex | Payload::Fragment(_) | Payload::Compute(_) => None,
+        }
+    }
+
+    /// As [`Payload::geometry`].
+    pub fn geometry_mut(&mut self) -> Option<&mut GeometryFacts> {
+        match self {
+            Payload::Geometry(facts) => Some(facts),
+            Payload::Vertex | Payload::Fragment(_) | Payload::Compute(_) => None,
         }
     }
 
@@ -91,7 +209,7 @@ impl Payload {
     pub fn fragment(&self) -> Option<&FragmentFacts> {
         match self {
             Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex | Payload::Compute(_) => None,
+            Payload::Vertex | Payload::Geometry(_) | Payload::Compute(_) => None,
         }
     }
 
@@ -99,7 +217,7 @@ impl Payload {
     pub fn fragment_mut(&mut self) -> Option<&mut FragmentFacts> {
         match self {
             Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex | Payload::Compute(_) => None,
+            Payload::Vertex | Payload::Geometry(_) | Payload::Compute(_) => None,
         }
     }
 
@@ -107,7 +225,7 @@ impl Payload {
     pub fn workgroup(&self) -> Option<&WorkgroupFacts> {
         match self {
             Payload::Compute(facts) => Some(facts),
-            Payload::Vertex | Payload::Fragment(_) => None,
+            Payload::Vertex | Payload::Geometry(_) | Payload::Fragment(_) => None,
         }
     }
 
@@ -115,7 +233,7 @@ impl Payload {
     pub fn workgroup_mut(&mut self) -> Option<&mut WorkgroupFacts> {
         match self {
             Payload::Compute(facts) => Some(facts),
-            Payload::Vertex | Payload::Fragment(_) => None,
+            Payload::Vertex | Payload::Geometry(_) | Payload::Fragment(_) => None,
         }
     }
 }
@@ -158,6 +276,7 @@ mod tests {
             assert_eq!(payload.stage(), stage);
             assert_eq!(payload.fragment().is_some(), stage.has_quads());
             assert_eq!(payload.workgroup().is_some(), stage.has_workgroups());
+            assert_eq!(payload.geometry().is_some(), stage.has_primitives());
         }
     }
 }

@@ -17,6 +17,10 @@ pub enum BuiltinSlot {
     Layer,
     /// ViewportIndex (integer bits).
     ViewportIndex,
+    /// PrimitiveId of a primitive that a stage makes.
+    PrimitiveId,
+    /// What else a stage says of a vertex that it makes: see [`super::VertexMark`]. (No built-in of SPIR-V's.)
+    VertexMark,
     /// FragDepth.
     FragDepth,
     /// FragStencilRefEXT.

@@ -11,7 +11,9 @@ pub mod layout;
 pub mod stage;
 
 pub use code::{CompiledStage, StageCode};
-pub use facts::{FragmentFacts, Payload, StageFacts, WorkgroupFacts};
+pub use facts::{
+    FragmentFacts, GeometryFacts, InputPrimitive, OutputPrimitive, Payload, StageFacts, VertexMark, WorkgroupFacts,
+};
 pub use interface::{BuiltinSlot, Interpolation, Slot, SlotKind, SlotType, StageInterface};
 pub use layout::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Side, Stage, StageRow};

@@ -25,6 +25,8 @@ pub enum Side {
     Attributes,
     /// Vertices on their way to the rasterizer, or to a stage before it.
     Vertices,
+    /// The vertices of a primitive, which the stage before has made: every variable is an array with an element for each.
+    Primitives,
     /// What the rasterizer interpolates between vertices.
     Interpolated,
     /// Fragments: colour attachments by location, depth, stencil, coverage.
@@ -35,11 +37,12 @@ impl Side {
     /// Does a built-in go through a slot here?
     pub const fn has(self, slot: BuiltinSlot) -> bool {
         match slot {
-            BuiltinSlot::Position(_) | BuiltinSlot::PointSize | BuiltinSlot::Layer | BuiltinSlot::ViewportIndex => {
+            BuiltinSlot::Position(_) | BuiltinSlot::PointSize => matches!(self, Side::Vertices | Side::Primitives),
+            BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId | BuiltinSlot::VertexMark => {
                 matches!(self, Side::Vertices)
             }
             BuiltinSlot::ClipDistance(_) | BuiltinSlot::CullDistance(_) => {
-                matches!(self, Side::Vertices | Side::Interpolated)
+                matches!(self, Side::Vertices | Side::Primitives | Side::Interpolated)
             }
             BuiltinSlot::FragDepth | BuiltinSlot::FragStencilRef | BuiltinSlot::SampleMask => {
                 matches!(self, Side::Fragments)
@@ -53,6 +56,8 @@ impl Side {
 pub enum ModeFamily {
     /// Of any stage: float arithmetic, reconvergence.
     Any,
+    /// What primitives come and are made.
+    Primitive,
     /// What becomes of fragments.
     Fragment,
     /// The size of workgroups.
@@ -72,6 +77,8 @@ pub enum BuiltinFamily {
     Vertex,
     /// The primitive.
     Primitive,
+    /// The invocation among those of a primitive.
+    Instance,
     /// The fragment, and what its vertices have said of its primitive.
     Fragment,
     /// The place in workgroup and dispatch.
@@ -139,6 +146,11 @@ stages! {
         0 0x1 Graphics Vertices Attributes -> Vertices
         modes [Any] builtins [Invocation View Draw Vertex]
     }
+    /// Geometry.
+    Geometry {
+        3 0x8 Graphics Primitives Primitives -> Vertices
+        modes [Any Primitive] builtins [Invocation View Primitive Instance]
+    }
     /// Fragment.
     Fragment {
         4 0x10 Graphics Quads Interpolated -> Fragments
@@ -176,7 +188,15 @@ impl Stage {
     pub const fn has_quads(self) -> bool {
         match self.row().batch {
             BatchKind::Quads => true,
-            BatchKind::Vertices | BatchKind::Workgroup => false,
+            BatchKind::Vertices | BatchKind::Primitives | BatchKind::Workgroup => false,
+        }
+    }
+
+    /// Its invocations make as many vertices as they like, of primitives.
+    pub const fn has_primitives(self) -> bool {
+        match self.row().batch {
+            BatchKind::Primitives => true,
+            BatchKind::Vertices | BatchKind::Quads | BatchKind::Workgroup => false,
         }
     }
 
@@ -184,7 +204,7 @@ impl Stage {
     pub const fn has_workgroups(self) -> bool {
         match self.row().batch {
             BatchKind::Workgroup => true,
-            BatchKind::Vertices | BatchKind::Quads => false,
+            BatchKind::Vertices | BatchKind::Primitives | BatchKind::Quads => false,
         }
     }
 }

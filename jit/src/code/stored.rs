@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use base::shader::{
-    BuiltinSlot, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType, StageFacts, StageInterface,
-    WorkgroupFacts,
+    BuiltinSlot, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation, OutputPrimitive, Payload, Slot, SlotKind,
+    SlotType, StageFacts, StageInterface, WorkgroupFacts,
 };
 use std::sync::Arc;
 
@@ -91,13 +91,16 @@ fields! {
         post_depth_coverage,
         flat,
     }
+    GeometryFacts { input, output, max_vertices, invocations }
     WorkgroupFacts { local_size, shared_bytes, zero_shared }
     StageInterface { inputs, outputs }
     Slot { kind, ty, interpolation }
 }
 
 variants! {
-    Payload { 0 Vertex 1 Fragment(facts) 2 Compute(facts) }
+    Payload { 0 Vertex 1 Fragment(facts) 2 Compute(facts) 3 Geometry(facts) }
+    InputPrimitive { 0 Points 1 Lines 2 LinesAdjacency 3 Triangles 4 TrianglesAdjacency }
+    OutputPrimitive { 0 Points 1 LineStrip 2 TriangleStrip }
     SlotKind { 0 User { location, component, index } 1 Builtin(slot) }
     SlotType { 0 Float 1 Sint 2 Uint }
     Interpolation { 0 Smooth 1 Linear 2 Flat }
@@ -111,6 +114,8 @@ variants! {
         6 FragDepth
         7 FragStencilRef
         8 SampleMask
+        9 PrimitiveId
+        10 VertexMark
     }
 }
 

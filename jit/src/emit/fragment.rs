@@ -391,6 +391,7 @@ impl Emitter<'_> {
             | Builtin::DrawIndex
             | Builtin::ViewIndex
             | Builtin::DeviceIndex
+            | Builtin::InvocationId
             | Builtin::LocalInvocationIndex
             | Builtin::LocalInvocationId(_)
             | Builtin::WorkgroupId(_)

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
 use crate::passes::{Shape, Steps};
-use base::abi::{BatchKind, FragmentBatch, ShaderContext, SlotLayout, VertexBatch};
+use base::abi::{BatchKind, FragmentBatch, PrimitiveBatch, ShaderContext, SlotLayout, VertexBatch};
 use base::shader::Side;
 use core::mem::offset_of;
 
@@ -29,6 +29,8 @@ pub struct Slots {
 fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
     match batch {
         BatchKind::Vertices => [Some(offset_of!(VertexBatch, inputs)), Some(offset_of!(VertexBatch, outputs))],
+        // Vertices, of which there is more than one to an invocation (`vertices`).
+        BatchKind::Primitives => [None, None],
         // Inputs are interpolated.
         BatchKind::Quads => [None, Some(offset_of!(FragmentBatch, outputs))],
         BatchKind::Workgroup => [None, None],
@@ -71,7 +73,7 @@ impl Emitter<'_> {
                 self.load_slot_vector(chunk, slot, ty)
             }
             Side::Interpolated => self.interpolate(slot, at, ty, data)?,
-            Side::Nothing | Side::Fragments => return Err(Error::invalid("an input of a stage that has none")),
+            Side::Nothing | Side::Fragments | Side::Primitives => return Err(Error::invalid("an input of a stage that has none")),
         };
         self.define(data.result(), Rep::Varying(c))
     }
@@ -80,8 +82,13 @@ impl Emitter<'_> {
     pub fn store_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
         let Chunk { base, layout } =
             self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
-        let at = layout.slot_bytes(slot as usize) as i32;
-        let mut c = self.vector(data.args[0])?;
+        let c = self.vector(data.args[0])?;
+        self.store_masked(c, layout.slot_bytes(slot as usize) as i32, base);
+        Ok(())
+    }
+
+    /// Stores the active lanes of a row of the batch.
+    pub fn store_masked(&mut self, mut c: C, at: i32, base: C) {
         if !self.full {
             // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
             let old = self.b.load(self.b.ty(c), trusted(at), base);
@@ -89,7 +96,6 @@ impl Emitter<'_> {
             c = self.b.select(mask, c, old);
         }
         self.b.store(trusted(at), c, base);
-        Ok(())
     }
 
     /// `Op::Builtin`.
@@ -118,6 +124,10 @@ impl Emitter<'_> {
             Builtin::SubgroupSize => Rep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
             Builtin::SubgroupId => Rep::Uniform(self.chunk),
             Builtin::NumSubgroups => Rep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
+            Builtin::InvocationId => self.vertex_word(offset_of!(PrimitiveBatch, invocation_id)),
+            Builtin::PrimitiveId if self.shader.stage().has_primitives() => {
+                self.vertex_word(offset_of!(PrimitiveBatch, primitive_id))
+            }
             Builtin::FragCoord(_)
             | Builtin::FrontFacing
             | Builtin::PointCoord(_)

@@ -299,6 +299,8 @@ pub enum Builtin {
     HelperInvocation,
     /// PrimitiveId.
     PrimitiveId,
+    /// InvocationId.
+    InvocationId,
     /// Layer (fragment input).
     Layer,
     /// ViewportIndex (fragment input).
@@ -338,6 +340,7 @@ impl Builtin {
                 BuiltinFamily::Vertex
             }
             Builtin::PrimitiveId => BuiltinFamily::Primitive,
+            Builtin::InvocationId => BuiltinFamily::Instance,
             Builtin::FragCoord(_)
             | Builtin::FrontFacing
             | Builtin::PointCoord(_)
@@ -533,6 +536,13 @@ pub enum Op {
     LoadInput(u32, InterpolateAt),
     /// (value: 32-bit) -> (): slot of `Shader::outputs`, for the active lanes.
     StoreOutput(u32),
+    /// (vertex: I32) -> T: slot of `Shader::inputs` of a vertex of the invocation's primitive (clamped).
+    LoadVertex(u32),
+    /// (number: I32, value: 32-bit) -> (): slot of `Shader::outputs` of one of the vertices that the invocation makes; the active lanes' numbers
+    /// are below the stage's most (clamped).
+    StoreVertex(u32),
+    /// (count: I32) -> (): so many vertices have been made. Without it, none.
+    StoreVertexCount,
     /// See [`Builtin`].
     Builtin(Builtin),
 

@@ -7,6 +7,7 @@ pub(crate) const POSITION: u32 = 0;
 pub(crate) const POINT_SIZE: u32 = 1;
 pub(crate) const CLIP_DISTANCE: u32 = 3;
 pub(crate) const CULL_DISTANCE: u32 = 4;
+pub(crate) const PRIMITIVE_ID: u32 = 7;
 pub(crate) const LAYER: u32 = 9;
 pub(crate) const VIEWPORT_INDEX: u32 = 10;
 pub(crate) const SAMPLE_ID: u32 = 18;
@@ -27,7 +28,8 @@ pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
 type Row = (u32, u8, Ty, fn(u8) -> Builtin);
 
 static INPUTS: &[Row] = &[
-    (7, 1, Ty::I32, |_| Builtin::PrimitiveId),
+    (PRIMITIVE_ID, 1, Ty::I32, |_| Builtin::PrimitiveId),
+    (8, 1, Ty::I32, |_| Builtin::InvocationId),
     (LAYER, 1, Ty::I32, |_| Builtin::Layer),
     (VIEWPORT_INDEX, 1, Ty::I32, |_| Builtin::ViewportIndex),
     (15, 4, Ty::F32, Builtin::FragCoord),
@@ -70,6 +72,7 @@ pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> 
         POINT_SIZE => BuiltinSlot::PointSize,
         CLIP_DISTANCE if component < 8 => BuiltinSlot::ClipDistance(c),
         CULL_DISTANCE if component < 8 => BuiltinSlot::CullDistance(c),
+        PRIMITIVE_ID => BuiltinSlot::PrimitiveId,
         LAYER => BuiltinSlot::Layer,
         VIEWPORT_INDEX => BuiltinSlot::ViewportIndex,
         FRAG_DEPTH => BuiltinSlot::FragDepth,

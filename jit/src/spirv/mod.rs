@@ -47,6 +47,7 @@ mod untyped;
 mod validate;
 mod value;
 mod variable;
+mod vertices;
 
 pub use accept::Accept;
 pub use module::{EntryPoint, Module};
@@ -212,6 +213,9 @@ impl Request<'_> {
         *pointers_meet = t.pointers_meet;
         inlined?;
         t.store_outputs()?;
-        Ok(t.b.finish())
+        let keep = std::mem::take(&mut t.kept_outputs);
+        let mut shader = t.b.finish();
+        shader.keep_outputs(&keep);
+        Ok(shader)
     }
 }

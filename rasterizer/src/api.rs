@@ -288,9 +288,9 @@ impl Default for DrawState {
 }
 
 impl DrawState {
-    /// The draw's primitives are lines which need a record of their own in the tiles: they are more than rectangles.
-    pub fn lines_are_special(&self) -> bool {
-        let lines = match self.topology.class() {
+    /// Primitives of such a topology are lines which need a record of their own in the tiles: they are more than rectangles.
+    pub fn lines_are_special(&self, topology: Topology) -> bool {
+        let lines = match topology.class() {
             TopologyClass::Line => true,
             TopologyClass::Triangle => self.polygon_mode == PolygonMode::Line,
             TopologyClass::Point => false,
@@ -325,6 +325,10 @@ pub mod statistic {
     pub const PRIMITIVES: usize = 1;
     /// Vertex shader invocations.
     pub const VERTEX_INVOCATIONS: usize = 2;
+    /// Geometry shader invocations.
+    pub const GEOMETRY_INVOCATIONS: usize = 3;
+    /// Primitives that geometry shaders made.
+    pub const GEOMETRY_PRIMITIVES: usize = 4;
     /// Primitives that reach clipping.
     pub const CLIPPING_INVOCATIONS: usize = 5;
     /// Primitives that leave clipping.

@@ -2,7 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use base::shader::{CompiledStage, PipelineType, Side, Stage};
+use crate::api::Topology;
+use base::shader::{CompiledStage, GeometryFacts, OutputPrimitive, PipelineType, Side, Stage};
 use core::fmt;
 
 /// Stages that fit together, linked once at pipeline creation. There is always one that makes vertices; without a fragment stage only
@@ -76,6 +77,28 @@ impl GraphicsStages {
     #[inline]
     pub fn first(&self) -> &CompiledStage {
         &self.first
+    }
+
+    /// The one that makes primitives of others, and what is known of it.
+    pub fn geometry(&self) -> Option<(&CompiledStage, &GeometryFacts)> {
+        self.rest.iter().find_map(|stage| Some((stage, stage.facts.payload.geometry()?)))
+    }
+
+    /// How the vertices that come to the rasterizer make primitives, where those of the draw come as `assembled` says.
+    pub fn topology(&self, assembled: Topology) -> Topology {
+        self.geometry().map_or(assembled, |(_, facts)| match facts.output {
+            OutputPrimitive::Points => Topology::PointList,
+            OutputPrimitive::LineStrip => Topology::LineStrip,
+            OutputPrimitive::TriangleStrip => Topology::TriangleStrip,
+        })
+    }
+
+    /// The most primitives that become of one of the draw's.
+    pub fn most_made(&self) -> u32 {
+        self.geometry().map_or(1, |(_, facts)| {
+            let of_one = facts.max_vertices.saturating_sub(facts.output.vertices() - 1);
+            of_one.saturating_mul(facts.invocations)
+        })
     }
 
     /// The one whose vertices the rasterizer takes.

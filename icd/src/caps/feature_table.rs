@@ -57,7 +57,7 @@ macro_rules! structs {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
-const NO_GEOMETRY: Support = Support::No("no geometry stage");
+const NO_STREAMS: Support = Support::No("one vertex stream, no transform feedback");
 const NO_TESSELLATION: Support = Support::No("no tessellation stages");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
@@ -73,7 +73,7 @@ core {
     fullDrawIndexUint32, full_draw_index_uint32, YES;
     imageCubeArray, image_cube_array, YES;
     independentBlend, independent_blend, YES;
-    geometryShader, geometry_shader, NO_GEOMETRY;
+    geometryShader, geometry_shader, YES;
     tessellationShader, tessellation_shader, NO_TESSELLATION;
     sampleRateShading, sample_rate_shading, YES;
     dualSrcBlend, dual_src_blend, YES;
@@ -96,7 +96,7 @@ core {
     pipelineStatisticsQuery, pipeline_statistics_query, YES;
     vertexPipelineStoresAndAtomics, vertex_pipeline_stores_and_atomics, YES;
     fragmentStoresAndAtomics, fragment_stores_and_atomics, YES;
-    shaderTessellationAndGeometryPointSize, shader_tessellation_and_geometry_point_size, NO_TESSELLATION;
+    shaderTessellationAndGeometryPointSize, shader_tessellation_and_geometry_point_size, YES;
     shaderImageGatherExtended, shader_image_gather_extended, YES;
     shaderStorageImageExtendedFormats, shader_storage_image_extended_formats, YES;
     shaderStorageImageMultisample, shader_storage_image_multisample, LATER;
@@ -131,7 +131,7 @@ extended {
     storagePushConstant16, storage_push_constant16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
     storageInputOutput16, storage_input_output16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
     multiview, multiview, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
-    multiviewGeometryShader, multiview_geometry_shader, NO_GEOMETRY, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
+    multiviewGeometryShader, multiview_geometry_shader, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     multiviewTessellationShader, multiview_tessellation_shader, NO_TESSELLATION, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     variablePointersStorageBuffer, variable_pointers_storage_buffer, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     variablePointers, variable_pointers, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
@@ -247,7 +247,7 @@ extended {
     extendedDynamicState3DepthClipEnable, extended_dynamic_state3_depth_clip_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineRasterizationMode, extended_dynamic_state3_line_rasterization_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineStippleEnable, extended_dynamic_state3_line_stipple_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
-    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, NO_GEOMETRY, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, NO_STREAMS, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ConservativeRasterizationMode, extended_dynamic_state3_conservative_rasterization_mode, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ExtraPrimitiveOverestimationSize, extended_dynamic_state3_extra_primitive_overestimation_size, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
@@ -304,7 +304,7 @@ extended {
     conditionalRendering, conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     inheritedConditionalRendering, inherited_conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     transformFeedback, transform_feedback, LATER, [PhysicalDeviceTransformFeedbackFeaturesEXT];
-    geometryStreams, geometry_streams, NO_GEOMETRY, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    geometryStreams, geometry_streams, NO_STREAMS, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     leastRepresentableValueForceUnormRepresentation, least_representable_value_force_unorm_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     floatRepresentation, float_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];

@@ -6,6 +6,7 @@
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS};
 use base::pixel::MAX_COLOR_ATTACHMENTS;
+use base::shader::GeometryFacts;
 use rasterizer::api::{
     LINE_WIDTH_RANGE, MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, POINT_SIZE_RANGE,
 };
@@ -69,7 +70,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_vertex_input_attribute_offset: 2047,
     max_vertex_input_binding_stride: 2048,
     max_vertex_output_components: MAX_STAGE_COMPONENTS,
-    // No tessellation and no geometry stage.
+    // No tessellation.
     max_tessellation_generation_level: 0,
     max_tessellation_patch_size: 0,
     max_tessellation_control_per_vertex_input_components: 0,
@@ -78,11 +79,12 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_tessellation_control_total_output_components: 0,
     max_tessellation_evaluation_input_components: 0,
     max_tessellation_evaluation_output_components: 0,
-    max_geometry_shader_invocations: 0,
-    max_geometry_input_components: 0,
-    max_geometry_output_components: 0,
-    max_geometry_output_vertices: 0,
-    max_geometry_total_output_components: 0,
+    max_geometry_shader_invocations: GeometryFacts::MOST_INVOCATIONS,
+    max_geometry_input_components: MAX_STAGE_COMPONENTS,
+    max_geometry_output_components: MAX_STAGE_COMPONENTS,
+    max_geometry_output_vertices: GeometryFacts::MOST_VERTICES,
+    // Of eight invocations at a time; the rasterizer's memory for them grows as it is used.
+    max_geometry_total_output_components: 4096,
     max_fragment_input_components: MAX_STAGE_COMPONENTS,
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_dual_src_attachments: 1,
@@ -199,6 +201,11 @@ mod tests {
             ("maxVertexInputAttributeOffset", l.max_vertex_input_attribute_offset.into(), 2047),
             ("maxVertexInputBindingStride", l.max_vertex_input_binding_stride.into(), 2048),
             ("maxVertexOutputComponents", l.max_vertex_output_components.into(), 64),
+            ("maxGeometryShaderInvocations", l.max_geometry_shader_invocations.into(), 32),
+            ("maxGeometryInputComponents", l.max_geometry_input_components.into(), 64),
+            ("maxGeometryOutputComponents", l.max_geometry_output_components.into(), 64),
+            ("maxGeometryOutputVertices", l.max_geometry_output_vertices.into(), 256),
+            ("maxGeometryTotalOutputComponents", l.max_geometry_total_output_components.into(), 1024),
             ("maxFragmentInputComponents", l.max_fragment_input_components.into(), 64),
             ("maxFragmentOutputAttachments", l.max_fragment_output_attachments.into(), 4),
             ("maxFragmentDualSrcAttachments", l.max_fragment_dual_src_attachments.into(), 1),

@@ -73,7 +73,9 @@ impl Emitter<'_> {
                 self.load_slot_vector(chunk, slot, ty)
             }
             Side::Interpolated => self.interpolate(slot, at, ty, data)?,
-            Side::Nothing | Side::Fragments | Side::Primitives => return Err(Error::invalid("an input of a stage that has none")),
+            Side::Nothing | Side::Fragments | Side::Primitives => {
+                return Err(Error::invalid("an input of a stage that has none"));
+            }
         };
         self.define(data.result(), Rep::Varying(c))
     }

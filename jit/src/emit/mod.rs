@@ -38,9 +38,9 @@ mod stage;
 mod stepped;
 mod subgroup;
 mod suspend;
-mod vertices;
 #[cfg(test)]
 mod tests;
+mod vertices;
 
 use crate::budget;
 use crate::error::{Error, Result};

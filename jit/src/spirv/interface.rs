@@ -10,7 +10,9 @@ use super::mode::ComputeQuads;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, Type};
-use super::value::{Desc, Flat, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val};
+use super::value::{
+    Desc, Flat, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val,
+};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};

@@ -3,7 +3,7 @@
 //! A draw's index stream is cut at restart indices into segments; primitive numbers run on through the segments of an
 //! instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
 
-use crate::api::{DrawCounts, IndexBuffer, One, Topology};
+use crate::api::{DrawCounts, DrawState, IndexBuffer, One, Topology};
 use base::mem::MemoryRange;
 
 /// A run of the index stream without a restart index.
@@ -67,6 +67,55 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// All vertices of primitive `i` of `n`, in the order that a stage sees; behind them, its first one.
+    #[inline]
+    pub fn all_vertices(self, i: u32, n: u32) -> [u32; 6] {
+        let few = |v: [u32; 3]| [v[0], v[1], v[2], v[0], v[0], v[0]];
+        let run = |first: u32| core::array::from_fn(|k| first + k as u32);
+        match self {
+            Topology::PointList
+            | Topology::LineList
+            | Topology::LineStrip
+            | Topology::TriangleList
+            | Topology::TriangleStrip
+            | Topology::TriangleFan => few(self.vertices(i)),
+            Topology::LineListWithAdjacency => [4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, 4 * i, 4 * i],
+            Topology::LineStripWithAdjacency => [i, i + 1, i + 2, i + 3, i, i],
+            Topology::TriangleListWithAdjacency => run(6 * i),
+            Topology::TriangleStripWithAdjacency => {
+                let before = if i == 0 { 1 } else { 2 * i - 2 };
+                let behind = 2 * i + if i + 1 == n { 5 } else { 6 };
+                let [a, b, c] = self.vertices(i);
+                if i & 1 == 0 { [a, before, b, behind, c, 2 * i + 3] } else { [a, 2 * i + 3, b, behind, c, before] }
+            }
+        }
+    }
+}
+
+/// What becomes of a primitive's vertices is taken of its topology as one of these.
+pub trait Corners: Copy + AsMut<[u32]> {
+    /// Stream positions of primitive `i` of the `n` of a segment, relative to that.
+    fn of(state: &DrawState, i: u32, n: u32) -> Self;
+}
+
+/// For setup: provoking vertex first.
+impl Corners for [u32; 3] {
+    #[inline(always)]
+    fn of(state: &DrawState, i: u32, _n: u32) -> Self {
+        let topology = state.topology;
+        if state.provoking_last { topology.vertices_last_first(i) } else { topology.vertices(i) }
+    }
+}
+
+/// For a stage: all of them, whichever provokes.
+impl Corners for [u32; 6] {
+    #[inline(always)]
+    fn of(state: &DrawState, i: u32, n: u32) -> Self {
+        state.topology.all_vertices(i, n)
+    }
+}
+
 /// Reads one index; beyond the buffer gives 0 (robust buffer access).
 #[inline(always)]
 pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
@@ -127,6 +176,27 @@ pub fn segments(topology: Topology, restart: bool, counts: &DrawCounts, indices:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The specification's "Triangle Strips With Adjacency" and "Line Strips With Adjacency".
+    #[test]
+    fn stages_see_adjacent_vertices() {
+        let strip = Topology::TriangleStripWithAdjacency;
+        assert_eq!(strip.all_vertices(0, 1), [0, 1, 2, 5, 4, 3]);
+        assert_eq!(strip.all_vertices(0, 4), [0, 1, 2, 6, 4, 3]);
+        assert_eq!(strip.all_vertices(1, 4), [2, 5, 6, 8, 4, 0]);
+        assert_eq!(strip.all_vertices(2, 4), [4, 2, 6, 10, 8, 7]);
+        assert_eq!(strip.all_vertices(3, 4), [6, 9, 10, 11, 8, 4]);
+        assert_eq!(strip.all_vertices(2, 3), [4, 2, 6, 9, 8, 7]);
+        assert_eq!(Topology::TriangleListWithAdjacency.all_vertices(2, 3), [12, 13, 14, 15, 16, 17]);
+        assert_eq!(Topology::LineStripWithAdjacency.all_vertices(2, 3)[..4], [2, 3, 4, 5]);
+        assert_eq!(Topology::LineListWithAdjacency.all_vertices(2, 3)[..4], [8, 9, 10, 11]);
+        assert_eq!(Topology::TriangleFan.all_vertices(2, 3)[..3], [3, 4, 0]);
+        assert_eq!(Topology::TriangleStrip.all_vertices(1, 3)[..3], [1, 3, 2]);
+        for i in 0..5 {
+            let [a, _, b, _, c, _] = strip.all_vertices(i, 5);
+            assert_eq!([a, b, c], strip.vertices(i), "the triangle of a primitive");
+        }
+    }
 
     /// The specification's table of provoking vertices ("Primitive Topologies"); a triangle is turned, never mirrored.
     #[test]

@@ -6,9 +6,9 @@
 
 use crate::api::{DrawState, GraphicsStages, VertexAttribute};
 use crate::stage::NO_SLOT;
-use base::abi::SlotLayout;
+use base::abi::{InputSource, SlotLayout};
 use base::format::{Channel, ChannelName, ChannelType, Format};
-use base::shader::{BuiltinSlot, Interpolation, SlotKind, StageInterface};
+use base::shader::{BuiltinSlot, Interpolation, SlotKind, StageFacts, StageInterface};
 
 /// How an element becomes 32-bit components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,19 @@ pub struct Link {
     pub interpolation: Interpolation,
 }
 
+/// What connects a stage that makes primitives of others with the one before it, and with setup.
+#[derive(Debug)]
+pub struct Made {
+    /// By input slot.
+    pub sources: Vec<InputSource>,
+    /// Its outputs.
+    pub outputs: SlotLayout,
+    /// Slot of PrimitiveId.
+    pub primitive_id: u16,
+    /// Slot of what else is said of a vertex.
+    pub mark: u16,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Linkage {
@@ -64,6 +77,8 @@ pub struct Linkage {
     pub inputs: SlotLayout,
     /// Outputs of the vertex stage.
     pub outputs: SlotLayout,
+    /// Of a geometry stage.
+    pub made: Option<Made>,
     /// Position by component.
     pub position: [u16; 4],
     /// PointSize.
@@ -102,6 +117,7 @@ impl Linkage {
             unfed,
             inputs: SlotLayout::new(first.interface.inputs.len(), first.lanes),
             outputs: SlotLayout::new(first.interface.outputs.len(), first.lanes),
+            made: stages.geometry().map(|(stage, _)| Made::new(first, &stage.facts)),
             position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
             point_size: builtin(vertex, BuiltinSlot::PointSize),
             layer: builtin(vertex, BuiltinSlot::Layer),
@@ -109,6 +125,23 @@ impl Linkage {
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             links,
+        }
+    }
+}
+
+impl Made {
+    /// Of a stage behind another one.
+    fn new(before: &StageFacts, stage: &StageFacts) -> Made {
+        let layout = SlotLayout::new(before.interface.outputs.len(), before.lanes);
+        let source = |kind: SlotKind| match before.interface.output(kind) {
+            Some(slot) => InputSource { offset: layout.slot_bytes(slot) as u32, mask: u32::MAX },
+            None => InputSource::default(),
+        };
+        Made {
+            sources: stage.interface.inputs.iter().map(|slot| source(slot.kind)).collect(),
+            outputs: SlotLayout::new(stage.interface.outputs.len(), stage.lanes),
+            primitive_id: builtin(&stage.interface, BuiltinSlot::PrimitiveId),
+            mark: builtin(&stage.interface, BuiltinSlot::VertexMark),
         }
     }
 }

@@ -3,8 +3,8 @@
 //! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
 //! outcodes and projection (`post`), culling in blocks (`filled`), clipping, setup and binning (`primitive`, `setup`, `bins`).
-//! Setup knows nothing of where primitives come from, sources nothing of the screen. Today's only source is `input`: index fetch, assembly and
-//! the vertex stage.
+//! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
+//! the vertex stage; the geometry stage is one over it (`geometry`).
 //!
 //! A [`Chunk`] names a range of instances and primitives of one draw; [`run`] fills a [`ChunkOutput`] with set-up primitives
 //! and sorted (node, primitive) pairs (see `bins`). Nothing is allocated per primitive: the output's vectors are reused.
@@ -13,6 +13,7 @@ mod assemble;
 mod bins;
 mod clip;
 mod filled;
+mod geometry;
 mod input;
 mod link;
 mod plan;
@@ -32,6 +33,7 @@ use crate::api::statistic;
 use crate::prim::{ChunkOutput, Grid, Phase};
 use crate::stage::StageMemory;
 use base::host::Level;
+use geometry::GeometrySource;
 use input::VertexSource;
 use primitive::Builder;
 use stream::{Batch, Source};
@@ -39,7 +41,8 @@ use stream::{Batch, Source};
 /// Front-end memory of a worker.
 #[derive(Default)]
 pub struct Scratch {
-    source: input::Scratch,
+    source: input::Scratch<[u32; 3]>,
+    geometry: Option<Box<geometry::Scratch>>,
     setup: SetupScratch,
 }
 
@@ -79,31 +82,67 @@ fn run_any(
     scratch: &mut Scratch,
     out: &mut ChunkOutput,
 ) {
-    let mut source = VertexSource::new(draw, chunk, &mut scratch.source);
+    let Scratch { source, geometry, setup } = scratch;
+    let mut source = match GeometrySource::new(draw, chunk, geometry) {
+        Some(source) => Last::Geometry(source),
+        None => Last::Vertices(VertexSource::new(draw, chunk, source)),
+    };
     let mut any = false;
-    while let Some(batch) = source.next(memory) {
+    while source.advance(memory) {
         if draw.draw.state.rasterizer_discard {
             continue;
         }
+        set_up(draw, grid, (&source.batch(), !any), setup, out);
         any = true;
-        set_up(draw, grid, &batch, &mut scratch.setup, out);
     }
     if any {
         out.seal();
     }
 }
 
-/// Clips, culls, sets up and bins a batch.
+/// The last source before setup.
+enum Last<'a> {
+    Vertices(VertexSource<'a, [u32; 3]>),
+    Geometry(GeometrySource<'a>),
+}
+
+impl Source for Last<'_> {
+    type Corners = [u32; 3];
+
+    #[inline(always)]
+    fn advance(&mut self, memory: &mut StageMemory) -> bool {
+        match self {
+            Last::Vertices(source) => source.advance(memory),
+            Last::Geometry(source) => source.advance(memory),
+        }
+    }
+
+    #[inline(always)]
+    fn batch(&self) -> Batch<'_> {
+        match self {
+            Last::Vertices(source) => source.batch(),
+            Last::Geometry(source) => source.batch(),
+        }
+    }
+}
+
+/// Clips, culls, sets up and bins a batch; `first`: of its chunk.
 #[inline(always)]
-fn set_up(draw: FrontDraw<'_>, grid: &Grid, batch: &Batch<'_>, scratch: &mut SetupScratch, out: &mut ChunkOutput) {
+fn set_up(
+    draw: FrontDraw<'_>,
+    grid: &Grid,
+    (batch, first): (&Batch<'_>, bool),
+    scratch: &mut SetupScratch,
+    out: &mut ChunkOutput,
+) {
     let queries = &draw.draw.queries;
     queries.count(statistic::CLIPPING_INVOCATIONS, batch.primitives.len() as u64);
     post::finish(draw, batch, &mut scratch.vertices);
     let (shaded, vertices) = (batch.shaded, &*scratch.vertices);
     let mut builder = Builder { draw, grid, shaded, vertices, out, leaving: 0, phase: Phase::NONE };
     let state = &draw.draw.state;
-    if state.line_stipple.is_some() && state.lines_are_special() {
-        builder.stippled(batch.primitives);
+    if state.line_stipple.is_some() && state.lines_are_special(draw.plan.topology) {
+        builder.stippled(batch, first);
     } else if builder.is_filled() {
         builder.filled(batch.primitives, &mut scratch.measures);
     } else {

@@ -1,6 +1,6 @@
 //! What is not from values to a value: memory, atomics, images, control flow, stages' interfaces; capabilities that only allow something.
 
-use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, I32, Made, Scalar, Ty, U32, VERTEX, text};
+use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, GEOMETRY, I32, Made, Scalar, Ty, U32, VERTEX, text};
 use std::ops::RangeInclusive;
 
 pub type Special = (&'static str, u32, fn(&mut Asm));
@@ -14,7 +14,7 @@ pub const ELSEWHERE: &[u16] = &[
 /// Opcodes with a row that are refused where they are reached.
 #[rustfmt::skip]
 pub const REFUSED: &[RangeInclusive<u16>] = &[
-    101..=102, 118..=119, 158..=161, 218..=221, 231..=231, 261..=271, 305..=316, 318..=320, 4445..=4449, 4473..=4479, 5294..=5295, 5299..=5299,
+    101..=102, 118..=119, 158..=161, 231..=231, 261..=271, 305..=316, 318..=320, 4445..=4449, 4473..=4479, 5294..=5295, 5299..=5299,
     5364..=5364,
 ];
 
@@ -37,6 +37,7 @@ pub const CASES: &[Special] = &[
     ("untyped pointers", COMPUTE, untyped_pointers),
     ("coverage behind depth", FRAGMENT, post_depth_coverage),
     ("stencil", FRAGMENT, stencil),
+    ("vertices that are made", GEOMETRY, made_vertices),
     ("float controls", COMPUTE, float_controls),
     ("clock", COMPUTE, clock),
     ("the device's scope", COMPUTE, device_scope),
@@ -138,6 +139,26 @@ fn post_depth_coverage(a: &mut Asm) {
     a.extensions.insert("SPV_KHR_post_depth_coverage");
     a.modes.extend([vec![9], vec![4446]]);
     builtin(a, 4447, 20, I32, 1);
+}
+
+fn made_vertices(a: &mut Asm) {
+    a.capabilities.extend([2, 24, 54]);
+    let (four, one, zero) = (a.ty(F4), a.u(1), a.u(0));
+    let points = a.global(op::OpTypeArray, false, &[four, one]);
+    let input = a.interface(1, points, [30, 0]);
+    let output = a.interface(3, four, [30, 0]);
+    let float = a.ty(F32);
+    let size = a.interface(3, float, [11, 1]);
+    let pointer = a.pointer(1, four);
+    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
+    let color = a.r(op::OpLoad, four, &[place]);
+    let wide = a.value(F32);
+    a.i(op::OpStore, &[output, color]);
+    a.i(op::OpStore, &[size, wide]);
+    a.i(op::OpEmitVertex, &[]);
+    a.i(op::OpEndPrimitive, &[]);
+    a.i(op::OpEmitStreamVertex, &[zero]);
+    a.i(op::OpEndStreamPrimitive, &[zero]);
 }
 
 fn stencil(a: &mut Asm) {

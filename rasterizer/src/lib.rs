@@ -20,6 +20,7 @@ pub mod api;
 pub mod engine;
 pub mod sample;
 pub mod scene;
+pub mod tessellate;
 pub mod transfer;
 
 mod compute;

@@ -6,7 +6,7 @@
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, statistic};
-use crate::front::{self, BATCH_PRIMITIVES, Chunk, FrontDraw, Linkage, Transform};
+use crate::front::{self, BATCH_PRIMITIVES, Chunk, FrontDraw, Linkage, MOST_PATCHES, Transform};
 use crate::pool::{self, Effort, Pool, Running};
 use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
@@ -261,9 +261,11 @@ impl<'e> RenderPassInstance<'e> {
     /// Cuts the last draw into chunks.
     fn cut(&mut self, primitives: u32, instances: u32) {
         let draw = self.draws.len() as u32 - 1;
-        let most_made = self.draws[draw as usize].draw.stages.most_made();
+        let stages = &self.draws[draw as usize].draw.stages;
+        let most_made = stages.most_made();
         // Of few primitives, where much may become of each.
-        let most = (CHUNK_PRIMITIVES / most_made.max(1)).clamp(1, BATCH_PRIMITIVES);
+        let batch = if stages.tessellation().is_some() { MOST_PATCHES } else { BATCH_PRIMITIVES };
+        let most = (CHUNK_PRIMITIVES / most_made.max(1)).clamp(1, batch);
         let instances_per_chunk = (most / primitives).max(1);
         let mut instance = 0;
         while instance < instances {

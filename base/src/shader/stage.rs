@@ -27,6 +27,8 @@ pub enum Side {
     Vertices,
     /// The vertices of a primitive, which the stage before has made: every variable is an array with an element for each.
     Primitives,
+    /// A patch: its vertices, every variable an array with an element for each, and what it has once.
+    Patch,
     /// What the rasterizer interpolates between vertices.
     Interpolated,
     /// Fragments: colour attachments by location, depth, stencil, coverage.
@@ -37,13 +39,16 @@ impl Side {
     /// Does a built-in go through a slot here?
     pub const fn has(self, slot: BuiltinSlot) -> bool {
         match slot {
-            BuiltinSlot::Position(_) | BuiltinSlot::PointSize => matches!(self, Side::Vertices | Side::Primitives),
+            BuiltinSlot::Position(_) | BuiltinSlot::PointSize => {
+                matches!(self, Side::Vertices | Side::Primitives | Side::Patch)
+            }
             BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId | BuiltinSlot::VertexMark => {
                 matches!(self, Side::Vertices)
             }
             BuiltinSlot::ClipDistance(_) | BuiltinSlot::CullDistance(_) => {
-                matches!(self, Side::Vertices | Side::Primitives | Side::Interpolated)
+                matches!(self, Side::Vertices | Side::Primitives | Side::Patch | Side::Interpolated)
             }
+            BuiltinSlot::TessLevelOuter(_) | BuiltinSlot::TessLevelInner(_) => matches!(self, Side::Patch),
             BuiltinSlot::FragDepth | BuiltinSlot::FragStencilRef | BuiltinSlot::SampleMask => {
                 matches!(self, Side::Fragments)
             }
@@ -58,6 +63,10 @@ pub enum ModeFamily {
     Any,
     /// What primitives come and are made.
     Primitive,
+    /// What the tessellator does.
+    Patch,
+    /// What is so named of both.
+    Shape,
     /// What becomes of fragments.
     Fragment,
     /// The size of workgroups.
@@ -79,6 +88,10 @@ pub enum BuiltinFamily {
     Primitive,
     /// The invocation among those of a primitive.
     Instance,
+    /// The patch.
+    Patch,
+    /// The place in a patch.
+    Domain,
     /// The fragment, and what its vertices have said of its primitive.
     Fragment,
     /// The place in workgroup and dispatch.
@@ -146,10 +159,20 @@ stages! {
         0 0x1 Graphics Vertices Attributes -> Vertices
         modes [Any] builtins [Invocation View Draw Vertex]
     }
+    /// Tessellation control.
+    TessellationControl {
+        1 0x2 Graphics Patches Primitives -> Patch
+        modes [Any Patch Shape] builtins [Invocation View Primitive Instance Patch]
+    }
+    /// Tessellation evaluation.
+    TessellationEvaluation {
+        2 0x4 Graphics Domain Patch -> Vertices
+        modes [Any Patch Shape] builtins [Invocation View Primitive Patch Domain]
+    }
     /// Geometry.
     Geometry {
         3 0x8 Graphics Primitives Primitives -> Vertices
-        modes [Any Primitive] builtins [Invocation View Primitive Instance]
+        modes [Any Primitive Shape] builtins [Invocation View Primitive Instance]
     }
     /// Fragment.
     Fragment {
@@ -188,7 +211,8 @@ impl Stage {
     pub const fn has_quads(self) -> bool {
         match self.row().batch {
             BatchKind::Quads => true,
-            BatchKind::Vertices | BatchKind::Primitives | BatchKind::Workgroup => false,
+            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
+            BatchKind::Primitives | BatchKind::Workgroup => false,
         }
     }
 
@@ -196,15 +220,16 @@ impl Stage {
     pub const fn has_primitives(self) -> bool {
         match self.row().batch {
             BatchKind::Primitives => true,
-            BatchKind::Vertices | BatchKind::Quads | BatchKind::Workgroup => false,
+            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
+            BatchKind::Quads | BatchKind::Workgroup => false,
         }
     }
 
     /// Its invocations share memory and meet at barriers.
     pub const fn has_workgroups(self) -> bool {
         match self.row().batch {
-            BatchKind::Workgroup => true,
-            BatchKind::Vertices | BatchKind::Primitives | BatchKind::Quads => false,
+            BatchKind::Workgroup | BatchKind::Patches => true,
+            BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives | BatchKind::Quads => false,
         }
     }
 }

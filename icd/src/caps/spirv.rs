@@ -102,8 +102,7 @@ pub static CAPABILITIES: &[Capability] = &[
     Capability { name: "AtomicFloat16VectorNV", number: 5404, by: &[Feat(F::shaderFloat16VectorAtomics)] },
     Capability { name: "Int64ImageEXT", number: 5016, by: &[Feat(F::shaderImageInt64Atomics)] },
     Capability { name: "Int16", number: 22, by: &[Feat(F::shaderInt16)] },
-    // (Both stages' feature of point sizes is there.)
-    Capability { name: "TessellationPointSize", number: 23, by: &[Feat(F::tessellationShader)] },
+    Capability { name: "TessellationPointSize", number: 23, by: &[Feat(F::shaderTessellationAndGeometryPointSize)] },
     Capability { name: "GeometryPointSize", number: 24, by: &[Feat(F::shaderTessellationAndGeometryPointSize)] },
     Capability { name: "ImageGatherExtended", number: 25, by: &[Feat(F::shaderImageGatherExtended)] },
     Capability { name: "StorageImageMultisample", number: 27, by: &[Feat(F::shaderStorageImageMultisample)] },
@@ -266,7 +265,7 @@ mod tests {
             accepted.contains(&row.number)
         };
         assert!(has("Matrix") && has("Shader") && has("ImageGatherExtended") && has("ClipDistance"));
-        assert!(has("Geometry") && !has("GeometryStreams") && !has("Tessellation") && has("Float16") && has("Float64"));
+        assert!(has("Geometry") && !has("GeometryStreams") && has("Tessellation") && has("Float16") && has("Float64"));
         assert_eq!(has("GroupNonUniform"), API_VERSION >= V1_1);
         assert_eq!(version() >= 0x1_0300, API_VERSION >= V1_1);
         assert!(extensions().iter().any(|e| e == "SPV_KHR_storage_buffer_storage_class"));

@@ -392,6 +392,8 @@ impl Emitter<'_> {
             | Builtin::ViewIndex
             | Builtin::DeviceIndex
             | Builtin::InvocationId
+            | Builtin::PatchVertices
+            | Builtin::TessCoord(_)
             | Builtin::LocalInvocationIndex
             | Builtin::LocalInvocationId(_)
             | Builtin::WorkgroupId(_)

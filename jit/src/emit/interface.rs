@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
 use crate::passes::{Shape, Steps};
-use base::abi::{BatchKind, FragmentBatch, PrimitiveBatch, ShaderContext, SlotLayout, VertexBatch};
+use base::abi::{
+    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext, SlotLayout, VertexBatch,
+};
 use base::shader::Side;
 use core::mem::offset_of;
 
@@ -29,6 +31,9 @@ pub struct Slots {
 fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
     match batch {
         BatchKind::Vertices => [Some(offset_of!(VertexBatch, inputs)), Some(offset_of!(VertexBatch, outputs))],
+        // Patches' vertices are gathered, a control stage's outputs are memory (`patches`).
+        BatchKind::Patches => [None, None],
+        BatchKind::Domain => [None, Some(offset_of!(EvaluationBatch, outputs))],
         // Vertices, of which there is more than one to an invocation (`vertices`).
         BatchKind::Primitives => [None, None],
         // Inputs are interpolated.
@@ -73,7 +78,7 @@ impl Emitter<'_> {
                 self.load_slot_vector(chunk, slot, ty)
             }
             Side::Interpolated => self.interpolate(slot, at, ty, data)?,
-            Side::Nothing | Side::Fragments | Side::Primitives => {
+            Side::Nothing | Side::Fragments | Side::Primitives | Side::Patch => {
                 return Err(Error::invalid("an input of a stage that has none"));
             }
         };
@@ -126,9 +131,29 @@ impl Emitter<'_> {
             Builtin::SubgroupSize => Rep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
             Builtin::SubgroupId => Rep::Uniform(self.chunk),
             Builtin::NumSubgroups => Rep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
+            Builtin::InvocationId if self.shader.stage().has_workgroups() => {
+                let lanes = Rep::Affine(self.first_lane(), Steps::even(1, self.lanes));
+                Rep::Varying(self.rep_vector(Ty::I32, &lanes)?)
+            }
+            Builtin::PatchVertices => {
+                let [given, ..] = self.patch_fields()?;
+                Rep::Uniform(self.b.load(Type::I32, read_only(given), self.batch))
+            }
+            Builtin::TessCoord(c) => {
+                let array = offset_of!(EvaluationBatch, coordinates);
+                let chunk = self.chunk_of(array, SlotLayout::new(3, self.lanes));
+                Rep::Varying(self.load_slot_vector(chunk, c.into(), Ty::F32))
+            }
             Builtin::InvocationId => self.vertex_word(offset_of!(PrimitiveBatch, invocation_id)),
             Builtin::PrimitiveId if self.shader.stage().has_primitives() => {
                 self.vertex_word(offset_of!(PrimitiveBatch, primitive_id))
+            }
+            Builtin::PrimitiveId if self.shader.stage().row().batch == BatchKind::Domain => {
+                self.vertex_word(offset_of!(EvaluationBatch, primitive_id))
+            }
+            Builtin::PrimitiveId if self.shader.stage().row().batch == BatchKind::Patches => {
+                let id = self.patch_word(offset_of!(ControlBatch, primitive_id))?;
+                Rep::Varying(self.rep_vector(Ty::I32, &Rep::Uniform(id))?)
             }
             Builtin::FragCoord(_)
             | Builtin::FrontFacing

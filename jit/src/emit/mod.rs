@@ -1,7 +1,7 @@
 //! From IR to LIR ([`crate::lir`]), which back ends make code from.
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
-//! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `vertices` those of a stage of primitives, `control` the
+//! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `vertices` those of a stage of primitives, `patches` those of patches, `control` the
 //! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `suspend` and `barrier` the
 //! segments of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
@@ -32,6 +32,7 @@ mod interface;
 mod invariant;
 mod memory;
 mod neighbours;
+mod patches;
 mod rep;
 mod run;
 mod stage;
@@ -142,7 +143,7 @@ pub fn build(
     layout: &PipelineLayoutInfo,
     options: &EmitOptions,
 ) -> Result<Emission> {
-    let vertices = matches!(shader.stage().row().batch, BatchKind::Vertices | BatchKind::Primitives);
+    let vertices = !matches!(shader.stage().row().batch, BatchKind::Quads | BatchKind::Workgroup);
     if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }

@@ -18,7 +18,8 @@ use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
 use crate::passes::{Divergence, Steps};
 use base::abi::{
-    AddressSpace, BatchHeader, BatchKind, ComputeBatch, FragmentBatch, PrimitiveBatch, ShaderContext, VertexBatch,
+    AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext,
+    VertexBatch,
 };
 use base::shader::{PipelineLayoutInfo, WorkgroupFacts};
 use core::mem::offset_of;
@@ -93,8 +94,8 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
     e.place_arrays()?;
     e.start_images();
     match shader.stage().row().batch {
-        BatchKind::Workgroup => e.group_loop()?,
-        BatchKind::Vertices | BatchKind::Primitives => e.chunk_loop(exit)?,
+        BatchKind::Workgroup | BatchKind::Patches => e.group_loop()?,
+        BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
         BatchKind::Quads => {
             e.start_inputs();
             e.early = Early::of(shader, div, lanes);
@@ -163,8 +164,9 @@ impl Emitter<'_> {
             e.b.lshr_imm(n, e.lanes.trailing_zeros())
         };
         match self.shader.stage().row().batch {
-            BatchKind::Workgroup => self.b.iconst(Type::I32, i64::from(self.chunks)),
+            BatchKind::Workgroup | BatchKind::Patches => self.b.iconst(Type::I32, i64::from(self.chunks)),
             BatchKind::Vertices => per_call(self, offset_of!(VertexBatch, count), 0),
+            BatchKind::Domain => per_call(self, offset_of!(EvaluationBatch, count), 0),
             BatchKind::Primitives => per_call(self, offset_of!(PrimitiveBatch, count), 0),
             BatchKind::Quads => per_call(self, offset_of!(FragmentBatch, count), 2),
         }
@@ -176,8 +178,9 @@ impl Emitter<'_> {
         self.full = true;
         let dispatch = self.start_regions();
         match self.shader.stage().row().batch {
-            BatchKind::Workgroup => self.start_workgroup(ones)?,
+            BatchKind::Workgroup | BatchKind::Patches => self.start_workgroup(ones)?,
             BatchKind::Vertices => self.start_lanes(offset_of!(VertexBatch, count), ones)?,
+            BatchKind::Domain => self.start_lanes(offset_of!(EvaluationBatch, count), ones)?,
             BatchKind::Primitives => self.start_primitives(ones)?,
             BatchKind::Quads => self.start_fragment(ones),
         }

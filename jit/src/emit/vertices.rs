@@ -10,7 +10,7 @@ use super::rep::Rep;
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Scan, Ty};
 use crate::lir::{Type, Value as C};
-use base::abi::{InputSource, PrimitiveBatch, SlotLayout};
+use base::abi::{BatchKind, InputSource, PrimitiveBatch, SlotLayout};
 use base::shader::GeometryFacts;
 use core::mem::offset_of;
 
@@ -25,6 +25,14 @@ pub struct PrimitiveState {
     first_row: C,
     /// First byte of the lanes' counts.
     counts: C,
+}
+
+/// An [`InputSource`], loaded.
+#[derive(Clone, Copy)]
+pub struct Source {
+    pub offset: C,
+    pub written: C,
+    pub stride: C,
 }
 
 /// What the emission knows of the primitives' stage.
@@ -48,12 +56,13 @@ impl Emitter<'_> {
         self.primitives.ok_or_else(|| Error::invalid("vertices in a stage that makes none"))
     }
 
-    fn batch_pointer(&mut self, field: usize) -> C {
+    /// A pointer in the batch.
+    pub fn batch_pointer(&mut self, field: usize) -> C {
         self.b.load(Type::I64, read_only(field as i32), self.batch)
     }
 
     /// The chunk's words of an array with `rows` of them per chunk.
-    fn chunk_words(&mut self, field: usize, rows: u32) -> C {
+    pub fn chunk_words(&mut self, field: usize, rows: u32) -> C {
         let list = self.batch_pointer(field);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let offset = self.b.imul_imm(chunk, i64::from(4 * self.lanes * rows));
@@ -104,20 +113,41 @@ impl Emitter<'_> {
 
     /// `Op::LoadVertex`.
     pub fn load_vertex(&mut self, slot: u32, data: &InstData) -> Result<()> {
-        let ty = self.vector_type(self.shader.ty(data.result()));
+        match self.shader.stage().row().batch {
+            BatchKind::Patches => return self.load_control_point(slot, data),
+            BatchKind::Domain => return self.load_patch(slot, data),
+            _ => {}
+        }
         let offsets = self.vertex_offsets(data)?;
-        let sources = self.batch_pointer(offset_of!(PrimitiveBatch, sources));
-        let record = slot as usize * size_of::<InputSource>();
-        let word = |e: &mut Self, field: usize| e.b.load(Type::I32, read_only((record + field) as i32), sources);
-        let offset = word(self, offset_of!(InputSource, offset));
-        let written = word(self, offset_of!(InputSource, mask));
+        let source = self.input_source(offset_of!(PrimitiveBatch, sources), slot);
         let inputs = self.batch_pointer(offset_of!(PrimitiveBatch, inputs));
-        let offset = self.b.zext(Type::I64, offset);
+        self.gather_input(inputs, offsets, source, data)
+    }
+
+    /// What is said of an input slot.
+    pub fn input_source(&mut self, field: usize, slot: u32) -> Source {
+        let sources = self.batch_pointer(field);
+        let record = slot as usize * size_of::<InputSource>();
+        let [offset, written, stride] =
+            [offset_of!(InputSource, offset), offset_of!(InputSource, mask), offset_of!(InputSource, stride)]
+                .map(|field| self.b.load(Type::I32, read_only((record + field) as i32), sources));
+        Source { offset, written, stride }
+    }
+
+    /// The result of an instruction: the lanes' words of a slot, at byte offsets behind it.
+    pub fn gather_input(&mut self, inputs: C, offsets: C, source: Source, data: &InstData) -> Result<()> {
+        let offset = self.b.zext(Type::I64, source.offset);
         let address = self.b.iadd(inputs, offset);
         let all = self.mask(true);
         // (Memory of the batch, which nobody writes while the stage runs: any lane may read it.)
         let words = self.vector_type(Ty::I32);
         let c = self.b.gather(words, read_only(0), 1, all, address, offsets)[0];
+        self.define_input(c, source.written, data)
+    }
+
+    /// The result of an instruction: words, or 0 where nobody writes the slot.
+    pub fn define_input(&mut self, c: C, written: C, data: &InstData) -> Result<()> {
+        let (words, ty) = (self.vector_type(Ty::I32), self.vector_type(self.shader.ty(data.result())));
         let written = self.b.splat(words, written);
         let c = self.b.and(c, written);
         let c = self.b.bitcast(ty, c);

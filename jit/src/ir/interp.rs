@@ -13,6 +13,7 @@ use super::{
     Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
 };
 use base::abi::AtomicOp;
+use base::shader::TessellationFacts;
 
 /// Most lanes of a group.
 pub const MAX_GROUP: usize = 128;
@@ -145,6 +146,7 @@ pub fn run_workgroup(
             Builtin::FragCoord(_) | Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId => 0,
             Builtin::SamplePosition(_) | Builtin::SampleMaskIn | Builtin::HelperInvocation => 0,
             Builtin::PrimitiveId | Builtin::InvocationId | Builtin::Layer | Builtin::ViewportIndex => 0,
+            Builtin::PatchVertices | Builtin::TessCoord(_) => 0,
         })
     };
     memory.shared.clear();
@@ -348,8 +350,9 @@ impl<'a> Machine<'a, '_> {
                 return Ok(());
             }
             Op::LoadVertex(slot) => {
-                let last = self.shader.payload.geometry().map_or(0, |facts| u64::from(facts.input.vertices() - 1));
-                let at = args[0].min(last) as usize * self.lanes + lane;
+                let most = TessellationFacts::MOST_VERTICES;
+                let last = self.shader.payload.geometry().map_or(most, |facts| facts.input.vertices()) - 1;
+                let at = args[0].min(last.into()) as usize * self.lanes + lane;
                 self.group.inputs.get(*slot as usize).and_then(|s| s.get(at)).map_or(0, |&b| u64::from(b))
             }
             Op::StoreVertex(slot) => {

@@ -35,7 +35,7 @@ pub use ops::{Affine, Effects, Kind, Meaning, Row, Set, ShapeRule, Types, Weight
 pub use verify::verify;
 
 use crate::error::{Error, Result};
-use base::shader::{FragmentFacts, Payload, Slot, Stage, WorkgroupFacts};
+use base::shader::{FragmentFacts, PatchPlace, Payload, Slot, Stage, WorkgroupFacts};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value.
@@ -259,6 +259,8 @@ pub struct Shader {
     pub inputs: Vec<Slot>,
     /// Output slots; [`Op::StoreOutput`] and [`Op::StoreVertex`] index it.
     pub outputs: Vec<Slot>,
+    /// See [`base::shader::StageInterface::places`].
+    pub places: Vec<PatchPlace>,
     /// See [`base::shader::StageFacts::side_effects`].
     pub side_effects: bool,
     /// A subgroup operation or built-in occurs: the result may depend on the subgroup size.
@@ -282,6 +284,7 @@ impl Shader {
             root: Scope { label: Label(0), body: Region::default(), results: Vec::new() },
             inputs: Vec::new(),
             outputs: Vec::new(),
+            places: Vec::new(),
             side_effects: false,
             uses_subgroup: false,
         }

@@ -133,7 +133,7 @@ impl Translator<'_> {
         self.set(v.result, Val::Ptr(p))
     }
 
-    fn initialise(&mut self, p: &Pointer, v: View<'_>) -> Result<()> {
+    pub fn initialise(&mut self, p: &Pointer, v: View<'_>) -> Result<()> {
         if let Some(&init) = v.args.get(1) {
             let val = self.flat(init)?;
             self.store(p, val, false)?;
@@ -215,6 +215,7 @@ impl Translator<'_> {
         let p = match class {
             class::PRIVATE if v.op == op::OpVariable => return self.private_variable(v),
             class::INPUT => self.input(v, to)?,
+            class::OUTPUT if self.stage.row().outputs == Side::Patch => self.patch_output(v, to, shared)?,
             class::OUTPUT => self.output(v, to)?,
             class::UNIFORM_CONSTANT | class::UNIFORM | class::STORAGE_BUFFER => self.resource(v, to)?,
             class::PUSH_CONSTANT => {
@@ -250,7 +251,7 @@ impl Translator<'_> {
         self.set(v.result, Val::Ptr(p))
     }
 
-    fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, natural: bool) -> Pointer {
+    pub fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, natural: bool) -> Pointer {
         let place = Place::Memory(Memory {
             space,
             origin: None,
@@ -323,7 +324,7 @@ impl Translator<'_> {
     // Inputs and outputs.
 
     fn input(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
-        if self.is_arrayed(v.result) {
+        if self.is_arrayed(v.result, to, self.stage.row().inputs) {
             return self.arrayed_input(v, to);
         }
         let io = self.io_leaves(v.result, to, self.stage.row().inputs)?;
@@ -341,12 +342,11 @@ impl Translator<'_> {
         Ok(p)
     }
 
-    /// Has the variable an element for each vertex of a primitive? All have but those that are the invocation's.
-    fn is_arrayed(&self, var: u32) -> bool {
-        let side = self.stage.row().inputs;
+    /// Has the variable an element for each vertex of a primitive or patch? All have but those that are the invocation's or the patch's.
+    pub fn is_arrayed(&self, var: u32, ty: u32, side: Side) -> bool {
         let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
-        let of_vertices = built_in.is_none_or(|number| builtin::slot(side, number, 0).is_some());
-        side == Side::Primitives && of_vertices
+        let of_vertices = built_in.is_none_or(|number| builtin::slot(Side::Primitives, number, 0).is_some());
+        matches!(side, Side::Primitives | Side::Patch) && of_vertices && !self.is_of_patch(var, ty)
     }
 
     /// An input with an element for each vertex: read in place, by the vertex's number, unless arrays inside are indexed dynamically.
@@ -439,13 +439,13 @@ impl Translator<'_> {
     }
 
     /// Interface scalars of a variable, in flat order.
-    fn io_leaves(&self, var: u32, ty: u32, side: Side) -> Result<Vec<IoLeaf>> {
+    pub fn io_leaves(&self, var: u32, ty: u32, side: Side) -> Result<Vec<IoLeaf>> {
         let mut out = Vec::with_capacity(self.s.flat_leaves(ty)?);
         let none = IoState {
             side,
             location: None,
             component: 0,
-            index: 0,
+            index: if self.is_of_patch(var, ty) { SlotKind::PATCH.into() } else { 0 },
             builtin: None,
             interpolation: Interpolation::Smooth,
             at: InterpolateAt::Default,
@@ -579,9 +579,21 @@ impl Translator<'_> {
         let word = |t: &mut Self, slot: Slot| {
             let ty = if slot.ty == SlotType::Float { Ty::F32 } else { Ty::I32 };
             let slot = t.input_slot(slot);
-            let arrayed = t.stage.row().inputs == Side::Primitives;
-            t.b.val(if arrayed { Op::LoadVertex(slot) } else { Op::LoadInput(slot, at) }, args, ty)
+            match (t.stage.row().inputs, args) {
+                (Side::Primitives, _) | (Side::Patch, &[_]) => t.b.val(Op::LoadVertex(slot), args, ty),
+                (Side::Patch, _) => {
+                    let any = t.b.i32(0);
+                    t.b.val(Op::LoadVertex(slot), &[any], ty)
+                }
+                _ => t.b.val(Op::LoadInput(slot, at), args, ty),
+            }
         };
+        if self.stage.row().inputs == Side::Patch && io.ty.bytes() == 2 {
+            // It is no word there.
+            let bits = word(self, Slot { ty: SlotType::Uint, ..io.slot });
+            let bits = self.b.cvt(Convert::UToU, bits, Ty::I16);
+            return if io.ty == Ty::F16 { self.b.cvt(Convert::Bitcast, bits, Ty::F16) } else { bits };
+        }
         let low = word(self, io.slot);
         match io.ty {
             Ty::I16 => self.b.cvt(Convert::UToU, low, io.ty),
@@ -604,8 +616,7 @@ impl Translator<'_> {
 
     fn load_builtin(&mut self, io: &IoLeaf, number: u32, c: u32) -> Value {
         if let SlotKind::Builtin(_) = io.slot.kind {
-            let slot = self.input_slot(io.slot);
-            return self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], io.ty);
+            return self.load_words(io, InterpolateAt::Default, &[]);
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return self.subgroup_mask(number, c);
@@ -643,7 +654,7 @@ impl Translator<'_> {
 }
 
 /// The slot of a 64-bit scalar's high word.
-fn high_word(low: Slot) -> Slot {
+pub fn high_word(low: Slot) -> Slot {
     let kind = match low.kind {
         SlotKind::User { location, component, index } => SlotKind::User { location, component: component + 1, index },
         builtin @ SlotKind::Builtin(_) => builtin,
@@ -666,7 +677,7 @@ fn number_builtins(side: Side, out: &mut [IoLeaf], n: usize) {
 }
 
 /// Where an output scalar goes; nothing for what the stage does not pass on.
-fn output_slot(io: &IoLeaf) -> Option<Slot> {
+pub fn output_slot(io: &IoLeaf) -> Option<Slot> {
     match io.kind {
         IoKind::Slot => Some(io.slot),
         IoKind::Builtin(..) => matches!(io.slot.kind, SlotKind::Builtin(_)).then_some(io.slot),

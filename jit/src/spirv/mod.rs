@@ -40,6 +40,7 @@ mod mode;
 mod module;
 mod opcodes;
 mod partition;
+mod patch;
 mod small_float;
 mod structure;
 mod types;
@@ -104,6 +105,7 @@ mod deco {
     pub(crate) const BUILT_IN: u32 = 11;
     pub(crate) const NO_PERSPECTIVE: u32 = 13;
     pub(crate) const FLAT: u32 = 14;
+    pub(crate) const PATCH: u32 = 15;
     pub(crate) const CENTROID: u32 = 16;
     pub(crate) const SAMPLE: u32 = 17;
     pub(crate) const RESTRICT: u32 = 19;

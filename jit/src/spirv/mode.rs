@@ -6,7 +6,10 @@ use super::types::Spec;
 use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
-use base::shader::{FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive};
+use base::shader::{
+    Domain, FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive, Spacing, TessellationFacts,
+    VertexOrder, WorkgroupFacts,
+};
 
 /// What a mode says.
 enum Says {
@@ -16,7 +19,7 @@ enum Says {
     Refused,
     /// A fact of the fragment stage.
     Fragments(fn(&mut FragmentFacts)),
-    /// A fact of a stage of primitives, with the mode's literal if it has one.
+    /// A fact of a stage of primitives or patches, with the mode's literal if it has one.
     Primitives(fn(&mut Primitives, u32)),
     /// The workgroup's size in literals.
     LocalSize,
@@ -37,6 +40,7 @@ struct Primitives {
     output: Option<OutputPrimitive>,
     max_vertices: Option<u32>,
     invocations: Option<u32>,
+    patches: TessellationFacts,
 }
 
 impl Primitives {
@@ -54,6 +58,18 @@ impl Primitives {
         let input = self.input.ok_or_else(|| missing("an input primitive"))?;
         let output = self.output.ok_or_else(|| missing("an output primitive"))?;
         Ok(GeometryFacts { input, output, max_vertices, invocations })
+    }
+
+    /// The facts of a tessellation stage, which need not say anything.
+    fn patches(&self) -> Result<TessellationFacts> {
+        let vertices = self.max_vertices.unwrap_or(0);
+        if vertices > TessellationFacts::MOST_VERTICES {
+            return Err(Error::limit(format!("patch of {vertices} vertices")));
+        }
+        if self.max_vertices == Some(0) {
+            return Err(Error::invalid("patch of no vertices"));
+        }
+        Ok(TessellationFacts { vertices, ..self.patches })
     }
 }
 
@@ -74,9 +90,15 @@ const KEEP_SPECIAL: FloatFlags = FloatFlags::KEEP_SIGNED_ZERO.and(FloatFlags::KE
 
 modes! {
     0 Invocations Primitive Of(|p, n| p.invocations = Some(n));
+    1 SpacingEqual Patch Of(|p, _| p.patches.spacing = Some(Spacing::Equal));
+    2 SpacingFractionalEven Patch Of(|p, _| p.patches.spacing = Some(Spacing::FractionalEven));
+    3 SpacingFractionalOdd Patch Of(|p, _| p.patches.spacing = Some(Spacing::FractionalOdd));
+    4 VertexOrderCw Patch Of(|p, _| p.patches.order = Some(VertexOrder::Clockwise));
+    5 VertexOrderCcw Patch Of(|p, _| p.patches.order = Some(VertexOrder::CounterClockwise));
     7 OriginUpperLeft Fragment Nothing;
     8 OriginLowerLeft Fragment Refused;
     9 EarlyFragmentTests Fragment Fragments(|f| f.early_fragment_tests = true);
+    10 PointMode Patch Of(|p, _| p.patches.points = true);
     12 DepthReplacing Fragment Fragments(|f| f.writes_depth = true);
     14 DepthGreater Fragment Fragments(|f| f.depth_greater = true);
     15 DepthLess Fragment Fragments(|f| f.depth_less = true);
@@ -86,9 +108,14 @@ modes! {
     19 InputPoints Primitive Of(|p, _| p.input = Some(InputPrimitive::Points));
     20 InputLines Primitive Of(|p, _| p.input = Some(InputPrimitive::Lines));
     21 InputLinesAdjacency Primitive Of(|p, _| p.input = Some(InputPrimitive::LinesAdjacency));
-    22 Triangles Primitive Of(|p, _| p.input = Some(InputPrimitive::Triangles));
+    22 Triangles Shape Of(|p, _| {
+        p.input = Some(InputPrimitive::Triangles);
+        p.patches.domain = Some(Domain::Triangles);
+    });
     23 InputTrianglesAdjacency Primitive Of(|p, _| p.input = Some(InputPrimitive::TrianglesAdjacency));
-    26 OutputVertices Primitive Of(|p, n| p.max_vertices = Some(n));
+    24 Quads Patch Of(|p, _| p.patches.domain = Some(Domain::Quads));
+    25 Isolines Patch Of(|p, _| p.patches.domain = Some(Domain::Isolines));
+    26 OutputVertices Shape Of(|p, n| p.max_vertices = Some(n));
     27 OutputPoints Primitive Of(|p, _| p.output = Some(OutputPrimitive::Points));
     28 OutputLineStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::LineStrip));
     29 OutputTriangleStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::TriangleStrip));
@@ -186,7 +213,17 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
     if let Some(facts) = shader.payload.geometry_mut() {
         *facts = primitives.facts()?;
     }
-    if let Some(facts) = shader.payload.workgroup_mut() {
+    if let Some(facts) = shader.payload.tessellation_mut() {
+        *facts = primitives.patches()?;
+        let vertices = facts.vertices;
+        if let Ok(patch) = shader.workgroup_mut() {
+            // (The evaluation stage might say it alone: no compiler's output does.)
+            if vertices == 0 {
+                return Err(Error::unsupported("tessellation control shader without OutputVertices"));
+            }
+            *patch = WorkgroupFacts { local_size: [vertices, 1, 1], ..WorkgroupFacts::default() };
+        }
+    } else if let Some(facts) = shader.payload.workgroup_mut() {
         facts.local_size =
             workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("compute shader without a workgroup size"))?;
         let product = facts.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));

@@ -5,6 +5,7 @@
 
 use crate::api::{DrawCounts, DrawState, IndexBuffer, One, Topology};
 use base::mem::MemoryRange;
+use base::shader::TessellationFacts;
 
 /// A run of the index stream without a restart index.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +19,8 @@ pub struct Segment {
 }
 
 impl Topology {
-    /// Whole primitives in `n` vertices.
-    pub fn primitives(self, n: u32) -> u32 {
+    /// Whole primitives in `n` vertices; patches have `patch_vertices`.
+    pub fn primitives(self, n: u32, patch_vertices: u32) -> u32 {
         match self {
             Topology::PointList => n,
             Topology::LineList => n / 2,
@@ -30,6 +31,7 @@ impl Topology {
             Topology::LineStripWithAdjacency => n.saturating_sub(3),
             Topology::TriangleListWithAdjacency => n / 6,
             Topology::TriangleStripWithAdjacency => (n / 2).saturating_sub(2),
+            Topology::PatchList => n / patch_vertices.max(1),
         }
     }
 
@@ -39,6 +41,8 @@ impl Topology {
         let odd = i & 1;
         match self {
             Topology::PointList => [i, i, i],
+            // Nothing is drawn of them as they are.
+            Topology::PatchList => [i, i, i],
             Topology::LineList => [2 * i, 2 * i + 1, 2 * i],
             Topology::LineStrip => [i, i + 1, i],
             Topology::TriangleList => [3 * i, 3 * i + 1, 3 * i + 2],
@@ -75,6 +79,7 @@ impl Topology {
         let run = |first: u32| core::array::from_fn(|k| first + k as u32);
         match self {
             Topology::PointList
+            | Topology::PatchList
             | Topology::LineList
             | Topology::LineStrip
             | Topology::TriangleList
@@ -116,6 +121,41 @@ impl Corners for [u32; 6] {
     }
 }
 
+/// A patch's vertices.
+#[derive(Clone, Copy)]
+pub struct Patch {
+    vertices: [u32; Patch::MOST],
+    count: u32,
+}
+
+impl Patch {
+    /// `maxTessellationPatchSize`.
+    pub const MOST: usize = TessellationFacts::MOST_VERTICES as usize;
+
+    /// At least one.
+    pub fn vertices(&self) -> &[u32] {
+        &self.vertices[..self.count as usize]
+    }
+}
+
+impl AsMut<[u32]> for Patch {
+    fn as_mut(&mut self) -> &mut [u32] {
+        &mut self.vertices[..self.count as usize]
+    }
+}
+
+/// As many as the state says, one behind the other.
+impl Corners for Patch {
+    fn of(state: &DrawState, i: u32, _n: u32) -> Self {
+        let count = state.patch_vertices.clamp(1, Patch::MOST as u32);
+        let mut vertices = [0; Patch::MOST];
+        for (vertex, at) in vertices[..count as usize].iter_mut().zip(0..) {
+            *vertex = i.wrapping_mul(count).wrapping_add(at);
+        }
+        Patch { vertices, count }
+    }
+}
+
 /// Reads one index; beyond the buffer gives 0 (robust buffer access).
 #[inline(always)]
 pub fn read_index(buffer: &IndexBuffer, position: u64) -> u32 {
@@ -146,16 +186,16 @@ pub fn read_bytes(range: &MemoryRange, offset: u64, out: &mut [u8]) {
 }
 
 /// Cuts a draw into segments.
-pub fn segments(topology: Topology, restart: bool, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> One<Segment> {
+pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> One<Segment> {
     let (mut out, mut base) = (One::new(), 0u32);
     let mut push = |first: u32, count: u32| {
-        let primitives = topology.primitives(count);
+        let primitives = state.topology.primitives(count, state.patch_vertices);
         if primitives > 0 {
             out.push(Segment { first, primitives, base });
             base = base.wrapping_add(primitives);
         }
     };
-    let Some(indices) = indices.filter(|_| restart) else {
+    let Some(indices) = indices.filter(|_| state.primitive_restart) else {
         push(0, counts.count);
         return out;
     };

@@ -1,12 +1,11 @@
-//! The geometry stage: a source over input assembly and the vertex stage.
+//! The geometry stage: a source over input assembly and the vertex stage, or over tessellation.
 //!
 //! A lane is an invocation of a primitive, in the order of primitives and of their invocations, so that the lanes' primitives in the order of lanes are those
 //! of the stage. It reads the vertices where the vertex stage left them. A call takes as many invocations as fill [`CALL_BYTES`] or
 //! [`CALL_VERTICES`] with what they may make; what they made is given on in batches, as numbers of vertices: nothing is copied.
 
-use super::input::{self, VertexSource};
 use super::link::Made;
-use super::plan::{Chunk, FrontDraw};
+use super::plan::FrontDraw;
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use crate::api::{Topology, statistic};
 use crate::mem::AlignedBuf;
@@ -20,12 +19,11 @@ const CALL_BYTES: usize = 256 << 10;
 const CALL_VERTICES: usize = 4096;
 
 /// A primitive's vertices as the stage sees them.
-type Whole = [u32; 6];
+pub type Whole = [u32; 6];
 
 /// Memory of the source.
 #[derive(Default)]
 pub struct Scratch {
-    vertices: input::Scratch<Whole>,
     calls: Calls,
     listed: Listed,
 }
@@ -70,12 +68,12 @@ struct Cursor {
 }
 
 /// The primitives that a geometry stage makes of a chunk.
-pub struct GeometrySource<'a> {
+pub struct GeometrySource<'a, S> {
     draw: FrontDraw<'a>,
     stage: &'a CompiledStage,
     facts: &'a GeometryFacts,
     made: &'a Made,
-    inputs: VertexSource<'a, Whole>,
+    inputs: S,
     calls: &'a mut Calls,
     listed: &'a mut Listed,
     /// Invocations of the batch of inputs, and how many of them have run.
@@ -89,23 +87,19 @@ pub struct GeometrySource<'a> {
     again: bool,
 }
 
-impl<'a> GeometrySource<'a> {
-    /// At the chunk's beginning; `None`: the draw has no such stage.
+impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
+    /// At the chunk's beginning, of what the stage is given; `None`: the draw has no such stage.
     #[inline(always)]
-    pub fn new(
-        draw: FrontDraw<'a>,
-        chunk: &'a Chunk,
-        scratch: &'a mut Option<Box<Scratch>>,
-    ) -> Option<GeometrySource<'a>> {
+    pub fn new(draw: FrontDraw<'a>, inputs: S, scratch: &'a mut Option<Box<Scratch>>) -> Option<GeometrySource<'a, S>> {
         let made = draw.plan.linkage.made.as_ref()?;
         let (stage, facts) = draw.draw.stages.geometry()?;
-        let Scratch { vertices, calls, listed } = &mut **scratch.get_or_insert_default();
+        let Scratch { calls, listed } = &mut **scratch.get_or_insert_default();
         Some(GeometrySource {
             draw,
             stage,
             facts,
             made,
-            inputs: VertexSource::new(draw, chunk, vertices),
+            inputs,
             calls,
             listed,
             invocations: 0,
@@ -269,7 +263,7 @@ impl Listing {
     }
 }
 
-impl Source for GeometrySource<'_> {
+impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
     type Corners = [u32; 3];
 
     fn advance(&mut self, memory: &mut StageMemory) -> bool {

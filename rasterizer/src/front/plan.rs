@@ -49,7 +49,7 @@ impl Plan {
 
 /// The index stream of a draw, cut at restarts.
 pub fn cut(draw: &Draw) -> One<Segment> {
-    segments(draw.state.topology, draw.state.primitive_restart, &draw.counts, draw.index_buffer.as_ref())
+    segments(&draw.state, &draw.counts, draw.index_buffer.as_ref())
 }
 
 /// The viewports of a state in a pass with this render area (x0, y0, x1, y1).

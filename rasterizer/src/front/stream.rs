@@ -8,6 +8,9 @@ use base::abi::SlotLayout;
 /// Primitives a batch has at most; a chunk is a batch of its draw's primitives.
 pub const BATCH_PRIMITIVES: u32 = 256;
 
+/// Patches a chunk has at most.
+pub const MOST_PATCHES: u32 = 16;
+
 /// An assembled primitive: numbers of its vertices in the batch, for setup the provoking one first, and `PrimitiveId`.
 pub type Assembled<C = [u32; 3]> = (C, u32);
 

@@ -13,18 +13,8 @@ pub mod spacing;
 mod strip;
 mod triangles;
 
+pub use base::shader::Domain;
 use spacing::{Coordinate, Division, Spacing};
-
-/// The execution mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Domain {
-    /// `Triangles`: coordinates are u and v of barycentric (u, v, w).
-    Triangles,
-    /// `Quads`.
-    Quads,
-    /// `Isolines`.
-    Isolines,
-}
 
 /// What the pipeline says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,17 +46,6 @@ pub struct Pattern {
     pub vertices: Vec<[Coordinate; 2]>,
     /// Vertices of the primitives, one after the other: [`Pattern::corners`] each.
     pub primitives: Vec<u32>,
-}
-
-impl Domain {
-    /// How many outer levels it looks at.
-    pub fn outer_levels(self) -> usize {
-        match self {
-            Domain::Triangles => 3,
-            Domain::Quads => 4,
-            Domain::Isolines => 2,
-        }
-    }
 }
 
 impl Mode {

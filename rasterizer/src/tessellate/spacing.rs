@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub use base::shader::Spacing;
+
 /// 1.0 of a [`Coordinate`].
 pub const ONE: Coordinate = 1 << 16;
 
@@ -13,17 +15,6 @@ const LEAST: Coordinate = 2;
 
 /// `maxTessellationGenerationLevel`.
 pub const MAX_LEVEL: u32 = 64;
-
-/// The execution mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Spacing {
-    /// `SpacingEqual`.
-    Equal,
-    /// `SpacingFractionalEven`.
-    FractionalEven,
-    /// `SpacingFractionalOdd`.
-    FractionalOdd,
-}
 
 /// An edge's division: of two with the same numbers every vertex is the same.
 #[derive(Clone, Copy, Debug, PartialEq)]

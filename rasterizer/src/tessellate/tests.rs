@@ -94,7 +94,8 @@ fn an_outer_edge_is_its_own_levels() {
     for (mode, levels) in divisions() {
         let pattern = made(mode, &levels);
         for edge in 0..mode.domain.outer_levels() {
-            let along = |[u, v]: Point| if edge % 2 == 0 && !(mode.domain == Domain::Triangles && edge == 2) { v } else { u };
+            let along =
+                |[u, v]: Point| if edge % 2 == 0 && !(mode.domain == Domain::Triangles && edge == 2) { v } else { u };
             let division = Division::new(levels.outer[edge], mode.spacing);
             let expected: BTreeSet<_> = division.vertices().collect();
             let on = pattern.vertices.iter().filter(|&&p| on_edge(mode.domain, edge, p));

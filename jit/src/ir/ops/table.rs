@@ -178,6 +178,8 @@ builtins! {
     HelperInvocation, GIVES_BOOL, Varying;
     PrimitiveId, GIVES_WORD, ShapeRule::Primitive;
     InvocationId, GIVES_WORD, Varying;
+    PatchVertices, GIVES_WORD, Uniform;
+    TessCoord(_ = 0), GIVES_FLOAT, Varying;
     Layer, GIVES_WORD, ShapeRule::Primitive;
     ViewportIndex, GIVES_WORD, ShapeRule::Primitive;
     LocalInvocationIndex, GIVES_WORD, Lane;

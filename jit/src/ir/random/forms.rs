@@ -43,6 +43,7 @@ pub(super) fn form(op: &Op) -> Form {
             Builtin::DrawIndex | Builtin::ViewIndex | Builtin::DeviceIndex | Builtin::FragCoord(_) => Never,
             Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId | Builtin::SamplePosition(_) => Never,
             Builtin::SampleMaskIn | Builtin::HelperInvocation | Builtin::PrimitiveId | Builtin::InvocationId => Never,
+            Builtin::PatchVertices | Builtin::TessCoord(_) => Never,
             Builtin::Layer | Builtin::ViewportIndex => Never,
         },
         // Another stage's.

@@ -56,10 +56,11 @@ unsafe extern "C" fn streams(_: *const ShaderContext, batch: *mut BatchHeader) {
     // SAFETY: the caller's contract.
     unsafe {
         make(batch, MARKS.len(), |_, invocation, k| {
-            let of = MARKS[..k].iter().filter(|mark| **mark % 4 == 0).count();
+            let rasterized = |mark: u32| VertexMark(mark).stream() == 0;
+            let of = MARKS[..k].iter().filter(|&&mark| rasterized(mark)).count();
             let corner = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0], [-1.0, -1.0], [3.0, 3.0]][of];
             // Nobody sees what goes to another stream.
-            (if invocation == 0 && MARKS[k] % 4 == 0 { corner } else { [0.0, 0.0] }, MARKS[k])
+            (if invocation == 0 && rasterized(MARKS[k]) { corner } else { [0.0, 0.0] }, MARKS[k])
         });
     };
 }

@@ -211,7 +211,7 @@ impl GeometryFacts {
     /// `maxGeometryOutputVertices`.
     pub const MOST_VERTICES: u32 = 256;
     /// `maxGeometryShaderInvocations`.
-    pub const MOST_INVOCATIONS: u32 = 32;
+    pub const MOST_INVOCATIONS: u32 = 127;
     /// `maxVertexStreams`' most: what [`VertexMark`] can tell apart.
     pub const MOST_STREAMS: u32 = 4;
 }

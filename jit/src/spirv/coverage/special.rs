@@ -144,21 +144,21 @@ fn post_depth_coverage(a: &mut Asm) {
 fn made_vertices(a: &mut Asm) {
     a.capabilities.extend([2, 24, 54]);
     let (four, one, zero) = (a.ty(F4), a.u(1), a.u(0));
-    let points = a.global(op::OpTypeArray, false, &[four, one]);
+    let points = a.global(28, false, &[four, one]);
     let input = a.interface(1, points, [30, 0]);
     let output = a.interface(3, four, [30, 0]);
     let float = a.ty(F32);
     let size = a.interface(3, float, [11, 1]);
     let pointer = a.pointer(1, four);
-    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
-    let color = a.r(op::OpLoad, four, &[place]);
+    let place = a.r(65, pointer, &[input, zero]);
+    let color = a.r(61, four, &[place]);
     let wide = a.value(F32);
-    a.i(op::OpStore, &[output, color]);
-    a.i(op::OpStore, &[size, wide]);
-    a.i(op::OpEmitVertex, &[]);
-    a.i(op::OpEndPrimitive, &[]);
-    a.i(op::OpEmitStreamVertex, &[zero]);
-    a.i(op::OpEndStreamPrimitive, &[zero]);
+    a.i(62, &[output, color]);
+    a.i(62, &[size, wide]);
+    a.i(218, &[]);
+    a.i(219, &[]);
+    a.i(220, &[zero]);
+    a.i(221, &[zero]);
 }
 
 fn stencil(a: &mut Asm) {

@@ -97,6 +97,10 @@ pub struct ShaderStage<'a> {
 pub struct GraphicsDesc<'a> {
     /// Vertex shader.
     pub vertex: ShaderStage<'a>,
+    /// Tessellation shaders: control, evaluation.
+    pub tessellation: Option<[ShaderStage<'a>; 2]>,
+    /// Control points of a patch; 0 without tessellation.
+    pub patch_points: u32,
     /// Geometry shader.
     pub geometry: Option<ShaderStage<'a>>,
     /// Fragment shader.
@@ -304,6 +308,8 @@ impl Gpu {
     pub fn graphics_pipeline(&self, desc: &GraphicsDesc<'_>) -> Result<vk::Pipeline> {
         let shaders = [
             (vk::ShaderStageFlags::VERTEX, Some(desc.vertex)),
+            (vk::ShaderStageFlags::TESSELLATION_CONTROL, desc.tessellation.map(|[control, _]| control)),
+            (vk::ShaderStageFlags::TESSELLATION_EVALUATION, desc.tessellation.map(|[_, evaluation]| evaluation)),
             (vk::ShaderStageFlags::GEOMETRY, desc.geometry),
             (vk::ShaderStageFlags::FRAGMENT, Some(desc.fragment)),
         ];
@@ -322,7 +328,7 @@ impl Gpu {
             bindings: desc.bindings,
             attributes: desc.attributes,
             topology: desc.topology,
-            patch_points: 0,
+            patch_points: desc.patch_points,
             cull: desc.cull,
             samples: vk::SampleCountFlags::TYPE_1,
             depth: desc.depth_test.then_some((vk::CompareOp::LESS_OR_EQUAL, desc.depth_write)),

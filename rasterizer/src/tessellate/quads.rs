@@ -30,7 +30,10 @@ pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
         pattern.primitives.extend([0, 1, 2, 0, 2, 3]);
         return;
     }
-    let grid = Grid::new(pattern, inner.map(|division| division.at_least_two(spacing)));
+    // Where both inner levels are the least, nothing lies between their outermost vertices and the edges; where one is, an inner vertex must not be on an edge.
+    let least = inner.iter().all(|d| d.segments == 1);
+    let inner = inner.map(|division| if least { division.closed(spacing) } else { division.at_least_two(spacing) });
+    let grid = Grid::new(pattern, inner);
     let first = pattern.vertices.len() as u32;
     let mut next = first;
     for (edge, division) in outer.into_iter().enumerate() {
@@ -63,7 +66,12 @@ impl Grid {
         for j in 1..rows - 1 {
             for i in 1..columns - 1 {
                 let [a, b, c, d] = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(|at| grid.number(at));
-                pattern.primitives.extend([a, b, c, a, c, d]);
+                // Diagonals run towards the middle, so rings around it have mitred corners.
+                if (2 * i + 1 < columns) == (2 * j + 1 < rows) {
+                    pattern.primitives.extend([a, b, c, a, c, d]);
+                } else {
+                    pattern.primitives.extend([a, b, d, b, c, d]);
+                }
             }
         }
         grid

@@ -48,6 +48,15 @@ impl Division {
         if self.segments > 1 { self } else { Division::new(1.0 + f32::EPSILON, spacing) }
     }
 
+    /// The same where it is the whole inside that has the least level: its vertices are the corners then, if the spacing allows, as those of a patch that is
+    /// not divided; so the triangles inside depend on the inner levels alone.
+    pub fn closed(self, spacing: Spacing) -> Division {
+        match spacing {
+            Spacing::FractionalOdd if self.segments == 1 => Division { segments: 3, ..self },
+            _ => self.at_least_two(spacing),
+        }
+    }
+
     /// Where vertex `i` of 0 to `segments` lies; `segments - i` lies at one minus that.
     ///
     /// The two segments that are shorter are the first and the last: `f` segments of length 1 / `f` would fill the edge, `segments - 2` are
@@ -62,7 +71,7 @@ impl Division {
         let (n, f) = (f64::from(self.segments), f64::from(self.level));
         let first = (1.0 - (n - 2.0) / f) / 2.0;
         let place = ((first + f64::from(i - 1) / f) * f64::from(ONE)).round() as Coordinate;
-        place.max(LEAST)
+        if self.level > 1.0 { place.max(LEAST) } else { place }
     }
 
     /// All vertices.

@@ -108,16 +108,27 @@ fn an_outer_edge_is_its_own_levels() {
 /// Rule 6: triangles inside do not depend on outer levels; rule 5: nor do any on the orientation.
 #[test]
 fn the_inside_is_of_the_inner_levels() {
-    for (mode, levels) in divisions().filter(|(_, l)| l.inner.iter().all(|&i| i > 2.0)) {
+    for (mode, levels) in divisions().filter(|(_, l)| l.inner.iter().all(|&i| i > 2.0) || l.inner == [1.0; 2]) {
         let inside = |outer: [f32; 4]| {
             let pattern = made(mode, &Levels { outer, ..levels });
             let rim = |p: Point| (0..mode.domain.outer_levels()).any(|e| on_edge(mode.domain, e, p));
             sorted(triangles(&pattern).into_iter().filter(|t| !t.iter().any(|&p| rim(p))))
         };
         assert_eq!(inside(levels.outer), inside([3.0, 9.5, 1.0, 4.0]), "{mode:?} {levels:?}");
+        assert_eq!(inside(levels.outer), inside([1.0; 4]), "{mode:?} {levels:?}");
         let turned = triangles(&made(Mode { positive: false, ..mode }, &levels));
         assert!(turned.iter().all(|t| area(t) <= 0));
         assert_eq!(sorted(turned), sorted(triangles(&made(mode, &levels))), "{mode:?} {levels:?}");
+    }
+}
+
+/// Triangles of a grid lie between two rings around its middle: one at a corner has not all of its vertices in one.
+#[test]
+fn rings_have_mitred_corners() {
+    let levels = Levels { outer: [8.0; 4], inner: [8.0; 2] };
+    let ring = |p: Point| p.map(|x| x.min(ONE - x) / (ONE / 8)).into_iter().min();
+    for t in triangles(&made(mode(Domain::Quads, Spacing::Equal), &levels)) {
+        assert!(t.iter().any(|&p| ring(p) != ring(t[0])), "{t:?}");
     }
 }
 

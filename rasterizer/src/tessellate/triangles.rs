@@ -31,7 +31,7 @@ pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
         pattern.primitives.extend([0, 1, 2]);
         return;
     }
-    let inner = inner.at_least_two(spacing);
+    let inner = inner.closed(spacing);
     let mut around = outermost(pattern, &outer);
     for number in 1..=inner.segments / 2 {
         let next = ring(pattern, inner, number);

@@ -1,6 +1,8 @@
 //! What is not from values to a value: memory, atomics, images, control flow, stages' interfaces; capabilities that only allow something.
 
-use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, GEOMETRY, I32, Made, Scalar, Ty, U32, VERTEX, text};
+use super::asm::{
+    Asm, BOOL, COMPUTE, CONTROL, EVALUATION, F32, FRAGMENT, GEOMETRY, I32, Made, Scalar, Ty, U32, VERTEX, text,
+};
 use std::ops::RangeInclusive;
 
 pub type Special = (&'static str, u32, fn(&mut Asm));
@@ -38,6 +40,8 @@ pub const CASES: &[Special] = &[
     ("coverage behind depth", FRAGMENT, post_depth_coverage),
     ("stencil", FRAGMENT, stencil),
     ("vertices that are made", GEOMETRY, made_vertices),
+    ("patches that are made", CONTROL, made_patches),
+    ("places in patches", EVALUATION, patch_places),
     ("float controls", COMPUTE, float_controls),
     ("clock", COMPUTE, clock),
     ("the device's scope", COMPUTE, device_scope),
@@ -159,6 +163,52 @@ fn made_vertices(a: &mut Asm) {
     a.i(219, &[]);
     a.i(220, &[zero]);
     a.i(221, &[zero]);
+}
+
+/// A vertex of the patch that comes is passed on to one that goes, behind a barrier; a level.
+fn made_patches(a: &mut Asm) {
+    a.capabilities.extend([3, 23]);
+    let (four, three, zero) = (a.ty(F4), a.u(3), a.u(0));
+    let vertices = a.global(op::OpTypeArray, false, &[four, three]);
+    let input = a.interface(1, vertices, [30, 0]);
+    let output = a.interface(3, vertices, [30, 0]);
+    let (float, two) = (a.ty(F32), a.u(2));
+    let levels = a.global(op::OpTypeArray, false, &[float, two]);
+    let inner = a.interface(3, levels, [11, 12]);
+    builtin(a, 3, 8, U32, 0);
+    builtin(a, 3, 14, U32, 0);
+    let pointer = a.pointer(1, four);
+    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
+    let color = a.r(op::OpLoad, four, &[place]);
+    let pointer = a.pointer(3, four);
+    let place = a.r(op::OpAccessChain, pointer, &[output, zero]);
+    a.i(op::OpStore, &[place, color]);
+    let (scope, nothing) = (a.u(2), a.u(0));
+    a.i(op::OpControlBarrier, &[scope, scope, nothing]);
+    let pointer = a.pointer(3, float);
+    let place = a.r(op::OpAccessChain, pointer, &[inner, zero]);
+    let level = a.value(F32);
+    a.i(op::OpStore, &[place, level]);
+}
+
+fn patch_places(a: &mut Asm) {
+    a.capabilities.extend([3, 23]);
+    let (four, three, zero) = (a.ty(F4), a.u(3), a.u(0));
+    let vertices = a.global(op::OpTypeArray, false, &[four, three]);
+    let input = a.interface(1, vertices, [30, 0]);
+    let output = a.interface(3, four, [30, 0]);
+    let float = a.ty(F32);
+    let count = a.u(4);
+    let levels = a.global(op::OpTypeArray, false, &[float, count]);
+    let outer = a.interface(1, levels, [11, 11]);
+    builtin(a, 3, 13, Ty::new(Scalar::Float(32), 3), 0);
+    let pointer = a.pointer(1, float);
+    let place = a.r(op::OpAccessChain, pointer, &[outer, zero]);
+    a.r(op::OpLoad, float, &[place]);
+    let pointer = a.pointer(1, four);
+    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
+    let color = a.r(op::OpLoad, four, &[place]);
+    a.i(op::OpStore, &[output, color]);
 }
 
 fn stencil(a: &mut Asm) {

@@ -3,7 +3,7 @@
 //! A shader says in `//!` lines what it reads and how its output is compared:
 //! `input uint | float LOW HIGH`, `output uint | float TOLERANCE | bytes TOLERANCE` (relative above 1, absolute below),
 //! `outliers SHARE` (of the words; texel and pixel edges fall either way), `bind textures | images | texels`, `push WORDS`,
-//! `spec ID=VALUE…`, `api 1.1`, `glslang 15` (the oldest compiler that knows its extensions). The .spv files are committed beside the sources; a test compiles again and compares.
+//! `spec ID=VALUE…`, `topology NAME` (of a draw; triangles without), `patch POINTS` (patches of so many), `api 1.1`, `glslang 15` (the oldest compiler that knows its extensions). The .spv files are committed beside the sources; a test compiles again and compares.
 
 #[path = "glsl/harness.rs"]
 mod harness;
@@ -41,10 +41,24 @@ shaders! {
     draw_frag_coord
     draw_frag_depth
     draw_front_facing
+    draw_geometry_adjacency
+    draw_geometry_divergent
+    draw_geometry_invocations
+    draw_geometry_lines
+    draw_geometry_lines_adjacency
+    draw_geometry_outputs
+    draw_geometry_pass
+    draw_geometry_quads
     draw_gouraud
     draw_loop
     draw_noperspective
     draw_perspective
+    draw_tessellation_geometry
+    draw_tessellation_isolines
+    draw_tessellation_large
+    draw_tessellation_points
+    draw_tessellation_quads
+    draw_tessellation_triangles
     draw_texture
     early_return
     float_arithmetic
@@ -114,7 +128,7 @@ shaders! {
 fn every_shader_is_listed() {
     let mut found: Vec<String> = harness::sources(&harness::folder())
         .iter()
-        .filter(|p| p.extension().is_some_and(|e| e != "vert"))
+        .filter(|p| p.extension().is_some_and(|e| e == "comp" || e == "frag"))
         .filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned()))
         .collect();
     found.sort();

@@ -5,7 +5,9 @@ mod common;
 mod pipeline;
 use ash::vk;
 use common::{Buffer, Context, spirv};
-use pipeline::{AREA, Messenger, RGBA8, Set, compute, graphics, record_dispatch, render, render_context};
+use pipeline::{
+    AREA, Messenger, RGBA8, Set, compute, graphics, graphics_with, record_dispatch, render, render_context,
+};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
@@ -53,11 +55,20 @@ fn expect_lost(c: Context, messenger: Messenger, name: &str, start: Instant, res
 }
 
 fn lost_by_draws(vertex: &[u32], fragment: &[u32], name: &str, draw: impl FnOnce(&Context, vk::CommandBuffer)) {
+    lost_by_draws_with([vertex, fragment], None, name, draw);
+}
+
+fn lost_by_draws_with(
+    [vertex, fragment]: [&[u32]; 2],
+    geometry: Option<&[u32]>,
+    name: &str,
+    draw: impl FnOnce(&Context, vk::CommandBuffer),
+) {
     let (c, messenger) = context();
     let (set, _buffer) = stop_set(&c);
     let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
     let innocent = graphics(&c, &shader!("full.vert"), &shader!("red.frag"), set.layout, false);
-    let endless = graphics(&c, vertex, fragment, set.layout, false);
+    let endless = graphics_with(&c, [vertex, fragment], geometry, set.layout, false);
     let terminated = std::ffi::CString::new(name).unwrap();
     pipeline::name(&c, endless, &terminated);
     pipeline::name(&c, innocent, c"innocent bystander");
@@ -93,6 +104,12 @@ fn an_endless_vertex_shader() {
 #[test]
 fn an_endless_fragment_shader() {
     lost_by_draws(&shader!("full.vert"), &shader!("endless.frag"), "fragment top", one_triangle);
+}
+
+#[test]
+fn an_endless_geometry_shader() {
+    let stages = [&shader!("full.vert")[..], &shader!("red.frag")];
+    lost_by_draws_with(stages, Some(&shader!("endless.geom")), "geometry top", one_triangle);
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
     let facts = StageFacts {
         payload: shader.payload,
         lanes,
-        interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs }),
+        interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs, places: shader.places }),
         side_effects: shader.side_effects,
         scratch_bytes: emission.scratch_bytes,
         has_loops: has_loops(&shader.root.body),

@@ -3,7 +3,10 @@
 mod emit_common;
 
 use base::abi::*;
-use base::shader::{BindingLayout, DescriptorKind, Interpolation, PipelineLayoutInfo, Slot, SlotKind, SlotType, Stage};
+use base::shader::{
+    BindingLayout, DescriptorKind, GeometryFacts, InputPrimitive, Interpolation, OutputPrimitive, Payload,
+    PipelineLayoutInfo, Slot, SlotKind, SlotType, Stage,
+};
 use emit_common::*;
 use jit::ir::*;
 
@@ -116,6 +119,142 @@ fn vertices() {
                 assert_eq!(at(4), if lane % 4 < 2 { i as u32 * 3 } else { 7 });
             }
             assert_eq!(env.buffer(0), (count as u32).to_le_bytes());
+        }
+    }
+}
+
+/// Vertices of primitives that are read by constant and by varying numbers, and made in rows, under masks and by varying numbers: as the
+/// interpreter says.
+#[test]
+fn vertices_of_primitives() {
+    let facts = GeometryFacts {
+        input: InputPrimitive::Triangles,
+        output: OutputPrimitive::TriangleStrip,
+        max_vertices: 4,
+        invocations: 3,
+    };
+    let mut s = Shader::new(Stage::Geometry, "test");
+    s.payload = Payload::Geometry(facts);
+    s.inputs = (0..2).map(|i| slot(i, Interpolation::Smooth)).collect();
+    s.outputs = (0..3).map(|i| slot(i, Interpolation::Smooth)).collect();
+    let mut b = Builder::new(&mut s);
+    let (id, invocation) = (b.builtin(Builtin::PrimitiveId, Ty::I32), b.builtin(Builtin::InvocationId, Ty::I32));
+    let (zero, one, three, nine) = (b.u32(0), b.u32(1), b.u32(3), b.u32(9));
+    for (row, slot) in (0..4).flat_map(|row| (0..3).map(move |slot| (row, slot))) {
+        let row = b.u32(row);
+        b.inst(Op::StoreVertex(slot), &[row, zero], &[]);
+    }
+    // Clamped to the last vertex.
+    let any = b.binary(Binary::And, id, three);
+    let first = b.op(Op::LoadVertex(0), &[one], Ty::F32);
+    let second = b.op(Op::LoadVertex(0), &[any], Ty::I32);
+    let unwritten = b.op(Op::LoadVertex(1), &[nine], Ty::I32);
+    b.inst(Op::StoreVertex(0), &[zero, first], &[]);
+    b.inst(Op::StoreVertex(1), &[one, second], &[]);
+    let few = b.cmp(Cmp::ULt, id, three);
+    b.if_(
+        few,
+        &[],
+        |b| {
+            b.inst(Op::StoreVertex(2), &[one, id], &[]);
+            b.inst(Op::StoreVertex(2), &[any, invocation], &[]);
+            Term::default()
+        },
+        |_| Term::default(),
+    );
+    let sum = b.binary(Binary::IAdd, any, unwritten);
+    b.inst(Op::StoreVertex(1), &[any, invocation], &[]);
+    // Beyond the last row: the last one.
+    b.inst(Op::StoreVertex(0), &[nine, sum], &[]);
+    // Many in some lanes, which do not have them: only rows up to the most count.
+    let count = b.binary(Binary::IAdd, any, invocation);
+    b.inst(Op::StoreVertexCount, &[count], &[]);
+    b.finish();
+    verify(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+
+    // What the stage before has made: 3 slots, of which the second is ours; 40 vertices.
+    let before = |vertex: u32, slot: u32| vertex * 7 + slot * 1000;
+    let corner = |lane: usize, vertex: usize| ((lane * 5 + vertex * 11) % 40) as u32;
+    let number = |lane: usize| (lane / 3 % 5, lane % 3);
+    for (lanes, tier) in CONFIGURATIONS {
+        for count in [1usize, 8, 13] {
+            let stage = compile_tier(&s, &buffers_layout(1), lanes as u32, tier);
+            let env = Environment::new(&[vec![0; 4]], &[]);
+            let (chunks, padded) = (count.div_ceil(lanes), count.next_multiple_of(lanes));
+            let produced = SlotLayout::new(3, 8);
+            let mut inputs = vec![0; produced.words(40)];
+            (0..40).for_each(|v| (0..3).for_each(|i| inputs[produced.word(v, i)] = before(v as u32, i as u32)));
+            let given = SlotLayout::new(3, lanes as u32);
+            let mut vertices = vec![0; given.words(count)];
+            let of = |lane: usize| lane.min(count - 1);
+            for (lane, v) in (0..padded).flat_map(|lane| (0..3).map(move |v| (lane, v))) {
+                vertices[given.word(lane, v)] = 4 * produced.item(corner(of(lane), v) as usize) as u32;
+            }
+            let ids: Vec<u32> = (0..padded).map(|lane| number(of(lane)).0 as u32).collect();
+            let invocations: Vec<u32> = (0..padded).map(|lane| number(of(lane)).1 as u32).collect();
+            let sources =
+                [InputSource { offset: produced.slot_bytes(1) as u32, mask: u32::MAX }, InputSource::default()];
+            let (mut inputs, mut vertices) = (aligned(&inputs), aligned(&vertices));
+            let (mut ids_, mut invocations_) = (aligned(&ids), aligned(&invocations));
+            let rows = SlotLayout::new(3, lanes as u32);
+            let words = rows.words(chunks * 4 * lanes);
+            let mut outputs = aligned(&vec![7; words]);
+            let mut counts = aligned(&vec![99; padded]);
+            let mut first_rows = aligned(&vec![99; chunks]);
+            let (mut scratch, mut sink) = (Aligned::new(stage.facts.scratch_bytes as usize, 0), Aligned::new(64, 0));
+            let mut batch = PrimitiveBatch {
+                header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
+                count: count as u32,
+                rows: 0,
+                inputs: inputs.ptr().cast(),
+                sources: sources.as_ptr(),
+                vertices: vertices.ptr().cast(),
+                primitive_id: ids_.ptr().cast(),
+                invocation_id: invocations_.ptr().cast(),
+                outputs: outputs.ptr().cast(),
+                counts: counts.ptr().cast(),
+                first_rows: first_rows.ptr().cast(),
+            };
+            // SAFETY: the batch is laid out as the interface says.
+            unsafe { stage.run(&env.context, (&raw mut batch).cast()) };
+            let builtin = |b: Builtin, lane: usize| match b {
+                Builtin::PrimitiveId => u64::from(ids[lane]),
+                Builtin::InvocationId => u64::from(invocations[lane]),
+                other => panic!("{other:?}"),
+            };
+            let read_before = |slot: u32| {
+                let one = move |v: usize| (0..padded).map(move |lane| before(corner(of(lane), v), slot));
+                (0..3).flat_map(one).collect::<Vec<u32>>()
+            };
+            let group = interp::Group {
+                lanes: padded,
+                subgroup: lanes,
+                builtin: &builtin,
+                inputs: vec![read_before(1), vec![0; 3 * padded]],
+                budget: 10_000,
+                observer: None,
+            };
+            let want = interp::run(&s, &mut interp::Memory::default(), &group).expect("interpreted");
+            let (counts, first_rows) = (read(&mut counts, padded), read(&mut first_rows, chunks));
+            let outputs = read(&mut outputs, words);
+            assert_eq!(counts, want.vertices);
+            let mut next = 0;
+            for chunk in 0..chunks {
+                assert_eq!(first_rows[chunk], next);
+                let most = counts[chunk * lanes..][..lanes].iter().copied().max().unwrap_or(0).min(4);
+                next += most;
+                for (lane, row) in (chunk * lanes..(chunk + 1) * lanes).flat_map(|l| (0..4usize).map(move |r| (l, r))) {
+                    if row as u32 >= most {
+                        continue;
+                    }
+                    let item = (first_rows[chunk] as usize + row) * lanes + lane % lanes;
+                    for (slot, want) in want.outputs.iter().enumerate() {
+                        let got = outputs[rows.word(item, slot)];
+                        assert_eq!(got, want[row * padded + lane], "slot {slot} row {row} lane {lane}");
+                    }
+                }
+            }
+            assert_eq!(batch.rows, next);
         }
     }
 }

@@ -3,8 +3,12 @@
 mod spirv_common;
 
 use base::abi::{LodMode, SampleOp};
-use base::shader::{BuiltinSlot as B, FragmentFacts, Interpolation as I, Slot, SlotKind, SlotType as T};
-use jit::ir::{Builtin, ImageQuery, InterpolateAt, Op, SampleInfo, Shader};
+use base::shader::{
+    BuiltinSlot as B, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation as I, OutputPrimitive, Slot,
+    SlotKind, SlotType as T,
+};
+use jit::ir::{Builtin, ImageQuery, InterpolateAt, Node, Op, SampleInfo, Shader};
+use jit::passes;
 use jit::spirv::Specialization;
 use spirv_common::*;
 
@@ -51,6 +55,45 @@ fn vertex_slots() {
     assert_eq!(s.outputs.len(), 4 + 2 + 1 + 4 + 3 + 4 + 2);
     let stores = ops(&s).iter().filter(|op| matches!(op, Op::StoreOutput(_))).count();
     assert_eq!(stores, s.outputs.len());
+}
+
+#[test]
+fn slots_of_vertices_that_are_made() {
+    let mut s = shader("strip.geom");
+    let position = |c| SlotKind::Builtin(B::Position(c));
+    let mark = SlotKind::Builtin(B::VertexMark);
+    let facts = |s: &Shader| *s.payload.geometry().expect("a geometry stage");
+    let (input, output) = (InputPrimitive::Triangles, OutputPrimitive::TriangleStrip);
+    assert_eq!(facts(&s), GeometryFacts { input, output, max_vertices: 3, invocations: 1 });
+    for want in [user(2, 0), user(2, 1), position(0), position(3)] {
+        find(&s.inputs, want);
+    }
+    assert_eq!(s.inputs.len(), 6);
+    // (The strip's end is seen before anybody knows that nothing follows it.)
+    find(&s.outputs, mark);
+    passes::run(&mut s, &passes::PassOptions { verify: true }).expect("passes");
+    let mut kinds: Vec<SlotKind> = s.outputs.iter().map(|o| o.kind).collect();
+    kinds.sort();
+    let mut want = [position(0), position(1), position(2), position(3), user(1, 0), user(1, 1)];
+    want.sort();
+    assert_eq!(kinds, want);
+    assert!(s.root.body.nodes.iter().all(|node| matches!(node, Node::Inst(_))), "{s}");
+    let of = |wanted: fn(&Op) -> bool| s.insts.values().filter(move |i| wanted(&i.op)).collect::<Vec<_>>();
+    let stores = of(|op| matches!(op, Op::StoreVertex(_)));
+    assert!(stores.len() >= 18 && stores.iter().all(|i| s.as_const(i.args[0]).is_some_and(|n| n < 3)), "{s}");
+    let counts = of(|op| *op == Op::StoreVertexCount);
+    assert!(counts.len() == 1 && s.as_const(counts[0].args[0]) == Some(3), "{s}");
+
+    let mut s = shader("strips.geom");
+    let (input, output) = (InputPrimitive::LinesAdjacency, OutputPrimitive::LineStrip);
+    assert_eq!(facts(&s), GeometryFacts { input, output, max_vertices: 6, invocations: 2 });
+    // An array of each vertex: a location each.
+    for want in [user(0, 0), user(1, 0), user(2, 0)] {
+        find(&s.inputs, want);
+    }
+    passes::run(&mut s, &passes::PassOptions { verify: true }).expect("passes");
+    find(&s.outputs, mark);
+    assert_eq!(s.outputs.len(), 6);
 }
 
 #[test]

@@ -81,6 +81,7 @@ numbered! {
     pub enum Topology {
         PointList, LineList, LineStrip, TriangleList, TriangleStrip, TriangleFan,
         LineListWithAdjacency, LineStripWithAdjacency, TriangleListWithAdjacency, TriangleStripWithAdjacency,
+        PatchList,
     }
 }
 
@@ -219,6 +220,10 @@ pub enum DepthBiasUnit {
 pub struct DrawState {
     /// How vertices make primitives.
     pub topology: Topology,
+    /// patchControlPoints: vertices of a patch, 1 to 32.
+    pub patch_vertices: u32,
+    /// The tessellator's domain has its origin in the lower left, else in the upper left.
+    pub lower_left: bool,
     /// primitiveRestartEnable.
     pub primitive_restart: bool,
     /// Vertex attributes.
@@ -264,6 +269,8 @@ impl Default for DrawState {
     fn default() -> DrawState {
         DrawState {
             topology: Topology::TriangleList,
+            patch_vertices: 1,
+            lower_left: false,
             primitive_restart: false,
             attributes: Few::new(),
             bindings: Few::new(),
@@ -288,9 +295,9 @@ impl Default for DrawState {
 }
 
 impl DrawState {
-    /// The draw's primitives are lines which need a record of their own in the tiles: they are more than rectangles.
-    pub fn lines_are_special(&self) -> bool {
-        let lines = match self.topology.class() {
+    /// Primitives of such a topology are lines which need a record of their own in the tiles: they are more than rectangles.
+    pub fn lines_are_special(&self, topology: Topology) -> bool {
+        let lines = match topology.class() {
             TopologyClass::Line => true,
             TopologyClass::Triangle => self.polygon_mode == PolygonMode::Line,
             TopologyClass::Point => false,
@@ -325,12 +332,20 @@ pub mod statistic {
     pub const PRIMITIVES: usize = 1;
     /// Vertex shader invocations.
     pub const VERTEX_INVOCATIONS: usize = 2;
+    /// Geometry shader invocations.
+    pub const GEOMETRY_INVOCATIONS: usize = 3;
+    /// Primitives that geometry shaders made.
+    pub const GEOMETRY_PRIMITIVES: usize = 4;
     /// Primitives that reach clipping.
     pub const CLIPPING_INVOCATIONS: usize = 5;
     /// Primitives that leave clipping.
     pub const CLIPPING_PRIMITIVES: usize = 6;
     /// Fragment shader invocations.
     pub const FRAGMENT_INVOCATIONS: usize = 7;
+    /// Patches of tessellation control shaders.
+    pub const CONTROL_PATCHES: usize = 8;
+    /// Tessellation evaluation shader invocations.
+    pub const EVALUATION_INVOCATIONS: usize = 9;
     /// Compute shader invocations.
     pub const COMPUTE_INVOCATIONS: usize = 10;
 }

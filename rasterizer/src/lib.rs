@@ -11,7 +11,7 @@
 //!
 //! - `stages` (of a pipeline), `api`, `mem` and `surface`: state and memory as words;
 //! - `stage`: calls of compiled code; `pool`: threads, for any kind of work;
-//! - `prim`: what a primitive is;
+//! - `prim`: what a primitive is; `tessellate`: what the tessellator makes of a patch;
 //! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample`, `interpolate` and `transfer` beside them;
 //! - `scene` and `compute`: rounds and batches over the pool; `scene` owns what workers and passes keep;
 //! - `engine`: the door.
@@ -20,6 +20,7 @@ pub mod api;
 pub mod engine;
 pub mod sample;
 pub mod scene;
+pub mod tessellate;
 pub mod transfer;
 
 mod compute;

@@ -6,7 +6,7 @@
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, statistic};
-use crate::front::{self, BATCH_PRIMITIVES, Chunk, FrontDraw, Linkage, Transform};
+use crate::front::{self, BATCH_PRIMITIVES, Chunk, FrontDraw, Linkage, MOST_PATCHES, Transform};
 use crate::pool::{self, Effort, Pool, Running};
 use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 const ROUND_PRIMITIVES: u32 = 16 << 10;
 /// No chunk is begun in a round that has left this many bytes for the tiles. (A usual round leaves a few megabytes.)
 pub(crate) const ROUND_BYTES: usize = 32 << 20;
+/// Primitives that may become of a chunk, unless they are one primitive's.
+const CHUNK_PRIMITIVES: u32 = 16 << 10;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Segments that the pending draws may have.
@@ -242,7 +244,8 @@ impl<'e> RenderPassInstance<'e> {
         let (linkage, tile, viewports) = self.plans_of(&draw);
         let depth_unit = self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed) + 1;
-        let front = front::Plan { linkage, viewports, depth_unit, segments: front::cut(&draw), serial };
+        let (segments, topology) = (front::cut(&draw), draw.stages.topology(draw.state.topology));
+        let front = front::Plan { linkage, viewports, topology, depth_unit, segments, serial };
         let primitives = front.primitives();
         if primitives == 0 {
             return;
@@ -258,13 +261,18 @@ impl<'e> RenderPassInstance<'e> {
     /// Cuts the last draw into chunks.
     fn cut(&mut self, primitives: u32, instances: u32) {
         let draw = self.draws.len() as u32 - 1;
-        let instances_per_chunk = (BATCH_PRIMITIVES / primitives).max(1);
+        let stages = &self.draws[draw as usize].draw.stages;
+        let most_made = stages.most_made();
+        // Of few primitives, where much may become of each.
+        let batch = if stages.tessellation().is_some() { MOST_PATCHES } else { BATCH_PRIMITIVES };
+        let most = (CHUNK_PRIMITIVES / most_made.max(1)).clamp(1, batch);
+        let instances_per_chunk = (most / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
             let take = instances_per_chunk.min(instances - instance);
             let mut primitive = 0;
             while primitive < primitives {
-                let n = BATCH_PRIMITIVES.min(primitives - primitive);
+                let n = most.min(primitives - primitive);
                 let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n };
                 self.chunks.push(Pending { chunk, output: None });
                 primitive += n;
@@ -291,7 +299,7 @@ impl<'e> RenderPassInstance<'e> {
         // Each plan stays where what it depends on is equal.
         let last = self.plans.as_ref().filter(|p| Arc::ptr_eq(&p.stages, &draw.stages));
         let linked = last.filter(|p| p.state.attributes == state.attributes && p.state.bindings == state.bindings);
-        let tile_state = TileState::new(state, &self.pass);
+        let tile_state = TileState::new(state, draw.stages.topology(state.topology), &self.pass);
         let tile = last.filter(|p| p.tile_state == tile_state).map(|p| p.tile.clone());
         let plans = Plans {
             linkage: linked.map_or_else(|| Arc::new(Linkage::new(&draw.stages, state)), |p| p.linkage.clone()),

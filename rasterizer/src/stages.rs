@@ -2,7 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-use base::shader::{CompiledStage, PipelineType, Side, Stage};
+use crate::api::Topology;
+use crate::tessellate::{Mode, spacing::Spacing};
+use base::shader::{
+    CompiledStage, Domain, GeometryFacts, OutputPrimitive, PipelineType, Side, Stage, TessellationFacts, VertexOrder,
+};
 use core::fmt;
 
 /// Stages that fit together, linked once at pipeline creation. There is always one that makes vertices; without a fragment stage only
@@ -25,6 +29,10 @@ pub enum Misfit {
     Twice(Stage),
     /// It is no stage of a draw.
     NotGraphics(Stage),
+    /// One of the tessellation stages without the other.
+    HalfTessellation,
+    /// No tessellation stage says what is tessellated.
+    NoDomain,
 }
 
 impl fmt::Display for Misfit {
@@ -32,7 +40,41 @@ impl fmt::Display for Misfit {
         match self {
             Misfit::NoVertices => write!(f, "there is no vertex stage"),
             Misfit::Twice(stage) => write!(f, "there are two {stage:?} stages"),
+            Misfit::HalfTessellation => write!(f, "one of the tessellation stages is there without the other"),
+            Misfit::NoDomain => write!(f, "no tessellation stage has one of the modes Triangles, Quads, Isolines"),
             Misfit::NotGraphics(stage) => write!(f, "a {stage:?} stage is not part of it"),
+        }
+    }
+}
+
+/// The tessellation stages.
+#[derive(Clone, Copy, Debug)]
+pub struct Tessellation<'a> {
+    /// `TessellationControl`.
+    pub control: &'a CompiledStage,
+    /// `TessellationEvaluation`.
+    pub evaluation: &'a CompiledStage,
+    /// What both say.
+    pub facts: TessellationFacts,
+}
+
+impl Tessellation<'_> {
+    /// What the tessellator does. (Where nothing is said, what GLSL says then.)
+    pub fn mode(&self, lower_left: bool) -> Mode {
+        Mode {
+            domain: self.facts.domain.unwrap_or(Domain::Triangles),
+            spacing: self.facts.spacing.unwrap_or(Spacing::Equal),
+            positive: (self.facts.order == Some(VertexOrder::Clockwise)) != lower_left,
+            points: self.facts.points,
+        }
+    }
+
+    /// What it makes.
+    fn topology(&self) -> Topology {
+        match self.facts.domain {
+            _ if self.facts.points => Topology::PointList,
+            Some(Domain::Isolines) => Topology::LineList,
+            _ => Topology::TriangleList,
         }
     }
 }
@@ -58,8 +100,16 @@ impl GraphicsStages {
         if rest.first().is_none_or(|first| stage_of(first).row().inputs != Side::Attributes) {
             return Err(Misfit::NoVertices);
         }
+        let has = |stage: Stage| rest.iter().any(|s| stage_of(s) == stage);
+        if has(Stage::TessellationControl) != has(Stage::TessellationEvaluation) {
+            return Err(Misfit::HalfTessellation);
+        }
         let draw_parameters = rest.iter().any(|stage| stage.facts.draw_parameters);
-        Ok(GraphicsStages { first: rest.remove(0), rest, draw_parameters })
+        let stages = GraphicsStages { first: rest.remove(0), rest, draw_parameters };
+        if stages.tessellation().is_some_and(|stages| stages.facts.domain.is_none()) {
+            return Err(Misfit::NoDomain);
+        }
+        Ok(stages)
     }
 
     /// All, in the pipeline's order.
@@ -76,6 +126,41 @@ impl GraphicsStages {
     #[inline]
     pub fn first(&self) -> &CompiledStage {
         &self.first
+    }
+
+    /// The ones that make primitives of patches.
+    pub fn tessellation(&self) -> Option<Tessellation<'_>> {
+        let find = |stage: Stage| self.rest.iter().find(|s| stage_of(s) == stage);
+        let (control, evaluation) = (find(Stage::TessellationControl)?, find(Stage::TessellationEvaluation)?);
+        let [a, b] = [control, evaluation].map(|s| s.facts.payload.tessellation().copied().unwrap_or_default());
+        Some(Tessellation { control, evaluation, facts: a.or(b) })
+    }
+
+    /// The one that makes primitives of others, and what is known of it.
+    pub fn geometry(&self) -> Option<(&CompiledStage, &GeometryFacts)> {
+        self.rest.iter().find_map(|stage| Some((stage, stage.facts.payload.geometry()?)))
+    }
+
+    /// How the vertices that come to the rasterizer make primitives, where those of the draw come as `assembled` says.
+    pub fn topology(&self, assembled: Topology) -> Topology {
+        match self.geometry() {
+            Some((_, facts)) => match facts.output {
+                OutputPrimitive::Points => Topology::PointList,
+                OutputPrimitive::LineStrip => Topology::LineStrip,
+                OutputPrimitive::TriangleStrip => Topology::TriangleStrip,
+            },
+            None => self.tessellation().map_or(assembled, |stages| stages.topology()),
+        }
+    }
+
+    /// The most primitives that become of one of the draw's; of a patch, so many that a usual one has fewer.
+    pub fn most_made(&self) -> u32 {
+        const OF_PATCH: u32 = 1024;
+        let of_one = if self.tessellation().is_some() { OF_PATCH } else { 1 };
+        self.geometry().map_or(of_one, |(_, facts)| {
+            let of_invocation = facts.max_vertices.saturating_sub(facts.output.vertices() - 1);
+            of_invocation.saturating_mul(facts.invocations).saturating_mul(of_one)
+        })
     }
 
     /// The one whose vertices the rasterizer takes.

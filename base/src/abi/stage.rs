@@ -43,6 +43,96 @@ pub struct VertexBatch {
     pub outputs: *mut u32,
 }
 
+/// Invocations of a stage that takes primitives and makes vertices, as many as it likes: a lane is an invocation of a primitive.
+///
+/// The vertices that the lanes of a chunk make lie in *rows*, each of one vertex per lane: a lane's vertices are its own in the chunk's first
+/// rows. A chunk has as many rows as that of its lanes has vertices that has most, and they follow the rows of the chunk before it.
+#[repr(C)]
+pub struct PrimitiveBatch {
+    /// Common head.
+    pub header: BatchHeader,
+    /// Invocations; chunks = ceil(count / lanes). Those that fill the last chunk repeat valid ones, and are not looked at.
+    pub count: u32,
+    /// Rows that chunks have filled; 0 at first.
+    pub rows: u32,
+    /// Outputs of the stage before.
+    pub inputs: *const u32,
+    /// By input slot.
+    pub sources: *const InputSource,
+    /// Byte offsets into `inputs` of slot 0 of each primitive's vertices, `[chunk][vertex][lane]`.
+    pub vertices: *const u32,
+    /// `PrimitiveId`, `[chunk][lane]`.
+    pub primitive_id: *const u32,
+    /// `InvocationId`, `[chunk][lane]`.
+    pub invocation_id: *const u32,
+    /// `[row][output slot][lane]`.
+    pub outputs: *mut u32,
+    /// Out, `[chunk][lane]`: vertices made, all streams together.
+    pub counts: *mut u32,
+    /// Out, by chunk: its first row.
+    pub first_rows: *mut u32,
+}
+
+/// Where the outputs of the stage before have an input slot of this one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InputSource {
+    /// Bytes behind slot 0 of a vertex, or behind the first byte of a patch.
+    pub offset: u32,
+    /// All ones; 0 where nobody writes the slot, which reads 0.
+    pub mask: u32,
+    /// Bytes from a vertex of a patch to its next; 0 for what the patch has once, and for vertices that have a place each.
+    pub stride: u32,
+}
+
+/// Patches of a tessellation control stage: each is a workgroup, whose invocations are the vertices that it makes.
+///
+/// The outputs are the workgroup memory, which every invocation reads and writes: [`WorkgroupFacts::patch_bytes`] for each patch, one behind the
+/// other, with the slots where [`StageInterface::places`] says. (What is not written stays as it was.)
+///
+/// [`WorkgroupFacts::patch_bytes`]: crate::shader::WorkgroupFacts::patch_bytes
+/// [`StageInterface::places`]: crate::shader::StageInterface::places
+#[repr(C)]
+pub struct ControlBatch {
+    /// The patches as workgroups: a row, beginning at 0.
+    pub groups: ComputeBatch,
+    /// Vertices of a patch that comes, at least 1: `PatchVertices`.
+    pub given: u32,
+    #[doc(hidden)]
+    pub _pad: u32,
+    /// Outputs of the vertex stage.
+    pub inputs: *const u32,
+    /// By input slot.
+    pub sources: *const InputSource,
+    /// Byte offsets into `inputs` of slot 0 of the vertices, `[patch][vertex]`.
+    pub vertices: *const u32,
+    /// `PrimitiveId` by patch.
+    pub primitive_id: *const u32,
+}
+
+/// Vertices that the tessellator has made of patches, for a tessellation evaluation stage.
+#[repr(C)]
+pub struct EvaluationBatch {
+    /// Common head.
+    pub header: BatchHeader,
+    /// Vertices; chunks = ceil(count / lanes). Those that fill the last chunk repeat valid ones.
+    pub count: u32,
+    /// Vertices of a patch, at least 1: `PatchVertices`.
+    pub given: u32,
+    /// Memory of patches ([`ControlBatch`]).
+    pub inputs: *const u32,
+    /// By input slot.
+    pub sources: *const InputSource,
+    /// Byte offset into `inputs` of each vertex's patch, `[chunk][lane]`.
+    pub patches: *const u32,
+    /// `TessCoord`, `[chunk][component][lane]`.
+    pub coordinates: *const u32,
+    /// `PrimitiveId`, `[chunk][lane]`.
+    pub primitive_id: *const u32,
+    /// `[chunk][output slot][lane]`.
+    pub outputs: *mut u32,
+}
+
 /// What the fragment stage reads of a primitive; the rasterizer fills it once per surviving primitive.
 ///
 /// With pixel position (x, y) in framebuffer coordinates relative to `origin`:
@@ -208,6 +298,12 @@ macro_rules! batches {
 batches! {
     /// [`VertexBatch`].
     Vertices = VertexBatch;
+    /// [`ControlBatch`].
+    Patches = ControlBatch;
+    /// [`EvaluationBatch`].
+    Domain = EvaluationBatch;
+    /// [`PrimitiveBatch`].
+    Primitives = PrimitiveBatch;
     /// [`FragmentBatch`].
     Quads = FragmentBatch;
     /// [`ComputeBatch`].
@@ -216,6 +312,22 @@ batches! {
 
 layout!(BatchHeader { scratch, sink });
 layout!(VertexBatch { header, count, _pad, vertex_index, instance_index, inputs, outputs });
+layout!(PrimitiveBatch {
+    header,
+    count,
+    rows,
+    inputs,
+    sources,
+    vertices,
+    primitive_id,
+    invocation_id,
+    outputs,
+    counts,
+    first_rows
+});
+layout!(InputSource { offset, mask, stride });
+layout!(ControlBatch { groups, given, _pad, inputs, sources, vertices, primitive_id });
+layout!(EvaluationBatch { header, count, given, inputs, sources, patches, coordinates, primitive_id, outputs });
 layout!(FragmentPrimitive {
     b1,
     b2,

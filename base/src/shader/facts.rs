@@ -55,6 +55,191 @@ impl WorkgroupFacts {
     pub fn invocations(&self) -> u64 {
         self.local_size.iter().map(|&n| u64::from(n)).product()
     }
+
+    /// Bytes from a patch to the next, where workgroups are patches: a word that begins inside of one ends there too.
+    pub fn patch_bytes(&self) -> u32 {
+        (self.shared_bytes + size_of::<u32>() as u32).next_multiple_of(16)
+    }
+}
+
+/// What is tessellated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Domain {
+    /// `Triangles`: coordinates are barycentric (u, v, w).
+    Triangles,
+    /// `Quads`.
+    Quads,
+    /// `Isolines`.
+    Isolines,
+}
+
+impl Domain {
+    /// How many outer levels it looks at.
+    pub fn outer_levels(self) -> usize {
+        match self {
+            Domain::Triangles => 3,
+            Domain::Quads => 4,
+            Domain::Isolines => 2,
+        }
+    }
+}
+
+/// How edges are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spacing {
+    /// `SpacingEqual`.
+    Equal,
+    /// `SpacingFractionalEven`.
+    FractionalEven,
+    /// `SpacingFractionalOdd`.
+    FractionalOdd,
+}
+
+/// How the tessellator's triangles turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VertexOrder {
+    /// `VertexOrderCw`.
+    Clockwise,
+    /// `VertexOrderCcw`.
+    CounterClockwise,
+}
+
+/// What the tessellation stages say of the tessellator: either of them, or both the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TessellationFacts {
+    /// What is tessellated.
+    pub domain: Option<Domain>,
+    /// How edges are divided.
+    pub spacing: Option<Spacing>,
+    /// How triangles turn.
+    pub order: Option<VertexOrder>,
+    /// `PointMode`.
+    pub points: bool,
+    /// `OutputVertices` of a patch, 1 to [`TessellationFacts::MOST_VERTICES`]; 0: not said.
+    pub vertices: u32,
+}
+
+impl TessellationFacts {
+    /// `maxTessellationPatchSize`.
+    pub const MOST_VERTICES: u32 = 32;
+
+    /// What both say together. (Where they contradict each other, the first one counts.)
+    pub fn or(self, other: TessellationFacts) -> TessellationFacts {
+        TessellationFacts {
+            domain: self.domain.or(other.domain),
+            spacing: self.spacing.or(other.spacing),
+            order: self.order.or(other.order),
+            points: self.points || other.points,
+            vertices: if self.vertices == 0 { other.vertices } else { self.vertices },
+        }
+    }
+}
+
+/// Facts of a tessellation control stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlFacts {
+    /// A patch as a workgroup: as many invocations as it has vertices, its outputs as shared memory.
+    pub patch: WorkgroupFacts,
+    /// What it says of the tessellator.
+    pub modes: TessellationFacts,
+}
+
+/// What a stage that takes primitives is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputPrimitive {
+    /// `InputPoints`.
+    Points,
+    /// `InputLines`.
+    Lines,
+    /// `InputLinesAdjacency`.
+    LinesAdjacency,
+    /// `Triangles`.
+    Triangles,
+    /// `InputTrianglesAdjacency`.
+    TrianglesAdjacency,
+}
+
+impl InputPrimitive {
+    /// Its vertices.
+    pub const fn vertices(self) -> u32 {
+        match self {
+            InputPrimitive::Points => 1,
+            InputPrimitive::Lines => 2,
+            InputPrimitive::LinesAdjacency => 4,
+            InputPrimitive::Triangles => 3,
+            InputPrimitive::TrianglesAdjacency => 6,
+        }
+    }
+}
+
+/// What a stage makes of its vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputPrimitive {
+    /// `OutputPoints`.
+    Points,
+    /// `OutputLineStrip`.
+    LineStrip,
+    /// `OutputTriangleStrip`.
+    TriangleStrip,
+}
+
+impl OutputPrimitive {
+    /// Vertices of a primitive.
+    pub const fn vertices(self) -> u32 {
+        match self {
+            OutputPrimitive::Points => 1,
+            OutputPrimitive::LineStrip => 2,
+            OutputPrimitive::TriangleStrip => 3,
+        }
+    }
+}
+
+/// Facts of a geometry stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeometryFacts {
+    /// What it is given.
+    pub input: InputPrimitive,
+    /// What it makes.
+    pub output: OutputPrimitive,
+    /// `OutputVertices`: the most that an invocation makes, of all streams together; 1 to [`GeometryFacts::MOST_VERTICES`].
+    pub max_vertices: u32,
+    /// `Invocations` of a primitive; 1 to [`GeometryFacts::MOST_INVOCATIONS`].
+    pub invocations: u32,
+}
+
+impl GeometryFacts {
+    /// `maxGeometryOutputVertices`.
+    pub const MOST_VERTICES: u32 = 256;
+    /// `maxGeometryShaderInvocations`.
+    pub const MOST_INVOCATIONS: u32 = 127;
+    /// `maxVertexStreams`' most: what [`VertexMark`] can tell apart.
+    pub const MOST_STREAMS: u32 = 4;
+}
+
+impl Default for GeometryFacts {
+    fn default() -> Self {
+        let (input, output) = (InputPrimitive::Points, OutputPrimitive::Points);
+        GeometryFacts { input, output, max_vertices: 1, invocations: 1 }
+    }
+}
+
+/// A word of [`super::BuiltinSlot::VertexMark`]. Without that slot all vertices are of stream 0, and those of an invocation are one strip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VertexMark(pub u32);
+
+impl VertexMark {
+    /// The bit of a vertex that begins a strip of its stream. (The first one of a stream does anyway.)
+    pub const BEGINS: u32 = 1 << 8;
+
+    /// The vertex's stream.
+    pub const fn stream(self) -> u32 {
+        self.0 % GeometryFacts::MOST_STREAMS
+    }
+
+    /// It is the first one of a strip.
+    pub const fn begins(self) -> bool {
+        self.0 & Self::BEGINS != 0
+    }
 }
 
 /// What only one stage has.
@@ -62,6 +247,12 @@ impl WorkgroupFacts {
 pub enum Payload {
     /// Vertex.
     Vertex,
+    /// Tessellation control.
+    TessellationControl(ControlFacts),
+    /// Tessellation evaluation.
+    TessellationEvaluation(TessellationFacts),
+    /// Geometry.
+    Geometry(GeometryFacts),
     /// Fragment.
     Fragment(FragmentFacts),
     /// Compute.
@@ -73,6 +264,9 @@ impl Payload {
     pub fn new(stage: Stage) -> Payload {
         match stage {
             Stage::Vertex => Payload::Vertex,
+            Stage::TessellationControl => Payload::TessellationControl(ControlFacts::default()),
+            Stage::TessellationEvaluation => Payload::TessellationEvaluation(TessellationFacts::default()),
+            Stage::Geometry => Payload::Geometry(GeometryFacts::default()),
             Stage::Fragment => Payload::Fragment(FragmentFacts::default()),
             Stage::Compute => Payload::Compute(WorkgroupFacts::default()),
         }
@@ -82,8 +276,53 @@ impl Payload {
     pub fn stage(&self) -> Stage {
         match self {
             Payload::Vertex => Stage::Vertex,
+            Payload::TessellationControl(_) => Stage::TessellationControl,
+            Payload::TessellationEvaluation(_) => Stage::TessellationEvaluation,
+            Payload::Geometry(_) => Stage::Geometry,
             Payload::Fragment(_) => Stage::Fragment,
             Payload::Compute(_) => Stage::Compute,
+        }
+    }
+
+    /// What a tessellation stage says of the tessellator.
+    pub fn tessellation(&self) -> Option<&TessellationFacts> {
+        match self {
+            Payload::TessellationControl(facts) => Some(&facts.modes),
+            Payload::TessellationEvaluation(facts) => Some(facts),
+            Payload::Vertex | Payload::Geometry(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+        }
+    }
+
+    /// As [`Payload::tessellation`].
+    pub fn tessellation_mut(&mut self) -> Option<&mut TessellationFacts> {
+        match self {
+            Payload::TessellationControl(facts) => Some(&mut facts.modes),
+            Payload::TessellationEvaluation(facts) => Some(facts),
+            Payload::Vertex | Payload::Geometry(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+        }
+    }
+
+    /// The geometry stage's.
+    pub fn geometry(&self) -> Option<&GeometryFacts> {
+        match self {
+            Payload::Geometry(facts) => Some(facts),
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
+        }
+    }
+
+    /// As [`Payload::geometry`].
+    pub fn geometry_mut(&mut self) -> Option<&mut GeometryFacts> {
+        match self {
+            Payload::Geometry(facts) => Some(facts),
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -91,7 +330,11 @@ impl Payload {
     pub fn fragment(&self) -> Option<&FragmentFacts> {
         match self {
             Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -99,7 +342,11 @@ impl Payload {
     pub fn fragment_mut(&mut self) -> Option<&mut FragmentFacts> {
         match self {
             Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -107,7 +354,8 @@ impl Payload {
     pub fn workgroup(&self) -> Option<&WorkgroupFacts> {
         match self {
             Payload::Compute(facts) => Some(facts),
-            Payload::Vertex | Payload::Fragment(_) => None,
+            Payload::TessellationControl(facts) => Some(&facts.patch),
+            Payload::Vertex | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Fragment(_) => None,
         }
     }
 
@@ -115,7 +363,8 @@ impl Payload {
     pub fn workgroup_mut(&mut self) -> Option<&mut WorkgroupFacts> {
         match self {
             Payload::Compute(facts) => Some(facts),
-            Payload::Vertex | Payload::Fragment(_) => None,
+            Payload::TessellationControl(facts) => Some(&mut facts.patch),
+            Payload::Vertex | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Fragment(_) => None,
         }
     }
 }
@@ -158,6 +407,8 @@ mod tests {
             assert_eq!(payload.stage(), stage);
             assert_eq!(payload.fragment().is_some(), stage.has_quads());
             assert_eq!(payload.workgroup().is_some(), stage.has_workgroups());
+            assert_eq!(payload.geometry().is_some(), stage.has_primitives());
+            assert_eq!(payload.tessellation().is_some(), stage.takes(crate::shader::ModeFamily::Patch));
         }
     }
 }

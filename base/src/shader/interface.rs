@@ -17,6 +17,14 @@ pub enum BuiltinSlot {
     Layer,
     /// ViewportIndex (integer bits).
     ViewportIndex,
+    /// TessLevelOuter\[i\].
+    TessLevelOuter(u8),
+    /// TessLevelInner\[i\].
+    TessLevelInner(u8),
+    /// PrimitiveId of a primitive that a stage makes.
+    PrimitiveId,
+    /// What else a stage says of a vertex that it makes: see [`super::VertexMark`]. (No built-in of SPIR-V's.)
+    VertexMark,
     /// FragDepth.
     FragDepth,
     /// FragStencilRefEXT.
@@ -28,7 +36,7 @@ pub enum BuiltinSlot {
 /// Where the 32 bits of a slot come from or go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SlotKind {
-    /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index.
+    /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index. What a patch has once has [`SlotKind::PATCH`] there.
     User {
         /// `Location`.
         location: u32,
@@ -39,6 +47,20 @@ pub enum SlotKind {
     },
     /// A built-in.
     Builtin(BuiltinSlot),
+}
+
+impl SlotKind {
+    /// The index of variables that are `Patch`: no vertex's.
+    pub const PATCH: u8 = 1;
+}
+
+/// Where an output slot lies in the memory of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PatchPlace {
+    /// Bytes from the patch's first one, for vertex 0. (Of 16 bits the two bytes of such a number, not a word.)
+    pub offset: u32,
+    /// Bytes from vertex to vertex; 0 for what the patch has once.
+    pub stride: u32,
 }
 
 /// How a fragment input is interpolated.
@@ -81,6 +103,8 @@ pub struct StageInterface {
     pub inputs: Vec<Slot>,
     /// Outputs that the stage writes.
     pub outputs: Vec<Slot>,
+    /// Of a stage whose outputs are a patch's memory: their places.
+    pub places: Vec<PatchPlace>,
 }
 
 impl StageInterface {

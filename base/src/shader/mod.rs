@@ -11,7 +11,10 @@ pub mod layout;
 pub mod stage;
 
 pub use code::{CompiledStage, StageCode};
-pub use facts::{FragmentFacts, Payload, StageFacts, WorkgroupFacts};
-pub use interface::{BuiltinSlot, Interpolation, Slot, SlotKind, SlotType, StageInterface};
+pub use facts::{
+    ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, OutputPrimitive, Payload, Spacing, StageFacts,
+    TessellationFacts, VertexMark, VertexOrder, WorkgroupFacts,
+};
+pub use interface::{BuiltinSlot, Interpolation, PatchPlace, Slot, SlotKind, SlotType, StageInterface};
 pub use layout::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Side, Stage, StageRow};

@@ -25,6 +25,10 @@ pub enum Side {
     Attributes,
     /// Vertices on their way to the rasterizer, or to a stage before it.
     Vertices,
+    /// The vertices of a primitive, which the stage before has made: every variable is an array with an element for each.
+    Primitives,
+    /// A patch: its vertices, every variable an array with an element for each, and what it has once.
+    Patch,
     /// What the rasterizer interpolates between vertices.
     Interpolated,
     /// Fragments: colour attachments by location, depth, stencil, coverage.
@@ -35,12 +39,16 @@ impl Side {
     /// Does a built-in go through a slot here?
     pub const fn has(self, slot: BuiltinSlot) -> bool {
         match slot {
-            BuiltinSlot::Position(_) | BuiltinSlot::PointSize | BuiltinSlot::Layer | BuiltinSlot::ViewportIndex => {
+            BuiltinSlot::Position(_) | BuiltinSlot::PointSize => {
+                matches!(self, Side::Vertices | Side::Primitives | Side::Patch)
+            }
+            BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId | BuiltinSlot::VertexMark => {
                 matches!(self, Side::Vertices)
             }
             BuiltinSlot::ClipDistance(_) | BuiltinSlot::CullDistance(_) => {
-                matches!(self, Side::Vertices | Side::Interpolated)
+                matches!(self, Side::Vertices | Side::Primitives | Side::Patch | Side::Interpolated)
             }
+            BuiltinSlot::TessLevelOuter(_) | BuiltinSlot::TessLevelInner(_) => matches!(self, Side::Patch),
             BuiltinSlot::FragDepth | BuiltinSlot::FragStencilRef | BuiltinSlot::SampleMask => {
                 matches!(self, Side::Fragments)
             }
@@ -53,6 +61,12 @@ impl Side {
 pub enum ModeFamily {
     /// Of any stage: float arithmetic, reconvergence.
     Any,
+    /// What primitives come and are made.
+    Primitive,
+    /// What the tessellator does.
+    Patch,
+    /// What is so named of both.
+    Shape,
     /// What becomes of fragments.
     Fragment,
     /// The size of workgroups.
@@ -72,6 +86,12 @@ pub enum BuiltinFamily {
     Vertex,
     /// The primitive.
     Primitive,
+    /// The invocation among those of a primitive.
+    Instance,
+    /// The patch.
+    Patch,
+    /// The place in a patch.
+    Domain,
     /// The fragment, and what its vertices have said of its primitive.
     Fragment,
     /// The place in workgroup and dispatch.
@@ -139,6 +159,21 @@ stages! {
         0 0x1 Graphics Vertices Attributes -> Vertices
         modes [Any] builtins [Invocation View Draw Vertex]
     }
+    /// Tessellation control.
+    TessellationControl {
+        1 0x2 Graphics Patches Primitives -> Patch
+        modes [Any Patch Shape] builtins [Invocation View Primitive Instance Patch]
+    }
+    /// Tessellation evaluation.
+    TessellationEvaluation {
+        2 0x4 Graphics Domain Patch -> Vertices
+        modes [Any Patch Shape] builtins [Invocation View Primitive Patch Domain]
+    }
+    /// Geometry.
+    Geometry {
+        3 0x8 Graphics Primitives Primitives -> Vertices
+        modes [Any Primitive Shape] builtins [Invocation View Primitive Instance]
+    }
     /// Fragment.
     Fragment {
         4 0x10 Graphics Quads Interpolated -> Fragments
@@ -176,15 +211,25 @@ impl Stage {
     pub const fn has_quads(self) -> bool {
         match self.row().batch {
             BatchKind::Quads => true,
-            BatchKind::Vertices | BatchKind::Workgroup => false,
+            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
+            BatchKind::Primitives | BatchKind::Workgroup => false,
+        }
+    }
+
+    /// Its invocations make as many vertices as they like, of primitives.
+    pub const fn has_primitives(self) -> bool {
+        match self.row().batch {
+            BatchKind::Primitives => true,
+            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
+            BatchKind::Quads | BatchKind::Workgroup => false,
         }
     }
 
     /// Its invocations share memory and meet at barriers.
     pub const fn has_workgroups(self) -> bool {
         match self.row().batch {
-            BatchKind::Workgroup => true,
-            BatchKind::Vertices | BatchKind::Quads => false,
+            BatchKind::Workgroup | BatchKind::Patches => true,
+            BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives | BatchKind::Quads => false,
         }
     }
 }

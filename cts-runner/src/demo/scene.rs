@@ -325,6 +325,9 @@ fn graphics_pipelines(
     let dust = [gpu.module(spirv!("dust.vert"))?, gpu.module(spirv!("dust.frag"))?];
     let base = |[vertex, fragment]: [vk::ShaderModule; 2], constants| GraphicsDesc {
         vertex: ShaderStage { module: vertex, constants },
+        tessellation: None,
+        patch_points: 0,
+        geometry: None,
         fragment: ShaderStage { module: fragment, constants: &[] },
         layout,
         render_pass,

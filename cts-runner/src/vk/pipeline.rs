@@ -97,6 +97,12 @@ pub struct ShaderStage<'a> {
 pub struct GraphicsDesc<'a> {
     /// Vertex shader.
     pub vertex: ShaderStage<'a>,
+    /// Tessellation shaders: control, evaluation.
+    pub tessellation: Option<[ShaderStage<'a>; 2]>,
+    /// Control points of a patch; 0 without tessellation.
+    pub patch_points: u32,
+    /// Geometry shader.
+    pub geometry: Option<ShaderStage<'a>>,
     /// Fragment shader.
     pub fragment: ShaderStage<'a>,
     /// Pipeline layout.
@@ -300,12 +306,21 @@ impl Gpu {
 
     /// Makes a graphics pipeline.
     pub fn graphics_pipeline(&self, desc: &GraphicsDesc<'_>) -> Result<vk::Pipeline> {
-        let constants = [Constants::new(desc.vertex.constants), Constants::new(desc.fragment.constants)];
-        let special = [constants[0].info(), constants[1].info()];
-        let stages = [
-            stage_info(vk::ShaderStageFlags::VERTEX, desc.vertex.module, &special[0]),
-            stage_info(vk::ShaderStageFlags::FRAGMENT, desc.fragment.module, &special[1]),
+        let shaders = [
+            (vk::ShaderStageFlags::VERTEX, Some(desc.vertex)),
+            (vk::ShaderStageFlags::TESSELLATION_CONTROL, desc.tessellation.map(|[control, _]| control)),
+            (vk::ShaderStageFlags::TESSELLATION_EVALUATION, desc.tessellation.map(|[_, evaluation]| evaluation)),
+            (vk::ShaderStageFlags::GEOMETRY, desc.geometry),
+            (vk::ShaderStageFlags::FRAGMENT, Some(desc.fragment)),
         ];
+        let shaders: Vec<_> = shaders.into_iter().filter_map(|(stage, shader)| Some((stage, shader?))).collect();
+        let constants: Vec<_> = shaders.iter().map(|(_, shader)| Constants::new(shader.constants)).collect();
+        let special: Vec<_> = constants.iter().map(Constants::info).collect();
+        let stages: Vec<_> = shaders
+            .iter()
+            .zip(&special)
+            .map(|(&(stage, shader), info)| stage_info(stage, shader.module, info))
+            .collect();
         self.pipeline(&PipelineDesc {
             stages: &stages,
             layout: desc.layout,
@@ -313,7 +328,7 @@ impl Gpu {
             bindings: desc.bindings,
             attributes: desc.attributes,
             topology: desc.topology,
-            patch_points: 0,
+            patch_points: desc.patch_points,
             cull: desc.cull,
             samples: vk::SampleCountFlags::TYPE_1,
             depth: desc.depth_test.then_some((vk::CompareOp::LESS_OR_EQUAL, desc.depth_write)),

@@ -29,13 +29,17 @@ enum Compare {
     Bytes(u8),
 }
 
-/// A shader (or a pair of them) and its directives.
+/// A shader (or those of a draw, in the pipeline's order) and its directives.
 pub struct Shader {
     name: String,
     modules: Vec<Vec<u32>>,
     input: Input,
     compare: Compare,
     outliers: f64,
+    topology: vk::PrimitiveTopology,
+    /// Control points of a patch.
+    patch: u32,
+    stages: Vec<&'static str>,
     resources: Vec<String>,
     push: Vec<u32>,
     spec: Vec<(u32, u32)>,
@@ -59,7 +63,9 @@ impl Shader {
     /// Reads a shader's directives and its SPIR-V.
     pub fn read(name: &str) -> Self {
         let compute = folder().join(format!("{name}.comp"));
-        let stages: &[&str] = if compute.exists() { &["comp"] } else { &["vert", "frag"] };
+        let has = |stage: &&str| folder().join(format!("{name}.{stage}")).exists();
+        let drawing = ["vert", "tesc", "tese", "geom", "frag"].into_iter();
+        let stages: Vec<&str> = if compute.exists() { vec!["comp"] } else { drawing.filter(has).collect() };
         let module = |stage: &&str| {
             spirv_words(&std::fs::read(folder().join(format!("{name}.{stage}.spv"))).expect("committed SPIR-V"))
         };
@@ -69,6 +75,9 @@ impl Shader {
             input: Input::Uint,
             compare: Compare::Exact,
             outliers: 0.0,
+            topology: vk::PrimitiveTopology::TRIANGLE_LIST,
+            patch: 0,
+            stages: stages.clone(),
             resources: Vec::new(),
             push: Vec::new(),
             spec: Vec::new(),
@@ -91,6 +100,11 @@ impl Shader {
             ["output", "float", tolerance] => self.compare = Compare::Float(number(tolerance)),
             ["output", "bytes", tolerance] => self.compare = Compare::Bytes(tolerance.parse().expect("a byte")),
             ["outliers", share] => self.outliers = share.parse().expect("a share"),
+            ["patch", points] => {
+                self.topology = vk::PrimitiveTopology::PATCH_LIST;
+                self.patch = points.parse().expect("control points");
+            }
+            ["topology", name] => self.topology = topology(name),
             ["bind", ref names @ ..] => self.resources = names.iter().map(|n| n.to_string()).collect(),
             ["push", ref values @ ..] => self.push = values.iter().map(|v| v.parse().expect("a word")).collect(),
             ["spec", ref pairs @ ..] => {
@@ -110,6 +124,16 @@ impl Shader {
 
     fn binds(&self, class: &str) -> bool {
         self.resources.iter().any(|r| r == class)
+    }
+}
+
+/// A topology by its name in the specification.
+fn topology(name: &str) -> vk::PrimitiveTopology {
+    match name {
+        "points" => vk::PrimitiveTopology::POINT_LIST,
+        "line_strip_with_adjacency" => vk::PrimitiveTopology::LINE_STRIP_WITH_ADJACENCY,
+        "triangle_strip_with_adjacency" => vk::PrimitiveTopology::TRIANGLE_STRIP_WITH_ADJACENCY,
+        _ => panic!("unknown topology {name}"),
     }
 }
 
@@ -167,6 +191,8 @@ impl Driver {
 
 fn options() -> GpuOptions {
     let features = vk::PhysicalDeviceFeatures::default()
+        .geometry_shader(true)
+        .tessellation_shader(true)
         .shader_image_gather_extended(true)
         .shader_storage_image_extended_formats(true)
         .fragment_stores_and_atomics(true);
@@ -177,7 +203,7 @@ fn options() -> GpuOptions {
 #[allow(dead_code, reason = "one of the two test binaries uses it")]
 pub fn hashes(icd: &Path) -> Vec<(String, u64)> {
     let mut driver = Driver::open(icd).expect("the driver opens");
-    let is_stage = |p: &&PathBuf| p.extension().is_some_and(|e| e != "vert");
+    let is_stage = |p: &&PathBuf| p.extension().is_some_and(|e| e == "comp" || e == "frag");
     let name = |p: &PathBuf| p.file_stem().and_then(|n| n.to_str()).expect("a name").to_owned();
     let mut names: Vec<String> = sources(&folder()).iter().filter(is_stage).map(name).collect();
     names.sort();
@@ -416,6 +442,10 @@ fn compute(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
     Ok(words)
 }
 
+fn unspecialised(module: vk::ShaderModule) -> ShaderStage<'static> {
+    ShaderStage { module, constants: &[] }
+}
+
 fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
     let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
     let color = gpu.image(&ImageDesc::d2(vk::Format::R8G8B8A8_UNORM, TARGET, TARGET, usage))?;
@@ -423,7 +453,18 @@ fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
     let depth = gpu.image(&ImageDesc::d2(vk::Format::D16_UNORM, TARGET, TARGET, depth_usage))?;
     let (render_pass, framebuffer) = gpu.render_target(&color, &depth)?;
     let resources = Resources::new(gpu, shader)?;
-    let stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT;
+    let module = |stage: &str| {
+        let words = shader.stages.iter().zip(&shader.modules).find(|(s, _)| **s == stage).map(|(_, words)| words);
+        words.map(|words| gpu.module(words)).transpose()
+    };
+    let (control, evaluation, geometry) = (module("tesc")?, module("tese")?, module("geom")?);
+    let mut stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT;
+    if geometry.is_some() {
+        stages |= vk::ShaderStageFlags::GEOMETRY;
+    }
+    if control.is_some() {
+        stages |= vk::ShaderStageFlags::TESSELLATION_CONTROL | vk::ShaderStageFlags::TESSELLATION_EVALUATION;
+    }
     let kinds: Vec<_> = resources.bindings.iter().map(|b| (b.index, b.resource.kind())).collect();
     let set_layout = gpu.set_layout(&kinds, stages)?;
     let set = gpu.descriptor_set(set_layout, &resources.bindings)?;
@@ -436,13 +477,16 @@ fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
         [0, 1].map(|i| vk::VertexInputAttributeDescription { location: i, binding: 0, format, offset: i * 16 });
     let extent = vk::Extent2D { width: TARGET, height: TARGET };
     let pipeline = gpu.graphics_pipeline(&GraphicsDesc {
-        vertex: ShaderStage { module: gpu.module(&shader.modules[0])?, constants: &[] },
-        fragment: ShaderStage { module: gpu.module(&shader.modules[1])?, constants: &shader.spec },
+        vertex: unspecialised(module("vert")?.expect("a vertex stage")),
+        tessellation: control.zip(evaluation).map(|(control, evaluation)| [control, evaluation].map(unspecialised)),
+        patch_points: shader.patch,
+        geometry: geometry.map(unspecialised),
+        fragment: ShaderStage { module: module("frag")?.expect("a fragment stage"), constants: &shader.spec },
         layout,
         render_pass,
         bindings: &bindings,
         attributes: &attributes,
-        topology: vk::PrimitiveTopology::TRIANGLE_LIST,
+        topology: shader.topology,
         cull: vk::CullModeFlags::NONE,
         depth_test: true,
         depth_write: true,

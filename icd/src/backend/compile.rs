@@ -109,7 +109,8 @@ impl StageRequest {
             layout: &self.layout,
             accept: accepted(),
         })?;
-        let bytes = prepared.facts().payload.workgroup().map_or(0, |w| w.shared_bytes);
+        let bytes =
+            prepared.facts().payload.workgroup().filter(|_| self.stage == Stage::Compute).map_or(0, |w| w.shared_bytes);
         let most = LIMITS.max_compute_shared_memory_size;
         if bytes > most {
             let message = format!("{bytes} bytes of workgroup memory, maxComputeSharedMemorySize is {most}");

@@ -57,8 +57,7 @@ macro_rules! structs {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
-const NO_GEOMETRY: Support = Support::No("no geometry stage");
-const NO_TESSELLATION: Support = Support::No("no tessellation stages");
+const NO_STREAMS: Support = Support::No("one vertex stream, no transform feedback");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
@@ -73,8 +72,8 @@ core {
     fullDrawIndexUint32, full_draw_index_uint32, YES;
     imageCubeArray, image_cube_array, YES;
     independentBlend, independent_blend, YES;
-    geometryShader, geometry_shader, NO_GEOMETRY;
-    tessellationShader, tessellation_shader, NO_TESSELLATION;
+    geometryShader, geometry_shader, YES;
+    tessellationShader, tessellation_shader, YES;
     sampleRateShading, sample_rate_shading, YES;
     dualSrcBlend, dual_src_blend, YES;
     logicOp, logic_op, YES;
@@ -96,7 +95,7 @@ core {
     pipelineStatisticsQuery, pipeline_statistics_query, YES;
     vertexPipelineStoresAndAtomics, vertex_pipeline_stores_and_atomics, YES;
     fragmentStoresAndAtomics, fragment_stores_and_atomics, YES;
-    shaderTessellationAndGeometryPointSize, shader_tessellation_and_geometry_point_size, NO_TESSELLATION;
+    shaderTessellationAndGeometryPointSize, shader_tessellation_and_geometry_point_size, YES;
     shaderImageGatherExtended, shader_image_gather_extended, YES;
     shaderStorageImageExtendedFormats, shader_storage_image_extended_formats, YES;
     shaderStorageImageMultisample, shader_storage_image_multisample, LATER;
@@ -131,8 +130,8 @@ extended {
     storagePushConstant16, storage_push_constant16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
     storageInputOutput16, storage_input_output16, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];
     multiview, multiview, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
-    multiviewGeometryShader, multiview_geometry_shader, NO_GEOMETRY, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
-    multiviewTessellationShader, multiview_tessellation_shader, NO_TESSELLATION, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
+    multiviewGeometryShader, multiview_geometry_shader, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
+    multiviewTessellationShader, multiview_tessellation_shader, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceMultiviewFeatures];
     variablePointersStorageBuffer, variable_pointers_storage_buffer, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     variablePointers, variable_pointers, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     protectedMemory, protected_memory, NO_PROTECTED, [PhysicalDeviceVulkan11Features, PhysicalDeviceProtectedMemoryFeatures];
@@ -232,8 +231,8 @@ extended {
     extendedDynamicState, extended_dynamic_state, YES, [PhysicalDeviceExtendedDynamicStateFeaturesEXT];
     extendedDynamicState2, extended_dynamic_state2, YES, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
     extendedDynamicState2LogicOp, extended_dynamic_state2_logic_op, YES, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
-    extendedDynamicState2PatchControlPoints, extended_dynamic_state2_patch_control_points, NO_TESSELLATION, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
-    extendedDynamicState3TessellationDomainOrigin, extended_dynamic_state3_tessellation_domain_origin, NO_TESSELLATION, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState2PatchControlPoints, extended_dynamic_state2_patch_control_points, YES, [PhysicalDeviceExtendedDynamicState2FeaturesEXT];
+    extendedDynamicState3TessellationDomainOrigin, extended_dynamic_state3_tessellation_domain_origin, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3DepthClampEnable, extended_dynamic_state3_depth_clamp_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3PolygonMode, extended_dynamic_state3_polygon_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3RasterizationSamples, extended_dynamic_state3_rasterization_samples, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
@@ -247,7 +246,7 @@ extended {
     extendedDynamicState3DepthClipEnable, extended_dynamic_state3_depth_clip_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineRasterizationMode, extended_dynamic_state3_line_rasterization_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineStippleEnable, extended_dynamic_state3_line_stipple_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
-    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, NO_GEOMETRY, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, NO_STREAMS, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ConservativeRasterizationMode, extended_dynamic_state3_conservative_rasterization_mode, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ExtraPrimitiveOverestimationSize, extended_dynamic_state3_extra_primitive_overestimation_size, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
@@ -298,13 +297,13 @@ extended {
     provokingVertexLast, provoking_vertex_last, YES, [PhysicalDeviceProvokingVertexFeaturesEXT];
     transformFeedbackPreservesProvokingVertex, transform_feedback_preserves_provoking_vertex, LATER, [PhysicalDeviceProvokingVertexFeaturesEXT];
     primitiveTopologyListRestart, primitive_topology_list_restart, YES, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
-    primitiveTopologyPatchListRestart, primitive_topology_patch_list_restart, NO_TESSELLATION, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
+    primitiveTopologyPatchListRestart, primitive_topology_patch_list_restart, YES, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
     colorWriteEnable, color_write_enable, YES, [PhysicalDeviceColorWriteEnableFeaturesEXT];
     vertexInputDynamicState, vertex_input_dynamic_state, YES, [PhysicalDeviceVertexInputDynamicStateFeaturesEXT];
     conditionalRendering, conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     inheritedConditionalRendering, inherited_conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     transformFeedback, transform_feedback, LATER, [PhysicalDeviceTransformFeedbackFeaturesEXT];
-    geometryStreams, geometry_streams, NO_GEOMETRY, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    geometryStreams, geometry_streams, NO_STREAMS, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     leastRepresentableValueForceUnormRepresentation, least_representable_value_force_unorm_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     floatRepresentation, float_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];

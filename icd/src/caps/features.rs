@@ -398,16 +398,19 @@ mod tests {
     fn chain_is_filled_and_unknown_structures_are_left_alone() {
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
         let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT { task_shader: 7, ..Default::default() };
-        let mut multiview =
-            vk::PhysicalDeviceMultiviewFeatures { multiview: 9, multiview_geometry_shader: 9, ..Default::default() };
+        let mut multiview = vk::PhysicalDeviceMultiviewFeatures {
+            multiview: 9,
+            multiview_tessellation_shader: 9,
+            ..Default::default()
+        };
         let mut features = vk::PhysicalDeviceFeatures2::default();
         features = features.push_next(&mut indexing).push_next(&mut mesh).push_next(&mut multiview);
         // SAFETY: a valid chain.
         unsafe { fill_features2(&mut features) };
         assert_eq!(features.features.robust_buffer_access, vk::TRUE);
-        assert_eq!(features.features.geometry_shader, vk::FALSE);
+        assert_eq!(features.features.sparse_binding, vk::FALSE);
         assert_eq!(mesh.task_shader, 7);
-        assert_eq!(multiview.multiview_geometry_shader, vk::FALSE);
+        assert_eq!(multiview.multiview_tessellation_shader, vk::TRUE);
         assert_eq!(multiview.multiview, Feature::multiview.is_advertised().into());
         assert_eq!(indexing.runtime_descriptor_array, vk::TRUE);
     }
@@ -420,18 +423,18 @@ mod tests {
         let set = unsafe { enable_features(&info) }.unwrap();
         assert!(set.has(Feature::depthClamp) && !set.has(Feature::robustBufferAccess));
 
-        let refused = vk::PhysicalDeviceFeatures { geometry_shader: 1, ..Default::default() };
+        let refused = vk::PhysicalDeviceFeatures { sparse_binding: 1, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().enabled_features(&refused);
         // SAFETY: valid.
         let missing = unsafe { enable_features(&info) }.unwrap_err();
-        assert_eq!(missing, MissingFeature(Feature::geometryShader));
+        assert_eq!(missing, MissingFeature(Feature::sparseBinding));
         assert_eq!(vk::Result::from(missing), vk::Result::ERROR_FEATURE_NOT_PRESENT);
-        assert!(missing.to_string().contains("geometryShader"));
+        assert!(missing.to_string().contains("sparseBinding"));
 
         let mut features2 = vk::PhysicalDeviceFeatures2 { features: refused, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().push_next(&mut features2);
         // SAFETY: valid.
-        assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::geometryShader)));
+        assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::sparseBinding)));
 
         let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);

@@ -6,9 +6,11 @@
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_DYNAMIC_BUFFERS, MAX_LEVELS, MAX_PUSH_CONSTANTS};
 use base::pixel::MAX_COLOR_ATTACHMENTS;
+use base::shader::{GeometryFacts, TessellationFacts};
 use rasterizer::api::{
     LINE_WIDTH_RANGE, MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, POINT_SIZE_RANGE,
 };
+use rasterizer::tessellate::spacing::MAX_LEVEL;
 
 /// Widest image and framebuffer.
 pub const MAX_DIMENSION: u32 = 16384;
@@ -69,20 +71,21 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_vertex_input_attribute_offset: 2047,
     max_vertex_input_binding_stride: 2048,
     max_vertex_output_components: MAX_STAGE_COMPONENTS,
-    // No tessellation and no geometry stage.
-    max_tessellation_generation_level: 0,
-    max_tessellation_patch_size: 0,
-    max_tessellation_control_per_vertex_input_components: 0,
-    max_tessellation_control_per_vertex_output_components: 0,
-    max_tessellation_control_per_patch_output_components: 0,
-    max_tessellation_control_total_output_components: 0,
-    max_tessellation_evaluation_input_components: 0,
-    max_tessellation_evaluation_output_components: 0,
-    max_geometry_shader_invocations: 0,
-    max_geometry_input_components: 0,
-    max_geometry_output_components: 0,
-    max_geometry_output_vertices: 0,
-    max_geometry_total_output_components: 0,
+    max_tessellation_generation_level: MAX_LEVEL,
+    max_tessellation_patch_size: TessellationFacts::MOST_VERTICES,
+    max_tessellation_control_per_vertex_input_components: MAX_STAGE_COMPONENTS,
+    max_tessellation_control_per_vertex_output_components: MAX_STAGE_COMPONENTS,
+    max_tessellation_control_per_patch_output_components: 120,
+    // Of 32 vertices with all components, and the patch's own.
+    max_tessellation_control_total_output_components: 32 * MAX_STAGE_COMPONENTS + 120,
+    max_tessellation_evaluation_input_components: MAX_STAGE_COMPONENTS,
+    max_tessellation_evaluation_output_components: MAX_STAGE_COMPONENTS,
+    max_geometry_shader_invocations: GeometryFacts::MOST_INVOCATIONS,
+    max_geometry_input_components: MAX_STAGE_COMPONENTS,
+    max_geometry_output_components: MAX_STAGE_COMPONENTS,
+    max_geometry_output_vertices: GeometryFacts::MOST_VERTICES,
+    // Of eight invocations at a time; the rasterizer's memory for them grows as it is used.
+    max_geometry_total_output_components: 4096,
     max_fragment_input_components: MAX_STAGE_COMPONENTS,
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_dual_src_attachments: 1,
@@ -199,6 +202,35 @@ mod tests {
             ("maxVertexInputAttributeOffset", l.max_vertex_input_attribute_offset.into(), 2047),
             ("maxVertexInputBindingStride", l.max_vertex_input_binding_stride.into(), 2048),
             ("maxVertexOutputComponents", l.max_vertex_output_components.into(), 64),
+            ("maxTessellationGenerationLevel", l.max_tessellation_generation_level.into(), 64),
+            ("maxTessellationPatchSize", l.max_tessellation_patch_size.into(), 32),
+            (
+                "maxTessellationControlPerVertexInputComponents",
+                l.max_tessellation_control_per_vertex_input_components.into(),
+                64,
+            ),
+            (
+                "maxTessellationControlPerVertexOutputComponents",
+                l.max_tessellation_control_per_vertex_output_components.into(),
+                64,
+            ),
+            (
+                "maxTessellationControlPerPatchOutputComponents",
+                l.max_tessellation_control_per_patch_output_components.into(),
+                120,
+            ),
+            (
+                "maxTessellationControlTotalOutputComponents",
+                l.max_tessellation_control_total_output_components.into(),
+                2048,
+            ),
+            ("maxTessellationEvaluationInputComponents", l.max_tessellation_evaluation_input_components.into(), 64),
+            ("maxTessellationEvaluationOutputComponents", l.max_tessellation_evaluation_output_components.into(), 64),
+            ("maxGeometryShaderInvocations", l.max_geometry_shader_invocations.into(), 32),
+            ("maxGeometryInputComponents", l.max_geometry_input_components.into(), 64),
+            ("maxGeometryOutputComponents", l.max_geometry_output_components.into(), 64),
+            ("maxGeometryOutputVertices", l.max_geometry_output_vertices.into(), 256),
+            ("maxGeometryTotalOutputComponents", l.max_geometry_total_output_components.into(), 1024),
             ("maxFragmentInputComponents", l.max_fragment_input_components.into(), 64),
             ("maxFragmentOutputAttachments", l.max_fragment_output_attachments.into(), 4),
             ("maxFragmentDualSrcAttachments", l.max_fragment_dual_src_attachments.into(), 1),

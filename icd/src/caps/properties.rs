@@ -31,7 +31,7 @@ pub const SIZED_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
 /// Stages with subgroup operations: all that there are.
 const SUBGROUP_STAGES: vk::ShaderStageFlags =
-    vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::VERTEX.as_raw());
+    vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::ALL_GRAPHICS.as_raw());
 /// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
 pub const DENORM_PRESERVE: bool = true;
 /// `shaderSignedZeroInfNanPreserveFloat16`, `…32`, `…64`: passes fold by IEEE rules only.

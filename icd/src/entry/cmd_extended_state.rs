@@ -178,8 +178,8 @@ shims! {
         set(buffer, DynamicState::ProvokingVertexMode(mode == vk::ProvokingVertexModeEXT::LAST_VERTEX));
     }
 
-    fn cmd_set_tessellation_domain_origin(buffer: vk::CommandBuffer, _origin: vk::TessellationDomainOrigin) {
-        // The extension brings the command, its feature needs tessellation: there is no valid call.
-        record(buffer, |recorder| recorder.fail(INVALID));
+    fn cmd_set_tessellation_domain_origin(buffer: vk::CommandBuffer, origin: vk::TessellationDomainOrigin) {
+        let lower_left = origin == vk::TessellationDomainOrigin::LOWER_LEFT;
+        set(buffer, DynamicState::TessellationDomainOrigin(lower_left));
     }
 }

@@ -522,8 +522,7 @@ shims! {
         set(buffer, DynamicState::LineStipple(decode::stipple(factor, pattern)));
     }
 
-    fn cmd_set_patch_control_points(buffer: vk::CommandBuffer, _points: u32) {
-        // The extension brings the command, its feature needs tessellation: there is no valid call.
-        record(buffer, |recorder| recorder.fail(INVALID));
+    fn cmd_set_patch_control_points(buffer: vk::CommandBuffer, points: u32) {
+        set(buffer, DynamicState::PatchControlPoints(points));
     }
 }

@@ -30,6 +30,10 @@ unsafe fn structures<'a>(
     // SAFETY: the caller's promise.
     unsafe {
         let r = info.p_rasterization_state.as_ref();
+        // Without tessellation stages it is ignored.
+        let stages = slice(info.p_stages, info.stage_count);
+        let tessellates = stages.iter().any(|s| s.stage == vk::ShaderStageFlags::TESSELLATION_CONTROL);
+        let tessellation = if tessellates { info.p_tessellation_state.as_ref() } else { None };
         let chain = r.map_or(std::ptr::null(), |r| r.p_next);
         let discards =
             r.is_some_and(|r| r.rasterizer_discard_enable != 0) && !dynamic.has(Row::RasterizerDiscardEnable);
@@ -42,6 +46,10 @@ unsafe fn structures<'a>(
                 info.p_vertex_input_state.as_ref().map(|v| vertex_input(v))
             },
             input_assembly: info.p_input_assembly_state.as_ref(),
+            tessellation,
+            lower_left: tessellation
+                .and_then(|t| find::<vk::PipelineTessellationDomainOriginStateCreateInfo<'_>>(t.p_next))
+                .map(|origin| origin.domain_origin == vk::TessellationDomainOrigin::LOWER_LEFT),
             rasterization: r,
             depth_bias: r.map(|r| {
                 let factors = [r.depth_bias_constant_factor, r.depth_bias_clamp, r.depth_bias_slope_factor];

@@ -69,6 +69,7 @@ pub fn swapchain(
 #[derive(Clone, Copy)]
 pub struct Triangles<'a> {
     pub vertex: vk::ShaderModule,
+    pub geometry: Option<vk::ShaderModule>,
     pub fragment: vk::ShaderModule,
     pub layout: vk::PipelineLayout,
     /// Null: dynamic rendering.
@@ -87,14 +88,29 @@ impl Triangles<'_> {
     pub fn new(vertex: vk::ShaderModule, fragment: vk::ShaderModule, layout: vk::PipelineLayout) -> Triangles<'static> {
         let samples = vk::SampleCountFlags::TYPE_1;
         let pass = vk::RenderPass::null();
-        Triangles { vertex, fragment, layout, pass, subpass: 0, samples, stride: 0, attributes: &[], side: None }
+        Triangles {
+            vertex,
+            geometry: None,
+            fragment,
+            layout,
+            pass,
+            subpass: 0,
+            samples,
+            stride: 0,
+            attributes: &[],
+            side: None,
+        }
     }
 
     pub fn create(&self, d: &ash::Device) -> Result<vk::Pipeline, vk::Result> {
         let stage =
             |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-        let stages =
-            [stage(vk::ShaderStageFlags::VERTEX, self.vertex), stage(vk::ShaderStageFlags::FRAGMENT, self.fragment)];
+        let stages: Vec<_> = [(vk::ShaderStageFlags::VERTEX, self.vertex)]
+            .into_iter()
+            .chain(self.geometry.map(|module| (vk::ShaderStageFlags::GEOMETRY, module)))
+            .chain([(vk::ShaderStageFlags::FRAGMENT, self.fragment)])
+            .map(|(kind, module)| stage(kind, module))
+            .collect();
         let input_rate = vk::VertexInputRate::VERTEX;
         let bindings = [vk::VertexInputBindingDescription { binding: 0, stride: self.stride, input_rate }];
         let attribute = |(location, &(format, offset))| vk::VertexInputAttributeDescription {

@@ -154,7 +154,7 @@ pub fn run(c: &Context, set: &Set, pipeline: vk::Pipeline, push: &[u8]) -> Resul
 pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
     let mut features = vk::PhysicalDeviceFeatures2::default()
-        .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(robust));
+        .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(robust).geometry_shader(true));
     let mut instance = instance.to_vec();
     instance.push(c"VK_KHR_get_physical_device_properties2");
     let extensions = [
@@ -175,8 +175,20 @@ pub fn graphics(
     layout: vk::PipelineLayout,
     attributes: bool,
 ) -> vk::Pipeline {
+    graphics_with(c, [vertex, fragment], None, layout, attributes)
+}
+
+/// As [`graphics`], with a geometry stage between vertex and fragment stage.
+pub fn graphics_with(
+    c: &Context,
+    [vertex, fragment]: [&[u32]; 2],
+    geometry: Option<&[u32]>,
+    layout: vk::PipelineLayout,
+    attributes: bool,
+) -> vk::Pipeline {
     let (vertex, fragment) = (module(c, vertex), module(c, fragment));
-    let mut triangles = Triangles { side: Some(64), ..Triangles::new(vertex, fragment, layout) };
+    let geometry = geometry.map(|words| module(c, words));
+    let mut triangles = Triangles { side: Some(64), geometry, ..Triangles::new(vertex, fragment, layout) };
     if attributes {
         (triangles.stride, triangles.attributes) = (8, &[(vk::Format::R32G32_SFLOAT, 0)]);
     }
@@ -185,6 +197,7 @@ pub fn graphics(
     unsafe {
         c.device.destroy_shader_module(vertex, None);
         c.device.destroy_shader_module(fragment, None);
+        geometry.iter().for_each(|&module| c.device.destroy_shader_module(module, None));
     }
     pipeline
 }

@@ -272,18 +272,21 @@ impl Sandbox {
             }
             stage => {
                 let vertex = stage == Stage::Vertex;
-                let other = module(c, if vertex { &self.fragment } else { &self.vertex });
-                let (v, f) = if vertex { (made, other) } else { (other, made) };
+                // The other stages are whole ones.
+                let others = [&self.vertex, &self.fragment].map(|words| module(c, words));
+                let v = if vertex { made } else { others[0] };
+                let f = if stage == Stage::Fragment { made } else { others[1] };
                 let attributes = [(vk::Format::R32G32B32A32_SFLOAT, 0); 4];
                 let triangles = Triangles {
                     side: Some(SIDE),
                     stride: 16,
                     attributes: &attributes[..if vertex { 4 } else { 0 }],
+                    geometry: (stage == Stage::Geometry).then_some(made),
                     ..Triangles::new(v, f, layout)
                 };
                 let result = triangles.create(d);
                 // SAFETY: as above.
-                unsafe { d.destroy_shader_module(other, None) };
+                others.iter().for_each(|&other| unsafe { d.destroy_shader_module(other, None) });
                 result
             }
         };

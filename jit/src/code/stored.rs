@@ -3,7 +3,8 @@
 #![forbid(unsafe_code)]
 
 use base::shader::{
-    BuiltinSlot, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType, StageFacts, StageInterface,
+    BuiltinSlot, ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation, OutputPrimitive,
+    PatchPlace, Payload, Slot, SlotKind, SlotType, Spacing, StageFacts, StageInterface, TessellationFacts, VertexOrder,
     WorkgroupFacts,
 };
 use std::sync::Arc;
@@ -91,13 +92,22 @@ fields! {
         post_depth_coverage,
         flat,
     }
+    GeometryFacts { input, output, max_vertices, invocations }
+    ControlFacts { patch, modes }
+    TessellationFacts { domain, spacing, order, points, vertices }
     WorkgroupFacts { local_size, shared_bytes, zero_shared }
-    StageInterface { inputs, outputs }
+    StageInterface { inputs, outputs, places }
+    PatchPlace { offset, stride }
     Slot { kind, ty, interpolation }
 }
 
 variants! {
-    Payload { 0 Vertex 1 Fragment(facts) 2 Compute(facts) }
+    Payload { 0 Vertex 1 Fragment(facts) 2 Compute(facts) 3 Geometry(facts) 4 TessellationControl(facts) 5 TessellationEvaluation(facts) }
+    Domain { 0 Triangles 1 Quads 2 Isolines }
+    Spacing { 0 Equal 1 FractionalEven 2 FractionalOdd }
+    VertexOrder { 0 Clockwise 1 CounterClockwise }
+    InputPrimitive { 0 Points 1 Lines 2 LinesAdjacency 3 Triangles 4 TrianglesAdjacency }
+    OutputPrimitive { 0 Points 1 LineStrip 2 TriangleStrip }
     SlotKind { 0 User { location, component, index } 1 Builtin(slot) }
     SlotType { 0 Float 1 Sint 2 Uint }
     Interpolation { 0 Smooth 1 Linear 2 Flat }
@@ -111,6 +121,10 @@ variants! {
         6 FragDepth
         7 FragStencilRef
         8 SampleMask
+        9 PrimitiveId
+        10 VertexMark
+        11 TessLevelOuter(i)
+        12 TessLevelInner(i)
     }
 }
 
@@ -136,13 +150,25 @@ impl Stored for [u32; 3] {
     }
 }
 
-impl Stored for Vec<Slot> {
+impl<T: Stored> Stored for Vec<T> {
     fn write(&self, to: &mut Vec<u8>) {
         (self.len() as u32).write(to);
-        self.iter().for_each(|slot| slot.write(to));
+        self.iter().for_each(|item| item.write(to));
     }
     fn read(from: &mut &[u8]) -> Option<Self> {
-        (0..u32::read(from)?).map(|_| Slot::read(from)).collect()
+        (0..u32::read(from)?).map(|_| T::read(from)).collect()
+    }
+}
+
+impl<T: Stored> Stored for Option<T> {
+    fn write(&self, to: &mut Vec<u8>) {
+        self.is_some().write(to);
+        if let Some(item) = self {
+            item.write(to);
+        }
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some(if bool::read(from)? { Some(T::read(from)?) } else { None })
     }
 }
 

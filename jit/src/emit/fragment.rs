@@ -391,6 +391,9 @@ impl Emitter<'_> {
             | Builtin::DrawIndex
             | Builtin::ViewIndex
             | Builtin::DeviceIndex
+            | Builtin::InvocationId
+            | Builtin::PatchVertices
+            | Builtin::TessCoord(_)
             | Builtin::LocalInvocationIndex
             | Builtin::LocalInvocationId(_)
             | Builtin::WorkgroupId(_)

@@ -7,7 +7,7 @@ use super::Emitter;
 use super::memory::{read_only, trusted};
 use crate::error::{Error, Result};
 use crate::lir::{Block, IntCond, Type, Value as C, Variable};
-use base::abi::ComputeBatch;
+use base::abi::{BatchKind, ComputeBatch};
 use core::mem::offset_of;
 
 /// The workgroup under way.
@@ -40,7 +40,7 @@ impl Emitter<'_> {
         self.b.enter_behind(header, entry);
         self.poll_abort();
         let id = core::array::from_fn(|i| self.b.iadd(base[i], [x, y, z][i]));
-        self.start_group()?;
+        self.start_group(id)?;
         let block = self.b.current();
         let stopped = self.b.declare_var(Type::I32);
         self.group = Some(Group { id, block, stopped });
@@ -77,8 +77,14 @@ impl Emitter<'_> {
     }
 
     /// What a workgroup finds: chunks that have not started, and zeros where it asks for them.
-    fn start_group(&mut self) -> Result<()> {
+    fn start_group(&mut self, [x, ..]: [C; 3]) -> Result<()> {
         let workgroup = *self.shader.workgroup()?;
+        if self.shader.stage().row().batch == BatchKind::Patches {
+            // Each has its own.
+            let number = self.b.zext(Type::I64, x);
+            let offset = self.b.imul_imm(number, i64::from(workgroup.patch_bytes()));
+            self.shared = self.b.iadd(self.shared, offset);
+        }
         if self.barriers.any {
             let (bytes, scratch) = (self.slots_start, self.scratch);
             self.clear_bytes(scratch, bytes);

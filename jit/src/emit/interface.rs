@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
 use crate::passes::{Shape, Steps};
-use base::abi::{BatchKind, FragmentBatch, ShaderContext, SlotLayout, VertexBatch};
+use base::abi::{
+    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext, SlotLayout, VertexBatch,
+};
 use base::shader::Side;
 use core::mem::offset_of;
 
@@ -29,6 +31,11 @@ pub struct Slots {
 fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
     match batch {
         BatchKind::Vertices => [Some(offset_of!(VertexBatch, inputs)), Some(offset_of!(VertexBatch, outputs))],
+        // Patches' vertices are gathered, a control stage's outputs are memory (`patches`).
+        BatchKind::Patches => [None, None],
+        BatchKind::Domain => [None, Some(offset_of!(EvaluationBatch, outputs))],
+        // Vertices, of which there is more than one to an invocation (`vertices`).
+        BatchKind::Primitives => [None, None],
         // Inputs are interpolated.
         BatchKind::Quads => [None, Some(offset_of!(FragmentBatch, outputs))],
         BatchKind::Workgroup => [None, None],
@@ -71,7 +78,9 @@ impl Emitter<'_> {
                 self.load_slot_vector(chunk, slot, ty)
             }
             Side::Interpolated => self.interpolate(slot, at, ty, data)?,
-            Side::Nothing | Side::Fragments => return Err(Error::invalid("an input of a stage that has none")),
+            Side::Nothing | Side::Fragments | Side::Primitives | Side::Patch => {
+                return Err(Error::invalid("an input of a stage that has none"));
+            }
         };
         self.define(data.result(), Rep::Varying(c))
     }
@@ -80,8 +89,13 @@ impl Emitter<'_> {
     pub fn store_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
         let Chunk { base, layout } =
             self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
-        let at = layout.slot_bytes(slot as usize) as i32;
-        let mut c = self.vector(data.args[0])?;
+        let c = self.vector(data.args[0])?;
+        self.store_masked(c, layout.slot_bytes(slot as usize) as i32, base);
+        Ok(())
+    }
+
+    /// Stores the active lanes of a row of the batch.
+    pub fn store_masked(&mut self, mut c: C, at: i32, base: C) {
         if !self.full {
             // The batch's outputs are this thread's own: reading and writing the others' lanes back is harmless.
             let old = self.b.load(self.b.ty(c), trusted(at), base);
@@ -89,7 +103,6 @@ impl Emitter<'_> {
             c = self.b.select(mask, c, old);
         }
         self.b.store(trusted(at), c, base);
-        Ok(())
     }
 
     /// `Op::Builtin`.
@@ -118,6 +131,30 @@ impl Emitter<'_> {
             Builtin::SubgroupSize => Rep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
             Builtin::SubgroupId => Rep::Uniform(self.chunk),
             Builtin::NumSubgroups => Rep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
+            Builtin::InvocationId if self.shader.stage().has_workgroups() => {
+                let lanes = Rep::Affine(self.first_lane(), Steps::even(1, self.lanes));
+                Rep::Varying(self.rep_vector(Ty::I32, &lanes)?)
+            }
+            Builtin::PatchVertices => {
+                let [given, ..] = self.patch_fields()?;
+                Rep::Uniform(self.b.load(Type::I32, read_only(given), self.batch))
+            }
+            Builtin::TessCoord(c) => {
+                let array = offset_of!(EvaluationBatch, coordinates);
+                let chunk = self.chunk_of(array, SlotLayout::new(3, self.lanes));
+                Rep::Varying(self.load_slot_vector(chunk, c.into(), Ty::F32))
+            }
+            Builtin::InvocationId => self.vertex_word(offset_of!(PrimitiveBatch, invocation_id)),
+            Builtin::PrimitiveId if self.shader.stage().has_primitives() => {
+                self.vertex_word(offset_of!(PrimitiveBatch, primitive_id))
+            }
+            Builtin::PrimitiveId if self.shader.stage().row().batch == BatchKind::Domain => {
+                self.vertex_word(offset_of!(EvaluationBatch, primitive_id))
+            }
+            Builtin::PrimitiveId if self.shader.stage().row().batch == BatchKind::Patches => {
+                let id = self.patch_word(offset_of!(ControlBatch, primitive_id))?;
+                Rep::Varying(self.rep_vector(Ty::I32, &Rep::Uniform(id))?)
+            }
             Builtin::FragCoord(_)
             | Builtin::FrontFacing
             | Builtin::PointCoord(_)

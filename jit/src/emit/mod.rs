@@ -1,7 +1,7 @@
 //! From IR to LIR ([`crate::lir`]), which back ends make code from.
 //!
 //! One function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`, looping over the batch's chunks of `lanes` invocations:
-//! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `control` the
+//! `stage` makes the loop and what surrounds a stage, `fragment` and `interface` what a stage is given and gives, `vertices` those of a stage of primitives, `patches` those of patches, `control` the
 //! structured control flow, `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`, `image` and `subgroup` the operations, `suspend` and `barrier` the
 //! segments of shaders with barriers. A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
 //!
@@ -32,6 +32,7 @@ mod interface;
 mod invariant;
 mod memory;
 mod neighbours;
+mod patches;
 mod rep;
 mod run;
 mod stage;
@@ -40,6 +41,7 @@ mod subgroup;
 mod suspend;
 #[cfg(test)]
 mod tests;
+mod vertices;
 
 use crate::budget;
 use crate::error::{Error, Result};
@@ -124,6 +126,7 @@ struct Emitter<'a> {
     slots: interface::Slots,
     fragment: Option<fragment::FragmentState>,
     vertex: Option<stage::VertexState>,
+    primitives: Option<vertices::PrimitiveState>,
     inputs: inputs::Inputs,
     early: early::Early,
     image_args: Option<image::Arguments>,
@@ -140,7 +143,7 @@ pub fn build(
     layout: &PipelineLayoutInfo,
     options: &EmitOptions,
 ) -> Result<Emission> {
-    let vertices = shader.stage().row().batch == BatchKind::Vertices;
+    let vertices = !matches!(shader.stage().row().batch, BatchKind::Quads | BatchKind::Workgroup);
     if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
@@ -203,6 +206,9 @@ impl Emitter<'_> {
             Op::BufferSize => self.buffer_size(data),
             Op::LoadInput(slot, at) => self.load_input(*slot, *at, data),
             Op::StoreOutput(slot) => self.store_output(*slot, data),
+            Op::LoadVertex(slot) => self.load_vertex(*slot, data),
+            Op::StoreVertex(slot) => self.store_vertex(*slot, data),
+            Op::StoreVertexCount => self.store_vertex_count(data),
             Op::Builtin(builtin) => self.builtin(*builtin, data),
             Op::Sample(info) => self.sample(info, data),
             Op::ImageFetch { coords, level, sample } => self.image_fetch(*coords, *level, *sample, data),

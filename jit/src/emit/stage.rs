@@ -17,13 +17,16 @@ use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::lir::{Block, Builder, Function, IntCond, Type, Value as C};
 use crate::passes::{Divergence, Steps};
-use base::abi::{AddressSpace, BatchHeader, BatchKind, ComputeBatch, FragmentBatch, ShaderContext, VertexBatch};
+use base::abi::{
+    AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext,
+    VertexBatch,
+};
 use base::shader::{PipelineLayoutInfo, WorkgroupFacts};
 use core::mem::offset_of;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// A vertex chunk.
+/// A chunk of vertices, or of a stage of primitives.
 pub struct VertexState {
     /// Lanes below the batch's count.
     valid: C,
@@ -82,6 +85,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
         slots: Slots::default(),
         fragment: None,
         vertex: None,
+        primitives: None,
         inputs: Inputs::default(),
         early: Early::default(),
         image_args: None,
@@ -90,8 +94,8 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
     e.place_arrays()?;
     e.start_images();
     match shader.stage().row().batch {
-        BatchKind::Workgroup => e.group_loop()?,
-        BatchKind::Vertices => e.chunk_loop(exit)?,
+        BatchKind::Workgroup | BatchKind::Patches => e.group_loop()?,
+        BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
         BatchKind::Quads => {
             e.start_inputs();
             e.early = Early::of(shader, div, lanes);
@@ -145,7 +149,7 @@ impl Emitter<'_> {
     fn chunk_body(&mut self, latch: Block) -> Result<()> {
         self.body()?;
         if !self.barriers.any {
-            self.finish_chunk();
+            self.finish_chunk()?;
             self.b.jump(latch, &[]);
         }
         self.enter(latch);
@@ -160,8 +164,10 @@ impl Emitter<'_> {
             e.b.lshr_imm(n, e.lanes.trailing_zeros())
         };
         match self.shader.stage().row().batch {
-            BatchKind::Workgroup => self.b.iconst(Type::I32, i64::from(self.chunks)),
+            BatchKind::Workgroup | BatchKind::Patches => self.b.iconst(Type::I32, i64::from(self.chunks)),
             BatchKind::Vertices => per_call(self, offset_of!(VertexBatch, count), 0),
+            BatchKind::Domain => per_call(self, offset_of!(EvaluationBatch, count), 0),
+            BatchKind::Primitives => per_call(self, offset_of!(PrimitiveBatch, count), 0),
             BatchKind::Quads => per_call(self, offset_of!(FragmentBatch, count), 2),
         }
     }
@@ -172,8 +178,10 @@ impl Emitter<'_> {
         self.full = true;
         let dispatch = self.start_regions();
         match self.shader.stage().row().batch {
-            BatchKind::Workgroup => self.start_workgroup(ones)?,
-            BatchKind::Vertices => self.start_vertices(ones)?,
+            BatchKind::Workgroup | BatchKind::Patches => self.start_workgroup(ones)?,
+            BatchKind::Vertices => self.start_lanes(offset_of!(VertexBatch, count), ones)?,
+            BatchKind::Domain => self.start_lanes(offset_of!(EvaluationBatch, count), ones)?,
+            BatchKind::Primitives => self.start_primitives(ones)?,
             BatchKind::Quads => self.start_fragment(ones),
         }
         self.place_slots();
@@ -242,9 +250,10 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The lanes behind the last vertex do what it does, but write no memory; where invocations see each other there are none.
-    fn start_vertices(&mut self, ones: C) -> Result<()> {
-        let count = self.b.load(Type::I32, read_only(offset_of!(VertexBatch, count) as i32), self.batch);
+    /// The lanes behind the last invocation (whose number stands in a field of the batch) do what it does, but write no memory; where
+    /// invocations see each other there are none.
+    pub fn start_lanes(&mut self, field: usize, ones: C) -> Result<()> {
+        let count = self.b.load(Type::I32, read_only(field as i32), self.batch);
         let valid = self.lanes_below(count)?;
         if self.shader.uses_subgroup {
             self.set_exec(valid, false);
@@ -256,8 +265,11 @@ impl Emitter<'_> {
     }
 
     /// The end of a chunk's work.
-    fn finish_chunk(&mut self) {
-        let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return };
+    fn finish_chunk(&mut self) -> Result<()> {
+        if self.primitives.is_some() {
+            return self.finish_primitives();
+        }
+        let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return Ok(()) };
         let alive = self.cell(&alive);
         let words = self.mask_words(alive);
         let list = self.b.load(Type::I64, read_only(offset_of!(FragmentBatch, alive) as i32), self.batch);
@@ -267,6 +279,7 @@ impl Emitter<'_> {
         for (i, &bits) in words.iter().enumerate() {
             self.b.store(trusted(4 * i as i32), bits, address);
         }
+        Ok(())
     }
 
     /// Lanes that may write memory; None: all of them.

@@ -6,8 +6,6 @@ use crate::ir::{Binary, Builder, Builtin, Cmp, FloatFlags, MemFlags, Op, Shader,
 use crate::passes::{divergence, halves, lower_float, lower_math};
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 
-const STAGES: [Stage; 3] = [Stage::Vertex, Stage::Fragment, Stage::Compute];
-
 /// Storage buffer 0, image 1, sampler 2.
 fn layout() -> PipelineLayoutInfo {
     let kinds = [DescriptorKind::StorageBuffer, DescriptorKind::SampledImage, DescriptorKind::Sampler];
@@ -70,7 +68,7 @@ fn every_operation_is_emitted_or_refused() {
     for op in Op::examples() {
         let (mut tried, mut emitted) = (0, 0);
         for (args, results) in op.row().types.instances() {
-            for stage in STAGES {
+            for &stage in Stage::ALL {
                 tried += 1;
                 match emit(shader(stage, &op, &args, &results, FloatFlags::NONE)) {
                     Ok(()) => emitted += 1,

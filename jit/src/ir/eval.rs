@@ -49,6 +49,7 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
         Op::BitfieldSExtract => bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, true),
         Op::BitfieldUExtract => bitfield_extract(ty, args[0], args[1] as u32, args[2] as u32, false),
         Op::VarLoad(_) | Op::VarStore(_) | Op::LoadInput(..) | Op::StoreOutput(_) | Op::Builtin(_) => return None,
+        Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => return None,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => return None,
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) => return None,
         Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => return None,

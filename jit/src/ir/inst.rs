@@ -299,6 +299,12 @@ pub enum Builtin {
     HelperInvocation,
     /// PrimitiveId.
     PrimitiveId,
+    /// InvocationId.
+    InvocationId,
+    /// PatchVertices.
+    PatchVertices,
+    /// TessCoord component: F32.
+    TessCoord(u8),
     /// Layer (fragment input).
     Layer,
     /// ViewportIndex (fragment input).
@@ -338,6 +344,9 @@ impl Builtin {
                 BuiltinFamily::Vertex
             }
             Builtin::PrimitiveId => BuiltinFamily::Primitive,
+            Builtin::InvocationId => BuiltinFamily::Instance,
+            Builtin::PatchVertices => BuiltinFamily::Patch,
+            Builtin::TessCoord(_) => BuiltinFamily::Domain,
             Builtin::FragCoord(_)
             | Builtin::FrontFacing
             | Builtin::PointCoord(_)
@@ -533,6 +542,14 @@ pub enum Op {
     LoadInput(u32, InterpolateAt),
     /// (value: 32-bit) -> (): slot of `Shader::outputs`, for the active lanes.
     StoreOutput(u32),
+    /// (vertex: I32) -> T: slot of `Shader::inputs` of a vertex of the invocation's primitive or patch (clamped); of what a
+    /// patch has once, of any.
+    LoadVertex(u32),
+    /// (number: I32, value: 32-bit) -> (): slot of `Shader::outputs` of one of the vertices that the invocation makes; the active lanes' numbers
+    /// are below the stage's most (clamped).
+    StoreVertex(u32),
+    /// (count: I32) -> (): so many vertices have been made. Without it, none.
+    StoreVertexCount,
     /// See [`Builtin`].
     Builtin(Builtin),
 

@@ -13,6 +13,7 @@ use super::{
     Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
 };
 use base::abi::AtomicOp;
+use base::shader::TessellationFacts;
 
 /// Most lanes of a group.
 pub const MAX_GROUP: usize = 128;
@@ -53,7 +54,7 @@ pub struct Group<'a> {
     pub subgroup: usize,
     /// Built-in values: bits for a lane.
     pub builtin: &'a dyn Fn(Builtin, usize) -> u64,
-    /// `[slot][lane]`.
+    /// `[slot][lane]`; of a stage of primitives `[slot][vertex][lane]`.
     pub inputs: Vec<Vec<u32>>,
     /// Most instructions executed (per group, not per lane).
     pub budget: u64,
@@ -64,8 +65,10 @@ pub struct Group<'a> {
 /// What the lanes left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// `[slot][lane]`.
+    /// `[slot][lane]`; of a stage of primitives `[slot][vertex][lane]`, as far as there are any.
     pub outputs: Vec<Vec<u32>>,
+    /// Vertices that each lane has made, in a stage of primitives.
+    pub vertices: Vec<u32>,
     /// Lanes that were demoted.
     pub demoted: u128,
     /// Instructions executed.
@@ -95,7 +98,12 @@ pub fn run(shader: &Shader, memory: &mut Memory, group: &Group<'_>) -> Result<Ou
         vars: shader.vars.values().map(|v| vec![0; v.len as usize * lanes]).collect(),
         parked: vec![0; shader.labels as usize],
         targets: vec![&[]; shader.labels as usize],
-        out: Outcome { outputs: vec![vec![0; lanes]; shader.outputs.len()], demoted: 0, steps: 0 },
+        out: Outcome {
+            outputs: vec![vec![0; lanes]; shader.outputs.len()],
+            vertices: vec![0; if shader.stage().has_primitives() { lanes } else { 0 }],
+            demoted: 0,
+            steps: 0,
+        },
     };
     let all = u128::MAX >> (128 - lanes);
     m.scope(&shader.root, all)?;
@@ -137,7 +145,8 @@ pub fn run_workgroup(
             Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => 0,
             Builtin::FragCoord(_) | Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId => 0,
             Builtin::SamplePosition(_) | Builtin::SampleMaskIn | Builtin::HelperInvocation => 0,
-            Builtin::PrimitiveId | Builtin::Layer | Builtin::ViewportIndex => 0,
+            Builtin::PrimitiveId | Builtin::InvocationId | Builtin::Layer | Builtin::ViewportIndex => 0,
+            Builtin::PatchVertices | Builtin::TessCoord(_) => 0,
         })
     };
     memory.shared.clear();
@@ -338,6 +347,24 @@ impl<'a> Machine<'a, '_> {
             }
             Op::StoreOutput(slot) => {
                 self.out.outputs[*slot as usize][lane] = args[0] as u32;
+                return Ok(());
+            }
+            Op::LoadVertex(slot) => {
+                let most = TessellationFacts::MOST_VERTICES;
+                let last = self.shader.payload.geometry().map_or(most, |facts| facts.input.vertices()) - 1;
+                let at = args[0].min(last.into()) as usize * self.lanes + lane;
+                self.group.inputs.get(*slot as usize).and_then(|s| s.get(at)).map_or(0, |&b| u64::from(b))
+            }
+            Op::StoreVertex(slot) => {
+                let last = self.shader.payload.geometry().map_or(0, |facts| u64::from(facts.max_vertices - 1));
+                let at = args[0].min(last) as usize * self.lanes + lane;
+                let rows = &mut self.out.outputs[*slot as usize];
+                rows.resize(rows.len().max(at + 1), 0);
+                rows[at] = args[1] as u32;
+                return Ok(());
+            }
+            Op::StoreVertexCount => {
+                self.out.vertices[lane] = args[0] as u32;
                 return Ok(());
             }
             Op::Builtin(b) => (self.group.builtin)(*b, lane),

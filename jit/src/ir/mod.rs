@@ -35,7 +35,7 @@ pub use ops::{Affine, Effects, Kind, Meaning, Row, Set, ShapeRule, Types, Weight
 pub use verify::verify;
 
 use crate::error::{Error, Result};
-use base::shader::{FragmentFacts, Payload, Slot, Stage, WorkgroupFacts};
+use base::shader::{FragmentFacts, PatchPlace, Payload, Slot, Stage, WorkgroupFacts};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value.
@@ -153,6 +153,21 @@ pub struct Region {
     pub term: Term,
 }
 
+impl Region {
+    /// Takes instructions out, here and in regions inside.
+    fn retain(&mut self, keep: &mut impl FnMut(Inst) -> bool) {
+        self.nodes.retain_mut(|node| {
+            match node {
+                Node::Inst(inst) => return keep(*inst),
+                Node::If(n) => [&mut n.then, &mut n.else_].into_iter().for_each(|region| region.retain(keep)),
+                Node::Loop(n) => n.body.retain(keep),
+                Node::Scope(n) => n.body.retain(keep),
+            }
+            true
+        });
+    }
+}
+
 /// End of a region.
 #[derive(Clone, Debug)]
 pub enum Term {
@@ -240,10 +255,12 @@ pub struct Shader {
     pub labels: u32,
     /// The root scope: body and the label that a return breaks to. No results.
     pub root: Scope,
-    /// Input slots; [`Op::LoadInput`] indexes it.
+    /// Input slots; [`Op::LoadInput`] and [`Op::LoadVertex`] index it.
     pub inputs: Vec<Slot>,
-    /// Output slots; [`Op::StoreOutput`] indexes it.
+    /// Output slots; [`Op::StoreOutput`] and [`Op::StoreVertex`] index it.
     pub outputs: Vec<Slot>,
+    /// See [`base::shader::StageInterface::places`].
+    pub places: Vec<PatchPlace>,
     /// See [`base::shader::StageFacts::side_effects`].
     pub side_effects: bool,
     /// A subgroup operation or built-in occurs: the result may depend on the subgroup size.
@@ -267,6 +284,7 @@ impl Shader {
             root: Scope { label: Label(0), body: Region::default(), results: Vec::new() },
             inputs: Vec::new(),
             outputs: Vec::new(),
+            places: Vec::new(),
             side_effects: false,
             uses_subgroup: false,
         }
@@ -341,6 +359,29 @@ impl Shader {
     pub fn has_float(&self, inst: Inst) -> bool {
         let data = &self.insts[inst];
         data.args.iter().copied().chain(data.results()).any(|v| self.ty(v).is_float())
+    }
+
+    /// Takes output slots away that are not to be kept, and what stores to them; slots beyond `keep` stay.
+    pub fn keep_outputs(&mut self, keep: &[bool]) {
+        let kept = |slot: u32| keep.get(slot as usize) != Some(&false);
+        let mut next = 0;
+        let numbers: Vec<u32> = (0..self.outputs.len() as u32)
+            .map(|slot| {
+                next += u32::from(kept(slot));
+                next - u32::from(kept(slot))
+            })
+            .collect();
+        let mut slots = 0..;
+        self.outputs.retain(|_| slots.next().is_none_or(kept));
+        let insts = &mut self.insts;
+        self.root.body.retain(&mut |inst| match &mut insts[inst].op {
+            Op::StoreOutput(slot) | Op::StoreVertex(slot) => {
+                let stays = kept(*slot);
+                *slot = numbers.get(*slot as usize).copied().unwrap_or(*slot);
+                stays
+            }
+            _ => true,
+        });
     }
 
     /// Type of a value.

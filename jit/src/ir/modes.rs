@@ -17,6 +17,7 @@ pub fn flushes(op: &Op) -> bool {
         Op::Const(_) | Op::Select | Op::IAddCarry | Op::ISubBorrow => false,
         Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => false,
         Op::VarLoad(_) | Op::VarStore(_) | Op::LoadInput(..) | Op::StoreOutput(_) | Op::Builtin(_) => false,
+        Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => false,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => false,
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) => false,
         Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => false,

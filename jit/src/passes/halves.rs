@@ -79,6 +79,7 @@ fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
         }
         Op::Subgroup(_) => Same,
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) | Op::LoadInput(..) | Op::StoreOutput(_) => Half,
+        Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => Half,
         // They have no floats of 16 bits.
         Op::IAddCarry | Op::ISubBorrow | Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => Same,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize | Op::Builtin(_) => Same,

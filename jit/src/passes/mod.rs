@@ -17,6 +17,7 @@ mod fold;
 mod halves;
 mod lower_float;
 mod lower_math;
+mod marks;
 pub mod math;
 mod mem2reg;
 mod split_arrays;
@@ -37,6 +38,7 @@ pub use fold::fold;
 pub use halves::halves;
 pub use lower_float::lower_float;
 pub use lower_math::lower_math;
+pub use marks::marks;
 pub use mem2reg::mem2reg;
 pub use split_arrays::split_arrays;
 pub use steps::Steps;
@@ -101,6 +103,7 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     p.pass("flatten", flatten)?;
     p.pass("structure", structure)?;
     p.pass("fold", fold)?;
+    p.pass("marks", marks)?;
     p.pass("dce", dce)?;
     p.pass("compact_vars", compact_vars)
 }

@@ -10,6 +10,7 @@ use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
 use super::value::{Flat, Local, MemoryVariable, Parts, Pointee, Pointer, Slot, Val};
+use super::vertices::Made;
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, FloatFlags, Label, Op, Space, Term, Ty, Value, Var};
@@ -30,8 +31,14 @@ pub(crate) struct Translator<'a> {
     pub b: Builder,
     pub locals: Vec<Local>,
     pub input_slots: HashMap<SlotKind, u32>,
+    /// Inputs with an element for each vertex of a primitive, and their types.
+    pub arrayed: HashSet<(u32, u32)>,
     /// Output variables' locals.
     pub outputs: Vec<usize>,
+    /// What a stage of primitives keeps of the vertices it makes.
+    pub made: Option<Made>,
+    /// Which output slots stay; beyond its end, all.
+    pub kept_outputs: Vec<bool>,
     /// Private variables that some instruction stores to.
     pub touched: HashSet<Var>,
     slots: Vec<Slot>,
@@ -89,7 +96,10 @@ impl<'a> Translator<'a> {
             b,
             locals: Vec::new(),
             input_slots: HashMap::new(),
+            arrayed: HashSet::new(),
             outputs: Vec::new(),
+            made: None,
+            kept_outputs: Vec::new(),
             touched: HashSet::new(),
             slots,
             phis,

@@ -7,8 +7,11 @@ pub(crate) const POSITION: u32 = 0;
 pub(crate) const POINT_SIZE: u32 = 1;
 pub(crate) const CLIP_DISTANCE: u32 = 3;
 pub(crate) const CULL_DISTANCE: u32 = 4;
+pub(crate) const PRIMITIVE_ID: u32 = 7;
 pub(crate) const LAYER: u32 = 9;
 pub(crate) const VIEWPORT_INDEX: u32 = 10;
+pub(crate) const TESS_LEVEL_OUTER: u32 = 11;
+pub(crate) const TESS_LEVEL_INNER: u32 = 12;
 pub(crate) const SAMPLE_ID: u32 = 18;
 pub(crate) const SAMPLE_POSITION: u32 = 19;
 pub(crate) const SAMPLE_MASK: u32 = 20;
@@ -27,9 +30,12 @@ pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
 type Row = (u32, u8, Ty, fn(u8) -> Builtin);
 
 static INPUTS: &[Row] = &[
-    (7, 1, Ty::I32, |_| Builtin::PrimitiveId),
+    (PRIMITIVE_ID, 1, Ty::I32, |_| Builtin::PrimitiveId),
+    (8, 1, Ty::I32, |_| Builtin::InvocationId),
     (LAYER, 1, Ty::I32, |_| Builtin::Layer),
     (VIEWPORT_INDEX, 1, Ty::I32, |_| Builtin::ViewportIndex),
+    (13, 3, Ty::F32, Builtin::TessCoord),
+    (14, 1, Ty::I32, |_| Builtin::PatchVertices),
     (15, 4, Ty::F32, Builtin::FragCoord),
     (16, 2, Ty::F32, Builtin::PointCoord),
     (17, 1, Ty::B1, |_| Builtin::FrontFacing),
@@ -70,6 +76,9 @@ pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> 
         POINT_SIZE => BuiltinSlot::PointSize,
         CLIP_DISTANCE if component < 8 => BuiltinSlot::ClipDistance(c),
         CULL_DISTANCE if component < 8 => BuiltinSlot::CullDistance(c),
+        TESS_LEVEL_OUTER if component < 4 => BuiltinSlot::TessLevelOuter(c),
+        TESS_LEVEL_INNER if component < 2 => BuiltinSlot::TessLevelInner(c),
+        PRIMITIVE_ID => BuiltinSlot::PrimitiveId,
         LAYER => BuiltinSlot::Layer,
         VIEWPORT_INDEX => BuiltinSlot::ViewportIndex,
         FRAG_DEPTH => BuiltinSlot::FragDepth,

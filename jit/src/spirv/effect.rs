@@ -67,7 +67,9 @@ impl Translator<'_> {
             op::OpControlBarrier => {
                 let scope = self.s.constant_bits(v.arg(0)?)?;
                 // A subgroup runs in lockstep: only its memory order is left.
-                let lockstep = matches!(scope, SCOPE_SUBGROUP | SCOPE_INVOCATION) || !self.stage.has_workgroups();
+                let lockstep = matches!(scope, SCOPE_SUBGROUP | SCOPE_INVOCATION)
+                    || !self.stage.has_workgroups()
+                    || self.is_patch_of_one_chunk();
                 self.b.emit(if lockstep { Op::MemoryBarrier } else { Op::Barrier }, &[], &[]);
                 Ok(())
             }

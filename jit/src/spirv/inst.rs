@@ -71,6 +71,7 @@ impl Translator<'_> {
                 let flat = self.derivative(v)?;
                 self.result(v, flat)
             }
+            op::OpEmitVertex..=op::OpEndStreamPrimitive => self.make_vertices(v),
             op::OpControlBarrier
             | op::OpMemoryBarrier
             | op::OpAtomicLoad..=op::OpAtomicXor

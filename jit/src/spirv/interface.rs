@@ -10,7 +10,9 @@ use super::mode::ComputeQuads;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, Type};
-use super::value::{Desc, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val};
+use super::value::{
+    Desc, Flat, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val,
+};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
@@ -37,7 +39,10 @@ struct IoState {
 impl Translator<'_> {
     /// True when an array or matrix level of a variable stays an array.
     pub fn kept(&self, root: u32, ty: u32, len: u32) -> bool {
-        len > SPLIT_LIMIT || self.a.dynamic.contains(&(root, ty)) || self.a.dynamic.contains(&(0, ty))
+        len > SPLIT_LIMIT
+            || self.a.dynamic.contains(&(root, ty))
+            || self.a.dynamic.contains(&(0, ty))
+            || self.arrayed.contains(&(root, ty))
     }
 
     /// Leaves of a part of a local: kept levels count once.
@@ -128,7 +133,7 @@ impl Translator<'_> {
         self.set(v.result, Val::Ptr(p))
     }
 
-    fn initialise(&mut self, p: &Pointer, v: View<'_>) -> Result<()> {
+    pub fn initialise(&mut self, p: &Pointer, v: View<'_>) -> Result<()> {
         if let Some(&init) = v.args.get(1) {
             let val = self.flat(init)?;
             self.store(p, val, false)?;
@@ -210,6 +215,7 @@ impl Translator<'_> {
         let p = match class {
             class::PRIVATE if v.op == op::OpVariable => return self.private_variable(v),
             class::INPUT => self.input(v, to)?,
+            class::OUTPUT if self.stage.row().outputs == Side::Patch => self.patch_output(v, to, shared)?,
             class::OUTPUT => self.output(v, to)?,
             class::UNIFORM_CONSTANT | class::UNIFORM | class::STORAGE_BUFFER => self.resource(v, to)?,
             class::PUSH_CONSTANT => {
@@ -245,7 +251,7 @@ impl Translator<'_> {
         self.set(v.result, Val::Ptr(p))
     }
 
-    fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, natural: bool) -> Pointer {
+    pub fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, natural: bool) -> Pointer {
         let place = Place::Memory(Memory {
             space,
             origin: None,
@@ -318,6 +324,9 @@ impl Translator<'_> {
     // Inputs and outputs.
 
     fn input(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        if self.is_arrayed(v.result, to, self.stage.row().inputs) {
+            return self.arrayed_input(v, to);
+        }
         let io = self.io_leaves(v.result, to, self.stage.row().inputs)?;
         if io.iter().any(|l| l.at == InterpolateAt::Sample) {
             self.b.shader.fragment_mut()?.sample_shading = true;
@@ -328,7 +337,37 @@ impl Translator<'_> {
             return Ok(Pointer { ty: to, place: Place::Local(place) });
         }
         let p = self.make_local(v.result, to, io.clone())?;
-        let val = io.iter().map(|leaf| self.load_input(leaf)).collect();
+        let val = io.iter().map(|leaf| self.load_input(leaf, None)).collect();
+        self.store(&p, val, false)?;
+        Ok(p)
+    }
+
+    /// Has the variable an element for each vertex of a primitive or patch? All have but those that are the invocation's or the patch's.
+    pub fn is_arrayed(&self, var: u32, ty: u32, side: Side) -> bool {
+        let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
+        let of_vertices = built_in.is_none_or(|number| builtin::slot(Side::Primitives, number, 0).is_some());
+        matches!(side, Side::Primitives | Side::Patch) && of_vertices && !self.is_of_patch(var, ty)
+    }
+
+    /// An input with an element for each vertex: read in place, by the vertex's number, unless arrays inside are indexed dynamically.
+    fn arrayed_input(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        let &Type::Array { elem, len } = self.s.ty(to)? else {
+            return Err(Error::invalid("input of a primitive's vertices is no array"));
+        };
+        let io = self.io_leaves(v.result, elem, self.stage.row().inputs)?;
+        self.arrayed.insert((v.result, to));
+        let inside = self.any_kept(v.result, elem)?;
+        if !inside {
+            self.locals.push(Local { ty: to, root: v.result, vars: Vec::new(), io });
+            let place = LocalPlace { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
+            return Ok(Pointer { ty: to, place: Place::Local(place) });
+        }
+        let p = self.make_local(v.result, to, io.clone())?;
+        let mut val = Flat::new();
+        for vertex in 0..len {
+            let vertex = self.b.i32(vertex);
+            val.extend(io.iter().map(|leaf| self.load_input(leaf, Some(vertex))));
+        }
         self.store(&p, val, false)?;
         Ok(p)
     }
@@ -343,17 +382,28 @@ impl Translator<'_> {
 
     /// Stores every output that was written; the end of the entry point.
     pub fn store_outputs(&mut self) -> Result<()> {
-        for local in std::mem::take(&mut self.outputs) {
+        if self.stage.has_primitives() {
+            return self.store_vertex_count();
+        }
+        self.each_output(&mut |t, slot, var, index| {
+            if t.touched.contains(&var) {
+                let v = t.b.load_var(var, Some(index));
+                t.output_words(slot, v, &mut Self::store_output);
+            }
+        })
+    }
+
+    /// Calls `f` with slot, variable and element of every scalar that goes out, in the same order every time.
+    pub fn each_output(&mut self, f: &mut dyn FnMut(&mut Self, Slot, Var, Value)) -> Result<()> {
+        for local in self.outputs.clone() {
             let Local { ty, vars, io, .. } = self.locals[local].clone();
             let mut flat = 0;
             let zero = self.b.i32(0);
             self.visit_local(local, ty, 0, zero, &mut |t, leaf, index| {
                 let io = io[flat];
                 flat += 1;
-                let Some(slot) = output_slot(&io) else { return };
-                if t.touched.contains(&vars[leaf]) {
-                    let v = t.b.load_var(vars[leaf], Some(index));
-                    t.store_words(slot, v);
+                if let Some(slot) = output_slot(&io) {
+                    f(t, slot, vars[leaf], index);
                 }
             })?;
             self.check_fault()?;
@@ -361,20 +411,20 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The counterpart of `load_words`.
-    fn store_words(&mut self, slot: Slot, v: Value) {
+    /// The counterpart of `load_words`: gives each word of a scalar to `store`, with its slot.
+    pub fn output_words(&mut self, slot: Slot, v: Value, store: &mut dyn FnMut(&mut Self, Slot, Value)) {
         let v = match (self.b.ty(v), slot.ty) {
             (Ty::I16, SlotType::Sint) => self.b.cvt(Convert::SToS, v, Ty::I32),
             (Ty::I16, _) => self.b.cvt(Convert::UToU, v, Ty::I32),
             (Ty::F16, _) => self.b.cvt(Convert::FToF, v, Ty::F32),
             (Ty::I64 | Ty::F64, _) => {
                 let words = self.split(v, Ty::I32, 2);
-                self.store_output(high_word(slot), words[1]);
+                store(self, high_word(slot), words[1]);
                 words[0]
             }
             _ => v,
         };
-        self.store_output(slot, v);
+        store(self, slot, v);
     }
 
     fn store_output(&mut self, slot: Slot, v: Value) {
@@ -389,13 +439,13 @@ impl Translator<'_> {
     }
 
     /// Interface scalars of a variable, in flat order.
-    fn io_leaves(&self, var: u32, ty: u32, side: Side) -> Result<Vec<IoLeaf>> {
+    pub fn io_leaves(&self, var: u32, ty: u32, side: Side) -> Result<Vec<IoLeaf>> {
         let mut out = Vec::with_capacity(self.s.flat_leaves(ty)?);
         let none = IoState {
             side,
             location: None,
             component: 0,
-            index: 0,
+            index: if self.is_of_patch(var, ty) { SlotKind::PATCH.into() } else { 0 },
             builtin: None,
             interpolation: Interpolation::Smooth,
             at: InterpolateAt::Default,
@@ -512,12 +562,15 @@ impl Translator<'_> {
         })
     }
 
-    /// Reads an input scalar.
-    pub fn load_input(&mut self, io: &IoLeaf) -> Value {
-        match io.kind {
-            IoKind::Slot => self.load_words(io, io.at, &[]),
-            IoKind::Builtin(number, c) => self.load_builtin(io, number, c),
-            IoKind::Unused => self.b.konst(io.ty, 0),
+    /// Reads an input scalar; of an arrayed one that of a vertex.
+    pub fn load_input(&mut self, io: &IoLeaf, vertex: Option<Value>) -> Value {
+        match (io.kind, vertex) {
+            (IoKind::Slot, _) => self.load_words(io, io.at, vertex.as_slice()),
+            (IoKind::Builtin(..), Some(_)) if matches!(io.slot.kind, SlotKind::Builtin(_)) => {
+                self.load_words(io, io.at, vertex.as_slice())
+            }
+            (IoKind::Builtin(number, c), _) => self.load_builtin(io, number, c),
+            (IoKind::Unused, _) => self.b.konst(io.ty, 0),
         }
     }
 
@@ -526,8 +579,21 @@ impl Translator<'_> {
         let word = |t: &mut Self, slot: Slot| {
             let ty = if slot.ty == SlotType::Float { Ty::F32 } else { Ty::I32 };
             let slot = t.input_slot(slot);
-            t.b.val(Op::LoadInput(slot, at), args, ty)
+            match (t.stage.row().inputs, args) {
+                (Side::Primitives, _) | (Side::Patch, &[_]) => t.b.val(Op::LoadVertex(slot), args, ty),
+                (Side::Patch, _) => {
+                    let any = t.b.i32(0);
+                    t.b.val(Op::LoadVertex(slot), &[any], ty)
+                }
+                _ => t.b.val(Op::LoadInput(slot, at), args, ty),
+            }
         };
+        if self.stage.row().inputs == Side::Patch && io.ty.bytes() == 2 {
+            // It is no word there.
+            let bits = word(self, Slot { ty: SlotType::Uint, ..io.slot });
+            let bits = self.b.cvt(Convert::UToU, bits, Ty::I16);
+            return if io.ty == Ty::F16 { self.b.cvt(Convert::Bitcast, bits, Ty::F16) } else { bits };
+        }
         let low = word(self, io.slot);
         match io.ty {
             Ty::I16 => self.b.cvt(Convert::UToU, low, io.ty),
@@ -544,14 +610,13 @@ impl Translator<'_> {
     pub fn load_input_at(&mut self, io: &IoLeaf, at: InterpolateAt, args: &[Value]) -> Value {
         match io.kind {
             IoKind::Slot if io.slot.interpolation != Interpolation::Flat => self.load_words(io, at, args),
-            _ => self.load_input(io),
+            _ => self.load_input(io, None),
         }
     }
 
     fn load_builtin(&mut self, io: &IoLeaf, number: u32, c: u32) -> Value {
         if let SlotKind::Builtin(_) = io.slot.kind {
-            let slot = self.input_slot(io.slot);
-            return self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], io.ty);
+            return self.load_words(io, InterpolateAt::Default, &[]);
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return self.subgroup_mask(number, c);
@@ -589,7 +654,7 @@ impl Translator<'_> {
 }
 
 /// The slot of a 64-bit scalar's high word.
-fn high_word(low: Slot) -> Slot {
+pub fn high_word(low: Slot) -> Slot {
     let kind = match low.kind {
         SlotKind::User { location, component, index } => SlotKind::User { location, component: component + 1, index },
         builtin @ SlotKind::Builtin(_) => builtin,
@@ -612,7 +677,7 @@ fn number_builtins(side: Side, out: &mut [IoLeaf], n: usize) {
 }
 
 /// Where an output scalar goes; nothing for what the stage does not pass on.
-fn output_slot(io: &IoLeaf) -> Option<Slot> {
+pub fn output_slot(io: &IoLeaf) -> Option<Slot> {
     match io.kind {
         IoKind::Slot => Some(io.slot),
         IoKind::Builtin(..) => matches!(io.slot.kind, SlotKind::Builtin(_)).then_some(io.slot),

@@ -448,7 +448,10 @@ impl Translator<'_> {
         let l = &self.locals[local];
         match (l.vars.get(leaf).copied(), l.io.get(leaf).copied()) {
             (Some(var), _) => self.b.load_var(var, Some(index)),
-            (None, Some(io)) => self.load_input(&IoLeaf { volatile: volatile || io.volatile, ..io }),
+            (None, Some(io)) => {
+                let vertex = self.arrayed.contains(&(l.root, l.ty)).then_some(index);
+                self.load_input(&IoLeaf { volatile: volatile || io.volatile, ..io }, vertex)
+            }
             (None, None) => {
                 self.b.fault = Some("leaf outside its variable");
                 self.b.i32(0)

@@ -40,6 +40,7 @@ mod mode;
 mod module;
 mod opcodes;
 mod partition;
+mod patch;
 mod small_float;
 mod structure;
 mod types;
@@ -47,6 +48,7 @@ mod untyped;
 mod validate;
 mod value;
 mod variable;
+mod vertices;
 
 pub use accept::Accept;
 pub use module::{EntryPoint, Module};
@@ -103,6 +105,7 @@ mod deco {
     pub(crate) const BUILT_IN: u32 = 11;
     pub(crate) const NO_PERSPECTIVE: u32 = 13;
     pub(crate) const FLAT: u32 = 14;
+    pub(crate) const PATCH: u32 = 15;
     pub(crate) const CENTROID: u32 = 16;
     pub(crate) const SAMPLE: u32 = 17;
     pub(crate) const RESTRICT: u32 = 19;
@@ -212,6 +215,9 @@ impl Request<'_> {
         *pointers_meet = t.pointers_meet;
         inlined?;
         t.store_outputs()?;
-        Ok(t.b.finish())
+        let keep = std::mem::take(&mut t.kept_outputs);
+        let mut shader = t.b.finish();
+        shader.keep_outputs(&keep);
+        Ok(shader)
     }
 }

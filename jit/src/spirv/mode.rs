@@ -6,7 +6,10 @@ use super::types::Spec;
 use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
-use base::shader::{FragmentFacts, ModeFamily};
+use base::shader::{
+    Domain, FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive, Spacing, TessellationFacts,
+    VertexOrder, WorkgroupFacts,
+};
 
 /// What a mode says.
 enum Says {
@@ -16,6 +19,8 @@ enum Says {
     Refused,
     /// A fact of the fragment stage.
     Fragments(fn(&mut FragmentFacts)),
+    /// A fact of a stage of primitives or patches, with the mode's literal if it has one.
+    Primitives(fn(&mut Primitives, u32)),
     /// The workgroup's size in literals.
     LocalSize,
     /// The workgroup's size in constants.
@@ -26,7 +31,47 @@ enum Says {
     FastMath,
 }
 
-use Says::{FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
+use Says::{FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Primitives as Of, Refused};
+
+/// What modes have said of primitives.
+#[derive(Default)]
+struct Primitives {
+    input: Option<InputPrimitive>,
+    output: Option<OutputPrimitive>,
+    max_vertices: Option<u32>,
+    invocations: Option<u32>,
+    patches: TessellationFacts,
+}
+
+impl Primitives {
+    /// The facts of a geometry stage, which has to say all but the number of invocations.
+    fn facts(&self) -> Result<GeometryFacts> {
+        let missing = |what: &str| Error::invalid(format!("geometry shader without {what}"));
+        let invocations = self.invocations.unwrap_or(1);
+        let max_vertices = self.max_vertices.ok_or_else(|| missing("OutputVertices"))?;
+        if max_vertices == 0 || invocations == 0 {
+            return Err(Error::invalid("geometry shader that makes nothing"));
+        }
+        if max_vertices > GeometryFacts::MOST_VERTICES || invocations > GeometryFacts::MOST_INVOCATIONS {
+            return Err(Error::limit(format!("geometry shader of {invocations} × {max_vertices} vertices")));
+        }
+        let input = self.input.ok_or_else(|| missing("an input primitive"))?;
+        let output = self.output.ok_or_else(|| missing("an output primitive"))?;
+        Ok(GeometryFacts { input, output, max_vertices, invocations })
+    }
+
+    /// The facts of a tessellation stage, which need not say anything.
+    fn patches(&self) -> Result<TessellationFacts> {
+        let vertices = self.max_vertices.unwrap_or(0);
+        if vertices > TessellationFacts::MOST_VERTICES {
+            return Err(Error::limit(format!("patch of {vertices} vertices")));
+        }
+        if self.max_vertices == Some(0) {
+            return Err(Error::invalid("patch of no vertices"));
+        }
+        Ok(TessellationFacts { vertices, ..self.patches })
+    }
+}
 
 struct Row {
     number: u32,
@@ -44,15 +89,36 @@ macro_rules! modes {
 const KEEP_SPECIAL: FloatFlags = FloatFlags::KEEP_SIGNED_ZERO.and(FloatFlags::KEEP_INFINITY).and(FloatFlags::KEEP_NAN);
 
 modes! {
+    0 Invocations Primitive Of(|p, n| p.invocations = Some(n));
+    1 SpacingEqual Patch Of(|p, _| p.patches.spacing = Some(Spacing::Equal));
+    2 SpacingFractionalEven Patch Of(|p, _| p.patches.spacing = Some(Spacing::FractionalEven));
+    3 SpacingFractionalOdd Patch Of(|p, _| p.patches.spacing = Some(Spacing::FractionalOdd));
+    4 VertexOrderCw Patch Of(|p, _| p.patches.order = Some(VertexOrder::Clockwise));
+    5 VertexOrderCcw Patch Of(|p, _| p.patches.order = Some(VertexOrder::CounterClockwise));
     7 OriginUpperLeft Fragment Nothing;
     8 OriginLowerLeft Fragment Refused;
     9 EarlyFragmentTests Fragment Fragments(|f| f.early_fragment_tests = true);
+    10 PointMode Patch Of(|p, _| p.patches.points = true);
     12 DepthReplacing Fragment Fragments(|f| f.writes_depth = true);
     14 DepthGreater Fragment Fragments(|f| f.depth_greater = true);
     15 DepthLess Fragment Fragments(|f| f.depth_less = true);
     // A promise that may be broken: what is written counts, if DepthReplacing says that something is.
     16 DepthUnchanged Fragment Nothing;
     17 LocalSize Workgroup LocalSize;
+    19 InputPoints Primitive Of(|p, _| p.input = Some(InputPrimitive::Points));
+    20 InputLines Primitive Of(|p, _| p.input = Some(InputPrimitive::Lines));
+    21 InputLinesAdjacency Primitive Of(|p, _| p.input = Some(InputPrimitive::LinesAdjacency));
+    22 Triangles Shape Of(|p, _| {
+        p.input = Some(InputPrimitive::Triangles);
+        p.patches.domain = Some(Domain::Triangles);
+    });
+    23 InputTrianglesAdjacency Primitive Of(|p, _| p.input = Some(InputPrimitive::TrianglesAdjacency));
+    24 Quads Patch Of(|p, _| p.patches.domain = Some(Domain::Quads));
+    25 Isolines Patch Of(|p, _| p.patches.domain = Some(Domain::Isolines));
+    26 OutputVertices Shape Of(|p, n| p.max_vertices = Some(n));
+    27 OutputPoints Primitive Of(|p, _| p.output = Some(OutputPrimitive::Points));
+    28 OutputLineStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::LineStrip));
+    29 OutputTriangleStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::TriangleStrip));
     38 LocalSizeId Workgroup LocalSizeId;
     4421 SubgroupUniformControlFlowKHR Any Nothing;
     4446 PostDepthCoverage Fragment Fragments(|f| f.post_depth_coverage = true);
@@ -118,7 +184,7 @@ pub(super) fn compute_quads(m: &Module, function: u32, shader: &Shader) -> Resul
 
 /// Reads the modes of an entry point into the shader; what they say of its float arithmetic.
 pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader) -> Result<FloatModes> {
-    let mut size = None;
+    let (mut size, mut primitives) = (None, Primitives::default());
     let mut float = s.float;
     for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
         let v = m.view(inst);
@@ -135,6 +201,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             Nothing | Float(_) => {}
             Refused => return Err(at(Error::invalid(row.name))),
             Fragments(set) => set(shader.fragment_mut().map_err(at)?),
+            Of(set) => set(&mut primitives, v.args.get(2).copied().unwrap_or(0)),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
             LocalSizeId => {
                 let constant = |i: usize| s.constant_bits(v.arg(i)?).map(|bits| bits as u32);
@@ -143,7 +210,20 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             FastMath => float.set_fast(s.scalar(v.arg(2)?)?, s.constant_bits(v.arg(3)?)? as u32).map_err(at)?,
         }
     }
-    if let Some(facts) = shader.payload.workgroup_mut() {
+    if let Some(facts) = shader.payload.geometry_mut() {
+        *facts = primitives.facts()?;
+    }
+    if let Some(facts) = shader.payload.tessellation_mut() {
+        *facts = primitives.patches()?;
+        let vertices = facts.vertices;
+        if let Ok(patch) = shader.workgroup_mut() {
+            // (The evaluation stage might say it alone: no compiler's output does.)
+            if vertices == 0 {
+                return Err(Error::unsupported("tessellation control shader without OutputVertices"));
+            }
+            *patch = WorkgroupFacts { local_size: [vertices, 1, 1], ..WorkgroupFacts::default() };
+        }
+    } else if let Some(facts) = shader.payload.workgroup_mut() {
         facts.local_size =
             workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("compute shader without a workgroup size"))?;
         let product = facts.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));

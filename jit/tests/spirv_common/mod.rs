@@ -52,6 +52,7 @@ pub fn layout() -> PipelineLayoutInfo {
 pub fn stage(name: &str) -> Stage {
     match name.rsplit('.').next() {
         Some("vert") => Stage::Vertex,
+        Some("geom") => Stage::Geometry,
         Some("frag") => Stage::Fragment,
         _ => Stage::Compute,
     }

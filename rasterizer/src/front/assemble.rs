@@ -3,8 +3,9 @@
 //! A draw's index stream is cut at restart indices into segments; primitive numbers run on through the segments of an
 //! instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
 
-use crate::api::{DrawCounts, IndexBuffer, One, Topology};
+use crate::api::{DrawCounts, DrawState, IndexBuffer, One, Topology};
 use base::mem::MemoryRange;
+use base::shader::TessellationFacts;
 
 /// A run of the index stream without a restart index.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +19,8 @@ pub struct Segment {
 }
 
 impl Topology {
-    /// Whole primitives in `n` vertices.
-    pub fn primitives(self, n: u32) -> u32 {
+    /// Whole primitives in `n` vertices; patches have `patch_vertices`.
+    pub fn primitives(self, n: u32, patch_vertices: u32) -> u32 {
         match self {
             Topology::PointList => n,
             Topology::LineList => n / 2,
@@ -30,6 +31,7 @@ impl Topology {
             Topology::LineStripWithAdjacency => n.saturating_sub(3),
             Topology::TriangleListWithAdjacency => n / 6,
             Topology::TriangleStripWithAdjacency => (n / 2).saturating_sub(2),
+            Topology::PatchList => n / patch_vertices.max(1),
         }
     }
 
@@ -39,6 +41,8 @@ impl Topology {
         let odd = i & 1;
         match self {
             Topology::PointList => [i, i, i],
+            // Nothing is drawn of them as they are.
+            Topology::PatchList => [i, i, i],
             Topology::LineList => [2 * i, 2 * i + 1, 2 * i],
             Topology::LineStrip => [i, i + 1, i],
             Topology::TriangleList => [3 * i, 3 * i + 1, 3 * i + 2],
@@ -64,6 +68,91 @@ impl Topology {
             (Topology::TriangleStrip | Topology::TriangleStripWithAdjacency | Topology::TriangleFan, _) => [b, c, a],
             _ => [a, b, c],
         }
+    }
+}
+
+impl Topology {
+    /// All vertices of primitive `i` of `n`, in the order that a stage sees; behind them, its first one.
+    #[inline]
+    pub fn all_vertices(self, i: u32, n: u32) -> [u32; 6] {
+        let few = |v: [u32; 3]| [v[0], v[1], v[2], v[0], v[0], v[0]];
+        let run = |first: u32| core::array::from_fn(|k| first + k as u32);
+        match self {
+            Topology::PointList
+            | Topology::PatchList
+            | Topology::LineList
+            | Topology::LineStrip
+            | Topology::TriangleList
+            | Topology::TriangleStrip
+            | Topology::TriangleFan => few(self.vertices(i)),
+            Topology::LineListWithAdjacency => [4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, 4 * i, 4 * i],
+            Topology::LineStripWithAdjacency => [i, i + 1, i + 2, i + 3, i, i],
+            Topology::TriangleListWithAdjacency => run(6 * i),
+            Topology::TriangleStripWithAdjacency => {
+                let before = if i == 0 { 1 } else { 2 * i - 2 };
+                let behind = 2 * i + if i + 1 == n { 5 } else { 6 };
+                let [a, b, c] = self.vertices(i);
+                if i & 1 == 0 { [a, before, b, behind, c, 2 * i + 3] } else { [a, 2 * i + 3, b, behind, c, before] }
+            }
+        }
+    }
+}
+
+/// What becomes of a primitive's vertices is taken of its topology as one of these.
+pub trait Corners: Copy + AsMut<[u32]> {
+    /// Stream positions of primitive `i` of the `n` of a segment, relative to that.
+    fn of(state: &DrawState, i: u32, n: u32) -> Self;
+}
+
+/// For setup: provoking vertex first.
+impl Corners for [u32; 3] {
+    #[inline(always)]
+    fn of(state: &DrawState, i: u32, _n: u32) -> Self {
+        let topology = state.topology;
+        if state.provoking_last { topology.vertices_last_first(i) } else { topology.vertices(i) }
+    }
+}
+
+/// For a stage: all of them, whichever provokes.
+impl Corners for [u32; 6] {
+    #[inline(always)]
+    fn of(state: &DrawState, i: u32, n: u32) -> Self {
+        state.topology.all_vertices(i, n)
+    }
+}
+
+/// A patch's vertices.
+#[derive(Clone, Copy)]
+pub struct Patch {
+    vertices: [u32; Patch::MOST],
+    count: u32,
+}
+
+impl Patch {
+    /// `maxTessellationPatchSize`.
+    pub const MOST: usize = TessellationFacts::MOST_VERTICES as usize;
+
+    /// At least one.
+    pub fn vertices(&self) -> &[u32] {
+        &self.vertices[..self.count as usize]
+    }
+}
+
+impl AsMut<[u32]> for Patch {
+    fn as_mut(&mut self) -> &mut [u32] {
+        &mut self.vertices[..self.count as usize]
+    }
+}
+
+/// As many as the state says, one behind the other.
+impl Corners for Patch {
+    fn of(state: &DrawState, i: u32, _n: u32) -> Self {
+        let count = state.patch_vertices.clamp(1, Patch::MOST as u32);
+        let mut vertices = [0; Patch::MOST];
+        for (vertex, at) in vertices[..count as usize].iter_mut().zip(0..) {
+            *vertex = i.wrapping_mul(count).wrapping_add(at);
+        }
+        Patch { vertices, count }
     }
 }
 
@@ -97,16 +186,16 @@ pub fn read_bytes(range: &MemoryRange, offset: u64, out: &mut [u8]) {
 }
 
 /// Cuts a draw into segments.
-pub fn segments(topology: Topology, restart: bool, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> One<Segment> {
+pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> One<Segment> {
     let (mut out, mut base) = (One::new(), 0u32);
     let mut push = |first: u32, count: u32| {
-        let primitives = topology.primitives(count);
+        let primitives = state.topology.primitives(count, state.patch_vertices);
         if primitives > 0 {
             out.push(Segment { first, primitives, base });
             base = base.wrapping_add(primitives);
         }
     };
-    let Some(indices) = indices.filter(|_| restart) else {
+    let Some(indices) = indices.filter(|_| state.primitive_restart) else {
         push(0, counts.count);
         return out;
     };
@@ -127,6 +216,27 @@ pub fn segments(topology: Topology, restart: bool, counts: &DrawCounts, indices:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The specification's "Triangle Strips With Adjacency" and "Line Strips With Adjacency".
+    #[test]
+    fn stages_see_adjacent_vertices() {
+        let strip = Topology::TriangleStripWithAdjacency;
+        assert_eq!(strip.all_vertices(0, 1), [0, 1, 2, 5, 4, 3]);
+        assert_eq!(strip.all_vertices(0, 4), [0, 1, 2, 6, 4, 3]);
+        assert_eq!(strip.all_vertices(1, 4), [2, 5, 6, 8, 4, 0]);
+        assert_eq!(strip.all_vertices(2, 4), [4, 2, 6, 10, 8, 7]);
+        assert_eq!(strip.all_vertices(3, 4), [6, 9, 10, 11, 8, 4]);
+        assert_eq!(strip.all_vertices(2, 3), [4, 2, 6, 9, 8, 7]);
+        assert_eq!(Topology::TriangleListWithAdjacency.all_vertices(2, 3), [12, 13, 14, 15, 16, 17]);
+        assert_eq!(Topology::LineStripWithAdjacency.all_vertices(2, 3)[..4], [2, 3, 4, 5]);
+        assert_eq!(Topology::LineListWithAdjacency.all_vertices(2, 3)[..4], [8, 9, 10, 11]);
+        assert_eq!(Topology::TriangleFan.all_vertices(2, 3)[..3], [3, 4, 0]);
+        assert_eq!(Topology::TriangleStrip.all_vertices(1, 3)[..3], [1, 3, 2]);
+        for i in 0..5 {
+            let [a, _, b, _, c, _] = strip.all_vertices(i, 5);
+            assert_eq!([a, b, c], strip.vertices(i), "the triangle of a primitive");
+        }
+    }
 
     /// The specification's table of provoking vertices ("Primitive Topologies"); a triangle is turned, never mirrored.
     #[test]

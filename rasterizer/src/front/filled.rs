@@ -100,7 +100,7 @@ impl Builder<'_> {
     /// Is the chunk one for [`Builder::filled`]?
     pub fn is_filled(&self) -> bool {
         let (state, linkage) = (&self.draw.draw.state, &self.draw.plan.linkage);
-        state.topology.class() == TopologyClass::Triangle
+        self.draw.plan.topology.class() == TopologyClass::Triangle
             && state.polygon_mode == PolygonMode::Fill
             && linkage.layer == NO_SLOT
             && linkage.viewport == NO_SLOT

@@ -1,7 +1,8 @@
-//! The source of a draw without further stages: input assembly and the vertex stage.
+//! The first source of every draw: input assembly and the vertex stage.
 
 #![forbid(unsafe_code)]
 
+use super::assemble::Corners;
 use super::plan::{Chunk, FrontDraw};
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
 use super::vertex::{Reuse, Shading, shade, vertex_index};
@@ -12,39 +13,51 @@ use crate::stage::{StageMemory, aborted};
 const ASSEMBLIES: usize = 8;
 
 /// An assembled range of a draw's primitives: the same for every instance.
-#[derive(Default)]
-struct Assembly {
+struct Assembly<C> {
     /// `Plan::serial` and the first primitive; the draw's chunks have the same first primitives in every instance.
     key: (u64, u32),
     /// Local vertex numbers and `PrimitiveId`s.
-    primitives: Vec<Assembled>,
+    primitives: Vec<Assembled<C>>,
     /// `VertexIndex` by local number.
     vertices: Vec<u32>,
 }
 
+impl<C> Default for Assembly<C> {
+    fn default() -> Self {
+        Assembly { key: (0, 0), primitives: Vec::new(), vertices: Vec::new() }
+    }
+}
+
 /// Memory of the source.
-#[derive(Default)]
-pub struct Scratch {
+pub struct Scratch<C> {
     reuse: Reuse,
-    assemblies: [Assembly; ASSEMBLIES],
+    assemblies: [Assembly<C>; ASSEMBLIES],
     /// The chunk's primitives.
-    assembled: Vec<Assembled>,
+    assembled: Vec<Assembled<C>>,
     shading: Shading,
 }
 
-/// The primitives of a chunk, which are one batch.
-pub struct VertexSource<'a> {
-    draw: FrontDraw<'a>,
-    chunk: &'a Chunk,
-    scratch: &'a mut Scratch,
-    done: bool,
+impl<C> Default for Scratch<C> {
+    fn default() -> Self {
+        let (reuse, assemblies) = (Reuse::default(), Default::default());
+        Scratch { reuse, assemblies, assembled: Vec::new(), shading: Shading::default() }
+    }
 }
 
-impl<'a> VertexSource<'a> {
+/// The primitives of a chunk, which are one batch.
+pub struct VertexSource<'a, C> {
+    draw: FrontDraw<'a>,
+    chunk: &'a Chunk,
+    scratch: &'a mut Scratch<C>,
+    /// Vertices of the batch, once there is one.
+    vertices: Option<usize>,
+}
+
+impl<'a, C: Corners> VertexSource<'a, C> {
     /// At the chunk's beginning.
     #[inline(always)]
-    pub fn new(draw: FrontDraw<'a>, chunk: &'a Chunk, scratch: &'a mut Scratch) -> VertexSource<'a> {
-        VertexSource { draw, chunk, scratch, done: false }
+    pub fn new(draw: FrontDraw<'a>, chunk: &'a Chunk, scratch: &'a mut Scratch<C>) -> VertexSource<'a, C> {
+        VertexSource { draw, chunk, scratch, vertices: None }
     }
 
     /// Lists the primitives of the chunk and its distinct vertices.
@@ -64,58 +77,69 @@ impl<'a> VertexSource<'a> {
         for instance in chunk.instance..chunk.instance + chunk.instances {
             let instance_index = draw.draw.counts.first_instance.wrapping_add(instance);
             let first = shading.push(&assembly.vertices, instance_index);
-            let moved = |&(local, id): &Assembled| (local.map(|v| first + v), id);
+            let moved = |&(mut local, id): &Assembled<C>| {
+                for v in local.as_mut() {
+                    *v += first;
+                }
+                (local, id)
+            };
             scratch.assembled.extend(assembly.primitives.iter().map(moved));
         }
     }
 }
 
-impl Source for VertexSource<'_> {
+impl<C: Corners> Source for VertexSource<'_, C> {
+    type Corners = C;
+
     #[inline(always)]
-    fn next(&mut self, memory: &mut StageMemory) -> Option<Batch<'_>> {
-        if core::mem::replace(&mut self.done, true) {
-            return None;
+    fn advance(&mut self, memory: &mut StageMemory) -> bool {
+        if self.vertices.is_some() {
+            return false;
         }
         self.assemble();
         let (draw, shading) = (self.draw, &mut self.scratch.shading);
-        let primitives = &*self.scratch.assembled;
-        if primitives.is_empty() || aborted(&draw.draw.context) {
-            return None;
+        let primitives = self.scratch.assembled.len();
+        let vertices = if primitives == 0 { 0 } else { shading.count() };
+        self.vertices = Some(vertices);
+        if vertices == 0 || aborted(&draw.draw.context) {
+            return false;
         }
-        let vertices = shading.count();
         shade(draw.draw, &draw.plan.linkage, memory, shading);
         draw.draw.queries.count(statistic::VERTEX_INVOCATIONS, vertices as u64);
-        draw.draw.queries.count(statistic::PRIMITIVES, primitives.len() as u64);
-        let layout = draw.plan.linkage.outputs;
-        let shaded = Shaded { outputs: shading.outputs(layout), layout };
-        Some(Batch { primitives, shaded, vertices })
+        draw.draw.queries.count(statistic::PRIMITIVES, primitives as u64);
+        true
+    }
+
+    #[inline(always)]
+    fn batch(&self) -> Batch<'_, C> {
+        let layout = self.draw.plan.linkage.outputs;
+        let shaded = Shaded { outputs: self.scratch.shading.outputs(layout), layout };
+        let (primitives, vertices) = (&*self.scratch.assembled, self.vertices.unwrap_or(0));
+        Batch { primitives, begins: None, shaded, vertices, seen: false }
     }
 }
 
-impl Assembly {
+impl<C: Corners> Assembly<C> {
     /// One instance of the chunk's primitives.
     fn assemble(&mut self, draw: FrontDraw<'_>, chunk: &Chunk, reuse: &mut Reuse) {
         self.primitives.clear();
         self.vertices.clear();
         reuse.restart();
-        let (topology, last) = (draw.draw.state.topology, draw.draw.state.provoking_last);
-        let vertices = |i: u32| if last { topology.vertices_last_first(i) } else { topology.vertices(i) };
         let end = chunk.primitive + chunk.primitives;
         let first_segment = draw.plan.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
         for segment in draw.plan.segments[first_segment..].iter().take_while(|s| s.base < end) {
             let from = chunk.primitive.max(segment.base);
             for id in from..end.min(segment.base + segment.primitives) {
-                let positions = vertices(id - segment.base);
-                let mut local = [0; 3];
-                for (local, p) in local.iter_mut().zip(positions) {
-                    let index = vertex_index(draw.draw, segment.first + p);
+                let mut corners = C::of(&draw.draw.state, id - segment.base, segment.primitives);
+                for corner in corners.as_mut() {
+                    let index = vertex_index(draw.draw, segment.first + *corner);
                     let next = self.vertices.len() as u32;
-                    *local = reuse.find(index, next);
-                    if *local == next {
+                    *corner = reuse.find(index, next);
+                    if *corner == next {
                         self.vertices.push(index);
                     }
                 }
-                self.primitives.push((local, id));
+                self.primitives.push((corners, id));
             }
         }
     }

@@ -6,9 +6,10 @@
 
 use crate::api::{DrawState, GraphicsStages, VertexAttribute};
 use crate::stage::NO_SLOT;
-use base::abi::SlotLayout;
+use crate::stages::Tessellation;
+use base::abi::{InputSource, SlotLayout};
 use base::format::{Channel, ChannelName, ChannelType, Format};
-use base::shader::{BuiltinSlot, Interpolation, SlotKind, StageInterface};
+use base::shader::{BuiltinSlot, Interpolation, PatchPlace, SlotKind, StageFacts, StageInterface, WorkgroupFacts};
 
 /// How an element becomes 32-bit components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,36 @@ pub struct Link {
     pub interpolation: Interpolation,
 }
 
+/// What connects a stage that makes primitives of others with the one before it, and with setup.
+#[derive(Debug)]
+pub struct Made {
+    /// By input slot.
+    pub sources: Vec<InputSource>,
+    /// Its outputs.
+    pub outputs: SlotLayout,
+    /// Slot of PrimitiveId.
+    pub primitive_id: u16,
+    /// Slot of what else is said of a vertex.
+    pub mark: u16,
+}
+
+/// What connects the tessellation stages with the vertex stage, each other, and the tessellator.
+#[derive(Debug)]
+pub struct Tessellated {
+    /// By input slot of the control stage.
+    pub control_sources: Vec<InputSource>,
+    /// Bytes from a patch to the next in what it makes.
+    pub patch_bytes: u32,
+    /// Byte offsets in a patch of the outer levels, where they are written.
+    pub outer: [Option<u32>; 4],
+    /// Of the inner levels.
+    pub inner: [Option<u32>; 2],
+    /// By input slot of the evaluation stage.
+    pub sources: Vec<InputSource>,
+    /// Outputs of the evaluation stage.
+    pub outputs: SlotLayout,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Linkage {
@@ -64,6 +95,10 @@ pub struct Linkage {
     pub inputs: SlotLayout,
     /// Outputs of the vertex stage.
     pub outputs: SlotLayout,
+    /// Of tessellation stages.
+    pub tessellated: Option<Tessellated>,
+    /// Of a geometry stage.
+    pub made: Option<Made>,
     /// Position by component.
     pub position: [u16; 4],
     /// PointSize.
@@ -88,6 +123,8 @@ impl Linkage {
     /// Links the stages under a state.
     pub fn new(stages: &GraphicsStages, state: &DrawState) -> Linkage {
         let first = &stages.first().facts;
+        let tessellation = stages.tessellation();
+        let before_geometry = tessellation.map_or(first, |stages| &stages.evaluation.facts);
         let (fetch, unfed) = fetch_plan(&first.interface, state);
         let vertex = &*stages.before_rasterizer().facts.interface;
         let distances = |make: fn(u8) -> BuiltinSlot| {
@@ -102,6 +139,8 @@ impl Linkage {
             unfed,
             inputs: SlotLayout::new(first.interface.inputs.len(), first.lanes),
             outputs: SlotLayout::new(first.interface.outputs.len(), first.lanes),
+            tessellated: tessellation.map(|stages| Tessellated::new(first, &stages)),
+            made: stages.geometry().map(|(stage, _)| Made::new(before_geometry, &stage.facts)),
             position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
             point_size: builtin(vertex, BuiltinSlot::PointSize),
             layer: builtin(vertex, BuiltinSlot::Layer),
@@ -109,6 +148,50 @@ impl Linkage {
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             links,
+        }
+    }
+}
+
+/// Where a stage finds its inputs among vertices of `[chunk][slot][lane]`.
+fn vertex_sources(before: &StageFacts, stage: &StageFacts) -> Vec<InputSource> {
+    let layout = SlotLayout::new(before.interface.outputs.len(), before.lanes);
+    let source = |kind: SlotKind| match before.interface.output(kind) {
+        Some(slot) => InputSource { offset: layout.slot_bytes(slot) as u32, mask: u32::MAX, stride: 0 },
+        None => InputSource::default(),
+    };
+    stage.interface.inputs.iter().map(|slot| source(slot.kind)).collect()
+}
+
+impl Tessellated {
+    fn new(before: &StageFacts, stages: &Tessellation<'_>) -> Tessellated {
+        let (control, evaluation) = (&stages.control.facts, &stages.evaluation.facts);
+        let place = |kind: SlotKind| {
+            control.interface.output(kind).and_then(|slot| control.interface.places.get(slot)).copied()
+        };
+        let level = |slot: BuiltinSlot| place(SlotKind::Builtin(slot)).map(|place| place.offset);
+        let source = |kind: SlotKind| match place(kind) {
+            Some(PatchPlace { offset, stride }) => InputSource { offset, mask: u32::MAX, stride },
+            None => InputSource::default(),
+        };
+        Tessellated {
+            control_sources: vertex_sources(before, control),
+            patch_bytes: control.payload.workgroup().map_or(16, WorkgroupFacts::patch_bytes),
+            outer: core::array::from_fn(|i| level(BuiltinSlot::TessLevelOuter(i as u8))),
+            inner: core::array::from_fn(|i| level(BuiltinSlot::TessLevelInner(i as u8))),
+            sources: evaluation.interface.inputs.iter().map(|slot| source(slot.kind)).collect(),
+            outputs: SlotLayout::new(evaluation.interface.outputs.len(), evaluation.lanes),
+        }
+    }
+}
+
+impl Made {
+    /// Of a stage behind another one.
+    fn new(before: &StageFacts, stage: &StageFacts) -> Made {
+        Made {
+            sources: vertex_sources(before, stage),
+            outputs: SlotLayout::new(stage.interface.outputs.len(), stage.lanes),
+            primitive_id: builtin(&stage.interface, BuiltinSlot::PrimitiveId),
+            mark: builtin(&stage.interface, BuiltinSlot::VertexMark),
         }
     }
 }

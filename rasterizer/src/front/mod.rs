@@ -3,8 +3,8 @@
 //! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
 //! outcodes and projection (`post`), culling in blocks (`filled`), clipping, setup and binning (`primitive`, `setup`, `bins`).
-//! Setup knows nothing of where primitives come from, sources nothing of the screen. Today's only source is `input`: index fetch, assembly and
-//! the vertex stage.
+//! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
+//! the vertex stage; the tessellation stages are one over it (`tessellation`), the geometry stage is one over either (`geometry`).
 //!
 //! A [`Chunk`] names a range of instances and primitives of one draw; [`run`] fills a [`ChunkOutput`] with set-up primitives
 //! and sorted (node, primitive) pairs (see `bins`). Nothing is allocated per primitive: the output's vectors are reused.
@@ -13,6 +13,7 @@ mod assemble;
 mod bins;
 mod clip;
 mod filled;
+mod geometry;
 mod input;
 mod link;
 mod plan;
@@ -20,27 +21,40 @@ mod post;
 mod primitive;
 mod setup;
 mod stream;
+mod tessellation;
 mod vertex;
 mod viewport;
 
 pub use link::Linkage;
 pub use plan::{Chunk, FrontDraw, Plan, cut, viewports};
-pub use stream::BATCH_PRIMITIVES;
+pub use stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 pub use viewport::Transform;
 
 use crate::api::statistic;
 use crate::prim::{ChunkOutput, Grid, Phase};
 use crate::stage::StageMemory;
 use base::host::Level;
+use geometry::{GeometrySource, Whole};
 use input::VertexSource;
 use primitive::Builder;
 use stream::{Batch, Source};
+use tessellation::TessellationSource;
 
 /// Front-end memory of a worker.
 #[derive(Default)]
 pub struct Scratch {
-    source: input::Scratch,
+    source: input::Scratch<[u32; 3]>,
+    tessellation: Option<Box<tessellation::Scratch<[u32; 3]>>>,
+    geometry: GeometryScratch,
     setup: SetupScratch,
+}
+
+/// Memory of the geometry stage and of what comes before it.
+#[derive(Default)]
+struct GeometryScratch {
+    source: Option<Box<input::Scratch<Whole>>>,
+    tessellation: Option<Box<tessellation::Scratch<Whole>>>,
+    stage: Option<Box<geometry::Scratch>>,
 }
 
 /// Memory of setup.
@@ -79,31 +93,97 @@ fn run_any(
     scratch: &mut Scratch,
     out: &mut ChunkOutput,
 ) {
-    let mut source = VertexSource::new(draw, chunk, &mut scratch.source);
+    let Scratch { source, tessellation, geometry, setup } = scratch;
+    let mut source = match later(draw, chunk, tessellation, geometry) {
+        Some(source) => source,
+        None => Last::Vertices(VertexSource::new(draw, chunk, source)),
+    };
     let mut any = false;
-    while let Some(batch) = source.next(memory) {
+    while source.advance(memory) {
         if draw.draw.state.rasterizer_discard {
             continue;
         }
+        set_up(draw, grid, (&source.batch(), !any), setup, out);
         any = true;
-        set_up(draw, grid, &batch, &mut scratch.setup, out);
     }
     if any {
         out.seal();
     }
 }
 
-/// Clips, culls, sets up and bins a batch.
+/// The last source before setup.
+enum Last<'a> {
+    Vertices(VertexSource<'a, [u32; 3]>),
+    Tessellation(TessellationSource<'a, [u32; 3]>),
+    Geometry(GeometrySource<'a, VertexSource<'a, Whole>>),
+    GeometryOfPatches(GeometrySource<'a, TessellationSource<'a, Whole>>),
+}
+
+/// A source behind the vertex stage; `None`: the draw has no such stages.
 #[inline(always)]
-fn set_up(draw: FrontDraw<'_>, grid: &Grid, batch: &Batch<'_>, scratch: &mut SetupScratch, out: &mut ChunkOutput) {
+fn later<'a>(
+    draw: FrontDraw<'a>,
+    chunk: &'a Chunk,
+    tessellation: &'a mut Option<Box<tessellation::Scratch<[u32; 3]>>>,
+    geometry: &'a mut GeometryScratch,
+) -> Option<Last<'a>> {
+    let linkage = &*draw.plan.linkage;
+    let GeometryScratch { source, tessellation: patches, stage } = geometry;
+    match (&linkage.tessellated, &linkage.made) {
+        (None, None) => None,
+        (Some(_), None) => TessellationSource::new(draw, chunk, tessellation).map(Last::Tessellation),
+        (None, Some(_)) => {
+            let vertices = VertexSource::new(draw, chunk, &mut **source.get_or_insert_default());
+            GeometrySource::new(draw, vertices, stage).map(Last::Geometry)
+        }
+        (Some(_), Some(_)) => {
+            let patches = TessellationSource::new(draw, chunk, patches)?;
+            GeometrySource::new(draw, patches, stage).map(Last::GeometryOfPatches)
+        }
+    }
+}
+
+impl Source for Last<'_> {
+    type Corners = [u32; 3];
+
+    #[inline(always)]
+    fn advance(&mut self, memory: &mut StageMemory) -> bool {
+        match self {
+            Last::Vertices(source) => source.advance(memory),
+            Last::Tessellation(source) => source.advance(memory),
+            Last::Geometry(source) => source.advance(memory),
+            Last::GeometryOfPatches(source) => source.advance(memory),
+        }
+    }
+
+    #[inline(always)]
+    fn batch(&self) -> Batch<'_> {
+        match self {
+            Last::Vertices(source) => source.batch(),
+            Last::Tessellation(source) => source.batch(),
+            Last::Geometry(source) => source.batch(),
+            Last::GeometryOfPatches(source) => source.batch(),
+        }
+    }
+}
+
+/// Clips, culls, sets up and bins a batch; `first`: of its chunk.
+#[inline(always)]
+fn set_up(
+    draw: FrontDraw<'_>,
+    grid: &Grid,
+    (batch, first): (&Batch<'_>, bool),
+    scratch: &mut SetupScratch,
+    out: &mut ChunkOutput,
+) {
     let queries = &draw.draw.queries;
     queries.count(statistic::CLIPPING_INVOCATIONS, batch.primitives.len() as u64);
     post::finish(draw, batch, &mut scratch.vertices);
     let (shaded, vertices) = (batch.shaded, &*scratch.vertices);
     let mut builder = Builder { draw, grid, shaded, vertices, out, leaving: 0, phase: Phase::NONE };
     let state = &draw.draw.state;
-    if state.line_stipple.is_some() && state.lines_are_special() {
-        builder.stippled(batch.primitives);
+    if state.line_stipple.is_some() && state.lines_are_special(draw.plan.topology) {
+        builder.stippled(batch, first);
     } else if builder.is_filled() {
         builder.filled(batch.primitives, &mut scratch.measures);
     } else {

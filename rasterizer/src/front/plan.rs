@@ -5,7 +5,7 @@
 use super::assemble::{Segment, segments};
 use super::link::Linkage;
 use super::viewport::Transform;
-use crate::api::{Draw, DrawState, One};
+use crate::api::{Draw, DrawState, One, Topology};
 use std::sync::Arc;
 
 /// A range of primitives of one draw.
@@ -30,6 +30,8 @@ pub struct Plan {
     pub linkage: Arc<Linkage>,
     /// By index.
     pub viewports: Arc<[Transform]>,
+    /// How the vertices that come to setup make primitives.
+    pub topology: Topology,
     /// Depth bias unit.
     pub depth_unit: Option<f32>,
     /// Index stream cut at restarts.
@@ -47,7 +49,7 @@ impl Plan {
 
 /// The index stream of a draw, cut at restarts.
 pub fn cut(draw: &Draw) -> One<Segment> {
-    segments(draw.state.topology, draw.state.primitive_restart, &draw.counts, draw.index_buffer.as_ref())
+    segments(&draw.state, &draw.counts, draw.index_buffer.as_ref())
 }
 
 /// The viewports of a state in a pass with this render area (x0, y0, x1, y1).

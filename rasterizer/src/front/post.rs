@@ -26,9 +26,12 @@ pub struct Vertex {
     pub viewport: u32,
 }
 
-/// The vertices of a batch, projected.
+/// The vertices of a batch, projected; they stay for further batches of the same vertices.
 #[inline(always)]
 pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
+    if batch.seen {
+        return;
+    }
     let (linkage, shaded, count) = (&*draw.plan.linkage, batch.shaded, batch.vertices);
     out.clear();
     let first = draw.plan.viewports.first().filter(|_| linkage.viewport == NO_SLOT);

@@ -6,7 +6,7 @@ use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::post::{self, Vertex};
 use super::setup::{self, Bounding, Common, Edges, Outline, Place, Planes, Weights, doubled_area};
-use super::stream::{Assembled, Shaded};
+use super::stream::{Batch, Shaded};
 use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
 use crate::prim::{ChunkOutput, Diamonds, Grid, LinePrim, Phase, SUBPIXEL, Screen, counted};
@@ -30,15 +30,19 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// All primitives of a chunk whose lines are stippled.
-    pub fn stippled(&mut self, assembled: &[Assembled]) {
+    /// All primitives of a batch whose lines are stippled; `first`: of the chunk.
+    pub fn stippled(&mut self, batch: &Batch<'_>, first: bool) {
         let state = &*self.draw.draw.state;
         let Some(stipple) = state.line_stipple else { return };
-        let (mode, width, strip) = (state.line_mode, self.line_width(), state.topology.is_line_strip());
+        let (mode, width, strip) = (state.line_mode, self.line_width(), self.draw.plan.topology.is_line_strip());
         // A chunk that begins inside of a strip goes on from the chunk before it.
-        self.phase = Phase { value: 0, continued: true };
-        for &(ids, id) in assembled {
-            if !strip || self.draw.plan.segments.binary_search_by_key(&id, |s| s.base).is_ok() {
+        self.phase = if first { Phase { value: 0, continued: true } } else { self.out.phase };
+        for (i, &(ids, id)) in batch.primitives.iter().enumerate() {
+            let begins = match batch.begins {
+                Some(begins) => begins[i],
+                None => self.draw.plan.segments.binary_search_by_key(&id, |s| s.base).is_ok(),
+            };
+            if !strip || begins {
                 self.phase = Phase::NONE;
             }
             self.primitive(ids, id);
@@ -57,7 +61,7 @@ impl Builder<'_> {
     /// One primitive, provoking vertex first; but a line has its ends in their order.
     #[inline(always)]
     pub fn primitive(&mut self, ids: [u32; 3], primitive_id: u32) {
-        let class = self.draw.draw.state.topology.class();
+        let class = self.draw.plan.topology.class();
         let corners = match class {
             TopologyClass::Point => 1,
             TopologyClass::Line => 2,

@@ -8,24 +8,35 @@ use base::abi::SlotLayout;
 /// Primitives a batch has at most; a chunk is a batch of its draw's primitives.
 pub const BATCH_PRIMITIVES: u32 = 256;
 
-/// An assembled primitive: numbers of its vertices in the batch, the provoking one first, and `PrimitiveId`.
-pub type Assembled = ([u32; 3], u32);
+/// Patches a chunk has at most.
+pub const MOST_PATCHES: u32 = 16;
+
+/// An assembled primitive: numbers of its vertices in the batch, for setup the provoking one first, and `PrimitiveId`.
+pub type Assembled<C = [u32; 3]> = (C, u32);
 
 /// Some primitives with their vertices.
 #[derive(Clone, Copy)]
-pub struct Batch<'a> {
+pub struct Batch<'a, C = [u32; 3]> {
     /// At most [`BATCH_PRIMITIVES`].
-    pub primitives: &'a [Assembled],
+    pub primitives: &'a [Assembled<C>],
+    /// Which of them begin strips, where the source does not have the draw's own.
+    pub begins: Option<&'a [bool]>,
     /// Their vertices.
     pub shaded: Shaded<'a>,
     /// How many vertices there are.
     pub vertices: usize,
+    /// They are those of the batch before.
+    pub seen: bool,
 }
 
 /// Where primitives come from: the vertex stage, or a stage that makes more or others of those of another source.
 pub trait Source {
-    /// The next batch; `None` after the last. Its place is reused by the next one.
-    fn next(&mut self, memory: &mut StageMemory) -> Option<Batch<'_>>;
+    /// The vertices of a primitive.
+    type Corners;
+    /// Makes the next batch in the place of the last one; `false` when there is none.
+    fn advance(&mut self, memory: &mut StageMemory) -> bool;
+    /// The batch that was made last. There must be one.
+    fn batch(&self) -> Batch<'_, Self::Corners>;
 }
 
 /// Shaded vertices: the outputs of the last stage before the rasterizer.

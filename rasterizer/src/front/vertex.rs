@@ -4,9 +4,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::assemble::{read, read_bytes, read_index};
+use super::assemble::{Patch, read, read_bytes, read_index};
 use super::link::{AttributeFetch, FetchKind, Linkage};
-use super::stream::BATCH_PRIMITIVES;
+use super::stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 use crate::api::Draw;
 use crate::mem::AlignedBuf;
 use crate::stage::{NO_SLOT, StageMemory};
@@ -14,7 +14,7 @@ use base::abi::{SlotLayout, VertexBatch};
 use base::format::kernels;
 use base::mem::MemoryRange;
 
-/// Slots of the reuse table; more than twice the vertices of a chunk, few enough for the first-level cache.
+/// Slots of the reuse table; more than the vertices of a chunk, usually more than twice as many, few enough for the first-level cache.
 const TABLE: usize = 1 << TABLE_BITS;
 const TABLE_BITS: u32 = 11;
 
@@ -31,7 +31,8 @@ impl Default for Reuse {
     }
 }
 
-const _: () = assert!(3 * BATCH_PRIMITIVES as usize * 2 < TABLE);
+const _: () = assert!(MOST_PATCHES as usize * Patch::MOST * 2 <= TABLE);
+const _: () = assert!(3 * BATCH_PRIMITIVES as usize * 2 < TABLE && 6 * (BATCH_PRIMITIVES as usize) < TABLE);
 
 impl Reuse {
     /// Forgets everything: a new range of primitives begins.
@@ -43,7 +44,7 @@ impl Reuse {
         }
     }
 
-    /// The local number of `index`; `next` (at most three for each primitive of the chunk) if it is new.
+    /// The local number of `index`; `next` (at most six for each primitive of the chunk, or 32 for each of [`MOST_PATCHES`]) if it is new.
     #[inline(always)]
     pub fn find(&mut self, index: u32, next: u32) -> u32 {
         let mut at = base::hash::of_word(index, TABLE_BITS) % TABLE;

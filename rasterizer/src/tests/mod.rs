@@ -13,6 +13,7 @@ mod hidden;
 mod lines;
 mod memory;
 mod panics;
+mod primitives;
 mod stages;
 mod state;
 

@@ -5,7 +5,7 @@
 use super::color::ColorPlan;
 use super::depth::DepthPlan;
 use super::pass::Pass;
-use crate::api::{Draw, DrawState, GraphicsStages, LineMode, Stipple};
+use crate::api::{Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
 use crate::pool::Running;
 use crate::stage::NO_SLOT;
 use base::pixel::{PixelKey, PixelValues};
@@ -30,13 +30,13 @@ pub struct TileState {
 }
 
 impl TileState {
-    /// Of a draw in a pass.
-    pub fn new(state: &DrawState, pass: &Pass) -> TileState {
+    /// Of a draw in a pass; `topology` is that of the primitives that come to the rasterizer.
+    pub fn new(state: &DrawState, topology: Topology, pass: &Pass) -> TileState {
         let lines = LinePlan { mode: state.line_mode, stipple: state.line_stipple };
         TileState {
             key: PixelKey::new(&state.pixel, &state.pixel_values, &pass.formats),
             values: state.pixel_values,
-            lines: state.lines_are_special().then_some(lines),
+            lines: state.lines_are_special(topology).then_some(lines),
         }
     }
 }

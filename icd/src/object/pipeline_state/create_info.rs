@@ -11,6 +11,9 @@ pub struct CreateInfo<'a> {
     pub discards: bool,
     pub vertex_input: Option<VertexInput<'a>>,
     pub input_assembly: Option<&'a vk::PipelineInputAssemblyStateCreateInfo<'a>>,
+    pub tessellation: Option<&'a vk::PipelineTessellationStateCreateInfo<'a>>,
+    /// Of `VkPipelineTessellationDomainOriginStateCreateInfo`.
+    pub lower_left: Option<bool>,
     pub viewport: Option<ViewportState<'a>>,
     pub rasterization: Option<&'a vk::PipelineRasterizationStateCreateInfo<'a>>,
     /// With its representation.

@@ -176,6 +176,10 @@ pipeline_state! {
             rasterization => |r| r.front_face == vk::FrontFace::CLOCKWISE; |draw, v| draw.front_clockwise = *v;
         PrimitiveTopology topology: Topology = Topology::TriangleList; [PRIMITIVE_TOPOLOGY] VertexInput;
             input_assembly => |a| decode::topology(a.topology)?; |draw, v| draw.topology = *v;
+        PatchControlPoints patch_vertices: u32 = 1; [PATCH_CONTROL_POINTS_EXT] PreRasterization;
+            tessellation => |t| t.patch_control_points; |draw, v| draw.patch_vertices = *v;
+        TessellationDomainOrigin lower_left: bool = false; [TESSELLATION_DOMAIN_ORIGIN_EXT] PreRasterization;
+            lower_left => |on| *on; |draw, v| draw.lower_left = *v;
         VertexInput vertex_input: Arc<VertexLayout> = Arc::default(); [VERTEX_INPUT_EXT] VertexInput;
             vertex_input => |v| Arc::new(VertexLayout { bindings: decode::bindings(v)?, attributes: decode::attributes(v)? });
             |draw, v| {

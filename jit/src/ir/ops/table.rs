@@ -177,6 +177,9 @@ builtins! {
     SampleMaskIn, GIVES_WORD, Varying;
     HelperInvocation, GIVES_BOOL, Varying;
     PrimitiveId, GIVES_WORD, ShapeRule::Primitive;
+    InvocationId, GIVES_WORD, Varying;
+    PatchVertices, GIVES_WORD, Uniform;
+    TessCoord(_ = 0), GIVES_FLOAT, Varying;
     Layer, GIVES_WORD, ShapeRule::Primitive;
     ViewportIndex, GIVES_WORD, ShapeRule::Primitive;
     LocalInvocationIndex, GIVES_WORD, Lane;
@@ -271,6 +274,9 @@ rows! { Op {
 
     Op::LoadInput(..) = Op::LoadInput(0, InterpolateAt::Default), INTERFACE, Machine, ShapeRule::Input, Effects::NONE, Dear;
     Op::StoreOutput(_) = Op::StoreOutput(0), INTERFACE, Machine, Operands, Effects::EXPORTS, Dear;
+    Op::LoadVertex(_) = Op::LoadVertex(0), INTERFACE, Machine, Varying, Effects::NONE, Dear;
+    Op::StoreVertex(_) = Op::StoreVertex(0), INTERFACE, Machine, Operands, Effects::EXPORTS, Heavy;
+    Op::StoreVertexCount = Op::StoreVertexCount, TAKES_WORD, Machine, Operands, Effects::EXPORTS, Dear;
 
     Op::Sample(_) = Op::Sample(SAMPLED), SAMPLE, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
     Op::ImageFetch { .. } = Op::ImageFetch { coords: 2, level: true, sample: false },

@@ -160,6 +160,7 @@ pub(super) const BUFFER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Buf)]);
 pub(super) const IMAGE: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Img)]);
 pub(super) const SAMPLER: Types = Types::Fixed(&[Is(Ty::I32)], &[Is(Ty::Smp)]);
 pub(super) const BUFFER_WORD: Types = Types::Fixed(&[Is(Ty::Buf)], &[Is(Ty::I32)]);
+pub(super) const TAKES_WORD: Types = Types::Fixed(&[Is(Ty::I32)], &[]);
 pub(super) const GIVES_WORD: Types = Types::Fixed(&[], &[Is(Ty::I32)]);
 pub(super) const GIVES_LONG: Types = Types::Fixed(&[], &[Is(Ty::I64)]);
 pub(super) const GIVES_FLOAT: Types = Types::Fixed(&[], &[Is(Ty::F32)]);
@@ -260,6 +261,12 @@ pub(super) const INTERFACE: Types = Types::Payload(|shader, op, args, results| m
     }
     Op::StoreOutput(slot) => {
         (*slot as usize) < shader.outputs.len() && matches!(args, [Ty::I32 | Ty::F32]) && results.is_empty()
+    }
+    Op::LoadVertex(slot) => {
+        (*slot as usize) < shader.inputs.len() && args == [Ty::I32] && matches!(results, [Ty::I32 | Ty::F32])
+    }
+    Op::StoreVertex(slot) => {
+        (*slot as usize) < shader.outputs.len() && matches!(args, [Ty::I32, Ty::I32 | Ty::F32]) && results.is_empty()
     }
     _ => false,
 });

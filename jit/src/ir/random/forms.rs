@@ -42,11 +42,13 @@ pub(super) fn form(op: &Op) -> Form {
             Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => Never,
             Builtin::DrawIndex | Builtin::ViewIndex | Builtin::DeviceIndex | Builtin::FragCoord(_) => Never,
             Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId | Builtin::SamplePosition(_) => Never,
-            Builtin::SampleMaskIn | Builtin::HelperInvocation | Builtin::PrimitiveId => Never,
+            Builtin::SampleMaskIn | Builtin::HelperInvocation | Builtin::PrimitiveId | Builtin::InvocationId => Never,
+            Builtin::PatchVertices | Builtin::TessCoord(_) => Never,
             Builtin::Layer | Builtin::ViewportIndex => Never,
         },
         // Another stage's.
         Op::LoadInput(..) | Op::StoreOutput(_) | Op::Demote | Op::IsHelper => Never,
+        Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => Never,
         // Invocations would influence each other.
         Op::Atomic(..) | Op::Subgroup(_) | Op::Ddx { .. } | Op::Ddy { .. } => Never,
         // It is another one each time.

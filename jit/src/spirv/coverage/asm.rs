@@ -45,6 +45,9 @@ pub const F32: Ty = Ty::new(Scalar::Float(32), 1);
 
 /// Execution models.
 pub const VERTEX: u32 = 0;
+pub const CONTROL: u32 = 1;
+pub const EVALUATION: u32 = 2;
+pub const GEOMETRY: u32 = 3;
 pub const FRAGMENT: u32 = 4;
 pub const COMPUTE: u32 = 5;
 
@@ -91,6 +94,11 @@ impl Asm {
     pub fn new(model: u32) -> Asm {
         let modes = match model {
             COMPUTE => vec![vec![17, 8, 1, 1]],
+            // Two invocations, points to points, of four vertices.
+            GEOMETRY => vec![vec![0, 2], vec![19], vec![27], vec![26, 4]],
+            // Three vertices.
+            CONTROL => vec![vec![26, 3]],
+            EVALUATION => vec![vec![22], vec![1], vec![4]],
             FRAGMENT => vec![vec![7]],
             _ => Vec::new(),
         };

@@ -1,6 +1,8 @@
 //! What is not from values to a value: memory, atomics, images, control flow, stages' interfaces; capabilities that only allow something.
 
-use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, I32, Made, Scalar, Ty, U32, VERTEX, text};
+use super::asm::{
+    Asm, BOOL, COMPUTE, CONTROL, EVALUATION, F32, FRAGMENT, GEOMETRY, I32, Made, Scalar, Ty, U32, VERTEX, text,
+};
 use std::ops::RangeInclusive;
 
 pub type Special = (&'static str, u32, fn(&mut Asm));
@@ -14,7 +16,7 @@ pub const ELSEWHERE: &[u16] = &[
 /// Opcodes with a row that are refused where they are reached.
 #[rustfmt::skip]
 pub const REFUSED: &[RangeInclusive<u16>] = &[
-    101..=102, 118..=119, 158..=161, 218..=221, 231..=231, 261..=271, 305..=316, 318..=320, 4445..=4449, 4473..=4479, 5294..=5295, 5299..=5299,
+    101..=102, 118..=119, 158..=161, 231..=231, 261..=271, 305..=316, 318..=320, 4445..=4449, 4473..=4479, 5294..=5295, 5299..=5299,
     5364..=5364,
 ];
 
@@ -37,6 +39,9 @@ pub const CASES: &[Special] = &[
     ("untyped pointers", COMPUTE, untyped_pointers),
     ("coverage behind depth", FRAGMENT, post_depth_coverage),
     ("stencil", FRAGMENT, stencil),
+    ("vertices that are made", GEOMETRY, made_vertices),
+    ("patches that are made", CONTROL, made_patches),
+    ("places in patches", EVALUATION, patch_places),
     ("float controls", COMPUTE, float_controls),
     ("clock", COMPUTE, clock),
     ("the device's scope", COMPUTE, device_scope),
@@ -138,6 +143,72 @@ fn post_depth_coverage(a: &mut Asm) {
     a.extensions.insert("SPV_KHR_post_depth_coverage");
     a.modes.extend([vec![9], vec![4446]]);
     builtin(a, 4447, 20, I32, 1);
+}
+
+fn made_vertices(a: &mut Asm) {
+    a.capabilities.extend([2, 24, 54]);
+    let (four, one, zero) = (a.ty(F4), a.u(1), a.u(0));
+    let points = a.global(28, false, &[four, one]);
+    let input = a.interface(1, points, [30, 0]);
+    let output = a.interface(3, four, [30, 0]);
+    let float = a.ty(F32);
+    let size = a.interface(3, float, [11, 1]);
+    let pointer = a.pointer(1, four);
+    let place = a.r(65, pointer, &[input, zero]);
+    let color = a.r(61, four, &[place]);
+    let wide = a.value(F32);
+    a.i(62, &[output, color]);
+    a.i(62, &[size, wide]);
+    a.i(218, &[]);
+    a.i(219, &[]);
+    a.i(220, &[zero]);
+    a.i(221, &[zero]);
+}
+
+/// A vertex of the patch that comes is passed on to one that goes, behind a barrier; a level.
+fn made_patches(a: &mut Asm) {
+    a.capabilities.extend([3, 23]);
+    let (four, three, zero) = (a.ty(F4), a.u(3), a.u(0));
+    let vertices = a.global(op::OpTypeArray, false, &[four, three]);
+    let input = a.interface(1, vertices, [30, 0]);
+    let output = a.interface(3, vertices, [30, 0]);
+    let (float, two) = (a.ty(F32), a.u(2));
+    let levels = a.global(op::OpTypeArray, false, &[float, two]);
+    let inner = a.interface(3, levels, [11, 12]);
+    builtin(a, 3, 8, U32, 0);
+    builtin(a, 3, 14, U32, 0);
+    let pointer = a.pointer(1, four);
+    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
+    let color = a.r(op::OpLoad, four, &[place]);
+    let pointer = a.pointer(3, four);
+    let place = a.r(op::OpAccessChain, pointer, &[output, zero]);
+    a.i(op::OpStore, &[place, color]);
+    let (scope, nothing) = (a.u(2), a.u(0));
+    a.i(op::OpControlBarrier, &[scope, scope, nothing]);
+    let pointer = a.pointer(3, float);
+    let place = a.r(op::OpAccessChain, pointer, &[inner, zero]);
+    let level = a.value(F32);
+    a.i(op::OpStore, &[place, level]);
+}
+
+fn patch_places(a: &mut Asm) {
+    a.capabilities.extend([3, 23]);
+    let (four, three, zero) = (a.ty(F4), a.u(3), a.u(0));
+    let vertices = a.global(op::OpTypeArray, false, &[four, three]);
+    let input = a.interface(1, vertices, [30, 0]);
+    let output = a.interface(3, four, [30, 0]);
+    let float = a.ty(F32);
+    let count = a.u(4);
+    let levels = a.global(op::OpTypeArray, false, &[float, count]);
+    let outer = a.interface(1, levels, [11, 11]);
+    builtin(a, 3, 13, Ty::new(Scalar::Float(32), 3), 0);
+    let pointer = a.pointer(1, float);
+    let place = a.r(op::OpAccessChain, pointer, &[outer, zero]);
+    a.r(op::OpLoad, float, &[place]);
+    let pointer = a.pointer(1, four);
+    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
+    let color = a.r(op::OpLoad, four, &[place]);
+    a.i(op::OpStore, &[output, color]);
 }
 
 fn stencil(a: &mut Asm) {

@@ -1,0 +1,7 @@
+#version 450
+//! input float -1 1
+//! output bytes 2
+//! outliers 0.02
+layout(location = 0) in vec4 color;
+layout(location = 0) out vec4 result;
+void main() { result = vec4(abs(color.xyz), float(gl_PrimitiveID) / 255.0); }

@@ -1,0 +1,7 @@
+#version 450
+// Vertices in the middle of the cells of a 4×4 grid, again and again.
+layout(location = 0) flat out uint number;
+void main() {
+    number = gl_VertexIndex;
+    gl_Position = vec4(vec2(gl_VertexIndex % 4, gl_VertexIndex / 4 % 4) * 0.5 - 0.75, 0.0, 1.0);
+}

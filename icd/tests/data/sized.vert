@@ -1,0 +1,8 @@
+#version 450
+// As cells.vert, with a size.
+layout(location = 0) flat out uint number;
+void main() {
+    number = gl_VertexIndex;
+    gl_PointSize = 2.0;
+    gl_Position = vec4(vec2(gl_VertexIndex % 4, gl_VertexIndex / 4 % 4) * 0.5 - 0.75, 0.0, 1.0);
+}

@@ -1,0 +1,308 @@
+//! The tessellation stages: patches that are dropped, numbers of patches, dynamic counts of control points and domain origin, statistics, refusals. (What they
+//! compute is compared with another driver's in `cts-runner/tests/glsl.rs`, for all tiers and numbers of threads in `hashes.rs`.)
+
+mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
+use ash::vk;
+use common::{Context, info, spirv};
+use pipeline::Messenger;
+
+macro_rules! shader {
+    ($name:literal) => {
+        spirv(include_bytes!(concat!("data/", $name, ".spv")))
+    };
+}
+
+const SIDE: u32 = 16;
+const FORMAT: vk::Format = vk::Format::R32_UINT;
+
+/// Patches onto cells of numbers.
+#[derive(Clone)]
+struct Drawing {
+    control: Option<Vec<u32>>,
+    evaluation: Vec<u32>,
+    fragment: Vec<u32>,
+    patch: u32,
+    vertices: u32,
+    instances: u32,
+    lower_left: bool,
+    cull: vk::CullModeFlags,
+    dynamic: bool,
+}
+
+impl Drawing {
+    fn new() -> Drawing {
+        Drawing {
+            control: Some(shader!("patches.tesc")),
+            evaluation: shader!("patches.tese"),
+            fragment: shader!("number.frag"),
+            patch: 1,
+            vertices: 16,
+            instances: 1,
+            lower_left: false,
+            cull: vk::CullModeFlags::NONE,
+            dynamic: false,
+        }
+    }
+}
+
+fn context(instance: &[&std::ffi::CStr]) -> Context {
+    let features = vk::PhysicalDeviceFeatures::default().tessellation_shader(true).pipeline_statistics_query(true);
+    let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
+    let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+    let mut points = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default()
+        .extended_dynamic_state2_patch_control_points(true);
+    let mut origin = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default()
+        .extended_dynamic_state3_tessellation_domain_origin(true);
+    let extensions = [c"VK_EXT_extended_dynamic_state2", c"VK_EXT_extended_dynamic_state3"];
+    Context::with(instance, &extensions, &mut [&mut features, &mut rendering, &mut points, &mut origin])
+}
+
+fn origin(lower_left: bool) -> vk::TessellationDomainOrigin {
+    if lower_left { vk::TessellationDomainOrigin::LOWER_LEFT } else { vk::TessellationDomainOrigin::UPPER_LEFT }
+}
+
+fn create(c: &Context, drawing: &Drawing, layout: vk::PipelineLayout) -> Result<vk::Pipeline, vk::Result> {
+    use vk::ShaderStageFlags as S;
+    let vertex = shader!("cells.vert");
+    let mut stages = vec![(S::VERTEX, &vertex), (S::TESSELLATION_EVALUATION, &drawing.evaluation)];
+    stages.push((S::FRAGMENT, &drawing.fragment));
+    stages.extend(drawing.control.iter().map(|control| (S::TESSELLATION_CONTROL, control)));
+    let modules: Vec<_> = stages.iter().map(|&(stage, words)| (stage, pipeline::module(c, words))).collect();
+    let stage =
+        |&(stage, module)| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
+    let stages: Vec<_> = modules.iter().map(stage).collect();
+    let states: &[vk::DynamicState] = match drawing.dynamic {
+        true => &[vk::DynamicState::PATCH_CONTROL_POINTS_EXT, vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT],
+        false => &[],
+    };
+    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
+    // What is dynamic is another value here.
+    let (points, lower_left) =
+        if drawing.dynamic { (31, !drawing.lower_left) } else { (drawing.patch, drawing.lower_left) };
+    let mut domain = vk::PipelineTessellationDomainOriginStateCreateInfo::default().domain_origin(origin(lower_left));
+    let tessellation =
+        vk::PipelineTessellationStateCreateInfo::default().patch_control_points(points).push_next(&mut domain);
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::PATCH_LIST);
+    let (viewports, scissors) = ([info::viewport(SIDE)], [info::area(SIDE)]);
+    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).cull_mode(drawing.cull);
+    let multisample =
+        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::R)];
+    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
+    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&[FORMAT]);
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .tessellation_state(&tessellation)
+        .dynamic_state(&dynamic)
+        .vertex_input_state(&input)
+        .input_assembly_state(&assembly)
+        .viewport_state(&viewport)
+        .rasterization_state(&rasterization)
+        .multisample_state(&multisample)
+        .color_blend_state(&blend)
+        .layout(layout)
+        .push_next(&mut rendering);
+    // SAFETY: (all here) valid usage.
+    let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+    // SAFETY: as above.
+    modules.iter().for_each(|&(_, module)| unsafe { c.device.destroy_shader_module(module, None) });
+    made.map(|list| list[0]).map_err(|(_, error)| error)
+}
+
+/// Draws, and gives the numbers by row and column; and invocations of vertices, primitives that come to clipping, patches, invocations of evaluation.
+fn draw(c: &Context, drawing: &Drawing) -> (Vec<u32>, [u64; 4]) {
+    use vk::QueryPipelineStatisticFlags as Q;
+    let counted = Q::VERTEX_SHADER_INVOCATIONS
+        | Q::CLIPPING_INVOCATIONS
+        | Q::TESSELLATION_CONTROL_SHADER_PATCHES
+        | Q::TESSELLATION_EVALUATION_SHADER_INVOCATIONS;
+    let dynamic2 = ash::ext::extended_dynamic_state2::Device::new(&c.instance, &c.device);
+    let dynamic3 = ash::ext::extended_dynamic_state3::Device::new(&c.instance, &c.device);
+    let d = &c.device;
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        let layout = d.create_pipeline_layout(&Default::default(), None).expect("layout");
+        let pipeline = create(c, drawing, layout).expect("pipeline");
+        let info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(FORMAT)
+            .extent(vk::Extent3D { width: SIDE, height: SIDE, depth: 1 })
+            .mip_levels(1)
+            .array_layers(1)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
+        let image = d.create_image(&info, None).expect("image");
+        let (memory, _) = c.memory(d.get_image_memory_requirements(image).size);
+        d.bind_image_memory(image, memory, 0).expect("bind");
+        let range = vk::ImageSubresourceRange { layer_count: 1, ..info::range(vk::ImageAspectFlags::COLOR, 1) };
+        let info = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(vk::ImageViewType::TYPE_2D_ARRAY)
+            .format(FORMAT)
+            .subresource_range(range);
+        let view = d.create_image_view(&info, None).expect("view");
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PIPELINE_STATISTICS)
+            .query_count(1)
+            .pipeline_statistics(counted);
+        let queries = d.create_query_pool(&info, None).expect("queries");
+        let buffer = c.buffer(u64::from(4 * SIDE * SIDE));
+        let attachments = [vk::RenderingAttachmentInfo::default()
+            .image_view(view)
+            .image_layout(vk::ImageLayout::GENERAL)
+            .load_op(vk::AttachmentLoadOp::CLEAR)
+            .store_op(vk::AttachmentStoreOp::STORE)];
+        let info =
+            vk::RenderingInfo::default().render_area(info::area(SIDE)).layer_count(1).color_attachments(&attachments);
+        let to_general = vk::ImageMemoryBarrier::default()
+            .dst_access_mask(vk::AccessFlags::COLOR_ATTACHMENT_WRITE)
+            .new_layout(vk::ImageLayout::GENERAL)
+            .image(image)
+            .subresource_range(range);
+        let drawn = vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::COLOR_ATTACHMENT_WRITE)
+            .dst_access_mask(vk::AccessFlags::TRANSFER_READ);
+        let copy = vk::BufferImageCopy::default()
+            .image_subresource(vk::ImageSubresourceLayers {
+                layer_count: 1,
+                ..info::layers(vk::ImageAspectFlags::COLOR, 0)
+            })
+            .image_extent(vk::Extent3D { width: SIDE, height: SIDE, depth: 1 });
+        use vk::PipelineStageFlags as P;
+        let record = |b| {
+            let none = vk::DependencyFlags::empty();
+            d.cmd_reset_query_pool(b, queries, 0, 1);
+            d.cmd_pipeline_barrier(b, P::TOP_OF_PIPE, P::COLOR_ATTACHMENT_OUTPUT, none, &[], &[], &[to_general]);
+            d.cmd_begin_rendering(b, &info);
+            d.cmd_bind_pipeline(b, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            d.cmd_begin_query(b, queries, 0, vk::QueryControlFlags::empty());
+            if drawing.dynamic {
+                dynamic2.cmd_set_patch_control_points(b, drawing.patch);
+                dynamic3.cmd_set_tessellation_domain_origin(b, origin(drawing.lower_left));
+            }
+            d.cmd_draw(b, drawing.vertices, drawing.instances, 0, 0);
+            d.cmd_end_query(b, queries, 0);
+            d.cmd_end_rendering(b);
+            d.cmd_pipeline_barrier(b, P::COLOR_ATTACHMENT_OUTPUT, P::TRANSFER, none, &[drawn], &[], &[]);
+            d.cmd_copy_image_to_buffer(b, image, vk::ImageLayout::GENERAL, buffer.buffer, &[copy]);
+        };
+        c.run(record).expect("a drawing");
+        let mut counts = [[0u64; 4]];
+        d.get_query_pool_results(queries, 0, &mut counts, vk::QueryResultFlags::TYPE_64).expect("statistics");
+        let numbers = buffer.words();
+        c.free(buffer);
+        d.destroy_query_pool(queries, None);
+        d.destroy_image_view(view, None);
+        d.destroy_image(image, None);
+        d.free_memory(memory, None);
+        d.destroy_pipeline(pipeline, None);
+        d.destroy_pipeline_layout(layout, None);
+        (numbers, counts[0])
+    }
+}
+
+/// The cell of a texel in the 4×4 grid.
+fn cell(texel: usize) -> u32 {
+    let (x, y) = (texel as u32 % SIDE, texel as u32 / SIDE % SIDE);
+    y / 4 * 4 + x / 4
+}
+
+#[test]
+fn patches_without_levels_are_dropped() {
+    let c = context(&[]);
+    let (numbers, counts) = draw(&c, &Drawing::new());
+    for (texel, &number) in numbers.iter().enumerate() {
+        let dropped = matches!(cell(texel), 5 | 6);
+        assert_eq!(number, if dropped { 0 } else { cell(texel) + 1 }, "texel {texel}");
+    }
+    assert_eq!(counts, [16, 14 * 32, 16, 14 * 25]);
+}
+
+/// More patches than chunks and calls have; the last of a cell is seen.
+#[test]
+fn patches_are_drawn_in_their_order() {
+    let c = context(&[]);
+    for (patch, dynamic) in [(1, false), (3, true), (32, false), (32, true)] {
+        let (patches, instances) = (1000, 2);
+        let vertices = patches * patch + (patch - 1).min(2);
+        let (numbers, counts) = draw(&c, &Drawing { patch, dynamic, vertices, instances, ..Drawing::new() });
+        for (texel, &number) in numbers.iter().enumerate() {
+            // Its first vertex is on the cell, the number is its last one's.
+            let last = (0..patches).rev().find(|p| p * patch % 16 == cell(texel) && !matches!(p, 5 | 6));
+            assert_eq!(number, last.map_or(0, |p| p * patch + patch), "texel {texel}, patches of {patch}");
+        }
+        let all = u64::from(patches * instances);
+        assert_eq!(counts[1..], [(all - 4) * 32, all, (all - 4) * 25], "patches of {patch}");
+    }
+}
+
+#[test]
+fn fragments_see_the_numbers_of_patches() {
+    let c = context(&[]);
+    let (numbers, _) = draw(&c, &Drawing { fragment: shader!("primitive.frag"), ..Drawing::new() });
+    for (texel, &number) in numbers.iter().enumerate() {
+        let dropped = matches!(cell(texel), 5 | 6);
+        assert_eq!(number, if dropped { 0 } else { cell(texel) + 1 }, "texel {texel}");
+    }
+}
+
+/// `VertexOrderCw` is clockwise in the domain; the other origin turns it.
+#[test]
+fn the_origin_turns_triangles() {
+    let c = context(&[]);
+    for (lower_left, dynamic) in [(false, false), (true, false), (false, true), (true, true)] {
+        let seen = |cull| {
+            let (numbers, _) = draw(&c, &Drawing { lower_left, dynamic, cull, ..Drawing::new() });
+            numbers.iter().filter(|&&n| n != 0).count() as u32
+        };
+        // Counter-clockwise faces are front faces.
+        let whole = SIDE * SIDE / 16 * 14;
+        let want = if lower_left { [whole, 0] } else { [0, whole] };
+        assert_eq!([seen(vk::CullModeFlags::BACK), seen(vk::CullModeFlags::FRONT)], want, "{lower_left} {dynamic}");
+    }
+}
+
+/// An execution mode: the place of its number.
+fn mode(words: &[u32], mode: u32) -> usize {
+    let mut at = 5;
+    loop {
+        let (length, opcode) = (words[at] >> 16, words[at] & 0xffff);
+        if opcode == 16 && words[at + 2] == mode {
+            return at + 2;
+        }
+        at += length as usize;
+    }
+}
+
+#[test]
+fn what_is_no_tessellation_is_refused() {
+    const OUTPUT_VERTICES: u32 = 26;
+    const QUADS: u32 = 24;
+    const SPACING_EQUAL: u32 = 1;
+    let c = context(&[c"VK_EXT_debug_utils"]);
+    let messenger = Messenger::new(&c);
+    // SAFETY: valid usage.
+    let layout = unsafe { c.device.create_pipeline_layout(&Default::default(), None) }.expect("layout");
+    let refused = |drawing: Drawing, word: &str| {
+        assert!(create(&c, &drawing, layout).is_err(), "{word}");
+        let messages = messenger.take();
+        assert!(messages.iter().any(|m| m.contains(word)), "{messages:?}");
+    };
+    for vertices in [0, 33, u32::MAX] {
+        let mut control = shader!("patches.tesc");
+        let at = mode(&control, OUTPUT_VERTICES);
+        control[at + 1] = vertices;
+        refused(Drawing { control: Some(control), ..Drawing::new() }, "TessellationControl");
+    }
+    let mut evaluation = shader!("patches.tese");
+    let at = mode(&evaluation, QUADS);
+    evaluation[at] = SPACING_EQUAL;
+    refused(Drawing { evaluation, ..Drawing::new() }, "Isolines");
+    refused(Drawing { control: None, ..Drawing::new() }, "without the other");
+    // SAFETY: valid usage.
+    unsafe { c.device.destroy_pipeline_layout(layout, None) };
+}

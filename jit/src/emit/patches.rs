@@ -1,0 +1,105 @@
+//! What tessellation stages read of patches.
+//!
+//! A control stage's patch is a workgroup: its vertices lie where the vertex stage left them, by a byte offset each; its outputs are the workgroup memory,
+//! and no matter of this module. An evaluation stage's lane has a byte offset of its patch's memory, and a slot its distance from vertex to vertex there
+//! ([`InputSource`](base::abi::InputSource)).
+
+use super::Emitter;
+use super::memory::read_only;
+use super::rep::Rep;
+use super::vertices::Source;
+use crate::error::{Error, Result};
+use crate::ir::{InstData, Ty};
+use crate::lir::{Type, Value as C};
+use base::abi::{BatchKind, ControlBatch, EvaluationBatch};
+use core::mem::offset_of;
+
+impl Emitter<'_> {
+    /// Fields of the batch: how many vertices patches have, sources, inputs.
+    pub fn patch_fields(&self) -> Result<[i32; 3]> {
+        let fields = match self.shader.stage().row().batch {
+            BatchKind::Patches => {
+                [offset_of!(ControlBatch, given), offset_of!(ControlBatch, sources), offset_of!(ControlBatch, inputs)]
+            }
+            BatchKind::Domain => [
+                offset_of!(EvaluationBatch, given),
+                offset_of!(EvaluationBatch, sources),
+                offset_of!(EvaluationBatch, inputs),
+            ],
+            _ => return Err(Error::invalid("patches in a stage that has none")),
+        };
+        Ok(fields.map(|field| field as i32))
+    }
+
+    /// The patch's word of an array with one for each.
+    pub fn patch_word(&mut self, field: usize) -> Result<C> {
+        let list = self.batch_pointer(field);
+        let [patch, ..] = self.group()?.id;
+        let patch = self.b.zext(Type::I64, patch);
+        let offset = self.b.shl_imm(patch, 2);
+        let place = self.b.iadd(list, offset);
+        Ok(self.b.load(Type::I32, read_only(0), place))
+    }
+
+    /// The number of a vertex, inside of the patch.
+    fn vertex_number(&mut self, data: &InstData) -> Result<(C, bool)> {
+        let [given, ..] = self.patch_fields()?;
+        let given = self.b.load(Type::I32, read_only(given), self.batch);
+        let last = self.b.iadd_imm(given, -1);
+        if let Rep::Uniform(vertex) = self.rep(data.args[0])? {
+            return Ok((self.b.umin(vertex, last), true));
+        }
+        let (vertex, last) = (self.vector(data.args[0])?, self.rep_vector(Ty::I32, &Rep::Uniform(last))?);
+        Ok((self.b.umin(vertex, last), false))
+    }
+
+    /// `Op::LoadVertex` of a control stage.
+    pub fn load_control_point(&mut self, slot: u32, data: &InstData) -> Result<()> {
+        let source = self.input_source(offset_of!(ControlBatch, sources), slot);
+        let inputs = self.batch_pointer(offset_of!(ControlBatch, inputs));
+        let list = self.batch_pointer(offset_of!(ControlBatch, vertices));
+        let given = self.b.load(Type::I32, read_only(offset_of!(ControlBatch, given) as i32), self.batch);
+        let [patch, ..] = self.group()?.id;
+        let first = self.b.imul(patch, given);
+        let first = self.b.zext(Type::I64, first);
+        let first = self.b.shl_imm(first, 2);
+        let list = self.b.iadd(list, first);
+        let words = self.vector_type(Ty::I32);
+        let (vertex, uniform) = self.vertex_number(data)?;
+        if uniform {
+            let vertex = self.b.zext(Type::I64, vertex);
+            let at = self.b.shl_imm(vertex, 2);
+            let place = self.b.iadd(list, at);
+            let base = self.b.load(Type::I32, read_only(0), place);
+            let offset = self.b.iadd(base, source.offset);
+            let offset = self.b.zext(Type::I64, offset);
+            let place = self.b.iadd(inputs, offset);
+            let word = self.b.load(Type::I32, read_only(0), place);
+            let c = self.b.splat(words, word);
+            return self.define_input(c, source.written, data);
+        }
+        let places = self.b.shl_imm(vertex, 2);
+        let all = self.mask(true);
+        let offsets = self.b.gather(words, read_only(0), 1, all, list, places)[0];
+        self.gather_input(inputs, offsets, source, data)
+    }
+
+    /// `Op::LoadVertex` of an evaluation stage.
+    pub fn load_patch(&mut self, slot: u32, data: &InstData) -> Result<()> {
+        let source = self.input_source(offset_of!(EvaluationBatch, sources), slot);
+        let inputs = self.batch_pointer(offset_of!(EvaluationBatch, inputs));
+        let words = self.vector_type(Ty::I32);
+        let patches = self.chunk_words(offset_of!(EvaluationBatch, patches), 1);
+        let patches = self.b.load(words, read_only(0), patches);
+        let (vertex, uniform) = self.vertex_number(data)?;
+        if uniform {
+            let behind = self.b.imul(vertex, source.stride);
+            let offset = self.b.iadd(source.offset, behind);
+            return self.gather_input(inputs, patches, Source { offset, ..source }, data);
+        }
+        let stride = self.rep_vector(Ty::I32, &Rep::Uniform(source.stride))?;
+        let behind = self.b.imul(vertex, stride);
+        let offsets = self.b.iadd(patches, behind);
+        self.gather_input(inputs, offsets, source, data)
+    }
+}

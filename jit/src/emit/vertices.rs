@@ -1,0 +1,211 @@
+//! Chunks of a stage of primitives: what is read of their vertices, and the vertices that lanes make.
+//!
+//! Inputs are read where the stage before left them: a lane has a byte offset for each vertex of its primitive, a slot one behind it. What lanes make
+//! lies in rows, a lane's vertex of a number in the row of that number ([`PrimitiveBatch`]); where the lanes make vertices together, which they mostly do,
+//! a row is stored as a vector.
+
+use super::Emitter;
+use super::memory::{read_only, trusted};
+use super::rep::Rep;
+use crate::error::{Error, Result};
+use crate::ir::{InstData, Scan, Ty};
+use crate::lir::{Type, Value as C};
+use base::abi::{BatchKind, InputSource, PrimitiveBatch, SlotLayout};
+use base::shader::GeometryFacts;
+use core::mem::offset_of;
+
+/// Where a chunk of primitives has its things.
+#[derive(Clone, Copy)]
+pub struct PrimitiveState {
+    /// First byte of the lanes' offsets of vertex 0.
+    vertices: C,
+    /// First byte of the first row.
+    rows: C,
+    /// Number of the first row.
+    first_row: C,
+    /// First byte of the lanes' counts.
+    counts: C,
+}
+
+/// An [`InputSource`], loaded.
+#[derive(Clone, Copy)]
+pub struct Source {
+    pub offset: C,
+    pub written: C,
+    pub stride: C,
+}
+
+/// What the emission knows of the primitives' stage.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Vertices of a primitive.
+    given: u32,
+    /// Vertices of an invocation.
+    made: u32,
+}
+
+impl Emitter<'_> {
+    fn most(&self) -> Result<Most> {
+        let facts: Option<&GeometryFacts> = self.shader.payload.geometry();
+        facts
+            .map(|facts| Most { given: facts.input.vertices(), made: facts.max_vertices })
+            .ok_or_else(|| Error::invalid("vertices in a stage that makes none"))
+    }
+
+    fn primitives(&self) -> Result<PrimitiveState> {
+        self.primitives.ok_or_else(|| Error::invalid("vertices in a stage that makes none"))
+    }
+
+    /// A pointer in the batch.
+    pub fn batch_pointer(&mut self, field: usize) -> C {
+        self.b.load(Type::I64, read_only(field as i32), self.batch)
+    }
+
+    /// The chunk's words of an array with `rows` of them per chunk.
+    pub fn chunk_words(&mut self, field: usize, rows: u32) -> C {
+        let list = self.batch_pointer(field);
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let offset = self.b.imul_imm(chunk, i64::from(4 * self.lanes * rows));
+        self.b.iadd(list, offset)
+    }
+
+    /// Finds the chunk's rows behind those of the chunk before it; no lane has made anything yet. Lanes behind the last
+    /// invocation are as those of a chunk of vertices.
+    pub fn start_primitives(&mut self, ones: C) -> Result<()> {
+        self.start_lanes(offset_of!(PrimitiveBatch, count), ones)?;
+        let most = self.most()?;
+        let vertices = self.chunk_words(offset_of!(PrimitiveBatch, vertices), most.given);
+        let counts = self.chunk_words(offset_of!(PrimitiveBatch, counts), 1);
+        let none = self.word(0);
+        self.b.store(trusted(0), none, counts);
+        let first_row = self.b.load(Type::I32, trusted(offset_of!(PrimitiveBatch, rows) as i32), self.batch);
+        let list = self.batch_pointer(offset_of!(PrimitiveBatch, first_rows));
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let offset = self.b.shl_imm(chunk, 2);
+        let place = self.b.iadd(list, offset);
+        self.b.store(trusted(0), first_row, place);
+        let outputs = self.batch_pointer(offset_of!(PrimitiveBatch, outputs));
+        let row = self.b.zext(Type::I64, first_row);
+        let offset = self.b.imul_imm(row, self.row_layout().chunk_bytes() as i64);
+        let rows = self.b.iadd(outputs, offset);
+        self.primitives = Some(PrimitiveState { vertices, rows, first_row, counts });
+        Ok(())
+    }
+
+    /// The next chunk's rows begin behind this one's.
+    pub fn finish_primitives(&mut self) -> Result<()> {
+        let (Most { made, .. }, PrimitiveState { first_row, counts, .. }) = (self.most()?, self.primitives()?);
+        let vector = self.vector_type(Ty::I32);
+        let counts = self.b.load(vector, trusted(0), counts);
+        let (most, none) = (self.word(made as i32), self.word(0));
+        let counts = self.b.umin(counts, most);
+        let rows = self.scan(Scan::Reduce, counts, none, |e, a, b| e.b.umax(a, b));
+        let rows = self.b.extract(rows, 0);
+        let rows = self.b.iadd(first_row, rows);
+        self.b.store(trusted(offset_of!(PrimitiveBatch, rows) as i32), rows, self.batch);
+        Ok(())
+    }
+
+    /// How a row lies.
+    fn row_layout(&self) -> SlotLayout {
+        SlotLayout::new(self.shader.outputs.len(), self.lanes)
+    }
+
+    /// `Op::LoadVertex`.
+    pub fn load_vertex(&mut self, slot: u32, data: &InstData) -> Result<()> {
+        match self.shader.stage().row().batch {
+            BatchKind::Patches => return self.load_control_point(slot, data),
+            BatchKind::Domain => return self.load_patch(slot, data),
+            _ => {}
+        }
+        let offsets = self.vertex_offsets(data)?;
+        let source = self.input_source(offset_of!(PrimitiveBatch, sources), slot);
+        let inputs = self.batch_pointer(offset_of!(PrimitiveBatch, inputs));
+        self.gather_input(inputs, offsets, source, data)
+    }
+
+    /// What is said of an input slot.
+    pub fn input_source(&mut self, field: usize, slot: u32) -> Source {
+        let sources = self.batch_pointer(field);
+        let record = slot as usize * size_of::<InputSource>();
+        let [offset, written, stride] =
+            [offset_of!(InputSource, offset), offset_of!(InputSource, mask), offset_of!(InputSource, stride)]
+                .map(|field| self.b.load(Type::I32, read_only((record + field) as i32), sources));
+        Source { offset, written, stride }
+    }
+
+    /// The result of an instruction: the lanes' words of a slot, at byte offsets behind it.
+    pub fn gather_input(&mut self, inputs: C, offsets: C, source: Source, data: &InstData) -> Result<()> {
+        let offset = self.b.zext(Type::I64, source.offset);
+        let address = self.b.iadd(inputs, offset);
+        let all = self.mask(true);
+        // (Memory of the batch, which nobody writes while the stage runs: any lane may read it.)
+        let words = self.vector_type(Ty::I32);
+        let c = self.b.gather(words, read_only(0), 1, all, address, offsets)[0];
+        self.define_input(c, source.written, data)
+    }
+
+    /// The result of an instruction: words, or 0 where nobody writes the slot.
+    pub fn define_input(&mut self, c: C, written: C, data: &InstData) -> Result<()> {
+        let (words, ty) = (self.vector_type(Ty::I32), self.vector_type(self.shader.ty(data.result())));
+        let written = self.b.splat(words, written);
+        let c = self.b.and(c, written);
+        let c = self.b.bitcast(ty, c);
+        self.define(data.result(), Rep::Varying(c))
+    }
+
+    /// Byte offsets of slot 0 of the lanes' vertices of a number.
+    fn vertex_offsets(&mut self, data: &InstData) -> Result<C> {
+        let (Most { given, .. }, PrimitiveState { vertices, .. }) = (self.most()?, self.primitives()?);
+        let row_bytes = i64::from(4 * self.lanes);
+        let words = self.vector_type(Ty::I32);
+        if let Rep::Uniform(vertex) = self.rep(data.args[0])? {
+            let last = self.b.iconst(Type::I32, i64::from(given - 1));
+            let vertex = self.b.umin(vertex, last);
+            let vertex = self.b.zext(Type::I64, vertex);
+            let offset = self.b.imul_imm(vertex, row_bytes);
+            let row = self.b.iadd(vertices, offset);
+            return Ok(self.b.load(words, read_only(0), row));
+        }
+        let (vertex, last) = (self.vector(data.args[0])?, self.word(given as i32 - 1));
+        let vertex = self.b.umin(vertex, last);
+        let rows = self.b.imul_imm(vertex, row_bytes);
+        let lanes = self.words(|lane| 4 * lane as i32);
+        let offsets = self.b.iadd(rows, lanes);
+        let all = self.mask(true);
+        Ok(self.b.gather(words, read_only(0), 1, all, vertices, offsets)[0])
+    }
+
+    /// `Op::StoreVertex`.
+    pub fn store_vertex(&mut self, slot: u32, data: &InstData) -> Result<()> {
+        let (Most { made, .. }, PrimitiveState { rows, .. }) = (self.most()?, self.primitives()?);
+        let layout = self.row_layout();
+        let (row_bytes, at) = (layout.chunk_bytes() as i64, layout.slot_bytes(slot as usize));
+        let c = self.vector(data.args[1])?;
+        if let Rep::Uniform(number) = self.rep(data.args[0])? {
+            let last = self.b.iconst(Type::I32, i64::from(made - 1));
+            let number = self.b.umin(number, last);
+            let number = self.b.zext(Type::I64, number);
+            let offset = self.b.imul_imm(number, row_bytes);
+            let row = self.b.iadd(rows, offset);
+            self.store_masked(c, at as i32, row);
+            return Ok(());
+        }
+        let (number, last) = (self.vector(data.args[0])?, self.word(made as i32 - 1));
+        let number = self.b.umin(number, last);
+        let offsets = self.b.imul_imm(number, row_bytes);
+        let lanes = self.words(|lane| (at + 4 * lane) as i32);
+        let offsets = self.b.iadd(offsets, lanes);
+        let mask = if self.full { self.mask(true) } else { self.exec_mask() };
+        self.b.scatter(trusted(0), mask, rows, offsets, self.sink, &[c]);
+        Ok(())
+    }
+
+    /// `Op::StoreVertexCount`.
+    pub fn store_vertex_count(&mut self, data: &InstData) -> Result<()> {
+        let counts = self.primitives()?.counts;
+        let c = self.vector(data.args[0])?;
+        self.store_masked(c, 0, counts);
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! What a tessellation control stage writes: memory of the patch, which all its invocations read and write.
+//!
+//! A patch is a workgroup and its outputs are workgroup memory in a natural layout of our own, variable behind variable; for the next stage every slot
+//! gets its place there. So indices, barriers and accesses to parts are what they are of shared variables.
+
+use super::body::Translator;
+use super::interface::{high_word, output_slot};
+use super::layout::{array_stride, natural, push_memory_leaves};
+use super::module::{NO_MEMBER, View};
+use super::types::Type;
+use super::value::{Place, Pointer};
+use super::{builtin, deco};
+use crate::error::{Error, Result};
+use crate::ir::{Builtin, Cmp, Op, Region, Space, Term, Ty};
+use base::shader::{PatchPlace, Side, Slot, WorkgroupFacts};
+
+/// Most bytes of a patch: far more than the limits of components allow.
+const MOST_BYTES: u32 = 1 << 18;
+
+impl Translator<'_> {
+    /// Is a variable one that a patch has once? A block may say so at its members.
+    pub fn is_of_patch(&self, var: u32, ty: u32) -> bool {
+        let levels = |number| matches!(number, builtin::TESS_LEVEL_OUTER | builtin::TESS_LEVEL_INNER);
+        let member = || {
+            let block = self.without_arrays(ty).ok()?;
+            self.m.decoration(block, 0, deco::PATCH)
+        };
+        self.m.decorated(var, deco::PATCH)
+            || self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN).is_some_and(levels)
+            || member().is_some()
+    }
+
+    /// Do a patch's invocations go in step, so that none waits for another?
+    pub fn is_patch_of_one_chunk(&self) -> bool {
+        let invocations = self.b.shader.payload.workgroup().map_or(0, WorkgroupFacts::invocations);
+        self.stage.row().outputs == Side::Patch && invocations <= self.s.lanes.into()
+    }
+
+    /// An output: memory behind the `shared` bytes of those before.
+    pub fn patch_output(&mut self, v: View<'_>, to: u32, shared: &mut u32) -> Result<Pointer> {
+        let (size, align) = natural(self.s, to)?;
+        let at = shared.next_multiple_of(align.max(4));
+        let end = at.checked_add(size).filter(|&end| end <= MOST_BYTES);
+        *shared = end.ok_or_else(|| Error::limit("outputs of a patch"))?;
+        let p = self.block_pointer(Space::Shared, at, to, true);
+        self.place_output(v.result, to, at, &p)?;
+        if v.args.len() > 1 {
+            // The first invocation does it for all, before any of them goes on.
+            let (id, first) = (self.b.val(Op::Builtin(Builtin::InvocationId), &[], Ty::I32), self.b.i32(0));
+            let first = self.b.cmp(Cmp::IEq, id, first);
+            self.b.push_region();
+            self.initialise(&p, v)?;
+            let then = self.b.pop_region(Term::default());
+            self.b.if_(first, then, Region::default());
+        }
+        Ok(p)
+    }
+
+    /// Slots of an output at a byte offset.
+    fn place_output(&mut self, var: u32, to: u32, at: u32, p: &Pointer) -> Result<()> {
+        let arrayed = self.is_arrayed(var, to, Side::Patch);
+        let (of, stride) = match (self.s.ty(to)?, arrayed) {
+            (&Type::Array { elem, .. }, true) => (elem, array_stride(self.s, to, elem, true)?),
+            (_, true) => return Err(Error::invalid("output of a patch's vertices is no array")),
+            (_, false) => (to, 0),
+        };
+        let Place::Memory(memory) = &p.place else { return Err(Error::internal("an output that is no memory")) };
+        let io = self.io_leaves(var, of, Side::Patch)?;
+        let mut leaves = Vec::with_capacity(io.len());
+        push_memory_leaves(self.s, memory, of, at, &mut leaves)?;
+        for (io, leaf) in io.iter().zip(leaves) {
+            let Some(slot) = output_slot(io) else { continue };
+            self.place_word(slot, PatchPlace { offset: leaf.offset, stride });
+            if leaf.ty.bytes() == 8 {
+                self.place_word(high_word(slot), PatchPlace { offset: leaf.offset + 4, stride });
+            }
+        }
+        Ok(())
+    }
+
+    fn place_word(&mut self, slot: Slot, place: PatchPlace) {
+        self.b.shader.outputs.push(slot);
+        self.b.shader.places.push(place);
+    }
+}

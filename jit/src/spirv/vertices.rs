@@ -1,0 +1,128 @@
+//! Vertices that a stage of primitives makes: OpEmitVertex, OpEndPrimitive, and the same of streams.
+//!
+//! An invocation counts its vertices in a private variable, which mostly becomes a constant at each emission. A vertex is what the
+//! output variables hold: all of them are stored at every emission, and what turns out never to be written is taken away at the end. Where a strip
+//! ends is said by the next vertex of its stream ([`VertexMark`]), so an emission never looks back.
+
+use super::body::Translator;
+use super::module::View;
+use super::opcodes::op;
+use crate::error::{Error, Result};
+use crate::ir::{Binary, Cmp, Op, Region, Term, Ty, Value, Var};
+use base::shader::{BuiltinSlot, GeometryFacts, Interpolation, Slot, SlotKind, SlotType, VertexMark};
+use std::collections::HashSet;
+
+/// What is kept of them.
+pub(crate) struct Made {
+    /// Vertices so far.
+    count: Var,
+    /// A bit by stream, from [`VertexMark::BEGINS`] on: its next vertex begins a strip.
+    begins: Var,
+    /// Some strip ends, or there are streams.
+    marked: bool,
+    /// The variables that slots are stored from; none of the mark.
+    sources: Vec<Option<Var>>,
+}
+
+impl Translator<'_> {
+    /// OpEmitVertex, OpEndPrimitive, OpEmitStreamVertex, OpEndStreamPrimitive.
+    pub fn make_vertices(&mut self, v: View<'_>) -> Result<()> {
+        let stream = match v.op {
+            op::OpEmitStreamVertex | op::OpEndStreamPrimitive => self.s.constant_bits(v.arg(0)?)? as u32,
+            _ => 0,
+        };
+        let facts = self.b.shader.payload.geometry().copied();
+        let facts = facts.ok_or_else(|| Error::invalid(format!("vertices made in a {:?} stage", self.stage)))?;
+        if stream >= GeometryFacts::MOST_STREAMS {
+            return Err(Error::invalid("stream beyond the last"));
+        }
+        if self.made.is_none() {
+            let [count, begins] = ["vertices", "begins"].map(|name| self.b.var(Ty::I32, 1, name));
+            self.made = Some(Made { count, begins, marked: false, sources: Vec::new() });
+        }
+        match v.op {
+            op::OpEmitVertex | op::OpEmitStreamVertex => self.emit_vertex(stream, facts.max_vertices),
+            _ => self.end_primitive(stream),
+        }
+    }
+
+    fn made(&mut self) -> Result<&mut Made> {
+        self.made.as_mut().ok_or_else(|| Error::internal("no vertices"))
+    }
+
+    /// What is beyond the most that the shader says is not made.
+    fn emit_vertex(&mut self, stream: u32, most: u32) -> Result<()> {
+        let (count, begins) = (self.made()?.count, self.made()?.begins);
+        let number = self.b.load_var(count, None);
+        let most = self.b.i32(most);
+        let fits = self.b.cmp(Cmp::ULt, number, most);
+        self.b.push_region();
+        let mut slots = Vec::new();
+        self.each_output(&mut |t, slot, var, index| {
+            let v = t.b.load_var(var, Some(index));
+            t.output_words(slot, v, &mut |t, slot, word| t.store_vertex(&mut slots, slot, Some(var), number, word));
+        })?;
+        let bits = self.b.load_var(begins, None);
+        let mark = self.mark(bits, stream);
+        let kind = SlotKind::Builtin(BuiltinSlot::VertexMark);
+        let slot = Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Smooth };
+        self.store_vertex(&mut slots, slot, None, number, mark);
+        let others = self.b.i32(!(VertexMark::BEGINS << stream));
+        let bits = self.b.bin(Binary::And, bits, others);
+        self.b.store_var(begins, None, bits);
+        let next = self.b.i32(1);
+        let next = self.b.bin(Binary::IAdd, number, next);
+        self.b.store_var(count, None, next);
+        let then = self.b.pop_region(Term::default());
+        self.b.if_(fits, then, Region::default());
+        let made = self.made()?;
+        made.marked |= stream != 0;
+        made.sources = slots;
+        Ok(())
+    }
+
+    /// The mark of the next vertex of a stream.
+    fn mark(&mut self, begins: Value, stream: u32) -> Value {
+        let by = self.b.i32(stream);
+        let bits = self.b.bin(Binary::LShr, begins, by);
+        let bit = self.b.i32(VertexMark::BEGINS);
+        let bit = self.b.bin(Binary::And, bits, bit);
+        self.b.bin(Binary::Or, bit, by)
+    }
+
+    /// A word of a vertex. Every emission has the same slots: the first one makes them.
+    fn store_vertex(&mut self, slots: &mut Vec<Option<Var>>, slot: Slot, var: Option<Var>, number: Value, word: Value) {
+        if slots.len() == self.b.shader.outputs.len() {
+            self.b.shader.outputs.push(slot);
+        }
+        self.b.emit(Op::StoreVertex(slots.len() as u32), &[number, word], &[]);
+        slots.push(var);
+    }
+
+    fn end_primitive(&mut self, stream: u32) -> Result<()> {
+        let made = self.made()?;
+        made.marked = true;
+        let begins = made.begins;
+        let bits = self.b.load_var(begins, None);
+        let bit = self.b.i32(VertexMark::BEGINS << stream);
+        let bits = self.b.bin(Binary::Or, bits, bit);
+        self.b.store_var(begins, None, bits);
+        Ok(())
+    }
+
+    /// The end of the entry point.
+    pub fn store_vertex_count(&mut self) -> Result<()> {
+        let Some(made) = self.made.take() else { return Ok(()) };
+        let count = self.b.load_var(made.count, None);
+        self.b.emit(Op::StoreVertexCount, &[count], &[]);
+        self.unwritten(&made);
+        self.check_fault()
+    }
+
+    /// Slots of variables that nothing writes, and the mark where it says nothing, go when the shader is whole.
+    fn unwritten(&mut self, made: &Made) {
+        let touched: &HashSet<Var> = &self.touched;
+        let keep = made.sources.iter().map(|source| source.map_or(made.marked, |var| touched.contains(&var)));
+        self.kept_outputs = keep.collect();
+    }
+}

@@ -1,0 +1,343 @@
+//! The tessellation stages: a source over input assembly and the vertex stage.
+//!
+//! Patches go in three steps. A call of the control stage takes as many as [`CONTROL_BYTES`] hold of their memory, in which it leaves what it makes of
+//! each. The tessellator makes a pattern of a patch's levels, which is kept for the next one with the same. A call of the evaluation stage takes the
+//! vertices of as many patterns as [`CALL_VERTICES`] hold (of one at least: some 4,400), in the order of patches; their primitives are
+//! given on in batches, in the pattern's order. A discarded patch goes no further than its levels.
+
+use super::assemble::Patch;
+use super::input::{self, VertexSource};
+use super::link::Tessellated;
+use super::plan::{Chunk, FrontDraw};
+use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
+use crate::api::statistic;
+use crate::mem::AlignedBuf;
+use crate::stage::{StageMemory, aborted};
+use crate::stages::Tessellation;
+use crate::tessellate::spacing::ONE;
+use crate::tessellate::{Domain, Levels, Mode, Pattern};
+use base::abi::{ComputeBatch, ControlBatch, EvaluationBatch, SlotLayout};
+use core::ops::Range;
+
+/// Bytes of patches that a call of the control stage may make, unless one alone takes more.
+const CONTROL_BYTES: usize = 256 << 10;
+/// Vertices that a call of the evaluation stage takes, unless they are of one patch.
+const CALL_VERTICES: usize = 1024;
+
+/// Primitives of a pattern as those who take them see them.
+pub trait Corners: Copy {
+    /// Of one to three vertices; `last`: the last one provokes.
+    fn of_pattern(corners: &[u32], last: bool) -> Self;
+}
+
+/// For setup: provoking vertex first, but the ends of a line in their order.
+impl Corners for [u32; 3] {
+    #[inline(always)]
+    fn of_pattern(corners: &[u32], last: bool) -> Self {
+        match *corners {
+            [a, b, c] if last => [c, a, b],
+            [a, b, c] => [a, b, c],
+            [a, b] => [a, b, a],
+            _ => [corners[0]; 3],
+        }
+    }
+}
+
+/// For a stage: all of them, whichever provokes.
+impl Corners for [u32; 6] {
+    #[inline(always)]
+    fn of_pattern(corners: &[u32], _last: bool) -> Self {
+        core::array::from_fn(|i| corners[if i < corners.len() { i } else { 0 }])
+    }
+}
+
+/// Memory of the source.
+pub struct Scratch<C> {
+    vertices: input::Scratch<Patch>,
+    control: Control,
+    call: Call<C>,
+}
+
+impl<C> Default for Scratch<C> {
+    fn default() -> Self {
+        Scratch { vertices: input::Scratch::default(), control: Control::default(), call: Call::default() }
+    }
+}
+
+/// Memory of the calls of the control stage.
+#[derive(Default)]
+struct Control {
+    /// Byte offsets of the patches' vertices.
+    vertices: AlignedBuf,
+    primitive_id: AlignedBuf,
+    /// The patches.
+    outputs: AlignedBuf,
+}
+
+/// A vertex of a pattern.
+#[derive(Clone, Copy)]
+struct Point {
+    /// Byte offset of its patch.
+    patch: u32,
+    primitive_id: u32,
+    /// In the pattern's units.
+    at: [u32; 2],
+}
+
+/// A call of the evaluation stage, and its memory.
+struct Call<C> {
+    /// The pattern made last, and of what.
+    pattern: Pattern,
+    of: Option<(Mode, Levels)>,
+    points: Vec<Point>,
+    primitives: Vec<Assembled<C>>,
+    patches: AlignedBuf,
+    coordinates: AlignedBuf,
+    primitive_id: AlignedBuf,
+    outputs: AlignedBuf,
+}
+
+impl<C> Default for Call<C> {
+    fn default() -> Self {
+        Call {
+            pattern: Pattern::default(),
+            of: None,
+            points: Vec::new(),
+            primitives: Vec::new(),
+            patches: AlignedBuf::default(),
+            coordinates: AlignedBuf::default(),
+            primitive_id: AlignedBuf::default(),
+            outputs: AlignedBuf::default(),
+        }
+    }
+}
+
+/// The primitives that tessellation makes of a chunk.
+pub struct TessellationSource<'a, C> {
+    draw: FrontDraw<'a>,
+    stages: Tessellation<'a>,
+    made: &'a Tessellated,
+    mode: Mode,
+    inputs: VertexSource<'a, Patch>,
+    control: &'a mut Control,
+    call: &'a mut Call<C>,
+    /// Patches of the batch of inputs, and which of them are those of the control stage's last call.
+    patches: usize,
+    controlled: Range<usize>,
+    /// How many of these have been tessellated.
+    tessellated: usize,
+    /// Primitives of the call in the batch.
+    batch: Range<usize>,
+    /// A batch of the call's vertices has been given on.
+    seen: bool,
+    /// The last one has.
+    again: bool,
+}
+
+impl<'a, C: Corners> TessellationSource<'a, C> {
+    /// At the chunk's beginning; `None`: the draw has no such stages.
+    pub fn new(
+        draw: FrontDraw<'a>,
+        chunk: &'a Chunk,
+        scratch: &'a mut Option<Box<Scratch<C>>>,
+    ) -> Option<TessellationSource<'a, C>> {
+        let made = draw.plan.linkage.tessellated.as_ref()?;
+        let stages = draw.draw.stages.tessellation()?;
+        let Scratch { vertices, control, call } = &mut **scratch.get_or_insert_default();
+        call.primitives.clear();
+        Some(TessellationSource {
+            draw,
+            stages,
+            made,
+            mode: stages.mode(draw.draw.state.lower_left),
+            inputs: VertexSource::new(draw, chunk, vertices),
+            control,
+            call,
+            patches: 0,
+            controlled: 0..0,
+            tessellated: 0,
+            batch: 0..0,
+            seen: false,
+            again: false,
+        })
+    }
+
+    /// Evaluates the vertices of the next patches that have any; `false` when there are none.
+    fn run(&mut self, memory: &mut StageMemory) -> bool {
+        loop {
+            if aborted(&self.draw.draw.context) {
+                return false;
+            }
+            if self.tessellated == self.controlled.len() && !self.control(memory) {
+                return false;
+            }
+            self.tessellate();
+            if !self.call.points.is_empty() {
+                self.evaluate(memory);
+                // What a stage that was stopped has left is not what it makes.
+                return !aborted(&self.draw.draw.context);
+            }
+        }
+    }
+
+    /// Runs the control stage for the next patches; `false` when there are none.
+    fn control(&mut self, memory: &mut StageMemory) -> bool {
+        while self.controlled.end == self.patches {
+            if !self.inputs.advance(memory) {
+                return false;
+            }
+            self.patches = self.inputs.batch().primitives.len();
+            self.controlled = 0..0;
+        }
+        let bytes = self.made.patch_bytes as usize;
+        let first = self.controlled.end;
+        let count = (CONTROL_BYTES / bytes).max(1).min(self.patches - first);
+        (self.controlled, self.tessellated) = (first..first + count, 0);
+        let batch = self.inputs.batch();
+        let patches = &batch.primitives[first..first + count];
+        let given = patches[0].0.vertices().len();
+        let vertices = self.control.vertices.words(count * given);
+        let primitive_id = self.control.primitive_id.words(count);
+        for (i, (patch, id)) in patches.iter().enumerate() {
+            primitive_id[i] = *id;
+            for (to, &vertex) in vertices[i * given..][..given].iter_mut().zip(patch.vertices()) {
+                *to = (4 * batch.shaded.base(vertex as usize)) as u32;
+            }
+        }
+        let outputs = self.control.outputs.words(count * bytes / 4);
+        // What the stage leaves out is the same every time.
+        outputs.fill(0);
+        let stage = self.stages.control;
+        let mut batch = ControlBatch {
+            groups: ComputeBatch {
+                header: memory.header(stage),
+                base: [0; 3],
+                groups: [count as u32, 1],
+                first: [0; 3],
+                count: count as u32,
+                _pad: 0,
+                shared: outputs.as_mut_ptr().cast(),
+            },
+            given: given as u32,
+            _pad: 0,
+            inputs: batch.shaded.outputs.as_ptr(),
+            sources: self.made.control_sources.as_ptr(),
+            vertices: vertices.as_ptr(),
+            primitive_id: primitive_id.as_ptr(),
+        };
+        // SAFETY: there is memory for as many patches as the stage's facts say, offsets of vertices lie in the vertex stage's outputs, those of slots
+        // among its slots; the icd vouches for stage and context.
+        unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
+        self.draw.draw.queries.count(statistic::CONTROL_PATCHES, count as u64);
+        true
+    }
+
+    /// The levels of a patch of the last call of the control stage.
+    fn levels(&self, patch: usize) -> Levels {
+        let bytes = self.made.patch_bytes as usize;
+        let outputs = self.control.outputs.as_words(self.controlled.len() * bytes / 4);
+        let level = |place: Option<u32>| match place {
+            Some(offset) => f32::from_bits(outputs[(patch * bytes + offset as usize) / 4]),
+            None => 0.0,
+        };
+        Levels { outer: self.made.outer.map(level), inner: self.made.inner.map(level) }
+    }
+
+    /// Lists vertices and primitives of as many patches as make a call.
+    fn tessellate(&mut self) {
+        self.call.points.clear();
+        self.call.primitives.clear();
+        (self.batch, self.seen) = (0..0, false);
+        let last = self.draw.draw.state.provoking_last;
+        while self.tessellated < self.controlled.len() {
+            let levels = self.levels(self.tessellated);
+            let call = &mut *self.call;
+            // (Levels that are no numbers equal nothing.)
+            if call.of != Some((self.mode, levels)) {
+                call.pattern.make(self.mode, &levels);
+                call.of = Some((self.mode, levels));
+            }
+            let first = call.points.len();
+            if first != 0 && first + call.pattern.vertices.len() > CALL_VERTICES {
+                return;
+            }
+            let patch = (self.tessellated * self.made.patch_bytes as usize) as u32;
+            let (_, primitive_id) = self.inputs.batch().primitives[self.controlled.start + self.tessellated];
+            call.points.extend(call.pattern.vertices.iter().map(|&at| Point { patch, primitive_id, at }));
+            call.primitives.extend(call.pattern.primitives.chunks_exact(self.mode.corners()).map(|local| {
+                let mut corners = [0; 3];
+                for (to, from) in corners.iter_mut().zip(local) {
+                    *to = first as u32 + from;
+                }
+                (C::of_pattern(&corners[..local.len()], last), primitive_id)
+            }));
+            self.tessellated += 1;
+        }
+    }
+
+    /// Runs the evaluation stage for the listed vertices.
+    fn evaluate(&mut self, memory: &mut StageMemory) {
+        let (stage, call) = (self.stages.evaluation, &mut *self.call);
+        let count = call.points.len();
+        let words = SlotLayout::new(1, stage.facts.lanes);
+        let coordinate = SlotLayout::new(3, stage.facts.lanes);
+        let padded = words.padded(count);
+        let patches = call.patches.words(padded);
+        let primitive_id = call.primitive_id.words(padded);
+        let coordinates = call.coordinates.words(coordinate.words(count));
+        for lane in 0..padded {
+            let Point { patch, primitive_id: id, at: [u, v] } = call.points[lane.min(count - 1)];
+            (patches[lane], primitive_id[lane]) = (patch, id);
+            let w = if self.mode.domain == Domain::Triangles { ONE - u - v } else { 0 };
+            for (slot, c) in [u, v, w].into_iter().enumerate() {
+                coordinates[coordinate.word(lane, slot)] = (c as f32 / ONE as f32).to_bits();
+            }
+        }
+        let bytes = self.made.patch_bytes as usize;
+        let mut batch = EvaluationBatch {
+            header: memory.header(stage),
+            count: count as u32,
+            given: self.stages.facts.vertices,
+            inputs: self.control.outputs.as_words(self.controlled.len() * bytes / 4).as_ptr(),
+            sources: self.made.sources.as_ptr(),
+            patches: patches.as_ptr(),
+            coordinates: coordinates.as_ptr(),
+            primitive_id: primitive_id.as_ptr(),
+            outputs: call.outputs.words(self.made.outputs.words(count)).as_mut_ptr(),
+        };
+        // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; offsets of patches lie in the control stage's memory, those of
+        // slots and their vertices inside of a patch (with the word behind it that `patch_bytes` counts); the icd vouches for stage and context.
+        unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
+        self.draw.draw.queries.count(statistic::EVALUATION_INVOCATIONS, count as u64);
+    }
+}
+
+impl<C: Corners> Source for TessellationSource<'_, C> {
+    type Corners = C;
+
+    fn advance(&mut self, memory: &mut StageMemory) -> bool {
+        self.again = self.seen;
+        while self.batch.end == self.call.primitives.len() {
+            if !self.run(memory) {
+                return false;
+            }
+            self.again = false;
+        }
+        let end = self.call.primitives.len().min(self.batch.end + BATCH_PRIMITIVES as usize);
+        self.batch = self.batch.end..end;
+        self.seen = true;
+        true
+    }
+
+    fn batch(&self) -> Batch<'_, C> {
+        let (vertices, layout) = (self.call.points.len(), self.made.outputs);
+        let shaded = Shaded { outputs: self.call.outputs.as_words(layout.words(vertices)), layout };
+        Batch {
+            primitives: &self.call.primitives[self.batch.clone()],
+            begins: None,
+            shaded,
+            vertices,
+            seen: self.again,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The tessellator: what the fixed-function stage between the two tessellation stages makes of a patch's levels (Vulkan, "Tessellation Primitive
+//! Generator").
+//!
+//! A [`Pattern`] is vertices in the domain and the primitives between them; it depends on nothing but a [`Mode`] and the levels. Coordinates are
+//! multiples of 2⁻¹⁶ ([`spacing`]), computed for one half of an edge and mirrored, so the invariance rules hold to the bit: an
+//! outer edge's vertices depend on its level alone (2, 4), are symmetric (3), one minus each is exact (8); the triangles at an edge depend on the levels
+//! on their two sides (7), those inside on the inner levels (6); the other orientation has the same triangles, turned (5).
+
+#![forbid(unsafe_code)]
+
+mod quads;
+pub mod spacing;
+mod strip;
+mod triangles;
+
+pub use base::shader::Domain;
+use spacing::{Coordinate, Division, Spacing};
+
+/// What the pipeline says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mode {
+    /// What is divided.
+    pub domain: Domain,
+    /// How.
+    pub spacing: Spacing,
+    /// Triangles turn so that twice their signed area, `u0 v1 - u1 v0 + …`, is positive: `VertexOrderCw` with the origin in the upper left,
+    /// `VertexOrderCcw` with that in the lower left.
+    pub positive: bool,
+    /// `PointMode`: a point per vertex, and no other primitives.
+    pub points: bool,
+}
+
+/// `TessLevelOuter` and `TessLevelInner`; what the domain does not use is not looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Levels {
+    /// Of the edges.
+    pub outer: [f32; 4],
+    /// Of the inside.
+    pub inner: [f32; 2],
+}
+
+/// A divided patch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    /// u and v of the vertices, each once. With w = [`ONE`](spacing::ONE) - u - v in triangles.
+    pub vertices: Vec<[Coordinate; 2]>,
+    /// Vertices of the primitives, one after the other: [`Pattern::corners`] each.
+    pub primitives: Vec<u32>,
+}
+
+impl Mode {
+    /// Vertices of a primitive.
+    pub fn corners(self) -> usize {
+        match self.domain {
+            _ if self.points => 1,
+            Domain::Isolines => 2,
+            Domain::Triangles | Domain::Quads => 3,
+        }
+    }
+}
+
+impl Pattern {
+    /// Divides a patch, in place of what was here. A discarded one is without vertices.
+    pub fn make(&mut self, mode: Mode, levels: &Levels) {
+        self.vertices.clear();
+        self.primitives.clear();
+        let outer = &levels.outer[..mode.domain.outer_levels()];
+        if outer.iter().any(|&level| level.is_nan() || level <= 0.0) {
+            return;
+        }
+        match mode.domain {
+            Domain::Triangles => triangles::divide(self, mode.spacing, levels),
+            Domain::Quads => quads::divide(self, mode.spacing, levels),
+            Domain::Isolines => self.isolines(mode.spacing, levels),
+        }
+        if mode.points {
+            self.primitives.clear();
+            self.primitives.extend(0..self.vertices.len() as u32);
+        } else if mode.domain != Domain::Isolines && !mode.positive {
+            self.primitives.as_chunks_mut::<3>().0.iter_mut().for_each(|corners| corners.swap(1, 2));
+        }
+    }
+
+    /// Number of a new vertex.
+    fn vertex(&mut self, at: [Coordinate; 2]) -> u32 {
+        self.vertices.push(at);
+        self.vertices.len() as u32 - 1
+    }
+
+    fn isolines(&mut self, spacing: Spacing, levels: &Levels) {
+        let [lines, along] = [(0, Spacing::Equal), (1, spacing)].map(|(i, s)| Division::new(levels.outer[i], s));
+        for line in 0..lines.segments {
+            let v = lines.vertex(line);
+            let first = self.vertices.len() as u32;
+            self.vertices.extend(along.vertices().map(|u| [u, v]));
+            self.primitives.extend((first..first + along.segments).flat_map(|i| [i, i + 1]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! The rectangle's division: a grid inside, and strips between its rim and the edges.
+//!
+//! The edges are walked v = 0, u = 1, v = 1, u = 0, which turns positively in (u, v).
+
+#![forbid(unsafe_code)]
+
+use super::spacing::{Coordinate, Division, ONE, Spacing};
+use super::strip::Link;
+use super::{Levels, Pattern};
+
+/// Outer levels in the order in which edges are walked.
+const EDGES: [usize; 4] = [1, 2, 3, 0];
+
+/// The point of an edge at a place along it.
+fn point(edge: usize, along: Coordinate) -> [Coordinate; 2] {
+    match edge {
+        0 => [along, 0],
+        1 => [ONE, along],
+        2 => [ONE - along, ONE],
+        _ => [0, ONE - along],
+    }
+}
+
+/// See [`Pattern::make`].
+pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
+    let outer = EDGES.map(|i| Division::new(levels.outer[i], spacing));
+    let inner = levels.inner.map(|level| Division::new(level, spacing));
+    if outer.iter().chain(&inner).all(|d| d.segments == 1) {
+        pattern.vertices.extend([[0, 0], [ONE, 0], [ONE, ONE], [0, ONE]]);
+        pattern.primitives.extend([0, 1, 2, 0, 2, 3]);
+        return;
+    }
+    // Where both inner levels are the least, nothing lies between their outermost vertices and the edges; where one is, an inner vertex must not be on an edge.
+    let least = inner.iter().all(|d| d.segments == 1);
+    let inner = inner.map(|division| if least { division.closed(spacing) } else { division.at_least_two(spacing) });
+    let grid = Grid::new(pattern, inner);
+    let first = pattern.vertices.len() as u32;
+    let mut next = first;
+    for (edge, division) in outer.into_iter().enumerate() {
+        let begin = next;
+        let places = division.vertices().take(division.segments as usize);
+        pattern.vertices.extend(places.map(|along| point(edge, along)));
+        next = pattern.vertices.len() as u32;
+        let corner = if edge == 3 { first } else { next };
+        let numbers = (begin..next).chain([corner]);
+        let outside: Vec<Link> = division.vertices().zip(numbers).collect();
+        pattern.strip(&outside, &grid.rim(edge));
+    }
+}
+
+/// The vertices inside, row by row.
+struct Grid {
+    divisions: [Division; 2],
+    first: u32,
+}
+
+impl Grid {
+    /// With its rectangles.
+    fn new(pattern: &mut Pattern, divisions: [Division; 2]) -> Grid {
+        let grid = Grid { divisions, first: pattern.vertices.len() as u32 };
+        let [columns, rows] = divisions.map(|d| d.segments);
+        for j in 1..rows {
+            let v = divisions[1].vertex(j);
+            pattern.vertices.extend((1..columns).map(|i| [divisions[0].vertex(i), v]));
+        }
+        for j in 1..rows - 1 {
+            for i in 1..columns - 1 {
+                let [a, b, c, d] = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(|at| grid.number(at));
+                // Diagonals run towards the middle, so rings around it have mitred corners.
+                if (2 * i + 1 < columns) == (2 * j + 1 < rows) {
+                    pattern.primitives.extend([a, b, c, a, c, d]);
+                } else {
+                    pattern.primitives.extend([a, b, d, b, c, d]);
+                }
+            }
+        }
+        grid
+    }
+
+    fn number(&self, [i, j]: [u32; 2]) -> u32 {
+        self.first + (j - 1) * (self.divisions[0].segments - 1) + i - 1
+    }
+
+    /// The vertices that face an edge, in its direction.
+    fn rim(&self, edge: usize) -> Vec<Link> {
+        let [columns, rows] = self.divisions.map(|d| d.segments);
+        let division = self.divisions[edge % 2];
+        (1..division.segments)
+            .map(|i| {
+                let back = division.segments - i;
+                let at = [[i, 1], [columns - 1, i], [back, rows - 1], [1, back]][edge];
+                (division.vertex(i), self.number(at))
+            })
+            .collect()
+    }
+}

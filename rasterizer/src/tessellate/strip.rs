@@ -1,0 +1,35 @@
+//! Triangles between two chains of vertices that follow an edge side by side.
+
+#![forbid(unsafe_code)]
+
+use super::Pattern;
+use super::spacing::Coordinate;
+
+/// A vertex of a chain: how far along the edge, and its number.
+pub type Link = (Coordinate, u32);
+
+impl Pattern {
+    /// Fills the strip between two chains, which begin and end at corners of their rings. Each has at least one vertex; the inner one is to
+    /// the left of the outer one, so that the triangles' area is positive.
+    ///
+    /// The next triangle has the segment, of those that come next in either chain, whose middle is nearer to the beginning. Only places along the
+    /// edge are looked at: what comes out depends on the divisions of both chains alone.
+    pub fn strip(&mut self, outer: &[Link], inner: &[Link]) {
+        let (mut i, mut j) = (0, 0);
+        while i + 1 < outer.len() || j + 1 < inner.len() {
+            let middle = |chain: &[Link], at: usize| Some(chain[at].0 + chain.get(at + 1)?.0);
+            let outside = match (middle(outer, i), middle(inner, j)) {
+                (Some(a), Some(b)) => a <= b,
+                (next, _) => next.is_some(),
+            };
+            let (a, b) = (outer[i].1, inner[j].1);
+            if outside {
+                i += 1;
+                self.primitives.extend([a, outer[i].1, b]);
+            } else {
+                j += 1;
+                self.primitives.extend([inner[j].1, b, a]);
+            }
+        }
+    }
+}

@@ -53,6 +53,8 @@ impl Side {
 pub enum ModeFamily {
     /// Of any stage: float arithmetic, reconvergence.
     Any,
+    /// What becomes of vertices.
+    Vertex,
     /// What becomes of fragments.
     Fragment,
     /// The size of workgroups.
@@ -137,7 +139,7 @@ stages! {
     /// Vertex.
     Vertex {
         0 0x1 Graphics Vertices Attributes -> Vertices
-        modes [Any] builtins [Invocation View Draw Vertex]
+        modes [Any Vertex] builtins [Invocation View Draw Vertex]
     }
     /// Fragment.
     Fragment {

@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use base::shader::{
-    BuiltinSlot, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType, StageFacts, StageInterface,
-    WorkgroupFacts,
+    BuiltinSlot, Capture, Captured, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType, StageFacts,
+    StageInterface, WorkgroupFacts,
 };
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ macro_rules! variants {
 numbers! { u8 u32 u64 }
 
 fields! {
-    StageFacts { payload, lanes, interface, side_effects, scratch_bytes, has_loops, draw_parameters }
+    StageFacts { payload, lanes, interface, capture, side_effects, scratch_bytes, has_loops, draw_parameters }
     FragmentFacts {
         kills,
         early_fragment_tests,
@@ -93,6 +93,8 @@ fields! {
     }
     WorkgroupFacts { local_size, shared_bytes, zero_shared }
     StageInterface { inputs, outputs }
+    Capture { strides, streams, outputs }
+    Captured { buffer, offset, slot, words }
     Slot { kind, ty, interpolation }
 }
 
@@ -127,22 +129,36 @@ impl Stored for bool {
     }
 }
 
-impl Stored for [u32; 3] {
+impl<const N: usize> Stored for [u32; N] {
     fn write(&self, to: &mut Vec<u8>) {
         self.iter().for_each(|n| n.write(to));
     }
     fn read(from: &mut &[u8]) -> Option<Self> {
-        Some([u32::read(from)?, u32::read(from)?, u32::read(from)?])
+        let mut all = [0; N];
+        for n in &mut all {
+            *n = u32::read(from)?;
+        }
+        Some(all)
     }
 }
 
-impl Stored for Vec<Slot> {
+impl<T: Stored> Stored for Vec<T> {
     fn write(&self, to: &mut Vec<u8>) {
         (self.len() as u32).write(to);
-        self.iter().for_each(|slot| slot.write(to));
+        self.iter().for_each(|one| one.write(to));
     }
     fn read(from: &mut &[u8]) -> Option<Self> {
-        (0..u32::read(from)?).map(|_| Slot::read(from)).collect()
+        (0..u32::read(from)?).map(|_| T::read(from)).collect()
+    }
+}
+
+impl<T: Stored> Stored for Option<T> {
+    fn write(&self, to: &mut Vec<u8>) {
+        self.is_some().write(to);
+        self.iter().for_each(|one| one.write(to));
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some(if bool::read(from)? { Some(T::read(from)?) } else { None })
     }
 }
 

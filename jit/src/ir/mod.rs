@@ -35,7 +35,7 @@ pub use ops::{Affine, Effects, Kind, Meaning, Row, Set, ShapeRule, Types, Weight
 pub use verify::verify;
 
 use crate::error::{Error, Result};
-use base::shader::{FragmentFacts, Payload, Slot, Stage, WorkgroupFacts};
+use base::shader::{Capture, FragmentFacts, Payload, Slot, Stage, WorkgroupFacts};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value.
@@ -244,6 +244,8 @@ pub struct Shader {
     pub inputs: Vec<Slot>,
     /// Output slots; [`Op::StoreOutput`] indexes it.
     pub outputs: Vec<Slot>,
+    /// See [`base::shader::StageFacts::capture`].
+    pub capture: Option<Capture>,
     /// See [`base::shader::StageFacts::side_effects`].
     pub side_effects: bool,
     /// A subgroup operation or built-in occurs: the result may depend on the subgroup size.
@@ -267,6 +269,7 @@ impl Shader {
             root: Scope { label: Label(0), body: Region::default(), results: Vec::new() },
             inputs: Vec::new(),
             outputs: Vec::new(),
+            capture: None,
             side_effects: false,
             uses_subgroup: false,
         }

@@ -44,6 +44,7 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (50, "ImageQuery"),
     (51, "DerivativeControl"),
     (52, "InterpolationFunction"),
+    (53, "TransformFeedback"),
     (55, "StorageImageReadWithoutFormat"),
     (56, "StorageImageWriteWithoutFormat"),
     (57, "MultiViewport"),

@@ -140,6 +140,7 @@ impl Translator<'_> {
     pub fn globals(&mut self, entry: &EntryPoint) -> Result<()> {
         let (m, s) = (self.m, self.s);
         let mut shared = self.aliased_bytes()?;
+        self.declare_captures(entry)?;
         for inst in m.globals.clone() {
             let v = m.view(inst);
             // An untyped one says of which type it is, before its initialiser.
@@ -334,7 +335,9 @@ impl Translator<'_> {
     }
 
     fn output(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
-        let io = self.io_leaves(v.result, to, self.stage.row().outputs)?;
+        let mut io = self.io_leaves(v.result, to, self.stage.row().outputs)?;
+        let places = self.capture_places(v.result, to)?;
+        io.iter_mut().zip(places).for_each(|(leaf, place)| leaf.capture = place);
         let p = self.make_local(v.result, to, io)?;
         self.outputs.push(self.locals.len() - 1);
         self.initialise(&p, v)?;
@@ -353,7 +356,8 @@ impl Translator<'_> {
                 let Some(slot) = output_slot(&io) else { return };
                 if t.touched.contains(&vars[leaf]) {
                     let v = t.b.load_var(vars[leaf], Some(index));
-                    t.store_words(slot, v);
+                    let (first, words) = t.store_words(slot, v);
+                    io.capture.into_iter().for_each(|place| t.captured(place, first, words));
                 }
             })?;
             self.check_fault()?;
@@ -361,20 +365,23 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The counterpart of `load_words`.
-    fn store_words(&mut self, slot: Slot, v: Value) {
+    /// The counterpart of `load_words`; gives back the number of the first slot, and how many there are.
+    fn store_words(&mut self, slot: Slot, v: Value) -> (u32, u32) {
+        let first = self.b.shader.outputs.len() as u32;
         let v = match (self.b.ty(v), slot.ty) {
             (Ty::I16, SlotType::Sint) => self.b.cvt(Convert::SToS, v, Ty::I32),
             (Ty::I16, _) => self.b.cvt(Convert::UToU, v, Ty::I32),
             (Ty::F16, _) => self.b.cvt(Convert::FToF, v, Ty::F32),
             (Ty::I64 | Ty::F64, _) => {
                 let words = self.split(v, Ty::I32, 2);
+                self.store_output(slot, words[0]);
                 self.store_output(high_word(slot), words[1]);
-                words[0]
+                return (first, 2);
             }
             _ => v,
         };
         self.store_output(slot, v);
+        (first, 1)
     }
 
     fn store_output(&mut self, slot: Slot, v: Value) {
@@ -494,7 +501,7 @@ impl Translator<'_> {
             (None, Some(_)) => IoKind::Slot,
             (None, None) => IoKind::Unused,
         };
-        let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile };
+        let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile, capture: None };
         Ok(match kind {
             IoKind::Builtin(b, c) => {
                 builtin::slot(st.side, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })

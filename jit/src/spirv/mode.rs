@@ -6,7 +6,7 @@ use super::types::Spec;
 use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
-use base::shader::{FragmentFacts, ModeFamily};
+use base::shader::{Capture, FragmentFacts, ModeFamily};
 
 /// What a mode says.
 enum Says {
@@ -16,6 +16,8 @@ enum Says {
     Refused,
     /// A fact of the fragment stage.
     Fragments(fn(&mut FragmentFacts)),
+    /// Outputs are captured.
+    Captures,
     /// The workgroup's size in literals.
     LocalSize,
     /// The workgroup's size in constants.
@@ -26,7 +28,7 @@ enum Says {
     FastMath,
 }
 
-use Says::{FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
+use Says::{Captures, FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Refused};
 
 struct Row {
     number: u32,
@@ -47,6 +49,7 @@ modes! {
     7 OriginUpperLeft Fragment Nothing;
     8 OriginLowerLeft Fragment Refused;
     9 EarlyFragmentTests Fragment Fragments(|f| f.early_fragment_tests = true);
+    11 Xfb Vertex Captures;
     12 DepthReplacing Fragment Fragments(|f| f.writes_depth = true);
     14 DepthGreater Fragment Fragments(|f| f.depth_greater = true);
     15 DepthLess Fragment Fragments(|f| f.depth_less = true);
@@ -135,6 +138,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             Nothing | Float(_) => {}
             Refused => return Err(at(Error::invalid(row.name))),
             Fragments(set) => set(shader.fragment_mut().map_err(at)?),
+            Captures => shader.capture = Some(Capture::default()),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
             LocalSizeId => {
                 let constant = |i: usize| s.constant_bits(v.arg(i)?).map(|bits| bits as u32);

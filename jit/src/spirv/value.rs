@@ -272,6 +272,8 @@ pub(crate) struct IoLeaf {
     pub at: crate::ir::InterpolateAt,
     /// HelperInvocation: demotes since entry are seen.
     pub volatile: bool,
+    /// Outputs: where transform feedback puts it.
+    pub capture: Option<super::capture::CapturePlace>,
 }
 
 /// Source of an input scalar or destination of an output scalar.

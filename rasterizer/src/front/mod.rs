@@ -2,7 +2,7 @@
 //!
 //! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
-//! outcodes and projection (`post`), culling in blocks (`filled`), clipping, setup and binning (`primitive`, `setup`, `bins`).
+//! capture for transform feedback (`capture`), outcodes and projection (`post`), culling in blocks (`filled`), clipping, setup and binning (`primitive`, `setup`, `bins`).
 //! Setup knows nothing of where primitives come from, sources nothing of the screen. Today's only source is `input`: index fetch, assembly and
 //! the vertex stage.
 //!
@@ -11,6 +11,7 @@
 
 mod assemble;
 mod bins;
+mod capture;
 mod clip;
 mod filled;
 mod input;
@@ -23,8 +24,9 @@ mod stream;
 mod vertex;
 mod viewport;
 
+pub use capture::{feed, place, settle};
 pub use link::Linkage;
-pub use plan::{Chunk, FrontDraw, Plan, cut, viewports};
+pub use plan::{Chunk, Feed, FrontDraw, Plan, cut, viewports};
 pub use stream::BATCH_PRIMITIVES;
 pub use viewport::Transform;
 
@@ -82,6 +84,8 @@ fn run_any(
     let mut source = VertexSource::new(draw, chunk, &mut scratch.source);
     let mut any = false;
     while let Some(batch) = source.next(memory) {
+        draw.draw.queries.count_generated(0, batch.primitives.len() as u64);
+        capture::take(draw, chunk.feed, &batch, out);
         if draw.draw.state.rasterizer_discard {
             continue;
         }

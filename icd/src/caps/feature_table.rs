@@ -247,7 +247,7 @@ extended {
     extendedDynamicState3DepthClipEnable, extended_dynamic_state3_depth_clip_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineRasterizationMode, extended_dynamic_state3_line_rasterization_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineStippleEnable, extended_dynamic_state3_line_stipple_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
-    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, NO_GEOMETRY, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ConservativeRasterizationMode, extended_dynamic_state3_conservative_rasterization_mode, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ExtraPrimitiveOverestimationSize, extended_dynamic_state3_extra_primitive_overestimation_size, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
@@ -296,15 +296,18 @@ extended {
     depthClipEnable, depth_clip_enable, YES, [PhysicalDeviceDepthClipEnableFeaturesEXT];
     depthClipControl, depth_clip_control, YES, [PhysicalDeviceDepthClipControlFeaturesEXT];
     provokingVertexLast, provoking_vertex_last, YES, [PhysicalDeviceProvokingVertexFeaturesEXT];
-    transformFeedbackPreservesProvokingVertex, transform_feedback_preserves_provoking_vertex, LATER, [PhysicalDeviceProvokingVertexFeaturesEXT];
+    transformFeedbackPreservesProvokingVertex, transform_feedback_preserves_provoking_vertex, YES, [PhysicalDeviceProvokingVertexFeaturesEXT];
     primitiveTopologyListRestart, primitive_topology_list_restart, YES, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
     primitiveTopologyPatchListRestart, primitive_topology_patch_list_restart, NO_TESSELLATION, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
     colorWriteEnable, color_write_enable, YES, [PhysicalDeviceColorWriteEnableFeaturesEXT];
     vertexInputDynamicState, vertex_input_dynamic_state, YES, [PhysicalDeviceVertexInputDynamicStateFeaturesEXT];
     conditionalRendering, conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     inheritedConditionalRendering, inherited_conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
-    transformFeedback, transform_feedback, LATER, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    transformFeedback, transform_feedback, YES, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     geometryStreams, geometry_streams, NO_GEOMETRY, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    primitivesGeneratedQuery, primitives_generated_query, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
+    primitivesGeneratedQueryWithRasterizerDiscard, primitives_generated_query_with_rasterizer_discard, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
+    primitivesGeneratedQueryWithNonZeroStreams, primitives_generated_query_with_non_zero_streams, NO_GEOMETRY, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     leastRepresentableValueForceUnormRepresentation, least_representable_value_force_unorm_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     floatRepresentation, float_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
@@ -422,6 +425,7 @@ structs! {
     PhysicalDeviceVertexInputDynamicStateFeaturesEXT: [Ext(E::VK_EXT_vertex_input_dynamic_state)];
     PhysicalDeviceConditionalRenderingFeaturesEXT: [Ext(E::VK_EXT_conditional_rendering)];
     PhysicalDeviceTransformFeedbackFeaturesEXT: [Ext(E::VK_EXT_transform_feedback)];
+    PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT: [Ext(E::VK_EXT_primitives_generated_query)];
     PhysicalDeviceDepthBiasControlFeaturesEXT: [Ext(E::VK_EXT_depth_bias_control)];
     PhysicalDeviceMemoryPriorityFeaturesEXT: [Ext(E::VK_EXT_memory_priority)];
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT: [Ext(E::VK_EXT_pageable_device_local_memory)];

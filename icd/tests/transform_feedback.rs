@@ -523,3 +523,19 @@ fn large_draws_keep_their_order() {
     assert_words(&buffers, &holding(sizes, [0; 4], &vertices), "large");
     s.free(buffers.into_iter().chain([indices]));
 }
+
+/// Threads and tier are read from the environment, once per process: the other tests again, in processes of their own.
+#[test]
+fn the_same_with_any_number_of_threads_and_in_every_tier() {
+    const CHILD: &str = "GRUS_TEST_FEEDBACK";
+    if std::env::var_os(CHILD).is_some() {
+        return;
+    }
+    for (threads, tier) in [("1", "quick"), ("2", "wide"), ("8", "full"), ("8", "quick"), ("1", "wide")] {
+        let mut command = std::process::Command::new(std::env::current_exe().expect("this binary"));
+        command.env(CHILD, "1").env("GRUS_THREADS", threads).env("GRUS_TIER", tier);
+        let output = command.output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("6 passed"), "{threads} {tier}: {said}");
+    }
+}

@@ -223,6 +223,18 @@ fn captured_outputs_are_found_in_their_slots() {
     assert!(shader("scene.vert").capture.is_none());
 }
 
+/// A structure with scalars of 64 bits begins and ends at multiples of eight bytes, wherever it lies.
+#[test]
+fn captured_structures_are_aligned_to_their_scalars() {
+    let s = shader("capture_nested.vert");
+    let capture = s.capture.as_ref().expect("it has the mode");
+    let mut places: Vec<u32> = capture.outputs.iter().flat_map(|r| (0..r.words).map(|i| r.offset + 4 * i)).collect();
+    places.sort_unstable();
+    // Nine words of a matrix; at 40 a vec3, at 56 a dvec2 and a float, up to 80; then what follows.
+    let want: Vec<u32> = (0..9).chain(10..13).chain(14..19).chain([20]).map(|word| 4 * word).collect();
+    assert_eq!(places, want);
+}
+
 /// Decorations that contradict each other or reach beyond what there is are refused, and say so.
 #[test]
 fn captures_that_make_no_sense_are_refused() {

@@ -247,7 +247,7 @@ extended {
     extendedDynamicState3DepthClipEnable, extended_dynamic_state3_depth_clip_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineRasterizationMode, extended_dynamic_state3_line_rasterization_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineStippleEnable, extended_dynamic_state3_line_stipple_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
-    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, NO_GEOMETRY, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ConservativeRasterizationMode, extended_dynamic_state3_conservative_rasterization_mode, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ExtraPrimitiveOverestimationSize, extended_dynamic_state3_extra_primitive_overestimation_size, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];

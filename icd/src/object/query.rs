@@ -16,8 +16,10 @@ pub enum Counters {
     Feedback(Arc<[AtomicU64; 2]>),
 }
 
-/// The types of queries and their counters.
-const TYPES: &[(vk::QueryType, fn() -> Counters)] = &[
+/// A type of queries, and what makes the counters of one.
+type Row = (vk::QueryType, fn() -> Counters);
+
+const TYPES: &[Row] = &[
     (vk::QueryType::OCCLUSION, || Counters::Value(Arc::default())),
     (vk::QueryType::PIPELINE_STATISTICS, || Counters::Statistics(Arc::default())),
     (vk::QueryType::TIMESTAMP, || Counters::Value(Arc::default())),

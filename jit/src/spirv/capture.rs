@@ -1,6 +1,7 @@
 //! Transform feedback: where outputs go that `Offset` and `XfbBuffer` stand on, in entry points with the mode `Xfb`.
 //!
-//! What is captured of a variable begins at its offset and is packed: scalars in order, those of 64 bits at multiples of eight bytes. The
+//! What is captured of a variable begins at its offset and is packed: scalars in order, those of 64 bits at multiples of eight bytes, and so
+//! structures that have any, whose size is such a multiple too (GLSL's rule, by which compilers choose the offsets of what follows). The
 //! members of a block have offsets of their own; an array of blocks has a buffer for each element.
 
 use super::body::Translator;
@@ -32,6 +33,12 @@ struct State {
 
 /// A scalar's place by flat number.
 type Places = Vec<Option<CapturePlace>>;
+
+const BEYOND: &str = "what is captured reaches beyond XfbStride";
+
+fn aligned(at: u32, align: u32) -> Result<u32> {
+    at.checked_next_multiple_of(align).ok_or_else(|| Error::invalid(BEYOND))
+}
 
 impl Translator<'_> {
     /// Finds the buffers that the entry point's outputs go to, written or not.
@@ -76,7 +83,7 @@ impl Translator<'_> {
     fn place_blocks(&mut self, ty: u32, state: State, out: &mut Places) -> Result<()> {
         let s = self.s;
         match s.ty(ty)? {
-            &Type::Array { elem, len } if self.is_block(elem)? => {
+            &Type::Array { elem, len } if self.m.decorated(self.without_arrays(elem)?, deco::BLOCK) => {
                 let each = self.blocks(elem)?;
                 for i in 0..len {
                     let buffer = state.buffer.saturating_add(i.saturating_mul(each));
@@ -86,14 +93,24 @@ impl Translator<'_> {
             Type::Struct(members) if self.m.decorated(ty, deco::BLOCK) => {
                 for (i, &member) in (0..).zip(members) {
                     let state = self.capture_decorations(State { at: None, ..state }, ty, i);
-                    self.place_packed(member, state, out)?;
+                    self.place_whole(member, state, out)?;
                 }
             }
-            _ => {
-                self.place_packed(ty, state, out)?;
-            }
+            _ => self.place_whole(ty, state, out)?,
         }
         Ok(())
+    }
+
+    /// What has an offset of its own, or none.
+    fn place_whole(&mut self, ty: u32, state: State, out: &mut Places) -> Result<()> {
+        match state.at {
+            Some(at) if !at.is_multiple_of(4) => Err(Error::invalid("Offset of an output is not a multiple of four")),
+            Some(at) => self.place_packed(ty, state, at, out).map(|_| ()),
+            None => {
+                out.resize(out.len() + self.s.flat_leaves(ty)?, None);
+                Ok(())
+            }
+        }
     }
 
     /// How many a block or an array of blocks, or of arrays of them, is.
@@ -104,67 +121,76 @@ impl Translator<'_> {
         }
     }
 
-    fn is_block(&self, ty: u32) -> Result<bool> {
-        Ok(self.m.decorated(self.without_arrays(ty)?, deco::BLOCK))
-    }
-
-    /// Scalars one behind the other; gives back the byte behind them.
-    fn place_packed(&mut self, ty: u32, state: State, out: &mut Places) -> Result<Option<u32>> {
-        let s = self.s;
-        if state.at.is_none() {
-            out.resize(out.len() + s.flat_leaves(ty)?, None);
-            return Ok(None);
-        }
-        let mut at = state.at;
-        match s.ty(ty)? {
+    /// Has it scalars of 64 bits?
+    fn is_wide(&self, ty: u32) -> Result<bool> {
+        Ok(match self.s.ty(ty)? {
             Type::Struct(members) => {
                 for &member in members {
-                    at = self.place_packed(member, State { at, ..state }, out)?;
+                    if self.is_wide(member)? {
+                        return Ok(true);
+                    }
                 }
+                false
+            }
+            &Type::Array { elem, .. } | &Type::Matrix { col: elem, .. } => self.is_wide(elem)?,
+            _ => self.s.scalar(self.s.vector(ty)?.0)?.bytes() == 8,
+        })
+    }
+
+    /// Scalars one behind the other from a byte on; gives back the byte behind them.
+    fn place_packed(&mut self, ty: u32, state: State, mut at: u32, out: &mut Places) -> Result<u32> {
+        let s = self.s;
+        match s.ty(ty)? {
+            Type::Struct(members) => {
+                let align = if self.is_wide(ty)? { 8 } else { 4 };
+                at = aligned(at, align)?;
+                for &member in members {
+                    at = self.place_packed(member, state, at, out)?;
+                }
+                aligned(at, align)
             }
             &Type::Array { elem, len } | &Type::Matrix { col: elem, n: len } => {
                 for _ in 0..len {
-                    at = self.place_packed(elem, State { at, ..state }, out)?;
+                    at = self.place_packed(elem, state, at, out)?;
                 }
+                Ok(at)
             }
             _ => {
                 let (elem, n) = s.vector(ty)?;
                 let bytes = s.scalar(elem)?.bytes();
                 for _ in 0..n {
-                    let (place, next) = self.place(bytes, State { at, ..state })?;
-                    out.push(Some(place));
-                    at = Some(next);
+                    out.push(Some(self.place(bytes, state, at)?));
+                    at = aligned(at, bytes)? + bytes;
                 }
+                Ok(at)
             }
         }
-        Ok(at)
     }
 
-    /// A scalar's place, and the byte behind it.
-    fn place(&mut self, bytes: u32, state: State) -> Result<(CapturePlace, u32)> {
+    /// The place of a scalar at a byte, or at the next that it may lie at.
+    fn place(&mut self, bytes: u32, state: State, at: u32) -> Result<CapturePlace> {
         if !matches!(bytes, 4 | 8) {
             return Err(Error::invalid("what is captured has components of 32 or 64 bits"));
         }
         let stride = state.stride.ok_or_else(|| Error::invalid("Offset of an output without XfbStride"))?;
-        let offset = state.at.unwrap_or(0).checked_next_multiple_of(bytes);
-        let end = offset.and_then(|at| at.checked_add(bytes)).filter(|&end| end <= stride);
-        let (Some(offset), Some(end)) = (offset, end) else {
-            return Err(Error::invalid("what is captured reaches beyond XfbStride"));
-        };
-        if !stride.is_multiple_of(4) || !state.at.unwrap_or(0).is_multiple_of(4) {
-            return Err(Error::invalid("Offset or XfbStride is not a multiple of four"));
+        if !stride.is_multiple_of(4) {
+            return Err(Error::invalid("XfbStride is not a multiple of four"));
         }
         if state.buffer >= CAPTURE_BUFFERS as u32 || state.stream >= STREAMS as u32 || stride > MAX_CAPTURE_STRIDE {
             return Err(Error::limit("transform feedback buffer, stream or stride"));
         }
+        let offset = aligned(at, bytes)?;
+        if offset >= stride || stride - offset < bytes {
+            return Err(Error::invalid(BEYOND));
+        }
         let Some(capture) = &mut self.b.shader.capture else { return Err(Error::internal("nothing is captured")) };
         let number = state.buffer as usize;
-        if capture.strides[number] != 0 && (capture.strides[number], capture.streams[number]) != (stride, state.stream)
-        {
+        let before = (capture.strides[number], capture.streams[number]);
+        if before.0 != 0 && before != (stride, state.stream) {
             return Err(Error::invalid("outputs to one buffer with different strides or streams"));
         }
         (capture.strides[number], capture.streams[number]) = (stride, state.stream);
-        Ok((CapturePlace { buffer: state.buffer, offset }, end))
+        Ok(CapturePlace { buffer: state.buffer, offset })
     }
 
     /// Notes that words of a place are in slots from `first` on, in order.

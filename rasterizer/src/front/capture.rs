@@ -3,6 +3,8 @@
 //! A primitive's vertices are written in the order of its topology ("Transform Feedback" of the specification), turned so that the provoking
 //! one is the first, or the last where the pipeline says so.
 
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
 use super::plan::{Feed, FrontDraw};
 use super::stream::{Assembled, Batch, Shaded};
 use crate::api::{Draw, TopologyClass};
@@ -94,7 +96,7 @@ pub fn place(draw: &Draw, output: &ChunkOutput, span: Span) {
         let end = first + run.words as usize;
         if let Some(mut to) = Target::new(feedback, capture, run, span, vertices) {
             for vertex in output.captured.chunks_exact(words).take(vertices) {
-                to.put(&vertex[first..end]);
+                to.put_all(&vertex[first..end]);
             }
         }
         first = end;
@@ -102,6 +104,7 @@ pub fn place(draw: &Draw, output: &ChunkOutput, span: Span) {
 }
 
 /// Where a run of outputs goes, vertex by vertex.
+#[derive(Clone)]
 struct Target {
     next: *mut u8,
     stride: usize,
@@ -124,60 +127,127 @@ impl Target {
         })
     }
 
-    /// Writes the run's words of the next vertex.
+    /// Writes words of the next vertex, which end where the run does at the latest.
     #[inline(always)]
-    fn put(&mut self, words: &[u32]) {
-        if self.left == 0 {
-            return;
+    fn put<const N: usize>(&mut self, words: [u32; N]) {
+        if let Some(to) = self.step() {
+            // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex (`new`), the icd keeps the memory alive; no
+            // two vertices have one place, and nobody reads here without a barrier.
+            unsafe { to.cast::<[u32; N]>().write_unaligned(words) };
         }
-        // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex (`new`), the icd keeps the memory alive; no two
-        // vertices have one place, and nobody reads here without a barrier.
-        unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), self.next, size_of_val(words)) };
-        self.next = self.next.wrapping_add(self.stride);
-        self.left -= 1;
+    }
+
+    /// As [`Target::put`], of any number.
+    #[inline(always)]
+    fn put_all(&mut self, words: &[u32]) {
+        if let Some(to) = self.step() {
+            // SAFETY: as there.
+            unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), to, size_of_val(words)) };
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self) -> Option<*mut u8> {
+        self.left = self.left.checked_sub(1)?;
+        let next = self.next.wrapping_add(self.stride);
+        Some(core::mem::replace(&mut self.next, next))
     }
 }
 
-/// Writes a run of the vertices of primitives.
+/// Words of a run that are written at once.
+const MOST: usize = 8;
+
+/// Writes a run of the vertices of primitives, in pieces of up to [`MOST`] words.
 #[inline(always)]
 fn write(primitives: &[Assembled], order: &[usize], shaded: Shaded<'_>, run: &Captured, to: Target) {
-    match run.words {
-        1 => write_words::<1>(primitives, order, shaded, run, to),
-        2 => write_words::<2>(primitives, order, shaded, run, to),
-        3 => write_words::<3>(primitives, order, shaded, run, to),
-        4 => write_words::<4>(primitives, order, shaded, run, to),
-        _ => {
-            let mut to = to;
-            let mut words = smallvec::SmallVec::<[u32; 32]>::new();
+    let rows = shaded.layout.lanes() == LANES && in_sequence(primitives, order);
+    let vertices = if rows { Vertices::InSequence } else { Vertices::Of(primitives, order) };
+    let (mut slot, mut to, mut left) = (run.slot as u16, to, run.words as usize);
+    while left > 0 {
+        let words = left.min(MOST);
+        let piece = to.clone();
+        match words {
+            1 => write_words::<1>(vertices, shaded, slot, piece),
+            2 => write_words::<2>(vertices, shaded, slot, piece),
+            3 => write_words::<3>(vertices, shaded, slot, piece),
+            4 => write_words::<4>(vertices, shaded, slot, piece),
+            5 => write_words::<5>(vertices, shaded, slot, piece),
+            6 => write_words::<6>(vertices, shaded, slot, piece),
+            7 => write_words::<7>(vertices, shaded, slot, piece),
+            _ => write_words::<MOST>(vertices, shaded, slot, piece),
+        }
+        slot += words as u16;
+        to.next = to.next.wrapping_add(4 * words);
+        left -= words;
+    }
+}
+
+/// Lanes of a vertex stage's chunks.
+const LANES: usize = 8;
+
+/// The vertices that are written.
+#[derive(Clone, Copy)]
+enum Vertices<'a> {
+    /// All from the batch's first one on: what lists without indices are.
+    InSequence,
+    /// Those of primitives, in this order.
+    Of(&'a [Assembled], &'a [usize]),
+}
+
+/// Are the vertices written in the order in which they were shaded, each once?
+#[inline(always)]
+fn in_sequence(primitives: &[Assembled], order: &[usize]) -> bool {
+    let mut next = 0;
+    for (vertices, _) in primitives {
+        for &k in order {
+            if vertices[k] != next {
+                return false;
+            }
+            next += 1;
+        }
+    }
+    true
+}
+
+#[inline(always)]
+fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot: u16, mut to: Target) {
+    match vertices {
+        Vertices::InSequence => {
+            let chunks = to.left / LANES;
+            for chunk in 0..chunks {
+                let first = shaded.layout.word(chunk * LANES, usize::from(slot));
+                let rows = &shaded.outputs[first..first + N * LANES];
+                let mut columns = [[0; N]; LANES];
+                for i in 0..N {
+                    for lane in 0..LANES {
+                        columns[lane][i] = rows[i * LANES + lane];
+                    }
+                }
+                for column in columns {
+                    to.put(column);
+                }
+            }
+            for vertex in chunks * LANES..chunks * LANES + to.left {
+                to.put(column::<N>(shaded, vertex, slot));
+            }
+        }
+        Vertices::Of(primitives, order) => {
             for (vertices, _) in primitives {
                 for &k in order {
-                    let base = shaded.base(vertices[k] as usize);
-                    words.clear();
-                    words.extend((run.slot..run.slot + run.words).map(|slot| shaded.slot(base, slot as u16)));
-                    to.put(&words);
+                    to.put(column::<N>(shaded, vertices[k] as usize, slot));
                 }
             }
         }
     }
 }
 
+/// Some slots of a vertex.
 #[inline(always)]
-fn write_words<const N: usize>(
-    primitives: &[Assembled],
-    order: &[usize],
-    shaded: Shaded<'_>,
-    run: &Captured,
-    mut to: Target,
-) {
-    let step = shaded.layout.lanes();
-    for (vertices, _) in primitives {
-        for &k in order {
-            let column = shaded.column(shaded.base(vertices[k] as usize), run.slot as u16, N);
-            let mut words = [0; N];
-            for i in 0..N {
-                words[i] = column[i * step];
-            }
-            to.put(&words);
-        }
+fn column<const N: usize>(shaded: Shaded<'_>, vertex: usize, slot: u16) -> [u32; N] {
+    let from = shaded.column(shaded.base(vertex), slot, N);
+    let mut words = [0; N];
+    for i in 0..N {
+        words[i] = from[i * shaded.layout.lanes()];
     }
+    words
 }

@@ -101,6 +101,13 @@ impl Assembly {
         let (topology, last) = (draw.draw.state.topology, draw.draw.state.provoking_last);
         let vertices = |i: u32| if last { topology.vertices_last_first(i) } else { topology.vertices(i) };
         let end = chunk.primitive + chunk.primitives;
+        if let (None, Some(n)) = (&draw.draw.index_buffer, topology.list()) {
+            // Every vertex is another one.
+            let first = chunk.primitive * n;
+            self.vertices.extend((first..end * n).map(|p| vertex_index(draw.draw, p)));
+            self.primitives.extend((chunk.primitive..end).map(|id| (vertices(id).map(|p| p - first), id)));
+            return;
+        }
         let first_segment = draw.plan.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
         for segment in draw.plan.segments[first_segment..].iter().take_while(|s| s.base < end) {
             let from = chunk.primitive.max(segment.base);

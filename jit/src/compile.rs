@@ -124,6 +124,7 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
         payload: shader.payload,
         lanes,
         interface: Arc::new(StageInterface { inputs: shader.inputs, outputs: shader.outputs, places: shader.places }),
+        capture: shader.capture.map(Arc::new),
         side_effects: shader.side_effects,
         scratch_bytes: emission.scratch_bytes,
         has_loops: has_loops(&shader.root.body),

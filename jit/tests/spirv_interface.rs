@@ -4,8 +4,8 @@ mod spirv_common;
 
 use base::abi::{LodMode, SampleOp};
 use base::shader::{
-    BuiltinSlot as B, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation as I, OutputPrimitive, Slot,
-    SlotKind, SlotType as T,
+    BuiltinSlot as B, Captured, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation as I, OutputPrimitive,
+    Slot, SlotKind, SlotType as T,
 };
 use jit::ir::{Builtin, ImageQuery, InterpolateAt, Node, Op, SampleInfo, Shader};
 use jit::passes;
@@ -221,4 +221,96 @@ fn a_volatile_load_sees_demotion() {
     let entry = all.iter().filter(|op| matches!(op, Op::Builtin(Builtin::HelperInvocation))).count();
     let now = all.iter().filter(|op| matches!(op, Op::IsHelper)).count();
     assert_eq!((entry, now), (1, 1));
+}
+
+/// The outputs of `capture.vert` that are captured: by buffer and byte what is in the slots that go there.
+#[test]
+fn captured_outputs_are_found_in_their_slots() {
+    let s = shader("capture.vert");
+    let capture = s.capture.as_ref().expect("it has the mode");
+    assert_eq!((capture.strides, capture.streams), ([52, 40, 12, 12], [0; 4]));
+    let words = |r: &Captured| {
+        (0..r.words).map(|i| ((r.buffer, r.offset + 4 * i), s.outputs[(r.slot + i) as usize].kind)).collect::<Vec<_>>()
+    };
+    let mut found: Vec<_> = capture.outputs.iter().flat_map(words).collect();
+    found.sort_unstable();
+    let position = (0..4).map(|c| ((0, 4 * u32::from(c)), SlotKind::Builtin(B::Position(c))));
+    let mut want: Vec<_> =
+        position.chain([((0, 16), SlotKind::Builtin(B::PointSize)), ((0, 20), user(0, 0))]).collect();
+    let users = [
+        // The block's arrays and vectors are packed at their members' offsets, behind the member that has none too.
+        (0, 28, 1, 0),
+        (0, 32, 1, 1),
+        (0, 36, 2, 0),
+        (0, 40, 2, 1),
+        (0, 44, 4, 0),
+        (0, 48, 4, 1),
+        // Two doubles are four words, a matrix its columns.
+        (1, 8, 5, 0),
+        (1, 12, 5, 1),
+        (1, 16, 5, 2),
+        (1, 20, 5, 3),
+        (1, 24, 6, 0),
+        (1, 28, 6, 1),
+        (1, 32, 7, 0),
+        (1, 36, 7, 1),
+        // An array of blocks has a buffer for each.
+        (2, 4, 8, 0),
+        (2, 8, 8, 1),
+        (3, 4, 9, 0),
+        (3, 8, 9, 1),
+    ];
+    want.extend(users.map(|(buffer, offset, location, component)| ((buffer, offset), user(location, component))));
+    assert_eq!(found, want);
+    assert!(capture.outputs.len() < 12, "neighbours are copied together: {:?}", capture.outputs);
+    assert!(shader("scene.vert").capture.is_none());
+}
+
+/// A structure with scalars of 64 bits begins and ends at multiples of eight bytes, wherever it lies.
+#[test]
+fn captured_structures_are_aligned_to_their_scalars() {
+    let s = shader("capture_nested.vert");
+    let capture = s.capture.as_ref().expect("it has the mode");
+    let mut places: Vec<u32> = capture.outputs.iter().flat_map(|r| (0..r.words).map(|i| r.offset + 4 * i)).collect();
+    places.sort_unstable();
+    // Nine words of a matrix; at 40 a vec3, at 56 a dvec2 and a float, up to 80; then what follows.
+    let want: Vec<u32> = (0..9).chain(10..13).chain(14..19).chain([20]).map(|word| 4 * word).collect();
+    assert_eq!(places, want);
+}
+
+/// Decorations that contradict each other or reach beyond what there is are refused, and say so.
+#[test]
+fn captures_that_make_no_sense_are_refused() {
+    let words = words("capture.vert");
+    // The literal of each such decoration in turn.
+    let refused = |decoration: u32, before: u32, with: u32| {
+        let mut words = words.clone();
+        let mut at = 5;
+        let mut changed = 0;
+        while at < words.len() {
+            let (op, last) = (words[at] & 0xffff, at + (words[at] >> 16) as usize - 1);
+            if matches!(op, 71 | 72) && words[last - 1] == decoration && words[last] == before {
+                words[last] = with;
+                changed += 1;
+                if changed == 1 {
+                    break;
+                }
+            }
+            at = last + 1;
+        }
+        assert_eq!(changed, 1, "{decoration} {before}");
+        compile(&words, stage("capture.vert"), &Specialization::default()).map(|_| ()).expect_err("refused").to_string()
+    };
+    for (decoration, before, with, says) in [
+        (35, 20, 52, "beyond XfbStride"),
+        (35, 20, 22, "multiple of four"),
+        (37, 52, 50, "multiple of four"),
+        (37, 52, 4096, "stride"),
+        (37, 40, 44, "different strides"),
+        (36, 1, 4, "buffer"),
+        (36, 2, 3, "buffer"),
+    ] {
+        let message = refused(decoration, before, with);
+        assert!(message.contains(says), "{decoration} {before} {with}: {message}");
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Enumerations that Vulkan numbers keep its numbers (`base::numbered!`). What becomes of fragments is `base::pixel`'s.
 
+pub use crate::feedback::Feedback;
 pub use crate::stages::{GraphicsStages, Misfit};
 
 use base::abi::ShaderContext;
@@ -9,7 +10,7 @@ use base::image::ImageLayout;
 use base::mem::MemoryRange;
 use base::numbered;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, PixelState, PixelValues};
-use base::shader::CompiledStage;
+use base::shader::{CompiledStage, STREAMS};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -322,6 +323,10 @@ pub struct QuerySinks {
     pub occlusion: Option<Arc<AtomicU64>>,
     /// Pipeline statistics in `VkQueryPipelineStatisticFlagBits` bit order (0 input vertices … 10 compute invocations).
     pub statistics: Option<Arc<[AtomicU64; 11]>>,
+    /// Transform feedback, by stream: primitives that were written, and that buffers without end would have got.
+    pub feedback: [Option<Arc<[AtomicU64; 2]>>; STREAMS],
+    /// Primitives that reach transform feedback, active or not, by stream.
+    pub generated: [Option<Arc<AtomicU64>>; STREAMS],
 }
 
 /// Bits of `VkQueryPipelineStatisticFlagBits` that are counted.
@@ -355,6 +360,21 @@ impl QuerySinks {
     pub fn count(&self, bit: usize, n: u64) {
         if let Some(statistics) = &self.statistics {
             statistics[bit].fetch_add(n, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds primitives of a stream that were written to transform feedback buffers, and that should have been.
+    pub fn count_feedback(&self, stream: usize, written: u32, needed: u32) {
+        if let Some([to_written, to_needed]) = self.feedback[stream].as_deref() {
+            to_written.fetch_add(written.into(), Ordering::Relaxed);
+            to_needed.fetch_add(needed.into(), Ordering::Relaxed);
+        }
+    }
+
+    /// Adds primitives that reached transform feedback.
+    pub fn count_generated(&self, stream: usize, primitives: u64) {
+        if let Some(generated) = &self.generated[stream] {
+            generated.fetch_add(primitives, Ordering::Relaxed);
         }
     }
 }
@@ -391,6 +411,8 @@ pub struct Draw {
     pub index_buffer: Option<IndexBuffer>,
     /// Vertices and instances.
     pub counts: DrawCounts,
+    /// Where its vertices are captured, if transform feedback is active.
+    pub feedback: Option<Arc<Feedback>>,
     /// Where its counters go.
     pub queries: QuerySinks,
 }

@@ -9,7 +9,7 @@
 //!
 //! The floors, each on those above it in this list only; no module of the crate imports one that imports it:
 //!
-//! - `stages` (of a pipeline), `api`, `mem` and `surface`: state and memory as words;
+//! - `stages` (of a pipeline), `feedback` (buffers that vertices are captured in), `api`, `mem` and `surface`: state and memory as words;
 //! - `stage`: calls of compiled code; `pool`: threads, for any kind of work;
 //! - `prim`: what a primitive is; `tessellate`: what the tessellator makes of a patch;
 //! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other; `sample`, `interpolate` and `transfer` beside them;
@@ -24,6 +24,7 @@ pub mod tessellate;
 pub mod transfer;
 
 mod compute;
+mod feedback;
 mod front;
 mod interpolate;
 mod mem;

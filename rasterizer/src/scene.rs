@@ -6,7 +6,8 @@
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, statistic};
-use crate::front::{self, BATCH_PRIMITIVES, Chunk, FrontDraw, Linkage, MOST_PATCHES, Transform};
+use crate::feedback::Span;
+use crate::front::{self, BATCH_PRIMITIVES, Chunk, Feed, FrontDraw, Linkage, MOST_PATCHES, Transform};
 use crate::pool::{self, Effort, Pool, Running};
 use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
@@ -163,6 +164,9 @@ pub struct RenderPassInstance<'e> {
     stipple: u32,
     /// [`ROUND_BYTES`].
     pub(crate) round_bytes: usize,
+    /// Captured primitives get their places after shading, as if their number were known only then.
+    #[cfg(test)]
+    pub(crate) captures_later: bool,
     /// Most bytes that rounds have had at once.
     #[cfg(test)]
     pub(crate) most_bytes: usize,
@@ -182,6 +186,8 @@ struct Round {
     origins: Vec<ChunkOrigin>,
     outputs: Vec<ChunkOutput>,
     runs: Runs,
+    /// Places of captured primitives that outputs have kept, by number of the output.
+    captured: Vec<(usize, Span)>,
 }
 
 impl Round {
@@ -211,6 +217,8 @@ impl<'e> RenderPassInstance<'e> {
             plans: None,
             stipple: 0,
             round_bytes: ROUND_BYTES,
+            #[cfg(test)]
+            captures_later: false,
             #[cfg(test)]
             most_bytes: 0,
         }
@@ -273,7 +281,8 @@ impl<'e> RenderPassInstance<'e> {
             let mut primitive = 0;
             while primitive < primitives {
                 let n = most.min(primitives - primitive);
-                let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n };
+                let feed = front::feed(&self.draws[draw as usize].draw, n * take, self.captures_later(draw));
+                let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n, feed };
                 self.chunks.push(Pending { chunk, output: None });
                 primitive += n;
                 self.pending += n * take;
@@ -287,6 +296,15 @@ impl<'e> RenderPassInstance<'e> {
             }
             instance += take;
         }
+    }
+
+    /// The places of a draw's captured primitives are known only after shading.
+    fn captures_later(&self, draw: u32) -> bool {
+        #[cfg(test)]
+        if self.captures_later {
+            return true;
+        }
+        !self.draws[draw as usize].draw.stages.foretell_primitives()
     }
 
     /// Links and plans, reusing the last draw's when stages and state are the same objects.
@@ -342,7 +360,8 @@ impl<'e> RenderPassInstance<'e> {
             })
             .collect();
         let scene = Scene { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
-        let tiles = sealed.runs.tiles();
+        let captured = sealed.captured.len();
+        let tiles = captured + sealed.runs.tiles();
         // One or two tiles are not worth another thread's awakening; a few are if they were before, with such a draw.
         let effort = match (work.len(), tiles) {
             (0, ..=2) => Effort::Small,
@@ -353,7 +372,12 @@ impl<'e> RenderPassInstance<'e> {
         };
         pool.for_each(tiles + work.len(), effort, |worker, scratch, i| {
             let Scratch { stage, front, tile } = scratch;
-            let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i, worker, stage, tile) };
+            if let Some(&(output, span)) = sealed.captured.get(i) {
+                let draw = &draws[sealed.origins[output].draw as usize];
+                worker.runs(draw.running());
+                return front::place(&draw.draw, &sealed.outputs[output], span);
+            }
+            let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i - captured, worker, stage, tile) };
             let (chunk, output) = &work[i];
             let (output, done) = &mut *output.lock();
             if !*done && (i == 0 || bytes.load(Ordering::Relaxed) < round_bytes) {
@@ -385,8 +409,13 @@ impl<'e> RenderPassInstance<'e> {
                 self.chunks.push(Pending { chunk, output: done.then_some(output) });
                 continue;
             }
+            let draw = &self.draws[chunk.draw as usize].draw;
+            if let Feed::Later = chunk.feed {
+                let span = front::settle(draw, &output).filter(|span| span.primitives != 0);
+                round.captured.extend(span.map(|span| (round.outputs.len(), span)));
+            }
             round.origins.push(ChunkOrigin { draw: chunk.draw, stipple: self.stipple });
-            self.stipple = output.phase.then(self.stipple, self.draws[chunk.draw as usize].draw.state.line_stipple);
+            self.stipple = output.phase.then(self.stipple, draw.state.line_stipple);
             round.outputs.push(output);
         }
         round.runs = Runs::new(&round.outputs, &self.pass.grid);

@@ -169,6 +169,11 @@ impl GraphicsStages {
         self.iter().rev().find(vertices).unwrap_or(&self.first)
     }
 
+    /// Every assembled primitive is one that the rasterizer takes, so that their number is known before anything is shaded.
+    pub fn foretell_primitives(&self) -> bool {
+        stage_of(self.before_rasterizer()) == stage_of(&self.first)
+    }
+
     /// The one that shades what the rasterizer gives; none for depth-only pipelines.
     #[inline]
     pub fn fragment(&self) -> Option<&CompiledStage> {

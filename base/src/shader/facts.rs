@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::capture::Capture;
 use super::interface::StageInterface;
 use super::stage::Stage;
 use std::sync::Arc;
@@ -378,6 +379,8 @@ pub struct StageFacts {
     pub lanes: u32,
     /// Slots.
     pub interface: Arc<StageInterface>,
+    /// What transform feedback takes of its outputs, if it is made for that (`Xfb`).
+    pub capture: Option<Arc<Capture>>,
     /// Writes buffers, images or executes atomics.
     pub side_effects: bool,
     /// Scratch bytes a batch needs (with workgroups: of a whole one).

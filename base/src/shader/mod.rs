@@ -4,12 +4,14 @@
 //! what is known of a compiled stage, once for all rooms; what only one kind of stage has stands in its [`Payload`]. `jit` produces
 //! [`CompiledStage`]; `rasterizer` consumes it; `icd` links the two. [`layout`] describes the pipeline layout that `jit` finds descriptors by.
 
+pub mod capture;
 pub mod code;
 pub mod facts;
 pub mod interface;
 pub mod layout;
 pub mod stage;
 
+pub use capture::{CAPTURE_BUFFERS, Capture, Captured, MAX_CAPTURE_STRIDE, STREAMS};
 pub use code::{CompiledStage, StageCode};
 pub use facts::{
     ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, OutputPrimitive, Payload, Spacing, StageFacts,

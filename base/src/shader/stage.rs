@@ -61,6 +61,8 @@ impl Side {
 pub enum ModeFamily {
     /// Of any stage: float arithmetic, reconvergence.
     Any,
+    /// What becomes of vertices.
+    Vertex,
     /// What primitives come and are made.
     Primitive,
     /// What the tessellator does.
@@ -157,7 +159,7 @@ stages! {
     /// Vertex.
     Vertex {
         0 0x1 Graphics Vertices Attributes -> Vertices
-        modes [Any] builtins [Invocation View Draw Vertex]
+        modes [Any Vertex] builtins [Invocation View Draw Vertex]
     }
     /// Tessellation control.
     TessellationControl {
@@ -167,12 +169,12 @@ stages! {
     /// Tessellation evaluation.
     TessellationEvaluation {
         2 0x4 Graphics Domain Patch -> Vertices
-        modes [Any Patch Shape] builtins [Invocation View Primitive Patch Domain]
+        modes [Any Vertex Patch Shape] builtins [Invocation View Primitive Patch Domain]
     }
     /// Geometry.
     Geometry {
         3 0x8 Graphics Primitives Primitives -> Vertices
-        modes [Any Primitive Shape] builtins [Invocation View Primitive Instance]
+        modes [Any Vertex Primitive Shape] builtins [Invocation View Primitive Instance]
     }
     /// Fragment.
     Fragment {

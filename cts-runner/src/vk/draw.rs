@@ -135,6 +135,8 @@ pub struct ProgramDesc<'a> {
     pub blend: Option<(vk::BlendFactor, vk::BlendFactor)>,
     /// The scissor is set while recording.
     pub dynamic_scissor: bool,
+    /// Nothing is rasterized.
+    pub discard: bool,
 }
 
 impl Default for ProgramDesc<'_> {
@@ -151,6 +153,7 @@ impl Default for ProgramDesc<'_> {
             depth: None,
             blend: None,
             dynamic_scissor: false,
+            discard: false,
         }
     }
 }
@@ -260,6 +263,7 @@ impl Gpu {
             topology: desc.topology,
             patch_points: 0,
             cull: vk::CullModeFlags::NONE,
+            discard: desc.discard,
             samples: pass.samples,
             depth: desc.depth,
             blend: &vec![blend_state(desc.blend); pass.colors],

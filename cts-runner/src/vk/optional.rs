@@ -1,4 +1,4 @@
-//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations.
+//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations, transform feedback.
 
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, c_char};
@@ -28,6 +28,8 @@ pub struct Optional {
     pub divergent_buffers: bool,
     /// `cooperativeMatrix`, with `vulkanMemoryModel`.
     pub cooperative: bool,
+    /// `transformFeedback`.
+    pub transform_feedback: bool,
     /// Which of [`EXTENSIONS`] the device has.
     has: [bool; EXTENSIONS.len()],
 }
@@ -41,7 +43,8 @@ pub(super) struct Features {
     indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
     memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
     cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
-    wanted: [bool; 5],
+    feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
+    wanted: [bool; 6],
 }
 
 impl Optional {
@@ -75,6 +78,10 @@ impl Optional {
         if young && core && listed(khr::cooperative_matrix::NAME) {
             features = features.push_next(&mut memory_model).push_next(&mut cooperative);
         }
+        let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
+        if listed(ext::transform_feedback::NAME) {
+            features = features.push_next(&mut feedback);
+        }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
         // SAFETY: instance and device know Vulkan 1.1, and the chained structures belong to it or to what the device lists.
@@ -93,6 +100,7 @@ impl Optional {
             divergent_images: indexing.shader_sampled_image_array_non_uniform_indexing == vk::TRUE,
             divergent_buffers: indexing.shader_storage_buffer_array_non_uniform_indexing == vk::TRUE,
             cooperative: cooperative.cooperative_matrix == vk::TRUE && memory_model.vulkan_memory_model == vk::TRUE,
+            transform_feedback: feedback.transform_feedback == vk::TRUE,
             has,
         }
     }
@@ -110,12 +118,15 @@ impl Optional {
             indexing,
             memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(self.cooperative),
             cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default().cooperative_matrix(self.cooperative),
+            feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
+                .transform_feedback(self.transform_feedback),
             wanted: [
                 self.storage16,
                 self.storage8,
                 self.float16 || self.int8,
                 self.divergent_images || self.divergent_buffers,
                 self.cooperative,
+                self.transform_feedback,
             ],
         }
     }
@@ -124,7 +135,11 @@ impl Optional {
     pub(super) fn extensions(&self, version: u32) -> Vec<*const c_char> {
         let below = version < vk::API_VERSION_1_2;
         let missing = EXTENSIONS.iter().zip(self.has).filter(|&(_, has)| has && below).map(|(name, _)| name.as_ptr());
-        missing.chain(self.cooperative.then_some(khr::cooperative_matrix::NAME.as_ptr())).collect()
+        let more = [
+            (self.cooperative, khr::cooperative_matrix::NAME),
+            (self.transform_feedback, ext::transform_feedback::NAME),
+        ];
+        missing.chain(more.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.as_ptr())).collect()
     }
 }
 
@@ -145,6 +160,9 @@ impl Features {
         }
         if self.wanted[4] {
             info = info.push_next(&mut self.memory_model).push_next(&mut self.cooperative);
+        }
+        if self.wanted[5] {
+            info = info.push_next(&mut self.feedback);
         }
         info
     }

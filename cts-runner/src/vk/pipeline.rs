@@ -178,6 +178,8 @@ pub(super) struct PipelineDesc<'a> {
     /// Control points of a patch; 0 without tessellation.
     pub patch_points: u32,
     pub cull: vk::CullModeFlags,
+    /// Nothing is rasterized.
+    pub discard: bool,
     pub samples: vk::SampleCountFlags,
     /// Depth test, and whether depth is written; none for neither.
     pub depth: Option<(vk::CompareOp, bool)>,
@@ -330,6 +332,7 @@ impl Gpu {
             topology: desc.topology,
             patch_points: desc.patch_points,
             cull: desc.cull,
+            discard: false,
             samples: vk::SampleCountFlags::TYPE_1,
             depth: desc.depth_test.then_some((vk::CompareOp::LESS_OR_EQUAL, desc.depth_write)),
             blend: &[blend_state(desc.blend)],
@@ -352,6 +355,7 @@ impl Gpu {
         let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
         let raster = vk::PipelineRasterizationStateCreateInfo::default()
             .cull_mode(desc.cull)
+            .rasterizer_discard_enable(desc.discard)
             .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
             .line_width(1.0);
         let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(desc.samples);
@@ -422,6 +426,7 @@ impl Gpu {
             topology: desc.topology,
             patch_points: desc.patch_points,
             cull: vk::CullModeFlags::NONE,
+            discard: false,
             samples: vk::SampleCountFlags::TYPE_1,
             depth: None,
             blend: &desc.colors.iter().map(|&written| write_state(written)).collect::<Vec<_>>(),

@@ -102,7 +102,6 @@ macro_rules! extensions {
 }
 
 const YES: Support = Support::Yes;
-const LATER: Support = Support::No("not written yet");
 // "Feature Requirements" name a feature for each of these that must come with the extension.
 const NO_YCBCR: Support = Support::No(
     "its samplerYcbcrConversion or ycbcr2plane444Formats is mandatory, and there are no multi-planar formats",
@@ -242,7 +241,8 @@ extensions! {
     VK_EXT_color_write_enable, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_vertex_input_dynamic_state, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_conditional_rendering, 2, Device, YES, None, [PROPERTIES2];
-    VK_EXT_transform_feedback, 1, Device, LATER, None, [PROPERTIES2];
+    VK_EXT_transform_feedback, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_primitives_generated_query, 1, Device, YES, None, [Ext(E::VK_EXT_transform_feedback)];
     VK_EXT_memory_budget, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_image_view_min_lod, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_depth_range_unrestricted, 1, Device, YES, None, [];
@@ -451,8 +451,8 @@ mod tests {
         assert_eq!(surface, "extension VK_KHR_surface is not advertised", "it is not a device extension");
         assert_eq!(missing(c"VK_NV_mesh_shader"), "extension VK_NV_mesh_shader is not advertised");
         assert_eq!(
-            missing(c"VK_EXT_transform_feedback"),
-            "extension VK_EXT_transform_feedback is not supported: not written yet"
+            missing(c"VK_EXT_buffer_device_address"),
+            "extension VK_EXT_buffer_device_address is not supported: VK_KHR_buffer_device_address replaced it"
         );
         assert_eq!(enable_instance([c"\xff"]).map_err(vk::Result::from), Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT));
         let set = enable_device([c"VK_KHR_swapchain", c"VK_KHR_swapchain"]).unwrap();

@@ -57,7 +57,7 @@ macro_rules! structs {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
-const NO_STREAMS: Support = Support::No("one vertex stream, no transform feedback");
+const NO_STREAMS: Support = Support::No("one vertex stream");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
@@ -295,15 +295,18 @@ extended {
     depthClipEnable, depth_clip_enable, YES, [PhysicalDeviceDepthClipEnableFeaturesEXT];
     depthClipControl, depth_clip_control, YES, [PhysicalDeviceDepthClipControlFeaturesEXT];
     provokingVertexLast, provoking_vertex_last, YES, [PhysicalDeviceProvokingVertexFeaturesEXT];
-    transformFeedbackPreservesProvokingVertex, transform_feedback_preserves_provoking_vertex, LATER, [PhysicalDeviceProvokingVertexFeaturesEXT];
+    transformFeedbackPreservesProvokingVertex, transform_feedback_preserves_provoking_vertex, YES, [PhysicalDeviceProvokingVertexFeaturesEXT];
     primitiveTopologyListRestart, primitive_topology_list_restart, YES, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
     primitiveTopologyPatchListRestart, primitive_topology_patch_list_restart, YES, [PhysicalDevicePrimitiveTopologyListRestartFeaturesEXT];
     colorWriteEnable, color_write_enable, YES, [PhysicalDeviceColorWriteEnableFeaturesEXT];
     vertexInputDynamicState, vertex_input_dynamic_state, YES, [PhysicalDeviceVertexInputDynamicStateFeaturesEXT];
     conditionalRendering, conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     inheritedConditionalRendering, inherited_conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
-    transformFeedback, transform_feedback, LATER, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    transformFeedback, transform_feedback, YES, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     geometryStreams, geometry_streams, NO_STREAMS, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    primitivesGeneratedQuery, primitives_generated_query, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
+    primitivesGeneratedQueryWithRasterizerDiscard, primitives_generated_query_with_rasterizer_discard, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
+    primitivesGeneratedQueryWithNonZeroStreams, primitives_generated_query_with_non_zero_streams, NO_STREAMS, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     leastRepresentableValueForceUnormRepresentation, least_representable_value_force_unorm_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     floatRepresentation, float_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
@@ -421,6 +424,7 @@ structs! {
     PhysicalDeviceVertexInputDynamicStateFeaturesEXT: [Ext(E::VK_EXT_vertex_input_dynamic_state)];
     PhysicalDeviceConditionalRenderingFeaturesEXT: [Ext(E::VK_EXT_conditional_rendering)];
     PhysicalDeviceTransformFeedbackFeaturesEXT: [Ext(E::VK_EXT_transform_feedback)];
+    PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT: [Ext(E::VK_EXT_primitives_generated_query)];
     PhysicalDeviceDepthBiasControlFeaturesEXT: [Ext(E::VK_EXT_depth_bias_control)];
     PhysicalDeviceMemoryPriorityFeaturesEXT: [Ext(E::VK_EXT_memory_priority)];
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT: [Ext(E::VK_EXT_pageable_device_local_memory)];

@@ -7,6 +7,7 @@ use super::features::Feature;
 use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
+use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
 
@@ -380,7 +381,24 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.default_vertex_attribute_value = 0;
         };
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
-        PhysicalDeviceProvokingVertexPropertiesEXT => |p| p.provoking_vertex_mode_per_pipeline = vk::TRUE;
+        PhysicalDeviceProvokingVertexPropertiesEXT => |p| {
+            p.provoking_vertex_mode_per_pipeline = vk::TRUE;
+            p.transform_feedback_preserves_triangle_fan_provoking_vertex = vk::TRUE;
+        };
+        PhysicalDeviceTransformFeedbackPropertiesEXT => |p| {
+            p.max_transform_feedback_streams = STREAMS as u32;
+            p.max_transform_feedback_buffers = CAPTURE_BUFFERS as u32;
+            // Counters are words of 32 bits.
+            p.max_transform_feedback_buffer_size = u32::MAX.into();
+            p.max_transform_feedback_stream_data_size = CAPTURE_BUFFERS as u32 * MAX_CAPTURE_STRIDE;
+            p.max_transform_feedback_buffer_data_size = MAX_CAPTURE_STRIDE;
+            p.max_transform_feedback_buffer_data_stride = MAX_CAPTURE_STRIDE;
+            p.transform_feedback_queries = vk::TRUE;
+            // Of geometry stages with several streams.
+            p.transform_feedback_streams_lines_triangles = vk::FALSE;
+            p.transform_feedback_rasterization_stream_select = vk::FALSE;
+            p.transform_feedback_draw = vk::TRUE;
+        };
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;

@@ -64,6 +64,7 @@ pub enum Command {
     },
     DrawIndirect(Box<DrawIndirect>),
     DrawMulti(Box<DrawMulti>),
+    DrawIndirectByteCount(Box<DrawIndirectByteCount>),
     Dispatch {
         base: [u32; 3],
         groups: [u32; 3],
@@ -80,6 +81,14 @@ pub enum Command {
     // Draws, dispatches and attachment clears that a word in a buffer decides on.
     BeginConditionalRendering(Box<ConditionalRendering>),
     EndConditionalRendering,
+
+    // Transform feedback.
+    BindTransformFeedbackBuffers {
+        first: u32,
+        ranges: Vec<FeedbackRange>,
+    },
+    BeginTransformFeedback(Box<FeedbackCounters>),
+    EndTransformFeedback(Box<FeedbackCounters>),
 
     // Transfers.
     CopyBuffer {
@@ -143,10 +152,12 @@ pub enum Command {
     BeginQuery {
         pool: Arc<QueryPool>,
         query: u32,
+        stream: u32,
     },
     EndQuery {
         pool: Arc<QueryPool>,
         query: u32,
+        stream: u32,
     },
     ResetQueryPool {
         pool: Arc<QueryPool>,
@@ -231,6 +242,32 @@ pub struct DrawMulti {
     pub indexed: bool,
 }
 
+/// `vkCmdDrawIndirectByteCountEXT`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct DrawIndirectByteCount {
+    pub instance_count: u32,
+    pub first_instance: u32,
+    pub counter_buffer: Arc<Buffer>,
+    pub counter_buffer_offset: u64,
+    pub counter_offset: u32,
+    pub vertex_stride: u32,
+}
+
+/// One buffer of `vkCmdBindTransformFeedbackBuffersEXT`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct FeedbackRange {
+    pub buffer: Arc<Buffer>,
+    pub offset: u64,
+    pub size: u64,
+}
+
+/// The counters of `vkCmdBeginTransformFeedbackEXT`, `vkCmdEndTransformFeedbackEXT`: of the buffers from `first` on, where there are any.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct FeedbackCounters {
+    pub first: u32,
+    pub counters: Vec<Option<BufferOffset>>,
+}
+
 /// `vkCmdBeginConditionalRenderingEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct ConditionalRendering {
@@ -242,12 +279,14 @@ pub struct ConditionalRendering {
 impl Command {
     /// Is it discarded by conditional rendering?
     pub fn is_conditional(&self) -> bool {
-        use Command::{ClearAttachments, Dispatch, DispatchIndirect, Draw, DrawIndexed, DrawIndirect, DrawMulti};
+        use Command::{ClearAttachments, Dispatch, DispatchIndirect};
+        use Command::{Draw, DrawIndexed, DrawIndirect, DrawIndirectByteCount, DrawMulti};
         matches!(
             self,
             Draw { .. }
                 | DrawIndexed { .. }
                 | DrawIndirect(_)
+                | DrawIndirectByteCount(_)
                 | DrawMulti(_)
                 | Dispatch { .. }
                 | DispatchIndirect { .. }

@@ -34,6 +34,7 @@ pub const STATE3: &[CommandRow] = rows! { "VK_EXT_extended_dynamic_state3":
     cmd_set_line_stipple_enable as PFN_vkCmdSetLineStippleEnableEXT, vkCmdSetLineStippleEnableEXT;
     cmd_set_depth_clip_negative_one_to_one as PFN_vkCmdSetDepthClipNegativeOneToOneEXT, vkCmdSetDepthClipNegativeOneToOneEXT;
     cmd_set_provoking_vertex_mode as PFN_vkCmdSetProvokingVertexModeEXT, vkCmdSetProvokingVertexModeEXT;
+    cmd_set_rasterization_stream as PFN_vkCmdSetRasterizationStreamEXT, vkCmdSetRasterizationStreamEXT;
     cmd_set_tessellation_domain_origin as PFN_vkCmdSetTessellationDomainOriginEXT, vkCmdSetTessellationDomainOriginEXT;
 };
 
@@ -176,6 +177,10 @@ shims! {
 
     fn cmd_set_provoking_vertex_mode(buffer: vk::CommandBuffer, mode: vk::ProvokingVertexModeEXT) {
         set(buffer, DynamicState::ProvokingVertexMode(mode == vk::ProvokingVertexModeEXT::LAST_VERTEX));
+    }
+
+    fn cmd_set_rasterization_stream(buffer: vk::CommandBuffer, stream: u32) {
+        set_translated(buffer, decode::rasterization_stream(stream), DynamicState::RasterizationStream);
     }
 
     fn cmd_set_tessellation_domain_origin(buffer: vk::CommandBuffer, origin: vk::TessellationDomainOrigin) {

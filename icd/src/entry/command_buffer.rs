@@ -254,11 +254,11 @@ shims! {
     }
 
     fn cmd_begin_query(buffer: vk::CommandBuffer, pool: vk::QueryPool, query: u32, _flags: vk::QueryControlFlags) {
-        push(buffer, Command::BeginQuery { pool: share::<QueryPool>(pool), query });
+        push(buffer, Command::BeginQuery { pool: share::<QueryPool>(pool), query, stream: 0 });
     }
 
     fn cmd_end_query(buffer: vk::CommandBuffer, pool: vk::QueryPool, query: u32) {
-        push(buffer, Command::EndQuery { pool: share::<QueryPool>(pool), query });
+        push(buffer, Command::EndQuery { pool: share::<QueryPool>(pool), query, stream: 0 });
     }
 
     fn cmd_reset_query_pool(buffer: vk::CommandBuffer, pool: vk::QueryPool, first: u32, count: u32) {

@@ -8,6 +8,7 @@ pub mod cmd_draw;
 pub mod cmd_extended_state;
 pub mod cmd_state;
 pub mod cmd_transfer;
+pub mod cmd_transform_feedback;
 pub mod command_buffer;
 pub mod descriptor;
 mod descriptor_write;

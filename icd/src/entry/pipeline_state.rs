@@ -59,6 +59,8 @@ unsafe fn structures<'a>(
                 .map(|c| c.depth_clip_enable != 0),
             provoking_last: find::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>(chain)
                 .map(|p| p.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX),
+            rasterization_stream: find::<vk::PipelineRasterizationStateStreamCreateInfoEXT<'_>>(chain)
+                .map(|s| s.rasterization_stream),
             line: find::<vk::PipelineRasterizationLineStateCreateInfoKHR<'_>>(chain),
             ..CreateInfo::default()
         };

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 16] = [
+pub static TABLES: [&[CommandRow]; 17] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -20,6 +20,7 @@ pub static TABLES: [&[CommandRow]; 16] = [
     cmd_extended_state::STATE3,
     cmd_extended_state::COMMANDS,
     cmd_draw::COMMANDS,
+    cmd_transform_feedback::COMMANDS,
     cmd_transfer::COMMANDS,
     calibration::COMMANDS,
     WSI,

@@ -1,4 +1,4 @@
-//! Query pools: occlusion, timestamp, pipeline statistics.
+//! Query pools: one row per type, with what its queries count.
 
 use super::sync::Sync;
 use crate::fallible;
@@ -6,13 +6,57 @@ use ash::vk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// One query. Counters are shared with draws that are still under way.
-#[derive(Default)]
-pub struct Query {
-    /// Occlusion: samples. Timestamp: nanoseconds.
-    pub value: Arc<AtomicU64>,
+/// What a query counts. Counters are shared with draws that are still under way.
+pub enum Counters {
+    /// Occlusion: samples. Timestamp: nanoseconds. Primitives that were generated.
+    Value(Arc<AtomicU64>),
     /// Pipeline statistics in bit order.
-    pub statistics: Arc<[AtomicU64; 11]>,
+    Statistics(Arc<[AtomicU64; 11]>),
+    /// Transform feedback: primitives written, and those that buffers without end would have got.
+    Feedback(Arc<[AtomicU64; 2]>),
+}
+
+/// A type of queries, and what makes the counters of one.
+type Row = (vk::QueryType, fn() -> Counters);
+
+const TYPES: &[Row] = &[
+    (vk::QueryType::OCCLUSION, || Counters::Value(Arc::default())),
+    (vk::QueryType::PIPELINE_STATISTICS, || Counters::Statistics(Arc::default())),
+    (vk::QueryType::TIMESTAMP, || Counters::Value(Arc::default())),
+    (vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, || Counters::Feedback(Arc::default())),
+    (vk::QueryType::PRIMITIVES_GENERATED_EXT, || Counters::Value(Arc::default())),
+];
+
+impl Counters {
+    /// All of them, in the order of results.
+    pub fn all(&self) -> &[AtomicU64] {
+        match self {
+            Counters::Value(value) => std::slice::from_ref(value),
+            Counters::Statistics(statistics) => &**statistics,
+            Counters::Feedback(feedback) => &**feedback,
+        }
+    }
+
+    /// The one of a query that has one.
+    pub fn value(&self) -> Option<Arc<AtomicU64>> {
+        if let Counters::Value(value) = self { Some(value.clone()) } else { None }
+    }
+
+    /// Pipeline statistics.
+    pub fn statistics(&self) -> Option<Arc<[AtomicU64; 11]>> {
+        if let Counters::Statistics(statistics) = self { Some(statistics.clone()) } else { None }
+    }
+
+    /// Those of transform feedback.
+    pub fn feedback(&self) -> Option<Arc<[AtomicU64; 2]>> {
+        if let Counters::Feedback(feedback) = self { Some(feedback.clone()) } else { None }
+    }
+}
+
+/// One query.
+pub struct Query {
+    /// What it counts.
+    pub counters: Counters,
     available: AtomicBool,
 }
 
@@ -30,8 +74,7 @@ impl Query {
     /// Unavailable and zero.
     pub fn reset(&self) {
         self.available.store(false, Ordering::Release);
-        self.value.store(0, Ordering::Relaxed);
-        self.statistics.iter().for_each(|s| s.store(0, Ordering::Relaxed));
+        self.counters.all().iter().for_each(|c| c.store(0, Ordering::Relaxed));
     }
     /// Results can be read: what they count was executed to its end.
     pub fn make_available(&self, sync: &Sync) {
@@ -46,14 +89,12 @@ impl Query {
 impl QueryPool {
     /// Types that the driver does not have are refused.
     pub fn new(info: &vk::QueryPoolCreateInfo<'_>) -> Result<QueryPool, vk::Result> {
-        let known = [vk::QueryType::OCCLUSION, vk::QueryType::TIMESTAMP, vk::QueryType::PIPELINE_STATISTICS];
-        if !known.contains(&info.query_type) {
-            return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
-        }
+        let row = TYPES.iter().find(|(query_type, _)| *query_type == info.query_type);
+        let counters = row.ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?.1;
         let queries = fallible::try_collect((0..info.query_count).map(|_| {
-            // Each brings two small allocations.
+            // Each brings a small allocation.
             fallible::check()?;
-            Ok(Query::default())
+            Ok(Query { counters: counters(), available: AtomicBool::new(false) })
         }))?;
         Ok(QueryPool { query_type: info.query_type, statistics: info.pipeline_statistics, queries: queries.into() })
     }
@@ -67,12 +108,10 @@ impl QueryPool {
 
     /// Values of one query, in result order.
     pub fn values(&self, query: &Query) -> smallvec::SmallVec<[u64; 12]> {
-        if self.query_type != vk::QueryType::PIPELINE_STATISTICS {
-            return smallvec::smallvec![query.value.load(Ordering::Acquire)];
-        }
-        let bits = self.statistics.as_raw();
-        let wanted = (0..11).filter(|i| bits & (1 << i) != 0);
-        wanted.map(|i| query.statistics[i].load(Ordering::Acquire)).collect()
+        let of_statistics = self.query_type == vk::QueryType::PIPELINE_STATISTICS;
+        let bits = if of_statistics { self.statistics.as_raw() } else { u32::MAX };
+        let all = query.counters.all().iter().enumerate();
+        all.filter(|(i, _)| bits & (1 << i) != 0).map(|(_, c)| c.load(Ordering::Acquire)).collect()
     }
 
     /// The bytes of one query's result under `flags` at `write(byte offset, bytes)`; false when it is unavailable and was not

@@ -124,7 +124,8 @@ impl StageCode for LoadedCode {
 mod tests {
     use super::*;
     use base::shader::{
-        BuiltinSlot, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType, StageInterface, WorkgroupFacts,
+        BuiltinSlot, Capture, Captured, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType,
+        StageInterface, WorkgroupFacts,
     };
     use std::sync::Arc;
 
@@ -133,10 +134,13 @@ mod tests {
         let user = slot(SlotKind::User { location: 3, component: 2, index: 1 });
         let outputs = [BuiltinSlot::FragDepth, BuiltinSlot::SampleMask, BuiltinSlot::ClipDistance(5)];
         let outputs = outputs.map(|b| slot(SlotKind::Builtin(b))).to_vec();
+        let captured = Captured { buffer: 2, offset: 12, slot: 1, words: 2 };
+        let capture = Capture { strides: [0, 0, 32, 8], streams: [0, 1, 2, 3], outputs: vec![captured; 2] };
         let facts = StageFacts {
             payload,
             lanes: 8,
             interface: Arc::new(StageInterface { inputs: vec![user], outputs }),
+            capture: Some(Arc::new(capture)),
             side_effects: true,
             scratch_bytes: 1024,
             has_loops: true,

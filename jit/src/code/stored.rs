@@ -3,9 +3,9 @@
 #![forbid(unsafe_code)]
 
 use base::shader::{
-    BuiltinSlot, ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation, OutputPrimitive,
-    PatchPlace, Payload, Slot, SlotKind, SlotType, Spacing, StageFacts, StageInterface, TessellationFacts, VertexOrder,
-    WorkgroupFacts,
+    BuiltinSlot, Capture, Captured, ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation,
+    OutputPrimitive, PatchPlace, Payload, Slot, SlotKind, SlotType, Spacing, StageFacts, StageInterface,
+    TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ macro_rules! variants {
 numbers! { u8 u32 u64 }
 
 fields! {
-    StageFacts { payload, lanes, interface, side_effects, scratch_bytes, has_loops, draw_parameters }
+    StageFacts { payload, lanes, interface, capture, side_effects, scratch_bytes, has_loops, draw_parameters }
     FragmentFacts {
         kills,
         early_fragment_tests,
@@ -98,6 +98,8 @@ fields! {
     WorkgroupFacts { local_size, shared_bytes, zero_shared }
     StageInterface { inputs, outputs, places }
     PatchPlace { offset, stride }
+    Capture { strides, streams, outputs }
+    Captured { buffer, offset, slot, words }
     Slot { kind, ty, interpolation }
 }
 
@@ -141,12 +143,16 @@ impl Stored for bool {
     }
 }
 
-impl Stored for [u32; 3] {
+impl<const N: usize> Stored for [u32; N] {
     fn write(&self, to: &mut Vec<u8>) {
         self.iter().for_each(|n| n.write(to));
     }
     fn read(from: &mut &[u8]) -> Option<Self> {
-        Some([u32::read(from)?, u32::read(from)?, u32::read(from)?])
+        let mut all = [0; N];
+        for n in &mut all {
+            *n = u32::read(from)?;
+        }
+        Some(all)
     }
 }
 

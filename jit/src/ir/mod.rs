@@ -35,7 +35,7 @@ pub use ops::{Affine, Effects, Kind, Meaning, Row, Set, ShapeRule, Types, Weight
 pub use verify::verify;
 
 use crate::error::{Error, Result};
-use base::shader::{FragmentFacts, PatchPlace, Payload, Slot, Stage, WorkgroupFacts};
+use base::shader::{Capture, FragmentFacts, PatchPlace, Payload, Slot, Stage, WorkgroupFacts};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value.
@@ -261,6 +261,8 @@ pub struct Shader {
     pub outputs: Vec<Slot>,
     /// See [`base::shader::StageInterface::places`].
     pub places: Vec<PatchPlace>,
+    /// See [`base::shader::StageFacts::capture`].
+    pub capture: Option<Capture>,
     /// See [`base::shader::StageFacts::side_effects`].
     pub side_effects: bool,
     /// A subgroup operation or built-in occurs: the result may depend on the subgroup size.
@@ -285,6 +287,7 @@ impl Shader {
             inputs: Vec::new(),
             outputs: Vec::new(),
             places: Vec::new(),
+            capture: None,
             side_effects: false,
             uses_subgroup: false,
         }
@@ -373,6 +376,9 @@ impl Shader {
             .collect();
         let mut slots = 0..;
         self.outputs.retain(|_| slots.next().is_none_or(kept));
+        if let Some(capture) = &mut self.capture {
+            capture.keep(|slot| kept(slot).then(|| numbers[slot as usize]));
+        }
         let insts = &mut self.insts;
         self.root.body.retain(&mut |inst| match &mut insts[inst].op {
             Op::StoreOutput(slot) | Op::StoreVertex(slot) => {

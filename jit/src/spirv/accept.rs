@@ -48,6 +48,7 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (50, "ImageQuery"),
     (51, "DerivativeControl"),
     (52, "InterpolationFunction"),
+    (53, "TransformFeedback"),
     (54, "GeometryStreams"),
     (55, "StorageImageReadWithoutFormat"),
     (56, "StorageImageWriteWithoutFormat"),

@@ -11,7 +11,7 @@ use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, Type};
 use super::value::{
-    Desc, Flat, IoKind, IoLeaf, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val,
+    Desc, Flat, IoKind, IoLeaf, Leaving, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val,
 };
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
@@ -145,6 +145,7 @@ impl Translator<'_> {
     pub fn globals(&mut self, entry: &EntryPoint) -> Result<()> {
         let (m, s) = (self.m, self.s);
         let mut shared = self.aliased_bytes()?;
+        self.declare_captures(entry)?;
         for inst in m.globals.clone() {
             let v = m.view(inst);
             // An untyped one says of which type it is, before its initialiser.
@@ -373,7 +374,9 @@ impl Translator<'_> {
     }
 
     fn output(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
-        let io = self.io_leaves(v.result, to, self.stage.row().outputs)?;
+        let mut io = self.io_leaves(v.result, to, self.stage.row().outputs)?;
+        let places = self.capture_places(v.result, to)?;
+        io.iter_mut().zip(places).for_each(|(leaf, place)| leaf.capture = place);
         let p = self.make_local(v.result, to, io)?;
         self.outputs.push(self.locals.len() - 1);
         self.initialise(&p, v)?;
@@ -385,16 +388,18 @@ impl Translator<'_> {
         if self.stage.has_primitives() {
             return self.store_vertex_count();
         }
-        self.each_output(&mut |t, slot, var, index| {
-            if t.touched.contains(&var) {
-                let v = t.b.load_var(var, Some(index));
-                t.output_words(slot, v, &mut Self::store_output);
+        self.each_output(&mut |t, leaving| {
+            if t.touched.contains(&leaving.var) {
+                let first = t.b.shader.outputs.len();
+                let v = t.b.load_var(leaving.var, Some(leaving.index));
+                t.output_words(leaving.slot, v, &mut Self::store_output);
+                t.captured(leaving, first);
             }
         })
     }
 
-    /// Calls `f` with slot, variable and element of every scalar that goes out, in the same order every time.
-    pub fn each_output(&mut self, f: &mut dyn FnMut(&mut Self, Slot, Var, Value)) -> Result<()> {
+    /// Calls `f` with every scalar that goes out, in the same order every time.
+    pub fn each_output(&mut self, f: &mut dyn FnMut(&mut Self, &Leaving)) -> Result<()> {
         for local in self.outputs.clone() {
             let Local { ty, vars, io, .. } = self.locals[local].clone();
             let mut flat = 0;
@@ -403,7 +408,7 @@ impl Translator<'_> {
                 let io = io[flat];
                 flat += 1;
                 if let Some(slot) = output_slot(&io) {
-                    f(t, slot, vars[leaf], index);
+                    f(t, &Leaving { slot, var: vars[leaf], index, capture: io.capture });
                 }
             })?;
             self.check_fault()?;
@@ -411,7 +416,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The counterpart of `load_words`: gives each word of a scalar to `store`, with its slot.
+    /// The counterpart of `load_words`: gives each word of a scalar to `store`, with its slot, the low one first.
     pub fn output_words(&mut self, slot: Slot, v: Value, store: &mut dyn FnMut(&mut Self, Slot, Value)) {
         let v = match (self.b.ty(v), slot.ty) {
             (Ty::I16, SlotType::Sint) => self.b.cvt(Convert::SToS, v, Ty::I32),
@@ -419,8 +424,9 @@ impl Translator<'_> {
             (Ty::F16, _) => self.b.cvt(Convert::FToF, v, Ty::F32),
             (Ty::I64 | Ty::F64, _) => {
                 let words = self.split(v, Ty::I32, 2);
+                store(self, slot, words[0]);
                 store(self, high_word(slot), words[1]);
-                words[0]
+                return;
             }
             _ => v,
         };
@@ -544,7 +550,7 @@ impl Translator<'_> {
             (None, Some(_)) => IoKind::Slot,
             (None, None) => IoKind::Unused,
         };
-        let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile };
+        let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile, capture: None };
         Ok(match kind {
             IoKind::Builtin(b, c) => {
                 builtin::slot(st.side, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })

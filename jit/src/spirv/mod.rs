@@ -16,6 +16,7 @@ mod ballot;
 mod body;
 mod build;
 mod builtin;
+mod capture;
 mod compute_quads;
 mod cooperative;
 #[cfg(test)]
@@ -112,12 +113,15 @@ mod deco {
     pub(crate) const ALIASED: u32 = 20;
     pub(crate) const VOLATILE: u32 = 21;
     pub(crate) const NON_WRITABLE: u32 = 24;
+    pub(crate) const STREAM: u32 = 29;
     pub(crate) const LOCATION: u32 = 30;
     pub(crate) const COMPONENT: u32 = 31;
     pub(crate) const INDEX: u32 = 32;
     pub(crate) const BINDING: u32 = 33;
     pub(crate) const DESCRIPTOR_SET: u32 = 34;
     pub(crate) const OFFSET: u32 = 35;
+    pub(crate) const XFB_BUFFER: u32 = 36;
+    pub(crate) const XFB_STRIDE: u32 = 37;
     pub(crate) const FP_ROUNDING_MODE: u32 = 39;
     pub(crate) const FP_FAST_MATH_MODE: u32 = 40;
     pub(crate) const NO_CONTRACTION: u32 = 42;

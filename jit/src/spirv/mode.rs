@@ -7,8 +7,8 @@ use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
 use base::shader::{
-    Domain, FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive, Spacing, TessellationFacts,
-    VertexOrder, WorkgroupFacts,
+    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive, Spacing,
+    TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 
 /// What a mode says.
@@ -21,6 +21,8 @@ enum Says {
     Fragments(fn(&mut FragmentFacts)),
     /// A fact of a stage of primitives or patches, with the mode's literal if it has one.
     Primitives(fn(&mut Primitives, u32)),
+    /// Outputs are captured.
+    Captures,
     /// The workgroup's size in literals.
     LocalSize,
     /// The workgroup's size in constants.
@@ -31,7 +33,7 @@ enum Says {
     FastMath,
 }
 
-use Says::{FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Primitives as Of, Refused};
+use Says::{Captures, FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Primitives as Of, Refused};
 
 /// What modes have said of primitives.
 #[derive(Default)]
@@ -99,6 +101,7 @@ modes! {
     8 OriginLowerLeft Fragment Refused;
     9 EarlyFragmentTests Fragment Fragments(|f| f.early_fragment_tests = true);
     10 PointMode Patch Of(|p, _| p.patches.points = true);
+    11 Xfb Vertex Captures;
     12 DepthReplacing Fragment Fragments(|f| f.writes_depth = true);
     14 DepthGreater Fragment Fragments(|f| f.depth_greater = true);
     15 DepthLess Fragment Fragments(|f| f.depth_less = true);
@@ -202,6 +205,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             Refused => return Err(at(Error::invalid(row.name))),
             Fragments(set) => set(shader.fragment_mut().map_err(at)?),
             Of(set) => set(&mut primitives, v.args.get(2).copied().unwrap_or(0)),
+            Captures => shader.capture = Some(Capture::default()),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
             LocalSizeId => {
                 let constant = |i: usize| s.constant_bits(v.arg(i)?).map(|bits| bits as u32);

@@ -272,6 +272,18 @@ pub(crate) struct IoLeaf {
     pub at: crate::ir::InterpolateAt,
     /// HelperInvocation: demotes since entry are seen.
     pub volatile: bool,
+    /// Outputs: where transform feedback puts it.
+    pub capture: Option<super::capture::CapturePlace>,
+}
+
+/// A scalar of a variable on its way out.
+pub(crate) struct Leaving {
+    pub slot: base::shader::Slot,
+    /// Where it is kept until then: a variable and its element.
+    pub var: crate::ir::Var,
+    pub index: crate::ir::Value,
+    /// See [`IoLeaf::capture`].
+    pub capture: Option<super::capture::CapturePlace>,
 }
 
 /// Source of an input scalar or destination of an output scalar.

@@ -58,9 +58,16 @@ impl Translator<'_> {
         let fits = self.b.cmp(Cmp::ULt, number, most);
         self.b.push_region();
         let mut slots = Vec::new();
-        self.each_output(&mut |t, slot, var, index| {
-            let v = t.b.load_var(var, Some(index));
-            t.output_words(slot, v, &mut |t, slot, word| t.store_vertex(&mut slots, slot, Some(var), number, word));
+        self.each_output(&mut |t, leaving| {
+            let first = slots.len();
+            let known = first < t.b.shader.outputs.len();
+            let v = t.b.load_var(leaving.var, Some(leaving.index));
+            t.output_words(leaving.slot, v, &mut |t, slot, word| {
+                t.store_vertex(&mut slots, slot, Some(leaving.var), number, word);
+            });
+            if !known {
+                t.captured(leaving, first);
+            }
         })?;
         let bits = self.b.load_var(begins, None);
         let mark = self.mark(bits, stream);

@@ -72,6 +72,7 @@ pub fn try_compile(
         payload: shader.payload,
         lanes,
         interface: Arc::new(StageInterface { inputs: shader.inputs.clone(), outputs: shader.outputs.clone() }),
+        capture: shader.capture.clone().map(Arc::new),
         side_effects: shader.side_effects,
         scratch_bytes: emitted.scratch_bytes,
         has_loops: false,

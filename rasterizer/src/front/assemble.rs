@@ -57,6 +57,16 @@ impl Topology {
 }
 
 impl Topology {
+    /// Vertices of a primitive, where primitives follow each other without sharing any or leaving any out.
+    pub fn list(self) -> Option<u32> {
+        match self {
+            Topology::PointList => Some(1),
+            Topology::LineList => Some(2),
+            Topology::TriangleList => Some(3),
+            _ => None,
+        }
+    }
+
     /// As [`Topology::vertices`], for the mode in which the last vertex is the provoking one: triangles turned so that it comes first. The ends of
     /// a line have an order of their own, and keep it.
     #[inline]

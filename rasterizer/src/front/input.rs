@@ -126,11 +126,23 @@ impl<C: Corners> Assembly<C> {
         self.vertices.clear();
         reuse.restart();
         let end = chunk.primitive + chunk.primitives;
+        let state = &*draw.draw.state;
+        if let (None, Some(n)) = (&draw.draw.index_buffer, state.topology.list()) {
+            // Every vertex is another one.
+            let first = chunk.primitive * n;
+            self.vertices.extend((first..end * n).map(|p| vertex_index(draw.draw, p)));
+            for id in chunk.primitive..end {
+                let mut corners = C::of(state, id, end);
+                corners.as_mut().iter_mut().for_each(|corner| *corner -= first);
+                self.primitives.push((corners, id));
+            }
+            return;
+        }
         let first_segment = draw.plan.segments.partition_point(|s| s.base + s.primitives <= chunk.primitive);
         for segment in draw.plan.segments[first_segment..].iter().take_while(|s| s.base < end) {
             let from = chunk.primitive.max(segment.base);
             for id in from..end.min(segment.base + segment.primitives) {
-                let mut corners = C::of(&draw.draw.state, id - segment.base, segment.primitives);
+                let mut corners = C::of(state, id - segment.base, segment.primitives);
                 for corner in corners.as_mut() {
                     let index = vertex_index(draw.draw, segment.first + *corner);
                     let next = self.vertices.len() as u32;

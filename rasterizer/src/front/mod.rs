@@ -2,7 +2,8 @@
 //!
 //! A [`Source`](stream::Source) makes primitives of shaded vertices and gives them out in batches of at most
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
-//! outcodes and projection (`post`), culling in blocks (`filled`), clipping, setup and binning (`primitive`, `setup`, `bins`).
+//! capture for transform feedback (`capture`), outcodes and projection (`post`), culling in blocks (`filled`), clipping, setup and binning (`primitive`,
+//! `setup`, `bins`).
 //! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
 //! the vertex stage; the tessellation stages are one over it (`tessellation`), the geometry stage is one over either (`geometry`).
 //!
@@ -11,6 +12,7 @@
 
 mod assemble;
 mod bins;
+mod capture;
 mod clip;
 mod filled;
 mod geometry;
@@ -25,8 +27,9 @@ mod tessellation;
 mod vertex;
 mod viewport;
 
+pub use capture::{feed, place, settle};
 pub use link::Linkage;
-pub use plan::{Chunk, FrontDraw, Plan, cut, viewports};
+pub use plan::{Chunk, Feed, FrontDraw, Plan, cut, viewports};
 pub use stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 pub use viewport::Transform;
 
@@ -100,6 +103,9 @@ fn run_any(
     };
     let mut any = false;
     while source.advance(memory) {
+        let batch = source.batch();
+        draw.draw.queries.count_generated(0, batch.primitives.len() as u64);
+        capture::take(draw, chunk.feed, &batch, out);
         if draw.draw.state.rasterizer_discard {
             continue;
         }

@@ -6,6 +6,7 @@ use super::assemble::{Segment, segments};
 use super::link::Linkage;
 use super::viewport::Transform;
 use crate::api::{Draw, DrawState, One, Topology};
+use crate::feedback::Span;
 use std::sync::Arc;
 
 /// A range of primitives of one draw.
@@ -21,6 +22,19 @@ pub struct Chunk {
     pub primitive: u32,
     /// See `primitive`.
     pub primitives: u32,
+    /// Where its primitives are captured.
+    pub feed: Feed,
+}
+
+/// Where transform feedback puts a chunk's primitives.
+#[derive(Clone, Copy, Debug)]
+pub enum Feed {
+    /// They are not captured.
+    Nowhere,
+    /// There; the chunk is one batch.
+    At(Span),
+    /// How many there are is known when they are shaded: they are kept with the chunk's output.
+    Later,
 }
 
 /// What the front end knows of a draw.

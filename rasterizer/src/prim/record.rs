@@ -61,6 +61,10 @@ pub struct ChunkOutput {
     pub lines: Vec<LinePrim>,
     /// Stipple counter at the end.
     pub phase: Phase,
+    /// Captured words, vertex by vertex, of primitives whose place is not known yet.
+    pub captured: Vec<u32>,
+    /// How many primitives these are.
+    pub captured_primitives: u32,
 }
 
 // SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null); it is filled by one worker and
@@ -76,6 +80,7 @@ impl ChunkOutput {
             + size_of_val(&*self.attributes)
             + size_of_val(&*self.bins)
             + size_of_val(&*self.lines)
+            + size_of_val(&*self.captured)
     }
 
     /// Bytes allocated.
@@ -84,6 +89,7 @@ impl ChunkOutput {
             + self.attributes.capacity() * size_of::<[u32; 3]>()
             + self.bins.capacity() * size_of::<u64>()
             + self.lines.capacity() * size_of::<LinePrim>()
+            + self.captured.capacity() * size_of::<u32>()
     }
 
     /// Empties it, keeping the capacity.
@@ -93,6 +99,8 @@ impl ChunkOutput {
         self.bins.clear();
         self.lines.clear();
         self.phase = Phase::NONE;
+        self.captured.clear();
+        self.captured_primitives = 0;
     }
 
     /// Points the primitives at their attributes and sorts the bins; nothing may be pushed afterwards.

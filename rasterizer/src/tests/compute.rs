@@ -31,7 +31,7 @@ fn every_workgroup_runs_once() {
     let mut s = stage(Payload::Compute(workgroup), positions, 4, StageInterface::default());
     s.facts.scratch_bytes = 16;
     let statistics: Arc<[AtomicU64; 11]> = Arc::default();
-    let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()) };
+    let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()), ..QuerySinks::default() };
     let d = Dispatch { stage: s, context: context(), base: [1, 0, 2], groups: [7, 5, 3], queries };
     for threads in [1, 3] {
         SUM.store(0, Ordering::Relaxed);

@@ -5,6 +5,7 @@
 
 mod bench;
 mod bounds;
+mod capture;
 mod compute;
 mod coverage;
 mod geometry;
@@ -124,6 +125,7 @@ pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInter
         payload,
         lanes,
         interface: Arc::new(interface),
+        capture: None,
         side_effects: false,
         scratch_bytes: 0,
         has_loops: false,
@@ -322,9 +324,12 @@ pub fn state(topology: Topology, w: u32, h: u32) -> DrawState {
 }
 
 pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[V]) -> Draw {
+    draw_of(stages(vertex_stage(), fragment), state, vertices)
+}
+pub fn draw_of(stages: Arc<GraphicsStages>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
         pipeline: 1,
-        stages: stages(vertex_stage(), fragment),
+        stages,
         state: Arc::new(state),
         context: context(),
         vertex_buffers: [range_of(vertices)][..].into(),
@@ -336,6 +341,7 @@ pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[
             vertex_offset: 0,
             first_instance: 0,
         },
+        feedback: None,
         queries: QuerySinks::default(),
     }
 }

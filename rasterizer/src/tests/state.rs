@@ -347,7 +347,11 @@ fn queries_count_exactly() {
     let statistics: Arc<[AtomicU64; 11]> = Arc::default();
     let quad = full(0.25, WHITE);
     let mut d = draw(depth_state(CompareOp::Less), &quad);
-    d.queries = QuerySinks { occlusion: Some(occlusion.clone()), statistics: Some(statistics.clone()) };
+    d.queries = QuerySinks {
+        occlusion: Some(occlusion.clone()),
+        statistics: Some(statistics.clone()),
+        ..QuerySinks::default()
+    };
     p.draw(d);
     p.end();
     // The lower part was never cleared: depth 0 there.

@@ -6,6 +6,7 @@
 //!
 //! Invariant: what is drawn does not depend on what was there before; passes clear or overwrite all of their attachments.
 
+mod capture;
 mod culling;
 mod deferred;
 mod depth;
@@ -36,6 +37,7 @@ pub const SPECS: &[&[Spec]] = &[
     sampling::SPECS,
     divergent::SPECS,
     geometry::SPECS,
+    capture::SPECS,
     objects::SPECS,
     depth::SPECS,
     deferred::SPECS,

@@ -95,7 +95,7 @@ impl Executor<'_> {
     }
 
     /// `number`: of the draw in its command, where that has several.
-    fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, number: Option<u32>) {
+    pub(super) fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, number: Option<u32>) {
         let device = self.device;
         let Some(pipeline) = self.state.points[BindPoint::Graphics].pipeline.clone() else {
             return device.misuse("a draw without a graphics pipeline");
@@ -138,6 +138,7 @@ impl Executor<'_> {
                 vertex_buffers: self.state.vertex_buffers.clone(),
                 index_buffer,
                 counts,
+                feedback: self.state.feedback.active.clone(),
                 queries: self.queries.clone(),
             });
         }
@@ -223,7 +224,7 @@ fn indexed_counts([count, instances, first, vertex_offset, first_instance]: [u32
 }
 
 /// Reads words of an indirect command; `None` outside the buffer.
-fn read_words<const N: usize>(buffer: &Buffer, offset: u64) -> Option<[u32; N]> {
+pub(super) fn read_words<const N: usize>(buffer: &Buffer, offset: u64) -> Option<[u32; N]> {
     let range = buffer.exact(offset, 4 * N as u64)?;
     // SAFETY: in bounds; device memory is read without assuming alignment.
     Some(unsafe { range.address.cast::<[u32; N]>().read_unaligned() })

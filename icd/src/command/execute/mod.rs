@@ -9,6 +9,7 @@ mod query;
 mod render;
 mod state;
 mod transfer;
+mod transform_feedback;
 
 use super::{Command, CommandList};
 use crate::device::Device;
@@ -19,6 +20,7 @@ use rasterizer::api::{DrawState, Few, IndexBuffer, QuerySinks};
 use render::RenderInstance;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use transform_feedback::FeedbackState;
 
 /// State of a command buffer while it is executed.
 #[derive(Default)]
@@ -30,6 +32,7 @@ struct State {
     joined: Option<Arc<DrawState>>,
     vertex_buffers: Few<base::mem::MemoryRange>,
     index_buffer: Option<IndexBuffer>,
+    feedback: FeedbackState,
 }
 
 /// Push constant bytes.
@@ -101,11 +104,18 @@ impl<'d> Executor<'d> {
             }
             Command::DrawIndirect(c) => self.draw_indirect(c),
             Command::DrawMulti(c) => self.draw_multi(c),
+            Command::DrawIndirectByteCount(c) => self.draw_indirect_byte_count(c),
             Command::BeginConditionalRendering(c) => self.begin_conditional_rendering(c),
             Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
             Command::DispatchIndirect { buffer, offset } => self.dispatch_indirect(buffer, *offset),
             Command::ClearAttachments { attachments, rects } => self.clear_attachments(attachments, rects),
+
+            Command::BindTransformFeedbackBuffers { first, ranges } => {
+                self.bind_transform_feedback_buffers(*first, ranges)
+            }
+            Command::BeginTransformFeedback(c) => self.begin_transform_feedback(c),
+            Command::EndTransformFeedback(c) => self.end_transform_feedback(c),
 
             Command::CopyBuffer { src, dst, regions } => self.copy_buffer(src, dst, regions),
             Command::CopyImage { src, dst, regions } => self.copy_image(src, dst, regions),
@@ -124,8 +134,8 @@ impl<'d> Executor<'d> {
             Command::SetEvent(event) => event.set(&self.device.sync, true),
             Command::ResetEvent(event) => event.set(&self.device.sync, false),
             Command::WaitEvents(events) => self.wait_events(events),
-            Command::BeginQuery { pool, query } => self.begin_query(pool, *query),
-            Command::EndQuery { pool, query } => self.end_query(pool, *query),
+            Command::BeginQuery { pool, query, stream } => self.begin_query(pool, *query, *stream),
+            Command::EndQuery { pool, query, stream } => self.end_query(pool, *query, *stream),
             Command::ResetQueryPool { pool, first, count } => pool.range(*first, *count).iter().for_each(|q| q.reset()),
             Command::WriteTimestamp { pool, query } => self.write_timestamp(pool, *query),
             Command::CopyQueryPoolResults(c) => self.copy_query_pool_results(c),

@@ -2,7 +2,7 @@
 
 use super::Executor;
 use crate::command::CopyQueryPoolResults;
-use crate::object::query::QueryPool;
+use crate::object::query::{Counters, QueryPool};
 use crate::object::sync::Event;
 use crate::os::clock::now;
 use ash::vk;
@@ -10,20 +10,30 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Executor<'_> {
-    pub(super) fn begin_query(&mut self, pool: &QueryPool, query: u32) {
+    pub(super) fn begin_query(&mut self, pool: &QueryPool, query: u32, stream: u32) {
         let Some(query) = pool.queries.get(query as usize) else { return };
-        match pool.query_type {
-            vk::QueryType::OCCLUSION => self.queries.occlusion = Some(query.value.clone()),
-            vk::QueryType::PIPELINE_STATISTICS => self.queries.statistics = Some(query.statistics.clone()),
+        self.count_in(pool.query_type, Some(&query.counters), stream);
+    }
+
+    /// The draws from now on count in these counters, or in none.
+    fn count_in(&mut self, query_type: vk::QueryType, counters: Option<&Counters>, stream: u32) {
+        let sinks = &mut self.queries;
+        let stream = stream as usize;
+        match query_type {
+            vk::QueryType::OCCLUSION => sinks.occlusion = counters.and_then(Counters::value),
+            vk::QueryType::PIPELINE_STATISTICS => sinks.statistics = counters.and_then(Counters::statistics),
+            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => {
+                sinks.feedback.get_mut(stream).into_iter().for_each(|s| *s = counters.and_then(Counters::feedback));
+            }
+            vk::QueryType::PRIMITIVES_GENERATED_EXT => {
+                sinks.generated.get_mut(stream).into_iter().for_each(|s| *s = counters.and_then(Counters::value));
+            }
             _ => {}
         }
     }
 
-    pub(super) fn end_query(&mut self, pool: &Arc<QueryPool>, query: u32) {
-        match pool.query_type {
-            vk::QueryType::OCCLUSION => self.queries.occlusion = None,
-            _ => self.queries.statistics = None,
-        }
+    pub(super) fn end_query(&mut self, pool: &Arc<QueryPool>, query: u32, stream: u32) {
+        self.count_in(pool.query_type, None, stream);
         match &mut self.render {
             // Its draws may be deferred still.
             Some(render) => render.ended_queries.push((pool.clone(), query)),
@@ -36,7 +46,7 @@ impl Executor<'_> {
         // Multiview writes one query per view.
         let views = self.render.as_ref().map_or(1, |r| r.views.len());
         for query in pool.range(query, views as u32) {
-            query.value.store(now(), Ordering::Release);
+            query.counters.all().iter().for_each(|value| value.store(now(), Ordering::Release));
             self.device.make_available(query);
         }
     }

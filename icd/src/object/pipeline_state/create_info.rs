@@ -24,6 +24,8 @@ pub struct CreateInfo<'a> {
     pub negative_one_to_one: Option<bool>,
     /// Of `VkPipelineRasterizationProvokingVertexStateCreateInfoEXT`.
     pub provoking_last: Option<bool>,
+    /// Of `VkPipelineRasterizationStateStreamCreateInfoEXT`.
+    pub rasterization_stream: Option<u32>,
     pub line: Option<&'a vk::PipelineRasterizationLineStateCreateInfoKHR<'a>>,
     pub multisample: Option<&'a vk::PipelineMultisampleStateCreateInfo<'a>>,
     /// The first word.

@@ -33,6 +33,11 @@ pub fn logic_op(op: vk::LogicOp) -> Result<LogicOp, String> {
     known(LogicOp::from_vk(op.as_raw()), "logic operation", op.as_raw())
 }
 
+/// A `rasterizationStream`: without `transformFeedbackRasterizationStreamSelect` always the first.
+pub fn rasterization_stream(stream: u32) -> Result<u32, String> {
+    if stream == 0 { Ok(stream) } else { Err(format!("rasterization stream {stream} is not supported")) }
+}
+
 fn stencil_op(op: vk::StencilOp) -> Result<StencilOp, String> {
     known(StencilOp::from_vk(op.as_raw()), "stencil operation", op.as_raw())
 }

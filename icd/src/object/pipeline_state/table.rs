@@ -231,6 +231,8 @@ pipeline_state! {
             negative_one_to_one => |on| *on; |draw, v| draw.negative_one_to_one = *v;
         ProvokingVertexMode provoking_last: bool = false; [PROVOKING_VERTEX_MODE_EXT] PreRasterization;
             provoking_last => |last| *last; |draw, v| draw.provoking_last = *v;
+        RasterizationStream rasterization_stream: u32 = 0; [RASTERIZATION_STREAM_EXT] PreRasterization;
+            rasterization_stream => |s| decode::rasterization_stream(*s)?; |_draw, _| ();
         PolygonMode polygon_mode: PolygonMode = PolygonMode::Fill; [POLYGON_MODE_EXT] PreRasterization;
             rasterization => |r| decode::polygon_mode(r.polygon_mode)?; |draw, v| draw.polygon_mode = *v;
         RasterizationSamples samples: u32 = 1; [RASTERIZATION_SAMPLES_EXT] FragmentOutput;

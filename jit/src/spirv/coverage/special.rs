@@ -34,6 +34,7 @@ pub const CASES: &[Special] = &[
     ("derivatives", FRAGMENT, derivatives),
     ("derivatives of lines", COMPUTE, line_derivatives),
     ("inputs of 16 bits", FRAGMENT, small_inputs),
+    ("transform feedback", VERTEX, transform_feedback),
     ("variable pointers", COMPUTE, variable_pointers),
     ("physical pointers", COMPUTE, physical_pointers),
     ("untyped pointers", COMPUTE, untyped_pointers),
@@ -100,6 +101,19 @@ fn small_inputs(a: &mut Asm) {
     let variable = a.interface(1, ty, [30, 0]);
     let value = a.r(61, ty, &[variable]);
     a.keep(F16, value);
+}
+
+fn transform_feedback(a: &mut Asm) {
+    a.capabilities.insert(53);
+    a.modes.push(vec![11]);
+    for (number, ty) in (0..).zip([F32, F4, Ty::new(Scalar::Float(64), 1)]) {
+        let (of, value) = (a.ty(ty), a.value(ty));
+        let variable = a.interface(3, of, [30, number]);
+        for [decoration, value] in [[36, number], [37, 16 + 8 * number], [35, 8 * number]] {
+            a.decorate(&[variable, decoration, value]);
+        }
+        a.i(62, &[variable, value]);
+    }
 }
 
 fn variable_pointers(a: &mut Asm) {

@@ -1,0 +1,78 @@
+//! What transform feedback takes of a stage's outputs: facts that are stored with its code.
+//!
+//! A primitive that is captured becomes one vertex of [`Capture::strides`] bytes in each of the buffers for each of its vertices. What lies
+//! between the outputs there stays as it is.
+
+#![forbid(unsafe_code)]
+
+/// Buffers that vertices can be captured in (`maxTransformFeedbackBuffers`).
+pub const CAPTURE_BUFFERS: usize = 4;
+/// Streams of vertices that a stage can emit to (`maxTransformFeedbackStreams`); more than one are a geometry stage's.
+pub const STREAMS: usize = 1;
+/// Most bytes from vertex to vertex of a buffer, and so of what is captured of one (`maxTransformFeedbackBufferDataStride`, `…DataSize`).
+pub const MAX_CAPTURE_STRIDE: u32 = 2048;
+
+/// Outputs in consecutive slots that go to consecutive words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// Number of the buffer, below [`CAPTURE_BUFFERS`] (`XfbBuffer`).
+    pub buffer: u32,
+    /// Bytes from the vertex's beginning in the buffer, a multiple of four (`Offset`).
+    pub offset: u32,
+    /// First output slot.
+    pub slot: u32,
+    /// How many slots, each a word. They end inside of the buffer's stride.
+    pub words: u32,
+}
+
+/// What a stage's execution mode `Xfb` and the decorations of its outputs say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// Bytes from vertex to vertex, a multiple of four (`XfbStride`); 0 where nothing goes to a buffer.
+    pub strides: [u32; CAPTURE_BUFFERS],
+    /// Stream that a buffer's vertices are of, below [`STREAMS`].
+    pub streams: [u32; CAPTURE_BUFFERS],
+    /// Outputs that the stage writes. What is captured without being written leaves the buffer alone: its value is undefined.
+    pub outputs: Vec<Captured>,
+}
+
+impl Capture {
+    /// Adds a word that a slot goes to.
+    pub fn push(&mut self, buffer: u32, offset: u32, slot: u32) {
+        let goes_on = |last: &&mut Captured| {
+            last.buffer == buffer && last.offset + 4 * last.words == offset && last.slot + last.words == slot
+        };
+        match self.outputs.last_mut().filter(goes_on) {
+            Some(last) => last.words += 1,
+            None => self.outputs.push(Captured { buffer, offset, slot, words: 1 }),
+        }
+    }
+
+    /// Gives slots new numbers, or forgets them.
+    pub fn keep(&mut self, number: impl Fn(u32) -> Option<u32>) {
+        for run in core::mem::take(&mut self.outputs) {
+            for i in 0..run.words {
+                if let Some(slot) = number(run.slot + i) {
+                    self.push(run.buffer, run.offset + 4 * i, slot);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_joined() {
+        let mut capture = Capture::default();
+        for (buffer, offset, slot) in [(0, 0, 4), (0, 4, 5), (0, 12, 6), (1, 16, 7), (1, 20, 9), (1, 24, 10)] {
+            capture.push(buffer, offset, slot);
+        }
+        let run = |buffer, offset, slot, words| Captured { buffer, offset, slot, words };
+        assert_eq!(capture.outputs, [run(0, 0, 4, 2), run(0, 12, 6, 1), run(1, 16, 7, 1), run(1, 20, 9, 2)]);
+        capture.keep(|slot| [4, 7, 9].into_iter().position(|kept| kept == slot).map(|number| number as u32));
+        assert_eq!(capture.outputs, [run(0, 0, 0, 1), run(1, 16, 1, 2)], "what is beside each other now");
+    }
+}

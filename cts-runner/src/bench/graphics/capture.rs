@@ -1,0 +1,63 @@
+//! Transform feedback: the vertex stage as a kernel, nothing is rasterized.
+
+use super::super::check::{Random, as_floats, close};
+use super::super::figure::{Amount, Unit};
+use super::super::recording::{Made, Recording, need};
+use super::super::workload::{Family, Spec, spirv};
+use super::target::{Target, float_vertices};
+use crate::vk::{Gpu, ProgramDesc, Recorder, Stream};
+use ash::vk;
+
+/// The workloads.
+pub const SPECS: &[Spec] = &[Spec::quick("graphics/transform-feedback", Family::Graphics, transform_feedback)];
+
+const VERTICES: u32 = 1 << 20;
+/// Floats of a vertex, of what is read and of what is captured.
+const FLOATS: usize = 8;
+
+fn transform_feedback(gpu: &Gpu) -> Made {
+    need(gpu.optional.transform_feedback.into(), "transformFeedback")?;
+    let target = Target::covered(gpu, 16)?;
+    // Sums of products that are exact, whatever is fused.
+    let particles: Vec<f32> =
+        Random::new(7).words(VERTICES as usize * FLOATS).into_iter().map(|w| (w >> 20) as f32 / 16.0).collect();
+    let vertices = float_vertices(gpu, &particles)?;
+    let captured = gpu.buffer(particles.len() * 4, vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT)?;
+    let four = vk::Format::R32G32B32A32_SFLOAT;
+    let program = gpu.program(
+        &target.pass,
+        &ProgramDesc {
+            vertex: &spirv!("graphics/capture.vert"),
+            streams: &[Stream { stride: 4 * FLOATS as u32, per_instance: false, attributes: &[(four, 0), (four, 16)] }],
+            topology: vk::PrimitiveTopology::POINT_LIST,
+            discard: true,
+            ..Default::default()
+        },
+    )?;
+    let feedback = ash::ext::transform_feedback::Device::new(&gpu.instance, &gpu.device);
+    let record = |r: Recorder<'_>| {
+        r.begin(&target.pass);
+        r.bind(&program);
+        r.vertices(&[vertices]);
+        r.with(|_, cmd| {
+            let (f, none) = (feedback.fp(), std::ptr::null());
+            // SAFETY: the extension is enabled, the buffer has the usage and lives as long as the recording; no counters.
+            unsafe {
+                (f.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &captured.handle, &0, none);
+                (f.cmd_begin_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
+                r.draw(VERTICES, 1);
+                (f.cmd_end_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
+            }
+        });
+        r.end();
+    };
+    Recording::make(gpu, Amount::new(VERTICES, Unit::Vertex), record, move |_| {
+        let stepped = |p: &[f32]| {
+            let moved = [0, 1, 2, 3].map(|i| p[i] + 0.5 * p[4 + i]);
+            let [x, y, z] = [0, 1, 2].map(|i| p[4 + i] - 0.25 * p[i]);
+            [moved, [x, y, z, p[7]]].concat()
+        };
+        let expected: Vec<f32> = particles.chunks_exact(FLOATS).flat_map(stepped).collect();
+        close(&as_floats(&captured.read()), &expected, 0.0)
+    })
+}

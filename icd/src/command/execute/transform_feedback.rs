@@ -1,0 +1,75 @@
+//! Transform feedback. What is captured is counted when draws are appended, so ending it mostly need not wait for them.
+
+use super::Executor;
+use super::draw::read_words;
+use crate::command::{DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
+use base::mem::MemoryRange;
+use base::shader::CAPTURE_BUFFERS;
+use rasterizer::api::{DrawCounts, Feedback};
+use std::sync::Arc;
+
+/// The buffers that are bound, and what is active.
+#[derive(Default)]
+pub(super) struct FeedbackState {
+    buffers: FeedbackBuffers,
+    pub active: Option<Arc<Feedback>>,
+}
+
+struct FeedbackBuffers([MemoryRange; CAPTURE_BUFFERS]);
+
+impl Default for FeedbackBuffers {
+    fn default() -> Self {
+        FeedbackBuffers([MemoryRange::NULL; CAPTURE_BUFFERS])
+    }
+}
+
+impl Executor<'_> {
+    pub(super) fn bind_transform_feedback_buffers(&mut self, first: u32, ranges: &[FeedbackRange]) {
+        for (number, r) in (first as usize..CAPTURE_BUFFERS).zip(ranges) {
+            self.state.feedback.buffers.0[number] = r.buffer.range(r.offset, r.size);
+        }
+    }
+
+    pub(super) fn begin_transform_feedback(&mut self, c: &FeedbackCounters) {
+        let mut starts = [0; CAPTURE_BUFFERS];
+        for (start, counter) in starts.iter_mut().skip(c.first as usize).zip(&c.counters) {
+            let Some((buffer, offset)) = counter else { continue };
+            match read_words::<1>(buffer, *offset) {
+                Some([bytes]) => *start = bytes,
+                None => self.device.misuse("a transform feedback counter lies outside of its buffer"),
+            }
+        }
+        self.state.feedback.active = Some(Arc::new(Feedback::new(self.state.feedback.buffers.0, starts)));
+    }
+
+    pub(super) fn end_transform_feedback(&mut self, c: &FeedbackCounters) {
+        let Some(feedback) = self.state.feedback.active.take() else {
+            return self.device.misuse("transform feedback ends that was not active");
+        };
+        if !feedback.is_settled() {
+            self.flush();
+        }
+        for (bytes, counter) in feedback.bytes().into_iter().skip(c.first as usize).zip(&c.counters) {
+            let Some((buffer, offset)) = counter else { continue };
+            let Some(range) = buffer.exact(*offset, 4) else {
+                self.device.misuse("a transform feedback counter lies outside of its buffer");
+                continue;
+            };
+            // SAFETY: in bounds of the buffer; nothing is assumed about alignment.
+            unsafe { range.address.cast::<u32>().write_unaligned(bytes) };
+        }
+    }
+
+    pub(super) fn draw_indirect_byte_count(&mut self, c: &DrawIndirectByteCount) {
+        let Some([bytes]) = read_words::<1>(&c.counter_buffer, c.counter_buffer_offset) else {
+            return self.device.misuse("a draw reads its count outside of the counter buffer");
+        };
+        let Some(count) = bytes.saturating_sub(c.counter_offset).checked_div(c.vertex_stride) else {
+            return self.device.misuse("a draw by byte count has no vertex stride");
+        };
+        let (instances, first_instance) = (c.instance_count, c.first_instance);
+        let counts = DrawCounts { count, instances, first: 0, vertex_offset: 0, first_instance };
+        self.draw_counts(counts, false, None);
+        self.device.queue.watchdog.end();
+    }
+}

@@ -1,0 +1,131 @@
+//! Recording transform feedback: its buffers, where it is active, draws of what was captured, queries of a stream.
+
+use super::command_buffer::push;
+use crate::command::{Command, DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
+use crate::fallible;
+use crate::ffi::handle::{optional, share};
+use crate::ffi::pointer::slice;
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::object::buffer::Buffer;
+use crate::object::query::QueryPool;
+use ash::vk;
+
+const FEEDBACK: Need = ext("VK_EXT_transform_feedback");
+
+/// The rows of this family in the command table.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(
+        Device,
+        cmd_bind_transform_feedback_buffers as vk::PFN_vkCmdBindTransformFeedbackBuffersEXT,
+        vkCmdBindTransformFeedbackBuffersEXT: FEEDBACK
+    ),
+    row!(
+        Device,
+        cmd_begin_transform_feedback as vk::PFN_vkCmdBeginTransformFeedbackEXT,
+        vkCmdBeginTransformFeedbackEXT: FEEDBACK
+    ),
+    row!(Device, cmd_end_transform_feedback as vk::PFN_vkCmdEndTransformFeedbackEXT, vkCmdEndTransformFeedbackEXT: FEEDBACK),
+    row!(Device, cmd_begin_query_indexed as vk::PFN_vkCmdBeginQueryIndexedEXT, vkCmdBeginQueryIndexedEXT: FEEDBACK),
+    row!(Device, cmd_end_query_indexed as vk::PFN_vkCmdEndQueryIndexedEXT, vkCmdEndQueryIndexedEXT: FEEDBACK),
+    row!(
+        Device,
+        cmd_draw_indirect_byte_count as vk::PFN_vkCmdDrawIndirectByteCountEXT,
+        vkCmdDrawIndirectByteCountEXT: FEEDBACK
+    ),
+];
+
+/// The counters of `vkCmdBegin…`, `vkCmdEndTransformFeedbackEXT`; without offsets these are 0.
+///
+/// # Safety
+/// The shims' promise.
+unsafe fn counters(
+    first: u32,
+    count: u32,
+    buffers: *const vk::Buffer,
+    offsets: *const u64,
+) -> Result<Box<FeedbackCounters>, vk::Result> {
+    // SAFETY: the caller's promise.
+    let (buffers, offsets) = unsafe { (slice(buffers, count), slice(offsets, count)) };
+    let counter = |(i, buffer): (usize, &vk::Buffer)| {
+        // SAFETY: the caller's promise.
+        let buffer = unsafe { optional::<Buffer>(*buffer) };
+        buffer.map(|buffer| (buffer, offsets.get(i).copied().unwrap_or(0)))
+    };
+    let counters = fallible::collect(buffers.iter().enumerate().map(counter))?;
+    Ok(Box::new(FeedbackCounters { first, counters }))
+}
+
+shims! {
+    fn cmd_bind_transform_feedback_buffers(
+        buffer: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const u64,
+        sizes: *const u64,
+    ) {
+        let (offsets, sizes) = (slice(offsets, count), slice(sizes, count));
+        let range = |(i, buffer): (usize, &vk::Buffer)| FeedbackRange {
+            buffer: share::<Buffer>(*buffer),
+            offset: offsets.get(i).copied().unwrap_or(0),
+            size: sizes.get(i).copied().unwrap_or(vk::WHOLE_SIZE),
+        };
+        let ranges = fallible::collect(slice(buffers, count).iter().enumerate().map(range))?;
+        push(buffer, Command::BindTransformFeedbackBuffers { first, ranges });
+    }
+
+    fn cmd_begin_transform_feedback(
+        buffer: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const u64,
+    ) {
+        push(buffer, Command::BeginTransformFeedback(counters(first, count, buffers, offsets)?));
+    }
+
+    fn cmd_end_transform_feedback(
+        buffer: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const u64,
+    ) {
+        push(buffer, Command::EndTransformFeedback(counters(first, count, buffers, offsets)?));
+    }
+
+    fn cmd_begin_query_indexed(
+        buffer: vk::CommandBuffer,
+        pool: vk::QueryPool,
+        query: u32,
+        _flags: vk::QueryControlFlags,
+        stream: u32,
+    ) {
+        push(buffer, Command::BeginQuery { pool: share::<QueryPool>(pool), query, stream });
+    }
+
+    fn cmd_end_query_indexed(buffer: vk::CommandBuffer, pool: vk::QueryPool, query: u32, stream: u32) {
+        push(buffer, Command::EndQuery { pool: share::<QueryPool>(pool), query, stream });
+    }
+
+    fn cmd_draw_indirect_byte_count(
+        buffer: vk::CommandBuffer,
+        instance_count: u32,
+        first_instance: u32,
+        counter: vk::Buffer,
+        counter_buffer_offset: u64,
+        counter_offset: u32,
+        vertex_stride: u32,
+    ) {
+        let draw = DrawIndirectByteCount {
+            instance_count,
+            first_instance,
+            counter_buffer: share::<Buffer>(counter),
+            counter_buffer_offset,
+            counter_offset,
+            vertex_stride,
+        };
+        push(buffer, Command::DrawIndirectByteCount(Box::new(draw)));
+    }
+}

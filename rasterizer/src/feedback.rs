@@ -1,0 +1,135 @@
+//! Transform feedback that is active: its buffers, and how far they are filled.
+//!
+//! Primitives get their places in draw order, before they are written, by whoever appends draws: a chunk whose number of primitives is
+//! known before it is shaded at once, others when the front end is done with all chunks before them. So chunks are written in any order.
+
+#![forbid(unsafe_code)]
+
+use base::mem::MemoryRange;
+use base::shader::{CAPTURE_BUFFERS, Capture, STREAMS};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where some primitives that follow each other go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Byte of the first vertex in each buffer.
+    pub at: [u32; CAPTURE_BUFFERS],
+    /// So many of them fit into all buffers; later ones are not written.
+    pub primitives: u32,
+}
+
+/// From the command that makes transform feedback active to the one that ends it.
+#[derive(Debug)]
+pub struct Feedback {
+    buffers: [MemoryRange; CAPTURE_BUFFERS],
+    filled: Mutex<Filled>,
+    /// Chunks that have no place yet.
+    waiting: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Filled {
+    /// Byte of the next vertex.
+    bytes: [u32; CAPTURE_BUFFERS],
+    /// A primitive of the stream did not fit: none is written any more.
+    full: [bool; STREAMS],
+}
+
+impl Feedback {
+    /// Buffers from their binding's offset on (null: not bound), and the byte in each at which writing begins.
+    pub fn new(buffers: [MemoryRange; CAPTURE_BUFFERS], starts: [u32; CAPTURE_BUFFERS]) -> Feedback {
+        // What is counted in words of 32 bits ends there.
+        let buffers =
+            buffers.map(|MemoryRange { address, size }| MemoryRange { address, size: size.min(u32::MAX.into()) });
+        let filled = Mutex::new(Filled { bytes: starts, full: [false; STREAMS] });
+        Feedback { buffers, filled, waiting: AtomicUsize::new(0) }
+    }
+
+    /// The memory of a buffer, null where nothing is captured in it.
+    pub fn buffer(&self, number: u32) -> MemoryRange {
+        self.buffers.get(number as usize).copied().unwrap_or(MemoryRange::NULL)
+    }
+
+    /// Bytes of the buffers up to where the next vertex would be written: final as far as [`Feedback::is_settled`].
+    pub fn bytes(&self) -> [u32; CAPTURE_BUFFERS] {
+        self.filled.lock().bytes
+    }
+
+    /// All primitives of the draws so far have their places.
+    pub fn is_settled(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) == 0
+    }
+
+    /// A chunk will have its place later.
+    pub(crate) fn wait(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A chunk that waited is placed now.
+    pub(crate) fn settle(&self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The place of the next primitives of a stream, of `vertices` each.
+    pub(crate) fn reserve(&self, capture: &Capture, stream: u32, vertices: u32, primitives: u32) -> Span {
+        let mut filled = self.filled.lock();
+        let Filled { bytes, full } = &mut *filled;
+        let at = *bytes;
+        let active =
+            |&b: &usize| capture.strides[b] != 0 && capture.streams[b] == stream && !self.buffers[b].address.is_null();
+        let mut fit = if full[stream as usize] { 0 } else { primitives };
+        for b in (0..CAPTURE_BUFFERS).filter(active) {
+            let room = self.buffers[b].size.saturating_sub(at[b].into());
+            let most = room / (u64::from(capture.strides[b]) * u64::from(vertices));
+            fit = fit.min(most.try_into().unwrap_or(u32::MAX));
+        }
+        full[stream as usize] |= fit < primitives;
+        for b in (0..CAPTURE_BUFFERS).filter(active) {
+            bytes[b] += fit * vertices * capture.strides[b];
+        }
+        Span { at, primitives: fit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses only: nothing is written here.
+    fn buffer(size: u64) -> MemoryRange {
+        MemoryRange { address: core::ptr::dangling_mut(), size }
+    }
+
+    fn capture(strides: [u32; CAPTURE_BUFFERS]) -> Capture {
+        Capture { strides, ..Capture::default() }
+    }
+
+    #[test]
+    fn what_does_not_fit_into_one_buffer_is_written_to_none() {
+        let buffers = [buffer(100), buffer(1000), MemoryRange::NULL, buffer(7)];
+        let feedback = Feedback::new(buffers, [4, 8, 12, 3]);
+        let capture = capture([8, 4, 16, 0]);
+        // 96 bytes: four triangles of 24, of lines then none although one would fit.
+        assert_eq!(feedback.reserve(&capture, 0, 3, 3), Span { at: [4, 8, 12, 3], primitives: 3 });
+        assert_eq!(feedback.bytes(), [76, 44, 12, 3], "the third is not bound, nothing goes to the fourth");
+        assert_eq!(feedback.reserve(&capture, 0, 3, 2), Span { at: [76, 44, 12, 3], primitives: 1 });
+        let feedback = Feedback::new([buffer(28), buffer(1000), buffer(0), buffer(0)], [0; 4]);
+        let capture = self::capture([8, 4, 0, 0]);
+        assert_eq!(feedback.reserve(&capture, 0, 3, 2).primitives, 1);
+        assert_eq!(feedback.bytes(), [24, 12, 0, 0]);
+        assert_eq!(feedback.reserve(&capture, 0, 1, 0).primitives, 0);
+        let wide = Feedback::new([buffer(36), buffer(1000), buffer(0), buffer(0)], [0; 4]);
+        assert_eq!(wide.reserve(&capture, 0, 3, 2).primitives, 1);
+        assert_eq!(wide.reserve(&capture, 0, 1, 1).primitives, 0, "a point would fit behind the triangle that did not");
+    }
+
+    #[test]
+    fn counters_beyond_a_buffer_leave_no_room() {
+        let feedback = Feedback::new([buffer(64); CAPTURE_BUFFERS], [u32::MAX; CAPTURE_BUFFERS]);
+        assert_eq!(feedback.reserve(&capture([4; CAPTURE_BUFFERS]), 0, 1, u32::MAX).primitives, 0);
+        assert_eq!(feedback.bytes(), [u32::MAX; CAPTURE_BUFFERS]);
+        let huge = Feedback::new([buffer(u64::MAX); CAPTURE_BUFFERS], [0; CAPTURE_BUFFERS]);
+        assert_eq!(huge.reserve(&capture([2048; CAPTURE_BUFFERS]), 0, 3, u32::MAX).primitives, u32::MAX / 6144);
+    }
+}

@@ -1,0 +1,253 @@
+//! Transform feedback: the captured outputs of a batch's vertices, written to buffers.
+//!
+//! A primitive's vertices are written in the order of its topology ("Transform Feedback" of the specification), turned so that the provoking
+//! one is the first, or the last where the pipeline says so.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::plan::{Feed, FrontDraw};
+use super::stream::{Assembled, Batch, Shaded};
+use crate::api::{Draw, TopologyClass};
+use crate::feedback::{Feedback, Span};
+use crate::prim::ChunkOutput;
+use base::shader::{Capture, Captured};
+
+/// The only stream that there is.
+const STREAM: u32 = 0;
+
+/// What a draw captures, if transform feedback is active.
+fn capture_of(draw: &Draw) -> Option<(&Feedback, &Capture)> {
+    Some((draw.feedback.as_deref()?, draw.stages.before_rasterizer().facts.capture.as_deref()?))
+}
+
+/// Vertices of a primitive, in the order in which they are written, as positions in [`Assembled`].
+fn order(draw: &Draw) -> &'static [usize] {
+    match draw.stages.topology(draw.state.topology).class() {
+        TopologyClass::Point => &[0],
+        TopologyClass::Line => &[0, 1],
+        // The provoking vertex comes first there.
+        TopologyClass::Triangle if draw.state.provoking_last => &[1, 2, 0],
+        TopologyClass::Triangle => &[0, 1, 2],
+    }
+}
+
+/// The place of a chunk of so many primitives. Chunks ask in their order.
+pub fn feed(draw: &Draw, primitives: u32, later: bool) -> Feed {
+    match capture_of(draw) {
+        None => Feed::Nowhere,
+        Some((feedback, _)) if later => {
+            feedback.wait();
+            Feed::Later
+        }
+        Some((feedback, capture)) => Feed::At(reserve(draw, feedback, capture, primitives)),
+    }
+}
+
+/// The place of a chunk that has gone through the front end without one. Chunks ask in their order.
+pub fn settle(draw: &Draw, output: &ChunkOutput) -> Option<Span> {
+    let (feedback, capture) = capture_of(draw)?;
+    feedback.settle();
+    Some(reserve(draw, feedback, capture, output.captured_primitives))
+}
+
+fn reserve(draw: &Draw, feedback: &Feedback, capture: &Capture, primitives: u32) -> Span {
+    let span = feedback.reserve(capture, STREAM, order(draw).len() as u32, primitives);
+    draw.queries.count_feedback(STREAM as usize, span.primitives, primitives);
+    span
+}
+
+/// Writes a batch to its place, or keeps it with the chunk's output until there is one.
+#[inline(always)]
+pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkOutput) {
+    let Some((feedback, capture)) = capture_of(draw.draw) else { return };
+    let order = order(draw.draw);
+    match feed {
+        Feed::Nowhere => {}
+        Feed::At(span) => {
+            let count = batch.primitives.len().min(span.primitives as usize);
+            for run in &capture.outputs {
+                if let Some(to) = Target::new(feedback, capture, run, span, count * order.len()) {
+                    write(&batch.primitives[..count], order, batch.shaded, run, to);
+                }
+            }
+        }
+        Feed::Later => {
+            out.captured_primitives += batch.primitives.len() as u32;
+            for (vertices, _) in batch.primitives {
+                for &k in order {
+                    let base = batch.shaded.base(vertices[k] as usize);
+                    for run in &capture.outputs {
+                        out.captured
+                            .extend((run.slot..run.slot + run.words).map(|s| batch.shaded.slot(base, s as u16)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes what was kept to its place.
+pub fn place(draw: &Draw, output: &ChunkOutput, span: Span) {
+    let Some((feedback, capture)) = capture_of(draw) else { return };
+    let words: usize = capture.outputs.iter().map(|run| run.words as usize).sum();
+    let vertices = span.primitives as usize * order(draw).len();
+    let mut first = 0;
+    for run in &capture.outputs {
+        let end = first + run.words as usize;
+        if let Some(mut to) = Target::new(feedback, capture, run, span, vertices) {
+            for vertex in output.captured.chunks_exact(words).take(vertices) {
+                to.put_all(&vertex[first..end]);
+            }
+        }
+        first = end;
+    }
+}
+
+/// Where a run of outputs goes, vertex by vertex.
+#[derive(Clone)]
+struct Target {
+    next: *mut u8,
+    stride: usize,
+    /// Vertices that are inside.
+    left: usize,
+}
+
+impl Target {
+    /// Of so many vertices in a place; nothing where the buffer is not bound.
+    #[inline(always)]
+    fn new(feedback: &Feedback, capture: &Capture, run: &Captured, span: Span, vertices: usize) -> Option<Target> {
+        let stride = capture.strides[run.buffer as usize];
+        let bytes = u64::from(stride) * vertices as u64;
+        let range = feedback.buffer(run.buffer).exact(span.at[run.buffer as usize].into(), bytes)?;
+        let inside = run.offset + 4 * run.words <= stride;
+        inside.then(|| Target {
+            next: range.address.wrapping_add(run.offset as usize),
+            stride: stride as usize,
+            left: vertices,
+        })
+    }
+
+    /// Writes words of the next vertex, which end where the run does at the latest.
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, words: [u32; N]) {
+        if let Some(to) = self.step() {
+            // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex (`new`), the icd keeps the memory alive; no
+            // two vertices have one place, and nobody reads here without a barrier.
+            unsafe { to.cast::<[u32; N]>().write_unaligned(words) };
+        }
+    }
+
+    /// As [`Target::put`], of any number.
+    #[inline(always)]
+    fn put_all(&mut self, words: &[u32]) {
+        if let Some(to) = self.step() {
+            // SAFETY: as there.
+            unsafe { core::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), to, size_of_val(words)) };
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self) -> Option<*mut u8> {
+        self.left = self.left.checked_sub(1)?;
+        let next = self.next.wrapping_add(self.stride);
+        Some(core::mem::replace(&mut self.next, next))
+    }
+}
+
+/// Words of a run that are written at once.
+const MOST: usize = 8;
+
+/// Writes a run of the vertices of primitives, in pieces of up to [`MOST`] words.
+#[inline(always)]
+fn write(primitives: &[Assembled], order: &[usize], shaded: Shaded<'_>, run: &Captured, to: Target) {
+    let rows = shaded.layout.lanes() == LANES && in_sequence(primitives, order);
+    let vertices = if rows { Vertices::InSequence } else { Vertices::Of(primitives, order) };
+    let (mut slot, mut to, mut left) = (run.slot as u16, to, run.words as usize);
+    while left > 0 {
+        let words = left.min(MOST);
+        let piece = to.clone();
+        match words {
+            1 => write_words::<1>(vertices, shaded, slot, piece),
+            2 => write_words::<2>(vertices, shaded, slot, piece),
+            3 => write_words::<3>(vertices, shaded, slot, piece),
+            4 => write_words::<4>(vertices, shaded, slot, piece),
+            5 => write_words::<5>(vertices, shaded, slot, piece),
+            6 => write_words::<6>(vertices, shaded, slot, piece),
+            7 => write_words::<7>(vertices, shaded, slot, piece),
+            _ => write_words::<MOST>(vertices, shaded, slot, piece),
+        }
+        slot += words as u16;
+        to.next = to.next.wrapping_add(4 * words);
+        left -= words;
+    }
+}
+
+/// Lanes of a vertex stage's chunks.
+const LANES: usize = 8;
+
+/// The vertices that are written.
+#[derive(Clone, Copy)]
+enum Vertices<'a> {
+    /// All from the batch's first one on: what lists without indices are.
+    InSequence,
+    /// Those of primitives, in this order.
+    Of(&'a [Assembled], &'a [usize]),
+}
+
+/// Are the vertices written in the order in which they were shaded, each once?
+#[inline(always)]
+fn in_sequence(primitives: &[Assembled], order: &[usize]) -> bool {
+    let mut next = 0;
+    for (vertices, _) in primitives {
+        for &k in order {
+            if vertices[k] != next {
+                return false;
+            }
+            next += 1;
+        }
+    }
+    true
+}
+
+#[inline(always)]
+fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot: u16, mut to: Target) {
+    match vertices {
+        Vertices::InSequence => {
+            let chunks = to.left / LANES;
+            for chunk in 0..chunks {
+                let first = shaded.layout.word(chunk * LANES, usize::from(slot));
+                let rows = &shaded.outputs[first..first + N * LANES];
+                let mut columns = [[0; N]; LANES];
+                for i in 0..N {
+                    for lane in 0..LANES {
+                        columns[lane][i] = rows[i * LANES + lane];
+                    }
+                }
+                for column in columns {
+                    to.put(column);
+                }
+            }
+            for vertex in chunks * LANES..chunks * LANES + to.left {
+                to.put(column::<N>(shaded, vertex, slot));
+            }
+        }
+        Vertices::Of(primitives, order) => {
+            for (vertices, _) in primitives {
+                for &k in order {
+                    to.put(column::<N>(shaded, vertices[k] as usize, slot));
+                }
+            }
+        }
+    }
+}
+
+/// Some slots of a vertex.
+#[inline(always)]
+fn column<const N: usize>(shaded: Shaded<'_>, vertex: usize, slot: u16) -> [u32; N] {
+    let from = shaded.column(shaded.base(vertex), slot, N);
+    let mut words = [0; N];
+    for i in 0..N {
+        words[i] = from[i * shaded.layout.lanes()];
+    }
+    words
+}

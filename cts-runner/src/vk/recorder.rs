@@ -124,6 +124,21 @@ impl Recorder<'_> {
     }
 }
 
+/// Transform feedback.
+impl Recorder<'_> {
+    /// What is drawn meanwhile is captured in a buffer, from its beginning. The device has the extension.
+    pub fn capture(self, functions: &ash::ext::transform_feedback::Device, to: &Buffer, draws: impl FnOnce()) {
+        let (f, no_offsets) = (functions.fp(), std::ptr::null());
+        // SAFETY: the module's invariant; no counters, so pointers to none.
+        unsafe {
+            (f.cmd_bind_transform_feedback_buffers_ext)(self.cmd, 0, 1, &to.handle, &0, no_offsets);
+            (f.cmd_begin_transform_feedback_ext)(self.cmd, 0, 0, std::ptr::null(), no_offsets);
+            draws();
+            (f.cmd_end_transform_feedback_ext)(self.cmd, 0, 0, std::ptr::null(), no_offsets);
+        }
+    }
+}
+
 /// What has a recording function of its own.
 impl Recorder<'_> {
     /// Records with this function.

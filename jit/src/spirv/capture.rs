@@ -8,19 +8,10 @@ use super::body::Translator;
 use super::module::{EntryPoint, NO_MEMBER};
 use super::opcodes::op;
 use super::types::Type;
-use super::value::Leaving;
+use super::value::{CapturePlace, Leaving};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
-
-/// Where a scalar goes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CapturePlace {
-    /// `XfbBuffer`.
-    pub buffer: u32,
-    /// Byte in the buffer's vertex.
-    pub offset: u32,
-}
 
 /// What decorations say on the way from a variable to its scalars.
 #[derive(Clone, Copy)]

@@ -273,7 +273,16 @@ pub(crate) struct IoLeaf {
     /// HelperInvocation: demotes since entry are seen.
     pub volatile: bool,
     /// Outputs: where transform feedback puts it.
-    pub capture: Option<super::capture::CapturePlace>,
+    pub capture: Option<CapturePlace>,
+}
+
+/// Where transform feedback puts an output scalar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CapturePlace {
+    /// `XfbBuffer`.
+    pub buffer: u32,
+    /// Byte in the buffer's vertex.
+    pub offset: u32,
 }
 
 /// A scalar of a variable on its way out.
@@ -283,7 +292,7 @@ pub(crate) struct Leaving {
     pub var: crate::ir::Var,
     pub index: crate::ir::Value,
     /// See [`IoLeaf::capture`].
-    pub capture: Option<super::capture::CapturePlace>,
+    pub capture: Option<CapturePlace>,
 }
 
 /// Source of an input scalar or destination of an output scalar.

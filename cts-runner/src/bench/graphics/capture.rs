@@ -39,16 +39,7 @@ fn transform_feedback(gpu: &Gpu) -> Made {
         r.begin(&target.pass);
         r.bind(&program);
         r.vertices(&[vertices]);
-        r.with(|_, cmd| {
-            let (f, none) = (feedback.fp(), std::ptr::null());
-            // SAFETY: the extension is enabled, the buffer has the usage and lives as long as the recording; no counters.
-            unsafe {
-                (f.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &captured.handle, &0, none);
-                (f.cmd_begin_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
-                r.draw(VERTICES, 1);
-                (f.cmd_end_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
-            }
-        });
+        r.capture(&feedback, &captured, || r.draw(VERTICES, 1));
         r.end();
     };
     Recording::make(gpu, Amount::new(VERTICES, Unit::Vertex), record, move |_| {

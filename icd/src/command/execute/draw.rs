@@ -223,6 +223,14 @@ fn indexed_counts([count, instances, first, vertex_offset, first_instance]: [u32
     DrawCounts { count, instances, first, vertex_offset: vertex_offset as i32, first_instance }
 }
 
+/// Writes a word that an indirect command reads; false outside of the buffer.
+pub(super) fn write_word(buffer: &Buffer, offset: u64, word: u32) -> bool {
+    let Some(range) = buffer.exact(offset, 4) else { return false };
+    // SAFETY: in bounds; device memory is written without assuming alignment.
+    unsafe { range.address.cast::<u32>().write_unaligned(word) };
+    true
+}
+
 /// Reads words of an indirect command; `None` outside the buffer.
 pub(super) fn read_words<const N: usize>(buffer: &Buffer, offset: u64) -> Option<[u32; N]> {
     let range = buffer.exact(offset, 4 * N as u64)?;

@@ -1,7 +1,9 @@
 //! Transform feedback. What is captured is counted when draws are appended, so ending it mostly need not wait for them.
 
+#![forbid(unsafe_code)]
+
 use super::Executor;
-use super::draw::read_words;
+use super::draw::{read_words, write_word};
 use crate::command::{DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
 use base::mem::MemoryRange;
 use base::shader::CAPTURE_BUFFERS;
@@ -51,12 +53,9 @@ impl Executor<'_> {
         }
         for (bytes, counter) in feedback.bytes().into_iter().skip(c.first as usize).zip(&c.counters) {
             let Some((buffer, offset)) = counter else { continue };
-            let Some(range) = buffer.exact(*offset, 4) else {
+            if !write_word(buffer, *offset, bytes) {
                 self.device.misuse("a transform feedback counter lies outside of its buffer");
-                continue;
-            };
-            // SAFETY: in bounds of the buffer; nothing is assumed about alignment.
-            unsafe { range.address.cast::<u32>().write_unaligned(bytes) };
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 16] = [
+pub static TABLES: [&[CommandRow]; 17] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -22,6 +22,7 @@ pub static TABLES: [&[CommandRow]; 16] = [
     cmd_draw::COMMANDS,
     cmd_transfer::COMMANDS,
     calibration::COMMANDS,
+    host_image_copy::COMMANDS,
     WSI,
 ];
 

@@ -132,6 +132,13 @@ const EMPTY_PLANE: PlaneLayout = PlaneLayout {
 };
 
 impl PlaneLayout {
+    /// Offset from the start of the image, and size, of a level of a layer's first sample: its slices follow each other.
+    pub fn piece(&self, level: u32, layer: u32) -> Option<(u64, u64)> {
+        let level = self.levels.get(level as usize)?;
+        let offset = self.offset + u64::from(layer) * self.layer_stride + level.offset;
+        Some((offset, level.slice_pitch * u64::from(level.extent[2])))
+    }
+
     fn new(desc: &ImageDesc, row: &Plane, offset: u64) -> Option<PlaneLayout> {
         let format = row.format();
         let info = format.info();

@@ -12,6 +12,13 @@ use crate::numbered;
 /// Most colour attachments.
 pub const MAX_COLOR_ATTACHMENTS: usize = 8;
 
+/// The locations of the fragment stage's outputs that colour attachments take, by attachment number; [`NO_LOCATION`]: none.
+pub type Locations = [u8; MAX_COLOR_ATTACHMENTS];
+/// See [`Locations`].
+pub const NO_LOCATION: u8 = u8::MAX;
+/// Every attachment takes the location of its own number.
+pub const OWN_LOCATIONS: Locations = [0, 1, 2, 3, 4, 5, 6, 7];
+
 numbered! {
     /// `VkCompareOp`.
     #[allow(missing_docs, reason = "the specification's names")]
@@ -155,6 +162,8 @@ pub struct PixelState {
     pub logic_op: LogicOp,
     /// By colour attachment number.
     pub blend: [BlendAttachment; MAX_COLOR_ATTACHMENTS],
+    /// pColorAttachmentLocations.
+    pub locations: Locations,
 }
 
 impl Default for PixelState {
@@ -172,6 +181,7 @@ impl Default for PixelState {
             logic_op_enable: false,
             logic_op: LogicOp::Copy,
             blend: [BlendAttachment::OFF; MAX_COLOR_ATTACHMENTS],
+            locations: OWN_LOCATIONS,
         }
     }
 }
@@ -251,6 +261,8 @@ pub enum ColorOp {
 pub struct ColorKey {
     /// Format of the attachment.
     pub format: Format,
+    /// Location of the output that is written.
+    pub location: u8,
     /// Components that are written, as in [`BlendAttachment`]; not 0.
     pub write_mask: u8,
     /// What is done.
@@ -258,7 +270,7 @@ pub struct ColorKey {
 }
 
 impl ColorKey {
-    fn new(format: Format, blend: &BlendAttachment, logic_op: Option<LogicOp>) -> Option<ColorKey> {
+    fn new(format: Format, blend: &BlendAttachment, location: u8, logic_op: Option<LogicOp>) -> Option<ColorKey> {
         let ty = format.info().channels.first().filter(|_| format.info().channel_count > 0)?.ty;
         let write_mask = blend.write_mask & 0xf;
         let float = matches!(ty, ChannelType::Sfloat | ChannelType::Ufloat);
@@ -269,7 +281,7 @@ impl ColorKey {
             None if blend.enable && !format.is_integer() => ColorOp::Blend(blend.equations),
             None => ColorOp::Store,
         };
-        (write_mask != 0).then_some(ColorKey { format, write_mask, op })
+        (write_mask != 0 && location != NO_LOCATION).then_some(ColorKey { format, location, write_mask, op })
     }
 }
 
@@ -304,8 +316,9 @@ impl PixelKey {
         };
         let logic_op = state.logic_op_enable.then_some(state.logic_op);
         let mut color = [None; MAX_COLOR_ATTACHMENTS];
-        for ((color, format), blend) in color.iter_mut().zip(targets.color).zip(&state.blend) {
-            *color = format.and_then(|format| ColorKey::new(format, blend, logic_op));
+        for (i, color) in color.iter_mut().enumerate() {
+            let (blend, location) = (&state.blend[i], state.locations[i]);
+            *color = targets.color[i].and_then(|format| ColorKey::new(format, blend, location, logic_op));
         }
         PixelKey {
             samples: targets.samples,
@@ -371,6 +384,21 @@ mod tests {
         assert_eq!(ops(&state)[..5], [logic, logic, store, store, None]);
         state.blend[1].write_mask = 0;
         assert_eq!(ops(&state)[..2], [logic, None]);
+    }
+
+    /// Formats and blending stay with the attachment, whatever output it takes.
+    #[test]
+    fn attachments_take_the_outputs_of_their_locations() {
+        let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::OFF };
+        let mut state = PixelState { blend: [blend; MAX_COLOR_ATTACHMENTS], ..PixelState::default() };
+        state.blend[0].enable = false;
+        state.locations = [2, NO_LOCATION, 0, 3, 4, 5, 6, 7];
+        let color = PixelKey::new(&state, &PixelValues::default(), &targets()).color;
+        let found = color.map(|color| color.map(|color| (color.location, color.op)));
+        let (store, over) = (ColorOp::Store, ColorOp::Blend(blend.equations));
+        assert_eq!(found[..5], [Some((2, store)), None, Some((0, over)), Some((3, over)), None]);
+        let own = PixelKey::new(&PixelState { locations: OWN_LOCATIONS, ..state }, &PixelValues::default(), &targets());
+        assert_eq!(own.color.map(|color| color.map(|color| color.location))[..3], [Some(0), Some(1), Some(2)]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_KHR_device_group, &["vkGetDeviceGroupPeerMemoryFeaturesKHR", "vkCmdSetDeviceMaskKHR", "vkCmdDispatchBaseKHR", "vkGetDeviceGroupPresentCapabilitiesKHR", "vkGetDeviceGroupSurfacePresentModesKHR", "vkGetPhysicalDevicePresentRectanglesKHR", "vkAcquireNextImage2KHR"]),
     (E::VK_KHR_create_renderpass2, &["vkCreateRenderPass2KHR", "vkCmdBeginRenderPass2KHR", "vkCmdNextSubpass2KHR", "vkCmdEndRenderPass2KHR"]),
     (E::VK_KHR_dynamic_rendering, &["vkCmdBeginRenderingKHR", "vkCmdEndRenderingKHR"]),
+    (E::VK_KHR_dynamic_rendering_local_read, &["vkCmdSetRenderingAttachmentLocationsKHR", "vkCmdSetRenderingInputAttachmentIndicesKHR"]),
+    (E::VK_EXT_host_image_copy, &["vkCopyMemoryToImageEXT", "vkCopyImageToMemoryEXT", "vkCopyImageToImageEXT", "vkTransitionImageLayoutEXT", "vkGetImageSubresourceLayout2EXT"]),
     (E::VK_KHR_synchronization2, &["vkCmdSetEvent2KHR", "vkCmdResetEvent2KHR", "vkCmdWaitEvents2KHR", "vkCmdPipelineBarrier2KHR", "vkCmdWriteTimestamp2KHR", "vkQueueSubmit2KHR"]),
     (E::VK_KHR_timeline_semaphore, &["vkGetSemaphoreCounterValueKHR", "vkWaitSemaphoresKHR", "vkSignalSemaphoreKHR"]),
     (E::VK_KHR_copy_commands2, &["vkCmdCopyBuffer2KHR", "vkCmdCopyImage2KHR", "vkCmdCopyBufferToImage2KHR", "vkCmdCopyImageToBuffer2KHR", "vkCmdBlitImage2KHR", "vkCmdResolveImage2KHR"]),

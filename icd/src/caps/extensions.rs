@@ -266,6 +266,14 @@ extensions! {
     VK_EXT_multi_draw, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];
+    VK_KHR_dynamic_rendering_local_read, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_EXT_host_image_copy, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_copy_commands2), Ext(E::VK_KHR_format_feature_flags2)]), Core(V1_3)])];
+    VK_EXT_nested_command_buffer, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_zero_initialize_device_memory, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_image_2d_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
+    VK_EXT_image_sliced_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
+    VK_KHR_unified_image_layouts, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_dynamic_rendering_unused_attachments, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
     VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
 }
 

@@ -60,6 +60,7 @@ const LATER: Support = Support::No("not written yet");
 const NO_STREAMS: Support = Support::No("one vertex stream");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
+const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
 const NO_REPLAY: Support = Support::No("addresses are the host's");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
@@ -343,6 +344,18 @@ extended {
     shaderImageFloat32AtomicMinMax, shader_image_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     sparseImageFloat32AtomicMinMax, sparse_image_float32_atomic_min_max, NO_SPARSE, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderImageInt64Atomics, shader_image_int64_atomics, YES, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
+    dynamicRenderingLocalRead, dynamic_rendering_local_read, YES, [PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR];
+    hostImageCopy, host_image_copy, YES, [PhysicalDeviceHostImageCopyFeaturesEXT];
+    nestedCommandBuffer, nested_command_buffer, YES, [PhysicalDeviceNestedCommandBufferFeaturesEXT];
+    nestedCommandBufferRendering, nested_command_buffer_rendering, YES, [PhysicalDeviceNestedCommandBufferFeaturesEXT];
+    nestedCommandBufferSimultaneousUse, nested_command_buffer_simultaneous_use, YES, [PhysicalDeviceNestedCommandBufferFeaturesEXT];
+    zeroInitializeDeviceMemory, zero_initialize_device_memory, YES, [PhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT];
+    image2DViewOf3D, image2_d_view_of3_d, YES, [PhysicalDeviceImage2DViewOf3DFeaturesEXT];
+    sampler2DViewOf3D, sampler2_d_view_of3_d, YES, [PhysicalDeviceImage2DViewOf3DFeaturesEXT];
+    imageSlicedViewOf3D, image_sliced_view_of3_d, YES, [PhysicalDeviceImageSlicedViewOf3DFeaturesEXT];
+    unifiedImageLayouts, unified_image_layouts, YES, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
+    unifiedImageLayoutsVideo, unified_image_layouts_video, NO_VIDEO, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
+    dynamicRenderingUnusedAttachments, dynamic_rendering_unused_attachments, YES, [PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT];
     sparseImageInt64Atomics, sparse_image_int64_atomics, NO_SPARSE, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
 }
 }
@@ -436,6 +449,14 @@ structs! {
     PhysicalDeviceShaderAtomicFloat2FeaturesEXT: [Ext(E::VK_EXT_shader_atomic_float2)];
     PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV: [Ext(E::VK_NV_shader_atomic_float16_vector)];
     PhysicalDeviceShaderImageAtomicInt64FeaturesEXT: [Ext(E::VK_EXT_shader_image_atomic_int64)];
+    PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR: [Ext(E::VK_KHR_dynamic_rendering_local_read)];
+    PhysicalDeviceHostImageCopyFeaturesEXT: [Ext(E::VK_EXT_host_image_copy)];
+    PhysicalDeviceNestedCommandBufferFeaturesEXT: [Ext(E::VK_EXT_nested_command_buffer)];
+    PhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT: [Ext(E::VK_EXT_zero_initialize_device_memory)];
+    PhysicalDeviceImage2DViewOf3DFeaturesEXT: [Ext(E::VK_EXT_image_2d_view_of_3d)];
+    PhysicalDeviceImageSlicedViewOf3DFeaturesEXT: [Ext(E::VK_EXT_image_sliced_view_of_3d)];
+    PhysicalDeviceUnifiedImageLayoutsFeaturesKHR: [Ext(E::VK_KHR_unified_image_layouts)];
+    PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT: [Ext(E::VK_EXT_dynamic_rendering_unused_attachments)];
     PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
     PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];

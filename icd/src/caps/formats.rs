@@ -64,6 +64,9 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if flags.contains(storage) {
         wide |= Flags2::STORAGE_READ_WITHOUT_FORMAT | Flags2::STORAGE_WRITE_WITHOUT_FORMAT;
     }
+    if !buffer && flags.contains(TRANSFER) {
+        wide |= Flags2::HOST_IMAGE_TRANSFER_EXT;
+    }
     if flags.contains(Features::SAMPLED_IMAGE) && row(format).is_some_and(Format::has_depth) {
         wide |= Flags2::SAMPLED_IMAGE_DEPTH_COMPARISON;
     }
@@ -91,6 +94,7 @@ const CREATE_FLAGS: Create = Create::from_raw(
     Create::MUTABLE_FORMAT.as_raw()
         | Create::CUBE_COMPATIBLE.as_raw()
         | Create::TYPE_2D_ARRAY_COMPATIBLE.as_raw()
+        | Create::TYPE_2D_VIEW_COMPATIBLE_EXT.as_raw()
         | Create::EXTENDED_USAGE.as_raw()
         | Create::ALIAS.as_raw(),
 );
@@ -104,10 +108,14 @@ const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::COLOR_ATTACHMENT, Features::COLOR_ATTACHMENT),
     (Usage::DEPTH_STENCIL_ATTACHMENT, Features::DEPTH_STENCIL_ATTACHMENT),
     (Usage::INPUT_ATTACHMENT, ATTACHMENT),
+    (Usage::HOST_TRANSFER_EXT, TRANSFER),
     (Usage::TRANSIENT_ATTACHMENT, ATTACHMENT),
 ];
 const ATTACHMENT: Features =
     Features::from_raw(Features::COLOR_ATTACHMENT.as_raw() | Features::DEPTH_STENCIL_ATTACHMENT.as_raw());
+
+/// Both: every format that has one.
+const TRANSFER: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::TRANSFER_DST.as_raw());
 
 const NOT_SUPPORTED: vk::Result = vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
 
@@ -146,12 +154,13 @@ fn max_extent(query: &ImageQuery, row: Format) -> Option<vk::Extent3D> {
     let compressed = row.info().block != (1, 1);
     let depth_stencil = row.info().layout == Layout::DepthStencil;
     let linear = query.tiling == vk::ImageTiling::LINEAR;
-    let (cube, slices) = (Create::CUBE_COMPATIBLE, Create::TYPE_2D_ARRAY_COMPATIBLE);
+    let (cube, slices) =
+        (Create::CUBE_COMPATIBLE, Create::TYPE_2D_ARRAY_COMPATIBLE | Create::TYPE_2D_VIEW_COMPATIBLE_EXT);
     match query.ty {
         vk::ImageType::TYPE_1D if !compressed && !linear && !query.flags.intersects(cube | slices) => {
             extent(MAX_DIMENSION, 1, 1)
         }
-        vk::ImageType::TYPE_2D if !query.flags.contains(slices) => extent(MAX_DIMENSION, MAX_DIMENSION, 1),
+        vk::ImageType::TYPE_2D if !query.flags.intersects(slices) => extent(MAX_DIMENSION, MAX_DIMENSION, 1),
         vk::ImageType::TYPE_3D if !depth_stencil && !linear && !query.flags.contains(cube) => {
             extent(MAX_DIMENSION_3D, MAX_DIMENSION_3D, MAX_DIMENSION_3D)
         }
@@ -210,6 +219,11 @@ pub unsafe fn fill_image_format_properties2(
             // SAFETY: the tag says so.
             let external = unsafe { &mut *next.cast::<vk::ExternalImageFormatProperties<'_>>() };
             external.external_memory_properties = vk::ExternalMemoryProperties::default();
+        } else if s_type == vk::HostImageCopyDevicePerformanceQueryEXT::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            let host = unsafe { &mut *next.cast::<vk::HostImageCopyDevicePerformanceQueryEXT<'_>>() };
+            // Usage changes nothing about an image's layout.
+            (host.optimal_device_access, host.identical_memory_layout) = (vk::TRUE, vk::TRUE);
         }
         // SAFETY: as above.
         next = unsafe { (*next).p_next };

@@ -67,7 +67,9 @@ structures! {
     PhysicalDeviceShaderReplicatedCompositesFeaturesEXT = 1_000_564_000 { shader_replicated_composites }
     PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT = 1_000_662_000 { shader_subgroup_partitioned }
     PhysicalDeviceShaderUntypedPointersFeaturesKHR = 1_000_387_000 { shader_untyped_pointers }
+    PhysicalDeviceUnifiedImageLayoutsFeaturesKHR = 1_000_527_000 { unified_image_layouts, unified_image_layouts_video }
     PhysicalDeviceVertexAttributeRobustnessFeaturesEXT = 1_000_608_000 { vertex_attribute_robustness }
+    PhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT = 1_000_620_000 { zero_initialize_device_memory }
     QueueFamilyOwnershipTransferPropertiesKHR = 1_000_584_002 { optimal_image_transfer_to_queue_families: u32 }
 }
 

@@ -7,6 +7,7 @@ use super::features::Feature;
 use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
+use crate::ffi::pointer::write_array;
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
@@ -51,6 +52,8 @@ pub const MAX_INLINE_UNIFORM_BLOCKS: u32 = 64;
 pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 /// `maxMultiDrawCount`: a list of draws is copied as a whole.
 pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
+/// `maxCommandBufferNestingLevel`: what a few KiB of stack for each level allow without a thought.
+pub const MAX_NESTING: u32 = 64;
 /// `maxMultiviewViewCount`.
 pub const MAX_VIEWS: u32 = 6;
 /// `maxPerSetDescriptors`: vkGetDescriptorSetLayoutSupport agrees to any set of up to this many.
@@ -325,6 +328,39 @@ unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
     }
 }
 
+/// Layouts of images that the host copies from and to: an image lies the same way in all of them.
+const HOST_COPY_LAYOUTS: [vk::ImageLayout; 17] = {
+    use vk::ImageLayout as L;
+    [
+        L::GENERAL,
+        L::COLOR_ATTACHMENT_OPTIMAL,
+        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+        L::SHADER_READ_ONLY_OPTIMAL,
+        L::TRANSFER_SRC_OPTIMAL,
+        L::TRANSFER_DST_OPTIMAL,
+        L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
+        L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL,
+        L::DEPTH_ATTACHMENT_OPTIMAL,
+        L::DEPTH_READ_ONLY_OPTIMAL,
+        L::STENCIL_ATTACHMENT_OPTIMAL,
+        L::STENCIL_READ_ONLY_OPTIMAL,
+        L::READ_ONLY_OPTIMAL,
+        L::ATTACHMENT_OPTIMAL,
+        L::RENDERING_LOCAL_READ_KHR,
+        L::PRESENT_SRC_KHR,
+    ]
+};
+
+/// The two-call idiom of [`HOST_COPY_LAYOUTS`].
+///
+/// # Safety
+/// `layouts` is null or has room for `count`.
+unsafe fn write_layouts(count: &mut u32, layouts: *mut vk::ImageLayout) {
+    // SAFETY: the caller's promise. What does not fit is left out: the count says how many were written.
+    let _ = unsafe { write_array(&HOST_COPY_LAYOUTS, count, layouts) };
+}
+
 /// Extensions that are not in core 1.3.
 ///
 /// # Safety
@@ -373,6 +409,17 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_descriptor_set_update_after_bind_total_storage_buffers_dynamic = storage;
             p.max_descriptor_set_update_after_bind_total_buffers_dynamic = uniform + storage;
         };
+        PhysicalDeviceHostImageCopyPropertiesEXT => |p| {
+            // SAFETY: both lists have room for their counts, or are null.
+            unsafe {
+                write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
+                write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
+            }
+            // There is one layout in memory, which changes with the driver if it ever does.
+            p.optimal_tiling_layout_uuid = build_id();
+            p.identical_memory_type_requirements = vk::TRUE;
+        };
+        PhysicalDeviceNestedCommandBufferPropertiesEXT => |p| p.max_command_buffer_nesting_level = MAX_NESTING;
         // Nothing lies below.
         PhysicalDeviceLayeredApiPropertiesListKHR => |p| p.layered_api_count = 0;
         PhysicalDeviceMaintenance9PropertiesKHR => |p| {

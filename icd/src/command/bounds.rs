@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use crate::object::buffer::Buffer;
+use crate::object::image::Image;
 use ash::vk;
 use base::abi::Dim;
 use base::image::{ImageDesc, ImageLayout, PlaneLayout};
@@ -56,8 +57,22 @@ pub fn has_range(desc: &ImageDesc, r: &vk::ImageSubresourceRange) -> bool {
         && (desc.dim == Dim::D3 || within(r.base_array_layer, r.layer_count, desc.layers))
 }
 
-/// The bytes that a copy between a buffer and an image takes of the buffer.
+/// Both sides of a copy. The extent counts texels of the source's plane; blocks of the two planes correspond.
+pub fn has_copy(src: &Image, dst: &Image, r: &vk::ImageCopy) -> bool {
+    let (x, y) = (plane(&src.layout, &r.src_subresource).block, plane(&dst.layout, &r.dst_subresource).block);
+    let scaled = |n: u32, axis: usize| n.div_ceil(x[axis]).saturating_mul(y[axis]);
+    let (width, height) = (scaled(r.extent.width, 0), scaled(r.extent.height, 1));
+    has_box(&src.layout, &r.src_subresource, r.src_offset, r.extent)
+        && has_box(&dst.layout, &r.dst_subresource, r.dst_offset, vk::Extent3D { width, height, ..r.extent })
+}
+
+/// The bytes that a copy between a buffer and an image takes of the buffer are there.
 pub fn has_rows(buffer: &Buffer, layout: &ImageLayout, r: &vk::BufferImageCopy) -> bool {
+    rows_end(layout, r) <= buffer.size
+}
+
+/// Where the bytes end that a copy between a buffer and an image takes of the buffer; 0 of none.
+pub fn rows_end(layout: &ImageLayout, r: &vk::BufferImageCopy) -> u64 {
     let (desc, plane) = (&layout.desc, plane(layout, &r.image_subresource));
     let ([bw, bh], e) = (plane.block, r.image_extent);
     let or = |length: u32, tight: u32| if length == 0 { tight } else { length };
@@ -71,11 +86,10 @@ pub fn has_rows(buffer: &Buffer, layout: &ImageLayout, r: &vk::BufferImageCopy) 
     };
     let slices = u64::from(if desc.dim == Dim::D3 { e.depth } else { layers });
     if columns == 0 || rows == 0 || slices == 0 {
-        return true;
+        return 0;
     }
     let blocks = slice.saturating_mul(slices - 1).saturating_add(row * (rows - 1)).saturating_add(columns);
-    let end = blocks.saturating_mul(plane.block_bytes.into()).saturating_add(r.buffer_offset);
-    end <= buffer.size
+    blocks.saturating_mul(plane.block_bytes.into()).saturating_add(r.buffer_offset)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::object::query::QueryPool;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use crate::object::sync::Event;
 use ash::vk;
+use base::pixel::Locations;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -46,6 +47,7 @@ pub enum Command {
     EndRenderPass,
     BeginRendering(Box<BeginRendering>),
     EndRendering,
+    SetRenderingAttachmentLocations(Locations),
     ExecuteCommands(Vec<Arc<CommandList>>),
 
     // Draws and dispatches.

@@ -5,13 +5,14 @@
 
 #[cfg(test)]
 mod aliasing_tests;
-mod bounds;
+pub mod bounds;
 pub mod execute;
 mod list;
-mod transfer;
+pub mod transfer;
 
 pub use list::*;
 
+use crate::caps::properties::MAX_NESTING;
 use crate::fallible;
 use crate::ffi::handle::objects;
 use crate::object::descriptor_pool::DescriptorSet;
@@ -25,6 +26,8 @@ use std::sync::Arc;
 pub struct CommandList {
     /// In order.
     pub commands: Vec<Command>,
+    /// How deep lists are executed by lists below this one; 0: it executes none.
+    pub depth: u32,
 }
 
 /// What is known while recording.
@@ -44,6 +47,17 @@ impl Recorder {
         {
             self.fail(error);
         }
+    }
+
+    /// `vkCmdExecuteCommands`. Lists that lie deeper than [`MAX_NESTING`] allows are refused: executing and freeing them takes a frame each.
+    pub fn execute(&mut self, lists: Vec<Arc<CommandList>>) {
+        let below = lists.iter().map(|list| list.depth + 1).max().unwrap_or(0);
+        // The first level is the primary command buffer's.
+        if below > MAX_NESTING + 1 {
+            return self.fail(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        }
+        self.list.depth = self.list.depth.max(below);
+        self.push(Command::ExecuteCommands(lists));
     }
 
     /// Recording failed; vkEndCommandBuffer says so.

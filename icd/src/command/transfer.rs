@@ -25,7 +25,7 @@ fn bytes_of(texels: u64, image: &ImageMemory) -> u64 {
 }
 
 fn memory(range: MemoryRange) -> DeviceMemory {
-    // SAFETY: the range was cut to its buffer, whose memory the command keeps alive.
+    // SAFETY: the range was cut to its buffer or image, whose memory the command keeps alive, or is what an application's call gave.
     unsafe { DeviceMemory::new(range) }
 }
 
@@ -86,15 +86,19 @@ pub fn fill_buffer(device: &Device, to: MemoryRange, data: u32) {
     t::fill_buffer(threads(device, to.len(), MOVED), to, 0, to.len(), data);
 }
 
-/// `vkCmdCopyImage`.
-pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) {
-    let region = t::ImageCopy {
+fn image_copy(from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) -> t::ImageCopy {
+    t::ImageCopy {
         src: layers(&r.src_subresource, from),
         src_offset: offset(r.src_offset),
         dst: layers(&r.dst_subresource, to),
         dst_offset: offset(r.dst_offset),
         extent: extent(r.extent),
-    };
+    }
+}
+
+/// `vkCmdCopyImage`.
+pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) {
+    let region = image_copy(from, to, r);
     let bytes = bytes_of(texels(r.extent, region.src.layer_count, from), from).saturating_mul(2);
     t::copy_image(threads(device, bytes, MOVED), from, to, &region);
 }
@@ -143,6 +147,29 @@ pub fn copy_image_to_buffer(device: &Device, from: &ImageMemory, to: MemoryRange
     let (to, region) = (memory(to), buffer_image_copy(r, from));
     let bytes = bytes_of(texels(r.image_extent, region.image.layer_count, from), from).saturating_mul(2);
     t::copy_image_to_buffer(threads(device, bytes, MOVED), from, to, &region);
+}
+
+// The application's own thread does the following: the device's may be at work for long.
+
+/// `vkCopyImageToImage`.
+pub fn host_copy_image(from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) {
+    t::copy_image(None, from, to, &image_copy(from, to, r));
+}
+
+/// `vkCopyMemoryToImage`; the range is what the region takes.
+pub fn copy_memory_to_image(from: MemoryRange, to: &ImageMemory, r: &vk::BufferImageCopy) {
+    t::copy_buffer_to_image(None, memory(from), to, &buffer_image_copy(r, to));
+}
+
+/// `vkCopyImageToMemory`; the range is what the region takes.
+pub fn copy_image_to_memory(from: &ImageMemory, to: MemoryRange, r: &vk::BufferImageCopy) {
+    t::copy_image_to_buffer(None, from, memory(to), &buffer_image_copy(r, from));
+}
+
+/// Bytes of two ranges of one size.
+pub fn copy_memory(from: MemoryRange, to: MemoryRange) {
+    let (from, to) = (memory(from), memory(to));
+    t::copy_buffer(None, from, to, &t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() });
 }
 
 /// `vkCmdClearColorImage`.

@@ -11,6 +11,7 @@ use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::ImageView;
+use crate::object::pipeline_state::decode;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use ash::vk;
 
@@ -18,6 +19,7 @@ const RP2: Need = ext("VK_KHR_create_renderpass2");
 const COUNT: Need = ext("VK_KHR_draw_indirect_count");
 const CONDITIONAL: Need = ext("VK_EXT_conditional_rendering");
 const DYNAMIC: Need = ext("VK_KHR_dynamic_rendering");
+const LOCAL_READ: Need = ext("VK_KHR_dynamic_rendering_local_read");
 
 /// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -34,6 +36,16 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_end_render_pass2 as vk::PFN_vkCmdEndRenderPass2, vkCmdEndRenderPass2: V1_2, vkCmdEndRenderPass2KHR: RP2),
     row!(Device, cmd_begin_rendering as vk::PFN_vkCmdBeginRendering, vkCmdBeginRendering: V1_3, vkCmdBeginRenderingKHR: DYNAMIC),
     row!(Device, cmd_end_rendering as vk::PFN_vkCmdEndRendering, vkCmdEndRendering: V1_3, vkCmdEndRenderingKHR: DYNAMIC),
+    row!(
+        Device,
+        cmd_set_rendering_attachment_locations as vk::PFN_vkCmdSetRenderingAttachmentLocationsKHR,
+        vkCmdSetRenderingAttachmentLocationsKHR: LOCAL_READ
+    ),
+    row!(
+        Device,
+        cmd_set_rendering_input_attachment_indices as vk::PFN_vkCmdSetRenderingInputAttachmentIndicesKHR,
+        vkCmdSetRenderingInputAttachmentIndicesKHR: LOCAL_READ
+    ),
     row!(Device, cmd_draw as vk::PFN_vkCmdDraw, vkCmdDraw: V1_0),
     row!(Device, cmd_draw_indexed as vk::PFN_vkCmdDrawIndexed, vkCmdDrawIndexed: V1_0),
     row!(Device, cmd_draw_indirect as vk::PFN_vkCmdDrawIndirect, vkCmdDrawIndirect: V1_0),
@@ -195,6 +207,20 @@ shims! {
     fn cmd_end_rendering(buffer: vk::CommandBuffer) {
         push(buffer, Command::EndRendering);
     }
+
+    fn cmd_set_rendering_attachment_locations(
+        buffer: vk::CommandBuffer,
+        info: *const vk::RenderingAttachmentLocationInfoKHR<'_>,
+    ) {
+        let list = slice((*info).p_color_attachment_locations, (*info).color_attachment_count);
+        push(buffer, Command::SetRenderingAttachmentLocations(decode::locations(list)));
+    }
+
+    // An input attachment is its descriptor, whatever attachment has its index.
+    fn cmd_set_rendering_input_attachment_indices(
+        _buffer: vk::CommandBuffer,
+        _info: *const vk::RenderingInputAttachmentIndexInfoKHR<'_>,
+    ) {}
 
     fn cmd_draw(buffer: vk::CommandBuffer, vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) {
         push(buffer, Command::Draw { vertex_count, instance_count, first_vertex, first_instance });

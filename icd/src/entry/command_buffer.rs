@@ -195,7 +195,8 @@ shims! {
 
     fn cmd_execute_commands(buffer: vk::CommandBuffer, count: u32, buffers: *const vk::CommandBuffer) {
         let lists = slice(buffers, count).iter().map(|b| dispatchable::<CommandBuffer>(*b).list());
-        push(buffer, Command::ExecuteCommands(fallible::collect(lists)?));
+        let lists = fallible::collect(lists)?;
+        record(buffer, |recorder| recorder.execute(lists));
     }
 
     fn cmd_pipeline_barrier(

@@ -14,6 +14,7 @@ pub mod descriptor;
 mod descriptor_write;
 pub mod device;
 mod external;
+pub mod host_image_copy;
 pub mod instance;
 pub mod physical_device;
 pub mod pipeline;

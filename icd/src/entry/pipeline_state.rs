@@ -1,8 +1,11 @@
 //! The fixed-function state of `VkGraphicsPipelineCreateInfo`: which of its structures are there and not ignored.
 
 use crate::ffi::pointer::{find, slice};
-use crate::object::pipeline_state::{CreateInfo, Dynamic, GraphicsState, Row, VertexInput, ViewportState};
-use ash::vk;
+use crate::object::pipeline_state::{
+    CreateInfo, Dynamic, GraphicsState, RenderingFormats, Row, VertexInput, ViewportState,
+};
+use ash::vk::{self, Handle};
+use core::ffi::c_void;
 use rasterizer::api::{DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
 
 /// Decodes the state of a create info; `Err` says what is not supported.
@@ -78,10 +81,42 @@ unsafe fn structures<'a>(
             structures.depth_stencil = info.p_depth_stencil_state.as_ref();
             structures.color_blend = blend;
             structures.attachments = blend.map(|b| slice(b.p_attachments, b.attachment_count));
+            if info.render_pass.is_null() {
+                structures.rendering = Some(rendering(info.p_next));
+                structures.locations = locations(info.p_next);
+            }
             let writes = blend.and_then(|b| find::<vk::PipelineColorWriteCreateInfoEXT<'_>>(b.p_next));
             structures.write_enables = writes.map(|w| slice(w.p_color_write_enables, w.attachment_count));
         }
         Ok(structures)
+    }
+}
+
+/// The formats of a `VkPipelineRenderingCreateInfo`.
+///
+/// # Safety
+/// The chain is valid.
+unsafe fn rendering<'a>(chain: *const c_void) -> RenderingFormats<'a> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        find::<vk::PipelineRenderingCreateInfo<'_>>(chain).map_or(RenderingFormats::default(), |r| RenderingFormats {
+            colors: slice(r.p_color_attachment_formats, r.color_attachment_count),
+            depth: r.depth_attachment_format,
+            stencil: r.stencil_attachment_format,
+        })
+    }
+}
+
+/// The locations of a `VkRenderingAttachmentLocationInfo`, if the chain has some.
+///
+/// # Safety
+/// The chain is valid.
+unsafe fn locations<'a>(chain: *const c_void) -> Option<&'a [u32]> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let info = find::<vk::RenderingAttachmentLocationInfoKHR<'_>>(chain)?;
+        (!info.p_color_attachment_locations.is_null())
+            .then(|| slice(info.p_color_attachment_locations, info.color_attachment_count))
     }
 }
 

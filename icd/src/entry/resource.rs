@@ -117,7 +117,8 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         get_image_subresource_layout2 as vk::PFN_vkGetImageSubresourceLayout2KHR,
-        vkGetImageSubresourceLayout2KHR: ext("VK_KHR_maintenance5")
+        vkGetImageSubresourceLayout2KHR: ext("VK_KHR_maintenance5"),
+        vkGetImageSubresourceLayout2EXT: ext("VK_EXT_host_image_copy")
     ),
     row!(
         Device,
@@ -176,13 +177,30 @@ unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements
 /// Where a subresource lies in its image's memory.
 fn subresource_layout(image: &Image, s: &vk::ImageSubresource) -> vk::SubresourceLayout {
     let plane = image.plane(s.aspect_mask);
-    let Some(level) = plane.levels.get(s.mip_level as usize) else { return vk::SubresourceLayout::default() };
+    let piece = plane.piece(s.mip_level, s.array_layer);
+    let Some((level, (offset, size))) = plane.levels.get(s.mip_level as usize).zip(piece) else {
+        return vk::SubresourceLayout::default();
+    };
     vk::SubresourceLayout {
-        offset: plane.offset + u64::from(s.array_layer) * plane.layer_stride + level.offset,
-        size: level.slice_pitch * u64::from(level.extent[2]),
+        offset,
+        size,
         row_pitch: level.row_pitch,
         array_pitch: plane.layer_stride,
         depth_pitch: level.slice_pitch,
+    }
+}
+
+/// With `VkSubresourceHostMemcpySize`: a level of a layer lies in one piece.
+///
+/// # Safety
+/// `out` heads a valid chain.
+unsafe fn fill_subresource_layout2(out: *mut vk::SubresourceLayout2KHR<'_>, layout: vk::SubresourceLayout) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*out).subresource_layout = layout;
+        if let Some(memcpy) = find_mut::<vk::SubresourceHostMemcpySizeEXT<'_>>((*out).p_next) {
+            memcpy.size = layout.size;
+        }
     }
 }
 
@@ -390,7 +408,7 @@ shims! {
         subresource: *const vk::ImageSubresource2KHR<'_>,
         out: *mut vk::SubresourceLayout2KHR<'_>,
     ) {
-        (*out).subresource_layout = subresource_layout(get::<Image>(image), &(*subresource).image_subresource);
+        fill_subresource_layout2(out, subresource_layout(get::<Image>(image), &(*subresource).image_subresource));
     }
 
     fn get_device_image_subresource_layout(
@@ -399,12 +417,13 @@ shims! {
         out: *mut vk::SubresourceLayout2KHR<'_>,
     ) {
         let layout = |image: Image| subresource_layout(&image, &(*(*info).p_subresource).image_subresource);
-        (*out).subresource_layout = Image::new(&*(*info).p_create_info).map(layout).unwrap_or_default();
+        fill_subresource_layout2(out, Image::new(&*(*info).p_create_info).map(layout).unwrap_or_default());
     }
 
     fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
         let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>((*info).p_next).map_or(0.0, |m| m.min_lod);
-        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod)?;
+        let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>((*info).p_next).map(|s| (s.slice_offset, s.slice_count));
+        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced)?;
         *view = handle::create(Arc::new(object))?;
         Ok(())
     }

@@ -23,6 +23,7 @@ pub static TABLES: [&[CommandRow]; 17] = [
     cmd_transform_feedback::COMMANDS,
     cmd_transfer::COMMANDS,
     calibration::COMMANDS,
+    host_image_copy::COMMANDS,
     WSI,
 ];
 

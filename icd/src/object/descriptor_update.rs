@@ -103,7 +103,10 @@ fn image_descriptor(
         None => None,
     };
     ImageDescriptor {
-        view: view.map_or(std::ptr::from_ref(null_view()), |view| &raw const *view.view),
+        view: view.map_or(std::ptr::from_ref(null_view()), |view| match kind {
+            DescriptorKind::StorageImage => std::ptr::from_ref(view.storage()),
+            _ => std::ptr::from_ref(&*view.view),
+        }),
         sampler: sampler.map_or(std::ptr::from_ref(default_sampler()), |sampler| &raw const *sampler.sampler),
     }
 }

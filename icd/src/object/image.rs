@@ -6,6 +6,7 @@ use ash::vk;
 use base::abi::{self, Dim};
 use base::format::Format;
 use base::image::{ImageDesc, ImageLayout, PlaneLayout};
+use base::mem::MemoryRange;
 use rasterizer::api::{Attachment, ImageMemory};
 use std::sync::{Arc, OnceLock};
 
@@ -51,6 +52,22 @@ impl Image {
         Some(ImageMemory { base, layout: self.layout.clone() })
     }
 
+    /// Where the layers of a subresource lie, each in one piece, if the image has them; `memory` is the image's.
+    pub fn subresources(
+        &self,
+        memory: &ImageMemory,
+        s: &vk::ImageSubresourceLayers,
+    ) -> impl Iterator<Item = MemoryRange> {
+        let (plane, layers) = (self.plane(s.aspect_mask), self.layout.desc.layers);
+        let rest = layers.saturating_sub(s.base_array_layer);
+        let count = if s.mip_level < self.layout.desc.levels { rest.min(s.layer_count) } else { 0 };
+        let all = MemoryRange { address: memory.base, size: self.layout.size };
+        (s.base_array_layer..s.base_array_layer + count).filter_map(move |layer| {
+            let (offset, size) = plane.piece(s.mip_level, layer)?;
+            all.exact(offset, size)
+        })
+    }
+
     /// The (first) plane of an aspect mask.
     pub fn plane(&self, aspects: vk::ImageAspectFlags) -> &PlaneLayout {
         &self.layout.planes()[self.layout.plane_of(aspects.as_raw())]
@@ -66,10 +83,15 @@ pub fn format_of(format: vk::Format) -> Result<Format, vk::Result> {
 /// There is no valid call with levels or layers that the image does not have.
 const OUTSIDE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
 
+/// VK_REMAINING_3D_SLICES_EXT.
+const REMAINING_SLICES: u32 = !0;
+
 /// `VkImageView`.
 pub struct ImageView {
     /// As shaders see it.
     pub view: Box<abi::ImageView>,
+    /// As they see it as a storage image, where that is something else: some slices of a volume.
+    sliced: Option<Box<abi::ImageView>>,
     /// The image, kept alive by the view.
     pub image: Arc<Image>,
     /// As a render target: level, layers and format of the view's base level.
@@ -77,8 +99,14 @@ pub struct ImageView {
 }
 
 impl ImageView {
-    /// Makes a view of a bound image, with `VkImageViewMinLodCreateInfoEXT`'s `min_lod`.
-    pub fn new(image: Arc<Image>, info: &vk::ImageViewCreateInfo<'_>, min_lod: f32) -> Result<ImageView, vk::Result> {
+    /// Makes a view of a bound image, with `VkImageViewMinLodCreateInfoEXT`'s `min_lod` and `VkImageViewSlicedCreateInfoEXT`'s offset and
+    /// count (`sliced`), which are what shaders see of a volume's only level as a storage image.
+    pub fn new(
+        image: Arc<Image>,
+        info: &vk::ImageViewCreateInfo<'_>,
+        min_lod: f32,
+        sliced: Option<(u32, u32)>,
+    ) -> Result<ImageView, vk::Result> {
         let format = format_of(info.format)?;
         let memory = image.memory().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let desc = image.layout.desc;
@@ -117,10 +145,17 @@ impl ImageView {
             min_lod: (min_lod - level as f32).max(0.0),
         };
         let view = Box::new(rasterizer::sample::image_view(&request));
+        let sliced = sliced.filter(|_| dim == Dim::D3 && levels == 1);
+        let sliced = sliced.map(|slices| some_slices(rasterizer::sample::image_view(&request), slices)).transpose()?;
         let slices = desc.dim == Dim::D3;
         let target_layers = if dim == Dim::D3 { all_layers } else { layers };
         let attachment = Attachment { image: memory, format, level, base_layer: layer, layers: target_layers, slices };
-        Ok(ImageView { view, image, attachment })
+        Ok(ImageView { view, sliced, image, attachment })
+    }
+
+    /// As shaders see it as a storage image.
+    pub fn storage(&self) -> &abi::ImageView {
+        self.sliced.as_ref().unwrap_or(&self.view)
     }
 
     /// Texels of the base level.
@@ -128,6 +163,19 @@ impl ImageView {
         let level = self.attachment.level;
         self.image.layout.desc.extent.map(|e| (e >> level).max(1))
     }
+}
+
+/// First and count of a volume's slices.
+fn some_slices(mut view: abi::ImageView, (first, count): (u32, u32)) -> Result<Box<abi::ImageView>, vk::Result> {
+    let volume = &mut view.level[0];
+    let rest = volume.depth.saturating_sub(first);
+    let count = if count == REMAINING_SLICES { rest } else { count };
+    if count == 0 || count > rest {
+        return Err(OUTSIDE);
+    }
+    volume.offset += u64::from(first) * volume.slice_pitch;
+    volume.depth = count;
+    Ok(Box::new(view))
 }
 
 fn dimension(view_type: vk::ImageViewType) -> (Dim, bool) {

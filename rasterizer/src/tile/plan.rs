@@ -111,9 +111,10 @@ impl TilePlan {
         let builtin = |b| interface.output(SlotKind::Builtin(b)).map_or(NO_SLOT, |i| i as u16);
         let (mut colors, mut written) = (Vec::new(), 0);
         for (i, (key, surface)) in key.color.iter().zip(&pass.color).enumerate() {
-            let slots = [color_slots(interface, i as u32, 0), color_slots(interface, i as u32, 1)];
-            let plan =
-                key.as_ref().zip(*surface).and_then(|(key, s)| ColorPlan::new(key, s, slots, values.blend_constants));
+            let plan = key.as_ref().zip(*surface).and_then(|(key, surface)| {
+                let slots = [0, 1].map(|index| color_slots(interface, key.location.into(), index));
+                ColorPlan::new(key, surface, slots, values.blend_constants)
+            });
             written |= u8::from(plan.is_some()) << i;
             colors.extend(plan);
         }

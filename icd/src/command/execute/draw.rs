@@ -114,6 +114,11 @@ impl Executor<'_> {
         }
         let state =
             self.state.joined.get_or_insert_with(|| Arc::new(join(&graphics.state.fixed, &self.state.values))).clone();
+        if graphics.state.fixed.locations != render.locations && !state.rasterizer_discard {
+            device.misuse(
+                "the pipeline of a draw has other attachment locations than vkCmdSetRenderingAttachmentLocations",
+            );
+        }
         let mut parameters = DrawParameters::default();
         // Draws whose stages don't look at them share a context.
         if graphics.stages.read_draw_parameters() {

@@ -94,6 +94,7 @@ impl<'d> Executor<'d> {
             Command::EndRenderPass => self.end_render_pass(),
             Command::BeginRendering(c) => self.begin_rendering(c),
             Command::EndRendering => self.end_rendering(),
+            Command::SetRenderingAttachmentLocations(locations) => self.set_rendering_attachment_locations(*locations),
             Command::ExecuteCommands(lists) => self.execute_commands(lists),
 
             Command::Draw { vertex_count, instance_count, first_vertex, first_instance } => {

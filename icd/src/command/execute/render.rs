@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::object::image::ImageView;
 use crate::object::query::QueryPool;
 use ash::vk;
-use base::pixel::MAX_COLOR_ATTACHMENTS;
+use base::pixel::{Locations, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS};
 use rasterizer::RenderPassInstance;
 use rasterizer::api::{Attachment, RenderTargets};
 use smallvec::SmallVec;
@@ -53,6 +53,8 @@ pub(super) struct RenderInstance<'d> {
     pub views: Views,
     /// Queries that ended in it; available once their draws are done.
     pub ended_queries: Vec<(Arc<QueryPool>, u32)>,
+    /// vkCmdSetRenderingAttachmentLocations; pipelines say the same.
+    pub locations: Locations,
     targets: Targets,
     samples: u32,
     /// Does rendering end here (resolves), or is it suspended?
@@ -77,6 +79,7 @@ impl<'d> RenderInstance<'d> {
             pass: Some(device.engine.begin_rendering(targets.for_rasterizer(samples))),
             views: views_of(targets.view_mask),
             ended_queries: Vec::new(),
+            locations: OWN_LOCATIONS,
             targets,
             samples,
             suspends: false,
@@ -374,6 +377,13 @@ impl Executor<'_> {
         let mut instance = RenderInstance::begin(self.device, targets);
         instance.suspends = c.flags.contains(vk::RenderingFlags::SUSPENDING);
         self.render = Some(instance);
+    }
+
+    pub(super) fn set_rendering_attachment_locations(&mut self, locations: Locations) {
+        match &mut self.render {
+            Some(render) => render.locations = locations,
+            None => self.device.misuse("vkCmdSetRenderingAttachmentLocations outside of a render pass"),
+        }
     }
 
     pub(super) fn end_rendering(&mut self) {

@@ -55,20 +55,8 @@ impl Executor<'_> {
     pub(super) fn copy_image(&mut self, src: &Image, dst: &Image, regions: &[vk::ImageCopy]) {
         const COMMAND: &str = "vkCmdCopyImage";
         let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
-        let (a, b) = (&*src.layout, &*dst.layout);
-        let scaled = |n: u32, from: u32, to: u32| n.div_ceil(from).saturating_mul(to);
         for (i, r) in regions.iter().enumerate() {
-            // The extent counts texels of the source's plane; blocks of the two planes correspond.
-            let (x, y) =
-                (src.plane(r.src_subresource.aspect_mask).block, dst.plane(r.dst_subresource.aspect_mask).block);
-            let extent = vk::Extent3D {
-                width: scaled(r.extent.width, x[0], y[0]),
-                height: scaled(r.extent.height, x[1], y[1]),
-                depth: r.extent.depth,
-            };
-            let inside = bounds::has_box(a, &r.src_subresource, r.src_offset, r.extent)
-                && bounds::has_box(b, &r.dst_subresource, r.dst_offset, extent);
-            self.fits(COMMAND, i, inside);
+            self.fits(COMMAND, i, bounds::has_copy(src, dst, r));
             transfer::copy_image(self.device, &from, &to, r);
         }
     }

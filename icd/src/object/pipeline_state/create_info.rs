@@ -33,6 +33,10 @@ pub struct CreateInfo<'a> {
     pub depth_stencil: Option<&'a vk::PipelineDepthStencilStateCreateInfo<'a>>,
     pub color_blend: Option<&'a vk::PipelineColorBlendStateCreateInfo<'a>>,
     pub attachments: Option<&'a [vk::PipelineColorBlendAttachmentState]>,
+    /// `VkPipelineRenderingCreateInfo`, with dynamic rendering.
+    pub rendering: Option<RenderingFormats<'a>>,
+    /// Of `VkRenderingAttachmentLocationInfo`, with dynamic rendering.
+    pub locations: Option<&'a [u32]>,
     /// Of `VkPipelineColorWriteCreateInfoEXT`.
     pub write_enables: Option<&'a [vk::Bool32]>,
 }
@@ -44,6 +48,15 @@ pub struct VertexInput<'a> {
     pub bindings: &'a [vk::VertexInputBindingDescription],
     pub attributes: &'a [vk::VertexInputAttributeDescription],
     pub divisors: &'a [vk::VertexInputBindingDivisorDescriptionKHR],
+}
+
+/// `VkPipelineRenderingCreateInfo`; without it there are no attachments.
+#[derive(Clone, Copy, Default)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct RenderingFormats<'a> {
+    pub colors: &'a [vk::Format],
+    pub depth: vk::Format,
+    pub stencil: vk::Format,
 }
 
 /// `VkPipelineViewportStateCreateInfo`; what is dynamic is empty.

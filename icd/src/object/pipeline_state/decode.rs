@@ -4,7 +4,10 @@ use super::change::Strides;
 use super::create_info::VertexInput;
 use ash::vk;
 use base::format::Format;
-use base::pixel::{BlendEquations, BlendFactor, BlendOp, CompareOp, LogicOp, StencilOp, StencilOps};
+use base::pixel::{
+    BlendEquations, BlendFactor, BlendOp, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION,
+    OWN_LOCATIONS, StencilOp, StencilOps,
+};
 use rasterizer::api::{
     Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
 };
@@ -113,6 +116,16 @@ pub fn attributes(v: &VertexInput<'_>) -> Result<Few<VertexAttribute>, String> {
         Ok(VertexAttribute { location: a.location, binding: a.binding, format, offset: a.offset })
     };
     v.attributes.iter().map(attribute).collect()
+}
+
+/// pColorAttachmentLocations; attachments of which nothing is said take their own.
+pub fn locations(list: &[u32]) -> Locations {
+    let mut locations = OWN_LOCATIONS;
+    for (to, &location) in locations.iter_mut().zip(list) {
+        let known = (location as usize) < MAX_COLOR_ATTACHMENTS;
+        *to = if known { location as u8 } else { NO_LOCATION };
+    }
+    locations
 }
 
 /// The equation of a `VkPipelineColorBlendAttachmentState`.

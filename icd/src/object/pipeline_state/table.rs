@@ -17,8 +17,11 @@
 use super::change::{Changes, List, PerAttachment, PerFace, Strides, VertexLayout};
 use super::create_info::CreateInfo;
 use super::decode;
+use super::unused::Unused;
 use ash::vk;
-use base::pixel::{BlendAttachment, BlendEquations, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, StencilOps};
+use base::pixel::{
+    BlendAttachment, BlendEquations, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS, StencilOps,
+};
 use rasterizer::api::{DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport};
 use std::sync::Arc;
 
@@ -132,6 +135,7 @@ macro_rules! pipeline_state {
                 let ($draw, $value) = (&mut draw, &values.$field);
                 $joined
             })*
+            fixed.unused.leave_out(&mut draw.pixel);
             draw.pixel.sample_shading = fixed.min_sample_shading * values.samples as f32 > 1.0;
             draw
         }
@@ -260,6 +264,10 @@ pipeline_state! {
         min_sample_shading: f32 = 0.0; FragmentOutput;
             multisample => |m| if m.sample_shading_enable != 0 { m.min_sample_shading } else { 0.0 };
             |_draw, _| ();
+        locations: Locations = OWN_LOCATIONS; FragmentOutput;
+            locations => |l| decode::locations(l); |draw, l| draw.pixel.locations = *l;
+        unused: Unused = Unused::default(); FragmentOutput;
+            rendering => |r| Unused::new(r); |_draw, _| ();
     }
 }
 
@@ -351,7 +359,7 @@ mod tests {
             values: List::from_elem(true, 1),
         })
         .apply(&mut values);
-        let fixed = Fixed { min_sample_shading: 0.5 };
+        let fixed = Fixed { min_sample_shading: 0.5, ..Fixed::default() };
         let draw = join(&fixed, &values);
         assert_eq!(draw.pixel.blend[0], BlendAttachment::OFF);
         assert_eq!(draw.pixel.blend[1], BlendAttachment { write_mask: 15, ..BlendAttachment::OFF });

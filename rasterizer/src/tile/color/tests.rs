@@ -160,7 +160,7 @@ fn plan(rng: &mut Rng, surface: Surface) -> ColorPlan {
         _ => ColorOp::Blend(any_equations(rng)),
     };
     let write_mask = if rng.below(3) == 0 { rng.below(15) as u8 + 1 } else { 15 };
-    let key = ColorKey { format: surface.format, write_mask, op };
+    let key = ColorKey { format: surface.format, location: 0, write_mask, op };
     let mut slots = [[1, 2, 3, 4], [8, 7, 6, 5]];
     for slot in slots.iter_mut().flatten().skip(1) {
         *slot = if rng.below(12) == 0 { NO_SLOT } else { *slot };

@@ -79,6 +79,11 @@ impl DepthFormat {
 pub trait Texel {
     type Raw: Copy + PartialOrd + Default;
     fn quantize(z: f32) -> Self::Raw;
+    /// Without bits that mean nothing: a copy may have left anything there.
+    #[inline(always)]
+    fn known(raw: Self::Raw) -> Self::Raw {
+        raw
+    }
     fn value(raw: Self::Raw) -> f32;
 }
 
@@ -130,8 +135,12 @@ impl Texel for D24 {
         nearest(z, 16_777_215.0)
     }
     #[inline(always)]
+    fn known(raw: u32) -> u32 {
+        raw & 0xff_ffff
+    }
+    #[inline(always)]
     fn value(raw: u32) -> f32 {
-        (f64::from(raw & 0xff_ffff) / 16_777_215.0) as f32
+        (f64::from(D24::known(raw)) / 16_777_215.0) as f32
     }
 }
 impl Texel for F32 {

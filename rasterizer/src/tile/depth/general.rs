@@ -36,6 +36,9 @@ unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>)
     if plan.test || plan.bounds.is_some() {
         // SAFETY: the caller's contract.
         unsafe { load_rows::<_, W>(block.depth, mask, &mut old) };
+        for old in &mut old {
+            *old = T::known(*old);
+        }
     }
     if let Some([low, high]) = plan.bounds {
         let mut inside = [false; 16];

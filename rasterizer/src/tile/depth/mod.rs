@@ -74,7 +74,9 @@ mod tests {
             let bytes = format.bytes();
             for memory in &mut texels {
                 for (i, &depth) in old.iter().enumerate() {
-                    let code = format.encode(depth).to_le_bytes();
+                    // What D24 has above its bits means nothing.
+                    let junk = if format == DepthFormat::D24 { (next() % 256) << 24 } else { 0 };
+                    let code = (format.encode(depth) | junk).to_le_bytes();
                     // SAFETY: sixteen texels of at most four bytes.
                     unsafe {
                         core::ptr::copy_nonoverlapping(
@@ -85,6 +87,10 @@ mod tests {
                     };
                 }
             }
+            let seen = |texels: &[u32; 16]| match format {
+                DepthFormat::D24 => texels.map(|texel| texel & 0xff_ffff),
+                _ => *texels,
+            };
             let mask = next() & 0xffff;
             let passed = [0, 1].map(|way| {
                 let base = texels[way].as_mut_ptr().cast();
@@ -97,7 +103,7 @@ mod tests {
                 }
             });
             assert_eq!(passed[0], passed[1], "{plan:?} {z:?} {old:?}");
-            assert_eq!(texels[0], texels[1], "{plan:?} {z:?} {old:?}");
+            assert_eq!(seen(&texels[0]), seen(&texels[1]), "{plan:?} {z:?} {old:?}");
             let passed = [0, 1].map(|way| {
                 let base = texels[way].as_mut_ptr().cast();
                 let at = BlockAddress { base, pitch: 4 * bytes, whole: false };
@@ -114,7 +120,7 @@ mod tests {
                 }
             });
             assert_eq!(passed[0], passed[1], "quad {plan:?} {z:?} {old:?}");
-            assert_eq!(texels[0], texels[1], "quad {plan:?} {z:?} {old:?}");
+            assert_eq!(seen(&texels[0]), seen(&texels[1]), "quad {plan:?} {z:?} {old:?}");
         }
     }
 

@@ -163,6 +163,20 @@ impl Row for D24 {
         // SAFETY: intrinsics of SSE2.
         unsafe { nearest(z, 16_777_215.0) }
     }
+    // The upper eight bits mean nothing: a copy may have left anything there.
+    #[inline(always)]
+    unsafe fn load(p: *const u8) -> __m128i {
+        // SAFETY: sixteen bytes (the caller's contract).
+        unsafe { _mm_and_si128(_mm_loadu_si128(p.cast()), _mm_set1_epi32(0xff_ffff)) }
+    }
+    #[inline(always)]
+    unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
+        // SAFETY: eight bytes each (the caller's contract).
+        unsafe {
+            let quad = _mm_unpacklo_epi64(_mm_loadl_epi64(p[0].cast()), _mm_loadl_epi64(p[1].cast()));
+            _mm_and_si128(quad, _mm_set1_epi32(0xff_ffff))
+        }
+    }
     integer_comparisons!();
 }
 

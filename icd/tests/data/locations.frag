@@ -1,0 +1,8 @@
+#version 450
+// Two outputs that no two components of are the same.
+layout(location = 0) out vec4 zero;
+layout(location = 1) out vec4 one;
+void main() {
+    zero = vec4(0.2, 0.4, 0.6, 0.8);
+    one = vec4(1.0, 0.6, 0.2, 0.0);
+}

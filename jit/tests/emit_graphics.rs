@@ -192,8 +192,10 @@ fn vertices_of_primitives() {
             }
             let ids: Vec<u32> = (0..padded).map(|lane| number(of(lane)).0 as u32).collect();
             let invocations: Vec<u32> = (0..padded).map(|lane| number(of(lane)).1 as u32).collect();
-            let sources =
-                [InputSource { offset: produced.slot_bytes(1) as u32, mask: u32::MAX }, InputSource::default()];
+            let sources = [
+                InputSource { offset: produced.slot_bytes(1) as u32, mask: u32::MAX, stride: 0 },
+                InputSource::default(),
+            ];
             let (mut inputs, mut vertices) = (aligned(&inputs), aligned(&vertices));
             let (mut ids_, mut invocations_) = (aligned(&ids), aligned(&invocations));
             let rows = SlotLayout::new(3, lanes as u32);

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 17] = [
+pub static TABLES: [&[CommandRow]; 18] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,

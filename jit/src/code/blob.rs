@@ -124,8 +124,8 @@ impl StageCode for LoadedCode {
 mod tests {
     use super::*;
     use base::shader::{
-        BuiltinSlot, Capture, Captured, FragmentFacts, Interpolation, Payload, Slot, SlotKind, SlotType,
-        StageInterface, WorkgroupFacts,
+        BuiltinSlot, Capture, Captured, ControlFacts, Domain, FragmentFacts, Interpolation, PatchPlace, Payload, Slot,
+        SlotKind, SlotType, StageInterface, TessellationFacts, WorkgroupFacts,
     };
     use std::sync::Arc;
 
@@ -139,7 +139,11 @@ mod tests {
         let facts = StageFacts {
             payload,
             lanes: 8,
-            interface: Arc::new(StageInterface { inputs: vec![user], outputs }),
+            interface: Arc::new(StageInterface {
+                inputs: vec![user],
+                outputs,
+                places: vec![PatchPlace { offset: 4, stride: 8 }],
+            }),
             capture: Some(Arc::new(capture)),
             side_effects: true,
             scratch_bytes: 1024,
@@ -156,7 +160,13 @@ mod tests {
     #[test]
     fn round_trip() {
         let workgroup = WorkgroupFacts { local_size: [4, 5, 6], shared_bytes: 77, zero_shared: true };
-        for blob in [fragment(), blob(Payload::Vertex), blob(Payload::Compute(workgroup))] {
+        let modes = TessellationFacts { domain: Some(Domain::Quads), vertices: 3, ..TessellationFacts::default() };
+        let patches = [
+            Payload::TessellationControl(ControlFacts { patch: workgroup, modes }),
+            Payload::TessellationEvaluation(modes),
+        ];
+        let others = [fragment(), blob(Payload::Vertex), blob(Payload::Compute(workgroup))];
+        for blob in patches.map(blob).into_iter().chain(others) {
             let bytes = blob.to_bytes();
             assert_eq!(CodeBlob::from_bytes(&bytes, 0b111), Some(blob));
             assert_eq!(CodeBlob::from_bytes(&bytes, 0b011), None, "code for a CPU with more features");

@@ -71,7 +71,11 @@ pub fn try_compile(
     let facts = StageFacts {
         payload: shader.payload,
         lanes,
-        interface: Arc::new(StageInterface { inputs: shader.inputs.clone(), outputs: shader.outputs.clone() }),
+        interface: Arc::new(StageInterface {
+            inputs: shader.inputs.clone(),
+            outputs: shader.outputs.clone(),
+            places: shader.places.clone(),
+        }),
         capture: shader.capture.clone().map(Arc::new),
         side_effects: shader.side_effects,
         scratch_bytes: emitted.scratch_bytes,

@@ -149,7 +149,7 @@ pub fn vertex_stage() -> CompiledStage {
         _ => SlotKind::Builtin(builtins[i as usize - 8]),
     };
     let outputs = (0..12).map(|i| slot(kind(i), Interpolation::Smooth)).collect();
-    stage(Payload::Vertex, copy_vertices, 4, StageInterface { inputs, outputs })
+    stage(Payload::Vertex, copy_vertices, 4, StageInterface { inputs, outputs, places: Vec::new() })
 }
 
 /// Interpolated value of input `slot` at (fx, fy) in the framebuffer.
@@ -241,7 +241,7 @@ pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], facts: FragmentFact
     let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
     let outputs = (0..4).map(|c| user(0, c)).chain(extra.iter().map(|&b| SlotKind::Builtin(b)));
     let outputs = outputs.map(|k| slot(k, Interpolation::Smooth)).collect();
-    stage(Payload::Fragment(facts), entry, 8, StageInterface { inputs, outputs })
+    stage(Payload::Fragment(facts), entry, 8, StageInterface { inputs, outputs, places: Vec::new() })
 }
 
 static NEVER: AtomicU32 = AtomicU32::new(0);

@@ -75,7 +75,7 @@ fn geometry_stage(entry: StageFn, facts: GeometryFacts) -> CompiledStage {
         _ => SlotKind::Builtin(BuiltinSlot::VertexMark),
     };
     let outputs = (0..SLOTS).map(|i| slot(kind(i), Interpolation::Smooth)).collect();
-    stage(Payload::Geometry(facts), entry, LANES as u32, StageInterface { inputs, outputs })
+    stage(Payload::Geometry(facts), entry, LANES as u32, StageInterface { inputs, outputs, places: Vec::new() })
 }
 
 fn facts(output: OutputPrimitive, max_vertices: u32, invocations: u32) -> GeometryFacts {

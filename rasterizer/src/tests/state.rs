@@ -248,7 +248,7 @@ fn blending_with_the_second_source_alone() {
         let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
         let second = |component| SlotKind::User { location: 0, component, index: 1 };
         let outputs = (0..4).map(|c| slot(second(c), Interpolation::Smooth)).collect();
-        let interface = StageInterface { inputs, outputs };
+        let interface = StageInterface { inputs, outputs, places: Vec::new() };
         let fragment = stage(Payload::Fragment(FragmentFacts::default()), fs_color, 8, interface);
         let mut s = state(Topology::TriangleStrip, 8, 8);
         let color = (BlendFactor::Zero, BlendFactor::Src1Color, BlendOp::Add);

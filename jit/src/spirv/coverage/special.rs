@@ -183,46 +183,46 @@ fn made_vertices(a: &mut Asm) {
 fn made_patches(a: &mut Asm) {
     a.capabilities.extend([3, 23]);
     let (four, three, zero) = (a.ty(F4), a.u(3), a.u(0));
-    let vertices = a.global(op::OpTypeArray, false, &[four, three]);
+    let vertices = a.global(28, false, &[four, three]);
     let input = a.interface(1, vertices, [30, 0]);
     let output = a.interface(3, vertices, [30, 0]);
     let (float, two) = (a.ty(F32), a.u(2));
-    let levels = a.global(op::OpTypeArray, false, &[float, two]);
+    let levels = a.global(28, false, &[float, two]);
     let inner = a.interface(3, levels, [11, 12]);
     builtin(a, 3, 8, U32, 0);
     builtin(a, 3, 14, U32, 0);
     let pointer = a.pointer(1, four);
-    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
-    let color = a.r(op::OpLoad, four, &[place]);
+    let place = a.r(65, pointer, &[input, zero]);
+    let color = a.r(61, four, &[place]);
     let pointer = a.pointer(3, four);
-    let place = a.r(op::OpAccessChain, pointer, &[output, zero]);
-    a.i(op::OpStore, &[place, color]);
+    let place = a.r(65, pointer, &[output, zero]);
+    a.i(62, &[place, color]);
     let (scope, nothing) = (a.u(2), a.u(0));
-    a.i(op::OpControlBarrier, &[scope, scope, nothing]);
+    a.i(224, &[scope, scope, nothing]);
     let pointer = a.pointer(3, float);
-    let place = a.r(op::OpAccessChain, pointer, &[inner, zero]);
+    let place = a.r(65, pointer, &[inner, zero]);
     let level = a.value(F32);
-    a.i(op::OpStore, &[place, level]);
+    a.i(62, &[place, level]);
 }
 
 fn patch_places(a: &mut Asm) {
     a.capabilities.extend([3, 23]);
     let (four, three, zero) = (a.ty(F4), a.u(3), a.u(0));
-    let vertices = a.global(op::OpTypeArray, false, &[four, three]);
+    let vertices = a.global(28, false, &[four, three]);
     let input = a.interface(1, vertices, [30, 0]);
     let output = a.interface(3, four, [30, 0]);
     let float = a.ty(F32);
     let count = a.u(4);
-    let levels = a.global(op::OpTypeArray, false, &[float, count]);
+    let levels = a.global(28, false, &[float, count]);
     let outer = a.interface(1, levels, [11, 11]);
     builtin(a, 3, 13, Ty::new(Scalar::Float(32), 3), 0);
     let pointer = a.pointer(1, float);
-    let place = a.r(op::OpAccessChain, pointer, &[outer, zero]);
-    a.r(op::OpLoad, float, &[place]);
+    let place = a.r(65, pointer, &[outer, zero]);
+    a.r(61, float, &[place]);
     let pointer = a.pointer(1, four);
-    let place = a.r(op::OpAccessChain, pointer, &[input, zero]);
-    let color = a.r(op::OpLoad, four, &[place]);
-    a.i(op::OpStore, &[output, color]);
+    let place = a.r(65, pointer, &[input, zero]);
+    let color = a.r(61, four, &[place]);
+    a.i(62, &[output, color]);
 }
 
 fn stencil(a: &mut Asm) {

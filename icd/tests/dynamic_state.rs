@@ -432,7 +432,8 @@ fn maintenance_5() {
 #[test]
 fn memory_and_clocks() {
     let c = Context::new(&[], &[c"VK_KHR_map_memory2", c"VK_EXT_memory_budget", c"VK_KHR_calibrated_timestamps"]);
-    let budget = || {
+    let other = Context::new(&[], &[]);
+    let budget = |c: &Context| {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut out = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
         // SAFETY: valid usage.
@@ -441,9 +442,12 @@ fn memory_and_clocks() {
         assert!(budget.heap_budget[0] > 0 && budget.heap_budget[0] <= size && budget.heap_budget[1..] == [0; 15]);
         budget.heap_usage[0]
     };
-    let before = budget();
-    let buffer = c.buffer(1 << 20);
-    assert!(budget() >= before + (1 << 20));
+    // More than this process's other tests give back meanwhile; usage is the process's, whichever instance is asked.
+    const BYTES: u64 = 256 << 20;
+    let before = [budget(&c), budget(&other)];
+    let buffer = c.buffer(BYTES);
+    let most = before[0].max(before[1]) + BYTES / 2;
+    assert!(budget(&c) > most && budget(&other) > most, "{before:?}");
     let map = ash::khr::map_memory2::Device::new(&c.instance, &c.device);
     let info = vk::MemoryMapInfoKHR::default().memory(buffer.memory).offset(64).size(vk::WHOLE_SIZE);
     // SAFETY: (all here) valid usage.

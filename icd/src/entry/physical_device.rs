@@ -1,11 +1,10 @@
 //! Queries on the physical device; the answers are in `caps`.
 
 use crate::caps::{self, newer};
-use crate::device::instance::PhysicalDevice;
-use crate::ffi::handle::dispatchable;
 use crate::ffi::pointer::{find_mut, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
+use crate::object::memory::Heap;
 use ash::vk;
 use std::ffi::c_void;
 
@@ -58,11 +57,11 @@ shims! {
         *out = caps::memory_properties();
     }
 
-    fn get_physical_device_memory_properties2(device: Physical, out: *mut vk::PhysicalDeviceMemoryProperties2<'_>) {
+    fn get_physical_device_memory_properties2(_device: Physical, out: *mut vk::PhysicalDeviceMemoryProperties2<'_>) {
         (*out).memory_properties = caps::memory_properties();
         let budget = find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>((*out).p_next);
         if let Some(budget) = budget {
-            let used = dispatchable::<PhysicalDevice>(device).heap.used();
+            let used = Heap::used_by_process();
             (budget.heap_budget, budget.heap_usage) = ([0; 16], [0; 16]);
             (budget.heap_budget[0], budget.heap_usage[0]) = (caps::heap_budget(used), used);
         }

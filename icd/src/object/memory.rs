@@ -19,6 +19,9 @@ pub struct Heap {
     arena: OnceLock<Option<Arc<Arena>>>,
 }
 
+/// What all heaps have used.
+static USED: AtomicU64 = AtomicU64::new(0);
+
 /// A heap's arena: its own, so that no address of one instance is alive in another; but where the process's addresses are limited, one that
 /// all living heaps share, reserved by the first one that allocates.
 fn arena_for(heap: u64) -> Option<Arc<Arena>> {
@@ -45,15 +48,16 @@ impl Heap {
         self.arena.get().and_then(Option::as_ref).map_or(AddressSpace::EMPTY, |arena| arena.addresses())
     }
 
-    /// Bytes that are allocated.
-    pub fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
+    /// `heapUsage`: bytes that the process has allocated, by any instance.
+    pub fn used_by_process() -> u64 {
+        USED.load(Ordering::Relaxed)
     }
 
     /// Counts `bytes` as used; `None` when there are not so many left.
     fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reserved> {
         let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= heap_size());
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        USED.fetch_add(bytes, Ordering::Relaxed);
         Some(Reserved { heap: self.clone(), bytes })
     }
 }
@@ -67,6 +71,7 @@ struct Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         self.heap.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        USED.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

@@ -164,7 +164,7 @@ fn vertices_of_primitives() {
     );
     let sum = b.binary(Binary::IAdd, any, unwritten);
     b.inst(Op::StoreVertex(1), &[any, invocation], &[]);
-    // Beyond the last row: the last one.
+    // Beyond the last row: nowhere.
     b.inst(Op::StoreVertex(0), &[nine, sum], &[]);
     // Many in some lanes, which do not have them: only rows up to the most count.
     let count = b.binary(Binary::IAdd, any, invocation);
@@ -199,7 +199,7 @@ fn vertices_of_primitives() {
             let (mut inputs, mut vertices) = (aligned(&inputs), aligned(&vertices));
             let (mut ids_, mut invocations_) = (aligned(&ids), aligned(&invocations));
             let rows = SlotLayout::new(3, lanes as u32);
-            let words = rows.words(chunks * 4 * lanes);
+            let words = rows.words((chunks * 4 + 1) * lanes);
             let mut outputs = aligned(&vec![7; words]);
             let mut counts = aligned(&vec![99; padded]);
             let mut first_rows = aligned(&vec![99; chunks]);

@@ -65,9 +65,9 @@ pub struct PrimitiveBatch {
     pub primitive_id: *const u32,
     /// `InvocationId`, `[chunk][lane]`.
     pub invocation_id: *const u32,
-    /// `[row][output slot][lane]`.
+    /// `[row][output slot][lane]`: as many rows for every chunk as a lane may make vertices, and one more.
     pub outputs: *mut u32,
-    /// Out, `[chunk][lane]`: vertices made, all streams together.
+    /// Out, `[chunk][lane]`: vertices made, all streams together; more than there may be stands for the most.
     pub counts: *mut u32,
     /// Out, by chunk: its first row.
     pub first_rows: *mut u32,

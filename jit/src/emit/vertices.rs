@@ -183,16 +183,17 @@ impl Emitter<'_> {
         let (row_bytes, at) = (layout.chunk_bytes() as i64, layout.slot_bytes(slot as usize));
         let c = self.vector(data.args[1])?;
         if let Rep::Uniform(number) = self.rep(data.args[0])? {
-            let last = self.b.iconst(Type::I32, i64::from(made - 1));
-            let number = self.b.umin(number, last);
+            // Behind the last row that the chunk may have lies another one, the next chunk's or nobody's.
+            let behind = self.b.iconst(Type::I32, i64::from(made));
+            let number = self.b.umin(number, behind);
             let number = self.b.zext(Type::I64, number);
             let offset = self.b.imul_imm(number, row_bytes);
             let row = self.b.iadd(rows, offset);
             self.store_masked(c, at as i32, row);
             return Ok(());
         }
-        let (number, last) = (self.vector(data.args[0])?, self.word(made as i32 - 1));
-        let number = self.b.umin(number, last);
+        let (number, behind) = (self.vector(data.args[0])?, self.word(made as i32));
+        let number = self.b.umin(number, behind);
         let offsets = self.b.imul_imm(number, row_bytes);
         let lanes = self.words(|lane| (at + 4 * lane) as i32);
         let offsets = self.b.iadd(offsets, lanes);

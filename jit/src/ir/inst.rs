@@ -545,10 +545,10 @@ pub enum Op {
     /// (vertex: I32) -> T: slot of `Shader::inputs` of a vertex of the invocation's primitive or patch (clamped); of what a
     /// patch has once, of any.
     LoadVertex(u32),
-    /// (number: I32, value: 32-bit) -> (): slot of `Shader::outputs` of one of the vertices that the invocation makes; the active lanes' numbers
-    /// are below the stage's most (clamped).
+    /// (number: I32, value: 32-bit) -> (): slot of `Shader::outputs` of one of the vertices that the invocation makes; nothing becomes of a number that is
+    /// not below the stage's most.
     StoreVertex(u32),
-    /// (count: I32) -> (): so many vertices have been made. Without it, none.
+    /// (count: I32) -> (): so many vertices have been made, or the most. Without it, none.
     StoreVertexCount,
     /// See [`Builtin`].
     Builtin(Builtin),

@@ -356,8 +356,10 @@ impl<'a> Machine<'a, '_> {
                 self.group.inputs.get(*slot as usize).and_then(|s| s.get(at)).map_or(0, |&b| u64::from(b))
             }
             Op::StoreVertex(slot) => {
-                let last = self.shader.payload.geometry().map_or(0, |facts| u64::from(facts.max_vertices - 1));
-                let at = args[0].min(last) as usize * self.lanes + lane;
+                if self.shader.payload.geometry().is_none_or(|facts| args[0] >= u64::from(facts.max_vertices)) {
+                    return Ok(());
+                }
+                let at = args[0] as usize * self.lanes + lane;
                 let rows = &mut self.out.outputs[*slot as usize];
                 rows.resize(rows.len().max(at + 1), 0);
                 rows[at] = args[1] as u32;

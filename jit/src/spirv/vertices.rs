@@ -8,7 +8,7 @@ use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Cmp, Op, Region, Term, Ty, Value, Var};
+use crate::ir::{Binary, Op, Ty, Value, Var};
 use base::shader::{BuiltinSlot, GeometryFacts, Interpolation, Slot, SlotKind, SlotType, VertexMark};
 use std::collections::HashSet;
 
@@ -31,8 +31,9 @@ impl Translator<'_> {
             op::OpEmitStreamVertex | op::OpEndStreamPrimitive => self.s.constant_bits(v.arg(0)?)? as u32,
             _ => 0,
         };
-        let facts = self.b.shader.payload.geometry().copied();
-        let facts = facts.ok_or_else(|| Error::invalid(format!("vertices made in a {:?} stage", self.stage)))?;
+        if self.b.shader.payload.geometry().is_none() {
+            return Err(Error::invalid(format!("vertices made in a {:?} stage", self.stage)));
+        }
         if stream >= GeometryFacts::MOST_STREAMS {
             return Err(Error::invalid("stream beyond the last"));
         }
@@ -41,7 +42,7 @@ impl Translator<'_> {
             self.made = Some(Made { count, begins, marked: false, sources: Vec::new() });
         }
         match v.op {
-            op::OpEmitVertex | op::OpEmitStreamVertex => self.emit_vertex(stream, facts.max_vertices),
+            op::OpEmitVertex | op::OpEmitStreamVertex => self.emit_vertex(stream),
             _ => self.end_primitive(stream),
         }
     }
@@ -50,13 +51,10 @@ impl Translator<'_> {
         self.made.as_mut().ok_or_else(|| Error::internal("no vertices"))
     }
 
-    /// What is beyond the most that the shader says is not made.
-    fn emit_vertex(&mut self, stream: u32, most: u32) -> Result<()> {
+    /// What is beyond the most that the shader says is counted, and not made.
+    fn emit_vertex(&mut self, stream: u32) -> Result<()> {
         let (count, begins) = (self.made()?.count, self.made()?.begins);
         let number = self.b.load_var(count, None);
-        let most = self.b.i32(most);
-        let fits = self.b.cmp(Cmp::ULt, number, most);
-        self.b.push_region();
         let mut slots = Vec::new();
         self.each_output(&mut |t, slot, var, index| {
             let v = t.b.load_var(var, Some(index));
@@ -73,8 +71,6 @@ impl Translator<'_> {
         let next = self.b.i32(1);
         let next = self.b.bin(Binary::IAdd, number, next);
         self.b.store_var(count, None, next);
-        let then = self.b.pop_region(Term::default());
-        self.b.if_(fits, then, Region::default());
         let made = self.made()?;
         made.marked |= stream != 0;
         made.sources = slots;

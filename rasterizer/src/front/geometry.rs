@@ -156,7 +156,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             }
         }
         let most_rows = words.chunks(count) * self.facts.max_vertices as usize;
-        let outputs = self.calls.outputs.words(self.made.outputs.words(most_rows * words.lanes()));
+        let outputs = self.calls.outputs.words(self.made.outputs.words((most_rows + 1) * words.lanes()));
         let mut batch = PrimitiveBatch {
             header: memory.header(self.stage),
             count: count as u32,

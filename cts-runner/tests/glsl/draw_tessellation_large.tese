@@ -1,5 +1,5 @@
 #version 450
-layout(quads, fractional_odd_spacing, ccw) in;
+layout(quads, equal_spacing, ccw) in;
 layout(location = 0) in vec4 color[];
 layout(location = 7) patch in vec4 sum;
 layout(location = 0) out vec4 color_out;

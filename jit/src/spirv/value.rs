@@ -6,6 +6,18 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+/// What is kept of the vertices that a stage of primitives makes.
+pub(crate) struct Made {
+    /// Vertices so far.
+    pub count: Var,
+    /// A bit by stream, from [`base::shader::VertexMark::BEGINS`] on: its next vertex begins a strip.
+    pub begins: Var,
+    /// Some strip ends, or there are streams.
+    pub marked: bool,
+    /// The variables that slots are stored from; none of the mark.
+    pub sources: Vec<Option<Var>>,
+}
+
 /// Leaves of a composite.
 pub(crate) type Flat = SmallVec<[Value; 4]>;
 

@@ -7,22 +7,11 @@
 use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
+use super::value::Made;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Op, Ty, Value, Var};
 use base::shader::{BuiltinSlot, GeometryFacts, Interpolation, Slot, SlotKind, SlotType, VertexMark};
 use std::collections::HashSet;
-
-/// What is kept of them.
-pub(crate) struct Made {
-    /// Vertices so far.
-    count: Var,
-    /// A bit by stream, from [`VertexMark::BEGINS`] on: its next vertex begins a strip.
-    begins: Var,
-    /// Some strip ends, or there are streams.
-    marked: bool,
-    /// The variables that slots are stored from; none of the mark.
-    sources: Vec<Option<Var>>,
-}
 
 impl Translator<'_> {
     /// OpEmitVertex, OpEndPrimitive, OpEmitStreamVertex, OpEndStreamPrimitive.

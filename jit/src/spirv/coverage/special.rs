@@ -197,8 +197,8 @@ fn made_patches(a: &mut Asm) {
     let pointer = a.pointer(3, four);
     let place = a.r(65, pointer, &[output, zero]);
     a.i(62, &[place, color]);
-    let (scope, nothing) = (a.u(2), a.u(0));
-    a.i(224, &[scope, scope, nothing]);
+    let (patch, invocation, nothing) = (a.u(2), a.u(4), a.u(0));
+    a.i(224, &[patch, invocation, nothing]);
     let pointer = a.pointer(3, float);
     let place = a.r(65, pointer, &[inner, zero]);
     let level = a.value(F32);

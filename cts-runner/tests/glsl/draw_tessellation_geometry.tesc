@@ -1,5 +1,5 @@
 #version 450
-// Levels by patch and vertex, of fractional spacing; some patches are dropped.
+// Levels by patch and vertex; some patches are dropped.
 layout(vertices = 3) out;
 layout(location = 0) in vec4 color[];
 layout(location = 1) in vec4 other[][2];

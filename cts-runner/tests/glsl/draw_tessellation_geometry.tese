@@ -1,5 +1,5 @@
 #version 450
-layout(triangles, fractional_odd_spacing, cw) in;
+layout(triangles, equal_spacing, cw) in;
 layout(location = 0) in vec4 color[];
 layout(location = 2) patch in vec3 shift;
 layout(location = 0) out vec4 color_out;

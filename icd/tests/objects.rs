@@ -107,8 +107,25 @@ fn unknown_extensions_and_features_are_refused() {
     // SAFETY: as above.
     let result = unsafe { context.instance.create_device(context.physical, &info, None) };
     assert_eq!(result.err(), Some(vk::Result::ERROR_EXTENSION_NOT_PRESENT));
-    let features = vk::PhysicalDeviceFeatures::default().geometry_shader(true);
-    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_features(&features);
+    // Each feature that the device does not have, whichever these are, alone.
+    const FEATURES: usize = size_of::<vk::PhysicalDeviceFeatures>() / size_of::<vk::Bool32>();
+    // SAFETY: the structure is its VkBool32 members (registry), and the handle is valid.
+    let supported: [vk::Bool32; FEATURES] =
+        unsafe { std::mem::transmute(context.instance.get_physical_device_features(context.physical)) };
+    let missing = (0..FEATURES).filter(|i| supported[*i] == vk::FALSE);
+    for index in missing {
+        let mut features = [vk::FALSE; FEATURES];
+        features[index] = vk::TRUE;
+        // SAFETY: as above.
+        let features = unsafe { std::mem::transmute::<[vk::Bool32; FEATURES], vk::PhysicalDeviceFeatures>(features) };
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_features(&features);
+        // SAFETY: as above.
+        let result = unsafe { context.instance.create_device(context.physical, &info, None) };
+        assert_eq!(result.err(), Some(vk::Result::ERROR_FEATURE_NOT_PRESENT), "feature {index}");
+    }
+    // A structure's feature, with all that the core ones have.
+    let mut rate = vk::PhysicalDeviceFragmentShadingRateFeaturesKHR::default().primitive_fragment_shading_rate(true);
+    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut rate);
     // SAFETY: as above.
     let result = unsafe { context.instance.create_device(context.physical, &info, None) };
     assert_eq!(result.err(), Some(vk::Result::ERROR_FEATURE_NOT_PRESENT));

@@ -278,9 +278,49 @@ fn mode(words: &[u32], mode: u32) -> usize {
     }
 }
 
+const OUTPUT_VERTICES: u32 = 26;
+
+/// Takes away the mode `OutputVertices`; gives it back.
+fn without_vertices(words: &mut Vec<u32>) -> Vec<u32> {
+    let at = mode(words, OUTPUT_VERTICES);
+    words.drain(at - 2..at + 2).collect()
+}
+
+/// `OutputVertices` may stand in either stage, or in both.
+#[test]
+fn either_stage_says_how_many_vertices_a_patch_has() {
+    let c = context(&[c"VK_EXT_debug_utils"]);
+    let messenger = Messenger::new(&c);
+    let (mut control, mut evaluation) = (shader!("patches.tesc"), shader!("patches.tese"));
+    let mut said = without_vertices(&mut control);
+    let nobody = Drawing { control: Some(control.clone()), ..Drawing::new() };
+    // Of the evaluation stage's function, before its first mode.
+    let at = mode(&evaluation, 24) - 2;
+    said[1] = evaluation[at + 1];
+    evaluation.splice(at..at, said);
+    let want = draw(&c, &Drawing::new());
+    let both = Drawing { evaluation, ..Drawing::new() };
+    assert_eq!(draw(&c, &both), want);
+    let other = Drawing { control: Some(control), ..both };
+    assert_eq!(draw(&c, &other), want);
+    // More than 32, and none at all.
+    // SAFETY: valid usage.
+    let layout = unsafe { c.device.create_pipeline_layout(&Default::default(), None) }.expect("layout");
+    let mut many = other;
+    let at = mode(&many.evaluation, OUTPUT_VERTICES);
+    many.evaluation[at + 1] = 33;
+    assert_eq!(messenger.take(), Vec::<String>::new());
+    for (drawing, word) in [(many, "33"), (nobody, "OutputVertices")] {
+        assert!(create(&c, &drawing, layout).is_err(), "{word}");
+        let messages = messenger.take();
+        assert!(messages.iter().any(|m| m.contains(word)), "{messages:?}");
+    }
+    // SAFETY: valid usage.
+    unsafe { c.device.destroy_pipeline_layout(layout, None) };
+}
+
 #[test]
 fn what_is_no_tessellation_is_refused() {
-    const OUTPUT_VERTICES: u32 = 26;
     const QUADS: u32 = 24;
     const SPACING_EQUAL: u32 = 1;
     let c = context(&[c"VK_EXT_debug_utils"]);

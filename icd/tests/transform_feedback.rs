@@ -9,7 +9,9 @@ use common::{Buffer, Context, info};
 use pipeline::module;
 
 const CAPTURE: &[u8] = include_bytes!("../../jit/tests/data/capture.vert.spv");
-/// `XfbStride` of its buffers.
+const NUMBERED: &[u8] = include_bytes!("data/numbered.vert.spv");
+const STREAMS: &[u8] = include_bytes!("data/streams.geom.spv");
+/// `XfbStride` of `CAPTURE`'s buffers.
 const STRIDES: [u32; 4] = [52, 40, 12, 12];
 const UNTOUCHED: u32 = 0xaaaa_aaaa;
 
@@ -27,6 +29,27 @@ fn captured(vertex: u32, instance: u32) -> [Vec<u32>; 4] {
     second.extend(words(&[v, 1.0, 2.0, i]));
     let piece = |floats: &[f32]| [vec![UNTOUCHED], words(floats)].concat();
     [first, second, piece(&[v + 100.0, i]), piece(&[i, v + 200.0])]
+}
+
+/// `streams.geom` with a position of that stream, which goes to no buffer.
+fn with_position_of(stream: u32, mut words: Vec<u32>) -> Vec<u32> {
+    const OP_DECORATE: u32 = 71;
+    let [stream_of, buffer, stride] = [29, 36, 37];
+    let find = |words: &[u32], wanted: &dyn Fn(&[u32]) -> bool| {
+        let mut at = 5;
+        while !(words[at] & 0xffff == OP_DECORATE && wanted(&words[at + 1..])) {
+            at += (words[at] >> 16) as usize;
+        }
+        at
+    };
+    let at = find(&words, &|rest| rest[1..3] == [stream_of, 1]);
+    words[at + 3] = stream;
+    let position = words[at + 1];
+    for decoration in [buffer, stride] {
+        let at = find(&words, &|rest| rest[..2] == [position, decoration]);
+        words.drain(at..at + 4);
+    }
+    words
 }
 
 /// Buffers that hold these vertices from byte `at` on.
@@ -63,14 +86,14 @@ impl Functions {
         unsafe { (self.0.fp().cmd_end_transform_feedback_ext)(b, 0, counters.len() as u32, p, q) };
     }
 
-    unsafe fn begin_query(&self, b: vk::CommandBuffer, pool: vk::QueryPool, query: u32) {
+    unsafe fn begin_query(&self, b: vk::CommandBuffer, pool: vk::QueryPool, query: u32, stream: u32) {
         // SAFETY: as above.
-        unsafe { (self.0.fp().cmd_begin_query_indexed_ext)(b, pool, query, vk::QueryControlFlags::empty(), 0) };
+        unsafe { (self.0.fp().cmd_begin_query_indexed_ext)(b, pool, query, vk::QueryControlFlags::empty(), stream) };
     }
 
-    unsafe fn end_query(&self, b: vk::CommandBuffer, pool: vk::QueryPool, query: u32) {
+    unsafe fn end_query(&self, b: vk::CommandBuffer, pool: vk::QueryPool, query: u32, stream: u32) {
         // SAFETY: as above.
-        unsafe { (self.0.fp().cmd_end_query_indexed_ext)(b, pool, query, 0) };
+        unsafe { (self.0.fp().cmd_end_query_indexed_ext)(b, pool, query, stream) };
     }
 }
 
@@ -90,18 +113,34 @@ struct Scene {
 
 impl Scene {
     fn new() -> Scene {
-        let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut feedback =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true).geometry_streams(true);
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
             .primitives_generated_query(true)
+            .primitives_generated_query_with_non_zero_streams(true)
             .primitives_generated_query_with_rasterizer_discard(true);
         let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
             .provoking_vertex_last(true)
             .transform_feedback_preserves_provoking_vertex(true);
-        let features = vk::PhysicalDeviceFeatures::default().shader_float64(true).large_points(true);
+        let mut dynamic = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default()
+            .extended_dynamic_state3_rasterization_stream(true);
+        let features = vk::PhysicalDeviceFeatures::default()
+            .shader_float64(true)
+            .large_points(true)
+            .geometry_shader(true)
+            .occlusion_query_precise(true);
         let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
-        let extensions =
-            [c"VK_EXT_transform_feedback", c"VK_EXT_primitives_generated_query", c"VK_EXT_provoking_vertex"];
-        let c = Context::with(&[], &extensions, &mut [&mut features, &mut feedback, &mut generated, &mut provoking]);
+        let extensions = [
+            c"VK_EXT_transform_feedback",
+            c"VK_EXT_primitives_generated_query",
+            c"VK_EXT_provoking_vertex",
+            c"VK_EXT_extended_dynamic_state3",
+        ];
+        let c = Context::with(
+            &[],
+            &extensions,
+            &mut [&mut features, &mut feedback, &mut generated, &mut provoking, &mut dynamic],
+        );
         let functions = Functions(ash::ext::transform_feedback::Device::new(&c.instance, &c.device));
         // SAFETY: valid usage.
         unsafe {
@@ -154,6 +193,46 @@ impl Scene {
         let pipeline = unsafe {
             let made = self.c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
             self.c.device.destroy_shader_module(vertex, None);
+            made.map_err(|(_, error)| error).expect("pipeline")[0]
+        };
+        self.pipelines.push(pipeline);
+        pipeline
+    }
+
+    /// A pipeline of `streams.geom` that rasterizes a stream, which is dynamic or not.
+    fn streams(&mut self, stream: u32, dynamic: bool) -> vk::Pipeline {
+        use vk::ShaderStageFlags as S;
+        let words = [(S::VERTEX, info::spirv(NUMBERED)), (S::GEOMETRY, with_position_of(stream, info::spirv(STREAMS)))];
+        let modules = words.map(|(stage, words)| (stage, module(&self.c, &words)));
+        let stages = modules.map(|(stage, module)| {
+            vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main")
+        });
+        let input = vk::PipelineVertexInputStateCreateInfo::default();
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::POINT_LIST);
+        let (viewports, scissors) = ([info::viewport(64)], [info::area(64)]);
+        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        // What is dynamic is another value here.
+        let mut select = vk::PipelineRasterizationStateStreamCreateInfoEXT::default()
+            .rasterization_stream(if dynamic { (stream + 1) % 4 } else { stream });
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).push_next(&mut select);
+        let multisample =
+            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let states: &[vk::DynamicState] = if dynamic { &[vk::DynamicState::RASTERIZATION_STREAM_EXT] } else { &[] };
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&rasterization)
+            .multisample_state(&multisample)
+            .dynamic_state(&dynamic)
+            .layout(self.layout)
+            .render_pass(self.pass);
+        // SAFETY: valid usage.
+        let pipeline = unsafe {
+            let made = self.c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
+            modules.iter().for_each(|&(_, module)| self.c.device.destroy_shader_module(module, None));
             made.map_err(|(_, error)| error).expect("pipeline")[0]
         };
         self.pipelines.push(pipeline);
@@ -457,16 +536,16 @@ fn queries_count_primitives() {
             d.cmd_bind_index_buffer(b, indices.buffer, 0, vk::IndexType::UINT16);
             s.bind(b, &buffers, &[0; 4]);
             d.cmd_begin_query(b, generated, 0, Default::default());
-            s.feedback.begin_query(b, feedback, 0);
+            s.feedback.begin_query(b, feedback, 0, 0);
             d.cmd_draw_indexed(b, 12, 1, 0, 0, 0);
             s.begin(b, None);
             d.cmd_draw_indexed(b, 12, 2, 0, 0, 0);
             s.end(b, None);
-            s.feedback.end_query(b, feedback, 0);
+            s.feedback.end_query(b, feedback, 0, 0);
             // Without capturing, of another query.
-            s.feedback.begin_query(b, feedback, 1);
+            s.feedback.begin_query(b, feedback, 1, 0);
             d.cmd_draw(b, 5, 1, 0, 0);
-            s.feedback.end_query(b, feedback, 1);
+            s.feedback.end_query(b, feedback, 1, 0);
             d.cmd_end_query(b, generated, 0);
         },
         |b| unsafe {
@@ -495,6 +574,84 @@ fn queries_count_primitives() {
     // SAFETY: idle.
     unsafe { pools.iter().for_each(|&pool| d.destroy_query_pool(pool, None)) };
     s.free(buffers.into_iter().chain([indices, copy]));
+}
+
+/// Every stream has its own buffers, which end apart, counters and strips; any of them is rasterized.
+#[test]
+fn streams_are_captured_counted_and_rasterized() {
+    const POINTS: u32 = 300;
+    /// Triangles of the third stream that fit.
+    const FIT: usize = 100;
+    let mut s = Scene::new();
+    let (mut want, mut odd) = ([vec![], vec![], vec![], vec![]], 0);
+    for (n, i) in (0..POINTS).flat_map(|n| [(n, 0), (n, 1)]) {
+        odd += u64::from(n % 2);
+        for k in [0, 1, 2, 1, 3, 2] {
+            want[0].extend([n, i, k, UNTOUCHED]);
+            if want[3].len() < FIT * 3 {
+                want[1].extend([UNTOUCHED, n, k]);
+                want[3].push(i);
+            }
+            want[2].extend((n % 2 == 1).then_some(100 * n + 10 * i + k));
+        }
+    }
+    let written = [0, 1, 2, 3].map(|b| (want[b].len() * 4) as u32);
+    let all = u64::from(POINTS * 2 * 2);
+    want[1].resize(want[1].len() + 60, UNTOUCHED);
+    let sizes = [0, 1, 2, 3].map(|b| want[b].len() as u64 * 4);
+    for (stream, dynamic) in [(0, false), (1, false), (2, false), (3, false), (0, true), (3, true)] {
+        let pipeline = s.streams(stream, dynamic);
+        let (buffers, counters) = (s.buffers(sizes), s.buffer(16));
+        let d = &s.c.device;
+        let types = [
+            vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT,
+            vk::QueryType::PRIMITIVES_GENERATED_EXT,
+            vk::QueryType::OCCLUSION,
+        ];
+        // SAFETY: (all here) valid usage.
+        let pools = types.map(|ty| unsafe {
+            d.create_query_pool(&vk::QueryPoolCreateInfo::default().query_type(ty).query_count(4), None)
+                .expect("query pool")
+        });
+        let [feedback, generated, occlusion] = pools;
+        let select = ash::ext::extended_dynamic_state3::Device::new(&s.c.instance, d);
+        s.render_with(
+            // SAFETY: as above.
+            |b| unsafe { pools.iter().for_each(|&pool| d.cmd_reset_query_pool(b, pool, 0, 4)) },
+            // SAFETY: as above.
+            |b| unsafe {
+                s.use_pipeline(b, pipeline);
+                if dynamic {
+                    select.cmd_set_rasterization_stream(b, stream);
+                }
+                s.bind(b, &buffers, &[0; 4]);
+                d.cmd_begin_query(b, occlusion, 0, vk::QueryControlFlags::PRECISE);
+                (0..4).for_each(|n| s.feedback.begin_query(b, feedback, n, n));
+                (0..4).for_each(|n| s.feedback.begin_query(b, generated, 3 - n, n));
+                s.begin(b, None);
+                d.cmd_draw(b, POINTS, 1, 0, 0);
+                s.end(b, Some(&counters));
+                (0..4).for_each(|n| s.feedback.end_query(b, feedback, n, n));
+                (0..4).for_each(|n| s.feedback.end_query(b, generated, 3 - n, n));
+                d.cmd_end_query(b, occlusion, 0);
+            },
+            |_| (),
+        );
+        let what = format!("stream {stream}, dynamic: {dynamic}");
+        assert_words(&buffers, &want, &what);
+        assert_eq!(counters.words(), written, "{what}");
+        let made = [all, all, all, 2 * odd];
+        for n in 0..4 {
+            let fit = if n == 2 { FIT as u64 } else { made[n as usize] };
+            assert_eq!(results(&s.c, feedback, n, 2), [fit, made[n as usize]], "{what}: {n}");
+            assert_eq!(results(&s.c, generated, 3 - n, 1), [made[n as usize]], "{what}: {n}");
+        }
+        let columns = u64::from(4 * (stream + 1));
+        assert_eq!(results(&s.c, occlusion, 0, 1), [made[stream as usize] / 2 * 64 * columns], "{what}");
+        // SAFETY: idle.
+        unsafe { pools.iter().for_each(|&pool| d.destroy_query_pool(pool, None)) };
+        s.free(buffers.into_iter().chain([counters]));
+    }
 }
 
 /// More than one round of the rasterizer's work, of indices in no order; a pass with several captures.
@@ -536,6 +693,6 @@ fn the_same_with_any_number_of_threads_and_in_every_tier() {
         command.env(CHILD, "1").env("GRUS_THREADS", threads).env("GRUS_TIER", tier);
         let output = command.output().expect("runs");
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("6 passed"), "{threads} {tier}: {said}");
+        assert!(output.status.success() && said.contains("7 passed"), "{threads} {tier}: {said}");
     }
 }

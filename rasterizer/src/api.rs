@@ -245,6 +245,8 @@ pub struct DrawState {
     pub provoking_last: bool,
     /// rasterizerDiscardEnable.
     pub rasterizer_discard: bool,
+    /// The stream of vertices that is rasterized, below [`STREAMS`].
+    pub rasterization_stream: u32,
     /// Polygon mode.
     pub polygon_mode: PolygonMode,
     /// `VkCullModeFlags`: 1 front, 2 back.
@@ -282,6 +284,7 @@ impl Default for DrawState {
             negative_one_to_one: false,
             provoking_last: false,
             rasterizer_discard: false,
+            rasterization_stream: 0,
             polygon_mode: PolygonMode::Fill,
             cull_mode: 0,
             front_clockwise: false,
@@ -415,6 +418,14 @@ pub struct Draw {
     pub feedback: Option<Arc<Feedback>>,
     /// Where its counters go.
     pub queries: QuerySinks,
+}
+
+impl Draw {
+    /// The stream that is rasterized, if any is.
+    #[inline]
+    pub fn rasterized(&self) -> Option<u32> {
+        (!self.state.rasterizer_discard).then_some(self.state.rasterization_stream)
+    }
 }
 
 /// One dispatch.

@@ -186,8 +186,8 @@ struct Round {
     origins: Vec<ChunkOrigin>,
     outputs: Vec<ChunkOutput>,
     runs: Runs,
-    /// Places of captured primitives that outputs have kept, by number of the output.
-    captured: Vec<(usize, Span)>,
+    /// Places of captured primitives that outputs have kept, by number of the output and stream.
+    captured: Vec<(usize, u32, Span)>,
 }
 
 impl Round {
@@ -372,10 +372,10 @@ impl<'e> RenderPassInstance<'e> {
         };
         pool.for_each(tiles + work.len(), effort, |worker, scratch, i| {
             let Scratch { stage, front, tile } = scratch;
-            if let Some(&(output, span)) = sealed.captured.get(i) {
+            if let Some(&(output, stream, span)) = sealed.captured.get(i) {
                 let draw = &draws[sealed.origins[output].draw as usize];
                 worker.runs(draw.running());
-                return front::place(&draw.draw, &sealed.outputs[output], span);
+                return front::place(&draw.draw, &sealed.outputs[output], stream, span);
             }
             let Some(i) = i.checked_sub(tiles) else { return tile::run(&scene, i - captured, worker, stage, tile) };
             let (chunk, output) = &work[i];
@@ -411,8 +411,10 @@ impl<'e> RenderPassInstance<'e> {
             }
             let draw = &self.draws[chunk.draw as usize].draw;
             if let Feed::Later = chunk.feed {
-                let span = front::settle(draw, &output).filter(|span| span.primitives != 0);
-                round.captured.extend(span.map(|span| (round.outputs.len(), span)));
+                let number = round.outputs.len();
+                let spans = (0..).zip(front::settle(draw, &output).into_iter().flatten());
+                let spans = spans.filter(|(_, span)| span.primitives != 0);
+                round.captured.extend(spans.map(|(stream, span)| (number, stream, span)));
             }
             round.origins.push(ChunkOrigin { draw: chunk.draw, stipple: self.stipple });
             self.stipple = output.phase.then(self.stipple, draw.state.line_stipple);

@@ -8,7 +8,7 @@
 /// Buffers that vertices can be captured in (`maxTransformFeedbackBuffers`).
 pub const CAPTURE_BUFFERS: usize = 4;
 /// Streams of vertices that a stage can emit to (`maxTransformFeedbackStreams`); more than one are a geometry stage's.
-pub const STREAMS: usize = 1;
+pub const STREAMS: usize = 4;
 /// Most bytes from vertex to vertex of a buffer, and so of what is captured of one (`maxTransformFeedbackBufferDataStride`, `…DataSize`).
 pub const MAX_CAPTURE_STRIDE: u32 = 2048;
 
@@ -37,6 +37,16 @@ pub struct Capture {
 }
 
 impl Capture {
+    /// Does anything of a stream go to a buffer?
+    pub fn has(&self, stream: u32) -> bool {
+        (0..CAPTURE_BUFFERS).any(|b| self.strides[b] != 0 && self.streams[b] == stream)
+    }
+
+    /// What is taken of a stream's vertices.
+    pub fn of(&self, stream: u32) -> impl Iterator<Item = &Captured> {
+        self.outputs.iter().filter(move |run| self.streams[run.buffer as usize] == stream)
+    }
+
     /// Adds a word that a slot goes to.
     pub fn push(&mut self, buffer: u32, offset: u32, slot: u32) {
         let goes_on = |last: &&mut Captured| {
@@ -63,6 +73,17 @@ impl Capture {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_is_of_one_stream() {
+        let mut capture = Capture { strides: [4, 8, 0, 4], streams: [0, 2, 1, 2], outputs: Vec::new() };
+        for (buffer, slot) in [(1, 7), (0, 0), (3, 5)] {
+            capture.push(buffer, 0, slot);
+        }
+        let slots = |stream: u32| capture.of(stream).map(|run| run.slot).collect::<Vec<_>>();
+        assert_eq!([0, 1, 2, 3].map(slots), [vec![0], vec![], vec![7, 5], vec![]]);
+        assert_eq!([0, 1, 2, 3].map(|stream| capture.has(stream)), [true, false, true, false]);
+    }
 
     #[test]
     fn neighbours_are_joined() {

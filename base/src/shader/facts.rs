@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::capture::Capture;
+use super::capture::{Capture, STREAMS};
 use super::interface::StageInterface;
 use super::stage::Stage;
 use std::sync::Arc;
@@ -213,8 +213,6 @@ impl GeometryFacts {
     pub const MOST_VERTICES: u32 = 256;
     /// `maxGeometryShaderInvocations`.
     pub const MOST_INVOCATIONS: u32 = 127;
-    /// `maxVertexStreams`' most: what [`VertexMark`] can tell apart.
-    pub const MOST_STREAMS: u32 = 4;
 }
 
 impl Default for GeometryFacts {
@@ -234,7 +232,7 @@ impl VertexMark {
 
     /// The vertex's stream.
     pub const fn stream(self) -> u32 {
-        self.0 % GeometryFacts::MOST_STREAMS
+        self.0 % STREAMS as u32
     }
 
     /// It is the first one of a strip.

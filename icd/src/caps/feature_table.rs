@@ -57,7 +57,6 @@ macro_rules! structs {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
-const NO_STREAMS: Support = Support::No("one vertex stream");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
 const NO_VIDEO: Support = Support::No("no video");
@@ -247,7 +246,7 @@ extended {
     extendedDynamicState3DepthClipEnable, extended_dynamic_state3_depth_clip_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineRasterizationMode, extended_dynamic_state3_line_rasterization_mode, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3LineStippleEnable, extended_dynamic_state3_line_stipple_enable, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
-    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, NO_STREAMS, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
+    extendedDynamicState3RasterizationStream, extended_dynamic_state3_rasterization_stream, YES, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ConservativeRasterizationMode, extended_dynamic_state3_conservative_rasterization_mode, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3ExtraPrimitiveOverestimationSize, extended_dynamic_state3_extra_primitive_overestimation_size, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
     extendedDynamicState3SampleLocationsEnable, extended_dynamic_state3_sample_locations_enable, LATER, [PhysicalDeviceExtendedDynamicState3FeaturesEXT];
@@ -304,10 +303,10 @@ extended {
     conditionalRendering, conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     inheritedConditionalRendering, inherited_conditional_rendering, YES, [PhysicalDeviceConditionalRenderingFeaturesEXT];
     transformFeedback, transform_feedback, YES, [PhysicalDeviceTransformFeedbackFeaturesEXT];
-    geometryStreams, geometry_streams, NO_STREAMS, [PhysicalDeviceTransformFeedbackFeaturesEXT];
+    geometryStreams, geometry_streams, YES, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     primitivesGeneratedQuery, primitives_generated_query, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     primitivesGeneratedQueryWithRasterizerDiscard, primitives_generated_query_with_rasterizer_discard, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
-    primitivesGeneratedQueryWithNonZeroStreams, primitives_generated_query_with_non_zero_streams, NO_STREAMS, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
+    primitivesGeneratedQueryWithNonZeroStreams, primitives_generated_query_with_non_zero_streams, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     leastRepresentableValueForceUnormRepresentation, least_representable_value_force_unorm_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     floatRepresentation, float_representation, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];

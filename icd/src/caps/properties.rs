@@ -441,9 +441,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_transform_feedback_buffer_data_size = MAX_CAPTURE_STRIDE;
             p.max_transform_feedback_buffer_data_stride = MAX_CAPTURE_STRIDE;
             p.transform_feedback_queries = vk::TRUE;
-            // Of geometry stages with several streams.
-            p.transform_feedback_streams_lines_triangles = vk::FALSE;
-            p.transform_feedback_rasterization_stream_select = vk::FALSE;
+            p.transform_feedback_streams_lines_triangles = vk::TRUE;
+            p.transform_feedback_rasterization_stream_select = vk::TRUE;
             p.transform_feedback_draw = vk::TRUE;
         };
         // A sampler has its colour in itself.

@@ -265,7 +265,7 @@ mod tests {
             accepted.contains(&row.number)
         };
         assert!(has("Matrix") && has("Shader") && has("ImageGatherExtended") && has("ClipDistance"));
-        assert!(has("Geometry") && !has("GeometryStreams") && has("Tessellation") && has("Float16") && has("Float64"));
+        assert!(has("Geometry") && has("GeometryStreams") && has("Tessellation") && has("Float16") && has("Float64"));
         assert_eq!(has("GroupNonUniform"), API_VERSION >= V1_1);
         assert_eq!(version() >= 0x1_0300, API_VERSION >= V1_1);
         assert!(extensions().iter().any(|e| e == "SPV_KHR_storage_buffer_storage_class"));

@@ -83,7 +83,7 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
     }
     // SAFETY: as above.
     let entries = unsafe { specialization(info.p_specialization_info) }?;
-    let specialization = Specialization { entries, subgroup_size };
+    let specialization = Specialization { entries, subgroup_size, ..Specialization::default() };
     Ok(StageInfo { stage, words, module: module.as_ref().map_or(0, handle::raw), entry, specialization })
 }
 

@@ -11,7 +11,7 @@ use crate::ffi::known;
 use ash::vk;
 use base::shader::{CompiledStage, Stage};
 use jit::error::ErrorKind;
-use jit::spirv::Specialization;
+use jit::spirv::{Specialization, output_vertices};
 use rasterizer::api::GraphicsStages;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -185,10 +185,22 @@ pub struct Maker<'a> {
     pub only_cached: bool,
 }
 
+/// A patch's number of vertices, which the evaluation stage may say alone, is given to the control stage, whose code depends on it.
+fn join_patches(stages: &mut [Option<StageInfo>]) {
+    let said = |info: &StageInfo| output_vertices(&info.words, info.stage, &info.entry);
+    let of = |info: &&StageInfo| info.stage == Stage::TessellationEvaluation;
+    let evaluation = stages.iter().flatten().find(of).and_then(said);
+    let controls = stages.iter_mut().flatten().filter(|info| info.stage == Stage::TessellationControl);
+    if let Some(vertices) = evaluation {
+        controls.filter(|info| said(info).is_none()).for_each(|info| info.specialization.patch_vertices = vertices);
+    }
+}
+
 impl Maker<'_> {
     /// Creates a graphics pipeline.
     pub fn graphics(&self, info: GraphicsInfo) -> Result<Created, Failure> {
-        let GraphicsInfo { stages, state, layout } = info;
+        let GraphicsInfo { mut stages, state, layout } = info;
+        join_patches(&mut stages);
         let (mut code, mut feedback) = (Vec::new(), Vec::new());
         for stage in stages {
             let Some(stage) = stage else {

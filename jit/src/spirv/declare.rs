@@ -21,8 +21,9 @@ const MAX_TYPE_DEPTH: u32 = 64;
 impl<'m> Spec<'m> {
     /// Builds all types and constants. What is unsupported is left out and refused at its first use.
     pub fn new(m: &'m Module, specialization: &Specialization, float: FloatModes) -> Result<Spec<'m>> {
-        let lanes = specialization.subgroup_size;
-        let mut s = Spec { m, float, lanes, types: Vec::new(), consts: Vec::new(), cooperative: HashMap::new() };
+        let &Specialization { subgroup_size: lanes, patch_vertices, .. } = specialization;
+        let (types, consts) = (Vec::new(), Vec::new());
+        let mut s = Spec { m, float, lanes, patch_vertices, types, consts, cooperative: HashMap::new() };
         s.types.resize_with(m.def_count(), || None);
         s.consts.resize_with(m.def_count(), || None);
         let mut flattened = 0u64;

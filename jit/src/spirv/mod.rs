@@ -52,6 +52,7 @@ mod variable;
 mod vertices;
 
 pub use accept::Accept;
+pub use mode::output_vertices;
 pub use module::{EntryPoint, Module};
 
 use crate::error::{Error, Result};
@@ -61,13 +62,15 @@ use body::Translator;
 use opcodes::op;
 use types::Spec;
 
-/// What a pipeline decides of a stage: values of specialisation constants, the size of subgroups.
+/// What a pipeline decides of a stage: values of specialisation constants, the size of subgroups, what another stage says for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Specialization {
     /// (SpecId, little-endian bytes).
     pub entries: Vec<(u32, Vec<u8>)>,
     /// Lanes of a subgroup: one of [`SUBGROUP_SIZES`], which is the lanes of a chunk. Of vertices [`DEFAULT_SUBGROUP_SIZE`].
     pub subgroup_size: u32,
+    /// Vertices of a tessellation control stage's patch that the evaluation stage says for it ([`output_vertices`]); 0: it says them itself.
+    pub patch_vertices: u32,
 }
 
 /// The sizes of subgroups, powers of two.
@@ -77,7 +80,7 @@ pub const DEFAULT_SUBGROUP_SIZE: u32 = 8;
 
 impl Default for Specialization {
     fn default() -> Self {
-        Specialization { entries: Vec::new(), subgroup_size: DEFAULT_SUBGROUP_SIZE }
+        Specialization { entries: Vec::new(), subgroup_size: DEFAULT_SUBGROUP_SIZE, patch_vertices: 0 }
     }
 }
 

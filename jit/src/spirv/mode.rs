@@ -1,13 +1,13 @@
 //! Execution modes: one row per mode, with its family, which says in which stages it may stand, and what it says.
 
 use super::float_mode::FloatModes;
-use super::module::NO_MEMBER;
+use super::module::{NO_MEMBER, literal_string};
 use super::types::Spec;
 use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
 use base::shader::{
-    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive, Spacing,
+    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive, Spacing, Stage,
     TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 
@@ -141,6 +141,33 @@ modes! {
     6028 FPFastMathDefault Any FastMath;
 }
 
+/// The `OutputVertices` of a tessellation stage, which says them for the other one too if that says nothing
+/// (VUID-VkGraphicsPipelineCreateInfo-pStages-00734, 00735); `None`: not said, or the words are no such module's.
+///
+/// Looks at the modes alone: what they say together is needed before any stage is made.
+pub fn output_vertices(words: &[u32], stage: Stage, entry: &str) -> Option<u32> {
+    const OUTPUT_VERTICES: u32 = 26;
+    let (mut rest, mut point) = (words.get(5..)?, None);
+    while let Some(&first) = rest.first() {
+        let (length, opcode) = ((first >> 16) as usize, first as u16);
+        let inst = rest.get(..length.max(1))?;
+        match (opcode, inst) {
+            (op::OpEntryPoint, [_, model, function, name @ ..]) if *model == stage.row().execution_model => {
+                if point.is_none() && literal_string(name).is_some_and(|(name, _)| name == entry) {
+                    point = Some(*function);
+                }
+            }
+            (op::OpExecutionMode, &[_, function, OUTPUT_VERTICES, count]) if Some(function) == point => {
+                return Some(count);
+            }
+            (op::OpFunction, _) => return None,
+            _ => {}
+        }
+        rest = &rest[inst.len()..];
+    }
+    None
+}
+
 /// The row of an execution mode's number.
 fn row(number: u32) -> Option<&'static Row> {
     MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i])
@@ -221,9 +248,12 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
         *facts = primitives.patches()?;
         let vertices = facts.vertices;
         if let Ok(patch) = shader.workgroup_mut() {
-            // (The evaluation stage might say it alone: no compiler's output does.)
+            let vertices = if vertices == 0 { s.patch_vertices } else { vertices };
             if vertices == 0 {
-                return Err(Error::unsupported("tessellation control shader without OutputVertices"));
+                return Err(Error::invalid("no tessellation shader says OutputVertices"));
+            }
+            if vertices > TessellationFacts::MOST_VERTICES {
+                return Err(Error::limit(format!("patch of {vertices} vertices")));
             }
             *patch = WorkgroupFacts { local_size: [vertices, 1, 1], ..WorkgroupFacts::default() };
         }

@@ -153,6 +153,8 @@ pub(crate) struct Spec<'m> {
     pub float: FloatModes,
     /// Lanes of a subgroup.
     pub lanes: u32,
+    /// [`Specialization::patch_vertices`](super::Specialization).
+    pub patch_vertices: u32,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
     /// Arrays that are cooperative matrices.

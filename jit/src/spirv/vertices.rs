@@ -10,7 +10,7 @@ use super::opcodes::op;
 use super::value::Made;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Op, Ty, Value, Var};
-use base::shader::{BuiltinSlot, GeometryFacts, Interpolation, Slot, SlotKind, SlotType, VertexMark};
+use base::shader::{BuiltinSlot, Interpolation, STREAMS, Slot, SlotKind, SlotType, VertexMark};
 use std::collections::HashSet;
 
 impl Translator<'_> {
@@ -23,7 +23,7 @@ impl Translator<'_> {
         if self.b.shader.payload.geometry().is_none() {
             return Err(Error::invalid(format!("vertices made in a {:?} stage", self.stage)));
         }
-        if stream >= GeometryFacts::MOST_STREAMS {
+        if stream >= STREAMS as u32 {
             return Err(Error::invalid("stream beyond the last"));
         }
         if self.made.is_none() {

@@ -10,10 +10,7 @@ use super::stream::{Assembled, Batch, Shaded};
 use crate::api::{Draw, TopologyClass};
 use crate::feedback::{Feedback, Span};
 use crate::prim::ChunkOutput;
-use base::shader::{Capture, Captured};
-
-/// The only stream that there is.
-const STREAM: u32 = 0;
+use base::shader::{Capture, Captured, STREAMS};
 
 /// What a draw captures, if transform feedback is active.
 fn capture_of(draw: &Draw) -> Option<(&Feedback, &Capture)> {
@@ -39,21 +36,37 @@ pub fn feed(draw: &Draw, primitives: u32, later: bool) -> Feed {
             feedback.wait();
             Feed::Later
         }
-        Some((feedback, capture)) => Feed::At(reserve(draw, feedback, capture, primitives)),
+        // What is not made by a geometry stage is of the first stream.
+        Some((feedback, capture)) => Feed::At(reserve(draw, feedback, capture, 0, primitives)),
     }
 }
 
-/// The place of a chunk that has gone through the front end without one. Chunks ask in their order.
-pub fn settle(draw: &Draw, output: &ChunkOutput) -> Option<Span> {
+/// The places of a chunk that has gone through the front end without one, by stream. Chunks ask in their order.
+pub fn settle(draw: &Draw, output: &ChunkOutput) -> Option<[Span; STREAMS]> {
     let (feedback, capture) = capture_of(draw)?;
     feedback.settle();
-    Some(reserve(draw, feedback, capture, output.captured_primitives))
+    Some(core::array::from_fn(|stream| {
+        reserve(draw, feedback, capture, stream as u32, output.captured[stream].primitives)
+    }))
 }
 
-fn reserve(draw: &Draw, feedback: &Feedback, capture: &Capture, primitives: u32) -> Span {
-    let span = feedback.reserve(capture, STREAM, order(draw).len() as u32, primitives);
-    draw.queries.count_feedback(STREAM as usize, span.primitives, primitives);
+fn reserve(draw: &Draw, feedback: &Feedback, capture: &Capture, stream: u32, primitives: u32) -> Span {
+    let span = feedback.reserve(capture, stream, order(draw).len() as u32, primitives);
+    draw.queries.count_feedback(stream as usize, span.primitives, primitives);
     span
+}
+
+/// The streams that somebody sees of a draw, as bits: whose primitives are captured, counted or rasterized.
+pub fn streams(draw: &Draw) -> u32 {
+    let queries = &draw.queries;
+    let seen = |stream: u32| {
+        let number = stream as usize;
+        let captured = |(_, capture): (_, &Capture)| capture.has(stream) || queries.feedback[number].is_some();
+        draw.rasterized() == Some(stream)
+            || queries.generated[number].is_some()
+            || capture_of(draw).is_some_and(captured)
+    };
+    (0..STREAMS as u32).filter(|&stream| seen(stream)).fold(0, |bits, stream| bits | 1 << stream)
 }
 
 /// Writes a batch to its place, or keeps it with the chunk's output until there is one.
@@ -65,20 +78,21 @@ pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkO
         Feed::Nowhere => {}
         Feed::At(span) => {
             let count = batch.primitives.len().min(span.primitives as usize);
-            for run in &capture.outputs {
+            for run in capture.of(batch.stream) {
                 if let Some(to) = Target::new(feedback, capture, run, span, count * order.len()) {
                     write(&batch.primitives[..count], order, batch.shaded, run, to);
                 }
             }
         }
         Feed::Later => {
-            out.captured_primitives += batch.primitives.len() as u32;
+            let kept = &mut out.captured[batch.stream as usize];
+            kept.primitives += batch.primitives.len() as u32;
             for (vertices, _) in batch.primitives {
                 for &k in order {
                     let base = batch.shaded.base(vertices[k] as usize);
-                    for run in &capture.outputs {
-                        out.captured
-                            .extend((run.slot..run.slot + run.words).map(|s| batch.shaded.slot(base, s as u16)));
+                    for run in capture.of(batch.stream) {
+                        let slots = run.slot..run.slot + run.words;
+                        kept.words.extend(slots.map(|s| batch.shaded.slot(base, s as u16)));
                     }
                 }
             }
@@ -86,16 +100,16 @@ pub fn take(draw: FrontDraw<'_>, feed: Feed, batch: &Batch<'_>, out: &mut ChunkO
     }
 }
 
-/// Writes what was kept to its place.
-pub fn place(draw: &Draw, output: &ChunkOutput, span: Span) {
+/// Writes what was kept of a stream to its place.
+pub fn place(draw: &Draw, output: &ChunkOutput, stream: u32, span: Span) {
     let Some((feedback, capture)) = capture_of(draw) else { return };
-    let words: usize = capture.outputs.iter().map(|run| run.words as usize).sum();
+    let words: usize = capture.of(stream).map(|run| run.words as usize).sum();
     let vertices = span.primitives as usize * order(draw).len();
     let mut first = 0;
-    for run in &capture.outputs {
+    for run in capture.of(stream) {
         let end = first + run.words as usize;
         if let Some(mut to) = Target::new(feedback, capture, run, span, vertices) {
-            for vertex in output.captured.chunks_exact(words).take(vertices) {
+            for vertex in output.captured[stream as usize].words.chunks_exact(words).take(vertices) {
                 to.put_all(&vertex[first..end]);
             }
         }

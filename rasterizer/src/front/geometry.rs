@@ -4,6 +4,7 @@
 //! of the stage. It reads the vertices where the vertex stage left them. A call takes as many invocations as fill [`CALL_BYTES`] or
 //! [`CALL_VERTICES`] with what they may make; what they made is given on in batches, as numbers of vertices: nothing is copied.
 
+use super::capture;
 use super::link::Made;
 use super::plan::FrontDraw;
 use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
@@ -11,7 +12,7 @@ use crate::api::{Topology, statistic};
 use crate::mem::AlignedBuf;
 use crate::stage::{NO_SLOT, StageMemory, aborted};
 use base::abi::{PrimitiveBatch, SlotLayout};
-use base::shader::{CompiledStage, GeometryFacts, VertexMark};
+use base::shader::{CompiledStage, GeometryFacts, STREAMS, VertexMark};
 
 /// Bytes of the vertices that a call may make, unless a chunk of lanes alone takes more.
 const CALL_BYTES: usize = 256 << 10;
@@ -40,9 +41,12 @@ struct Calls {
     first_rows: AlignedBuf,
 }
 
+/// Primitives that were listed together, by stream.
+type Listed = [List; STREAMS];
+
 /// The primitives of a batch.
 #[derive(Default)]
-struct Listed {
+struct List {
     primitives: Vec<Assembled>,
     begins: Vec<bool>,
 }
@@ -62,9 +66,9 @@ struct Cursor {
     lane: usize,
     vertex: u32,
     /// Vertices of each stream's strip so far.
-    lengths: [u32; GeometryFacts::MOST_STREAMS as usize],
-    /// The last vertices of stream 0.
-    last: [u32; 3],
+    lengths: [u32; STREAMS],
+    /// The last vertices of each.
+    last: [[u32; 3]; STREAMS],
 }
 
 /// The primitives that a geometry stage makes of a chunk.
@@ -81,6 +85,10 @@ pub struct GeometrySource<'a, S> {
     begun: usize,
     outcome: Outcome,
     cursor: Cursor,
+    /// Streams that are listed, as bits.
+    streams: u32,
+    /// The one whose list is given on.
+    stream: usize,
     /// A batch of the last call's vertices has been given on.
     seen: bool,
     /// The last one has.
@@ -106,6 +114,8 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             begun: 0,
             outcome: Outcome::default(),
             cursor: Cursor::default(),
+            streams: capture::streams(draw.draw),
+            stream: STREAMS,
             seen: false,
             again: false,
         })
@@ -182,26 +192,39 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         Shaded { outputs: self.calls.outputs.as_words(layout.words(self.outcome.rows * layout.lanes())), layout }
     }
 
-    /// Lists the next primitives of the last call; `false` when there are no more.
-    fn list(&mut self) -> bool {
+    /// Goes to the next stream of which there are primitives, lists those of the last call that come next; `false` when there are no more.
+    fn next(&mut self) -> bool {
+        let any = |list: &List| !list.primitives.is_empty();
+        let found = |from: usize, listed: &Listed| (from..STREAMS).find(|&stream| any(&listed[stream]));
+        self.stream = match found((self.stream + 1).min(STREAMS), self.listed) {
+            Some(stream) => stream,
+            None => {
+                self.list();
+                found(0, self.listed).unwrap_or(STREAMS)
+            }
+        };
+        self.stream < STREAMS
+    }
+
+    /// Lists the next primitives of the last call, until one of the lists is full.
+    fn list(&mut self) {
         let (topology, last) = (self.draw.plan.topology, self.draw.draw.state.provoking_last);
         let (mut cursor, outcome, need) = (self.cursor, self.outcome, self.facts.output.vertices());
         let listed = core::mem::take(self.listed);
-        let mut listing = Listing { listed, topology, last, need, made: 0 };
-        listing.listed.primitives.clear();
-        listing.listed.begins.clear();
+        let mut listing = Listing { listed, topology, last, need, streams: self.streams, made: 0, full: false };
+        listing.listed.iter_mut().for_each(List::clear);
         let lanes = self.made.outputs.lanes();
         let counts = self.calls.counts.as_words(outcome.count);
         let first_rows = self.calls.first_rows.as_words(outcome.count.div_ceil(lanes));
         let primitive_id = self.calls.primitive_id.as_words(outcome.count);
         let shaded = self.shaded();
-        while cursor.lane < outcome.count && listing.has_room() {
+        while cursor.lane < outcome.count && !listing.full {
             let lane = cursor.lane;
             // (Nothing outside of the rows is looked at, whatever the stage says.)
             let first_row = first_rows[lane / lanes] as usize;
             let rows = outcome.rows.saturating_sub(first_row);
             let count = (counts[lane].min(self.facts.max_vertices) as usize).min(rows) as u32;
-            while cursor.vertex < count && listing.has_room() {
+            while cursor.vertex < count && !listing.full {
                 let vertex = (first_row + cursor.vertex as usize) * lanes + lane % lanes;
                 let mark = if self.made.mark == NO_SLOT { 0 } else { shaded.get(vertex, self.made.mark) };
                 let id = (self.made.primitive_id, primitive_id[lane]);
@@ -209,18 +232,24 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
                 cursor.vertex += 1;
             }
             if cursor.vertex == count {
-                cursor = Cursor { lane: lane + 1, ..Cursor::default() };
+                cursor = Cursor { lane: lane + 1, vertex: 0, lengths: [0; STREAMS], ..cursor };
             }
         }
         let Listing { listed, made, .. } = listing;
         self.draw.draw.queries.count(statistic::GEOMETRY_PRIMITIVES, made);
         self.cursor = cursor;
         *self.listed = listed;
-        !self.listed.primitives.is_empty()
     }
 }
 
-/// A batch in the making.
+impl List {
+    fn clear(&mut self) {
+        self.primitives.clear();
+        self.begins.clear();
+    }
+}
+
+/// Batches in the making.
 struct Listing {
     listed: Listed,
     topology: Topology,
@@ -228,15 +257,15 @@ struct Listing {
     last: bool,
     /// Vertices of a primitive.
     need: u32,
+    /// Streams that are listed, as bits.
+    streams: u32,
     /// Primitives of all streams.
     made: u64,
+    /// One of the lists has no room for more.
+    full: bool,
 }
 
 impl Listing {
-    fn has_room(&self) -> bool {
-        self.listed.primitives.len() < BATCH_PRIMITIVES as usize
-    }
-
     /// One more vertex of an invocation, and the primitive that it ends, if it does. `id`: slot of PrimitiveId, and what it is without one.
     #[inline(always)]
     fn vertex(&mut self, cursor: &mut Cursor, shaded: Shaded<'_>, vertex: u32, mark: VertexMark, id: (u16, u32)) {
@@ -245,21 +274,23 @@ impl Listing {
         *length = if mark.begins() { 1 } else { *length + 1 };
         let whole = length.checked_sub(self.need);
         self.made += u64::from(whole.is_some());
-        // Only the first stream is rasterized.
-        if stream != 0 {
+        if self.streams & 1 << stream == 0 {
             return;
         }
-        let [_, b, c] = cursor.last;
-        cursor.last = [b, c, vertex];
+        let [_, b, c] = cursor.last[stream];
+        let seen = [b, c, vertex];
+        cursor.last[stream] = seen;
         let Some(number) = whole else { return };
         let odd = number & 1;
         let at = if self.last { self.topology.vertices_last_first(odd) } else { self.topology.vertices(odd) };
         // Relative to the primitive's first vertex, which stands before the last ones of three.
-        let corners = at.map(|at| cursor.last[(at - odd + 3 - self.need) as usize]);
+        let corners = at.map(|at| seen[(at - odd + 3 - self.need) as usize]);
         let provoking = corners[usize::from(self.last && self.need == 2)];
         let id = if id.0 == NO_SLOT { id.1 } else { shaded.get(provoking as usize, id.0) };
-        self.listed.primitives.push((corners, id));
-        self.listed.begins.push(number == 0);
+        let list = &mut self.listed[stream];
+        list.primitives.push((corners, id));
+        list.begins.push(number == 0);
+        self.full |= list.primitives.len() >= BATCH_PRIMITIVES as usize;
     }
 }
 
@@ -268,7 +299,7 @@ impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
 
     fn advance(&mut self, memory: &mut StageMemory) -> bool {
         self.again = self.seen;
-        while !self.list() {
+        while !self.next() {
             if !self.run(memory) {
                 return false;
             }
@@ -279,8 +310,9 @@ impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
     }
 
     fn batch(&self) -> Batch<'_> {
-        let (primitives, begins) = (&*self.listed.primitives, Some(&*self.listed.begins));
-        let (shaded, seen) = (self.shaded(), self.again);
-        Batch { primitives, begins, shaded, vertices: self.outcome.rows * self.made.outputs.lanes(), seen }
+        let list = &self.listed[self.stream];
+        let (primitives, begins) = (&*list.primitives, Some(&*list.begins));
+        let (shaded, seen, vertices) = (self.shaded(), self.again, self.outcome.rows * self.made.outputs.lanes());
+        Batch { stream: self.stream as u32, primitives, begins, shaded, vertices, seen }
     }
 }

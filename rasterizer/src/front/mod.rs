@@ -4,6 +4,7 @@
 //! [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES); whatever stands between it and setup is a source over a source. Setup takes the batches:
 //! capture for transform feedback (`capture`), outcodes and projection (`post`), culling in blocks (`filled`), clipping, setup and binning (`primitive`,
 //! `setup`, `bins`).
+//! A batch's primitives are of one stream of vertices: all streams are captured and counted, one is set up.
 //! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
 //! the vertex stage; the tessellation stages are one over it (`tessellation`), the geometry stage is one over either (`geometry`).
 //!
@@ -101,16 +102,19 @@ fn run_any(
         Some(source) => source,
         None => Last::Vertices(VertexSource::new(draw, chunk, source)),
     };
-    let mut any = false;
+    // Something was set up; setup has the batch's vertices.
+    let (mut any, mut known) = (false, false);
     while source.advance(memory) {
         let batch = source.batch();
-        draw.draw.queries.count_generated(0, batch.primitives.len() as u64);
+        draw.draw.queries.count_generated(batch.stream as usize, batch.primitives.len() as u64);
         capture::take(draw, chunk.feed, &batch, out);
-        if draw.draw.state.rasterizer_discard {
+        if draw.draw.rasterized() != Some(batch.stream) {
+            known &= batch.seen;
             continue;
         }
-        set_up(draw, grid, (&source.batch(), !any), setup, out);
-        any = true;
+        let batch = Batch { seen: known && batch.seen, ..batch };
+        set_up(draw, grid, (&batch, !any), setup, out);
+        (any, known) = (true, true);
     }
     if any {
         out.seal();

@@ -17,6 +17,8 @@ pub type Assembled<C = [u32; 3]> = (C, u32);
 /// Some primitives with their vertices.
 #[derive(Clone, Copy)]
 pub struct Batch<'a, C = [u32; 3]> {
+    /// All of these primitives are of this stream.
+    pub stream: u32,
     /// At most [`BATCH_PRIMITIVES`].
     pub primitives: &'a [Assembled<C>],
     /// Which of them begin strips, where the source does not have the draw's own.

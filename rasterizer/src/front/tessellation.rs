@@ -333,6 +333,7 @@ impl<C: Corners> Source for TessellationSource<'_, C> {
         let (vertices, layout) = (self.call.points.len(), self.made.outputs);
         let shaded = Shaded { outputs: self.call.outputs.as_words(layout.words(vertices)), layout };
         Batch {
+            stream: 0,
             primitives: &self.call.primitives[self.batch.clone()],
             begins: None,
             shaded,

@@ -3,6 +3,7 @@
 use super::coverage::Edge;
 use super::line::{LinePrim, Phase};
 use base::abi::FragmentPrimitive;
+use base::shader::STREAMS;
 
 /// A set-up primitive.
 #[repr(C)]
@@ -61,10 +62,17 @@ pub struct ChunkOutput {
     pub lines: Vec<LinePrim>,
     /// Stipple counter at the end.
     pub phase: Phase,
-    /// Captured words, vertex by vertex, of primitives whose place is not known yet.
-    pub captured: Vec<u32>,
+    /// Captured primitives whose place is not known yet, by stream.
+    pub captured: [Kept; STREAMS],
+}
+
+/// Captured primitives of a stream.
+#[derive(Default)]
+pub struct Kept {
+    /// Captured words, vertex by vertex.
+    pub words: Vec<u32>,
     /// How many primitives these are.
-    pub captured_primitives: u32,
+    pub primitives: u32,
 }
 
 // SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null); it is filled by one worker and
@@ -80,7 +88,7 @@ impl ChunkOutput {
             + size_of_val(&*self.attributes)
             + size_of_val(&*self.bins)
             + size_of_val(&*self.lines)
-            + size_of_val(&*self.captured)
+            + self.captured.iter().map(|kept| size_of_val(&*kept.words)).sum::<usize>()
     }
 
     /// Bytes allocated.
@@ -89,7 +97,7 @@ impl ChunkOutput {
             + self.attributes.capacity() * size_of::<[u32; 3]>()
             + self.bins.capacity() * size_of::<u64>()
             + self.lines.capacity() * size_of::<LinePrim>()
-            + self.captured.capacity() * size_of::<u32>()
+            + self.captured.iter().map(|kept| kept.words.capacity() * size_of::<u32>()).sum::<usize>()
     }
 
     /// Empties it, keeping the capacity.
@@ -99,8 +107,10 @@ impl ChunkOutput {
         self.bins.clear();
         self.lines.clear();
         self.phase = Phase::NONE;
-        self.captured.clear();
-        self.captured_primitives = 0;
+        for kept in &mut self.captured {
+            kept.words.clear();
+            kept.primitives = 0;
+        }
     }
 
     /// Points the primitives at their attributes and sorts the bins; nothing may be pushed afterwards.

@@ -142,8 +142,8 @@ fn order_is_that_of_the_draws() {
     ] {
         let got = Buffers::new(sizes);
         let sinks = QuerySinks {
-            feedback: [Some(Arc::new([AtomicU64::new(0), AtomicU64::new(0)]))],
-            generated: [Some(Arc::new(AtomicU64::new(0)))],
+            feedback: [Some(Arc::new([AtomicU64::new(0), AtomicU64::new(0)])), None, None, None],
+            generated: [Some(Arc::new(AtomicU64::new(0))), None, None, None],
             ..QuerySinks::default()
         };
         run(threads, later, bytes, draws(&got.feedback([0; CAPTURE_BUFFERS]), &sinks));

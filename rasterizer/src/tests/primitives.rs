@@ -132,19 +132,25 @@ fn line_strips_are_stippled_each_from_its_start() {
 }
 
 #[test]
-fn only_the_first_stream_is_rasterized() {
-    let image = Image::new(R32F, 64, 64, 1, 1);
-    let mut state = state(Topology::PointList, 64, 64);
-    state.pixel.blend[0] = ADDITIVE;
-    let points = vec![v(0.0, 0.0, 0.5, WHITE); 37];
-    let mut draw = made(streams, facts(OutputPrimitive::TriangleStrip, 10, 2), state, &points);
-    let counters: Arc<[AtomicU64; 11]> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
-    draw.queries.statistics = Some(counters.clone());
-    render(2, targets(&image, None), [draw]);
-    assert!((0..64 * 64).all(|i| image.color::<f32>(i % 64, i / 64) == 37.0));
-    let count = |bit: usize| counters[bit].load(Ordering::Relaxed);
-    assert_eq!(count(statistic::GEOMETRY_INVOCATIONS), 74);
-    // Of stream 0 one, and one of stream 1, whose second strip is too short.
-    assert_eq!(count(statistic::GEOMETRY_PRIMITIVES), 2 * 74);
-    assert_eq!(count(statistic::CLIPPING_INVOCATIONS), 74);
+fn one_stream_is_rasterized_and_all_are_counted() {
+    for (stream, discard, seen, clipped) in [(0, false, 37.0, 74), (1, false, 0.0, 74), (3, false, 0.0, 0), (0, true, 0.0, 0)] {
+        let image = Image::new(R32F, 64, 64, 1, 1);
+        let mut state = state(Topology::PointList, 64, 64);
+        state.pixel.blend[0] = ADDITIVE;
+        (state.rasterization_stream, state.rasterizer_discard) = (stream, discard);
+        let points = vec![v(0.0, 0.0, 0.5, WHITE); 37];
+        let mut draw = made(streams, facts(OutputPrimitive::TriangleStrip, 10, 2), state, &points);
+        let counters: Arc<[AtomicU64; 11]> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
+        draw.queries.statistics = Some(counters.clone());
+        let generated: [Option<Arc<AtomicU64>>; STREAMS] = core::array::from_fn(|_| Some(Arc::default()));
+        draw.queries.generated = generated.clone();
+        render(2, targets(&image, None), [draw]);
+        assert!((0..64 * 64).all(|i| image.color::<f32>(i % 64, i / 64) == seen), "{stream} {discard}");
+        let count = |bit: usize| counters[bit].load(Ordering::Relaxed);
+        assert_eq!(count(statistic::GEOMETRY_INVOCATIONS), 74);
+        // Of stream 0 one, and one of stream 1, whose second strip is too short.
+        assert_eq!(count(statistic::GEOMETRY_PRIMITIVES), 2 * 74);
+        assert_eq!(count(statistic::CLIPPING_INVOCATIONS), clipped, "{stream} {discard}");
+        assert_eq!(generated.map(|n| n.map(|n| n.load(Ordering::Relaxed))), [74, 74, 0, 0].map(Some));
+    }
 }

@@ -8,6 +8,7 @@ use base::pixel::{
     BlendEquations, BlendFactor, BlendOp, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION,
     OWN_LOCATIONS, StencilOp, StencilOps,
 };
+use base::shader::STREAMS;
 use rasterizer::api::{
     Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
 };
@@ -36,9 +37,9 @@ pub fn logic_op(op: vk::LogicOp) -> Result<LogicOp, String> {
     known(LogicOp::from_vk(op.as_raw()), "logic operation", op.as_raw())
 }
 
-/// A `rasterizationStream`: without `transformFeedbackRasterizationStreamSelect` always the first.
+/// A `rasterizationStream`, below `maxTransformFeedbackStreams`.
 pub fn rasterization_stream(stream: u32) -> Result<u32, String> {
-    if stream == 0 { Ok(stream) } else { Err(format!("rasterization stream {stream} is not supported")) }
+    if stream < STREAMS as u32 { Ok(stream) } else { Err(format!("rasterization stream {stream} of {STREAMS}")) }
 }
 
 fn stencil_op(op: vk::StencilOp) -> Result<StencilOp, String> {

@@ -236,7 +236,7 @@ pipeline_state! {
         ProvokingVertexMode provoking_last: bool = false; [PROVOKING_VERTEX_MODE_EXT] PreRasterization;
             provoking_last => |last| *last; |draw, v| draw.provoking_last = *v;
         RasterizationStream rasterization_stream: u32 = 0; [RASTERIZATION_STREAM_EXT] PreRasterization;
-            rasterization_stream => |s| decode::rasterization_stream(*s)?; |_draw, _| ();
+            rasterization_stream => |s| decode::rasterization_stream(*s)?; |draw, v| draw.rasterization_stream = *v;
         PolygonMode polygon_mode: PolygonMode = PolygonMode::Fill; [POLYGON_MODE_EXT] PreRasterization;
             rasterization => |r| decode::polygon_mode(r.polygon_mode)?; |draw, v| draw.polygon_mode = *v;
         RasterizationSamples samples: u32 = 1; [RASTERIZATION_SAMPLES_EXT] FragmentOutput;

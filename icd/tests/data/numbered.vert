@@ -1,0 +1,5 @@
+#version 450
+layout(location = 0) flat out uint number;
+void main() {
+    number = gl_VertexIndex;
+}

@@ -115,9 +115,15 @@ pub struct Stream<'a> {
 pub struct ProgramDesc<'a> {
     /// SPIR-V of the vertex shader.
     pub vertex: &'a [u32],
+    /// SPIR-V of the tessellation shaders: control, evaluation.
+    pub tessellation: Option<[&'a [u32]; 2]>,
+    /// Control points of a patch; 0 without tessellation.
+    pub patch_points: u32,
+    /// SPIR-V of the geometry shader; empty for none.
+    pub geometry: &'a [u32],
     /// SPIR-V of the fragment shader; empty for none.
     pub fragment: &'a [u32],
-    /// Specialisation constants of both, `(constant_id, value)`.
+    /// Specialisation constants of all, `(constant_id, value)`.
     pub constants: &'a [(u32, u32)],
     /// Set 0: the binding is the index.
     pub resources: &'a [Resource],
@@ -143,6 +149,9 @@ impl Default for ProgramDesc<'_> {
     fn default() -> Self {
         Self {
             vertex: &[],
+            tessellation: None,
+            patch_points: 0,
+            geometry: &[],
             fragment: &[],
             constants: &[],
             resources: &[],
@@ -175,17 +184,18 @@ pub(super) const STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
 
 impl Gpu {
-    /// Makes a render pass with these attachments and its framebuffer.
+    /// Makes a render pass with these attachments and its framebuffer, of as many layers as the first one has.
     pub fn pass(&self, attachments: &[Attachment]) -> Result<Pass> {
         let handle = self.pass_handle(attachments)?;
         let [width, height, _] = attachments.first().map_or([0; 3], |a| a.image.desc.extent);
+        let layers = attachments.first().map_or(1, |a| a.image.desc.layers);
         let views: Vec<_> = attachments.iter().map(|a| a.image.view).collect();
         let info = vk::FramebufferCreateInfo::default()
             .render_pass(handle)
             .attachments(&views)
             .width(width)
             .height(height)
-            .layers(1);
+            .layers(layers);
         // SAFETY: the views match the attachments of the pass.
         let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
         self.own(Owned::Framebuffer(framebuffer));
@@ -249,10 +259,17 @@ impl Gpu {
     ) -> Result<vk::Pipeline> {
         let constants = Constants::new(desc.constants);
         let special = constants.info();
-        let mut stages = vec![stage_info(vk::ShaderStageFlags::VERTEX, self.module(desc.vertex)?, &special)];
-        if !desc.fragment.is_empty() {
-            stages.push(stage_info(vk::ShaderStageFlags::FRAGMENT, self.module(desc.fragment)?, &special));
-        }
+        let [control, evaluation] = desc.tessellation.unwrap_or_default();
+        let all = [
+            (vk::ShaderStageFlags::VERTEX, desc.vertex),
+            (vk::ShaderStageFlags::TESSELLATION_CONTROL, control),
+            (vk::ShaderStageFlags::TESSELLATION_EVALUATION, evaluation),
+            (vk::ShaderStageFlags::GEOMETRY, desc.geometry),
+            (vk::ShaderStageFlags::FRAGMENT, desc.fragment),
+        ];
+        let there = all.into_iter().filter(|(_, words)| !words.is_empty());
+        let stages: Vec<_> =
+            there.map(|(stage, words)| Ok(stage_info(stage, self.module(words)?, &special))).collect::<Result<_>>()?;
         let (bindings, attributes) = vertex_input(desc.streams);
         self.pipeline(&PipelineDesc {
             stages: &stages,
@@ -261,7 +278,7 @@ impl Gpu {
             bindings: &bindings,
             attributes: &attributes,
             topology: desc.topology,
-            patch_points: 0,
+            patch_points: desc.patch_points,
             cull: vk::CullModeFlags::NONE,
             discard: desc.discard,
             samples: pass.samples,

@@ -109,6 +109,12 @@ impl Recorder<'_> {
         unsafe { self.d.cmd_draw(self.cmd, vertices, instances, 0, 0) }
     }
 
+    /// Draws vertices from `first` on, once.
+    pub fn draw_range(self, first: u32, vertices: u32) {
+        // SAFETY: as in `draw`.
+        unsafe { self.d.cmd_draw(self.cmd, vertices, 1, first, 0) }
+    }
+
     /// vkCmdDrawIndirect: as many tightly packed commands from the start of a buffer.
     pub fn draw_indirect(self, commands: &Buffer, count: u32) {
         // SAFETY: as in `draw`; the buffer has the usage and holds the commands.

@@ -167,17 +167,22 @@ fn noise(p: [f32; 3]) -> f32 {
     mix(plane(0), plane(1), t[2])
 }
 
-const SPRITES: u32 = 20_000;
+/// Sprites of a draw.
+pub const SPRITES: u32 = 20_000;
+
+/// Middles and sizes in pixels. Middles are on corners of pixels and sizes even: edges fall on edges of pixels.
+pub fn sprites() -> Vec<[u32; 3]> {
+    let mut random = Random::new(5);
+    let mut one =
+        || [random.word() % (SIZE - 31) + 16, random.word() % (SIZE - 31) + 16, 8 + 8 * (random.word() >> 31)];
+    (0..SPRITES).map(|_| one()).collect()
+}
 
 fn point_sprites(gpu: &Gpu) -> Made {
     need(gpu.features.large_points, "largePoints")?;
     need_limit(gpu.properties.limits.point_size_range[1] >= 16.0, "pointSizeRange")?;
     let target = Target::flat(gpu, [0.0; 4])?;
-    let mut random = Random::new(5);
-    // Middles on corners of pixels and even sizes: edges fall on edges of pixels.
-    let sprites: Vec<[u32; 3]> = (0..SPRITES)
-        .map(|_| [random.word() % (SIZE - 31) + 16, random.word() % (SIZE - 31) + 16, 8 + 8 * (random.word() >> 31)])
-        .collect();
+    let sprites = sprites();
     let floats: Vec<f32> = sprites.iter().flatten().map(|&v| v as f32).collect();
     let vertices = float_vertices(gpu, &floats)?;
     let program = gpu.program(
@@ -204,7 +209,7 @@ fn point_sprites(gpu: &Gpu) -> Made {
 }
 
 /// Counts are exact.
-fn compare_sprites(gpu: &Gpu, color: &crate::vk::Image, sprites: &[[u32; 3]]) -> Result<(), Wrong> {
+pub fn compare_sprites(gpu: &Gpu, color: &crate::vk::Image, sprites: &[[u32; 3]]) -> Result<(), Wrong> {
     let mut expected = vec![[0u8; 4]; (SIZE * SIZE) as usize];
     for &[x, y, size] in sprites {
         for i in 0..size * size {

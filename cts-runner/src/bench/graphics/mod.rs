@@ -20,6 +20,7 @@ mod geometry;
 mod objects;
 mod picture;
 mod post;
+mod primitives;
 mod reference;
 mod sampling;
 mod steps;
@@ -38,6 +39,7 @@ pub const SPECS: &[&[Spec]] = &[
     divergent::SPECS,
     geometry::SPECS,
     capture::SPECS,
+    primitives::SPECS,
     objects::SPECS,
     depth::SPECS,
     deferred::SPECS,

@@ -23,6 +23,10 @@ const ROUND_PRIMITIVES: u32 = 16 << 10;
 pub(crate) const ROUND_BYTES: usize = 32 << 20;
 /// Primitives that may become of a chunk, unless they are one primitive's.
 const CHUNK_PRIMITIVES: u32 = 16 << 10;
+/// Primitives that usually become of one.
+const CHUNK_USUAL: u32 = 1024;
+/// Chunks a round has for each thread before it is large, up to [`FEW`].
+const THREAD_CHUNKS: usize = 4;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Segments that the pending draws may have.
@@ -32,7 +36,7 @@ const FEW: usize = 64;
 /// Rows of a clear that one worker takes.
 const CLEAR_ROWS: u32 = 64;
 /// Chunk outputs of larger capacity are not kept for reuse (bytes).
-const KEEP_BYTES: usize = 512 << 10;
+const KEEP_BYTES: usize = 4 << 20;
 /// Bytes of all that are kept: two usual rounds, of large draws or of hundreds of small ones.
 const KEEP_ALL_BYTES: usize = 16 << 20;
 
@@ -273,7 +277,8 @@ impl<'e> RenderPassInstance<'e> {
         let most_made = stages.most_made();
         // Of few primitives, where much may become of each.
         let batch = if stages.tessellation().is_some() { MOST_PATCHES } else { BATCH_PRIMITIVES };
-        let most = (CHUNK_PRIMITIVES / most_made.max(1)).clamp(1, batch);
+        let usual = CHUNK_USUAL / stages.probably_made(1).max(1);
+        let most = (CHUNK_PRIMITIVES / most_made.max(1)).min(usual).clamp(1, batch);
         let instances_per_chunk = (most / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
@@ -285,8 +290,8 @@ impl<'e> RenderPassInstance<'e> {
                 let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n, feed };
                 self.chunks.push(Pending { chunk, output: None });
                 primitive += n;
-                self.pending += n * take;
-                while self.pending >= ROUND_PRIMITIVES {
+                self.pending += self.weight(&chunk);
+                while self.is_round() {
                     self.run_chunks();
                     // A draw of billions of primitives must end when the device is lost.
                     if self.draws.last().is_none_or(|d| aborted(&d.draw.context)) {
@@ -296,6 +301,18 @@ impl<'e> RenderPassInstance<'e> {
             }
             instance += take;
         }
+    }
+
+    /// Primitives that probably become of a chunk, or that it takes.
+    fn weight(&self, chunk: &Chunk) -> u32 {
+        let taken = chunk.primitives * chunk.instances;
+        self.draws[chunk.draw as usize].draw.stages.probably_made(taken).clamp(taken, ROUND_PRIMITIVES)
+    }
+
+    /// The pending chunks are enough work for everybody, and much for the cache.
+    fn is_round(&self) -> bool {
+        let few = (THREAD_CHUNKS * self.pool.threads()).min(FEW);
+        self.pending >= ROUND_PRIMITIVES && (self.chunks.len() >= few || self.pending >= 8 * ROUND_PRIMITIVES)
     }
 
     /// The places of a draw's captured primitives are known only after shading.
@@ -405,7 +422,7 @@ impl<'e> RenderPassInstance<'e> {
         for (chunk, output) in work {
             let (output, done) = output.into_inner();
             if !done || !self.chunks.is_empty() {
-                self.pending += chunk.primitives * chunk.instances;
+                self.pending += self.weight(&chunk);
                 self.chunks.push(Pending { chunk, output: done.then_some(output) });
                 continue;
             }
@@ -416,6 +433,7 @@ impl<'e> RenderPassInstance<'e> {
                 let spans = spans.filter(|(_, span)| span.primitives != 0);
                 round.captured.extend(spans.map(|(stream, span)| (number, stream, span)));
             }
+            draw.stages.measure(chunk.primitives * chunk.instances, output.taken);
             round.origins.push(ChunkOrigin { draw: chunk.draw, stipple: self.stipple });
             self.stipple = output.phase.then(self.stipple, draw.state.line_stipple);
             round.outputs.push(output);

@@ -8,6 +8,7 @@ use base::shader::{
     CompiledStage, Domain, GeometryFacts, OutputPrimitive, PipelineType, Side, Stage, TessellationFacts, VertexOrder,
 };
 use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Stages that fit together, linked once at pipeline creation. There is always one that makes vertices; without a fragment stage only
 /// depth and stencil are drawn.
@@ -18,6 +19,22 @@ pub struct GraphicsStages {
     rest: Vec<CompiledStage>,
     /// One of them reads what the context has of a single draw.
     draw_parameters: bool,
+    measured: Measured,
+}
+
+/// How many primitives became of one lately, where stages make them of others. It decides how draws are cut, never what they draw.
+#[derive(Debug)]
+struct Measured(AtomicU32);
+
+impl Measured {
+    /// The unit, so that less than one can be told.
+    const ONE: u32 = 16;
+}
+
+impl Clone for Measured {
+    fn clone(&self) -> Measured {
+        Measured(AtomicU32::new(self.0.load(Ordering::Relaxed)))
+    }
 }
 
 /// Why stages are no pipeline.
@@ -46,6 +63,9 @@ impl fmt::Display for Misfit {
         }
     }
 }
+
+/// More primitives than become of a usual patch.
+const OF_PATCH: u32 = 1024;
 
 /// The tessellation stages.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +125,10 @@ impl GraphicsStages {
             return Err(Misfit::HalfTessellation);
         }
         let draw_parameters = rest.iter().any(|stage| stage.facts.draw_parameters);
-        let stages = GraphicsStages { first: rest.remove(0), rest, draw_parameters };
+        let measured = Measured(AtomicU32::new(Measured::ONE));
+        let stages = GraphicsStages { first: rest.remove(0), rest, draw_parameters, measured };
+        // A patch is taken for a large one until something is known.
+        stages.measured.0.store(stages.most_made().min(OF_PATCH) * Measured::ONE, Ordering::Relaxed);
         if stages.tessellation().is_some_and(|stages| stages.facts.domain.is_none()) {
             return Err(Misfit::NoDomain);
         }
@@ -153,9 +176,29 @@ impl GraphicsStages {
         }
     }
 
+    /// Notes how many primitives became of some of the draw's.
+    pub fn measure(&self, taken: u32, made: u32) {
+        if self.foretell_primitives() {
+            return;
+        }
+        let now = (u64::from(made) * u64::from(Measured::ONE)).div_ceil(u64::from(taken.max(1)));
+        let now = now.min(u64::from(u32::MAX / 4)) as u32;
+        let before = self.measured.0.load(Ordering::Relaxed);
+        // More is believed at once, less bit by bit. (Of updates that meet, one is lost.)
+        self.measured.0.store(now.max((3 * before + now) / 4), Ordering::Relaxed);
+    }
+
+    /// How many primitives probably become of some of the draw's; where no stage makes them, as many.
+    pub fn probably_made(&self, taken: u32) -> u32 {
+        if self.foretell_primitives() {
+            return taken;
+        }
+        let made = u64::from(taken) * u64::from(self.measured.0.load(Ordering::Relaxed)) / u64::from(Measured::ONE);
+        made.min(u32::MAX.into()) as u32
+    }
+
     /// The most primitives that become of one of the draw's; of a patch, so many that a usual one has fewer.
     pub fn most_made(&self) -> u32 {
-        const OF_PATCH: u32 = 1024;
         let of_one = if self.tessellation().is_some() { OF_PATCH } else { 1 };
         self.geometry().map_or(of_one, |(_, facts)| {
             let of_invocation = facts.max_vertices.saturating_sub(facts.output.vertices() - 1);

@@ -152,10 +152,12 @@ pub fn output_vertices(words: &[u32], stage: Stage, entry: &str) -> Option<u32> 
         let (length, opcode) = ((first >> 16) as usize, first as u16);
         let inst = rest.get(..length.max(1))?;
         match (opcode, inst) {
-            (op::OpEntryPoint, [_, model, function, name @ ..]) if *model == stage.row().execution_model => {
-                if point.is_none() && literal_string(name).is_some_and(|(name, _)| name == entry) {
-                    point = Some(*function);
-                }
+            (op::OpEntryPoint, [_, model, function, name @ ..])
+                if point.is_none()
+                    && *model == stage.row().execution_model
+                    && literal_string(name).is_some_and(|(name, _)| name == entry) =>
+            {
+                point = Some(*function);
             }
             (op::OpExecutionMode, &[_, function, OUTPUT_VERTICES, count]) if Some(function) == point => {
                 return Some(count);

@@ -44,6 +44,10 @@ use primitive::Builder;
 use stream::{Batch, Source};
 use tessellation::TessellationSource;
 
+/// Bytes of a chunk's output beyond which it is given up, as if there were no memory for it: what stages make of a single patch
+/// or primitive knows no other bound.
+const MOST_BYTES: usize = 512 << 20;
+
 /// Front-end memory of a worker.
 #[derive(Default)]
 pub struct Scratch {
@@ -114,7 +118,11 @@ fn run_any(
         }
         let batch = Batch { seen: known && batch.seen, ..batch };
         set_up(draw, grid, (&batch, !any), setup, out);
+        out.taken += batch.primitives.len() as u32;
         (any, known) = (true, true);
+        if out.bytes() > MOST_BYTES {
+            base::alloc::or_unwind(Err(base::alloc::OutOfMemory))
+        }
     }
     if any {
         out.seal();

@@ -244,6 +244,7 @@ impl Builder<'_> {
         }
     }
 
+    #[inline(always)]
     fn line(&mut self, v: [&Vertex; 2], any: u32, common: Common, slope: Option<f32>) {
         let mut ends = [ClipVertex::corner(0, v[0].position), ClipVertex::corner(1, v[1].position)];
         let clips = any & (code::REJECT | code::GUARD) != 0;
@@ -267,7 +268,8 @@ impl Builder<'_> {
                 visible = visible && clip_segment(&mut ends, |c| dot(d, c.weights));
             });
         }
-        let [Some(a), Some(b)] = [0, 1].map(|i| transform.project(&ends[i].position)) else { return };
+        let [from, to] = &ends;
+        let (Some(a), Some(b)) = (transform.project(&from.position), transform.project(&to.position)) else { return };
         if !visible {
             return;
         }
@@ -277,16 +279,19 @@ impl Builder<'_> {
         let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if on_screen(v) { v.screen } else { clipped });
         let limit = self.transform(&common).scissor_rect;
         let Some((place, edges, extra)) = self.line_shape(&[a, b], &whole, limit) else { return };
+        // What no pixel is in is not worth a primitive; special lines ask for their pixels themselves.
+        let Some(pixels) = (if extra.is_some() { Some(0) } else { place.pixels(self.grid, &edges) }) else { return };
         let mut planes = Planes::line(&[a, b]);
         if let Some(slope) = slope {
             self.bias(&mut planes, slope);
         }
         let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
-        self.emit((place, edges, 0), &planes, &common, None, clips.then_some(&weights));
+        self.emit((place, edges, pixels), &planes, &common, None, clips.then_some(&weights));
         self.out.lines.extend(extra);
     }
 
     /// Where a line draws, by the rules of its mode, and what the tiles have to know when it is special. `None` when it touches nothing.
+    #[inline(always)]
     fn line_shape(
         &self,
         ends: &[Screen; 2],

@@ -159,6 +159,7 @@ impl Outline {
 
     /// The rectangle of a line of `width` pixels ("strict" line rasterization). `None` for a line of no length.
     /// `margin` pixels are added on all sides.
+    #[inline(always)]
     pub fn line(v: &[Screen; 2], width: f32, margin: f64) -> Option<Outline> {
         let (dx, dy) = (f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y));
         let length = (dx * dx + dy * dy).sqrt();
@@ -207,9 +208,11 @@ impl Outline {
     pub fn edges(&self) -> Edges {
         let wide = |v: i32| i64::from(v);
         let c = &self.corners[..self.len];
-        let area = (0..self.len)
-            .map(|i| (c[i], c[(i + 1) % self.len]))
-            .fold(0, |area, (p, q)| area + wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1]));
+        let mut area = 0;
+        for (i, p) in c.iter().enumerate() {
+            let q = c[(i + 1) % self.len];
+            area += wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1]);
+        }
         self.edges_turning(area < 0)
     }
 

@@ -165,6 +165,7 @@ impl Transform {
     }
 
     /// Perspective division and viewport; `None` outside the guard band or behind the eye.
+    #[inline(always)]
     pub fn project(&self, p: &[f32; 4]) -> Option<Screen> {
         let lanes = self.lanes(&p.map(|c| [c]));
         (lanes.codes[0] & code::UNPROJECTED == 0).then_some(Screen {

@@ -62,6 +62,8 @@ pub struct ChunkOutput {
     pub lines: Vec<LinePrim>,
     /// Stipple counter at the end.
     pub phase: Phase,
+    /// Primitives that came to setup.
+    pub taken: u32,
     /// Captured primitives whose place is not known yet, by stream.
     pub captured: [Kept; STREAMS],
 }
@@ -107,6 +109,7 @@ impl ChunkOutput {
         self.bins.clear();
         self.lines.clear();
         self.phase = Phase::NONE;
+        self.taken = 0;
         for kept in &mut self.captured {
             kept.words.clear();
             kept.primitives = 0;

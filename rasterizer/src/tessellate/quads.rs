@@ -59,9 +59,11 @@ impl Grid {
     fn new(pattern: &mut Pattern, divisions: [Division; 2]) -> Grid {
         let grid = Grid { divisions, first: pattern.vertices.len() as u32 };
         let [columns, rows] = divisions.map(|d| d.segments);
+        // Of columns once: rows are many.
+        let along: Vec<Coordinate> = (1..columns).map(|i| divisions[0].vertex(i)).collect();
         for j in 1..rows {
             let v = divisions[1].vertex(j);
-            pattern.vertices.extend((1..columns).map(|i| [divisions[0].vertex(i), v]));
+            pattern.vertices.extend(along.iter().map(|&u| [u, v]));
         }
         for j in 1..rows - 1 {
             for i in 1..columns - 1 {

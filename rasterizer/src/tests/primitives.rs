@@ -103,6 +103,25 @@ fn a_geometry_stage_stands_between_vertices_and_setup() {
     assert_eq!(stages.geometry().map(|(_, facts)| *facts), Some(facts));
 }
 
+#[test]
+fn draws_are_cut_by_what_became_of_the_last_ones() {
+    let plain = GraphicsStages::new([vertex_stage()]).expect("a pipeline");
+    plain.measure(1, 100);
+    assert_eq!(plain.probably_made(7), 7, "nothing makes primitives of others");
+    let facts = facts(OutputPrimitive::LineStrip, 5, 3);
+    let stages = GraphicsStages::new([vertex_stage(), geometry_stage(corners, facts)]).expect("a pipeline");
+    assert_eq!(stages.probably_made(10), 120, "the most, at first");
+    stages.measure(100, 5000);
+    assert_eq!(stages.probably_made(10), 500, "more at once");
+    stages.measure(100, 100);
+    let less = stages.probably_made(100);
+    assert!((3000..4500).contains(&less), "{less}");
+    (0..50).for_each(|_| stages.measure(100, 25));
+    assert_eq!((stages.probably_made(100), stages.probably_made(1)), (25, 0));
+    stages.measure(0, u32::MAX);
+    assert_eq!(stages.probably_made(u32::MAX), u32::MAX);
+}
+
 /// Strips never go on from one invocation to the next, whatever batches, calls and chunks there are: stippled as strips between restarts.
 #[test]
 fn line_strips_are_stippled_each_from_its_start() {
@@ -133,7 +152,9 @@ fn line_strips_are_stippled_each_from_its_start() {
 
 #[test]
 fn one_stream_is_rasterized_and_all_are_counted() {
-    for (stream, discard, seen, clipped) in [(0, false, 37.0, 74), (1, false, 0.0, 74), (3, false, 0.0, 0), (0, true, 0.0, 0)] {
+    for (stream, discard, seen, clipped) in
+        [(0, false, 37.0, 74), (1, false, 0.0, 74), (3, false, 0.0, 0), (0, true, 0.0, 0)]
+    {
         let image = Image::new(R32F, 64, 64, 1, 1);
         let mut state = state(Topology::PointList, 64, 64);
         state.pixel.blend[0] = ADDITIVE;

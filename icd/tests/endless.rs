@@ -6,7 +6,7 @@ mod pipeline;
 use ash::vk;
 use common::{Buffer, Context, spirv};
 use pipeline::{
-    AREA, Messenger, RGBA8, Set, compute, graphics, graphics_with, record_dispatch, render, render_context,
+    AREA, Between, Messenger, RGBA8, Set, compute, graphics, graphics_with, record_dispatch, render, render_context,
 };
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -55,12 +55,12 @@ fn expect_lost(c: Context, messenger: Messenger, name: &str, start: Instant, res
 }
 
 fn lost_by_draws(vertex: &[u32], fragment: &[u32], name: &str, draw: impl FnOnce(&Context, vk::CommandBuffer)) {
-    lost_by_draws_with([vertex, fragment], None, name, draw);
+    lost_by_draws_with([vertex, fragment], Between::default(), name, draw);
 }
 
 fn lost_by_draws_with(
     [vertex, fragment]: [&[u32]; 2],
-    geometry: Option<&[u32]>,
+    between: Between<'_>,
     name: &str,
     draw: impl FnOnce(&Context, vk::CommandBuffer),
 ) {
@@ -68,7 +68,7 @@ fn lost_by_draws_with(
     let (set, _buffer) = stop_set(&c);
     let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
     let innocent = graphics(&c, &shader!("full.vert"), &shader!("red.frag"), set.layout, false);
-    let endless = graphics_with(&c, [vertex, fragment], geometry, set.layout, false);
+    let endless = graphics_with(&c, [vertex, fragment], between, set.layout, false);
     let terminated = std::ffi::CString::new(name).unwrap();
     pipeline::name(&c, endless, &terminated);
     pipeline::name(&c, innocent, c"innocent bystander");
@@ -109,7 +109,25 @@ fn an_endless_fragment_shader() {
 #[test]
 fn an_endless_geometry_shader() {
     let stages = [&shader!("full.vert")[..], &shader!("red.frag")];
-    lost_by_draws_with(stages, Some(&shader!("endless.geom")), "geometry top", one_triangle);
+    let geometry = shader!("endless.geom");
+    let between = Between { geometry: Some(&geometry), ..Between::default() };
+    lost_by_draws_with(stages, between, "geometry top", one_triangle);
+}
+
+#[test]
+fn endless_tessellation() {
+    let stages = [&shader!("full.vert")[..], &shader!("red.frag")];
+    let (most, plain) = (shader!("most.tesc"), shader!("flat.tese"));
+    let lost = |control: &[u32], evaluation: &[u32], instances: u32, name: &str| {
+        let between = Between { tessellation: Some([control, evaluation]), ..Between::default() };
+        lost_by_draws_with(stages, between, name, |c, b| {
+            // SAFETY: valid usage.
+            unsafe { c.device.cmd_draw(b, 3, instances, 0, 0) };
+        });
+    };
+    lost(&shader!("endless.tesc"), &plain, 1, "control top");
+    lost(&most, &shader!("endless.tese"), 1, "evaluation top");
+    lost(&most, &plain, u32::MAX, "too many patches");
 }
 
 #[test]

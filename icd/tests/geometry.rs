@@ -283,24 +283,17 @@ fn points_have_the_size_that_the_stage_gives() {
     }
 }
 
-/// Most resident bytes of the process so far.
-fn peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("status");
-    let line = status.lines().find(|l| l.starts_with("VmHWM:")).expect("a line");
-    line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a number") << 10
-}
-
 /// A primitive becomes thousands, of which rounds have only some at a time: all of them would be 400 MB.
 #[test]
 fn amplification_takes_bounded_memory() {
     let c = context(&[]);
-    let before = peak();
+    let before = common::peak();
     let points = 128;
     let (numbers, counts) = draw(&c, &Drawing { points, ..Drawing::new(shader!("many.geom")) });
     assert!(numbers.iter().all(|&n| n == points * 32));
     let made = u64::from(points) * 32 * 254;
     assert_eq!(counts, [u64::from(points), u64::from(points) * 32, made, made]);
-    assert!(peak() - before < 250 << 20, "{} MiB", (peak() - before) >> 20);
+    assert!(common::peak() - before < 250 << 20, "{} MiB", (common::peak() - before) >> 20);
 }
 
 /// An execution mode with a literal: its place.

@@ -240,6 +240,23 @@ fn patches_are_drawn_in_their_order() {
     }
 }
 
+/// Chunks have as many patches as were small until then, and then these become 8,192 triangles each: all of them would be 700 MB.
+#[test]
+fn patches_of_many_triangles_take_bounded_memory() {
+    let c = context(&[]);
+    let (small, large) = (20_000, 300);
+    let before = common::peak();
+    let dense = Drawing { control: Some(shader!("dense.tesc")), vertices: small + large, ..Drawing::new() };
+    let (numbers, counts) = draw(&c, &dense);
+    for (texel, &number) in numbers.iter().enumerate() {
+        let last = (0..small + large).rev().find(|n| n % 16 == cell(texel)).expect("one of them");
+        assert_eq!(number, last + 1, "texel {texel}");
+    }
+    let [all, small, large] = [small + large, small, large].map(u64::from);
+    assert_eq!(counts, [all, 2 * small + 8192 * large, all, 4 * small + 65 * 65 * large]);
+    assert!(common::peak() - before < 300 << 20, "{} MiB", (common::peak() - before) >> 20);
+}
+
 #[test]
 fn fragments_see_the_numbers_of_patches() {
     let c = context(&[]);

@@ -69,6 +69,8 @@ pub fn swapchain(
 #[derive(Clone, Copy)]
 pub struct Triangles<'a> {
     pub vertex: vk::ShaderModule,
+    /// Control and evaluation, of patches of three.
+    pub tessellation: Option<[vk::ShaderModule; 2]>,
     pub geometry: Option<vk::ShaderModule>,
     pub fragment: vk::ShaderModule,
     pub layout: vk::PipelineLayout,
@@ -90,6 +92,7 @@ impl Triangles<'_> {
         let pass = vk::RenderPass::null();
         Triangles {
             vertex,
+            tessellation: None,
             geometry: None,
             fragment,
             layout,
@@ -107,6 +110,12 @@ impl Triangles<'_> {
             |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
         let stages: Vec<_> = [(vk::ShaderStageFlags::VERTEX, self.vertex)]
             .into_iter()
+            .chain(self.tessellation.into_iter().flat_map(|[control, evaluation]| {
+                [
+                    (vk::ShaderStageFlags::TESSELLATION_CONTROL, control),
+                    (vk::ShaderStageFlags::TESSELLATION_EVALUATION, evaluation),
+                ]
+            }))
             .chain(self.geometry.map(|module| (vk::ShaderStageFlags::GEOMETRY, module)))
             .chain([(vk::ShaderStageFlags::FRAGMENT, self.fragment)])
             .map(|(kind, module)| stage(kind, module))
@@ -124,8 +133,12 @@ impl Triangles<'_> {
         if self.stride > 0 {
             input = input.vertex_binding_descriptions(&bindings).vertex_attribute_descriptions(&attributes);
         }
-        let assembly =
-            vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+        let topology = match self.tessellation {
+            Some(_) => vk::PrimitiveTopology::PATCH_LIST,
+            None => vk::PrimitiveTopology::TRIANGLE_LIST,
+        };
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
+        let patches = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(3);
         let (viewports, scissors) = ([viewport(self.side.unwrap_or(0))], [area(self.side.unwrap_or(0))]);
         let viewport = match self.side {
             Some(_) => vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors),
@@ -144,6 +157,7 @@ impl Triangles<'_> {
             .stages(&stages)
             .vertex_input_state(&input)
             .input_assembly_state(&assembly)
+            .tessellation_state(&patches)
             .viewport_state(&viewport)
             .rasterization_state(&rasterization)
             .multisample_state(&multisample)

@@ -246,3 +246,10 @@ pub struct Image {
 pub fn region(image: &Image) -> vk::BufferImageCopy {
     info::region(image.aspect, image.extent)
 }
+
+/// Most resident bytes of the process so far.
+pub fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("status");
+    let line = status.lines().find(|l| l.starts_with("VmHWM:")).expect("a line");
+    line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a number") << 10
+}

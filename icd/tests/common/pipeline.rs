@@ -153,8 +153,9 @@ pub fn run(c: &Context, set: &Set, pipeline: vk::Pipeline, push: &[u8]) -> Resul
 /// A context with dynamic rendering and more extensions.
 pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
-    let mut features = vk::PhysicalDeviceFeatures2::default()
-        .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(robust).geometry_shader(true));
+    let features = vk::PhysicalDeviceFeatures::default();
+    let features = features.robust_buffer_access(robust).geometry_shader(true).tessellation_shader(true);
+    let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
     let mut instance = instance.to_vec();
     instance.push(c"VK_KHR_get_physical_device_properties2");
     let extensions = [
@@ -175,20 +176,30 @@ pub fn graphics(
     layout: vk::PipelineLayout,
     attributes: bool,
 ) -> vk::Pipeline {
-    graphics_with(c, [vertex, fragment], None, layout, attributes)
+    graphics_with(c, [vertex, fragment], Between::default(), layout, attributes)
 }
 
-/// As [`graphics`], with a geometry stage between vertex and fragment stage.
+/// Stages between vertex and fragment stage.
+#[derive(Clone, Copy, Default)]
+pub struct Between<'a> {
+    /// Control and evaluation, of patches of three.
+    pub tessellation: Option<[&'a [u32]; 2]>,
+    pub geometry: Option<&'a [u32]>,
+}
+
+/// As [`graphics`], with stages between vertex and fragment stage.
 pub fn graphics_with(
     c: &Context,
     [vertex, fragment]: [&[u32]; 2],
-    geometry: Option<&[u32]>,
+    between: Between<'_>,
     layout: vk::PipelineLayout,
     attributes: bool,
 ) -> vk::Pipeline {
     let (vertex, fragment) = (module(c, vertex), module(c, fragment));
-    let geometry = geometry.map(|words| module(c, words));
-    let mut triangles = Triangles { side: Some(64), geometry, ..Triangles::new(vertex, fragment, layout) };
+    let geometry = between.geometry.map(|words| module(c, words));
+    let tessellation = between.tessellation.map(|both| both.map(|words| module(c, words)));
+    let side = Some(64);
+    let mut triangles = Triangles { side, tessellation, geometry, ..Triangles::new(vertex, fragment, layout) };
     if attributes {
         (triangles.stride, triangles.attributes) = (8, &[(vk::Format::R32G32_SFLOAT, 0)]);
     }
@@ -197,7 +208,8 @@ pub fn graphics_with(
     unsafe {
         c.device.destroy_shader_module(vertex, None);
         c.device.destroy_shader_module(fragment, None);
-        geometry.iter().for_each(|&module| c.device.destroy_shader_module(module, None));
+        let between = tessellation.into_iter().flatten().chain(geometry);
+        between.for_each(|module| c.device.destroy_shader_module(module, None));
     }
     pipeline
 }

@@ -68,8 +68,10 @@ pub struct Sandbox {
     /// What may be written.
     writable: Vec<(u64, u64)>,
     target: Image,
-    /// The other stage of a draw.
+    /// The other stages of a draw.
     vertex: Vec<u32>,
+    control: Vec<u32>,
+    evaluation: Vec<u32>,
     fragment: Vec<u32>,
 }
 
@@ -118,8 +120,10 @@ impl Sandbox {
                 .unwrap(),
             ];
             let images = images.into_iter().map(|image| image.0).collect();
-            let (vertex, fragment) =
-                (spirv(include_bytes!("../data/full.vert.spv")), spirv(include_bytes!("../data/red.frag.spv")));
+            let vertex = spirv(include_bytes!("../data/full.vert.spv"));
+            let control = spirv(include_bytes!("../data/few.tesc.spv"));
+            let evaluation = spirv(include_bytes!("../data/flat.tese.spv"));
+            let fragment = spirv(include_bytes!("../data/red.frag.spv"));
             Sandbox {
                 c,
                 messenger,
@@ -134,6 +138,8 @@ impl Sandbox {
                 writable,
                 target,
                 vertex,
+                control,
+                evaluation,
                 fragment,
             }
         }
@@ -273,7 +279,13 @@ impl Sandbox {
             stage => {
                 let vertex = stage == Stage::Vertex;
                 // The other stages are whole ones.
-                let others = [&self.vertex, &self.fragment].map(|words| module(c, words));
+                let others =
+                    [&self.vertex, &self.fragment, &self.control, &self.evaluation].map(|words| module(c, words));
+                let tessellation = match stage {
+                    Stage::TessellationControl => Some([made, others[3]]),
+                    Stage::TessellationEvaluation => Some([others[2], made]),
+                    _ => None,
+                };
                 let v = if vertex { made } else { others[0] };
                 let f = if stage == Stage::Fragment { made } else { others[1] };
                 let attributes = [(vk::Format::R32G32B32A32_SFLOAT, 0); 4];
@@ -281,6 +293,7 @@ impl Sandbox {
                     side: Some(SIDE),
                     stride: 16,
                     attributes: &attributes[..if vertex { 4 } else { 0 }],
+                    tessellation,
                     geometry: (stage == Stage::Geometry).then_some(made),
                     ..Triangles::new(v, f, layout)
                 };

@@ -34,6 +34,39 @@ macro_rules! structures {
 }
 
 structures! {
+    PhysicalDeviceVulkan14Features = 55 {
+        global_priority_query, shader_subgroup_rotate, shader_subgroup_rotate_clustered, shader_float_controls2, shader_expect_assume, rectangular_lines,
+        bresenham_lines, smooth_lines, stippled_rectangular_lines, stippled_bresenham_lines, stippled_smooth_lines,
+        vertex_attribute_instance_rate_divisor, vertex_attribute_instance_rate_zero_divisor, index_type_uint8, dynamic_rendering_local_read, maintenance5,
+        maintenance6, pipeline_protected_access, pipeline_robustness, host_image_copy, push_descriptor
+    }
+    PhysicalDeviceVulkan14Properties = 56 {
+        line_sub_pixel_precision_bits: u32,
+        max_vertex_attrib_divisor: u32,
+        supports_non_zero_first_instance,
+        max_push_descriptors: u32,
+        dynamic_rendering_local_read_depth_stencil_attachments,
+        dynamic_rendering_local_read_multisampled_attachments,
+        early_fragment_multisample_coverage_after_sample_counting,
+        early_fragment_sample_mask_test_before_sample_counting,
+        depth_stencil_swizzle_one_support,
+        polygon_mode_point_size,
+        non_strict_single_pixel_wide_lines_use_parallelogram,
+        non_strict_wide_lines_use_parallelogram,
+        block_texel_view_compatible_multiple_layers,
+        max_combined_image_sampler_descriptor_count: u32,
+        fragment_shading_rate_clamp_combiner_inputs,
+        default_robustness_storage_buffers: PipelineRobustnessBufferBehaviorEXT,
+        default_robustness_uniform_buffers: PipelineRobustnessBufferBehaviorEXT,
+        default_robustness_vertex_inputs: PipelineRobustnessBufferBehaviorEXT,
+        default_robustness_images: PipelineRobustnessImageBehaviorEXT,
+        copy_src_layout_count: u32,
+        p_copy_src_layouts: *mut ImageLayout,
+        copy_dst_layout_count: u32,
+        p_copy_dst_layouts: *mut ImageLayout,
+        optimal_tiling_layout_uuid: [u8; UUID_SIZE],
+        identical_memory_type_requirements
+    }
     PhysicalDeviceComputeShaderDerivativesFeaturesKHR = 1_000_201_000 { compute_derivative_group_quads, compute_derivative_group_linear }
     PhysicalDeviceComputeShaderDerivativesPropertiesKHR = 1_000_511_000 { mesh_and_task_shader_derivatives }
     PhysicalDeviceCooperativeMatrix2FeaturesNV = 1_000_593_000 {

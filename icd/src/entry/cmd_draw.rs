@@ -8,7 +8,7 @@ use crate::fallible;
 use crate::ffi::handle::{optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::ImageView;
 use crate::object::pipeline_state::decode;
@@ -39,12 +39,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         cmd_set_rendering_attachment_locations as vk::PFN_vkCmdSetRenderingAttachmentLocationsKHR,
-        vkCmdSetRenderingAttachmentLocationsKHR: LOCAL_READ
+        vkCmdSetRenderingAttachmentLocations: V1_4, vkCmdSetRenderingAttachmentLocationsKHR: LOCAL_READ
     ),
     row!(
         Device,
         cmd_set_rendering_input_attachment_indices as vk::PFN_vkCmdSetRenderingInputAttachmentIndicesKHR,
-        vkCmdSetRenderingInputAttachmentIndicesKHR: LOCAL_READ
+        vkCmdSetRenderingInputAttachmentIndices: V1_4, vkCmdSetRenderingInputAttachmentIndicesKHR: LOCAL_READ
     ),
     row!(Device, cmd_draw as vk::PFN_vkCmdDraw, vkCmdDraw: V1_0),
     row!(Device, cmd_draw_indexed as vk::PFN_vkCmdDrawIndexed, vkCmdDrawIndexed: V1_0),

@@ -14,6 +14,7 @@ use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -64,6 +65,11 @@ impl Piece {
     /// Its bytes, without the tail.
     pub fn range(&self) -> MemoryRange {
         self.range
+    }
+
+    /// A descriptor of its pages, which show it from their beginning on; as [`Pages::export`].
+    pub fn export(&self) -> Option<File> {
+        if self.first == 0 { self.pages.export() } else { None }
     }
 }
 
@@ -135,6 +141,13 @@ impl Arena {
     /// Zeroed memory for `bytes` bytes and a tail.
     pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
+        self.map_pages(&pages, 0, bytes)
+    }
+
+    /// A mapping of what [`Piece::export`] gave away, here or in another process: a piece of `bytes` bytes. None if the descriptor is
+    /// not one of so many.
+    pub fn import(self: &Arc<Self>, fd: i32, bytes: usize) -> Option<Piece> {
+        let pages = Pages::import(fd, granules_of(bytes)?.checked_mul(GRANULE)?)?;
         self.map_pages(&pages, 0, bytes)
     }
 

@@ -9,7 +9,7 @@ use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{slice, slice_mut, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
-use crate::object::sync::{Fence, Semaphore, SemaphoreOp};
+use crate::object::semaphore::{Fence, Semaphore};
 use ash::vk;
 use std::sync::Arc;
 
@@ -282,7 +282,7 @@ shims! {
         let device = queue.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)?;
         let waits = slice(info.p_wait_semaphores, info.wait_semaphore_count);
         let mut submission = Submission {
-            waits: waits.iter().map(|s| SemaphoreOp { semaphore: share::<Semaphore>(*s), value: 0 }).collect(),
+            waits: waits.iter().map(|s| get::<Semaphore>(*s).wait(0)).collect(),
             ..Submission::default()
         };
         let indices = slice(info.p_image_indices, info.swapchain_count);
@@ -344,10 +344,10 @@ unsafe fn acquire(
     device.sync.check()?;
     *index = swapchain.acquire(device, timeout)?;
     if let Some(semaphore) = semaphore {
-        semaphore.signal(&device.sync, 0);
+        semaphore.signal(0).give(&device.sync);
     }
     if let Some(fence) = fence {
-        fence.set(&device.sync, true);
+        fence.signal().give(&device.sync);
     }
     Ok(())
 }

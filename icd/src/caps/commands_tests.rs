@@ -27,6 +27,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_KHR_maintenance3, &["vkGetDescriptorSetLayoutSupportKHR"]),
     (E::VK_KHR_maintenance4, &["vkGetDeviceBufferMemoryRequirementsKHR", "vkGetDeviceImageMemoryRequirementsKHR", "vkGetDeviceImageSparseMemoryRequirementsKHR"]),
     (E::VK_KHR_maintenance5, &["vkCmdBindIndexBuffer2KHR", "vkGetRenderingAreaGranularityKHR", "vkGetDeviceImageSubresourceLayoutKHR", "vkGetImageSubresourceLayout2KHR"]),
+    (E::VK_KHR_maintenance10, &["vkCmdEndRendering2KHR"]),
     (E::VK_KHR_bind_memory2, &["vkBindBufferMemory2KHR", "vkBindImageMemory2KHR"]),
     (E::VK_KHR_get_memory_requirements2, &["vkGetImageMemoryRequirements2KHR", "vkGetBufferMemoryRequirements2KHR", "vkGetImageSparseMemoryRequirements2KHR"]),
     (E::VK_KHR_descriptor_update_template, &["vkCreateDescriptorUpdateTemplateKHR", "vkDestroyDescriptorUpdateTemplateKHR", "vkUpdateDescriptorSetWithTemplateKHR", "vkCmdPushDescriptorSetWithTemplateKHR"]),
@@ -57,6 +58,10 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_vertex_input_dynamic_state, &["vkCmdSetVertexInputEXT"]),
     (E::VK_EXT_conditional_rendering, &["vkCmdBeginConditionalRenderingEXT", "vkCmdEndConditionalRenderingEXT"]),
     (E::VK_EXT_transform_feedback, &["vkCmdBindTransformFeedbackBuffersEXT", "vkCmdBeginTransformFeedbackEXT", "vkCmdEndTransformFeedbackEXT", "vkCmdBeginQueryIndexedEXT", "vkCmdEndQueryIndexedEXT", "vkCmdDrawIndirectByteCountEXT"]),
+    (E::VK_KHR_copy_memory_indirect, &["vkCmdCopyMemoryIndirectKHR", "vkCmdCopyMemoryToImageIndirectKHR"]),
+    (E::VK_EXT_hdr_metadata, &["vkSetHdrMetadataEXT"]),
+    (E::VK_EXT_primitive_restart_index, &["vkCmdSetPrimitiveRestartIndexEXT"]),
+    (E::VK_EXT_attachment_feedback_loop_dynamic_state, &["vkCmdSetAttachmentFeedbackLoopEnableEXT"]),
     (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
 ];
 

@@ -145,6 +145,7 @@ extensions! {
     VK_KHR_maintenance7, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance9, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_maintenance10, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_dedicated_allocation, 3, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_get_memory_requirements2), Core(V1_1)])];
@@ -280,6 +281,14 @@ extensions! {
     VK_EXT_image_sliced_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_unified_image_layouts, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_dynamic_rendering_unused_attachments, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_copy_memory_indirect, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address)]), Core(V1_2)])];
+    VK_EXT_post_depth_coverage, 1, Device, YES, None, [];
+    VK_EXT_border_color_swizzle, 1, Device, YES, None, [Ext(E::VK_EXT_custom_border_color)];
+    VK_EXT_hdr_metadata, 3, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
+    VK_EXT_primitive_restart_index, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_legacy_vertex_attributes, 1, Device, YES, None, [Ext(E::VK_EXT_vertex_input_dynamic_state)];
+    VK_EXT_attachment_feedback_loop_layout, 2, Device, YES, None, [PROPERTIES2];
+    VK_EXT_attachment_feedback_loop_dynamic_state, 1, Device, YES, None, [PROPERTIES2, Ext(E::VK_EXT_attachment_feedback_loop_layout)];
     VK_EXT_pipeline_protected_access, 1, Device, NO_PROTECTED, Some(V1_4), [PROPERTIES2];
     VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
 }

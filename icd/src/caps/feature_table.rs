@@ -210,6 +210,7 @@ extended {
     maintenance6, maintenance6, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceMaintenance6FeaturesKHR];
     maintenance7, maintenance7, YES, [PhysicalDeviceMaintenance7FeaturesKHR];
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
+    maintenance10, maintenance10, YES, [PhysicalDeviceMaintenance10FeaturesKHR];
     maintenance9, maintenance9, YES, [PhysicalDeviceMaintenance9FeaturesKHR];
     pipelineProtectedAccess, pipeline_protected_access, NO_PROTECTED, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineProtectedAccessFeaturesEXT];
     pushDescriptor, push_descriptor, YES, [PhysicalDeviceVulkan14Features];
@@ -358,6 +359,14 @@ extended {
     unifiedImageLayouts, unified_image_layouts, YES, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     unifiedImageLayoutsVideo, unified_image_layouts_video, NO_VIDEO, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     dynamicRenderingUnusedAttachments, dynamic_rendering_unused_attachments, YES, [PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT];
+    indirectMemoryCopy, indirect_memory_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
+    indirectMemoryToImageCopy, indirect_memory_to_image_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
+    borderColorSwizzle, border_color_swizzle, YES, [PhysicalDeviceBorderColorSwizzleFeaturesEXT];
+    borderColorSwizzleFromImage, border_color_swizzle_from_image, YES, [PhysicalDeviceBorderColorSwizzleFeaturesEXT];
+    primitiveRestartIndex, primitive_restart_index, YES, [PhysicalDevicePrimitiveRestartIndexFeaturesEXT];
+    legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
+    attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
+    attachmentFeedbackLoopDynamicState, attachment_feedback_loop_dynamic_state, YES, [PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT];
     sparseImageInt64Atomics, sparse_image_int64_atomics, NO_SPARSE, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
 }
 }
@@ -373,6 +382,7 @@ structs! {
     PhysicalDeviceMaintenance6FeaturesKHR: [Ext(E::VK_KHR_maintenance6)];
     PhysicalDeviceMaintenance7FeaturesKHR: [Ext(E::VK_KHR_maintenance7)];
     PhysicalDeviceMaintenance8FeaturesKHR: [Ext(E::VK_KHR_maintenance8)];
+    PhysicalDeviceMaintenance10FeaturesKHR: [Ext(E::VK_KHR_maintenance10)];
     PhysicalDeviceMaintenance9FeaturesKHR: [Ext(E::VK_KHR_maintenance9)];
     PhysicalDeviceMaintenance5FeaturesKHR: [Ext(E::VK_KHR_maintenance5)];
     PhysicalDeviceMultiviewFeatures: [Ext(E::VK_KHR_multiview), Core(V1_1)];
@@ -462,6 +472,12 @@ structs! {
     PhysicalDeviceUnifiedImageLayoutsFeaturesKHR: [Ext(E::VK_KHR_unified_image_layouts)];
     PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT: [Ext(E::VK_EXT_dynamic_rendering_unused_attachments)];
     PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
+    PhysicalDeviceCopyMemoryIndirectFeaturesKHR: [Ext(E::VK_KHR_copy_memory_indirect)];
+    PhysicalDeviceBorderColorSwizzleFeaturesEXT: [Ext(E::VK_EXT_border_color_swizzle)];
+    PhysicalDevicePrimitiveRestartIndexFeaturesEXT: [Ext(E::VK_EXT_primitive_restart_index)];
+    PhysicalDeviceLegacyVertexAttributesFeaturesEXT: [Ext(E::VK_EXT_legacy_vertex_attributes)];
+    PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
+    PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
     PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];
 }

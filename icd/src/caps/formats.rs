@@ -67,6 +67,10 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if !buffer && flags.contains(TRANSFER) {
         wide |= Flags2::HOST_IMAGE_TRANSFER_EXT;
     }
+    if !buffer && flags.contains(Features::TRANSFER_DST) {
+        // VK_FORMAT_FEATURE_2_COPY_IMAGE_INDIRECT_DST_BIT_KHR.
+        wide |= Flags2::from_raw(1 << 59);
+    }
     if flags.contains(Features::SAMPLED_IMAGE) && row(format).is_some_and(Format::has_depth) {
         wide |= Flags2::SAMPLED_IMAGE_DEPTH_COMPARISON;
     }

@@ -474,6 +474,11 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             // VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR.
             p.default_vertex_attribute_value = 0;
         };
+        PhysicalDeviceMaintenance10PropertiesKHR => |p| {
+            p.rgba4_opaque_black_swizzled = vk::TRUE;
+            p.resolve_srgb_format_applies_transfer_function = vk::TRUE;
+            p.resolve_srgb_format_supports_transfer_function_control = vk::FALSE;
+        };
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
         PhysicalDeviceProvokingVertexPropertiesEXT => |p| {
             p.provoking_vertex_mode_per_pipeline = vk::TRUE;
@@ -494,6 +499,9 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.transform_feedback_draw = vk::TRUE;
         };
         PhysicalDeviceExternalMemoryHostPropertiesEXT => |p| p.min_imported_host_pointer_alignment = super::external::HOST_POINTER_ALIGNMENT;
+        PhysicalDeviceCopyMemoryIndirectPropertiesKHR => |p| p.supported_queues = super::host::QUEUE_FLAGS;
+        // Attributes are fetched at any address in the same way.
+        PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;

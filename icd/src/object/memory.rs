@@ -52,6 +52,11 @@ impl Heap {
         self.arena.get().and_then(Option::as_ref).map_or(AddressSpace::EMPTY, |arena| arena.addresses())
     }
 
+    /// `bytes` bytes at a device address, if memory is alive at all of them: then they may be read and written until it is freed.
+    pub fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
+        self.arena.get()?.as_ref()?.range(address, bytes)
+    }
+
     /// `heapUsage`: bytes that the process has allocated, by any instance.
     pub fn used_by_process() -> u64 {
         USED.load(Ordering::Relaxed)

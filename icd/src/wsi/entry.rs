@@ -76,6 +76,7 @@ pub const COMMANDS: &[CommandRow] = &[
         get_physical_device_present_rectangles as vk::PFN_vkGetPhysicalDevicePresentRectanglesKHR,
         vkGetPhysicalDevicePresentRectanglesKHR: SWAPCHAIN
     ),
+    row!(Device, set_hdr_metadata as vk::PFN_vkSetHdrMetadataEXT, vkSetHdrMetadataEXT: ext("VK_EXT_hdr_metadata")),
     row!(Device, create_swapchain as vk::PFN_vkCreateSwapchainKHR, vkCreateSwapchainKHR: SWAPCHAIN),
     row!(Device, destroy_swapchain as vk::PFN_vkDestroySwapchainKHR, vkDestroySwapchainKHR: SWAPCHAIN),
     row!(Device, get_swapchain_images as vk::PFN_vkGetSwapchainImagesKHR, vkGetSwapchainImagesKHR: SWAPCHAIN),
@@ -276,6 +277,9 @@ shims! {
         let info = &*info;
         acquire(device, info.swapchain, info.timeout, (info.semaphore, info.fence), &mut *index)
     }
+
+    // What it says is for displays, and for surfaces of colour spaces that there are none of (`surface`).
+    fn set_hdr_metadata(_device: vk::Device, _count: u32, _swapchains: *const vk::SwapchainKHR, _metadata: *const vk::HdrMetadataEXT<'_>) {}
 
     fn queue_present(queue: vk::Queue, info: *const vk::PresentInfoKHR<'_>) -> VkResult {
         let (queue, info) = (dispatchable::<QueueRef>(queue), &*info);

@@ -9,7 +9,8 @@ use base::pixel::{
     OWN_LOCATIONS, StencilOp, StencilOps,
 };
 use rasterizer::api::{
-    Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
+    AttachmentLoops, Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute,
+    VertexBinding, Viewport,
 };
 
 fn known<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
@@ -180,5 +181,13 @@ mod tests {
         let rect =
             vk::Rect2D { offset: vk::Offset2D { x: 5, y: 0 }, extent: vk::Extent2D { width: u32::MAX, height: 7 } };
         assert_eq!(scissor(&rect), [5, 0, i32::MAX - 5, 7]);
+    }
+}
+
+/// Attachments that may be read as images: by their aspects.
+pub fn loops(aspects: vk::ImageAspectFlags) -> AttachmentLoops {
+    AttachmentLoops {
+        color: aspects.contains(vk::ImageAspectFlags::COLOR),
+        depth_stencil: aspects.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL),
     }
 }

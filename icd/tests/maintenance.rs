@@ -98,11 +98,32 @@ struct Modes {
     stencil: vk::ResolveModeFlags,
 }
 
+/// `PFN_vkCmdEndRendering2KHR`, without its structure.
+type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const std::ffi::c_void);
+
+/// `VkPhysicalDeviceMaintenance10FeaturesKHR`.
+#[repr(C)]
+struct Maintenance10 {
+    s_type: vk::StructureType,
+    p_next: *mut std::ffi::c_void,
+    maintenance10: vk::Bool32,
+}
+
+impl common::Chain for Maintenance10 {
+    fn chain<'a>(&'a mut self, mut info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
+        self.p_next = info.p_next.cast_mut();
+        info.p_next = (&raw const *self).cast();
+        info
+    }
+}
+
 /// A clear inside of rendering that ends by the newer command, and resolves of depth and stencil, together and apart.
 #[test]
 fn depth_and_stencil_are_resolved_by_command() {
     let mut v13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true).synchronization2(true);
-    let c = Context::with(&[], &[c"VK_KHR_maintenance10"], &mut [&mut v13]);
+    let s_type = vk::StructureType::from_raw(1_000_630_000);
+    let mut m10 = Maintenance10 { s_type, p_next: std::ptr::null_mut(), maintenance10: vk::TRUE };
+    let c = Context::with(&[], &[c"VK_KHR_maintenance10"], &mut [&mut v13, &mut m10]);
     let format = vk::Format::D32_SFLOAT_S8_UINT;
     let [depth, stencil] = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
     // SAFETY: (all here) valid usage.
@@ -130,9 +151,8 @@ fn depth_and_stencil_are_resolved_by_command() {
             (image, memory, c.device.create_image_view(&info, None).expect("view"))
         };
         let (from, to) = (image(vk::SampleCountFlags::TYPE_4), image(vk::SampleCountFlags::TYPE_1));
-        let end: unsafe extern "system" fn(vk::CommandBuffer, *const std::ffi::c_void) = std::mem::transmute(
-            c.instance.get_device_proc_addr(c.device.handle(), c"vkCmdEndRendering2KHR".as_ptr()).expect("a command"),
-        );
+        let end = c.instance.get_device_proc_addr(c.device.handle(), c"vkCmdEndRendering2KHR".as_ptr());
+        let end = std::mem::transmute::<vk::PFN_vkVoidFunction, Option<EndRendering2>>(end).expect("a command");
         let clear = |view, (depth, stencil)| {
             let layout = vk::ImageLayout::GENERAL;
             let value = vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth, stencil } };
@@ -146,7 +166,7 @@ fn depth_and_stencil_are_resolved_by_command() {
             .expect("clear");
         };
         let buffer = c.buffer(64);
-        let mut read = |aspect| {
+        let read = |aspect| {
             c.run(|b| {
                 let region = [common::info::region(aspect, [4, 4])];
                 c.device.cmd_copy_image_to_buffer(b, to.0, vk::ImageLayout::GENERAL, buffer.buffer, &region);

@@ -151,6 +151,14 @@ pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<BlendEquations, String
     })
 }
 
+/// Attachments that may be read as images: by their aspects.
+pub fn loops(aspects: vk::ImageAspectFlags) -> AttachmentLoops {
+    AttachmentLoops {
+        color: aspects.contains(vk::ImageAspectFlags::COLOR),
+        depth_stencil: aspects.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,13 +189,5 @@ mod tests {
         let rect =
             vk::Rect2D { offset: vk::Offset2D { x: 5, y: 0 }, extent: vk::Extent2D { width: u32::MAX, height: 7 } };
         assert_eq!(scissor(&rect), [5, 0, i32::MAX - 5, 7]);
-    }
-}
-
-/// Attachments that may be read as images: by their aspects.
-pub fn loops(aspects: vk::ImageAspectFlags) -> AttachmentLoops {
-    AttachmentLoops {
-        color: aspects.contains(vk::ImageAspectFlags::COLOR),
-        depth_stencil: aspects.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL),
     }
 }

@@ -13,7 +13,7 @@ mod tests;
 use super::Device;
 use super::watchdog::Watchdog;
 use crate::fallible;
-use crate::object::payload::{Signal, Wait};
+use crate::object::payload::{Signal, Wait, wait_for};
 use crate::os::condvar::Condvar;
 use crate::os::patience::Patience;
 use ash::vk;
@@ -150,7 +150,7 @@ fn run(device: &Arc<Device>) {
 fn execute(device: &Arc<Device>, waits: &[Wait], work: Vec<Work>) -> bool {
     for wait in waits {
         let mut signaled = false;
-        let result = device.sync.wait_for(u64::MAX, &[&wait.payload], || {
+        let result = wait_for(&device.sync, u64::MAX, &[&wait.payload], || {
             signaled = wait.payload.try_wait(wait.value);
             signaled || device.queue.is_stopping()
         });

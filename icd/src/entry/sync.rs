@@ -10,7 +10,7 @@ use crate::ffi::handle::{self, dispatchable, get, optional};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_2, V1_3, ext, row};
-use crate::object::payload::{Payload, Signal};
+use crate::object::payload::{Payload, Signal, wait_for};
 use crate::object::semaphore::{Fence, Semaphore};
 use crate::object::sync::Event;
 use ash::vk;
@@ -183,7 +183,7 @@ shims! {
 
     fn get_fence_status(device: vk::Device, fence: vk::Fence) -> VkResult {
         let (fence, sync) = (get::<Fence>(fence).payload(), &dispatchable::<Device>(device).sync);
-        match sync.wait_for(0, &[&fence], || fence.value() != 0) {
+        match wait_for(sync, 0, &[&fence], || fence.value() != 0) {
             vk::Result::SUCCESS => Ok(()),
             vk::Result::TIMEOUT => Err(vk::Result::NOT_READY),
             lost => Err(lost),
@@ -196,7 +196,7 @@ shims! {
         let payloads: Vec<&Payload> = fallible::collect(fences.iter().map(|f| &**f))?;
         let is_signaled = |payload: &&Payload| payload.value() != 0;
         let ready = || if wait_all != 0 { payloads.iter().all(is_signaled) } else { payloads.iter().any(is_signaled) };
-        match device.sync.wait_for(timeout, &payloads, ready) {
+        match wait_for(&device.sync, timeout, &payloads, ready) {
             vk::Result::SUCCESS => Ok(()),
             other => Err(other),
         }
@@ -237,7 +237,7 @@ shims! {
             let mut all = payloads.iter().zip(values);
             if any { all.any(reached) } else { all.all(reached) }
         };
-        match device.sync.wait_for(timeout, &payloads, ready) {
+        match wait_for(&device.sync, timeout, &payloads, ready) {
             vk::Result::SUCCESS => Ok(()),
             other => Err(other),
         }

@@ -9,6 +9,7 @@ pub mod descriptor_pool;
 pub mod descriptor_update;
 pub mod image;
 pub mod memory;
+pub mod others;
 pub mod payload;
 pub mod pipeline;
 pub mod pipeline_layout;

@@ -3,15 +3,14 @@
 //! A fence and a binary semaphore count 0 and 1. An object has a permanent payload and perhaps a temporary one that was imported
 //! ([`super::semaphore`]); operations of a submission hold the payload that the object had when it was submitted.
 
+use super::others::Others;
 use super::sync::Sync;
-use crate::os::condvar::{Condvar, MOST_OTHERS, PAUSE};
 use crate::os::descriptor;
-use crate::os::shared::{LOOK, Shared};
-use parking_lot::MutexGuard;
+use crate::os::shared::Shared;
+use ash::vk;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Whose payload it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,63 +147,12 @@ impl Drop for Signal {
     }
 }
 
-/// What a wait has to look at beside its device's own changes.
-#[derive(Default)]
-pub struct Others<'a> {
-    shared: Vec<&'a Shared>,
-    files: bool,
-}
-
-impl<'a> Others<'a> {
-    /// Of these payloads.
-    pub fn of(payloads: &[&'a Payload]) -> Others<'a> {
-        let shared = payloads.iter().filter_map(|payload| match &payload.state {
-            State::Shared(shared) => Some(shared),
-            _ => None,
-        });
-        let files = payloads.iter().any(|payload| matches!(payload.state, State::File(_)));
-        Others { shared: shared.collect(), files }
-    }
-
-    /// Only the device's own changes matter.
-    pub fn is_empty(&self) -> bool {
-        self.shared.is_empty() && !self.files
-    }
-
-    /// From now on changes wake this thread.
-    pub fn sleeper(&self) -> Sleeper<'_> {
-        self.shared.iter().for_each(|shared| shared.sleeps(true));
-        Sleeper(&self.shared)
-    }
-
-    /// Read before looking whether what is waited for is there.
-    pub fn changes(&self) -> Vec<u32> {
-        self.shared.iter().map(|shared| shared.changes()).collect()
-    }
-
-    /// Since then?
-    pub fn have_changed(&self, seen: &[u32]) -> bool {
-        self.shared.iter().zip(seen).any(|(shared, seen)| shared.changes() != *seen)
-    }
-
-    /// Sleeps until something has changed, it is time to look for what tells nobody, or the deadline has come.
-    pub fn sleep<T>(&self, changed: &Condvar, guard: &mut MutexGuard<'_, T>, seen: &[u32], deadline: Option<Instant>) {
-        let pause = if self.files || self.shared.len() > MOST_OTHERS { PAUSE } else { LOOK };
-        let began = Instant::now();
-        let time = deadline.map_or(pause, |deadline| pause.min(deadline.saturating_duration_since(began)));
-        let words: Vec<(&Shared, u32)> = self.shared.iter().copied().zip(seen.iter().copied()).collect();
-        changed.wait_any(guard, &words, time);
-        if began.elapsed() >= LOOK {
-            self.shared.iter().for_each(|shared| shared.look());
-        }
-    }
-}
-
-/// A thread that may sleep on shared payloads.
-pub struct Sleeper<'a>(&'a [&'a Shared]);
-
-impl Drop for Sleeper<'_> {
-    fn drop(&mut self) {
-        self.0.iter().for_each(|shared| shared.sleeps(false));
-    }
+/// Waits until `ready`, which looks at these payloads; as [`Sync::wait`].
+pub fn wait_for(sync: &Sync, timeout: u64, payloads: &[&Payload], ready: impl FnMut() -> bool) -> vk::Result {
+    let shared = payloads.iter().filter_map(|payload| match &payload.state {
+        State::Shared(shared) => Some(shared),
+        _ => None,
+    });
+    let files = payloads.iter().any(|payload| matches!(payload.state, State::File(_)));
+    sync.wait_with(timeout, &Others { shared: shared.collect(), files }, ready)
 }

@@ -1,6 +1,6 @@
 //! Fences and semaphores: each has a payload, and for a while perhaps another that was imported ("temporary permanence").
 
-use super::payload::{Kind, Payload, Signal, Wait};
+use super::payload::{Kind, Payload, Signal, Wait, wait_for};
 use super::sync::Sync;
 use crate::os::descriptor;
 use ash::vk;
@@ -119,7 +119,7 @@ impl Fence {
     /// On a lost device it is too.
     pub fn copy_out(&self, sync: &Sync) {
         let payload = self.payload();
-        let _ = sync.wait_for(u64::MAX, &[&payload], || payload.value() != 0);
+        let _ = wait_for(sync, u64::MAX, &[&payload], || payload.value() != 0);
         self.reset(sync);
     }
 }
@@ -166,6 +166,6 @@ impl Semaphore {
     /// Waits for the signal and takes it; as [`Fence::copy_out`]. The work that signals was submitted before, so this ends.
     pub fn copy_out(&self, sync: &Sync) {
         let payload = self.0.take();
-        let _ = sync.wait_for(u64::MAX, &[&payload], || payload.try_wait(1));
+        let _ = wait_for(sync, u64::MAX, &[&payload], || payload.try_wait(1));
     }
 }

@@ -1,9 +1,9 @@
 //! Events, and the one lock and condition variable per device that all waits use: also those for fences and semaphores ([`super::semaphore`]).
 //!
 //! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it. Payloads
-//! that others change as well ([`super::payload`]) are waited for with it ([`Sync::wait_for`]).
+//! that others change as well ([`super::payload`]) are waited for with it ([`Sync::wait_with`]).
 
-use super::payload::{Others, Payload};
+use super::others::Others;
 use crate::os::condvar::Condvar;
 use crate::os::patience::Patience;
 use ash::vk;
@@ -46,12 +46,8 @@ impl Sync {
         self.wait_with(timeout, &Others::default(), ready)
     }
 
-    /// As [`Sync::wait`], where `ready` looks at these payloads.
-    pub fn wait_for(&self, timeout: u64, payloads: &[&Payload], ready: impl FnMut() -> bool) -> vk::Result {
-        self.wait_with(timeout, &Others::of(payloads), ready)
-    }
-
-    fn wait_with(&self, timeout: u64, others: &Others<'_>, mut ready: impl FnMut() -> bool) -> vk::Result {
+    /// As [`Sync::wait`], where `ready` looks at what others change too.
+    pub fn wait_with(&self, timeout: u64, others: &Others<'_>, mut ready: impl FnMut() -> bool) -> vk::Result {
         if !self.is_at_home() {
             return vk::Result::ERROR_DEVICE_LOST;
         }

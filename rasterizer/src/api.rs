@@ -263,6 +263,17 @@ pub struct DrawState {
     pub pixel: PixelState,
     /// Numbers for that.
     pub pixel_values: PixelValues,
+    /// The fragment stage may read the pass's attachments as images.
+    pub loops: AttachmentLoops,
+}
+
+/// Attachments that a fragment stage may read, other than as input attachments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AttachmentLoops {
+    /// Of colour.
+    pub color: bool,
+    /// Depth or stencil.
+    pub depth_stencil: bool,
 }
 
 /// What a pipeline has of which nothing is said.
@@ -291,6 +302,7 @@ impl Default for DrawState {
             line_stipple: None,
             pixel: PixelState::default(),
             pixel_values: PixelValues::default(),
+            loops: AttachmentLoops::default(),
         }
     }
 }
@@ -314,6 +326,8 @@ pub struct IndexBuffer {
     pub range: MemoryRange,
     /// Bytes per index: 1, 2 or 4.
     pub index_bytes: u32,
+    /// The index that restarts a primitive, where that is not the greatest of so many bytes.
+    pub restart: Option<u32>,
 }
 
 /// Query sinks active during a draw.

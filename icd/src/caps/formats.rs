@@ -67,6 +67,10 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if !buffer && flags.contains(TRANSFER) {
         wide |= Flags2::HOST_IMAGE_TRANSFER_EXT;
     }
+    if !buffer && flags.contains(Features::TRANSFER_DST) {
+        // VK_FORMAT_FEATURE_2_COPY_IMAGE_INDIRECT_DST_BIT_KHR.
+        wide |= Flags2::from_raw(1 << 59);
+    }
     if flags.contains(Features::SAMPLED_IMAGE) && row(format).is_some_and(Format::has_depth) {
         wide |= Flags2::SAMPLED_IMAGE_DEPTH_COMPARISON;
     }
@@ -182,7 +186,7 @@ fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::Sam
     }
 }
 
-/// Answer of vkGetPhysicalDeviceImageFormatProperties2. External memory of any kind is not supported.
+/// Answer of vkGetPhysicalDeviceImageFormatProperties2.
 ///
 /// # Safety
 /// `info` and `out` head valid chains.
@@ -192,6 +196,7 @@ pub unsafe fn fill_image_format_properties2(
 ) -> Result<(), vk::Result> {
     out.image_format_properties = vk::ImageFormatProperties::default();
     let mut usage = info.usage;
+    let mut shared = vk::ExternalMemoryProperties::default();
     let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
     while !next.is_null() {
         // SAFETY: an element of the chain.
@@ -200,7 +205,7 @@ pub unsafe fn fill_image_format_properties2(
             // SAFETY: the tag says so.
             let external = unsafe { &*next.cast::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>() };
             if !external.handle_type.is_empty() {
-                return Err(NOT_SUPPORTED);
+                shared = super::external::image_memory(external.handle_type).ok_or(NOT_SUPPORTED)?;
             }
         } else if s_type == vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
@@ -218,7 +223,7 @@ pub unsafe fn fill_image_format_properties2(
         if s_type == vk::ExternalImageFormatProperties::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
             let external = unsafe { &mut *next.cast::<vk::ExternalImageFormatProperties<'_>>() };
-            external.external_memory_properties = vk::ExternalMemoryProperties::default();
+            external.external_memory_properties = shared;
         } else if s_type == vk::HostImageCopyDevicePerformanceQueryEXT::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
             let host = unsafe { &mut *next.cast::<vk::HostImageCopyDevicePerformanceQueryEXT<'_>>() };
@@ -229,29 +234,6 @@ pub unsafe fn fill_image_format_properties2(
         next = unsafe { (*next).p_next };
     }
     Ok(())
-}
-
-/// Answer of vkGetPhysicalDeviceExternalBufferProperties: nothing.
-pub fn external_buffer_properties(
-    info: &vk::PhysicalDeviceExternalBufferInfo<'_>,
-    out: &mut vk::ExternalBufferProperties<'_>,
-) {
-    let compatible_handle_types = info.handle_type;
-    out.external_memory_properties = vk::ExternalMemoryProperties { compatible_handle_types, ..Default::default() };
-}
-
-/// Answer of vkGetPhysicalDeviceExternalSemaphoreProperties: nothing.
-pub fn external_semaphore_properties(out: &mut vk::ExternalSemaphoreProperties<'_>) {
-    out.export_from_imported_handle_types = vk::ExternalSemaphoreHandleTypeFlags::empty();
-    out.compatible_handle_types = vk::ExternalSemaphoreHandleTypeFlags::empty();
-    out.external_semaphore_features = vk::ExternalSemaphoreFeatureFlags::empty();
-}
-
-/// Answer of vkGetPhysicalDeviceExternalFenceProperties: nothing.
-pub fn external_fence_properties(out: &mut vk::ExternalFenceProperties<'_>) {
-    out.export_from_imported_handle_types = vk::ExternalFenceHandleTypeFlags::empty();
-    out.compatible_handle_types = vk::ExternalFenceHandleTypeFlags::empty();
-    out.external_fence_features = vk::ExternalFenceFeatureFlags::empty();
 }
 
 #[cfg(test)]

@@ -60,18 +60,30 @@ fn image_rules() {
 }
 
 #[test]
-fn external_memory_is_refused() {
-    let mut external =
-        vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD);
-    let info = vk::PhysicalDeviceImageFormatInfo2::default()
-        .format(vk::Format::R8G8B8A8_UNORM)
-        .ty(vk::ImageType::TYPE_2D)
-        .usage(Usage::SAMPLED)
-        .push_next(&mut external);
-    let mut out = vk::ImageFormatProperties2::default();
-    // SAFETY: valid chains.
-    assert_eq!(unsafe { fill_image_format_properties2(&info, &mut out) }, Err(NOT_SUPPORTED));
-    assert_eq!(out.image_format_properties.max_mip_levels, 0);
+fn external_memory_is_as_its_row_says() {
+    use vk::ExternalMemoryFeatureFlags as Features;
+    use vk::ExternalMemoryHandleTypeFlags as Type;
+    let both = Features::EXPORTABLE | Features::IMPORTABLE;
+    let rows = [
+        (Type::OPAQUE_FD, Some(both)),
+        (Type::HOST_ALLOCATION_EXT, Some(Features::IMPORTABLE)),
+        (Type::DMA_BUF_EXT, None),
+    ];
+    for (ty, expected) in rows {
+        let mut external = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(ty);
+        let info = vk::PhysicalDeviceImageFormatInfo2::default()
+            .format(vk::Format::R8G8B8A8_UNORM)
+            .ty(vk::ImageType::TYPE_2D)
+            .usage(Usage::SAMPLED)
+            .push_next(&mut external);
+        let mut told = vk::ExternalImageFormatProperties::default();
+        let mut out = vk::ImageFormatProperties2::default().push_next(&mut told);
+        // SAFETY: valid chains.
+        let result = unsafe { fill_image_format_properties2(&info, &mut out) };
+        assert_eq!(result.err(), if expected.is_none() { Some(NOT_SUPPORTED) } else { None });
+        assert_eq!(out.image_format_properties.max_mip_levels == 0, expected.is_none());
+        assert_eq!(told.external_memory_properties.external_memory_features, expected.unwrap_or_default());
+    }
 }
 
 /// Rows of the mandatory tables: formats that must have features with optimal tiling, and as buffers.

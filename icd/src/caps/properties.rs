@@ -1,6 +1,6 @@
 //! Properties: `VkPhysicalDeviceProperties` and the structures chained to `VkPhysicalDeviceProperties2`.
 //!
-//! The three `Vulkan1xProperties` structures hold everything that became core; the structures of the extensions they came from are
+//! The four `Vulkan1xProperties` structures hold everything that became core; the structures of the extensions they came from are
 //! copied from them, field by field of the same name, so that no number is said twice.
 
 use super::features::Feature;
@@ -201,6 +201,45 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
     }
 }
 
+/// Without the lists of layouts, which are the application's memory ([`fill_1_4`]).
+fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
+    vk::PhysicalDeviceVulkan14Properties {
+        s_type: <vk::PhysicalDeviceVulkan14Properties<'_> as TaggedStructure>::STRUCTURE_TYPE,
+        p_next: std::ptr::null_mut(),
+        // Lines and triangles have the same fixed-point positions.
+        line_sub_pixel_precision_bits: LIMITS.sub_pixel_precision_bits,
+        max_vertex_attrib_divisor: u32::MAX,
+        supports_non_zero_first_instance: vk::TRUE,
+        max_push_descriptors: MAX_PUSH_DESCRIPTORS,
+        dynamic_rendering_local_read_depth_stencil_attachments: vk::TRUE,
+        dynamic_rendering_local_read_multisampled_attachments: vk::TRUE,
+        // Early tests count before the stage runs and alpha becomes coverage, what the mask leaves.
+        early_fragment_multisample_coverage_after_sample_counting: vk::TRUE,
+        early_fragment_sample_mask_test_before_sample_counting: vk::TRUE,
+        depth_stencil_swizzle_one_support: vk::TRUE,
+        polygon_mode_point_size: vk::TRUE,
+        // Of lines that are not strict, which there are none of.
+        non_strict_single_pixel_wide_lines_use_parallelogram: vk::FALSE,
+        non_strict_wide_lines_use_parallelogram: vk::FALSE,
+        block_texel_view_compatible_multiple_layers: vk::FALSE,
+        max_combined_image_sampler_descriptor_count: 1,
+        fragment_shading_rate_clamp_combiner_inputs: vk::FALSE,
+        // Every access is checked, whatever a pipeline asks for.
+        default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
+        default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
+        default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
+        default_robustness_images: vk::PipelineRobustnessImageBehaviorEXT::ROBUST_IMAGE_ACCESS_2,
+        copy_src_layout_count: 0,
+        p_copy_src_layouts: std::ptr::null_mut(),
+        copy_dst_layout_count: 0,
+        p_copy_dst_layouts: std::ptr::null_mut(),
+        // There is one layout in memory, which changes with the driver if it ever does.
+        optimal_tiling_layout_uuid: build_id(),
+        identical_memory_type_requirements: vk::TRUE,
+        _marker: std::marker::PhantomData,
+    }
+}
+
 /// Runs the arm of the structure whose tag `$next` has.
 macro_rules! by_tag {
     ($next:expr; $($ty:ident => |$p:ident| $body:expr;)*) => {{
@@ -242,6 +281,7 @@ pub unsafe fn fill_properties2(out: &mut vk::PhysicalDeviceProperties2<'_>) {
             fill_1_1(next);
             fill_1_2(next);
             fill_1_3(next);
+            fill_1_4(next);
             fill_extensions(next);
             (*next).p_next
         };
@@ -361,38 +401,55 @@ unsafe fn write_layouts(count: &mut u32, layouts: *mut vk::ImageLayout) {
     let _ = unsafe { write_array(&HOST_COPY_LAYOUTS, count, layouts) };
 }
 
-/// Extensions that are not in core 1.3.
+/// Vulkan 1.4 and the extensions that went into it.
+///
+/// # Safety
+/// `next` is an element of a valid chain.
+unsafe fn fill_1_4(next: *mut vk::BaseOutStructure<'_>) {
+    by_tag! { next;
+        PhysicalDeviceVulkan14Properties => |p| {
+            let [src, dst] = [(p.copy_src_layout_count, p.p_copy_src_layouts), (p.copy_dst_layout_count, p.p_copy_dst_layouts)];
+            replace!(p, vulkan14());
+            (p.copy_src_layout_count, p.p_copy_src_layouts) = src;
+            (p.copy_dst_layout_count, p.p_copy_dst_layouts) = dst;
+            // SAFETY: both lists have room for their counts, or are null.
+            unsafe {
+                write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
+                write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
+            }
+        };
+        PhysicalDevicePushDescriptorPropertiesKHR => |p| copy!(p, vulkan14(), max_push_descriptors);
+        PhysicalDeviceVertexAttributeDivisorPropertiesKHR => |p| copy!(p, vulkan14(), max_vertex_attrib_divisor, supports_non_zero_first_instance);
+        PhysicalDeviceLineRasterizationPropertiesKHR => |p| copy!(p, vulkan14(), line_sub_pixel_precision_bits);
+        PhysicalDeviceMaintenance5PropertiesKHR => |p| copy!(p, vulkan14(),
+            early_fragment_multisample_coverage_after_sample_counting, early_fragment_sample_mask_test_before_sample_counting,
+            depth_stencil_swizzle_one_support, polygon_mode_point_size, non_strict_single_pixel_wide_lines_use_parallelogram,
+            non_strict_wide_lines_use_parallelogram);
+        PhysicalDeviceMaintenance6PropertiesKHR => |p| copy!(p, vulkan14(),
+            block_texel_view_compatible_multiple_layers, max_combined_image_sampler_descriptor_count, fragment_shading_rate_clamp_combiner_inputs);
+        PhysicalDevicePipelineRobustnessPropertiesEXT => |p| copy!(p, vulkan14(),
+            default_robustness_storage_buffers, default_robustness_uniform_buffers, default_robustness_vertex_inputs, default_robustness_images);
+        PhysicalDeviceHostImageCopyPropertiesEXT => |p| {
+            // SAFETY: both lists have room for their counts, or are null.
+            unsafe {
+                write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
+                write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
+            }
+            copy!(p, vulkan14(), optimal_tiling_layout_uuid, identical_memory_type_requirements);
+        };
+    }
+}
+
+/// Extensions that are not in core 1.4.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
 unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
     by_tag! { next;
-        PhysicalDevicePushDescriptorPropertiesKHR => |p| p.max_push_descriptors = MAX_PUSH_DESCRIPTORS;
-        PhysicalDeviceVertexAttributeDivisorPropertiesKHR => |p| {
-            p.max_vertex_attrib_divisor = u32::MAX;
-            p.supports_non_zero_first_instance = vk::TRUE;
-        };
         PhysicalDeviceVertexAttributeDivisorPropertiesEXT => |p| p.max_vertex_attrib_divisor = u32::MAX;
-        // Lines and triangles have the same fixed-point positions.
-        PhysicalDeviceLineRasterizationPropertiesKHR => |p| p.line_sub_pixel_precision_bits = LIMITS.sub_pixel_precision_bits;
         PhysicalDeviceRobustness2PropertiesEXT => |p| {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;
-        };
-        PhysicalDeviceMaintenance5PropertiesKHR => |p| {
-            // Early tests count before the stage runs and alpha becomes coverage, what the mask leaves.
-            p.early_fragment_multisample_coverage_after_sample_counting = vk::TRUE;
-            p.early_fragment_sample_mask_test_before_sample_counting = vk::TRUE;
-            p.depth_stencil_swizzle_one_support = vk::TRUE;
-            p.polygon_mode_point_size = vk::TRUE;
-            // Of lines that are not strict, which there are none of.
-            p.non_strict_single_pixel_wide_lines_use_parallelogram = vk::FALSE;
-            p.non_strict_wide_lines_use_parallelogram = vk::FALSE;
-        };
-        PhysicalDeviceMaintenance6PropertiesKHR => |p| {
-            p.block_texel_view_compatible_multiple_layers = vk::FALSE;
-            p.max_combined_image_sampler_descriptor_count = 1;
-            p.fragment_shading_rate_clamp_combiner_inputs = vk::FALSE;
         };
         PhysicalDeviceMaintenance7PropertiesKHR => |p| {
             p.robust_fragment_shading_rate_attachment_access = vk::FALSE;
@@ -409,16 +466,6 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_descriptor_set_update_after_bind_total_storage_buffers_dynamic = storage;
             p.max_descriptor_set_update_after_bind_total_buffers_dynamic = uniform + storage;
         };
-        PhysicalDeviceHostImageCopyPropertiesEXT => |p| {
-            // SAFETY: both lists have room for their counts, or are null.
-            unsafe {
-                write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
-                write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
-            }
-            // There is one layout in memory, which changes with the driver if it ever does.
-            p.optimal_tiling_layout_uuid = build_id();
-            p.identical_memory_type_requirements = vk::TRUE;
-        };
         PhysicalDeviceNestedCommandBufferPropertiesEXT => |p| p.max_command_buffer_nesting_level = MAX_NESTING;
         // Nothing lies below.
         PhysicalDeviceLayeredApiPropertiesListKHR => |p| p.layered_api_count = 0;
@@ -426,6 +473,11 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.image2_d_view_of3_d_sparse = vk::FALSE;
             // VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR.
             p.default_vertex_attribute_value = 0;
+        };
+        PhysicalDeviceMaintenance10PropertiesKHR => |p| {
+            p.rgba4_opaque_black_swizzled = vk::TRUE;
+            p.resolve_srgb_format_applies_transfer_function = vk::TRUE;
+            p.resolve_srgb_format_supports_transfer_function_control = vk::FALSE;
         };
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
         PhysicalDeviceProvokingVertexPropertiesEXT => |p| {
@@ -446,6 +498,10 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.transform_feedback_rasterization_stream_select = vk::FALSE;
             p.transform_feedback_draw = vk::TRUE;
         };
+        PhysicalDeviceExternalMemoryHostPropertiesEXT => |p| p.min_imported_host_pointer_alignment = super::external::HOST_POINTER_ALIGNMENT;
+        PhysicalDeviceCopyMemoryIndirectPropertiesKHR => |p| p.supported_queues = super::host::QUEUE_FLAGS;
+        // Attributes are fetched at any address in the same way.
+        PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
@@ -456,13 +512,6 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.cooperative_matrix_workgroup_scope_reserved_shared_memory = 0;
         };
         PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::FALSE;
-        // Every access is checked, whatever a pipeline asks for.
-        PhysicalDevicePipelineRobustnessPropertiesEXT => |p| {
-            p.default_robustness_storage_buffers = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
-            p.default_robustness_uniform_buffers = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
-            p.default_robustness_vertex_inputs = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
-            p.default_robustness_images = vk::PipelineRobustnessImageBehaviorEXT::ROBUST_IMAGE_ACCESS_2;
-        };
     }
 }
 
@@ -523,6 +572,14 @@ mod tests {
         assert!(v13.min_subgroup_size >= 4 && v13.max_subgroup_size <= 128);
         let most = v13.max_compute_workgroup_subgroups * v13.min_subgroup_size;
         assert!(most >= LIMITS.max_compute_work_group_invocations, "every workgroup has full subgroups");
+        let v14 = vulkan14();
+        assert!(v14.max_push_descriptors >= 32 && v14.line_sub_pixel_precision_bits >= 4);
+        assert!(v14.max_vertex_attrib_divisor >= (1 << 16) - 1);
+        let preserved =
+            [v12.shader_signed_zero_inf_nan_preserve_float16, v12.shader_signed_zero_inf_nan_preserve_float32];
+        assert_eq!(preserved, [vk::TRUE; 2], "required by 1.4");
+        let clustered = vk::SubgroupFeatureFlags::CLUSTERED | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR;
+        assert!(v11.subgroup_supported_operations.contains(clustered), "required by 1.4");
         if Extension::VK_EXT_sampler_filter_minmax.is_advertised() {
             assert_eq!(v12.filter_minmax_single_component_formats, vk::TRUE);
         }

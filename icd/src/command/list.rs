@@ -19,6 +19,25 @@ use std::sync::Arc;
 /// A buffer and an offset.
 pub type BufferOffset = (Arc<Buffer>, u64);
 
+/// How the aspects of images are resolved.
+#[derive(Clone, Copy)]
+pub struct ResolveModes {
+    /// Colours and depth.
+    pub color_or_depth: vk::ResolveModeFlags,
+    /// Stencil.
+    pub stencil: vk::ResolveModeFlags,
+}
+
+/// Parameters of commands in device memory: `VkStridedDeviceAddressRangeKHR` with as many as it holds.
+pub struct IndirectCommands {
+    /// Of the first.
+    pub address: u64,
+    /// Bytes from one to the next.
+    pub stride: u64,
+    /// Commands.
+    pub count: u32,
+}
+
 /// One command.
 #[allow(missing_docs, reason = "variants and fields are the specification's vkCmd commands and parameters")]
 pub enum Command {
@@ -33,6 +52,7 @@ pub enum Command {
         first: u32,
         buffers: Vec<VertexBufferBinding>,
     },
+    SetPrimitiveRestartIndex(u32),
     BindIndexBuffer {
         buffer: Option<Arc<Buffer>>,
         offset: u64,
@@ -140,10 +160,16 @@ pub enum Command {
         value: vk::ClearDepthStencilValue,
         ranges: Vec<vk::ImageSubresourceRange>,
     },
+    CopyMemoryIndirect(IndirectCommands),
+    CopyMemoryToImageIndirect {
+        commands: IndirectCommands,
+        image: Arc<Image>,
+    },
     ResolveImage {
         src: Arc<Image>,
         dst: Arc<Image>,
         regions: Vec<vk::ImageResolve>,
+        modes: ResolveModes,
     },
 
     // Synchronisation and queries.

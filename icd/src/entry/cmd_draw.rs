@@ -1,6 +1,7 @@
 //! Recording render pass instances, draws and dispatches.
 
 use super::command_buffer::push;
+use crate::caps::newer;
 use crate::command::{
     BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, RenderingAttachment,
 };
@@ -8,12 +9,13 @@ use crate::fallible;
 use crate::ffi::handle::{optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::ImageView;
 use crate::object::pipeline_state::decode;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use ash::vk;
+use core::ffi::c_void;
 
 const RP2: Need = ext("VK_KHR_create_renderpass2");
 const COUNT: Need = ext("VK_KHR_draw_indirect_count");
@@ -36,15 +38,16 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_end_render_pass2 as vk::PFN_vkCmdEndRenderPass2, vkCmdEndRenderPass2: V1_2, vkCmdEndRenderPass2KHR: RP2),
     row!(Device, cmd_begin_rendering as vk::PFN_vkCmdBeginRendering, vkCmdBeginRendering: V1_3, vkCmdBeginRenderingKHR: DYNAMIC),
     row!(Device, cmd_end_rendering as vk::PFN_vkCmdEndRendering, vkCmdEndRendering: V1_3, vkCmdEndRenderingKHR: DYNAMIC),
+    row!(Device, cmd_end_rendering2 as newer::PFN_vkCmdEndRendering2KHR, vkCmdEndRendering2KHR: ext("VK_KHR_maintenance10")),
     row!(
         Device,
         cmd_set_rendering_attachment_locations as vk::PFN_vkCmdSetRenderingAttachmentLocationsKHR,
-        vkCmdSetRenderingAttachmentLocationsKHR: LOCAL_READ
+        vkCmdSetRenderingAttachmentLocations: V1_4, vkCmdSetRenderingAttachmentLocationsKHR: LOCAL_READ
     ),
     row!(
         Device,
         cmd_set_rendering_input_attachment_indices as vk::PFN_vkCmdSetRenderingInputAttachmentIndicesKHR,
-        vkCmdSetRenderingInputAttachmentIndicesKHR: LOCAL_READ
+        vkCmdSetRenderingInputAttachmentIndices: V1_4, vkCmdSetRenderingInputAttachmentIndicesKHR: LOCAL_READ
     ),
     row!(Device, cmd_draw as vk::PFN_vkCmdDraw, vkCmdDraw: V1_0),
     row!(Device, cmd_draw_indexed as vk::PFN_vkCmdDrawIndexed, vkCmdDrawIndexed: V1_0),
@@ -205,6 +208,11 @@ shims! {
     }
 
     fn cmd_end_rendering(buffer: vk::CommandBuffer) {
+        push(buffer, Command::EndRendering);
+    }
+
+    // What may chain to the structure is of extensions that there are not.
+    fn cmd_end_rendering2(buffer: vk::CommandBuffer, _info: *const c_void) {
         push(buffer, Command::EndRendering);
     }
 

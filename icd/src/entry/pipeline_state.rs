@@ -6,7 +6,7 @@ use crate::object::pipeline_state::{
 };
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
-use rasterizer::api::{DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
+use rasterizer::api::{AttachmentLoops, DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
 
 /// Decodes the state of a create info; `Err` says what is not supported.
 ///
@@ -87,6 +87,13 @@ unsafe fn structures<'a>(
             }
             let writes = blend.and_then(|b| find::<vk::PipelineColorWriteCreateInfoEXT<'_>>(b.p_next));
             structures.write_enables = writes.map(|w| slice(w.p_color_write_enables, w.attachment_count));
+            let flags2 =
+                find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next).map(|f| f.flags.as_raw() as u32);
+            let flags = vk::PipelineCreateFlags::from_raw(flags2.unwrap_or(info.flags.as_raw()));
+            structures.loops = Some(AttachmentLoops {
+                color: flags.contains(vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT),
+                depth_stencil: flags.contains(vk::PipelineCreateFlags::DEPTH_STENCIL_ATTACHMENT_FEEDBACK_LOOP_EXT),
+            });
         }
         Ok(structures)
     }

@@ -1,18 +1,17 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
-use super::external::refuse_exports;
+use super::external::{allocate, tail_of};
 use super::sampler::sampler_of;
 use crate::device::Device;
 use crate::ffi::handle::{self, dispatchable, get, share};
 use crate::ffi::pointer::{find, find_mut, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::{Buffer, BufferView};
 use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
 use crate::object::sampler::Sampler;
-use crate::os::backing::Backing;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -26,8 +25,8 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, set_device_memory_priority as vk::PFN_vkSetDeviceMemoryPriorityEXT, vkSetDeviceMemoryPriorityEXT: ext("VK_EXT_pageable_device_local_memory")),
     row!(Device, map_memory as vk::PFN_vkMapMemory, vkMapMemory: V1_0),
     row!(Device, unmap_memory as vk::PFN_vkUnmapMemory, vkUnmapMemory: V1_0),
-    row!(Device, map_memory2 as vk::PFN_vkMapMemory2KHR, vkMapMemory2KHR: ext("VK_KHR_map_memory2")),
-    row!(Device, unmap_memory2 as vk::PFN_vkUnmapMemory2KHR, vkUnmapMemory2KHR: ext("VK_KHR_map_memory2")),
+    row!(Device, map_memory2 as vk::PFN_vkMapMemory2KHR, vkMapMemory2: V1_4, vkMapMemory2KHR: ext("VK_KHR_map_memory2")),
+    row!(Device, unmap_memory2 as vk::PFN_vkUnmapMemory2KHR, vkUnmapMemory2: V1_4, vkUnmapMemory2KHR: ext("VK_KHR_map_memory2")),
     row!(Device, flush_mapped_memory_ranges as vk::PFN_vkFlushMappedMemoryRanges, vkFlushMappedMemoryRanges: V1_0),
     row!(Device, invalidate_mapped_memory_ranges as vk::PFN_vkInvalidateMappedMemoryRanges, vkInvalidateMappedMemoryRanges: V1_0),
     row!(Device, get_device_memory_commitment as vk::PFN_vkGetDeviceMemoryCommitment, vkGetDeviceMemoryCommitment: V1_0),
@@ -117,13 +116,13 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         get_image_subresource_layout2 as vk::PFN_vkGetImageSubresourceLayout2KHR,
-        vkGetImageSubresourceLayout2KHR: ext("VK_KHR_maintenance5"),
+        vkGetImageSubresourceLayout2: V1_4, vkGetImageSubresourceLayout2KHR: ext("VK_KHR_maintenance5"),
         vkGetImageSubresourceLayout2EXT: ext("VK_EXT_host_image_copy")
     ),
     row!(
         Device,
         get_device_image_subresource_layout as vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
-        vkGetDeviceImageSubresourceLayoutKHR: ext("VK_KHR_maintenance5")
+        vkGetDeviceImageSubresourceLayout: V1_4, vkGetDeviceImageSubresourceLayoutKHR: ext("VK_KHR_maintenance5")
     ),
     row!(Device, create_image_view as vk::PFN_vkCreateImageView, vkCreateImageView: V1_0),
     row!(Device, destroy_image_view as vk::PFN_vkDestroyImageView, vkDestroyImageView: V1_0),
@@ -152,15 +151,18 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
+/// A buffer is smaller.
+const MOST: u64 = 1 << 47;
+
 /// Every resource lives in memory type 0.
 fn requirements(size: u64, alignment: u64) -> vk::MemoryRequirements {
     vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: 1 }
 }
-fn buffer_requirements(size: u64) -> vk::MemoryRequirements {
-    requirements(size, 64)
+fn buffer_requirements(buffer: &Buffer) -> vk::MemoryRequirements {
+    requirements(buffer.size.saturating_add(buffer.tail), 64)
 }
 fn image_requirements(image: &Image) -> vk::MemoryRequirements {
-    requirements(image.layout.size, base::image::IMAGE_ALIGNMENT)
+    requirements(image.layout.size + image.tail, base::image::IMAGE_ALIGNMENT)
 }
 
 unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements: vk::MemoryRequirements) {
@@ -227,9 +229,7 @@ unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Re
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
-        refuse_exports(device, "vkAllocateMemory", (*info).p_next)?;
-        let object = Memory::allocate(&device.heap, (*info).allocation_size, Backing::usual())?;
-        *memory = handle::create(Arc::new(object))?;
+        *memory = handle::create(Arc::new(allocate(device, &*info)?))?;
         Ok(())
     }
 
@@ -270,14 +270,14 @@ shims! {
 
     fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, _allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
         let info = &*info;
-        refuse_exports(dispatchable::<Device>(device), "vkCreateBuffer", info.p_next)?;
+        let tail = tail_of(dispatchable::<Device>(device), "vkCreateBuffer", info.p_next)?;
         if info.flags.intersects(vk::BufferCreateFlags::SPARSE_BINDING) {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
-        if info.size >= 1 << 47 {
+        if info.size >= MOST {
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
-        *buffer = handle::create(Arc::new(Buffer::new(info)))?;
+        *buffer = handle::create(Arc::new(Buffer::new(info, tail)))?;
         Ok(())
     }
 
@@ -286,15 +286,17 @@ shims! {
     }
 
     fn get_buffer_memory_requirements(_device: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
-        *out = buffer_requirements(get::<Buffer>(buffer).size);
+        *out = buffer_requirements(get::<Buffer>(buffer));
     }
 
     fn get_buffer_memory_requirements2(_device: vk::Device, info: *const vk::BufferMemoryRequirementsInfo2<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        fill_requirements2(out, buffer_requirements(get::<Buffer>((*info).buffer).size));
+        fill_requirements2(out, buffer_requirements(get::<Buffer>((*info).buffer)));
     }
 
-    fn get_device_buffer_memory_requirements(_device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        fill_requirements2(out, buffer_requirements((*(*info).p_create_info).size));
+    fn get_device_buffer_memory_requirements(device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        let create = &*(*info).p_create_info;
+        let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceBufferMemoryRequirements", create.p_next).unwrap_or(0);
+        fill_requirements2(out, buffer_requirements(&Buffer::new(create, tail)));
     }
 
     fn bind_buffer_memory(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult {
@@ -334,8 +336,8 @@ shims! {
     }
 
     fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
-        refuse_exports(dispatchable::<Device>(device), "vkCreateImage", (*info).p_next)?;
-        *image = handle::create(Arc::new(Image::new(&*info)?))?;
+        let tail = tail_of(dispatchable::<Device>(device), "vkCreateImage", (*info).p_next)?;
+        *image = handle::create(Arc::new(Image::new(&*info, tail)?))?;
         Ok(())
     }
 
@@ -351,8 +353,10 @@ shims! {
         fill_requirements2(out, image_requirements(get::<Image>((*info).image)));
     }
 
-    fn get_device_image_memory_requirements(_device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        let image = Image::new(&*(*info).p_create_info);
+    fn get_device_image_memory_requirements(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        let create = &*(*info).p_create_info;
+        let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next).unwrap_or(0);
+        let image = Image::new(create, tail);
         fill_requirements2(out, image.map_or_else(|_| requirements(0, 64), |image| image_requirements(&image)));
     }
 
@@ -417,7 +421,7 @@ shims! {
         out: *mut vk::SubresourceLayout2KHR<'_>,
     ) {
         let layout = |image: Image| subresource_layout(&image, &(*(*info).p_subresource).image_subresource);
-        fill_subresource_layout2(out, Image::new(&*(*info).p_create_info).map(layout).unwrap_or_default());
+        fill_subresource_layout2(out, Image::new(&*(*info).p_create_info, 0).map(layout).unwrap_or_default());
     }
 
     fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {

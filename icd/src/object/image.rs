@@ -14,12 +14,14 @@ use std::sync::{Arc, OnceLock};
 pub struct Image {
     /// Layout in memory.
     pub layout: Arc<ImageLayout>,
+    /// As a buffer's.
+    pub tail: u64,
     binding: OnceLock<Binding>,
 }
 
 impl Image {
     /// An unbound image. Formats and sizes that the driver cannot lay out are refused.
-    pub fn new(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
+    pub fn new(info: &vk::ImageCreateInfo<'_>, tail: u64) -> Result<Image, vk::Result> {
         let format = format_of(info.format)?;
         let dim = match info.image_type {
             vk::ImageType::TYPE_1D => Dim::D1,
@@ -37,7 +39,7 @@ impl Image {
         let desc =
             ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
         let layout = ImageLayout::new(desc).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Image { layout: Arc::new(layout), binding: OnceLock::new() })
+        Ok(Image { layout: Arc::new(layout), tail, binding: OnceLock::new() })
     }
 
     /// `vkBindImageMemory`; a second one is refused.

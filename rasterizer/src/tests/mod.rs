@@ -350,7 +350,7 @@ pub fn draw(state: DrawState, vertices: &[V]) -> Draw {
 }
 pub fn indexed(mut d: Draw, indices: &[u16]) -> Draw {
     let range = range_of(indices);
-    d.index_buffer = Some(IndexBuffer { range, index_bytes: 2 });
+    d.index_buffer = Some(IndexBuffer { range, index_bytes: 2, restart: None });
     d.counts.count = indices.len() as u32;
     d
 }

@@ -228,7 +228,12 @@ impl Gpu {
     pub fn program(&self, pass: &Pass, desc: &ProgramDesc<'_>) -> Result<Program> {
         let bindings = bindings(desc.resources, desc.array);
         let kinds: Vec<_> = bindings.iter().map(|b| (b.index, b.resource.kind())).collect();
-        let set_layout = self.set_layout(&kinds, STAGES)?;
+        let immutable = |b: &Binding| match b.resource {
+            Resource::Converted(_, sampler) => Some((b.index, [sampler])),
+            _ => None,
+        };
+        let samplers: Vec<_> = bindings.iter().filter_map(immutable).collect();
+        let set_layout = self.set_layout_with(&kinds, STAGES, &samplers)?;
         let layout = self.pipeline_layout(set_layout, desc.push, STAGES)?;
         let set = if bindings.is_empty() { None } else { Some(self.descriptor_set(set_layout, &bindings)?) };
         let pipeline = self.program_pipeline(pass, desc, layout)?;

@@ -1,4 +1,5 @@
-//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations, transform feedback.
+//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations, transform feedback, conversions of
+//! Y'CbCr.
 
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, c_char};
@@ -30,6 +31,8 @@ pub struct Optional {
     pub cooperative: bool,
     /// `transformFeedback`.
     pub transform_feedback: bool,
+    /// `samplerYcbcrConversion`.
+    pub conversion: bool,
     /// Which of [`EXTENSIONS`] the device has.
     has: [bool; EXTENSIONS.len()],
 }
@@ -44,7 +47,8 @@ pub(super) struct Features {
     memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
     cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
     feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
-    wanted: [bool; 6],
+    conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static>,
+    wanted: [bool; 7],
 }
 
 impl Optional {
@@ -63,7 +67,8 @@ impl Optional {
         let mut storage8 = vk::PhysicalDevice8BitStorageFeatures::default();
         let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
-        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage16);
+        let mut conversion = vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage16).push_next(&mut conversion);
         if has[0] {
             features = features.push_next(&mut storage8);
         }
@@ -101,6 +106,7 @@ impl Optional {
             divergent_buffers: indexing.shader_storage_buffer_array_non_uniform_indexing == vk::TRUE,
             cooperative: cooperative.cooperative_matrix == vk::TRUE && memory_model.vulkan_memory_model == vk::TRUE,
             transform_feedback: feedback.transform_feedback == vk::TRUE,
+            conversion: conversion.sampler_ycbcr_conversion == vk::TRUE,
             has,
         }
     }
@@ -120,6 +126,8 @@ impl Optional {
             cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default().cooperative_matrix(self.cooperative),
             feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
                 .transform_feedback(self.transform_feedback),
+            conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default()
+                .sampler_ycbcr_conversion(self.conversion),
             wanted: [
                 self.storage16,
                 self.storage8,
@@ -127,6 +135,7 @@ impl Optional {
                 self.divergent_images || self.divergent_buffers,
                 self.cooperative,
                 self.transform_feedback,
+                self.conversion,
             ],
         }
     }
@@ -163,6 +172,9 @@ impl Features {
         }
         if self.wanted[5] {
             info = info.push_next(&mut self.feedback);
+        }
+        if self.wanted[6] {
+            info = info.push_next(&mut self.conversion);
         }
         info
     }

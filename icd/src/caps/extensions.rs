@@ -103,9 +103,6 @@ macro_rules! extensions {
 
 const YES: Support = Support::Yes;
 // "Feature Requirements" name a feature for each of these that must come with the extension.
-const NO_YCBCR: Support = Support::No(
-    "its samplerYcbcrConversion or ycbcr2plane444Formats is mandatory, and there are no multi-planar formats",
-);
 const NO_ASTC: Support =
     Support::No("textureCompressionASTC_HDR is mandatory, and the format table does not have them");
 const NO_PROTECTED: Support =
@@ -189,7 +186,7 @@ extensions! {
     VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
     VK_KHR_shader_integer_dot_product, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_KHR_workgroup_memory_explicit_layout, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_sampler_ycbcr_conversion, 14, Device, NO_YCBCR, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
+    VK_KHR_sampler_ycbcr_conversion, 14, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_vertex_attribute_divisor, 1, Device, YES, Some(V1_4), [PROPERTIES2];
     VK_KHR_index_type_uint8, 1, Device, YES, Some(V1_4), [PROPERTIES2];
     VK_KHR_load_store_op_none, 1, Device, YES, Some(V1_4), [];
@@ -266,7 +263,9 @@ extensions! {
     VK_EXT_shader_atomic_float2, 1, Device, YES, None, [Ext(E::VK_EXT_shader_atomic_float)];
     VK_EXT_shader_image_atomic_int64, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];
-    VK_EXT_ycbcr_2plane_444_formats, 1, Device, NO_YCBCR, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
+    VK_EXT_ycbcr_image_arrays, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
+    VK_EXT_rgba10x6_formats, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
+    VK_EXT_ycbcr_2plane_444_formats, 1, Device, YES, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
     VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
     VK_KHR_robustness2, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_extended_dynamic_state3, 2, Device, YES, None, [PROPERTIES2];

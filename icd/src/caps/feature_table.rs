@@ -89,7 +89,7 @@ core {
     alphaToOne, alpha_to_one, YES;
     multiViewport, multi_viewport, YES;
     samplerAnisotropy, sampler_anisotropy, YES;
-    textureCompressionETC2, texture_compression_etc2, NO_FORMAT;
+    textureCompressionETC2, texture_compression_etc2, YES;
     textureCompressionASTC_LDR, texture_compression_astc_ldr, NO_FORMAT;
     textureCompressionBC, texture_compression_bc, YES;
     occlusionQueryPrecise, occlusion_query_precise, YES;
@@ -136,7 +136,7 @@ extended {
     variablePointersStorageBuffer, variable_pointers_storage_buffer, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     variablePointers, variable_pointers, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     protectedMemory, protected_memory, NO_PROTECTED, [PhysicalDeviceVulkan11Features, PhysicalDeviceProtectedMemoryFeatures];
-    samplerYcbcrConversion, sampler_ycbcr_conversion, LATER, [PhysicalDeviceVulkan11Features, PhysicalDeviceSamplerYcbcrConversionFeatures];
+    samplerYcbcrConversion, sampler_ycbcr_conversion, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceSamplerYcbcrConversionFeatures];
     shaderDrawParameters, shader_draw_parameters, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceShaderDrawParametersFeatures];
     samplerMirrorClampToEdge, sampler_mirror_clamp_to_edge, YES, [PhysicalDeviceVulkan12Features];
     drawIndirectCount, draw_indirect_count, YES, [PhysicalDeviceVulkan12Features];
@@ -230,6 +230,9 @@ extended {
     workgroupMemoryExplicitLayout8BitAccess, workgroup_memory_explicit_layout8_bit_access, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
     workgroupMemoryExplicitLayout16BitAccess, workgroup_memory_explicit_layout16_bit_access, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
     texelBufferAlignment, texel_buffer_alignment, YES, [PhysicalDeviceTexelBufferAlignmentFeaturesEXT];
+    ycbcr2plane444Formats, ycbcr2plane444_formats, YES, [PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT];
+    ycbcrImageArrays, ycbcr_image_arrays, YES, [PhysicalDeviceYcbcrImageArraysFeaturesEXT];
+    formatRgba10x6WithoutYCbCrSampler, format_rgba10x6_without_y_cb_cr_sampler, YES, [PhysicalDeviceRGBA10X6FormatsFeaturesEXT];
     formatA4R4G4B4, format_a4r4g4b4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
     formatA4B4G4R4, format_a4b4g4r4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
     extendedDynamicState, extended_dynamic_state, YES, [PhysicalDeviceExtendedDynamicStateFeaturesEXT];
@@ -408,6 +411,9 @@ structs! {
     PhysicalDeviceShaderSubgroupExtendedTypesFeatures: [Ext(E::VK_KHR_shader_subgroup_extended_types), Core(V1_2)];
     PhysicalDeviceShaderIntegerDotProductFeatures: [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)];
     PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR: [Ext(E::VK_KHR_workgroup_memory_explicit_layout)];
+    PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT: [Ext(E::VK_EXT_ycbcr_2plane_444_formats)];
+    PhysicalDeviceYcbcrImageArraysFeaturesEXT: [Ext(E::VK_EXT_ycbcr_image_arrays)];
+    PhysicalDeviceRGBA10X6FormatsFeaturesEXT: [Ext(E::VK_EXT_rgba10x6_formats)];
     PhysicalDeviceSamplerYcbcrConversionFeatures: [Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)];
     PhysicalDeviceVertexAttributeRobustnessFeaturesEXT: [Ext(E::VK_EXT_vertex_attribute_robustness)];
     PhysicalDeviceVertexAttributeDivisorFeaturesKHR: [Ext(E::VK_KHR_vertex_attribute_divisor), Ext(E::VK_EXT_vertex_attribute_divisor)];

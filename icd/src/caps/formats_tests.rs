@@ -180,6 +180,35 @@ fn mandatory_buffer_formats() {
     }
 }
 
+#[test]
+fn formats_that_are_converted_have_one_level() {
+    let nv12 = vk::Format::G8_B8R8_2PLANE_420_UNORM;
+    let asked = query(nv12, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::TRANSFER_DST);
+    let p = image_format_properties(&ImageQuery { flags: Create::DISJOINT, ..asked }).unwrap();
+    assert_eq!((p.max_mip_levels, p.max_array_layers, p.sample_counts), (1, MAX_LAYERS, vk::SampleCountFlags::TYPE_1));
+    for misfit in [
+        query(nv12, vk::ImageType::TYPE_3D, Usage::SAMPLED),
+        query(nv12, vk::ImageType::TYPE_2D, Usage::COLOR_ATTACHMENT),
+        ImageQuery { flags: Create::CUBE_COMPATIBLE, ..asked },
+        // One plane has no planes, and texels are no blocks.
+        ImageQuery { flags: Create::DISJOINT, format: vk::Format::R8_UNORM, ..asked },
+        ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, ..asked },
+    ] {
+        assert_eq!(image_format_properties(&misfit).unwrap_err(), NOT_SUPPORTED, "{misfit:?}");
+    }
+    let blocks = vk::Format::EAC_R11G11_SNORM_BLOCK;
+    assert!(
+        image_format_properties(&ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, format: blocks, ..asked })
+            .is_ok()
+    );
+    let plane = ImageQuery { flags: Create::MUTABLE_FORMAT | Create::EXTENDED_USAGE, usage: Usage::STORAGE, ..asked };
+    assert!(image_format_properties(&plane).is_ok(), "a view of a plane is one of R8");
+    let chroma = Features::MIDPOINT_CHROMA_SAMPLES | Features::COSITED_CHROMA_SAMPLES;
+    let minmax = Features::SAMPLED_IMAGE_FILTER_MINMAX;
+    let packed = format_properties(vk::Format::G8B8G8R8_422_UNORM).linear_tiling_features;
+    assert!(packed.contains(chroma) && !packed.intersects(minmax | Features::BLIT_SRC | Features::DISJOINT));
+}
+
 /// Image load/store without a format in the shader works on every storage format, so the 64-bit flags say so.
 #[test]
 fn wide_flags_follow_from_the_narrow_ones() {

@@ -1,7 +1,7 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
 use super::external::{allocate, tail_of};
-use super::sampler::sampler_of;
+use super::sampler::{conversion_of, sampler_of};
 use crate::device::Device;
 use crate::ffi::handle::{self, dispatchable, get, share};
 use crate::ffi::pointer::{find, find_mut, slice};
@@ -11,7 +11,7 @@ use crate::object::buffer::{Buffer, BufferView};
 use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
-use crate::object::sampler::Sampler;
+use crate::object::sampler::{Sampler, YcbcrConversion};
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -161,8 +161,9 @@ fn requirements(size: u64, alignment: u64) -> vk::MemoryRequirements {
 fn buffer_requirements(buffer: &Buffer) -> vk::MemoryRequirements {
     requirements(buffer.size.saturating_add(buffer.tail), 64)
 }
-fn image_requirements(image: &Image) -> vk::MemoryRequirements {
-    requirements(image.layout.size + image.tail, base::image::IMAGE_ALIGNMENT)
+/// Of one plane where a disjoint image is asked for one.
+fn image_requirements(image: &Image, plane: Option<vk::ImageAspectFlags>) -> vk::MemoryRequirements {
+    requirements(image.bytes(plane) + image.tail, base::image::IMAGE_ALIGNMENT)
 }
 
 unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements: vk::MemoryRequirements) {
@@ -184,7 +185,7 @@ fn subresource_layout(image: &Image, s: &vk::ImageSubresource) -> vk::Subresourc
         return vk::SubresourceLayout::default();
     };
     vk::SubresourceLayout {
-        offset,
+        offset: offset - image.origin(plane),
         size,
         row_pitch: level.row_pitch,
         array_pitch: plane.layer_stride,
@@ -346,18 +347,20 @@ shims! {
     }
 
     fn get_image_memory_requirements(_device: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
-        *out = image_requirements(get::<Image>(image));
+        *out = image_requirements(get::<Image>(image), None);
     }
 
     fn get_image_memory_requirements2(_device: vk::Device, info: *const vk::ImageMemoryRequirementsInfo2<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        fill_requirements2(out, image_requirements(get::<Image>((*info).image)));
+        let plane = find::<vk::ImagePlaneMemoryRequirementsInfo<'_>>((*info).p_next).map(|plane| plane.plane_aspect);
+        fill_requirements2(out, image_requirements(get::<Image>((*info).image), plane));
     }
 
     fn get_device_image_memory_requirements(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
         let create = &*(*info).p_create_info;
         let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next).unwrap_or(0);
         let image = Image::new(create, tail);
-        fill_requirements2(out, image.map_or_else(|_| requirements(0, 64), |image| image_requirements(&image)));
+        let plane = Some((*info).plane_aspect).filter(|plane| !plane.is_empty());
+        fill_requirements2(out, image.map_or_else(|_| requirements(0, 64), |image| image_requirements(&image, plane)));
     }
 
     fn get_image_sparse_memory_requirements(_device: vk::Device, _image: vk::Image, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements) {
@@ -396,7 +399,12 @@ shims! {
                 }
                 _ => Ok(share::<Memory>(info.memory)),
             };
-            let bound = memory.and_then(|memory| get::<Image>(info.image).bind(memory, info.memory_offset));
+            let (image, offset) = (get::<Image>(info.image), info.memory_offset);
+            let plane = find::<vk::BindImagePlaneMemoryInfo<'_>>(info.p_next);
+            let bound = memory.and_then(|memory| match plane {
+                Some(plane) => image.bind_plane(plane.plane_aspect, memory, offset),
+                None => image.bind(memory, offset),
+            });
             all = all.and(tell_status(info.p_next, bound));
         }
         all
@@ -427,7 +435,9 @@ shims! {
     fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
         let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>((*info).p_next).map_or(0.0, |m| m.min_lod);
         let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>((*info).p_next).map(|s| (s.slice_offset, s.slice_count));
-        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced)?;
+        let conversion = find::<vk::SamplerYcbcrConversionInfo<'_>>((*info).p_next).filter(|info| !info.conversion.is_null());
+        let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
+        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion)?;
         *view = handle::create(Arc::new(object))?;
         Ok(())
     }
@@ -447,17 +457,22 @@ shims! {
 
     fn create_sampler_ycbcr_conversion(
         device: vk::Device,
-        _info: *const vk::SamplerYcbcrConversionCreateInfo<'_>,
+        info: *const vk::SamplerYcbcrConversionCreateInfo<'_>,
         _allocator: Allocator<'_>,
         conversion: *mut vk::SamplerYcbcrConversion,
     ) -> VkResult {
-        // The command is core, the feature is optional: without samplerYcbcrConversion there is no valid call of it.
         *conversion = vk::SamplerYcbcrConversion::null();
-        dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: feature samplerYcbcrConversion is not supported");
-        Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
+        let Some(object) = conversion_of(&*info) else {
+            dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: the format does not support the conversion");
+            return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        };
+        *conversion = handle::create(Arc::new(object))?;
+        Ok(())
     }
 
-    fn destroy_sampler_ycbcr_conversion(_device: vk::Device, _conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {}
+    fn destroy_sampler_ycbcr_conversion(_device: vk::Device, conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {
+        handle::destroy::<YcbcrConversion>(conversion);
+    }
 
     fn create_query_pool(_device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, _allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {
         *pool = handle::create(Arc::new(QueryPool::new(&*info)?))?;

@@ -28,6 +28,7 @@ crate::ffi::handle::objects! { Object:
     image::Image => Image,
     image::ImageView => ImageView,
     sampler::Sampler => Sampler,
+    sampler::YcbcrConversion => SamplerYcbcrConversion,
     descriptor::SetLayout => DescriptorSetLayout,
     descriptor_pool::DescriptorPool => DescriptorPool,
     descriptor_pool::DescriptorSet => DescriptorSet,

@@ -25,6 +25,11 @@ pub struct Set {
 impl Set {
     /// Bindings from 0, with their counts.
     pub fn new(c: &Context, types: &[(vk::DescriptorType, u32)]) -> Set {
+        Set::with_sampler(c, types, &[])
+    }
+
+    /// With an immutable sampler, if there is one, in binding 0.
+    pub fn with_sampler(c: &Context, types: &[(vk::DescriptorType, u32)], sampler: &[vk::Sampler]) -> Set {
         let d = &c.device;
         let binding = |(binding, &(ty, count)): (u32, &(vk::DescriptorType, u32))| {
             vk::DescriptorSetLayoutBinding::default()
@@ -33,7 +38,10 @@ impl Set {
                 .descriptor_count(count)
                 .stage_flags(vk::ShaderStageFlags::ALL)
         };
-        let bindings: Vec<_> = (0..).zip(types).map(binding).collect();
+        let mut bindings: Vec<_> = (0..).zip(types).map(binding).collect();
+        if !sampler.is_empty() {
+            bindings[0] = bindings[0].immutable_samplers(sampler);
+        }
         let sizes: Vec<_> =
             types.iter().map(|&(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count }).collect();
         // SAFETY: valid usage.

@@ -53,6 +53,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_vertex_input_dynamic_state, &["vkCmdSetVertexInputEXT"]),
     (E::VK_EXT_conditional_rendering, &["vkCmdBeginConditionalRenderingEXT", "vkCmdEndConditionalRenderingEXT"]),
     (E::VK_EXT_transform_feedback, &["vkCmdBindTransformFeedbackBuffersEXT", "vkCmdBeginTransformFeedbackEXT", "vkCmdEndTransformFeedbackEXT", "vkCmdBeginQueryIndexedEXT", "vkCmdEndQueryIndexedEXT", "vkCmdDrawIndirectByteCountEXT"]),
+    (E::VK_EXT_mesh_shader, &["vkCmdDrawMeshTasksEXT", "vkCmdDrawMeshTasksIndirectEXT", "vkCmdDrawMeshTasksIndirectCountEXT"]),
     (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
 ];
 

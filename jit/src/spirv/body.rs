@@ -4,6 +4,7 @@ use super::analysis::Analysis;
 use super::build::Builder;
 use super::deco;
 use super::flow::BlockIx;
+use super::mesh::MeshOutputs;
 use super::mode::ComputeQuads;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
@@ -53,6 +54,8 @@ pub(crate) struct Translator<'a> {
     /// Bytes of the variables that large values are kept in (`large`).
     pub kept_bytes: u64,
     leaves: usize,
+    /// Where a mesh stage's outputs lie.
+    pub mesh: MeshOutputs,
     /// How a compute stage's invocations make quads, if they do.
     pub compute_quads: Option<ComputeQuads>,
     /// Phis and returns hold variable pointers in the general form (`variable`).
@@ -107,6 +110,7 @@ impl<'a> Translator<'a> {
             phi_hints,
             steps: 0,
             kept_bytes: 0,
+            mesh: MeshOutputs::default(),
             leaves: 0,
             compute_quads: None,
             general: false,
@@ -370,6 +374,11 @@ impl<'a> Translator<'a> {
             TreeTerm::Yield => Term::Yield(Vec::new()),
             TreeTerm::Break(label) => Term::Break(self.label(label), Vec::new()),
             TreeTerm::Unreachable => Term::Unreachable,
+            TreeTerm::Tasks(inst) => {
+                let v = self.m.view(inst);
+                self.emit_tasks(v).map_err(|e| e.at(v.opcode(), 0))?;
+                Term::Break(self.b.shader.root.label, Vec::new())
+            }
             TreeTerm::Kill => {
                 self.b.emit(Op::Demote, &[], &[]);
                 self.b.shader.fragment_mut()?.kills = true;

@@ -1,6 +1,7 @@
 //! What an id stands for during translation. Everything static (which variable, which binding, which member) is in the structure;
 //! everything dynamic is a [`Value`], so that any of these can be kept in variables by keeping its values.
 
+use super::layout::Own;
 use crate::ir::{Space, Ty, Value, Var};
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -180,8 +181,10 @@ pub(crate) struct Memory {
     pub base: Value,
     /// Static part.
     pub offset: u32,
-    /// Our own layout (workgroup memory) instead of decorations.
-    pub natural: bool,
+    /// Our own layout instead of decorations.
+    pub own: Option<Own>,
+    /// Bytes between elements of the array that is pointed to, where its layout does not say.
+    pub stride: Option<u32>,
     /// MatrixStride and RowMajor for matrices inside.
     pub matrix: Option<(u32, bool)>,
     /// Bytes between components when the pointee is a column of a row-major matrix.
@@ -357,7 +360,7 @@ pub(crate) struct Pointee {
     pub matrix: Option<(u32, bool)>,
     pub volatile: bool,
     /// In our own layout.
-    pub natural: bool,
+    pub own: Option<Own>,
 }
 
 #[cfg(test)]

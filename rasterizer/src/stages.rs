@@ -5,8 +5,8 @@
 use crate::api::Topology;
 use crate::tessellate::{Mode, spacing::Spacing};
 use base::shader::{
-    CompiledStage, Domain, GeometryFacts, MeshFacts, MeshPrimitive, OutputPrimitive, PipelineType, Side, Stage, TaskFacts,
-    TessellationFacts, VertexOrder,
+    CompiledStage, Domain, GeometryFacts, MeshFacts, MeshPrimitive, OutputPrimitive, PipelineType, Side, Stage,
+    TaskFacts, TessellationFacts, VertexOrder,
 };
 use core::fmt;
 

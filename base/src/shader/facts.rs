@@ -385,7 +385,12 @@ impl Payload {
         match self {
             Payload::TessellationControl(facts) => Some(&facts.modes),
             Payload::TessellationEvaluation(facts) => Some(facts),
-            Payload::Vertex | Payload::Geometry(_) | Payload::Task(_) | Payload::Mesh(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -394,7 +399,12 @@ impl Payload {
         match self {
             Payload::TessellationControl(facts) => Some(&mut facts.modes),
             Payload::TessellationEvaluation(facts) => Some(facts),
-            Payload::Vertex | Payload::Geometry(_) | Payload::Task(_) | Payload::Mesh(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -402,7 +412,13 @@ impl Payload {
     pub fn geometry(&self) -> Option<&GeometryFacts> {
         match self {
             Payload::Geometry(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Task(_) | Payload::Mesh(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -410,7 +426,13 @@ impl Payload {
     pub fn geometry_mut(&mut self) -> Option<&mut GeometryFacts> {
         match self {
             Payload::Geometry(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Task(_) | Payload::Mesh(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -418,7 +440,13 @@ impl Payload {
     pub fn task(&self) -> Option<&TaskFacts> {
         match self {
             Payload::Task(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Mesh(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -426,7 +454,13 @@ impl Payload {
     pub fn task_mut(&mut self) -> Option<&mut TaskFacts> {
         match self {
             Payload::Task(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Mesh(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -434,7 +468,13 @@ impl Payload {
     pub fn mesh(&self) -> Option<&MeshFacts> {
         match self {
             Payload::Mesh(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Task(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -442,7 +482,13 @@ impl Payload {
     pub fn mesh_mut(&mut self) -> Option<&mut MeshFacts> {
         match self {
             Payload::Mesh(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Task(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -450,7 +496,13 @@ impl Payload {
     pub fn fragment(&self) -> Option<&FragmentFacts> {
         match self {
             Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Task(_) | Payload::Mesh(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -458,7 +510,13 @@ impl Payload {
     pub fn fragment_mut(&mut self) -> Option<&mut FragmentFacts> {
         match self {
             Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex | Payload::TessellationControl(_) | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Task(_) | Payload::Mesh(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Compute(_) => None,
         }
     }
 

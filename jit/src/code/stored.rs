@@ -4,8 +4,8 @@
 
 use base::shader::{
     BuiltinSlot, Capture, Captured, ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation,
-    MeshFacts, MeshPrimitive, OutputPrimitive, PatchPlace, Payload, Records, Slot, SlotKind, SlotType, Spacing, StageFacts,
-    StageInterface, TaskFacts, TessellationFacts, VertexOrder, WorkgroupFacts,
+    MeshFacts, MeshPrimitive, OutputPrimitive, PatchPlace, Payload, Records, Slot, SlotKind, SlotType, Spacing,
+    StageFacts, StageInterface, TaskFacts, TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 use std::sync::Arc;
 

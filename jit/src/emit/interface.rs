@@ -8,7 +8,8 @@ use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
 use crate::passes::{Shape, Steps};
 use base::abi::{
-    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, MeshBatch, PrimitiveBatch, ShaderContext, SlotLayout, VertexBatch,
+    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, MeshBatch, PrimitiveBatch, ShaderContext, SlotLayout,
+    VertexBatch,
 };
 use base::shader::Side;
 use core::mem::offset_of;

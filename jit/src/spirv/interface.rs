@@ -482,7 +482,11 @@ impl Translator<'_> {
             side: before.side,
             location: value(deco::LOCATION).or(before.location),
             component: value(deco::COMPONENT).unwrap_or(before.component),
-            index: if has(deco::PER_PRIMITIVE) { SlotKind::ONCE.into() } else { value(deco::INDEX).unwrap_or(before.index) },
+            index: if has(deco::PER_PRIMITIVE) {
+                SlotKind::ONCE.into()
+            } else {
+                value(deco::INDEX).unwrap_or(before.index)
+            },
             builtin: value(deco::BUILT_IN).or(before.builtin),
             interpolation: match (has(deco::FLAT), has(deco::NO_PERSPECTIVE)) {
                 (true, _) => Interpolation::Flat,

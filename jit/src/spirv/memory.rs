@@ -7,7 +7,8 @@
 use super::body::Translator;
 use super::build::address_len;
 use super::layout::{
-    MemLeaf, Own, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
+    MemLeaf, Own, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member,
+    push_memory_leaves,
 };
 use super::types::Type;
 use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Origin, Place, Pointer, Resource, Val};

@@ -13,7 +13,7 @@ use super::types::Type;
 use super::value::{Memory, Place, Pointer};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
-use crate::ir::{MemFlags, Op, Space};
+use crate::ir::{Builtin, Cmp, MemFlags, Op, Region, Space, Term, Ty};
 use base::shader::{GROUP_HEAD, PatchPlace, Records, Side, SlotKind};
 use std::collections::{HashMap, HashSet};
 
@@ -120,11 +120,17 @@ impl Translator<'_> {
         Ok(has(variable, NO_MEMBER) || (matches!(self.s.ty(block)?, Type::Struct(_)) && has(block, 0)))
     }
 
-    /// Finds a place in their records for all outputs; bytes of a vertex' and of a primitive's.
+    /// Something names the variable, or it has an initialiser: only such ones are made.
+    fn is_made(&self, variable: u32) -> bool {
+        let used = self.m.dense(variable).is_some_and(|n| self.a.uses[n] > 0);
+        used || self.m.def(variable).is_ok_and(|v| v.args.len() > 1)
+    }
+
+    /// Finds a place in their records for all outputs that are made; bytes of a vertex' and of a primitive's.
     fn lay_out_records(&mut self, entry: &EntryPoint) -> Result<[u32; 2]> {
         let (mut bytes, mut align) = ([0u32; 2], [4u32; 2]);
         for &variable in &entry.interface {
-            let Some(to) = self.of_class(variable, class::OUTPUT)? else { continue };
+            let Some(to) = self.of_class(variable, class::OUTPUT)?.filter(|_| self.is_made(variable)) else { continue };
             let &Type::Array { elem, .. } = self.s.ty(to)? else {
                 return Err(Error::invalid("output of a mesh is no array").with_id(variable));
             };
@@ -240,18 +246,23 @@ impl Translator<'_> {
         self.store_head(&[v.arg(0)?, v.arg(1)?, v.arg(2)?])
     }
 
-    /// Words at the beginning of the workgroup's memory, which all invocations give alike.
+    /// Words at the beginning of the workgroup's memory: those of its first invocation, whatever the others give.
     fn store_head(&mut self, words: &[u32]) -> Result<()> {
         let mut args = vec![self.b.i32(0)];
         for &id in words {
             let word = self.scalar(id)?;
-            if self.b.ty(word) != crate::ir::Ty::I32 {
+            if self.b.ty(word) != Ty::I32 {
                 return Err(Error::invalid("number of another type than a word").with_id(id));
             }
             args.push(word);
         }
         let flags = MemFlags { readonly: false, volatile: false, align: 4 };
+        let invocation = self.b.val(Op::Builtin(Builtin::LocalInvocationIndex), &[], Ty::I32);
+        let first = self.b.cmp(Cmp::IEq, invocation, args[0]);
+        self.b.push_region();
         self.b.emit(Op::Store(Space::Shared, flags), &args, &[]);
+        let then = self.b.pop_region(Term::default());
+        self.b.if_(first, then, Region::default());
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
 use base::shader::{
-    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, MeshFacts, MeshPrimitive, ModeFamily, OutputPrimitive, Spacing,
-    TessellationFacts, VertexOrder, WorkgroupFacts,
+    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, MeshFacts, MeshPrimitive, ModeFamily,
+    OutputPrimitive, Spacing, TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 
 /// What a mode says.

@@ -386,7 +386,11 @@ mod tests {
         let link = |slot, count, interpolation| Link { slot, count, interpolation, of_primitive: false };
         let want = [link(4, 2, Smooth), link(7, 1, Smooth), link(8, 1, Flat), link(NO_SLOT, 2, Flat), link(0, 2, Flat)];
         assert_eq!(runs(inputs.into_iter().map(of_vertices)), want);
-        assert_eq!(runs([(4, Flat, false), (5, Flat, true)].into_iter()).len(), 2, "one of a vertex, one of a primitive");
+        assert_eq!(
+            runs([(4, Flat, false), (5, Flat, true)].into_iter()).len(),
+            2,
+            "one of a vertex, one of a primitive"
+        );
         let none = [(NO_SLOT - 1, Flat), (NO_SLOT, Flat)];
         assert_eq!(runs(none.into_iter().map(of_vertices)).len(), 2, "no slot is behind no slot");
     }

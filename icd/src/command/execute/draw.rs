@@ -118,7 +118,9 @@ impl Executor<'_> {
             };
             let drawn = match c.kind {
                 IndirectKind::Vertices => read_words(&c.buffer, offset).map(|words| Drawn::Vertices(counts(words))),
-                IndirectKind::Indexed => read_words(&c.buffer, offset).map(|words| Drawn::Indexed(indexed_counts(words))),
+                IndirectKind::Indexed => {
+                    read_words(&c.buffer, offset).map(|words| Drawn::Indexed(indexed_counts(words)))
+                }
                 IndirectKind::MeshTasks => read_words(&c.buffer, offset).map(Drawn::MeshTasks),
             };
             let Some(drawn) = drawn else {

@@ -20,7 +20,7 @@ const CELLS: u32 = 8;
 /// Width of a cell in sixteenths of a pixel; the grid begins at 1/16.
 const CELL: u32 = 46;
 /// Meshlets in a row that begin inside of the picture.
-const SEEN: u32 = (16 * 1024 - 1).div_ceil(CELLS * CELL);
+const SEEN: u32 = (16 * 1024 - 1_u32).div_ceil(CELLS * CELL);
 
 fn meshlets(gpu: &Gpu) -> Made {
     need(gpu.optional.mesh_shader.into(), "meshShader")?;

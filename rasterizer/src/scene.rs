@@ -23,8 +23,8 @@ const ROUND_PRIMITIVES: u32 = 16 << 10;
 pub(crate) const ROUND_BYTES: usize = 32 << 20;
 /// Primitives that may become of a chunk, unless they are one primitive's.
 const CHUNK_PRIMITIVES: u32 = 16 << 10;
-/// The same of a chunk of mesh workgroups, unless they are one workgroup's.
-const CHUNK_MESHES: u32 = 1 << 10;
+/// The same of a chunk of mesh workgroups, unless they are one workgroup's: as many as other chunks have, so that outputs are kept.
+const CHUNK_MESHES: u32 = BATCH_PRIMITIVES;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Segments that the pending draws may have.

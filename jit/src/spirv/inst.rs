@@ -2,11 +2,10 @@
 
 use super::alu::{self, Rule};
 use super::body::Translator;
-use super::layout::Own;
 use super::module::{ExtSet, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Type, UNTYPED};
-use super::value::{Flat, Handle, Place, Pointer, Val};
+use super::value::{Flat, Handle, Own, Place, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, Value};

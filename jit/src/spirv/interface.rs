@@ -5,13 +5,13 @@
 //! point. Inputs are read in place, or copied into a private variable first when they are indexed dynamically.
 
 use super::body::Translator;
-use super::layout::{Own, explicit_size, natural};
+use super::layout::{explicit_size, natural};
 use super::mode::ComputeQuads;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, Type};
 use super::value::{
-    Desc, Flat, IoKind, IoLeaf, Leaving, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val,
+    Desc, Flat, IoKind, IoLeaf, Leaving, Local, LocalPlace, Memory, MemoryVariable, Own, Place, Pointer, Resource, Val,
 };
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};

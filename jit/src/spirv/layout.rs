@@ -3,7 +3,7 @@
 use super::deco;
 use super::module::NO_MEMBER;
 use super::types::{Spec, Type};
-use super::value::Memory;
+use super::value::{Memory, Own};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 
@@ -12,15 +12,6 @@ use crate::ir::Ty;
 pub(crate) struct MemLeaf {
     pub offset: u32,
     pub ty: Ty,
-}
-
-/// A layout of our own: everything packed to its scalars' alignment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Own {
-    /// Scalars take what they have.
-    Packed,
-    /// Scalars are those of slots: words, or two.
-    Words,
 }
 
 /// Scalar type in memory, of which `own` says how it is laid out, if decorations do not: booleans (never in buffers) are 32 bits wide.

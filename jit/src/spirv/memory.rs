@@ -7,11 +7,10 @@
 use super::body::Translator;
 use super::build::address_len;
 use super::layout::{
-    MemLeaf, Own, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member,
-    push_memory_leaves,
+    MemLeaf, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
 };
 use super::types::Type;
-use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Origin, Place, Pointer, Resource, Val};
+use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Origin, Own, Place, Pointer, Resource, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};

@@ -6,34 +6,19 @@
 
 use super::body::Translator;
 use super::interface::{high_word, output_slot};
-use super::layout::{Own, natural, push_memory_leaves};
+use super::layout::{natural, push_memory_leaves};
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::Type;
-use super::value::{Memory, Place, Pointer};
+use super::value::{Memory, Own, Place, Pointer};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, Cmp, MemFlags, Op, Region, Space, Term, Ty};
 use base::shader::{GROUP_HEAD, PatchPlace, Records, Side, SlotKind};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Most bytes that a workgroup may leave: several times of what the limits allow.
 const MOST_BYTES: u32 = 1 << 20;
-
-/// Where a mesh stage's outputs lie.
-#[derive(Default)]
-pub(crate) struct MeshOutputs {
-    /// By variable: byte in its record, and whether that is a primitive's.
-    places: HashMap<u32, (u32, bool)>,
-    vertices: Records,
-    primitives: Records,
-}
-
-impl MeshOutputs {
-    fn records(&self, of_primitives: bool) -> Records {
-        if of_primitives { self.primitives } else { self.vertices }
-    }
-}
 
 /// Members of an output's blocks that may be written.
 enum Written {

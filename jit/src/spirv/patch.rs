@@ -5,10 +5,10 @@
 
 use super::body::Translator;
 use super::interface::{high_word, output_slot};
-use super::layout::{Own, array_stride, natural, push_memory_leaves};
+use super::layout::{array_stride, natural, push_memory_leaves};
 use super::module::{NO_MEMBER, View};
 use super::types::Type;
-use super::value::{Place, Pointer};
+use super::value::{Own, Place, Pointer};
 use super::{builtin, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, Cmp, Op, Region, Space, Term, Ty};

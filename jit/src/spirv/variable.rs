@@ -9,10 +9,10 @@
 //! translated again with all of them in the general form ([`Translator::general`]).
 
 use super::body::Translator;
-use super::layout::{Own, member_matrix};
+use super::layout::member_matrix;
 use super::module::NO_MEMBER;
 use super::types::{Type, UNTYPED};
-use super::value::{Desc, Memory, MemoryVariable, Origin, Parts, Place, Pointee, Pointer, Val};
+use super::value::{Desc, Memory, MemoryVariable, Origin, Own, Parts, Place, Pointee, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Space, Ty, Value};

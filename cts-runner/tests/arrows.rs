@@ -195,6 +195,8 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "front::assemble",
             "front::capture",
             "front::geometry",
+            "front::mesh",
+            "front::tasks",
             "front::tessellation",
             "front::vertex",
             "interpolate",

@@ -113,11 +113,15 @@ pub struct Stream<'a> {
 /// What a [`Program`] is made from. The viewport is the whole framebuffer of the pass.
 #[derive(Clone, Copy)]
 pub struct ProgramDesc<'a> {
-    /// SPIR-V of the vertex shader.
+    /// SPIR-V of the vertex shader; empty where there is a mesh shader.
     pub vertex: &'a [u32],
+    /// SPIR-V of the task shader; empty for none.
+    pub task: &'a [u32],
+    /// SPIR-V of the mesh shader; empty for none.
+    pub mesh: &'a [u32],
     /// SPIR-V of the fragment shader; empty for none.
     pub fragment: &'a [u32],
-    /// Specialisation constants of both, `(constant_id, value)`.
+    /// Specialisation constants of all, `(constant_id, value)`.
     pub constants: &'a [(u32, u32)],
     /// Set 0: the binding is the index.
     pub resources: &'a [Resource],
@@ -143,6 +147,8 @@ impl Default for ProgramDesc<'_> {
     fn default() -> Self {
         Self {
             vertex: &[],
+            task: &[],
+            mesh: &[],
             fragment: &[],
             constants: &[],
             resources: &[],
@@ -254,10 +260,15 @@ impl Gpu {
     ) -> Result<vk::Pipeline> {
         let constants = Constants::new(desc.constants);
         let special = constants.info();
-        let mut stages = vec![stage_info(vk::ShaderStageFlags::VERTEX, self.module(desc.vertex)?, &special)];
-        if !desc.fragment.is_empty() {
-            stages.push(stage_info(vk::ShaderStageFlags::FRAGMENT, self.module(desc.fragment)?, &special));
-        }
+        let shaders = [
+            (vk::ShaderStageFlags::VERTEX, desc.vertex),
+            (vk::ShaderStageFlags::TASK_EXT, desc.task),
+            (vk::ShaderStageFlags::MESH_EXT, desc.mesh),
+            (vk::ShaderStageFlags::FRAGMENT, desc.fragment),
+        ];
+        let shaders = shaders.into_iter().filter(|(_, words)| !words.is_empty());
+        let stages = shaders.map(|(stage, words)| Ok(stage_info(stage, self.module(words)?, &special)));
+        let stages = stages.collect::<Result<Vec<_>>>()?;
         let (bindings, attributes) = vertex_input(desc.streams);
         self.pipeline(&PipelineDesc {
             stages: &stages,

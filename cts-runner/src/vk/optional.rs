@@ -1,5 +1,5 @@
 //! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations, transform feedback, conversions of
-//! Y'CbCr.
+//! Y'CbCr, mesh shaders.
 
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, c_char};
@@ -33,6 +33,8 @@ pub struct Optional {
     pub transform_feedback: bool,
     /// `samplerYcbcrConversion`.
     pub conversion: bool,
+    /// `meshShader` and `taskShader`.
+    pub mesh_shader: bool,
     /// Which of [`EXTENSIONS`] the device has.
     has: [bool; EXTENSIONS.len()],
 }
@@ -48,7 +50,8 @@ pub(super) struct Features {
     cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
     feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
     conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static>,
-    wanted: [bool; 7],
+    mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT<'static>,
+    wanted: [bool; 8],
 }
 
 impl Optional {
@@ -87,6 +90,10 @@ impl Optional {
         if listed(ext::transform_feedback::NAME) {
             features = features.push_next(&mut feedback);
         }
+        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT::default();
+        if core && listed(ext::mesh_shader::NAME) {
+            features = features.push_next(&mut mesh);
+        }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
         // SAFETY: instance and device know Vulkan 1.1, and the chained structures belong to it or to what the device lists.
@@ -107,6 +114,7 @@ impl Optional {
             cooperative: cooperative.cooperative_matrix == vk::TRUE && memory_model.vulkan_memory_model == vk::TRUE,
             transform_feedback: feedback.transform_feedback == vk::TRUE,
             conversion: conversion.sampler_ycbcr_conversion == vk::TRUE,
+            mesh_shader: mesh.mesh_shader == vk::TRUE && mesh.task_shader == vk::TRUE,
             has,
         }
     }
@@ -128,6 +136,9 @@ impl Optional {
                 .transform_feedback(self.transform_feedback),
             conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default()
                 .sampler_ycbcr_conversion(self.conversion),
+            mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT::default()
+                .mesh_shader(self.mesh_shader)
+                .task_shader(self.mesh_shader),
             wanted: [
                 self.storage16,
                 self.storage8,
@@ -136,6 +147,7 @@ impl Optional {
                 self.cooperative,
                 self.transform_feedback,
                 self.conversion,
+                self.mesh_shader,
             ],
         }
     }
@@ -147,6 +159,7 @@ impl Optional {
         let more = [
             (self.cooperative, khr::cooperative_matrix::NAME),
             (self.transform_feedback, ext::transform_feedback::NAME),
+            (self.mesh_shader, ext::mesh_shader::NAME),
         ];
         missing.chain(more.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.as_ptr())).collect()
     }
@@ -175,6 +188,9 @@ impl Features {
         }
         if self.wanted[6] {
             info = info.push_next(&mut self.conversion);
+        }
+        if self.wanted[7] {
+            info = info.push_next(&mut self.mesh);
         }
         info
     }

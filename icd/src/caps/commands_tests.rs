@@ -62,6 +62,7 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_hdr_metadata, &["vkSetHdrMetadataEXT"]),
     (E::VK_EXT_primitive_restart_index, &["vkCmdSetPrimitiveRestartIndexEXT"]),
     (E::VK_EXT_attachment_feedback_loop_dynamic_state, &["vkCmdSetAttachmentFeedbackLoopEnableEXT"]),
+    (E::VK_EXT_mesh_shader, &["vkCmdDrawMeshTasksEXT", "vkCmdDrawMeshTasksIndirectEXT", "vkCmdDrawMeshTasksIndirectCountEXT"]),
     (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
 ];
 

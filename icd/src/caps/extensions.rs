@@ -246,6 +246,7 @@ extensions! {
     VK_EXT_vertex_input_dynamic_state, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_conditional_rendering, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_transform_feedback, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_mesh_shader, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_spirv_1_4), Core(V1_2)])];
     VK_EXT_primitives_generated_query, 1, Device, YES, None, [Ext(E::VK_EXT_transform_feedback)];
     VK_EXT_memory_budget, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_image_view_min_lod, 1, Device, YES, None, [PROPERTIES2];

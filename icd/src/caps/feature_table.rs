@@ -58,6 +58,7 @@ macro_rules! structs {
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
 const NO_STREAMS: Support = Support::No("one vertex stream");
+const NO_RATE: Support = Support::No("no fragment shading rate");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
 const NO_VIDEO: Support = Support::No("no video");
@@ -312,6 +313,11 @@ extended {
     transformFeedback, transform_feedback, YES, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     geometryStreams, geometry_streams, NO_STREAMS, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     primitivesGeneratedQuery, primitives_generated_query, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
+    taskShader, task_shader, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
+    meshShader, mesh_shader, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
+    multiviewMeshShader, multiview_mesh_shader, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
+    primitiveFragmentShadingRateMeshShader, primitive_fragment_shading_rate_mesh_shader, NO_RATE, [PhysicalDeviceMeshShaderFeaturesEXT];
+    meshShaderQueries, mesh_shader_queries, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
     primitivesGeneratedQueryWithRasterizerDiscard, primitives_generated_query_with_rasterizer_discard, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     primitivesGeneratedQueryWithNonZeroStreams, primitives_generated_query_with_non_zero_streams, NO_STREAMS, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
@@ -458,6 +464,7 @@ structs! {
     PhysicalDeviceConditionalRenderingFeaturesEXT: [Ext(E::VK_EXT_conditional_rendering)];
     PhysicalDeviceTransformFeedbackFeaturesEXT: [Ext(E::VK_EXT_transform_feedback)];
     PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT: [Ext(E::VK_EXT_primitives_generated_query)];
+    PhysicalDeviceMeshShaderFeaturesEXT: [Ext(E::VK_EXT_mesh_shader)];
     PhysicalDeviceDepthBiasControlFeaturesEXT: [Ext(E::VK_EXT_depth_bias_control)];
     PhysicalDeviceMemoryPriorityFeaturesEXT: [Ext(E::VK_EXT_memory_priority)];
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT: [Ext(E::VK_EXT_pageable_device_local_memory)];

@@ -466,7 +466,7 @@ mod tests {
     #[test]
     fn chain_is_filled_and_unknown_structures_are_left_alone() {
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
-        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT { task_shader: 7, ..Default::default() };
+        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesNV { task_shader: 7, ..Default::default() };
         let mut multiview = vk::PhysicalDeviceMultiviewFeatures {
             multiview: 9,
             multiview_tessellation_shader: 9,

@@ -8,7 +8,7 @@ use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_C
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
-use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
+use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
 
@@ -29,8 +29,12 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::PARTITIONED_NV.as_raw(),
 );
 /// Stages whose pipelines may choose the size of subgroups.
-pub const SIZED_STAGES: vk::ShaderStageFlags =
-    vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
+pub const SIZED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::COMPUTE.as_raw()
+        | vk::ShaderStageFlags::FRAGMENT.as_raw()
+        | vk::ShaderStageFlags::TASK_EXT.as_raw()
+        | vk::ShaderStageFlags::MESH_EXT.as_raw(),
+);
 /// Stages with subgroup operations: all that there are.
 const SUBGROUP_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::ALL_GRAPHICS.as_raw());
@@ -54,6 +58,12 @@ pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
 /// `maxCommandBufferNestingLevel`: what a few KiB of stack for each level allow without a thought.
 pub const MAX_NESTING: u32 = 64;
+/// `maxTaskPayloadSize`.
+pub const MAX_TASK_PAYLOAD: u32 = 16 << 10;
+/// `maxTaskWorkGroupTotalCount`, `maxMeshWorkGroupTotalCount`.
+const MAX_MESH_GROUPS: u32 = 1 << 22;
+/// `maxMeshOutputMemorySize`.
+const MAX_MESH_OUTPUT: u32 = 32 << 10;
 /// `maxMultiviewViewCount`.
 pub const MAX_VIEWS: u32 = 6;
 /// `maxPerSetDescriptors`: vkGetDescriptorSetLayoutSupport agrees to any set of up to this many.
@@ -237,6 +247,43 @@ fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
         optimal_tiling_layout_uuid: build_id(),
         identical_memory_type_requirements: vk::TRUE,
         _marker: std::marker::PhantomData,
+    }
+}
+
+/// Workgroups are those of compute stages; what they leave lies in memory, in words.
+fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
+    let invocations = LIMITS.max_compute_work_group_invocations;
+    vk::PhysicalDeviceMeshShaderPropertiesEXT {
+        max_task_work_group_total_count: MAX_MESH_GROUPS,
+        max_task_work_group_count: LIMITS.max_compute_work_group_count,
+        max_task_work_group_invocations: invocations,
+        max_task_work_group_size: LIMITS.max_compute_work_group_size,
+        max_task_payload_size: MAX_TASK_PAYLOAD,
+        max_task_shared_memory_size: LIMITS.max_compute_shared_memory_size,
+        max_task_payload_and_shared_memory_size: MAX_TASK_PAYLOAD + LIMITS.max_compute_shared_memory_size,
+        max_mesh_work_group_total_count: MAX_MESH_GROUPS,
+        max_mesh_work_group_count: LIMITS.max_compute_work_group_count,
+        max_mesh_work_group_invocations: invocations,
+        max_mesh_work_group_size: LIMITS.max_compute_work_group_size,
+        max_mesh_shared_memory_size: LIMITS.max_compute_shared_memory_size,
+        max_mesh_payload_and_shared_memory_size: MAX_TASK_PAYLOAD + LIMITS.max_compute_shared_memory_size,
+        max_mesh_output_memory_size: MAX_MESH_OUTPUT,
+        max_mesh_payload_and_output_memory_size: MAX_TASK_PAYLOAD + MAX_MESH_OUTPUT,
+        max_mesh_output_components: 128,
+        max_mesh_output_vertices: MeshFacts::MOST_VERTICES,
+        max_mesh_output_primitives: MeshFacts::MOST_PRIMITIVES,
+        max_mesh_output_layers: LIMITS.max_framebuffer_layers,
+        max_mesh_multiview_view_count: MAX_VIEWS,
+        mesh_output_per_vertex_granularity: 1,
+        mesh_output_per_primitive_granularity: 1,
+        max_preferred_task_work_group_invocations: 64,
+        max_preferred_mesh_work_group_invocations: 64,
+        // Any invocation's stores cost the same, and what is not written is not read.
+        prefers_local_invocation_vertex_output: vk::FALSE,
+        prefers_local_invocation_primitive_output: vk::FALSE,
+        prefers_compact_vertex_output: vk::TRUE,
+        prefers_compact_primitive_output: vk::TRUE,
+        ..Default::default()
     }
 }
 
@@ -502,6 +549,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         PhysicalDeviceCopyMemoryIndirectPropertiesKHR => |p| p.supported_queues = super::host::QUEUE_FLAGS;
         // Attributes are fetched at any address in the same way.
         PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
+        PhysicalDeviceMeshShaderPropertiesEXT => |p| replace!(p, mesh_shader());
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
@@ -537,7 +585,7 @@ mod tests {
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut v12 = vk::PhysicalDeviceVulkan12Properties::default();
         let mut unknown =
-            vk::PhysicalDeviceMeshShaderPropertiesEXT { max_task_work_group_total_count: 77, ..Default::default() };
+            vk::PhysicalDeviceMeshShaderPropertiesNV { max_draw_mesh_tasks_count: 77, ..Default::default() };
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingProperties::default();
         let mut push = vk::PhysicalDevicePushDescriptorPropertiesKHR::default();
         let mut out = vk::PhysicalDeviceProperties2::default();
@@ -548,7 +596,7 @@ mod tests {
         assert_eq!(driver.driver_name_as_c_str().unwrap(), c"Grus");
         assert_eq!(v12.driver_name_as_c_str().unwrap(), c"Grus");
         assert_eq!(v12.driver_info, driver.driver_info);
-        assert_eq!(unknown.max_task_work_group_total_count, 77);
+        assert_eq!(unknown.max_draw_mesh_tasks_count, 77);
         assert!(indexing.max_per_stage_descriptor_update_after_bind_samplers >= 500_000);
         assert!(push.max_push_descriptors >= 32);
         // The chain goes on behind a structure that was replaced as a whole.
@@ -580,6 +628,16 @@ mod tests {
         assert_eq!(preserved, [vk::TRUE; 2], "required by 1.4");
         let clustered = vk::SubgroupFeatureFlags::CLUSTERED | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR;
         assert!(v11.subgroup_supported_operations.contains(clustered), "required by 1.4");
+        let mesh = mesh_shader();
+        assert!(mesh.max_task_work_group_total_count >= 1 << 22 && mesh.max_mesh_work_group_total_count >= 1 << 22);
+        assert!(mesh.max_task_work_group_invocations >= 128 && mesh.max_mesh_work_group_invocations >= 128);
+        assert!(mesh.max_task_work_group_size.iter().chain(&mesh.max_mesh_work_group_size).all(|&n| n >= 128));
+        assert!(mesh.max_task_payload_size >= 16384 && mesh.max_task_payload_and_shared_memory_size >= 32768);
+        assert!(mesh.max_task_shared_memory_size >= 32768 && mesh.max_mesh_shared_memory_size >= 28672);
+        assert!(mesh.max_mesh_payload_and_shared_memory_size >= 28672 && mesh.max_mesh_output_memory_size >= 32768);
+        assert!(mesh.max_mesh_payload_and_output_memory_size >= 48128 && mesh.max_mesh_output_components >= 128);
+        assert!(mesh.max_mesh_output_vertices >= 256 && mesh.max_mesh_output_primitives >= 256);
+        assert!(mesh.max_mesh_output_layers >= 8);
         if Extension::VK_EXT_sampler_filter_minmax.is_advertised() {
             assert_eq!(v12.filter_minmax_single_component_formats, vk::TRUE);
         }

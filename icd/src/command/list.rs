@@ -87,6 +87,9 @@ pub enum Command {
     DrawIndirect(Box<DrawIndirect>),
     DrawMulti(Box<DrawMulti>),
     DrawIndirectByteCount(Box<DrawIndirectByteCount>),
+    DrawMeshTasks {
+        groups: [u32; 3],
+    },
     Dispatch {
         base: [u32; 3],
         groups: [u32; 3],
@@ -249,7 +252,18 @@ pub struct BeginRendering {
     pub stencil: Option<RenderingAttachment>,
 }
 
-/// `vkCmdDraw[Indexed]Indirect[Count]`.
+/// What an indirect draw reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndirectKind {
+    /// `VkDrawIndirectCommand`.
+    Vertices,
+    /// `VkDrawIndexedIndirectCommand`.
+    Indexed,
+    /// `VkDrawMeshTasksIndirectCommandEXT`.
+    MeshTasks,
+}
+
+/// `vkCmdDraw[Indexed]Indirect[Count]`, `vkCmdDrawMeshTasksIndirect[Count]EXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct DrawIndirect {
     pub buffer: Arc<Buffer>,
@@ -257,7 +271,7 @@ pub struct DrawIndirect {
     pub count: Option<BufferOffset>,
     pub draw_count: u32,
     pub stride: u32,
-    pub indexed: bool,
+    pub kind: IndirectKind,
 }
 
 /// `vkCmdDrawMulti[Indexed]EXT`.
@@ -308,7 +322,7 @@ impl Command {
     /// Is it discarded by conditional rendering?
     pub fn is_conditional(&self) -> bool {
         use Command::{ClearAttachments, Dispatch, DispatchIndirect};
-        use Command::{Draw, DrawIndexed, DrawIndirect, DrawIndirectByteCount, DrawMulti};
+        use Command::{Draw, DrawIndexed, DrawIndirect, DrawIndirectByteCount, DrawMeshTasks, DrawMulti};
         matches!(
             self,
             Draw { .. }
@@ -316,6 +330,7 @@ impl Command {
                 | DrawIndirect(_)
                 | DrawIndirectByteCount(_)
                 | DrawMulti(_)
+                | DrawMeshTasks { .. }
                 | Dispatch { .. }
                 | DispatchIndirect { .. }
                 | ClearAttachments { .. }

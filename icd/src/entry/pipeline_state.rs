@@ -36,6 +36,8 @@ unsafe fn structures<'a>(
         // Without tessellation stages it is ignored.
         let stages = slice(info.p_stages, info.stage_count);
         let tessellates = stages.iter().any(|s| s.stage == vk::ShaderStageFlags::TESSELLATION_CONTROL);
+        // With a mesh stage there are no vertices that come.
+        let meshes = stages.iter().any(|s| s.stage == vk::ShaderStageFlags::MESH_EXT);
         let tessellation = if tessellates { info.p_tessellation_state.as_ref() } else { None };
         let chain = r.map_or(std::ptr::null(), |r| r.p_next);
         let discards =
@@ -43,12 +45,12 @@ unsafe fn structures<'a>(
         let mut structures = CreateInfo {
             discards,
             // Dynamic as a whole, it is ignored as a whole.
-            vertex_input: if dynamic.has(Row::VertexInput) {
+            vertex_input: if meshes || dynamic.has(Row::VertexInput) {
                 None
             } else {
                 info.p_vertex_input_state.as_ref().map(|v| vertex_input(v))
             },
-            input_assembly: info.p_input_assembly_state.as_ref(),
+            input_assembly: if meshes { None } else { info.p_input_assembly_state.as_ref() },
             tessellation,
             lower_left: tessellation
                 .and_then(|t| find::<vk::PipelineTessellationDomainOriginStateCreateInfo<'_>>(t.p_next))

@@ -69,6 +69,8 @@ pub fn swapchain(
 #[derive(Clone, Copy)]
 pub struct Triangles<'a> {
     pub vertex: vk::ShaderModule,
+    /// Instead of a vertex stage: a task stage, if there is one, and a mesh stage.
+    pub mesh: Option<(Option<vk::ShaderModule>, vk::ShaderModule)>,
     pub geometry: Option<vk::ShaderModule>,
     pub fragment: vk::ShaderModule,
     pub layout: vk::PipelineLayout,
@@ -90,6 +92,7 @@ impl Triangles<'_> {
         let pass = vk::RenderPass::null();
         Triangles {
             vertex,
+            mesh: None,
             geometry: None,
             fragment,
             layout,
@@ -105,7 +108,14 @@ impl Triangles<'_> {
     pub fn create(&self, d: &ash::Device) -> Result<vk::Pipeline, vk::Result> {
         let stage =
             |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-        let stages: Vec<_> = [(vk::ShaderStageFlags::VERTEX, self.vertex)]
+        let first = match self.mesh {
+            None => vec![(vk::ShaderStageFlags::VERTEX, self.vertex)],
+            Some((task, mesh)) => {
+                let task = task.into_iter().map(|module| (vk::ShaderStageFlags::TASK_EXT, module));
+                task.chain([(vk::ShaderStageFlags::MESH_EXT, mesh)]).collect()
+            }
+        };
+        let stages: Vec<_> = first
             .into_iter()
             .chain(self.geometry.map(|module| (vk::ShaderStageFlags::GEOMETRY, module)))
             .chain([(vk::ShaderStageFlags::FRAGMENT, self.fragment)])

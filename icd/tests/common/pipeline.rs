@@ -163,6 +163,7 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
     let mut features = vk::PhysicalDeviceFeatures2::default()
         .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(robust).geometry_shader(true));
+    let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT::default().task_shader(true).mesh_shader(true);
     let mut instance = instance.to_vec();
     instance.push(c"VK_KHR_get_physical_device_properties2");
     let extensions = [
@@ -171,8 +172,9 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
         c"VK_KHR_create_renderpass2",
         c"VK_KHR_multiview",
         c"VK_KHR_maintenance2",
+        c"VK_EXT_mesh_shader",
     ];
-    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering])
+    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering, &mut mesh])
 }
 
 /// Triangles over a 64×64 target; `attributes`: a vec2 from binding 0.
@@ -207,6 +209,22 @@ pub fn graphics_with(
         c.device.destroy_shader_module(fragment, None);
         geometry.iter().for_each(|&module| c.device.destroy_shader_module(module, None));
     }
+    pipeline
+}
+
+/// As [`graphics`], with a mesh stage, and a task stage before it if there is one.
+pub fn graphics_of_meshes(
+    c: &Context,
+    task: Option<&[u32]>,
+    [mesh, fragment]: [&[u32]; 2],
+    layout: vk::PipelineLayout,
+) -> vk::Pipeline {
+    let task = task.map(|words| module(c, words));
+    let (mesh, fragment) = (module(c, mesh), module(c, fragment));
+    let triangles = Triangles { side: Some(64), mesh: Some((task, mesh)), ..Triangles::new(mesh, fragment, layout) };
+    let pipeline = triangles.create(&c.device).expect("pipeline");
+    // SAFETY: valid usage.
+    task.iter().chain([&mesh, &fragment]).for_each(|&module| unsafe { c.device.destroy_shader_module(module, None) });
     pipeline
 }
 

@@ -71,6 +71,8 @@ pub struct Sandbox {
     /// The other stage of a draw.
     vertex: Vec<u32>,
     fragment: Vec<u32>,
+    /// What a task stage asks for.
+    mesh: Vec<u32>,
 }
 
 impl Sandbox {
@@ -120,6 +122,7 @@ impl Sandbox {
             let images = images.into_iter().map(|image| image.0).collect();
             let (vertex, fragment) =
                 (spirv(include_bytes!("../data/full.vert.spv")), spirv(include_bytes!("../data/red.frag.spv")));
+            let mesh = spirv(include_bytes!("../data/few.mesh.spv"));
             Sandbox {
                 c,
                 messenger,
@@ -135,6 +138,7 @@ impl Sandbox {
                 target,
                 vertex,
                 fragment,
+                mesh,
             }
         }
     }
@@ -231,6 +235,10 @@ impl Sandbox {
                 bind(b);
                 // SAFETY: valid usage.
                 unsafe {
+                    if matches!(program.stage, Stage::Task | Stage::Mesh) {
+                        let functions = ash::ext::mesh_shader::Device::new(&c.instance, d);
+                        return functions.cmd_draw_mesh_tasks(b, 2, 1, 1);
+                    }
                     d.cmd_bind_vertex_buffers(b, 0, &[self.buffer], &[0]);
                     d.cmd_draw(b, 6, 1, 0, 0);
                 }
@@ -273,7 +281,7 @@ impl Sandbox {
             stage => {
                 let vertex = stage == Stage::Vertex;
                 // The other stages are whole ones.
-                let others = [&self.vertex, &self.fragment].map(|words| module(c, words));
+                let others = [&self.vertex, &self.fragment, &self.mesh].map(|words| module(c, words));
                 let v = if vertex { made } else { others[0] };
                 let f = if stage == Stage::Fragment { made } else { others[1] };
                 let attributes = [(vk::Format::R32G32B32A32_SFLOAT, 0); 4];
@@ -282,6 +290,11 @@ impl Sandbox {
                     stride: 16,
                     attributes: &attributes[..if vertex { 4 } else { 0 }],
                     geometry: (stage == Stage::Geometry).then_some(made),
+                    mesh: match stage {
+                        Stage::Mesh => Some((None, made)),
+                        Stage::Task => Some((Some(made), others[2])),
+                        _ => None,
+                    },
                     ..Triangles::new(v, f, layout)
                 };
                 let result = triangles.create(d);

@@ -281,6 +281,7 @@ impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
     fn batch(&self) -> Batch<'_> {
         let (primitives, begins) = (&*self.listed.primitives, Some(&*self.listed.begins));
         let (shaded, seen) = (self.shaded(), self.again);
-        Batch { primitives, begins, shaded, vertices: self.outcome.rows * self.made.outputs.lanes(), seen }
+        let vertices = self.outcome.rows * self.made.outputs.lanes();
+        Batch { primitives, begins, shaded, records: None, vertices, seen }
     }
 }

@@ -334,6 +334,7 @@ pub fn draw_of(stages: Arc<GraphicsStages>, state: DrawState, vertices: &[V]) ->
         context: context(),
         vertex_buffers: [range_of(vertices)][..].into(),
         index_buffer: None,
+        groups: [1; 3],
         counts: DrawCounts {
             count: vertices.len() as u32,
             instances: 1,

@@ -138,7 +138,7 @@ fn only_the_first_stream_is_rasterized() {
     state.pixel.blend[0] = ADDITIVE;
     let points = vec![v(0.0, 0.0, 0.5, WHITE); 37];
     let mut draw = made(streams, facts(OutputPrimitive::TriangleStrip, 10, 2), state, &points);
-    let counters: Arc<[AtomicU64; 11]> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
+    let counters: Arc<Statistics> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
     draw.queries.statistics = Some(counters.clone());
     render(2, targets(&image, None), [draw]);
     assert!((0..64 * 64).all(|i| image.color::<f32>(i % 64, i / 64) == 37.0));

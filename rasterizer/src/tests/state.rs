@@ -357,7 +357,7 @@ fn queries_count_exactly() {
     let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
     p.clear_depth_stencil(Some(0.5), None, [0, 0, W, H / 2], 0, 1);
     let occlusion = Arc::new(AtomicU64::new(0));
-    let statistics: Arc<[AtomicU64; 11]> = Arc::default();
+    let statistics: Arc<Statistics> = Arc::default();
     let quad = full(0.25, WHITE);
     let mut d = draw(depth_state(CompareOp::Less), &quad);
     d.queries = QuerySinks {

@@ -108,6 +108,7 @@ impl<'d> Executor<'d> {
             Command::DrawIndirect(c) => self.draw_indirect(c),
             Command::DrawMulti(c) => self.draw_multi(c),
             Command::DrawIndirectByteCount(c) => self.draw_indirect_byte_count(c),
+            Command::DrawMeshTasks { groups } => self.draw_mesh_tasks(*groups),
             Command::BeginConditionalRendering(c) => self.begin_conditional_rendering(c),
             Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),

@@ -32,7 +32,8 @@ use ash::vk;
 
 /// `VkPhysicalDeviceProperties::apiVersion`: the highest core version whose mandatory features all work. Raising it is this line
 /// and the manifest; [`features`]' tests say when a version can be told.
-pub const API_VERSION: u32 = vk::make_api_version(0, 1, 3, vk::HEADER_VERSION);
+/// The patch is the first of 1.4; `ash`'s headers end before it, [`newer`] has what is missing there.
+pub const API_VERSION: u32 = vk::make_api_version(0, 1, 4, 303);
 
 /// Vulkan 1.0.
 pub const V1_0: u32 = vk::API_VERSION_1_0;

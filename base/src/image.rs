@@ -89,6 +89,39 @@ impl ImageLayout {
         (layout.size < 1 << 48).then_some(layout)
     }
 
+    /// A plane as an image of its own, which lies where it lies in this one.
+    pub fn plane_alone(&self, plane: usize) -> ImageLayout {
+        let mut alone = self.clone();
+        let own = &self.planes()[plane];
+        alone.planes[0] = PlaneLayout { aspect: Aspect::Color, ..*own };
+        alone.plane_count = 1;
+        alone.desc.format = own.format;
+        alone.desc.extent = own.levels[0].extent;
+        alone
+    }
+
+    /// An image of compressed blocks as one whose texels they are, of a format of the same size.
+    pub fn of_blocks(&self, format: Format) -> ImageLayout {
+        let mut blocks = self.clone();
+        let [width, height] = self.planes[0].block;
+        let shrink = |[x, y, z]: [u32; 3]| [x.div_ceil(width), y.div_ceil(height), z];
+        blocks.planes[0].levels.iter_mut().for_each(|level| level.extent = shrink(level.extent));
+        (blocks.planes[0].format, blocks.planes[0].block) = (format, [1; 2]);
+        (blocks.desc.format, blocks.desc.extent) = (format, shrink(self.desc.extent));
+        blocks
+    }
+
+    /// The same image with its planes elsewhere, at these offsets.
+    pub fn with_planes_at(&self, offsets: [u64; MAX_PLANES]) -> ImageLayout {
+        let mut moved = self.clone();
+        moved.size = 0;
+        for (plane, offset) in moved.planes[..self.plane_count].iter_mut().zip(offsets) {
+            plane.offset = offset;
+            moved.size = moved.size.max(offset + plane.size);
+        }
+        moved
+    }
+
     /// The planes.
     pub fn planes(&self) -> &[PlaneLayout] {
         &self.planes[..self.plane_count]
@@ -198,6 +231,30 @@ mod tests {
         // Halved in one direction only, an odd width: the plane covers it.
         let wide = layout("G16_B16_R16_3PLANE_422_UNORM", [5, 3, 1], 1, 1, 1);
         assert_eq!(planes(&wide).iter().map(|p| p.2).collect::<Vec<_>>(), [[5, 3, 1], [3, 3, 1], [3, 3, 1]]);
+    }
+
+    #[test]
+    fn planes_are_images_of_their_own_and_lie_anywhere() {
+        let two = layout("G8_B8R8_2PLANE_420_UNORM", [64, 32, 1], 1, 2, 1);
+        let alone = two.plane_alone(1);
+        assert_eq!((alone.desc.format.info().name, alone.desc.extent), ("R8G8_UNORM", [32, 16, 1]));
+        assert_eq!((alone.planes().len(), alone.plane_of(Aspect::Color.bit())), (1, 0));
+        assert_eq!(alone.offset(0, 0, 1, 0, [1, 1, 0]), two.offset(1, 0, 1, 0, [1, 1, 0]));
+        let moved = two.with_planes_at([1 << 20, 64, 0]);
+        assert_eq!(moved.offset(1, 0, 1, 0, [1, 1, 0]), 64 + 1024 + 64 + 2);
+        assert_eq!((moved.offset(0, 0, 0, 0, [3, 0, 0]), moved.size), ((1 << 20) + 3, (1 << 20) + 4096));
+        // Four bytes for two texels.
+        let packed = layout("G8B8G8R8_422_UNORM", [10, 3, 1], 1, 1, 1);
+        assert_eq!((packed.planes()[0].levels[0].row_pitch, packed.offset(0, 0, 0, 0, [7, 2, 0])), (32, 64 + 12));
+    }
+
+    #[test]
+    fn blocks_are_texels() {
+        let image = layout("ETC2_R8G8B8_UNORM_BLOCK", [20, 10, 1], 3, 2, 1);
+        let blocks = image.of_blocks(Format::from_vk(101).unwrap());
+        let extents: Vec<_> = blocks.planes()[0].levels[..3].iter().map(|level| level.extent).collect();
+        assert_eq!(extents, [[5, 3, 1], [3, 2, 1], [2, 1, 1]]);
+        assert_eq!(blocks.offset(0, 1, 1, 0, [2, 1, 0]), image.offset(0, 1, 1, 0, [8, 4, 0]));
     }
 
     #[test]

@@ -45,90 +45,115 @@ fn gtk_4s_device() {
     assert_eq!(create(&extensions, &mut [&mut core, &mut v12, &mut v11]), Ok(()));
 }
 
-/// The handle types of Linux, and those that only other systems have.
-const SEMAPHORES: [vk::ExternalSemaphoreHandleTypeFlags; 3] = [
-    vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD,
-    vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD,
-    vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_WIN32,
+/// A kind of handle, and its features: bit 0 exportable, bit 1 importable, of fences and semaphores; 1 and 2 more of memory.
+type Kinds<T, const N: usize> = [(T, u32); N];
+const SEMAPHORES: Kinds<vk::ExternalSemaphoreHandleTypeFlags, 3> = [
+    (vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD, 3),
+    (vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD, 3),
+    (vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_WIN32, 0),
 ];
-const FENCES: [vk::ExternalFenceHandleTypeFlags; 2] =
-    [vk::ExternalFenceHandleTypeFlags::OPAQUE_FD, vk::ExternalFenceHandleTypeFlags::SYNC_FD];
-const MEMORIES: [vk::ExternalMemoryHandleTypeFlags; 3] = [
-    vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD,
-    vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT,
-    vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT,
+const FENCES: Kinds<vk::ExternalFenceHandleTypeFlags, 3> = [
+    (vk::ExternalFenceHandleTypeFlags::OPAQUE_FD, 3),
+    (vk::ExternalFenceHandleTypeFlags::SYNC_FD, 3),
+    (vk::ExternalFenceHandleTypeFlags::OPAQUE_WIN32, 0),
+];
+const MEMORIES: Kinds<vk::ExternalMemoryHandleTypeFlags, 3> = [
+    (vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD, 6),
+    (vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT, 0),
+    (vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT, 4),
+];
+const EXTERNAL: [&CStr; 4] = [
+    c"VK_KHR_external_memory_fd",
+    c"VK_KHR_external_semaphore_fd",
+    c"VK_KHR_external_fence_fd",
+    c"VK_EXT_external_memory_host",
 ];
 
-/// Every answer is written as a whole, also over what was there, and none has a feature.
+/// Every answer is written as a whole, also over what was there.
 #[test]
-fn no_handle_type_can_be_exported_or_imported() {
-    let c = Context::new(&[], &[c"VK_KHR_external_memory", c"VK_KHR_external_semaphore", c"VK_KHR_external_fence"]);
+fn handle_types_have_the_features_of_their_rows() {
+    let c = Context::new(&[], &EXTERNAL);
     // SAFETY: (all here) valid usage.
     unsafe {
-        for handle_type in SEMAPHORES {
-            let info = vk::PhysicalDeviceExternalSemaphoreInfo::default().handle_type(handle_type);
-            let all = vk::ExternalSemaphoreHandleTypeFlags::from_raw(u32::MAX);
-            let mut out = vk::ExternalSemaphoreProperties::default().compatible_handle_types(all);
-            out = out.external_semaphore_features(vk::ExternalSemaphoreFeatureFlags::from_raw(u32::MAX));
-            c.instance.get_physical_device_external_semaphore_properties(c.physical, &info, &mut out);
-            assert!(out.external_semaphore_features.is_empty() && out.compatible_handle_types.is_empty());
-            assert!(out.export_from_imported_handle_types.is_empty());
+        for (handle_type, features) in SEMAPHORES {
+            for timeline in [false, true] {
+                let ty = if timeline { vk::SemaphoreType::TIMELINE } else { vk::SemaphoreType::BINARY };
+                let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(ty);
+                let info =
+                    vk::PhysicalDeviceExternalSemaphoreInfo::default().handle_type(handle_type).push_next(&mut kind);
+                let all = vk::ExternalSemaphoreHandleTypeFlags::from_raw(u32::MAX);
+                let mut out = vk::ExternalSemaphoreProperties::default().compatible_handle_types(all);
+                out = out.external_semaphore_features(vk::ExternalSemaphoreFeatureFlags::from_raw(u32::MAX));
+                c.instance.get_physical_device_external_semaphore_properties(c.physical, &info, &mut out);
+                let copied = timeline && handle_type == vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD;
+                let features = if copied { 0 } else { features };
+                assert_eq!(out.external_semaphore_features.as_raw(), features, "{handle_type:?}");
+                assert_eq!(out.compatible_handle_types.contains(handle_type), features != 0);
+                assert_eq!(out.export_from_imported_handle_types.contains(handle_type), features != 0);
+            }
         }
-        for handle_type in FENCES {
+        for (handle_type, features) in FENCES {
             let info = vk::PhysicalDeviceExternalFenceInfo::default().handle_type(handle_type);
             let mut out = vk::ExternalFenceProperties::default();
             out = out.external_fence_features(vk::ExternalFenceFeatureFlags::from_raw(u32::MAX));
             c.instance.get_physical_device_external_fence_properties(c.physical, &info, &mut out);
-            assert!(out.external_fence_features.is_empty() && out.compatible_handle_types.is_empty());
+            assert_eq!(out.external_fence_features.as_raw(), features, "{handle_type:?}");
+            assert_eq!(out.compatible_handle_types.contains(handle_type), features != 0);
         }
-        for handle_type in MEMORIES {
-            let info = vk::PhysicalDeviceExternalBufferInfo::default()
-                .usage(vk::BufferUsageFlags::TRANSFER_SRC)
-                .handle_type(handle_type);
-            let mut out = vk::ExternalBufferProperties::default();
-            out.external_memory_properties.external_memory_features =
-                vk::ExternalMemoryFeatureFlags::from_raw(u32::MAX);
-            c.instance.get_physical_device_external_buffer_properties(c.physical, &info, &mut out);
-            assert!(out.external_memory_properties.external_memory_features.is_empty());
-            // "compatibleHandleTypes must include at least handleType".
-            assert_eq!(out.external_memory_properties.compatible_handle_types, handle_type);
+        for (handle_type, features) in MEMORIES {
+            let ask = |usage| {
+                let info = vk::PhysicalDeviceExternalBufferInfo::default().usage(usage).handle_type(handle_type);
+                let mut out = vk::ExternalBufferProperties::default();
+                out.external_memory_properties.external_memory_features =
+                    vk::ExternalMemoryFeatureFlags::from_raw(u32::MAX);
+                c.instance.get_physical_device_external_buffer_properties(c.physical, &info, &mut out);
+                // "compatibleHandleTypes must include at least handleType".
+                assert_eq!(out.external_memory_properties.compatible_handle_types, handle_type);
+                out.external_memory_properties.external_memory_features.as_raw()
+            };
+            assert_eq!(ask(vk::BufferUsageFlags::TRANSFER_SRC), features, "{handle_type:?}");
+            // A pointer of a shader is checked against the driver's own memory.
+            let host = handle_type == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+            let expected = if host { 0 } else { features };
+            assert_eq!(ask(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS), expected, "{handle_type:?}");
         }
     }
 }
 
-/// The structures without a handle type are what an exporting client passes when it exports nothing; with one they are refused.
+/// Creations for kinds of handles that exist, or for none, go well; those for others are refused, whatever else they ask for.
 #[test]
-fn creations_that_would_export_are_refused_and_others_are_not() {
-    let c = Context::new(&[], &[c"VK_KHR_external_memory", c"VK_KHR_external_semaphore", c"VK_KHR_external_fence"]);
+fn creations_for_unknown_handle_types_are_refused_and_others_are_not() {
+    let c = Context::new(&[], &EXTERNAL);
     let refused = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
+    use vk::{
+        ExternalFenceHandleTypeFlags as F, ExternalMemoryHandleTypeFlags as M, ExternalSemaphoreHandleTypeFlags as S,
+    };
     // SAFETY: valid usage, but for the handle types that no query offers.
     unsafe {
-        for (on, expected) in [(0, Ok(())), (1, Err(refused))] {
-            let handles = vk::ExternalSemaphoreHandleTypeFlags::from_raw(
-                on * vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD.as_raw(),
-            );
-            let mut export = vk::ExportSemaphoreCreateInfo::default().handle_types(handles);
+        let semaphore = |types| {
+            let mut export = vk::ExportSemaphoreCreateInfo::default().handle_types(types);
             let info = vk::SemaphoreCreateInfo::default().push_next(&mut export);
-            let semaphore = c.device.create_semaphore(&info, None);
-            assert_eq!(semaphore.map(|s| c.device.destroy_semaphore(s, None)), expected);
-
-            let handles =
-                vk::ExternalFenceHandleTypeFlags::from_raw(on * vk::ExternalFenceHandleTypeFlags::SYNC_FD.as_raw());
-            let mut export = vk::ExportFenceCreateInfo::default().handle_types(handles);
+            c.device.create_semaphore(&info, None).map(|s| c.device.destroy_semaphore(s, None))
+        };
+        let known = [S::empty(), S::OPAQUE_FD, S::SYNC_FD, S::OPAQUE_FD | S::SYNC_FD];
+        assert_eq!(known.map(semaphore), [Ok(()); 4]);
+        assert_eq!(semaphore(S::OPAQUE_FD | S::OPAQUE_WIN32), Err(refused));
+        let fence = |types| {
+            let mut export = vk::ExportFenceCreateInfo::default().handle_types(types);
             let info = vk::FenceCreateInfo::default().push_next(&mut export);
-            assert_eq!(c.device.create_fence(&info, None).map(|f| c.device.destroy_fence(f, None)), expected);
-
-            let handles =
-                vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
-            let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(handles);
+            c.device.create_fence(&info, None).map(|f| c.device.destroy_fence(f, None))
+        };
+        assert_eq!([F::empty(), F::OPAQUE_FD, F::SYNC_FD].map(fence), [Ok(()); 3]);
+        assert_eq!(fence(F::OPAQUE_WIN32), Err(refused));
+        let buffer = |types| {
+            let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(types);
             let info = vk::BufferCreateInfo::default().size(64).usage(vk::BufferUsageFlags::TRANSFER_SRC);
-            let info = info.push_next(&mut external);
-            assert_eq!(c.device.create_buffer(&info, None).map(|b| c.device.destroy_buffer(b, None)), expected);
-
-            let handles = vk::ExternalMemoryHandleTypeFlags::from_raw(
-                on * vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT.as_raw(),
-            );
-            let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(handles);
+            c.device.create_buffer(&info.push_next(&mut external), None).map(|b| c.device.destroy_buffer(b, None))
+        };
+        assert_eq!([M::empty(), M::OPAQUE_FD, M::HOST_ALLOCATION_EXT].map(buffer), [Ok(()); 3]);
+        assert_eq!(buffer(M::DMA_BUF_EXT), Err(refused));
+        let image = |types| {
+            let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(types);
             let info = vk::ImageCreateInfo::default()
                 .image_type(vk::ImageType::TYPE_2D)
                 .format(vk::Format::R8G8B8A8_UNORM)
@@ -138,13 +163,155 @@ fn creations_that_would_export_are_refused_and_others_are_not() {
                 .samples(vk::SampleCountFlags::TYPE_1)
                 .usage(vk::ImageUsageFlags::SAMPLED)
                 .push_next(&mut external);
-            assert_eq!(c.device.create_image(&info, None).map(|i| c.device.destroy_image(i, None)), expected);
-
-            let handles =
-                vk::ExternalMemoryHandleTypeFlags::from_raw(on * vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD.as_raw());
-            let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(handles);
+            c.device.create_image(&info, None).map(|i| c.device.destroy_image(i, None))
+        };
+        assert_eq!([M::empty(), M::OPAQUE_FD, M::HOST_ALLOCATION_EXT].map(image), [Ok(()); 3]);
+        assert_eq!(image(M::DMA_BUF_EXT), Err(refused));
+        let memory = |types| {
+            let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(types);
             let info = vk::MemoryAllocateInfo::default().allocation_size(64).push_next(&mut export);
-            assert_eq!(c.device.allocate_memory(&info, None).map(|m| c.device.free_memory(m, None)), expected);
+            c.device.allocate_memory(&info, None).map(|m| c.device.free_memory(m, None))
+        };
+        assert_eq!([M::empty(), M::OPAQUE_FD].map(memory), [Ok(()); 2]);
+        assert_eq!([M::DMA_BUF_EXT, M::HOST_ALLOCATION_EXT].map(memory), [Err(refused); 2]);
+    }
+}
+
+/// What is no memory, semaphore or fence is refused, and stays the application's.
+#[test]
+fn descriptors_of_something_else_are_refused() {
+    let c = Context::new(&[], &EXTERNAL);
+    let invalid = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
+    // SAFETY: valid usage, but for what the descriptors are of; they are this test's.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        let exported = |timeline| {
+            let mut export =
+                vk::ExportSemaphoreCreateInfo::default().handle_types(vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD);
+            let ty = if timeline { vk::SemaphoreType::TIMELINE } else { vk::SemaphoreType::BINARY };
+            let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(ty);
+            let info = vk::SemaphoreCreateInfo::default().push_next(&mut export).push_next(&mut kind);
+            c.device.create_semaphore(&info, None).expect("semaphore")
+        };
+        let semaphores = ash::khr::external_semaphore_fd::Device::new(&c.instance, &c.device);
+        let opaque = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
+        let [timeline, binary] = [true, false].map(exported);
+        let of_timeline = semaphores
+            .get_semaphore_fd(&vk::SemaphoreGetFdInfoKHR::default().semaphore(timeline).handle_type(opaque))
+            .expect("a descriptor");
+        let import = |fd| {
+            let info = vk::ImportSemaphoreFdInfoKHR::default().semaphore(binary).handle_type(opaque).fd(fd);
+            semaphores.import_semaphore_fd(&info)
+        };
+        for fd in [null, of_timeline, -1] {
+            assert_eq!(import(fd), Err(invalid));
         }
+        for (fd, size) in [(null, 64), (of_timeline, 64), (of_timeline, 1 << 16), (-1, 64)] {
+            let ty = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+            let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(ty).fd(fd);
+            let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut import);
+            assert_eq!(c.device.allocate_memory(&info, None).err(), Some(invalid));
+        }
+        for fd in [null, of_timeline] {
+            assert_eq!(libc::close(fd), 0, "it was left to the application");
+        }
+        [timeline, binary].into_iter().for_each(|s| c.device.destroy_semaphore(s, None));
+    }
+}
+
+/// A copy of a binary semaphore's and of a fence's state is taken when it has signaled, and resets it; one that was imported is used once.
+#[test]
+fn states_are_copied_out_and_in() {
+    let c = Context::new(&[], &EXTERNAL);
+    // SAFETY: valid usage.
+    unsafe {
+        let mut export =
+            vk::ExportSemaphoreCreateInfo::default().handle_types(vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD);
+        let semaphore = c.device.create_semaphore(&vk::SemaphoreCreateInfo::default().push_next(&mut export), None);
+        let semaphore = semaphore.expect("semaphore");
+        let mut export = vk::ExportFenceCreateInfo::default().handle_types(vk::ExternalFenceHandleTypeFlags::SYNC_FD);
+        let fence = c.device.create_fence(&vk::FenceCreateInfo::default().push_next(&mut export), None).expect("fence");
+        let signals = [semaphore];
+        let submit = vk::SubmitInfo::default().signal_semaphores(&signals);
+        c.device.queue_submit(c.queue, &[submit], fence).expect("submit");
+        let semaphores = ash::khr::external_semaphore_fd::Device::new(&c.instance, &c.device);
+        let fences = ash::khr::external_fence_fd::Device::new(&c.instance, &c.device);
+        let ty = vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD;
+        let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(semaphore).handle_type(ty);
+        assert_eq!(semaphores.get_semaphore_fd(&info), Ok(-1));
+        let import = vk::ImportSemaphoreFdInfoKHR::default().semaphore(semaphore).handle_type(ty).fd(-1);
+        semaphores.import_semaphore_fd(&import.flags(vk::SemaphoreImportFlags::TEMPORARY)).expect("signaled");
+        let ty = vk::ExternalFenceHandleTypeFlags::SYNC_FD;
+        assert_eq!(fences.get_fence_fd(&vk::FenceGetFdInfoKHR::default().fence(fence).handle_type(ty)), Ok(-1));
+        assert_eq!(c.device.get_fence_status(fence), Ok(false), "as by vkResetFences");
+        let import = vk::ImportFenceFdInfoKHR::default().fence(fence).handle_type(ty).fd(-1);
+        fences.import_fence_fd(&import.flags(vk::FenceImportFlags::TEMPORARY)).expect("signaled");
+        assert_eq!(c.device.get_fence_status(fence), Ok(true));
+        c.device.reset_fences(&[fence]).expect("reset");
+        assert_eq!(c.device.get_fence_status(fence), Ok(false), "the permanent payload");
+        // The imported signal of the semaphore is taken by this wait.
+        let stages = [vk::PipelineStageFlags::ALL_COMMANDS];
+        let submit = vk::SubmitInfo::default().wait_semaphores(&signals).wait_dst_stage_mask(&stages);
+        c.device.queue_submit(c.queue, &[submit], fence).expect("submit");
+        c.device.wait_for_fences(&[fence], true, 60_000_000_000).expect("the wait");
+        // A file that can be polled and has not signaled: a pipe, until something is in it.
+        let mut ends = [0; 2];
+        assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
+        c.device.reset_fences(&[fence]).expect("reset");
+        fences.import_fence_fd(&import.flags(vk::FenceImportFlags::TEMPORARY).fd(ends[0])).expect("a file");
+        assert_eq!(c.device.wait_for_fences(&[fence], true, 2_000_000), Err(vk::Result::TIMEOUT));
+        let writer = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert_eq!(libc::write(ends[1], c"!".as_ptr().cast(), 1), 1);
+        });
+        c.device.wait_for_fences(&[fence], true, 60_000_000_000).expect("the file");
+        writer.join().expect("no panic");
+        libc::close(ends[1]);
+        c.device.destroy_fence(fence, None);
+        c.device.destroy_semaphore(semaphore, None);
+    }
+}
+
+/// A page of the application's is a buffer's memory: the device writes into it, and it may be the last page before one without access.
+#[test]
+fn memory_of_the_host_is_imported() {
+    const PAGE: usize = 4096;
+    let c = Context::new(&[], &EXTERNAL);
+    // SAFETY: valid usage; the mapping is this test's.
+    unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let place = libc::mmap(std::ptr::null_mut(), 2 * PAGE, access, flags, -1, 0);
+        assert_ne!(place, libc::MAP_FAILED);
+        assert_eq!(libc::mprotect(place.add(PAGE), PAGE, libc::PROT_NONE), 0);
+        let host = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+        let pointers = ash::ext::external_memory_host::Device::new(&c.instance, &c.device);
+        let mut properties = vk::MemoryHostPointerPropertiesEXT::default();
+        let ask = pointers.fp().get_memory_host_pointer_properties_ext;
+        assert_eq!(ask(c.device.handle(), host, place, &mut properties), vk::Result::SUCCESS);
+        assert_ne!(properties.memory_type_bits, 0);
+        let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(host);
+        let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::TRANSFER_SRC;
+        let info = vk::BufferCreateInfo::default().size(1024).usage(usage).push_next(&mut external);
+        let buffer = c.device.create_buffer(&info, None).expect("buffer");
+        let size = c.device.get_buffer_memory_requirements(buffer).size;
+        let allocate = |pointer: *mut std::ffi::c_void, size| {
+            let mut import = vk::ImportMemoryHostPointerInfoEXT::default().handle_type(host).host_pointer(pointer);
+            let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut import);
+            c.device.allocate_memory(&info, None)
+        };
+        assert_eq!(allocate(place.add(64), PAGE as u64).err(), Some(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE));
+        let memory = allocate(place, PAGE as u64).expect("memory");
+        // At the end: its bytes and what it asks for behind them.
+        let offset = PAGE as u64 - size;
+        c.device.bind_buffer_memory(buffer, memory, offset).expect("bind");
+        c.run(|b| c.device.cmd_fill_buffer(b, buffer, 0, vk::WHOLE_SIZE, 0xabcd_1234)).expect("fill");
+        let words = std::slice::from_raw_parts(place.cast::<u32>(), PAGE / 4);
+        let (first, last) = ((offset / 4) as usize, (offset / 4) as usize + 256);
+        assert!(words[first..last].iter().all(|word| *word == 0xabcd_1234));
+        assert!(words[..first].iter().chain(&words[last..]).all(|word| *word == 0));
+        c.device.destroy_buffer(buffer, None);
+        c.device.free_memory(memory, None);
+        assert_eq!(libc::munmap(place, 2 * PAGE), 0, "it stays the application's");
     }
 }

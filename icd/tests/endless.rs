@@ -6,7 +6,8 @@ mod pipeline;
 use ash::vk;
 use common::{Buffer, Context, spirv};
 use pipeline::{
-    AREA, Between, Messenger, RGBA8, Set, compute, graphics, graphics_with, record_dispatch, render, render_context,
+    AREA, Between, Messenger, RGBA8, Set, compute, graphics, graphics_of_meshes, graphics_with, record_dispatch,
+    render, render_context,
 };
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -64,11 +65,21 @@ fn lost_by_draws_with(
     name: &str,
     draw: impl FnOnce(&Context, vk::CommandBuffer),
 ) {
+    let create = |c: &Context, layout| graphics_with(c, [vertex, fragment], between, layout, false);
+    lost_by_draws_of(name, create, draw);
+}
+
+/// `create` makes the pipeline that is to blame.
+fn lost_by_draws_of(
+    name: &str,
+    create: impl FnOnce(&Context, vk::PipelineLayout) -> vk::Pipeline,
+    draw: impl FnOnce(&Context, vk::CommandBuffer),
+) {
     let (c, messenger) = context();
     let (set, _buffer) = stop_set(&c);
     let target = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
     let innocent = graphics(&c, &shader!("full.vert"), &shader!("red.frag"), set.layout, false);
-    let endless = graphics_with(&c, [vertex, fragment], between, set.layout, false);
+    let endless = create(&c, set.layout);
     let terminated = std::ffi::CString::new(name).unwrap();
     pipeline::name(&c, endless, &terminated);
     pipeline::name(&c, innocent, c"innocent bystander");
@@ -128,6 +139,29 @@ fn endless_tessellation() {
     lost(&shader!("endless.tesc"), &plain, 1, "control top");
     lost(&most, &shader!("endless.tese"), 1, "evaluation top");
     lost(&most, &plain, u32::MAX, "too many patches");
+}
+
+fn lost_by_meshes(task: Option<&[u32]>, mesh: &[u32], name: &str, groups: [u32; 3]) {
+    let create = |c: &Context, layout| graphics_of_meshes(c, task, [mesh, &shader!("red.frag")], layout);
+    lost_by_draws_of(name, create, |c, b| {
+        let functions = ash::ext::mesh_shader::Device::new(&c.instance, &c.device);
+        // SAFETY: valid usage, but for the counts.
+        unsafe { functions.cmd_draw_mesh_tasks(b, groups[0], groups[1], groups[2]) };
+    });
+}
+
+#[test]
+fn endless_task_and_mesh_shaders() {
+    let endless = shader!("endless.mesh");
+    lost_by_meshes(None, &endless, "mesh top", [1; 3]);
+    lost_by_meshes(Some(&shader!("endless.task")), &endless, "task top", [1; 3]);
+}
+
+#[test]
+fn absurd_counts_of_meshes() {
+    let few = shader!("few.mesh");
+    lost_by_meshes(None, &few, "too many meshes", [u32::MAX; 3]);
+    lost_by_meshes(Some(&shader!("absurd.task")), &few, "too many tasks", [u32::MAX; 3]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! The geometry stage: layers, viewports, numbers of primitives, provoking vertices, statistics, refusals, memory. (What it computes is compared
+//! The stages that make primitives: the geometry stage here, task and mesh stages in `mesh`. Layers, viewports, numbers of primitives, provoking vertices, statistics, refusals, memory. (What it computes is compared
 //! with another driver's in `cts-runner/tests/glsl.rs`, for all tiers and numbers of threads in `hashes.rs`.)
 
 mod common;
+#[path = "geometry/mesh.rs"]
+mod mesh;
 #[path = "common/pipeline.rs"]
 mod pipeline;
 use ash::vk;

@@ -1,4 +1,4 @@
-//! What maintenance 6, 7 and 9 add to commands and queries.
+//! What maintenance 6, 7, 9 and 10 add to commands and queries.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -85,5 +85,129 @@ fn queries_may_begin_reset() {
         assert_eq!(result, Err(vk::Result::NOT_READY));
         assert_eq!(times.map(|[_, there]| there), [0, 1, 0]);
         c.device.destroy_query_pool(pool, None);
+    }
+}
+
+/// `VkResolveImageModeInfoKHR`, which ash does not know.
+#[repr(C)]
+struct Modes {
+    s_type: vk::StructureType,
+    p_next: *const std::ffi::c_void,
+    flags: u32,
+    resolve: vk::ResolveModeFlags,
+    stencil: vk::ResolveModeFlags,
+}
+
+/// `PFN_vkCmdEndRendering2KHR`, without its structure.
+type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const std::ffi::c_void);
+
+/// `VkPhysicalDeviceMaintenance10FeaturesKHR`.
+#[repr(C)]
+struct Maintenance10 {
+    s_type: vk::StructureType,
+    p_next: *mut std::ffi::c_void,
+    maintenance10: vk::Bool32,
+}
+
+impl common::Chain for Maintenance10 {
+    fn chain<'a>(&'a mut self, mut info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
+        self.p_next = info.p_next.cast_mut();
+        info.p_next = (&raw const *self).cast();
+        info
+    }
+}
+
+/// A clear inside of rendering that ends by the newer command, and resolves of depth and stencil, together and apart.
+#[test]
+fn depth_and_stencil_are_resolved_by_command() {
+    let mut v13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true).synchronization2(true);
+    let s_type = vk::StructureType::from_raw(1_000_630_000);
+    let mut m10 = Maintenance10 { s_type, p_next: std::ptr::null_mut(), maintenance10: vk::TRUE };
+    let c = Context::with(&[], &[c"VK_KHR_maintenance10"], &mut [&mut v13, &mut m10]);
+    let format = vk::Format::D32_SFLOAT_S8_UINT;
+    let [depth, stencil] = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        let image = |samples| {
+            let usage = vk::ImageUsageFlags::TRANSFER_SRC
+                | vk::ImageUsageFlags::TRANSFER_DST
+                | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+            let info = vk::ImageCreateInfo::default()
+                .image_type(vk::ImageType::TYPE_2D)
+                .format(format)
+                .extent(vk::Extent3D { width: 4, height: 4, depth: 1 })
+                .mip_levels(1)
+                .array_layers(1)
+                .samples(samples)
+                .usage(usage);
+            let image = c.device.create_image(&info, None).expect("image");
+            let (memory, _) = c.memory(c.device.get_image_memory_requirements(image).size);
+            c.device.bind_image_memory(image, memory, 0).expect("bind");
+            let info = vk::ImageViewCreateInfo::default()
+                .image(image)
+                .view_type(vk::ImageViewType::TYPE_2D)
+                .format(format)
+                .subresource_range(common::range(depth | stencil, 1));
+            (image, memory, c.device.create_image_view(&info, None).expect("view"))
+        };
+        let (from, to) = (image(vk::SampleCountFlags::TYPE_4), image(vk::SampleCountFlags::TYPE_1));
+        let end = c.instance.get_device_proc_addr(c.device.handle(), c"vkCmdEndRendering2KHR".as_ptr());
+        let end = std::mem::transmute::<vk::PFN_vkVoidFunction, Option<EndRendering2>>(end).expect("a command");
+        let clear = |view, (depth, stencil)| {
+            let layout = vk::ImageLayout::GENERAL;
+            let value = vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth, stencil } };
+            let a = vk::RenderingAttachmentInfo::default().image_view(view).image_layout(layout);
+            let a = a.load_op(vk::AttachmentLoadOp::CLEAR).store_op(vk::AttachmentStoreOp::STORE).clear_value(value);
+            c.run(|b| {
+                let info = vk::RenderingInfo::default().layer_count(1).depth_attachment(&a).stencil_attachment(&a);
+                c.device.cmd_begin_rendering(b, &info.render_area(common::info::area(4)));
+                end(b, std::ptr::null());
+            })
+            .expect("clear");
+        };
+        let buffer = c.buffer(64);
+        let read = |aspect| {
+            c.run(|b| {
+                let region = [common::info::region(aspect, [4, 4])];
+                c.device.cmd_copy_image_to_buffer(b, to.0, vk::ImageLayout::GENERAL, buffer.buffer, &region);
+            })
+            .expect("copy");
+            buffer.words()[0]
+        };
+        clear(from.2, (0.25, 7));
+        use vk::ResolveModeFlags as M;
+        // Aspects of the region, modes of depth and stencil, and what is there then.
+        let cases = [
+            (depth, M::AVERAGE, M::NONE, (0.25f32, 3)),
+            (stencil, M::NONE, M::SAMPLE_ZERO, (1.0, 7)),
+            (depth | stencil, M::MIN, M::MAX, (0.25, 7)),
+        ];
+        for (aspects, resolve, of_stencil, expected) in cases {
+            clear(to.2, (1.0, 3));
+            let modes = Modes {
+                s_type: vk::StructureType::from_raw(1_000_630_004),
+                p_next: std::ptr::null(),
+                flags: 0,
+                resolve,
+                stencil: of_stencil,
+            };
+            let layers = common::layers(aspects, 0);
+            let extent = vk::Extent3D { width: 4, height: 4, depth: 1 };
+            let regions = [vk::ImageResolve2::default().src_subresource(layers).dst_subresource(layers).extent(extent)];
+            let layout = vk::ImageLayout::GENERAL;
+            let mut info =
+                vk::ResolveImageInfo2::default().src_image(from.0).src_image_layout(layout).regions(&regions);
+            info = info.dst_image(to.0).dst_image_layout(layout);
+            info.p_next = (&raw const modes).cast();
+            c.run(|b| c.device.cmd_resolve_image2(b, &info)).expect("resolve");
+            let found = (f32::from_bits(read(depth)), read(stencil) & 0xff);
+            assert_eq!(found, expected, "{aspects:?}");
+        }
+        c.free(buffer);
+        for (image, memory, view) in [from, to] {
+            c.device.destroy_image_view(view, None);
+            c.device.destroy_image(image, None);
+            c.device.free_memory(memory, None);
+        }
     }
 }

@@ -123,9 +123,9 @@ fn unknown_extensions_and_features_are_refused() {
         let result = unsafe { context.instance.create_device(context.physical, &info, None) };
         assert_eq!(result.err(), Some(vk::Result::ERROR_FEATURE_NOT_PRESENT), "feature {index}");
     }
-    // A structure's feature, with all that the core ones have.
-    let mut rate = vk::PhysicalDeviceFragmentShadingRateFeaturesKHR::default().primitive_fragment_shading_rate(true);
-    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut rate);
+    // A structure's feature: of one that the driver knows, since others are left alone.
+    let mut protected = vk::PhysicalDeviceProtectedMemoryFeatures::default().protected_memory(true);
+    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut protected);
     // SAFETY: as above.
     let result = unsafe { context.instance.create_device(context.physical, &info, None) };
     assert_eq!(result.err(), Some(vk::Result::ERROR_FEATURE_NOT_PRESENT));

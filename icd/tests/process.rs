@@ -266,3 +266,234 @@ fn each_command_has_its_own_budget() {
     draws(count, enough).expect("2.5 budgets of draws in one flush");
     assert_eq!(c.run(|b| record(b, u32::MAX, 1)).err(), Some(vk::Result::ERROR_DEVICE_LOST), "one that is too long");
 }
+
+const SHARING: [&std::ffi::CStr; 3] =
+    [c"VK_KHR_external_memory_fd", c"VK_KHR_external_semaphore_fd", c"VK_KHR_external_fence_fd"];
+const OPAQUE: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
+const SHARED_BYTES: u64 = 1 << 18;
+
+fn sharing_context() -> Context {
+    let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+    Context::with(&[], &SHARING, &mut [&mut timeline])
+}
+
+/// What two processes have in common: memory with a buffer in it, a timeline and a binary semaphore, and a fence.
+struct Common {
+    memory: vk::DeviceMemory,
+    buffer: vk::Buffer,
+    timeline: vk::Semaphore,
+    binary: vk::Semaphore,
+    fence: vk::Fence,
+}
+
+impl Common {
+    /// New objects, or with another process's descriptors those that are behind them.
+    fn new(c: &Context, from: Option<[i32; 4]>) -> Common {
+        let d = &c.device;
+        // SAFETY: valid usage.
+        unsafe {
+            let ty = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+            let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(ty);
+            let usage = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
+            let info = vk::BufferCreateInfo::default().size(SHARED_BYTES).usage(usage).push_next(&mut external);
+            let buffer = d.create_buffer(&info, None).expect("buffer");
+            let size = d.get_buffer_memory_requirements(buffer).size;
+            let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(ty);
+            let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(ty);
+            let mut info = vk::MemoryAllocateInfo::default().allocation_size(size);
+            info = match from {
+                None => info.push_next(&mut export),
+                Some([fd, ..]) => {
+                    import.fd = fd;
+                    info.push_next(&mut import)
+                }
+            };
+            let memory = d.allocate_memory(&info, None).expect("memory");
+            d.bind_buffer_memory(buffer, memory, 0).expect("bind");
+            let semaphore = |ty| {
+                let mut export = vk::ExportSemaphoreCreateInfo::default().handle_types(OPAQUE);
+                let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(ty);
+                let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+                d.create_semaphore(&if from.is_none() { info.push_next(&mut export) } else { info }, None)
+                    .expect("semaphore")
+            };
+            let [timeline, binary] = [vk::SemaphoreType::TIMELINE, vk::SemaphoreType::BINARY].map(semaphore);
+            let mut export =
+                vk::ExportFenceCreateInfo::default().handle_types(vk::ExternalFenceHandleTypeFlags::OPAQUE_FD);
+            let info = vk::FenceCreateInfo::default();
+            let fence =
+                d.create_fence(&if from.is_none() { info.push_next(&mut export) } else { info }, None).expect("fence");
+            if let Some([_, of_timeline, of_binary, of_fence]) = from {
+                let import = ash::khr::external_semaphore_fd::Device::new(&c.instance, d);
+                for (semaphore, fd) in [(timeline, of_timeline), (binary, of_binary)] {
+                    let info = vk::ImportSemaphoreFdInfoKHR::default().semaphore(semaphore).handle_type(OPAQUE).fd(fd);
+                    import.import_semaphore_fd(&info).expect("its semaphore");
+                }
+                let import = ash::khr::external_fence_fd::Device::new(&c.instance, d);
+                let ty = vk::ExternalFenceHandleTypeFlags::OPAQUE_FD;
+                let info = vk::ImportFenceFdInfoKHR::default().fence(fence).handle_type(ty).fd(of_fence);
+                import.import_fence_fd(&info).expect("its fence");
+            }
+            Common { memory, buffer, timeline, binary, fence }
+        }
+    }
+
+    /// Descriptors for a child that is executed, as text.
+    fn export(&self, c: &Context) -> String {
+        // SAFETY: valid usage; the descriptors are this function's.
+        let fds = unsafe {
+            let ty = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+            let memory = ash::khr::external_memory_fd::Device::new(&c.instance, &c.device);
+            let memory = memory.get_memory_fd(&vk::MemoryGetFdInfoKHR::default().memory(self.memory).handle_type(ty));
+            let semaphores = ash::khr::external_semaphore_fd::Device::new(&c.instance, &c.device);
+            let [timeline, binary] = [self.timeline, self.binary].map(|s| {
+                semaphores.get_semaphore_fd(&vk::SemaphoreGetFdInfoKHR::default().semaphore(s).handle_type(OPAQUE))
+            });
+            let ty = vk::ExternalFenceHandleTypeFlags::OPAQUE_FD;
+            let fences = ash::khr::external_fence_fd::Device::new(&c.instance, &c.device);
+            let fence = fences.get_fence_fd(&vk::FenceGetFdInfoKHR::default().fence(self.fence).handle_type(ty));
+            let fds = [memory, timeline, binary, fence].map(|fd| fd.expect("a descriptor"));
+            fds.map(|fd| {
+                assert_eq!(libc::fcntl(fd, libc::F_GETFD), libc::FD_CLOEXEC, "for no program by itself");
+                assert_eq!(libc::fcntl(fd, libc::F_SETFD, 0), 0);
+                fd.to_string()
+            })
+        };
+        fds.join(" ")
+    }
+
+    /// In a child.
+    fn import(c: &Context) -> Common {
+        let text = std::env::var(FDS).expect("descriptors");
+        let fds: Vec<i32> = text.split(' ').map(|fd| fd.parse().expect("a number")).collect();
+        Common::new(c, Some(fds.try_into().expect("four")))
+    }
+
+    fn destroy(&self, c: &Context) {
+        // SAFETY: valid usage.
+        unsafe {
+            let _ = c.device.device_wait_idle();
+            c.device.destroy_fence(self.fence, None);
+            [self.timeline, self.binary].into_iter().for_each(|s| c.device.destroy_semaphore(s, None));
+            c.device.destroy_buffer(self.buffer, None);
+            c.device.free_memory(self.memory, None);
+        }
+    }
+}
+
+/// Descriptors of [`Common`].
+const FDS: &str = "GRUS_TEST_FDS";
+
+/// Closes the descriptors that a child has got.
+fn close_all(fds: &str) {
+    // SAFETY: closes this test's descriptors.
+    fds.split(' ').for_each(|fd| unsafe {
+        assert_eq!(libc::close(fd.parse().expect("a number")), 0);
+    });
+}
+
+/// A submission of one command buffer that waits and signals with timeline values.
+fn submit(
+    c: &Context,
+    work: vk::CommandBuffer,
+    waits: &[(vk::Semaphore, u64)],
+    signals: &[(vk::Semaphore, u64)],
+    fence: vk::Fence,
+) {
+    let info = |(semaphore, value): &(vk::Semaphore, u64)| {
+        let info = vk::SemaphoreSubmitInfo::default().semaphore(*semaphore).value(*value);
+        info.stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)
+    };
+    let (waits, signals): (Vec<_>, Vec<_>) = (waits.iter().map(info).collect(), signals.iter().map(info).collect());
+    let work = [vk::CommandBufferSubmitInfo::default().command_buffer(work)];
+    let info = vk::SubmitInfo2::default().command_buffer_infos(&work);
+    let info = info.wait_semaphore_infos(&waits).signal_semaphore_infos(&signals);
+    // SAFETY: valid usage (synchronization2 is not validated here).
+    unsafe { c.device.queue_submit2(c.queue, &[info], fence) }.expect("submit");
+}
+
+const PATIENCE: u64 = 60_000_000_000;
+
+/// The parent writes, tells the child by a timeline semaphore, which writes beside it and answers by a binary semaphore and a fence.
+#[test]
+fn two_processes_share_memory_and_semaphores_by_descriptor() {
+    const NAME: &str = "two_processes_share_memory_and_semaphores_by_descriptor";
+    let c = sharing_context();
+    let half = SHARED_BYTES / 2;
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        if part().is_some() {
+            let common = Common::import(&c);
+            // What the parent wrote there is copied to the other half.
+            let region = [vk::BufferCopy { src_offset: 0, dst_offset: half, size: half }];
+            let work = c.record(|b| c.device.cmd_copy_buffer(b, common.buffer, common.buffer, &region));
+            submit(&c, work, &[(common.timeline, 7)], &[(common.binary, 0)], common.fence);
+            c.device.wait_for_fences(&[common.fence], true, PATIENCE).expect("it ends");
+            common.destroy(&c);
+            return;
+        }
+        let common = Common::new(&c, None);
+        let fds = common.export(&c);
+        let child = child(NAME, "child").env(FDS, &fds).spawn().expect("a child");
+        close_all(&fds);
+        let fill = c.record(|b| c.device.cmd_fill_buffer(b, common.buffer, 0, half, 0x1234_5678));
+        submit(&c, fill, &[], &[(common.timeline, 7)], vk::Fence::null());
+        // The child's fence is this process's too. It says that the child's signal of the binary semaphore has been submitted.
+        c.device.wait_for_fences(&[common.fence], true, PATIENCE).expect("the child's work");
+        let mut out = c.buffer(SHARED_BYTES);
+        let region = [vk::BufferCopy { src_offset: 0, dst_offset: 0, size: SHARED_BYTES }];
+        let copy = c.record(|b| c.device.cmd_copy_buffer(b, common.buffer, out.buffer, &region));
+        let done = c.device.create_fence(&Default::default(), None).expect("fence");
+        out.bytes_mut().fill(0);
+        submit(&c, copy, &[(common.binary, 0)], &[], done);
+        c.device.wait_for_fences(&[done], true, PATIENCE).expect("the copy");
+        assert!(out.words().iter().all(|word| *word == 0x1234_5678));
+        assert_eq!(c.device.get_semaphore_counter_value(common.timeline), Ok(7));
+        finish(child, "the other process");
+        c.device.destroy_fence(done, None);
+        c.free(out);
+        common.destroy(&c);
+    }
+}
+
+/// The child has submitted a signal that waits for what never comes, and is killed.
+#[test]
+fn a_process_that_dies_does_not_hang_another() {
+    const NAME: &str = "a_process_that_dies_does_not_hang_another";
+    let c = sharing_context();
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        if part().is_some() {
+            let common = Common::import(&c);
+            let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+            let never = c
+                .device
+                .create_semaphore(&vk::SemaphoreCreateInfo::default().push_next(&mut kind), None)
+                .expect("semaphore");
+            let signals = [(common.binary, 0), (common.timeline, 3)];
+            submit(&c, c.record(|_| ()), &[(never, 1)], &signals, common.fence);
+            println!("\nsubmitted");
+            std::thread::sleep(Duration::from_secs(120));
+            std::process::exit(1);
+        }
+        let common = Common::new(&c, None);
+        let fds = common.export(&c);
+        let mut child = child(NAME, "child").env(FDS, &fds).stdout(Stdio::piped()).spawn().expect("a child");
+        close_all(&fds);
+        let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
+        assert!(lines.map_while(Result::ok).any(|line| line == "submitted"));
+        let done = c.device.create_fence(&Default::default(), None).expect("fence");
+        submit(&c, c.record(|_| ()), &[(common.binary, 0)], &[], done);
+        assert_eq!(c.device.wait_for_fences(&[done], true, 300_000_000), Err(vk::Result::TIMEOUT), "it lives");
+        child.kill().expect("a child");
+        // Nobody has asked for its status yet: it is still there, dead.
+        c.device.wait_for_fences(&[done, common.fence], true, PATIENCE).expect("the waits end");
+        let (semaphores, values) = ([common.timeline], [3]);
+        let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        c.device.wait_semaphores(&wait, PATIENCE).expect("the wait ends");
+        child.wait().expect("its status");
+        c.run(|_| ()).expect("this device is as it was");
+        c.device.destroy_fence(done, None);
+        common.destroy(&c);
+    }
+}

@@ -165,19 +165,21 @@ fn inline_uniform_blocks_are_written_in_part_and_copied() {
     layout.destroy(&c);
 }
 
-/// The commands are core 1.1, the feature is optional.
+/// Formats, and a reconstruction, that there are no conversions of.
 #[test]
-fn sampler_ycbcr_conversion_is_refused() {
-    let c = Context::new(&[], &[]);
+fn conversions_of_other_formats_are_refused() {
     let mut ycbcr = vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default().sampler_ycbcr_conversion(true);
-    let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut ycbcr);
-    // SAFETY: valid usage.
-    unsafe { c.instance.get_physical_device_features2(c.physical, &mut features) };
-    assert_eq!(ycbcr.sampler_ycbcr_conversion, vk::FALSE);
-    let info = vk::SamplerYcbcrConversionCreateInfo::default().format(vk::Format::R8G8B8A8_UNORM);
-    let mut conversion = vk::SamplerYcbcrConversion::from_raw(77);
-    let create = c.device.fp_v1_1().create_sampler_ycbcr_conversion;
-    // SAFETY: a call without the feature; the driver has to refuse it.
-    let result = unsafe { create(c.device.handle(), &info, std::ptr::null(), &mut conversion) };
-    assert_eq!((result, conversion), (vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::SamplerYcbcrConversion::null()));
+    let c = Context::with(&[], &[], &mut [&mut ycbcr]);
+    let two = vk::Format::G8_B8R8_2PLANE_420_UNORM;
+    let refused = |info: vk::SamplerYcbcrConversionCreateInfo<'_>| {
+        let mut conversion = vk::SamplerYcbcrConversion::from_raw(77);
+        let create = c.device.fp_v1_1().create_sampler_ycbcr_conversion;
+        // SAFETY: a format without the features; the driver has to refuse it.
+        let result = unsafe { create(c.device.handle(), &info, std::ptr::null(), &mut conversion) };
+        assert_eq!((result, conversion), (vk::Result::ERROR_OUT_OF_HOST_MEMORY, vk::SamplerYcbcrConversion::null()));
+    };
+    let info = vk::SamplerYcbcrConversionCreateInfo::default();
+    refused(info.format(vk::Format::R8G8B8A8_UNORM));
+    refused(info.format(vk::Format::UNDEFINED));
+    refused(info.format(two).force_explicit_reconstruction(true));
 }

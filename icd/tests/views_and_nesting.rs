@@ -1,4 +1,4 @@
-//! Command buffers below command buffers, memory that begins as zeros, and views of some slices of a volume.
+//! Command buffers below command buffers, memory that begins as zeros, views of some slices of a volume, and views with a Y'CbCr conversion.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -11,6 +11,7 @@ use pipeline::{Set, compute, run};
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
 const SAMPLED: vk::DescriptorType = vk::DescriptorType::COMBINED_IMAGE_SAMPLER;
 const COLOR: vk::ImageAspectFlags = vk::ImageAspectFlags::COLOR;
+const STORAGE_BUFFER: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 
 /// Secondary command buffers, each of which executes the one before and fills its own word.
 fn chain(c: &Context, buffer: vk::Buffer, length: u32) -> Result<vk::CommandBuffer, vk::Result> {
@@ -237,4 +238,178 @@ fn a_view_of_some_slices() {
     assert!(volume.view(&c, vk::ImageViewType::TYPE_3D, (0, 0), Some((3, 2))).is_err());
     set.destroy(&c);
     volume.destroy(&c);
+}
+
+/// An image of 8×8 texels, each plane with memory of its own where it is disjoint, and what its samplers and views convert.
+struct Frame {
+    format: vk::Format,
+    /// Aspect, side and bytes of each plane's texels.
+    planes: &'static [(vk::ImageAspectFlags, [u32; 2], usize)],
+    flags: vk::ImageCreateFlags,
+    model: vk::SamplerYcbcrModelConversion,
+    range: vk::SamplerYcbcrRange,
+    chroma: vk::ChromaLocation,
+    filter: vk::Filter,
+}
+
+/// Byte `byte` of a texel of a plane.
+fn planar_byte(plane: usize, x: u32, y: u32, byte: usize) -> u8 {
+    let of = |component: usize| match component {
+        0 => 20 + 13 * x + 5 * y,
+        1 => 90 + 10 * x,
+        _ => 170 - 8 * y,
+    };
+    of(plane + byte) as u8
+}
+
+/// What the shader finds: texels of 8×8.
+fn converted(c: &Context, frame: &Frame) -> Vec<[f32; 4]> {
+    let d = &c.device;
+    let conversion = vk::SamplerYcbcrConversionCreateInfo::default()
+        .format(frame.format)
+        .ycbcr_model(frame.model)
+        .ycbcr_range(frame.range)
+        .x_chroma_offset(frame.chroma)
+        .y_chroma_offset(frame.chroma)
+        .chroma_filter(frame.filter);
+    let info = vk::ImageCreateInfo::default()
+        .flags(frame.flags)
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(frame.format)
+        .extent(vk::Extent3D { width: 8, height: 8, depth: 1 })
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST);
+    let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
+    // SAFETY: (all here) valid usage.
+    unsafe {
+        let conversion = d.create_sampler_ycbcr_conversion(&conversion, None).expect("conversion");
+        let mut own = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
+        let sampler = vk::SamplerCreateInfo::default()
+            .mag_filter(frame.filter)
+            .min_filter(frame.filter)
+            .address_mode_u(edge)
+            .address_mode_v(edge)
+            .address_mode_w(edge)
+            .push_next(&mut own);
+        let sampler = d.create_sampler(&sampler, None).expect("sampler");
+        let image = d.create_image(&info, None).expect("image");
+        let mut memories = Vec::new();
+        if frame.flags.contains(vk::ImageCreateFlags::DISJOINT) {
+            // The last plane lies first.
+            for (aspect, ..) in frame.planes.iter().rev() {
+                let mut plane = vk::ImagePlaneMemoryRequirementsInfo::default().plane_aspect(*aspect);
+                let asked = vk::ImageMemoryRequirementsInfo2::default().image(image).push_next(&mut plane);
+                let mut requirements = vk::MemoryRequirements2::default();
+                d.get_image_memory_requirements2(&asked, &mut requirements);
+                let (memory, _) = c.memory(requirements.memory_requirements.size + 256);
+                let mut plane = vk::BindImagePlaneMemoryInfo::default().plane_aspect(*aspect);
+                let bind = vk::BindImageMemoryInfo::default().image(image).memory(memory).memory_offset(256);
+                d.bind_image_memory2(&[bind.push_next(&mut plane)]).expect("bind");
+                memories.push(memory);
+            }
+        } else {
+            memories.push(c.memory(d.get_image_memory_requirements(image).size).0);
+            d.bind_image_memory(image, memories[0], 0).expect("bind");
+        }
+        let mut own = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
+        let view = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(frame.format)
+            .subresource_range(info::range(COLOR, 1))
+            .push_next(&mut own);
+        let view = d.create_image_view(&view, None).expect("view");
+        for (i, (aspect, [width, height], bytes)) in frame.planes.iter().enumerate() {
+            let mut texels = c.buffer(u64::from(width * height) * *bytes as u64);
+            for (at, byte) in texels.bytes_mut().iter_mut().enumerate() {
+                let texel = (at / bytes) as u32;
+                *byte = planar_byte(i, texel % width, texel / width, at % bytes);
+            }
+            let region = info::region(*aspect, [*width, *height]);
+            c.run(|b| d.cmd_copy_buffer_to_image(b, texels.buffer, image, pipeline::GENERAL, &[region])).expect("copy");
+            c.free(texels);
+        }
+        let set = Set::with_sampler(c, &[(SAMPLED, 1), (STORAGE_BUFFER, 1)], &[sampler]);
+        let out = c.buffer(8 * 8 * 16);
+        set.images(c, 0, SAMPLED, &[(view, vk::Sampler::null())]);
+        set.buffers(c, 1, STORAGE_BUFFER, &[(out.buffer, 0, vk::WHOLE_SIZE)]);
+        let code = spirv(include_bytes!("data/ycbcr.comp.spv"));
+        run(c, &set, compute(c, vk::PipelineCache::null(), set.layout, &code, &[]), &[]).expect("run");
+        let texels = out.words().as_chunks::<4>().0.iter().map(|texel| texel.map(f32::from_bits)).collect();
+        set.destroy(c);
+        c.free(out);
+        d.destroy_image_view(view, None);
+        d.destroy_image(image, None);
+        memories.iter().for_each(|memory| d.free_memory(*memory, None));
+        d.destroy_sampler(sampler, None);
+        d.destroy_sampler_ycbcr_conversion(conversion, None);
+        texels
+    }
+}
+
+fn assert_texels(got: &[[f32; 4]], want: impl Fn(f64, f64) -> [f64; 3]) {
+    for (i, got) in (0..).zip(got) {
+        let (x, y) = (i % 8, i / 8);
+        let want = want(f64::from(x), f64::from(y));
+        let near = (0..3).all(|c| (f64::from(got[c]) - want[c]).abs() < 1e-5);
+        assert!(near && got[3] == 1.0, "({x}, {y}): {got:?}, {want:?}");
+    }
+}
+
+#[test]
+fn frames_are_converted() {
+    const PLANES: [vk::ImageAspectFlags; 3] =
+        [vk::ImageAspectFlags::PLANE_0, vk::ImageAspectFlags::PLANE_1, vk::ImageAspectFlags::PLANE_2];
+    let mut feature = vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default().sampler_ycbcr_conversion(true);
+    let c = Context::with(&[], &[], &mut [&mut feature]);
+    let luma = |x: f64, y: f64| 20.0 + 13.0 * x + 5.0 * y;
+    // Two planes with memory of their own; BT.709, narrow; linear between midpoints.
+    let nv12 = Frame {
+        format: vk::Format::G8_B8R8_2PLANE_420_UNORM,
+        planes: &[(PLANES[0], [8, 8], 1), (PLANES[1], [4, 4], 2)],
+        flags: vk::ImageCreateFlags::DISJOINT,
+        model: vk::SamplerYcbcrModelConversion::YCBCR_709,
+        range: vk::SamplerYcbcrRange::ITU_NARROW,
+        chroma: vk::ChromaLocation::MIDPOINT,
+        filter: vk::Filter::LINEAR,
+    };
+    let narrow = |x: f64, y: f64| {
+        let at = |texel: f64| (texel / 2.0 - 0.25).clamp(0.0, 3.0);
+        let (cb, cr) = ((90.0 + 10.0 * at(x) - 128.0) / 224.0, (170.0 - 8.0 * at(y) - 128.0) / 224.0);
+        let luma = (luma(x, y) - 16.0) / 219.0;
+        [luma + 1.5748 * cr, luma - 0.187_324_272_930_648_8 * cb - 0.468_124_272_930_648_7 * cr, luma + 1.8556 * cb]
+    };
+    assert_texels(&converted(&c, &nv12), narrow);
+    assert_texels(&converted(&c, &Frame { flags: vk::ImageCreateFlags::empty(), ..nv12 }), narrow);
+    // Three planes; as they are, but for the zero of chroma; the nearest of cosited samples.
+    let nearest = Frame {
+        format: vk::Format::G8_B8_R8_3PLANE_420_UNORM,
+        planes: &[(PLANES[0], [8, 8], 1), (PLANES[1], [4, 4], 1), (PLANES[2], [4, 4], 1)],
+        model: vk::SamplerYcbcrModelConversion::YCBCR_IDENTITY,
+        range: vk::SamplerYcbcrRange::ITU_FULL,
+        chroma: vk::ChromaLocation::COSITED_EVEN,
+        filter: vk::Filter::NEAREST,
+        ..nv12
+    };
+    assert_texels(&converted(&c, &nearest), |x, y| {
+        let at = |texel: f64| ((texel + 1.0) / 2.0).floor().min(3.0);
+        let (cb, cr) = (90.0 + 10.0 * at(x), 170.0 - 8.0 * at(y));
+        [(cr - 128.0) / 255.0, luma(x, y) / 255.0, (cb - 128.0) / 255.0]
+    });
+    // Two texels in four bytes: G, B, G, R.
+    let packed = Frame {
+        format: vk::Format::G8B8G8R8_422_UNORM,
+        planes: &[(COLOR, [8, 8], 2)],
+        flags: vk::ImageCreateFlags::empty(),
+        model: vk::SamplerYcbcrModelConversion::RGB_IDENTITY,
+        ..nearest
+    };
+    assert_texels(&converted(&c, &packed), |x, y| {
+        // The first byte of a texel is luma, the second one B of the even and R of the odd one.
+        let even = 2.0 * ((x + 1.0) / 2.0).floor().min(3.0);
+        let [red, blue] = [even + 1.0, even].map(|x| 90.0 + 10.0 * x);
+        [red / 255.0, luma(x, y) / 255.0, blue / 255.0]
+    });
 }

@@ -465,3 +465,37 @@ fn host_copies_are_told_of() {
         .expect("there");
     assert_eq!((performance.optimal_device_access, performance.identical_memory_layout), (vk::TRUE, vk::TRUE));
 }
+
+/// Names without a suffix are there when the driver tells the version that brought them, and not before.
+#[test]
+fn names_of_vulkan_1_4_come_with_the_version() {
+    let c = Context::new(&[], &[]);
+    // SAFETY: valid usage.
+    let told = unsafe { c.instance.get_physical_device_properties(c.physical) }.api_version;
+    let names = [
+        c"vkMapMemory2",
+        c"vkUnmapMemory2",
+        c"vkGetDeviceImageSubresourceLayout",
+        c"vkGetImageSubresourceLayout2",
+        c"vkCopyMemoryToImage",
+        c"vkCopyImageToMemory",
+        c"vkCopyImageToImage",
+        c"vkTransitionImageLayout",
+        c"vkCmdPushDescriptorSet",
+        c"vkCmdPushDescriptorSetWithTemplate",
+        c"vkCmdBindDescriptorSets2",
+        c"vkCmdPushConstants2",
+        c"vkCmdPushDescriptorSet2",
+        c"vkCmdPushDescriptorSetWithTemplate2",
+        c"vkCmdSetLineStipple",
+        c"vkCmdBindIndexBuffer2",
+        c"vkGetRenderingAreaGranularity",
+        c"vkCmdSetRenderingAttachmentLocations",
+        c"vkCmdSetRenderingInputAttachmentIndices",
+    ];
+    for name in names {
+        // SAFETY: as above.
+        let function = unsafe { c.instance.get_device_proc_addr(c.device.handle(), name.as_ptr()) };
+        assert_eq!(function.is_some(), vk::api_version_minor(told) >= 4, "{name:?}");
+    }
+}

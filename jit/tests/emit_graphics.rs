@@ -620,6 +620,7 @@ fn view(layers: u32) -> ImageView {
         min_lod: 0.0,
         texels: 0,
         outside_alpha: 0,
+        conversion: std::ptr::null(),
         level: std::array::from_fn(|i| ImageLevel {
             width: 64 >> i,
             height: 32 >> i,

@@ -265,6 +265,17 @@ pub struct DrawState {
     pub pixel: PixelState,
     /// Numbers for that.
     pub pixel_values: PixelValues,
+    /// The fragment stage may read the pass's attachments as images.
+    pub loops: AttachmentLoops,
+}
+
+/// Attachments that a fragment stage may read, other than as input attachments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AttachmentLoops {
+    /// Of colour.
+    pub color: bool,
+    /// Depth or stencil.
+    pub depth_stencil: bool,
 }
 
 /// What a pipeline has of which nothing is said.
@@ -294,6 +305,7 @@ impl Default for DrawState {
             line_stipple: None,
             pixel: PixelState::default(),
             pixel_values: PixelValues::default(),
+            loops: AttachmentLoops::default(),
         }
     }
 }
@@ -317,6 +329,8 @@ pub struct IndexBuffer {
     pub range: MemoryRange,
     /// Bytes per index: 1, 2 or 4.
     pub index_bytes: u32,
+    /// The index that restarts a primitive, where that is not the greatest of so many bytes.
+    pub restart: Option<u32>,
 }
 
 /// Query sinks active during a draw.
@@ -324,13 +338,18 @@ pub struct IndexBuffer {
 pub struct QuerySinks {
     /// Occlusion: samples that passed, added.
     pub occlusion: Option<Arc<AtomicU64>>,
-    /// Pipeline statistics in `VkQueryPipelineStatisticFlagBits` bit order (0 input vertices … 10 compute invocations).
-    pub statistics: Option<Arc<[AtomicU64; 11]>>,
+    /// Pipeline statistics in `VkQueryPipelineStatisticFlagBits` bit order ([`statistic`]).
+    pub statistics: Option<Arc<Statistics>>,
     /// Transform feedback, by stream: primitives that were written, and that buffers without end would have got.
     pub feedback: [Option<Arc<[AtomicU64; 2]>>; STREAMS],
     /// Primitives that reach transform feedback, active or not, by stream.
     pub generated: [Option<Arc<AtomicU64>>; STREAMS],
+    /// Primitives of meshes that come to the rasterizer.
+    pub meshes: Option<Arc<AtomicU64>>,
 }
+
+/// A counter for each [`statistic`].
+pub type Statistics = [AtomicU64; statistic::COUNT];
 
 /// Bits of `VkQueryPipelineStatisticFlagBits` that are counted.
 pub mod statistic {
@@ -356,6 +375,12 @@ pub mod statistic {
     pub const EVALUATION_INVOCATIONS: usize = 9;
     /// Compute shader invocations.
     pub const COMPUTE_INVOCATIONS: usize = 10;
+    /// Task shader invocations.
+    pub const TASK_INVOCATIONS: usize = 11;
+    /// Mesh shader invocations.
+    pub const MESH_INVOCATIONS: usize = 12;
+    /// How many there are.
+    pub const COUNT: usize = 13;
 }
 
 impl QuerySinks {
@@ -374,6 +399,13 @@ impl QuerySinks {
         }
     }
 
+    /// Adds primitives of meshes.
+    pub fn count_meshes(&self, primitives: u64) {
+        if let Some(meshes) = &self.meshes {
+            meshes.fetch_add(primitives, Ordering::Relaxed);
+        }
+    }
+
     /// Adds primitives that reached transform feedback.
     pub fn count_generated(&self, stream: usize, primitives: u64) {
         if let Some(generated) = &self.generated[stream] {
@@ -383,7 +415,7 @@ impl QuerySinks {
 }
 
 /// Counts of a draw (already fetched from the indirect buffer).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct DrawCounts {
     /// Vertices or indices.
     pub count: u32,
@@ -412,8 +444,10 @@ pub struct Draw {
     pub vertex_buffers: Few<MemoryRange>,
     /// `None`: not indexed.
     pub index_buffer: Option<IndexBuffer>,
-    /// Vertices and instances.
+    /// Vertices and instances, where there is a vertex stage.
     pub counts: DrawCounts,
+    /// Task or mesh workgroups, where there is a mesh stage.
+    pub groups: [u32; 3],
     /// Where its vertices are captured, if transform feedback is active.
     pub feedback: Option<Arc<Feedback>>,
     /// Where its counters go.

@@ -5,9 +5,9 @@
 //! find [`ROUND_BYTES`] of outputs wait for the next round. Where a round ends changes nothing that is drawn.
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds no tile left goes on with chunks.
 
-use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, statistic};
+use crate::api::{Draw, DrawState, GraphicsStages, One, RenderTargets, statistic};
 use crate::feedback::Span;
-use crate::front::{self, BATCH_PRIMITIVES, Chunk, Feed, FrontDraw, Linkage, MOST_PATCHES, Transform};
+use crate::front::{self, Asked, BATCH_PRIMITIVES, Chunk, Feed, FrontDraw, Linkage, MOST_PATCHES, Transform};
 use crate::pool::{self, Effort, Pool, Running};
 use crate::prim::ChunkOutput;
 use crate::stage::{StageMemory, aborted};
@@ -27,6 +27,8 @@ const CHUNK_PRIMITIVES: u32 = 16 << 10;
 const CHUNK_USUAL: u32 = 1024;
 /// Chunks a round has for each thread before it is large, up to [`FEW`].
 const THREAD_CHUNKS: usize = 4;
+/// The same of a chunk of mesh workgroups, unless they are one workgroup's: as many as other chunks have, so that outputs are kept.
+const CHUNK_MESHES: u32 = BATCH_PRIMITIVES;
 /// Draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Segments that the pending draws may have.
@@ -158,6 +160,8 @@ pub struct RenderPassInstance<'e> {
     draws: Vec<SceneDraw>,
     /// Segments of all draws.
     segments: usize,
+    /// Bytes that task workgroups have left for all draws.
+    asked_bytes: usize,
     chunks: Vec<Pending>,
     /// Primitives of `chunks`.
     pending: u32,
@@ -215,6 +219,7 @@ impl<'e> RenderPassInstance<'e> {
             pass: Pass::new(&targets),
             draws: Vec::new(),
             segments: 0,
+            asked_bytes: 0,
             chunks: Vec::new(),
             pending: 0,
             sealed: Round::default(),
@@ -248,24 +253,58 @@ impl<'e> RenderPassInstance<'e> {
 
     /// Appends a draw; may defer it. Order is kept.
     pub fn draw(&mut self, draw: Draw) {
+        if draw.stages.mesh().is_some() {
+            return self.draw_meshes(draw);
+        }
         let counts = draw.counts;
         if counts.count == 0 || counts.instances == 0 || aborted(&draw.context) {
             return;
         }
         draw.queries.count(statistic::VERTICES, u64::from(counts.count) * u64::from(counts.instances));
+        self.append(draw, None);
+    }
+
+    /// A draw with a mesh stage, in parts of so many tasks as are kept together.
+    fn draw_meshes(&mut self, draw: Draw) {
+        let Some((stage, facts)) = draw.stages.task() else {
+            let asked = Asked::by_draw(draw.groups);
+            return self.append(draw, Some(asked));
+        };
+        let tasks = draw.groups.iter().fold(1u64, |product, &n| product.saturating_mul(n.into()));
+        let command = self.command.load(Ordering::Relaxed);
+        let mut first = 0;
+        while first < tasks && !aborted(&draw.context) {
+            let count = front::together(facts, tasks - first);
+            let running = Running { command, pipeline: draw.pipeline };
+            let asked = Asked::by_tasks((self.pool, running), &draw, (stage, facts), first, count);
+            first += count;
+            self.append(draw.clone(), Some(asked));
+        }
+    }
+
+    /// Appends a draw, or a part of one.
+    fn append(&mut self, draw: Draw, asked: Option<Asked>) {
+        if asked.as_ref().is_some_and(|asked| asked.total() == 0) || aborted(&draw.context) {
+            return;
+        }
+        let instances = if asked.is_some() { 1 } else { draw.counts.instances };
+        let asked_bytes = asked.as_ref().map_or(0, Asked::bytes);
         let (linkage, tile, viewports) = self.plans_of(&draw);
         let depth_unit = self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed) + 1;
-        let (segments, topology) = (front::cut(&draw), draw.stages.topology(draw.state.topology));
-        let front = front::Plan { linkage, viewports, topology, depth_unit, segments, serial };
+        let segments = if asked.is_some() { One::new() } else { front::cut(&draw) };
+        let (topology, asked) = (draw.stages.topology(draw.state.topology), asked.map(Arc::new));
+        let front = front::Plan { linkage, viewports, topology, depth_unit, segments, serial, asked };
         let primitives = front.primitives();
         if primitives == 0 {
             return;
         }
         self.segments += front.segments.len();
+        self.asked_bytes += asked_bytes;
         self.draws.push(SceneDraw { front, tile, command: self.command.load(Ordering::Relaxed), draw });
-        self.cut(primitives, counts.instances);
-        if self.draws.len() >= ROUND_DRAWS || self.segments >= ROUND_SEGMENTS {
+        self.cut(primitives, instances);
+        let full = self.segments >= ROUND_SEGMENTS || self.asked_bytes >= ROUND_BYTES;
+        if self.draws.len() >= ROUND_DRAWS || full {
             self.flush();
         }
     }
@@ -277,8 +316,11 @@ impl<'e> RenderPassInstance<'e> {
         let most_made = stages.most_made();
         // Of few primitives, where much may become of each.
         let batch = if stages.tessellation().is_some() { MOST_PATCHES } else { BATCH_PRIMITIVES };
+        // A workgroup is more work than a primitive, and how many there are of a few meshes must go around.
+        let (room, weight) =
+            if stages.mesh().is_some() { (CHUNK_MESHES, most_made.max(1)) } else { (CHUNK_PRIMITIVES, 1) };
         let usual = CHUNK_USUAL / stages.probably_made(1).max(1);
-        let most = (CHUNK_PRIMITIVES / most_made.max(1)).min(usual).clamp(1, batch);
+        let most = (room / most_made.max(1)).min(usual).clamp(1, batch);
         let instances_per_chunk = (most / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
@@ -287,7 +329,7 @@ impl<'e> RenderPassInstance<'e> {
             while primitive < primitives {
                 let n = most.min(primitives - primitive);
                 let feed = front::feed(&self.draws[draw as usize].draw, n * take, self.captures_later(draw));
-                let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n, feed };
+                let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n, weight, feed };
                 self.chunks.push(Pending { chunk, output: None });
                 primitive += n;
                 self.pending += self.weight(&chunk);
@@ -305,8 +347,8 @@ impl<'e> RenderPassInstance<'e> {
 
     /// Primitives that probably become of a chunk, or that it takes.
     fn weight(&self, chunk: &Chunk) -> u32 {
-        let taken = chunk.primitives * chunk.instances;
-        self.draws[chunk.draw as usize].draw.stages.probably_made(taken).clamp(taken, ROUND_PRIMITIVES)
+        let taken = chunk.primitives * chunk.instances * chunk.weight;
+        self.draws[chunk.draw as usize].draw.stages.probably_made(taken).min(ROUND_PRIMITIVES).max(taken)
     }
 
     /// The pending chunks are enough work for everybody, and much for the cache.
@@ -353,7 +395,7 @@ impl<'e> RenderPassInstance<'e> {
             self.run_chunks();
         }
         self.draws.clear();
-        self.segments = 0;
+        (self.segments, self.asked_bytes) = (0, 0);
     }
 
     /// Flushes and ends.

@@ -5,7 +5,8 @@
 use crate::api::Topology;
 use crate::tessellate::{Mode, spacing::Spacing};
 use base::shader::{
-    CompiledStage, Domain, GeometryFacts, OutputPrimitive, PipelineType, Side, Stage, TessellationFacts, VertexOrder,
+    CompiledStage, Domain, GeometryFacts, MeshFacts, MeshPrimitive, OutputPrimitive, PipelineType, Side, Stage,
+    TaskFacts, TessellationFacts, VertexOrder,
 };
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -40,8 +41,10 @@ impl Clone for Measured {
 /// Why stages are no pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// None makes vertices of attributes.
+    /// None makes vertices of attributes, or of nothing.
     NoVertices,
+    /// It is with stages that it can't be with.
+    Displaced(Stage),
     /// Of a stage there are two.
     Twice(Stage),
     /// It is no stage of a draw.
@@ -55,7 +58,8 @@ pub enum Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misfit::NoVertices => write!(f, "there is no vertex stage"),
+            Misfit::NoVertices => write!(f, "there is no vertex stage and no mesh stage"),
+            Misfit::Displaced(stage) => write!(f, "a {stage:?} stage is with others that exclude it"),
             Misfit::Twice(stage) => write!(f, "there are two {stage:?} stages"),
             Misfit::HalfTessellation => write!(f, "one of the tessellation stages is there without the other"),
             Misfit::NoDomain => write!(f, "no tessellation stage has one of the modes Triangles, Quads, Isolines"),
@@ -117,10 +121,17 @@ impl GraphicsStages {
         if let Some(other) = rest.iter().map(stage_of).find(|stage| stage.row().pipeline != PipelineType::Graphics) {
             return Err(Misfit::NotGraphics(other));
         }
-        if rest.first().is_none_or(|first| stage_of(first).row().inputs != Side::Attributes) {
+        let has = |stage: Stage| rest.iter().any(|s| stage_of(s) == stage);
+        if !has(Stage::Vertex) && !has(Stage::Mesh) {
             return Err(Misfit::NoVertices);
         }
-        let has = |stage: Stage| rest.iter().any(|s| stage_of(s) == stage);
+        // One road or the other.
+        let meshes = |stage: Stage| matches!(stage, Stage::Task | Stage::Mesh);
+        let common = |stage: Stage| stage.row().inputs == Side::Interpolated;
+        let mut stages = rest.iter().map(stage_of);
+        if let Some(other) = stages.find(|&stage| !common(stage) && meshes(stage) != has(Stage::Mesh)) {
+            return Err(Misfit::Displaced(other));
+        }
         if has(Stage::TessellationControl) != has(Stage::TessellationEvaluation) {
             return Err(Misfit::HalfTessellation);
         }
@@ -145,7 +156,7 @@ impl GraphicsStages {
         self.draw_parameters
     }
 
-    /// The one that input assembly feeds.
+    /// The one that input assembly feeds; with a mesh stage there is no such, but a task or mesh stage.
     #[inline]
     pub fn first(&self) -> &CompiledStage {
         &self.first
@@ -164,8 +175,25 @@ impl GraphicsStages {
         self.rest.iter().find_map(|stage| Some((stage, stage.facts.payload.geometry()?)))
     }
 
+    /// The one that asks for mesh workgroups, and what is known of it.
+    pub fn task(&self) -> Option<(&CompiledStage, &TaskFacts)> {
+        self.first.facts.payload.task().map(|facts| (&self.first, facts))
+    }
+
+    /// The one whose workgroups make meshes, and what is known of it.
+    pub fn mesh(&self) -> Option<(&CompiledStage, &MeshFacts)> {
+        self.iter().take(2).find_map(|stage| Some((stage, stage.facts.payload.mesh()?)))
+    }
+
     /// How the vertices that come to the rasterizer make primitives, where those of the draw come as `assembled` says.
     pub fn topology(&self, assembled: Topology) -> Topology {
+        if let Some((_, facts)) = self.mesh() {
+            return match facts.output {
+                MeshPrimitive::Points => Topology::PointList,
+                MeshPrimitive::Lines => Topology::LineList,
+                MeshPrimitive::Triangles => Topology::TriangleList,
+            };
+        }
         match self.geometry() {
             Some((_, facts)) => match facts.output {
                 OutputPrimitive::Points => Topology::PointList,
@@ -178,7 +206,7 @@ impl GraphicsStages {
 
     /// Notes how many primitives became of some of the draw's.
     pub fn measure(&self, taken: u32, made: u32) {
-        if self.foretell_primitives() {
+        if !self.is_measured() {
             return;
         }
         let now = (u64::from(made) * u64::from(Measured::ONE)).div_ceil(u64::from(taken.max(1)));
@@ -190,15 +218,23 @@ impl GraphicsStages {
 
     /// How many primitives probably become of some of the draw's; where no stage makes them, as many.
     pub fn probably_made(&self, taken: u32) -> u32 {
-        if self.foretell_primitives() {
+        if !self.is_measured() {
             return taken;
         }
         let made = u64::from(taken) * u64::from(self.measured.0.load(Ordering::Relaxed)) / u64::from(Measured::ONE);
         made.min(u32::MAX.into()) as u32
     }
 
-    /// The most primitives that become of one of the draw's; of a patch, so many that a usual one has fewer.
+    /// What becomes of the draw's primitives is known afterwards. (Of mesh workgroups the most is a good guess.)
+    fn is_measured(&self) -> bool {
+        !self.foretell_primitives() && self.mesh().is_none()
+    }
+
+    /// The most primitives that become of one of the draw's, or of a mesh workgroup; of a patch, so many that a usual one has fewer.
     pub fn most_made(&self) -> u32 {
+        if let Some((_, facts)) = self.mesh() {
+            return facts.max_primitives;
+        }
         let of_one = if self.tessellation().is_some() { OF_PATCH } else { 1 };
         self.geometry().map_or(of_one, |(_, facts)| {
             let of_invocation = facts.max_vertices.saturating_sub(facts.output.vertices() - 1);
@@ -208,7 +244,7 @@ impl GraphicsStages {
 
     /// The one whose vertices the rasterizer takes.
     pub fn before_rasterizer(&self) -> &CompiledStage {
-        let vertices = |stage: &&CompiledStage| stage_of(stage).row().outputs == Side::Vertices;
+        let vertices = |stage: &&CompiledStage| matches!(stage_of(stage).row().outputs, Side::Vertices | Side::Mesh);
         self.iter().rev().find(vertices).unwrap_or(&self.first)
     }
 

@@ -121,6 +121,8 @@ pub struct ImageView {
     pub texels: u32,
     /// Bits of alpha of a texel outside: 1 where the format has none, else 0 (and the other components are 0).
     pub outside_alpha: u32,
+    /// What the kernels of a view with a sampler Y'CbCr conversion know of it (`rasterizer::sample`); null of others.
+    pub conversion: *const u8,
     /// The first `levels` of them are the view's.
     pub level: [ImageLevel; MAX_LEVELS],
 }
@@ -304,6 +306,7 @@ layout!(ImageView {
     min_lod,
     texels,
     outside_alpha,
+    conversion,
     level
 });
 layout!(Sampler {

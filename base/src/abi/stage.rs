@@ -110,6 +110,23 @@ pub struct ControlBatch {
     pub primitive_id: *const u32,
 }
 
+/// Workgroups of a task or mesh stage, each with memory of its own, one behind the other: [`WorkgroupFacts::group_bytes`] for each, where it finds and leaves
+/// what [`GROUP_HEAD`], [`TaskFacts`] and [`MeshFacts`] say. What it finds are zeros, and the payload.
+///
+/// [`WorkgroupFacts::group_bytes`]: crate::shader::WorkgroupFacts::group_bytes
+/// [`GROUP_HEAD`]: crate::shader::GROUP_HEAD
+/// [`TaskFacts`]: crate::shader::TaskFacts
+/// [`MeshFacts`]: crate::shader::MeshFacts
+#[repr(C)]
+pub struct MeshBatch {
+    /// The workgroups.
+    pub groups: ComputeBatch,
+    /// `NumWorkgroups`: of the draw, or of the task that has asked for them.
+    pub num_workgroups: [u32; 3],
+    #[doc(hidden)]
+    pub _pad: u32,
+}
+
 /// Vertices that the tessellator has made of patches, for a tessellation evaluation stage.
 #[repr(C)]
 pub struct EvaluationBatch {
@@ -304,6 +321,8 @@ batches! {
     Domain = EvaluationBatch;
     /// [`PrimitiveBatch`].
     Primitives = PrimitiveBatch;
+    /// [`MeshBatch`].
+    Mesh = MeshBatch;
     /// [`FragmentBatch`].
     Quads = FragmentBatch;
     /// [`ComputeBatch`].
@@ -327,6 +346,7 @@ layout!(PrimitiveBatch {
 });
 layout!(InputSource { offset, mask, stride });
 layout!(ControlBatch { groups, given, _pad, inputs, sources, vertices, primitive_id });
+layout!(MeshBatch { groups, num_workgroups, _pad });
 layout!(EvaluationBatch { header, count, given, inputs, sources, patches, coordinates, primitive_id, outputs });
 layout!(FragmentPrimitive {
     b1,

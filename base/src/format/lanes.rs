@@ -89,6 +89,14 @@ impl<const I: usize> Row<I> {
         }
     }
 
+    /// Which components are channels; the others are the same in every texel.
+    pub const HAS: [bool; 4] = [
+        Self::channel(0).is_some(),
+        Self::channel(1).is_some(),
+        Self::channel(2).is_some(),
+        Self::channel(3).is_some(),
+    ];
+
     /// The channel of a component.
     const fn channel(component: usize) -> Option<usize> {
         let mut channel = 0;
@@ -344,6 +352,8 @@ mod tests {
         check::<{ row("R32_SFLOAT") }>();
         check::<{ row("R32G32_SINT") }>();
         check::<{ row("R32G32B32A32_SFLOAT") }>();
+        check::<{ row("R10X6G10X6_UNORM_2PACK16") }>();
+        check::<{ row("R12X4G12X4B12X4A12X4_UNORM_4PACK16") }>();
         check::<{ row("R5G6B5_UNORM_PACK16") }>();
         check::<{ row("A2B10G10R10_UNORM_PACK32") }>();
         check::<{ row("A2R10G10B10_UINT_PACK32") }>();

@@ -4,6 +4,8 @@
 //! in a u32. Packing and unpacking are derived from the row (`pack`).
 
 mod bc;
+mod blocks;
+mod etc2;
 pub mod float;
 pub mod lanes;
 pub mod pack;
@@ -13,11 +15,13 @@ pub mod srgb;
 mod table;
 #[cfg(test)]
 mod tests;
-pub use bc::{BlockWords, decode_block, decode_words, plain};
+mod ycbcr;
+pub use blocks::{BlockWords, decode_block, decode_words, plain};
 pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use plane::{Aspect, MAX_PLANES, Plane};
 pub use row::{Row, Texel, UNORM8};
 pub use table::TABLE;
+pub use ycbcr::{Part, parts};
 
 /// Four words, or four components, of all lanes.
 pub type Lanes = [[u32; crate::abi::MAX_LANES]; 4];
@@ -98,6 +102,8 @@ pub enum Layout {
     DepthStencil,
     /// Several planes, each of a plain format.
     MultiPlanar,
+    /// Two texels that share their R and B, side by side.
+    Packed422,
     /// Not usable (UNDEFINED).
     None,
 }
@@ -121,6 +127,11 @@ pub mod features {
     pub const SAMPLED_IMAGE_FILTER_MINMAX: u32 = 0x10000;
     pub const TRANSFER_SRC: u32 = 0x4000;
     pub const TRANSFER_DST: u32 = 0x8000;
+    pub const MIDPOINT_CHROMA_SAMPLES: u32 = 0x2_0000;
+    pub const SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER: u32 = 0x4_0000;
+    pub const SAMPLED_IMAGE_YCBCR_CONVERSION_SEPARATE_RECONSTRUCTION_FILTER: u32 = 0x8_0000;
+    pub const DISJOINT: u32 = 0x40_0000;
+    pub const COSITED_CHROMA_SAMPLES: u32 = 0x80_0000;
 }
 
 /// One row.

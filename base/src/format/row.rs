@@ -171,6 +171,12 @@ impl<const I: usize> Row<I> {
         }
     }
 
+    /// First byte, and bytes, of the word that has a channel.
+    const fn word(channel: usize) -> (usize, usize) {
+        let at = Self::INFO.channels[channel].shift as usize / 32 * 4;
+        (at, if Self::BYTES - at < 4 { Self::BYTES - at } else { 4 })
+    }
+
     #[inline(always)]
     fn read<const C: usize>(block: &[u8], texel: &mut Texel) {
         let channel = const { Self::INFO.channels[C] };
@@ -181,8 +187,9 @@ impl<const I: usize> Row<I> {
             word[..n].copy_from_slice(&block[at..at + n]);
             u32::from_le_bytes(word)
         } else {
-            word[..Self::BYTES.min(4)].copy_from_slice(&block[..Self::BYTES.min(4)]);
-            u32::from_le_bytes(word) >> channel.shift & mask(channel.bits)
+            let (at, n) = const { Self::word(C) };
+            word[..n].copy_from_slice(&block[at..at + n]);
+            u32::from_le_bytes(word) >> (channel.shift % 32) & mask(channel.bits)
         };
         texel[component] = decode(channel.ty, channel.bits, raw);
     }
@@ -196,9 +203,10 @@ impl<const I: usize> Row<I> {
             let (at, n) = (channel.shift as usize / 8, channel.bits as usize / 8);
             block[at..at + n].copy_from_slice(&raw.to_le_bytes()[..n]);
         } else {
-            let mut word = [block[0], block[1], block[2], block[3]];
-            word = (u32::from_le_bytes(word) | raw << channel.shift).to_le_bytes();
-            block[..4].copy_from_slice(&word);
+            let at = const { Self::word(C).0 };
+            let mut word = [block[at], block[at + 1], block[at + 2], block[at + 3]];
+            word = (u32::from_le_bytes(word) | raw << (channel.shift % 32)).to_le_bytes();
+            block[at..at + 4].copy_from_slice(&word);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The rows. Sorted by `VkFormat` value.
 //!
-//! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `bc`, `rasterizer::sample`,
+//! Features are truthful: a bit is set exactly where a kernel of Grus does the work (`pack`, `blocks`, `rasterizer::sample`,
 //! `rasterizer::transfer`, blending). They cover the specification's "Required Format Support" tables; the test in
 //! this file keeps the required bits in a list of its own. Formats without features are in the table for their
-//! block sizes (most 64-bit channels, ETC2, ASTC, D16_UNORM_S8_UINT).
+//! block sizes (most 64-bit channels, ASTC, D16_UNORM_S8_UINT).
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +43,8 @@ const fn full_buffer(ty: ChannelType) -> u32 {
     match ty {
         Unorm | Snorm | Sfloat | Uint | Sint => ALL_BUFFERS,
         Uscaled | Sscaled => VERTEX,
-        Srgb | Ufloat => 0,
+        Srgb => UNIFORM_TEXEL,
+        Ufloat => 0,
     }
 }
 
@@ -86,7 +87,7 @@ const fn array(name: &'static str, vk: u32, ty: ChannelType, names: &[ChannelNam
         if names.len() != 3 {
             row.image_features = full(ty);
         } else {
-            row.buffer_features &= if bits == 32 { VERTEX | UNIFORM_TEXEL } else { VERTEX };
+            row.buffer_features &= VERTEX | UNIFORM_TEXEL;
         }
     }
     row
@@ -122,7 +123,7 @@ const fn with(mut row: FormatInfo, image: u32, buffer: u32) -> FormatInfo {
 
 /// A 16-bit or 8-bit packed unorm format.
 const fn small(name: &'static str, vk: u32, bytes: u8, msb_first: &[(ChannelName, u8)]) -> FormatInfo {
-    with(packed(name, vk, Unorm, bytes, msb_first), FILTERED | BLENDED, 0)
+    with(packed(name, vk, Unorm, bytes, msb_first), FILTERED | BLENDED, VERTEX | UNIFORM_TEXEL)
 }
 
 /// `A8B8G8R8_*_PACK32`: the same bytes as `R8G8B8A8_*`.
@@ -136,7 +137,7 @@ const ABGR10: &[(ChannelName, u8)] = &[(A, 2), (B, 10), (G, 10), (R, 10)];
 const fn packed10(name: &'static str, vk: u32, ty: ChannelType, order: &[(ChannelName, u8)]) -> FormatInfo {
     let image = match ty {
         Unorm | Uint => full(ty),
-        Snorm => FILTERED,
+        Snorm => FILTERED | BLENDED,
         Sint => SAMPLED,
         _ => 0,
     };
@@ -177,8 +178,16 @@ const D24: (ChannelType, u8, u32) = (Unorm, 24, 125);
 const D32: (ChannelType, u8, u32) = (Sfloat, 32, 126);
 const S8_UINT: u32 = 127;
 
+/// Sampled by a sampler Y'CbCr conversion.
+const CONVERTED: u32 = features::SAMPLED_IMAGE
+    | features::SAMPLED_IMAGE_FILTER_LINEAR
+    | TRANSFER
+    | features::MIDPOINT_CHROMA_SAMPLES
+    | features::COSITED_CHROMA_SAMPLES
+    | features::SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER
+    | features::SAMPLED_IMAGE_YCBCR_CONVERSION_SEPARATE_RECONSTRUCTION_FILTER;
+
 /// A multi-planar format: the formats of its planes, of which those behind the first have a texel for so many of the image's.
-#[cfg(test)]
 const fn multi_planar(name: &'static str, vk: u32, planes: &[u32], subsampling: (u8, u8)) -> FormatInfo {
     let mut row = base_row(name, vk, Layout::MultiPlanar, 0);
     let mut i = 0;
@@ -188,6 +197,34 @@ const fn multi_planar(name: &'static str, vk: u32, planes: &[u32], subsampling: 
         i += 1;
     }
     row.plane_count = planes.len() as u8;
+    row.image_features = CONVERTED | features::DISJOINT;
+    row
+}
+
+/// Channels of the upper `bits` of 16 each, in memory order; the lower ones are not used.
+const fn padded(name: &'static str, vk: u32, names: &[ChannelName], bits: u8) -> FormatInfo {
+    let mut row = array(name, vk, Unorm, names, 16);
+    let mut i = 0;
+    while i < names.len() {
+        row.channels[i].bits = bits;
+        row.channels[i].shift += 16 - bits;
+        i += 1;
+    }
+    row
+}
+
+/// A format that is sampled by conversions and without.
+const fn convertible(mut row: FormatInfo) -> FormatInfo {
+    row.image_features |= CONVERTED;
+    row
+}
+
+/// Two texels in a block, each with the upper `bits` of a luma of its own; channels in memory order.
+const fn packed422(name: &'static str, vk: u32, names: &[ChannelName], bits: u8) -> FormatInfo {
+    let mut row = if bits == 8 { array(name, vk, Unorm, names, 8) } else { padded(name, vk, names, bits) };
+    row.layout = Layout::Packed422;
+    row.block = (2, 1);
+    (row.image_features, row.buffer_features) = (CONVERTED, 0);
     row
 }
 
@@ -210,7 +247,7 @@ const fn block(
     }
     row.channel_count = names.len() as u8;
     row.image_features = match layout {
-        Layout::Bc => FILTERED,
+        Layout::Bc | Layout::Etc2 => FILTERED,
         _ => 0,
     };
     row
@@ -246,6 +283,8 @@ const RGB: &[ChannelName] = &[R, G, B];
 const BGR: &[ChannelName] = &[B, G, R];
 const RGBA: &[ChannelName] = &[R, G, B, A];
 const BGRA: &[ChannelName] = &[B, G, R, A];
+const GBGR: &[ChannelName] = &[G, B, G, R];
+const BGRG: &[ChannelName] = &[B, G, R, G];
 
 /// All formats, sorted by `vk`.
 pub static TABLE: &[FormatInfo] = &[
@@ -374,9 +413,13 @@ pub static TABLE: &[FormatInfo] = &[
     with(
         packed("B10G11R11_UFLOAT_PACK32", 122, Ufloat, 4, &[(B, 10), (G, 11), (R, 11)]),
         FILTERED | BLENDED | STORAGE,
-        UNIFORM_TEXEL | features::STORAGE_TEXEL_BUFFER,
+        ALL_BUFFERS,
     ),
-    with(packed("E5B9G9R9_UFLOAT_PACK32", 123, Ufloat, 4, &[(E, 5), (B, 9), (G, 9), (R, 9)]), FILTERED, UNIFORM_TEXEL),
+    with(
+        packed("E5B9G9R9_UFLOAT_PACK32", 123, Ufloat, 4, &[(E, 5), (B, 9), (G, 9), (R, 9)]),
+        FILTERED,
+        VERTEX | UNIFORM_TEXEL,
+    ),
     depth_stencil("D16_UNORM", 124, Some(D16), false),
     depth_stencil("X8_D24_UNORM_PACK32", 125, Some(D24), false),
     depth_stencil("D32_SFLOAT", 126, Some(D32), false),
@@ -438,15 +481,76 @@ pub static TABLE: &[FormatInfo] = &[
     astc("ASTC_12x10_SRGB_BLOCK", 182, (12, 10), Srgb),
     astc("ASTC_12x12_UNORM_BLOCK", 183, (12, 12), Unorm),
     astc("ASTC_12x12_SRGB_BLOCK", 184, (12, 12), Srgb),
-    // The shape of rows to come: nothing samples them yet.
-    #[cfg(test)]
+    packed422("G8B8G8R8_422_UNORM", 1000156000, GBGR, 8),
+    packed422("B8G8R8G8_422_UNORM", 1000156001, BGRG, 8),
     multi_planar("G8_B8_R8_3PLANE_420_UNORM", 1000156002, &[9, 9, 9], (2, 2)),
-    #[cfg(test)]
     multi_planar("G8_B8R8_2PLANE_420_UNORM", 1000156003, &[9, 16], (2, 2)),
-    #[cfg(test)]
-    multi_planar("G16_B16_R16_3PLANE_422_UNORM", 1000156030, &[70, 70, 70], (2, 1)),
+    multi_planar("G8_B8_R8_3PLANE_422_UNORM", 1000156004, &[9, 9, 9], (2, 1)),
+    multi_planar("G8_B8R8_2PLANE_422_UNORM", 1000156005, &[9, 16], (2, 1)),
+    multi_planar("G8_B8_R8_3PLANE_444_UNORM", 1000156006, &[9, 9, 9], (1, 1)),
+    padded("R10X6_UNORM_PACK16", 1000156007, RED, 10),
+    padded("R10X6G10X6_UNORM_2PACK16", 1000156008, RG, 10),
+    convertible(padded("R10X6G10X6B10X6A10X6_UNORM_4PACK16", 1000156009, RGBA, 10)),
+    packed422("G10X6B10X6G10X6R10X6_422_UNORM_4PACK16", 1000156010, GBGR, 10),
+    packed422("B10X6G10X6R10X6G10X6_422_UNORM_4PACK16", 1000156011, BGRG, 10),
+    multi_planar(
+        "G10X6_B10X6_R10X6_3PLANE_420_UNORM_3PACK16",
+        1000156012,
+        &[1000156007, 1000156007, 1000156007],
+        (2, 2),
+    ),
+    multi_planar("G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16", 1000156013, &[1000156007, 1000156008], (2, 2)),
+    multi_planar(
+        "G10X6_B10X6_R10X6_3PLANE_422_UNORM_3PACK16",
+        1000156014,
+        &[1000156007, 1000156007, 1000156007],
+        (2, 1),
+    ),
+    multi_planar("G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16", 1000156015, &[1000156007, 1000156008], (2, 1)),
+    multi_planar(
+        "G10X6_B10X6_R10X6_3PLANE_444_UNORM_3PACK16",
+        1000156016,
+        &[1000156007, 1000156007, 1000156007],
+        (1, 1),
+    ),
+    padded("R12X4_UNORM_PACK16", 1000156017, RED, 12),
+    padded("R12X4G12X4_UNORM_2PACK16", 1000156018, RG, 12),
+    with(padded("R12X4G12X4B12X4A12X4_UNORM_4PACK16", 1000156019, RGBA, 12), CONVERTED, 0),
+    packed422("G12X4B12X4G12X4R12X4_422_UNORM_4PACK16", 1000156020, GBGR, 12),
+    packed422("B12X4G12X4R12X4G12X4_422_UNORM_4PACK16", 1000156021, BGRG, 12),
+    multi_planar(
+        "G12X4_B12X4_R12X4_3PLANE_420_UNORM_3PACK16",
+        1000156022,
+        &[1000156017, 1000156017, 1000156017],
+        (2, 2),
+    ),
+    multi_planar("G12X4_B12X4R12X4_2PLANE_420_UNORM_3PACK16", 1000156023, &[1000156017, 1000156018], (2, 2)),
+    multi_planar(
+        "G12X4_B12X4_R12X4_3PLANE_422_UNORM_3PACK16",
+        1000156024,
+        &[1000156017, 1000156017, 1000156017],
+        (2, 1),
+    ),
+    multi_planar("G12X4_B12X4R12X4_2PLANE_422_UNORM_3PACK16", 1000156025, &[1000156017, 1000156018], (2, 1)),
+    multi_planar(
+        "G12X4_B12X4_R12X4_3PLANE_444_UNORM_3PACK16",
+        1000156026,
+        &[1000156017, 1000156017, 1000156017],
+        (1, 1),
+    ),
+    packed422("G16B16G16R16_422_UNORM", 1000156027, GBGR, 16),
+    packed422("B16G16R16G16_422_UNORM", 1000156028, BGRG, 16),
+    multi_planar("G16_B16_R16_3PLANE_420_UNORM", 1000156029, &[70, 70, 70], (2, 2)),
+    multi_planar("G16_B16R16_2PLANE_420_UNORM", 1000156030, &[70, 77], (2, 2)),
+    multi_planar("G16_B16_R16_3PLANE_422_UNORM", 1000156031, &[70, 70, 70], (2, 1)),
+    multi_planar("G16_B16R16_2PLANE_422_UNORM", 1000156032, &[70, 77], (2, 1)),
+    multi_planar("G16_B16_R16_3PLANE_444_UNORM", 1000156033, &[70, 70, 70], (1, 1)),
+    multi_planar("G8_B8R8_2PLANE_444_UNORM", 1000330000, &[9, 16], (1, 1)),
+    multi_planar("G10X6_B10X6R10X6_2PLANE_444_UNORM_3PACK16", 1000330001, &[1000156007, 1000156008], (1, 1)),
+    multi_planar("G12X4_B12X4R12X4_2PLANE_444_UNORM_3PACK16", 1000330002, &[1000156017, 1000156018], (1, 1)),
+    multi_planar("G16_B16R16_2PLANE_444_UNORM", 1000330003, &[70, 77], (1, 1)),
     small("A4R4G4B4_UNORM_PACK16", 1000340000, 2, &[(A, 4), (R, 4), (G, 4), (B, 4)]),
     small("A4B4G4R4_UNORM_PACK16", 1000340001, 2, &[(A, 4), (B, 4), (G, 4), (R, 4)]),
     small("A1B5G5R5_UNORM_PACK16", 1000470000, 2, &[(A, 1), (B, 5), (G, 5), (R, 5)]),
-    with(array("A8_UNORM", 1000470001, Unorm, &[A], 8), full(Unorm), 0),
+    with(array("A8_UNORM", 1000470001, Unorm, &[A], 8), full(Unorm), ALL_BUFFERS),
 ];

@@ -27,7 +27,10 @@ fn rows_are_sorted_and_complete() {
 fn channels_fill_their_blocks() {
     for row in TABLE.iter().filter(|row| row.layout == Layout::Plain) {
         let bits: u32 = row.channels[..row.channel_count as usize].iter().map(|c| u32::from(c.bits)).sum();
-        assert_eq!(bits, u32::from(row.block_bytes) * 8, "{}", row.name);
+        // "10X6" are 10 bits of 16.
+        let unused: u32 =
+            ["10X6", "12X4"].iter().zip([6, 4]).map(|(x, n)| row.name.matches(x).count() as u32 * n).sum();
+        assert_eq!(bits + unused, u32::from(row.block_bytes) * 8, "{}", row.name);
     }
 }
 
@@ -161,6 +164,12 @@ fn known_texels() {
     check("R8G8B8A8_UNORM", &[0, 51, 102, 255], [0, f(0.2), f(0.4), ONE]);
     check("B8G8R8A8_UNORM", &[0, 51, 102, 255], [f(0.4), f(0.2), 0, ONE]);
     check("R8G8_SNORM", &[0x80, 0x7f], [f(-1.0), ONE, 0, ONE]);
+    check("R10X6_UNORM_PACK16", &[0x3f, 0xff], [f(1020.0 / 1023.0), 0, 0, ONE]);
+    check(
+        "R12X4G12X4B12X4A12X4_UNORM_4PACK16",
+        &[0, 0, 0xf0, 0xff, 0x1f, 0, 0xff, 0xff],
+        [0, ONE, f(1.0 / 4095.0), ONE],
+    );
     check("R8_UINT", &[200], [200, 0, 0, 1]);
     check("R16_SINT", &[0xff, 0xff], [u32::MAX, 0, 0, 1]);
     check("R5G6B5_UNORM_PACK16", &0xf800u16.to_le_bytes(), [ONE, 0, 0, ONE]);
@@ -170,6 +179,10 @@ fn known_texels() {
     check("D24_UNORM_S8_UINT", &[0xff, 0xff, 0xff, 0xaa], [ONE, 0, 0, ONE]);
     check("D32_SFLOAT", &0.25f32.to_le_bytes(), [f(0.25), 0, 0, ONE]);
     check("R32G32B32_SFLOAT", &[0; 12], [0, 0, 0, ONE]);
+    assert_eq!(
+        pack(named("R10X6G10X6B10X6A10X6_UNORM_4PACK16"), [0, ONE, 0, ONE])[..8],
+        [0, 0, 0xc0, 0xff, 0, 0, 0xc0, 0xff]
+    );
     assert_eq!(pack(named("R8_UINT"), [300, 0, 0, 0])[0], 255);
     assert_eq!(pack(named("R8_SINT"), [-300i32 as u32, 0, 0, 0])[0], 0x80);
     assert_eq!(pack(named("R8_UNORM"), [f(f32::NAN), 0, 0, 0])[0], 0);

@@ -41,13 +41,15 @@ pub struct WorkgroupFacts {
     pub local_size: [u32; 3],
     /// Bytes of shared memory.
     pub shared_bytes: u32,
+    /// Of these, the first ones that are none of the variables': what the stage is given and makes.
+    pub reserved_bytes: u32,
     /// Shared memory must be zero when a workgroup begins (an Initializer of OpConstantNull).
     pub zero_shared: bool,
 }
 
 impl Default for WorkgroupFacts {
     fn default() -> Self {
-        WorkgroupFacts { local_size: [1; 3], shared_bytes: 0, zero_shared: false }
+        WorkgroupFacts { local_size: [1; 3], shared_bytes: 0, reserved_bytes: 0, zero_shared: false }
     }
 }
 
@@ -57,8 +59,9 @@ impl WorkgroupFacts {
         self.local_size.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Bytes from a patch to the next, where workgroups are patches: a word that begins inside of one ends there too.
-    pub fn patch_bytes(&self) -> u32 {
+    /// Bytes from the memory of a workgroup to the next one's, where each has its own ([`super::Stage::keeps_groups`]): a word that begins inside of
+    /// one ends there too.
+    pub fn group_bytes(&self) -> u32 {
         (self.shared_bytes + size_of::<u32>() as u32).next_multiple_of(16)
     }
 }
@@ -241,6 +244,90 @@ impl VertexMark {
     }
 }
 
+/// Memory of task and mesh workgroups begins with what they say of themselves: of a task how many mesh workgroups there are to be (x, y, z), of a mesh
+/// how many vertices and primitives it has. Behind so many bytes follows the payload: a mesh workgroup has a copy of its task's.
+pub const GROUP_HEAD: u32 = 16;
+
+/// Facts of a task stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskFacts {
+    /// Its workgroups.
+    pub group: WorkgroupFacts,
+    /// Bytes of the payload.
+    pub payload_bytes: u32,
+}
+
+/// What a mesh is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeshPrimitive {
+    /// `OutputPoints`.
+    Points,
+    /// `OutputLinesEXT`.
+    Lines,
+    /// `OutputTrianglesEXT`.
+    Triangles,
+}
+
+impl MeshPrimitive {
+    /// Vertices of a primitive.
+    pub const fn vertices(self) -> u32 {
+        match self {
+            MeshPrimitive::Points => 1,
+            MeshPrimitive::Lines => 2,
+            MeshPrimitive::Triangles => 3,
+        }
+    }
+}
+
+/// Records of a mesh in the memory of its workgroup: words, in which slots lie where [`super::StageInterface::places`] says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Records {
+    /// Byte of the first one; a multiple of 4.
+    pub first: u32,
+    /// Bytes from one to the next; a multiple of 4.
+    pub stride: u32,
+}
+
+/// Facts of a mesh stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeshFacts {
+    /// Its workgroups.
+    pub group: WorkgroupFacts,
+    /// Bytes of the payload that it reads.
+    pub payload_bytes: u32,
+    /// What it makes.
+    pub output: MeshPrimitive,
+    /// `OutputVertices`, 0 to [`MeshFacts::MOST_VERTICES`].
+    pub max_vertices: u32,
+    /// `OutputPrimitivesEXT`, 0 to [`MeshFacts::MOST_PRIMITIVES`].
+    pub max_primitives: u32,
+    /// A record for each of `max_vertices`.
+    pub vertices: Records,
+    /// A record for each of `max_primitives`.
+    pub primitives: Records,
+}
+
+impl MeshFacts {
+    /// `maxMeshOutputVertices`.
+    pub const MOST_VERTICES: u32 = 256;
+    /// `maxMeshOutputPrimitives`.
+    pub const MOST_PRIMITIVES: u32 = 256;
+}
+
+impl Default for MeshFacts {
+    fn default() -> Self {
+        MeshFacts {
+            group: WorkgroupFacts::default(),
+            payload_bytes: 0,
+            output: MeshPrimitive::Points,
+            max_vertices: 0,
+            max_primitives: 0,
+            vertices: Records::default(),
+            primitives: Records::default(),
+        }
+    }
+}
+
 /// What only one stage has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
@@ -252,6 +339,10 @@ pub enum Payload {
     TessellationEvaluation(TessellationFacts),
     /// Geometry.
     Geometry(GeometryFacts),
+    /// Task.
+    Task(TaskFacts),
+    /// Mesh.
+    Mesh(MeshFacts),
     /// Fragment.
     Fragment(FragmentFacts),
     /// Compute.
@@ -266,6 +357,8 @@ impl Payload {
             Stage::TessellationControl => Payload::TessellationControl(ControlFacts::default()),
             Stage::TessellationEvaluation => Payload::TessellationEvaluation(TessellationFacts::default()),
             Stage::Geometry => Payload::Geometry(GeometryFacts::default()),
+            Stage::Task => Payload::Task(TaskFacts::default()),
+            Stage::Mesh => Payload::Mesh(MeshFacts::default()),
             Stage::Fragment => Payload::Fragment(FragmentFacts::default()),
             Stage::Compute => Payload::Compute(WorkgroupFacts::default()),
         }
@@ -278,6 +371,8 @@ impl Payload {
             Payload::TessellationControl(_) => Stage::TessellationControl,
             Payload::TessellationEvaluation(_) => Stage::TessellationEvaluation,
             Payload::Geometry(_) => Stage::Geometry,
+            Payload::Task(_) => Stage::Task,
+            Payload::Mesh(_) => Stage::Mesh,
             Payload::Fragment(_) => Stage::Fragment,
             Payload::Compute(_) => Stage::Compute,
         }
@@ -288,7 +383,12 @@ impl Payload {
         match self {
             Payload::TessellationControl(facts) => Some(&facts.modes),
             Payload::TessellationEvaluation(facts) => Some(facts),
-            Payload::Vertex | Payload::Geometry(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -297,7 +397,12 @@ impl Payload {
         match self {
             Payload::TessellationControl(facts) => Some(&mut facts.modes),
             Payload::TessellationEvaluation(facts) => Some(facts),
-            Payload::Vertex | Payload::Geometry(_) | Payload::Fragment(_) | Payload::Compute(_) => None,
+            Payload::Vertex
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
         }
     }
 
@@ -308,6 +413,8 @@ impl Payload {
             Payload::Vertex
             | Payload::TessellationControl(_)
             | Payload::TessellationEvaluation(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
             | Payload::Fragment(_)
             | Payload::Compute(_) => None,
         }
@@ -320,6 +427,64 @@ impl Payload {
             Payload::Vertex
             | Payload::TessellationControl(_)
             | Payload::TessellationEvaluation(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
+        }
+    }
+
+    /// The task stage's.
+    pub fn task(&self) -> Option<&TaskFacts> {
+        match self {
+            Payload::Task(facts) => Some(facts),
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
+        }
+    }
+
+    /// As [`Payload::task`].
+    pub fn task_mut(&mut self) -> Option<&mut TaskFacts> {
+        match self {
+            Payload::Task(facts) => Some(facts),
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Mesh(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
+        }
+    }
+
+    /// The mesh stage's.
+    pub fn mesh(&self) -> Option<&MeshFacts> {
+        match self {
+            Payload::Mesh(facts) => Some(facts),
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Fragment(_)
+            | Payload::Compute(_) => None,
+        }
+    }
+
+    /// As [`Payload::mesh`].
+    pub fn mesh_mut(&mut self) -> Option<&mut MeshFacts> {
+        match self {
+            Payload::Mesh(facts) => Some(facts),
+            Payload::Vertex
+            | Payload::TessellationControl(_)
+            | Payload::TessellationEvaluation(_)
+            | Payload::Geometry(_)
+            | Payload::Task(_)
             | Payload::Fragment(_)
             | Payload::Compute(_) => None,
         }
@@ -333,6 +498,8 @@ impl Payload {
             | Payload::TessellationControl(_)
             | Payload::TessellationEvaluation(_)
             | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
             | Payload::Compute(_) => None,
         }
     }
@@ -345,6 +512,8 @@ impl Payload {
             | Payload::TessellationControl(_)
             | Payload::TessellationEvaluation(_)
             | Payload::Geometry(_)
+            | Payload::Task(_)
+            | Payload::Mesh(_)
             | Payload::Compute(_) => None,
         }
     }
@@ -354,6 +523,8 @@ impl Payload {
         match self {
             Payload::Compute(facts) => Some(facts),
             Payload::TessellationControl(facts) => Some(&facts.patch),
+            Payload::Task(facts) => Some(&facts.group),
+            Payload::Mesh(facts) => Some(&facts.group),
             Payload::Vertex | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Fragment(_) => None,
         }
     }
@@ -363,6 +534,8 @@ impl Payload {
         match self {
             Payload::Compute(facts) => Some(facts),
             Payload::TessellationControl(facts) => Some(&mut facts.patch),
+            Payload::Task(facts) => Some(&mut facts.group),
+            Payload::Mesh(facts) => Some(&mut facts.group),
             Payload::Vertex | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Fragment(_) => None,
         }
     }
@@ -410,6 +583,8 @@ mod tests {
             assert_eq!(payload.workgroup().is_some(), stage.has_workgroups());
             assert_eq!(payload.geometry().is_some(), stage.has_primitives());
             assert_eq!(payload.tessellation().is_some(), stage.takes(crate::shader::ModeFamily::Patch));
+            assert_eq!(payload.mesh().is_some(), stage.takes(crate::shader::ModeFamily::Mesh));
+            assert_eq!(payload.task().is_some(), stage.row().outputs == crate::shader::Side::Tasks);
         }
     }
 }

@@ -25,6 +25,10 @@ pub enum BuiltinSlot {
     PrimitiveId,
     /// What else a stage says of a vertex that it makes: see [`super::VertexMark`]. (No built-in of SPIR-V's.)
     VertexMark,
+    /// CullPrimitiveEXT.
+    CullPrimitive,
+    /// PrimitivePointIndicesEXT, PrimitiveLineIndicesEXT, PrimitiveTriangleIndicesEXT by component: the vertices of a mesh's primitive.
+    Corner(u8),
     /// FragDepth.
     FragDepth,
     /// FragStencilRefEXT.
@@ -36,7 +40,8 @@ pub enum BuiltinSlot {
 /// Where the 32 bits of a slot come from or go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SlotKind {
-    /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index. What a patch has once has [`SlotKind::PATCH`] there.
+    /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index. What a patch or a mesh's primitive has once
+    /// has [`SlotKind::ONCE`] there.
     User {
         /// `Location`.
         location: u32,
@@ -50,16 +55,16 @@ pub enum SlotKind {
 }
 
 impl SlotKind {
-    /// The index of variables that are `Patch`: no vertex's.
-    pub const PATCH: u8 = 1;
+    /// The index of variables that are `Patch` or `PerPrimitiveEXT`: no vertex's.
+    pub const ONCE: u8 = 1;
 }
 
-/// Where an output slot lies in the memory of a patch.
+/// Where an output slot lies in the memory of a patch, or in the record of a mesh's vertex or primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PatchPlace {
-    /// Bytes from the patch's first one, for vertex 0. (Of 16 bits the two bytes of such a number, not a word.)
+    /// Bytes from the patch's first one, for vertex 0; from the record's. (Of 16 bits the two bytes of such a number in a patch, a word in a record.)
     pub offset: u32,
-    /// Bytes from vertex to vertex; 0 for what the patch has once.
+    /// Bytes from vertex to vertex, or from record to record; 0 for what the patch has once.
     pub stride: u32,
 }
 
@@ -103,7 +108,7 @@ pub struct StageInterface {
     pub inputs: Vec<Slot>,
     /// Outputs that the stage writes.
     pub outputs: Vec<Slot>,
-    /// Of a stage whose outputs are a patch's memory: their places.
+    /// Of a stage whose outputs are the memory of a workgroup: their places.
     pub places: Vec<PatchPlace>,
 }
 

@@ -14,8 +14,9 @@ pub mod stage;
 pub use capture::{CAPTURE_BUFFERS, Capture, Captured, MAX_CAPTURE_STRIDE, STREAMS};
 pub use code::{CompiledStage, StageCode};
 pub use facts::{
-    ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, OutputPrimitive, Payload, Spacing, StageFacts,
-    TessellationFacts, VertexMark, VertexOrder, WorkgroupFacts,
+    ControlFacts, Domain, FragmentFacts, GROUP_HEAD, GeometryFacts, InputPrimitive, MeshFacts, MeshPrimitive,
+    OutputPrimitive, Payload, Records, Spacing, StageFacts, TaskFacts, TessellationFacts, VertexMark, VertexOrder,
+    WorkgroupFacts,
 };
 pub use interface::{BuiltinSlot, Interpolation, PatchPlace, Slot, SlotKind, SlotType, StageInterface};
 pub use layout::{BindingLayout, DescriptorKind, PipelineLayoutInfo};

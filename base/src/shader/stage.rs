@@ -29,6 +29,10 @@ pub enum Side {
     Primitives,
     /// A patch: its vertices, every variable an array with an element for each, and what it has once.
     Patch,
+    /// How many mesh workgroups there are to be, and the payload that these read.
+    Tasks,
+    /// Vertices and primitives of a mesh: every variable an array with an element for each of one or the other.
+    Mesh,
     /// What the rasterizer interpolates between vertices.
     Interpolated,
     /// Fragments: colour attachments by location, depth, stencil, coverage.
@@ -40,13 +44,15 @@ impl Side {
     pub const fn has(self, slot: BuiltinSlot) -> bool {
         match slot {
             BuiltinSlot::Position(_) | BuiltinSlot::PointSize => {
-                matches!(self, Side::Vertices | Side::Primitives | Side::Patch)
+                matches!(self, Side::Vertices | Side::Primitives | Side::Patch | Side::Mesh)
             }
-            BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId | BuiltinSlot::VertexMark => {
-                matches!(self, Side::Vertices)
+            BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId => {
+                matches!(self, Side::Vertices | Side::Mesh)
             }
+            BuiltinSlot::VertexMark => matches!(self, Side::Vertices),
+            BuiltinSlot::CullPrimitive | BuiltinSlot::Corner(_) => matches!(self, Side::Mesh),
             BuiltinSlot::ClipDistance(_) | BuiltinSlot::CullDistance(_) => {
-                matches!(self, Side::Vertices | Side::Primitives | Side::Patch | Side::Interpolated)
+                matches!(self, Side::Vertices | Side::Primitives | Side::Patch | Side::Mesh | Side::Interpolated)
             }
             BuiltinSlot::TessLevelOuter(_) | BuiltinSlot::TessLevelInner(_) => matches!(self, Side::Patch),
             BuiltinSlot::FragDepth | BuiltinSlot::FragStencilRef | BuiltinSlot::SampleMask => {
@@ -69,6 +75,12 @@ pub enum ModeFamily {
     Patch,
     /// What is so named of both.
     Shape,
+    /// How many vertices are made.
+    Vertices,
+    /// That what is made are points.
+    Points,
+    /// What a mesh is made of.
+    Mesh,
     /// What becomes of fragments.
     Fragment,
     /// The size of workgroups.
@@ -164,17 +176,27 @@ stages! {
     /// Tessellation control.
     TessellationControl {
         1 0x2 Graphics Patches Primitives -> Patch
-        modes [Any Patch Shape] builtins [Invocation View Primitive Instance Patch]
+        modes [Any Patch Shape Vertices] builtins [Invocation View Primitive Instance Patch]
     }
     /// Tessellation evaluation.
     TessellationEvaluation {
         2 0x4 Graphics Domain Patch -> Vertices
-        modes [Any Vertex Patch Shape] builtins [Invocation View Primitive Patch Domain]
+        modes [Any Vertex Patch Shape Vertices] builtins [Invocation View Primitive Patch Domain]
     }
     /// Geometry.
     Geometry {
         3 0x8 Graphics Primitives Primitives -> Vertices
-        modes [Any Vertex Primitive Shape] builtins [Invocation View Primitive Instance]
+        modes [Any Vertex Primitive Shape Vertices Points] builtins [Invocation View Primitive Instance]
+    }
+    /// Task.
+    Task {
+        5364 0x40 Graphics Mesh Nothing -> Tasks
+        modes [Any Workgroup] builtins [Invocation Draw Workgroup]
+    }
+    /// Mesh.
+    Mesh {
+        5365 0x80 Graphics Mesh Tasks -> Mesh
+        modes [Any Workgroup Vertices Points Mesh] builtins [Invocation View Draw Workgroup]
     }
     /// Fragment.
     Fragment {
@@ -214,7 +236,7 @@ impl Stage {
         match self.row().batch {
             BatchKind::Quads => true,
             BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
-            BatchKind::Primitives | BatchKind::Workgroup => false,
+            BatchKind::Primitives | BatchKind::Workgroup | BatchKind::Mesh => false,
         }
     }
 
@@ -223,15 +245,24 @@ impl Stage {
         match self.row().batch {
             BatchKind::Primitives => true,
             BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
-            BatchKind::Quads | BatchKind::Workgroup => false,
+            BatchKind::Quads | BatchKind::Workgroup | BatchKind::Mesh => false,
         }
     }
 
     /// Its invocations share memory and meet at barriers.
     pub const fn has_workgroups(self) -> bool {
         match self.row().batch {
-            BatchKind::Workgroup | BatchKind::Patches => true,
+            BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => true,
             BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives | BatchKind::Quads => false,
+        }
+    }
+
+    /// Each of its workgroups has memory of its own, which outlives it: what it makes lies there.
+    pub const fn keeps_groups(self) -> bool {
+        match self.row().batch {
+            BatchKind::Patches | BatchKind::Mesh => true,
+            BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => false,
+            BatchKind::Quads | BatchKind::Workgroup => false,
         }
     }
 }

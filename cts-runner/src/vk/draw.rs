@@ -113,7 +113,7 @@ pub struct Stream<'a> {
 /// What a [`Program`] is made from. The viewport is the whole framebuffer of the pass.
 #[derive(Clone, Copy)]
 pub struct ProgramDesc<'a> {
-    /// SPIR-V of the vertex shader.
+    /// SPIR-V of the vertex shader; empty where there is a mesh shader.
     pub vertex: &'a [u32],
     /// SPIR-V of the tessellation shaders: control, evaluation.
     pub tessellation: Option<[&'a [u32]; 2]>,
@@ -121,6 +121,10 @@ pub struct ProgramDesc<'a> {
     pub patch_points: u32,
     /// SPIR-V of the geometry shader; empty for none.
     pub geometry: &'a [u32],
+    /// SPIR-V of the task shader; empty for none.
+    pub task: &'a [u32],
+    /// SPIR-V of the mesh shader; empty for none.
+    pub mesh: &'a [u32],
     /// SPIR-V of the fragment shader; empty for none.
     pub fragment: &'a [u32],
     /// Specialisation constants of all, `(constant_id, value)`.
@@ -152,6 +156,8 @@ impl Default for ProgramDesc<'_> {
             tessellation: None,
             patch_points: 0,
             geometry: &[],
+            task: &[],
+            mesh: &[],
             fragment: &[],
             constants: &[],
             resources: &[],
@@ -238,7 +244,12 @@ impl Gpu {
     pub fn program(&self, pass: &Pass, desc: &ProgramDesc<'_>) -> Result<Program> {
         let bindings = bindings(desc.resources, desc.array);
         let kinds: Vec<_> = bindings.iter().map(|b| (b.index, b.resource.kind())).collect();
-        let set_layout = self.set_layout(&kinds, STAGES)?;
+        let immutable = |b: &Binding| match b.resource {
+            Resource::Converted(_, sampler) => Some((b.index, [sampler])),
+            _ => None,
+        };
+        let samplers: Vec<_> = bindings.iter().filter_map(immutable).collect();
+        let set_layout = self.set_layout_with(&kinds, STAGES, &samplers)?;
         let layout = self.pipeline_layout(set_layout, desc.push, STAGES)?;
         let set = if bindings.is_empty() { None } else { Some(self.descriptor_set(set_layout, &bindings)?) };
         let pipeline = self.program_pipeline(pass, desc, layout)?;
@@ -265,6 +276,8 @@ impl Gpu {
             (vk::ShaderStageFlags::TESSELLATION_CONTROL, control),
             (vk::ShaderStageFlags::TESSELLATION_EVALUATION, evaluation),
             (vk::ShaderStageFlags::GEOMETRY, desc.geometry),
+            (vk::ShaderStageFlags::TASK_EXT, desc.task),
+            (vk::ShaderStageFlags::MESH_EXT, desc.mesh),
             (vk::ShaderStageFlags::FRAGMENT, desc.fragment),
         ];
         let there = all.into_iter().filter(|(_, words)| !words.is_empty());

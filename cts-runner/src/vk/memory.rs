@@ -155,6 +155,28 @@ impl Gpu {
 
     /// As [`Self::image`], with several samples per texel.
     pub fn image_of_samples(&self, desc: &ImageDesc, samples: vk::SampleCountFlags) -> Result<Image> {
+        let mut image = self.bound_image(desc, samples)?;
+        // An image that is only copied needs no view and must not have one.
+        if desc.usage & !TRANSFERS == vk::ImageUsageFlags::empty() {
+            return Ok(image);
+        }
+        let info = vk::ImageViewCreateInfo::default()
+            .image(image.handle)
+            .view_type(desc.view)
+            .format(desc.format)
+            .subresource_range(image.full_range());
+        // SAFETY: `info` is valid and the image bound.
+        image.view = unsafe { self.device.create_image_view(&info, None) }.of("vkCreateImageView")?;
+        self.own(Owned::ImageView(image.view));
+        Ok(image)
+    }
+
+    /// As [`Self::image`], for views of other kinds than the usual one.
+    pub fn image_without_view(&self, desc: &ImageDesc) -> Result<Image> {
+        self.bound_image(desc, vk::SampleCountFlags::TYPE_1)
+    }
+
+    fn bound_image(&self, desc: &ImageDesc, samples: vk::SampleCountFlags) -> Result<Image> {
         use vk::ImageViewType as V;
         let (kind, flags) = match desc.view {
             V::TYPE_1D | V::TYPE_1D_ARRAY => (vk::ImageType::TYPE_1D, vk::ImageCreateFlags::empty()),
@@ -180,20 +202,7 @@ impl Gpu {
         let memory = self.allocate(&needs, vk::MemoryPropertyFlags::empty())?;
         // SAFETY: memory and image are new and fit each other.
         unsafe { self.device.bind_image_memory(handle, memory, 0) }.of("vkBindImageMemory")?;
-        let mut image = Image { handle, view: vk::ImageView::null(), desc: *desc, samples };
-        // An image that is only copied needs no view and must not have one.
-        if desc.usage & !TRANSFERS == vk::ImageUsageFlags::empty() {
-            return Ok(image);
-        }
-        let info = vk::ImageViewCreateInfo::default()
-            .image(handle)
-            .view_type(desc.view)
-            .format(desc.format)
-            .subresource_range(image.full_range());
-        // SAFETY: `info` is valid and the image bound.
-        image.view = unsafe { self.device.create_image_view(&info, None) }.of("vkCreateImageView")?;
-        self.own(Owned::ImageView(image.view));
-        Ok(image)
+        Ok(Image { handle, view: vk::ImageView::null(), desc: *desc, samples })
     }
 
     /// Makes a view of a texel buffer.

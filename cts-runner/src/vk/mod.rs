@@ -19,6 +19,7 @@ mod pipeline;
 mod record;
 mod recorder;
 mod submit;
+mod ycbcr;
 
 pub use api::{Api, Manifest};
 pub use ash::vk as raw;

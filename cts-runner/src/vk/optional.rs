@@ -1,4 +1,5 @@
-//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations, transform feedback.
+//! What a device may have beyond Vulkan 1.0 and a workload may use: small types, descriptor indexing, subgroup operations, transform feedback, conversions of
+//! Y'CbCr, mesh shaders.
 
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, c_char};
@@ -30,6 +31,10 @@ pub struct Optional {
     pub cooperative: bool,
     /// `transformFeedback`.
     pub transform_feedback: bool,
+    /// `samplerYcbcrConversion`.
+    pub conversion: bool,
+    /// `meshShader` and `taskShader`.
+    pub mesh_shader: bool,
     /// Which of [`EXTENSIONS`] the device has.
     has: [bool; EXTENSIONS.len()],
 }
@@ -44,7 +49,9 @@ pub(super) struct Features {
     memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
     cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
     feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
-    wanted: [bool; 6],
+    conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static>,
+    mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT<'static>,
+    wanted: [bool; 8],
 }
 
 impl Optional {
@@ -63,7 +70,8 @@ impl Optional {
         let mut storage8 = vk::PhysicalDevice8BitStorageFeatures::default();
         let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default();
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
-        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage16);
+        let mut conversion = vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut storage16).push_next(&mut conversion);
         if has[0] {
             features = features.push_next(&mut storage8);
         }
@@ -81,6 +89,10 @@ impl Optional {
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         if listed(ext::transform_feedback::NAME) {
             features = features.push_next(&mut feedback);
+        }
+        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT::default();
+        if core && listed(ext::mesh_shader::NAME) {
+            features = features.push_next(&mut mesh);
         }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
@@ -101,6 +113,8 @@ impl Optional {
             divergent_buffers: indexing.shader_storage_buffer_array_non_uniform_indexing == vk::TRUE,
             cooperative: cooperative.cooperative_matrix == vk::TRUE && memory_model.vulkan_memory_model == vk::TRUE,
             transform_feedback: feedback.transform_feedback == vk::TRUE,
+            conversion: conversion.sampler_ycbcr_conversion == vk::TRUE,
+            mesh_shader: mesh.mesh_shader == vk::TRUE && mesh.task_shader == vk::TRUE,
             has,
         }
     }
@@ -120,6 +134,11 @@ impl Optional {
             cooperative: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default().cooperative_matrix(self.cooperative),
             feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
                 .transform_feedback(self.transform_feedback),
+            conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures::default()
+                .sampler_ycbcr_conversion(self.conversion),
+            mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT::default()
+                .mesh_shader(self.mesh_shader)
+                .task_shader(self.mesh_shader),
             wanted: [
                 self.storage16,
                 self.storage8,
@@ -127,6 +146,8 @@ impl Optional {
                 self.divergent_images || self.divergent_buffers,
                 self.cooperative,
                 self.transform_feedback,
+                self.conversion,
+                self.mesh_shader,
             ],
         }
     }
@@ -138,6 +159,7 @@ impl Optional {
         let more = [
             (self.cooperative, khr::cooperative_matrix::NAME),
             (self.transform_feedback, ext::transform_feedback::NAME),
+            (self.mesh_shader, ext::mesh_shader::NAME),
         ];
         missing.chain(more.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.as_ptr())).collect()
     }
@@ -163,6 +185,12 @@ impl Features {
         }
         if self.wanted[5] {
             info = info.push_next(&mut self.feedback);
+        }
+        if self.wanted[6] {
+            info = info.push_next(&mut self.conversion);
+        }
+        if self.wanted[7] {
+            info = info.push_next(&mut self.mesh);
         }
         info
     }

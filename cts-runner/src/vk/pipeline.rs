@@ -17,6 +17,8 @@ pub enum Resource {
     UniformDynamic(vk::Buffer, u64),
     /// A combined image and sampler, in `SHADER_READ_ONLY_OPTIMAL`.
     Texture(vk::ImageView, vk::Sampler),
+    /// A combined image and sampler with a Y'CbCr conversion, which is the set layout's.
+    Converted(vk::ImageView, vk::Sampler),
     /// A sampled image, in `SHADER_READ_ONLY_OPTIMAL`.
     Sampled(vk::ImageView),
     /// A sampler.
@@ -45,7 +47,7 @@ impl Resource {
             Resource::Storage(_) => vk::DescriptorType::STORAGE_BUFFER,
             Resource::Uniform(_) => vk::DescriptorType::UNIFORM_BUFFER,
             Resource::UniformDynamic(..) => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
-            Resource::Texture(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+            Resource::Texture(..) | Resource::Converted(..) => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
             Resource::Sampled(_) => vk::DescriptorType::SAMPLED_IMAGE,
             Resource::Sampler(_) => vk::DescriptorType::SAMPLER,
             Resource::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
@@ -67,7 +69,9 @@ impl Resource {
     fn image_info(&self) -> vk::DescriptorImageInfo {
         let info = vk::DescriptorImageInfo::default().image_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL);
         match *self {
-            Resource::Texture(view, sampler) => info.image_view(view).sampler(sampler),
+            Resource::Texture(view, sampler) | Resource::Converted(view, sampler) => {
+                info.image_view(view).sampler(sampler)
+            }
             Resource::Sampled(view) => info.image_view(view),
             Resource::Sampler(sampler) => info.sampler(sampler),
             Resource::StorageImage(view) => info.image_view(view).image_layout(vk::ImageLayout::GENERAL),
@@ -209,6 +213,16 @@ impl Gpu {
         kinds: &[(u32, vk::DescriptorType)],
         stages: vk::ShaderStageFlags,
     ) -> Result<vk::DescriptorSetLayout> {
+        self.set_layout_with(kinds, stages, &[])
+    }
+
+    /// The same, where some bindings have a sampler for good.
+    pub fn set_layout_with(
+        &self,
+        kinds: &[(u32, vk::DescriptorType)],
+        stages: vk::ShaderStageFlags,
+        samplers: &[(u32, [vk::Sampler; 1])],
+    ) -> Result<vk::DescriptorSetLayout> {
         let mut bindings: Vec<vk::DescriptorSetLayoutBinding<'_>> = Vec::new();
         for &(index, kind) in kinds {
             let new =
@@ -216,6 +230,11 @@ impl Gpu {
             match bindings.iter_mut().find(|b| b.binding == index) {
                 Some(array) => array.descriptor_count += 1,
                 None => bindings.push(new.descriptor_count(1)),
+            }
+        }
+        for binding in &mut bindings {
+            if let Some((_, sampler)) = samplers.iter().find(|(index, _)| *index == binding.binding) {
+                *binding = binding.immutable_samplers(sampler);
             }
         }
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
@@ -256,9 +275,11 @@ impl Gpu {
 
     /// Makes a descriptor set (with its own pool) and writes it; bindings of one number are an array's elements in order.
     pub fn descriptor_set(&self, layout: vk::DescriptorSetLayout, bindings: &[Binding]) -> Result<vk::DescriptorSet> {
+        // What is converted may take a descriptor per plane.
+        let planes = |b: &Binding| if matches!(b.resource, Resource::Converted(..)) { 3 } else { 1 };
         let sizes: Vec<_> = bindings
             .iter()
-            .map(|b| vk::DescriptorPoolSize::default().ty(b.resource.kind()).descriptor_count(1))
+            .map(|b| vk::DescriptorPoolSize::default().ty(b.resource.kind()).descriptor_count(planes(b)))
             .collect();
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
         // SAFETY: `info` is valid.

@@ -123,6 +123,12 @@ impl Recorder<'_> {
         }
     }
 
+    /// vkCmdDrawMeshTasksEXT. The device has the extension.
+    pub fn draw_mesh_tasks(self, functions: &ash::ext::mesh_shader::Device, [x, y, z]: [u32; 3]) {
+        // SAFETY: as in `draw`.
+        unsafe { functions.cmd_draw_mesh_tasks(self.cmd, x, y, z) }
+    }
+
     /// Draws indexed: `count` indices from `first`, with `base` added to each.
     pub fn draw_indexed(self, count: u32, first: u32, base: i32, instances: u32) {
         // SAFETY: as in `draw`; an index buffer is bound.

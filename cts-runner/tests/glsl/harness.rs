@@ -54,7 +54,7 @@ pub fn folder() -> PathBuf {
 /// All GLSL sources of a folder.
 pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder of the shaders");
-    const STAGES: [&str; 6] = ["comp", "vert", "tesc", "tese", "geom", "frag"];
+    const STAGES: [&str; 8] = ["comp", "vert", "tesc", "tese", "geom", "task", "mesh", "frag"];
     let is_source = |p: &PathBuf| p.extension().is_some_and(|e| STAGES.iter().any(|s| e == *s));
     entries.flatten().map(|e| e.path()).filter(is_source).collect()
 }

@@ -3,7 +3,8 @@
 #![forbid(unsafe_code)]
 
 use crate::caps::limits::LIMITS;
-use base::shader::{PipelineLayoutInfo, Stage};
+use crate::caps::properties::MAX_TASK_PAYLOAD;
+use base::shader::{Payload, PipelineLayoutInfo, Stage};
 use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};
 use jit::tier::Tier;
@@ -109,13 +110,7 @@ impl StageRequest {
             layout: &self.layout,
             accept: accepted(),
         })?;
-        let bytes =
-            prepared.facts().payload.workgroup().filter(|_| self.stage == Stage::Compute).map_or(0, |w| w.shared_bytes);
-        let most = LIMITS.max_compute_shared_memory_size;
-        if bytes > most {
-            let message = format!("{bytes} bytes of workgroup memory, maxComputeSharedMemorySize is {most}");
-            return Err(jit::error::Error::invalid(message));
-        }
+        within_limits(&prepared.facts().payload).map_err(jit::error::Error::invalid)?;
         Ok(prepared)
     }
 
@@ -128,6 +123,23 @@ impl StageRequest {
         let prepared = self.prepare_read(&Module::parse_again(&self.words)?)?;
         if wanted() { prepared.improve(than, wanted) } else { Ok(None) }
     }
+}
+
+/// Is a stage's memory within what the device says it has?
+fn within_limits(payload: &Payload) -> Result<(), String> {
+    // (Of a patch everything is its outputs, which have limits of their own.)
+    let shared = payload.workgroup().filter(|_| payload.tessellation().is_none());
+    let shared = shared.map_or(0, |facts| facts.shared_bytes - facts.reserved_bytes);
+    let most = LIMITS.max_compute_shared_memory_size;
+    if shared > most {
+        return Err(format!("{shared} bytes of workgroup memory, maxComputeSharedMemorySize is {most}"));
+    }
+    let task = payload.task().map(|facts| facts.payload_bytes);
+    let bytes = task.or_else(|| payload.mesh().map(|facts| facts.payload_bytes)).unwrap_or(0);
+    if bytes > MAX_TASK_PAYLOAD {
+        return Err(format!("{bytes} bytes of payload, maxTaskPayloadSize is {MAX_TASK_PAYLOAD}"));
+    }
+    Ok(())
 }
 
 /// Hands on, as bytes, what is hashed into it.

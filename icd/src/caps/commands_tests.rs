@@ -1,7 +1,7 @@
 //! Every command of an advertised extension is in the command table (vk.xml's `require` blocks, for the rows of the extension table).
 
 use super::extensions::Extension as E;
-use super::{API_VERSION, V1_1, V1_2, V1_3};
+use super::{V1_1, V1_2, V1_3, V1_4};
 use crate::entry::table;
 use crate::ffi::table::Need;
 
@@ -18,11 +18,16 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_KHR_external_memory_capabilities, &["vkGetPhysicalDeviceExternalBufferPropertiesKHR"]),
     (E::VK_KHR_external_semaphore_capabilities, &["vkGetPhysicalDeviceExternalSemaphorePropertiesKHR"]),
     (E::VK_KHR_external_fence_capabilities, &["vkGetPhysicalDeviceExternalFencePropertiesKHR"]),
+    (E::VK_KHR_external_memory_fd, &["vkGetMemoryFdKHR", "vkGetMemoryFdPropertiesKHR"]),
+    (E::VK_KHR_external_semaphore_fd, &["vkImportSemaphoreFdKHR", "vkGetSemaphoreFdKHR"]),
+    (E::VK_KHR_external_fence_fd, &["vkImportFenceFdKHR", "vkGetFenceFdKHR"]),
+    (E::VK_EXT_external_memory_host, &["vkGetMemoryHostPointerPropertiesEXT"]),
     (E::VK_KHR_swapchain, &["vkCreateSwapchainKHR", "vkDestroySwapchainKHR", "vkGetSwapchainImagesKHR", "vkAcquireNextImageKHR", "vkQueuePresentKHR"]),
     (E::VK_KHR_maintenance1, &["vkTrimCommandPoolKHR"]),
     (E::VK_KHR_maintenance3, &["vkGetDescriptorSetLayoutSupportKHR"]),
     (E::VK_KHR_maintenance4, &["vkGetDeviceBufferMemoryRequirementsKHR", "vkGetDeviceImageMemoryRequirementsKHR", "vkGetDeviceImageSparseMemoryRequirementsKHR"]),
     (E::VK_KHR_maintenance5, &["vkCmdBindIndexBuffer2KHR", "vkGetRenderingAreaGranularityKHR", "vkGetDeviceImageSubresourceLayoutKHR", "vkGetImageSubresourceLayout2KHR"]),
+    (E::VK_KHR_maintenance10, &["vkCmdEndRendering2KHR"]),
     (E::VK_KHR_bind_memory2, &["vkBindBufferMemory2KHR", "vkBindImageMemory2KHR"]),
     (E::VK_KHR_get_memory_requirements2, &["vkGetImageMemoryRequirements2KHR", "vkGetBufferMemoryRequirements2KHR", "vkGetImageSparseMemoryRequirements2KHR"]),
     (E::VK_KHR_descriptor_update_template, &["vkCreateDescriptorUpdateTemplateKHR", "vkDestroyDescriptorUpdateTemplateKHR", "vkUpdateDescriptorSetWithTemplateKHR", "vkCmdPushDescriptorSetWithTemplateKHR"]),
@@ -53,20 +58,26 @@ static COMMANDS: &[(E, &[&str])] = &[
     (E::VK_EXT_vertex_input_dynamic_state, &["vkCmdSetVertexInputEXT"]),
     (E::VK_EXT_conditional_rendering, &["vkCmdBeginConditionalRenderingEXT", "vkCmdEndConditionalRenderingEXT"]),
     (E::VK_EXT_transform_feedback, &["vkCmdBindTransformFeedbackBuffersEXT", "vkCmdBeginTransformFeedbackEXT", "vkCmdEndTransformFeedbackEXT", "vkCmdBeginQueryIndexedEXT", "vkCmdEndQueryIndexedEXT", "vkCmdDrawIndirectByteCountEXT"]),
+    (E::VK_KHR_copy_memory_indirect, &["vkCmdCopyMemoryIndirectKHR", "vkCmdCopyMemoryToImageIndirectKHR"]),
+    (E::VK_EXT_hdr_metadata, &["vkSetHdrMetadataEXT"]),
+    (E::VK_EXT_primitive_restart_index, &["vkCmdSetPrimitiveRestartIndexEXT"]),
+    (E::VK_EXT_attachment_feedback_loop_dynamic_state, &["vkCmdSetAttachmentFeedbackLoopEnableEXT"]),
+    (E::VK_EXT_mesh_shader, &["vkCmdDrawMeshTasksEXT", "vkCmdDrawMeshTasksIndirectEXT", "vkCmdDrawMeshTasksIndirectCountEXT"]),
     (E::VK_EXT_tooling_info, &["vkGetPhysicalDeviceToolPropertiesEXT"]),
 ];
 
-/// The commands of each core version after 1.0 (vk.xml's `feature` blocks).
+/// The commands of each core version after 1.0 (vk.xml's `feature` blocks). Rows of a version that is not told yet are seen by nobody.
 #[rustfmt::skip]
 static CORE: &[(u32, &[&str])] = &[
     (V1_1, &["vkEnumerateInstanceVersion", "vkBindBufferMemory2", "vkBindImageMemory2", "vkGetDeviceGroupPeerMemoryFeatures", "vkCmdSetDeviceMask", "vkEnumeratePhysicalDeviceGroups", "vkGetImageMemoryRequirements2", "vkGetBufferMemoryRequirements2", "vkGetImageSparseMemoryRequirements2", "vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceProperties2", "vkGetPhysicalDeviceFormatProperties2", "vkGetPhysicalDeviceImageFormatProperties2", "vkGetPhysicalDeviceQueueFamilyProperties2", "vkGetPhysicalDeviceMemoryProperties2", "vkGetPhysicalDeviceSparseImageFormatProperties2", "vkTrimCommandPool", "vkGetDeviceQueue2", "vkGetPhysicalDeviceExternalBufferProperties", "vkGetPhysicalDeviceExternalFenceProperties", "vkGetPhysicalDeviceExternalSemaphoreProperties", "vkCmdDispatchBase", "vkCreateDescriptorUpdateTemplate", "vkDestroyDescriptorUpdateTemplate", "vkUpdateDescriptorSetWithTemplate", "vkGetDescriptorSetLayoutSupport", "vkCreateSamplerYcbcrConversion", "vkDestroySamplerYcbcrConversion"]),
     (V1_2, &["vkResetQueryPool", "vkGetSemaphoreCounterValue", "vkWaitSemaphores", "vkSignalSemaphore", "vkGetBufferDeviceAddress", "vkGetBufferOpaqueCaptureAddress", "vkGetDeviceMemoryOpaqueCaptureAddress", "vkCmdDrawIndirectCount", "vkCmdDrawIndexedIndirectCount", "vkCreateRenderPass2", "vkCmdBeginRenderPass2", "vkCmdNextSubpass2", "vkCmdEndRenderPass2"]),
     (V1_3, &["vkGetPhysicalDeviceToolProperties", "vkCreatePrivateDataSlot", "vkDestroyPrivateDataSlot", "vkSetPrivateData", "vkGetPrivateData", "vkCmdPipelineBarrier2", "vkCmdWriteTimestamp2", "vkQueueSubmit2", "vkCmdCopyBuffer2", "vkCmdCopyImage2", "vkCmdCopyBufferToImage2", "vkCmdCopyImageToBuffer2", "vkGetDeviceBufferMemoryRequirements", "vkGetDeviceImageMemoryRequirements", "vkGetDeviceImageSparseMemoryRequirements", "vkCmdSetEvent2", "vkCmdResetEvent2", "vkCmdWaitEvents2", "vkCmdBlitImage2", "vkCmdResolveImage2", "vkCmdBeginRendering", "vkCmdEndRendering", "vkCmdSetCullMode", "vkCmdSetFrontFace", "vkCmdSetPrimitiveTopology", "vkCmdSetViewportWithCount", "vkCmdSetScissorWithCount", "vkCmdBindVertexBuffers2", "vkCmdSetDepthTestEnable", "vkCmdSetDepthWriteEnable", "vkCmdSetDepthCompareOp", "vkCmdSetDepthBoundsTestEnable", "vkCmdSetStencilTestEnable", "vkCmdSetStencilOp", "vkCmdSetRasterizerDiscardEnable", "vkCmdSetDepthBiasEnable", "vkCmdSetPrimitiveRestartEnable"]),
+    (V1_4, &["vkMapMemory2", "vkUnmapMemory2", "vkGetDeviceImageSubresourceLayout", "vkGetImageSubresourceLayout2", "vkCopyMemoryToImage", "vkCopyImageToMemory", "vkCopyImageToImage", "vkTransitionImageLayout", "vkCmdPushDescriptorSet", "vkCmdPushDescriptorSetWithTemplate", "vkCmdBindDescriptorSets2", "vkCmdPushConstants2", "vkCmdPushDescriptorSet2", "vkCmdPushDescriptorSetWithTemplate2", "vkCmdSetLineStipple", "vkCmdBindIndexBuffer2", "vkGetRenderingAreaGranularity", "vkCmdSetRenderingAttachmentLocations", "vkCmdSetRenderingInputAttachmentIndices"]),
 ];
 
 #[test]
-fn core_version_has_its_commands() {
-    for (version, commands) in CORE.iter().filter(|(version, _)| *version <= API_VERSION) {
+fn core_versions_have_their_commands() {
+    for (version, commands) in CORE {
         for command in *commands {
             let need = table::find(command.as_bytes()).map(|(_, need)| need);
             assert_eq!(need, Some(Need::Core(*version)), "{command}");

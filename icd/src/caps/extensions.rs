@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{API_VERSION, V1_1, V1_2, V1_3};
+use super::{API_VERSION, V1_1, V1_2, V1_3, V1_4};
 use ash::vk;
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -103,11 +103,10 @@ macro_rules! extensions {
 
 const YES: Support = Support::Yes;
 // "Feature Requirements" name a feature for each of these that must come with the extension.
-const NO_YCBCR: Support = Support::No(
-    "its samplerYcbcrConversion or ycbcr2plane444Formats is mandatory, and there are no multi-planar formats",
-);
 const NO_ASTC: Support =
     Support::No("textureCompressionASTC_HDR is mandatory, and the format table does not have them");
+const NO_PROTECTED: Support =
+    Support::No("pipelineProtectedAccess is mandatory, and there is no protected memory on a CPU");
 const SUPERSEDED: Support = Support::No("VK_KHR_buffer_device_address replaced it");
 const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
 
@@ -127,6 +126,10 @@ extensions! {
     VK_KHR_external_memory, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_memory_capabilities), Core(V1_1)])];
     VK_KHR_external_semaphore, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_semaphore_capabilities), Core(V1_1)])];
     VK_KHR_external_fence, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_fence_capabilities), Core(V1_1)])];
+    VK_KHR_external_memory_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
+    VK_KHR_external_semaphore_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_semaphore), Core(V1_1)])];
+    VK_KHR_external_fence_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_fence), Core(V1_1)])];
+    VK_EXT_external_memory_host, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
     VK_KHR_swapchain, 70, Device, YES, None, [Ext(E::VK_KHR_surface)];
     VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
     VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
@@ -134,16 +137,17 @@ extensions! {
     VK_KHR_maintenance2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_maintenance3, 1, Device, YES, Some(V1_1), [PROPERTIES2];
     VK_KHR_maintenance4, 2, Device, YES, Some(V1_3), [Core(V1_1)];
-    VK_KHR_maintenance5, 1, Device, YES, None, [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
-    VK_KHR_maintenance6, 1, Device, YES, None, [Core(V1_1)];
+    VK_KHR_maintenance5, 1, Device, YES, Some(V1_4), [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_maintenance6, 1, Device, YES, Some(V1_4), [Core(V1_1)];
     VK_KHR_maintenance7, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_maintenance9, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_maintenance10, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
     VK_KHR_dedicated_allocation, 3, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_get_memory_requirements2), Core(V1_1)])];
     VK_KHR_descriptor_update_template, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_push_descriptor, 2, Device, YES, None, [PROPERTIES2];
+    VK_KHR_push_descriptor, 2, Device, YES, Some(V1_4), [PROPERTIES2];
     VK_KHR_device_group, 4, Device, YES, Some(V1_1), [Ext(E::VK_KHR_device_group_creation)];
     VK_KHR_multiview, 1, Device, YES, Some(V1_1), [PROPERTIES2];
     VK_KHR_create_renderpass2, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_multiview), Ext(E::VK_KHR_maintenance2)]), Core(V1_1)])];
@@ -172,7 +176,7 @@ extensions! {
     VK_KHR_shader_bfloat16, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_shader_float8, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_shader_relaxed_extended_instruction, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_shader_float_controls2, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
+    VK_KHR_shader_float_controls2, 1, Device, YES, Some(V1_4), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
     VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
     VK_KHR_8bit_storage, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
@@ -182,12 +186,12 @@ extensions! {
     VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
     VK_KHR_shader_integer_dot_product, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_KHR_workgroup_memory_explicit_layout, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_sampler_ycbcr_conversion, 14, Device, NO_YCBCR, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
-    VK_KHR_vertex_attribute_divisor, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_load_store_op_none, 1, Device, YES, None, [];
-    VK_KHR_map_memory2, 1, Device, YES, None, [];
-    VK_KHR_line_rasterization, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_sampler_ycbcr_conversion, 14, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
+    VK_KHR_vertex_attribute_divisor, 1, Device, YES, Some(V1_4), [PROPERTIES2];
+    VK_KHR_index_type_uint8, 1, Device, YES, Some(V1_4), [PROPERTIES2];
+    VK_KHR_load_store_op_none, 1, Device, YES, Some(V1_4), [];
+    VK_KHR_map_memory2, 1, Device, YES, Some(V1_4), [];
+    VK_KHR_line_rasterization, 1, Device, YES, Some(V1_4), [PROPERTIES2];
     VK_EXT_descriptor_indexing, 2, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance3)]), Core(V1_1)])];
     VK_EXT_host_query_reset, 1, Device, YES, Some(V1_2), [PROPERTIES2];
     VK_EXT_scalar_block_layout, 1, Device, YES, Some(V1_2), [PROPERTIES2];
@@ -215,9 +219,9 @@ extensions! {
     VK_EXT_extended_dynamic_state, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_extended_dynamic_state2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
     VK_EXT_robustness2, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_pipeline_robustness, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_shader_expect_assume, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_shader_subgroup_rotate, 2, Device, YES, None, [];
+    VK_EXT_pipeline_robustness, 1, Device, YES, Some(V1_4), [PROPERTIES2];
+    VK_KHR_shader_expect_assume, 1, Device, YES, Some(V1_4), [PROPERTIES2];
+    VK_KHR_shader_subgroup_rotate, 2, Device, YES, Some(V1_4), [];
     VK_KHR_shader_subgroup_uniform_control_flow, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_shader_maximal_reconvergence, 1, Device, YES, None, [Core(V1_1)];
     VK_KHR_shader_clock, 1, Device, YES, None, [PROPERTIES2];
@@ -242,6 +246,7 @@ extensions! {
     VK_EXT_vertex_input_dynamic_state, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_conditional_rendering, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_transform_feedback, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_mesh_shader, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_spirv_1_4), Core(V1_2)])];
     VK_EXT_primitives_generated_query, 1, Device, YES, None, [Ext(E::VK_EXT_transform_feedback)];
     VK_EXT_memory_budget, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_image_view_min_lod, 1, Device, YES, None, [PROPERTIES2];
@@ -249,7 +254,7 @@ extensions! {
     VK_EXT_depth_bias_control, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_memory_priority, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_pageable_device_local_memory, 1, Device, YES, None, [Ext(E::VK_EXT_memory_priority)];
-    VK_KHR_global_priority, 1, Device, YES, None, [PROPERTIES2];
+    VK_KHR_global_priority, 1, Device, YES, Some(V1_4), [PROPERTIES2];
     VK_EXT_global_priority, 2, Device, YES, None, [];
     VK_EXT_global_priority_query, 1, Device, YES, None, [Ext(E::VK_EXT_global_priority), PROPERTIES2];
     VK_EXT_non_seamless_cube_map, 1, Device, YES, None, [PROPERTIES2];
@@ -259,21 +264,32 @@ extensions! {
     VK_EXT_shader_atomic_float2, 1, Device, YES, None, [Ext(E::VK_EXT_shader_atomic_float)];
     VK_EXT_shader_image_atomic_int64, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_texture_compression_astc_hdr, 1, Device, NO_ASTC, Some(V1_3), [PROPERTIES2];
-    VK_EXT_ycbcr_2plane_444_formats, 1, Device, NO_YCBCR, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
+    VK_EXT_ycbcr_image_arrays, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
+    VK_EXT_rgba10x6_formats, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
+    VK_EXT_ycbcr_2plane_444_formats, 1, Device, YES, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
     VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
     VK_KHR_robustness2, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_extended_dynamic_state3, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_multi_draw, 1, Device, YES, None, [PROPERTIES2];
     VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];
-    VK_KHR_dynamic_rendering_local_read, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
-    VK_EXT_host_image_copy, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_copy_commands2), Ext(E::VK_KHR_format_feature_flags2)]), Core(V1_3)])];
+    VK_KHR_dynamic_rendering_local_read, 1, Device, YES, Some(V1_4), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_EXT_host_image_copy, 1, Device, YES, Some(V1_4), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_copy_commands2), Ext(E::VK_KHR_format_feature_flags2)]), Core(V1_3)])];
     VK_EXT_nested_command_buffer, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_zero_initialize_device_memory, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_image_2d_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_EXT_image_sliced_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
     VK_KHR_unified_image_layouts, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_dynamic_rendering_unused_attachments, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
+    VK_KHR_copy_memory_indirect, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address)]), Core(V1_2)])];
+    VK_EXT_post_depth_coverage, 1, Device, YES, None, [];
+    VK_EXT_border_color_swizzle, 1, Device, YES, None, [Ext(E::VK_EXT_custom_border_color)];
+    VK_EXT_hdr_metadata, 3, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
+    VK_EXT_primitive_restart_index, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_legacy_vertex_attributes, 1, Device, YES, None, [Ext(E::VK_EXT_vertex_input_dynamic_state)];
+    VK_EXT_attachment_feedback_loop_layout, 2, Device, YES, None, [PROPERTIES2];
+    VK_EXT_attachment_feedback_loop_dynamic_state, 1, Device, YES, None, [PROPERTIES2, Ext(E::VK_EXT_attachment_feedback_loop_layout)];
+    VK_EXT_pipeline_protected_access, 1, Device, NO_PROTECTED, Some(V1_4), [PROPERTIES2];
     VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
 }
 
@@ -432,6 +448,7 @@ mod tests {
         (V1_1, &[E::VK_KHR_multiview, E::VK_KHR_get_physical_device_properties2, E::VK_KHR_device_group, E::VK_KHR_shader_draw_parameters, E::VK_KHR_maintenance1, E::VK_KHR_device_group_creation, E::VK_KHR_external_memory_capabilities, E::VK_KHR_external_memory, E::VK_KHR_external_semaphore_capabilities, E::VK_KHR_external_semaphore, E::VK_KHR_16bit_storage, E::VK_KHR_descriptor_update_template, E::VK_KHR_external_fence_capabilities, E::VK_KHR_external_fence, E::VK_KHR_maintenance2, E::VK_KHR_variable_pointers, E::VK_KHR_dedicated_allocation, E::VK_KHR_storage_buffer_storage_class, E::VK_KHR_relaxed_block_layout, E::VK_KHR_get_memory_requirements2, E::VK_KHR_sampler_ycbcr_conversion, E::VK_KHR_bind_memory2, E::VK_KHR_maintenance3]),
         (V1_2, &[E::VK_KHR_sampler_mirror_clamp_to_edge, E::VK_KHR_shader_float16_int8, E::VK_KHR_imageless_framebuffer, E::VK_KHR_create_renderpass2, E::VK_EXT_sampler_filter_minmax, E::VK_KHR_image_format_list, E::VK_EXT_descriptor_indexing, E::VK_EXT_shader_viewport_index_layer, E::VK_KHR_draw_indirect_count, E::VK_KHR_shader_subgroup_extended_types, E::VK_KHR_8bit_storage, E::VK_KHR_shader_atomic_int64, E::VK_KHR_driver_properties, E::VK_KHR_shader_float_controls, E::VK_KHR_depth_stencil_resolve, E::VK_KHR_timeline_semaphore, E::VK_KHR_vulkan_memory_model, E::VK_EXT_scalar_block_layout, E::VK_KHR_spirv_1_4, E::VK_KHR_separate_depth_stencil_layouts, E::VK_EXT_separate_stencil_usage, E::VK_KHR_uniform_buffer_standard_layout, E::VK_KHR_buffer_device_address, E::VK_EXT_host_query_reset]),
         (V1_3, &[E::VK_KHR_dynamic_rendering, E::VK_EXT_texture_compression_astc_hdr, E::VK_EXT_inline_uniform_block, E::VK_EXT_pipeline_creation_feedback, E::VK_KHR_shader_terminate_invocation, E::VK_EXT_subgroup_size_control, E::VK_EXT_tooling_info, E::VK_EXT_extended_dynamic_state, E::VK_EXT_shader_demote_to_helper_invocation, E::VK_KHR_shader_integer_dot_product, E::VK_EXT_texel_buffer_alignment, E::VK_KHR_shader_non_semantic_info, E::VK_EXT_private_data, E::VK_EXT_pipeline_creation_cache_control, E::VK_KHR_synchronization2, E::VK_KHR_zero_initialize_workgroup_memory, E::VK_EXT_ycbcr_2plane_444_formats, E::VK_EXT_image_robustness, E::VK_KHR_copy_commands2, E::VK_EXT_4444_formats, E::VK_KHR_format_feature_flags2, E::VK_EXT_extended_dynamic_state2, E::VK_KHR_maintenance4]),
+        (V1_4, &[E::VK_EXT_pipeline_robustness, E::VK_KHR_push_descriptor, E::VK_KHR_global_priority, E::VK_KHR_dynamic_rendering_local_read, E::VK_EXT_host_image_copy, E::VK_KHR_map_memory2, E::VK_KHR_shader_subgroup_rotate, E::VK_EXT_pipeline_protected_access, E::VK_KHR_maintenance5, E::VK_KHR_vertex_attribute_divisor, E::VK_KHR_load_store_op_none, E::VK_KHR_shader_float_controls2, E::VK_KHR_index_type_uint8, E::VK_KHR_line_rasterization, E::VK_KHR_shader_expect_assume, E::VK_KHR_maintenance6]),
     ];
 
     #[test]

@@ -5,7 +5,7 @@
 use super::extensions::{Extension as E, Need, Support};
 use super::features::{FeatureRow, FeatureStruct, Member};
 use super::newer::{self as vk, TaggedStructure};
-use super::{V1_1, V1_2, V1_3};
+use super::{V1_1, V1_2, V1_3, V1_4};
 use Need::{Core, Ext};
 use std::mem::{offset_of, size_of};
 
@@ -57,6 +57,7 @@ macro_rules! structs {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
+const NO_RATE: Support = Support::No("no fragment shading rate");
 const NO_SPARSE: Support = Support::No("no sparse resources");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
 const NO_VIDEO: Support = Support::No("no video");
@@ -88,7 +89,7 @@ core {
     alphaToOne, alpha_to_one, YES;
     multiViewport, multi_viewport, YES;
     samplerAnisotropy, sampler_anisotropy, YES;
-    textureCompressionETC2, texture_compression_etc2, NO_FORMAT;
+    textureCompressionETC2, texture_compression_etc2, YES;
     textureCompressionASTC_LDR, texture_compression_astc_ldr, NO_FORMAT;
     textureCompressionBC, texture_compression_bc, YES;
     occlusionQueryPrecise, occlusion_query_precise, YES;
@@ -135,7 +136,7 @@ extended {
     variablePointersStorageBuffer, variable_pointers_storage_buffer, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     variablePointers, variable_pointers, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceVariablePointersFeatures];
     protectedMemory, protected_memory, NO_PROTECTED, [PhysicalDeviceVulkan11Features, PhysicalDeviceProtectedMemoryFeatures];
-    samplerYcbcrConversion, sampler_ycbcr_conversion, LATER, [PhysicalDeviceVulkan11Features, PhysicalDeviceSamplerYcbcrConversionFeatures];
+    samplerYcbcrConversion, sampler_ycbcr_conversion, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceSamplerYcbcrConversionFeatures];
     shaderDrawParameters, shader_draw_parameters, YES, [PhysicalDeviceVulkan11Features, PhysicalDeviceShaderDrawParametersFeatures];
     samplerMirrorClampToEdge, sampler_mirror_clamp_to_edge, YES, [PhysicalDeviceVulkan12Features];
     drawIndirectCount, draw_indirect_count, YES, [PhysicalDeviceVulkan12Features];
@@ -144,7 +145,7 @@ extended {
     storagePushConstant8, storage_push_constant8, YES, [PhysicalDeviceVulkan12Features, PhysicalDevice8BitStorageFeatures];
     shaderBufferInt64Atomics, shader_buffer_int64_atomics, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
     shaderSharedInt64Atomics, shader_shared_int64_atomics, YES, [PhysicalDeviceVulkan12Features, PhysicalDeviceShaderAtomicInt64Features];
-    shaderFloatControls2, shader_float_controls2, YES, [PhysicalDeviceShaderFloatControls2FeaturesKHR];
+    shaderFloatControls2, shader_float_controls2, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceShaderFloatControls2FeaturesKHR];
     shaderBFloat16Type, shader_b_float16_type, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
     shaderBFloat16DotProduct, shader_b_float16_dot_product, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
     shaderBFloat16CooperativeMatrix, shader_b_float16_cooperative_matrix, YES, [PhysicalDeviceShaderBfloat16FeaturesKHR];
@@ -206,26 +207,32 @@ extended {
     dynamicRendering, dynamic_rendering, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceDynamicRenderingFeatures];
     shaderIntegerDotProduct, shader_integer_dot_product, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceShaderIntegerDotProductFeatures];
     maintenance4, maintenance4, YES, [PhysicalDeviceVulkan13Features, PhysicalDeviceMaintenance4Features];
-    maintenance6, maintenance6, YES, [PhysicalDeviceMaintenance6FeaturesKHR];
+    maintenance6, maintenance6, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceMaintenance6FeaturesKHR];
     maintenance7, maintenance7, YES, [PhysicalDeviceMaintenance7FeaturesKHR];
     maintenance8, maintenance8, YES, [PhysicalDeviceMaintenance8FeaturesKHR];
+    maintenance10, maintenance10, YES, [PhysicalDeviceMaintenance10FeaturesKHR];
     maintenance9, maintenance9, YES, [PhysicalDeviceMaintenance9FeaturesKHR];
-    maintenance5, maintenance5, YES, [PhysicalDeviceMaintenance5FeaturesKHR];
+    pipelineProtectedAccess, pipeline_protected_access, NO_PROTECTED, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineProtectedAccessFeaturesEXT];
+    pushDescriptor, push_descriptor, YES, [PhysicalDeviceVulkan14Features];
+    maintenance5, maintenance5, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceMaintenance5FeaturesKHR];
     vertexAttributeRobustness, vertex_attribute_robustness, YES, [PhysicalDeviceVertexAttributeRobustnessFeaturesEXT];
-    vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
-    vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
-    indexTypeUint8, index_type_uint8, YES, [PhysicalDeviceIndexTypeUint8FeaturesKHR];
-    rectangularLines, rectangular_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    bresenhamLines, bresenham_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    smoothLines, smooth_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    stippledRectangularLines, stippled_rectangular_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    stippledBresenhamLines, stippled_bresenham_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
-    stippledSmoothLines, stippled_smooth_lines, YES, [PhysicalDeviceLineRasterizationFeaturesKHR];
+    vertexAttributeInstanceRateDivisor, vertex_attribute_instance_rate_divisor, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
+    vertexAttributeInstanceRateZeroDivisor, vertex_attribute_instance_rate_zero_divisor, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceVertexAttributeDivisorFeaturesKHR];
+    indexTypeUint8, index_type_uint8, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceIndexTypeUint8FeaturesKHR];
+    rectangularLines, rectangular_lines, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceLineRasterizationFeaturesKHR];
+    bresenhamLines, bresenham_lines, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceLineRasterizationFeaturesKHR];
+    smoothLines, smooth_lines, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledRectangularLines, stippled_rectangular_lines, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledBresenhamLines, stippled_bresenham_lines, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceLineRasterizationFeaturesKHR];
+    stippledSmoothLines, stippled_smooth_lines, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceLineRasterizationFeaturesKHR];
     workgroupMemoryExplicitLayout, workgroup_memory_explicit_layout, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
     workgroupMemoryExplicitLayoutScalarBlockLayout, workgroup_memory_explicit_layout_scalar_block_layout, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
     workgroupMemoryExplicitLayout8BitAccess, workgroup_memory_explicit_layout8_bit_access, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
     workgroupMemoryExplicitLayout16BitAccess, workgroup_memory_explicit_layout16_bit_access, YES, [PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR];
     texelBufferAlignment, texel_buffer_alignment, YES, [PhysicalDeviceTexelBufferAlignmentFeaturesEXT];
+    ycbcr2plane444Formats, ycbcr2plane444_formats, YES, [PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT];
+    ycbcrImageArrays, ycbcr_image_arrays, YES, [PhysicalDeviceYcbcrImageArraysFeaturesEXT];
+    formatRgba10x6WithoutYCbCrSampler, format_rgba10x6_without_y_cb_cr_sampler, YES, [PhysicalDeviceRGBA10X6FormatsFeaturesEXT];
     formatA4R4G4B4, format_a4r4g4b4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
     formatA4B4G4R4, format_a4b4g4r4, YES, [PhysicalDevice4444FormatsFeaturesEXT];
     extendedDynamicState, extended_dynamic_state, YES, [PhysicalDeviceExtendedDynamicStateFeaturesEXT];
@@ -267,9 +274,9 @@ extended {
     robustBufferAccess2, robust_buffer_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
     robustImageAccess2, robust_image_access2, YES, [PhysicalDeviceRobustness2FeaturesEXT];
     nullDescriptor, null_descriptor, YES, [PhysicalDeviceRobustness2FeaturesEXT];
-    shaderExpectAssume, shader_expect_assume, YES, [PhysicalDeviceShaderExpectAssumeFeaturesKHR];
-    shaderSubgroupRotate, shader_subgroup_rotate, YES, [PhysicalDeviceShaderSubgroupRotateFeaturesKHR];
-    shaderSubgroupRotateClustered, shader_subgroup_rotate_clustered, YES, [PhysicalDeviceShaderSubgroupRotateFeaturesKHR];
+    shaderExpectAssume, shader_expect_assume, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceShaderExpectAssumeFeaturesKHR];
+    shaderSubgroupRotate, shader_subgroup_rotate, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceShaderSubgroupRotateFeaturesKHR];
+    shaderSubgroupRotateClustered, shader_subgroup_rotate_clustered, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceShaderSubgroupRotateFeaturesKHR];
     shaderSubgroupUniformControlFlow, shader_subgroup_uniform_control_flow, YES, [PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR];
     shaderMaximalReconvergence, shader_maximal_reconvergence, YES, [PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR];
     shaderQuadControl, shader_quad_control, YES, [PhysicalDeviceShaderQuadControlFeaturesKHR];
@@ -289,7 +296,7 @@ extended {
     cooperativeMatrixBlockLoads, cooperative_matrix_block_loads, LATER, [PhysicalDeviceCooperativeMatrix2FeaturesNV];
     shaderUntypedPointers, shader_untyped_pointers, YES, [PhysicalDeviceShaderUntypedPointersFeaturesKHR];
     shaderSubgroupPartitioned, shader_subgroup_partitioned, YES, [PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT];
-    pipelineRobustness, pipeline_robustness, YES, [PhysicalDevicePipelineRobustnessFeaturesEXT];
+    pipelineRobustness, pipeline_robustness, YES, [PhysicalDeviceVulkan14Features, PhysicalDevicePipelineRobustnessFeaturesEXT];
     customBorderColors, custom_border_colors, YES, [PhysicalDeviceCustomBorderColorFeaturesEXT];
     customBorderColorWithoutFormat, custom_border_color_without_format, YES, [PhysicalDeviceCustomBorderColorFeaturesEXT];
     depthClipEnable, depth_clip_enable, YES, [PhysicalDeviceDepthClipEnableFeaturesEXT];
@@ -305,6 +312,11 @@ extended {
     transformFeedback, transform_feedback, YES, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     geometryStreams, geometry_streams, YES, [PhysicalDeviceTransformFeedbackFeaturesEXT];
     primitivesGeneratedQuery, primitives_generated_query, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
+    taskShader, task_shader, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
+    meshShader, mesh_shader, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
+    multiviewMeshShader, multiview_mesh_shader, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
+    primitiveFragmentShadingRateMeshShader, primitive_fragment_shading_rate_mesh_shader, NO_RATE, [PhysicalDeviceMeshShaderFeaturesEXT];
+    meshShaderQueries, mesh_shader_queries, YES, [PhysicalDeviceMeshShaderFeaturesEXT];
     primitivesGeneratedQueryWithRasterizerDiscard, primitives_generated_query_with_rasterizer_discard, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     primitivesGeneratedQueryWithNonZeroStreams, primitives_generated_query_with_non_zero_streams, YES, [PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT];
     depthBiasControl, depth_bias_control, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
@@ -313,7 +325,7 @@ extended {
     depthBiasExact, depth_bias_exact, YES, [PhysicalDeviceDepthBiasControlFeaturesEXT];
     memoryPriority, memory_priority, YES, [PhysicalDeviceMemoryPriorityFeaturesEXT];
     pageableDeviceLocalMemory, pageable_device_local_memory, YES, [PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT];
-    globalPriorityQuery, global_priority_query, YES, [PhysicalDeviceGlobalPriorityQueryFeaturesKHR];
+    globalPriorityQuery, global_priority_query, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceGlobalPriorityQueryFeaturesKHR];
     minLod, min_lod, YES, [PhysicalDeviceImageViewMinLodFeaturesEXT];
     nonSeamlessCubeMap, non_seamless_cube_map, YES, [PhysicalDeviceNonSeamlessCubeMapFeaturesEXT];
     mutableDescriptorType, mutable_descriptor_type, YES, [PhysicalDeviceMutableDescriptorTypeFeaturesEXT];
@@ -343,8 +355,8 @@ extended {
     shaderImageFloat32AtomicMinMax, shader_image_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     sparseImageFloat32AtomicMinMax, sparse_image_float32_atomic_min_max, NO_SPARSE, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderImageInt64Atomics, shader_image_int64_atomics, YES, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
-    dynamicRenderingLocalRead, dynamic_rendering_local_read, YES, [PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR];
-    hostImageCopy, host_image_copy, YES, [PhysicalDeviceHostImageCopyFeaturesEXT];
+    dynamicRenderingLocalRead, dynamic_rendering_local_read, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR];
+    hostImageCopy, host_image_copy, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceHostImageCopyFeaturesEXT];
     nestedCommandBuffer, nested_command_buffer, YES, [PhysicalDeviceNestedCommandBufferFeaturesEXT];
     nestedCommandBufferRendering, nested_command_buffer_rendering, YES, [PhysicalDeviceNestedCommandBufferFeaturesEXT];
     nestedCommandBufferSimultaneousUse, nested_command_buffer_simultaneous_use, YES, [PhysicalDeviceNestedCommandBufferFeaturesEXT];
@@ -355,6 +367,14 @@ extended {
     unifiedImageLayouts, unified_image_layouts, YES, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     unifiedImageLayoutsVideo, unified_image_layouts_video, NO_VIDEO, [PhysicalDeviceUnifiedImageLayoutsFeaturesKHR];
     dynamicRenderingUnusedAttachments, dynamic_rendering_unused_attachments, YES, [PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT];
+    indirectMemoryCopy, indirect_memory_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
+    indirectMemoryToImageCopy, indirect_memory_to_image_copy, YES, [PhysicalDeviceCopyMemoryIndirectFeaturesKHR];
+    borderColorSwizzle, border_color_swizzle, YES, [PhysicalDeviceBorderColorSwizzleFeaturesEXT];
+    borderColorSwizzleFromImage, border_color_swizzle_from_image, YES, [PhysicalDeviceBorderColorSwizzleFeaturesEXT];
+    primitiveRestartIndex, primitive_restart_index, YES, [PhysicalDevicePrimitiveRestartIndexFeaturesEXT];
+    legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
+    attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
+    attachmentFeedbackLoopDynamicState, attachment_feedback_loop_dynamic_state, YES, [PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT];
     sparseImageInt64Atomics, sparse_image_int64_atomics, NO_SPARSE, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
 }
 }
@@ -364,10 +384,13 @@ structs! {
     PhysicalDeviceVulkan11Features: [Core(V1_2)];
     PhysicalDeviceVulkan12Features: [Core(V1_2)];
     PhysicalDeviceVulkan13Features: [Core(V1_3)];
+    PhysicalDeviceVulkan14Features: [Core(V1_4)];
+    PhysicalDevicePipelineProtectedAccessFeaturesEXT: [Ext(E::VK_EXT_pipeline_protected_access)];
     PhysicalDeviceMaintenance4Features: [Ext(E::VK_KHR_maintenance4), Core(V1_3)];
     PhysicalDeviceMaintenance6FeaturesKHR: [Ext(E::VK_KHR_maintenance6)];
     PhysicalDeviceMaintenance7FeaturesKHR: [Ext(E::VK_KHR_maintenance7)];
     PhysicalDeviceMaintenance8FeaturesKHR: [Ext(E::VK_KHR_maintenance8)];
+    PhysicalDeviceMaintenance10FeaturesKHR: [Ext(E::VK_KHR_maintenance10)];
     PhysicalDeviceMaintenance9FeaturesKHR: [Ext(E::VK_KHR_maintenance9)];
     PhysicalDeviceMaintenance5FeaturesKHR: [Ext(E::VK_KHR_maintenance5)];
     PhysicalDeviceMultiviewFeatures: [Ext(E::VK_KHR_multiview), Core(V1_1)];
@@ -393,6 +416,9 @@ structs! {
     PhysicalDeviceShaderSubgroupExtendedTypesFeatures: [Ext(E::VK_KHR_shader_subgroup_extended_types), Core(V1_2)];
     PhysicalDeviceShaderIntegerDotProductFeatures: [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)];
     PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR: [Ext(E::VK_KHR_workgroup_memory_explicit_layout)];
+    PhysicalDeviceYcbcr2Plane444FormatsFeaturesEXT: [Ext(E::VK_EXT_ycbcr_2plane_444_formats)];
+    PhysicalDeviceYcbcrImageArraysFeaturesEXT: [Ext(E::VK_EXT_ycbcr_image_arrays)];
+    PhysicalDeviceRGBA10X6FormatsFeaturesEXT: [Ext(E::VK_EXT_rgba10x6_formats)];
     PhysicalDeviceSamplerYcbcrConversionFeatures: [Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)];
     PhysicalDeviceVertexAttributeRobustnessFeaturesEXT: [Ext(E::VK_EXT_vertex_attribute_robustness)];
     PhysicalDeviceVertexAttributeDivisorFeaturesKHR: [Ext(E::VK_KHR_vertex_attribute_divisor), Ext(E::VK_EXT_vertex_attribute_divisor)];
@@ -437,6 +463,7 @@ structs! {
     PhysicalDeviceConditionalRenderingFeaturesEXT: [Ext(E::VK_EXT_conditional_rendering)];
     PhysicalDeviceTransformFeedbackFeaturesEXT: [Ext(E::VK_EXT_transform_feedback)];
     PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT: [Ext(E::VK_EXT_primitives_generated_query)];
+    PhysicalDeviceMeshShaderFeaturesEXT: [Ext(E::VK_EXT_mesh_shader)];
     PhysicalDeviceDepthBiasControlFeaturesEXT: [Ext(E::VK_EXT_depth_bias_control)];
     PhysicalDeviceMemoryPriorityFeaturesEXT: [Ext(E::VK_EXT_memory_priority)];
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT: [Ext(E::VK_EXT_pageable_device_local_memory)];
@@ -457,6 +484,12 @@ structs! {
     PhysicalDeviceUnifiedImageLayoutsFeaturesKHR: [Ext(E::VK_KHR_unified_image_layouts)];
     PhysicalDeviceDynamicRenderingUnusedAttachmentsFeaturesEXT: [Ext(E::VK_EXT_dynamic_rendering_unused_attachments)];
     PhysicalDeviceTextureCompressionASTCHDRFeatures: [Ext(E::VK_EXT_texture_compression_astc_hdr), Core(V1_3)];
+    PhysicalDeviceCopyMemoryIndirectFeaturesKHR: [Ext(E::VK_KHR_copy_memory_indirect)];
+    PhysicalDeviceBorderColorSwizzleFeaturesEXT: [Ext(E::VK_EXT_border_color_swizzle)];
+    PhysicalDevicePrimitiveRestartIndexFeaturesEXT: [Ext(E::VK_EXT_primitive_restart_index)];
+    PhysicalDeviceLegacyVertexAttributesFeaturesEXT: [Ext(E::VK_EXT_legacy_vertex_attributes)];
+    PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
+    PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];
     PhysicalDeviceProtectedMemoryFeatures: [Core(V1_1)];
 }

@@ -277,6 +277,9 @@ mod tests {
             (E::VK_KHR_shader_atomic_int64, &[F::shaderBufferInt64Atomics]),
             (E::VK_KHR_workgroup_memory_explicit_layout, &[F::workgroupMemoryExplicitLayout]),
             (E::VK_KHR_sampler_ycbcr_conversion, &[F::samplerYcbcrConversion]),
+            (E::VK_EXT_ycbcr_2plane_444_formats, &[F::ycbcr2plane444Formats]),
+            (E::VK_EXT_ycbcr_image_arrays, &[F::ycbcrImageArrays]),
+            (E::VK_EXT_rgba10x6_formats, &[F::formatRgba10x6WithoutYCbCrSampler]),
             (E::VK_EXT_texture_compression_astc_hdr, &[F::textureCompressionASTC_HDR]),
             (E::VK_KHR_maintenance4, &[F::maintenance4]),
             (E::VK_KHR_vertex_attribute_divisor, &[F::vertexAttributeInstanceRateDivisor]),
@@ -313,6 +316,7 @@ mod tests {
             (E::VK_KHR_cooperative_matrix, &[F::cooperativeMatrix]),
             (E::VK_KHR_maintenance6, &[F::maintenance6]),
             (E::VK_KHR_maintenance7, &[F::maintenance7]),
+            (E::VK_KHR_maintenance10, &[F::maintenance10]),
             (E::VK_KHR_maintenance9, &[F::maintenance9]),
             (E::VK_EXT_image_view_min_lod, &[F::minLod]),
             (E::VK_EXT_non_seamless_cube_map, &[F::nonSeamlessCubeMap]),
@@ -323,6 +327,12 @@ mod tests {
             (E::VK_NV_cooperative_matrix2, &[F::cooperativeMatrixReductions]),
             (E::VK_KHR_shader_untyped_pointers, &[F::shaderUntypedPointers]),
             (E::VK_EXT_shader_subgroup_partitioned, &[F::shaderSubgroupPartitioned]),
+            (E::VK_KHR_copy_memory_indirect, &[F::indirectMemoryCopy]),
+            (E::VK_EXT_border_color_swizzle, &[F::borderColorSwizzle]),
+            (E::VK_EXT_primitive_restart_index, &[F::primitiveRestartIndex]),
+            (E::VK_EXT_legacy_vertex_attributes, &[F::legacyVertexAttributes]),
+            (E::VK_EXT_attachment_feedback_loop_layout, &[F::attachmentFeedbackLoopLayout]),
+            (E::VK_EXT_attachment_feedback_loop_dynamic_state, &[F::attachmentFeedbackLoopDynamicState]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),
             (
                 E::VK_EXT_descriptor_indexing,
@@ -354,58 +364,109 @@ mod tests {
         assert!(Feature::robustBufferAccess.is_advertised(), "required by 1.0");
     }
 
-    /// "Feature Requirements" of the core version that is advertised.
-    #[test]
-    fn core_version_has_its_mandatory_features() {
-        use crate::caps::{API_VERSION, V1_1, V1_2, V1_3};
+    /// "Feature Requirements" of each core version (vk.xml's `feature` blocks). Vulkan 1.4 lets a device without protected memory do
+    /// without pipelineProtectedAccess, and asks for hostImageCopy where no other queue family copies.
+    fn mandatory(version: u32) -> &'static [Feature] {
+        use crate::caps::{V1_1, V1_2, V1_3, V1_4};
         use Feature as F;
-        let versions: &[(u32, &[F])] = &[
-            (V1_1, &[F::multiview]),
-            (
-                V1_2,
-                &[
-                    F::imagelessFramebuffer,
-                    F::uniformBufferStandardLayout,
-                    F::shaderSubgroupExtendedTypes,
-                    F::separateDepthStencilLayouts,
-                    F::hostQueryReset,
-                    F::timelineSemaphore,
-                    F::subgroupBroadcastDynamicId,
-                ],
-            ),
-            (
-                V1_3,
-                &[
-                    F::robustImageAccess,
-                    F::inlineUniformBlock,
-                    F::pipelineCreationCacheControl,
-                    F::privateData,
-                    F::shaderDemoteToHelperInvocation,
-                    F::shaderTerminateInvocation,
-                    F::subgroupSizeControl,
-                    F::computeFullSubgroups,
-                    F::synchronization2,
-                    F::shaderZeroInitializeWorkgroupMemory,
-                    F::dynamicRendering,
-                    F::shaderIntegerDotProduct,
-                    F::maintenance4,
-                    F::vulkanMemoryModel,
-                    F::vulkanMemoryModelDeviceScope,
-                    F::bufferDeviceAddress,
-                ],
-            ),
-        ];
-        for (_, features) in versions.iter().filter(|(version, _)| *version <= API_VERSION) {
-            for feature in *features {
-                assert!(feature.is_advertised(), "mandatory: {}", feature.row().name);
-            }
+        match version {
+            V1_1 => &[F::multiview],
+            V1_2 => &[
+                F::imagelessFramebuffer,
+                F::uniformBufferStandardLayout,
+                F::shaderSubgroupExtendedTypes,
+                F::separateDepthStencilLayouts,
+                F::hostQueryReset,
+                F::timelineSemaphore,
+                F::subgroupBroadcastDynamicId,
+            ],
+            V1_3 => &[
+                F::robustImageAccess,
+                F::inlineUniformBlock,
+                F::pipelineCreationCacheControl,
+                F::privateData,
+                F::shaderDemoteToHelperInvocation,
+                F::shaderTerminateInvocation,
+                F::subgroupSizeControl,
+                F::computeFullSubgroups,
+                F::synchronization2,
+                F::shaderZeroInitializeWorkgroupMemory,
+                F::dynamicRendering,
+                F::shaderIntegerDotProduct,
+                F::maintenance4,
+                F::vulkanMemoryModel,
+                F::vulkanMemoryModelDeviceScope,
+                F::bufferDeviceAddress,
+            ],
+            V1_4 => &[
+                F::fullDrawIndexUint32,
+                F::imageCubeArray,
+                F::independentBlend,
+                F::sampleRateShading,
+                F::drawIndirectFirstInstance,
+                F::depthClamp,
+                F::depthBiasClamp,
+                F::samplerAnisotropy,
+                F::fragmentStoresAndAtomics,
+                F::shaderStorageImageExtendedFormats,
+                F::shaderUniformBufferArrayDynamicIndexing,
+                F::shaderSampledImageArrayDynamicIndexing,
+                F::shaderStorageBufferArrayDynamicIndexing,
+                F::shaderStorageImageArrayDynamicIndexing,
+                F::shaderImageGatherExtended,
+                F::shaderInt16,
+                F::largePoints,
+                F::samplerYcbcrConversion,
+                F::storageBuffer16BitAccess,
+                F::variablePointers,
+                F::variablePointersStorageBuffer,
+                F::samplerMirrorClampToEdge,
+                F::scalarBlockLayout,
+                F::shaderUniformTexelBufferArrayDynamicIndexing,
+                F::shaderStorageTexelBufferArrayDynamicIndexing,
+                F::shaderInt8,
+                F::storageBuffer8BitAccess,
+                F::globalPriorityQuery,
+                F::shaderSubgroupRotate,
+                F::shaderSubgroupRotateClustered,
+                F::shaderFloatControls2,
+                F::shaderExpectAssume,
+                F::bresenhamLines,
+                F::vertexAttributeInstanceRateDivisor,
+                F::indexTypeUint8,
+                F::maintenance5,
+                F::pushDescriptor,
+                F::dynamicRenderingLocalRead,
+                F::maintenance6,
+                F::pipelineRobustness,
+                F::hostImageCopy,
+            ],
+            _ => unreachable!("a version with requirements"),
+        }
+    }
+
+    /// Mandatory features of a version that are not there.
+    fn missing(version: u32) -> Vec<&'static str> {
+        let rows = mandatory(version).iter().map(|f| f.row());
+        rows.filter(|row| !row.support.is_yes()).map(|row| row.name).collect()
+    }
+
+    /// The next version is told as soon as it can be: whoever adds the last feature of the list changes `API_VERSION` and the manifest.
+    #[test]
+    fn the_version_told_is_the_highest_that_has_its_mandatory_features() {
+        use crate::caps::{API_VERSION, V1_1, V1_2, V1_3, V1_4};
+        let whole = [V1_1, V1_2, V1_3, V1_4].into_iter().take_while(|version| missing(*version).is_empty()).last();
+        let told = vk::make_api_version(0, 1, vk::api_version_minor(API_VERSION), 0);
+        assert_eq!(whole, Some(told), "Vulkan 1.4 lacks {:?}", missing(V1_4));
+        for feature in mandatory(told) {
+            assert!(feature.is_advertised(), "mandatory: {}", feature.row().name);
         }
     }
 
     #[test]
     fn chain_is_filled_and_unknown_structures_are_left_alone() {
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
-        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT { task_shader: 7, ..Default::default() };
+        let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesNV { task_shader: 7, ..Default::default() };
         let mut multiview = vk::PhysicalDeviceMultiviewFeatures {
             multiview: 9,
             multiview_tessellation_shader: 9,

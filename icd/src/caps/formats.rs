@@ -30,6 +30,7 @@ pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
 /// Minimum and maximum need an order on texels: filterable colour and depth have one.
 fn has_minmax(row: Format, features: Features) -> bool {
     features.contains(Features::SAMPLED_IMAGE)
+        && !row.needs_conversion()
         && (features.contains(Features::SAMPLED_IMAGE_FILTER_LINEAR) || row.has_depth())
 }
 
@@ -67,6 +68,10 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if !buffer && flags.contains(TRANSFER) {
         wide |= Flags2::HOST_IMAGE_TRANSFER_EXT;
     }
+    if !buffer && flags.contains(Features::TRANSFER_DST) {
+        // VK_FORMAT_FEATURE_2_COPY_IMAGE_INDIRECT_DST_BIT_KHR.
+        wide |= Flags2::from_raw(1 << 59);
+    }
     if flags.contains(Features::SAMPLED_IMAGE) && row(format).is_some_and(Format::has_depth) {
         wide |= Flags2::SAMPLED_IMAGE_DEPTH_COMPARISON;
     }
@@ -88,15 +93,16 @@ pub struct ImageQuery {
     pub flags: vk::ImageCreateFlags,
 }
 
-/// Flags that the driver takes. (Sparse, protected, split-instance, disjoint, sample locations, subsampled: refused. A view of
-/// a compressed image's blocks is refused too: the layout's extents are in texels.)
+/// Flags that the driver takes, disjoint of formats with planes. (Sparse, protected, split-instance, sample locations, subsampled: refused.)
 const CREATE_FLAGS: Create = Create::from_raw(
     Create::MUTABLE_FORMAT.as_raw()
         | Create::CUBE_COMPATIBLE.as_raw()
         | Create::TYPE_2D_ARRAY_COMPATIBLE.as_raw()
         | Create::TYPE_2D_VIEW_COMPATIBLE_EXT.as_raw()
         | Create::EXTENDED_USAGE.as_raw()
-        | Create::ALIAS.as_raw(),
+        | Create::ALIAS.as_raw()
+        | Create::DISJOINT.as_raw()
+        | Create::BLOCK_TEXEL_VIEW_COMPATIBLE.as_raw(),
 );
 
 /// What a usage needs of a format: any of the features.
@@ -128,13 +134,16 @@ pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProp
         vk::ImageTiling::LINEAR => properties.linear_tiling_features,
         _ => Features::empty(),
     };
-    if features.is_empty() || !CREATE_FLAGS.contains(query.flags) || !usage_fits(query, features) {
+    let has = |flag: Create, may: bool| query.flags.contains(flag) && !may;
+    let misfit = has(Create::DISJOINT, features.contains(Features::DISJOINT))
+        || has(Create::BLOCK_TEXEL_VIEW_COMPATIBLE, row.is_compressed());
+    if features.is_empty() || misfit || !CREATE_FLAGS.contains(query.flags) || !usage_fits(query, features) {
         return Err(NOT_SUPPORTED);
     }
     let extent = max_extent(query, row).ok_or(NOT_SUPPORTED)?;
     Ok(vk::ImageFormatProperties {
         max_extent: extent,
-        max_mip_levels: extent.width.max(extent.depth).ilog2() + 1,
+        max_mip_levels: if row.needs_conversion() { 1 } else { extent.width.max(extent.depth).ilog2() + 1 },
         max_array_layers: if query.ty == vk::ImageType::TYPE_3D { 1 } else { MAX_LAYERS },
         sample_counts: sample_counts(query, row, features),
         max_resource_size: super::heap_size().max(1 << 31),
@@ -153,6 +162,9 @@ fn max_extent(query: &ImageQuery, row: Format) -> Option<vk::Extent3D> {
     let extent = |width, height, depth| Some(vk::Extent3D { width, height, depth });
     let compressed = row.info().block != (1, 1);
     let depth_stencil = row.info().layout == Layout::DepthStencil;
+    if row.needs_conversion() && (query.ty != vk::ImageType::TYPE_2D || query.flags.contains(Create::CUBE_COMPATIBLE)) {
+        return None;
+    }
     let linear = query.tiling == vk::ImageTiling::LINEAR;
     let (cube, slices) =
         (Create::CUBE_COMPATIBLE, Create::TYPE_2D_ARRAY_COMPATIBLE | Create::TYPE_2D_VIEW_COMPATIBLE_EXT);
@@ -174,6 +186,7 @@ fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::Sam
         && query.tiling == vk::ImageTiling::OPTIMAL
         && !query.flags.contains(Create::CUBE_COMPATIBLE)
         && row.info().block == (1, 1)
+        && !row.needs_conversion()
         && features.intersects(ATTACHMENT);
     match multisampled {
         true if query.usage.contains(Usage::STORAGE) => LIMITS.storage_image_sample_counts,
@@ -182,7 +195,7 @@ fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::Sam
     }
 }
 
-/// Answer of vkGetPhysicalDeviceImageFormatProperties2. External memory of any kind is not supported.
+/// Answer of vkGetPhysicalDeviceImageFormatProperties2.
 ///
 /// # Safety
 /// `info` and `out` head valid chains.
@@ -192,6 +205,7 @@ pub unsafe fn fill_image_format_properties2(
 ) -> Result<(), vk::Result> {
     out.image_format_properties = vk::ImageFormatProperties::default();
     let mut usage = info.usage;
+    let mut shared = vk::ExternalMemoryProperties::default();
     let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
     while !next.is_null() {
         // SAFETY: an element of the chain.
@@ -200,7 +214,7 @@ pub unsafe fn fill_image_format_properties2(
             // SAFETY: the tag says so.
             let external = unsafe { &*next.cast::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>() };
             if !external.handle_type.is_empty() {
-                return Err(NOT_SUPPORTED);
+                shared = super::external::image_memory(external.handle_type).ok_or(NOT_SUPPORTED)?;
             }
         } else if s_type == vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
@@ -218,7 +232,12 @@ pub unsafe fn fill_image_format_properties2(
         if s_type == vk::ExternalImageFormatProperties::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
             let external = unsafe { &mut *next.cast::<vk::ExternalImageFormatProperties<'_>>() };
-            external.external_memory_properties = vk::ExternalMemoryProperties::default();
+            external.external_memory_properties = shared;
+        } else if s_type == vk::SamplerYcbcrConversionImageFormatProperties::STRUCTURE_TYPE {
+            // SAFETY: the tag says so.
+            let ycbcr = unsafe { &mut *next.cast::<vk::SamplerYcbcrConversionImageFormatProperties<'_>>() };
+            // A view knows all of its planes.
+            ycbcr.combined_image_sampler_descriptor_count = 1;
         } else if s_type == vk::HostImageCopyDevicePerformanceQueryEXT::STRUCTURE_TYPE {
             // SAFETY: the tag says so.
             let host = unsafe { &mut *next.cast::<vk::HostImageCopyDevicePerformanceQueryEXT<'_>>() };
@@ -229,29 +248,6 @@ pub unsafe fn fill_image_format_properties2(
         next = unsafe { (*next).p_next };
     }
     Ok(())
-}
-
-/// Answer of vkGetPhysicalDeviceExternalBufferProperties: nothing.
-pub fn external_buffer_properties(
-    info: &vk::PhysicalDeviceExternalBufferInfo<'_>,
-    out: &mut vk::ExternalBufferProperties<'_>,
-) {
-    let compatible_handle_types = info.handle_type;
-    out.external_memory_properties = vk::ExternalMemoryProperties { compatible_handle_types, ..Default::default() };
-}
-
-/// Answer of vkGetPhysicalDeviceExternalSemaphoreProperties: nothing.
-pub fn external_semaphore_properties(out: &mut vk::ExternalSemaphoreProperties<'_>) {
-    out.export_from_imported_handle_types = vk::ExternalSemaphoreHandleTypeFlags::empty();
-    out.compatible_handle_types = vk::ExternalSemaphoreHandleTypeFlags::empty();
-    out.external_semaphore_features = vk::ExternalSemaphoreFeatureFlags::empty();
-}
-
-/// Answer of vkGetPhysicalDeviceExternalFenceProperties: nothing.
-pub fn external_fence_properties(out: &mut vk::ExternalFenceProperties<'_>) {
-    out.export_from_imported_handle_types = vk::ExternalFenceHandleTypeFlags::empty();
-    out.compatible_handle_types = vk::ExternalFenceHandleTypeFlags::empty();
-    out.external_fence_features = vk::ExternalFenceFeatureFlags::empty();
 }
 
 #[cfg(test)]

@@ -60,18 +60,30 @@ fn image_rules() {
 }
 
 #[test]
-fn external_memory_is_refused() {
-    let mut external =
-        vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD);
-    let info = vk::PhysicalDeviceImageFormatInfo2::default()
-        .format(vk::Format::R8G8B8A8_UNORM)
-        .ty(vk::ImageType::TYPE_2D)
-        .usage(Usage::SAMPLED)
-        .push_next(&mut external);
-    let mut out = vk::ImageFormatProperties2::default();
-    // SAFETY: valid chains.
-    assert_eq!(unsafe { fill_image_format_properties2(&info, &mut out) }, Err(NOT_SUPPORTED));
-    assert_eq!(out.image_format_properties.max_mip_levels, 0);
+fn external_memory_is_as_its_row_says() {
+    use vk::ExternalMemoryFeatureFlags as Features;
+    use vk::ExternalMemoryHandleTypeFlags as Type;
+    let both = Features::EXPORTABLE | Features::IMPORTABLE;
+    let rows = [
+        (Type::OPAQUE_FD, Some(both)),
+        (Type::HOST_ALLOCATION_EXT, Some(Features::IMPORTABLE)),
+        (Type::DMA_BUF_EXT, None),
+    ];
+    for (ty, expected) in rows {
+        let mut external = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(ty);
+        let info = vk::PhysicalDeviceImageFormatInfo2::default()
+            .format(vk::Format::R8G8B8A8_UNORM)
+            .ty(vk::ImageType::TYPE_2D)
+            .usage(Usage::SAMPLED)
+            .push_next(&mut external);
+        let mut told = vk::ExternalImageFormatProperties::default();
+        let mut out = vk::ImageFormatProperties2::default().push_next(&mut told);
+        // SAFETY: valid chains.
+        let result = unsafe { fill_image_format_properties2(&info, &mut out) };
+        assert_eq!(result.err(), if expected.is_none() { Some(NOT_SUPPORTED) } else { None });
+        assert_eq!(out.image_format_properties.max_mip_levels == 0, expected.is_none());
+        assert_eq!(told.external_memory_properties.external_memory_features, expected.unwrap_or_default());
+    }
 }
 
 /// Rows of the mandatory tables: formats that must have features with optimal tiling, and as buffers.
@@ -166,6 +178,35 @@ fn mandatory_buffer_formats() {
             assert!(has.contains(*features), "{format:?} lacks {:?}", *features & !has);
         }
     }
+}
+
+#[test]
+fn formats_that_are_converted_have_one_level() {
+    let nv12 = vk::Format::G8_B8R8_2PLANE_420_UNORM;
+    let asked = query(nv12, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::TRANSFER_DST);
+    let p = image_format_properties(&ImageQuery { flags: Create::DISJOINT, ..asked }).unwrap();
+    assert_eq!((p.max_mip_levels, p.max_array_layers, p.sample_counts), (1, MAX_LAYERS, vk::SampleCountFlags::TYPE_1));
+    for misfit in [
+        query(nv12, vk::ImageType::TYPE_3D, Usage::SAMPLED),
+        query(nv12, vk::ImageType::TYPE_2D, Usage::COLOR_ATTACHMENT),
+        ImageQuery { flags: Create::CUBE_COMPATIBLE, ..asked },
+        // One plane has no planes, and texels are no blocks.
+        ImageQuery { flags: Create::DISJOINT, format: vk::Format::R8_UNORM, ..asked },
+        ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, ..asked },
+    ] {
+        assert_eq!(image_format_properties(&misfit).unwrap_err(), NOT_SUPPORTED, "{misfit:?}");
+    }
+    let blocks = vk::Format::EAC_R11G11_SNORM_BLOCK;
+    assert!(
+        image_format_properties(&ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, format: blocks, ..asked })
+            .is_ok()
+    );
+    let plane = ImageQuery { flags: Create::MUTABLE_FORMAT | Create::EXTENDED_USAGE, usage: Usage::STORAGE, ..asked };
+    assert!(image_format_properties(&plane).is_ok(), "a view of a plane is one of R8");
+    let chroma = Features::MIDPOINT_CHROMA_SAMPLES | Features::COSITED_CHROMA_SAMPLES;
+    let minmax = Features::SAMPLED_IMAGE_FILTER_MINMAX;
+    let packed = format_properties(vk::Format::G8B8G8R8_422_UNORM).linear_tiling_features;
+    assert!(packed.contains(chroma) && !packed.intersects(minmax | Features::BLIT_SRC | Features::DISJOINT));
 }
 
 /// Image load/store without a format in the shader works on every storage format, so the 64-bit flags say so.

@@ -53,10 +53,15 @@ pub fn memory_properties() -> vk::PhysicalDeviceMemoryProperties {
     properties
 }
 
+/// What the queue does.
+pub const QUEUE_FLAGS: vk::QueueFlags = vk::QueueFlags::from_raw(
+    vk::QueueFlags::GRAPHICS.as_raw() | vk::QueueFlags::COMPUTE.as_raw() | vk::QueueFlags::TRANSFER.as_raw(),
+);
+
 /// Answer of vkGetPhysicalDeviceQueueFamilyProperties: one family with one queue that does everything.
 pub fn queue_family_properties() -> [vk::QueueFamilyProperties; 1] {
     [vk::QueueFamilyProperties {
-        queue_flags: vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_flags: QUEUE_FLAGS,
         queue_count: 1,
         timestamp_valid_bits: 64,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },

@@ -286,4 +286,47 @@ mod tests {
         assert!(SAMPLE_COUNTS.contains(required_samples));
         assert!(l.max_compute_work_group_size[0] <= l.max_compute_work_group_invocations);
     }
+
+    /// What Vulkan 1.4 asks for beyond 1.3 ("Updated Vulkan 1.4 Limit Support" of the versions appendix).
+    #[test]
+    fn limits_of_1_4() {
+        let l = LIMITS;
+        let at_least: &[(&str, u64, u64)] = &[
+            ("maxImageDimension1D", l.max_image_dimension1_d.into(), 8192),
+            ("maxImageDimension2D", l.max_image_dimension2_d.into(), 8192),
+            ("maxImageDimension3D", l.max_image_dimension3_d.into(), 512),
+            ("maxImageDimensionCube", l.max_image_dimension_cube.into(), 8192),
+            ("maxImageArrayLayers", l.max_image_array_layers.into(), 2048),
+            ("maxUniformBufferRange", l.max_uniform_buffer_range.into(), 65536),
+            ("maxPushConstantsSize", l.max_push_constants_size.into(), 256),
+            ("maxBoundDescriptorSets", l.max_bound_descriptor_sets.into(), 7),
+            ("maxPerStageDescriptorUniformBuffers", l.max_per_stage_descriptor_uniform_buffers.into(), 15),
+            ("maxPerStageResources", l.max_per_stage_resources.into(), 200),
+            ("maxDescriptorSetUniformBuffers", l.max_descriptor_set_uniform_buffers.into(), 90),
+            ("maxDescriptorSetStorageBuffers", l.max_descriptor_set_storage_buffers.into(), 96),
+            ("maxDescriptorSetStorageImages", l.max_descriptor_set_storage_images.into(), 144),
+            ("maxFragmentCombinedOutputResources", l.max_fragment_combined_output_resources.into(), 16),
+            ("maxComputeWorkGroupInvocations", l.max_compute_work_group_invocations.into(), 256),
+            ("maxComputeWorkGroupSize.x", l.max_compute_work_group_size[0].into(), 256),
+            ("maxComputeWorkGroupSize.y", l.max_compute_work_group_size[1].into(), 256),
+            ("maxComputeWorkGroupSize.z", l.max_compute_work_group_size[2].into(), 64),
+            ("subTexelPrecisionBits", l.sub_texel_precision_bits.into(), 8),
+            ("mipmapPrecisionBits", l.mipmap_precision_bits.into(), 6),
+            ("maxSamplerLodBias", l.max_sampler_lod_bias as u64, 14),
+            ("maxViewportDimensions", l.max_viewport_dimensions[0].min(l.max_viewport_dimensions[1]).into(), 7680),
+            ("viewportBoundsRange", l.viewport_bounds_range[1] as u64, 15359),
+            ("-viewportBoundsRange", -l.viewport_bounds_range[0] as u64, 15360),
+            ("maxFramebufferWidth", l.max_framebuffer_width.into(), 7680),
+            ("maxFramebufferHeight", l.max_framebuffer_height.into(), 7680),
+            ("maxColorAttachments", l.max_color_attachments.into(), 8),
+            ("timestampComputeAndGraphics", l.timestamp_compute_and_graphics.into(), 1),
+            ("standardSampleLocations", l.standard_sample_locations.into(), 1),
+        ];
+        for (name, value, required) in at_least {
+            assert!(value >= required, "{name} = {value}, required {required}");
+        }
+        assert!(l.buffer_image_granularity <= 4096);
+        assert!(l.point_size_granularity <= 0.125 && l.line_width_granularity <= 0.5);
+        assert!(l.point_size_range[0] <= 1.0 && l.point_size_range[1] >= 256.0 - l.point_size_granularity);
+    }
 }

@@ -34,6 +34,39 @@ macro_rules! structures {
 }
 
 structures! {
+    PhysicalDeviceVulkan14Features = 55 {
+        global_priority_query, shader_subgroup_rotate, shader_subgroup_rotate_clustered, shader_float_controls2, shader_expect_assume, rectangular_lines,
+        bresenham_lines, smooth_lines, stippled_rectangular_lines, stippled_bresenham_lines, stippled_smooth_lines,
+        vertex_attribute_instance_rate_divisor, vertex_attribute_instance_rate_zero_divisor, index_type_uint8, dynamic_rendering_local_read, maintenance5,
+        maintenance6, pipeline_protected_access, pipeline_robustness, host_image_copy, push_descriptor
+    }
+    PhysicalDeviceVulkan14Properties = 56 {
+        line_sub_pixel_precision_bits: u32,
+        max_vertex_attrib_divisor: u32,
+        supports_non_zero_first_instance,
+        max_push_descriptors: u32,
+        dynamic_rendering_local_read_depth_stencil_attachments,
+        dynamic_rendering_local_read_multisampled_attachments,
+        early_fragment_multisample_coverage_after_sample_counting,
+        early_fragment_sample_mask_test_before_sample_counting,
+        depth_stencil_swizzle_one_support,
+        polygon_mode_point_size,
+        non_strict_single_pixel_wide_lines_use_parallelogram,
+        non_strict_wide_lines_use_parallelogram,
+        block_texel_view_compatible_multiple_layers,
+        max_combined_image_sampler_descriptor_count: u32,
+        fragment_shading_rate_clamp_combiner_inputs,
+        default_robustness_storage_buffers: PipelineRobustnessBufferBehaviorEXT,
+        default_robustness_uniform_buffers: PipelineRobustnessBufferBehaviorEXT,
+        default_robustness_vertex_inputs: PipelineRobustnessBufferBehaviorEXT,
+        default_robustness_images: PipelineRobustnessImageBehaviorEXT,
+        copy_src_layout_count: u32,
+        p_copy_src_layouts: *mut ImageLayout,
+        copy_dst_layout_count: u32,
+        p_copy_dst_layouts: *mut ImageLayout,
+        optimal_tiling_layout_uuid: [u8; UUID_SIZE],
+        identical_memory_type_requirements
+    }
     PhysicalDeviceComputeShaderDerivativesFeaturesKHR = 1_000_201_000 { compute_derivative_group_quads, compute_derivative_group_linear }
     PhysicalDeviceComputeShaderDerivativesPropertiesKHR = 1_000_511_000 { mesh_and_task_shader_derivatives }
     PhysicalDeviceCooperativeMatrix2FeaturesNV = 1_000_593_000 {
@@ -45,6 +78,19 @@ structures! {
         cooperative_matrix_flexible_dimensions_max_dimension: u32,
         cooperative_matrix_workgroup_scope_reserved_shared_memory: u32
     }
+    CopyMemoryIndirectInfoKHR = 1_000_549_002 { src_copy_flags: u32, dst_copy_flags: u32, copy_count: u32, copy_address_range: StridedDeviceAddressRangeKHR }
+    CopyMemoryToImageIndirectInfoKHR = 1_000_549_003 {
+        src_copy_flags: u32,
+        copy_count: u32,
+        copy_address_range: StridedDeviceAddressRangeKHR,
+        dst_image: Image,
+        dst_image_layout: ImageLayout,
+        p_image_subresources: *const ImageSubresourceLayers
+    }
+    PhysicalDeviceCopyMemoryIndirectFeaturesKHR = 1_000_549_000 { indirect_memory_copy, indirect_memory_to_image_copy }
+    PhysicalDeviceCopyMemoryIndirectPropertiesKHR = 1_000_426_001 { supported_queues: QueueFlags }
+    PhysicalDeviceLegacyVertexAttributesFeaturesEXT = 1_000_495_000 { legacy_vertex_attributes }
+    PhysicalDeviceLegacyVertexAttributesPropertiesEXT = 1_000_495_001 { native_unaligned_performance }
     PhysicalDeviceMaintenance7FeaturesKHR = 1_000_562_000 { maintenance7 }
     PhysicalDeviceMaintenance7PropertiesKHR = 1_000_562_001 {
         robust_fragment_shading_rate_attachment_access,
@@ -59,7 +105,15 @@ structures! {
     PhysicalDeviceLayeredApiPropertiesListKHR = 1_000_562_002 { layered_api_count: u32, layered_apis: *mut c_void }
     PhysicalDeviceMaintenance9FeaturesKHR = 1_000_584_000 { maintenance9 }
     PhysicalDeviceMaintenance9PropertiesKHR = 1_000_584_001 { image2_d_view_of3_d_sparse, default_vertex_attribute_value: u32 }
+    PhysicalDeviceMaintenance10FeaturesKHR = 1_000_630_000 { maintenance10 }
+    PhysicalDeviceMaintenance10PropertiesKHR = 1_000_630_001 {
+        rgba4_opaque_black_swizzled,
+        resolve_srgb_format_applies_transfer_function,
+        resolve_srgb_format_supports_transfer_function_control
+    }
+    ResolveImageModeInfoKHR = 1_000_630_004 { flags: u32, resolve_mode: ResolveModeFlags, stencil_resolve_mode: ResolveModeFlags }
     PhysicalDeviceMaintenance8FeaturesKHR = 1_000_574_000 { maintenance8 }
+    PhysicalDevicePrimitiveRestartIndexFeaturesEXT = 1_000_678_000 { primitive_restart_index }
     PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV = 1_000_563_000 { shader_float16_vector_atomics }
     PhysicalDeviceShaderBfloat16FeaturesKHR = 1_000_141_000 { shader_b_float16_type, shader_b_float16_dot_product, shader_b_float16_cooperative_matrix }
     PhysicalDeviceShaderFloat8FeaturesEXT = 1_000_567_000 { shader_float8, shader_float8_cooperative_matrix }
@@ -77,3 +131,29 @@ structures! {
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV =
     unsafe extern "system" fn(PhysicalDevice, *mut u32, *mut c_void) -> Result;
+
+/// vkCmdSetPrimitiveRestartIndexEXT.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdSetPrimitiveRestartIndexEXT = unsafe extern "system" fn(CommandBuffer, u32);
+
+/// vkCmdEndRendering2KHR; the structure has nothing but a chain.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdEndRendering2KHR = unsafe extern "system" fn(CommandBuffer, *const c_void);
+
+/// A list of structures in device memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct StridedDeviceAddressRangeKHR {
+    pub address: DeviceAddress,
+    pub size: DeviceSize,
+    pub stride: DeviceSize,
+}
+
+/// vkCmdCopyMemoryIndirectKHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdCopyMemoryIndirectKHR =
+    unsafe extern "system" fn(CommandBuffer, *const CopyMemoryIndirectInfoKHR<'_>);
+/// vkCmdCopyMemoryToImageIndirectKHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCmdCopyMemoryToImageIndirectKHR =
+    unsafe extern "system" fn(CommandBuffer, *const CopyMemoryToImageIndirectInfoKHR<'_>);

@@ -1,6 +1,6 @@
 //! Properties: `VkPhysicalDeviceProperties` and the structures chained to `VkPhysicalDeviceProperties2`.
 //!
-//! The three `Vulkan1xProperties` structures hold everything that became core; the structures of the extensions they came from are
+//! The four `Vulkan1xProperties` structures hold everything that became core; the structures of the extensions they came from are
 //! copied from them, field by field of the same name, so that no number is said twice.
 
 use super::features::Feature;
@@ -8,7 +8,7 @@ use super::limits::{self, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_C
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
-use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
+use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
 
@@ -29,8 +29,12 @@ pub const SUBGROUP_OPERATIONS: vk::SubgroupFeatureFlags = vk::SubgroupFeatureFla
         | vk::SubgroupFeatureFlags::PARTITIONED_NV.as_raw(),
 );
 /// Stages whose pipelines may choose the size of subgroups.
-pub const SIZED_STAGES: vk::ShaderStageFlags =
-    vk::ShaderStageFlags::from_raw(vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw());
+pub const SIZED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::COMPUTE.as_raw()
+        | vk::ShaderStageFlags::FRAGMENT.as_raw()
+        | vk::ShaderStageFlags::TASK_EXT.as_raw()
+        | vk::ShaderStageFlags::MESH_EXT.as_raw(),
+);
 /// Stages with subgroup operations: all that there are.
 const SUBGROUP_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::ALL_GRAPHICS.as_raw());
@@ -54,6 +58,12 @@ pub const MAX_PUSH_DESCRIPTORS: u32 = 256;
 pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
 /// `maxCommandBufferNestingLevel`: what a few KiB of stack for each level allow without a thought.
 pub const MAX_NESTING: u32 = 64;
+/// `maxTaskPayloadSize`.
+pub const MAX_TASK_PAYLOAD: u32 = 16 << 10;
+/// `maxTaskWorkGroupTotalCount`, `maxMeshWorkGroupTotalCount`.
+const MAX_MESH_GROUPS: u32 = 1 << 22;
+/// `maxMeshOutputMemorySize`.
+const MAX_MESH_OUTPUT: u32 = 32 << 10;
 /// `maxMultiviewViewCount`.
 pub const MAX_VIEWS: u32 = 6;
 /// `maxPerSetDescriptors`: vkGetDescriptorSetLayoutSupport agrees to any set of up to this many.
@@ -201,6 +211,82 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
     }
 }
 
+/// Without the lists of layouts, which are the application's memory ([`fill_1_4`]).
+fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
+    vk::PhysicalDeviceVulkan14Properties {
+        s_type: <vk::PhysicalDeviceVulkan14Properties<'_> as TaggedStructure>::STRUCTURE_TYPE,
+        p_next: std::ptr::null_mut(),
+        // Lines and triangles have the same fixed-point positions.
+        line_sub_pixel_precision_bits: LIMITS.sub_pixel_precision_bits,
+        max_vertex_attrib_divisor: u32::MAX,
+        supports_non_zero_first_instance: vk::TRUE,
+        max_push_descriptors: MAX_PUSH_DESCRIPTORS,
+        dynamic_rendering_local_read_depth_stencil_attachments: vk::TRUE,
+        dynamic_rendering_local_read_multisampled_attachments: vk::TRUE,
+        // Early tests count before the stage runs and alpha becomes coverage, what the mask leaves.
+        early_fragment_multisample_coverage_after_sample_counting: vk::TRUE,
+        early_fragment_sample_mask_test_before_sample_counting: vk::TRUE,
+        depth_stencil_swizzle_one_support: vk::TRUE,
+        polygon_mode_point_size: vk::TRUE,
+        // Of lines that are not strict, which there are none of.
+        non_strict_single_pixel_wide_lines_use_parallelogram: vk::FALSE,
+        non_strict_wide_lines_use_parallelogram: vk::FALSE,
+        block_texel_view_compatible_multiple_layers: vk::FALSE,
+        max_combined_image_sampler_descriptor_count: 1,
+        fragment_shading_rate_clamp_combiner_inputs: vk::FALSE,
+        // Every access is checked, whatever a pipeline asks for.
+        default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
+        default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
+        default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
+        default_robustness_images: vk::PipelineRobustnessImageBehaviorEXT::ROBUST_IMAGE_ACCESS_2,
+        copy_src_layout_count: 0,
+        p_copy_src_layouts: std::ptr::null_mut(),
+        copy_dst_layout_count: 0,
+        p_copy_dst_layouts: std::ptr::null_mut(),
+        // There is one layout in memory, which changes with the driver if it ever does.
+        optimal_tiling_layout_uuid: build_id(),
+        identical_memory_type_requirements: vk::TRUE,
+        _marker: std::marker::PhantomData,
+    }
+}
+
+/// Workgroups are those of compute stages; what they leave lies in memory, in words.
+fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
+    let invocations = LIMITS.max_compute_work_group_invocations;
+    vk::PhysicalDeviceMeshShaderPropertiesEXT {
+        max_task_work_group_total_count: MAX_MESH_GROUPS,
+        max_task_work_group_count: LIMITS.max_compute_work_group_count,
+        max_task_work_group_invocations: invocations,
+        max_task_work_group_size: LIMITS.max_compute_work_group_size,
+        max_task_payload_size: MAX_TASK_PAYLOAD,
+        max_task_shared_memory_size: LIMITS.max_compute_shared_memory_size,
+        max_task_payload_and_shared_memory_size: MAX_TASK_PAYLOAD + LIMITS.max_compute_shared_memory_size,
+        max_mesh_work_group_total_count: MAX_MESH_GROUPS,
+        max_mesh_work_group_count: LIMITS.max_compute_work_group_count,
+        max_mesh_work_group_invocations: invocations,
+        max_mesh_work_group_size: LIMITS.max_compute_work_group_size,
+        max_mesh_shared_memory_size: LIMITS.max_compute_shared_memory_size,
+        max_mesh_payload_and_shared_memory_size: MAX_TASK_PAYLOAD + LIMITS.max_compute_shared_memory_size,
+        max_mesh_output_memory_size: MAX_MESH_OUTPUT,
+        max_mesh_payload_and_output_memory_size: MAX_TASK_PAYLOAD + MAX_MESH_OUTPUT,
+        max_mesh_output_components: 128,
+        max_mesh_output_vertices: MeshFacts::MOST_VERTICES,
+        max_mesh_output_primitives: MeshFacts::MOST_PRIMITIVES,
+        max_mesh_output_layers: LIMITS.max_framebuffer_layers,
+        max_mesh_multiview_view_count: MAX_VIEWS,
+        mesh_output_per_vertex_granularity: 1,
+        mesh_output_per_primitive_granularity: 1,
+        max_preferred_task_work_group_invocations: 64,
+        max_preferred_mesh_work_group_invocations: 64,
+        // Any invocation's stores cost the same, and what is not written is not read.
+        prefers_local_invocation_vertex_output: vk::FALSE,
+        prefers_local_invocation_primitive_output: vk::FALSE,
+        prefers_compact_vertex_output: vk::TRUE,
+        prefers_compact_primitive_output: vk::TRUE,
+        ..Default::default()
+    }
+}
+
 /// Runs the arm of the structure whose tag `$next` has.
 macro_rules! by_tag {
     ($next:expr; $($ty:ident => |$p:ident| $body:expr;)*) => {{
@@ -242,6 +328,7 @@ pub unsafe fn fill_properties2(out: &mut vk::PhysicalDeviceProperties2<'_>) {
             fill_1_1(next);
             fill_1_2(next);
             fill_1_3(next);
+            fill_1_4(next);
             fill_extensions(next);
             (*next).p_next
         };
@@ -361,38 +448,55 @@ unsafe fn write_layouts(count: &mut u32, layouts: *mut vk::ImageLayout) {
     let _ = unsafe { write_array(&HOST_COPY_LAYOUTS, count, layouts) };
 }
 
-/// Extensions that are not in core 1.3.
+/// Vulkan 1.4 and the extensions that went into it.
+///
+/// # Safety
+/// `next` is an element of a valid chain.
+unsafe fn fill_1_4(next: *mut vk::BaseOutStructure<'_>) {
+    by_tag! { next;
+        PhysicalDeviceVulkan14Properties => |p| {
+            let [src, dst] = [(p.copy_src_layout_count, p.p_copy_src_layouts), (p.copy_dst_layout_count, p.p_copy_dst_layouts)];
+            replace!(p, vulkan14());
+            (p.copy_src_layout_count, p.p_copy_src_layouts) = src;
+            (p.copy_dst_layout_count, p.p_copy_dst_layouts) = dst;
+            // SAFETY: both lists have room for their counts, or are null.
+            unsafe {
+                write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
+                write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
+            }
+        };
+        PhysicalDevicePushDescriptorPropertiesKHR => |p| copy!(p, vulkan14(), max_push_descriptors);
+        PhysicalDeviceVertexAttributeDivisorPropertiesKHR => |p| copy!(p, vulkan14(), max_vertex_attrib_divisor, supports_non_zero_first_instance);
+        PhysicalDeviceLineRasterizationPropertiesKHR => |p| copy!(p, vulkan14(), line_sub_pixel_precision_bits);
+        PhysicalDeviceMaintenance5PropertiesKHR => |p| copy!(p, vulkan14(),
+            early_fragment_multisample_coverage_after_sample_counting, early_fragment_sample_mask_test_before_sample_counting,
+            depth_stencil_swizzle_one_support, polygon_mode_point_size, non_strict_single_pixel_wide_lines_use_parallelogram,
+            non_strict_wide_lines_use_parallelogram);
+        PhysicalDeviceMaintenance6PropertiesKHR => |p| copy!(p, vulkan14(),
+            block_texel_view_compatible_multiple_layers, max_combined_image_sampler_descriptor_count, fragment_shading_rate_clamp_combiner_inputs);
+        PhysicalDevicePipelineRobustnessPropertiesEXT => |p| copy!(p, vulkan14(),
+            default_robustness_storage_buffers, default_robustness_uniform_buffers, default_robustness_vertex_inputs, default_robustness_images);
+        PhysicalDeviceHostImageCopyPropertiesEXT => |p| {
+            // SAFETY: both lists have room for their counts, or are null.
+            unsafe {
+                write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
+                write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
+            }
+            copy!(p, vulkan14(), optimal_tiling_layout_uuid, identical_memory_type_requirements);
+        };
+    }
+}
+
+/// Extensions that are not in core 1.4.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
 unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
     by_tag! { next;
-        PhysicalDevicePushDescriptorPropertiesKHR => |p| p.max_push_descriptors = MAX_PUSH_DESCRIPTORS;
-        PhysicalDeviceVertexAttributeDivisorPropertiesKHR => |p| {
-            p.max_vertex_attrib_divisor = u32::MAX;
-            p.supports_non_zero_first_instance = vk::TRUE;
-        };
         PhysicalDeviceVertexAttributeDivisorPropertiesEXT => |p| p.max_vertex_attrib_divisor = u32::MAX;
-        // Lines and triangles have the same fixed-point positions.
-        PhysicalDeviceLineRasterizationPropertiesKHR => |p| p.line_sub_pixel_precision_bits = LIMITS.sub_pixel_precision_bits;
         PhysicalDeviceRobustness2PropertiesEXT => |p| {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;
-        };
-        PhysicalDeviceMaintenance5PropertiesKHR => |p| {
-            // Early tests count before the stage runs and alpha becomes coverage, what the mask leaves.
-            p.early_fragment_multisample_coverage_after_sample_counting = vk::TRUE;
-            p.early_fragment_sample_mask_test_before_sample_counting = vk::TRUE;
-            p.depth_stencil_swizzle_one_support = vk::TRUE;
-            p.polygon_mode_point_size = vk::TRUE;
-            // Of lines that are not strict, which there are none of.
-            p.non_strict_single_pixel_wide_lines_use_parallelogram = vk::FALSE;
-            p.non_strict_wide_lines_use_parallelogram = vk::FALSE;
-        };
-        PhysicalDeviceMaintenance6PropertiesKHR => |p| {
-            p.block_texel_view_compatible_multiple_layers = vk::FALSE;
-            p.max_combined_image_sampler_descriptor_count = 1;
-            p.fragment_shading_rate_clamp_combiner_inputs = vk::FALSE;
         };
         PhysicalDeviceMaintenance7PropertiesKHR => |p| {
             p.robust_fragment_shading_rate_attachment_access = vk::FALSE;
@@ -409,16 +513,6 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_descriptor_set_update_after_bind_total_storage_buffers_dynamic = storage;
             p.max_descriptor_set_update_after_bind_total_buffers_dynamic = uniform + storage;
         };
-        PhysicalDeviceHostImageCopyPropertiesEXT => |p| {
-            // SAFETY: both lists have room for their counts, or are null.
-            unsafe {
-                write_layouts(&mut p.copy_src_layout_count, p.p_copy_src_layouts);
-                write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
-            }
-            // There is one layout in memory, which changes with the driver if it ever does.
-            p.optimal_tiling_layout_uuid = build_id();
-            p.identical_memory_type_requirements = vk::TRUE;
-        };
         PhysicalDeviceNestedCommandBufferPropertiesEXT => |p| p.max_command_buffer_nesting_level = MAX_NESTING;
         // Nothing lies below.
         PhysicalDeviceLayeredApiPropertiesListKHR => |p| p.layered_api_count = 0;
@@ -426,6 +520,11 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.image2_d_view_of3_d_sparse = vk::FALSE;
             // VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR.
             p.default_vertex_attribute_value = 0;
+        };
+        PhysicalDeviceMaintenance10PropertiesKHR => |p| {
+            p.rgba4_opaque_black_swizzled = vk::TRUE;
+            p.resolve_srgb_format_applies_transfer_function = vk::TRUE;
+            p.resolve_srgb_format_supports_transfer_function_control = vk::FALSE;
         };
         PhysicalDeviceMultiDrawPropertiesEXT => |p| p.max_multi_draw_count = MAX_MULTI_DRAW_COUNT;
         PhysicalDeviceProvokingVertexPropertiesEXT => |p| {
@@ -445,6 +544,11 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.transform_feedback_rasterization_stream_select = vk::TRUE;
             p.transform_feedback_draw = vk::TRUE;
         };
+        PhysicalDeviceExternalMemoryHostPropertiesEXT => |p| p.min_imported_host_pointer_alignment = super::external::HOST_POINTER_ALIGNMENT;
+        PhysicalDeviceCopyMemoryIndirectPropertiesKHR => |p| p.supported_queues = super::host::QUEUE_FLAGS;
+        // Attributes are fetched at any address in the same way.
+        PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
+        PhysicalDeviceMeshShaderPropertiesEXT => |p| replace!(p, mesh_shader());
         // A sampler has its colour in itself.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
@@ -455,13 +559,6 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.cooperative_matrix_workgroup_scope_reserved_shared_memory = 0;
         };
         PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::FALSE;
-        // Every access is checked, whatever a pipeline asks for.
-        PhysicalDevicePipelineRobustnessPropertiesEXT => |p| {
-            p.default_robustness_storage_buffers = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
-            p.default_robustness_uniform_buffers = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
-            p.default_robustness_vertex_inputs = vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2;
-            p.default_robustness_images = vk::PipelineRobustnessImageBehaviorEXT::ROBUST_IMAGE_ACCESS_2;
-        };
     }
 }
 
@@ -487,7 +584,7 @@ mod tests {
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut v12 = vk::PhysicalDeviceVulkan12Properties::default();
         let mut unknown =
-            vk::PhysicalDeviceMeshShaderPropertiesEXT { max_task_work_group_total_count: 77, ..Default::default() };
+            vk::PhysicalDeviceMeshShaderPropertiesNV { max_draw_mesh_tasks_count: 77, ..Default::default() };
         let mut indexing = vk::PhysicalDeviceDescriptorIndexingProperties::default();
         let mut push = vk::PhysicalDevicePushDescriptorPropertiesKHR::default();
         let mut out = vk::PhysicalDeviceProperties2::default();
@@ -498,7 +595,7 @@ mod tests {
         assert_eq!(driver.driver_name_as_c_str().unwrap(), c"Grus");
         assert_eq!(v12.driver_name_as_c_str().unwrap(), c"Grus");
         assert_eq!(v12.driver_info, driver.driver_info);
-        assert_eq!(unknown.max_task_work_group_total_count, 77);
+        assert_eq!(unknown.max_draw_mesh_tasks_count, 77);
         assert!(indexing.max_per_stage_descriptor_update_after_bind_samplers >= 500_000);
         assert!(push.max_push_descriptors >= 32);
         // The chain goes on behind a structure that was replaced as a whole.
@@ -522,6 +619,24 @@ mod tests {
         assert!(v13.min_subgroup_size >= 4 && v13.max_subgroup_size <= 128);
         let most = v13.max_compute_workgroup_subgroups * v13.min_subgroup_size;
         assert!(most >= LIMITS.max_compute_work_group_invocations, "every workgroup has full subgroups");
+        let v14 = vulkan14();
+        assert!(v14.max_push_descriptors >= 32 && v14.line_sub_pixel_precision_bits >= 4);
+        assert!(v14.max_vertex_attrib_divisor >= (1 << 16) - 1);
+        let preserved =
+            [v12.shader_signed_zero_inf_nan_preserve_float16, v12.shader_signed_zero_inf_nan_preserve_float32];
+        assert_eq!(preserved, [vk::TRUE; 2], "required by 1.4");
+        let clustered = vk::SubgroupFeatureFlags::CLUSTERED | vk::SubgroupFeatureFlags::ROTATE_CLUSTERED_KHR;
+        assert!(v11.subgroup_supported_operations.contains(clustered), "required by 1.4");
+        let mesh = mesh_shader();
+        assert!(mesh.max_task_work_group_total_count >= 1 << 22 && mesh.max_mesh_work_group_total_count >= 1 << 22);
+        assert!(mesh.max_task_work_group_invocations >= 128 && mesh.max_mesh_work_group_invocations >= 128);
+        assert!(mesh.max_task_work_group_size.iter().chain(&mesh.max_mesh_work_group_size).all(|&n| n >= 128));
+        assert!(mesh.max_task_payload_size >= 16384 && mesh.max_task_payload_and_shared_memory_size >= 32768);
+        assert!(mesh.max_task_shared_memory_size >= 32768 && mesh.max_mesh_shared_memory_size >= 28672);
+        assert!(mesh.max_mesh_payload_and_shared_memory_size >= 28672 && mesh.max_mesh_output_memory_size >= 32768);
+        assert!(mesh.max_mesh_payload_and_output_memory_size >= 48128 && mesh.max_mesh_output_components >= 128);
+        assert!(mesh.max_mesh_output_vertices >= 256 && mesh.max_mesh_output_primitives >= 256);
+        assert!(mesh.max_mesh_output_layers >= 8);
         if Extension::VK_EXT_sampler_filter_minmax.is_advertised() {
             assert_eq!(v12.filter_minmax_single_component_formats, vk::TRUE);
         }

@@ -17,7 +17,7 @@ const SIZE: u64 = 1 << 20;
 const OFFSET: u64 = 3 << 16;
 
 fn buffer(memory: &Arc<Memory>) -> Buffer {
-    let buffer = Buffer::new(&vk::BufferCreateInfo::default().size(memory.size()));
+    let buffer = Buffer::new(&vk::BufferCreateInfo::default().size(memory.size()), 0);
     buffer.bind(memory.clone(), 0).expect("bound");
     buffer
 }
@@ -30,7 +30,7 @@ fn image(memory: &Arc<Memory>) -> Image {
         .mip_levels(1)
         .array_layers(1)
         .samples(vk::SampleCountFlags::TYPE_1);
-    let image = Image::new(&info).expect("image");
+    let image = Image::new(&info, 0).expect("image");
     image.bind(memory.clone(), 0).expect("bound");
     image
 }

@@ -19,6 +19,25 @@ use std::sync::Arc;
 /// A buffer and an offset.
 pub type BufferOffset = (Arc<Buffer>, u64);
 
+/// How the aspects of images are resolved.
+#[derive(Clone, Copy)]
+pub struct ResolveModes {
+    /// Colours and depth.
+    pub color_or_depth: vk::ResolveModeFlags,
+    /// Stencil.
+    pub stencil: vk::ResolveModeFlags,
+}
+
+/// Parameters of commands in device memory: `VkStridedDeviceAddressRangeKHR` with as many as it holds.
+pub struct IndirectCommands {
+    /// Of the first.
+    pub address: u64,
+    /// Bytes from one to the next.
+    pub stride: u64,
+    /// Commands.
+    pub count: u32,
+}
+
 /// One command.
 #[allow(missing_docs, reason = "variants and fields are the specification's vkCmd commands and parameters")]
 pub enum Command {
@@ -33,6 +52,7 @@ pub enum Command {
         first: u32,
         buffers: Vec<VertexBufferBinding>,
     },
+    SetPrimitiveRestartIndex(u32),
     BindIndexBuffer {
         buffer: Option<Arc<Buffer>>,
         offset: u64,
@@ -67,6 +87,9 @@ pub enum Command {
     DrawIndirect(Box<DrawIndirect>),
     DrawMulti(Box<DrawMulti>),
     DrawIndirectByteCount(Box<DrawIndirectByteCount>),
+    DrawMeshTasks {
+        groups: [u32; 3],
+    },
     Dispatch {
         base: [u32; 3],
         groups: [u32; 3],
@@ -140,10 +163,16 @@ pub enum Command {
         value: vk::ClearDepthStencilValue,
         ranges: Vec<vk::ImageSubresourceRange>,
     },
+    CopyMemoryIndirect(IndirectCommands),
+    CopyMemoryToImageIndirect {
+        commands: IndirectCommands,
+        image: Arc<Image>,
+    },
     ResolveImage {
         src: Arc<Image>,
         dst: Arc<Image>,
         regions: Vec<vk::ImageResolve>,
+        modes: ResolveModes,
     },
 
     // Synchronisation and queries.
@@ -223,7 +252,18 @@ pub struct BeginRendering {
     pub stencil: Option<RenderingAttachment>,
 }
 
-/// `vkCmdDraw[Indexed]Indirect[Count]`.
+/// What an indirect draw reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndirectKind {
+    /// `VkDrawIndirectCommand`.
+    Vertices,
+    /// `VkDrawIndexedIndirectCommand`.
+    Indexed,
+    /// `VkDrawMeshTasksIndirectCommandEXT`.
+    MeshTasks,
+}
+
+/// `vkCmdDraw[Indexed]Indirect[Count]`, `vkCmdDrawMeshTasksIndirect[Count]EXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct DrawIndirect {
     pub buffer: Arc<Buffer>,
@@ -231,7 +271,7 @@ pub struct DrawIndirect {
     pub count: Option<BufferOffset>,
     pub draw_count: u32,
     pub stride: u32,
-    pub indexed: bool,
+    pub kind: IndirectKind,
 }
 
 /// `vkCmdDrawMulti[Indexed]EXT`.
@@ -282,7 +322,7 @@ impl Command {
     /// Is it discarded by conditional rendering?
     pub fn is_conditional(&self) -> bool {
         use Command::{ClearAttachments, Dispatch, DispatchIndirect};
-        use Command::{Draw, DrawIndexed, DrawIndirect, DrawIndirectByteCount, DrawMulti};
+        use Command::{Draw, DrawIndexed, DrawIndirect, DrawIndirectByteCount, DrawMeshTasks, DrawMulti};
         matches!(
             self,
             Draw { .. }
@@ -290,6 +330,7 @@ impl Command {
                 | DrawIndirect(_)
                 | DrawIndirectByteCount(_)
                 | DrawMulti(_)
+                | DrawMeshTasks { .. }
                 | Dispatch { .. }
                 | DispatchIndirect { .. }
                 | ClearAttachments { .. }

@@ -1,5 +1,6 @@
 //! Transfers: Vulkan's regions in, the rasterizer's transfer functions out, on the device's pool when there is enough to do.
 
+use super::ResolveModes;
 use crate::device::Device;
 use ash::vk;
 use base::mem::{DeviceMemory, MemoryRange};
@@ -73,6 +74,13 @@ pub fn copy_buffer(device: &Device, from: MemoryRange, to: MemoryRange) {
     let (from, to) = (memory(from), memory(to));
     let region = t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() };
     t::copy_buffer(threads(device, 2 * to.len(), MOVED), from, to, &region);
+}
+
+/// Parameters of a command, from device memory.
+pub fn parameters<const N: usize>(from: MemoryRange) -> [u8; N] {
+    let mut bytes = [0; N];
+    memory(from).read(0, &mut bytes);
+    bytes
 }
 
 /// `vkCmdUpdateBuffer`.
@@ -191,17 +199,36 @@ pub fn clear_depth_stencil_image(
 }
 
 /// `vkCmdResolveImage`.
-pub fn resolve_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk::ImageResolve) {
-    let region = t::ImageResolve {
-        src: layers(&r.src_subresource, from),
-        src_offset: offset(r.src_offset),
-        dst: layers(&r.dst_subresource, to),
-        dst_offset: offset(r.dst_offset),
-        extent: extent(r.extent),
-    };
-    let bytes = bytes_of(texels(r.extent, region.src.layer_count, from), from);
+pub fn resolve_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk::ImageResolve, modes: ResolveModes) {
+    let bytes = bytes_of(texels(r.extent, r.src_subresource.layer_count, from), from);
     let format = to.layout.desc.format;
-    t::resolve_image(threads(device, bytes, COMPUTED), from, to, format, &region, t::ResolveMode::Average);
+    let stencil = vk::ImageAspectFlags::STENCIL;
+    for (aspects, mode) in [(!stencil, modes.color_or_depth), (stencil, modes.stencil)] {
+        let of =
+            |s: &vk::ImageSubresourceLayers| vk::ImageSubresourceLayers { aspect_mask: s.aspect_mask & aspects, ..*s };
+        let (src, dst) = (of(&r.src_subresource), of(&r.dst_subresource));
+        if src.aspect_mask.is_empty() {
+            continue;
+        }
+        let region = t::ImageResolve {
+            src: layers(&src, from),
+            src_offset: offset(r.src_offset),
+            dst: layers(&dst, to),
+            dst_offset: offset(r.dst_offset),
+            extent: extent(r.extent),
+        };
+        t::resolve_image(threads(device, bytes, COMPUTED), from, to, format, &region, resolve_mode(mode));
+    }
+}
+
+fn resolve_mode(mode: vk::ResolveModeFlags) -> t::ResolveMode {
+    match mode {
+        vk::ResolveModeFlags::SAMPLE_ZERO => t::ResolveMode::SampleZero,
+        vk::ResolveModeFlags::AVERAGE => t::ResolveMode::Average,
+        vk::ResolveModeFlags::MIN => t::ResolveMode::Min,
+        vk::ResolveModeFlags::MAX => t::ResolveMode::Max,
+        _ => t::ResolveMode::None,
+    }
 }
 
 /// Resolve at the end of a subpass: `area` of `layers` (first, count), relative to both attachments.
@@ -227,13 +254,7 @@ pub fn resolve_attachment(
         dst_offset: corner,
         extent: [width, height, 1],
     };
-    let mode = match mode {
-        vk::ResolveModeFlags::SAMPLE_ZERO => t::ResolveMode::SampleZero,
-        vk::ResolveModeFlags::AVERAGE => t::ResolveMode::Average,
-        vk::ResolveModeFlags::MIN => t::ResolveMode::Min,
-        vk::ResolveModeFlags::MAX => t::ResolveMode::Max,
-        _ => t::ResolveMode::None,
-    };
+    let mode = resolve_mode(mode);
     let box_size = vk::Extent3D { width, height, depth: 1 };
     let bytes = bytes_of(texels(box_size, count, &from.image), &from.image);
     t::resolve_image(threads(device, bytes, COMPUTED), &from.image, &to.image, to.format, &region, mode);

@@ -13,7 +13,7 @@ mod tests;
 use super::Device;
 use super::watchdog::Watchdog;
 use crate::fallible;
-use crate::object::sync::{Fence, SemaphoreOp};
+use crate::object::payload::{Signal, Wait, wait_for};
 use crate::os::condvar::Condvar;
 use crate::os::patience::Patience;
 use ash::vk;
@@ -36,13 +36,13 @@ pub type Work = Box<dyn FnOnce(&Device) + Send>;
 #[derive(Default)]
 pub struct Submission {
     /// Waited for before the work.
-    pub waits: Vec<SemaphoreOp>,
+    pub waits: Vec<Wait>,
     /// Done in order.
     pub work: Vec<Work>,
     /// Signaled after the work.
-    pub signals: Vec<SemaphoreOp>,
+    pub signals: Vec<Signal>,
     /// Signaled last.
-    pub fence: Option<Arc<Fence>>,
+    pub fence: Option<Signal>,
 }
 
 /// The device's queue.
@@ -140,19 +140,18 @@ fn run(device: &Arc<Device>) {
     while let Some(submission) = device.queue.next() {
         let Submission { waits, work, signals, fence } = submission;
         if execute(device, &waits, work) {
-            signals.iter().for_each(|s| s.semaphore.signal(&device.sync, s.value));
-            fence.into_iter().for_each(|f| f.set(&device.sync, true));
+            signals.into_iter().chain(fence).for_each(|signal| signal.give(&device.sync));
             device.sync.notify(|| device.queue.completed.fetch_add(1, Ordering::AcqRel));
         }
     }
 }
 
 /// Waits and works; false when the work was not done to its end. What it referred to is released either way.
-fn execute(device: &Arc<Device>, waits: &[SemaphoreOp], work: Vec<Work>) -> bool {
+fn execute(device: &Arc<Device>, waits: &[Wait], work: Vec<Work>) -> bool {
     for wait in waits {
         let mut signaled = false;
-        let result = device.sync.wait(u64::MAX, || {
-            signaled = wait.semaphore.try_wait(wait.value);
+        let result = wait_for(&device.sync, u64::MAX, &[&wait.payload], || {
+            signaled = wait.payload.try_wait(wait.value);
             signaled || device.queue.is_stopping()
         });
         // The device is lost, or destroyed while its work waits: both end the wait.

@@ -4,12 +4,20 @@ use super::*;
 use crate::caps::ExtensionSet;
 use crate::device::instance::Instance;
 use crate::object::query::QueryPool;
-use crate::object::sync::Semaphore;
+use crate::object::semaphore::{Fence, Semaphore};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 const LOST: vk::Result = vk::Result::ERROR_DEVICE_LOST;
 const DONE: vk::Result = vk::Result::SUCCESS;
+
+fn fence() -> Fence {
+    Fence::new(false, false).expect("no file is asked for")
+}
+
+fn semaphore(timeline: bool) -> Semaphore {
+    Semaphore::new(timeline, 0, false).expect("no file is asked for")
+}
 
 /// A device that is destroyed as vkDestroyDevice does it.
 struct Rig {
@@ -26,17 +34,12 @@ impl Rig {
 
     /// One submission and what tells of its end.
     fn submit(&self, work: impl FnOnce(&Device) + Send + 'static) -> Told {
-        let told = Told {
-            fence: Arc::new(Fence::new(false)),
-            timeline: Arc::new(Semaphore::new(true, 0)),
-            binary: Arc::new(Semaphore::new(false, 0)),
-        };
-        let op = |semaphore: &Arc<Semaphore>| SemaphoreOp { semaphore: semaphore.clone(), value: 1 };
+        let told = Told { fence: fence(), timeline: semaphore(true), binary: semaphore(false) };
         let submission = Submission {
             waits: Vec::new(),
             work: vec![Box::new(work)],
-            signals: vec![op(&told.timeline), op(&told.binary)],
-            fence: Some(told.fence.clone()),
+            signals: vec![told.timeline.signal(1), told.binary.signal(0)],
+            fence: Some(told.fence.signal()),
         };
         self.device.queue.submit(&self.device, vec![submission]).expect("taken");
         told
@@ -70,9 +73,9 @@ impl Drop for Rig {
 }
 
 struct Told {
-    fence: Arc<Fence>,
-    timeline: Arc<Semaphore>,
-    binary: Arc<Semaphore>,
+    fence: Fence,
+    timeline: Semaphore,
+    binary: Semaphore,
 }
 
 impl Told {
@@ -82,7 +85,7 @@ impl Told {
         let for_ever = u64::MAX;
         assert_eq!(sync.wait(for_ever, || self.fence.is_signaled()), result, "{what}: the fence");
         assert_eq!(sync.wait(for_ever, || self.timeline.value() >= 1), result, "{what}: the timeline semaphore");
-        let never = Fence::new(false);
+        let never = fence();
         let any = || never.is_signaled() || self.fence.is_signaled();
         assert_eq!(sync.wait(for_ever, any), result, "{what}: any of two fences");
         assert_eq!(self.binary.value(), u64::from(result == DONE), "{what}: the binary semaphore");
@@ -183,12 +186,12 @@ fn queries_of_work_that_was_cut_short_never_become_available() {
 #[test]
 fn work_behind_a_semaphore_that_never_comes_is_not_done() {
     let rig = Rig::new();
-    let fence = Arc::new(Fence::new(false));
-    let semaphore = Arc::new(Semaphore::new(true, 0));
+    let fence = fence();
+    let semaphore = semaphore(true);
     let submission = Submission {
-        waits: vec![SemaphoreOp { semaphore, value: 1 }],
+        waits: vec![semaphore.wait(1)],
         work: vec![Box::new(|_: &Device| unreachable!("it waits"))],
-        fence: Some(fence.clone()),
+        fence: Some(fence.signal()),
         ..Submission::default()
     };
     rig.device.queue.submit(&rig.device, vec![submission]).expect("taken");
@@ -237,9 +240,9 @@ fn random_orders() {
                     submitted_all = false;
                     break;
                 }
-                let fence = Arc::new(Fence::new(false));
+                let fence = fence();
                 let submission =
-                    Submission { work: vec![Box::new(work)], fence: Some(fence.clone()), ..Submission::default() };
+                    Submission { work: vec![Box::new(work)], fence: Some(fence.signal()), ..Submission::default() };
                 match rig.device.queue.submit(&rig.device, vec![submission]) {
                     Ok(()) => told.push(fence),
                     Err(error) => {

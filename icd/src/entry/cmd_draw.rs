@@ -1,22 +1,26 @@
 //! Recording render pass instances, draws and dispatches.
 
 use super::command_buffer::push;
+use crate::caps::newer;
 use crate::command::{
-    BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, RenderingAttachment,
+    BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind,
+    RenderingAttachment,
 };
 use crate::fallible;
 use crate::ffi::handle::{optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::ImageView;
 use crate::object::pipeline_state::decode;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use ash::vk;
+use core::ffi::c_void;
 
 const RP2: Need = ext("VK_KHR_create_renderpass2");
 const COUNT: Need = ext("VK_KHR_draw_indirect_count");
+const MESH: Need = ext("VK_EXT_mesh_shader");
 const CONDITIONAL: Need = ext("VK_EXT_conditional_rendering");
 const DYNAMIC: Need = ext("VK_KHR_dynamic_rendering");
 const LOCAL_READ: Need = ext("VK_KHR_dynamic_rendering_local_read");
@@ -36,15 +40,16 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_end_render_pass2 as vk::PFN_vkCmdEndRenderPass2, vkCmdEndRenderPass2: V1_2, vkCmdEndRenderPass2KHR: RP2),
     row!(Device, cmd_begin_rendering as vk::PFN_vkCmdBeginRendering, vkCmdBeginRendering: V1_3, vkCmdBeginRenderingKHR: DYNAMIC),
     row!(Device, cmd_end_rendering as vk::PFN_vkCmdEndRendering, vkCmdEndRendering: V1_3, vkCmdEndRenderingKHR: DYNAMIC),
+    row!(Device, cmd_end_rendering2 as newer::PFN_vkCmdEndRendering2KHR, vkCmdEndRendering2KHR: ext("VK_KHR_maintenance10")),
     row!(
         Device,
         cmd_set_rendering_attachment_locations as vk::PFN_vkCmdSetRenderingAttachmentLocationsKHR,
-        vkCmdSetRenderingAttachmentLocationsKHR: LOCAL_READ
+        vkCmdSetRenderingAttachmentLocations: V1_4, vkCmdSetRenderingAttachmentLocationsKHR: LOCAL_READ
     ),
     row!(
         Device,
         cmd_set_rendering_input_attachment_indices as vk::PFN_vkCmdSetRenderingInputAttachmentIndicesKHR,
-        vkCmdSetRenderingInputAttachmentIndicesKHR: LOCAL_READ
+        vkCmdSetRenderingInputAttachmentIndices: V1_4, vkCmdSetRenderingInputAttachmentIndicesKHR: LOCAL_READ
     ),
     row!(Device, cmd_draw as vk::PFN_vkCmdDraw, vkCmdDraw: V1_0),
     row!(Device, cmd_draw_indexed as vk::PFN_vkCmdDrawIndexed, vkCmdDrawIndexed: V1_0),
@@ -64,6 +69,13 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row!(Device, cmd_draw_multi as vk::PFN_vkCmdDrawMultiEXT, vkCmdDrawMultiEXT: ext("VK_EXT_multi_draw")),
     row!(Device, cmd_draw_multi_indexed as vk::PFN_vkCmdDrawMultiIndexedEXT, vkCmdDrawMultiIndexedEXT: ext("VK_EXT_multi_draw")),
+    row!(Device, cmd_draw_mesh_tasks as vk::PFN_vkCmdDrawMeshTasksEXT, vkCmdDrawMeshTasksEXT: MESH),
+    row!(Device, cmd_draw_mesh_tasks_indirect as vk::PFN_vkCmdDrawMeshTasksIndirectEXT, vkCmdDrawMeshTasksIndirectEXT: MESH),
+    row!(
+        Device,
+        cmd_draw_mesh_tasks_indirect_count as vk::PFN_vkCmdDrawMeshTasksIndirectCountEXT,
+        vkCmdDrawMeshTasksIndirectCountEXT: MESH
+    ),
     row!(
         Device,
         cmd_begin_conditional_rendering as vk::PFN_vkCmdBeginConditionalRenderingEXT,
@@ -133,7 +145,7 @@ unsafe fn draw_indirect(
     from: (vk::Buffer, u64),
     count: Option<(vk::Buffer, u64)>,
     limits: (u32, u32),
-    indexed: bool,
+    kind: IndirectKind,
 ) {
     // SAFETY: the shims' promise.
     unsafe {
@@ -143,7 +155,7 @@ unsafe fn draw_indirect(
             count: count.map(|(buffer, offset)| (share::<Buffer>(buffer), offset)),
             draw_count: limits.0,
             stride: limits.1,
-            indexed,
+            kind,
         };
         push(buffer, Command::DrawIndirect(Box::new(draw)));
     }
@@ -208,6 +220,11 @@ shims! {
         push(buffer, Command::EndRendering);
     }
 
+    // What may chain to the structure is of extensions that there are not.
+    fn cmd_end_rendering2(buffer: vk::CommandBuffer, _info: *const c_void) {
+        push(buffer, Command::EndRendering);
+    }
+
     fn cmd_set_rendering_attachment_locations(
         buffer: vk::CommandBuffer,
         info: *const vk::RenderingAttachmentLocationInfoKHR<'_>,
@@ -238,11 +255,11 @@ shims! {
     }
 
     fn cmd_draw_indirect(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, draw_count: u32, stride: u32) {
-        draw_indirect(buffer, (from, offset), None, (draw_count, stride), false);
+        draw_indirect(buffer, (from, offset), None, (draw_count, stride), IndirectKind::Vertices);
     }
 
     fn cmd_draw_indexed_indirect(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, draw_count: u32, stride: u32) {
-        draw_indirect(buffer, (from, offset), None, (draw_count, stride), true);
+        draw_indirect(buffer, (from, offset), None, (draw_count, stride), IndirectKind::Indexed);
     }
 
     fn cmd_draw_indirect_count(
@@ -254,7 +271,7 @@ shims! {
         max_draw_count: u32,
         stride: u32,
     ) {
-        draw_indirect(buffer, (from, offset), Some((count_buffer, count_offset)), (max_draw_count, stride), false);
+        draw_indirect(buffer, (from, offset), Some((count_buffer, count_offset)), (max_draw_count, stride), IndirectKind::Vertices);
     }
 
     fn cmd_draw_indexed_indirect_count(
@@ -266,7 +283,7 @@ shims! {
         max_draw_count: u32,
         stride: u32,
     ) {
-        draw_indirect(buffer, (from, offset), Some((count_buffer, count_offset)), (max_draw_count, stride), true);
+        draw_indirect(buffer, (from, offset), Some((count_buffer, count_offset)), (max_draw_count, stride), IndirectKind::Indexed);
     }
 
     fn cmd_draw_multi(
@@ -294,6 +311,27 @@ shims! {
         let draw = |d: vk::MultiDrawIndexedInfoEXT| (d.first_index, d.index_count, of_all.unwrap_or(d.vertex_offset));
         let draws = fallible::collect(strided(draws, count, stride).map(draw))?;
         push(buffer, Command::DrawMulti(Box::new(DrawMulti { draws, instance_count, first_instance, indexed: true })));
+    }
+
+    fn cmd_draw_mesh_tasks(buffer: vk::CommandBuffer, x: u32, y: u32, z: u32) {
+        push(buffer, Command::DrawMeshTasks { groups: [x, y, z] });
+    }
+
+    fn cmd_draw_mesh_tasks_indirect(buffer: vk::CommandBuffer, from: vk::Buffer, offset: u64, draw_count: u32, stride: u32) {
+        draw_indirect(buffer, (from, offset), None, (draw_count, stride), IndirectKind::MeshTasks);
+    }
+
+    fn cmd_draw_mesh_tasks_indirect_count(
+        buffer: vk::CommandBuffer,
+        from: vk::Buffer,
+        offset: u64,
+        count_buffer: vk::Buffer,
+        count_offset: u64,
+        max_draw_count: u32,
+        stride: u32,
+    ) {
+        let count = Some((count_buffer, count_offset));
+        draw_indirect(buffer, (from, offset), count, (max_draw_count, stride), IndirectKind::MeshTasks);
     }
 
     fn cmd_begin_conditional_rendering(buffer: vk::CommandBuffer, info: *const vk::ConditionalRenderingBeginInfoEXT<'_>) {

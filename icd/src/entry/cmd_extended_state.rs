@@ -1,7 +1,8 @@
-//! Recording the dynamic state of VK_EXT_extended_dynamic_state3, VK_EXT_vertex_input_dynamic_state and VK_EXT_color_write_enable.
+//! Recording the dynamic state of VK_EXT_extended_dynamic_state3 and of the extensions with a piece of their own.
 
 use super::cmd_state::{INVALID, set, set_translated};
-use super::command_buffer::record;
+use super::command_buffer::{push, record};
+use crate::caps::newer;
 use crate::command::Command;
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
@@ -49,6 +50,16 @@ pub const COMMANDS: &[CommandRow] = &[
         Device,
         cmd_set_color_write_enable as vk::PFN_vkCmdSetColorWriteEnableEXT,
         vkCmdSetColorWriteEnableEXT: ext("VK_EXT_color_write_enable")
+    ),
+    row!(
+        Device,
+        cmd_set_primitive_restart_index as newer::PFN_vkCmdSetPrimitiveRestartIndexEXT,
+        vkCmdSetPrimitiveRestartIndexEXT: ext("VK_EXT_primitive_restart_index")
+    ),
+    row!(
+        Device,
+        cmd_set_attachment_feedback_loop_enable as vk::PFN_vkCmdSetAttachmentFeedbackLoopEnableEXT,
+        vkCmdSetAttachmentFeedbackLoopEnableEXT: ext("VK_EXT_attachment_feedback_loop_dynamic_state")
     ),
 ];
 
@@ -104,6 +115,14 @@ shims! {
         });
     }
 
+    fn cmd_set_primitive_restart_index(buffer: vk::CommandBuffer, index: u32) {
+        push(buffer, Command::SetPrimitiveRestartIndex(index));
+    }
+
+    fn cmd_set_attachment_feedback_loop_enable(buffer: vk::CommandBuffer, aspects: vk::ImageAspectFlags) {
+        set(buffer, DynamicState::AttachmentFeedbackLoopEnable(decode::loops(aspects)));
+    }
+
     fn cmd_set_color_write_enable(buffer: vk::CommandBuffer, count: u32, enables: *const vk::Bool32) {
         set(buffer, DynamicState::ColorWriteEnable(attachments(0, slice(enables, count), |enable| *enable != 0)));
     }
@@ -125,7 +144,8 @@ shims! {
     }
 
     fn cmd_set_sample_mask(buffer: vk::CommandBuffer, _samples: vk::SampleCountFlags, mask: *const vk::SampleMask) {
-        set(buffer, DynamicState::SampleMask(*mask));
+        // Without a mask, all samples.
+        set(buffer, DynamicState::SampleMask(mask.as_ref().copied().unwrap_or(!0)));
     }
 
     fn cmd_set_alpha_to_coverage_enable(buffer: vk::CommandBuffer, enable: vk::Bool32) {

@@ -7,7 +7,7 @@ use crate::command::{BindDescriptorSets, Command, VertexBufferBinding};
 use crate::ffi::handle::{get, optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, V1_0, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, V1_0, V1_3, V1_4, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::descriptor_update::{UpdateTemplate, write};
@@ -29,19 +29,19 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         cmd_push_descriptor_set as vk::PFN_vkCmdPushDescriptorSetKHR,
-        vkCmdPushDescriptorSetKHR: ext("VK_KHR_push_descriptor")
+        vkCmdPushDescriptorSet: V1_4, vkCmdPushDescriptorSetKHR: ext("VK_KHR_push_descriptor")
     ),
     row!(
         Device,
         cmd_push_descriptor_set_with_template as vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,
-        vkCmdPushDescriptorSetWithTemplateKHR: ext("VK_KHR_push_descriptor")
+        vkCmdPushDescriptorSetWithTemplate: V1_4, vkCmdPushDescriptorSetWithTemplateKHR: ext("VK_KHR_push_descriptor")
     ),
     row!(Device, cmd_push_constants as vk::PFN_vkCmdPushConstants, vkCmdPushConstants: V1_0),
     row!(Device, cmd_bind_index_buffer as vk::PFN_vkCmdBindIndexBuffer, vkCmdBindIndexBuffer: V1_0),
     row!(
         Device,
         cmd_bind_index_buffer2 as vk::PFN_vkCmdBindIndexBuffer2KHR,
-        vkCmdBindIndexBuffer2KHR: ext("VK_KHR_maintenance5")
+        vkCmdBindIndexBuffer2: V1_4, vkCmdBindIndexBuffer2KHR: ext("VK_KHR_maintenance5")
     ),
     row!(Device, cmd_bind_vertex_buffers as vk::PFN_vkCmdBindVertexBuffers, vkCmdBindVertexBuffers: V1_0),
     row!(
@@ -54,10 +54,10 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_set_scissor as vk::PFN_vkCmdSetScissor, vkCmdSetScissor: V1_0),
     row!(Device, cmd_set_line_width as vk::PFN_vkCmdSetLineWidth, vkCmdSetLineWidth: V1_0),
     row!(Device, cmd_set_depth_bias as vk::PFN_vkCmdSetDepthBias, vkCmdSetDepthBias: V1_0),
-    row!(Device, cmd_bind_descriptor_sets2 as vk::PFN_vkCmdBindDescriptorSets2KHR, vkCmdBindDescriptorSets2KHR: ext(M6)),
-    row!(Device, cmd_push_constants2 as vk::PFN_vkCmdPushConstants2KHR, vkCmdPushConstants2KHR: ext(M6)),
-    row!(Device, cmd_push_descriptor_set2 as vk::PFN_vkCmdPushDescriptorSet2KHR, vkCmdPushDescriptorSet2KHR: ext(M6)),
-    row!(Device, cmd_push_descriptor_set_with_template2 as vk::PFN_vkCmdPushDescriptorSetWithTemplate2KHR, vkCmdPushDescriptorSetWithTemplate2KHR: ext(M6)),
+    row!(Device, cmd_bind_descriptor_sets2 as vk::PFN_vkCmdBindDescriptorSets2KHR, vkCmdBindDescriptorSets2: V1_4, vkCmdBindDescriptorSets2KHR: ext(M6)),
+    row!(Device, cmd_push_constants2 as vk::PFN_vkCmdPushConstants2KHR, vkCmdPushConstants2: V1_4, vkCmdPushConstants2KHR: ext(M6)),
+    row!(Device, cmd_push_descriptor_set2 as vk::PFN_vkCmdPushDescriptorSet2KHR, vkCmdPushDescriptorSet2: V1_4, vkCmdPushDescriptorSet2KHR: ext(M6)),
+    row!(Device, cmd_push_descriptor_set_with_template2 as vk::PFN_vkCmdPushDescriptorSetWithTemplate2KHR, vkCmdPushDescriptorSetWithTemplate2: V1_4, vkCmdPushDescriptorSetWithTemplate2KHR: ext(M6)),
     row!(Device, cmd_set_depth_bias2 as vk::PFN_vkCmdSetDepthBias2EXT, vkCmdSetDepthBias2EXT: ext("VK_EXT_depth_bias_control")),
     row!(Device, cmd_set_blend_constants as vk::PFN_vkCmdSetBlendConstants, vkCmdSetBlendConstants: V1_0),
     row!(Device, cmd_set_depth_bounds as vk::PFN_vkCmdSetDepthBounds, vkCmdSetDepthBounds: V1_0),
@@ -136,7 +136,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         cmd_set_line_stipple as vk::PFN_vkCmdSetLineStippleKHR,
-        vkCmdSetLineStippleKHR: ext("VK_KHR_line_rasterization"),
+        vkCmdSetLineStipple: V1_4, vkCmdSetLineStippleKHR: ext("VK_KHR_line_rasterization"),
         vkCmdSetLineStippleEXT: ext("VK_EXT_line_rasterization")
     ),
     row!(Device, cmd_set_logic_op as vk::PFN_vkCmdSetLogicOpEXT, vkCmdSetLogicOpEXT: ext(EDS2)),

@@ -1,10 +1,11 @@
 //! Recording copies, blits, clears and resolves. The `2` forms carry the same regions in newer structures.
 
 use super::command_buffer::push;
-use crate::command::Command;
+use crate::caps::newer;
+use crate::command::{Command, IndirectCommands, ResolveModes};
 use crate::fallible;
 use crate::ffi::handle::share;
-use crate::ffi::pointer::slice;
+use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, V1_0, V1_3, ext, row};
 use crate::object::buffer::Buffer;
@@ -42,7 +43,26 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_clear_depth_stencil_image as vk::PFN_vkCmdClearDepthStencilImage, vkCmdClearDepthStencilImage: V1_0),
     row!(Device, cmd_resolve_image as vk::PFN_vkCmdResolveImage, vkCmdResolveImage: V1_0),
     row!(Device, cmd_resolve_image2 as vk::PFN_vkCmdResolveImage2, vkCmdResolveImage2: V1_3, vkCmdResolveImage2KHR: COPY2),
+    row!(
+        Device,
+        cmd_copy_memory_indirect as newer::PFN_vkCmdCopyMemoryIndirectKHR,
+        vkCmdCopyMemoryIndirectKHR: ext("VK_KHR_copy_memory_indirect")
+    ),
+    row!(
+        Device,
+        cmd_copy_memory_to_image_indirect as newer::PFN_vkCmdCopyMemoryToImageIndirectKHR,
+        vkCmdCopyMemoryToImageIndirectKHR: ext("VK_KHR_copy_memory_indirect")
+    ),
 ];
+
+/// As many commands as are asked for and lie in the range.
+fn indirect_commands(count: u32, range: newer::StridedDeviceAddressRangeKHR, bytes: u64) -> IndirectCommands {
+    let whole = range
+        .size
+        .checked_sub(bytes)
+        .map_or(0, |rest| rest.checked_div(range.stride).map_or(1, |more| more.saturating_add(1)));
+    IndirectCommands { address: range.address, stride: range.stride, count: whole.min(count.into()) as u32 }
+}
 
 fn buffer_image_copy(r: &vk::BufferImageCopy2<'_>) -> vk::BufferImageCopy {
     vk::BufferImageCopy {
@@ -54,6 +74,10 @@ fn buffer_image_copy(r: &vk::BufferImageCopy2<'_>) -> vk::BufferImageCopy {
         image_extent: r.image_extent,
     }
 }
+
+/// What a resolve is that says nothing else; integers have no mean (`rasterizer::transfer`).
+const MEAN: ResolveModes =
+    ResolveModes { color_or_depth: vk::ResolveModeFlags::AVERAGE, stencil: vk::ResolveModeFlags::AVERAGE };
 
 shims! {
     fn cmd_copy_buffer(buffer: vk::CommandBuffer, src: vk::Buffer, dst: vk::Buffer, count: u32, regions: *const vk::BufferCopy) {
@@ -200,7 +224,8 @@ shims! {
         regions: *const vk::ImageResolve,
     ) {
         let regions = fallible::to_vec(slice(regions, count))?;
-        push(buffer, Command::ResolveImage { src: share::<Image>(src), dst: share::<Image>(dst), regions });
+        let modes = MEAN;
+        push(buffer, Command::ResolveImage { src: share::<Image>(src), dst: share::<Image>(dst), regions, modes });
     }
 
     fn cmd_resolve_image2(buffer: vk::CommandBuffer, info: *const vk::ResolveImageInfo2<'_>) {
@@ -213,6 +238,19 @@ shims! {
             extent: r.extent,
         };
         let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(region))?;
-        push(buffer, Command::ResolveImage { src: share::<Image>(i.src_image), dst: share::<Image>(i.dst_image), regions });
+        let modes = find::<newer::ResolveImageModeInfoKHR<'_>>(i.p_next)
+            .map_or(MEAN, |modes| ResolveModes { color_or_depth: modes.resolve_mode, stencil: modes.stencil_resolve_mode });
+        push(buffer, Command::ResolveImage { src: share::<Image>(i.src_image), dst: share::<Image>(i.dst_image), regions, modes });
+    }
+
+    // What source and destination are said to be (VkAddressCopyFlagsKHR) changes nothing.
+    fn cmd_copy_memory_indirect(buffer: vk::CommandBuffer, info: *const newer::CopyMemoryIndirectInfoKHR<'_>) {
+        let commands = indirect_commands((*info).copy_count, (*info).copy_address_range, 24);
+        push(buffer, Command::CopyMemoryIndirect(commands));
+    }
+
+    fn cmd_copy_memory_to_image_indirect(buffer: vk::CommandBuffer, info: *const newer::CopyMemoryToImageIndirectInfoKHR<'_>) {
+        let commands = indirect_commands((*info).copy_count, (*info).copy_address_range, 56);
+        push(buffer, Command::CopyMemoryToImageIndirect { commands, image: share::<Image>((*info).dst_image) });
     }
 }

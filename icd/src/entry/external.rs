@@ -1,33 +1,258 @@
-//! Handles for other processes and APIs: there are none. The capability queries (`caps::formats`) give no handle type any feature, so the
-//! structures of VK_KHR_external_{memory,semaphore,fence} may be chained to a creation, but with no handle type in them.
+//! Handles for other processes, devices and APIs: what creations ask for, and the commands that give and take file descriptors. The kinds
+//! of handles are rows of `caps::external`.
 
+use crate::caps::external;
 use crate::device::Device;
+use crate::ffi::handle::{dispatchable, get};
 use crate::ffi::pointer::find;
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, ext, row};
+use crate::object::memory::Memory;
+use crate::object::semaphore::{Fence, Handle, Semaphore};
+use crate::os::backing::Backing;
+use crate::os::descriptor;
 use ash::vk;
+use base::abi::ADDRESS_TAIL;
+use base::mem::MemoryRange;
 use core::ffi::c_void;
+use std::fs::File;
+use std::os::fd::IntoRawFd;
 
-/// Refuses the creation of an object that is to be exported, with a message that names `command`.
+/// The rows of this family in the command table.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, get_memory_fd as vk::PFN_vkGetMemoryFdKHR, vkGetMemoryFdKHR: ext("VK_KHR_external_memory_fd")),
+    row!(
+        Device,
+        get_memory_fd_properties as vk::PFN_vkGetMemoryFdPropertiesKHR,
+        vkGetMemoryFdPropertiesKHR: ext("VK_KHR_external_memory_fd")
+    ),
+    row!(
+        Device,
+        get_memory_host_pointer_properties as vk::PFN_vkGetMemoryHostPointerPropertiesEXT,
+        vkGetMemoryHostPointerPropertiesEXT: ext("VK_EXT_external_memory_host")
+    ),
+    row!(Device, get_semaphore_fd as vk::PFN_vkGetSemaphoreFdKHR, vkGetSemaphoreFdKHR: ext("VK_KHR_external_semaphore_fd")),
+    row!(
+        Device,
+        import_semaphore_fd as vk::PFN_vkImportSemaphoreFdKHR,
+        vkImportSemaphoreFdKHR: ext("VK_KHR_external_semaphore_fd")
+    ),
+    row!(Device, get_fence_fd as vk::PFN_vkGetFenceFdKHR, vkGetFenceFdKHR: ext("VK_KHR_external_fence_fd")),
+    row!(Device, import_fence_fd as vk::PFN_vkImportFenceFdKHR, vkImportFenceFdKHR: ext("VK_KHR_external_fence_fd")),
+];
+
+/// `handleTypes` of what a creation makes for others, all of which exist.
+#[derive(Clone, Copy, Default)]
+pub struct ExportedTypes {
+    memory: vk::ExternalMemoryHandleTypeFlags,
+    semaphore: vk::ExternalSemaphoreHandleTypeFlags,
+    fence: vk::ExternalFenceHandleTypeFlags,
+}
+
+impl ExportedTypes {
+    /// The object itself is to be given away, not only copies of its state.
+    pub fn are_shared(self) -> bool {
+        self.memory.contains(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD)
+            || self.semaphore.contains(vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD)
+            || self.fence.contains(vk::ExternalFenceHandleTypeFlags::OPAQUE_FD)
+    }
+}
+
+/// What the chain of a creation asks for.
 ///
 /// # Errors
-/// VK_ERROR_INVALID_EXTERNAL_HANDLE: the chain asks for a handle type.
+/// VK_ERROR_INVALID_EXTERNAL_HANDLE, with a message that names `command`: a kind of handle that there is not.
 ///
 /// # Safety
 /// `p_next` is a valid chain.
-pub unsafe fn refuse_exports(device: &Device, command: &str, p_next: *const c_void) -> Result<(), vk::Result> {
+pub unsafe fn exported_types(
+    device: &Device,
+    command: &str,
+    p_next: *const c_void,
+) -> Result<ExportedTypes, vk::Result> {
     // SAFETY: the caller's promise.
-    let asked = unsafe {
-        [
-            find::<vk::ExternalMemoryBufferCreateInfo<'_>>(p_next).map(|e| e.handle_types.as_raw()),
-            find::<vk::ExternalMemoryImageCreateInfo<'_>>(p_next).map(|e| e.handle_types.as_raw()),
-            find::<vk::ExportMemoryAllocateInfo<'_>>(p_next).map(|e| e.handle_types.as_raw()),
-            find::<vk::ExportSemaphoreCreateInfo<'_>>(p_next).map(|e| e.handle_types.as_raw()),
-            find::<vk::ExportFenceCreateInfo<'_>>(p_next).map(|e| e.handle_types.as_raw()),
-        ]
+    let (buffer, image, memory, semaphore, fence) = unsafe {
+        (
+            find::<vk::ExternalMemoryBufferCreateInfo<'_>>(p_next).map(|e| e.handle_types).unwrap_or_default(),
+            find::<vk::ExternalMemoryImageCreateInfo<'_>>(p_next).map(|e| e.handle_types).unwrap_or_default(),
+            find::<vk::ExportMemoryAllocateInfo<'_>>(p_next).map(|e| e.handle_types).unwrap_or_default(),
+            find::<vk::ExportSemaphoreCreateInfo<'_>>(p_next).map(|e| e.handle_types).unwrap_or_default(),
+            find::<vk::ExportFenceCreateInfo<'_>>(p_next).map(|e| e.handle_types).unwrap_or_default(),
+        )
     };
-    let types = asked.into_iter().flatten().fold(0, |all, types| all | types);
-    if types == 0 {
+    let semaphores =
+        external::SEMAPHORE_TYPES.iter().fold(vk::ExternalSemaphoreHandleTypeFlags::empty(), |all, ty| all | *ty);
+    let fences = external::FENCE_TYPES.iter().fold(vk::ExternalFenceHandleTypeFlags::empty(), |all, ty| all | *ty);
+    let known = external::memory_types().contains(buffer | image)
+        && external::exportable_memory_types().contains(memory)
+        && semaphores.contains(semaphore)
+        && fences.contains(fence);
+    if known {
+        return Ok(ExportedTypes { memory: buffer | image | memory, semaphore, fence });
+    }
+    let types = (buffer | image | memory).as_raw() | semaphore.as_raw() | fence.as_raw();
+    device
+        .unsupported(&format!("{command}: external handles of these types are not supported (handleTypes {types:#x})"));
+    Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
+}
+
+/// Bytes that a buffer or an image needs behind itself: some where it may be bound to memory of the application's.
+///
+/// # Errors
+/// As [`exported_types`].
+///
+/// # Safety
+/// `p_next` is a valid chain.
+pub unsafe fn tail_of(device: &Device, command: &str, p_next: *const c_void) -> Result<u64, vk::Result> {
+    // SAFETY: the caller's promise.
+    let types = unsafe { exported_types(device, command, p_next) }?.memory;
+    let host = types.contains(vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT);
+    Ok(if host { ADDRESS_TAIL as u64 } else { 0 })
+}
+
+/// `vkAllocateMemory`: new memory, for this process or to be given away, or what is imported.
+///
+/// # Errors
+/// VK_ERROR_INVALID_EXTERNAL_HANDLE, VK_ERROR_OUT_OF_DEVICE_MEMORY.
+///
+/// # Safety
+/// `info` and its chain are valid.
+pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Result<Memory, vk::Result> {
+    // SAFETY: the caller's promise.
+    let (types, fd, host) = unsafe {
+        (
+            exported_types(device, "vkAllocateMemory", info.p_next)?,
+            find::<vk::ImportMemoryFdInfoKHR<'_>>(info.p_next).filter(|i| !i.handle_type.is_empty()),
+            find::<vk::ImportMemoryHostPointerInfoEXT<'_>>(info.p_next).filter(|i| !i.handle_type.is_empty()),
+        )
+    };
+    if let Some(import) = fd {
+        is_known(device, "vkAllocateMemory", import.handle_type == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD)?;
+        let memory = Memory::import(&device.heap, info.allocation_size, import.fd)?;
+        // It is the driver's from now on, which has a duplicate.
+        descriptor::close(import.fd);
+        return Ok(memory);
+    }
+    if let Some(import) = host {
+        is_known(
+            device,
+            "vkAllocateMemory",
+            import.handle_type == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT,
+        )?;
+        let range = MemoryRange { address: import.p_host_pointer.cast(), size: info.allocation_size };
+        let whole =
+            [range.address as u64, range.size].iter().all(|n| n.is_multiple_of(external::HOST_POINTER_ALIGNMENT));
+        if !whole || range.address.is_null() {
+            device.misuse(
+                "vkAllocateMemory: memory of the host is imported as whole pages (minImportedHostPointerAlignment)",
+            );
+            return Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
+        }
+        return Ok(Memory::of_host(range));
+    }
+    let backing = if types.are_shared() { Backing::Memfd } else { Backing::usual() };
+    Memory::allocate(&device.heap, info.allocation_size, backing)
+}
+
+/// VK_ERROR_INVALID_EXTERNAL_HANDLE and a message if not.
+fn is_known(device: &Device, command: &str, known: bool) -> Result<(), vk::Result> {
+    if known {
         return Ok(());
     }
-    device.unsupported(&format!("{command}: external handles (handleTypes {types:#x}) are not supported"));
+    device.unsupported(&format!("{command}: there are no external handles of this type"));
     Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
+}
+
+/// A descriptor that is the application's from now on.
+fn give(file: File) -> i32 {
+    file.into_raw_fd()
+}
+
+/// A copy of a state that has signaled.
+const SIGNALED: i32 = -1;
+
+shims! {
+    fn get_memory_fd(device: vk::Device, info: *const vk::MemoryGetFdInfoKHR<'_>, fd: *mut i32) -> VkResult {
+        let info = &*info;
+        let opaque = info.handle_type == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+        is_known(dispatchable::<Device>(device), "vkGetMemoryFdKHR", opaque)?;
+        *fd = give(get::<Memory>(info.memory).export()?);
+        Ok(())
+    }
+
+    fn get_memory_fd_properties(
+        device: vk::Device,
+        _ty: vk::ExternalMemoryHandleTypeFlags,
+        _fd: i32,
+        _out: *mut vk::MemoryFdPropertiesKHR<'_>,
+    ) -> VkResult {
+        // The question is about handles that the driver did not make.
+        is_known(dispatchable::<Device>(device), "vkGetMemoryFdPropertiesKHR", false)
+    }
+
+    fn get_memory_host_pointer_properties(
+        device: vk::Device,
+        ty: vk::ExternalMemoryHandleTypeFlags,
+        _pointer: *const c_void,
+        out: *mut vk::MemoryHostPointerPropertiesEXT<'_>,
+    ) -> VkResult {
+        let host = ty == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
+        is_known(dispatchable::<Device>(device), "vkGetMemoryHostPointerPropertiesEXT", host)?;
+        (*out).memory_type_bits = 1;
+        Ok(())
+    }
+
+    fn get_semaphore_fd(device: vk::Device, info: *const vk::SemaphoreGetFdInfoKHR<'_>, fd: *mut i32) -> VkResult {
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let semaphore = get::<Semaphore>(info.semaphore);
+        *fd = match semaphore_handle(device, "vkGetSemaphoreFdKHR", info.handle_type)? {
+            Handle::Opaque => give(semaphore.export()?),
+            Handle::SyncFile => {
+                semaphore.copy_out(&device.sync);
+                SIGNALED
+            }
+        };
+        Ok(())
+    }
+
+    fn import_semaphore_fd(device: vk::Device, info: *const vk::ImportSemaphoreFdInfoKHR<'_>) -> VkResult {
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let handle = semaphore_handle(device, "vkImportSemaphoreFdKHR", info.handle_type)?;
+        let temporary = info.flags.contains(vk::SemaphoreImportFlags::TEMPORARY);
+        get::<Semaphore>(info.semaphore).import(info.fd, handle, temporary || handle == Handle::SyncFile)
+    }
+
+    fn get_fence_fd(device: vk::Device, info: *const vk::FenceGetFdInfoKHR<'_>, fd: *mut i32) -> VkResult {
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let fence = get::<Fence>(info.fence);
+        *fd = match fence_handle(device, "vkGetFenceFdKHR", info.handle_type)? {
+            Handle::Opaque => give(fence.export()?),
+            Handle::SyncFile => {
+                fence.copy_out(&device.sync);
+                SIGNALED
+            }
+        };
+        Ok(())
+    }
+
+    fn import_fence_fd(device: vk::Device, info: *const vk::ImportFenceFdInfoKHR<'_>) -> VkResult {
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let handle = fence_handle(device, "vkImportFenceFdKHR", info.handle_type)?;
+        let temporary = info.flags.contains(vk::FenceImportFlags::TEMPORARY);
+        get::<Fence>(info.fence).import(info.fd, handle, temporary || handle == Handle::SyncFile)
+    }
+}
+
+fn semaphore_handle(
+    device: &Device,
+    command: &str,
+    ty: vk::ExternalSemaphoreHandleTypeFlags,
+) -> Result<Handle, vk::Result> {
+    is_known(device, command, external::SEMAPHORE_TYPES.contains(&ty))?;
+    Ok(if ty == vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD { Handle::Opaque } else { Handle::SyncFile })
+}
+
+fn fence_handle(device: &Device, command: &str, ty: vk::ExternalFenceHandleTypeFlags) -> Result<Handle, vk::Result> {
+    is_known(device, command, external::FENCE_TYPES.contains(&ty))?;
+    Ok(if ty == vk::ExternalFenceHandleTypeFlags::OPAQUE_FD { Handle::Opaque } else { Handle::SyncFile })
 }

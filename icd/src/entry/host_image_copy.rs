@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::ffi::handle::{dispatchable, get};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::ffi::table::{CommandRow, Need, V1_4, ext, row};
 use crate::object::image::Image;
 use ash::vk;
 use base::mem::MemoryRange;
@@ -16,10 +16,10 @@ const HOST_COPY: Need = ext("VK_EXT_host_image_copy");
 
 /// The rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
-    row!(Device, copy_memory_to_image as vk::PFN_vkCopyMemoryToImageEXT, vkCopyMemoryToImageEXT: HOST_COPY),
-    row!(Device, copy_image_to_memory as vk::PFN_vkCopyImageToMemoryEXT, vkCopyImageToMemoryEXT: HOST_COPY),
-    row!(Device, copy_image_to_image as vk::PFN_vkCopyImageToImageEXT, vkCopyImageToImageEXT: HOST_COPY),
-    row!(Device, transition_image_layout as vk::PFN_vkTransitionImageLayoutEXT, vkTransitionImageLayoutEXT: HOST_COPY),
+    row!(Device, copy_memory_to_image as vk::PFN_vkCopyMemoryToImageEXT, vkCopyMemoryToImage: V1_4, vkCopyMemoryToImageEXT: HOST_COPY),
+    row!(Device, copy_image_to_memory as vk::PFN_vkCopyImageToMemoryEXT, vkCopyImageToMemory: V1_4, vkCopyImageToMemoryEXT: HOST_COPY),
+    row!(Device, copy_image_to_image as vk::PFN_vkCopyImageToImageEXT, vkCopyImageToImage: V1_4, vkCopyImageToImageEXT: HOST_COPY),
+    row!(Device, transition_image_layout as vk::PFN_vkTransitionImageLayoutEXT, vkTransitionImageLayout: V1_4, vkTransitionImageLayoutEXT: HOST_COPY),
 ];
 
 /// One side of a copy is memory: `VkMemoryToImageCopy`, `VkImageToMemoryCopy`.

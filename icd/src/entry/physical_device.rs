@@ -1,7 +1,7 @@
 //! Queries on the physical device; the answers are in `caps`.
 
 use crate::caps::{self, newer};
-use crate::ffi::pointer::{find_mut, write_array};
+use crate::ffi::pointer::{find, find_mut, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
 use crate::object::memory::Heap;
@@ -172,23 +172,25 @@ shims! {
         info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
         out: *mut vk::ExternalBufferProperties<'_>,
     ) {
-        caps::formats::external_buffer_properties(&*info, &mut *out);
+        caps::external::buffer_properties(&*info, &mut *out);
     }
 
     fn get_physical_device_external_semaphore_properties(
         _device: Physical,
-        _info: *const vk::PhysicalDeviceExternalSemaphoreInfo<'_>,
+        info: *const vk::PhysicalDeviceExternalSemaphoreInfo<'_>,
         out: *mut vk::ExternalSemaphoreProperties<'_>,
     ) {
-        caps::formats::external_semaphore_properties(&mut *out);
+        let kind = find::<vk::SemaphoreTypeCreateInfo<'_>>((*info).p_next);
+        let timeline = kind.is_some_and(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE);
+        caps::external::semaphore_properties((*info).handle_type, timeline, &mut *out);
     }
 
     fn get_physical_device_external_fence_properties(
         _device: Physical,
-        _info: *const vk::PhysicalDeviceExternalFenceInfo<'_>,
+        info: *const vk::PhysicalDeviceExternalFenceInfo<'_>,
         out: *mut vk::ExternalFenceProperties<'_>,
     ) {
-        caps::formats::external_fence_properties(&mut *out);
+        caps::external::fence_properties((*info).handle_type, &mut *out);
     }
 
     fn get_physical_device_tool_properties(

@@ -6,7 +6,7 @@ use crate::object::pipeline_state::{
 };
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
-use rasterizer::api::{DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
+use rasterizer::api::{AttachmentLoops, DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
 
 /// Decodes the state of a create info; `Err` says what is not supported.
 ///
@@ -36,6 +36,8 @@ unsafe fn structures<'a>(
         // Without tessellation stages it is ignored.
         let stages = slice(info.p_stages, info.stage_count);
         let tessellates = stages.iter().any(|s| s.stage == vk::ShaderStageFlags::TESSELLATION_CONTROL);
+        // With a mesh stage there are no vertices that come.
+        let meshes = stages.iter().any(|s| s.stage == vk::ShaderStageFlags::MESH_EXT);
         let tessellation = if tessellates { info.p_tessellation_state.as_ref() } else { None };
         let chain = r.map_or(std::ptr::null(), |r| r.p_next);
         let discards =
@@ -43,12 +45,12 @@ unsafe fn structures<'a>(
         let mut structures = CreateInfo {
             discards,
             // Dynamic as a whole, it is ignored as a whole.
-            vertex_input: if dynamic.has(Row::VertexInput) {
+            vertex_input: if meshes || dynamic.has(Row::VertexInput) {
                 None
             } else {
                 info.p_vertex_input_state.as_ref().map(|v| vertex_input(v))
             },
-            input_assembly: info.p_input_assembly_state.as_ref(),
+            input_assembly: if meshes { None } else { info.p_input_assembly_state.as_ref() },
             tessellation,
             lower_left: tessellation
                 .and_then(|t| find::<vk::PipelineTessellationDomainOriginStateCreateInfo<'_>>(t.p_next))
@@ -87,6 +89,13 @@ unsafe fn structures<'a>(
             }
             let writes = blend.and_then(|b| find::<vk::PipelineColorWriteCreateInfoEXT<'_>>(b.p_next));
             structures.write_enables = writes.map(|w| slice(w.p_color_write_enables, w.attachment_count));
+            let flags2 =
+                find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next).map(|f| f.flags.as_raw() as u32);
+            let flags = vk::PipelineCreateFlags::from_raw(flags2.unwrap_or(info.flags.as_raw()));
+            structures.loops = Some(AttachmentLoops {
+                color: flags.contains(vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT),
+                depth_stencil: flags.contains(vk::PipelineCreateFlags::DEPTH_STENCIL_ATTACHMENT_FEEDBACK_LOOP_EXT),
+            });
         }
         Ok(structures)
     }

@@ -4,7 +4,7 @@ use crate::fallible;
 use crate::ffi::handle::{self, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, V1_0, V1_2, ext, row};
+use crate::ffi::table::{CommandRow, V1_0, V1_2, V1_4, ext, row};
 use crate::object::image::ImageView;
 use crate::object::render_pass::{AttachmentInfo, Framebuffer, RenderPass, Subpass};
 use ash::vk;
@@ -28,7 +28,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         get_rendering_area_granularity as vk::PFN_vkGetRenderingAreaGranularityKHR,
-        vkGetRenderingAreaGranularityKHR: ext("VK_KHR_maintenance5")
+        vkGetRenderingAreaGranularity: V1_4, vkGetRenderingAreaGranularityKHR: ext("VK_KHR_maintenance5")
     ),
 ];
 

@@ -1,18 +1,17 @@
 //! Memory, buffers, images, views, samplers, query pools.
 
-use super::external::refuse_exports;
-use super::sampler::sampler_of;
+use super::external::{allocate, tail_of};
+use super::sampler::{conversion_of, sampler_of};
 use crate::device::Device;
 use crate::ffi::handle::{self, dispatchable, get, share};
 use crate::ffi::pointer::{find, find_mut, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::{Buffer, BufferView};
 use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
-use crate::object::sampler::Sampler;
-use crate::os::backing::Backing;
+use crate::object::sampler::{Sampler, YcbcrConversion};
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -26,8 +25,8 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, set_device_memory_priority as vk::PFN_vkSetDeviceMemoryPriorityEXT, vkSetDeviceMemoryPriorityEXT: ext("VK_EXT_pageable_device_local_memory")),
     row!(Device, map_memory as vk::PFN_vkMapMemory, vkMapMemory: V1_0),
     row!(Device, unmap_memory as vk::PFN_vkUnmapMemory, vkUnmapMemory: V1_0),
-    row!(Device, map_memory2 as vk::PFN_vkMapMemory2KHR, vkMapMemory2KHR: ext("VK_KHR_map_memory2")),
-    row!(Device, unmap_memory2 as vk::PFN_vkUnmapMemory2KHR, vkUnmapMemory2KHR: ext("VK_KHR_map_memory2")),
+    row!(Device, map_memory2 as vk::PFN_vkMapMemory2KHR, vkMapMemory2: V1_4, vkMapMemory2KHR: ext("VK_KHR_map_memory2")),
+    row!(Device, unmap_memory2 as vk::PFN_vkUnmapMemory2KHR, vkUnmapMemory2: V1_4, vkUnmapMemory2KHR: ext("VK_KHR_map_memory2")),
     row!(Device, flush_mapped_memory_ranges as vk::PFN_vkFlushMappedMemoryRanges, vkFlushMappedMemoryRanges: V1_0),
     row!(Device, invalidate_mapped_memory_ranges as vk::PFN_vkInvalidateMappedMemoryRanges, vkInvalidateMappedMemoryRanges: V1_0),
     row!(Device, get_device_memory_commitment as vk::PFN_vkGetDeviceMemoryCommitment, vkGetDeviceMemoryCommitment: V1_0),
@@ -117,13 +116,13 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         get_image_subresource_layout2 as vk::PFN_vkGetImageSubresourceLayout2KHR,
-        vkGetImageSubresourceLayout2KHR: ext("VK_KHR_maintenance5"),
+        vkGetImageSubresourceLayout2: V1_4, vkGetImageSubresourceLayout2KHR: ext("VK_KHR_maintenance5"),
         vkGetImageSubresourceLayout2EXT: ext("VK_EXT_host_image_copy")
     ),
     row!(
         Device,
         get_device_image_subresource_layout as vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
-        vkGetDeviceImageSubresourceLayoutKHR: ext("VK_KHR_maintenance5")
+        vkGetDeviceImageSubresourceLayout: V1_4, vkGetDeviceImageSubresourceLayoutKHR: ext("VK_KHR_maintenance5")
     ),
     row!(Device, create_image_view as vk::PFN_vkCreateImageView, vkCreateImageView: V1_0),
     row!(Device, destroy_image_view as vk::PFN_vkDestroyImageView, vkDestroyImageView: V1_0),
@@ -152,15 +151,19 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
+/// A buffer is smaller.
+const MOST: u64 = 1 << 47;
+
 /// Every resource lives in memory type 0.
 fn requirements(size: u64, alignment: u64) -> vk::MemoryRequirements {
     vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: 1 }
 }
-fn buffer_requirements(size: u64) -> vk::MemoryRequirements {
-    requirements(size, 64)
+fn buffer_requirements(buffer: &Buffer) -> vk::MemoryRequirements {
+    requirements(buffer.size.saturating_add(buffer.tail), 64)
 }
-fn image_requirements(image: &Image) -> vk::MemoryRequirements {
-    requirements(image.layout.size, base::image::IMAGE_ALIGNMENT)
+/// Of one plane where a disjoint image is asked for one.
+fn image_requirements(image: &Image, plane: Option<vk::ImageAspectFlags>) -> vk::MemoryRequirements {
+    requirements(image.bytes(plane) + image.tail, base::image::IMAGE_ALIGNMENT)
 }
 
 unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements: vk::MemoryRequirements) {
@@ -182,7 +185,7 @@ fn subresource_layout(image: &Image, s: &vk::ImageSubresource) -> vk::Subresourc
         return vk::SubresourceLayout::default();
     };
     vk::SubresourceLayout {
-        offset,
+        offset: offset - image.origin(plane),
         size,
         row_pitch: level.row_pitch,
         array_pitch: plane.layer_stride,
@@ -227,9 +230,7 @@ unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Re
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, _allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
         let device = dispatchable::<Device>(device);
-        refuse_exports(device, "vkAllocateMemory", (*info).p_next)?;
-        let object = Memory::allocate(&device.heap, (*info).allocation_size, Backing::usual())?;
-        *memory = handle::create(Arc::new(object))?;
+        *memory = handle::create(Arc::new(allocate(device, &*info)?))?;
         Ok(())
     }
 
@@ -270,14 +271,14 @@ shims! {
 
     fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, _allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
         let info = &*info;
-        refuse_exports(dispatchable::<Device>(device), "vkCreateBuffer", info.p_next)?;
+        let tail = tail_of(dispatchable::<Device>(device), "vkCreateBuffer", info.p_next)?;
         if info.flags.intersects(vk::BufferCreateFlags::SPARSE_BINDING) {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
-        if info.size >= 1 << 47 {
+        if info.size >= MOST {
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
-        *buffer = handle::create(Arc::new(Buffer::new(info)))?;
+        *buffer = handle::create(Arc::new(Buffer::new(info, tail)))?;
         Ok(())
     }
 
@@ -286,15 +287,17 @@ shims! {
     }
 
     fn get_buffer_memory_requirements(_device: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
-        *out = buffer_requirements(get::<Buffer>(buffer).size);
+        *out = buffer_requirements(get::<Buffer>(buffer));
     }
 
     fn get_buffer_memory_requirements2(_device: vk::Device, info: *const vk::BufferMemoryRequirementsInfo2<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        fill_requirements2(out, buffer_requirements(get::<Buffer>((*info).buffer).size));
+        fill_requirements2(out, buffer_requirements(get::<Buffer>((*info).buffer)));
     }
 
-    fn get_device_buffer_memory_requirements(_device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        fill_requirements2(out, buffer_requirements((*(*info).p_create_info).size));
+    fn get_device_buffer_memory_requirements(device: vk::Device, info: *const vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        let create = &*(*info).p_create_info;
+        let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceBufferMemoryRequirements", create.p_next).unwrap_or(0);
+        fill_requirements2(out, buffer_requirements(&Buffer::new(create, tail)));
     }
 
     fn bind_buffer_memory(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult {
@@ -334,8 +337,8 @@ shims! {
     }
 
     fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
-        refuse_exports(dispatchable::<Device>(device), "vkCreateImage", (*info).p_next)?;
-        *image = handle::create(Arc::new(Image::new(&*info)?))?;
+        let tail = tail_of(dispatchable::<Device>(device), "vkCreateImage", (*info).p_next)?;
+        *image = handle::create(Arc::new(Image::new(&*info, tail)?))?;
         Ok(())
     }
 
@@ -344,16 +347,20 @@ shims! {
     }
 
     fn get_image_memory_requirements(_device: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
-        *out = image_requirements(get::<Image>(image));
+        *out = image_requirements(get::<Image>(image), None);
     }
 
     fn get_image_memory_requirements2(_device: vk::Device, info: *const vk::ImageMemoryRequirementsInfo2<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        fill_requirements2(out, image_requirements(get::<Image>((*info).image)));
+        let plane = find::<vk::ImagePlaneMemoryRequirementsInfo<'_>>((*info).p_next).map(|plane| plane.plane_aspect);
+        fill_requirements2(out, image_requirements(get::<Image>((*info).image), plane));
     }
 
-    fn get_device_image_memory_requirements(_device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
-        let image = Image::new(&*(*info).p_create_info);
-        fill_requirements2(out, image.map_or_else(|_| requirements(0, 64), |image| image_requirements(&image)));
+    fn get_device_image_memory_requirements(device: vk::Device, info: *const vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>) {
+        let create = &*(*info).p_create_info;
+        let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next).unwrap_or(0);
+        let image = Image::new(create, tail);
+        let plane = Some((*info).plane_aspect).filter(|plane| !plane.is_empty());
+        fill_requirements2(out, image.map_or_else(|_| requirements(0, 64), |image| image_requirements(&image, plane)));
     }
 
     fn get_image_sparse_memory_requirements(_device: vk::Device, _image: vk::Image, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements) {
@@ -392,7 +399,12 @@ shims! {
                 }
                 _ => Ok(share::<Memory>(info.memory)),
             };
-            let bound = memory.and_then(|memory| get::<Image>(info.image).bind(memory, info.memory_offset));
+            let (image, offset) = (get::<Image>(info.image), info.memory_offset);
+            let plane = find::<vk::BindImagePlaneMemoryInfo<'_>>(info.p_next);
+            let bound = memory.and_then(|memory| match plane {
+                Some(plane) => image.bind_plane(plane.plane_aspect, memory, offset),
+                None => image.bind(memory, offset),
+            });
             all = all.and(tell_status(info.p_next, bound));
         }
         all
@@ -417,13 +429,15 @@ shims! {
         out: *mut vk::SubresourceLayout2KHR<'_>,
     ) {
         let layout = |image: Image| subresource_layout(&image, &(*(*info).p_subresource).image_subresource);
-        fill_subresource_layout2(out, Image::new(&*(*info).p_create_info).map(layout).unwrap_or_default());
+        fill_subresource_layout2(out, Image::new(&*(*info).p_create_info, 0).map(layout).unwrap_or_default());
     }
 
     fn create_image_view(_device: vk::Device, info: *const vk::ImageViewCreateInfo<'_>, _allocator: Allocator<'_>, view: *mut vk::ImageView) -> VkResult {
         let min_lod = find::<vk::ImageViewMinLodCreateInfoEXT<'_>>((*info).p_next).map_or(0.0, |m| m.min_lod);
         let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>((*info).p_next).map(|s| (s.slice_offset, s.slice_count));
-        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced)?;
+        let conversion = find::<vk::SamplerYcbcrConversionInfo<'_>>((*info).p_next).filter(|info| !info.conversion.is_null());
+        let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
+        let object = ImageView::new(share::<Image>((*info).image), &*info, min_lod, sliced, conversion)?;
         *view = handle::create(Arc::new(object))?;
         Ok(())
     }
@@ -443,17 +457,22 @@ shims! {
 
     fn create_sampler_ycbcr_conversion(
         device: vk::Device,
-        _info: *const vk::SamplerYcbcrConversionCreateInfo<'_>,
+        info: *const vk::SamplerYcbcrConversionCreateInfo<'_>,
         _allocator: Allocator<'_>,
         conversion: *mut vk::SamplerYcbcrConversion,
     ) -> VkResult {
-        // The command is core, the feature is optional: without samplerYcbcrConversion there is no valid call of it.
         *conversion = vk::SamplerYcbcrConversion::null();
-        dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: feature samplerYcbcrConversion is not supported");
-        Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
+        let Some(object) = conversion_of(&*info) else {
+            dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: the format does not support the conversion");
+            return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+        };
+        *conversion = handle::create(Arc::new(object))?;
+        Ok(())
     }
 
-    fn destroy_sampler_ycbcr_conversion(_device: vk::Device, _conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {}
+    fn destroy_sampler_ycbcr_conversion(_device: vk::Device, conversion: vk::SamplerYcbcrConversion, _allocator: Allocator<'_>) {
+        handle::destroy::<YcbcrConversion>(conversion);
+    }
 
     fn create_query_pool(_device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, _allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {
         *pool = handle::create(Arc::new(QueryPool::new(&*info)?))?;

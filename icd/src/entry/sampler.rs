@@ -1,8 +1,11 @@
-//! `VkSamplerCreateInfo`.
+//! `VkSamplerCreateInfo` and `VkSamplerYcbcrConversionCreateInfo`.
 
 use crate::ffi::pointer::find;
+use crate::object::image::{format_of, swizzle};
+use crate::object::sampler::YcbcrConversion;
 use ash::vk;
 use base::abi;
+use rasterizer::sample::{Conversion, Model};
 
 /// The sampler of a create info.
 ///
@@ -56,4 +59,20 @@ fn border_color(
         }
         _ => ([0; 4], 0),
     }
+}
+
+/// The conversion of a create info; None of one that is not supported.
+pub fn conversion_of(info: &vk::SamplerYcbcrConversionCreateInfo<'_>) -> Option<YcbcrConversion> {
+    format_of(info.format)
+        .ok()
+        .filter(|format| YcbcrConversion::has(*format) && info.force_explicit_reconstruction == 0)?;
+    let model = usize::try_from(info.ycbcr_model.as_raw()).ok().and_then(|model| Model::ALL.get(model))?;
+    let conversion = Conversion {
+        model: *model,
+        narrow: info.ycbcr_range == vk::SamplerYcbcrRange::ITU_NARROW,
+        components: swizzle(&info.components),
+        cosited: [info.x_chroma_offset, info.y_chroma_offset].map(|at| at == vk::ChromaLocation::COSITED_EVEN),
+        linear: info.chroma_filter == vk::Filter::LINEAR,
+    };
+    Some(YcbcrConversion { conversion })
 }

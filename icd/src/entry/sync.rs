@@ -1,16 +1,18 @@
 //! Fences, semaphores, events, submission.
 
-use super::external::refuse_exports;
+use super::external::exported_types;
 use crate::command::CommandBuffer;
 use crate::command::execute::Executor;
 use crate::device::Device;
 use crate::device::queue::{QueueRef, Submission, Work};
 use crate::fallible;
-use crate::ffi::handle::{self, dispatchable, get, optional, share};
+use crate::ffi::handle::{self, dispatchable, get, optional};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_2, V1_3, ext, row};
-use crate::object::sync::{Event, Fence, Semaphore, SemaphoreOp};
+use crate::object::payload::{Payload, Signal, wait_for};
+use crate::object::semaphore::{Fence, Semaphore};
+use crate::object::sync::Event;
 use ash::vk;
 use std::sync::Arc;
 
@@ -66,27 +68,30 @@ unsafe fn device_of(queue: vk::Queue) -> Result<Arc<Device>, vk::Result> {
     unsafe { dispatchable::<QueueRef>(queue) }.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)
 }
 
-/// Semaphores with timeline values (missing values are 0).
+/// Operations on semaphores with timeline values (missing values are 0).
 ///
 /// # Safety
 /// The handles are live.
-unsafe fn semaphore_ops(semaphores: &[vk::Semaphore], values: &[u64]) -> Result<Vec<SemaphoreOp>, vk::Result> {
-    let op = |(i, s): (usize, &vk::Semaphore)| {
+unsafe fn operations<T>(
+    semaphores: &[vk::Semaphore],
+    values: &[u64],
+    operation: fn(&Semaphore, u64) -> T,
+) -> Result<Vec<T>, vk::Result> {
+    let one = |(i, s): (usize, &vk::Semaphore)| {
         // SAFETY: the caller's promise.
-        SemaphoreOp { semaphore: unsafe { share::<Semaphore>(*s) }, value: values.get(i).copied().unwrap_or(0) }
+        operation(unsafe { get::<Semaphore>(*s) }, values.get(i).copied().unwrap_or(0))
     };
-    fallible::collect(semaphores.iter().enumerate().map(op))
+    fallible::collect(semaphores.iter().enumerate().map(one))
 }
 
 /// # Safety
 /// The handles are live.
-unsafe fn semaphore_infos(infos: &[vk::SemaphoreSubmitInfo<'_>]) -> Result<Vec<SemaphoreOp>, vk::Result> {
-    let op = |i: &vk::SemaphoreSubmitInfo<'_>| SemaphoreOp {
-        // SAFETY: the caller's promise.
-        semaphore: unsafe { share::<Semaphore>(i.semaphore) },
-        value: i.value,
-    };
-    fallible::collect(infos.iter().map(op))
+unsafe fn operations_of<T>(
+    infos: &[vk::SemaphoreSubmitInfo<'_>],
+    operation: fn(&Semaphore, u64) -> T,
+) -> Result<Vec<T>, vk::Result> {
+    // SAFETY: the caller's promise.
+    fallible::collect(infos.iter().map(|i| operation(unsafe { get::<Semaphore>(i.semaphore) }, i.value)))
 }
 
 /// # Safety
@@ -97,7 +102,7 @@ unsafe fn commands(buffer: vk::CommandBuffer) -> Work {
     Box::new(move |device| Executor::new(device).run(&list))
 }
 
-fn submit(device: &Arc<Device>, mut submissions: Vec<Submission>, fence: Option<Arc<Fence>>) -> Result<(), vk::Result> {
+fn submit(device: &Arc<Device>, mut submissions: Vec<Submission>, fence: Option<Signal>) -> Result<(), vk::Result> {
     if fence.is_some() {
         if submissions.is_empty() {
             fallible::push(&mut submissions, Submission::default())?;
@@ -118,24 +123,24 @@ shims! {
             let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
             let signal_values = timeline.map_or(&[][..], |t| slice(t.p_signal_semaphore_values, t.signal_semaphore_value_count));
             Ok(Submission {
-                waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values)?,
+                waits: operations(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values, Semaphore::wait)?,
                 work: fallible::collect(slice(s.p_command_buffers, s.command_buffer_count).iter().map(|c| commands(*c)))?,
-                signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values)?,
+                signals: operations(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values, Semaphore::signal)?,
                 fence: None,
             })
         });
-        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence))
+        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
     }
 
     fn queue_submit2(queue: vk::Queue, count: u32, submits: *const vk::SubmitInfo2<'_>, fence: vk::Fence) -> VkResult {
         let device = device_of(queue)?;
         let submissions = slice(submits, count).iter().map(|s| Ok(Submission {
-            waits: semaphore_infos(slice(s.p_wait_semaphore_infos, s.wait_semaphore_info_count))?,
+            waits: operations_of(slice(s.p_wait_semaphore_infos, s.wait_semaphore_info_count), Semaphore::wait)?,
             work: fallible::collect(slice(s.p_command_buffer_infos, s.command_buffer_info_count).iter().map(|c| commands(c.command_buffer)))?,
-            signals: semaphore_infos(slice(s.p_signal_semaphore_infos, s.signal_semaphore_info_count))?,
+            signals: operations_of(slice(s.p_signal_semaphore_infos, s.signal_semaphore_info_count), Semaphore::signal)?,
             fence: None,
         }));
-        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence))
+        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
     }
 
     fn queue_wait_idle(queue: vk::Queue) -> VkResult {
@@ -146,18 +151,23 @@ shims! {
     fn queue_bind_sparse(queue: vk::Queue, count: u32, infos: *const vk::BindSparseInfo<'_>, fence: vk::Fence) -> VkResult {
         // Without sparse resources there is nothing to bind, but the semaphores and the fence still count.
         let device = device_of(queue)?;
-        let submissions = slice(infos, count).iter().map(|s| Ok(Submission {
-            waits: semaphore_ops(slice(s.p_wait_semaphores, s.wait_semaphore_count), &[])?,
-            work: Vec::new(),
-            signals: semaphore_ops(slice(s.p_signal_semaphores, s.signal_semaphore_count), &[])?,
-            fence: None,
-        }));
-        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence))
+        let submissions = slice(infos, count).iter().map(|s| {
+            let timeline = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(s.p_next);
+            let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
+            let signal_values = timeline.map_or(&[][..], |t| slice(t.p_signal_semaphore_values, t.signal_semaphore_value_count));
+            Ok(Submission {
+                waits: operations(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values, Semaphore::wait)?,
+                work: Vec::new(),
+                signals: operations(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values, Semaphore::signal)?,
+                fence: None,
+            })
+        });
+        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
     }
 
     fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
-        refuse_exports(dispatchable::<Device>(device), "vkCreateFence", (*info).p_next)?;
-        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED))))?;
+        let shared = exported_types(dispatchable::<Device>(device), "vkCreateFence", (*info).p_next)?.are_shared();
+        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED), shared)?))?;
         Ok(())
     }
 
@@ -167,23 +177,26 @@ shims! {
 
     fn reset_fences(device: vk::Device, count: u32, fences: *const vk::Fence) -> VkResult {
         let device = dispatchable::<Device>(device);
-        slice(fences, count).iter().for_each(|f| get::<Fence>(*f).set(&device.sync, false));
+        slice(fences, count).iter().for_each(|f| get::<Fence>(*f).reset(&device.sync));
         Ok(())
     }
 
     fn get_fence_status(device: vk::Device, fence: vk::Fence) -> VkResult {
-        if get::<Fence>(fence).is_signaled() {
-            return Ok(());
+        let (fence, sync) = (get::<Fence>(fence).payload(), &dispatchable::<Device>(device).sync);
+        match wait_for(sync, 0, &[&fence], || fence.value() != 0) {
+            vk::Result::SUCCESS => Ok(()),
+            vk::Result::TIMEOUT => Err(vk::Result::NOT_READY),
+            lost => Err(lost),
         }
-        dispatchable::<Device>(device).sync.check()?;
-        Err(vk::Result::NOT_READY)
     }
 
     fn wait_for_fences(device: vk::Device, count: u32, fences: *const vk::Fence, wait_all: vk::Bool32, timeout: u64) -> VkResult {
         let device = dispatchable::<Device>(device);
-        let fences: Vec<&Fence> = fallible::collect(slice(fences, count).iter().map(|f| get::<Fence>(*f)))?;
-        let ready = || if wait_all != 0 { fences.iter().all(|f| f.is_signaled()) } else { fences.iter().any(|f| f.is_signaled()) };
-        match device.sync.wait(timeout, ready) {
+        let fences: Vec<Arc<Payload>> = fallible::collect(slice(fences, count).iter().map(|f| get::<Fence>(*f).payload()))?;
+        let payloads: Vec<&Payload> = fallible::collect(fences.iter().map(|f| &**f))?;
+        let is_signaled = |payload: &&Payload| payload.value() != 0;
+        let ready = || if wait_all != 0 { payloads.iter().all(is_signaled) } else { payloads.iter().any(is_signaled) };
+        match wait_for(&device.sync, timeout, &payloads, ready) {
             vk::Result::SUCCESS => Ok(()),
             other => Err(other),
         }
@@ -195,11 +208,11 @@ shims! {
         _allocator: Allocator<'_>,
         semaphore: *mut vk::Semaphore,
     ) -> VkResult {
-        refuse_exports(dispatchable::<Device>(device), "vkCreateSemaphore", (*info).p_next)?;
+        let shared = exported_types(dispatchable::<Device>(device), "vkCreateSemaphore", (*info).p_next)?.are_shared();
         let kind = find::<vk::SemaphoreTypeCreateInfo<'_>>((*info).p_next);
         let timeline = kind.is_some_and(|k| k.semaphore_type == vk::SemaphoreType::TIMELINE);
         let initial = if timeline { kind.map_or(0, |k| k.initial_value) } else { 0 };
-        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial)))?;
+        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial, shared)?))?;
         Ok(())
     }
 
@@ -215,10 +228,16 @@ shims! {
 
     fn wait_semaphores(device: vk::Device, info: *const vk::SemaphoreWaitInfo<'_>, timeout: u64) -> VkResult {
         let (device, info) = (dispatchable::<Device>(device), &*info);
-        let ops = semaphore_ops(slice(info.p_semaphores, info.semaphore_count), slice(info.p_values, info.semaphore_count))?;
-        let reached = |op: &SemaphoreOp| op.semaphore.value() >= op.value;
+        let (semaphores, values) = (slice(info.p_semaphores, info.semaphore_count), slice(info.p_values, info.semaphore_count));
+        let owned: Vec<Arc<Payload>> = fallible::collect(semaphores.iter().map(|s| get::<Semaphore>(*s).payload()))?;
+        let payloads: Vec<&Payload> = fallible::collect(owned.iter().map(|p| &**p))?;
+        let reached = |(payload, value): (&&Payload, &u64)| payload.value() >= *value;
         let any = info.flags.contains(vk::SemaphoreWaitFlags::ANY);
-        match device.sync.wait(timeout, || if any { ops.iter().any(reached) } else { ops.iter().all(reached) }) {
+        let ready = || {
+            let mut all = payloads.iter().zip(values);
+            if any { all.any(reached) } else { all.all(reached) }
+        };
+        match wait_for(&device.sync, timeout, &payloads, ready) {
             vk::Result::SUCCESS => Ok(()),
             other => Err(other),
         }
@@ -226,7 +245,7 @@ shims! {
 
     fn signal_semaphore(device: vk::Device, info: *const vk::SemaphoreSignalInfo<'_>) -> VkResult {
         let info = &*info;
-        get::<Semaphore>(info.semaphore).signal(&dispatchable::<Device>(device).sync, info.value);
+        get::<Semaphore>(info.semaphore).payload().set(&dispatchable::<Device>(device).sync, info.value);
         Ok(())
     }
 

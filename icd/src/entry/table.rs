@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 18] = [
+pub static TABLES: [&[CommandRow]; 19] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -23,6 +23,7 @@ pub static TABLES: [&[CommandRow]; 18] = [
     cmd_transform_feedback::COMMANDS,
     cmd_transfer::COMMANDS,
     calibration::COMMANDS,
+    external::COMMANDS,
     host_image_copy::COMMANDS,
     WSI,
 ];

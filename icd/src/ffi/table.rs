@@ -32,6 +32,8 @@ pub const V1_1: Need = Need::Core(vk::API_VERSION_1_1);
 pub const V1_2: Need = Need::Core(vk::API_VERSION_1_2);
 /// Vulkan 1.3.
 pub const V1_3: Need = Need::Core(vk::API_VERSION_1_3);
+/// Vulkan 1.4, which ash does not know.
+pub const V1_4: Need = Need::Core(vk::make_api_version(0, 1, 4, 0));
 /// An extension.
 pub const fn ext(name: &'static str) -> Need {
     Need::Extension(name)

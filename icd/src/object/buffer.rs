@@ -11,13 +11,15 @@ use std::sync::{Arc, OnceLock};
 pub struct Buffer {
     /// In bytes.
     pub size: u64,
+    /// Bytes behind it that its memory has to have: where it may be the application's, which has no tail of its own (`memory`).
+    pub tail: u64,
     binding: OnceLock<Binding>,
 }
 
 impl Buffer {
     /// An unbound buffer.
-    pub fn new(info: &vk::BufferCreateInfo<'_>) -> Buffer {
-        Buffer { size: info.size, binding: OnceLock::new() }
+    pub fn new(info: &vk::BufferCreateInfo<'_>, tail: u64) -> Buffer {
+        Buffer { size: info.size, tail, binding: OnceLock::new() }
     }
 
     /// `vkBindBufferMemory`; a second one is refused.

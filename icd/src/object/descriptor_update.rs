@@ -105,7 +105,7 @@ fn image_descriptor(
     ImageDescriptor {
         view: view.map_or(std::ptr::from_ref(null_view()), |view| match kind {
             DescriptorKind::StorageImage => std::ptr::from_ref(view.storage()),
-            _ => std::ptr::from_ref(&*view.view),
+            _ => std::ptr::from_ref(view.view()),
         }),
         sampler: sampler.map_or(std::ptr::from_ref(default_sampler()), |sampler| &raw const *sampler.sampler),
     }

@@ -4,22 +4,30 @@ use super::memory::Binding;
 use crate::caps::limits::SAMPLE_COUNTS;
 use ash::vk;
 use base::abi::{self, Dim};
-use base::format::Format;
+use base::format::{Format, MAX_PLANES};
 use base::image::{ImageDesc, ImageLayout, PlaneLayout};
 use base::mem::MemoryRange;
 use rasterizer::api::{Attachment, ImageMemory};
+use rasterizer::sample::{Conversion, ConvertedView, converted_view};
 use std::sync::{Arc, OnceLock};
 
 /// `VkImage`.
 pub struct Image {
-    /// Layout in memory.
+    /// Layout in memory; of a disjoint image, where its planes would lie in one piece ([`Image::memory`] has them where they are).
     pub layout: Arc<ImageLayout>,
-    binding: OnceLock<Binding>,
+    /// As a buffer's.
+    pub tail: u64,
+    /// Each plane is bound for itself.
+    disjoint: bool,
+    /// Of the planes, or of all of them the first.
+    bindings: [OnceLock<Binding>; MAX_PLANES],
+    /// The layout of a disjoint image, once bound.
+    placed: OnceLock<Arc<ImageLayout>>,
 }
 
 impl Image {
     /// An unbound image. Formats and sizes that the driver cannot lay out are refused.
-    pub fn new(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
+    pub fn new(info: &vk::ImageCreateInfo<'_>, tail: u64) -> Result<Image, vk::Result> {
         let format = format_of(info.format)?;
         let dim = match info.image_type {
             vk::ImageType::TYPE_1D => Dim::D1,
@@ -37,19 +45,57 @@ impl Image {
         let desc =
             ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
         let layout = ImageLayout::new(desc).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Image { layout: Arc::new(layout), binding: OnceLock::new() })
+        let disjoint = info.flags.contains(vk::ImageCreateFlags::DISJOINT);
+        Ok(Image { layout: Arc::new(layout), tail, disjoint, bindings: Default::default(), placed: OnceLock::new() })
     }
 
     /// `vkBindImageMemory`; a second one is refused.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
-        let binding = Binding::new(memory, offset, self.layout.size)?;
-        self.binding.set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
+        self.bind_piece(0, memory, offset, self.layout.size)
     }
 
-    /// Memory, once bound.
+    /// The same of a plane of a disjoint image.
+    pub fn bind_plane(
+        &self,
+        aspect: vk::ImageAspectFlags,
+        memory: Arc<super::memory::Memory>,
+        offset: u64,
+    ) -> Result<(), vk::Result> {
+        let plane = self.layout.plane_of(aspect.as_raw());
+        self.bind_piece(plane, memory, offset, self.layout.planes()[plane].size)
+    }
+
+    fn bind_piece(
+        &self,
+        plane: usize,
+        memory: Arc<super::memory::Memory>,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), vk::Result> {
+        let binding = Binding::new(memory, offset, bytes)?;
+        self.bindings[plane].set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
+    }
+
+    /// Bytes that a binding needs: of one plane where a disjoint image is asked for one.
+    pub fn bytes(&self, plane: Option<vk::ImageAspectFlags>) -> u64 {
+        plane.filter(|_| self.disjoint).map_or(self.layout.size, |aspect| self.plane(aspect).size)
+    }
+
+    /// Memory, once bound, of all planes.
     pub fn memory(&self) -> Option<ImageMemory> {
-        let base = self.binding.get()?.range().address;
-        Some(ImageMemory { base, layout: self.layout.clone() })
+        let address = |binding: &OnceLock<Binding>| Some(binding.get()?.range().address);
+        if !self.disjoint {
+            return Some(ImageMemory { base: address(&self.bindings[0])?, layout: self.layout.clone() });
+        }
+        let mut addresses = [std::ptr::null_mut(); MAX_PLANES];
+        for (to, binding) in addresses.iter_mut().zip(&self.bindings).take(self.layout.planes().len()) {
+            *to = address(binding)?;
+        }
+        // All device memory lies in one range of addresses.
+        let base = addresses.into_iter().filter(|at| !at.is_null()).min()?;
+        let place =
+            || Arc::new(self.layout.with_planes_at(addresses.map(|at| (at as u64).saturating_sub(base as u64))));
+        Some(ImageMemory { base, layout: self.placed.get_or_init(place).clone() })
     }
 
     /// Where the layers of a subresource lie, each in one piece, if the image has them; `memory` is the image's.
@@ -58,10 +104,11 @@ impl Image {
         memory: &ImageMemory,
         s: &vk::ImageSubresourceLayers,
     ) -> impl Iterator<Item = MemoryRange> {
-        let (plane, layers) = (self.plane(s.aspect_mask), self.layout.desc.layers);
+        let plane = memory.layout.planes()[memory.layout.plane_of(s.aspect_mask.as_raw())];
+        let layers = self.layout.desc.layers;
         let rest = layers.saturating_sub(s.base_array_layer);
         let count = if s.mip_level < self.layout.desc.levels { rest.min(s.layer_count) } else { 0 };
-        let all = MemoryRange { address: memory.base, size: self.layout.size };
+        let all = MemoryRange { address: memory.base, size: memory.layout.size };
         (s.base_array_layer..s.base_array_layer + count).filter_map(move |layer| {
             let (offset, size) = plane.piece(s.mip_level, layer)?;
             all.exact(offset, size)
@@ -71,6 +118,26 @@ impl Image {
     /// The (first) plane of an aspect mask.
     pub fn plane(&self, aspects: vk::ImageAspectFlags) -> &PlaneLayout {
         &self.layout.planes()[self.layout.plane_of(aspects.as_raw())]
+    }
+
+    /// Where the memory that a plane is bound to begins in the image.
+    pub fn origin(&self, plane: &PlaneLayout) -> u64 {
+        if self.disjoint { plane.offset } else { 0 }
+    }
+
+    /// What a view of an aspect of the memory sees: of one plane of several, that plane as an image of its own; of compressed blocks as texels of another
+    /// format, an image of those.
+    fn seen(&self, memory: ImageMemory, aspects: vk::ImageAspectFlags, format: Format) -> ImageMemory {
+        let planes = vk::ImageAspectFlags::PLANE_0 | vk::ImageAspectFlags::PLANE_1 | vk::ImageAspectFlags::PLANE_2;
+        let layout = &memory.layout;
+        let seen = if aspects.intersects(planes) && layout.planes().len() > 1 {
+            layout.plane_alone(layout.plane_of(aspects.as_raw()))
+        } else if layout.desc.format.is_compressed() && !format.is_compressed() {
+            layout.of_blocks(format)
+        } else {
+            return memory;
+        };
+        ImageMemory { base: memory.base, layout: Arc::new(seen) }
     }
 }
 
@@ -86,14 +153,21 @@ const OUTSIDE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
 /// VK_REMAINING_3D_SLICES_EXT.
 const REMAINING_SLICES: u32 = !0;
 
+/// How shaders see a view.
+enum ShaderView {
+    Plain(Box<abi::ImageView>),
+    /// With a sampler Y'CbCr conversion.
+    Converted(ConvertedView),
+}
+
 /// `VkImageView`.
 pub struct ImageView {
     /// As shaders see it.
-    pub view: Box<abi::ImageView>,
+    shader: ShaderView,
     /// As they see it as a storage image, where that is something else: some slices of a volume.
     sliced: Option<Box<abi::ImageView>>,
     /// The image, kept alive by the view.
-    pub image: Arc<Image>,
+    _image: Arc<Image>,
     /// As a render target: level, layers and format of the view's base level.
     pub attachment: Attachment,
 }
@@ -106,11 +180,13 @@ impl ImageView {
         info: &vk::ImageViewCreateInfo<'_>,
         min_lod: f32,
         sliced: Option<(u32, u32)>,
+        conversion: Option<&Conversion>,
     ) -> Result<ImageView, vk::Result> {
         let format = format_of(info.format)?;
         let memory = image.memory().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        let desc = image.layout.desc;
         let range = &info.subresource_range;
+        let memory = image.seen(memory, range.aspect_mask, format);
+        let desc = memory.layout.desc;
         let slices = desc.dim == Dim::D3 && info.view_type != vk::ImageViewType::TYPE_3D;
         let (level, layer) = (range.base_mip_level, range.base_array_layer);
         if level >= desc.levels {
@@ -140,28 +216,38 @@ impl ImageView {
             slices,
             levels: (level, levels),
             layers: (layer, layers),
-            aspect: image.plane(range.aspect_mask).aspect,
+            aspect: memory.layout.planes()[memory.layout.plane_of(range.aspect_mask.as_raw())].aspect,
             swizzle: swizzle(&info.components),
             min_lod: (min_lod - level as f32).max(0.0),
         };
-        let view = Box::new(rasterizer::sample::image_view(&request));
+        let shader = match conversion {
+            Some(conversion) => ShaderView::Converted(converted_view(&request, conversion)),
+            None => ShaderView::Plain(Box::new(rasterizer::sample::image_view(&request))),
+        };
         let sliced = sliced.filter(|_| dim == Dim::D3 && levels == 1);
         let sliced = sliced.map(|slices| some_slices(rasterizer::sample::image_view(&request), slices)).transpose()?;
         let slices = desc.dim == Dim::D3;
         let target_layers = if dim == Dim::D3 { all_layers } else { layers };
         let attachment = Attachment { image: memory, format, level, base_layer: layer, layers: target_layers, slices };
-        Ok(ImageView { view, sliced, image, attachment })
+        Ok(ImageView { shader, sliced, _image: image, attachment })
+    }
+
+    /// As shaders see it.
+    pub fn view(&self) -> &abi::ImageView {
+        match &self.shader {
+            ShaderView::Plain(view) => view,
+            ShaderView::Converted(converted) => &converted.view,
+        }
     }
 
     /// As shaders see it as a storage image.
     pub fn storage(&self) -> &abi::ImageView {
-        self.sliced.as_ref().unwrap_or(&self.view)
+        self.sliced.as_deref().unwrap_or(self.view())
     }
 
     /// Texels of the base level.
     pub fn extent(&self) -> [u32; 3] {
-        let level = self.attachment.level;
-        self.image.layout.desc.extent.map(|e| (e >> level).max(1))
+        self.attachment.image.layout.planes()[0].levels[self.attachment.level as usize].extent
     }
 }
 
@@ -190,7 +276,8 @@ fn dimension(view_type: vk::ImageViewType) -> (Dim, bool) {
     }
 }
 
-fn swizzle(components: &vk::ComponentMapping) -> [u8; 4] {
+/// `VkComponentMapping` as views and conversions have it.
+pub fn swizzle(components: &vk::ComponentMapping) -> [u8; 4] {
     let source = |swizzle: vk::ComponentSwizzle, identity: u8| match swizzle {
         vk::ComponentSwizzle::ZERO => 4,
         vk::ComponentSwizzle::ONE => 5,

@@ -9,12 +9,15 @@ pub mod descriptor_pool;
 pub mod descriptor_update;
 pub mod image;
 pub mod memory;
+pub mod others;
+pub mod payload;
 pub mod pipeline;
 pub mod pipeline_layout;
 pub mod pipeline_state;
 pub mod query;
 pub mod render_pass;
 pub mod sampler;
+pub mod semaphore;
 pub mod shader_module;
 pub mod sync;
 
@@ -25,6 +28,7 @@ crate::ffi::handle::objects! { Object:
     image::Image => Image,
     image::ImageView => ImageView,
     sampler::Sampler => Sampler,
+    sampler::YcbcrConversion => SamplerYcbcrConversion,
     descriptor::SetLayout => DescriptorSetLayout,
     descriptor_pool::DescriptorPool => DescriptorPool,
     descriptor_pool::DescriptorSet => DescriptorSet,
@@ -37,6 +41,6 @@ crate::ffi::handle::objects! { Object:
     render_pass::Framebuffer => Framebuffer,
     query::QueryPool => QueryPool,
     sync::Event => Event,
-    sync::Fence => Fence,
-    sync::Semaphore => Semaphore,
+    semaphore::Fence => Fence,
+    semaphore::Semaphore => Semaphore,
 }

@@ -3,6 +3,7 @@
 use super::sync::Sync;
 use crate::fallible;
 use ash::vk;
+use rasterizer::api::Statistics;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,7 +12,7 @@ pub enum Counters {
     /// Occlusion: samples. Timestamp: nanoseconds. Primitives that were generated.
     Value(Arc<AtomicU64>),
     /// Pipeline statistics in bit order.
-    Statistics(Arc<[AtomicU64; 11]>),
+    Statistics(Arc<Statistics>),
     /// Transform feedback: primitives written, and those that buffers without end would have got.
     Feedback(Arc<[AtomicU64; 2]>),
 }
@@ -25,6 +26,7 @@ const TYPES: &[Row] = &[
     (vk::QueryType::TIMESTAMP, || Counters::Value(Arc::default())),
     (vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, || Counters::Feedback(Arc::default())),
     (vk::QueryType::PRIMITIVES_GENERATED_EXT, || Counters::Value(Arc::default())),
+    (vk::QueryType::MESH_PRIMITIVES_GENERATED_EXT, || Counters::Value(Arc::default())),
 ];
 
 impl Counters {
@@ -43,7 +45,7 @@ impl Counters {
     }
 
     /// Pipeline statistics.
-    pub fn statistics(&self) -> Option<Arc<[AtomicU64; 11]>> {
+    pub fn statistics(&self) -> Option<Arc<Statistics>> {
         if let Counters::Statistics(statistics) = self { Some(statistics.clone()) } else { None }
     }
 

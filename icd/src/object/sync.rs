@@ -1,14 +1,15 @@
-//! Fences, semaphores, events, and the one lock and condition variable per device that all waits use.
+//! Events, and the one lock and condition variable per device that all waits use: also those for fences and semaphores ([`super::semaphore`]).
 //!
-//! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it.
+//! One condition per device makes wait-any, time-outs and device loss one loop ([`Sync::wait`]); signals are rare enough for it. Payloads
+//! that others change as well ([`super::payload`]) are waited for with it ([`Sync::wait_with`]).
 
+use super::others::Others;
 use crate::os::condvar::Condvar;
 use crate::os::patience::Patience;
 use ash::vk;
 use base::fork::Home;
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Lock, condition and the lost state of a device.
@@ -41,15 +42,26 @@ impl Sync {
 
     /// Waits until `ready` or the time is over: SUCCESS, TIMEOUT or ERROR_DEVICE_LOST. `timeout` in nanoseconds. What was ready before the
     /// device was lost still is; so `ready` must mean that the work was executed to its end.
-    pub fn wait(&self, timeout: u64, mut ready: impl FnMut() -> bool) -> vk::Result {
+    pub fn wait(&self, timeout: u64, ready: impl FnMut() -> bool) -> vk::Result {
+        self.wait_with(timeout, &Others::default(), ready)
+    }
+
+    /// As [`Sync::wait`], where `ready` looks at what others change too.
+    pub fn wait_with(&self, timeout: u64, others: &Others<'_>, mut ready: impl FnMut() -> bool) -> vk::Result {
         if !self.is_at_home() {
             return vk::Result::ERROR_DEVICE_LOST;
         }
         // Beyond a few centuries an Instant overflows; that is "for ever".
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
+        let _sleeper = others.sleeper();
         let mut guard = self.lock.lock();
         let mut wait = None;
         loop {
+            let others_seen = others.changes();
+            // What a lost device gave away was told as done to whoever waits elsewhere.
+            if !others.is_empty() && self.is_lost() {
+                return vk::Result::ERROR_DEVICE_LOST;
+            }
             if ready() {
                 wait.iter().for_each(|wait| self.patience.end(wait));
                 return vk::Result::SUCCESS;
@@ -63,8 +75,15 @@ impl Sync {
                 _ if timeout == 0 => return vk::Result::TIMEOUT,
                 _ if wait.is_awake() && !late() => {
                     let seen = self.changes.load(Ordering::Relaxed);
-                    let news = || self.changes.load(Ordering::Acquire) != seen || late();
+                    let news =
+                        || self.changes.load(Ordering::Acquire) != seen || others.have_changed(&others_seen) || late();
                     MutexGuard::unlocked(&mut guard, || wait.until(news));
+                }
+                _ if !others.is_empty() => {
+                    if late() {
+                        return vk::Result::TIMEOUT;
+                    }
+                    others.sleep(&self.changed, &mut guard, &others_seen, deadline);
                 }
                 Some(deadline) => {
                     if self.changed.wait_until(&mut guard, deadline) {
@@ -90,64 +109,6 @@ impl Sync {
     pub fn check(&self) -> Result<(), vk::Result> {
         if self.is_lost() { Err(vk::Result::ERROR_DEVICE_LOST) } else { Ok(()) }
     }
-}
-
-/// `VkFence`.
-pub struct Fence {
-    signaled: AtomicBool,
-}
-
-impl Fence {
-    /// A fence.
-    pub fn new(signaled: bool) -> Fence {
-        Fence { signaled: AtomicBool::new(signaled) }
-    }
-    /// Signaled?
-    pub fn is_signaled(&self) -> bool {
-        self.signaled.load(Ordering::Acquire)
-    }
-    /// Signals or resets.
-    pub fn set(&self, sync: &Sync, signaled: bool) {
-        sync.notify(|| self.signaled.store(signaled, Ordering::Release));
-    }
-}
-
-/// `VkSemaphore`: a binary one counts 0 and 1.
-pub struct Semaphore {
-    /// Timeline or binary.
-    pub timeline: bool,
-    value: AtomicU64,
-}
-
-impl Semaphore {
-    /// A semaphore; `initial` is 0 for binary ones.
-    pub fn new(timeline: bool, initial: u64) -> Semaphore {
-        Semaphore { timeline, value: AtomicU64::new(initial) }
-    }
-    /// What a timeline semaphore has reached.
-    pub fn value(&self) -> u64 {
-        self.value.load(Ordering::Acquire)
-    }
-    /// Signals: `value` is for timeline semaphores.
-    pub fn signal(&self, sync: &Sync, value: u64) {
-        sync.notify(|| self.value.store(if self.timeline { value } else { 1 }, Ordering::Release));
-    }
-    /// Under the device's lock: takes the signal of a binary semaphore, or checks that the counter has reached `value`.
-    pub fn try_wait(&self, value: u64) -> bool {
-        if self.timeline {
-            return self.value() >= value;
-        }
-        self.value.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-}
-
-/// A wait or signal operation of a submission.
-#[derive(Clone)]
-pub struct SemaphoreOp {
-    /// Waited for or signaled.
-    pub semaphore: Arc<Semaphore>,
-    /// Timeline value; not read for binary semaphores.
-    pub value: u64,
 }
 
 /// `VkEvent`.

@@ -14,6 +14,7 @@ use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -64,6 +65,11 @@ impl Piece {
     /// Its bytes, without the tail.
     pub fn range(&self) -> MemoryRange {
         self.range
+    }
+
+    /// A descriptor of its pages, which show it from their beginning on; as [`Pages::export`].
+    pub fn export(&self) -> Option<File> {
+        if self.first == 0 { self.pages.export() } else { None }
     }
 }
 
@@ -132,9 +138,26 @@ impl Arena {
         AddressSpace::new(self.base, self.granules, self.live)
     }
 
+    /// `bytes` bytes at an address, if all of their granules are alive.
+    pub fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
+        let first = address.checked_sub(self.base as u64)?;
+        let end = first.checked_add(bytes)?;
+        let last = usize::try_from(end.div_ceil(GRANULE as u64)).ok().filter(|&last| last <= self.granules)?;
+        let live = &self.live()[usize::try_from(first).ok()? / GRANULE..last];
+        let all = live.iter().all(|granule| granule.load(Ordering::Acquire) != 0);
+        all.then(|| MemoryRange { address: self.base.wrapping_add(first as usize), size: bytes })
+    }
+
     /// Zeroed memory for `bytes` bytes and a tail.
     pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
+        self.map_pages(&pages, 0, bytes)
+    }
+
+    /// A mapping of what [`Piece::export`] gave away, here or in another process: a piece of `bytes` bytes. None if the descriptor is
+    /// not one of so many.
+    pub fn import(self: &Arc<Self>, fd: i32, bytes: usize) -> Option<Piece> {
+        let pages = Pages::import(fd, granules_of(bytes)?.checked_mul(GRANULE)?)?;
         self.map_pages(&pages, 0, bytes)
     }
 
@@ -260,6 +283,10 @@ mod tests {
         }
         assert!(!is_live(&arena, std::ptr::null()) && !is_live(&arena, usize::MAX as *const u8));
         assert!(!is_live(&arena, arena.base) && !is_live(&arena, arena.base.wrapping_sub(1)));
+        let at = |i: usize, bytes| arena.range(address(&pieces[i]) as u64, bytes).map(|range| range.address);
+        assert_eq!(at(3, sizes[3] as u64), Some(address(&pieces[3])));
+        assert!(at(3, 1 << 40).is_none() && at(3, u64::MAX).is_none() && arena.range(0, 1).is_none());
+        assert!(arena.range(u64::MAX, 1).is_none() && arena.range(arena.base as u64, 1).is_none());
         for i in [1, 3, 0, 4, 2] {
             let freed = address(&pieces[i]);
             pieces[i] = None;

@@ -10,7 +10,7 @@
 //! 16 MiB 0.5 and 16; 256 MiB 30 and 280; written again, 16 MiB 0.16 and 0.6, 256 MiB 11 and 15. Pages of files count for control groups as others do, and not for
 //! RLIMIT_DATA; each takes a descriptor of the process.
 
-use super::memory_limits;
+use super::{descriptor, memory_limits};
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::{Arc, OnceLock};
@@ -54,6 +54,21 @@ impl Pages {
         }
     }
 
+    /// The pages behind a descriptor of another process's (or this one's) file, of which a duplicate is made. None if they are not `bytes`
+    /// bytes that stay.
+    pub fn import(fd: i32, bytes: usize) -> Option<Pages> {
+        let file = descriptor::duplicate(fd).filter(|file| descriptor::keeps_its_size(file, bytes as u64))?;
+        Some(Pages::Memfd(Arc::new(file)))
+    }
+
+    /// A descriptor of the file: none of anonymous pages, or where the process may have no more.
+    pub fn export(&self) -> Option<File> {
+        match self {
+            Pages::Anonymous => None,
+            Pages::Memfd(file) => descriptor::duplicate(file.as_raw_fd()),
+        }
+    }
+
     /// Maps `bytes` bytes from `offset` on over the addresses from `address` on, which the caller owns; false if the kernel refuses.
     ///
     /// # Safety
@@ -73,7 +88,7 @@ impl Pages {
 }
 
 /// A file of `bytes` zeros that stays as large as it is: nobody who maps it loses a page.
-fn memfd(bytes: u64) -> Option<File> {
+pub(super) fn memfd(bytes: u64) -> Option<File> {
     // A signal would come of it.
     if memory_limits::file_size().is_some_and(|most| bytes > most) {
         return None;

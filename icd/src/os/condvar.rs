@@ -5,9 +5,46 @@
 //! and a thread that waits in one is not found when it should be woken. Here nothing is kept: waiters sleep in the kernel on a number that counts
 //! notifications.
 
+use super::shared::Shared;
 use parking_lot::MutexGuard;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+/// Time between two looks at what cannot be waited for.
+pub const PAUSE: Duration = Duration::from_millis(1);
+/// As many words as a wait takes.
+const MOST_WAITED: usize = 128;
+/// Numbers of others among them.
+pub const MOST_OTHERS: usize = MOST_WAITED - 1;
+const FUTEX2_SIZE_U32: u32 = 2;
+const FUTEX2_PRIVATE: u32 = 128;
+
+/// `struct futex_waitv`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Waited {
+    value: u64,
+    address: u64,
+    flags: u32,
+    reserved: u32,
+}
+
+impl Waited {
+    const NONE: Waited = Waited { value: 0, address: 0, flags: 0, reserved: 0 };
+
+    fn new(value: u32, address: *mut u32, flags: u32) -> Waited {
+        Waited { value: value.into(), address: address as u64, flags, reserved: 0 }
+    }
+}
+
+/// So long from now on the clock that never jumps.
+fn timespec_from_now(time: Duration) -> libc::timespec {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let end = Duration::new(now.tv_sec as u64, now.tv_nsec as u32) + time.min(Duration::from_secs(1 << 32));
+    libc::timespec { tv_sec: end.as_secs() as libc::time_t, tv_nsec: end.subsec_nanos().into() }
+}
 
 /// As `parking_lot::Condvar`; a wait may end without a notification.
 #[derive(Debug, Default)]
@@ -49,6 +86,35 @@ impl Condvar {
         let began = Instant::now();
         self.sleep(guard, Some(time));
         began.elapsed() >= time
+    }
+
+    /// Waits for a notification, or a change of one of the numbers that others see too, since they were what is said; so long at most.
+    ///
+    /// Where the kernel cannot wait for several words (before 5.16, or a sandbox), and of more of them than it takes, none is waited for: the
+    /// caller looks again after [`PAUSE`].
+    pub fn wait_any<T>(&self, guard: &mut MutexGuard<'_, T>, others: &[(&Shared, u32)], time: Duration) {
+        self.waiters.fetch_add(1, Ordering::SeqCst);
+        let seen = self.notifications.load(Ordering::SeqCst);
+        let own = Waited::new(seen, self.notifications.as_ptr(), FUTEX2_SIZE_U32 | FUTEX2_PRIVATE);
+        let others = others.iter().map(|(shared, seen)| Waited::new(*seen, shared.futex(), FUTEX2_SIZE_U32));
+        let mut all = [Waited::NONE; MOST_WAITED];
+        let mut count = 0usize;
+        for (from, to) in std::iter::once(own).chain(others).zip(&mut all) {
+            (*to, count) = (from, count + 1);
+        }
+        let end = timespec_from_now(time);
+        // SAFETY: the kernel reads the list, the words and the time, all of which outlive the call.
+        let wait = || unsafe {
+            libc::syscall(libc::SYS_futex_waitv, all.as_ptr(), count, 0, &raw const end, libc::CLOCK_MONOTONIC)
+        };
+        MutexGuard::unlocked(guard, || {
+            let error = if wait() < 0 { std::io::Error::last_os_error().raw_os_error() } else { None };
+            // Sandboxes say what they like about a call that they do not know.
+            if !matches!(error, None | Some(libc::EAGAIN | libc::EINTR | libc::ETIMEDOUT)) {
+                std::thread::sleep(time.min(PAUSE));
+            }
+        });
+        self.waiters.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn sleep<T>(&self, guard: &mut MutexGuard<'_, T>, time: Option<Duration>) {

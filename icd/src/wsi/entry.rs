@@ -9,7 +9,7 @@ use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{slice, slice_mut, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Need, ext, row};
-use crate::object::sync::{Fence, Semaphore, SemaphoreOp};
+use crate::object::semaphore::{Fence, Semaphore};
 use ash::vk;
 use std::sync::Arc;
 
@@ -76,6 +76,7 @@ pub const COMMANDS: &[CommandRow] = &[
         get_physical_device_present_rectangles as vk::PFN_vkGetPhysicalDevicePresentRectanglesKHR,
         vkGetPhysicalDevicePresentRectanglesKHR: SWAPCHAIN
     ),
+    row!(Device, set_hdr_metadata as vk::PFN_vkSetHdrMetadataEXT, vkSetHdrMetadataEXT: ext("VK_EXT_hdr_metadata")),
     row!(Device, create_swapchain as vk::PFN_vkCreateSwapchainKHR, vkCreateSwapchainKHR: SWAPCHAIN),
     row!(Device, destroy_swapchain as vk::PFN_vkDestroySwapchainKHR, vkDestroySwapchainKHR: SWAPCHAIN),
     row!(Device, get_swapchain_images as vk::PFN_vkGetSwapchainImagesKHR, vkGetSwapchainImagesKHR: SWAPCHAIN),
@@ -277,12 +278,15 @@ shims! {
         acquire(device, info.swapchain, info.timeout, (info.semaphore, info.fence), &mut *index)
     }
 
+    // What it says is for displays, and for surfaces of colour spaces that there are none of (`surface`).
+    fn set_hdr_metadata(_device: vk::Device, _count: u32, _swapchains: *const vk::SwapchainKHR, _metadata: *const vk::HdrMetadataEXT<'_>) {}
+
     fn queue_present(queue: vk::Queue, info: *const vk::PresentInfoKHR<'_>) -> VkResult {
         let (queue, info) = (dispatchable::<QueueRef>(queue), &*info);
         let device = queue.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)?;
         let waits = slice(info.p_wait_semaphores, info.wait_semaphore_count);
         let mut submission = Submission {
-            waits: waits.iter().map(|s| SemaphoreOp { semaphore: share::<Semaphore>(*s), value: 0 }).collect(),
+            waits: waits.iter().map(|s| get::<Semaphore>(*s).wait(0)).collect(),
             ..Submission::default()
         };
         let indices = slice(info.p_image_indices, info.swapchain_count);
@@ -344,10 +348,10 @@ unsafe fn acquire(
     device.sync.check()?;
     *index = swapchain.acquire(device, timeout)?;
     if let Some(semaphore) = semaphore {
-        semaphore.signal(&device.sync, 0);
+        semaphore.signal(0).give(&device.sync);
     }
     if let Some(fence) = fence {
-        fence.set(&device.sync, true);
+        fence.signal().give(&device.sync);
     }
     Ok(())
 }

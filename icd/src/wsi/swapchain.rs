@@ -210,7 +210,7 @@ fn create_images(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Resu
 
 fn create_image(device: &Device, info: &vk::SwapchainCreateInfoKHR<'_>) -> Result<SwapchainImage, vk::Result> {
     let image_info = image_create_info(info);
-    let image = Arc::new(Image::new(&image_info)?);
+    let image = Arc::new(Image::new(&image_info, 0)?);
     let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, Backing::usual())?);
     image.bind(memory.clone(), 0)?;
     Ok(SwapchainImage { handle: Owned::new(image.clone())?, image, memory })

@@ -71,6 +71,8 @@ pub struct Triangles<'a> {
     pub vertex: vk::ShaderModule,
     /// Control and evaluation, of patches of three.
     pub tessellation: Option<[vk::ShaderModule; 2]>,
+    /// Instead of a vertex stage: a task stage, if there is one, and a mesh stage.
+    pub mesh: Option<(Option<vk::ShaderModule>, vk::ShaderModule)>,
     pub geometry: Option<vk::ShaderModule>,
     pub fragment: vk::ShaderModule,
     pub layout: vk::PipelineLayout,
@@ -93,6 +95,7 @@ impl Triangles<'_> {
         Triangles {
             vertex,
             tessellation: None,
+            mesh: None,
             geometry: None,
             fragment,
             layout,
@@ -108,7 +111,14 @@ impl Triangles<'_> {
     pub fn create(&self, d: &ash::Device) -> Result<vk::Pipeline, vk::Result> {
         let stage =
             |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-        let stages: Vec<_> = [(vk::ShaderStageFlags::VERTEX, self.vertex)]
+        let first = match self.mesh {
+            None => vec![(vk::ShaderStageFlags::VERTEX, self.vertex)],
+            Some((task, mesh)) => {
+                let task = task.into_iter().map(|module| (vk::ShaderStageFlags::TASK_EXT, module));
+                task.chain([(vk::ShaderStageFlags::MESH_EXT, mesh)]).collect()
+            }
+        };
+        let stages: Vec<_> = first
             .into_iter()
             .chain(self.tessellation.into_iter().flat_map(|[control, evaluation]| {
                 [

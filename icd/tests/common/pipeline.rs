@@ -25,6 +25,11 @@ pub struct Set {
 impl Set {
     /// Bindings from 0, with their counts.
     pub fn new(c: &Context, types: &[(vk::DescriptorType, u32)]) -> Set {
+        Set::with_sampler(c, types, &[])
+    }
+
+    /// With an immutable sampler, if there is one, in binding 0.
+    pub fn with_sampler(c: &Context, types: &[(vk::DescriptorType, u32)], sampler: &[vk::Sampler]) -> Set {
         let d = &c.device;
         let binding = |(binding, &(ty, count)): (u32, &(vk::DescriptorType, u32))| {
             vk::DescriptorSetLayoutBinding::default()
@@ -33,7 +38,10 @@ impl Set {
                 .descriptor_count(count)
                 .stage_flags(vk::ShaderStageFlags::ALL)
         };
-        let bindings: Vec<_> = (0..).zip(types).map(binding).collect();
+        let mut bindings: Vec<_> = (0..).zip(types).map(binding).collect();
+        if !sampler.is_empty() {
+            bindings[0] = bindings[0].immutable_samplers(sampler);
+        }
         let sizes: Vec<_> =
             types.iter().map(|&(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count }).collect();
         // SAFETY: valid usage.
@@ -156,6 +164,7 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
     let features = vk::PhysicalDeviceFeatures::default();
     let features = features.robust_buffer_access(robust).geometry_shader(true).tessellation_shader(true);
     let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
+    let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT::default().task_shader(true).mesh_shader(true);
     let mut instance = instance.to_vec();
     instance.push(c"VK_KHR_get_physical_device_properties2");
     let extensions = [
@@ -164,8 +173,9 @@ pub fn render_context(instance: &[&CStr], robust: bool) -> Context {
         c"VK_KHR_create_renderpass2",
         c"VK_KHR_multiview",
         c"VK_KHR_maintenance2",
+        c"VK_EXT_mesh_shader",
     ];
-    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering])
+    Context::with(&instance, &extensions, &mut [&mut features, &mut rendering, &mut mesh])
 }
 
 /// Triangles over a 64×64 target; `attributes`: a vec2 from binding 0.
@@ -211,6 +221,22 @@ pub fn graphics_with(
         let between = tessellation.into_iter().flatten().chain(geometry);
         between.for_each(|module| c.device.destroy_shader_module(module, None));
     }
+    pipeline
+}
+
+/// As [`graphics`], with a mesh stage, and a task stage before it if there is one.
+pub fn graphics_of_meshes(
+    c: &Context,
+    task: Option<&[u32]>,
+    [mesh, fragment]: [&[u32]; 2],
+    layout: vk::PipelineLayout,
+) -> vk::Pipeline {
+    let task = task.map(|words| module(c, words));
+    let (mesh, fragment) = (module(c, mesh), module(c, fragment));
+    let triangles = Triangles { side: Some(64), mesh: Some((task, mesh)), ..Triangles::new(mesh, fragment, layout) };
+    let pipeline = triangles.create(&c.device).expect("pipeline");
+    // SAFETY: valid usage.
+    task.iter().chain([&mesh, &fragment]).for_each(|&module| unsafe { c.device.destroy_shader_module(module, None) });
     pipeline
 }
 

@@ -73,6 +73,8 @@ pub struct Sandbox {
     control: Vec<u32>,
     evaluation: Vec<u32>,
     fragment: Vec<u32>,
+    /// What a task stage asks for.
+    mesh: Vec<u32>,
 }
 
 impl Sandbox {
@@ -124,6 +126,7 @@ impl Sandbox {
             let control = spirv(include_bytes!("../data/few.tesc.spv"));
             let evaluation = spirv(include_bytes!("../data/flat.tese.spv"));
             let fragment = spirv(include_bytes!("../data/red.frag.spv"));
+            let mesh = spirv(include_bytes!("../data/few.mesh.spv"));
             Sandbox {
                 c,
                 messenger,
@@ -141,6 +144,7 @@ impl Sandbox {
                 control,
                 evaluation,
                 fragment,
+                mesh,
             }
         }
     }
@@ -237,6 +241,10 @@ impl Sandbox {
                 bind(b);
                 // SAFETY: valid usage.
                 unsafe {
+                    if matches!(program.stage, Stage::Task | Stage::Mesh) {
+                        let functions = ash::ext::mesh_shader::Device::new(&c.instance, d);
+                        return functions.cmd_draw_mesh_tasks(b, 2, 1, 1);
+                    }
                     d.cmd_bind_vertex_buffers(b, 0, &[self.buffer], &[0]);
                     d.cmd_draw(b, 6, 1, 0, 0);
                 }
@@ -279,8 +287,8 @@ impl Sandbox {
             stage => {
                 let vertex = stage == Stage::Vertex;
                 // The other stages are whole ones.
-                let others =
-                    [&self.vertex, &self.fragment, &self.control, &self.evaluation].map(|words| module(c, words));
+                let others = [&self.vertex, &self.fragment, &self.control, &self.evaluation, &self.mesh]
+                    .map(|words| module(c, words));
                 let tessellation = match stage {
                     Stage::TessellationControl => Some([made, others[3]]),
                     Stage::TessellationEvaluation => Some([others[2], made]),
@@ -295,6 +303,11 @@ impl Sandbox {
                     attributes: &attributes[..if vertex { 4 } else { 0 }],
                     tessellation,
                     geometry: (stage == Stage::Geometry).then_some(made),
+                    mesh: match stage {
+                        Stage::Mesh => Some((None, made)),
+                        Stage::Task => Some((Some(made), others[4])),
+                        _ => None,
+                    },
                     ..Triangles::new(v, f, layout)
                 };
                 let result = triangles.create(d);

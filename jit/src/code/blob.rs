@@ -124,8 +124,8 @@ impl StageCode for LoadedCode {
 mod tests {
     use super::*;
     use base::shader::{
-        BuiltinSlot, Capture, Captured, ControlFacts, Domain, FragmentFacts, Interpolation, PatchPlace, Payload, Slot,
-        SlotKind, SlotType, StageInterface, TessellationFacts, WorkgroupFacts,
+        BuiltinSlot, Capture, Captured, ControlFacts, Domain, FragmentFacts, Interpolation, MeshFacts, MeshPrimitive,
+        PatchPlace, Payload, Slot, SlotKind, SlotType, StageInterface, TaskFacts, TessellationFacts, WorkgroupFacts,
     };
     use std::sync::Arc;
 
@@ -159,11 +159,19 @@ mod tests {
 
     #[test]
     fn round_trip() {
-        let workgroup = WorkgroupFacts { local_size: [4, 5, 6], shared_bytes: 77, zero_shared: true };
+        let workgroup =
+            WorkgroupFacts { local_size: [4, 5, 6], shared_bytes: 77, reserved_bytes: 16, zero_shared: true };
         let modes = TessellationFacts { domain: Some(Domain::Quads), vertices: 3, ..TessellationFacts::default() };
         let patches = [
             Payload::TessellationControl(ControlFacts { patch: workgroup, modes }),
             Payload::TessellationEvaluation(modes),
+            Payload::Task(TaskFacts { group: workgroup, payload_bytes: 9 }),
+            Payload::Mesh(MeshFacts {
+                group: workgroup,
+                output: MeshPrimitive::Lines,
+                max_vertices: 7,
+                ..MeshFacts::default()
+            }),
         ];
         let others = [fragment(), blob(Payload::Vertex), blob(Payload::Compute(workgroup))];
         for blob in patches.map(blob).into_iter().chain(others) {

@@ -4,8 +4,8 @@
 
 use base::shader::{
     BuiltinSlot, Capture, Captured, ControlFacts, Domain, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation,
-    OutputPrimitive, PatchPlace, Payload, Slot, SlotKind, SlotType, Spacing, StageFacts, StageInterface,
-    TessellationFacts, VertexOrder, WorkgroupFacts,
+    MeshFacts, MeshPrimitive, OutputPrimitive, PatchPlace, Payload, Records, Slot, SlotKind, SlotType, Spacing,
+    StageFacts, StageInterface, TaskFacts, TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 use std::sync::Arc;
 
@@ -95,7 +95,10 @@ fields! {
     GeometryFacts { input, output, max_vertices, invocations }
     ControlFacts { patch, modes }
     TessellationFacts { domain, spacing, order, points, vertices }
-    WorkgroupFacts { local_size, shared_bytes, zero_shared }
+    WorkgroupFacts { local_size, shared_bytes, reserved_bytes, zero_shared }
+    TaskFacts { group, payload_bytes }
+    MeshFacts { group, payload_bytes, output, max_vertices, max_primitives, vertices, primitives }
+    Records { first, stride }
     StageInterface { inputs, outputs, places }
     PatchPlace { offset, stride }
     Capture { strides, streams, outputs }
@@ -104,12 +107,22 @@ fields! {
 }
 
 variants! {
-    Payload { 0 Vertex 1 Fragment(facts) 2 Compute(facts) 3 Geometry(facts) 4 TessellationControl(facts) 5 TessellationEvaluation(facts) }
+    Payload {
+        0 Vertex
+        1 Fragment(facts)
+        2 Compute(facts)
+        3 Geometry(facts)
+        4 TessellationControl(facts)
+        5 TessellationEvaluation(facts)
+        6 Task(facts)
+        7 Mesh(facts)
+    }
     Domain { 0 Triangles 1 Quads 2 Isolines }
     Spacing { 0 Equal 1 FractionalEven 2 FractionalOdd }
     VertexOrder { 0 Clockwise 1 CounterClockwise }
     InputPrimitive { 0 Points 1 Lines 2 LinesAdjacency 3 Triangles 4 TrianglesAdjacency }
     OutputPrimitive { 0 Points 1 LineStrip 2 TriangleStrip }
+    MeshPrimitive { 0 Points 1 Lines 2 Triangles }
     SlotKind { 0 User { location, component, index } 1 Builtin(slot) }
     SlotType { 0 Float 1 Sint 2 Uint }
     Interpolation { 0 Smooth 1 Linear 2 Flat }
@@ -127,6 +140,8 @@ variants! {
         10 VertexMark
         11 TessLevelOuter(i)
         12 TessLevelInner(i)
+        13 CullPrimitive
+        14 Corner(i)
     }
 }
 

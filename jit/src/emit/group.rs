@@ -7,7 +7,7 @@ use super::Emitter;
 use super::memory::{read_only, trusted};
 use crate::error::{Error, Result};
 use crate::lir::{Block, IntCond, Type, Value as C, Variable};
-use base::abi::{BatchKind, ComputeBatch};
+use base::abi::ComputeBatch;
 use core::mem::offset_of;
 
 /// The workgroup under way.
@@ -40,7 +40,7 @@ impl Emitter<'_> {
         self.b.enter_behind(header, entry);
         self.poll_abort();
         let id = core::array::from_fn(|i| self.b.iadd(base[i], [x, y, z][i]));
-        self.start_group(id)?;
+        self.start_group([count, left])?;
         let block = self.b.current();
         let stopped = self.b.declare_var(Type::I32);
         self.group = Some(Group { id, block, stopped });
@@ -76,13 +76,14 @@ impl Emitter<'_> {
         [next_x, next_y, next_z]
     }
 
-    /// What a workgroup finds: chunks that have not started, and zeros where it asks for them.
-    fn start_group(&mut self, [x, ..]: [C; 3]) -> Result<()> {
+    /// What a workgroup finds, behind which so many of the call's are left: chunks that have not started, and zeros where it asks for them.
+    fn start_group(&mut self, [count, left]: [C; 2]) -> Result<()> {
         let workgroup = *self.shader.workgroup()?;
-        if self.shader.stage().row().batch == BatchKind::Patches {
+        if self.shader.stage().keeps_groups() {
             // Each has its own.
-            let number = self.b.zext(Type::I64, x);
-            let offset = self.b.imul_imm(number, i64::from(workgroup.patch_bytes()));
+            let number = self.b.isub(count, left);
+            let number = self.b.zext(Type::I64, number);
+            let offset = self.b.imul_imm(number, i64::from(workgroup.group_bytes()));
             self.shared = self.b.iadd(self.shared, offset);
         }
         if self.barriers.any {
@@ -90,8 +91,9 @@ impl Emitter<'_> {
             self.clear_bytes(scratch, bytes);
         }
         if workgroup.zero_shared {
-            let bytes = workgroup.shared_bytes;
-            let shared = self.shared;
+            // (What is reserved is a multiple of 16.)
+            let bytes = workgroup.shared_bytes - workgroup.reserved_bytes;
+            let shared = self.b.iadd_imm(self.shared, i64::from(workgroup.reserved_bytes));
             self.clear_bytes(shared, bytes & !15);
             for at in (bytes & !15..bytes).step_by(4) {
                 let zero = self.b.iconst(Type::I32, 0);

@@ -8,7 +8,8 @@ use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{Type, Value as C};
 use crate::passes::{Shape, Steps};
 use base::abi::{
-    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext, SlotLayout, VertexBatch,
+    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, MeshBatch, PrimitiveBatch, ShaderContext, SlotLayout,
+    VertexBatch,
 };
 use base::shader::Side;
 use core::mem::offset_of;
@@ -38,7 +39,8 @@ fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
         BatchKind::Primitives => [None, None],
         // Inputs are interpolated.
         BatchKind::Quads => [None, Some(offset_of!(FragmentBatch, outputs))],
-        BatchKind::Workgroup => [None, None],
+        // Memory of the workgroup.
+        BatchKind::Workgroup | BatchKind::Mesh => [None, None],
     }
 }
 
@@ -78,7 +80,7 @@ impl Emitter<'_> {
                 self.load_slot_vector(chunk, slot, ty)
             }
             Side::Interpolated => self.interpolate(slot, at, ty, data)?,
-            Side::Nothing | Side::Fragments | Side::Primitives | Side::Patch => {
+            Side::Nothing | Side::Fragments | Side::Primitives | Side::Patch | Side::Tasks | Side::Mesh => {
                 return Err(Error::invalid("an input of a stage that has none"));
             }
         };
@@ -120,6 +122,10 @@ impl Emitter<'_> {
             Builtin::DrawIndex => self.context_word(offset_of!(ShaderContext, draw_index)),
             Builtin::ViewIndex => self.context_word(offset_of!(ShaderContext, view_index)),
             Builtin::DeviceIndex => self.context_word(offset_of!(ShaderContext, device_index)),
+            Builtin::NumWorkgroups(c) if self.shader.stage().row().batch == BatchKind::Mesh => {
+                let field = offset_of!(MeshBatch, num_workgroups) + 4 * usize::from(c);
+                Rep::Uniform(self.b.load(Type::I32, read_only(field as i32), self.batch))
+            }
             Builtin::NumWorkgroups(c) => {
                 self.context_word(offset_of!(ShaderContext, num_workgroups) + 4 * usize::from(c))
             }

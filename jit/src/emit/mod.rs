@@ -143,7 +143,7 @@ pub fn build(
     layout: &PipelineLayoutInfo,
     options: &EmitOptions,
 ) -> Result<Emission> {
-    let vertices = !matches!(shader.stage().row().batch, BatchKind::Quads | BatchKind::Workgroup);
+    let vertices = !matches!(shader.stage().row().batch, BatchKind::Quads | BatchKind::Workgroup | BatchKind::Mesh);
     if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }

@@ -94,7 +94,7 @@ pub fn function(shader: &Shader, div: &Divergence, layout: &PipelineLayoutInfo, 
     e.place_arrays()?;
     e.start_images();
     match shader.stage().row().batch {
-        BatchKind::Workgroup | BatchKind::Patches => e.group_loop()?,
+        BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => e.group_loop()?,
         BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
         BatchKind::Quads => {
             e.start_inputs();
@@ -164,7 +164,9 @@ impl Emitter<'_> {
             e.b.lshr_imm(n, e.lanes.trailing_zeros())
         };
         match self.shader.stage().row().batch {
-            BatchKind::Workgroup | BatchKind::Patches => self.b.iconst(Type::I32, i64::from(self.chunks)),
+            BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => {
+                self.b.iconst(Type::I32, i64::from(self.chunks))
+            }
             BatchKind::Vertices => per_call(self, offset_of!(VertexBatch, count), 0),
             BatchKind::Domain => per_call(self, offset_of!(EvaluationBatch, count), 0),
             BatchKind::Primitives => per_call(self, offset_of!(PrimitiveBatch, count), 0),
@@ -178,7 +180,7 @@ impl Emitter<'_> {
         self.full = true;
         let dispatch = self.start_regions();
         match self.shader.stage().row().batch {
-            BatchKind::Workgroup | BatchKind::Patches => self.start_workgroup(ones)?,
+            BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => self.start_workgroup(ones)?,
             BatchKind::Vertices => self.start_lanes(offset_of!(VertexBatch, count), ones)?,
             BatchKind::Domain => self.start_lanes(offset_of!(EvaluationBatch, count), ones)?,
             BatchKind::Primitives => self.start_primitives(ones)?,

@@ -162,6 +162,7 @@ impl Analysis {
             }
             match block.end {
                 End::Cond(id, ..) | End::Switch(id) | End::ReturnValue(id) => use_at(id, region),
+                End::Tasks => s.m.view(block.end_inst).args.iter().for_each(|&id| use_at(id, region)),
                 _ => {}
             }
         }

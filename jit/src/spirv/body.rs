@@ -9,7 +9,7 @@ use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
-use super::value::{Flat, Local, Made, MemoryVariable, Parts, Pointee, Pointer, Slot, Val};
+use super::value::{Flat, Local, Made, MemoryVariable, MeshOutputs, Parts, Pointee, Pointer, Slot, Val};
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, FloatFlags, Label, Op, Space, Term, Ty, Value, Var};
@@ -53,6 +53,8 @@ pub(crate) struct Translator<'a> {
     /// Bytes of the variables that large values are kept in (`large`).
     pub kept_bytes: u64,
     leaves: usize,
+    /// Where a mesh stage's outputs lie.
+    pub mesh: MeshOutputs,
     /// How a compute stage's invocations make quads, if they do.
     pub compute_quads: Option<ComputeQuads>,
     /// Phis and returns hold variable pointers in the general form (`variable`).
@@ -107,6 +109,7 @@ impl<'a> Translator<'a> {
             phi_hints,
             steps: 0,
             kept_bytes: 0,
+            mesh: MeshOutputs::default(),
             leaves: 0,
             compute_quads: None,
             general: false,
@@ -370,6 +373,11 @@ impl<'a> Translator<'a> {
             TreeTerm::Yield => Term::Yield(Vec::new()),
             TreeTerm::Break(label) => Term::Break(self.label(label), Vec::new()),
             TreeTerm::Unreachable => Term::Unreachable,
+            TreeTerm::Tasks(inst) => {
+                let v = self.m.view(inst);
+                self.emit_tasks(v).map_err(|e| e.at(v.opcode(), 0))?;
+                Term::Break(self.b.shader.root.label, Vec::new())
+            }
             TreeTerm::Kill => {
                 self.b.emit(Op::Demote, &[], &[]);
                 self.b.shader.fragment_mut()?.kills = true;

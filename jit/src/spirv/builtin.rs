@@ -25,6 +25,9 @@ pub(crate) const SUBGROUP_GE_MASK: u32 = 4417;
 pub(crate) const SUBGROUP_LE_MASK: u32 = 4419;
 pub(crate) const SUBGROUP_LT_MASK: u32 = 4420;
 pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
+pub(crate) const PRIMITIVE_POINT_INDICES: u32 = 5294;
+pub(crate) const PRIMITIVE_TRIANGLE_INDICES: u32 = 5296;
+pub(crate) const CULL_PRIMITIVE: u32 = 5299;
 
 /// (number, components, type, built-in by component)
 type Row = (u32, u8, Ty, fn(u8) -> Builtin);
@@ -81,12 +84,20 @@ pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> 
         PRIMITIVE_ID => BuiltinSlot::PrimitiveId,
         LAYER => BuiltinSlot::Layer,
         VIEWPORT_INDEX => BuiltinSlot::ViewportIndex,
+        CULL_PRIMITIVE => BuiltinSlot::CullPrimitive,
+        PRIMITIVE_POINT_INDICES..=PRIMITIVE_TRIANGLE_INDICES if component < 3 => BuiltinSlot::Corner(c),
         FRAG_DEPTH => BuiltinSlot::FragDepth,
         FRAG_STENCIL_REF => BuiltinSlot::FragStencilRef,
         SAMPLE_MASK if component == 0 => BuiltinSlot::SampleMask,
         _ => return None,
     };
     side.has(slot).then_some(SlotKind::Builtin(slot))
+}
+
+/// A mesh has it for each of its primitives.
+pub(crate) fn is_of_primitive(number: u32) -> bool {
+    matches!(number, PRIMITIVE_ID | LAYER | VIEWPORT_INDEX | CULL_PRIMITIVE)
+        || (PRIMITIVE_POINT_INDICES..=PRIMITIVE_TRIANGLE_INDICES).contains(&number)
 }
 
 /// True when the value depends on the subgroup size.

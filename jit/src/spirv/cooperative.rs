@@ -71,7 +71,7 @@ impl Translator<'_> {
             1
         } else {
             let (elem, n) = self.s.vector(p.ty)?;
-            memory_scalar(self.s, elem)?.bytes() * n
+            memory_scalar(self.s, elem, None)?.bytes() * n
         };
         let Place::Memory(memory) = p.place else {
             return Err(Error::unsupported("cooperative matrix in this storage class"));

@@ -5,7 +5,7 @@ use super::body::Translator;
 use super::module::{ExtSet, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Type, UNTYPED};
-use super::value::{Flat, Handle, Place, Pointer, Val};
+use super::value::{Flat, Handle, Own, Place, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, Value};
@@ -72,6 +72,7 @@ impl Translator<'_> {
                 self.result(v, flat)
             }
             op::OpEmitVertex..=op::OpEndStreamPrimitive => self.make_vertices(v),
+            op::OpSetMeshOutputsEXT => self.set_mesh_outputs(v),
             op::OpControlBarrier
             | op::OpMemoryBarrier
             | op::OpAtomicLoad..=op::OpAtomicXor
@@ -353,11 +354,12 @@ impl Translator<'_> {
             return Err(Error::invalid("operands point to different types"));
         }
         let r = if v.op == op::OpPtrDiff {
-            let own = matches!(&a.place, Place::Memory(m) if m.natural);
+            let own = if let Place::Memory(m) = &a.place { m.own } else { None };
+            let packed = Some(Own::Packed);
             // The array's stride; without it elements are taken as packed. Of untyped pointers they are bytes.
             let stride = match untyped {
                 true => 1,
-                false => self.pointer_stride(ty, a.ty, own).or_else(|_| self.pointer_stride(ty, a.ty, true))?,
+                false => self.pointer_stride(ty, a.ty, own).or_else(|_| self.pointer_stride(ty, a.ty, packed))?,
             };
             let (a, b) = (self.position(&a)?, self.position(&b)?);
             let bytes = self.b.bin(Binary::ISub, a, b);

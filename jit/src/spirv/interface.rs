@@ -11,7 +11,7 @@ use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, Type};
 use super::value::{
-    Desc, Flat, IoKind, IoLeaf, Leaving, Local, LocalPlace, Memory, MemoryVariable, Place, Pointer, Resource, Val,
+    Desc, Flat, IoKind, IoLeaf, Leaving, Local, LocalPlace, Memory, MemoryVariable, Own, Place, Pointer, Resource, Val,
 };
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
@@ -144,7 +144,8 @@ impl Translator<'_> {
     /// Makes every global variable that reachable code names.
     pub fn globals(&mut self, entry: &EntryPoint) -> Result<()> {
         let (m, s) = (self.m, self.s);
-        let mut shared = self.aliased_bytes()?;
+        let reserved = self.reserve_group(entry)?;
+        let mut shared = reserved + self.aliased_bytes()?;
         self.declare_captures(entry)?;
         for inst in m.globals.clone() {
             let v = m.view(inst);
@@ -169,10 +170,11 @@ impl Translator<'_> {
             };
             let to = if untyped { v.arg(1)? } else { to };
             let init = v.args.get(1 + usize::from(untyped)).copied();
-            self.global(v, class, to, init, &mut shared).map_err(at)?;
+            self.global(v, class, to, init, (reserved, &mut shared)).map_err(at)?;
         }
         if shared > 0 {
-            self.b.shader.workgroup_mut()?.shared_bytes = shared;
+            let facts = self.b.shader.workgroup_mut()?;
+            (facts.shared_bytes, facts.reserved_bytes) = (shared, reserved);
         }
         Ok(())
     }
@@ -212,27 +214,37 @@ impl Translator<'_> {
                 || self.m.decorated(var, deco::SAMPLE))
     }
 
-    fn global(&mut self, v: View<'_>, class: u32, to: u32, init: Option<u32>, shared: &mut u32) -> Result<()> {
+    /// `shared`: bytes of workgroup memory that are no variables', and all so far.
+    fn global(
+        &mut self,
+        v: View<'_>,
+        class: u32,
+        to: u32,
+        init: Option<u32>,
+        (reserved, shared): (u32, &mut u32),
+    ) -> Result<()> {
         let p = match class {
             class::PRIVATE if v.op == op::OpVariable => return self.private_variable(v),
             class::INPUT => self.input(v, to)?,
             class::OUTPUT if self.stage.row().outputs == Side::Patch => self.patch_output(v, to, shared)?,
+            class::OUTPUT if self.stage.row().outputs == Side::Mesh => self.mesh_output(v, to)?,
+            class::TASK_PAYLOAD => self.task_payload(v, to)?,
             class::OUTPUT => self.output(v, to)?,
             class::UNIFORM_CONSTANT | class::UNIFORM | class::STORAGE_BUFFER => self.resource(v, to)?,
             class::PUSH_CONSTANT => {
                 if init.is_some() {
                     return Err(Error::invalid("initialiser of a push constant block"));
                 }
-                self.block_pointer(Space::Push, 0, to, false)
+                self.block_pointer(Space::Push, 0, to, None)
             }
             class::WORKGROUP => {
                 // Blocks have a layout of their own.
                 let block = self.m.decorated(to, deco::BLOCK);
                 let (at, size) = if block {
-                    let at = if self.is_aliased(v.result) { 0 } else { shared.next_multiple_of(16) };
+                    let at = if self.is_aliased(v.result) { reserved } else { shared.next_multiple_of(16) };
                     (at, explicit_size(self.s, to, None)?)
                 } else {
-                    let (size, align) = natural(self.s, to)?;
+                    let (size, align) = natural(self.s, to, Own::Packed)?;
                     (shared.next_multiple_of(align.max(4)), size)
                 };
                 let end = at.checked_add(size).filter(|&n| n < 1 << 28);
@@ -245,20 +257,21 @@ impl Translator<'_> {
                 }
                 let volatile = self.m.decorated(v.result, deco::VOLATILE);
                 self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
-                self.block_pointer(Space::Shared, at, to, !block)
+                self.block_pointer(Space::Shared, at, to, (!block).then_some(Own::Packed))
             }
             _ => return Err(Error::unsupported(format!("storage class {class}"))),
         };
         self.set(v.result, Val::Ptr(p))
     }
 
-    pub fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, natural: bool) -> Pointer {
+    pub fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, own: Option<Own>) -> Pointer {
         let place = Place::Memory(Memory {
             space,
             origin: None,
             base: self.b.i32(0),
             offset,
-            natural,
+            own,
+            stride: None,
             matrix: None,
             comp_stride: None,
             readonly: space == Space::Push,
@@ -451,7 +464,7 @@ impl Translator<'_> {
             side,
             location: None,
             component: 0,
-            index: if self.is_of_patch(var, ty) { SlotKind::PATCH.into() } else { 0 },
+            index: if self.is_of_patch(var, ty) { SlotKind::ONCE.into() } else { 0 },
             builtin: None,
             interpolation: Interpolation::Smooth,
             at: InterpolateAt::Default,
@@ -469,10 +482,15 @@ impl Translator<'_> {
             side: before.side,
             location: value(deco::LOCATION).or(before.location),
             component: value(deco::COMPONENT).unwrap_or(before.component),
-            index: value(deco::INDEX).unwrap_or(before.index),
+            index: if has(deco::PER_PRIMITIVE) {
+                SlotKind::ONCE.into()
+            } else {
+                value(deco::INDEX).unwrap_or(before.index)
+            },
             builtin: value(deco::BUILT_IN).or(before.builtin),
             interpolation: match (has(deco::FLAT), has(deco::NO_PERSPECTIVE)) {
                 (true, _) => Interpolation::Flat,
+                _ if has(deco::PER_PRIMITIVE) => Interpolation::Flat,
                 (_, true) => Interpolation::Linear,
                 _ => before.interpolation,
             },

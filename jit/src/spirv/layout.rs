@@ -1,9 +1,9 @@
-//! Where things lie in memory: by the module's decorations, or in a natural layout of our own (workgroup memory).
+//! Where things lie in memory: by the module's decorations, or in a natural layout of our own (workgroup memory, and what stages keep there).
 
 use super::deco;
 use super::module::NO_MEMBER;
 use super::types::{Spec, Type};
-use super::value::Memory;
+use super::value::{Memory, Own};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 
@@ -14,11 +14,13 @@ pub(crate) struct MemLeaf {
     pub ty: Ty,
 }
 
-/// Scalar type in memory: booleans (workgroup memory only) are 32 bits wide.
-pub(crate) fn memory_scalar(s: &Spec<'_>, ty: u32) -> Result<Ty> {
-    Ok(match s.scalar(ty)? {
-        Ty::B1 => Ty::I32,
-        t => t,
+/// Scalar type in memory, of which `own` says how it is laid out, if decorations do not: booleans (never in buffers) are 32 bits wide.
+pub(crate) fn memory_scalar(s: &Spec<'_>, ty: u32, own: Option<Own>) -> Result<Ty> {
+    Ok(match (s.scalar(ty)?, own) {
+        (Ty::B1, _) => Ty::I32,
+        (Ty::I16, Some(Own::Words)) => Ty::I32,
+        (Ty::F16, Some(Own::Words)) => Ty::F32,
+        (t, _) => t,
     })
 }
 
@@ -26,31 +28,31 @@ pub(crate) fn push_memory_leaves(s: &Spec<'_>, m: &Memory, ty: u32, at: u32, out
     let step = |i: u32, stride: u32| at.wrapping_add(i.wrapping_mul(stride));
     match s.ty(ty)? {
         &Type::Vector { elem, n } => {
-            let ty = memory_scalar(s, elem)?;
+            let ty = memory_scalar(s, elem, m.own)?;
             let stride = m.comp_stride.unwrap_or(ty.bytes());
             out.extend((0..n).map(|i| MemLeaf { offset: step(i, stride), ty }));
         }
         &Type::Matrix { col, n } => {
             let (elem, _) = s.vector(col)?;
-            let size = s.scalar(elem)?.bytes();
+            let size = memory_scalar(s, elem, m.own)?.bytes();
             let (stride, comp_stride) = match m.matrix {
                 Some((stride, true)) => (size, Some(stride)),
                 Some((stride, false)) => (stride, None),
-                None => (natural(s, col)?.0, None),
+                None => (natural(s, col, m.own.unwrap_or(Own::Packed))?.0, None),
             };
             for i in 0..n {
                 push_memory_leaves(s, &Memory { comp_stride, ..*m }, col, step(i, stride), out)?;
             }
         }
         &Type::Array { elem, len } => {
-            let stride = array_stride(s, ty, elem, m.natural)?;
+            let stride = m.stride.map_or_else(|| array_stride(s, ty, elem, m.own), Ok)?;
             for i in 0..len {
-                push_memory_leaves(s, m, elem, step(i, stride), out)?;
+                push_memory_leaves(s, &Memory { stride: None, ..*m }, elem, step(i, stride), out)?;
             }
         }
         Type::Struct(members) => {
             for (i, &member) in (0..).zip(members) {
-                let offset = if m.natural { natural_member(s, ty, i)? } else { member_offset(s, ty, i)? };
+                let offset = m.own.map_or_else(|| member_offset(s, ty, i), |own| natural_member(s, ty, i, own))?;
                 let matrix = member_matrix(s, ty, i);
                 push_memory_leaves(
                     s,
@@ -62,7 +64,7 @@ pub(crate) fn push_memory_leaves(s: &Spec<'_>, m: &Memory, ty: u32, at: u32, out
             }
         }
         Type::RuntimeArray { .. } => return Err(Error::invalid("load or store of a runtime array")),
-        _ => out.push(MemLeaf { offset: at, ty: memory_scalar(s, ty)? }),
+        _ => out.push(MemLeaf { offset: at, ty: memory_scalar(s, ty, m.own)? }),
     }
     Ok(())
 }
@@ -76,9 +78,9 @@ pub(crate) fn member_matrix(s: &Spec<'_>, ty: u32, member: u32) -> Option<(u32, 
     Some((stride, s.m.decoration(ty, member, deco::ROW_MAJOR).is_some()))
 }
 
-pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, own: bool) -> Result<u32> {
-    if own {
-        let (size, align) = natural(s, elem)?;
+pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, own: Option<Own>) -> Result<u32> {
+    if let Some(own) = own {
+        let (size, align) = natural(s, elem, own)?;
         return Ok(size.next_multiple_of(align));
     }
     s.m.decoration_value(ty, NO_MEMBER, deco::ARRAY_STRIDE)
@@ -102,7 +104,7 @@ pub(crate) fn explicit_size(s: &Spec<'_>, ty: u32, matrix: Option<(u32, bool)>) 
                 None => Err(Error::invalid("matrix without MatrixStride").with_id(ty)),
             }
         }
-        &Type::Array { elem, len } => strided(array_stride(s, ty, elem, false)?, len, explicit_size(s, elem, matrix)?),
+        &Type::Array { elem, len } => strided(array_stride(s, ty, elem, None)?, len, explicit_size(s, elem, matrix)?),
         Type::Struct(members) => (0..).zip(members).try_fold(0, |most, (i, &member)| {
             let size = explicit_size(s, member, member_matrix(s, ty, i))?;
             let end = member_offset(s, ty, i)?.checked_add(size).ok_or_else(too_large)?;
@@ -110,16 +112,16 @@ pub(crate) fn explicit_size(s: &Spec<'_>, ty: u32, matrix: Option<(u32, bool)>) 
         }),
         _ => {
             let (elem, n) = s.vector(ty)?;
-            Ok(n * memory_scalar(s, elem)?.bytes())
+            Ok(n * memory_scalar(s, elem, None)?.bytes())
         }
     }
 }
 
-pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32) -> Result<u32> {
+pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32, own: Own) -> Result<u32> {
     let Type::Struct(members) = s.ty(ty)? else { return Err(Error::invalid("not a structure")) };
     let mut at = 0u32;
     for (i, &m) in members.iter().enumerate() {
-        let (size, align) = natural(s, m)?;
+        let (size, align) = natural(s, m, own)?;
         at = at.next_multiple_of(align);
         if i == member as usize {
             break;
@@ -129,29 +131,29 @@ pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32) -> Result<u32> 
     Ok(at)
 }
 
-/// Size and alignment in our own layout: everything packed to its scalars' alignment.
-pub(crate) fn natural(s: &Spec<'_>, ty: u32) -> Result<(u32, u32)> {
+/// Size and alignment in our own layout.
+pub(crate) fn natural(s: &Spec<'_>, ty: u32, own: Own) -> Result<(u32, u32)> {
     // Bounds every product below.
     if s.leaves(ty)? > 1 << 24 {
         return Err(Error::limit("type is too large").with_id(ty));
     }
     Ok(match s.ty(ty)? {
         &Type::Vector { elem: part, n } | &Type::Matrix { col: part, n } | &Type::Array { elem: part, len: n } => {
-            let (size, align) = natural(s, part)?;
+            let (size, align) = natural(s, part, own)?;
             let total = size.next_multiple_of(align).checked_mul(n);
             (total.ok_or_else(|| Error::limit("type is too large").with_id(ty))?, align)
         }
         Type::Struct(members) => {
             let (mut at, mut most) = (0u32, 1);
             for &m in members {
-                let (size, align) = natural(s, m)?;
+                let (size, align) = natural(s, m, own)?;
                 at = at.next_multiple_of(align).checked_add(size).ok_or_else(|| Error::limit("type is too large"))?;
                 most = most.max(align);
             }
             (at.next_multiple_of(most), most)
         }
         _ => {
-            let bytes = memory_scalar(s, ty)?.bytes();
+            let bytes = memory_scalar(s, ty, Some(own))?.bytes();
             (bytes, bytes)
         }
     })

@@ -10,7 +10,7 @@ use super::layout::{
     MemLeaf, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
 };
 use super::types::Type;
-use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Origin, Place, Pointer, Resource, Val};
+use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Origin, Own, Place, Pointer, Resource, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
@@ -118,11 +118,11 @@ impl Translator<'_> {
 
     fn memory_part(&mut self, m: Memory, ty: u32, part: u32, i: Index) -> Result<Memory> {
         let s = self.s;
-        let mut out = Memory { comp_stride: None, ..m };
+        let mut out = Memory { comp_stride: None, stride: None, ..m };
         let stride = match s.ty(ty)? {
             Type::Struct(_) => {
                 let Index::Const(c) = i else { return Err(Error::invalid("member index is not a constant")) };
-                let offset = if m.natural { natural_member(s, ty, c)? } else { member_offset(s, ty, c)? };
+                let offset = m.own.map_or_else(|| member_offset(s, ty, c), |own| natural_member(s, ty, c, own))?;
                 out.offset = out.offset.checked_add(offset).ok_or_else(|| Error::limit("offset beyond 4 GiB"))?;
                 out.matrix = member_matrix(s, ty, c);
                 out.volatile |= s.m.decoration(ty, c, deco::VOLATILE).is_some();
@@ -130,18 +130,20 @@ impl Translator<'_> {
             }
             Type::Matrix { .. } => {
                 let (elem, _) = s.vector(part)?;
-                let size = s.scalar(elem)?.bytes();
+                let size = memory_scalar(s, elem, m.own)?.bytes();
                 match m.matrix {
                     Some((stride, true)) => {
                         out.comp_stride = Some(stride);
                         size
                     }
                     Some((stride, false)) => stride,
-                    None => natural(s, part)?.0,
+                    None => natural(s, part, m.own.unwrap_or(Own::Packed))?.0,
                 }
             }
-            Type::Vector { elem, .. } => m.comp_stride.map_or_else(|| memory_scalar(s, *elem).map(Ty::bytes), Ok)?,
-            _ => array_stride(s, ty, part, m.natural)?,
+            Type::Vector { elem, .. } => {
+                m.comp_stride.map_or_else(|| memory_scalar(s, *elem, m.own).map(Ty::bytes), Ok)?
+            }
+            _ => m.stride.map_or_else(|| array_stride(s, ty, part, m.own), Ok)?,
         };
         self.advance(&mut out, i, stride)?;
         Ok(out)
@@ -201,7 +203,7 @@ impl Translator<'_> {
         let Place::Memory(mut m) = p.place else {
             return Err(Error::unsupported("pointer arithmetic on this storage class"));
         };
-        let stride = self.pointer_stride(pointer_ty, p.ty, m.natural)?;
+        let stride = self.pointer_stride(pointer_ty, p.ty, m.own)?;
         self.advance(&mut m, i, stride)?;
         Ok(Pointer { ty: p.ty, place: Place::Memory(m) })
     }
@@ -213,7 +215,8 @@ impl Translator<'_> {
             origin: None,
             base: address,
             offset: 0,
-            natural: false,
+            own: None,
+            stride: None,
             matrix: None,
             comp_stride: None,
             readonly: false,
@@ -305,10 +308,12 @@ impl Translator<'_> {
         let kinds = self.s.leaf_types(ty)?;
         let mut out = self.load_leaves(m, &leaves, volatile)?;
         for (v, &kind) in out.iter_mut().zip(&kinds) {
-            if kind == Ty::B1 {
-                let zero = self.b.i32(0);
-                *v = self.b.cmp(Cmp::INe, *v, zero);
-            }
+            *v = match (kind, self.b.ty(*v)) {
+                (Ty::B1, _) => self.bit_to_bool(*v),
+                (Ty::I16, Ty::I32) => self.b.cvt(Convert::UToU, *v, kind),
+                (Ty::F16, Ty::F32) => self.b.cvt(Convert::FToF, *v, kind),
+                _ => *v,
+            };
         }
         Ok(out)
     }
@@ -342,12 +347,15 @@ impl Translator<'_> {
     }
 
     fn store_memory(&mut self, m: &Memory, ty: u32, mut val: Flat, volatile: bool) -> Result<()> {
-        for v in &mut val {
-            if self.b.ty(*v) == Ty::B1 {
-                *v = self.b.cvt(Convert::BToI, *v, Ty::I32);
-            }
-        }
         let leaves = self.memory_leaves(m, ty)?;
+        for (v, leaf) in val.iter_mut().zip(&leaves) {
+            *v = match (self.b.ty(*v), leaf.ty) {
+                (Ty::B1, to) => self.b.cvt(Convert::BToI, *v, to),
+                (Ty::I16, to @ Ty::I32) => self.b.cvt(Convert::SToS, *v, to),
+                (Ty::F16, to @ Ty::F32) => self.b.cvt(Convert::FToF, *v, to),
+                _ => *v,
+            };
+        }
         self.store_leaves(m, &leaves, &val, volatile)
     }
 
@@ -494,7 +502,8 @@ impl Translator<'_> {
                     origin: Some(Origin::Desc(r.desc)),
                     base: self.b.i32(0),
                     offset: 0,
-                    natural: false,
+                    own: None,
+                    stride: None,
                     matrix: None,
                     comp_stride: None,
                     // A writable alias may exist unless the variable is Restrict.
@@ -524,7 +533,7 @@ impl Translator<'_> {
         };
         let array = *members.get(member as usize).ok_or_else(|| Error::invalid("member"))?;
         let &Type::RuntimeArray { elem } = self.s.ty(array)? else { return Err(Error::invalid("not a runtime array")) };
-        let stride = array_stride(self.s, array, elem, false)?.max(1);
+        let stride = array_stride(self.s, array, elem, None)?.max(1);
         let offset = member_offset(self.s, p.ty, member)?;
         let buf = self.buffer(origin)?;
         let size = self.b.val(Op::BufferSize, &[buf], Ty::I32);

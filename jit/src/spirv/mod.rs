@@ -37,6 +37,7 @@ mod layout;
 mod matrix;
 mod matrix_elements;
 mod memory;
+mod mesh;
 mod mode;
 mod module;
 mod opcodes;
@@ -96,6 +97,7 @@ mod class {
     pub(crate) const PUSH_CONSTANT: u32 = 9;
     pub(crate) const STORAGE_BUFFER: u32 = 12;
     pub(crate) const PHYSICAL_STORAGE_BUFFER: u32 = 5349;
+    pub(crate) const TASK_PAYLOAD: u32 = 5402;
 }
 
 /// Decorations.
@@ -129,6 +131,7 @@ mod deco {
     pub(crate) const FP_FAST_MATH_MODE: u32 = 40;
     pub(crate) const NO_CONTRACTION: u32 = 42;
     pub(crate) const SATURATED_TO_LARGEST_FLOAT8: u32 = 4216;
+    pub(crate) const PER_PRIMITIVE: u32 = 5271;
 }
 
 /// Translates one entry point. Nothing but the module's reachable part is looked at, so unused parts may be unsupported.

@@ -7,8 +7,8 @@ use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
 use base::shader::{
-    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, ModeFamily, OutputPrimitive, Spacing, Stage,
-    TessellationFacts, VertexOrder, WorkgroupFacts,
+    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, MeshFacts, MeshPrimitive, ModeFamily,
+    OutputPrimitive, Spacing, Stage, TessellationFacts, VertexOrder, WorkgroupFacts,
 };
 
 /// What a mode says.
@@ -19,7 +19,7 @@ enum Says {
     Refused,
     /// A fact of the fragment stage.
     Fragments(fn(&mut FragmentFacts)),
-    /// A fact of a stage of primitives or patches, with the mode's literal if it has one.
+    /// A fact of a stage of primitives, patches or meshes, with the mode's literal if it has one.
     Primitives(fn(&mut Primitives, u32)),
     /// Outputs are captured.
     Captures,
@@ -43,6 +43,8 @@ struct Primitives {
     max_vertices: Option<u32>,
     invocations: Option<u32>,
     patches: TessellationFacts,
+    mesh: Option<MeshPrimitive>,
+    max_primitives: Option<u32>,
 }
 
 impl Primitives {
@@ -60,6 +62,18 @@ impl Primitives {
         let input = self.input.ok_or_else(|| missing("an input primitive"))?;
         let output = self.output.ok_or_else(|| missing("an output primitive"))?;
         Ok(GeometryFacts { input, output, max_vertices, invocations })
+    }
+
+    /// The facts of a mesh stage, which has to say all; its workgroups' are `group`.
+    fn mesh(&self, group: WorkgroupFacts) -> Result<MeshFacts> {
+        let missing = |what: &str| Error::invalid(format!("mesh shader without {what}"));
+        let output = self.mesh.ok_or_else(|| missing("an output primitive"))?;
+        let max_vertices = self.max_vertices.ok_or_else(|| missing("OutputVertices"))?;
+        let max_primitives = self.max_primitives.ok_or_else(|| missing("OutputPrimitivesEXT"))?;
+        if max_vertices > MeshFacts::MOST_VERTICES || max_primitives > MeshFacts::MOST_PRIMITIVES {
+            return Err(Error::limit(format!("mesh of {max_vertices} vertices and {max_primitives} primitives")));
+        }
+        Ok(MeshFacts { group, output, max_vertices, max_primitives, ..MeshFacts::default() })
     }
 
     /// The facts of a tessellation stage, which need not say anything.
@@ -118,8 +132,11 @@ modes! {
     23 InputTrianglesAdjacency Primitive Of(|p, _| p.input = Some(InputPrimitive::TrianglesAdjacency));
     24 Quads Patch Of(|p, _| p.patches.domain = Some(Domain::Quads));
     25 Isolines Patch Of(|p, _| p.patches.domain = Some(Domain::Isolines));
-    26 OutputVertices Shape Of(|p, n| p.max_vertices = Some(n));
-    27 OutputPoints Primitive Of(|p, _| p.output = Some(OutputPrimitive::Points));
+    26 OutputVertices Vertices Of(|p, n| p.max_vertices = Some(n));
+    27 OutputPoints Points Of(|p, _| {
+        p.output = Some(OutputPrimitive::Points);
+        p.mesh = Some(MeshPrimitive::Points);
+    });
     28 OutputLineStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::LineStrip));
     29 OutputTriangleStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::TriangleStrip));
     38 LocalSizeId Workgroup LocalSizeId;
@@ -134,9 +151,12 @@ modes! {
     // Fragments come in whole quads, derivatives have their operands in all of them.
     5088 QuadDerivativesKHR Any Nothing;
     5089 RequireFullQuadsKHR Fragment Nothing;
+    5269 OutputLinesEXT Mesh Of(|p, _| p.mesh = Some(MeshPrimitive::Lines));
+    5270 OutputPrimitivesEXT Mesh Of(|p, n| p.max_primitives = Some(n));
     // See `compute_quads`.
     5289 DerivativeGroupQuadsKHR Workgroup Nothing;
     5290 DerivativeGroupLinearKHR Workgroup Nothing;
+    5298 OutputTrianglesEXT Mesh Of(|p, _| p.mesh = Some(MeshPrimitive::Triangles));
     6023 MaximallyReconvergesKHR Any Nothing;
     6028 FPFastMathDefault Any FastMath;
 }
@@ -261,13 +281,16 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
         }
     } else if let Some(facts) = shader.payload.workgroup_mut() {
         facts.local_size =
-            workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("compute shader without a workgroup size"))?;
+            workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("shader without a workgroup size"))?;
         let product = facts.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
         match product {
             Some(0) => return Err(Error::invalid("workgroup of no invocations")),
             Some(n) if n <= 1 << 16 => {}
             _ => return Err(Error::limit("workgroup is too large")),
         }
+    }
+    if let Some(facts) = shader.payload.mesh_mut() {
+        *facts = primitives.mesh(facts.group)?;
     }
     Ok(float)
 }

@@ -147,6 +147,8 @@ pub(crate) enum End {
     Return,
     ReturnValue(u32),
     Kill,
+    /// OpEmitMeshTasksEXT.
+    Tasks,
     Unreachable,
     Unsupported,
 }
@@ -593,6 +595,7 @@ impl Reader {
                     op::OpReturnValue => End::ReturnValue(v.args[0]),
                     op::OpKill | op::OpTerminateInvocation => End::Kill,
                     op::OpUnreachable => End::Unreachable,
+                    op::OpEmitMeshTasksEXT => End::Tasks,
                     _ => End::Unsupported,
                 };
                 Ok(Block { label: b.label, body: b.start..b.end, merge, end, end_inst: b.end_inst, has_phi: b.has_phi })

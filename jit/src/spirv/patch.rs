@@ -8,7 +8,7 @@ use super::interface::{high_word, output_slot};
 use super::layout::{array_stride, natural, push_memory_leaves};
 use super::module::{NO_MEMBER, View};
 use super::types::Type;
-use super::value::{Place, Pointer};
+use super::value::{Own, Place, Pointer};
 use super::{builtin, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, Cmp, Op, Region, Space, Term, Ty};
@@ -38,11 +38,11 @@ impl Translator<'_> {
 
     /// An output: memory behind the `shared` bytes of those before.
     pub fn patch_output(&mut self, v: View<'_>, to: u32, shared: &mut u32) -> Result<Pointer> {
-        let (size, align) = natural(self.s, to)?;
+        let (size, align) = natural(self.s, to, Own::Packed)?;
         let at = shared.next_multiple_of(align.max(4));
         let end = at.checked_add(size).filter(|&end| end <= MOST_BYTES);
         *shared = end.ok_or_else(|| Error::limit("outputs of a patch"))?;
-        let p = self.block_pointer(Space::Shared, at, to, true);
+        let p = self.block_pointer(Space::Shared, at, to, Some(Own::Packed));
         self.place_output(v.result, to, at, &p)?;
         if v.args.len() > 1 {
             // The first invocation does it for all, before any of them goes on.
@@ -60,7 +60,7 @@ impl Translator<'_> {
     fn place_output(&mut self, var: u32, to: u32, at: u32, p: &Pointer) -> Result<()> {
         let arrayed = self.is_arrayed(var, to, Side::Patch);
         let (of, stride) = match (self.s.ty(to)?, arrayed) {
-            (&Type::Array { elem, .. }, true) => (elem, array_stride(self.s, to, elem, true)?),
+            (&Type::Array { elem, .. }, true) => (elem, array_stride(self.s, to, elem, Some(Own::Packed))?),
             (_, true) => return Err(Error::invalid("output of a patch's vertices is no array")),
             (_, false) => (to, 0),
         };
@@ -78,7 +78,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn place_word(&mut self, slot: Slot, place: PatchPlace) {
+    pub fn place_word(&mut self, slot: Slot, place: PatchPlace) {
         self.b.shader.outputs.push(slot);
         self.b.shader.places.push(place);
     }

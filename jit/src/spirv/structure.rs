@@ -33,6 +33,8 @@ pub(crate) enum Term {
     Yield,
     Break(u32),
     Kill,
+    /// OpEmitMeshTasksEXT, that instruction.
+    Tasks(u32),
     Unreachable,
 }
 
@@ -341,6 +343,7 @@ impl Structurer<'_> {
                 t.term = self.leave(self.ret, tail);
             }
             End::Kill => t.term = Term::Kill,
+            End::Tasks => t.term = Term::Tasks(block.end_inst),
             End::Unreachable => t.term = Term::Unreachable,
             End::Unsupported => {
                 let v = self.m.view(block.end_inst);

@@ -2,8 +2,9 @@
 //! everything dynamic is a [`Value`], so that any of these can be kept in variables by keeping its values.
 
 use crate::ir::{Space, Ty, Value, Var};
+use base::shader::Records;
 use smallvec::SmallVec;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// What is kept of the vertices that a stage of primitives makes.
@@ -16,6 +17,31 @@ pub(crate) struct Made {
     pub marked: bool,
     /// The variables that slots are stored from; none of the mark.
     pub sources: Vec<Option<Var>>,
+}
+
+/// Where a mesh stage's outputs lie.
+#[derive(Default)]
+pub(crate) struct MeshOutputs {
+    /// By variable: byte in its record, and whether that is a primitive's.
+    pub places: HashMap<u32, (u32, bool)>,
+    pub vertices: Records,
+    pub primitives: Records,
+}
+
+impl MeshOutputs {
+    /// Those of primitives, or of vertices.
+    pub fn records(&self, of_primitives: bool) -> Records {
+        if of_primitives { self.primitives } else { self.vertices }
+    }
+}
+
+/// A layout of our own: everything packed to its scalars' alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// Scalars take what they have.
+    Packed,
+    /// Scalars are those of slots: words, or two.
+    Words,
 }
 
 /// Leaves of a composite.
@@ -180,8 +206,10 @@ pub(crate) struct Memory {
     pub base: Value,
     /// Static part.
     pub offset: u32,
-    /// Our own layout (workgroup memory) instead of decorations.
-    pub natural: bool,
+    /// Our own layout instead of decorations.
+    pub own: Option<Own>,
+    /// Bytes between elements of the array that is pointed to, where its layout does not say.
+    pub stride: Option<u32>,
     /// MatrixStride and RowMajor for matrices inside.
     pub matrix: Option<(u32, bool)>,
     /// Bytes between components when the pointee is a column of a row-major matrix.
@@ -357,7 +385,7 @@ pub(crate) struct Pointee {
     pub matrix: Option<(u32, bool)>,
     pub volatile: bool,
     /// In our own layout.
-    pub natural: bool,
+    pub own: Option<Own>,
 }
 
 #[cfg(test)]

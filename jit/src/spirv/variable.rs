@@ -12,7 +12,7 @@ use super::body::Translator;
 use super::layout::member_matrix;
 use super::module::NO_MEMBER;
 use super::types::{Type, UNTYPED};
-use super::value::{Desc, Memory, MemoryVariable, Origin, Parts, Place, Pointee, Pointer, Val};
+use super::value::{Desc, Memory, MemoryVariable, Origin, Own, Parts, Place, Pointee, Pointer, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Space, Ty, Value};
@@ -219,7 +219,9 @@ impl Translator<'_> {
                 continue;
             }
             about.volatile |= volatile || parts.volatile;
-            about.natural |= space == Space::Shared && !self.m.decorated(ty, deco::BLOCK);
+            if space == Space::Shared && !self.m.decorated(ty, deco::BLOCK) {
+                about.own = Some(Own::Packed);
+            }
             let layout = || parts.matrices.iter().find(|m| m.0 == matrix_type).map(|m| m.1);
             about.matrix = about.matrix.or_else(layout);
             about.bindings.extend(binding.filter(|&binding| seen.insert(binding)));
@@ -272,9 +274,9 @@ impl Translator<'_> {
     }
 
     /// Bytes from an element to the next one that a pointer of a type steps over.
-    pub fn pointer_stride(&self, pointer_ty: u32, pointee: u32, own: bool) -> Result<u32> {
-        if own {
-            return super::layout::array_stride(self.s, 0, pointee, true);
+    pub fn pointer_stride(&self, pointer_ty: u32, pointee: u32, own: Option<Own>) -> Result<u32> {
+        if own.is_some() {
+            return super::layout::array_stride(self.s, 0, pointee, own);
         }
         let stride = self.m.decoration_value(pointer_ty, NO_MEMBER, deco::ARRAY_STRIDE);
         stride.ok_or_else(|| Error::invalid("pointer type without ArrayStride"))
@@ -287,7 +289,8 @@ fn general(about: &Pointee, origin: Option<Origin>, base: Value, space: Space) -
         origin,
         base,
         offset: 0,
-        natural: about.natural,
+        own: about.own,
+        stride: None,
         matrix: about.matrix,
         comp_stride: None,
         readonly: false,

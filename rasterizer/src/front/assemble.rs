@@ -209,8 +209,9 @@ pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBu
         push(0, counts.count);
         return out;
     };
-    let restart_index = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
-    // Behind the buffer every index reads as 0, which is no restart.
+    let greatest = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
+    let restart_index = indices.restart.unwrap_or(greatest);
+    // Behind the buffer every index reads as 0: none of them restarts, or all do.
     let inside = (indices.range.size / u64::from(indices.index_bytes.clamp(1, 4))).saturating_sub(counts.first.into());
     let mut start = 0;
     for i in 0..u64::from(counts.count).min(inside) as u32 {
@@ -219,7 +220,8 @@ pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBu
             start = i + 1;
         }
     }
-    push(start, counts.count.saturating_sub(start));
+    let end = if restart_index == 0 { u64::from(counts.count).min(inside) as u32 } else { counts.count };
+    push(start, end.saturating_sub(start));
     out
 }
 

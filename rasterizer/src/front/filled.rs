@@ -104,6 +104,7 @@ impl Builder<'_> {
             && state.polygon_mode == PolygonMode::Fill
             && linkage.layer == NO_SLOT
             && linkage.viewport == NO_SLOT
+            && linkage.mesh.as_ref().is_none_or(|mesh| mesh.layer == NO_SLOT && mesh.viewport == NO_SLOT)
     }
 
     /// All primitives of a chunk of filled triangles in one layer and viewport.
@@ -148,14 +149,16 @@ impl Builder<'_> {
 
     /// A triangle that passed the filter.
     #[inline(always)]
-    fn seen(&mut self, ids: [u32; 3], primitive_id: u32, layer: u32, i: usize, lanes: &Measures) {
+    fn seen(&mut self, ids: [u32; 3], number: u32, layer: u32, i: usize, lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
-            return self.primitive(ids, primitive_id);
+            return self.primitive(ids, number);
         }
         self.leaving += 1;
         let area = lanes.area[i];
         let front = self.faces_front(area);
-        let common = Common { vertices: ids, corners: 3, primitive_id, layer, viewport: 0, front, provoking: ids[0] };
+        let (corners, viewport, provoking) = (3, 0, ids[0]);
+        let primitive_id = self.own(number).primitive_id;
+        let common = Common { vertices: ids, corners, primitive_id, number, layer, viewport, front, provoking };
         let screen = ids.map(|id| self.vertices[id as usize].screen);
         self.fill(&screen, area, lanes.bounds.each_ref().map(|row| row[i]), &common, None);
     }

@@ -313,6 +313,6 @@ impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
         let list = &self.listed[self.stream];
         let (primitives, begins) = (&*list.primitives, Some(&*list.begins));
         let (shaded, seen, vertices) = (self.shaded(), self.again, self.outcome.rows * self.made.outputs.lanes());
-        Batch { stream: self.stream as u32, primitives, begins, shaded, vertices, seen }
+        Batch { stream: self.stream as u32, primitives, begins, shaded, records: None, vertices, seen }
     }
 }

@@ -9,7 +9,9 @@ use crate::stage::NO_SLOT;
 use crate::stages::Tessellation;
 use base::abi::{InputSource, SlotLayout};
 use base::format::{Channel, ChannelName, ChannelType, Format};
-use base::shader::{BuiltinSlot, Interpolation, PatchPlace, SlotKind, StageFacts, StageInterface, WorkgroupFacts};
+use base::shader::{
+    BuiltinSlot, Interpolation, PatchPlace, Records, SlotKind, StageFacts, StageInterface, WorkgroupFacts,
+};
 
 /// How an element becomes 32-bit components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Link {
     pub count: u16,
     /// How it becomes the fragment's value.
     pub interpolation: Interpolation,
+    /// The slots are of the primitive's record, not of a vertex.
+    pub of_primitive: bool,
 }
 
 /// What connects a stage that makes primitives of others with the one before it, and with setup.
@@ -84,6 +88,21 @@ pub struct Tessellated {
     pub outputs: SlotLayout,
 }
 
+/// What connects a mesh stage with setup: slots are words of records.
+#[derive(Debug)]
+pub struct MeshLink {
+    /// PrimitiveId.
+    pub primitive_id: u16,
+    /// Layer.
+    pub layer: u16,
+    /// ViewportIndex.
+    pub viewport: u16,
+    /// CullPrimitiveEXT.
+    pub cull: u16,
+    /// Vertices of a primitive.
+    pub corners: [u16; 3],
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Linkage {
@@ -99,6 +118,8 @@ pub struct Linkage {
     pub tessellated: Option<Tessellated>,
     /// Of a geometry stage.
     pub made: Option<Made>,
+    /// Of a mesh stage, which has no other before it.
+    pub mesh: Option<MeshLink>,
     /// Position by component.
     pub position: [u16; 4],
     /// PointSize.
@@ -115,8 +136,19 @@ pub struct Linkage {
     pub links: Vec<Link>,
 }
 
+/// An output of a stage before the rasterizer: its slot, of a mesh stage its word in the record.
+fn word(interface: &StageInterface, kind: SlotKind) -> u16 {
+    let at = |i: usize| interface.places.get(i).map_or(i, |place| place.offset as usize / 4);
+    interface.output(kind).map_or(NO_SLOT, |i| at(i) as u16)
+}
+
 fn builtin(interface: &StageInterface, slot: BuiltinSlot) -> u16 {
-    interface.output(SlotKind::Builtin(slot)).map_or(NO_SLOT, |i| i as u16)
+    word(interface, SlotKind::Builtin(slot))
+}
+
+/// A mesh has it in the records of primitives.
+fn is_of_primitive(slot: BuiltinSlot) -> bool {
+    matches!(slot, BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId)
 }
 
 impl Linkage {
@@ -127,12 +159,16 @@ impl Linkage {
         let before_geometry = tessellation.map_or(first, |stages| &stages.evaluation.facts);
         let (fetch, unfed) = fetch_plan(&first.interface, state);
         let vertex = &*stages.before_rasterizer().facts.interface;
+        let mesh = stages.mesh().map(|(stage, _)| MeshLink::new(&stage.facts.interface));
+        // What a mesh's primitives have is no vertex'.
+        let of_vertex = |slot| if mesh.is_none() || !is_of_primitive(slot) { builtin(vertex, slot) } else { NO_SLOT };
         let distances = |make: fn(u8) -> BuiltinSlot| {
             (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
         };
         let links = stages.fragment().map_or_else(Vec::new, |fragment| {
-            let slot = |s: &base::shader::Slot| vertex.output(s.kind).map_or(NO_SLOT, |i| i as u16);
-            runs(fragment.facts.interface.inputs.iter().map(|s| (slot(s), s.interpolation)))
+            let once = |kind| mesh.is_some() && matches!(kind, SlotKind::User { index: SlotKind::ONCE, .. });
+            let inputs = fragment.facts.interface.inputs.iter();
+            runs(inputs.map(|s| (word(vertex, s.kind), s.interpolation, once(s.kind))))
         });
         Linkage {
             fetch,
@@ -143,11 +179,12 @@ impl Linkage {
             made: stages.geometry().map(|(stage, _)| Made::new(before_geometry, &stage.facts)),
             position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
             point_size: builtin(vertex, BuiltinSlot::PointSize),
-            layer: builtin(vertex, BuiltinSlot::Layer),
-            viewport: builtin(vertex, BuiltinSlot::ViewportIndex),
+            layer: of_vertex(BuiltinSlot::Layer),
+            viewport: of_vertex(BuiltinSlot::ViewportIndex),
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             links,
+            mesh,
         }
     }
 }
@@ -175,12 +212,29 @@ impl Tessellated {
         };
         Tessellated {
             control_sources: vertex_sources(before, control),
-            patch_bytes: control.payload.workgroup().map_or(16, WorkgroupFacts::patch_bytes),
+            patch_bytes: control.payload.workgroup().map_or(16, WorkgroupFacts::group_bytes),
             outer: core::array::from_fn(|i| level(BuiltinSlot::TessLevelOuter(i as u8))),
             inner: core::array::from_fn(|i| level(BuiltinSlot::TessLevelInner(i as u8))),
             sources: evaluation.interface.inputs.iter().map(|slot| source(slot.kind)).collect(),
             outputs: SlotLayout::new(evaluation.interface.outputs.len(), evaluation.lanes),
         }
+    }
+}
+
+impl MeshLink {
+    fn new(interface: &StageInterface) -> MeshLink {
+        MeshLink {
+            primitive_id: builtin(interface, BuiltinSlot::PrimitiveId),
+            layer: builtin(interface, BuiltinSlot::Layer),
+            viewport: builtin(interface, BuiltinSlot::ViewportIndex),
+            cull: builtin(interface, BuiltinSlot::CullPrimitive),
+            corners: core::array::from_fn(|i| builtin(interface, BuiltinSlot::Corner(i as u8))),
+        }
+    }
+
+    /// How records lie: one behind the other.
+    pub fn layout(records: Records) -> SlotLayout {
+        SlotLayout::new(records.stride as usize / 4, 1)
     }
 }
 
@@ -198,19 +252,19 @@ impl Made {
 
 impl Link {
     /// Is an input from a slot one more of the run?
-    fn goes_on_with(&self, slot: u16, interpolation: Interpolation) -> bool {
+    fn goes_on_with(&self, slot: u16, interpolation: Interpolation, of_primitive: bool) -> bool {
         let next = if slot == NO_SLOT { Some(self.slot) } else { self.slot.checked_add(self.count) };
-        self.interpolation == interpolation && next == Some(slot)
+        (self.interpolation, self.of_primitive) == (interpolation, of_primitive) && next == Some(slot)
     }
 }
 
 /// Inputs that come from consecutive slots in the same way, as one link.
-fn runs(inputs: impl Iterator<Item = (u16, Interpolation)>) -> Vec<Link> {
+fn runs(inputs: impl Iterator<Item = (u16, Interpolation, bool)>) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
-    for (slot, interpolation) in inputs {
-        match links.last_mut().filter(|last| last.goes_on_with(slot, interpolation)) {
+    for (slot, interpolation, of_primitive) in inputs {
+        match links.last_mut().filter(|last| last.goes_on_with(slot, interpolation, of_primitive)) {
             Some(last) => last.count += 1,
-            None => links.push(Link { slot, count: 1, interpolation }),
+            None => links.push(Link { slot, count: 1, interpolation, of_primitive }),
         }
     }
     links
@@ -328,9 +382,16 @@ mod tests {
         use Interpolation::{Flat, Smooth};
         let inputs =
             [(4, Smooth), (5, Smooth), (7, Smooth), (8, Flat), (NO_SLOT, Flat), (NO_SLOT, Flat), (0, Flat), (1, Flat)];
-        let link = |slot, count, interpolation| Link { slot, count, interpolation };
+        let of_vertices = |(slot, interpolation)| (slot, interpolation, false);
+        let link = |slot, count, interpolation| Link { slot, count, interpolation, of_primitive: false };
         let want = [link(4, 2, Smooth), link(7, 1, Smooth), link(8, 1, Flat), link(NO_SLOT, 2, Flat), link(0, 2, Flat)];
-        assert_eq!(runs(inputs.into_iter()), want);
-        assert_eq!(runs([(NO_SLOT - 1, Flat), (NO_SLOT, Flat)].into_iter()).len(), 2, "no slot is behind no slot");
+        assert_eq!(runs(inputs.into_iter().map(of_vertices)), want);
+        assert_eq!(
+            runs([(4, Flat, false), (5, Flat, true)].into_iter()).len(),
+            2,
+            "one of a vertex, one of a primitive"
+        );
+        let none = [(NO_SLOT - 1, Flat), (NO_SLOT, Flat)];
+        assert_eq!(runs(none.into_iter().map(of_vertices)).len(), 2, "no slot is behind no slot");
     }
 }

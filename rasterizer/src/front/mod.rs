@@ -7,6 +7,7 @@
 //! A batch's primitives are of one stream of vertices: all streams are captured and counted, one is set up.
 //! Setup knows nothing of where primitives come from, sources nothing of the screen. The first source is `input`: index fetch, assembly and
 //! the vertex stage; the tessellation stages are one over it (`tessellation`), the geometry stage is one over either (`geometry`).
+//! The mesh stage is a source without any before it (`mesh`), whose workgroups the draw or its task stage asks for (`tasks`).
 //!
 //! A [`Chunk`] names a range of instances and primitives of one draw; [`run`] fills a [`ChunkOutput`] with set-up primitives
 //! and sorted (node, primitive) pairs (see `bins`). Nothing is allocated per primitive: the output's vectors are reused.
@@ -19,11 +20,13 @@ mod filled;
 mod geometry;
 mod input;
 mod link;
+mod mesh;
 mod plan;
 mod post;
 mod primitive;
 mod setup;
 mod stream;
+mod tasks;
 mod tessellation;
 mod vertex;
 mod viewport;
@@ -32,6 +35,7 @@ pub use capture::{feed, place, settle};
 pub use link::Linkage;
 pub use plan::{Chunk, Feed, FrontDraw, Plan, cut, viewports};
 pub use stream::{BATCH_PRIMITIVES, MOST_PATCHES};
+pub use tasks::{Asked, together};
 pub use viewport::Transform;
 
 use crate::api::statistic;
@@ -40,6 +44,7 @@ use crate::stage::StageMemory;
 use base::host::Level;
 use geometry::{GeometrySource, Whole};
 use input::VertexSource;
+use mesh::MeshSource;
 use primitive::Builder;
 use stream::{Batch, Source};
 use tessellation::TessellationSource;
@@ -54,6 +59,7 @@ pub struct Scratch {
     source: input::Scratch<[u32; 3]>,
     tessellation: Option<Box<tessellation::Scratch<[u32; 3]>>>,
     geometry: GeometryScratch,
+    mesh: Option<Box<mesh::Scratch>>,
     setup: SetupScratch,
 }
 
@@ -101,8 +107,9 @@ fn run_any(
     scratch: &mut Scratch,
     out: &mut ChunkOutput,
 ) {
-    let Scratch { source, tessellation, geometry, setup } = scratch;
-    let mut source = match later(draw, chunk, tessellation, geometry) {
+    let Scratch { source, tessellation, geometry, mesh, setup } = scratch;
+    let before = MeshSource::new(draw, chunk, mesh).map(Last::Mesh);
+    let mut source = match before.or_else(|| later(draw, chunk, tessellation, geometry)) {
         Some(source) => source,
         None => Last::Vertices(VertexSource::new(draw, chunk, source)),
     };
@@ -135,6 +142,7 @@ enum Last<'a> {
     Tessellation(TessellationSource<'a, [u32; 3]>),
     Geometry(GeometrySource<'a, VertexSource<'a, Whole>>),
     GeometryOfPatches(GeometrySource<'a, TessellationSource<'a, Whole>>),
+    Mesh(MeshSource<'a>),
 }
 
 /// A source behind the vertex stage; `None`: the draw has no such stages.
@@ -171,6 +179,7 @@ impl Source for Last<'_> {
             Last::Tessellation(source) => source.advance(memory),
             Last::Geometry(source) => source.advance(memory),
             Last::GeometryOfPatches(source) => source.advance(memory),
+            Last::Mesh(source) => source.advance(memory),
         }
     }
 
@@ -181,6 +190,7 @@ impl Source for Last<'_> {
             Last::Tessellation(source) => source.batch(),
             Last::Geometry(source) => source.batch(),
             Last::GeometryOfPatches(source) => source.batch(),
+            Last::Mesh(source) => source.batch(),
         }
     }
 }
@@ -197,8 +207,8 @@ fn set_up(
     let queries = &draw.draw.queries;
     queries.count(statistic::CLIPPING_INVOCATIONS, batch.primitives.len() as u64);
     post::finish(draw, batch, &mut scratch.vertices);
-    let (shaded, vertices) = (batch.shaded, &*scratch.vertices);
-    let mut builder = Builder { draw, grid, shaded, vertices, out, leaving: 0, phase: Phase::NONE };
+    let (shaded, records, vertices) = (batch.shaded, batch.records, &*scratch.vertices);
+    let mut builder = Builder { draw, grid, shaded, records, vertices, out, leaving: 0, phase: Phase::NONE };
     let state = &draw.draw.state;
     if state.line_stipple.is_some() && state.lines_are_special(draw.plan.topology) {
         builder.stippled(batch, first);

@@ -4,6 +4,7 @@
 
 use super::assemble::{Segment, segments};
 use super::link::Linkage;
+use super::tasks::Asked;
 use super::viewport::Transform;
 use crate::api::{Draw, DrawState, One, Topology};
 use crate::feedback::Span;
@@ -18,10 +19,12 @@ pub struct Chunk {
     pub instance: u32,
     /// See `instance`.
     pub instances: u32,
-    /// Primitives of each of these instances.
+    /// Primitives of each of these instances (or mesh workgroups).
     pub primitive: u32,
     /// See `primitive`.
     pub primitives: u32,
+    /// What each stands for when it is said how many are pending.
+    pub weight: u32,
     /// Where its primitives are captured.
     pub feed: Feed,
 }
@@ -38,7 +41,7 @@ pub enum Feed {
 }
 
 /// What the front end knows of a draw.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Plan {
     /// How outputs become inputs.
     pub linkage: Arc<Linkage>,
@@ -52,12 +55,15 @@ pub struct Plan {
     pub segments: One<Segment>,
     /// Not 0, and no other draw's.
     pub serial: u64,
+    /// Of a draw with a mesh stage: its workgroups, which are what chunks have of it.
+    pub asked: Option<Arc<Asked>>,
 }
 
 impl Plan {
-    /// Primitives of an instance.
+    /// Primitives of an instance; workgroups of a draw with a mesh stage.
     pub fn primitives(&self) -> u32 {
-        self.segments.last().map_or(0, |last| last.base + last.primitives)
+        let assembled = || self.segments.last().map_or(0, |last| last.base + last.primitives);
+        self.asked.as_ref().map_or_else(assembled, |asked| asked.total())
     }
 }
 

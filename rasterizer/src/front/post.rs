@@ -36,14 +36,16 @@ pub fn finish(draw: FrontDraw<'_>, batch: &Batch<'_>, out: &mut Vec<Vertex>) {
     out.clear();
     let first = draw.plan.viewports.first().filter(|_| linkage.viewport == NO_SLOT);
     match (first, shaded.layout.lanes()) {
-        (Some(transform), 8) => chunks::<8>(linkage, transform, shaded, out, count),
-        (Some(transform), 4) => chunks::<4>(linkage, transform, shaded, out, count),
+        (Some(transform), 8) => chunks::<8, true>(linkage, transform, shaded, out, count),
+        (Some(transform), 4) => chunks::<4, true>(linkage, transform, shaded, out, count),
+        (Some(transform), _) => chunks::<8, false>(linkage, transform, shaded, out, count),
         _ => out.extend((0..count).map(|v| single(draw, shaded, v))),
     }
 }
 
+/// `ROWS`: the vertices lie in chunks of as many.
 #[inline(always)]
-fn chunks<const N: usize>(
+fn chunks<const N: usize, const ROWS: bool>(
     linkage: &Linkage,
     transform: &Transform,
     shaded: Shaded<'_>,
@@ -54,7 +56,11 @@ fn chunks<const N: usize>(
     for first in (0..count).step_by(N) {
         let mut p = [[0f32; N]; 4];
         for (row, &slot) in p.iter_mut().zip(&linkage.position) {
-            if slot != NO_SLOT {
+            if slot != NO_SLOT && !ROWS {
+                for i in 0..N {
+                    row[i] = f32::from_bits(shaded.get((first + i).min(count - 1), slot));
+                }
+            } else if slot != NO_SLOT {
                 let words = shaded.row(first, slot);
                 for i in 0..N {
                     row[i] = f32::from_bits(words[i]);
@@ -63,7 +69,7 @@ fn chunks<const N: usize>(
         }
         let lanes = transform.lanes(&p);
         for i in 0..N {
-            let v = first + i;
+            let v = if ROWS { first + i } else { (first + i).min(count - 1) };
             out.push(Vertex {
                 position: [p[0][i], p[1][i], p[2][i], p[3][i]],
                 screen: Screen { x: lanes.x[i], y: lanes.y[i], z: lanes.z[i], inv_w: lanes.inv_w[i] },

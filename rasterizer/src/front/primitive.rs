@@ -16,11 +16,20 @@ use crate::stage::NO_SLOT;
 pub const CULL_FRONT: u32 = 1;
 pub const CULL_BACK: u32 = 2;
 
+/// What a primitive has for itself, and not of its vertices.
+pub struct Own {
+    pub primitive_id: u32,
+    layer: Option<u32>,
+    viewport: Option<u32>,
+}
+
 /// Turns the primitives of a chunk into [`crate::prim::Prim`]s.
 pub struct Builder<'a> {
     pub draw: FrontDraw<'a>,
     pub grid: &'a Grid,
     pub shaded: Shaded<'a>,
+    /// See [`Batch::records`].
+    pub records: Option<Shaded<'a>>,
     pub vertices: &'a [Vertex],
     pub out: &'a mut ChunkOutput,
     /// Primitives that left clipping.
@@ -60,7 +69,7 @@ impl Builder<'_> {
 
     /// One primitive, provoking vertex first; but a line has its ends in their order.
     #[inline(always)]
-    pub fn primitive(&mut self, ids: [u32; 3], primitive_id: u32) {
+    pub fn primitive(&mut self, ids: [u32; 3], number: u32) {
         let class = self.draw.plan.topology.class();
         let corners = match class {
             TopologyClass::Point => 1,
@@ -70,9 +79,10 @@ impl Builder<'_> {
         let vertices = self.vertices;
         let mut v = ids.map(|i| &vertices[i as usize]);
         let first = usize::from(class == TopologyClass::Line && self.draw.draw.state.provoking_last);
-        let (provoking, viewport) = (ids[first], v[first].viewport);
+        let own = self.own(number);
+        let (provoking, viewport) = (ids[first], own.viewport.unwrap_or(v[first].viewport));
         let mut moved = [Vertex::default(); 3];
-        if self.draw.plan.linkage.viewport != NO_SLOT {
+        if self.draw.plan.linkage.viewport != NO_SLOT || own.viewport.is_some() {
             for (vertex, moved) in v[..corners].iter_mut().zip(&mut moved) {
                 if vertex.viewport != viewport {
                     let distances = vertex.codes & (code::USER | code::CULL);
@@ -86,19 +96,32 @@ impl Builder<'_> {
         if all & (code::REJECT | code::CULL) != 0 || any & code::NAN != 0 {
             return;
         }
-        let layer = match self.draw.plan.linkage.layer {
-            NO_SLOT => self.draw.draw.context.view_index,
-            slot => self.shaded.get(provoking as usize, slot),
+        let layer = match (own.layer, self.draw.plan.linkage.layer) {
+            (Some(layer), _) => layer,
+            (None, NO_SLOT) => self.draw.draw.context.view_index,
+            (None, slot) => self.shaded.get(provoking as usize, slot),
         };
         if layer >= self.grid.layers {
             return;
         }
-        let common = Common { vertices: ids, corners, primitive_id, layer, viewport, front: true, provoking };
+        let primitive_id = own.primitive_id;
+        let common = Common { vertices: ids, corners, primitive_id, number, layer, viewport, front: true, provoking };
         match class {
             TopologyClass::Point => self.point(v[0], common, None),
             TopologyClass::Line => self.line([v[0], v[1]], any, common, None),
             TopologyClass::Triangle => self.triangle(v, any, common),
         }
+    }
+
+    /// What a primitive has for itself.
+    #[inline(always)]
+    pub fn own(&self, number: u32) -> Own {
+        let (Some(records), Some(mesh)) = (self.records, &self.draw.plan.linkage.mesh) else {
+            return Own { primitive_id: number, layer: None, viewport: None };
+        };
+        let word = |slot: u16| (slot != NO_SLOT).then(|| records.get(number as usize, slot));
+        let primitive_id = word(mesh.primitive_id).unwrap_or(number);
+        Own { primitive_id, layer: word(mesh.layer), viewport: word(mesh.viewport) }
     }
 
     fn bounds(&self, screen: &[Screen; 3]) -> [i32; 4] {
@@ -353,7 +376,8 @@ impl Builder<'_> {
     ) {
         let depth_range = self.transform(common).depth_range;
         setup::emit(self.out, self.grid, &setup::Piece { place, edges, pixels, planes, common, depth_range, sprite });
-        setup::attributes(&self.draw.plan.linkage, self.shaded, common, weights, &mut self.out.attributes);
+        let shaded = (self.shaded, self.records);
+        setup::attributes(&self.draw.plan.linkage, shaded, common, weights, &mut self.out.attributes);
     }
 }
 

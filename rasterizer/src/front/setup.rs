@@ -307,6 +307,8 @@ pub struct Common {
     pub corners: usize,
     /// `PrimitiveId`.
     pub primitive_id: u32,
+    /// What it was assembled with: that, or the number of its record.
+    pub number: u32,
     /// Layer of the framebuffer.
     pub layer: u32,
     /// Index of the viewport.
@@ -324,7 +326,7 @@ pub type Weights = [([f32; 3], [f32; 3]); 3];
 #[inline(always)]
 pub fn attributes(
     linkage: &Linkage,
-    shaded: Shaded<'_>,
+    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
     common: &Common,
     weights: Option<&Weights>,
     out: &mut Vec<[u32; 3]>,
@@ -341,8 +343,12 @@ pub fn attributes(
             continue;
         }
         if link.interpolation == Interpolation::Flat {
+            let (of, at) = match records {
+                Some(records) if link.of_primitive => (records, records.base(common.number as usize)),
+                _ => (shaded, provoking),
+            };
             for (i, row) in rows.iter_mut().enumerate() {
-                row[0] = shaded.slot(provoking, link.slot + i as u16);
+                row[0] = of.slot(at, link.slot + i as u16);
             }
             continue;
         }

@@ -11,7 +11,7 @@ pub const BATCH_PRIMITIVES: u32 = 256;
 /// Patches a chunk has at most.
 pub const MOST_PATCHES: u32 = 16;
 
-/// An assembled primitive: numbers of its vertices in the batch, for setup the provoking one first, and `PrimitiveId`.
+/// An assembled primitive: numbers of its vertices in the batch, for setup the provoking one first, and `PrimitiveId` (or [`Batch::records`]' number).
 pub type Assembled<C = [u32; 3]> = (C, u32);
 
 /// Some primitives with their vertices.
@@ -25,6 +25,8 @@ pub struct Batch<'a, C = [u32; 3]> {
     pub begins: Option<&'a [bool]>,
     /// Their vertices.
     pub shaded: Shaded<'a>,
+    /// What primitives have for themselves, where the numbers they come with are those of such records, and not their `PrimitiveId`s.
+    pub records: Option<Shaded<'a>>,
     /// How many vertices there are.
     pub vertices: usize,
     /// They are those of the batch before.

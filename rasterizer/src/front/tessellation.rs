@@ -306,7 +306,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             outputs: call.outputs.words(self.made.outputs.words(count)).as_mut_ptr(),
         };
         // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface; offsets of patches lie in the control stage's memory, those of
-        // slots and their vertices inside of a patch (with the word behind it that `patch_bytes` counts); the icd vouches for stage and context.
+        // slots and their vertices inside of a patch (with the word behind it that `group_bytes` counts); the icd vouches for stage and context.
         unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
         self.draw.draw.queries.count(statistic::EVALUATION_INVOCATIONS, count as u64);
     }
@@ -337,6 +337,7 @@ impl<C: Corners> Source for TessellationSource<'_, C> {
             primitives: &self.call.primitives[self.batch.clone()],
             begins: None,
             shaded,
+            records: None,
             vertices,
             seen: self.again,
         }

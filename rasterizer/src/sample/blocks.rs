@@ -183,6 +183,8 @@ impl Texels for AnyBlocks {
 }
 
 impl<const ROW: usize, const WORDS: usize> Texels for Blocks<ROW, WORDS> {
+    const HAS: [bool; 4] = Row::<ROW>::HAS;
+
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
         // SAFETY: the caller's promise.

@@ -7,6 +7,9 @@ pub type Coords = [[u32; MAX_LANES]; 2];
 /// What comes of them.
 pub type Results = [[u32; MAX_LANES]; 4];
 
+/// How many chunks have their levels computed at once: their quads are a vector.
+pub const SEVERAL: usize = 4;
+
 /// The chunks that are still to be sampled: where their coordinates and results lie.
 pub struct ChunkRows {
     coords: *const Coords,
@@ -29,6 +32,19 @@ impl ChunkRows {
         let rows = (self.coords, self.results);
         (self.coords, self.results) = (rows.0.wrapping_add(1), rows.1.wrapping_add(1));
         Some(rows)
+    }
+
+    /// The rows of the next chunks, and how many there are; the last one's in place of those that are not.
+    #[inline(always)]
+    pub fn several(&mut self) -> ([(*const Coords, *mut Results); SEVERAL], usize) {
+        let count = self.count.min(SEVERAL);
+        let rows = std::array::from_fn(|i| {
+            let i = i.min(count.saturating_sub(1));
+            (self.coords.wrapping_add(i), self.results.wrapping_add(i))
+        });
+        self.count -= count;
+        (self.coords, self.results) = (self.coords.wrapping_add(count), self.results.wrapping_add(count));
+        (rows, count)
     }
 
     /// All by a kernel for one.

@@ -234,7 +234,7 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
 /// The kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level.
 pub fn kernels_of(format: Format, level: Level) -> Kernels {
     let info = format.info();
-    if info.image_features | info.buffer_features == 0 {
+    if info.image_features | info.buffer_features == 0 || format.is_divided() {
         return [nothing; KERNEL_COUNT];
     }
     let (classes, name) = match format.is_compressed() {

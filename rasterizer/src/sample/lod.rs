@@ -215,7 +215,33 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
             footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias + float(0.0), -MAX_LOD_BIAS, MAX_LOD_BIAS)
         }
     };
-    let least = row::<H, _>(&args.min_lod).as_floats().max(float(sampler.min_lod));
+    selected::<H>(view, sampler, unclamped, row::<H, _>(&args.min_lod).as_floats(), out);
+    let blended = H::Ints::of(out.weight).as_floats().greater(float(0.0)).signs() & args.mask != 0;
+    out.levels = if blended { 2 } else { 1 };
+}
+
+/// The levels of quads, one in each lane, by the coordinates of their first three invocations. As [`detail_of`] gives where the bias and the least level of detail
+/// are one for all, but that nothing is said of how many levels there are.
+#[inline(always)]
+pub fn of_quads<H: Host>(
+    view: &ImageView,
+    sampler: &Sampler,
+    [bias, min_lod]: [f32; 2],
+    corners: [[H::Floats; 2]; 3],
+    out: &mut Detail,
+) {
+    let [first, right, below] = corners;
+    let d = [[right[0] - first[0], right[1] - first[1]], [below[0] - first[0], below[1] - first[1]]];
+    let bias = H::Floats::splat(sampler.lod_bias) + H::Floats::splat(bias);
+    let unclamped = footprint::<H, false>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
+    selected::<H>(view, sampler, unclamped, H::Floats::splat(min_lod), out);
+}
+
+/// The levels and the weight of the second one, 0 where there is only one.
+#[inline(always)]
+fn selected<H: Host>(view: &ImageView, sampler: &Sampler, unclamped: H::Floats, min_lod: H::Floats, out: &mut Detail) {
+    let float = H::Floats::splat;
+    let least = min_lod.max(float(sampler.min_lod));
     let lambda = unclamped.max(least).min(float(sampler.max_lod)).max(float(view.min_lod));
     let last = view.levels.max(1) - 1;
     let d = clamp(lambda, 0.0, last as f32);
@@ -224,8 +250,6 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
     if sampler.mipmap_mode == 1 {
         out.level = [floor.lanes(), (floor + H::Ints::splat(1)).min(H::Ints::splat(last)).lanes()];
         out.weight = fraction.bits().lanes();
-        let blended = fraction.greater(float(0.0)).signs() & args.mask != 0;
-        out.levels = if blended { 2 } else { 1 };
     } else {
         // All ones are -1.
         out.level[0] = (floor - fraction.greater(float(0.5))).lanes();

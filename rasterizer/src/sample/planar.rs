@@ -326,6 +326,9 @@ fn bilinear<H: Host, T: Texels, const C: usize, const EXACT: bool>(
     x: H::Floats,
     y: H::Floats,
 ) -> H::Ints {
+    if !T::HAS[C] {
+        return corner::<H, T, C, EXACT>(&words[0]);
+    }
     let upper = lerp::<H>(corner::<H, T, C, EXACT>(&words[0]), corner::<H, T, C, EXACT>(&words[1]), x);
     let lower = lerp::<H>(corner::<H, T, C, EXACT>(&words[2]), corner::<H, T, C, EXACT>(&words[3]), x);
     lerp::<H>(upper, lower, y)

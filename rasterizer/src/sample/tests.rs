@@ -8,7 +8,7 @@ use base::abi::{
     AtomicOp, Dim, ImageArgs, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
     LodMode, MAX_LANES, SampleOp, Sampler,
 };
-use base::format::{Aspect, Format, Layout, Texel, decode_block, unpack};
+use base::format::{Aspect, Format, Texel, decode_block, unpack};
 use base::host::Level;
 use base::image::{ImageDesc, ImageLayout};
 use base::mem::MemoryRange;
@@ -21,6 +21,7 @@ mod guard;
 mod views;
 #[cfg(target_arch = "x86_64")]
 mod wide;
+mod ycbcr;
 
 /// What is read outside of an image: nothing in any component that the format has, and the missing alpha is 1.
 fn outside(format: Format) -> Texel {
@@ -89,7 +90,7 @@ impl TestImage {
         let n = usize::from(format.info().block_bytes);
         // SAFETY: the layout's offset is inside the test's memory, which has 16 spare bytes.
         unsafe { self.memory.base.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), n) };
-        if format.info().layout == Layout::Bc {
+        if format.is_compressed() {
             return decode_block(format, &block)[(at[1] % 4 * 4 + at[0] % 4) as usize];
         }
         unpack(format, &block)
@@ -155,7 +156,7 @@ const SHAPES: [(Dim, bool); 7] = [
     (Dim::Cube, true),
 ];
 
-const FORMATS: [&str; 16] = [
+const FORMATS: [&str; 18] = [
     "R8G8B8A8_UNORM",
     "B8G8R8A8_UNORM",
     "R8G8B8A8_SRGB",
@@ -170,6 +171,8 @@ const FORMATS: [&str; 16] = [
     "R16_UNORM",
     "BC1_RGB_UNORM_BLOCK",
     "BC7_SRGB_BLOCK",
+    "ETC2_R8G8B8A8_SRGB_BLOCK",
+    "EAC_R11G11_SNORM_BLOCK",
     "D16_UNORM",
     "D24_UNORM_S8_UINT",
 ];

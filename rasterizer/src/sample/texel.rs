@@ -22,6 +22,8 @@ pub trait Texels {
     const SCALED: bool = false;
     /// Components are integers.
     const INTEGER: bool = false;
+    /// Which components are not the same in every texel.
+    const HAS: [bool; 4] = [true; 4];
     /// Have [`Texels::bilinear`] and [`Texels::sample`] something for hosts that are [`Host::WIDE`]?
     const WIDE: bool = false;
     /// And [`Texels::sample`] of texels that no filter changes?
@@ -235,6 +237,7 @@ impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
 impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     const SCALED: bool = RAW;
     const INTEGER: bool = Row::<ROW>::INTEGER;
+    const HAS: [bool; 4] = Row::<ROW>::HAS;
     const WIDE: bool = Row::<ROW>::FOUR.is_some();
     // Halves that are no numbers would become quiet.
     const WIDE_NEAREST: bool = Self::WIDE && Row::<ROW>::BYTES == 4;

@@ -8,6 +8,7 @@ use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, MAX_LEVELS, Sampler};
 use base::format::pack::ONE;
 use base::format::{Aspect, Format};
 use base::host::Level;
+use base::image::PlaneLayout;
 use base::mem::MemoryRange;
 use std::sync::OnceLock;
 
@@ -68,6 +69,7 @@ fn empty_view(base: *mut u8) -> ImageView {
         min_lod: 0.0,
         texels: 0,
         outside_alpha: 0,
+        conversion: std::ptr::null(),
         level: [ImageLevel::default(); MAX_LEVELS],
     }
 }
@@ -78,16 +80,27 @@ pub fn image_view(request: &ViewRequest<'_>) -> ImageView {
 }
 
 fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
+    let plane = request.memory.layout.planes().iter().find(|plane| plane.aspect == request.aspect)?;
+    let format = request.format.of_aspect(request.aspect);
+    if u32::from(format.info().block_bytes) != plane.block_bytes {
+        return None;
+    }
+    over_plane(request, plane, format, [1; 2])
+}
+
+/// A view of a plane's memory as texels of `format`, each of which is so many of the plane's.
+pub(super) fn over_plane(
+    request: &ViewRequest<'_>,
+    plane: &PlaneLayout,
+    format: Format,
+    per_texel: [u32; 2],
+) -> Option<ImageView> {
     let layout = &*request.memory.layout;
     let desc = &layout.desc;
     let (base_level, levels) = request.levels;
     let (base_layer, layers) = request.layers;
-    let plane = layout.planes().iter().find(|plane| plane.aspect == request.aspect)?;
-    let format = request.format.of_aspect(request.aspect);
-    let info = format.info();
     let fits = levels > 0
         && base_level.checked_add(levels)? <= desc.levels
-        && u32::from(info.block_bytes) == plane.block_bytes
         && layers > 0
         && (!matches!(request.dim, Dim::Cube) || layers >= 6);
     let first = plane.levels.get(base_level as usize)?;
@@ -112,16 +125,13 @@ fn try_image_view(request: &ViewRequest<'_>) -> Option<ImageView> {
     view.stencil_aspect = u32::from(request.aspect == Aspect::Stencil);
     view.min_lod = request.min_lod;
     view.outside_alpha = outside_alpha(format);
-    // An uncompressed view of a compressed image shows one texel per block.
-    let view_block = info.block;
-    let shrink = |texels: u32, image: u32, view: u8| if view == 1 { texels.div_ceil(image) } else { texels };
     for (to, from) in view.level.iter_mut().zip(&plane.levels[base_level as usize..]).take(levels as usize) {
         *to = ImageLevel {
             offset: plane.offset + from.offset + u64::from(base_layer) * layer_stride,
             row_pitch: from.row_pitch,
             slice_pitch: from.slice_pitch,
-            width: shrink(from.extent[0], plane.block[0], view_block.0),
-            height: shrink(from.extent[1], plane.block[1], view_block.1),
+            width: from.extent[0].div_ceil(per_texel[0]),
+            height: from.extent[1].div_ceil(per_texel[1]),
             depth: if request.slices { 1 } else { from.extent[2] },
             _pad: 0,
         };

@@ -2,16 +2,16 @@
 //! in one vector. They are `planar::sample`, asked otherwise, with the filters of `wide`.
 
 use super::address::{FAR, mode};
-use super::chunks::{ChunkRows, Results, chunk};
-use super::lod::{Detail, detail_of, foretold};
+use super::chunks::{ChunkRows, Coords, Results, SEVERAL, chunk};
+use super::lod::{Detail, detail_of, foretold, of_quads};
 use super::slice::Slice;
-use super::wide::{Shape, both, chosen, filter, lanes, lerp, offsets_in, over_255, pair};
+use super::wide::{Shape, both, chosen, chosen_of, filter, filter_of, lanes, lerp, over_255, pair, second_window};
 use super::window::SIDE;
 use super::words::row;
-use base::abi::{Dim, ImageArgs, ImageKernel, ImageLevel, ImageView, MAX_LANES, SampleOp, Sampler};
+use base::abi::{Dim, ImageArgs, ImageKernel, ImageLevel, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 use base::format::Row;
 use base::format::lanes::Four;
-use base::host::{Host, Ints};
+use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
 
 /// The commonest samples, from their arguments to their results: of a 2D view as it is, with both axes wrapped by the same mode; with `MIPS` of the levels that
@@ -46,9 +46,9 @@ pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: b
         if MIPS && detail.levels > 1 {
             let Some(next) = place.level::<H, RAW, LINEAR, false>(numbers[1]) else { return false };
             // Without a second level there is nothing to add.
-            found = blended::<H>(found, next, &detail);
+            found = blended(found, next, both::<H>(H::Ints::of(detail.weight).as_floats()));
         }
-        give::<RAW>(&raw mut args.result, found);
+        give::<RAW>(four, &raw mut args.result, found);
     }
     true
 }
@@ -70,17 +70,167 @@ pub unsafe fn sample_chunks<H: Host, const ROW: usize, const RAW: bool, const LI
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     // SAFETY: the caller's promise; the first level exists.
     unsafe {
-        let axes = match is_common(view, sampler, args) && !is_detailed(view, sampler) {
-            true => Axes::new::<false>([view; 2], four, sampler.address_mode[0], 0, wanted),
-            false => None,
+        if !is_common(view, sampler, args) {
+            return rows.one_by_one(view, sampler, args, any);
+        }
+        if is_detailed(view, sampler) {
+            return match one_of_all(args) {
+                Some(all) => detailed_chunks::<H, RAW, LINEAR>((view, sampler, four), args, rows, all, others),
+                None => rows.one_by_one(view, sampler, args, any),
+            };
+        }
+        let Some(axes) = Axes::new::<false>([view; 2], four, sampler.address_mode[0], 0, wanted) else {
+            return rows.one_by_one(view, sampler, args, any);
         };
-        let Some(axes) = axes else { return rows.one_by_one(view, sampler, args, any) };
         while let Some((coord, result)) = rows.next() {
             match axes.sample::<H, RAW, LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
-                Some(found) => give::<RAW>(result, found),
+                Some(found) => give::<RAW>(four, result, found),
                 None => chunk(view, sampler, args, others, (coord, result)),
             }
         }
+    }
+}
+
+/// The bias and the least level of detail of implicit samples, if all lanes have the same.
+#[inline(always)]
+fn one_of_all(args: &ImageArgs) -> Option<[f32; 2]> {
+    let all = [args.lod[0], args.min_lod[0]];
+    let same = |lanes: &[f32; MAX_LANES], one: f32| lanes.iter().all(|lane| lane.to_bits() == one.to_bits());
+    (args.lod_mode == LodMode::Implicit && same(&args.lod, all[0]) && same(&args.min_lod, all[1])).then_some(all)
+}
+
+/// [`sample_chunks`] of several levels. What they are is computed for the quads of several chunks in one vector.
+///
+/// # Safety
+/// As for [`sample_chunks`].
+#[inline(always)]
+unsafe fn detailed_chunks<H: Host, const RAW: bool, const LINEAR: bool>(
+    (view, sampler, four): (&ImageView, &Sampler, Four),
+    args: &mut ImageArgs,
+    rows: &mut ChunkRows,
+    all: [f32; 2],
+    others: ImageKernel,
+) {
+    let wanted = args.mask & ((1 << MAX_LANES) - 1);
+    // Of each chunk: the quads whose levels count, twice the same one where only that is wanted.
+    let counting = [usize::from(wanted & 0xf == 0), usize::from(wanted & 0xf0 != 0)];
+    let mut known = Known { view, four, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
+    let mut detail = Detail::BASE;
+    // SAFETY: the caller's promise; the levels exist.
+    unsafe {
+        loop {
+            let (several, count) = rows.several();
+            if count == 0 {
+                return;
+            }
+            of_quads::<H>(view, sampler, all, corners::<H>(several.map(|(coord, _)| coord)), &mut detail);
+            for (i, &(coord, result)) in several.iter().enumerate().take(count) {
+                let quads = counting.map(|quad| 2 * i + quad);
+                let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
+                let weight = spread(_mm_castsi128_ps(weight));
+                match known.levels::<H, RAW, LINEAR>(&detail, quads, weight, _mm512_loadu_ps(coord.cast())) {
+                    Some(found) => give::<RAW>(four, result, found),
+                    None => chunk(view, sampler, args, others, (coord, result)),
+                }
+            }
+        }
+    }
+}
+
+/// The coordinates of the first three invocations of all quads.
+///
+/// # Safety
+/// The chunks are readable; the host is `H`, and wide.
+#[inline(always)]
+unsafe fn corners<H: Host>(chunks: [*const Coords; SEVERAL]) -> [[H::Floats; 2]; 3] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [a, b, c, d] = chunks;
+        let (a, b) = (_mm512_loadu_ps(a.cast()), _mm512_loadu_ps(b.cast()));
+        let (c, d) = (_mm512_loadu_ps(c.cast()), _mm512_loadu_ps(d.cast()));
+        // Of two chunks: the four first ones, then the second ones, the third ones.
+        let order = _mm512_setr_epi32(0, 4, 16, 20, 1, 5, 17, 21, 2, 6, 18, 22, 2, 6, 18, 22);
+        let mut corners = [[H::Floats::splat(0.0); 2]; 3];
+        for (axis, first) in [(0, 0), (1, MAX_LANES as i32)] {
+            let order = _mm512_add_epi32(order, _mm512_set1_epi32(first));
+            let (near, far) = (_mm512_permutex2var_ps(a, order, b), _mm512_permutex2var_ps(c, order, d));
+            let (near, far) = (_mm512_castps_si512(near), _mm512_castps_si512(far));
+            let two = _mm512_shuffle_i64x2::<0x44>(near, far);
+            let (two, third) = (_mm512_shuffle_i64x2::<0xd8>(two, two), _mm512_shuffle_i64x2::<0xaa>(near, far));
+            let third = _mm512_shuffle_i64x2::<0x08>(third, third);
+            corners[0][axis] = lanes::<H>(_mm512_castsi512_si256(two)).as_floats();
+            corners[1][axis] = lanes::<H>(_mm512_extracti64x4_epi64::<1>(two)).as_floats();
+            corners[2][axis] = lanes::<H>(_mm512_castsi512_si256(third)).as_floats();
+        }
+        corners
+    }
+}
+
+/// The numbers of two quads for all of their lanes, in both halves.
+#[inline(always)]
+unsafe fn spread(of: __m128) -> __m512 {
+    // SAFETY: the caller's host is wide.
+    unsafe {
+        let lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1);
+        _mm512_permutexvar_ps(lanes, _mm512_castps128_ps512(of))
+    }
+}
+
+/// What is known of the levels that were sampled last.
+struct Known<'a> {
+    view: &'a ImageView,
+    four: Four,
+    address_mode: u32,
+    wanted: u32,
+    /// The last level of an even number, and of an odd one.
+    axes: [Option<(u32, Axes)>; 2],
+}
+
+impl Known<'_> {
+    /// A chunk of the levels that these quads have. None where they differ, and as [`Axes::sample`].
+    ///
+    /// # Safety
+    /// The levels exist. The host is `H`, and wide.
+    #[inline(always)]
+    unsafe fn levels<H: Host, const RAW: bool, const LINEAR: bool>(
+        &mut self,
+        detail: &Detail,
+        [a, b]: [usize; 2],
+        weight: __m512,
+        coord: __m512,
+    ) -> Option<[__m512; 2]> {
+        let [first, second] = &detail.level;
+        if first[a] != first[b] {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let found = self.level(first[a])?.sample::<H, RAW, LINEAR, false>(coord)?;
+            // Of positive numbers those above zero.
+            if detail.weight[a] | detail.weight[b] == 0 {
+                return Some(found);
+            }
+            if second[a] != second[b] {
+                return None;
+            }
+            let next = self.level(second[a])?.sample::<H, RAW, LINEAR, false>(coord)?;
+            Some(blended(found, next, weight))
+        }
+    }
+
+    /// The axes of a level. No load waits for its number: that it is the last one's is foretold.
+    ///
+    /// # Safety
+    /// It exists.
+    #[inline(always)]
+    unsafe fn level(&mut self, number: u32) -> Option<&Axes> {
+        let known = &mut self.axes[number as usize % 2];
+        if known.as_ref().is_none_or(|(last, _)| *last != number) {
+            // SAFETY: the caller's promise.
+            let axes = unsafe { Axes::new::<false>([self.view; 2], self.four, self.address_mode, number, self.wanted) };
+            *known = axes.map(|axes| (number, axes));
+        }
+        known.as_ref().map(|(_, axes)| axes)
     }
 }
 
@@ -103,7 +253,7 @@ pub unsafe fn sample_pair<H: Host, const ROW: usize, const RAW: bool, const LINE
     unsafe {
         let place = Place::new::<H>(views, sampler, args, four);
         let Some(found) = place.level::<H, RAW, LINEAR, true>(0) else { return false };
-        give::<RAW>(&raw mut args.result, found);
+        give::<RAW>(four, &raw mut args.result, found);
     }
     true
 }
@@ -150,9 +300,12 @@ pub unsafe fn anisotropic<H: Host, const ROW: usize>(
             for sum in &mut sum {
                 *sum = _mm512_div_ps(*sum, _mm512_cvtepi32_ps(count));
             }
-            result = if pass == 0 { sum } else { blended::<H>(result, sum, &detail) };
+            result = match pass {
+                0 => sum,
+                _ => blended(result, sum, both::<H>(H::Ints::of(detail.weight).as_floats())),
+            };
         }
-        give::<false>(&raw mut args.result, result);
+        give::<false>(four, &raw mut args.result, result);
     }
     true
 }
@@ -188,10 +341,9 @@ fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
 
 /// The texels of two levels by the weights of the second, where there is one.
 #[inline(always)]
-unsafe fn blended<H: Host>(first: [__m512; 2], second: [__m512; 2], detail: &Detail) -> [__m512; 2] {
+unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [__m512; 2] {
     // SAFETY: the caller's host is wide.
     unsafe {
-        let weight = both::<H>(H::Ints::of(detail.weight).as_floats());
         let has = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(weight, _mm512_setzero_ps());
         [
             _mm512_mask_mov_ps(first[0], has, lerp(first[0], second[0], weight)),
@@ -205,11 +357,11 @@ unsafe fn blended<H: Host>(first: [__m512; 2], second: [__m512; 2], detail: &Det
 /// # Safety
 /// There is room for them; the host is wide.
 #[inline(always)]
-unsafe fn give<const RAW: bool>(result: *mut Results, mut components: [__m512; 2]) {
+unsafe fn give<const RAW: bool>(four: Four, result: *mut Results, mut components: [__m512; 2]) {
     // SAFETY: the caller's promise.
     unsafe {
         if RAW {
-            components = [over_255(components[0]), over_255(components[1])];
+            components = over_255(four, components);
         }
         _mm512_storeu_ps(result.cast(), components[0]);
         _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), components[1]);
@@ -265,6 +417,9 @@ struct Axes {
     rows: bool,
     /// Of x in the lower half, of y in the upper one; as lanes have it.
     size: __m512i,
+    /// The last coordinates, and sizes as floats.
+    last: __m512i,
+    scale: __m512,
     /// Of each quad.
     slices: [Slice; 2],
 }
@@ -306,7 +461,8 @@ impl Axes {
                 size = _mm512_mask_set1_epi32(size, 0xf000, other.height as i32);
             }
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
-            Some(Axes { four, repeats, rows, size, slices })
+            let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
+            Some(Axes { four, repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices })
         }
     }
 
@@ -319,21 +475,18 @@ impl Axes {
         &self,
         coord: __m512,
     ) -> Option<[__m512; 2]> {
-        let Axes { four, size, .. } = *self;
-        let [slice, other] = &self.slices;
+        let (last, slice) = (self.last, &self.slices[0]);
         // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
         unsafe {
-            let mut u = _mm512_mul_ps(coord, _mm512_cvtepi32_ps(size));
+            let mut u = _mm512_mul_ps(coord, self.scale);
             if LINEAR {
                 u = _mm512_sub_ps(u, _mm512_set1_ps(0.5));
             }
-            let floor = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u);
-            let weight = _mm512_sub_ps(u, floor);
-            // The same integer, without waiting for the float; it is one where nothing is far.
+            // Its floor, where nothing is far. (Of a linear filter it is a difference, and so no negative zero.)
             let mut first = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u);
+            let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
             let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(FAR));
             let mut second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
-            let last = _mm512_add_epi32(size, _mm512_set1_epi32(-1));
             if self.repeats {
                 (first, second) = (_mm512_and_si512(first, last), _mm512_and_si512(second, last));
             } else {
@@ -343,33 +496,114 @@ impl Axes {
             }
             let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
             let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
-            let seen = [least, first, second, size];
-            let (shape, [least, first, second]) = match within(Shape::Square, seen, far, slice.mask) {
-                Some(found) => (Shape::Square, found),
-                None if self.rows => (Shape::Rows, within(Shape::Rows, seen, far, slice.mask)?),
-                None => return None,
-            };
-            let slices = [slice, other];
-            let x = lanes::<H>(_mm512_castsi512_si256(least));
-            let y = lanes::<H>(_mm512_extracti64x4_epi64::<1>(least));
-            let offsets = offsets_in::<H>(four, slice, x, y);
-            let others = if TWO { offsets_in::<H>(four, other, x, y) } else { offsets };
-            let (near, far) = (H::split(offsets)[0], H::split(others)[1]);
-            let windows = [_mm_cvtsi128_si32(near) as u32, _mm_cvtsi128_si32(far) as u32];
+            let seen = [least, first, second, self.size];
+            if let Some(found) = within(Shape::Square, seen, far, slice.mask) {
+                return Some(self.near::<RAW, LINEAR, TWO>(Shape::Square, found, weight));
+            }
+            if self.rows
+                && let Some(found) = within(Shape::Rows, seen, far, slice.mask)
+            {
+                return Some(self.near::<RAW, LINEAR, TWO>(Shape::Rows, found, weight));
+            }
+            if TWO { None } else { self.apart::<RAW, LINEAR>([first, second], weight, far) }
+        }
+    }
+
+    /// The same of windows of a shape: where they begin, and how far first and second texels lie from there ([`within`]).
+    ///
+    /// # Safety
+    /// The windows lie inside of the level; the host is wide.
+    #[inline(always)]
+    unsafe fn near<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+        &self,
+        shape: Shape,
+        [least, first, second]: [__m512i; 3],
+        weight: __m512,
+    ) -> [__m512; 2] {
+        let (four, [slice, other]) = (self.four, &self.slices);
+        let slices = [slice, other];
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
+            let (x, y) = (_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64::<1>(least));
+            let x = if matches!(four, Four::Half) { _mm256_slli_epi32::<3>(x) } else { _mm256_slli_epi32::<2>(x) };
+            let mut offsets = _mm256_mul_epu32(y, _mm256_set1_epi32(slice.pitch as i32));
+            if TWO {
+                let others = _mm256_mul_epu32(y, _mm256_set1_epi32(other.pitch as i32));
+                offsets = _mm256_blend_epi32::<0xf0>(offsets, others);
+            }
+            let offsets = _mm256_add_epi32(offsets, x);
+            let second_of = _mm256_extracti128_si256::<1>(offsets);
+            let first_of = _mm256_castsi256_si128(offsets);
+            let windows = [_mm_cvtsi128_si32(first_of) as u32, _mm_cvtsi128_si32(second_of) as u32];
             if !TWO {
                 slice.prefetch_after::<4>(windows);
             }
             // Of linear filters the rows above and below; of others the same rows twice.
             let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
-            let rows = _mm512_sll_epi32(rows, _mm_cvtsi32_si128(shape.width().ilog2() as i32));
-            let (left, right) =
-                (_mm512_shuffle_i64x2::<0x44>(first, first), _mm512_shuffle_i64x2::<0x44>(second, second));
-            let (left, right) = (_mm512_or_si512(rows, left), _mm512_or_si512(rows, right));
+            let rows = match shape {
+                Shape::Square => _mm512_slli_epi32::<2>(rows),
+                Shape::Rows => _mm512_slli_epi32::<3>(rows),
+            };
+            let rows = _mm512_or_si512(rows, second_window());
+            let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
             if !LINEAR {
-                return Some(chosen::<RAW>(four, shape, slices, windows, left));
+                return chosen::<RAW>(four, shape, slices, windows, left);
             }
+            let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
             let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
-            Some(filter::<RAW>(four, shape, slices, windows, [left, right], weights))
+            filter::<RAW>(four, shape, slices, windows, [left, right], weights)
+        }
+    }
+
+    /// The same of lanes that lie apart, whose texels are gathered: of the first texels of both axes and the second ones. None where neighbours lie at opposite
+    /// edges of the level.
+    ///
+    /// # Safety
+    /// The coordinates lie inside of the level; the host is wide.
+    #[inline(always)]
+    unsafe fn apart<const RAW: bool, const LINEAR: bool>(
+        &self,
+        [first, second]: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]> {
+        let Axes { four, last, .. } = *self;
+        let slice = &self.slices[0];
+        let strange = |lanes: u16| u32::from(lanes | lanes >> 8) & slice.mask != 0;
+        if matches!(four, Four::Half) || strange(far) {
+            return None;
+        }
+        let base = slice.base.cast_const();
+        // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+        unsafe {
+            let pitch = _mm512_set1_epi32(slice.pitch as i32);
+            // Both rows of all lanes, and the first of two neighbours, which end inside of the level.
+            let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, second), pitch);
+            let left = _mm512_shuffle_i64x2::<0x44>(first, first);
+            if !LINEAR {
+                let offsets = _mm512_castsi512_si256(_mm512_add_epi32(y, _mm512_slli_epi32::<2>(left)));
+                let texels = _mm512_castsi256_si512(_mm256_i32gather_epi32::<1>(base.cast(), offsets));
+                return Some(chosen_of::<RAW>(four, _mm512_shuffle_i64x2::<0x44>(texels, texels)));
+            }
+            let right = _mm512_shuffle_i64x2::<0x44>(second, second);
+            let last = _mm512_shuffle_i64x2::<0x44>(last, last);
+            let x = _mm512_min_epi32(left, _mm512_sub_epi32(last, _mm512_set1_epi32(1)));
+            let step = _mm512_sub_epi32(right, x);
+            if strange(_mm512_cmpgt_epu32_mask(step, _mm512_set1_epi32(1))) {
+                return None;
+            }
+            let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(x));
+            let above = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(offsets), base.cast());
+            let below = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(offsets), base.cast());
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+            let low = _mm512_permutex2var_epi32(above, even, below);
+            let high = _mm512_permutex2var_epi32(above, odd, below);
+            let left = _mm512_mask_mov_epi32(low, _mm512_cmpneq_epi32_mask(left, x), high);
+            let right = _mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(step, step), high);
+            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            Some(filter_of::<RAW>(four, [left, right], weights))
         }
     }
 }

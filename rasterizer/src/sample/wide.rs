@@ -2,7 +2,8 @@
 //!
 //! Each quad's window of 4×4 texels (of lanes in a row: 8×2) is one vector, or two. One operation chooses the texels of both quads of one side of the footprint: those above
 //! and those below. So a component of a side is one vector of 16 floats, the rows above and below are filtered along x at once, and two components at
-//! a time along y. sRGB bytes find the four bytes of their floats in tables of 256 bytes, of which permutations of bytes read 64 entries at once.
+//! a time along y. Bytes of unsigned normalised texels stay where they are in their words and become multiples of their values ([`SCALES`]): a power of two is
+//! in the way of no rounding, and goes with the division at the end. sRGB bytes find the four bytes of their floats in tables of 256 bytes, of which permutations of bytes read 64 entries at once.
 //!
 //! The bits are those of `planar`'s filter: the same operations on the same numbers.
 
@@ -14,6 +15,9 @@ use base::format::srgb::DECODE_BYTES;
 use base::format::{Row, UNORM8};
 use base::host::{Host, Ints};
 use core::arch::x86_64::*;
+
+/// How often its value the number of each byte of a texel is ([`integers`]).
+pub(super) const SCALES: [f32; 4] = [1.0, 256.0, 65536.0, 1.0];
 
 /// A side of the footprints of all lanes: above, then below.
 type Side = [__m512i; 2];
@@ -68,12 +72,15 @@ pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
     let slices = [slice; 2];
     // SAFETY: the caller's promise; windows lie inside of the slice.
     unsafe {
-        let rows = pair::<H>(near.y[0].shl(2), near.y[1].shl(2));
+        let rows = _mm512_or_si512(pair::<H>(near.y[0].shl(2), near.y[1].shl(2)), second_window());
         let ([left, right], [across, down]) = (near.x, weights);
         let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
         let weights = [both::<H>(across), both::<H>(down)];
-        let [first, second] = filter::<RAW>(four, Shape::Square, slices, near.first, at, weights);
-        let (first, second) = (_mm512_castps_si512(first), _mm512_castps_si512(second));
+        let mut found = filter::<RAW>(four, Shape::Square, slices, near.first, at, weights);
+        if RAW {
+            found = [_mm512_div_ps(found[0], scales(four, 0)), _mm512_div_ps(found[1], scales(four, 2))];
+        }
+        let (first, second) = (_mm512_castps_si512(found[0]), _mm512_castps_si512(found[1]));
         Some([
             lanes::<H>(_mm512_castsi512_si256(first)),
             lanes::<H>(_mm512_extracti64x4_epi64::<1>(first)),
@@ -83,16 +90,7 @@ pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
     }
 }
 
-/// [`Slice::offsets`] of texels of that kind.
-#[inline(always)]
-pub(super) fn offsets_in<H: Host>(four: Four, slice: &Slice, x: H::Ints, y: H::Ints) -> H::Ints {
-    match four {
-        Four::Half => slice.offsets::<_, 8>(x, y),
-        _ => slice.offsets::<_, 4>(x, y),
-    }
-}
-
-/// Two components at a time of the texels at these numbers in their windows, of which both halves are the same.
+/// Two components at a time of the texels at these numbers in their windows ([`second_window`]), of which both halves are the same.
 ///
 /// # Safety
 /// As for [`filter`].
@@ -132,17 +130,54 @@ unsafe fn components<const RAW: bool>(
                 let (left, right) = (side_of_halves(&windows, left), side_of_halves(&windows, right));
                 ([0, 1, 2, 3], [floats_of_halves(left), floats_of_halves(right)])
             }
-            Four::Unorm(at) | Four::Srgb(at) => {
+            _ => {
                 let windows = [window(shape, first, windows[0]), window(shape, second, windows[1])];
-                let (left, right) = (texels(windows, left), texels(windows, right));
-                let of = match four {
-                    Four::Srgb(_) => [srgb(left), srgb(right)],
-                    _ if RAW => [integers(left), integers(right)],
-                    _ => [unorms(left), unorms(right)],
-                };
-                (at, of)
+                floats::<RAW>(four, [texels(windows, left), texels(windows, right)])
             }
         }
+    }
+}
+
+/// The components of texels of four bytes, in some order, and which is which.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn floats<const RAW: bool>(four: Four, [left, right]: [__m512i; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match four {
+            Four::Srgb(at) => (at, [srgb(left), srgb(right)]),
+            Four::Unorm(at) if RAW => (at, [integers(left), integers(right)]),
+            Four::Unorm(at) => (at, [unorms(left), unorms(right)]),
+            Four::Half => unreachable!("eight bytes"),
+        }
+    }
+}
+
+/// Two components at a time of texels of four bytes, of which both halves are the same.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn chosen_of<const RAW: bool>(four: Four, texels: __m512i) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (at, of) = floats::<RAW>(four, [texels; 2]);
+        [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
+    }
+}
+
+/// Two components at a time of texels of four bytes, left and right ones, each above and then below, filtered; as [`filter`] gives them.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+pub(super) unsafe fn filter_of<const RAW: bool>(four: Four, texels: [__m512i; 2], weights: [__m512; 2]) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (at, of) = floats::<RAW>(four, texels);
+        weighted(at, of, weights)
     }
 }
 
@@ -157,11 +192,23 @@ pub(super) unsafe fn filter<const RAW: bool>(
     slices: [&Slice; 2],
     windows: [u32; 2],
     numbers: [__m512i; 2],
-    [across, down]: [__m512; 2],
+    weights: [__m512; 2],
 ) -> [__m512; 2] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (at, [left, right]) = components::<RAW>(four, shape, slices, windows, numbers);
+        let (at, of) = components::<RAW>(four, shape, slices, windows, numbers);
+        weighted(at, of, weights)
+    }
+}
+
+/// Two components at a time of left and right texels, each above and then below.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn weighted(at: [usize; 4], [left, right]: [[__m512; 4]; 2], [across, down]: [__m512; 2]) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe {
         let mut filtered = [_mm512_setzero_ps(); 2];
         for c in 0..2 {
             let (a, b) = (at[2 * c], at[2 * c + 1]);
@@ -174,12 +221,28 @@ pub(super) unsafe fn filter<const RAW: bool>(
     }
 }
 
-/// [`Floats::over_255`](base::host::Floats::over_255) of numbers up to 255.
+/// The scales of components `c` and `c + 1`, of all lanes.
 #[inline(always)]
-pub(super) unsafe fn over_255(of: __m512) -> __m512 {
+unsafe fn scales(four: Four, c: usize) -> __m512 {
+    let (Four::Unorm(at) | Four::Srgb(at)) = four else { unreachable!("bytes") };
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_mask_mov_ps(_mm512_set1_ps(SCALES[at[c]]), 0xff00, _mm512_set1_ps(SCALES[at[c + 1]])) }
+}
+
+/// [`Floats::over_255`](base::host::Floats::over_255) of two components at a time, numbers up to 255 times their scales.
+#[inline(always)]
+pub(super) unsafe fn over_255(four: Four, [first, second]: [__m512; 2]) -> [__m512; 2] {
+    // SAFETY: the caller's host is wide.
+    unsafe { [scaled_over_255(first, scales(four, 0)), scaled_over_255(second, scales(four, 2))] }
+}
+
+#[inline(always)]
+unsafe fn scaled_over_255(of: __m512, scale: __m512) -> __m512 {
     // SAFETY: the caller's host is wide.
     unsafe {
-        let (by, reciprocal) = (_mm512_set1_ps(255.0), _mm512_set1_ps(1.0 / 255.0));
+        // Exact: scales are powers of two.
+        let by = _mm512_mul_ps(scale, _mm512_set1_ps(255.0));
+        let reciprocal = _mm512_div_ps(_mm512_set1_ps(1.0 / 255.0), scale);
         let near = _mm512_mul_ps(of, reciprocal);
         _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, of), reciprocal, near)
     }
@@ -245,38 +308,43 @@ unsafe fn window(shape: Shape, slice: &Slice, at: u32) -> __m512i {
     }
 }
 
+/// What the numbers of texels in the second quad's window begin with. (Of texels of 8 bytes it is ignored.)
+#[inline(always)]
+pub(super) unsafe fn second_window() -> __m512i {
+    // SAFETY: the caller's host is wide.
+    unsafe { _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16) }
+}
+
 /// A side of texels of 4 bytes, by their numbers in the windows.
 #[inline(always)]
 unsafe fn texels([first, second]: [__m512i; 2], at: __m512i) -> __m512i {
     // SAFETY: the caller's host is wide.
-    unsafe {
-        // Lanes of the second quad choose from the second window.
-        let quad = _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16);
-        _mm512_permutex2var_epi32(first, _mm512_or_si512(at, quad), second)
-    }
+    unsafe { _mm512_permutex2var_epi32(first, at, second) }
 }
 
-/// The bytes of texels as floats.
+/// The bytes of texels as floats, times their [`SCALES`].
 #[inline(always)]
 unsafe fn integers(texels: __m512i) -> [__m512; 4] {
     // SAFETY: the caller's host is wide.
     unsafe {
-        let low = _mm512_set1_epi32(0xff);
+        // No closure makes them: it would not be inlined.
+        let (a, b, c) = (_mm512_set1_epi32(0xff), _mm512_set1_epi32(0xff00), _mm512_set1_epi32(0xff_0000));
+        // As a number with a sign the last byte would be another one where it lies.
         [
-            _mm512_cvtepi32_ps(_mm512_and_si512(texels, low)),
-            _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32::<8>(texels), low)),
-            _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32::<16>(texels), low)),
+            _mm512_cvtepi32_ps(_mm512_and_si512(texels, a)),
+            _mm512_cvtepi32_ps(_mm512_and_si512(texels, b)),
+            _mm512_cvtepi32_ps(_mm512_and_si512(texels, c)),
             _mm512_cvtepi32_ps(_mm512_srli_epi32::<24>(texels)),
         ]
     }
 }
 
-/// The number of an unsigned normalised byte, exactly rounded, as `base::format` makes it.
+/// The number of an unsigned normalised byte, times a scale, exactly rounded, as `base::format` makes it.
 #[inline(always)]
-unsafe fn unorm(raw: __m512) -> __m512 {
+unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
     // SAFETY: the caller's host is wide.
     unsafe {
-        let (most, rest) = (_mm512_set1_ps(UNORM8[0]), _mm512_set1_ps(UNORM8[1]));
+        let (most, rest) = (_mm512_set1_ps(UNORM8[0] / scale), _mm512_set1_ps(UNORM8[1] / scale));
         // The first product is exact.
         _mm512_fmadd_ps(raw, most, _mm512_mul_ps(raw, rest))
     }
@@ -287,8 +355,8 @@ unsafe fn unorm(raw: __m512) -> __m512 {
 unsafe fn unorms(texels: __m512i) -> [__m512; 4] {
     // SAFETY: the caller's host is wide.
     unsafe {
-        let [a, b, c, d] = integers(texels);
-        [unorm(a), unorm(b), unorm(c), unorm(d)]
+        let ([a, b, c, d], [r, s, t, u]) = (integers(texels), SCALES);
+        [unorm(a, r), unorm(b, s), unorm(c, t), unorm(d, u)]
     }
 }
 
@@ -322,7 +390,7 @@ unsafe fn srgb(texels: __m512i) -> [__m512; 4] {
             _mm512_castsi512_ps(_mm512_unpacklo_epi16(low, high)),
             _mm512_castsi512_ps(_mm512_unpackhi_epi16(low, high)),
             _mm512_castsi512_ps(blue),
-            unorm(alpha),
+            unorm(alpha, 1.0),
         ]
     }
 }

@@ -27,10 +27,10 @@ unsafe extern "C" fn positions(_: *const ShaderContext, batch: *mut BatchHeader)
 
 #[test]
 fn every_workgroup_runs_once() {
-    let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, zero_shared: true };
+    let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, reserved_bytes: 0, zero_shared: true };
     let mut s = stage(Payload::Compute(workgroup), positions, 4, StageInterface::default());
     s.facts.scratch_bytes = 16;
-    let statistics: Arc<[AtomicU64; 11]> = Arc::default();
+    let statistics: Arc<Statistics> = Arc::default();
     let queries = QuerySinks { occlusion: None, statistics: Some(statistics.clone()), ..QuerySinks::default() };
     let d = Dispatch { stage: s, context: context(), base: [1, 0, 2], groups: [7, 5, 3], queries };
     for threads in [1, 3] {

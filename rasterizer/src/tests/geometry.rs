@@ -57,11 +57,25 @@ fn restart_cuts_strips_and_keeps_parity() {
     s.primitive_restart = true;
     s.cull_mode = 2;
     s.front_clockwise = true;
-    render(1, targets(&a, None), [indexed(draw(s, &vertices), &indices)]);
+    render(1, targets(&a, None), [indexed(draw(s.clone(), &vertices), &indices)]);
     for y in 0..32 {
         let hit = (8..12).contains(&y) || (16..20).contains(&y);
         assert_eq!(a.color::<f32>(15, y), f32::from(u8::from(hit)), "row {y}");
     }
+    // Another index restarts; what is behind the buffer reads as 0.
+    let with = |indices: &[u16], restart: Option<u32>, count: u32| {
+        let image = image();
+        let mut d = indexed(draw(s.clone(), &vertices), indices);
+        d.index_buffer.iter_mut().for_each(|buffer| buffer.restart = restart);
+        d.counts.count = count;
+        render(1, targets(&image, None), [d]);
+        image.bytes()
+    };
+    let renamed = indices.map(|i| if i == 0xffff { 9 } else { i });
+    assert_eq!(with(&renamed, Some(9), 12), a.bytes());
+    assert_ne!(with(&indices, Some(9), 12), a.bytes());
+    assert_eq!(with(&[4, 5, 6, 7], Some(0), 4000), with(&[4, 5, 6, 7], None, 4));
+    assert_eq!(with(&[4, 5, 6, 7], Some(0x1_0000), 4), with(&[4, 5, 6, 7], None, 4));
 }
 
 #[test]

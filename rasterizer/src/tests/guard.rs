@@ -260,7 +260,7 @@ fn vertex_and_index_buffers_are_not_left() {
         d.counts.first = random.below(3);
         if random.below(3) != 0 {
             d.counts.vertex_offset = random.below(5) as i32 - 2;
-            d.index_buffer = Some(IndexBuffer { range: indices.range(), index_bytes });
+            d.index_buffer = Some(IndexBuffer { range: indices.range(), index_bytes, restart: None });
         }
         render(1, targets(&image, None), [d]);
     }

@@ -334,6 +334,7 @@ pub fn draw_of(stages: Arc<GraphicsStages>, state: DrawState, vertices: &[V]) ->
         context: context(),
         vertex_buffers: [range_of(vertices)][..].into(),
         index_buffer: None,
+        groups: [1; 3],
         counts: DrawCounts {
             count: vertices.len() as u32,
             instances: 1,
@@ -350,7 +351,7 @@ pub fn draw(state: DrawState, vertices: &[V]) -> Draw {
 }
 pub fn indexed(mut d: Draw, indices: &[u16]) -> Draw {
     let range = range_of(indices);
-    d.index_buffer = Some(IndexBuffer { range, index_bytes: 2 });
+    d.index_buffer = Some(IndexBuffer { range, index_bytes: 2, restart: None });
     d.counts.count = indices.len() as u32;
     d
 }

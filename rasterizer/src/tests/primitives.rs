@@ -161,7 +161,7 @@ fn one_stream_is_rasterized_and_all_are_counted() {
         (state.rasterization_stream, state.rasterizer_discard) = (stream, discard);
         let points = vec![v(0.0, 0.0, 0.5, WHITE); 37];
         let mut draw = made(streams, facts(OutputPrimitive::TriangleStrip, 10, 2), state, &points);
-        let counters: Arc<[AtomicU64; 11]> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
+        let counters: Arc<Statistics> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
         draw.queries.statistics = Some(counters.clone());
         let generated: [Option<Arc<AtomicU64>>; STREAMS] = core::array::from_fn(|_| Some(Arc::default()));
         draw.queries.generated = generated.clone();

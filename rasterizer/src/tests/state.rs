@@ -157,10 +157,23 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
     s.scissors[0] = [0, 0, 1, 1];
     let engine = Engine::new(1);
     let quad = full(0.5, WHITE);
-    // Explicit early tests, and what the fragment stage sees.
-    for (early, seen) in [(false, 7.0), (true, 8.0)] {
-        let flags =
-            FragmentFacts { reads_input_attachments: true, early_fragment_tests: early, ..FragmentFacts::default() };
+    // Explicit early tests (or coverage behind them), who reads what is written, and what the fragment stage sees.
+    let cases = [
+        ([false, false, true, false], 7.0),
+        ([true, false, true, false], 8.0),
+        ([false, true, true, false], 8.0),
+        ([false, false, false, true], 7.0),
+        ([true, false, false, true], 8.0),
+        ([false, false, false, false], 8.0),
+    ];
+    for ([early, post_depth_coverage, input_attachment, depth_stencil], seen) in cases {
+        let flags = FragmentFacts {
+            reads_input_attachments: input_attachment,
+            early_fragment_tests: early,
+            post_depth_coverage,
+            ..FragmentFacts::default()
+        };
+        s.loops = AttachmentLoops { color: false, depth_stencil };
         let reads = fragment_stage(fs_byte, &[], flags);
         let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
         p.clear_depth_stencil(None, Some(7), [0, 0, W, H], 0, 1);
@@ -344,7 +357,7 @@ fn queries_count_exactly() {
     let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
     p.clear_depth_stencil(Some(0.5), None, [0, 0, W, H / 2], 0, 1);
     let occlusion = Arc::new(AtomicU64::new(0));
-    let statistics: Arc<[AtomicU64; 11]> = Arc::default();
+    let statistics: Arc<Statistics> = Arc::default();
     let quad = full(0.25, WHITE);
     let mut d = draw(depth_state(CompareOp::Less), &quad);
     d.queries = QuerySinks {

@@ -35,6 +35,20 @@ fn rect_mask(rect: [i32; 4], x: i32, y: i32, shift: u32) -> u32 {
     columns * spread
 }
 
+/// Bits of the 16 pixels from `at` on that lie in `lo..hi`.
+#[inline(always)]
+fn pixels_in(lo: i32, hi: i32, at: i32) -> u32 {
+    let below = |end: i32| (1u32 << (end - at).clamp(0, 16)) - 1;
+    below(hi) & !below(lo)
+}
+
+/// The pixels of the 4×4 block at (x, y) of a square whose columns and rows are wanted.
+#[inline(always)]
+fn block_mask(columns: u32, rows: u32, x: i32, y: i32) -> u32 {
+    let (columns, rows) = (columns >> x & 0xf, rows >> y & 0xf);
+    columns * (rows & 1 | (rows & 2) << 3 | (rows & 4) << 6 | (rows & 8) << 9)
+}
+
 /// Takes covered blocks. A trait and not a closure, because closures can't be made to inline.
 pub trait Sink<const S: usize> {
     /// Is it worth going into a region x0, y0, x1, y1 of the primitive?
@@ -180,12 +194,12 @@ fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i
             sink.covered(x, y);
             continue;
         }
+        let (columns, rows) = (pixels_in(rect[0], rect[2], x), pixels_in(rect[1], rect[3], y));
         while blocks != 0 {
             let k = blocks.trailing_zeros() as i32;
             blocks &= blocks - 1;
             let (bx, by) = ((k & 3) * 4, (k >> 2) * 4);
-            let inside = rect_mask(rect, x + bx, y + by, 0);
-            let mut masks = [inside; S];
+            let mut masks = [block_mask(columns, rows, bx, by); S];
             if full & (1 << k) == 0 {
                 for e in edges {
                     let step = e.a * (sx + bx) + e.b * (sy + by);

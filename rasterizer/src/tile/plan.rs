@@ -5,7 +5,7 @@
 use super::color::ColorPlan;
 use super::depth::DepthPlan;
 use super::pass::Pass;
-use crate::api::{Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
+use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
 use crate::pool::Running;
 use crate::stage::NO_SLOT;
 use base::pixel::{PixelKey, PixelValues};
@@ -27,6 +27,7 @@ pub struct TileState {
     values: PixelValues,
     /// Lines that are more than rectangles.
     lines: Option<LinePlan>,
+    loops: AttachmentLoops,
 }
 
 impl TileState {
@@ -37,6 +38,7 @@ impl TileState {
             key: PixelKey::new(&state.pixel, &state.pixel_values, &pass.formats),
             values: state.pixel_values,
             lines: state.lines_are_special(topology).then_some(lines),
+            loops: state.loops,
         }
     }
 }
@@ -103,7 +105,7 @@ fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4]
 impl TilePlan {
     /// Plans for a pass.
     pub fn new(stages: &GraphicsStages, state: &TileState, pass: &Pass) -> TilePlan {
-        let TileState { key, values, lines } = *state;
+        let TileState { key, values, lines, loops } = *state;
         let none = StageInterface::default();
         let facts = stages.fragment().map(|f| &f.facts);
         let interface = facts.map_or(&none, |f| &f.interface);
@@ -125,10 +127,10 @@ impl TilePlan {
             || fragment.writes_stencil
             || fragment.writes_depth
             || key.alpha_to_coverage;
-        // A stage that reads input attachments may read the pass's own depth or stencil, and must see them without its own
-        // fragment's writes.
-        let sees_writes = fragment.reads_input_attachments && depth.writes();
-        let early = fragment.early_fragment_tests || !(changes || sees_writes);
+        // A stage that reads input attachments, or attachments as images, may read the pass's own depth or stencil, and must see them
+        // without its own fragment's writes.
+        let sees_writes = (fragment.reads_input_attachments || loops.depth_stencil) && depth.writes();
+        let early = fragment.early_fragment_tests || fragment.post_depth_coverage || !(changes || sees_writes);
         let (frag_depth, frag_stencil) = if early {
             (NO_SLOT, NO_SLOT)
         } else {
@@ -142,6 +144,7 @@ impl TilePlan {
             && lines.is_none()
             && !facts.is_some_and(|f| f.side_effects)
             && !fragment.reads_input_attachments
+            && !loops.color
             && colors.iter().all(ColorPlan::overwrites);
         // The stage runs for nothing where the test fails; who only leaves fragments out does not see it.
         let leaves_out = (fragment.kills || fragment.writes_sample_mask || key.alpha_to_coverage)

@@ -28,7 +28,8 @@ pub fn blit_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region
         let plane = &src.layout.planes()[src_plane];
         let color = !matches!(plane.aspect, Aspect::Depth | Aspect::Stencil);
         let filter = if color && !plane.format.is_integer() { filter } else { Filter::Nearest };
-        if dst.layout.planes()[dst_plane].format.is_compressed() {
+        let packed = plane.format.is_divided();
+        if packed || dst.layout.planes()[dst_plane].format.info().block != (1, 1) {
             // No format has the feature: the icd refused it.
             return;
         }

@@ -43,6 +43,10 @@ pub fn clear_depth_stencil_image(
 fn clear(threads: Threads, image: &ImageMemory, range: &SubresourceRange, value: impl Fn(Aspect) -> Texel) {
     for i in image.layout.select(range.aspects) {
         let plane = &image.layout.planes()[i];
+        if plane.block != [1; 2] {
+            // There is no valid clear of blocks.
+            continue;
+        }
         let mut texel = vec![0; plane.block_bytes as usize];
         format::pack_row(plane.format, &[value(plane.aspect)], &mut texel);
         clear_plane(threads, image, i, &texel, range);

@@ -79,6 +79,11 @@ fn resolve_plane(
     let start = |o: i32| o.max(0) as u32;
     let [sx, sy] = [start(region.src_offset[0]), start(region.src_offset[1])];
     let [dx, dy] = [start(region.dst_offset[0]), start(region.dst_offset[1])];
+    // Into a slice of a volume: nothing else that is resolved has any.
+    let slice = start(region.dst_offset[2]);
+    if slice >= to.extent[2] {
+        return;
+    }
     let width = region.extent[0].min(from.extent[0].saturating_sub(sx)).min(to.extent[0].saturating_sub(dx));
     let height = region.extent[1].min(from.extent[1].saturating_sub(sy)).min(to.extent[1].saturating_sub(dy));
     let layers = region
@@ -95,11 +100,11 @@ fn resolve_plane(
     for_tasks(threads, per_slice * u64::from(layers), resolver, |resolver, i| {
         let (first, layer) = (i % per_slice * ROWS, (i / per_slice) as u32);
         for y in first..rows.min(first + ROWS) {
-            let at = |image: &ImageMemory, plane, of: &SubresourceLayers, sample, [x, first]: [u32; 2]| {
-                image.layout.offset(plane, of.level, of.base_layer + layer, sample, [x, first + y as u32, 0])
+            let at = |image: &ImageMemory, plane, of: &SubresourceLayers, sample, [x, first, z]: [u32; 3]| {
+                image.layout.offset(plane, of.level, of.base_layer + layer, sample, [x, first + y as u32, z])
             };
-            let from = |sample| at(src, src_plane, &region.src, sample, [sx, sy]);
-            resolver.row(src_memory, from, dst_memory, at(dst, dst_plane, &region.dst, 0, [dx, dy]));
+            let from = |sample| at(src, src_plane, &region.src, sample, [sx, sy, 0]);
+            resolver.row(src_memory, from, dst_memory, at(dst, dst_plane, &region.dst, 0, [dx, dy, slice]));
         }
     });
 }

@@ -242,6 +242,31 @@ fn resolve_averages_in_linear_space_and_takes_sample_zero_of_integers() {
 }
 
 #[test]
+fn resolve_writes_the_slice_of_a_volume_that_it_is_told() {
+    let mut rng = Rng(7);
+    let format = Format::from_vk(RGBA8).expect("format");
+    let a = image(RGBA8, Dim::D2, [5, 4, 1], 1, 1, 4);
+    randomize(&a, &mut rng);
+    let b = image(RGBA8, Dim::D3, [5, 4, 3], 1, 1, 1);
+    let region = |slice| ImageResolve {
+        src: color(0, 0, 1),
+        src_offset: [0; 3],
+        dst: color(0, 0, 1),
+        dst_offset: [0, 0, slice],
+        extent: [5, 4, 1],
+    };
+    resolve_image(None, &a.image, &b.image, format, &region(2), ResolveMode::SampleZero);
+    let before = bytes_of(&b);
+    resolve_image(None, &a.image, &b.image, format, &region(3), ResolveMode::SampleZero);
+    assert_eq!(bytes_of(&b), before, "there is no such slice");
+    for i in 0..5 * 4 * 3 {
+        let at = [i % 5, i / 5 % 4, i / 20];
+        let want = if at[2] == 2 { texel(&a, 0, 0, 0, [at[0], at[1], 0]) } else { vec![0; 4] };
+        assert_eq!(texel(&b, 0, 0, 0, at), want, "{at:?}");
+    }
+}
+
+#[test]
 fn blit_halves_flips_and_converts() {
     let a = image(RGBA8, Dim::D2, [8, 8, 1], 1, 1, 1);
     let mut rng = Rng(9);

@@ -17,6 +17,7 @@ mod film;
 mod foliage;
 mod forward;
 mod geometry;
+mod meshlets;
 mod objects;
 mod picture;
 mod post;
@@ -38,6 +39,7 @@ pub const SPECS: &[&[Spec]] = &[
     sampling::SPECS,
     divergent::SPECS,
     geometry::SPECS,
+    meshlets::SPECS,
     capture::SPECS,
     primitives::SPECS,
     objects::SPECS,

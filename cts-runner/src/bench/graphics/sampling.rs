@@ -1,4 +1,4 @@
-//! Texture sampling: four filters in five formats.
+//! Texture sampling: four filters in five formats, and frames of video.
 
 use super::super::figure::{Amount, Unit};
 use super::super::recording::{Made, Recording, need, need_limit};
@@ -34,6 +34,7 @@ pub const SPECS: &[Spec] = &[
     Spec::full("graphics/sample-aniso16-bc1", FAMILY, sampled::<ANISOTROPIC, BC1>),
     Spec::full("graphics/sample-aniso16-bc7", FAMILY, sampled::<ANISOTROPIC, BC7>),
     Spec::full("graphics/sample-aniso16-r11g11b10", FAMILY, sampled::<ANISOTROPIC, R11G11B10>),
+    Spec::quick("graphics/sample-ycbcr-420", FAMILY, converted),
 ];
 
 /// How a texture is filtered, where its pixels lie, and what comes of it.
@@ -165,4 +166,67 @@ fn sampled<const MODE: usize, const FORMAT: usize>(gpu: &Gpu) -> Made {
     let component = mode.tolerance.component * encoding.slack.1 + encoding.slack.0;
     let tolerance = Tolerance { component, ..mode.tolerance };
     Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.near(7, tolerance, &expected))
+}
+
+/// Width and height of a frame of video.
+const FRAME: [u32; 2] = [1920, 1080];
+
+/// Luma of a texel: between 16 and 235, and smooth.
+fn luma_at(x: f64, y: f64) -> f64 {
+    70.0 + 80.0 * x / f64::from(FRAME[0]) + 40.0 * y / f64::from(FRAME[1])
+}
+
+/// Blue and red difference at the place of a texel of luma.
+fn chroma_at(x: f64, y: f64) -> [f64; 2] {
+    [115.0 + 26.0 * y / f64::from(FRAME[1]), 141.0 - 26.0 * x / f64::from(FRAME[0])]
+}
+
+/// A frame of 1080p, NV12, stretched over the target: four samples each, as of the other textures.
+fn converted(gpu: &Gpu) -> Made {
+    need(gpu.optional.conversion.into(), "samplerYcbcrConversion")?;
+    let [width, height] = FRAME.map(|n| n as usize);
+    let luma: Vec<u8> = (0..width * height).map(|i| luma_at((i % width) as f64, (i / width) as f64) as u8).collect();
+    let half = width / 2;
+    // Cosited: a sample lies where an even texel does.
+    let chroma = (0..half * height / 2).map(|i| chroma_at((i % half * 2) as f64, (i / half * 2) as f64));
+    let chroma: Vec<u8> = chroma.flat_map(|c| c.map(|c| c as u8)).collect();
+    let (view, sampler) = gpu.frame(FRAME, &luma, &chroma)?;
+    let target = Target::covered(gpu, SIZE)?;
+    let program = gpu.program(
+        &target.pass,
+        &ProgramDesc {
+            vertex: &spirv!("graphics/sample.vert"),
+            fragment: &spirv!("graphics/sample.frag"),
+            resources: &[Resource::Converted(view, sampler)],
+            push: 28,
+            ..Default::default()
+        },
+    )?;
+    // Samples a quarter of the frame apart stay inside of it.
+    let (step, offset) = (0.7 / SIZE as f32, 0.0123f32);
+    let push = [step, 0.0, 0.0, step, offset, offset, SIZE as f32].map(f32::to_bits);
+    let record = |r: Recorder<'_>| {
+        r.begin(&target.pass);
+        r.bind(&program);
+        r.push(&program, &push);
+        r.draw(3, 1);
+        r.end();
+    };
+    let expected = move |x: usize, y: usize| {
+        let at = |p: usize| f64::from(step) * (p as f64 + 0.5) + f64::from(offset);
+        let taps = [(0.0, 0.0), (0.25, 0.0), (0.0, 0.25), (0.25, 0.25)];
+        let sum = taps.iter().fold([0.0; 4], |sum, t| {
+            let place = [(at(x) + t.0) * f64::from(FRAME[0]) - 0.5, (at(y) + t.1) * f64::from(FRAME[1]) - 0.5];
+            let luma = (luma_at(place[0], place[1]) - 16.0) / 219.0;
+            let [cb, cr] = chroma_at(place[0], place[1]).map(|c| (c - 128.0) / 224.0);
+            let color = [luma + 1.5748 * cr, luma - 0.187_324 * cb - 0.468_124 * cr, luma + 1.8556 * cb, 1.0];
+            add(sum, color.map(|c| c as f32))
+        });
+        scale(sum, 0.25)
+    };
+    let color = target.color;
+    let amount = Amount::new(TAPS * SIZE * SIZE, Unit::Sample);
+    // What is stored is cut to bytes: up to one less of luma and of both differences.
+    let tolerance = Tolerance { component: 4.5, outliers: 0.0 };
+    Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.near(7, tolerance, expected))
 }

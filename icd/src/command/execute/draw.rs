@@ -2,7 +2,7 @@
 
 use super::Executor;
 use super::bind::DrawParameters;
-use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti};
+use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind};
 use crate::ffi::{handle, known};
 use crate::object::buffer::Buffer;
 use crate::object::pipeline::{BindPoint, PipelineKind};
@@ -13,7 +13,40 @@ use rasterizer::api::{Dispatch, Draw, DrawCounts};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// What a draw is of.
+#[derive(Clone, Copy)]
+enum Drawn {
+    Vertices(DrawCounts),
+    Indexed(DrawCounts),
+    /// Workgroups.
+    MeshTasks([u32; 3]),
+}
+
+impl Drawn {
+    fn is_empty(&self) -> bool {
+        match self {
+            Drawn::Vertices(counts) | Drawn::Indexed(counts) => counts.count == 0 || counts.instances == 0,
+            Drawn::MeshTasks(groups) => groups.contains(&0),
+        }
+    }
+
+    /// With the number of the draw in its command.
+    fn parameters(&self, number: Option<u32>) -> DrawParameters {
+        let (base_vertex, base_instance) = match self {
+            Drawn::Vertices(counts) => (counts.first, counts.first_instance),
+            Drawn::Indexed(counts) => (counts.vertex_offset as u32, counts.first_instance),
+            Drawn::MeshTasks(_) => (0, 0),
+        };
+        DrawParameters { base_vertex, base_instance, draw_index: number.unwrap_or(0), ..DrawParameters::default() }
+    }
+}
+
 impl Executor<'_> {
+    pub(super) fn draw_mesh_tasks(&mut self, groups: [u32; 3]) {
+        self.draw_one(Drawn::MeshTasks(groups), None);
+        self.device.queue.watchdog.end();
+    }
+
     pub(super) fn draw(&mut self, vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) {
         let counts = DrawCounts {
             count: vertex_count,
@@ -76,38 +109,50 @@ impl Executor<'_> {
                 return;
             }
             let offset = c.offset + u64::from(i) * u64::from(c.stride);
-            let counts = if c.indexed {
-                read_words::<5>(&c.buffer, offset).map(indexed_counts)
-            } else {
-                read_words::<4>(&c.buffer, offset).map(|[count, instances, first, first_instance]| DrawCounts {
-                    count,
-                    instances,
-                    first,
-                    vertex_offset: 0,
-                    first_instance,
-                })
+            let counts = |[count, instances, first, first_instance]: [u32; 4]| DrawCounts {
+                count,
+                instances,
+                first,
+                vertex_offset: 0,
+                first_instance,
             };
-            let Some(counts) = counts else {
+            let drawn = match c.kind {
+                IndirectKind::Vertices => read_words(&c.buffer, offset).map(|words| Drawn::Vertices(counts(words))),
+                IndirectKind::Indexed => {
+                    read_words(&c.buffer, offset).map(|words| Drawn::Indexed(indexed_counts(words)))
+                }
+                IndirectKind::MeshTasks => read_words(&c.buffer, offset).map(Drawn::MeshTasks),
+            };
+            let Some(drawn) = drawn else {
                 return self.device.misuse(&format!("an indirect draw reads outside of its buffer (draw {i})"));
             };
-            self.draw_counts(counts, c.indexed, Some(i));
+            self.draw_one(drawn, Some(i));
         }
     }
 
     /// `number`: of the draw in its command, where that has several.
     pub(super) fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, number: Option<u32>) {
+        self.draw_one(if indexed { Drawn::Indexed(counts) } else { Drawn::Vertices(counts) }, number);
+    }
+
+    fn draw_one(&mut self, drawn: Drawn, number: Option<u32>) {
         let device = self.device;
         let Some(pipeline) = self.state.points[BindPoint::Graphics].pipeline.clone() else {
             return device.misuse("a draw without a graphics pipeline");
         };
         let PipelineKind::Graphics(graphics) = &pipeline.kind else { return };
         let Some(render) = &mut self.render else { return device.misuse("a draw outside of a render pass") };
-        if counts.count == 0 || counts.instances == 0 {
+        if drawn.is_empty() {
             return;
+        }
+        let meshes = matches!(drawn, Drawn::MeshTasks(_));
+        if graphics.stages.mesh().is_some() != meshes {
+            return device.misuse("a draw of vertices with a pipeline of a mesh stage, or of mesh tasks without one");
         }
         if let Err(message) = graphics.ready() {
             return self.no_code(handle::raw(&pipeline), &message);
         }
+        let indexed = matches!(drawn, Drawn::Indexed(_));
         let index_buffer = if indexed { self.state.index_buffer } else { None };
         if indexed && index_buffer.is_none() {
             return device.misuse("an indexed draw without an index buffer");
@@ -122,15 +167,18 @@ impl Executor<'_> {
         let mut parameters = DrawParameters::default();
         // Draws whose stages don't look at them share a context.
         if graphics.stages.read_draw_parameters() {
-            parameters.base_vertex = if indexed { counts.vertex_offset as u32 } else { counts.first };
-            parameters.base_instance = counts.first_instance;
-            parameters.draw_index = number.unwrap_or(0);
+            parameters = drawn.parameters(number);
         }
         if number.is_none() {
             device.queue.watchdog.begin(device, handle::raw(&pipeline));
         }
         render.use_samples(device, self.state.values.samples);
         let Some(pass) = &mut render.pass else { return };
+        let (counts, groups) = match drawn {
+            Drawn::Vertices(counts) | Drawn::Indexed(counts) => (counts, [1; 3]),
+            Drawn::MeshTasks(groups) => (DrawCounts::default(), groups),
+        };
+        let feedback = self.state.feedback.active.clone().filter(|_| !meshes);
         for &view_index in &render.views {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
@@ -143,7 +191,8 @@ impl Executor<'_> {
                 vertex_buffers: self.state.vertex_buffers.clone(),
                 index_buffer,
                 counts,
-                feedback: self.state.feedback.active.clone(),
+                groups,
+                feedback: feedback.clone(),
                 queries: self.queries.clone(),
             });
         }

@@ -5,6 +5,7 @@
 
 mod bind;
 mod draw;
+mod indirect_copy;
 mod query;
 mod render;
 mod state;
@@ -84,6 +85,7 @@ impl<'d> Executor<'d> {
             Command::BindDescriptorSets(c) => self.bind_descriptor_sets(c),
             Command::PushConstants { offset, bytes } => self.push_constants(*offset, bytes),
             Command::BindVertexBuffers { first, buffers } => self.bind_vertex_buffers(*first, buffers),
+            Command::SetPrimitiveRestartIndex(index) => self.set_primitive_restart_index(*index),
             Command::BindIndexBuffer { buffer, offset, size, index_bytes } => {
                 self.bind_index_buffer(buffer.as_deref(), *offset, *size, *index_bytes)
             }
@@ -106,6 +108,7 @@ impl<'d> Executor<'d> {
             Command::DrawIndirect(c) => self.draw_indirect(c),
             Command::DrawMulti(c) => self.draw_multi(c),
             Command::DrawIndirectByteCount(c) => self.draw_indirect_byte_count(c),
+            Command::DrawMeshTasks { groups } => self.draw_mesh_tasks(*groups),
             Command::BeginConditionalRendering(c) => self.begin_conditional_rendering(c),
             Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
@@ -129,7 +132,11 @@ impl<'d> Executor<'d> {
             Command::ClearDepthStencilImage { image, value, ranges } => {
                 self.clear_depth_stencil_image(image, *value, ranges)
             }
-            Command::ResolveImage { src, dst, regions } => self.resolve_image(src, dst, regions),
+            Command::CopyMemoryIndirect(commands) => self.copy_memory_indirect(commands),
+            Command::CopyMemoryToImageIndirect { commands, image } => {
+                self.copy_memory_to_image_indirect(commands, image)
+            }
+            Command::ResolveImage { src, dst, regions, modes } => self.resolve_image(src, dst, regions, *modes),
 
             Command::PipelineBarrier => self.flush(),
             Command::SetEvent(event) => event.set(&self.device.sync, true),

@@ -28,6 +28,7 @@ impl Executor<'_> {
             vk::QueryType::PRIMITIVES_GENERATED_EXT => {
                 sinks.generated.get_mut(stream).into_iter().for_each(|s| *s = counters.and_then(Counters::value));
             }
+            vk::QueryType::MESH_PRIMITIVES_GENERATED_EXT => sinks.meshes = counters.and_then(Counters::value),
             _ => {}
         }
     }

@@ -148,7 +148,7 @@ impl Targets {
 
     /// Samples of the attachments; `None` when there are none.
     fn samples(&self) -> Option<u32> {
-        self.all().next().map(|t| t.view.image.layout.desc.samples)
+        self.all().next().map(|t| t.view.attachment.image.layout.desc.samples)
     }
 
     fn for_rasterizer(&self, samples: u32) -> RenderTargets {

@@ -34,7 +34,12 @@ impl Executor<'_> {
     }
 
     pub(super) fn bind_index_buffer(&mut self, buffer: Option<&Buffer>, offset: u64, size: u64, index_bytes: u32) {
-        self.state.index_buffer = Some(IndexBuffer { range: range(buffer, offset, size), index_bytes });
+        self.state.index_buffer = Some(IndexBuffer { range: range(buffer, offset, size), index_bytes, restart: None });
+    }
+
+    /// Until the next index buffer is bound.
+    pub(super) fn set_primitive_restart_index(&mut self, index: u32) {
+        self.state.index_buffer.iter_mut().for_each(|buffer| buffer.restart = Some(index));
     }
 
     pub(super) fn set_dynamic_state(&mut self, change: &DynamicState) {

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{bounds, transfer};
+use crate::command::{ResolveModes, bounds, transfer};
 use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use ash::vk;
@@ -15,13 +15,13 @@ use rasterizer::api::ImageMemory;
 
 impl Executor<'_> {
     /// Tells the application about a region that does not fit.
-    fn fits(&self, command: &str, region: usize, inside: bool) {
+    pub(super) fn fits(&self, command: &str, region: usize, inside: bool) {
         if !inside {
             self.device.misuse(&format!("{command}: region {region} reaches outside of its buffer or image"));
         }
     }
 
-    fn bound(&self, command: &str, image: &Image) -> Option<ImageMemory> {
+    pub(super) fn bound(&self, command: &str, image: &Image) -> Option<ImageMemory> {
         let memory = image.memory();
         if memory.is_none() {
             self.device.misuse(&format!("{command}: an image has no memory"));
@@ -121,14 +121,20 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn resolve_image(&mut self, src: &Image, dst: &Image, regions: &[vk::ImageResolve]) {
+    pub(super) fn resolve_image(
+        &mut self,
+        src: &Image,
+        dst: &Image,
+        regions: &[vk::ImageResolve],
+        modes: ResolveModes,
+    ) {
         const COMMAND: &str = "vkCmdResolveImage";
         let (Some(from), Some(to)) = (self.bound(COMMAND, src), self.bound(COMMAND, dst)) else { return };
         for (i, r) in regions.iter().enumerate() {
             let inside = bounds::has_box(&src.layout, &r.src_subresource, r.src_offset, r.extent)
                 && bounds::has_box(&dst.layout, &r.dst_subresource, r.dst_offset, r.extent);
             self.fits(COMMAND, i, inside);
-            transfer::resolve_image(self.device, &from, &to, r);
+            transfer::resolve_image(self.device, &from, &to, r, modes);
         }
     }
 }

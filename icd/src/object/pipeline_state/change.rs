@@ -3,8 +3,8 @@
 use ash::vk;
 use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS};
 use rasterizer::api::{
-    DepthBias, Few, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology, VertexAttribute,
-    VertexBinding,
+    AttachmentLoops, DepthBias, Few, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology,
+    VertexAttribute, VertexBinding,
 };
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ macro_rules! as_a_whole {
 }
 
 as_a_whole!(bool, Option<bool>, u32, f32, [f32; 2], [f32; 4]);
-as_a_whole!(CompareOp, DepthBias, LineMode, LogicOp, PolygonMode, Stipple, Topology);
+as_a_whole!(AttachmentLoops, CompareOp, DepthBias, LineMode, LogicOp, PolygonMode, Stipple, Topology);
 
 /// A list that is short, so that copying values rarely allocates.
 pub type List<T> = rasterizer::api::One<T>;

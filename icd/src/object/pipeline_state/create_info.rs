@@ -1,7 +1,7 @@
 //! The structures of a `VkGraphicsPipelineCreateInfo`, as far as they are there and not ignored.
 
 use ash::vk;
-use rasterizer::api::DepthBias;
+use rasterizer::api::{AttachmentLoops, DepthBias};
 
 /// See the module. What chains to a structure stands beside it.
 #[derive(Clone, Copy, Default)]
@@ -37,6 +37,8 @@ pub struct CreateInfo<'a> {
     pub rendering: Option<RenderingFormats<'a>>,
     /// Of `VkRenderingAttachmentLocationInfo`, with dynamic rendering.
     pub locations: Option<&'a [u32]>,
+    /// Of the pipeline's flags, where there is one.
+    pub loops: Option<AttachmentLoops>,
     /// Of `VkPipelineColorWriteCreateInfoEXT`.
     pub write_enables: Option<&'a [vk::Bool32]>,
 }

@@ -10,7 +10,8 @@ use base::pixel::{
 };
 use base::shader::STREAMS;
 use rasterizer::api::{
-    Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
+    AttachmentLoops, Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute,
+    VertexBinding, Viewport,
 };
 
 fn known<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
@@ -149,6 +150,14 @@ pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<BlendEquations, String
         color: (factor(e.src_color_blend_factor)?, factor(e.dst_color_blend_factor)?, op(e.color_blend_op)?),
         alpha: (factor(e.src_alpha_blend_factor)?, factor(e.dst_alpha_blend_factor)?, op(e.alpha_blend_op)?),
     })
+}
+
+/// Attachments that may be read as images: by their aspects.
+pub fn loops(aspects: vk::ImageAspectFlags) -> AttachmentLoops {
+    AttachmentLoops {
+        color: aspects.contains(vk::ImageAspectFlags::COLOR),
+        depth_stencil: aspects.intersects(vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL),
+    }
 }
 
 #[cfg(test)]

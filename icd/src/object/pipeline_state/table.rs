@@ -22,7 +22,9 @@ use ash::vk;
 use base::pixel::{
     BlendAttachment, BlendEquations, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS, StencilOps,
 };
-use rasterizer::api::{DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport};
+use rasterizer::api::{
+    AttachmentLoops, DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport,
+};
 use std::sync::Arc;
 
 /// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts that a pipeline can be linked of.
@@ -259,6 +261,8 @@ pipeline_state! {
         ColorWriteEnable write_enable: PerAttachment<bool> = PerAttachment([true; MAX_COLOR_ATTACHMENTS]); [COLOR_WRITE_ENABLE_EXT] FragmentOutput;
             write_enables => |all| PerAttachment::of(all, true, |enable| Ok(*enable != 0))?;
             |draw, v| v.join(&mut draw.pixel.blend, |to, enable| if !enable { to.write_mask = 0 });
+        AttachmentFeedbackLoopEnable loops: AttachmentLoops = AttachmentLoops::default(); [ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT] FragmentOutput;
+            loops => |f| *f; |draw, v| draw.loops = *v;
     }
     fixed {
         min_sample_shading: f32 = 0.0; FragmentOutput;

@@ -50,6 +50,8 @@ pub const EVALUATION: u32 = 2;
 pub const GEOMETRY: u32 = 3;
 pub const FRAGMENT: u32 = 4;
 pub const COMPUTE: u32 = 5;
+pub const TASK: u32 = 5364;
+pub const MESH: u32 = 5365;
 
 const MAIN: u32 = 1;
 const GLSL: u32 = 2;
@@ -93,7 +95,9 @@ fn put(to: &mut Vec<u32>, opcode: u16, args: &[u32]) {
 impl Asm {
     pub fn new(model: u32) -> Asm {
         let modes = match model {
-            COMPUTE => vec![vec![17, 8, 1, 1]],
+            COMPUTE | TASK => vec![vec![17, 8, 1, 1]],
+            // Four vertices, two triangles.
+            MESH => vec![vec![17, 8, 1, 1], vec![26, 4], vec![5270, 2], vec![5298]],
             // Two invocations, points to points, of four vertices.
             GEOMETRY => vec![vec![0, 2], vec![19], vec![27], vec![26, 4]],
             // Three vertices.

@@ -1,7 +1,8 @@
 //! What is not from values to a value: memory, atomics, images, control flow, stages' interfaces; capabilities that only allow something.
 
 use super::asm::{
-    Asm, BOOL, COMPUTE, CONTROL, EVALUATION, F32, FRAGMENT, GEOMETRY, I32, Made, Scalar, Ty, U32, VERTEX, text,
+    Asm, BOOL, COMPUTE, CONTROL, EVALUATION, F32, FRAGMENT, GEOMETRY, I32, MESH, Made, Scalar, TASK, Ty, U32, VERTEX,
+    text,
 };
 use std::ops::RangeInclusive;
 
@@ -16,8 +17,7 @@ pub const ELSEWHERE: &[u16] = &[
 /// Opcodes with a row that are refused where they are reached.
 #[rustfmt::skip]
 pub const REFUSED: &[RangeInclusive<u16>] = &[
-    101..=102, 118..=119, 158..=161, 231..=231, 261..=271, 305..=316, 318..=320, 4445..=4449, 4473..=4479, 5294..=5295, 5299..=5299,
-    5364..=5364,
+    101..=102, 118..=119, 158..=161, 231..=231, 261..=271, 305..=316, 318..=320, 4445..=4449, 4473..=4479, 5299..=5299, 5364..=5364,
 ];
 
 const F4: Ty = Ty::new(Scalar::Float(32), 4);
@@ -43,6 +43,8 @@ pub const CASES: &[Special] = &[
     ("vertices that are made", GEOMETRY, made_vertices),
     ("patches that are made", CONTROL, made_patches),
     ("places in patches", EVALUATION, patch_places),
+    ("meshes that are asked for", TASK, asked_meshes),
+    ("meshes that are made", MESH, made_meshes),
     ("float controls", COMPUTE, float_controls),
     ("clock", COMPUTE, clock),
     ("the device's scope", COMPUTE, device_scope),
@@ -223,6 +225,34 @@ fn patch_places(a: &mut Asm) {
     let place = a.r(65, pointer, &[input, zero]);
     let color = a.r(61, four, &[place]);
     a.i(62, &[output, color]);
+}
+
+fn asked_meshes(a: &mut Asm) {
+    a.capabilities.insert(5283);
+    a.extensions.insert("SPV_EXT_mesh_shader");
+    let (count, one, behind) = (a.value(U32), a.u(1), a.id());
+    a.i(5294, &[count, one, one]);
+    a.label(behind);
+}
+
+/// A vertex, and the triangle of a number that is not known.
+fn made_meshes(a: &mut Asm) {
+    a.capabilities.insert(5283);
+    a.extensions.insert("SPV_EXT_mesh_shader");
+    let (four, three, two, one) = (a.ty(F4), a.u(3), a.u(2), a.u(1));
+    let count = a.u(4);
+    let vertices = a.global(28, false, &[four, count]);
+    let positions = a.interface(3, vertices, [11, 0]);
+    let corners = a.ty(U3);
+    let triangles = a.global(28, false, &[corners, two]);
+    let indices = a.interface(3, triangles, [11, 5296]);
+    a.i(5295, &[three, one]);
+    let pointer = a.pointer(3, four);
+    let (place, position) = (a.r(65, pointer, &[positions, two]), a.value(F4));
+    a.i(62, &[place, position]);
+    let (pointer, number) = (a.pointer(3, corners), a.value(U32));
+    let (place, all) = (a.r(65, pointer, &[indices, number]), a.value(U3));
+    a.i(62, &[place, all]);
 }
 
 fn stencil(a: &mut Asm) {

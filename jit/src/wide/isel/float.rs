@@ -89,17 +89,17 @@ impl Lower<'_> {
     }
 
     /// a * b + c, in the register of the addend or of a factor: of one that is not used again, if there is any. Of two NaNs the processor
-    /// gives that in vvvv, which is b as in the other tiers, unless one of the factors is a constant.
+    /// gives that in vvvv, which is b as in the other tiers, unless one of the factors is a known number.
     fn fma(&mut self, ty: Type, [a, b, c]: [lir::Value; 3], part: usize) -> VReg {
         use Vex::*;
         let last = |e: &Self, v: lir::Value| e.facts.uses[v] == 1 && !e.is_constant(v);
         let memory = |e: &Self, v: lir::Value| e.parts[v].is_empty();
         let to = self.new_vector();
-        let exchangeable = self.is_constant(a) || self.is_constant(b);
+        let exchangeable = self.is_number(a) || self.is_number(b);
         let sum = !memory(self, c) && (last(self, c) || exchangeable || !last(self, a));
         let (op, first, second, third) = if sum {
             let op = by_type(ty, [Vfmadd231ps, Vfmadd231ss, Vfmadd231pd, Vfmadd231sd]);
-            let (a, b) = if self.is_constant(b) { (b, a) } else { (a, b) };
+            let (a, b) = if self.is_number(b) { (b, a) } else { (a, b) };
             (op, c, b, a)
         } else {
             let op = by_type(ty, [Vfmadd213ps, Vfmadd213ss, Vfmadd213pd, Vfmadd213sd]);

@@ -247,6 +247,14 @@ impl Lower<'_> {
         matches!(self.lir.values[v].def, Def::Const(_) | Def::Lanes(_))
     }
 
+    /// A constant without NaNs among its lanes: then no operation of floats has to choose between it and another NaN.
+    pub(super) fn is_number(&self, v: lir::Value) -> bool {
+        let elem = self.lir.ty(v).elem;
+        let infinity = if elem == Elem::F64 { f64::INFINITY.to_bits() } else { f32::INFINITY.to_bits().into() };
+        let magnitude = elem.mask() >> 1;
+        self.lir.constant_lanes(v).is_some_and(|lanes| lanes.iter().all(|bits| bits & magnitude <= infinity))
+    }
+
     /// The address of a load that is made where it is used.
     fn deferred(&mut self, v: lir::Value) -> Option<Rm> {
         let Def::Inst(inst) = self.lir.values[v].def else { return None };
@@ -358,14 +366,14 @@ impl Lower<'_> {
             .collect()
     }
 
-    /// The same where the operands may be exchanged but for which NaN they give: a constant comes second.
+    /// The same where the operands may be exchanged but for which of two NaNs they give: a number that is known comes second.
     pub(super) fn each_constant_second(
         &mut self,
         a: lir::Value,
         b: lir::Value,
         f: impl Fn(&mut Self, VReg, Rm) -> VReg,
     ) -> Parts {
-        let (a, b) = if self.is_constant(a) { (b, a) } else { (a, b) };
+        let (a, b) = if self.is_number(a) { (b, a) } else { (a, b) };
         self.each_two(a, b, f)
     }
 

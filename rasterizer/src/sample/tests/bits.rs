@@ -4,16 +4,18 @@
 
 use super::*;
 use base::abi::SAMPLER_CLASSES;
-use base::format::{TABLE, features};
+use base::format::{Layout, TABLE, features};
 use std::collections::HashSet;
 
 fn same(a: u32, b: u32) -> bool {
     a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
 }
 
-/// Rows with one of the features, but for the images that have no 2D optimal layout of their own here (combined formats).
+/// Rows with one of the features, but for the images that have no 2D optimal layout of their own here (combined formats), nor kernels of their
+/// own.
 fn formats(with: u32) -> impl Iterator<Item = &'static str> {
-    TABLE.iter().filter(move |row| row.image_features & with != 0).map(|row| row.name)
+    let own = |layout: Layout| !matches!(layout, Layout::MultiPlanar | Layout::Packed422);
+    TABLE.iter().filter(move |row| row.image_features & with != 0 && own(row.layout)).map(|row| row.name)
 }
 
 /// A sampler of one of the fast classes, with a border where `border` is.

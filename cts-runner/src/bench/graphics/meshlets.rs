@@ -1,0 +1,56 @@
+//! Meshlets: a task stage sorts out what can't be seen, a mesh stage makes the triangles of the rest.
+
+use super::super::figure::{Amount, Unit};
+use super::super::recording::{Made, Recording, need};
+use super::super::workload::{Family, Spec, spirv};
+use super::picture::Picture;
+use super::reference::hash;
+use super::target::Target;
+use crate::vk::{Gpu, ProgramDesc, Recorder};
+
+/// The workloads.
+pub const SPECS: &[Spec] = &[Spec::quick("graphics/meshlets", Family::Graphics, meshlets)];
+
+/// Meshlets in a row of a layer, of which a task looks at some.
+const ROW: u32 = 64;
+const TASK: u32 = 32;
+const LAYERS: u32 = 4;
+/// Cells in a row of a meshlet, each two triangles.
+const CELLS: u32 = 8;
+/// Width of a cell in sixteenths of a pixel; the grid begins at 1/16.
+const CELL: u32 = 46;
+/// Meshlets in a row that begin inside of the picture.
+const SEEN: u32 = (16 * 1024 - 1_u32).div_ceil(CELLS * CELL);
+
+fn meshlets(gpu: &Gpu) -> Made {
+    need(gpu.optional.mesh_shader.into(), "meshShader")?;
+    let target = Target::flat(gpu, [0.0; 4])?;
+    let program = gpu.program(
+        &target.pass,
+        &ProgramDesc {
+            task: &spirv!("graphics/meshlets.task"),
+            mesh: &spirv!("graphics/meshlets.mesh"),
+            fragment: &spirv!("graphics/meshlets.frag"),
+            ..Default::default()
+        },
+    )?;
+    let functions = ash::ext::mesh_shader::Device::new(&gpu.instance, &gpu.device);
+    let record = |r: Recorder<'_>| {
+        r.begin(&target.pass);
+        r.bind(&program);
+        r.draw_mesh_tasks(&functions, [ROW * ROW / TASK, LAYERS, 1]);
+        r.end();
+    };
+    let color = target.color;
+    let amount = Amount::new(LAYERS * SEEN * SEEN * 2 * CELLS * CELLS, Unit::Triangle);
+    Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.exact(last_layer))
+}
+
+/// The last layer's colour: a cell has a triangle at its top left, and the pixels that lie on the edge between its two are the other's, by the
+/// top-left rule.
+fn last_layer(x: usize, y: usize) -> [u8; 4] {
+    let [x, y] = [x, y].map(|n| n as u32 * 16 + 8 - 1);
+    let other = u32::from(x % CELL + y % CELL >= CELL);
+    let triangle = 2 * (y / CELL * ROW * CELLS + x / CELL) + other;
+    (hash(triangle + (LAYERS - 1) * 0x10_0000) | 0xff00_0000).to_le_bytes()
+}

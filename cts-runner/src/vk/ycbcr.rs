@@ -1,0 +1,70 @@
+//! Frames of video: images of two planes, which a sampler converts.
+
+use super::error::{Context, Result};
+use super::gpu::{Gpu, Owned};
+use super::memory::ImageDesc;
+use super::submit::image_barrier;
+use ash::vk;
+
+/// Luma, and chroma of half of its width and height.
+pub const FRAME: vk::Format = vk::Format::G8_B8R8_2PLANE_420_UNORM;
+
+impl Gpu {
+    /// A frame of these bytes (whole words) in `SHADER_READ_ONLY_OPTIMAL`, seen as BT.709 of narrow range with cosited chroma and linear filters, and its sampler.
+    pub fn frame(&self, size: [u32; 2], luma: &[u8], chroma: &[u8]) -> Result<(vk::ImageView, vk::Sampler)> {
+        let info = vk::SamplerYcbcrConversionCreateInfo::default()
+            .format(FRAME)
+            .ycbcr_model(vk::SamplerYcbcrModelConversion::YCBCR_709)
+            .ycbcr_range(vk::SamplerYcbcrRange::ITU_NARROW)
+            .x_chroma_offset(vk::ChromaLocation::COSITED_EVEN)
+            .y_chroma_offset(vk::ChromaLocation::COSITED_EVEN)
+            .chroma_filter(vk::Filter::LINEAR);
+        // SAFETY: `info` is valid.
+        let conversion = unsafe { self.device.create_sampler_ycbcr_conversion(&info, None) };
+        let conversion = conversion.of("vkCreateSamplerYcbcrConversion")?;
+        self.own(Owned::Conversion(conversion));
+        let mut own = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
+        let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
+        let info = vk::SamplerCreateInfo::default()
+            .mag_filter(vk::Filter::LINEAR)
+            .min_filter(vk::Filter::LINEAR)
+            .address_mode_u(edge)
+            .address_mode_v(edge)
+            .address_mode_w(edge)
+            .push_next(&mut own);
+        let sampler = self.sampler(&info)?;
+        // Copied to and sampled; the view is one with a conversion, not the usual one.
+        let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
+        let image = self.image_without_view(&ImageDesc::d2(FRAME, size[0], size[1], usage))?;
+        let staging = self.buffer(luma.len() + chroma.len(), vk::BufferUsageFlags::TRANSFER_SRC)?;
+        let bytes = [luma, chroma].concat();
+        let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        staging.write(0, &words);
+        let region = |aspect, offset: usize, halved: u32| {
+            vk::BufferImageCopy::default()
+                .buffer_offset(offset as u64)
+                .image_subresource(vk::ImageSubresourceLayers::default().aspect_mask(aspect).layer_count(1))
+                .image_extent(vk::Extent3D { width: size[0] / halved, height: size[1] / halved, depth: 1 })
+        };
+        let regions =
+            [region(vk::ImageAspectFlags::PLANE_0, 0, 1), region(vk::ImageAspectFlags::PLANE_1, luma.len(), 2)];
+        let (full, to) = (image.full_range(), vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+        self.run(|d, cmd| {
+            image_barrier(d, cmd, &image, full, vk::ImageLayout::UNDEFINED, to);
+            // SAFETY: the regions lie inside buffer and image; the image is in the layout named.
+            unsafe { d.cmd_copy_buffer_to_image(cmd, staging.handle, image.handle, to, &regions) };
+            image_barrier(d, cmd, &image, full, to, vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL);
+        })?;
+        let mut own = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
+        let info = vk::ImageViewCreateInfo::default()
+            .image(image.handle)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(FRAME)
+            .subresource_range(full)
+            .push_next(&mut own);
+        // SAFETY: `info` is valid and the image bound.
+        let view = unsafe { self.device.create_image_view(&info, None) }.of("vkCreateImageView")?;
+        self.own(Owned::ImageView(view));
+        Ok((view, sampler))
+    }
+}

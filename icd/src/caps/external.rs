@@ -1,0 +1,114 @@
+//! Handles for other processes, devices and APIs: which kinds there are, and what can be done with each. A kind without a row has no feature.
+
+#![forbid(unsafe_code)]
+
+use ash::vk;
+use vk::ExternalMemoryHandleTypeFlags as MemoryType;
+
+/// `minImportedHostPointerAlignment`: memory of the host comes in whole pages.
+pub const HOST_POINTER_ALIGNMENT: u64 = 4096;
+
+/// Memory.
+struct MemoryRow {
+    ty: MemoryType,
+    features: vk::ExternalMemoryFeatureFlags,
+    /// Imported memory of this kind can be exported as it again.
+    again: bool,
+    /// Buffers in it may have a device address: it lies where pointers of shaders may point (`os::arena`).
+    addressable: bool,
+}
+
+const BOTH: vk::ExternalMemoryFeatureFlags = vk::ExternalMemoryFeatureFlags::from_raw(
+    vk::ExternalMemoryFeatureFlags::EXPORTABLE.as_raw() | vk::ExternalMemoryFeatureFlags::IMPORTABLE.as_raw(),
+);
+
+static MEMORY: [MemoryRow; 2] = [
+    MemoryRow { ty: MemoryType::OPAQUE_FD, features: BOTH, again: true, addressable: true },
+    MemoryRow {
+        ty: MemoryType::HOST_ALLOCATION_EXT,
+        features: vk::ExternalMemoryFeatureFlags::IMPORTABLE,
+        again: false,
+        addressable: false,
+    },
+];
+
+fn memory_row(ty: MemoryType) -> Option<&'static MemoryRow> {
+    MEMORY.iter().find(|row| row.ty == ty)
+}
+
+fn properties_of(row: &MemoryRow) -> vk::ExternalMemoryProperties {
+    vk::ExternalMemoryProperties {
+        external_memory_features: row.features,
+        export_from_imported_handle_types: if row.again { row.ty } else { MemoryType::empty() },
+        compatible_handle_types: row.ty,
+    }
+}
+
+/// Of images: None for a kind without features, which vkGetPhysicalDeviceImageFormatProperties2 refuses.
+pub fn image_memory(ty: MemoryType) -> Option<vk::ExternalMemoryProperties> {
+    memory_row(ty).map(properties_of)
+}
+
+/// Answer of vkGetPhysicalDeviceExternalBufferProperties.
+pub fn buffer_properties(info: &vk::PhysicalDeviceExternalBufferInfo<'_>, out: &mut vk::ExternalBufferProperties<'_>) {
+    let addressed = info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+    let row = memory_row(info.handle_type).filter(|row| row.addressable || !addressed);
+    let none = vk::ExternalMemoryProperties { compatible_handle_types: info.handle_type, ..Default::default() };
+    out.external_memory_properties = row.map_or(none, properties_of);
+}
+
+/// Kinds of memory that objects may be created for.
+pub fn memory_types() -> MemoryType {
+    MEMORY.iter().fold(MemoryType::empty(), |all, row| all | row.ty)
+}
+
+/// Kinds of memory that can be exported.
+pub fn exportable_memory_types() -> MemoryType {
+    let exportable = |row: &&MemoryRow| row.features.contains(vk::ExternalMemoryFeatureFlags::EXPORTABLE);
+    MEMORY.iter().filter(exportable).fold(MemoryType::empty(), |all, row| all | row.ty)
+}
+
+/// Kinds of semaphores: the payload itself, and a copy of a binary one's state.
+pub const SEMAPHORE_TYPES: [vk::ExternalSemaphoreHandleTypeFlags; 2] =
+    [vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD, vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD];
+/// Kinds of fences.
+pub const FENCE_TYPES: [vk::ExternalFenceHandleTypeFlags; 2] =
+    [vk::ExternalFenceHandleTypeFlags::OPAQUE_FD, vk::ExternalFenceHandleTypeFlags::SYNC_FD];
+
+/// Answer of vkGetPhysicalDeviceExternalSemaphoreProperties, for a type of semaphores. Whatever was imported has a state to copy; only what was
+/// imported as itself can be given on as itself.
+pub fn semaphore_properties(
+    ty: vk::ExternalSemaphoreHandleTypeFlags,
+    timeline: bool,
+    out: &mut vk::ExternalSemaphoreProperties<'_>,
+) {
+    use vk::ExternalSemaphoreHandleTypeFlags as Type;
+    let both = vk::ExternalSemaphoreFeatureFlags::EXPORTABLE | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE;
+    let known = SEMAPHORE_TYPES.contains(&ty) && !(timeline && ty == Type::SYNC_FD);
+    let all = if timeline { Type::OPAQUE_FD } else { Type::OPAQUE_FD | Type::SYNC_FD };
+    out.export_from_imported_handle_types = match ty {
+        _ if !known => Type::empty(),
+        Type::OPAQUE_FD => all,
+        other => other,
+    };
+    out.compatible_handle_types = if known { all } else { Type::empty() };
+    out.external_semaphore_features = if known { both } else { vk::ExternalSemaphoreFeatureFlags::empty() };
+}
+
+/// Answer of vkGetPhysicalDeviceExternalFenceProperties; as [`semaphore_properties`].
+pub fn fence_properties(ty: vk::ExternalFenceHandleTypeFlags, out: &mut vk::ExternalFenceProperties<'_>) {
+    use vk::ExternalFenceHandleTypeFlags as Type;
+    let known = FENCE_TYPES.contains(&ty);
+    let all = Type::OPAQUE_FD | Type::SYNC_FD;
+    out.export_from_imported_handle_types = match ty {
+        _ if !known => Type::empty(),
+        Type::OPAQUE_FD => all,
+        other => other,
+    };
+    out.compatible_handle_types = if known { all } else { Type::empty() };
+    out.external_fence_features = if known {
+        vk::ExternalFenceFeatureFlags::EXPORTABLE | vk::ExternalFenceFeatureFlags::IMPORTABLE
+    } else {
+        vk::ExternalFenceFeatureFlags::empty()
+    };
+}

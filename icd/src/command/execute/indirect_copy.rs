@@ -1,0 +1,107 @@
+//! Copies whose regions lie in device memory (VK_KHR_copy_memory_indirect): addresses come from there, so each is looked up in the heap's
+//! arena. What is not alive is not touched, and the application is told.
+
+#![forbid(unsafe_code)]
+
+use super::Executor;
+use crate::command::{IndirectCommands, bounds, transfer};
+use crate::object::image::Image;
+use ash::vk;
+use base::abi::Dim;
+use base::mem::MemoryRange;
+
+/// Bytes of `VkCopyMemoryIndirectCommandKHR`.
+const COPY: usize = 24;
+/// Bytes of `VkCopyMemoryToImageIndirectCommandKHR`.
+const COPY_TO_IMAGE: usize = 56;
+
+/// A little-endian number of a command in memory.
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word))
+}
+
+/// As [`word`], of 64 bits.
+fn wide(bytes: &[u8], at: usize) -> u64 {
+    u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
+}
+
+/// Slices of a volume are named as layers: the application knows them when it records.
+fn slices_of_layers(region: &mut vk::BufferImageCopy, image: &Image) {
+    let s = &mut region.image_subresource;
+    let all = image.layout.desc.extent[2].checked_shr(s.mip_level).unwrap_or(0).max(1);
+    let rest = all.saturating_sub(s.base_array_layer);
+    region.image_offset.z = i32::try_from(s.base_array_layer).unwrap_or(i32::MAX);
+    region.image_extent.depth = if s.layer_count == vk::REMAINING_ARRAY_LAYERS { rest } else { s.layer_count };
+    (s.base_array_layer, s.layer_count) = (0, 1);
+}
+
+impl Executor<'_> {
+    /// The bytes at an address, if all of them are alive.
+    fn at(&self, command: &str, i: u32, address: u64, bytes: u64) -> Option<MemoryRange> {
+        let range = self.device.heap.range(address, bytes);
+        if range.is_none() {
+            self.device.misuse(&format!(
+                "{command}: command {i} reads or writes {bytes} bytes at {address:#x}, where no memory is"
+            ));
+        }
+        range
+    }
+
+    /// The parameters of each command, as long as the device lives.
+    fn each<const N: usize>(&self, name: &str, commands: &IndirectCommands, mut perform: impl FnMut(u32, [u8; N])) {
+        for i in 0..commands.count {
+            if self.device.is_losing() {
+                return;
+            }
+            let address = commands.address.wrapping_add(u64::from(i).wrapping_mul(commands.stride));
+            if let Some(place) = self.at(name, i, address, N as u64) {
+                perform(i, transfer::parameters(place));
+            }
+        }
+    }
+
+    pub(super) fn copy_memory_indirect(&mut self, commands: &IndirectCommands) {
+        const COMMAND: &str = "vkCmdCopyMemoryIndirectKHR";
+        self.each(COMMAND, commands, |i, bytes: [u8; COPY]| {
+            let [from, to, size] = [0, 8, 16].map(|at| wide(&bytes, at));
+            if size == 0 {
+                return;
+            }
+            if let (Some(from), Some(to)) = (self.at(COMMAND, i, from, size), self.at(COMMAND, i, to, size)) {
+                transfer::copy_buffer(self.device, from, to);
+            }
+        });
+    }
+
+    pub(super) fn copy_memory_to_image_indirect(&mut self, commands: &IndirectCommands, image: &Image) {
+        const COMMAND: &str = "vkCmdCopyMemoryToImageIndirectKHR";
+        let Some(to) = self.bound(COMMAND, image) else { return };
+        self.each(COMMAND, commands, |i, bytes: [u8; COPY_TO_IMAGE]| {
+            let [aspects, mip_level, base_array_layer, layer_count] = [16, 20, 24, 28].map(|at| word(&bytes, at));
+            let aspect_mask = vk::ImageAspectFlags::from_raw(aspects);
+            let [x, y, z] = [32, 36, 40].map(|at| word(&bytes, at) as i32);
+            let [width, height, depth] = [44, 48, 52].map(|at| word(&bytes, at));
+            let mut region = vk::BufferImageCopy {
+                buffer_offset: 0,
+                buffer_row_length: word(&bytes, 8),
+                buffer_image_height: word(&bytes, 12),
+                image_subresource: vk::ImageSubresourceLayers { aspect_mask, mip_level, base_array_layer, layer_count },
+                image_offset: vk::Offset3D { x, y, z },
+                image_extent: vk::Extent3D { width, height, depth },
+            };
+            if image.layout.desc.dim == Dim::D3 {
+                slices_of_layers(&mut region, image);
+            }
+            let inside =
+                bounds::has_box(&image.layout, &region.image_subresource, region.image_offset, region.image_extent);
+            self.fits(COMMAND, i as usize, inside);
+            let size = bounds::rows_end(&image.layout, &region);
+            if size == 0 {
+                return;
+            }
+            if let Some(from) = self.at(COMMAND, i, wide(&bytes, 0), size) {
+                transfer::copy_buffer_to_image(self.device, from, &to, &region);
+            }
+        });
+    }
+}

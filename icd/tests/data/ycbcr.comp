@@ -1,0 +1,9 @@
+#version 450
+// What a sampler with a Y'CbCr conversion says at the centre of every texel.
+layout(local_size_x = 8, local_size_y = 8) in;
+layout(set = 0, binding = 0) uniform sampler2D image;
+layout(set = 0, binding = 1) buffer Texels { vec4 texels[]; };
+void main() {
+    uvec2 at = gl_GlobalInvocationID.xy;
+    texels[at.y * 8 + at.x] = textureLod(image, (vec2(at) + 0.5) / 8.0, 0.0);
+}

@@ -1,0 +1,253 @@
+//! What task and mesh stages leave in the memory of their workgroups: how many mesh workgroups there are to be, the payload, vertices and primitives.
+//!
+//! Everything lies in workgroup memory, before the shared variables ([`base::shader::GROUP_HEAD`]); so indices, barriers, accesses to parts and what any
+//! invocation does with it are what they are of shared variables. A mesh's outputs are records, one for each vertex and one for each primitive, so that
+//! the rasterizer takes them as they are: every variable is an array with its elements in these, which is all that is special about its pointers.
+
+use super::body::Translator;
+use super::interface::{high_word, output_slot};
+use super::layout::{natural, push_memory_leaves};
+use super::module::{EntryPoint, NO_MEMBER, View};
+use super::opcodes::op;
+use super::types::Type;
+use super::value::{Memory, Own, Place, Pointer};
+use super::{builtin, class, deco};
+use crate::error::{Error, Result};
+use crate::ir::{Builtin, Cmp, MemFlags, Op, Region, Space, Term, Ty};
+use base::shader::{GROUP_HEAD, PatchPlace, Records, Side, SlotKind};
+use std::collections::HashSet;
+
+/// Most bytes that a workgroup may leave: several times of what the limits allow.
+const MOST_BYTES: u32 = 1 << 20;
+
+/// Members of an output's blocks that may be written.
+enum Written {
+    All,
+    Members(HashSet<u32>),
+}
+
+impl Translator<'_> {
+    /// Finds places for what the stage leaves in the memory of its workgroups; bytes of all of it.
+    pub fn reserve_group(&mut self, entry: &EntryPoint) -> Result<u32> {
+        if !matches!(self.stage.row().outputs, Side::Tasks | Side::Mesh) {
+            return Ok(0);
+        }
+        let payload = self.payload_bytes(entry)?;
+        let mut end = (GROUP_HEAD + payload).next_multiple_of(16);
+        if let Some(facts) = self.b.shader.payload.task_mut() {
+            facts.payload_bytes = payload;
+        }
+        let Some(facts) = self.b.shader.payload.mesh().copied() else { return Ok(end) };
+        let [vertex, primitive] = self.lay_out_records(entry)?;
+        let mut records = |stride: u32, count: u32| {
+            let first = end.next_multiple_of(16);
+            let bytes = stride.checked_mul(count).and_then(|bytes| bytes.checked_add(first));
+            end = bytes.filter(|&end| end <= MOST_BYTES).ok_or_else(|| Error::limit("outputs of a mesh"))?;
+            Ok::<_, Error>(Records { first, stride })
+        };
+        let (vertices, primitives) = (records(vertex, facts.max_vertices)?, records(primitive, facts.max_primitives)?);
+        (self.mesh.vertices, self.mesh.primitives) = (vertices, primitives);
+        if let Some(facts) = self.b.shader.payload.mesh_mut() {
+            (facts.payload_bytes, facts.vertices, facts.primitives) = (payload, vertices, primitives);
+        }
+        Ok(end.next_multiple_of(16))
+    }
+
+    /// Type of a variable of the entry point's interface in a storage class, if it is one.
+    fn of_class(&self, variable: u32, wanted: u32) -> Result<Option<u32>> {
+        let v = self.m.def(variable)?;
+        if v.op != op::OpVariable || v.args.first() != Some(&wanted) {
+            return Ok(None);
+        }
+        match *self.s.ty(v.ty)? {
+            Type::Pointer { to, .. } => Ok(Some(to)),
+            _ => Err(Error::invalid("variable without a pointer type").with_id(variable)),
+        }
+    }
+
+    /// Bytes of the payload, of which an entry point may have one.
+    fn payload_bytes(&self, entry: &EntryPoint) -> Result<u32> {
+        let mut bytes = 0;
+        for &variable in &entry.interface {
+            if let Some(to) = self.of_class(variable, class::TASK_PAYLOAD)? {
+                bytes = bytes.max(natural(self.s, to, Own::Packed)?.0);
+            }
+        }
+        if bytes > MOST_BYTES {
+            return Err(Error::limit("payload"));
+        }
+        Ok(bytes)
+    }
+
+    /// OpVariable of class TaskPayloadWorkgroupEXT: a mesh stage only reads it.
+    pub fn task_payload(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        if !matches!(self.stage.row().outputs, Side::Tasks | Side::Mesh) {
+            return Err(Error::invalid(format!("payload of a {:?} stage", self.stage)));
+        }
+        if v.args.len() > 1 {
+            return Err(Error::invalid("initialiser of a payload"));
+        }
+        let mut p = self.block_pointer(Space::Shared, GROUP_HEAD, to, Some(Own::Packed));
+        if let Place::Memory(m) = &mut p.place {
+            m.readonly = self.stage.row().outputs == Side::Mesh;
+        }
+        Ok(p)
+    }
+
+    /// Has a mesh the variable for each primitive? Its decorations say so, or those of a block's members.
+    fn is_of_primitives(&self, variable: u32, ty: u32) -> Result<bool> {
+        let has = |target: u32, member: u32| {
+            let built_in = self.m.decoration_value(target, member, deco::BUILT_IN);
+            self.m.decoration(target, member, deco::PER_PRIMITIVE).is_some()
+                || built_in.is_some_and(builtin::is_of_primitive)
+        };
+        let block = self.without_arrays(ty)?;
+        Ok(has(variable, NO_MEMBER) || (matches!(self.s.ty(block)?, Type::Struct(_)) && has(block, 0)))
+    }
+
+    /// Something names the variable, or it has an initialiser: only such ones are made.
+    fn is_made(&self, variable: u32) -> bool {
+        let used = self.m.dense(variable).is_some_and(|n| self.a.uses[n] > 0);
+        used || self.m.def(variable).is_ok_and(|v| v.args.len() > 1)
+    }
+
+    /// Finds a place in their records for all outputs that are made; bytes of a vertex' and of a primitive's.
+    fn lay_out_records(&mut self, entry: &EntryPoint) -> Result<[u32; 2]> {
+        let (mut bytes, mut align) = ([0u32; 2], [4u32; 2]);
+        for &variable in &entry.interface {
+            let Some(to) = self.of_class(variable, class::OUTPUT)?.filter(|_| self.is_made(variable)) else { continue };
+            let &Type::Array { elem, .. } = self.s.ty(to)? else {
+                return Err(Error::invalid("output of a mesh is no array").with_id(variable));
+            };
+            let of_primitives = self.is_of_primitives(variable, elem)?;
+            // (Of a type without a layout nothing is used, or it is refused there.)
+            let Ok((size, own)) = natural(self.s, elem, Own::Words) else { continue };
+            let (end, align) = (&mut bytes[usize::from(of_primitives)], &mut align[usize::from(of_primitives)]);
+            let at = end.next_multiple_of(own);
+            *align = own.max(*align);
+            self.mesh.places.insert(variable, (at, of_primitives));
+            let most = || Error::limit("outputs of a mesh").with_id(variable);
+            *end = at.checked_add(size.next_multiple_of(4)).filter(|&end| end <= MOST_BYTES).ok_or_else(most)?;
+        }
+        Ok([0, 1].map(|i| bytes[i].next_multiple_of(align[i])))
+    }
+
+    /// An output: elements of records.
+    pub fn mesh_output(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        let &(at, of_primitives) =
+            self.mesh.places.get(&v.result).ok_or_else(|| Error::invalid("output that is not in the interface"))?;
+        let &Type::Array { elem, .. } = self.s.ty(to)? else {
+            return Err(Error::invalid("output of a mesh is no array"));
+        };
+        let records = self.mesh.records(of_primitives);
+        let mut p = self.block_pointer(Space::Shared, records.first + at, to, Some(Own::Words));
+        let Place::Memory(memory) = &mut p.place else { return Err(Error::internal("an output that is no memory")) };
+        memory.stride = Some(records.stride);
+        let memory = *memory;
+        self.place_records(v.result, elem, &memory, (at, of_primitives))?;
+        self.initialise(&p, v)?;
+        Ok(p)
+    }
+
+    /// Slots of an output whose elements are of a type.
+    fn place_records(&mut self, variable: u32, elem: u32, memory: &Memory, place: (u32, bool)) -> Result<()> {
+        let (at, of_primitives) = place;
+        let written = self.written(variable)?;
+        let io = self.io_leaves(variable, elem, Side::Mesh)?;
+        let mut leaves = Vec::with_capacity(io.len());
+        push_memory_leaves(self.s, &Memory { stride: None, ..*memory }, elem, at, &mut leaves)?;
+        let stride = self.mesh.records(of_primitives).stride;
+        let mut members = Vec::with_capacity(io.len());
+        match self.s.ty(elem)? {
+            Type::Struct(types) => {
+                for (member, &ty) in (0..).zip(types) {
+                    members.resize(members.len() + self.s.flat_leaves(ty)?, member);
+                }
+            }
+            _ => members.resize(io.len(), 0),
+        }
+        for ((io, leaf), member) in io.iter().zip(leaves).zip(members) {
+            let unwritten = matches!(&written, Written::Members(members) if !members.contains(&member));
+            let Some(mut slot) = output_slot(io).filter(|_| !unwritten) else { continue };
+            if let (SlotKind::User { index, .. }, true) = (&mut slot.kind, of_primitives) {
+                *index = SlotKind::ONCE;
+            }
+            self.place_word(slot, PatchPlace { offset: leaf.offset, stride });
+            if leaf.ty.bytes() == 8 {
+                self.place_word(high_word(slot), PatchPlace { offset: leaf.offset + 4, stride });
+            }
+        }
+        Ok(())
+    }
+
+    /// Which members of the blocks that an output has may be written: those that access chains name. What is declared and never
+    /// written must not stand for what the stage says.
+    fn written(&self, variable: u32) -> Result<Written> {
+        let mut members = HashSet::new();
+        for function in &self.m.functions {
+            for v in function.insts.clone().map(|inst| self.m.view(inst)) {
+                match v.op {
+                    op::OpAccessChain | op::OpInBoundsAccessChain if v.args.first() == Some(&variable) => {
+                        match v.args.get(2).map(|&id| self.s.constant_int(id)) {
+                            Some(Some(member)) => _ = members.insert(member as u32),
+                            _ => return Ok(Written::All),
+                        }
+                    }
+                    op::OpLoad | op::OpStore | op::OpCopyMemory | op::OpFunctionCall | op::OpCopyObject
+                        if v.args.contains(&variable) =>
+                    {
+                        return Ok(Written::All);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let block = matches!(self.s.ty(self.element(variable)?)?, Type::Struct(_));
+        Ok(if block { Written::Members(members) } else { Written::All })
+    }
+
+    /// What an output has for each vertex or primitive.
+    fn element(&self, variable: u32) -> Result<u32> {
+        let to = self.of_class(variable, class::OUTPUT)?;
+        match to.map(|to| self.s.ty(to)).transpose()? {
+            Some(&Type::Array { elem, .. }) => Ok(elem),
+            _ => Err(Error::invalid("output of a mesh is no array").with_id(variable)),
+        }
+    }
+
+    /// OpSetMeshOutputsEXT: numbers of vertices and primitives.
+    pub fn set_mesh_outputs(&mut self, v: View<'_>) -> Result<()> {
+        if self.b.shader.payload.mesh().is_none() {
+            return Err(Error::invalid(format!("mesh outputs of a {:?} stage", self.stage)));
+        }
+        self.store_head(&[v.arg(0)?, v.arg(1)?])
+    }
+
+    /// OpEmitMeshTasksEXT: numbers of mesh workgroups.
+    pub fn emit_tasks(&mut self, v: View<'_>) -> Result<()> {
+        if self.b.shader.payload.task().is_none() {
+            return Err(Error::invalid(format!("mesh tasks of a {:?} stage", self.stage)));
+        }
+        self.store_head(&[v.arg(0)?, v.arg(1)?, v.arg(2)?])
+    }
+
+    /// Words at the beginning of the workgroup's memory: those of its first invocation, whatever the others give.
+    fn store_head(&mut self, words: &[u32]) -> Result<()> {
+        let mut args = vec![self.b.i32(0)];
+        for &id in words {
+            let word = self.scalar(id)?;
+            if self.b.ty(word) != Ty::I32 {
+                return Err(Error::invalid("number of another type than a word").with_id(id));
+            }
+            args.push(word);
+        }
+        let flags = MemFlags { readonly: false, volatile: false, align: 4 };
+        let invocation = self.b.val(Op::Builtin(Builtin::LocalInvocationIndex), &[], Ty::I32);
+        let first = self.b.cmp(Cmp::IEq, invocation, args[0]);
+        self.b.push_region();
+        self.b.emit(Op::Store(Space::Shared, flags), &args, &[]);
+        let then = self.b.pop_region(Term::default());
+        self.b.if_(first, then, Region::default());
+        Ok(())
+    }
+}

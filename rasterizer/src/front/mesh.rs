@@ -1,0 +1,164 @@
+//! The mesh stage: a source of its own, before which nothing stands but a task stage, which has run already ([`Asked`]).
+//!
+//! A call takes as many workgroups, asked for together, as [`CALL_BYTES`] hold of their memory, in which it leaves what it makes. A batch is what one of them
+//! has made: its records are the vertices, in place, and a primitive is the number of its record.
+
+use super::link::MeshLink;
+use super::plan::{Chunk, FrontDraw};
+use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
+use super::tasks::Asked;
+use super::tessellation::Corners;
+use crate::api::statistic;
+use crate::mem::AlignedBuf;
+use crate::stage::{NO_SLOT, StageMemory, aborted};
+use base::abi::{ComputeBatch, MeshBatch};
+use base::shader::{CompiledStage, GROUP_HEAD, MeshFacts, Records};
+
+const _: () = assert!(MeshFacts::MOST_PRIMITIVES <= BATCH_PRIMITIVES);
+
+/// Bytes of workgroups that a call may make, unless one alone takes more.
+const CALL_BYTES: usize = 256 << 10;
+/// Workgroups that a call may make.
+const CALL_GROUPS: usize = 64;
+
+/// Memory of the source.
+#[derive(Default)]
+pub struct Scratch {
+    groups: AlignedBuf,
+    primitives: Vec<Assembled>,
+}
+
+/// The primitives that mesh workgroups make.
+pub struct MeshSource<'a> {
+    draw: FrontDraw<'a>,
+    stage: &'a CompiledStage,
+    facts: &'a MeshFacts,
+    made: &'a MeshLink,
+    asked: &'a Asked,
+    scratch: &'a mut Scratch,
+    /// Workgroups of the chunk that have not run.
+    next: u32,
+    end: u32,
+    /// Workgroups of the last call, and how many of them have been looked at.
+    called: usize,
+    seen: usize,
+    /// Vertices of the batch.
+    vertices: usize,
+}
+
+impl<'a> MeshSource<'a> {
+    /// At the chunk's beginning; `None`: the draw has no such stage.
+    pub fn new(draw: FrontDraw<'a>, chunk: &Chunk, scratch: &'a mut Option<Box<Scratch>>) -> Option<MeshSource<'a>> {
+        let (made, asked) = (draw.plan.linkage.mesh.as_ref()?, draw.plan.asked.as_deref()?);
+        let (stage, facts) = draw.draw.stages.mesh()?;
+        let (next, end) = (chunk.primitive, chunk.primitive + chunk.primitives);
+        let scratch = &mut **scratch.get_or_insert_default();
+        Some(MeshSource { draw, stage, facts, made, asked, scratch, next, end, called: 0, seen: 0, vertices: 0 })
+    }
+
+    /// Words of a workgroup's memory.
+    fn words(&self) -> usize {
+        self.facts.group.group_bytes() as usize / 4
+    }
+
+    /// Memory of a workgroup of the last call.
+    fn group(&self, number: usize) -> &[u32] {
+        let words = self.words();
+        &self.scratch.groups.as_words(self.called * words)[number * words..][..words]
+    }
+
+    /// Runs the next workgroups; `false` when there are none.
+    fn run(&mut self, memory: &mut StageMemory) -> bool {
+        if self.next == self.end || aborted(&self.draw.draw.context) {
+            return false;
+        }
+        let Some(set) = self.asked.set_of(self.next) else { return false };
+        let (words, payload) = (self.words(), self.asked.payload(set));
+        let count = (CALL_BYTES / (4 * words)).clamp(1, CALL_GROUPS);
+        let count = count.min((self.end - self.next) as usize).min((set.end() - self.next) as usize);
+        let groups = self.scratch.groups.words(count * words);
+        // What the stage leaves out is the same every time.
+        groups.fill(0);
+        let head = GROUP_HEAD as usize / 4;
+        let given = (self.facts.payload_bytes as usize).div_ceil(4).min(payload.len());
+        for group in groups.chunks_exact_mut(words) {
+            group[head..head + given].copy_from_slice(&payload[..given]);
+        }
+        let [width, height, _] = set.groups;
+        let mut batch = MeshBatch {
+            groups: ComputeBatch {
+                header: memory.header(self.stage),
+                base: [0; 3],
+                groups: [width, height],
+                first: set.position(self.next),
+                count: count as u32,
+                _pad: 0,
+                shared: groups.as_mut_ptr().cast(),
+            },
+            num_workgroups: set.groups,
+            _pad: 0,
+        };
+        // SAFETY: there is memory for as many workgroups as the stage's facts say, whole words of each; the icd vouches for stage and context.
+        unsafe { self.stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
+        self.next += count as u32;
+        (self.called, self.seen) = (count, 0);
+        let invocations = count as u64 * self.facts.group.invocations();
+        self.draw.draw.queries.count(statistic::MESH_INVOCATIONS, invocations);
+        // What a stage that was stopped has left is not what it makes.
+        !aborted(&self.draw.draw.context)
+    }
+
+    /// Lists the primitives of a workgroup. (No vertex is looked at that there is not, whatever the stage says.)
+    fn list(&mut self, number: usize) {
+        let group = self.group(number);
+        let vertices = group[0].min(self.facts.max_vertices);
+        let primitives = if vertices == 0 { 0 } else { group[1].min(self.facts.max_primitives) };
+        let mut listed = core::mem::take(&mut self.scratch.primitives);
+        listed.clear();
+        let records = self.records(number, self.facts.primitives, primitives);
+        let (need, last) = (self.facts.output.vertices() as usize, self.draw.draw.state.provoking_last);
+        for primitive in 0..primitives {
+            let base = records.base(primitive as usize);
+            let word = |slot: u16| if slot == NO_SLOT { 0 } else { records.slot(base, slot) };
+            if word(self.made.cull) != 0 {
+                continue;
+            }
+            let corners: [u32; 3] = core::array::from_fn(|i| word(self.made.corners[i]).min(vertices - 1));
+            listed.push((<[u32; 3]>::of_pattern(&corners[..need], last), primitive));
+        }
+        self.draw.draw.queries.count_meshes(listed.len() as u64);
+        self.scratch.primitives = listed;
+        self.vertices = vertices as usize;
+    }
+
+    /// Records of a workgroup.
+    fn records(&self, number: usize, records: Records, count: u32) -> Shaded<'_> {
+        let (first, words) = (records.first as usize / 4, (records.stride * count) as usize / 4);
+        Shaded { outputs: &self.group(number)[first..first + words], layout: MeshLink::layout(records) }
+    }
+}
+
+impl Source for MeshSource<'_> {
+    type Corners = [u32; 3];
+
+    fn advance(&mut self, memory: &mut StageMemory) -> bool {
+        loop {
+            if self.seen == self.called && !self.run(memory) {
+                return false;
+            }
+            self.list(self.seen);
+            self.seen += 1;
+            if !self.scratch.primitives.is_empty() {
+                return true;
+            }
+        }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        let number = self.seen - 1;
+        let shaded = self.records(number, self.facts.vertices, self.vertices as u32);
+        let records = self.records(number, self.facts.primitives, self.facts.max_primitives);
+        let (primitives, vertices) = (&*self.scratch.primitives, self.vertices);
+        Batch { stream: 0, primitives, begins: None, shaded, records: Some(records), vertices, seen: false }
+    }
+}

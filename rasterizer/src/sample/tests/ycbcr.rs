@@ -1,0 +1,209 @@
+//! Views with a sampler Y'CbCr conversion against the specification's formulae, in f64, for all formats that have one.
+
+use super::super::ycbcr::{Conversion, Model, converted, converted_view};
+use super::*;
+use base::format::{Layout, TABLE, features};
+
+/// A channel of the image as it is stored: R, G, B or A at a texel of its own resolution, from 0 to 1. None of one that there is not.
+fn stored(image: &TestImage, layer: u32, channel: usize, [x, y]: [u32; 2]) -> Option<f64> {
+    let layout = &image.memory.layout;
+    let info = layout.desc.format.info();
+    let bits = u32::from(layout.desc.format.component_bits());
+    let bytes = if bits == 8 { 1 } else { 2 };
+    let (plane, at, word) = match (info.layout, channel) {
+        (Layout::MultiPlanar, 1) => (0, [x, y], 0),
+        (Layout::MultiPlanar, 2) => (1, [x, y], 0),
+        (Layout::MultiPlanar, 0) => (info.planes().len() - 1, [x, y], if info.planes().len() == 2 { 1 } else { 0 }),
+        (Layout::Packed422, 0..3) => {
+            // Names begin with what lies first.
+            let luma_first = info.name.starts_with('G');
+            let word = match (channel, luma_first) {
+                (1, true) => 2 * (x % 2),
+                (1, false) => 2 * (x % 2) + 1,
+                (2, true) => 1,
+                (2, false) => 0,
+                (_, true) => 3,
+                (_, false) => 2,
+            };
+            (0, [if channel == 1 { x } else { 2 * x }, y], word)
+        }
+        (Layout::Plain, _) => (0, [x, y], channel as u32),
+        _ => return None,
+    };
+    let offset = layout.offset(plane, 0, layer, 0, [at[0], at[1], 0]) as usize + (word * bytes) as usize;
+    // SAFETY: inside the test's memory.
+    let raw = unsafe {
+        match bytes {
+            1 => u32::from(image.memory.base.add(offset).read()),
+            _ => u32::from(image.memory.base.add(offset).cast::<u16>().read_unaligned()) >> (16 - bits),
+        }
+    };
+    Some(f64::from(raw) / f64::from((1u32 << bits) - 1))
+}
+
+/// "Implicit Reconstruction" of a channel at unnormalised coordinates of the image.
+fn reconstructed(
+    image: &TestImage,
+    layer: u32,
+    channel: usize,
+    at: [f64; 2],
+    c: &Conversion,
+    linear: bool,
+) -> Option<f64> {
+    let desc = &image.memory.layout.desc;
+    let name = desc.format.info().name;
+    let halved = [name.contains("_42") && channel != 1, name.contains("_420") && channel != 1];
+    let size = [0, 1].map(|axis: usize| desc.extent[axis] / if halved[axis] { 2 } else { 1 });
+    let uv: [f64; 2] = std::array::from_fn(|axis| match (halved[axis], c.cosited[axis]) {
+        (false, _) => at[axis],
+        (true, true) => 0.5 * (at[axis] + 0.5),
+        (true, false) => 0.5 * at[axis],
+    });
+    let texel = |x: f64, y: f64| {
+        let inside = |i: f64, size: u32| i.clamp(0.0, f64::from(size - 1)) as u32;
+        stored(image, layer, channel, [inside(x, size[0]), inside(y, size[1])])
+    };
+    if !linear {
+        return texel(uv[0].floor(), uv[1].floor());
+    }
+    let [(i, a), (j, b)] = uv.map(|u| ((u - 0.5).floor(), (u - 0.5) - (u - 0.5).floor()));
+    Some(
+        (texel(i, j)? * (1.0 - a) + texel(i + 1.0, j)? * a) * (1.0 - b)
+            + (texel(i, j + 1.0)? * (1.0 - a) + texel(i + 1.0, j + 1.0)? * a) * b,
+    )
+}
+
+/// "Sampler Y'CbCr Conversion" of R, G, B, A.
+fn convert(texel: [f64; 4], c: &Conversion, bits: u32) -> [f64; 4] {
+    let [cr, y, cb, a] = c.components.map(|source| match source {
+        0..=3 => texel[usize::from(source)],
+        5 => 1.0,
+        _ => 0.0,
+    });
+    let (n, most) = (f64::from(bits), 2f64.powi(bits as i32) - 1.0);
+    let (y, cb, cr) = match (c.model, c.narrow) {
+        (Model::RgbIdentity, _) => return [cr, y, cb, a],
+        (_, false) => (y, cb - 2f64.powf(n - 1.0) / most, cr - 2f64.powf(n - 1.0) / most),
+        (_, true) => {
+            let unit = 2f64.powf(n - 8.0);
+            let chroma = |c: f64| (c * most - 128.0 * unit) / (224.0 * unit);
+            ((y * most - 16.0 * unit) / (219.0 * unit), chroma(cb), chroma(cr))
+        }
+    };
+    // Matrices of the Data Format Specification, by their published digits.
+    let [r, g1, g2, b] = match c.model {
+        Model::Ycbcr709 => [1.5748, 0.187_324_273, 0.468_124_273, 1.8556],
+        Model::Ycbcr601 => [1.402, 0.344_136_286, 0.714_136_286, 1.772],
+        Model::Ycbcr2020 => [1.4746, 0.164_553_127, 0.571_353_127, 1.8814],
+        _ => return [cr, y, cb, a],
+    };
+    [y + r * cr, y - g1 * cb - g2 * cr, y + b * cb, a]
+}
+
+fn random_conversion(rng: &mut Rng) -> Conversion {
+    let swapped = rng.below(4) == 0;
+    Conversion {
+        model: rng.pick(&Model::ALL),
+        narrow: rng.below(2) == 0,
+        components: if swapped { [2, 1, 0, 5] } else { [0, 1, 2, 3] },
+        cosited: [rng.below(2) == 0, rng.below(2) == 0],
+        linear: rng.below(2) == 0,
+    }
+}
+
+#[test]
+fn conversions_are_the_specifications() {
+    let mut rng = Rng(0x4ccb_c412_0000_0001);
+    let names = TABLE.iter().filter(|row| row.image_features & features::COSITED_CHROMA_SAMPLES != 0);
+    let names: Vec<_> = names.map(|row| row.name).collect();
+    assert_eq!(names.len(), 34);
+    for round in 0..names.len() * 12 {
+        let name = names[round % names.len()];
+        let extent = [2 * (1 + rng.below(9)), 2 * (1 + rng.below(9)), 1];
+        let layers = 1 + rng.below(3);
+        let image = TestImage::new(&mut rng, name, Dim::D2, extent, 1, layers, 1);
+        let conversion = random_conversion(&mut rng);
+        let request = ViewRequest {
+            memory: &image.memory,
+            format: image.memory.layout.desc.format,
+            dim: Dim::D2,
+            arrayed: layers > 1,
+            slices: false,
+            levels: (0, 1),
+            layers: (0, layers),
+            aspect: Aspect::Color,
+            swizzle: [0, 1, 2, 3],
+            min_lod: 0.0,
+        };
+        let view = converted_view(&request, &conversion);
+        // Luma may have a filter of its own.
+        let filter = rng.below(2);
+        let s = new_sampler(Sampler { mag_filter: filter, min_filter: filter, address_mode: [2; 3], ..sampler() });
+        let mut a = args();
+        let mut places = [([0.0; 2], 0); MAX_LANES];
+        for (lane, place) in places.iter_mut().enumerate() {
+            // Somewhere between the centre of a texel and its edge, where nothing is nearest to two.
+            let mut axis = |size: u32| rng.below(size + 4) as f32 - 2.0 + rng.pick(&[0.1, 0.3, 0.4, 0.6, 0.8]);
+            let at = [axis(extent[0]), axis(extent[1])];
+            let layer = rng.below(layers);
+            (a.coord[0][lane], a.coord[1][lane]) = (at[0] / extent[0] as f32, at[1] / extent[1] as f32);
+            a.coord[2][lane] = layer as f32;
+            *place = (at.map(f64::from), layer);
+        }
+        let before = a;
+        for level in Level::all_here() {
+            a = before;
+            // SAFETY: a valid view, sampler and arguments; the host has the level.
+            unsafe { converted(level)(&*view.view, &s, &mut a) };
+            assert_eq!((a.coord, a.mask), (before.coord, before.mask), "arguments stay");
+            for (lane, (at, layer)) in places.into_iter().enumerate() {
+                let channel = |channel: usize| {
+                    let luma = channel == 1 || !request.format.is_divided();
+                    let linear = if luma { filter == 1 } else { conversion.linear };
+                    reconstructed(&image, layer, channel, at, &conversion, linear)
+                };
+                let texel = [0, 1, 2, 3].map(|c| channel(c).unwrap_or(1.0));
+                let want = convert(texel, &conversion, request.format.component_bits().into());
+                for c in 0..4 {
+                    let got = f64::from(f32::from_bits(a.result[c][lane]));
+                    assert!((got - want[c]).abs() < 2e-5, "{name} {c} {at:?} {conversion:?} {filter}: {got} {want:?}");
+                }
+            }
+        }
+        assert_eq!(view.view.kernels[KERNEL_SAMPLE + s.class as usize] as usize, converted(Level::here()) as usize);
+    }
+}
+
+/// Its size is luma's; nothing else can be done with it, and one that does not fit its image is a null view.
+#[test]
+fn a_converted_view_is_sampled_and_nothing_else() {
+    let mut rng = Rng(7);
+    let image = TestImage::new(&mut rng, "G8_B8R8_2PLANE_420_UNORM", Dim::D2, [8, 4, 1], 1, 1, 1);
+    let conversion = random_conversion(&mut rng);
+    let request = ViewRequest {
+        memory: &image.memory,
+        format: image.memory.layout.desc.format,
+        dim: Dim::D2,
+        arrayed: false,
+        slices: false,
+        levels: (0, 1),
+        layers: (0, 1),
+        aspect: Aspect::Color,
+        swizzle: [0, 1, 2, 3],
+        min_lod: 0.0,
+    };
+    let view = converted_view(&request, &conversion);
+    assert_eq!((view.view.level[0].width, view.view.level[0].height, view.view.levels), (8, 4, 1));
+    for (op, kernel) in [(SampleOp::Gather, KERNEL_SAMPLE), (SampleOp::Sample, KERNEL_FETCH)] {
+        let mut a = ImageArgs { op, ..args() };
+        // SAFETY: a valid view, sampler and arguments.
+        unsafe { (view.view.kernels[kernel])(&*view.view, &sampler(), &mut a) };
+        assert_eq!(a.result, [[0; MAX_LANES]; 4], "{op:?}");
+    }
+    let mut a = ImageArgs { op: SampleOp::QueryLod, lod_mode: LodMode::Implicit, ..args() };
+    // SAFETY: as above.
+    unsafe { (view.view.kernels[KERNEL_SAMPLE])(&*view.view, &sampler(), &mut a) };
+    assert_eq!(a.result[0], [0; MAX_LANES]);
+    let beyond = converted_view(&ViewRequest { layers: (1, 1), ..request }, &conversion);
+    assert_eq!((beyond.view.levels, beyond.view.samples), (0, 0));
+}

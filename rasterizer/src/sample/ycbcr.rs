@@ -1,0 +1,213 @@
+//! Views with a sampler Y'CbCr conversion (specification: "Chroma Reconstruction", "Sampler Y'CbCr Conversion").
+//!
+//! Each part of such a format (`base::format::parts`) has a view of its own, of a plain format, whose kernels sample and filter it: chroma is reconstructed
+//! implicitly, at the coordinates of luma and with a filter of its own. What comes of the parts is mapped, and range expansion and model
+//! conversion are one affine map, so that nothing is decided per texel.
+//!
+//! Invariant: such formats have one level, and whole texels of chroma, so one normalised coordinate names the same place in every part; a cosited sample lies
+//! a quarter of its texel further up or left.
+
+use super::address::mode;
+use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane};
+use base::abi::{ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
+use base::format::pack::ONE;
+use base::format::{Lanes, parts};
+use base::host::{Floats, Host, Ints, Level};
+
+/// `VkSamplerYcbcrModelConversion`, same values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the specification's names")]
+pub enum Model {
+    RgbIdentity,
+    YcbcrIdentity,
+    Ycbcr709,
+    Ycbcr601,
+    Ycbcr2020,
+}
+
+impl Model {
+    /// All, by their value.
+    pub const ALL: [Model; 5] =
+        [Model::RgbIdentity, Model::YcbcrIdentity, Model::Ycbcr709, Model::Ycbcr601, Model::Ycbcr2020];
+
+    /// What red and blue weigh in luma (Khronos Data Format Specification, "Color conversions").
+    fn weights(self) -> Option<[f64; 2]> {
+        match self {
+            Model::RgbIdentity | Model::YcbcrIdentity => None,
+            Model::Ycbcr709 => Some([0.2126, 0.0722]),
+            Model::Ycbcr601 => Some([0.299, 0.114]),
+            Model::Ycbcr2020 => Some([0.2627, 0.0593]),
+        }
+    }
+}
+
+/// `VkSamplerYcbcrConversion`, but for the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// `ycbcrModel`.
+    pub model: Model,
+    /// `ycbcrRange` is ITU_NARROW.
+    pub narrow: bool,
+    /// `components`, as a view's swizzle.
+    pub components: [u8; 4],
+    /// `xChromaOffset` and `yChromaOffset` are COSITED_EVEN.
+    pub cosited: [bool; 2],
+    /// `chromaFilter` is LINEAR.
+    pub linear: bool,
+}
+
+/// Red, green and blue, each as the sum of red, green, blue and 1 with these weights.
+type Affine = [[f32; 4]; 3];
+
+impl Conversion {
+    /// Range expansion and model conversion of components of `bits` bits.
+    fn affine(&self, bits: u8) -> Affine {
+        if self.model == Model::RgbIdentity {
+            return [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+        }
+        let (most, step) = ((1u64 << bits) as f64 - 1.0, (1u64 << (bits - 8)) as f64);
+        // Scale and offset of luma, and of chroma.
+        let [luma, chroma] = match self.narrow {
+            false => [[1.0, 0.0], [1.0, -128.0 * step / most]],
+            true => [[most / (219.0 * step), -16.0 / 219.0], [most / (224.0 * step), -128.0 / 224.0]],
+        };
+        // Of Cr, Y, Cb.
+        let model = match self.model.weights() {
+            None => [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            Some([red, blue]) => {
+                let (green, cr, cb) = (1.0 - red - blue, 2.0 * (1.0 - red), 2.0 * (1.0 - blue));
+                [[cr, 1.0, 0.0], [-red * cr / green, 1.0, -blue * cb / green], [0.0, 1.0, cb]]
+            }
+        };
+        model.map(|[cr, y, cb]: [f64; 3]| {
+            let offset = y * luma[1] + (cr + cb) * chroma[1];
+            [cr * chroma[0], y * luma[0], cb * chroma[0], offset].map(|weight| weight as f32)
+        })
+    }
+}
+
+/// What is sampled at once.
+struct Source {
+    view: ImageView,
+    /// What is added to the coordinates.
+    offset: [f32; 2],
+    /// For R, G, B, A: the component of the view.
+    components: [Option<u8>; 4],
+}
+
+/// What the kernels of a view know of its conversion.
+pub struct Parts {
+    /// Luma first.
+    sources: Vec<Source>,
+    /// Of those behind the first.
+    sampler: Sampler,
+    components: [u8; 4],
+    affine: Affine,
+}
+
+/// A view, and what it points to.
+pub struct ConvertedView {
+    /// As generated code sees it.
+    pub view: Box<ImageView>,
+    _parts: Option<Box<Parts>>,
+}
+
+/// A view of all of an image's planes with a conversion. The request's aspect and swizzle mean nothing. A request that does not fit its image
+/// gives a view whose kernels give zeros.
+pub fn converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> ConvertedView {
+    match try_converted_view(request, conversion) {
+        Some((mut view, parts)) => {
+            let parts = Box::new(parts);
+            view.conversion = (&raw const *parts).cast();
+            ConvertedView { view: Box::new(view), _parts: Some(parts) }
+        }
+        // No plane has this aspect.
+        None => ConvertedView { view: Box::new(image_view(&ViewRequest { levels: (0, 0), ..*request })), _parts: None },
+    }
+}
+
+fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Option<(ImageView, Parts)> {
+    let layout = &*request.memory.layout;
+    let request = ViewRequest { swizzle: [0, 1, 2, 3], ..*request };
+    let size = layout.desc.extent;
+    let mut sources = Vec::new();
+    for part in parts(request.format) {
+        let (plane, row) = (layout.planes().get(part.plane)?, request.format.info().planes().get(part.plane)?);
+        // A plane's texels are the part's, but of a packed format the image's.
+        let [width, height] = [part.subsampling.0, part.subsampling.1].map(u32::from);
+        let per_texel = [width / u32::from(row.subsampling.0), height / u32::from(row.subsampling.1)];
+        let view = over_plane(&request, plane, part.format, per_texel)?;
+        let cosited = |axis: usize, subsampling: u32| match subsampling > 1 && conversion.cosited[axis] {
+            true => 0.5 / size[axis] as f32,
+            false => 0.0,
+        };
+        sources.push(Source { view, offset: [cosited(0, width), cosited(1, height)], components: part.components });
+    }
+    let mut view = over_plane(&request, layout.planes().first()?, request.format, [1; 2])?;
+    view.kernels[KERNEL_SAMPLE..].fill(converted(Level::here()));
+    let filter = u32::from(conversion.linear);
+    let sampler = Sampler {
+        mag_filter: filter,
+        min_filter: filter,
+        address_mode: [mode::CLAMP_TO_EDGE; 3],
+        ..*default_sampler()
+    };
+    let affine = conversion.affine(request.format.component_bits());
+    Some((view, Parts { sources, sampler: new_sampler(sampler), components: conversion.components, affine }))
+}
+
+base::compiled! {
+    /// Samples of any sampler.
+    pub(super) unsafe extern "C" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        sample::<H>(&*(*view).conversion.cast::<Parts>(), &*sampler, &mut *args);
+    }
+}
+
+/// # Safety
+/// The host is `H`; the views are valid.
+#[inline(always)]
+unsafe fn sample<H: Host>(parts: &Parts, sampler: &Sampler, args: &mut ImageArgs) {
+    let kernel = |view: &ImageView, sampler: &Sampler| view.kernels[KERNEL_SAMPLE + sampler.class as usize];
+    match args.op {
+        SampleOp::Sample => {}
+        // Of luma.
+        SampleOp::QueryLod => {
+            let luma = &parts.sources[0].view;
+            // SAFETY: a view and its kernel.
+            return unsafe { kernel(luma, sampler)(luma, sampler, args) };
+        }
+        // No valid program has others.
+        _ => {
+            args.result = [[0; MAX_LANES]; 4];
+            return;
+        }
+    }
+    let place = [args.coord[0], args.coord[1]];
+    // A component that no part has is 0, and alpha 1.
+    let mut texel: Lanes = [[0; MAX_LANES], [0; MAX_LANES], [0; MAX_LANES], [ONE; MAX_LANES]];
+    for (i, source) in parts.sources.iter().enumerate() {
+        for (axis, offset) in source.offset.into_iter().enumerate().filter(|(_, offset)| *offset != 0.0) {
+            args.coord[axis] = place[axis].map(|coord| coord + offset);
+        }
+        let sampler = if i == 0 { sampler } else { &parts.sampler };
+        // SAFETY: a view and its kernel.
+        unsafe { kernel(&source.view, sampler)(&source.view, sampler, args) };
+        (args.coord[0], args.coord[1]) = (place[0], place[1]);
+        for (to, from) in texel.iter_mut().zip(source.components) {
+            if let Some(component) = from {
+                *to = args.result[usize::from(component & 3)];
+            }
+        }
+    }
+    let mapped = parts.components.map(|source| match source {
+        0..=3 => texel[usize::from(source)],
+        5 => [ONE; MAX_LANES],
+        _ => [0; MAX_LANES],
+    });
+    let [r, g, b] = [0, 1, 2].map(|c: usize| H::Ints::of(mapped[c]).as_floats());
+    for c in 0..3 {
+        let [red, green, blue, offset] = parts.affine[c].map(H::Floats::splat);
+        args.result[c] = (green * g + offset + red * r + blue * b).bits().lanes();
+    }
+    args.result[3] = mapped[3];
+}

@@ -416,7 +416,7 @@ unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
 }
 
 /// Layouts of images that the host copies from and to: an image lies the same way in all of them.
-const HOST_COPY_LAYOUTS: [vk::ImageLayout; 17] = {
+const HOST_COPY_LAYOUTS: [vk::ImageLayout; 18] = {
     use vk::ImageLayout as L;
     [
         L::GENERAL,
@@ -435,6 +435,7 @@ const HOST_COPY_LAYOUTS: [vk::ImageLayout; 17] = {
         L::READ_ONLY_OPTIMAL,
         L::ATTACHMENT_OPTIMAL,
         L::RENDERING_LOCAL_READ_KHR,
+        L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT,
         L::PRESENT_SRC_KHR,
     ]
 };

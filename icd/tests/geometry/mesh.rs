@@ -1,8 +1,8 @@
 //! The task and mesh stages: what they draw, per-primitive outputs, indirect draws, queries, refusals, memory; the same bits for all tiers and numbers of threads.
 
-use crate::common::{Buffer, Context, info, spirv};
+use crate::common::{Buffer, Context, info, peak, spirv};
 use crate::pipeline::{self, Messenger};
-use crate::{FORMAT, SIDE, cell, literal, peak};
+use crate::{FORMAT, SIDE, cell, literal};
 use ash::vk;
 
 macro_rules! shader {

@@ -42,9 +42,9 @@ pub unsafe fn sample<H: Host, const ROW: usize, const RAW: bool, const LINEAR: b
             }
         }
         let place = Place::new::<H>([view; 2], sampler, args, four);
-        let Some(mut found) = place.level::<H, RAW, LINEAR, false>(numbers[0]) else { return false };
+        let Some(mut found) = place.level::<RAW, LINEAR, false>(numbers[0]) else { return false };
         if MIPS && detail.levels > 1 {
-            let Some(next) = place.level::<H, RAW, LINEAR, false>(numbers[1]) else { return false };
+            let Some(next) = place.level::<RAW, LINEAR, false>(numbers[1]) else { return false };
             // Without a second level there is nothing to add.
             found = blended(found, next, both::<H>(H::Ints::of(detail.weight).as_floats()));
         }
@@ -83,7 +83,7 @@ pub unsafe fn sample_chunks<H: Host, const ROW: usize, const RAW: bool, const LI
             return rows.one_by_one(view, sampler, args, any);
         };
         while let Some((coord, result)) = rows.next() {
-            match axes.sample::<H, RAW, LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
+            match axes.sample::<RAW, LINEAR, false>(_mm512_loadu_ps(coord.cast())) {
                 Some(found) => give::<RAW>(four, result, found),
                 None => chunk(view, sampler, args, others, (coord, result)),
             }
@@ -128,7 +128,7 @@ unsafe fn detailed_chunks<H: Host, const RAW: bool, const LINEAR: bool>(
                 let quads = counting.map(|quad| 2 * i + quad);
                 let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
                 let weight = spread(_mm_castsi128_ps(weight));
-                match known.levels::<H, RAW, LINEAR>(&detail, quads, weight, _mm512_loadu_ps(coord.cast())) {
+                match known.levels::<RAW, LINEAR>(&detail, quads, weight, _mm512_loadu_ps(coord.cast())) {
                     Some(found) => give::<RAW>(four, result, found),
                     None => chunk(view, sampler, args, others, (coord, result)),
                 }
@@ -190,9 +190,9 @@ impl Known<'_> {
     /// A chunk of the levels that these quads have. None where they differ, and as [`Axes::sample`].
     ///
     /// # Safety
-    /// The levels exist. The host is `H`, and wide.
+    /// The levels exist. The host is wide.
     #[inline(always)]
-    unsafe fn levels<H: Host, const RAW: bool, const LINEAR: bool>(
+    unsafe fn levels<const RAW: bool, const LINEAR: bool>(
         &mut self,
         detail: &Detail,
         [a, b]: [usize; 2],
@@ -205,7 +205,7 @@ impl Known<'_> {
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let found = self.level(first[a])?.sample::<H, RAW, LINEAR, false>(coord)?;
+            let found = self.level(first[a])?.sample::<RAW, LINEAR, false>(coord)?;
             // Of positive numbers those above zero.
             if detail.weight[a] | detail.weight[b] == 0 {
                 return Some(found);
@@ -213,7 +213,7 @@ impl Known<'_> {
             if second[a] != second[b] {
                 return None;
             }
-            let next = self.level(second[a])?.sample::<H, RAW, LINEAR, false>(coord)?;
+            let next = self.level(second[a])?.sample::<RAW, LINEAR, false>(coord)?;
             Some(blended(found, next, weight))
         }
     }
@@ -252,7 +252,7 @@ pub unsafe fn sample_pair<H: Host, const ROW: usize, const RAW: bool, const LINE
     // SAFETY: the caller's promise; the first levels exist.
     unsafe {
         let place = Place::new::<H>(views, sampler, args, four);
-        let Some(found) = place.level::<H, RAW, LINEAR, true>(0) else { return false };
+        let Some(found) = place.level::<RAW, LINEAR, true>(0) else { return false };
         give::<RAW>(four, &raw mut args.result, found);
     }
     true
@@ -290,7 +290,7 @@ pub unsafe fn anisotropic<H: Host, const ROW: usize>(
                 let part = _mm512_div_ps(_mm512_cvtepi32_ps(_mm512_set1_epi32(probe)), parts);
                 let moved = _mm512_mul_ps(_mm512_castsi512_ps(major), _mm512_sub_ps(part, _mm512_set1_ps(0.5)));
                 place.coord = _mm512_mask_mov_ps(coord, several, _mm512_add_ps(coord, moved));
-                let Some(texels) = place.level::<H, false, true, false>(numbers[pass % 2]) else { return false };
+                let Some(texels) = place.level::<false, true, false>(numbers[pass % 2]) else { return false };
                 let has = _mm512_cmpgt_epi32_mask(count, _mm512_set1_epi32(probe - 1));
                 for c in 0..2 {
                     let more = if probe == 1 { texels[c] } else { _mm512_add_ps(sum[c], texels[c]) };
@@ -395,16 +395,16 @@ impl<'a> Place<'a> {
     /// Two components at a time of a level's texels, filtered; without `TWO` both views are the same. None as [`Axes::new`] and [`Axes::sample`].
     ///
     /// # Safety
-    /// The level exists; the view's texels are of that kind. The host is `H`, and wide.
+    /// The level exists; the view's texels are of that kind. The host is wide.
     #[inline(always)]
-    unsafe fn level<H: Host, const RAW: bool, const LINEAR: bool, const TWO: bool>(
+    unsafe fn level<const RAW: bool, const LINEAR: bool, const TWO: bool>(
         &self,
         number: u32,
     ) -> Option<[__m512; 2]> {
         // SAFETY: the caller's promise.
         unsafe {
             let axes = Axes::new::<TWO>(self.views, self.four, self.address_mode, number, self.wanted)?;
-            axes.sample::<H, RAW, LINEAR, TWO>(self.coord)
+            axes.sample::<RAW, LINEAR, TWO>(self.coord)
         }
     }
 }
@@ -469,9 +469,9 @@ impl Axes {
     /// Two components at a time of the texels at coordinates, filtered. None where wanted lanes lie apart, or far outside.
     ///
     /// # Safety
-    /// The views' texels are of that kind. The host is `H`, and wide.
+    /// The views' texels are of that kind. The host is wide.
     #[inline(always)]
-    unsafe fn sample<H: Host, const RAW: bool, const LINEAR: bool, const TWO: bool>(
+    unsafe fn sample<const RAW: bool, const LINEAR: bool, const TWO: bool>(
         &self,
         coord: __m512,
     ) -> Option<[__m512; 2]> {

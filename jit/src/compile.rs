@@ -8,7 +8,7 @@ use crate::code::CodeBlob;
 use crate::emit::{self, EmitOptions};
 use crate::error::{Error, Result};
 use crate::host;
-use crate::ir::{InstData, Node, Op, Region};
+use crate::ir::{Builtin, Node, Op, Region};
 use crate::lir;
 use crate::passes;
 use crate::spirv::{self, Accept, Module, Specialization};
@@ -112,14 +112,17 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
     )?;
     passes::run(&mut shader, &passes::PassOptions::default())?;
     let flat = passes::is_flat(&shader);
+    let reads = |is: fn(Builtin) -> bool| {
+        shader.insts.values().any(|data| matches!(&data.op, Op::Builtin(builtin) if is(*builtin)))
+    };
+    let (draw_parameters, reads_primitive_id) =
+        (reads(Builtin::is_of_draw), reads(|builtin| matches!(builtin, Builtin::PrimitiveId)));
     if let Some(facts) = shader.payload.fragment_mut() {
-        facts.flat = flat;
+        (facts.flat, facts.reads_primitive_id) = (flat, reads_primitive_id);
     }
     let lanes = request.specialization.subgroup_size;
     let divergence = passes::divergence(&shader, lanes);
     let emission = emit::build(&shader, &divergence, request.layout, &EmitOptions { lanes })?;
-    let of_draw = |data: &InstData| matches!(data.op, Op::Builtin(builtin) if builtin.is_of_draw());
-    let draw_parameters = shader.insts.values().any(of_draw);
     let facts = StageFacts {
         payload: shader.payload,
         lanes,

@@ -28,6 +28,8 @@ pub struct FragmentFacts {
     pub sample_shading: bool,
     /// Reads input attachments.
     pub reads_input_attachments: bool,
+    /// Reads PrimitiveId.
+    pub reads_primitive_id: bool,
     /// `PostDepthCoverage`.
     pub post_depth_coverage: bool,
     /// It writes colours that are the same for all fragments of a primitive, and does nothing else.

@@ -89,6 +89,7 @@ fields! {
         writes_sample_mask,
         sample_shading,
         reads_input_attachments,
+        reads_primitive_id,
         post_depth_coverage,
         flat,
     }

@@ -30,6 +30,8 @@ pub struct Measures {
     sign: [f32; BLOCK],
     /// Pixels whose samples can be inside: x0, y0, x1, y1.
     bounds: [[i32; BLOCK]; 4],
+    /// 1: half as large as the rectangle around it, unclipped.
+    half: [u32; BLOCK],
     /// 1: must be looked at.
     seen: [u32; BLOCK],
     /// 1: leaves clipping, and touches no sample or is culled.
@@ -55,6 +57,7 @@ impl Default for Measures {
             area: [0.0; BLOCK],
             sign: [0.0; BLOCK],
             bounds: [[0; BLOCK]; 4],
+            half: [0; BLOCK],
             seen: [0; BLOCK],
             unseen: [0; BLOCK],
         }
@@ -79,6 +82,12 @@ impl Measures {
             top[i] = filter.bounding.first(y0[i].min(y1[i]).min(y2[i]));
             right[i] = filter.bounding.end(x0[i].max(x1[i]).max(x2[i]));
             bottom[i] = filter.bounding.end(y0[i].max(y1[i]).max(y2[i]));
+        }
+        for i in 0..BLOCK {
+            let width = difference(x0[i].max(x1[i]).max(x2[i]), x0[i].min(x1[i]).min(x2[i]));
+            let height = difference(y0[i].max(y1[i]).max(y2[i]), y0[i].min(y1[i]).min(y2[i]));
+            let clipped = self.any[i] & (code::CLIP | code::UNPROJECTED) != 0;
+            self.half[i] = u32::from((self.area[i].abs() == width * height) & !clipped);
         }
         let limit = filter.limit;
         for i in 0..BLOCK {
@@ -127,11 +136,36 @@ impl Builder<'_> {
                 count += lanes.seen[i] as usize;
                 self.leaving += u64::from(lanes.unseen[i]);
             }
-            for &i in &seen[..count] {
-                let (ids, id) = block[usize::from(i)];
-                self.seen(ids, id, layer, usize::from(i), lanes);
+            let mut rest = &seen[..count];
+            while let Some((&i, after)) = rest.split_first() {
+                let (i, next) = (usize::from(i), after.first().map(|&next| usize::from(next)));
+                rest = after;
+                if self.draw.plan.linkage.pairs && next == Some(i + 1) && self.two(block, layer, i, lanes) {
+                    rest = &after[1..];
+                    continue;
+                }
+                let (ids, id) = block[i];
+                self.seen(ids, id, layer, i, lanes);
             }
         }
+    }
+
+    /// A triangle and the next one, if they are one rectangle.
+    #[inline(always)]
+    fn two(&mut self, block: &[Assembled], layer: u32, i: usize, lanes: &Measures) -> bool {
+        let (first, second) = (block[i], block[i + 1]);
+        let halves = lanes.half[i] & lanes.half[i + 1] != 0 && lanes.sign[i] * lanes.sign[i + 1] > 0.0;
+        let follows = first.1 % 2 == 0 && first.1 + 1 == second.1;
+        let bounds = lanes.bounds.each_ref().map(|row| row[i]);
+        halves && follows && self.rectangle([first, second], lanes.area[i], bounds, layer)
+    }
+
+    /// What is common to the pieces of a triangle in the first viewport.
+    #[inline(always)]
+    pub fn common_of(&self, ids: [u32; 3], number: u32, layer: u32, area: f64) -> Common {
+        let front = self.faces_front(area);
+        let primitive_id = self.own(number).primitive_id;
+        Common { vertices: ids, corners: 3, primitive_id, number, layer, viewport: 0, front, provoking: ids[0] }
     }
 
     #[inline(always)]
@@ -155,10 +189,7 @@ impl Builder<'_> {
         }
         self.leaving += 1;
         let area = lanes.area[i];
-        let front = self.faces_front(area);
-        let (corners, viewport, provoking) = (3, 0, ids[0]);
-        let primitive_id = self.own(number).primitive_id;
-        let common = Common { vertices: ids, corners, primitive_id, number, layer, viewport, front, provoking };
+        let common = self.common_of(ids, number, layer, area);
         let screen = ids.map(|id| self.vertices[id as usize].screen);
         self.fill(&screen, area, lanes.bounds.each_ref().map(|row| row[i]), &common, None);
     }

@@ -134,6 +134,8 @@ pub struct Linkage {
     pub cull: Vec<u16>,
     /// Fragment inputs in slot order.
     pub links: Vec<Link>,
+    /// Two triangles may become one rectangle: they come one after the other as the draw has them, and no fragment knows its triangle's number.
+    pub pairs: bool,
 }
 
 /// An output of a stage before the rasterizer: its slot, of a mesh stage its word in the record.
@@ -170,6 +172,8 @@ impl Linkage {
             let inputs = fragment.facts.interface.inputs.iter();
             runs(inputs.map(|s| (word(vertex, s.kind), s.interpolation, once(s.kind))))
         });
+        let fragment = stages.fragment().and_then(|fragment| fragment.facts.payload.fragment());
+        let reads_primitive_id = fragment.is_some_and(|facts| facts.reads_primitive_id);
         Linkage {
             fetch,
             unfed,
@@ -184,6 +188,7 @@ impl Linkage {
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             links,
+            pairs: mesh.is_none() && tessellation.is_none() && stages.geometry().is_none() && !reads_primitive_id,
             mesh,
         }
     }

@@ -132,8 +132,14 @@ impl Builder<'_> {
         &self.draw.plan.viewports[common.viewport as usize]
     }
 
+    /// Pixels that a primitive may touch: x0, y0, x1, y1.
+    #[inline(always)]
+    pub fn view_rect(&self, common: &Common) -> [i32; 4] {
+        self.transform(common).view_rect
+    }
+
     /// Biased depth for pieces of a polygon: `slope` is the polygon's.
-    fn bias(&self, planes: &mut Planes, slope: f32) {
+    pub fn bias(&self, planes: &mut Planes, slope: f32) {
         if let Some(bias) = self.draw.draw.state.depth_bias {
             planes.bias(bias, self.draw.plan.depth_unit, slope);
         }
@@ -239,7 +245,7 @@ impl Builder<'_> {
         if area == 0.0 {
             return;
         }
-        let Some(place) = Place::within(self.transform(common).view_rect, bounds) else { return };
+        let Some(place) = Place::within(self.view_rect(common), bounds) else { return };
         let edges = Outline::triangle(screen).edges_turning(area < 0.0);
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
         let mut planes = Planes::triangle(screen, area);
@@ -365,8 +371,9 @@ impl Builder<'_> {
         self.emit((place, edges, pixels), &planes, &common, Some(sprite), None);
     }
 
+    /// Appends a piece with its attributes.
     #[inline(always)]
-    fn emit(
+    pub fn emit(
         &mut self,
         (place, edges, pixels): (Place, Edges, u32),
         planes: &Planes,

@@ -183,13 +183,18 @@ impl Outline {
     pub fn point(v: &Screen, size: f32) -> Outline {
         let side = fixed(size).max(1);
         let (x0, y0) = (v.x - side / 2, v.y - side / 2);
-        let (x1, y1) = (x0 + side, y0 + side);
+        Outline::rectangle([x0, y0, x0 + side, y0 + side])
+    }
+
+    /// A rectangle with these extremes. Its corners turn clockwise.
+    #[inline(always)]
+    pub fn rectangle([x0, y0, x1, y1]: [i32; 4]) -> Outline {
         Outline { corners: [[x0, y0], [x1, y0], [x1, y1], [x0, y1]], len: 4 }
     }
 
     /// Least x, least y, greatest x, greatest y. (Unused corners repeat a used one.)
     #[inline(always)]
-    fn extremes(&self) -> [i32; 4] {
+    pub fn extremes(&self) -> [i32; 4] {
         let [p, q, r, s] = self.corners;
         let least = |i: usize| p[i].min(q[i]).min(r[i].min(s[i]));
         let greatest = |i: usize| p[i].max(q[i]).max(r[i].max(s[i]));

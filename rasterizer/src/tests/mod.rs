@@ -15,6 +15,7 @@ mod lines;
 mod memory;
 mod panics;
 mod primitives;
+mod rectangles;
 mod stages;
 mod state;
 

@@ -1,0 +1,131 @@
+//! Two triangles that are a rectangle are set up as one: the same pixels, the same values, no quad shaded twice.
+
+use super::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const SIDE: u32 = 64;
+
+/// Quads that [`fs_counted`] was asked for; tests that read it hold [`COUNTING`].
+static QUADS: AtomicU64 = AtomicU64::new(0);
+static COUNTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+unsafe extern "C" fn fs_counted(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: called with a `FragmentBatch`.
+    unsafe {
+        QUADS.fetch_add(u64::from((*batch.cast::<FragmentBatch>()).count), Ordering::Relaxed);
+        fragments(batch, |_, _, c| Some(c));
+    }
+}
+
+/// A fragment stage that counts its quads; nothing is paired for one that knows primitives' numbers.
+fn counted(pairs: bool, interpolation: Interpolation) -> CompiledStage {
+    let facts = FragmentFacts { reads_primitive_id: !pairs, ..FragmentFacts::default() };
+    let inputs = (0..4).map(|c| slot(user(0, c), interpolation)).collect();
+    let outputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
+    stage(Payload::Fragment(facts), fs_counted, 8, StageInterface { inputs, outputs, places: Vec::new() })
+}
+
+/// A vertex at fixed-point coordinates.
+fn at([x, y]: [i32; 2], color: [f32; 4]) -> V {
+    let ndc = |c: i32| c as f32 / (128.0 * SIDE as f32) - 1.0;
+    v(ndc(x), ndc(y), 0.5, color)
+}
+
+/// The corners of a rectangle x0, y0, x1, y1, numbered `x | y << 1`, with values of a plane that sums are exact in.
+fn corners(random: &mut Rng, rect: [i32; 4]) -> [V; 4] {
+    let mut eighths = || [0; 4].map(|_: i32| random.below(64) as f32 / 8.0);
+    let (first, across, down) = (eighths(), eighths(), eighths());
+    core::array::from_fn(|i| {
+        let (x, y) = (i & 1, i >> 1);
+        let value = |c: usize| first[c] + across[c] * x as f32 + down[c] * y as f32;
+        at([rect[2 * x], rect[2 * y + 1]], core::array::from_fn(value))
+    })
+}
+
+/// The same rectangle as two triangles: which diagonal, and which vertices the triangles begin with.
+fn split(random: &mut Rng, corners: &[V; 4]) -> [V; 6] {
+    let order = if random.below(2) == 0 { [0, 1, 2, 3, 2, 1] } else { [1, 3, 0, 2, 0, 3] };
+    let (first, second) = (random.below(3) as usize, random.below(3) as usize);
+    core::array::from_fn(|i| corners[if i < 3 { order[(i + first) % 3] } else { order[3 + (i + second) % 3] }])
+}
+
+/// The picture of a list of triangles, and how many quads were shaded.
+fn picture(samples: u32, vertices: &[V], stage: CompiledStage) -> (Image, u64) {
+    let image = Image::new(RGBA32F, SIDE, SIDE, samples, 1);
+    let mut state = state(Topology::TriangleList, SIDE, SIDE);
+    state.pixel.blend[0] = ADDITIVE;
+    QUADS.store(0, Ordering::Relaxed);
+    render(1, targets(&image, None), [draw_with(Some(stage), state, vertices)]);
+    (image, QUADS.load(Ordering::Relaxed))
+}
+
+#[test]
+fn rectangles_cover_what_their_triangles_do() {
+    let _counting = COUNTING.lock();
+    let random = &mut Rng(0x7ec7);
+    for round in 0..300 {
+        let samples = if round % 3 == 0 { 4 } else { 1 };
+        // From a fraction of a pixel to most of the target, some beyond its edge.
+        let most = [300, 2000, 12000][random.below(3) as usize];
+        let rects: Vec<[i32; 4]> = (0..1 + random.below(4))
+            .map(|_| {
+                let [x, y] = [0; 2].map(|_| random.below(SIDE * 256) as i32 - 512);
+                [x, y, x + 1 + random.below(most) as i32, y + 1 + random.below(most) as i32]
+            })
+            .collect();
+        let vertices: Vec<V> = rects.iter().flat_map(|&rect| split(random, &corners(random, rect))).collect();
+        let (want, many) = picture(samples, &vertices, counted(false, Interpolation::Smooth));
+        let (got, few) = picture(samples, &vertices, counted(true, Interpolation::Smooth));
+        assert!(few <= many);
+        for (y, x) in (0..SIDE).flat_map(|y| (0..SIDE).map(move |x| (y, x))) {
+            for sample in 0..samples {
+                let of = |image: &Image| image.texel::<[f32; 4]>(Aspect::Color, x, y, sample, 0);
+                let (a, b) = (of(&want), of(&got));
+                // Values are up to 24 a rectangle; there are four at most.
+                assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4), "round {round} ({x}, {y}): {a:?} {b:?}");
+                assert_eq!(a == [0.0; 4], b == [0.0; 4], "round {round} ({x}, {y})");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_is_one_rectangle_is_set_up_as_one() {
+    let _counting = COUNTING.lock();
+    let random = &mut Rng(0x9a1e);
+    let rect = [8 << 8, 8 << 8, 40 << 8, 24 << 8];
+    let all = (32 / 2) * (16 / 2);
+    let whole = corners(random, rect);
+    let two = [0, 1, 2, 3, 2, 1].map(|i| whole[i]);
+    let smooth = || counted(true, Interpolation::Smooth);
+    let quads = |vertices: &[V]| picture(1, vertices, smooth()).1;
+    assert_eq!(quads(&two), all);
+    // The diagonal runs through quads of both triangles.
+    assert!(picture(1, &two, counted(false, Interpolation::Smooth)).1 > all);
+    let changed = |change: fn(&mut [V; 6])| {
+        let mut vertices = two;
+        change(&mut vertices);
+        vertices
+    };
+    let apart: [(&str, [V; 6]); 7] = [
+        ("depth", changed(|v| v[3].position[2] = 0.75)),
+        ("distance", changed(|v| v[3].position = v[3].position.map(|c| c * 2.0))),
+        ("no plane", changed(|v| v[3].color[1] += 1.0)),
+        ("two values at a corner", changed(|v| v[4].color[2] += 1.0)),
+        ("turned the other way", changed(|v| v.swap(4, 5))),
+        ("no rectangle", changed(|v| v[3].position[0] += 1.0 / 32.0)),
+        ("the same half twice", changed(|v| (v[3], v[4], v[5]) = (v[0], v[1], v[2]))),
+    ];
+    for (why, vertices) in apart {
+        assert!(quads(&vertices) > all, "{why}");
+    }
+    // The second triangle of a pair, and the first of the next one.
+    let aside = at([0; 2], WHITE);
+    let mut odd = vec![aside; 3];
+    odd.extend(two);
+    assert!(quads(&odd) > all);
+    // Flat values are the provoking vertices'.
+    let flat = |vertices: &[V]| picture(1, vertices, counted(true, Interpolation::Flat)).1;
+    assert!(flat(&two) > all);
+    assert_eq!(flat(&two.map(|v| V { color: WHITE, ..v })), all);
+}

@@ -280,7 +280,7 @@ fn primitive(attributes: &[[u32; 3]], seed: u32) -> FragmentPrimitive {
         viewport_index: 20 + seed,
         point_origin: [1.5, 2.5],
         point_inv_size: 0.25,
-        _pad: 0,
+        affine: 0,
     }
 }
 

@@ -104,9 +104,12 @@ unsafe fn pair<H: Host, const SAME: bool>(
         [each::<H, false>(corner_a[0], corner_b[0]) + x, each::<H, false>(corner_a[1], corner_b[1]) + y]
     };
     let linear = [plane::<H, SAME>(&a.b1, &b.b1, at), plane::<H, SAME>(&a.b2, &b.b2, at)];
-    let w = H::Floats::splat(1.0) / plane::<H, SAME>(&a.inv_w, &b.inv_w, at);
-    let smooth =
-        [linear[0] * each::<H, SAME>(a.inv_w1, b.inv_w1) * w, linear[1] * each::<H, SAME>(a.inv_w2, b.inv_w2) * w];
+    let smooth = if a.affine & b.affine != 0 {
+        linear
+    } else {
+        let w = H::Floats::splat(1.0) / plane::<H, SAME>(&a.inv_w, &b.inv_w, at);
+        [linear[0] * each::<H, SAME>(a.inv_w1, b.inv_w1) * w, linear[1] * each::<H, SAME>(a.inv_w2, b.inv_w2) * w]
+    };
     for (i, input) in inputs.iter().enumerate() {
         let slot = (input >> 1) as usize;
         let [w1, w2] = if input & 1 != 0 { smooth } else { linear };
@@ -161,11 +164,15 @@ mod wide {
                 _mm512_add_ps(y, _mm512_broadcast_f32x4(_mm_loadu_ps(inside.y.as_ptr()))),
             ];
             let linear = [plane(&primitive.b1, at), plane(&primitive.b2, at)];
-            let w = _mm512_div_ps(_mm512_set1_ps(1.0), plane(&primitive.inv_w, at));
-            let smooth = [
-                _mm512_mul_ps(_mm512_mul_ps(linear[0], _mm512_set1_ps(primitive.inv_w1)), w),
-                _mm512_mul_ps(_mm512_mul_ps(linear[1], _mm512_set1_ps(primitive.inv_w2)), w),
-            ];
+            let smooth = if primitive.affine != 0 {
+                linear
+            } else {
+                let w = _mm512_div_ps(_mm512_set1_ps(1.0), plane(&primitive.inv_w, at));
+                [
+                    _mm512_mul_ps(_mm512_mul_ps(linear[0], _mm512_set1_ps(primitive.inv_w1)), w),
+                    _mm512_mul_ps(_mm512_mul_ps(linear[1], _mm512_set1_ps(primitive.inv_w2)), w),
+                ]
+            };
             for (i, input) in inputs.iter().enumerate() {
                 let [w1, w2] = if input & 1 != 0 { smooth } else { linear };
                 let [a0, d1, d2] = (*primitive.attributes.add((input >> 1) as usize)).map(f32::from_bits);
@@ -189,13 +196,17 @@ mod tests {
     const SLOTS: usize = 5;
 
     fn primitive(rng: &mut Rng, attributes: &[[u32; 3]]) -> FragmentPrimitive {
+        let affine = rng.below(3) == 0;
         let mut near = || rng.float(-0.25, 0.25);
+        let (b1, b2) = ([near(), near(), near()], [near(), near(), near()]);
+        let distance = [near() / 64.0, near() / 64.0, 1.0 + near(), 1.0 + near(), 1.0 + near()];
+        let [dx, dy, inv_w, inv_w1, inv_w2] = if affine { [0.0, -0.0, 1.0, 1.0, 1.0] } else { distance };
         FragmentPrimitive {
-            b1: [near(), near(), near()],
-            b2: [near(), near(), near()],
-            inv_w: [near() / 64.0, near() / 64.0, 1.0 + near()],
-            inv_w1: 1.0 + near(),
-            inv_w2: 1.0 + near(),
+            b1,
+            b2,
+            inv_w: [dx, dy, inv_w],
+            inv_w1,
+            inv_w2,
             z: [0.0; 3],
             origin: [rng.below(64) as i32 - 32, rng.below(16384) as i32],
             attributes: attributes.as_ptr(),
@@ -205,7 +216,7 @@ mod tests {
             viewport_index: 0,
             point_origin: [0.0; 2],
             point_inv_size: 0.0,
-            _pad: 0,
+            affine: u32::from(affine),
         }
     }
 

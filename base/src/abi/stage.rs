@@ -190,8 +190,8 @@ pub struct FragmentPrimitive {
     pub point_origin: [f32; 2],
     /// See `point_origin`; 0 for other primitives.
     pub point_inv_size: f32,
-    #[doc(hidden)]
-    pub _pad: u32,
+    /// Not 0: 1/w is 1 at all vertices, and so the perspective-correct barycentrics are the linear ones, bit for bit.
+    pub affine: u32,
 }
 
 /// One quad (2×2 pixels). Lane order in the quad: (0,0), (1,0), (0,1), (1,1).
@@ -363,7 +363,7 @@ layout!(FragmentPrimitive {
     viewport_index,
     point_origin,
     point_inv_size,
-    _pad
+    affine
 });
 layout!(FragmentQuad { x, y, coverage, sample, primitive });
 layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions });

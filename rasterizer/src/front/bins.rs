@@ -146,7 +146,7 @@ mod tests {
             viewport_index: 0,
             point_origin: [0.0; 2],
             point_inv_size: 0.0,
-            _pad: 0,
+            affine: 0,
         }
     }
 

@@ -8,7 +8,7 @@
 
 use super::link::Linkage;
 use super::primitive::Builder;
-use super::setup::{Common, Outline, Place, Planes};
+use super::setup::{Outline, Place, Planes};
 use super::stream::{Assembled, Shaded};
 use crate::prim::Screen;
 use crate::stage::NO_SLOT;

@@ -115,6 +115,12 @@ impl Planes {
         }
     }
 
+    /// See [`FragmentPrimitive::affine`].
+    #[inline(always)]
+    fn is_affine(&self) -> bool {
+        self.inv_w.d == [0.0; 2] && self.inv_w.c == 1.0 && self.inv_w1 == 1.0 && self.inv_w2 == 1.0
+    }
+
     /// Greatest slope of depth.
     pub fn slope(&self) -> f32 {
         self.z.d[0].abs().max(self.z.d[1].abs()) as f32
@@ -475,7 +481,7 @@ pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: &Piece<'_>) {
             viewport_index: common.viewport,
             point_origin,
             point_inv_size: inv_size,
-            _pad: 0,
+            affine: u32::from(planes.is_affine()),
         },
         edges: edges.edges,
         edge_count: edges.count,

@@ -126,6 +126,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "vk::record",
             "vk::recorder",
             "vk::submit",
+            "vk::ycbcr",
         ],
     ),
     (
@@ -218,6 +219,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "sample::wide",
             "sample::window",
             "sample::words",
+            "sample::ycbcr",
             "scene",
             "stage",
             "surface",

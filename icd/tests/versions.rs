@@ -72,7 +72,10 @@ fn the_subgroup_sizes_of_the_limits_can_be_required() {
     // SAFETY: valid usage.
     unsafe { c.instance.get_physical_device_properties2(c.physical, &mut properties) };
     assert_eq!((control.min_subgroup_size, control.max_subgroup_size), (4, 64));
-    let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
+    let stages = vk::ShaderStageFlags::COMPUTE
+        | vk::ShaderStageFlags::FRAGMENT
+        | vk::ShaderStageFlags::TASK_EXT
+        | vk::ShaderStageFlags::MESH_EXT;
     assert_eq!(control.required_subgroup_size_stages, stages);
     for good in [None, Some(4), Some(8), Some(16), Some(32), Some(64)] {
         let pipeline = pipeline(&c, &layout, good).unwrap();

@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::blocks::BlockWords;
+use super::row::BlockWords;
 use super::{ChannelType, FormatInfo};
 
 /// The texels of the block at the start of `block`, in the format's plain one.

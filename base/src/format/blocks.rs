@@ -2,11 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::row::row;
+use super::row::{BlockWords, row};
 use super::{ChannelType, Format, Layout, Texel, bc, etc2, unpack};
-
-/// 4×4 texels, row by row: word `w` of texel `i` is `[w][i]`; unused words are 0.
-pub type BlockWords = [[u32; 16]; 2];
 
 /// The format of a compressed format's decoded texels.
 pub fn plain(format: Format) -> Format {

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::FormatInfo;
-use super::blocks::BlockWords;
+use super::row::BlockWords;
 use super::{ChannelName, ChannelType};
 
 /// What the smaller and the larger index of a table add to a half's base colour.

@@ -16,10 +16,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod ycbcr;
-pub use blocks::{BlockWords, decode_block, decode_words, plain};
+pub use blocks::{decode_block, decode_words, plain};
 pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use plane::{Aspect, MAX_PLANES, Plane};
-pub use row::{Row, Texel, UNORM8};
+pub use row::{BlockWords, Row, Texel, UNORM8};
 pub use table::TABLE;
 pub use ycbcr::{Part, parts};
 

@@ -15,6 +15,9 @@ use crate::round;
 /// Four components: bits of f32 or of an integer, by the format's class.
 pub type Texel = [u32; 4];
 
+/// 4×4 texels of a decoded block, row by row: word `w` of texel `i` is `[w][i]`; unused words are 0.
+pub type BlockWords = [[u32; 16]; 2];
+
 /// Bits of 1.0f32.
 pub const ONE: u32 = 0x3f80_0000;
 

@@ -13,6 +13,7 @@ use base::format::Row;
 use base::format::lanes::Four;
 use base::host::{Floats, Host, Ints};
 use core::arch::x86_64::*;
+use core::mem::offset_of;
 
 /// The commonest samples, from their arguments to their results: of a 2D view as it is, with both axes wrapped by the same mode; with `MIPS` of the levels that
 /// all lanes have, otherwise only where no other than the first one matters. False where it is another one, or where wanted lanes lie apart: then
@@ -452,11 +453,7 @@ impl Axes {
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let mut size = _mm512_mask_set1_epi32(_mm512_set1_epi32(width as i32), 0xff00, height as i32);
-            if TWO {
-                size = _mm512_mask_set1_epi32(size, 0x00f0, other.width as i32);
-                size = _mm512_mask_set1_epi32(size, 0xf000, other.height as i32);
-            }
+            let size = sizes::<TWO>(level, other);
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
             let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
             Some(Axes { four, repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices })
@@ -602,6 +599,28 @@ impl Axes {
             let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
             Some(filter_of::<RAW>(four, [left, right], weights))
         }
+    }
+}
+
+/// Sizes of levels as lanes have them: x in the lower half, y in the upper one; with `TWO` each quad's.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m512i {
+    const WIDTH: usize = offset_of!(ImageLevel, width);
+    const { assert!(offset_of!(ImageLevel, height) == WIDTH + size_of::<u32>()) };
+    let (level, other) = (core::ptr::from_ref(level), core::ptr::from_ref(other));
+    // SAFETY: the caller's promise; width and height lie side by side.
+    unsafe {
+        let first = _mm_loadl_epi64(level.byte_add(WIDTH).cast());
+        if !TWO {
+            let lanes = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+            return _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(first));
+        }
+        let both = _mm_unpacklo_epi64(first, _mm_loadl_epi64(other.byte_add(WIDTH).cast()));
+        let lanes = _mm512_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 3);
+        _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(both))
     }
 }
 

@@ -73,7 +73,11 @@ fn rectangles_cover_what_their_triangles_do() {
                 [x, y, x + 1 + random.below(most) as i32, y + 1 + random.below(most) as i32]
             })
             .collect();
-        let vertices: Vec<V> = rects.iter().flat_map(|&rect| split(random, &corners(random, rect))).collect();
+        let mut vertices = Vec::new();
+        for rect in rects {
+            let corners = corners(random, rect);
+            vertices.extend(split(random, &corners));
+        }
         let (want, many) = picture(samples, &vertices, counted(false, Interpolation::Smooth));
         let (got, few) = picture(samples, &vertices, counted(true, Interpolation::Smooth));
         assert!(few <= many);

@@ -2,13 +2,15 @@
 //! (`base::format::plain`).
 //!
 //! Invariant: an entry is keyed by the block's bytes and format, not by its address, so it cannot go stale when the memory
-//! changes. Neighbouring lanes mostly want the same block: each block that a call wants is looked up once, and copied to where
-//! the lanes gather from (so two blocks of one call may share an entry).
+//! changes. Neighbouring lanes mostly want the same block: each block that a call wants is looked up once. Where all are there, lanes gather from the cache;
+//! otherwise blocks are copied to where the lanes gather from (so two blocks of one call may share an entry).
 
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
 use super::slice::Slice;
 use super::texel::Texels;
+#[cfg(target_arch = "x86_64")]
+use super::wide;
 use super::words::{self, Words};
 use base::abi::{ImageView, MAX_LANES};
 use base::format::lanes::Lanes;
@@ -18,8 +20,8 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
 /// Block-compressed formats (4×4 texels a block in all that have features) whose texels are decoded to those of row `ROW` of the format table,
-/// which have `WORDS` words (1 or 2).
-pub struct Blocks<const ROW: usize, const WORDS: usize>;
+/// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers ([`Texels::SCALED`]).
+pub struct Blocks<const ROW: usize, const WORDS: usize, const RAW: bool>;
 
 const CACHE_BITS: u32 = 9;
 const CACHED_BLOCKS: usize = 1 << CACHE_BITS;
@@ -61,12 +63,12 @@ impl Reader {
         Reader { base, format: view.format, shift, cache }
     }
 
-    /// The cache's entry of the block at `offset`.
+    /// The cache's entry for the block at `offset`, and the block; is it there?
     ///
     /// # Safety
     /// It lies inside the slice.
     #[inline(always)]
-    unsafe fn find(&mut self, offset: u64) -> usize {
+    unsafe fn look(&self, offset: u64) -> (usize, u128, bool) {
         // SAFETY: a block of 8 or 16 bytes, by the caller's promise; the cache is this thread's and this reader's.
         unsafe {
             let block = self.base.add(offset as usize);
@@ -77,9 +79,22 @@ impl Reader {
             };
             let place = base::hash::of_wide(key as u64 ^ ((key >> 64) as u64).rotate_left(29), CACHE_BITS);
             let place = place % CACHED_BLOCKS;
-            let cache = &mut *self.cache;
-            if cache.keys[place] != key || cache.formats[place] != self.format {
-                fill(cache, place, key, self.format);
+            let cache = &*self.cache;
+            (place, key, cache.keys[place] == key && cache.formats[place] == self.format)
+        }
+    }
+
+    /// The cache's entry of the block at `offset`.
+    ///
+    /// # Safety
+    /// It lies inside the slice.
+    #[inline(always)]
+    unsafe fn find(&mut self, offset: u64) -> usize {
+        // SAFETY: the caller's promise; the cache is this thread's and this reader's.
+        unsafe {
+            let (place, key, is_there) = self.look(offset);
+            if !is_there {
+                fill(&mut *self.cache, place, key, self.format);
             }
             place
         }
@@ -99,63 +114,119 @@ fn fill(cache: &mut Cache, place: usize, key: u128, format: u32) {
     (cache.keys[place], cache.formats[place]) = (key, format);
 }
 
-impl<const ROW: usize, const WORDS: usize> Blocks<ROW, WORDS> {
-    /// The words of the texels at `N` places of each lane, at most four.
+impl<const ROW: usize, const WORDS: usize, const RAW: bool> Blocks<ROW, WORDS, RAW> {
+    /// Where the texels at `N` places of each lane are, at most four: offsets from where their first words begin and their second ones do, in the cache or
+    /// in the room that is given.
     ///
     /// # Safety
-    /// They lie inside the slice (all lanes, wanted or not). The host is `H`.
+    /// They lie inside the slice (all lanes, wanted or not). The host is `H`. The thread decodes no other blocks while they are read.
+    #[inline(always)]
+    unsafe fn find<H: Host, const N: usize>(
+        view: &ImageView,
+        slice: &Slice,
+        places: [[H::Ints; 2]; N],
+        room: &mut Room<WORDS>,
+    ) -> ([H::Ints; N], [*const u8; 2]) {
+        const { assert!(N <= 4 && Row::<ROW>::BYTES == 4 * WORDS) };
+        let three = H::Ints::splat(3);
+        // SAFETY: the caller's promise; the reader ends here.
+        unsafe {
+            let mut reader = Reader::new(view, slice.base);
+            let (mut offsets, mut inside) = ([three; N], [three; N]);
+            for n in 0..N {
+                let [x, y] = places[n];
+                offsets[n] = y.shr(2) * H::Ints::splat(slice.pitch) + x.shr(2).shl(reader.shift);
+                inside[n] = (y & three).shl(4) | (x & three).shl(2);
+            }
+            let wanted = Wanted { mask: slice.mask & 0xff, offsets };
+            let at = wanted.each(inside, |offset, _| {
+                let (place, _, is_there) = reader.look(offset);
+                is_there.then_some((place * BLOCK_BYTES) as u32)
+            });
+            if let Some(at) = at {
+                let words = &raw const (*reader.cache).words;
+                return (at, [words.cast(), (&raw const (*words)[1]).cast()]);
+            }
+            // What is decoded now could take the place of another one of these blocks: each is copied.
+            let block = room.as_mut_ptr().cast::<[[u32; 16]; WORDS]>();
+            let at = wanted.each(inside, |offset, count| {
+                let place = reader.find(offset);
+                for w in 0..WORDS {
+                    (*block.add(count))[w] = (*reader.cache).words[w][place];
+                }
+                Some((count * WORDS * BLOCK_BYTES) as u32)
+            });
+            // Without wanted lanes there is no block to read: an entry of the cache.
+            match at {
+                Some(at) => (at, [block.cast(), block.cast::<u8>().add(BLOCK_BYTES)]),
+                None => (inside, [(&raw const (*reader.cache).words).cast(); 2]),
+            }
+        }
+    }
+
+    /// The words of the texels at `N` places of each lane.
+    ///
+    /// # Safety
+    /// As for [`Blocks::find`].
     #[inline(always)]
     unsafe fn texels<H: Host, const N: usize>(
         view: &ImageView,
         slice: &Slice,
         places: [[H::Ints; 2]; N],
     ) -> [Words<H>; N] {
-        const { assert!(N <= 4 && Row::<ROW>::BYTES == 4 * WORDS) };
-        let (zero, three) = (H::Ints::splat(0), H::Ints::splat(3));
-        // SAFETY: the caller's promise; the reader ends here.
-        let mut reader = unsafe { Reader::new(view, slice.base) };
-        let (mut offset, mut offsets, mut rest) = ([zero; N], [[0; MAX_LANES]; N], 0u32);
-        for n in 0..N {
-            let [x, y] = places[n];
-            offset[n] = y.shr(2) * H::Ints::splat(slice.pitch) + x.shr(2).shl(reader.shift);
-            offsets[n] = offset[n].lanes();
-            rest |= (slice.mask & 0xff) << (MAX_LANES * n);
-        }
-        let mut blocks = MaybeUninit::<[[[u32; 16]; WORDS]; 4 * MAX_LANES]>::uninit();
-        let block = blocks.as_mut_ptr().cast::<[[u32; 16]; WORDS]>();
-        let (mut at, mut count) = ([zero; N], 0);
-        if rest == 0 {
-            return [[zero; 4]; N];
-        }
-        while rest != 0 {
-            let next = rest.trailing_zeros() as usize;
-            let wanted = offsets[next / MAX_LANES][next % MAX_LANES];
-            // SAFETY: a block of the slice; there are no more than places.
-            unsafe {
-                let place = reader.find(u64::from(wanted));
+        let (mut room, mut out) = (MaybeUninit::uninit(), [[H::Ints::splat(0); 4]; N]);
+        // SAFETY: the caller's promise; what was found is read here.
+        unsafe {
+            let (at, words) = Self::find::<H, N>(view, slice, places, &mut room);
+            for n in 0..N {
                 for w in 0..WORDS {
-                    (*block.add(count))[w] = (*reader.cache).words[w][place];
+                    out[n][w] = words::gather::<H, 4>(words[w], at[n])[0];
                 }
             }
-            // Lanes that are not wanted may have the block too; others take the first one.
-            let one = H::Ints::splat((count * size_of::<[[u32; 16]; WORDS]>()) as u32);
+        }
+        out
+    }
+}
+
+/// Room for all the blocks that a call can want.
+type Room<const WORDS: usize> = MaybeUninit<[[[u32; 16]; WORDS]; 4 * MAX_LANES]>;
+
+/// Bytes of a word of all texels of a block.
+const BLOCK_BYTES: usize = size_of::<[u32; 16]>();
+
+/// Offsets of the blocks that lanes want, at each of their places.
+struct Wanted<I, const N: usize> {
+    mask: u32,
+    offsets: [I; N],
+}
+
+impl<I: Ints, const N: usize> Wanted<I, N> {
+    /// Asks once for each block, with its offset and number, and adds to `inside` what is said of it; lanes that are not wanted have that of some block.
+    /// None when that is said of a block, and where no lane is wanted.
+    #[inline(always)]
+    fn each(&self, inside: [I; N], mut ask: impl FnMut(u64, usize) -> Option<u32>) -> Option<[I; N]> {
+        let (mut offsets, mut rest) = ([[0; MAX_LANES]; N], 0);
+        for n in 0..N {
+            offsets[n] = self.offsets[n].lanes();
+            rest |= self.mask << (MAX_LANES * n);
+        }
+        let (mut at, mut count) = ([I::splat(0); N], 0);
+        while rest != 0 {
+            let next = rest.trailing_zeros() as usize;
+            let wanted = offsets[next / MAX_LANES % N][next % MAX_LANES];
+            let one = I::splat(ask(u64::from(wanted), count)?);
             for n in 0..N {
-                let same = offset[n].equal(H::Ints::splat(wanted));
-                at[n] = same.select(one, at[n]);
+                let same = self.offsets[n].equal(I::splat(wanted));
+                // The first one is everybody's who finds no other.
+                at[n] = if count == 0 { one } else { same.select(one, at[n]) };
                 rest &= !(same.signs() << (MAX_LANES * n));
             }
             count += 1;
         }
-        let mut out = [[zero; 4]; N];
         for n in 0..N {
-            let [x, y] = places[n];
-            let offset = at[n] + ((y & three).shl(4) | (x & three).shl(2));
-            for w in 0..WORDS {
-                // SAFETY: one of the first `count` blocks.
-                out[n][w] = unsafe { words::gather::<H, 4>(block.cast::<u8>().add(64 * w), offset)[0] };
-            }
+            at[n] = at[n] + inside[n];
         }
-        out
+        (count != 0).then_some(at)
     }
 }
 
@@ -182,8 +253,10 @@ impl Texels for AnyBlocks {
     unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
 }
 
-impl<const ROW: usize, const WORDS: usize> Texels for Blocks<ROW, WORDS> {
+impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Blocks<ROW, WORDS, RAW> {
+    const SCALED: bool = RAW;
     const HAS: [bool; 4] = Row::<ROW>::HAS;
+    const WIDE: bool = WORDS == 1 && Row::<ROW>::FOUR.is_some();
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -204,9 +277,34 @@ impl<const ROW: usize, const WORDS: usize> Texels for Blocks<ROW, WORDS> {
         unsafe { Self::texels::<H, 4>(view, slice, [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]]) }
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn component<V: Ints, const C: usize, const RAW: bool, const QUIET: bool>(words: &[V; 4]) -> V {
-        Row::<ROW>::component_lanes::<V, C, false, QUIET>(words)
+    unsafe fn bilinear<H: Host, const R: bool>(
+        view: &ImageView,
+        slice: &Slice,
+        x: [H::Ints; 2],
+        y: [H::Ints; 2],
+        weights: [H::Floats; 2],
+    ) -> Option<Words<H>> {
+        let four = Row::<ROW>::FOUR.filter(|_| H::WIDE && Self::WIDE)?;
+        let (places, mut room) = ([[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]], MaybeUninit::uninit());
+        // SAFETY: the caller's promise; what was found is read here.
+        unsafe {
+            let (at, [words, _]) = Self::find::<H, 4>(view, slice, places, &mut room);
+            Some(match RAW && R {
+                true => wide::bilinear_at::<H, true>(four, words, at, weights),
+                false => wide::bilinear_at::<H, false>(four, words, at, weights),
+            })
+        }
+    }
+
+    #[inline(always)]
+    fn component<V: Ints, const C: usize, const R: bool, const QUIET: bool>(words: &[V; 4]) -> V {
+        if RAW && R {
+            Row::<ROW>::component_lanes::<V, C, true, QUIET>(words)
+        } else {
+            Row::<ROW>::component_lanes::<V, C, false, QUIET>(words)
+        }
     }
 
     /// There are no stores to compressed images.

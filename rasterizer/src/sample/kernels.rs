@@ -155,7 +155,7 @@ fn planar_set<T: Texels, G: Texels>(level: Level) -> Kernels {
         false => planar_kernel::<T, false, false>(level),
     };
     let [linear, anisotropic] = match T::WIDE {
-        true if level.is_wide() => [plain_kernel::<T, true>(level), probes_kernel::<T>(level)],
+        true if T::WIDE_WHOLE && level.is_wide() => [plain_kernel::<T, true>(level), probes_kernel::<T>(level)],
         true => [wide_kernel::<T, false>(level), wide_kernel::<T, true>(level)],
         false => [planar_kernel::<T, true, false>(level), planar_kernel::<T, true, true>(level)],
     };
@@ -183,19 +183,19 @@ fn integer<const ROW: usize>(level: Level) -> Kernels {
 }
 
 /// Compressed formats whose texels are decoded to those of a row, of some words; they share the general kernel.
-fn blocks<const ROW: usize, const WORDS: usize>(level: Level) -> Kernels {
-    planar_set::<Blocks<ROW, WORDS>, AnyBlocks>(level)
+fn blocks<const ROW: usize, const WORDS: usize, const RAW: bool>(level: Level) -> Kernels {
+    planar_set::<Blocks<ROW, WORDS, RAW>, AnyBlocks>(level)
 }
 
 type KernelsOfClass = fn(Level) -> Kernels;
 
 /// The classes of compressed formats, by the format of their decoded texels.
 const DECODED: &[(&[&str], KernelsOfClass)] = &[
-    (&["R8G8B8A8_UNORM"], blocks::<{ row("R8G8B8A8_UNORM") }, 1>),
-    (&["R8G8B8A8_SRGB"], blocks::<{ row("R8G8B8A8_SRGB") }, 1>),
-    (&["R32_SFLOAT"], blocks::<{ row("R32_SFLOAT") }, 1>),
-    (&["R32G32_SFLOAT"], blocks::<{ row("R32G32_SFLOAT") }, 2>),
-    (&["R16G16B16A16_SFLOAT"], blocks::<{ row("R16G16B16A16_SFLOAT") }, 2>),
+    (&["R8G8B8A8_UNORM"], blocks::<{ row("R8G8B8A8_UNORM") }, 1, true>),
+    (&["R8G8B8A8_SRGB"], blocks::<{ row("R8G8B8A8_SRGB") }, 1, false>),
+    (&["R32_SFLOAT"], blocks::<{ row("R32_SFLOAT") }, 1, false>),
+    (&["R32G32_SFLOAT"], blocks::<{ row("R32G32_SFLOAT") }, 2, false>),
+    (&["R16G16B16A16_SFLOAT"], blocks::<{ row("R16G16B16A16_SFLOAT") }, 2, false>),
 ];
 
 /// The formats with a class of their own: names, each of the same texels as the last one's row.

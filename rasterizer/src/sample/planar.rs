@@ -258,7 +258,8 @@ impl<H: Host> Lanes<'_, H> {
             if LINEAR {
                 // The lanes of probes lie apart, in the direction in which there are several; and the next probe lies near.
                 if !EXACT {
-                    if let Some(texels) = T::bilinear::<H, true>(slice, x.texels, y.texels, [x.weight, y.weight]) {
+                    let weights = [x.weight, y.weight];
+                    if let Some(texels) = T::bilinear::<H, true>(self.view, slice, x.texels, y.texels, weights) {
                         return texels;
                     }
                     T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);

@@ -24,9 +24,11 @@ pub trait Texels {
     const INTEGER: bool = false;
     /// Which components are not the same in every texel.
     const HAS: [bool; 4] = [true; 4];
-    /// Have [`Texels::bilinear`] and [`Texels::sample`] something for hosts that are [`Host::WIDE`]?
+    /// Has [`Texels::bilinear`] something for hosts that are [`Host::WIDE`]?
     const WIDE: bool = false;
-    /// And [`Texels::sample`] of texels that no filter changes?
+    /// And [`Texels::sample`]?
+    const WIDE_WHOLE: bool = false;
+    /// And that of texels that no filter changes?
     const WIDE_NEAREST: bool = false;
 
     /// The texel at (x, y) of the slice that begins at `slice`.
@@ -91,6 +93,7 @@ pub trait Texels {
     /// As for `words`, for all of them.
     #[inline(always)]
     unsafe fn bilinear<H: Host, const RAW: bool>(
+        _view: &ImageView,
         _slice: &Slice,
         _x: [H::Ints; 2],
         _y: [H::Ints; 2],
@@ -239,6 +242,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     const INTEGER: bool = Row::<ROW>::INTEGER;
     const HAS: [bool; 4] = Row::<ROW>::HAS;
     const WIDE: bool = Row::<ROW>::FOUR.is_some();
+    const WIDE_WHOLE: bool = Self::WIDE;
     // Halves that are no numbers would become quiet.
     const WIDE_NEAREST: bool = Self::WIDE && Row::<ROW>::BYTES == 4;
 
@@ -293,6 +297,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn bilinear<H: Host, const R: bool>(
+        _: &ImageView,
         slice: &Slice,
         x: [H::Ints; 2],
         y: [H::Ints; 2],

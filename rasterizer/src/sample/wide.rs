@@ -76,17 +76,45 @@ pub unsafe fn bilinear<H: Host, const ROW: usize, const RAW: bool>(
         let ([left, right], [across, down]) = (near.x, weights);
         let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
         let weights = [both::<H>(across), both::<H>(down)];
-        let mut found = filter::<RAW>(four, Shape::Square, slices, near.first, at, weights);
+        Some(words_of::<H, RAW>(four, filter::<RAW>(four, Shape::Square, slices, near.first, at, weights)))
+    }
+}
+
+/// The same of texels of four bytes that lie anywhere, `at` offsets from `base`: at both `x` of the first `y`, and of the second one.
+///
+/// # Safety
+/// They are readable. The host is `H`, which is [`Host::WIDE`].
+#[inline(always)]
+pub unsafe fn bilinear_at<H: Host, const RAW: bool>(
+    four: Four,
+    base: *const u8,
+    [above, above_right, below, below_right]: [H::Ints; 4],
+    [across, down]: [H::Floats; 2],
+) -> Words<H> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let left = _mm512_i32gather_epi32::<1>(pair::<H>(above, below), base.cast());
+        let right = _mm512_i32gather_epi32::<1>(pair::<H>(above_right, below_right), base.cast());
+        words_of::<H, RAW>(four, filter_of::<RAW>(four, [left, right], [both::<H>(across), both::<H>(down)]))
+    }
+}
+
+/// Components, two at a time, as words; with `RAW` without their scales.
+#[inline(always)]
+unsafe fn words_of<H: Host, const RAW: bool>(four: Four, mut components: [__m512; 2]) -> Words<H> {
+    // SAFETY: the caller's host is wide.
+    unsafe {
         if RAW {
-            found = [_mm512_div_ps(found[0], scales(four, 0)), _mm512_div_ps(found[1], scales(four, 2))];
+            components[0] = _mm512_div_ps(components[0], scales(four, 0));
+            components[1] = _mm512_div_ps(components[1], scales(four, 2));
         }
-        let (first, second) = (_mm512_castps_si512(found[0]), _mm512_castps_si512(found[1]));
-        Some([
+        let (first, second) = (_mm512_castps_si512(components[0]), _mm512_castps_si512(components[1]));
+        [
             lanes::<H>(_mm512_castsi512_si256(first)),
             lanes::<H>(_mm512_extracti64x4_epi64::<1>(first)),
             lanes::<H>(_mm512_castsi512_si256(second)),
             lanes::<H>(_mm512_extracti64x4_epi64::<1>(second)),
-        ])
+        ]
     }
 }
 

@@ -11,6 +11,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 
 const LIBRARY: &str = "libvulkan_grus";
+/// What valgrind says of code outside of `.text`: that is where the last order has put it.
+const ORDERED: &str = "???";
 /// What a legacy-mangled name ends with: the length of a hash, and the hash.
 const HASH: &str = "17h";
 /// Valgrind's processor has no AVX-512: a function at one level of the processor stands for both.
@@ -49,7 +51,7 @@ fn functions(profile: &str, names: &mut BTreeSet<String>) {
         known.insert(key, name);
         match (callee, kind) {
             (true, _) => {}
-            (false, "ob") => inside = name.contains(LIBRARY),
+            (false, "ob") => inside = name.contains(LIBRARY) || name == ORDERED,
             (false, _) => {
                 names.extend(pattern(name).filter(|_| inside));
             }

@@ -51,6 +51,8 @@ shaders! {
     draw_geometry_quads
     draw_gouraud
     draw_loop
+    draw_mesh_points
+    draw_mesh_triangles
     draw_noperspective
     draw_perspective
     draw_tessellation_geometry

@@ -128,7 +128,9 @@ impl Scene {
             .shader_float64(true)
             .large_points(true)
             .geometry_shader(true)
-            .occlusion_query_precise(true);
+            .occlusion_query_precise(true)
+            .pipeline_statistics_query(true)
+            .inherited_queries(true);
         let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
         let extensions = [
             c"VK_EXT_transform_feedback",
@@ -576,6 +578,102 @@ fn queries_count_primitives() {
     s.free(buffers.into_iter().chain([indices, copy]));
 }
 
+/// What queries of every kind count of two draws, which secondary command buffers make or not, and the words that the first one captures.
+fn counted(s: &Scene, pipeline: vk::Pipeline, below: bool) -> (Vec<Vec<u64>>, Vec<Vec<u32>>) {
+    use vk::QueryPipelineStatisticFlags as Q;
+    let statistics = Q::VERTEX_SHADER_INVOCATIONS | Q::GEOMETRY_SHADER_PRIMITIVES | Q::CLIPPING_INVOCATIONS;
+    let d = &s.c.device;
+    let types = [
+        (vk::QueryType::OCCLUSION, 1, vk::QueryControlFlags::PRECISE),
+        (vk::QueryType::PIPELINE_STATISTICS, 3, vk::QueryControlFlags::empty()),
+        (vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, 2, vk::QueryControlFlags::empty()),
+        (vk::QueryType::PRIMITIVES_GENERATED_EXT, 1, vk::QueryControlFlags::empty()),
+    ];
+    let pools = types.map(|(ty, ..)| {
+        let info = vk::QueryPoolCreateInfo::default().query_type(ty).query_count(1);
+        let bits = if ty == vk::QueryType::PIPELINE_STATISTICS { statistics } else { Q::empty() };
+        // SAFETY: valid usage.
+        unsafe { d.create_query_pool(&info.pipeline_statistics(bits), None).expect("query pool") }
+    });
+    let buffers = s.buffers([1 << 12; 4]);
+    let draw = |b, captures: bool| {
+        s.use_pipeline(b, pipeline);
+        if captures {
+            s.bind(b, &buffers, &[0; 4]);
+            s.begin(b, None);
+        }
+        // SAFETY: valid usage.
+        unsafe { d.cmd_draw(b, 8, 1, 0, 0) };
+        if captures {
+            s.end(b, None);
+        }
+    };
+    let info = vk::CommandBufferAllocateInfo::default()
+        .command_pool(s.c.pool)
+        .level(vk::CommandBufferLevel::SECONDARY)
+        .command_buffer_count(2);
+    let inheritance = vk::CommandBufferInheritanceInfo::default()
+        .render_pass(s.pass)
+        .framebuffer(s.framebuffer)
+        .occlusion_query_enable(true)
+        .query_flags(vk::QueryControlFlags::PRECISE)
+        .pipeline_statistics(statistics);
+    let begin = vk::CommandBufferBeginInfo::default()
+        .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
+        .inheritance_info(&inheritance);
+    // SAFETY: (all here) valid usage.
+    let secondary = unsafe { d.allocate_command_buffers(&info).expect("command buffers") };
+    for (&b, captures) in secondary.iter().zip([true, false]) {
+        // SAFETY: as above.
+        unsafe {
+            d.begin_command_buffer(b, &begin).expect("begin");
+            draw(b, captures);
+            d.end_command_buffer(b).expect("end");
+        }
+    }
+    let info =
+        vk::RenderPassBeginInfo::default().render_pass(s.pass).framebuffer(s.framebuffer).render_area(info::area(64));
+    let contents = if below { vk::SubpassContents::SECONDARY_COMMAND_BUFFERS } else { vk::SubpassContents::INLINE };
+    // SAFETY: as above.
+    let run = s.c.run(|b| unsafe {
+        for (&pool, (_, _, flags)) in pools.iter().zip(types) {
+            d.cmd_reset_query_pool(b, pool, 0, 1);
+            d.cmd_begin_query(b, pool, 0, flags);
+        }
+        d.cmd_begin_render_pass(b, &info, contents);
+        if below {
+            d.cmd_execute_commands(b, &secondary);
+        } else {
+            draw(b, true);
+            draw(b, false);
+        }
+        d.cmd_end_render_pass(b);
+        pools.iter().for_each(|&pool| d.cmd_end_query(b, pool, 0));
+    });
+    run.expect("executed");
+    let counts = pools.iter().zip(types).map(|(&pool, (_, values, _))| results(&s.c, pool, 0, values)).collect();
+    let words = buffers.iter().map(Buffer::words).collect();
+    // SAFETY: idle.
+    unsafe {
+        d.free_command_buffers(s.c.pool, &secondary);
+        pools.iter().for_each(|&pool| d.destroy_query_pool(pool, None));
+    }
+    s.free(buffers);
+    (counts, words)
+}
+
+#[test]
+fn secondary_command_buffers_count_in_the_queries_of_the_one_above() {
+    let mut s = Scene::new();
+    let pipeline = s.streams(0, false);
+    let inline = counted(&s, pipeline, false);
+    let [occlusion, statistics, feedback, generated] = &inline.0[..] else { unreachable!() };
+    assert_eq!(statistics[0], 16, "vertices of both");
+    assert_eq!(generated[0], 2 * feedback[0], "one of two is captured");
+    assert!(occlusion[0] != 0 && feedback[0] != 0 && feedback[0] == feedback[1], "{:?}", inline.0);
+    assert_eq!(counted(&s, pipeline, true), inline);
+}
+
 /// Every stream has its own buffers, which end apart, counters and strips; any of them is rasterized.
 #[test]
 fn streams_are_captured_counted_and_rasterized() {
@@ -693,6 +791,6 @@ fn the_same_with_any_number_of_threads_and_in_every_tier() {
         command.env(CHILD, "1").env("GRUS_THREADS", threads).env("GRUS_TIER", tier);
         let output = command.output().expect("runs");
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("7 passed"), "{threads} {tier}: {said}");
+        assert!(output.status.success() && said.contains("8 passed"), "{threads} {tier}: {said}");
     }
 }

@@ -251,35 +251,40 @@ impl<'e> RenderPassInstance<'e> {
         self.draws.iter().map(|d| d.front.segments.len()).sum()
     }
 
-    /// Appends a draw; may defer it. Order is kept.
-    pub fn draw(&mut self, draw: Draw) {
+    /// Appends a draw; may defer it. Order is kept. How many of its task workgroups asked for more mesh workgroups than a task may
+    /// (`maxMeshWorkGroupTotalCount`): those got so many.
+    pub fn draw(&mut self, draw: Draw) -> u64 {
         if draw.stages.mesh().is_some() {
             return self.draw_meshes(draw);
         }
         let counts = draw.counts;
         if counts.count == 0 || counts.instances == 0 || aborted(&draw.context) {
-            return;
+            return 0;
         }
         draw.queries.count(statistic::VERTICES, u64::from(counts.count) * u64::from(counts.instances));
         self.append(draw, None);
+        0
     }
 
     /// A draw with a mesh stage, in parts of so many tasks as are kept together.
-    fn draw_meshes(&mut self, draw: Draw) {
+    fn draw_meshes(&mut self, draw: Draw) -> u64 {
         let Some((stage, facts)) = draw.stages.task() else {
             let asked = Asked::by_draw(draw.groups);
-            return self.append(draw, Some(asked));
+            self.append(draw, Some(asked));
+            return 0;
         };
         let tasks = draw.groups.iter().fold(1u64, |product, &n| product.saturating_mul(n.into()));
         let command = self.command.load(Ordering::Relaxed);
-        let mut first = 0;
+        let (mut first, mut excessive) = (0, 0);
         while first < tasks && !aborted(&draw.context) {
             let count = front::together(facts, tasks - first);
             let running = Running { command, pipeline: draw.pipeline };
             let asked = Asked::by_tasks((self.pool, running), &draw, (stage, facts), first, count);
             first += count;
+            excessive += u64::from(asked.excessive());
             self.append(draw.clone(), Some(asked));
         }
+        excessive
     }
 
     /// Appends a draw, or a part of one.

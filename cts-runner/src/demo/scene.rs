@@ -324,7 +324,9 @@ fn graphics_pipelines(
     let glass = [solid[0], gpu.module(spirv!("glass.frag"))?];
     let dust = [gpu.module(spirv!("dust.vert"))?, gpu.module(spirv!("dust.frag"))?];
     let base = |[vertex, fragment]: [vk::ShaderModule; 2], constants| GraphicsDesc {
-        vertex: ShaderStage { module: vertex, constants },
+        task: None,
+        mesh: None,
+        vertex: Some(ShaderStage { module: vertex, constants }),
         tessellation: None,
         patch_points: 0,
         geometry: None,

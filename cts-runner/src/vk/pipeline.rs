@@ -99,8 +99,12 @@ pub struct ShaderStage<'a> {
 /// A graphics pipeline with one vertex layout, one colour and one depth attachment, and full-target viewport.
 #[derive(Clone, Copy)]
 pub struct GraphicsDesc<'a> {
-    /// Vertex shader.
-    pub vertex: ShaderStage<'a>,
+    /// Task shader.
+    pub task: Option<ShaderStage<'a>>,
+    /// Mesh shader.
+    pub mesh: Option<ShaderStage<'a>>,
+    /// Vertex shader; none where there is a mesh shader.
+    pub vertex: Option<ShaderStage<'a>>,
     /// Tessellation shaders: control, evaluation.
     pub tessellation: Option<[ShaderStage<'a>; 2]>,
     /// Control points of a patch; 0 without tessellation.
@@ -330,7 +334,9 @@ impl Gpu {
     /// Makes a graphics pipeline.
     pub fn graphics_pipeline(&self, desc: &GraphicsDesc<'_>) -> Result<vk::Pipeline> {
         let shaders = [
-            (vk::ShaderStageFlags::VERTEX, Some(desc.vertex)),
+            (vk::ShaderStageFlags::TASK_EXT, desc.task),
+            (vk::ShaderStageFlags::MESH_EXT, desc.mesh),
+            (vk::ShaderStageFlags::VERTEX, desc.vertex),
             (vk::ShaderStageFlags::TESSELLATION_CONTROL, desc.tessellation.map(|[control, _]| control)),
             (vk::ShaderStageFlags::TESSELLATION_EVALUATION, desc.tessellation.map(|[_, evaluation]| evaluation)),
             (vk::ShaderStageFlags::GEOMETRY, desc.geometry),

@@ -13,6 +13,8 @@ const GROUPS: u32 = 16;
 const WORDS: usize = 4096;
 const TARGET: u32 = 64;
 const VERTICES: u32 = 96;
+/// Workgroups of a draw with a mesh stage: of its task stage, if it has one.
+const MESH_GROUPS: [u32; 3] = [4, 2, 1];
 
 /// How input words are made.
 #[derive(Clone, Copy)]
@@ -64,7 +66,7 @@ impl Shader {
     pub fn read(name: &str) -> Self {
         let compute = folder().join(format!("{name}.comp"));
         let has = |stage: &&str| folder().join(format!("{name}.{stage}")).exists();
-        let drawing = ["vert", "tesc", "tese", "geom", "frag"].into_iter();
+        let drawing = ["task", "mesh", "vert", "tesc", "tese", "geom", "frag"].into_iter();
         let stages: Vec<&str> = if compute.exists() { vec!["comp"] } else { drawing.filter(has).collect() };
         let module = |stage: &&str| {
             spirv_words(&std::fs::read(folder().join(format!("{name}.{stage}.spv"))).expect("committed SPIR-V"))
@@ -112,6 +114,8 @@ impl Shader {
                 self.spec = pairs.iter().map(|p| pair(p).expect("ID=VALUE")).collect();
             }
             ["api", "1.1"] => self.subgroups = true,
+            // Which only the compiler has to know.
+            ["api", "1.2"] => {}
             _ => panic!("{}: unknown directive {words:?}", self.name),
         }
     }
@@ -120,6 +124,10 @@ impl Shader {
     fn random_input(&self) -> Vec<u32> {
         let seed = self.name.bytes().fold(0x1234_5678u32, |h, b| (h ^ u32::from(b)).wrapping_mul(16_777_619));
         Random(seed | 1).words(self.input, WORDS)
+    }
+
+    fn has_meshes(&self) -> bool {
+        self.stages.contains(&"mesh")
     }
 
     fn binds(&self, class: &str) -> bool {
@@ -161,21 +169,23 @@ impl Random {
     }
 }
 
-/// A driver and the device on it; made anew after an error.
+/// A driver and the devices on it, without and with mesh stages; made anew after an error.
 struct Driver {
     api: Api,
-    gpu: Option<Gpu>,
+    gpus: [Option<Gpu>; 2],
     api_version: u32,
 }
 
 impl Driver {
     fn open(icd: &Path) -> Result<Self> {
-        Ok(Self { api: Api::open_icd(&Manifest::read(icd)?)?, gpu: None, api_version: 0 })
+        Ok(Self { api: Api::open_icd(&Manifest::read(icd)?)?, gpus: [None, None], api_version: 0 })
     }
 
     fn run(&mut self, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
-        let gpu = match self.gpu.take() {
+        let kind = usize::from(shader.has_meshes());
+        let gpu = match self.gpus[kind].take() {
             Some(gpu) => gpu,
+            None if shader.has_meshes() => Gpu::new(&self.api, &GpuOptions::everything())?,
             None => Gpu::new(&self.api, &options())?,
         };
         self.api_version = gpu.properties.api_version;
@@ -183,9 +193,20 @@ impl Driver {
         let result = if shader.modules.len() == 1 { compute(&gpu, shader, input) } else { draw(&gpu, shader, input) };
         gpu.release_to(mark);
         if result.is_ok() {
-            self.gpu = Some(gpu);
+            self.gpus[kind] = Some(gpu);
         }
         result
+    }
+
+    /// Does it have the stages of a shader?
+    fn knows(&mut self, shader: &Shader) -> bool {
+        if !shader.has_meshes() {
+            return true;
+        }
+        if self.gpus[1].is_none() {
+            self.gpus[1] = Gpu::new(&self.api, &GpuOptions::everything()).ok();
+        }
+        self.gpus[1].as_ref().is_some_and(|gpu| gpu.optional.mesh_shader)
     }
 }
 
@@ -241,6 +262,11 @@ pub fn run_on_both(shader: &Shader) {
     let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
     let input = shader.random_input();
     let [tested, reference] = &mut *drivers;
+    if !reference.knows(shader) {
+        // Older than these stages. Its hash (`hashes.rs`) stands alone.
+        let output = tested.run(shader, &input).unwrap_or_else(|e| panic!("{}: {e}", shader.name));
+        return assert!(output.iter().any(|w| *w != 0), "{}: nothing is drawn", shader.name);
+    }
     let expected = reference.run(shader, &input).unwrap_or_else(|e| panic!("{} on the reference: {e}", shader.name));
     let actual = tested.run(shader, &input);
     if shader.subgroups && tested.api_version < vk::API_VERSION_1_1 {
@@ -458,7 +484,11 @@ fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
         words.map(|words| gpu.module(words)).transpose()
     };
     let (control, evaluation, geometry) = (module("tesc")?, module("tese")?, module("geom")?);
+    let (task, mesh, vertex) = (module("task")?, module("mesh")?, module("vert")?);
     let mut stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT;
+    if mesh.is_some() {
+        stages |= vk::ShaderStageFlags::TASK_EXT | vk::ShaderStageFlags::MESH_EXT;
+    }
     if geometry.is_some() {
         stages |= vk::ShaderStageFlags::GEOMETRY;
     }
@@ -477,7 +507,9 @@ fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
         [0, 1].map(|i| vk::VertexInputAttributeDescription { location: i, binding: 0, format, offset: i * 16 });
     let extent = vk::Extent2D { width: TARGET, height: TARGET };
     let pipeline = gpu.graphics_pipeline(&GraphicsDesc {
-        vertex: unspecialised(module("vert")?.expect("a vertex stage")),
+        task: task.map(unspecialised),
+        mesh: mesh.map(unspecialised),
+        vertex: vertex.map(unspecialised),
         tessellation: control.zip(evaluation).map(|(control, evaluation)| [control, evaluation].map(unspecialised)),
         patch_points: shader.patch,
         geometry: geometry.map(unspecialised),
@@ -500,6 +532,7 @@ fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
         .framebuffer(framebuffer)
         .render_area(vk::Rect2D::default().extent(extent))
         .clear_values(&clears);
+    let meshes = ash::ext::mesh_shader::Device::new(&gpu.instance, &gpu.device);
     gpu.run(|d, cmd| {
         // SAFETY: all handles are alive, the set matches the layout, the vertex buffer holds the vertices drawn.
         unsafe {
@@ -507,7 +540,10 @@ fn draw(gpu: &Gpu, shader: &Shader, input: &[u32]) -> Result<Vec<u32>> {
             d.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             d.cmd_bind_descriptor_sets(cmd, vk::PipelineBindPoint::GRAPHICS, layout, 0, &[set], &[]);
             d.cmd_bind_vertex_buffers(cmd, 0, &[vertices.handle], &[0]);
-            d.cmd_draw(cmd, VERTICES, 1, 0, 0);
+            match mesh {
+                Some(_) => meshes.cmd_draw_mesh_tasks(cmd, MESH_GROUPS[0], MESH_GROUPS[1], MESH_GROUPS[2]),
+                None => d.cmd_draw(cmd, VERTICES, 1, 0, 0),
+            }
             d.cmd_end_render_pass(cmd);
         }
     })?;

@@ -123,7 +123,7 @@ core {
     sparseResidency16Samples, sparse_residency16_samples, NO_SPARSE;
     sparseResidencyAliased, sparse_residency_aliased, NO_SPARSE;
     variableMultisampleRate, variable_multisample_rate, LATER;
-    inheritedQueries, inherited_queries, LATER;
+    inheritedQueries, inherited_queries, YES;
 }
 extended {
     storageBuffer16BitAccess, storage_buffer16_bit_access, YES, [PhysicalDeviceVulkan11Features, PhysicalDevice16BitStorageFeatures];

@@ -116,6 +116,7 @@ const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::INPUT_ATTACHMENT, ATTACHMENT),
     (Usage::HOST_TRANSFER_EXT, TRANSFER),
     (Usage::TRANSIENT_ATTACHMENT, ATTACHMENT),
+    (Usage::ATTACHMENT_FEEDBACK_LOOP_EXT, ATTACHMENT),
 ];
 const ATTACHMENT: Features =
     Features::from_raw(Features::COLOR_ATTACHMENT.as_raw() | Features::DEPTH_STENCIL_ATTACHMENT.as_raw());

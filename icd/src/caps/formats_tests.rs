@@ -49,6 +49,12 @@ fn image_rules() {
     assert!(image_format_properties(&sparse).is_err());
     let depth_usage = ImageQuery { usage: Usage::DEPTH_STENCIL_ATTACHMENT, ..asked };
     assert!(image_format_properties(&depth_usage).is_err());
+    let read = Usage::SAMPLED | Usage::ATTACHMENT_FEEDBACK_LOOP_EXT;
+    for (format, may) in
+        [(rgba, true), (vk::Format::X8_D24_UNORM_PACK32, true), (vk::Format::BC1_RGB_UNORM_BLOCK, false)]
+    {
+        assert_eq!(image_format_properties(&query(format, vk::ImageType::TYPE_2D, read)).is_ok(), may, "{format:?}");
+    }
     let storage = ImageQuery { usage: Usage::STORAGE, ..asked };
     assert_eq!(image_format_properties(&storage).unwrap().sample_counts, vk::SampleCountFlags::TYPE_1);
     let volume = image_format_properties(&query(rgba, vk::ImageType::TYPE_3D, Usage::SAMPLED)).unwrap();

@@ -389,6 +389,25 @@ fn amplification_by_tasks_takes_bounded_memory() {
     assert!(peak() - before < 200 << 20, "{} MiB", (peak() - before) >> 20);
 }
 
+/// They get so many as there may be, and the application is told.
+#[test]
+fn tasks_that_ask_for_more_than_the_limit_are_told() {
+    let c = context(&[c"VK_EXT_debug_utils"]);
+    let messenger = Messenger::new(&c);
+    let meshes = Meshes { task: Some(shader!("mesh_excess.task")), ..Meshes::new(shader!("mesh_excess.mesh")) };
+    let (_, counts) = draw_groups(&c, &meshes, [2, 1, 1]);
+    assert_eq!((counts.task_invocations, counts.mesh_invocations), (2, 1 + (1 << 22)));
+    let messages = messenger.take();
+    assert!(
+        messages.len() == 1
+            && messages[0].contains("1 task workgroups")
+            && messages[0].contains("maxMeshWorkGroupTotalCount"),
+        "{messages:?}"
+    );
+    draw_groups(&c, &meshes, [1, 1, 1]);
+    assert_eq!(messenger.take(), [""; 0]);
+}
+
 #[test]
 fn meshes_beyond_the_limits_are_refused() {
     const OUTPUT_VERTICES: u32 = 26;

@@ -16,23 +16,22 @@ const SPAN: i32 = 32;
 /// No sample is closer to its pixel's border (see `prim::sample_offsets`).
 const INSET: i64 = 32;
 
-/// Pushes (node, primitive) pairs for all tiles that an edge of the last primitive does not exclude.
+/// Pushes (node, primitive) pairs for all tiles that an edge of the last primitive does not exclude. What is asked of it comes beside it: the
+/// processor would wait for what it has just stored.
 #[inline(always)]
-pub fn bin(out: &mut ChunkOutput, grid: &Grid) {
-    let Some(prim) = out.prims.last() else { return };
-    let number = out.prims.len() as u64 - 1;
-    let [x0, y0, x1, y1] = prim.rect;
+pub fn bin(out: &mut ChunkOutput, grid: &Grid, [x0, y0, x1, y1]: [i32; 4], edges: &[Edge], layer: u32) {
+    let number = (out.prims.len() as u64).wrapping_sub(1);
     let (tx0, ty0, tx1, ty1) = (x0 >> TILE_SHIFT, y0 >> TILE_SHIFT, (x1 - 1) >> TILE_SHIFT, (y1 - 1) >> TILE_SHIFT);
     if (tx1 - tx0 + 1) * (ty1 - ty0 + 1) > FEW {
         return bin_large(out, grid, [tx0, ty0, tx1, ty1]);
     }
     let narrow = tx0 == tx1 || ty0 == ty1;
-    let layer_base = u64::from(prim.shade.layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
+    let layer_base = u64::from(layer) * u64::from(grid.tiles[0]) * u64::from(grid.tiles[1]);
     let extent = i64::from(SUBPIXEL) << TILE_SHIFT;
     for ty in ty0..=ty1 {
         for tx in tx0..=tx1 {
             let excluded = !narrow
-                && prim.edges[..prim.edge_count as usize].iter().any(|e| {
+                && edges.iter().any(|e| {
                     let (a, b) = (i64::from(e.a), i64::from(e.b));
                     let at = a * i64::from(tx) * extent + b * i64::from(ty) * extent + e.c;
                     at + a.max(0) * extent + b.max(0) * extent < 0
@@ -163,7 +162,7 @@ mod tests {
             let (edges, edge_count) = (edges.edges, edges.count);
             let depth_range = [0.0, 1.0];
             out.prims.push(Prim { shade, edges, edge_count, first_attribute: 0, rect, depth_range, pixels: 0 });
-            bin(&mut out, grid);
+            bin(&mut out, grid, rect, &edges[..edge_count as usize], layer);
         }
         out
     }

@@ -1,4 +1,4 @@
-//! Filled triangles of one layer and viewport, in blocks.
+//! Filled triangles of one viewport, in blocks.
 //!
 //! Half of a mesh faces away or touches no sample, and no processor can guess which half: a block's triangles are measured as lanes, what
 //! nobody can see is sorted out without branches, and only the rest is set up one by one.
@@ -24,6 +24,7 @@ pub struct Measures {
     /// Outcodes that any corner has, and those that all have.
     any: [u32; BLOCK],
     all: [u32; BLOCK],
+    layer: [u32; BLOCK],
     /// See [`super::setup::doubled_area`]: exact.
     area: [f64; BLOCK],
     /// The same, rounded: of its sign.
@@ -54,6 +55,7 @@ impl Default for Measures {
             y: [[0; BLOCK]; 3],
             any: [0; BLOCK],
             all: [0; BLOCK],
+            layer: [0; BLOCK],
             area: [0.0; BLOCK],
             sign: [0.0; BLOCK],
             bounds: [[0; BLOCK]; 4],
@@ -111,19 +113,15 @@ impl Builder<'_> {
         let (state, linkage) = (&self.draw.draw.state, &self.draw.plan.linkage);
         self.draw.plan.topology.class() == TopologyClass::Triangle
             && state.polygon_mode == PolygonMode::Fill
-            && linkage.layer == NO_SLOT
             && linkage.viewport == NO_SLOT
-            && linkage.mesh.as_ref().is_none_or(|mesh| mesh.layer == NO_SLOT && mesh.viewport == NO_SLOT)
+            && linkage.mesh.as_ref().is_none_or(|mesh| mesh.viewport == NO_SLOT)
     }
 
-    /// All primitives of a chunk of filled triangles in one layer and viewport.
+    /// All primitives of a chunk of filled triangles in one viewport.
     #[inline(always)]
     pub fn filled(&mut self, assembled: &[Assembled], lanes: &mut Measures) {
-        let (state, layer) = (&*self.draw.draw.state, self.draw.draw.context.view_index);
+        let state = &*self.draw.draw.state;
         let Some(viewport) = self.draw.plan.viewports.first() else { return };
-        if layer >= self.grid.layers {
-            return;
-        }
         let (front, back) = (state.cull_mode & CULL_FRONT != 0, state.cull_mode & CULL_BACK != 0);
         let (positive, negative) = if state.front_clockwise { (front, back) } else { (back, front) };
         let filter = Filter { bounding: Bounding::new(self.grid), limit: viewport.view_rect, positive, negative };
@@ -140,24 +138,25 @@ impl Builder<'_> {
             while let Some((&i, after)) = rest.split_first() {
                 let (i, next) = (usize::from(i), after.first().map(|&next| usize::from(next)));
                 rest = after;
-                if self.draw.plan.linkage.pairs && next == Some(i + 1) && self.two(block, layer, i, lanes) {
+                if self.draw.plan.linkage.pairs && next == Some(i + 1) && self.two(block, i, lanes) {
                     rest = &after[1..];
                     continue;
                 }
                 let (ids, id) = block[i];
-                self.seen(ids, id, layer, i, lanes);
+                self.seen(ids, id, i, lanes);
             }
         }
     }
 
     /// A triangle and the next one, if they are one rectangle.
     #[inline(always)]
-    fn two(&mut self, block: &[Assembled], layer: u32, i: usize, lanes: &Measures) -> bool {
+    fn two(&mut self, block: &[Assembled], i: usize, lanes: &Measures) -> bool {
         let (first, second) = (block[i], block[i + 1]);
         let halves = lanes.half[i] & lanes.half[i + 1] != 0 && lanes.sign[i] * lanes.sign[i + 1] > 0.0;
         let follows = first.1 % 2 == 0 && first.1 + 1 == second.1;
-        let bounds = lanes.bounds.each_ref().map(|row| row[i]);
-        halves && follows && self.rectangle([first, second], lanes.area[i], bounds, layer)
+        let (bounds, layer) = (lanes.bounds.each_ref().map(|row| row[i]), lanes.layer[i]);
+        let together = halves && follows && layer == lanes.layer[i + 1];
+        together && self.rectangle([first, second], lanes.area[i], bounds, layer)
     }
 
     /// What is common to the pieces of a triangle in the first viewport.
@@ -170,7 +169,8 @@ impl Builder<'_> {
 
     #[inline(always)]
     fn gather(&self, block: &[Assembled], lanes: &mut Measures) {
-        for (i, (ids, _)) in block.iter().enumerate().take(BLOCK) {
+        let all_in = self.layer_of_all();
+        for (i, (ids, number)) in block.iter().enumerate().take(BLOCK) {
             let v = ids.map(|id| &self.vertices[id as usize]);
             for corner in 0..3 {
                 lanes.x[corner][i] = v[corner].screen.x;
@@ -178,18 +178,22 @@ impl Builder<'_> {
             }
             lanes.any[i] = v[0].codes | v[1].codes | v[2].codes;
             lanes.all[i] = v[0].codes & v[1].codes & v[2].codes;
+            lanes.layer[i] = all_in.unwrap_or_else(|| self.layer(&self.own(*number), ids[0]));
+            if lanes.layer[i] >= self.grid.layers {
+                lanes.all[i] = code::REJECT;
+            }
         }
     }
 
     /// A triangle that passed the filter.
     #[inline(always)]
-    fn seen(&mut self, ids: [u32; 3], number: u32, layer: u32, i: usize, lanes: &Measures) {
+    fn seen(&mut self, ids: [u32; 3], number: u32, i: usize, lanes: &Measures) {
         if lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0 {
             return self.primitive(ids, number);
         }
         self.leaving += 1;
         let area = lanes.area[i];
-        let common = self.common_of(ids, number, layer, area);
+        let common = self.common_of(ids, number, lanes.layer[i], area);
         let screen = ids.map(|id| self.vertices[id as usize].screen);
         self.fill(&screen, area, lanes.bounds.each_ref().map(|row| row[i]), &common, None);
     }

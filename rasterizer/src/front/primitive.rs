@@ -96,11 +96,7 @@ impl Builder<'_> {
         if all & (code::REJECT | code::CULL) != 0 || any & code::NAN != 0 {
             return;
         }
-        let layer = match (own.layer, self.draw.plan.linkage.layer) {
-            (Some(layer), _) => layer,
-            (None, NO_SLOT) => self.draw.draw.context.view_index,
-            (None, slot) => self.shaded.get(provoking as usize, slot),
-        };
+        let layer = self.layer(&own, provoking);
         if layer >= self.grid.layers {
             return;
         }
@@ -122,6 +118,23 @@ impl Builder<'_> {
         let word = |slot: u16| (slot != NO_SLOT).then(|| records.get(number as usize, slot));
         let primitive_id = word(mesh.primitive_id).unwrap_or(number);
         Own { primitive_id, layer: word(mesh.layer), viewport: word(mesh.viewport) }
+    }
+
+    /// The layer of a primitive.
+    #[inline(always)]
+    pub fn layer(&self, own: &Own, provoking: u32) -> u32 {
+        match (own.layer, self.draw.plan.linkage.layer) {
+            (Some(layer), _) => layer,
+            (None, NO_SLOT) => self.draw.draw.context.view_index,
+            (None, slot) => self.shaded.get(provoking as usize, slot),
+        }
+    }
+
+    /// The layer of all primitives, where they don't say one.
+    pub fn layer_of_all(&self) -> Option<u32> {
+        let linkage = &self.draw.plan.linkage;
+        let own = linkage.mesh.as_ref().is_some_and(|mesh| mesh.layer != NO_SLOT);
+        (linkage.layer == NO_SLOT && !own).then_some(self.draw.draw.context.view_index)
     }
 
     fn bounds(&self, screen: &[Screen; 3]) -> [i32; 4] {
@@ -275,47 +288,67 @@ impl Builder<'_> {
 
     #[inline(always)]
     fn line(&mut self, v: [&Vertex; 2], any: u32, common: Common, slope: Option<f32>) {
-        let mut ends = [ClipVertex::corner(0, v[0].position), ClipVertex::corner(1, v[1].position)];
-        let clips = any & (code::REJECT | code::GUARD) != 0;
-        let transform = self.transform(&common);
-        let mut visible = true;
-        if clips {
-            if any & code::BEHIND != 0 {
-                visible = visible && clip_segment(&mut ends, |c| c.position[3] - 1e-9);
-            }
-            for i in 0..4 {
-                visible = visible && clip_segment(&mut ends, |c| Transform::view_distance(i, &c.position));
-                visible = visible && clip_segment(&mut ends, |c| transform.guard_distance(i, &c.position));
-            }
-            if any & code::NEAR != 0 {
-                visible = visible && clip_segment(&mut ends, |c| transform.near_distance(&c.position));
-            }
-            if any & code::FAR != 0 {
-                visible = visible && clip_segment(&mut ends, |c| c.position[3] - c.position[2]);
-            }
-            self.for_user_planes(any, &common, |d| {
-                visible = visible && clip_segment(&mut ends, |c| dot(d, c.weights));
-            });
+        if any & (code::REJECT | code::GUARD | code::UNPROJECTED) != 0 {
+            return self.clipped_line(v, any, &common, slope);
         }
+        let ends = [v[0].screen, v[1].screen];
+        self.segment(&ends, &ends, &common, slope, None);
+    }
+
+    /// A line that is cut, or isn't there.
+    #[inline(never)]
+    fn clipped_line(&mut self, v: [&Vertex; 2], any: u32, common: &Common, slope: Option<f32>) {
+        let mut ends = [ClipVertex::corner(0, v[0].position), ClipVertex::corner(1, v[1].position)];
+        let transform = self.transform(common);
+        let mut visible = true;
+        if any & code::BEHIND != 0 {
+            visible = visible && clip_segment(&mut ends, |c| c.position[3] - 1e-9);
+        }
+        for i in 0..4 {
+            visible = visible && clip_segment(&mut ends, |c| Transform::view_distance(i, &c.position));
+            visible = visible && clip_segment(&mut ends, |c| transform.guard_distance(i, &c.position));
+        }
+        if any & code::NEAR != 0 {
+            visible = visible && clip_segment(&mut ends, |c| transform.near_distance(&c.position));
+        }
+        if any & code::FAR != 0 {
+            visible = visible && clip_segment(&mut ends, |c| c.position[3] - c.position[2]);
+        }
+        self.for_user_planes(any, common, |d| {
+            visible = visible && clip_segment(&mut ends, |c| dot(d, c.weights));
+        });
         let [from, to] = &ends;
         let (Some(a), Some(b)) = (transform.project(&from.position), transform.project(&to.position)) else { return };
         if !visible {
             return;
         }
-        self.leaving += u64::from(slope.is_none());
         // Distances along the line count from where it was before clipping, if that is on the screen.
         let on_screen = |v: &Vertex| v.codes & code::UNPROJECTED == 0;
         let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if on_screen(v) { v.screen } else { clipped });
-        let limit = self.transform(&common).scissor_rect;
-        let Some((place, edges, extra)) = self.line_shape(&[a, b], &whole, limit) else { return };
+        let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
+        self.segment(&[a, b], &whole, common, slope, Some(&weights));
+    }
+
+    /// What is left of a `whole` line.
+    #[inline(always)]
+    fn segment(
+        &mut self,
+        ends: &[Screen; 2],
+        whole: &[Screen; 2],
+        common: &Common,
+        slope: Option<f32>,
+        weights: Option<&Weights>,
+    ) {
+        self.leaving += u64::from(slope.is_none());
+        let limit = self.transform(common).scissor_rect;
+        let Some((place, edges, extra)) = self.line_shape(ends, whole, limit) else { return };
         // What no pixel is in is not worth a primitive; special lines ask for their pixels themselves.
         let Some(pixels) = (if extra.is_some() { Some(0) } else { place.pixels(self.grid, &edges) }) else { return };
-        let mut planes = Planes::line(&[a, b]);
+        let mut planes = Planes::line(ends);
         if let Some(slope) = slope {
             self.bias(&mut planes, slope);
         }
-        let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
-        self.emit((place, edges, pixels), &planes, &common, None, clips.then_some(&weights));
+        self.emit((place, edges, pixels), &planes, common, None, weights);
         self.out.lines.extend(extra);
     }
 

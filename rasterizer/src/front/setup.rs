@@ -490,5 +490,5 @@ pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: &Piece<'_>) {
         pixels,
         first_attribute: out.attributes.len() as u32,
     });
-    bin(out, grid);
+    bin(out, grid, rect, &edges.edges[..edges.count as usize], common.layer);
 }

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 const TASK_BYTES: u64 = 1 << 20;
 /// Task workgroups that are kept together: what all of them ask for is a number of 32 bits.
 const MOST_TASKS: u64 = 1023;
-/// A task gets no more mesh workgroups: `maxMeshWorkGroupTotalCount`.
+/// A task gets no more mesh workgroups: `maxMeshWorkGroupTotalCount`. Who asks for more is counted.
 const MOST_ASKED: u64 = 1 << 22;
 const _: () = assert!(MOST_TASKS * MOST_ASKED <= u32::MAX as u64);
 /// Task workgroups of a call.
@@ -56,6 +56,8 @@ pub struct Asked {
     tasks: AlignedBuf,
     words: usize,
     count: usize,
+    /// Tasks that asked for more than they get.
+    excessive: u32,
 }
 
 /// How many workgroups these are.
@@ -102,7 +104,9 @@ impl Asked {
     }
 
     fn push(&mut self, groups: [u32; 3], most: u64, task: usize) {
-        let count = product(groups).min(most) as u32;
+        let asked = product(groups);
+        self.excessive += u32::from(asked > most);
+        let count = asked.min(most) as u32;
         if count != 0 {
             self.sets.push(Set { first: self.total, count, groups, task });
             self.total += count;
@@ -112,6 +116,11 @@ impl Asked {
     /// How many there are.
     pub fn total(&self) -> u32 {
         self.total
+    }
+
+    /// Tasks that asked for more than [`MOST_ASKED`] and get so many.
+    pub fn excessive(&self) -> u32 {
+        self.excessive
     }
 
     /// Bytes that are kept.

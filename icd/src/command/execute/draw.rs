@@ -183,7 +183,7 @@ impl Executor<'_> {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
             let context = point.context(device, &graphics.layout, &self.state.push_constants.0, parameters);
-            pass.draw(Draw {
+            let excessive = pass.draw(Draw {
                 pipeline: handle::raw(&pipeline),
                 stages: graphics.stages.clone(),
                 state: state.clone(),
@@ -195,6 +195,11 @@ impl Executor<'_> {
                 feedback: feedback.clone(),
                 queries: self.queries.clone(),
             });
+            if excessive != 0 {
+                device.misuse(&format!(
+                    "{excessive} task workgroups asked for more mesh workgroups than maxMeshWorkGroupTotalCount, and got so many"
+                ));
+            }
         }
     }
 

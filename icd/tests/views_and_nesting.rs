@@ -1,4 +1,5 @@
-//! Command buffers below command buffers, memory that begins as zeros, views of some slices of a volume, and views with a Y'CbCr conversion.
+//! Command buffers below command buffers, memory that begins as zeros, views of some slices of a volume, images of several samples that shaders
+//! write, and views with a Y'CbCr conversion.
 
 mod common;
 #[path = "common/pipeline.rs"]
@@ -250,6 +251,31 @@ struct Frame {
     range: vk::SamplerYcbcrRange,
     chroma: vk::ChromaLocation,
     filter: vk::Filter,
+}
+
+/// Storage images of four samples: each sample is a texel, a fifth is outside.
+#[test]
+fn samples_are_written_by_shaders() {
+    let features = vk::PhysicalDeviceFeatures::default().shader_storage_image_multisample(true);
+    let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
+    let c = Context::with(&[c"VK_KHR_get_physical_device_properties2"], &[], &mut [&mut features]);
+    let image = c.image(vk::Format::R32_UINT, [8, 8], vk::SampleCountFlags::TYPE_4, 1);
+    let buffer = c.buffer(4 * 320);
+    let set = Set::new(&c, &[(STORAGE_BUFFER, 1), (STORAGE, 1)]);
+    set.buffers(&c, 0, STORAGE_BUFFER, &[(buffer.buffer, 0, vk::WHOLE_SIZE)]);
+    set.images(&c, 1, STORAGE, &[(image.view, vk::Sampler::null())]);
+    let shader = spirv(include_bytes!("data/samples.comp.spv"));
+    run(&c, &set, compute(&c, vk::PipelineCache::null(), set.layout, &shader, &[]), &[]).expect("run");
+    let words = buffer.words();
+    for own in 0..64 {
+        let samples: [u32; 4] = std::array::from_fn(|i| words[64 * i + own]);
+        let own = own as u32;
+        assert_eq!(samples, [own, own + 64, own + 128 + 1000, own + 192]);
+        assert_eq!(words[256 + own as usize], own + 128, "before it was added to; zeros outside");
+    }
+    set.destroy(&c);
+    c.free(buffer);
+    c.free_image(image);
 }
 
 /// Byte `byte` of a texel of a plane.

@@ -57,6 +57,19 @@ fn vertex_slots() {
     assert_eq!(stores, s.outputs.len());
 }
 
+/// Whoever comes where nobody was to come ends there as by a return: what it has written until then is left, not what lay there before.
+#[test]
+fn who_should_not_come_leaves_outputs_too() {
+    let mut words = words("scene.vert");
+    let [returns, unreachable] = [0x0001_00fd, 0x0001_00ff];
+    words.iter_mut().filter(|w| **w == returns).for_each(|w| *w = unreachable);
+    let mut s = compile(&words, base::shader::Stage::Vertex, &Specialization::default()).expect("a module");
+    passes::run(&mut s, &passes::PassOptions { verify: true }).expect("passes");
+    assert!(!s.to_string().contains("unreachable"), "{s}");
+    let stores = ops(&s).iter().filter(|op| matches!(op, Op::StoreOutput(_))).count();
+    assert_eq!(stores, s.outputs.len());
+}
+
 #[test]
 fn slots_of_vertices_that_are_made() {
     let mut s = shader("strip.geom");

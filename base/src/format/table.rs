@@ -265,9 +265,9 @@ const fn astc(name: &'static str, vk: u32, size: (u8, u8), ty: ChannelType) -> F
     block(name, vk, Layout::Astc, 16, size, ty, RGBA)
 }
 
-/// One integer of 64 bits: nothing but atomics and what they need.
+/// One integer of 64 bits: atomics and what they need, and texel buffers.
 const fn long(name: &'static str, vk: u32, ty: ChannelType) -> FormatInfo {
-    atomic(with(array(name, vk, ty, RED, 64), TRANSFER | STORAGE, features::STORAGE_TEXEL_BUFFER))
+    atomic(with(array(name, vk, ty, RED, 64), TRANSFER | STORAGE, UNIFORM_TEXEL | features::STORAGE_TEXEL_BUFFER))
 }
 
 /// Adds the atomic features of formats of 32 or 64 bits, which are one component, or halves.

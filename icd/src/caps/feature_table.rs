@@ -99,7 +99,7 @@ core {
     shaderTessellationAndGeometryPointSize, shader_tessellation_and_geometry_point_size, YES;
     shaderImageGatherExtended, shader_image_gather_extended, YES;
     shaderStorageImageExtendedFormats, shader_storage_image_extended_formats, YES;
-    shaderStorageImageMultisample, shader_storage_image_multisample, LATER;
+    shaderStorageImageMultisample, shader_storage_image_multisample, YES;
     shaderStorageImageReadWithoutFormat, shader_storage_image_read_without_format, YES;
     shaderStorageImageWriteWithoutFormat, shader_storage_image_write_without_format, YES;
     shaderUniformBufferArrayDynamicIndexing, shader_uniform_buffer_array_dynamic_indexing, YES;

@@ -18,7 +18,7 @@ pub const MAX_DIMENSION: u32 = 16384;
 pub const MAX_DIMENSION_3D: u32 = 2048;
 /// Most array layers.
 pub const MAX_LAYERS: u32 = 2048;
-/// Sample counts of attachments and sampled images.
+/// Sample counts of attachments, sampled and storage images.
 pub const SAMPLE_COUNTS: vk::SampleCountFlags =
     vk::SampleCountFlags::from_raw(vk::SampleCountFlags::TYPE_1.as_raw() | vk::SampleCountFlags::TYPE_4.as_raw());
 /// Descriptors of one kind in a stage or in all sets. A descriptor is 16 bytes of set memory and nothing else, so this is only a
@@ -30,8 +30,6 @@ pub const MAX_DYNAMIC_UNIFORM_BUFFERS: u32 = 16;
 pub const MAX_STAGE_COMPONENTS: u32 = 128;
 /// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of address space.
 pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
-
-const ONE_SAMPLE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
 
 /// The table.
 pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
@@ -130,7 +128,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     sampled_image_integer_sample_counts: SAMPLE_COUNTS,
     sampled_image_depth_sample_counts: SAMPLE_COUNTS,
     sampled_image_stencil_sample_counts: SAMPLE_COUNTS,
-    storage_image_sample_counts: ONE_SAMPLE,
+    storage_image_sample_counts: SAMPLE_COUNTS,
     max_sample_mask_words: 1,
     timestamp_compute_and_graphics: vk::TRUE,
     timestamp_period: 1.0,

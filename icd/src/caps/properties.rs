@@ -559,7 +559,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.cooperative_matrix_flexible_dimensions_max_dimension = 0;
             p.cooperative_matrix_workgroup_scope_reserved_shared_memory = 0;
         };
-        PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::FALSE;
+        PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::TRUE;
     }
 }
 

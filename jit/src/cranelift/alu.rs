@@ -41,6 +41,9 @@ impl Lower<'_> {
                     e.ins().bitselect(first, a[0], a[1])
                 })
             }
+            Op::SmulHigh | Op::UmulHigh if vector && ty.elem == Elem::I32 => {
+                self.each(data, |e, a| e.high_words(op == Op::SmulHigh, a[0], a[1]))
+            }
             Op::SmulHigh => self.by_lane(data, ty, |e, a| e.ins().smulhi(a[0], a[1])),
             Op::UmulHigh => self.by_lane(data, ty, |e, a| e.ins().umulhi(a[0], a[1])),
             Op::Sdiv | Op::Udiv | Op::Srem | Op::Urem => {
@@ -95,6 +98,22 @@ impl Lower<'_> {
         let [high_a, high_b] = [a, b].map(|v| self.ins().uwiden_high(v));
         let (low, high) = (self.ins().imul(low_a, low_b), self.ins().imul(high_a, high_b));
         self.shuffle_bytes(low, high, std::array::from_fn(|i| 2 * i as u8))
+    }
+
+    /// High words of products of 64 bits.
+    fn high_words(&mut self, signed: bool, a: Value, b: Value) -> Value {
+        let halves = [a, b].map(|v| {
+            if signed {
+                [self.ins().swiden_low(v), self.ins().swiden_high(v)]
+            } else {
+                [self.ins().uwiden_low(v), self.ins().uwiden_high(v)]
+            }
+        });
+        let [low, high] = [0, 1].map(|i| {
+            let product = self.ins().imul(halves[0][i], halves[1][i]);
+            self.bitcast(types::I32X4, product)
+        });
+        self.shuffle_words(low, high, [1, 3, 5, 7])
     }
 
     /// Four words by an amount each: by 1, 2, 4, 8 and 16, where the amount has the bit.

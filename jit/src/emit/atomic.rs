@@ -3,7 +3,7 @@
 
 use super::Emitter;
 use super::memory::{Address, trusted};
-use super::rep::{Rep, scalar_type};
+use super::rep::{BufPair, Rep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Space, Ty, Value, eval};
 use crate::lir::{IntCond, Rmw, Type, Value as C};
@@ -64,40 +64,42 @@ impl Emitter<'_> {
         {
             return self.atomic_floats_at_once(float, space, place, operands[0], result);
         }
-        let bits = self.effect_lanes();
+        if op == AtomicOp::Load
+            && let Address::Buffer(pair, offset) = address
+            && let Some(result) = result
+        {
+            return self.atomic_loads(space, (pair, offset), result);
+        }
+        let (places, go) = self.lane_places(&address, ty.bytes())?;
         let mut olds = Vec::new();
-        for lane in 0..self.lanes as usize {
-            let (at, ok) = self.lane_address(&address, lane, ty.bytes())?;
-            let go = match (&bits, ok) {
-                (Some(bits), Some(ok)) => Some(self.b.and(bits[lane], ok)),
-                (Some(bits), None) => Some(bits[lane]),
-                (None, ok) => ok,
-            };
+        for (lane, at) in places.into_iter().enumerate() {
             // A lane without effect works on the sink: the loop of a compare-and-swap ends there too.
-            let at = go.map_or(at, |go| self.b.select(go, at, self.sink));
             let values = operands.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<SmallVec<[C; 2]>>>()?;
-            let old = match space {
+            olds.push(match space {
                 Space::Shared => self.shared_lane(op, ty, at, &values)?,
                 _ => self.atomic_lane(op, ty, at, &values)?,
-            };
-            if result.is_none() {
-                continue;
-            }
-            olds.push(match go {
-                Some(go) => {
-                    let none = self.constant(ty, 0);
-                    self.b.select(go, old, none)
-                }
-                None => old,
             });
         }
-        match result {
-            Some(result) => {
-                let vecs = self.b.build(&olds);
-                self.define(result, Rep::Varying(vecs))
+        let Some(result) = result else { return Ok(()) };
+        let olds = self.b.build(&olds);
+        let none = self.splat_constant(ty, 0);
+        let olds = self.b.select(go, olds, none);
+        self.define(result, Rep::Varying(olds))
+    }
+
+    /// Atomic loads of lanes at places of their own: each is one access of a gather, and the fences keep all others where they are.
+    fn atomic_loads(&mut self, space: Space, (pair, offset): (BufPair, Value), result: Value) -> Result<()> {
+        let rep = self.rep(offset)?;
+        let offsets = self.gather_offsets(offset, &rep)?;
+        let fence = |e: &mut Self| {
+            if space != Space::Shared {
+                e.b.fence();
             }
-            None => Ok(()),
-        }
+        };
+        fence(self);
+        let found = self.load_gather(pair, offsets, self.shader.ty(result), 1, trusted(0));
+        fence(self);
+        self.define_all(&[result], found.into_iter().map(Rep::Varying))
     }
 
     /// The address that all lanes have, and whether it is in range.

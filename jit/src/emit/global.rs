@@ -1,4 +1,5 @@
-//! Physical pointers: addresses that the shader computes, checked against what is alive ([`base::abi::AddressSpace`]).
+//! Physical pointers: addresses that the shader computes, checked against what is alive ([`base::abi::AddressSpace`]); those of a chunk's
+//! lanes all at once.
 
 use super::Emitter;
 use super::memory::{at, read_only, trusted};
@@ -18,10 +19,53 @@ impl Emitter<'_> {
     /// I8: memory is alive at the address (I64).
     pub fn is_live(&mut self, address: C) -> C {
         let base = self.address_space(offset_of!(AddressSpace, base));
-        let last = self.address_space(offset_of!(AddressSpace, last));
-        let live = self.address_space(offset_of!(AddressSpace, live));
         let offset = self.b.isub(address, base);
         let granule = self.b.lshr_imm(offset, ADDRESS_GRANULE_BITS);
+        self.is_live_granule(granule)
+    }
+
+    /// The mask of lanes at whose addresses memory is alive. Mostly all are in the granule of the first one or in that of the last one;
+    /// otherwise each is looked up.
+    pub fn live_lanes(&mut self, addresses: C) -> C {
+        let lanes = self.lanes as usize;
+        let long = self.vector_type(Ty::I64);
+        let base = self.address_space(offset_of!(AddressSpace, base));
+        let base = self.b.splat(long, base);
+        let offsets = self.b.isub(addresses, base);
+        let granules = self.b.lshr_imm(offsets, ADDRESS_GRANULE_BITS);
+        let ends = [0, lanes - 1].map(|lane| self.b.extract(granules, lane));
+        let [first, last] = ends.map(|end| {
+            let end = self.b.splat(long, end);
+            self.b.icmp(IntCond::Eq, granules, end)
+        });
+        let near = self.b.or(first, last);
+        let near = self.b.all(near);
+        let [first, last] = ends.map(|end| self.is_live_granule(end));
+        let alive = self.b.and(first, last);
+        let simple = self.b.and(near, alive);
+        let (slow, done) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let masks = self.vector_type(Ty::B1);
+        let found = self.b.append_param(done, masks);
+        let all = self.mask(true);
+        self.b.branch(simple, done, &[all], slow, &[]);
+        self.enter(slow);
+        let each: Vec<C> = (0..lanes)
+            .map(|lane| {
+                let granule = self.b.extract(granules, lane);
+                self.is_live_granule(granule)
+            })
+            .collect();
+        let each = self.b.build(&each);
+        self.b.jump(done, &[each]);
+        self.enter(done);
+        found
+    }
+
+    /// I8: the granule (I64, any number) is alive.
+    fn is_live_granule(&mut self, granule: C) -> C {
+        let last = self.address_space(offset_of!(AddressSpace, last));
+        let live = self.address_space(offset_of!(AddressSpace, live));
         let granule = self.b.umin(granule, last);
         let byte = self.b.iadd(live, granule);
         let byte = self.b.load(Type::I8, trusted(0), byte);
@@ -31,20 +75,23 @@ impl Emitter<'_> {
     /// Loads through a pointer; zero where nothing is alive. Inactive lanes load too, whatever their address is.
     pub fn load_global(&mut self, pointer: Value, results: &[Value], ty: Ty, flags: Access) -> Result<()> {
         let bytes = ty.bytes() as i32;
-        let load = |e: &mut Self, address: C| -> Vec<C> {
-            let live = e.is_live(address);
-            let address = e.b.select(live, address, e.zeros);
-            (0..results.len()).map(|i| e.b.load(scalar_type(ty), at(flags, i as i32 * bytes), address)).collect()
-        };
         if let Rep::Uniform(address) = self.rep(pointer)? {
-            let values = load(self, address);
+            let live = self.is_live(address);
+            let address = self.b.select(live, address, self.zeros);
+            let values = self.load_components(address, ty, results.len(), flags);
             return self.define_all(results, values.into_iter().map(Rep::Uniform));
         }
+        let long = self.vector_type(Ty::I64);
+        let addresses = self.vector(pointer)?;
+        let live = self.live_lanes(addresses);
+        let zeros = self.b.splat(long, self.zeros);
+        let addresses = self.b.select(live, addresses, zeros);
         let mut lanes: Vec<Vec<C>> = vec![Vec::new(); results.len()];
         for lane in 0..self.lanes as usize {
-            let address = self.value_lane(pointer, lane)?;
-            let values = load(self, address);
-            lanes.iter_mut().zip(values).for_each(|(list, c)| list.push(c));
+            let address = self.b.extract(addresses, lane);
+            for (i, list) in lanes.iter_mut().enumerate() {
+                list.push(self.b.load(scalar_type(ty), at(flags, i as i32 * bytes), address));
+            }
         }
         let reps: Vec<Rep> = lanes.iter().map(|l| Rep::Varying(self.b.build(l))).collect();
         self.define_all(results, reps.into_iter())

@@ -206,13 +206,10 @@ impl Emitter<'_> {
             Shape::Uniform => Rep::Uniform(self.local_component(size, c, first)),
             Shape::Affine(steps) => Rep::Affine(self.local_component(size, c, first), steps),
             Shape::Varying => {
-                let lanes: Vec<C> = (0..i64::from(self.lanes))
-                    .map(|lane| {
-                        let index = self.b.iadd_imm(first, lane);
-                        self.local_component(size, c, index)
-                    })
-                    .collect();
-                Rep::Varying(self.b.build(&lanes))
+                let first = self.rep_vector(Ty::I32, &Rep::Uniform(first))?;
+                let lanes = self.words(|lane| lane as i32);
+                let index = self.b.iadd(first, lanes);
+                Rep::Varying(self.local_component(size, c, index))
             }
         })
     }

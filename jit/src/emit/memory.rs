@@ -268,7 +268,7 @@ impl Emitter<'_> {
     }
 
     /// One access per lane.
-    fn load_gather(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
+    pub fn load_gather(&mut self, pair: BufPair, offsets: C, ty: Ty, n: usize, access: Access) -> Vec<C> {
         let ok = self.in_range_mask(pair, offsets, ty.bytes() * n as u32);
         let vector = self.vector_type(ty);
         // A descriptor promises 16 readable bytes.
@@ -302,20 +302,39 @@ impl Emitter<'_> {
         self.store_lanes(&address, &values, ty)
     }
 
-    /// Address of a lane's access and whether it is in range (I8).
-    pub fn lane_address(&mut self, address: &Address, lane: usize, bytes: u32) -> Result<(C, Option<C>)> {
-        let (pair, offset) = match address {
+    /// Where each lane's access goes, which is the sink for a lane that is out of range or without effect; and the mask of all others.
+    /// All lanes are checked at once: what is left to each is the access.
+    pub fn lane_places(&mut self, address: &Address, bytes: u32) -> Result<(SmallVec<[C; 8]>, C)> {
+        let long = self.vector_type(Ty::I64);
+        let (addresses, mut go) = match address {
             Address::Global(pointer) => {
-                let address = self.value_lane(*pointer, lane)?;
-                let ok = self.is_live(address);
-                return Ok((address, Some(ok)));
+                let addresses = self.vector(*pointer)?;
+                (addresses, self.live_lanes(addresses))
             }
-            Address::Buffer(pair, offset) => (*pair, *offset),
-            Address::Buffers(list, offset) => (list[lane], *offset),
+            Address::Buffer(pair, offset) => {
+                let rep = self.rep(*offset)?;
+                let offsets = self.gather_offsets(*offset, &rep)?;
+                let ok = self.in_range_mask(*pair, offsets, bytes);
+                let (base, wide) = (self.b.splat(long, pair.address), self.b.zext(long, offsets));
+                (self.b.iadd(base, wide), ok)
+            }
+            Address::Buffers(list, offset) => {
+                let (mut addresses, mut oks) = (SmallVec::<[C; 8]>::new(), SmallVec::<[C; 8]>::new());
+                for (lane, pair) in list.iter().enumerate() {
+                    let offset = self.value_lane(*offset, lane)?;
+                    let (ok, wide) = self.in_range(*pair, offset, bytes);
+                    addresses.push(self.b.iadd(pair.address, wide));
+                    oks.push(ok);
+                }
+                (self.b.build(&addresses), self.b.build(&oks))
+            }
         };
-        let offset = self.value_lane(offset, lane)?;
-        let (ok, wide) = self.in_range(pair, offset, bytes);
-        Ok((self.b.iadd(pair.address, wide), Some(ok)))
+        if let Some(mask) = self.side_effect_mask() {
+            go = self.b.and(go, mask);
+        }
+        let sink = self.b.splat(long, self.sink);
+        let at = self.b.select(go, addresses, sink);
+        Ok(((0..self.lanes as usize).map(|lane| self.b.extract(at, lane)).collect(), go))
     }
 
     /// The mask of lanes with side effects, lane by lane (I8); None: all.
@@ -325,16 +344,8 @@ impl Emitter<'_> {
     }
 
     fn store_lanes(&mut self, address: &Address, values: &[Value], ty: Ty) -> Result<()> {
-        let bits = self.effect_lanes();
-        let bytes = ty.bytes() * values.len() as u32;
-        for lane in 0..self.lanes as usize {
-            let (at, ok) = self.lane_address(address, lane, bytes)?;
-            let go = match (&bits, ok) {
-                (Some(bits), Some(ok)) => Some(self.b.and(bits[lane], ok)),
-                (Some(bits), None) => Some(bits[lane]),
-                (None, ok) => ok,
-            };
-            let at = go.map_or(at, |go| self.b.select(go, at, self.sink));
+        let (places, _) = self.lane_places(address, ty.bytes() * values.len() as u32)?;
+        for (lane, at) in places.into_iter().enumerate() {
             for (i, &v) in values.iter().enumerate() {
                 let c = self.value_lane(v, lane)?;
                 self.b.store(trusted(i as i32 * ty.bytes() as i32), c, at);

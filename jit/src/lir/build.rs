@@ -210,7 +210,7 @@ impl Builder {
         if !pure {
             return self.push(data);
         }
-        if let Some(v) = self.fold(&data) {
+        if let Some(v) = self.fold(&data).or_else(|| self.divided(op, ty, &data.args)) {
             return v;
         }
         let hash = Numbering::hash(&data);
@@ -244,7 +244,8 @@ impl Builder {
         first
     }
 
-    /// The result of an operation on constants, unless it is a NaN: which one is the machine's choice.
+    /// The result of an operation on constants. Back ends would each have their own way with those that give a NaN, so none is left to them but of
+    /// conversions, which have one operand and one way.
     fn fold(&mut self, data: &InstData) -> Option<Value> {
         let constant = |&v: &Value| matches!(self.func.values[v].def, Def::Const(_) | Def::Lanes(_));
         if data.args.is_empty() || !data.args.iter().all(constant) || data.op.row().effect != Effect::Pure {
@@ -253,15 +254,21 @@ impl Builder {
         let args = data.args.iter().map(|&v| self.func.constant_lanes(v)).collect::<Option<Vec<_>>>()?;
         let result = self.func.result_types(data.op, data.ty, data.imm)[0];
         let types: SmallVec<[Type; 4]> = data.args.iter().map(|&v| self.ty(v)).collect();
-        let lanes = eval::pure(&self.func, data, &types, &args);
-        let nan = |bits: u64| match result.elem {
-            Elem::F16 => bits & 0x7fff > 0x7c00,
-            Elem::F32 => f32::from_bits(bits as u32).is_nan(),
-            Elem::F64 => f64::from_bits(bits).is_nan(),
-            _ => false,
-        };
-        let open = matches!(result.elem, Elem::F16 | Elem::F32 | Elem::F64) && lanes.iter().any(|&bits| nan(bits));
-        (!open).then(|| self.constant_lanes(result.elem, &lanes))
+        let mut lanes = eval::pure(&self.func, data, &types, &args);
+        let is_float = matches!(result.elem, Elem::F16 | Elem::F32 | Elem::F64);
+        if is_float && lanes.iter().any(|&bits| is_nan(result.elem, bits)) {
+            match nan_of(data.op) {
+                Nan::Bits => {}
+                Nan::First(order) => {
+                    for (i, bits) in lanes.iter_mut().enumerate().filter(|(_, bits)| is_nan(result.elem, **bits)) {
+                        let operand = order.iter().filter_map(|&a| args.get(a)).map(|arg| arg[i]);
+                        *bits = machine_nan(result.elem, operand.into_iter().find(|&bits| is_nan(result.elem, bits)));
+                    }
+                }
+                Nan::Left => return None,
+            }
+        }
+        Some(self.constant_lanes(result.elem, &lanes))
     }
 
     fn end(&mut self, op: Op, args: &[Value], targets: SmallVec<[Target; 2]>) {
@@ -506,4 +513,43 @@ impl Builder {
         let args: Args = [function].iter().chain(args).copied().collect();
         self.inst(Op::Call, Type::B, &args, Imm::None);
     }
+}
+
+/// Which NaN an operation gives.
+enum Nan {
+    /// It moves bits.
+    Bits,
+    /// The first operand in this order that is one, made quiet; without any the machine's own.
+    First(&'static [usize]),
+    /// Whatever code gives.
+    Left,
+}
+
+fn nan_of(op: Op) -> Nan {
+    use Op::*;
+    match op {
+        Fadd | Fsub | Fmul | Fdiv | Sqrt | Floor | Ceil | Trunc | Nearest => Nan::First(&[0, 1]),
+        Fma => Nan::First(&[1, 0, 2]),
+        Fneg | Fabs | Select | Bitcast | Splat | Extract | Insert | Build | Shuffle | ExtractAt | Permute => Nan::Bits,
+        _ => Nan::Left,
+    }
+}
+
+fn is_nan(elem: Elem, bits: u64) -> bool {
+    match elem {
+        Elem::F16 => bits & 0x7fff > 0x7c00,
+        Elem::F32 => f32::from_bits(bits as u32).is_nan(),
+        Elem::F64 => f64::from_bits(bits).is_nan(),
+        Elem::B | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => false,
+    }
+}
+
+/// What x86 makes of a NaN, or gives where no operand is one.
+fn machine_nan(elem: Elem, operand: Option<u64>) -> u64 {
+    let (quiet, own) = match elem {
+        Elem::F64 => (1 << 51, 0xfff8 << 48),
+        Elem::F16 => (1 << 9, 0xfe00),
+        _ => (1 << 22, 0xffc0_0000),
+    };
+    operand.map_or(own, |bits| bits | quiet)
 }

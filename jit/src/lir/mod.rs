@@ -11,6 +11,7 @@
 //! [`verify`] checks a function, [`print`] shows it, [`random`] makes programs from the table for the tests.
 
 pub mod build;
+mod divide;
 pub mod eval;
 mod number;
 pub mod op;

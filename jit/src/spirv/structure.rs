@@ -344,7 +344,11 @@ impl Structurer<'_> {
             }
             End::Kill => t.term = Term::Kill,
             End::Tasks => t.term = Term::Tasks(block.end_inst),
-            End::Unreachable => t.term = Term::Unreachable,
+            // Nothing is promised of who comes here; it ends as by a return, so that what it leaves is its own in all tiers.
+            End::Unreachable => {
+                self.returns += 1;
+                t.term = self.leave(self.ret, tail);
+            }
             End::Unsupported => {
                 let v = self.m.view(block.end_inst);
                 return Err(Error::unsupported("not implemented").at(v.opcode(), block.label));

@@ -33,6 +33,7 @@ pub const CASES: &[Special] = &[
     ("constants", COMPUTE, constants),
     ("derivatives", FRAGMENT, derivatives),
     ("derivatives of lines", COMPUTE, line_derivatives),
+    ("derivatives of lines in a task", TASK, task_derivatives),
     ("inputs of 16 bits", FRAGMENT, small_inputs),
     ("transform feedback", VERTEX, transform_feedback),
     ("variable pointers", COMPUTE, variable_pointers),
@@ -95,6 +96,11 @@ fn line_derivatives(a: &mut Asm) {
     a.extensions.extend(["SPV_KHR_compute_shader_derivatives", "SPV_NV_compute_shader_derivatives"]);
     a.modes.push(vec![5290]);
     derivatives(a);
+}
+
+fn task_derivatives(a: &mut Asm) {
+    line_derivatives(a);
+    asked_meshes(a);
 }
 
 fn small_inputs(a: &mut Asm) {

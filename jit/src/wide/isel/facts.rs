@@ -2,6 +2,7 @@
 //!
 //! * A load that is used once, in its block, with no write in between, is made where it is used: there it may become a memory operand.
 //! * A comparison that only a branch or a selection asks for is made there: flags are all that is left of it.
+//! * A lane that is only stored is stored from its vector.
 //! * A sum that is only an address becomes one in each access.
 
 use crate::lir::{Access, Block, Def, Effect, Elem, Function, Imm, Inst, InstData, Op, Type, Value};
@@ -139,7 +140,9 @@ fn later(
                 && data.op == Op::Load
                 && data.ty.elem != Elem::B
                 && matches!(user.op.row().effect, Effect::Pure | Effect::Control);
-            if compares || loads {
+            let stored =
+                data.op == Op::Extract && data.ty.elem != Elem::B && user.op == Op::Store && user.args[1] == data.first;
+            if compares || loads || stored {
                 later[inst] = true;
                 made = Some(there);
             }

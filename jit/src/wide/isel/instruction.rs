@@ -150,9 +150,16 @@ impl Lower<'_> {
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Rm {
         Rm::Pool(self.code.pool.add(bytes), 0)
     }
-    /// The upper 128 bits.
+    /// The upper 128 bits: of one register several times running, as lane after lane is taken, once.
     pub(super) fn upper(&mut self, a: VReg) -> VReg {
-        self.one_imm(Vex::Vextractf128, true, a, 1)
+        match self.half {
+            Some((of, half)) if of == a => half,
+            _ => {
+                let half = self.one_imm(Vex::Vextractf128, true, a, 1);
+                self.half = Some((a, half));
+                half
+            }
+        }
     }
     /// 256 bits of two halves.
     pub(super) fn join(&mut self, low: VReg, high: impl Into<Rm>) -> VReg {

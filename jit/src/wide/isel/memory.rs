@@ -28,7 +28,14 @@ impl Lower<'_> {
             }
             (Op::Store, Imm::Access(access)) => {
                 let at = self.address(data.args[0], access.offset);
-                self.store(ty, at, data.args[1]);
+                match self.stored_lane(data.args[1]) {
+                    Some((vector, lane)) => {
+                        let per = super::per_part(self.lir.values[vector].ty);
+                        let part = self.reg(vector, lane / per);
+                        self.store_lane(ty, part, lane % per, at);
+                    }
+                    None => self.store(ty, at, data.args[1]),
+                }
                 return Ok(());
             }
             (Op::Gather, Imm::Gather(access, count)) => {
@@ -279,6 +286,17 @@ impl Lower<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The vector and the lane of a value that is stored from there.
+    fn stored_lane(&self, v: lir::Value) -> Option<(lir::Value, usize)> {
+        match self.lir.values[v].def {
+            lir::Def::Inst(inst) if self.facts.later[inst] => match self.lir.insts[inst] {
+                InstData { op: Op::Extract, imm: Imm::Lane(lane), ref args, .. } => Some((args[0], lane.into())),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn store_lane(&mut self, ty: Type, part: VReg, lane: usize, at: Rm) {

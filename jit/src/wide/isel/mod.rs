@@ -106,6 +106,8 @@ struct Lower<'a> {
     slots: Vec<i32>,
     /// Where lanes are looked up by number: offset and bytes, of values and of numbers.
     buffers: [Option<(i32, u32)>; 2],
+    /// The register whose upper half was taken last, in this block, and the half.
+    half: Option<(VReg, VReg)>,
 }
 
 /// A block's instructions, and the edges out of it.
@@ -142,6 +144,7 @@ pub fn select(lir: &lir::Function) -> Result<Code> {
         out: Vec::new(),
         slots: Vec::new(),
         buffers: [None; 2],
+        half: None,
     };
     lower.parts.resize(lir.values.len());
     for slot in lir.slots.values() {
@@ -232,6 +235,7 @@ impl Lower<'_> {
     fn block(&mut self, block: lir::Block, comes: &SecondaryMap<lir::Block, u32>) -> Result<Made> {
         let lir = self.lir;
         let data = &lir.blocks[block];
+        self.half = None;
         if block == lir.layout[0] {
             self.function_params(&data.params)?;
         }
@@ -253,6 +257,7 @@ impl Lower<'_> {
                 edges.push(None);
                 continue;
             }
+            self.half = None;
             let args = self.arguments(&target.args);
             self.push(M::Jump, false, 0, &[], None);
             edges.push(Some(Edge { insts: std::mem::take(&mut self.out), args, to: target.block }));

@@ -133,6 +133,8 @@ fn objection(case: &Case) -> Option<String> {
     let newer = [
         // Of any width with maintenance9.
         "Expected 32-bit int type for Base",
+        // In task and mesh stages too.
+        "Derivative instructions require Fragment or GLCompute execution model",
         "Invalid opcode",
         "Invalid capability operand",
         "Invalid instruction",

@@ -101,7 +101,7 @@ fn rates() {
         (d.state, d.stages) = (s, stages);
         rate("draws of 64x64 px, one pass", "draw", 1000.0, || {
             let mut p = engine.begin_rendering(targets(&small, None));
-            (0..1000).for_each(|_| p.draw(d.clone()));
+            (0..1000).for_each(|_| _ = p.draw(d.clone()));
             p.end();
         });
     }

@@ -63,7 +63,7 @@ fn run(threads: usize, later: bool, round_bytes: Option<usize>, draws: Vec<Draw>
     let mut pass = engine.begin_rendering(RenderTargets { samples: 1, layers: 1, ..RenderTargets::default() });
     pass.captures_later = later;
     pass.round_bytes = round_bytes.unwrap_or(pass.round_bytes);
-    draws.into_iter().for_each(|d| pass.draw(d));
+    draws.into_iter().for_each(|d| _ = pass.draw(d));
     pass.end();
 }
 

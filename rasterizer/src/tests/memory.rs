@@ -34,7 +34,7 @@ fn primitives_that_cover_every_tile_take_little_memory() {
         one.counts.instances = instances;
         // Rounds whose tiles are never run: it would take minutes.
         let draws = if instances == 1 { 4000 } else { 1 };
-        (0..draws).for_each(|_| pass.draw(one.clone()));
+        (0..draws).for_each(|_| _ = pass.draw(one.clone()));
         if pass.most_bytes == 0 {
             pass.run_chunks();
         }

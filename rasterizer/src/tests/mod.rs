@@ -376,7 +376,7 @@ pub fn targets(color: &Image, depth: Option<&Image>) -> RenderTargets {
 pub fn render(threads: usize, targets: RenderTargets, draws: impl IntoIterator<Item = Draw>) {
     let engine = Engine::new(threads);
     let mut pass = engine.begin_rendering(targets);
-    draws.into_iter().for_each(|d| pass.draw(d));
+    draws.into_iter().for_each(|d| _ = pass.draw(d));
     pass.end();
 }
 

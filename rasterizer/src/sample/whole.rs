@@ -397,10 +397,7 @@ impl<'a> Place<'a> {
     /// # Safety
     /// The level exists; the view's texels are of that kind. The host is wide.
     #[inline(always)]
-    unsafe fn level<const RAW: bool, const LINEAR: bool, const TWO: bool>(
-        &self,
-        number: u32,
-    ) -> Option<[__m512; 2]> {
+    unsafe fn level<const RAW: bool, const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
         // SAFETY: the caller's promise.
         unsafe {
             let axes = Axes::new::<TWO>(self.views, self.four, self.address_mode, number, self.wanted)?;

@@ -239,7 +239,8 @@ fn residency_is_that_of_the_texels_that_are_accessed() {
         tell_residency(&mut view, shifted.as_ptr());
         for (a, fetched, other_is_missing) in wanted {
             let code = |sampler: Option<&Sampler>, op| {
-                let mut a = ImageArgs { op, ..a };
+                let mut a = ImageArgs::clone(&a);
+                a.op = op;
                 let sampler = sampler.map_or(std::ptr::null(), std::ptr::from_ref);
                 // SAFETY: valid view, sampler and arguments.
                 unsafe { (view.kernels[base::abi::KERNEL_RESIDENT])(&raw const view, sampler, &raw mut a) };

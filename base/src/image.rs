@@ -3,6 +3,10 @@
 //! An image is its format's planes ([`crate::format::Plane`]), one after the other, each laid out as an image of its own. In a plane: samples of a
 //! layer are separate sub-images, order: layer → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level
 //! and row pitch is a multiple of 16 bytes.
+//!
+//! Of an image with sparse residency, levels are cut into blocks of 64 KiB ([`ImageLayout::in_blocks`]), which are bound to memory one by one and follow each
+//! other row-major; inside of one, slices and rows follow each other. Smaller levels are the tail, laid out as others are, in whole blocks behind them. [`Grid`] is
+//! what such a level has, and whoever walks over rows asks for the runs that lie in one piece ([`ImageLayout::pieces`]).
 
 #![forbid(unsafe_code)]
 
@@ -31,12 +35,94 @@ pub struct ImageDesc {
 pub struct LevelLayout {
     /// Bytes from the start of the (layer, sample).
     pub offset: u64,
-    /// Bytes between rows of blocks.
+    /// Bytes between rows of blocks (of a grid: inside of a cell).
     pub row_pitch: u64,
-    /// Bytes between depth slices; equals the level's size for images that are not 3D.
+    /// Bytes between depth slices; equals the level's size for images that are not 3D. (Of a grid: inside of a cell.)
     pub slice_pitch: u64,
     /// Texels of the plane: width, height, depth.
     pub extent: [u32; 3],
+    /// How it is cut into cells; None: it is one piece.
+    pub grid: Option<Grid>,
+}
+
+impl LevelLayout {
+    /// Bytes from the beginning of the level to a block, of so many bytes: its place in its row, its row and slice.
+    fn within(&self, block_bytes: u32, at: [u32; 3]) -> u64 {
+        let (cell, [x, y, z]) = self.grid.map_or((0, at), |grid| (grid.cell(at), grid.inside(at)));
+        cell + u64::from(z) * self.slice_pitch + u64::from(y) * self.row_pitch + u64::from(x) * u64::from(block_bytes)
+    }
+}
+
+/// Bytes of a sparse image block.
+pub const CELL: u64 = 1 << 16;
+
+/// How a level is cut into sparse image blocks (cells here: a format's blocks are called blocks).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Of a cell: logarithms of the format's blocks per row, rows, and slices.
+    pub log2: [u32; 3],
+    /// Cells per row, and rows of cells per slice of cells.
+    pub cells: [u32; 2],
+}
+
+impl Grid {
+    /// The standard cell of a format: as many texels as 64 KiB have, as square as powers of two are. None: a format has no such number of bytes.
+    fn standard(dim: Dim, block_bytes: u32) -> Option<[u32; 3]> {
+        if !block_bytes.is_power_of_two() || block_bytes > 16 {
+            return None;
+        }
+        let all = CELL.ilog2() - block_bytes.ilog2();
+        match dim {
+            Dim::D2 => Some([all.div_ceil(2), all / 2, 0]),
+            Dim::D3 => {
+                let x = all.div_ceil(3);
+                let y = (all - x).div_ceil(2);
+                Some([x, y, all - x - y])
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes from the level's beginning to a block's cell; coordinates are blocks, rows and slices.
+    fn cell(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [x, y, z] = [x >> self.log2[0], y >> self.log2[1], z >> self.log2[2]].map(u64::from);
+        ((z * u64::from(self.cells[1]) + y) * u64::from(self.cells[0]) + x) * CELL
+    }
+
+    /// What is left of coordinates inside of a cell.
+    fn inside(&self, at: [u32; 3]) -> [u32; 3] {
+        [0, 1, 2].map(|i| at[i] & ((1 << self.log2[i]) - 1))
+    }
+}
+
+/// Of an image that is cut into cells: all layers are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Residency {
+    /// Texels of a cell.
+    pub cell: [u32; 3],
+    /// The first level that is in the tail; the number of levels if none is.
+    pub tail_level: u32,
+    /// Bytes from a layer's beginning to its tail.
+    pub tail_offset: u64,
+    /// Bytes of the tail, whole cells.
+    pub tail_size: u64,
+}
+
+/// Blocks that lie in one piece of a level, in a slice: rows of the same length, a pitch apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// First block of a row, counted from the beginning of what was asked for.
+    pub x: u32,
+    /// First row, counted likewise.
+    pub y: u32,
+    /// Blocks of a row.
+    pub columns: u32,
+    /// Rows.
+    pub rows: u32,
+    /// Bytes from the start of the image to the first block.
+    pub offset: u64,
+    /// Bytes between rows.
+    pub pitch: u64,
 }
 
 /// One plane.
@@ -72,6 +158,8 @@ pub struct ImageLayout {
     plane_count: usize,
     /// Bytes of the whole image.
     pub size: u64,
+    /// Of an image that is cut into cells.
+    pub residency: Option<Residency>,
 }
 
 /// Alignment of image memory, bytes.
@@ -81,12 +169,88 @@ impl ImageLayout {
     /// Lays an image out. `None` when the size overflows 2^48.
     pub fn new(desc: ImageDesc) -> Option<ImageLayout> {
         let planes = desc.format.info().planes();
-        let mut layout = ImageLayout { desc, planes: [EMPTY_PLANE; MAX_PLANES], plane_count: planes.len(), size: 0 };
+        let mut layout = ImageLayout {
+            desc,
+            planes: [EMPTY_PLANE; MAX_PLANES],
+            plane_count: planes.len(),
+            size: 0,
+            residency: None,
+        };
         for (to, plane) in layout.planes.iter_mut().zip(planes) {
-            *to = PlaneLayout::new(&desc, plane, layout.size)?;
+            *to = PlaneLayout::new(&desc, plane, layout.size, None)?.0;
             layout.size = layout.size.checked_add(to.size)?;
         }
         (layout.size < 1 << 48).then_some(layout)
+    }
+
+    /// Lays an image with sparse residency out: of one plane and one sample, of two or three dimensions. `None` for others, and as [`ImageLayout::new`].
+    pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
+        let cell = Self::cell_of(desc.format, desc.dim).filter(|_| desc.samples == 1)?;
+        let row = desc.format.info().planes().first()?;
+        let block = [row.format().info().block.0, row.format().info().block.1, 1].map(u32::from);
+        let log2 = [0, 1, 2].map(|i| (cell[i] / block[i]).ilog2());
+        let mut layout =
+            ImageLayout { desc, planes: [EMPTY_PLANE; MAX_PLANES], plane_count: 1, size: 0, residency: None };
+        let (plane, tail) = PlaneLayout::new(&desc, row, 0, Some(log2))?;
+        let (tail_level, tail_offset) = tail;
+        let tail_size = plane.layer_stride - tail_offset;
+        layout.residency = Some(Residency { cell, tail_level, tail_offset, tail_size });
+        (layout.planes[0], layout.size) = (plane, plane.size);
+        (layout.size < 1 << 48).then_some(layout)
+    }
+
+    /// Texels of a cell: the standard sparse image block shape. None of formats that are not cut into cells: of several planes, for depth or stencil, with
+    /// texels that share what is subsampled or whose bytes are no power of two; and of one dimension.
+    pub fn cell_of(format: Format, dim: Dim) -> Option<[u32; 3]> {
+        let [plane] = format.info().planes() else { return None };
+        if plane.aspect != Aspect::Color || format.is_divided() {
+            return None;
+        }
+        let info = plane.format().info();
+        let log2 = Grid::standard(dim, u32::from(info.block_bytes))?;
+        Some([u32::from(info.block.0) << log2[0], u32::from(info.block.1) << log2[1], 1 << log2[2]])
+    }
+
+    /// The parts of a rectangle of a slice that lie in one piece each: `from` is its first block and row, and its slice, `size` its blocks and rows, all of them inside of
+    /// the level.
+    pub fn pieces(
+        &self,
+        plane: usize,
+        level: u32,
+        layer: u32,
+        sample: u32,
+        from: [u32; 3],
+        size: [u32; 2],
+    ) -> impl Iterator<Item = Run> + use<> {
+        let p = &self.planes[plane];
+        let (l, bytes) = (p.levels[level as usize], p.block_bytes);
+        let base = p.offset + u64::from(layer) * p.layer_stride + u64::from(sample) * p.sample_stride + l.offset;
+        // Cells that the rectangle touches in a direction; one where there are none to touch.
+        let log2 = l.grid.map_or([31; 3], |grid| grid.log2);
+        let cells = |i: usize| {
+            let end = if size[0] == 0 || size[1] == 0 { from[i] } else { from[i] + size[i] };
+            (from[i] >> log2[i])..end.div_ceil(1 << log2[i])
+        };
+        let columns = cells(0);
+        cells(1).flat_map(move |row| columns.clone().map(move |column| (column, row))).map(move |(column, row)| {
+            let part = |i: usize, cell: u32| {
+                let first = from[i].max(cell << log2[i]);
+                (first, ((cell + 1) << log2[i]).min(from[i] + size[i]) - first)
+            };
+            let ((x, columns), (y, rows)) = (part(0, column), part(1, row));
+            let offset = base + l.within(bytes, [x, y, from[2]]);
+            Run { x: x - from[0], y: y - from[1], columns, rows, offset, pitch: l.row_pitch }
+        })
+    }
+
+    /// Bytes from the start of the image to a cell, whose coordinates are cells; None: there is none.
+    pub fn cell(&self, level: u32, layer: u32, at: [u32; 3]) -> Option<u64> {
+        let p = &self.planes[0];
+        let l = p.levels.get(level as usize).filter(|_| level < self.desc.levels && layer < self.desc.layers)?;
+        let (grid, cells) = (l.grid?, p.cells(l)?);
+        let inside = at.iter().zip(cells).all(|(&at, cells)| at < cells);
+        let first = [0, 1, 2].map(|i| at[i] << grid.log2[i]);
+        inside.then(|| p.offset + u64::from(layer) * p.layer_stride + l.offset + grid.cell(first))
     }
 
     /// A plane as an image of its own, which lies where it lies in this one.
@@ -146,9 +310,7 @@ impl ImageLayout {
             + u64::from(layer) * p.layer_stride
             + u64::from(sample) * p.sample_stride
             + l.offset
-            + u64::from(z) * l.slice_pitch
-            + u64::from(y / p.block[1]) * l.row_pitch
-            + u64::from(x / p.block[0]) * u64::from(p.block_bytes)
+            + l.within(p.block_bytes, [x / p.block[0], y / p.block[1], z])
     }
 }
 
@@ -158,7 +320,7 @@ const EMPTY_PLANE: PlaneLayout = PlaneLayout {
     offset: 0,
     block: [1; 2],
     block_bytes: 0,
-    levels: [LevelLayout { offset: 0, row_pitch: 0, slice_pitch: 0, extent: [0; 3] }; MAX_LEVELS],
+    levels: [LevelLayout { offset: 0, row_pitch: 0, slice_pitch: 0, extent: [0; 3], grid: None }; MAX_LEVELS],
     sample_stride: 0,
     layer_stride: 0,
     size: 0,
@@ -169,28 +331,57 @@ impl PlaneLayout {
     pub fn piece(&self, level: u32, layer: u32) -> Option<(u64, u64)> {
         let level = self.levels.get(level as usize)?;
         let offset = self.offset + u64::from(layer) * self.layer_stride + level.offset;
-        Some((offset, level.slice_pitch * u64::from(level.extent[2])))
+        let cells = self.cells(level).map(|cells| cells.map(u64::from).iter().product::<u64>() * CELL);
+        Some((offset, cells.unwrap_or(level.slice_pitch * u64::from(level.extent[2]))))
     }
 
-    fn new(desc: &ImageDesc, row: &Plane, offset: u64) -> Option<PlaneLayout> {
+    /// Cells of a level in each direction, if it is cut.
+    fn cells(&self, level: &LevelLayout) -> Option<[u32; 3]> {
+        let grid = level.grid?;
+        Some([grid.cells[0], grid.cells[1], level.extent[2].div_ceil(1 << grid.log2[2])])
+    }
+
+    /// With `cell` (logarithms of blocks, rows and slices), levels that are no smaller than one are cut into cells; then also the first level
+    /// of the tail, and where that begins in a layer.
+    fn new(desc: &ImageDesc, row: &Plane, offset: u64, cell: Option<[u32; 3]>) -> Option<(PlaneLayout, (u32, u64))> {
         let format = row.format();
         let info = format.info();
         let (block, block_bytes) = ([info.block.0, info.block.1].map(u32::from), u32::from(info.block_bytes));
         let mut plane = PlaneLayout { aspect: row.aspect, format, offset, block, block_bytes, ..EMPTY_PLANE };
-        let mut size = 0u64;
+        let (mut size, mut tail) = (0u64, None);
         for level in 0..desc.levels.min(MAX_LEVELS as u32) {
             let [width, height, depth] = desc.extent.map(|e| (e >> level).max(1));
             let [width, height] = [width.div_ceil(row.subsampling.0.into()), height.div_ceil(row.subsampling.1.into())];
-            let row_pitch = (u64::from(width.div_ceil(block[0])) * u64::from(block_bytes)).next_multiple_of(16);
-            let slice_pitch = row_pitch.checked_mul(u64::from(height.div_ceil(block[1])))?;
+            let blocks = [width.div_ceil(block[0]), height.div_ceil(block[1]), depth];
             let extent = [width, height, depth];
-            plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent };
+            let cut = |log2: &[u32; 3]| {
+                tail.is_none()
+                    && [(width, block[0]), (height, block[1]), (depth, 1)]
+                        .iter()
+                        .zip(log2)
+                        .all(|((n, b), log2)| *n >= b << log2)
+            };
+            if let Some(log2) = cell.filter(cut) {
+                let cells = [0, 1, 2].map(|i| blocks[i].div_ceil(1 << log2[i]));
+                let row_pitch = u64::from(block_bytes) << log2[0];
+                let (slice_pitch, grid) = (row_pitch << log2[1], Some(Grid { log2, cells: [cells[0], cells[1]] }));
+                plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent, grid };
+                size = cells.iter().try_fold(CELL, |all, &n| all.checked_mul(n.into()))?.checked_add(size)?;
+                continue;
+            }
+            tail.get_or_insert((level, size));
+            let row_pitch = (u64::from(blocks[0]) * u64::from(block_bytes)).next_multiple_of(16);
+            let slice_pitch = row_pitch.checked_mul(u64::from(blocks[1]))?;
+            plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent, grid: None };
             size = size.checked_add(slice_pitch.checked_mul(u64::from(depth))?)?.next_multiple_of(IMAGE_ALIGNMENT);
+        }
+        if cell.is_some() {
+            size = size.checked_next_multiple_of(CELL)?;
         }
         plane.sample_stride = size;
         plane.layer_stride = size.checked_mul(u64::from(desc.samples))?;
         plane.size = plane.layer_stride.checked_mul(u64::from(desc.layers))?;
-        Some(plane)
+        Some((plane, tail.unwrap_or((desc.levels, size))))
     }
 }
 
@@ -272,6 +463,83 @@ mod tests {
         // Stencil alone lies at the start; a format without depth has no other plane.
         let stencil = layout("S8_UINT", [20, 10, 1], 2, 3, 4);
         assert_eq!((stencil.planes().len(), stencil.plane_of(Aspect::Stencil.bit())), (1, 0));
+    }
+
+    fn in_blocks(name: &str, dim: Dim, extent: [u32; 3], levels: u32, layers: u32) -> Option<ImageLayout> {
+        let format = Format::from_vk(TABLE.iter().find(|row| row.name == name).unwrap().vk).unwrap();
+        ImageLayout::in_blocks(ImageDesc { format, dim, extent, levels, layers, samples: 1 })
+    }
+
+    /// The specification's table of standard sparse image block shapes.
+    #[test]
+    fn cells_have_the_standard_shapes() {
+        let rows = [
+            ("R8_UNORM", [256, 256, 1], [64, 32, 32]),
+            ("R8G8_UNORM", [256, 128, 1], [32, 32, 32]),
+            ("R8G8B8A8_UNORM", [128, 128, 1], [32, 32, 16]),
+            ("R16G16B16A16_SFLOAT", [128, 64, 1], [32, 16, 16]),
+            ("R32G32B32A32_SFLOAT", [64, 64, 1], [16, 16, 16]),
+            ("BC1_RGBA_UNORM_BLOCK", [512, 256, 1], [128, 64, 16]),
+            ("BC7_UNORM_BLOCK", [256, 256, 1], [64, 64, 16]),
+        ];
+        for (name, flat, volume) in rows {
+            let format = Format::from_vk(TABLE.iter().find(|row| row.name == name).unwrap().vk).unwrap();
+            let cells = [Dim::D1, Dim::D2, Dim::D3].map(|dim| ImageLayout::cell_of(format, dim));
+            assert_eq!(cells, [None, Some(flat), Some(volume)], "{name}");
+        }
+        for name in [
+            "R8G8B8_UNORM",
+            "R32G32B32_SFLOAT",
+            "D32_SFLOAT",
+            "D24_UNORM_S8_UINT",
+            "G8_B8R8_2PLANE_420_UNORM",
+            "G8B8G8R8_422_UNORM",
+        ] {
+            assert!(in_blocks(name, Dim::D2, [1024, 1024, 1], 1, 1).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn levels_are_cut_and_small_ones_are_the_tail() {
+        let image = in_blocks("R8G8B8A8_UNORM", Dim::D2, [300, 260, 1], 9, 2).unwrap();
+        let plane = image.planes()[0];
+        let cells: Vec<_> = plane.levels[..3].iter().map(|level| level.grid.map(|grid| grid.cells)).collect();
+        assert_eq!(cells, [Some([3, 3]), Some([2, 2]), None]);
+        let tail = image.residency.unwrap();
+        // 75 by 65 texels, and what is smaller, in one cell's bytes.
+        assert_eq!((tail.tail_level, tail.tail_offset, tail.tail_size), (2, 13 * CELL, CELL));
+        assert_eq!((plane.layer_stride, image.size), (14 * CELL, 28 * CELL));
+        assert_eq!(image.offset(0, 0, 1, 0, [130, 129, 0]), (14 + 4) * CELL + (128 + 2) * 4);
+        assert_eq!(image.cell(1, 1, [1, 1, 0]), Some((14 + 9 + 3) * CELL));
+        assert_eq!([image.cell(0, 0, [3, 0, 0]), image.cell(2, 0, [0; 3]), image.cell(0, 2, [0; 3])], [None; 3]);
+        assert_eq!((plane.piece(0, 0), plane.piece(1, 1)), (Some((0, 9 * CELL)), Some((23 * CELL, 4 * CELL))));
+        // Levels that are no smaller in any direction have no tail; a volume has cells behind each other.
+        let one = in_blocks("R8G8B8A8_UNORM", Dim::D2, [128, 128, 1], 1, 1).unwrap();
+        assert_eq!((one.residency.unwrap().tail_level, one.residency.unwrap().tail_size, one.size), (1, 0, CELL));
+        let volume = in_blocks("R8G8B8A8_UNORM", Dim::D3, [64, 32, 40], 2, 1).unwrap();
+        assert_eq!(volume.offset(0, 0, 0, 0, [33, 1, 17]), 3 * CELL + 32 * 32 * 4 + 32 * 4 + 4);
+        assert_eq!((volume.cell(0, 0, [1, 0, 2]), volume.residency.unwrap().tail_level), (Some(5 * CELL), 1));
+    }
+
+    /// Every block of a rectangle is in one run, at its offset.
+    #[test]
+    fn pieces_are_the_rectangle() {
+        for image in [
+            in_blocks("R8G8B8A8_UNORM", Dim::D3, [100, 70, 40], 2, 1).unwrap(),
+            layout("R8G8B8A8_UNORM", [100, 70, 1], 2, 1, 1),
+        ] {
+            let z = image.desc.extent[2] / 2;
+            let (from, size) = ([5, 31, z], [91, 34]);
+            let mut seen = vec![0; 91 * 34];
+            for run in image.pieces(0, 0, 0, 0, from, size) {
+                for (y, x) in (0..run.rows).flat_map(|y| (0..run.columns).map(move |x| (y, x))) {
+                    let at = [from[0] + run.x + x, from[1] + run.y + y, z];
+                    assert_eq!(image.offset(0, 0, 0, 0, at), run.offset + u64::from(y) * run.pitch + u64::from(x) * 4);
+                    seen[((run.y + y) * 91 + run.x + x) as usize] += 1;
+                }
+            }
+            assert!(seen.iter().all(|&n| n == 1));
+        }
     }
 
     /// Any number of samples: sub-images between the layers.

@@ -156,3 +156,39 @@ fn workgroup_memory_beyond_the_limit_is_refused() {
     set.destroy(&c);
     drop(messages);
 }
+
+/// Addresses of a sparse buffer are no data, whether they are bound or not, and all of them can be written.
+#[test]
+fn sparse_buffers_are_addresses_only() {
+    in_a_child("sparse_buffers_are_addresses_only", || {
+        limit(libc::RLIMIT_DATA, used(5) + (512 << 20));
+        let c = Context::new(&[], &[]);
+        let d = &c.device;
+        let flags = vk::BufferCreateFlags::SPARSE_BINDING | vk::BufferCreateFlags::SPARSE_RESIDENCY;
+        let usage = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
+        let size = 2 << 30;
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage).flags(flags);
+        let memory = vk::MemoryAllocateInfo::default().allocation_size(1 << 16).memory_type_index(1);
+        // SAFETY: valid usage.
+        unsafe {
+            let buffer = d.create_buffer(&info, None).expect("addresses");
+            let memory = d.allocate_memory(&memory, None).expect("memory");
+            let binds = [vk::SparseMemoryBind::default().resource_offset(size / 2).size(1 << 16).memory(memory)];
+            let binds = [vk::SparseBufferMemoryBindInfo::default().buffer(buffer).binds(&binds)];
+            let info = [vk::BindSparseInfo::default().buffer_binds(&binds)];
+            d.queue_bind_sparse(c.queue, &info, vk::Fence::null()).expect("bound");
+            c.run(|commands| d.cmd_fill_buffer(commands, buffer, size / 4, size / 2, 7)).expect("filled");
+            let mapped = d.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("mapped");
+            assert_eq!(*mapped.cast::<u32>().add((1 << 14) - 1), 7);
+            d.destroy_buffer(buffer, None);
+            d.free_memory(memory, None);
+            // More addresses than there are for sparse resources.
+            let properties = c.instance.get_physical_device_properties(c.physical).limits;
+            let info = vk::BufferCreateInfo::default()
+                .size(properties.sparse_address_space_size + 1)
+                .usage(usage)
+                .flags(flags);
+            assert_eq!(d.create_buffer(&info, None), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        }
+    });
+}

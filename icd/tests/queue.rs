@@ -1,6 +1,8 @@
 //! Submission order, fences, semaphores, time-outs, events, queries, transfers.
 
 mod common;
+#[path = "queue/sparse.rs"]
+mod sparse;
 use ash::vk;
 use common::{Context, layers, range, region};
 use std::time::{Duration, Instant};

@@ -620,6 +620,8 @@ fn view(layers: u32) -> ImageView {
         min_lod: 0.0,
         texels: 0,
         outside_alpha: 0,
+        residency: std::ptr::null(),
+        of_piece: [echo::<false>; KERNEL_SAMPLE],
         conversion: std::ptr::null(),
         level: std::array::from_fn(|i| ImageLevel {
             width: 64 >> i,

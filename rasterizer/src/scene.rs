@@ -556,8 +556,11 @@ impl<'e> RenderPassInstance<'e> {
             let (sample, layer) = (sub % surface.samples, base_layer + sub / surface.samples);
             let first = y0 + band * CLEAR_ROWS;
             for y in first..(first + CLEAR_ROWS).min(y1) {
-                // SAFETY: rectangle, layer and sample lie inside the surface; items are disjoint.
-                unsafe { core::ptr::copy_nonoverlapping(row.as_ptr(), surface.at(layer, sample, x0, y), row.len()) };
+                for piece in surface.pieces(x0, x1) {
+                    let to = surface.at(layer, sample, piece.start, y);
+                    // SAFETY: rectangle, layer and sample lie inside the surface; items are disjoint.
+                    unsafe { core::ptr::copy_nonoverlapping(row.as_ptr(), to, piece.len() * bytes) };
+                }
             }
         });
         Some(([x0, y0, x1, y1], base_layer..end_layer))

@@ -2,9 +2,15 @@
 //!
 //! A surface is made from an attachment after its level, layers and extent were checked against the image's layout;
 //! addresses inside `extent`, `layers` and `samples` then lie inside the image.
+//!
+//! A level that is cut into cells is seen row by row inside of a square of [`SQUARE`] pixels, which lies in one cell.
 
 use crate::api::Attachment;
 use base::format::{Aspect, Format};
+use base::image::{CELL, Grid};
+
+/// Pixels of a square that rows may be followed in, whatever the image: a tile of the rasterizer. Cells of images that are rendered to are as large at least.
+pub const SQUARE: u32 = 64;
 
 /// The bytes of a texel, rounded as the specification says.
 #[inline]
@@ -21,6 +27,8 @@ pub struct Surface {
     /// Bytes between samples.
     pub sample_stride: usize,
     layer_stride: usize,
+    /// How the level is cut.
+    grid: Option<Grid>,
     /// Layers (or slices).
     pub layers: u32,
     /// Samples per pixel.
@@ -48,11 +56,16 @@ impl Surface {
         let layers = attachment.layers.min(available.checked_sub(attachment.base_layer)?);
         let stride = if attachment.slices { level.slice_pitch } else { plane.layer_stride };
         let offset = plane.offset + level.offset + stride * u64::from(attachment.base_layer);
+        // Slices of a volume are not rendered to where they are cut.
+        if level.grid.is_some_and(|grid| attachment.slices || grid.log2[..2].iter().any(|&log2| 1 << log2 < SQUARE)) {
+            return None;
+        }
         Some(Surface {
             base: attachment.image.base.wrapping_add(offset as usize),
             row_pitch: level.row_pitch as usize,
             sample_stride: plane.sample_stride as usize,
             layer_stride: stride as usize,
+            grid: level.grid,
             layers,
             samples: layout.desc.samples.max(1),
             extent: [level.extent[0], level.extent[1]],
@@ -64,11 +77,35 @@ impl Surface {
     /// Address of a texel; valid for coordinates inside the surface.
     #[inline(always)]
     pub fn at(&self, layer: u32, sample: u32, x: u32, y: u32) -> *mut u8 {
-        self.base.wrapping_add(
-            layer as usize * self.layer_stride
-                + sample as usize * self.sample_stride
-                + y as usize * self.row_pitch
-                + x as usize * self.bytes,
-        )
+        self.origin(layer, x, y)
+            .wrapping_add(sample as usize * self.sample_stride + y as usize * self.row_pitch + x as usize * self.bytes)
+    }
+
+    /// Where the surface would begin if all of it were as its rows are at (x, y), which goes for the aligned [`SQUARE`] around.
+    #[inline(always)]
+    pub fn origin(&self, layer: u32, x: u32, y: u32) -> *mut u8 {
+        let base = self.base.wrapping_add(layer as usize * self.layer_stride);
+        match &self.grid {
+            None => base,
+            Some(grid) => base.wrapping_add(self.cell(grid, x, y)),
+        }
+    }
+
+    #[cold]
+    fn cell(&self, grid: &Grid, x: u32, y: u32) -> usize {
+        let [column, row] = [x >> grid.log2[0], y >> grid.log2[1]].map(|n| n as usize);
+        let cell = (row * grid.cells[0] as usize + column) * CELL as usize;
+        cell.wrapping_sub((row << grid.log2[1]) * self.row_pitch + (column << grid.log2[0]) * self.bytes)
+    }
+
+    /// The parts of a row from `x0` to `x1` that lie in one piece each.
+    pub fn pieces(&self, x0: u32, x1: u32) -> impl Iterator<Item = core::ops::Range<u32>> + use<> {
+        let step = if self.grid.is_some() { SQUARE } else { x1.max(1) };
+        let mut at = x0;
+        core::iter::from_fn(move || {
+            let piece = at..x1.min((at / step + 1) * step);
+            at = piece.end;
+            (!piece.is_empty()).then_some(piece)
+        })
     }
 }

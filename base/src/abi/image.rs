@@ -52,8 +52,11 @@ pub const KERNEL_FETCH: usize = 0;
 pub const KERNEL_STORE: usize = 1;
 /// Image atomics: `args.atomic_op` on `args.texel[0]` (and comparator `args.texel[1]`) → old value in `args.result[0]`.
 pub const KERNEL_ATOMIC: usize = 2;
+/// `args.result[0]`: 1 where all texels that a fetch (without a sampler) or a sample of the same arguments accesses are bound to memory, else 0. Its `args.op` is
+/// [`SampleOp::Resident`] or [`SampleOp::ResidentGather`].
+pub const KERNEL_RESIDENT: usize = 3;
 /// First sampling kernel; `KERNEL_SAMPLE + sampler.class`.
-pub const KERNEL_SAMPLE: usize = 3;
+pub const KERNEL_SAMPLE: usize = 4;
 /// Number of sampler classes (see [`Sampler::class`]).
 pub const SAMPLER_CLASSES: usize = 8;
 /// Kernels per view.
@@ -68,9 +71,9 @@ pub const MAX_LEVELS: usize = 15;
 pub struct ImageLevel {
     /// Bytes from `ImageView::base` to the first texel (of the view's first layer).
     pub offset: u64,
-    /// Bytes between rows of blocks.
+    /// Bytes between rows of blocks; of a level that is cut into cells ([`crate::image::Grid`]), inside of one.
     pub row_pitch: u64,
-    /// Bytes between depth slices (3D); for other images unused.
+    /// Bytes between depth slices (3D); for other images unused. Inside of a cell, if there are any.
     pub slice_pitch: u64,
     /// In texels.
     pub width: u32,
@@ -78,8 +81,12 @@ pub struct ImageLevel {
     pub height: u32,
     /// Texels (3D), else 1.
     pub depth: u32,
-    #[doc(hidden)]
-    pub _pad: u32,
+    /// The first slice, of a level that is cut into cells; of others `offset` says it.
+    pub first_slice: u32,
+    /// Blocks per row, rows and slices of a cell, as logarithms in a byte each, and 1 in the fourth; 0: the level is in one piece.
+    pub cell: u32,
+    /// Cells per row, and rows of cells in a slice of cells; then unused.
+    pub cells: [u32; 3],
 }
 
 /// A view with its kernels. Immutable once created.
@@ -121,6 +128,10 @@ pub struct ImageView {
     pub texels: u32,
     /// Bits of alpha of a texel outside: 1 where the format has none, else 0 (and the other components are 0).
     pub outside_alpha: u32,
+    /// A byte per 64 KiB of addresses from the one that holds `base` on: 0 where a sparse resource has no memory. Null: all of it is there.
+    pub residency: *const u8,
+    /// The kernels that the view would have if its levels were in one piece, of those that see single texels: of the views of cells.
+    pub of_piece: [ImageKernel; KERNEL_SAMPLE],
     /// What the kernels of a view with a sampler Y'CbCr conversion know of it (`rasterizer::sample`); null of others.
     pub conversion: *const u8,
     /// The first `levels` of them are the view's.
@@ -196,6 +207,10 @@ pub enum SampleOp {
     GatherDref = 3,
     /// result[0] = level accessed, result[1] = lambda' (OpImageQueryLod).
     QueryLod = 4,
+    /// result[0] = 1 where all texels of a [`SampleOp::Sample`] are bound to memory, else 0 ([`KERNEL_RESIDENT`]).
+    Resident = 5,
+    /// The same of a [`SampleOp::Gather`].
+    ResidentGather = 6,
 }
 
 /// Atomic operations on images, buffers and shared memory.
@@ -286,7 +301,7 @@ pub struct ImageArgs {
     pub has_offset: u32,
 }
 
-layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, _pad });
+layout!(ImageLevel { offset, row_pitch, slice_pitch, width, height, depth, first_slice, cell, cells });
 layout!(ImageView {
     kernels,
     pair,
@@ -306,6 +321,8 @@ layout!(ImageView {
     min_lod,
     texels,
     outside_alpha,
+    residency,
+    of_piece,
     conversion,
     level
 });
@@ -373,6 +390,8 @@ layout!(
         Gather,
         GatherDref,
         QueryLod,
+        Resident,
+        ResidentGather,
     }
 );
 layout!(

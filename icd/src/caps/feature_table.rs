@@ -58,7 +58,8 @@ macro_rules! structs {
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
 const NO_RATE: Support = Support::No("no fragment shading rate");
-const NO_SPARSE: Support = Support::No("no sparse resources");
+const UNTRIED: Support = Support::No("written, and told after the complete run of its groups");
+const NO_SPARSE: Support = Support::No("samples are sub-images, which no block has together");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
 const NO_VIDEO: Support = Support::No("no video");
 const NO_PROTECTED: Support = Support::No("no protected memory on a CPU");
@@ -111,17 +112,17 @@ core {
     shaderFloat64, shader_float64, YES;
     shaderInt64, shader_int64, YES;
     shaderInt16, shader_int16, YES;
-    shaderResourceResidency, shader_resource_residency, NO_SPARSE;
+    shaderResourceResidency, shader_resource_residency, UNTRIED;
     shaderResourceMinLod, shader_resource_min_lod, YES;
-    sparseBinding, sparse_binding, NO_SPARSE;
-    sparseResidencyBuffer, sparse_residency_buffer, NO_SPARSE;
-    sparseResidencyImage2D, sparse_residency_image2_d, NO_SPARSE;
-    sparseResidencyImage3D, sparse_residency_image3_d, NO_SPARSE;
+    sparseBinding, sparse_binding, YES;
+    sparseResidencyBuffer, sparse_residency_buffer, YES;
+    sparseResidencyImage2D, sparse_residency_image2_d, UNTRIED;
+    sparseResidencyImage3D, sparse_residency_image3_d, UNTRIED;
     sparseResidency2Samples, sparse_residency2_samples, NO_SPARSE;
     sparseResidency4Samples, sparse_residency4_samples, NO_SPARSE;
     sparseResidency8Samples, sparse_residency8_samples, NO_SPARSE;
     sparseResidency16Samples, sparse_residency16_samples, NO_SPARSE;
-    sparseResidencyAliased, sparse_residency_aliased, NO_SPARSE;
+    sparseResidencyAliased, sparse_residency_aliased, YES;
     variableMultisampleRate, variable_multisample_rate, LATER;
     inheritedQueries, inherited_queries, YES;
 }
@@ -339,8 +340,8 @@ extended {
     shaderSharedFloat64AtomicAdd, shader_shared_float64_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderImageFloat32Atomics, shader_image_float32_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderImageFloat32AtomicAdd, shader_image_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    sparseImageFloat32Atomics, sparse_image_float32_atomics, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    sparseImageFloat32AtomicAdd, sparse_image_float32_atomic_add, NO_SPARSE, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    sparseImageFloat32Atomics, sparse_image_float32_atomics, UNTRIED, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    sparseImageFloat32AtomicAdd, sparse_image_float32_atomic_add, UNTRIED, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderFloat16VectorAtomics, shader_float16_vector_atomics, YES, [PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV];
     shaderBufferFloat16Atomics, shader_buffer_float16_atomics, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderBufferFloat16AtomicAdd, shader_buffer_float16_atomic_add, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
@@ -353,7 +354,7 @@ extended {
     shaderSharedFloat32AtomicMinMax, shader_shared_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderSharedFloat64AtomicMinMax, shader_shared_float64_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderImageFloat32AtomicMinMax, shader_image_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
-    sparseImageFloat32AtomicMinMax, sparse_image_float32_atomic_min_max, NO_SPARSE, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    sparseImageFloat32AtomicMinMax, sparse_image_float32_atomic_min_max, UNTRIED, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderImageInt64Atomics, shader_image_int64_atomics, YES, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
     dynamicRenderingLocalRead, dynamic_rendering_local_read, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR];
     hostImageCopy, host_image_copy, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceHostImageCopyFeaturesEXT];
@@ -375,7 +376,7 @@ extended {
     legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
     attachmentFeedbackLoopDynamicState, attachment_feedback_loop_dynamic_state, YES, [PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT];
-    sparseImageInt64Atomics, sparse_image_int64_atomics, NO_SPARSE, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
+    sparseImageInt64Atomics, sparse_image_int64_atomics, UNTRIED, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
 }
 }
 

@@ -477,7 +477,7 @@ mod tests {
         // SAFETY: a valid chain.
         unsafe { fill_features2(&mut features) };
         assert_eq!(features.features.robust_buffer_access, vk::TRUE);
-        assert_eq!(features.features.sparse_binding, vk::FALSE);
+        assert_eq!(features.features.sparse_residency16_samples, vk::FALSE);
         assert_eq!(mesh.task_shader, 7);
         assert_eq!(multiview.multiview_tessellation_shader, vk::TRUE);
         assert_eq!(multiview.multiview, Feature::multiview.is_advertised().into());
@@ -492,18 +492,18 @@ mod tests {
         let set = unsafe { enable_features(&info) }.unwrap();
         assert!(set.has(Feature::depthClamp) && !set.has(Feature::robustBufferAccess));
 
-        let refused = vk::PhysicalDeviceFeatures { sparse_binding: 1, ..Default::default() };
+        let refused = vk::PhysicalDeviceFeatures { sparse_residency16_samples: 1, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().enabled_features(&refused);
         // SAFETY: valid.
         let missing = unsafe { enable_features(&info) }.unwrap_err();
-        assert_eq!(missing, MissingFeature(Feature::sparseBinding));
+        assert_eq!(missing, MissingFeature(Feature::sparseResidency16Samples));
         assert_eq!(vk::Result::from(missing), vk::Result::ERROR_FEATURE_NOT_PRESENT);
-        assert!(missing.to_string().contains("sparseBinding"));
+        assert!(missing.to_string().contains("sparseResidency16Samples"));
 
         let mut features2 = vk::PhysicalDeviceFeatures2 { features: refused, ..Default::default() };
         let info = vk::DeviceCreateInfo::default().push_next(&mut features2);
         // SAFETY: valid.
-        assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::sparseBinding)));
+        assert_eq!(unsafe { enable_features(&info) }, Err(MissingFeature(Feature::sparseResidency16Samples)));
 
         let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);

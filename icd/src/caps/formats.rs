@@ -3,7 +3,9 @@
 use super::features::Feature;
 use super::limits::{LIMITS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, SAMPLE_COUNTS};
 use ash::vk::{self, TaggedStructure};
+use base::abi::Dim;
 use base::format::{Format, Layout};
+use base::image::ImageLayout;
 use vk::{FormatFeatureFlags as Features, ImageCreateFlags as Create, ImageUsageFlags as Usage};
 
 /// The row of a format that can be used for something.
@@ -93,7 +95,7 @@ pub struct ImageQuery {
     pub flags: vk::ImageCreateFlags,
 }
 
-/// Flags that the driver takes, disjoint of formats with planes. (Sparse, protected, split-instance, sample locations, subsampled: refused.)
+/// Flags that the driver takes, disjoint of formats with planes. (Protected, split-instance, sample locations, subsampled: refused.)
 const CREATE_FLAGS: Create = Create::from_raw(
     Create::MUTABLE_FORMAT.as_raw()
         | Create::CUBE_COMPATIBLE.as_raw()
@@ -102,8 +104,62 @@ const CREATE_FLAGS: Create = Create::from_raw(
         | Create::EXTENDED_USAGE.as_raw()
         | Create::ALIAS.as_raw()
         | Create::DISJOINT.as_raw()
+        | SPARSE.as_raw()
         | Create::BLOCK_TEXEL_VIEW_COMPATIBLE.as_raw(),
 );
+
+/// Flags of sparse images.
+const SPARSE: Create = Create::from_raw(
+    Create::SPARSE_BINDING.as_raw() | Create::SPARSE_RESIDENCY.as_raw() | Create::SPARSE_ALIASED.as_raw(),
+);
+
+/// May an image be sparse in the way that is asked for? There is no residency without binding; addresses are one range; a volume's slices are no images;
+/// the host's copies are of memory that is there.
+fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
+    let slices = Create::TYPE_2D_ARRAY_COMPATIBLE | Create::TYPE_2D_VIEW_COMPATIBLE_EXT;
+    let bound = query.flags.contains(Create::SPARSE_BINDING)
+        && !query.flags.intersects(Create::DISJOINT | slices)
+        && !query.usage.intersects(Usage::TRANSIENT_ATTACHMENT | Usage::HOST_TRANSFER_EXT);
+    let resident = || {
+        let feature = match query.ty {
+            vk::ImageType::TYPE_2D => Feature::sparseResidencyImage2D,
+            vk::ImageType::TYPE_3D => Feature::sparseResidencyImage3D,
+            _ => return false,
+        };
+        feature.is_advertised() && query.tiling == vk::ImageTiling::OPTIMAL && residency_cell(query.ty, row).is_some()
+    };
+    !query.flags.intersects(SPARSE) || bound && (!query.flags.contains(Create::SPARSE_RESIDENCY) || resident())
+}
+
+/// Texels of a sparse image block.
+fn residency_cell(ty: vk::ImageType, row: Format) -> Option<[u32; 3]> {
+    let dim = match ty {
+        vk::ImageType::TYPE_2D => Dim::D2,
+        vk::ImageType::TYPE_3D => Dim::D3,
+        _ => return None,
+    };
+    ImageLayout::cell_of(row, dim)
+}
+
+/// Answer of vkGetPhysicalDeviceSparseImageFormatProperties: the shape of blocks, where such an image can have memory block by block.
+pub fn sparse_image_format_properties(
+    query: &ImageQuery,
+    samples: vk::SampleCountFlags,
+) -> Option<vk::SparseImageFormatProperties> {
+    let query = ImageQuery { flags: query.flags | Create::SPARSE_BINDING | Create::SPARSE_RESIDENCY, ..*query };
+    let exists = samples == vk::SampleCountFlags::TYPE_1 && image_format_properties(&query).is_ok();
+    let cell = residency_cell(query.ty, row(query.format)?)?;
+    exists.then(|| sparse_properties(cell))
+}
+
+/// Of blocks of so many texels: the standard shape, a tail for each layer.
+pub fn sparse_properties([width, height, depth]: [u32; 3]) -> vk::SparseImageFormatProperties {
+    vk::SparseImageFormatProperties {
+        aspect_mask: vk::ImageAspectFlags::COLOR,
+        image_granularity: vk::Extent3D { width, height, depth },
+        flags: vk::SparseImageFormatFlags::empty(),
+    }
+}
 
 /// What a usage needs of a format: any of the features.
 const USAGE_FEATURES: &[(Usage, Features)] = &[
@@ -138,6 +194,7 @@ pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProp
     let has = |flag: Create, may: bool| query.flags.contains(flag) && !may;
     let misfit = has(Create::DISJOINT, features.contains(Features::DISJOINT))
         || has(Create::BLOCK_TEXEL_VIEW_COMPATIBLE, row.is_compressed());
+    let misfit = misfit || !sparse_fits(query, row);
     if features.is_empty() || misfit || !CREATE_FLAGS.contains(query.flags) || !usage_fits(query, features) {
         return Err(NOT_SUPPORTED);
     }
@@ -187,6 +244,7 @@ fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::Sam
         && query.tiling == vk::ImageTiling::OPTIMAL
         && !query.flags.contains(Create::CUBE_COMPATIBLE)
         && row.info().block == (1, 1)
+        && !query.flags.contains(Create::SPARSE_RESIDENCY)
         && !row.needs_conversion()
         && features.intersects(ATTACHMENT);
     match multisampled {

@@ -45,8 +45,11 @@ fn image_rules() {
     assert_eq!(image_format_properties(&cube).unwrap().sample_counts, vk::SampleCountFlags::TYPE_1);
     let cube_3d = ImageQuery { flags: Create::CUBE_COMPATIBLE, ty: vk::ImageType::TYPE_3D, ..asked };
     assert!(image_format_properties(&cube_3d).is_err());
-    let sparse = ImageQuery { flags: Create::SPARSE_BINDING, ..asked };
-    assert!(image_format_properties(&sparse).is_err());
+    let sparse = |flags| image_format_properties(&ImageQuery { flags, ..asked }).is_ok();
+    assert!(sparse(Create::SPARSE_BINDING) && sparse(Create::SPARSE_BINDING | Create::SPARSE_ALIASED));
+    assert!(!sparse(Create::SPARSE_RESIDENCY) && !sparse(Create::SPARSE_ALIASED));
+    let resident = sparse(Create::SPARSE_BINDING | Create::SPARSE_RESIDENCY);
+    assert_eq!(resident, Feature::sparseResidencyImage2D.is_advertised());
     let depth_usage = ImageQuery { usage: Usage::DEPTH_STENCIL_ATTACHMENT, ..asked };
     assert!(image_format_properties(&depth_usage).is_err());
     let read = Usage::SAMPLED | Usage::ATTACHMENT_FEEDBACK_LOOP_EXT;

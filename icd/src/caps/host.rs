@@ -40,22 +40,34 @@ pub fn heap_budget(used: u64) -> u64 {
     heap_size().min(used.saturating_add(memory_available().unwrap_or(u64::MAX)))
 }
 
-/// Answer of vkGetPhysicalDeviceMemoryProperties: one heap, one type that has everything.
+/// Memory types as bits: of what is not sparse, the first before the second.
+pub const MEMORY_TYPES: u32 = 0b11;
+/// The type of memory that can be mapped twice: what sparse resources are bound to. Its pages are dearer to touch first (`os::backing`), so it comes last, and who takes
+/// the first type that fits pays nothing for it.
+pub const SPARSE_MEMORY_TYPE: u32 = 1;
+
+/// Answer of vkGetPhysicalDeviceMemoryProperties: one heap, two types that have everything.
 pub fn memory_properties() -> vk::PhysicalDeviceMemoryProperties {
     use vk::MemoryPropertyFlags as Flags;
-    let mut properties =
-        vk::PhysicalDeviceMemoryProperties { memory_type_count: 1, memory_heap_count: 1, ..Default::default() };
-    properties.memory_types[0] = vk::MemoryType {
+    let mut properties = vk::PhysicalDeviceMemoryProperties {
+        memory_type_count: MEMORY_TYPES.count_ones(),
+        memory_heap_count: 1,
+        ..Default::default()
+    };
+    properties.memory_types[..2].fill(vk::MemoryType {
         property_flags: Flags::DEVICE_LOCAL | Flags::HOST_VISIBLE | Flags::HOST_COHERENT | Flags::HOST_CACHED,
         heap_index: 0,
-    };
+    });
     properties.memory_heaps[0] = vk::MemoryHeap { size: heap_size(), flags: vk::MemoryHeapFlags::DEVICE_LOCAL };
     properties
 }
 
 /// What the queue does.
 pub const QUEUE_FLAGS: vk::QueueFlags = vk::QueueFlags::from_raw(
-    vk::QueueFlags::GRAPHICS.as_raw() | vk::QueueFlags::COMPUTE.as_raw() | vk::QueueFlags::TRANSFER.as_raw(),
+    vk::QueueFlags::GRAPHICS.as_raw()
+        | vk::QueueFlags::COMPUTE.as_raw()
+        | vk::QueueFlags::TRANSFER.as_raw()
+        | vk::QueueFlags::SPARSE_BINDING.as_raw(),
 );
 
 /// Answer of vkGetPhysicalDeviceQueueFamilyProperties: one family with one queue that does everything.
@@ -78,6 +90,10 @@ mod tests {
         let flags = memory.memory_types[0].property_flags;
         assert!(flags.contains(vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT));
         assert!(flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
+        assert_eq!(
+            (memory.memory_type_count, memory.memory_types[SPARSE_MEMORY_TYPE as usize].property_flags),
+            (2, flags)
+        );
         assert!(memory.memory_heaps[0].size >= 1 << 20 && thread_count() >= 1);
         let [family] = queue_family_properties();
         assert!(family.queue_count == 1 && family.queue_flags.contains(vk::QueueFlags::GRAPHICS));

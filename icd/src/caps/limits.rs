@@ -31,6 +31,9 @@ pub const MAX_STAGE_COMPONENTS: u32 = 128;
 /// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of address space.
 pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
 
+/// `sparseAddressSpaceSize`, of a heap: a part of the arena's addresses (`os::arena`).
+pub const SPARSE_ADDRESS_SPACE: u64 = 32 << 30;
+
 /// The table.
 pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_image_dimension1_d: MAX_DIMENSION,
@@ -47,7 +50,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_memory_allocation_count: 32768,
     max_sampler_allocation_count: 1 << 20,
     buffer_image_granularity: 1,
-    sparse_address_space_size: 0,
+    sparse_address_space_size: SPARSE_ADDRESS_SPACE,
     max_bound_descriptor_sets: MAX_DESCRIPTOR_SETS as u32,
     max_per_stage_descriptor_samplers: MAX_DESCRIPTORS,
     max_per_stage_descriptor_uniform_buffers: MAX_DESCRIPTORS,
@@ -179,6 +182,7 @@ mod tests {
             ("maxPushConstantsSize", l.max_push_constants_size.into(), 128),
             ("maxMemoryAllocationCount", l.max_memory_allocation_count.into(), 4096),
             ("maxSamplerAllocationCount", l.max_sampler_allocation_count.into(), 4000),
+            ("sparseAddressSpaceSize", l.sparse_address_space_size, 1 << 31),
             ("maxBoundDescriptorSets", l.max_bound_descriptor_sets.into(), 4),
             ("maxPerStageDescriptorSamplers", l.max_per_stage_descriptor_samplers.into(), 16),
             ("maxPerStageDescriptorUniformBuffers", l.max_per_stage_descriptor_uniform_buffers.into(), 12),
@@ -297,6 +301,7 @@ mod tests {
             ("maxImageArrayLayers", l.max_image_array_layers.into(), 2048),
             ("maxUniformBufferRange", l.max_uniform_buffer_range.into(), 65536),
             ("maxPushConstantsSize", l.max_push_constants_size.into(), 256),
+            ("sparseAddressSpaceSize", l.sparse_address_space_size, 1 << 31),
             ("maxBoundDescriptorSets", l.max_bound_descriptor_sets.into(), 7),
             ("maxPerStageDescriptorUniformBuffers", l.max_per_stage_descriptor_uniform_buffers.into(), 15),
             ("maxPerStageResources", l.max_per_stage_resources.into(), 200),

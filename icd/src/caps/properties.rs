@@ -74,6 +74,15 @@ pub const VENDOR_ID: u32 = 0;
 /// `deviceID`.
 pub const DEVICE_ID: u32 = 1;
 
+/// Blocks have the standard shapes (there are none with several samples). What is read where nothing is bound is anything (`os::arena`'s sparse pieces say why).
+const SPARSE_PROPERTIES: vk::PhysicalDeviceSparseProperties = vk::PhysicalDeviceSparseProperties {
+    residency_standard2_d_block_shape: vk::TRUE,
+    residency_standard2_d_multisample_block_shape: vk::TRUE,
+    residency_standard3_d_block_shape: vk::TRUE,
+    residency_aligned_mip_size: vk::FALSE,
+    residency_non_resident_strict: vk::FALSE,
+};
+
 /// Answer of vkGetPhysicalDeviceProperties.
 pub fn properties() -> vk::PhysicalDeviceProperties {
     let mut properties = vk::PhysicalDeviceProperties {
@@ -84,6 +93,7 @@ pub fn properties() -> vk::PhysicalDeviceProperties {
         device_type: vk::PhysicalDeviceType::CPU,
         pipeline_cache_uuid: build_id(),
         limits: LIMITS,
+        sparse_properties: SPARSE_PROPERTIES,
         ..Default::default()
     };
     let threads = thread_count();
@@ -546,7 +556,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.transform_feedback_draw = vk::TRUE;
         };
         PhysicalDeviceExternalMemoryHostPropertiesEXT => |p| p.min_imported_host_pointer_alignment = super::external::HOST_POINTER_ALIGNMENT;
-        PhysicalDeviceCopyMemoryIndirectPropertiesKHR => |p| p.supported_queues = super::host::QUEUE_FLAGS;
+        PhysicalDeviceCopyMemoryIndirectPropertiesKHR => |p| p.supported_queues = super::host::QUEUE_FLAGS & !vk::QueueFlags::SPARSE_BINDING;
         // Attributes are fetched at any address in the same way.
         PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
         PhysicalDeviceMeshShaderPropertiesEXT => |p| replace!(p, mesh_shader());

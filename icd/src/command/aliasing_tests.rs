@@ -6,7 +6,8 @@ use crate::device::Device;
 use crate::device::instance::Instance;
 use crate::object::buffer::Buffer;
 use crate::object::image::Image;
-use crate::object::memory::Memory;
+use crate::object::memory::{Heap, Memory};
+use crate::object::sparse::{Bind, SPARSE_BLOCK, SparseRange};
 use crate::os::backing::Backing;
 use ash::vk;
 use base::mem::DeviceMemory;
@@ -16,14 +17,22 @@ const SIZE: u64 = 1 << 20;
 /// An offset at which a part can be mapped.
 const OFFSET: u64 = 3 << 16;
 
-fn buffer(memory: &Arc<Memory>) -> Buffer {
-    let buffer = Buffer::new(&vk::BufferCreateInfo::default().size(memory.size()), 0);
-    buffer.bind(memory.clone(), 0).expect("bound");
+/// Of some bytes of the memory, at addresses of its own.
+fn buffer(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64, bytes: u64) -> Buffer {
+    let flags = vk::BufferCreateFlags::SPARSE_BINDING;
+    let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0);
+    buffer.place(heap).expect("addresses");
+    bind(buffer.sparse().expect("sparse"), memory, offset, bytes);
     buffer
 }
 
-fn image(memory: &Arc<Memory>) -> Image {
+fn bind(range: &Arc<SparseRange>, memory: &Arc<Memory>, offset: u64, bytes: u64) {
+    Bind { range: range.clone(), offset: 0, bytes, memory: Some((memory.clone(), offset)) }.execute().expect("bound");
+}
+
+fn image(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64) -> Image {
     let info = vk::ImageCreateInfo::default()
+        .flags(vk::ImageCreateFlags::SPARSE_BINDING)
         .image_type(vk::ImageType::TYPE_2D)
         .format(vk::Format::D32_SFLOAT_S8_UINT)
         .extent(vk::Extent3D { width: 64, height: 64, depth: 1 })
@@ -31,7 +40,8 @@ fn image(memory: &Arc<Memory>) -> Image {
         .array_layers(1)
         .samples(vk::SampleCountFlags::TYPE_1);
     let image = Image::new(&info, 0).expect("image");
-    image.bind(memory.clone(), 0).expect("bound");
+    image.place(heap).expect("addresses");
+    bind(image.sparse().expect("sparse"), memory, offset, image.layout.size);
     image
 }
 
@@ -48,9 +58,8 @@ fn commands_see_one_memory_at_two_addresses() {
     let physical = instance.physical();
     let device = Device::new(instance.clone(), &physical, ExtensionSet::default());
     let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd).expect("memory"));
-    let two = Arc::new(one.map_again(0, SIZE).expect("a second mapping"));
-    let part = Arc::new(one.map_again(OFFSET, 1 << 16).expect("a part"));
-    let [first, second, third] = [&one, &two, &part].map(buffer);
+    let [first, second, third] =
+        [(0, SIZE), (0, SIZE), (OFFSET, 1 << 16)].map(|(offset, bytes)| buffer(&device.heap, &one, offset, bytes));
 
     transfer::fill_buffer(&device, first.range(0, vk::WHOLE_SIZE), 0x1234_5678);
     assert_eq!([word(&second, SIZE - 4), word(&third, 0)], [0x1234_5678; 2]);
@@ -61,7 +70,7 @@ fn commands_see_one_memory_at_two_addresses() {
     assert_eq!(word(&first, 0), 7);
 
     // Aspects are planes; a clear at one address, a copy from the other.
-    let [at_one, at_part] = [&one, &part].map(image);
+    let [at_one, at_part] = [0, OFFSET].map(|offset| image(&device.heap, &one, offset));
     let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
     let range = vk::ImageSubresourceRange { aspect_mask: both, level_count: 1, layer_count: 1, ..Default::default() };
     let value = vk::ClearDepthStencilValue { depth: 0.25, stencil: 9 };
@@ -82,4 +91,45 @@ fn commands_see_one_memory_at_two_addresses() {
     assert_eq!(word(&second, 64 * 64 * 4 + 4092), 0x0909_0909);
     device.queue.stop(&device);
     device.compiler.stop();
+}
+
+/// A byte of a sparse resource.
+fn byte(range: &SparseRange, offset: u64) -> u8 {
+    let mut out = [0];
+    // SAFETY: the range's bytes.
+    assert!(unsafe { DeviceMemory::new(range.piece().range()) }.read(offset, &mut out));
+    out[0]
+}
+
+#[test]
+fn sparse_resources_show_what_was_bound_last_and_nothing_that_was_freed() {
+    let heap = Arc::new(Heap::default());
+    let memory = |value: u8| {
+        let memory = Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd).expect("memory"));
+        for block in 0..4 {
+            let range = memory.range(block * SPARSE_BLOCK, 1).expect("inside");
+            // SAFETY: the memory's bytes.
+            assert!(unsafe { DeviceMemory::new(range) }.write(0, &[value + block as u8]));
+        }
+        memory
+    };
+    let (a, b) = (memory(10), memory(20));
+    let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK).expect("addresses");
+    let bind = |first: u64, count: u64, memory: Option<(&Arc<Memory>, u64)>| {
+        let memory = memory.map(|(memory, block)| (memory.clone(), block * SPARSE_BLOCK));
+        let (offset, bytes) = (first * SPARSE_BLOCK, count * SPARSE_BLOCK);
+        Bind { range: range.clone(), offset, bytes, memory }.execute().expect("bound");
+    };
+    let bytes = |blocks: [u64; 4]| blocks.map(|block| byte(&range, block * SPARSE_BLOCK));
+    bind(0, 4, Some((&a, 0)));
+    bind(4, 4, Some((&a, 0)));
+    assert_eq!(bytes([0, 3, 4, 7]), [10, 13, 10, 13]);
+    bind(3, 2, Some((&b, 2)));
+    bind(1, 1, None);
+    assert_eq!(bytes([0, 2, 3, 4]), [10, 12, 22, 23]);
+    drop(a);
+    assert_eq!(bytes([3, 4, 3, 4]), [22, 23, 22, 23]);
+    for (block, was) in [(0, 10), (2, 12), (5, 11), (7, 13)] {
+        assert_ne!(byte(&range, block * SPARSE_BLOCK), was);
+    }
 }

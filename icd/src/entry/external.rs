@@ -2,6 +2,7 @@
 //! of handles are rows of `caps::external`.
 
 use crate::caps::external;
+use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
 use crate::device::Device;
 use crate::ffi::handle::{dispatchable, get};
 use crate::ffi::pointer::find;
@@ -150,7 +151,8 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
         }
         return Ok(Memory::of_host(range));
     }
-    let backing = if types.are_shared() { Backing::Memfd } else { Backing::usual() };
+    let twice = types.are_shared() || info.memory_type_index == SPARSE_MEMORY_TYPE;
+    let backing = if twice { Backing::Memfd } else { Backing::usual() };
     Memory::allocate(&device.heap, info.allocation_size, backing)
 }
 
@@ -198,7 +200,8 @@ shims! {
     ) -> VkResult {
         let host = ty == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
         is_known(dispatchable::<Device>(device), "vkGetMemoryHostPointerPropertiesEXT", host)?;
-        (*out).memory_type_bits = 1;
+        // It cannot be mapped twice.
+        (*out).memory_type_bits = MEMORY_TYPES & !(1 << SPARSE_MEMORY_TYPE);
         Ok(())
     }
 

@@ -23,6 +23,7 @@ mod pipeline_state;
 pub mod render_pass;
 pub mod resource;
 mod sampler;
+pub mod sparse;
 pub mod sync;
 pub mod table;
 

@@ -147,24 +147,35 @@ shims! {
 
     fn get_physical_device_sparse_image_format_properties(
         _device: Physical,
-        _format: vk::Format,
-        _ty: vk::ImageType,
-        _samples: vk::SampleCountFlags,
-        _usage: vk::ImageUsageFlags,
-        _tiling: vk::ImageTiling,
+        format: vk::Format,
+        ty: vk::ImageType,
+        samples: vk::SampleCountFlags,
+        usage: vk::ImageUsageFlags,
+        tiling: vk::ImageTiling,
         count: *mut u32,
-        _out: *mut vk::SparseImageFormatProperties,
+        out: *mut vk::SparseImageFormatProperties,
     ) {
-        *count = 0;
+        let query = caps::formats::ImageQuery { format, ty, tiling, usage, flags: vk::ImageCreateFlags::empty() };
+        let properties = caps::formats::sparse_image_format_properties(&query, samples);
+        // No VkResult to say VK_INCOMPLETE with.
+        let _ = write_array(properties.as_slice(), count, out);
     }
 
     fn get_physical_device_sparse_image_format_properties2(
         _device: Physical,
-        _info: *const vk::PhysicalDeviceSparseImageFormatInfo2<'_>,
+        info: *const vk::PhysicalDeviceSparseImageFormatInfo2<'_>,
         count: *mut u32,
-        _out: *mut vk::SparseImageFormatProperties2<'_>,
+        out: *mut vk::SparseImageFormatProperties2<'_>,
     ) {
-        *count = 0;
+        let i = &*info;
+        let flags = vk::ImageCreateFlags::empty();
+        let query = caps::formats::ImageQuery { format: i.format, ty: i.ty, tiling: i.tiling, usage: i.usage, flags };
+        let properties = caps::formats::sparse_image_format_properties(&query, i.samples);
+        if let (Some(properties), false) = (properties, out.is_null() || *count == 0) {
+            (*out).properties = properties;
+        }
+        let room = if out.is_null() { 1 } else { *count };
+        *count = room.min(properties.iter().len() as u32);
     }
 
     fn get_physical_device_external_buffer_properties(

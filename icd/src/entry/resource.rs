@@ -2,6 +2,7 @@
 
 use super::external::{allocate, tail_of};
 use super::sampler::{conversion_of, sampler_of};
+use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
 use crate::device::Device;
 use crate::ffi::handle::{self, dispatchable, get, share};
 use crate::ffi::pointer::{find, find_mut, slice};
@@ -12,6 +13,7 @@ use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
 use crate::object::sampler::{Sampler, YcbcrConversion};
+use crate::object::sparse::SPARSE_BLOCK;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -88,23 +90,6 @@ pub const COMMANDS: &[CommandRow] = &[
         vkGetDeviceImageMemoryRequirements: V1_3,
         vkGetDeviceImageMemoryRequirementsKHR: ext("VK_KHR_maintenance4")
     ),
-    row!(
-        Device,
-        get_image_sparse_memory_requirements as vk::PFN_vkGetImageSparseMemoryRequirements,
-        vkGetImageSparseMemoryRequirements: V1_0
-    ),
-    row!(
-        Device,
-        get_image_sparse_memory_requirements2 as vk::PFN_vkGetImageSparseMemoryRequirements2,
-        vkGetImageSparseMemoryRequirements2: V1_1,
-        vkGetImageSparseMemoryRequirements2KHR: ext("VK_KHR_get_memory_requirements2")
-    ),
-    row!(
-        Device,
-        get_device_image_sparse_memory_requirements as vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
-        vkGetDeviceImageSparseMemoryRequirements: V1_3,
-        vkGetDeviceImageSparseMemoryRequirementsKHR: ext("VK_KHR_maintenance4")
-    ),
     row!(Device, bind_image_memory as vk::PFN_vkBindImageMemory, vkBindImageMemory: V1_0),
     row!(
         Device,
@@ -154,16 +139,17 @@ pub const COMMANDS: &[CommandRow] = &[
 /// A buffer is smaller.
 const MOST: u64 = 1 << 47;
 
-/// Every resource lives in memory type 0.
-fn requirements(size: u64, alignment: u64) -> vk::MemoryRequirements {
-    vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: 1 }
+/// A sparse resource is bound in blocks, to memory that can be mapped twice; others lie in memory of any type.
+fn requirements(size: u64, alignment: u64, sparse: bool) -> vk::MemoryRequirements {
+    let (alignment, types) = if sparse { (SPARSE_BLOCK, 1 << SPARSE_MEMORY_TYPE) } else { (alignment, MEMORY_TYPES) };
+    vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: types }
 }
 fn buffer_requirements(buffer: &Buffer) -> vk::MemoryRequirements {
-    requirements(buffer.size.saturating_add(buffer.tail), 64)
+    requirements(buffer.size.saturating_add(buffer.tail), 64, buffer.is_sparse)
 }
 /// Of one plane where a disjoint image is asked for one.
 fn image_requirements(image: &Image, plane: Option<vk::ImageAspectFlags>) -> vk::MemoryRequirements {
-    requirements(image.bytes(plane) + image.tail, base::image::IMAGE_ALIGNMENT)
+    requirements(image.bytes(plane) + image.tail, base::image::IMAGE_ALIGNMENT, image.is_sparse)
 }
 
 unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements: vk::MemoryRequirements) {
@@ -270,15 +256,16 @@ shims! {
     }
 
     fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, _allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
-        let info = &*info;
-        let tail = tail_of(dispatchable::<Device>(device), "vkCreateBuffer", info.p_next)?;
-        if info.flags.intersects(vk::BufferCreateFlags::SPARSE_BINDING) {
-            return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
-        }
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let tail = tail_of(device, "vkCreateBuffer", info.p_next)?;
         if info.size >= MOST {
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
-        *buffer = handle::create(Arc::new(Buffer::new(info, tail)))?;
+        let object = Buffer::new(info, tail);
+        if object.is_sparse {
+            object.place(&device.heap)?;
+        }
+        *buffer = handle::create(Arc::new(object))?;
         Ok(())
     }
 
@@ -337,8 +324,13 @@ shims! {
     }
 
     fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, _allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
-        let tail = tail_of(dispatchable::<Device>(device), "vkCreateImage", (*info).p_next)?;
-        *image = handle::create(Arc::new(Image::new(&*info, tail)?))?;
+        let device = dispatchable::<Device>(device);
+        let tail = tail_of(device, "vkCreateImage", (*info).p_next)?;
+        let object = Image::new(&*info, tail)?;
+        if object.is_sparse {
+            object.place(&device.heap)?;
+        }
+        *image = handle::create(Arc::new(object))?;
         Ok(())
     }
 
@@ -360,29 +352,7 @@ shims! {
         let tail = tail_of(dispatchable::<Device>(device), "vkGetDeviceImageMemoryRequirements", create.p_next).unwrap_or(0);
         let image = Image::new(create, tail);
         let plane = Some((*info).plane_aspect).filter(|plane| !plane.is_empty());
-        fill_requirements2(out, image.map_or_else(|_| requirements(0, 64), |image| image_requirements(&image, plane)));
-    }
-
-    fn get_image_sparse_memory_requirements(_device: vk::Device, _image: vk::Image, count: *mut u32, _out: *mut vk::SparseImageMemoryRequirements) {
-        *count = 0;
-    }
-
-    fn get_image_sparse_memory_requirements2(
-        _device: vk::Device,
-        _info: *const vk::ImageSparseMemoryRequirementsInfo2<'_>,
-        count: *mut u32,
-        _out: *mut vk::SparseImageMemoryRequirements2<'_>,
-    ) {
-        *count = 0;
-    }
-
-    fn get_device_image_sparse_memory_requirements(
-        _device: vk::Device,
-        _info: *const vk::DeviceImageMemoryRequirements<'_>,
-        count: *mut u32,
-        _out: *mut vk::SparseImageMemoryRequirements2<'_>,
-    ) {
-        *count = 0;
+        fill_requirements2(out, image.map_or_else(|_| requirements(0, 64, false), |image| image_requirements(&image, plane)));
     }
 
     fn bind_image_memory(_device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, offset: u64) -> VkResult {

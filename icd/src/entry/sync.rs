@@ -28,7 +28,6 @@ pub const COMMANDS: &[CommandRow] = &[
         vkQueueSubmit2KHR: ext("VK_KHR_synchronization2")
     ),
     row!(Device, queue_wait_idle as vk::PFN_vkQueueWaitIdle, vkQueueWaitIdle: V1_0),
-    row!(Device, queue_bind_sparse as vk::PFN_vkQueueBindSparse, vkQueueBindSparse: V1_0),
     row!(Device, create_fence as vk::PFN_vkCreateFence, vkCreateFence: V1_0),
     row!(Device, destroy_fence as vk::PFN_vkDestroyFence, vkDestroyFence: V1_0),
     row!(Device, reset_fences as vk::PFN_vkResetFences, vkResetFences: V1_0),
@@ -63,7 +62,7 @@ pub const COMMANDS: &[CommandRow] = &[
 
 /// # Safety
 /// `queue` is live.
-unsafe fn device_of(queue: vk::Queue) -> Result<Arc<Device>, vk::Result> {
+pub(super) unsafe fn device_of(queue: vk::Queue) -> Result<Arc<Device>, vk::Result> {
     // SAFETY: the caller's promise.
     unsafe { dispatchable::<QueueRef>(queue) }.device.upgrade().ok_or(vk::Result::ERROR_DEVICE_LOST)
 }
@@ -72,7 +71,7 @@ unsafe fn device_of(queue: vk::Queue) -> Result<Arc<Device>, vk::Result> {
 ///
 /// # Safety
 /// The handles are live.
-unsafe fn operations<T>(
+pub(super) unsafe fn operations<T>(
     semaphores: &[vk::Semaphore],
     values: &[u64],
     operation: fn(&Semaphore, u64) -> T,
@@ -102,7 +101,12 @@ unsafe fn commands(buffer: vk::CommandBuffer) -> Work {
     Box::new(move |device| Executor::new(device).run(&list))
 }
 
-fn submit(device: &Arc<Device>, mut submissions: Vec<Submission>, fence: Option<Signal>) -> Result<(), vk::Result> {
+/// Appends to the queue; the fence is signaled by the last one.
+pub(super) fn submit(
+    device: &Arc<Device>,
+    mut submissions: Vec<Submission>,
+    fence: Option<Signal>,
+) -> Result<(), vk::Result> {
     if fence.is_some() {
         if submissions.is_empty() {
             fallible::push(&mut submissions, Submission::default())?;
@@ -146,23 +150,6 @@ shims! {
     fn queue_wait_idle(queue: vk::Queue) -> VkResult {
         let device = device_of(queue)?;
         device.queue.wait_idle(&device)
-    }
-
-    fn queue_bind_sparse(queue: vk::Queue, count: u32, infos: *const vk::BindSparseInfo<'_>, fence: vk::Fence) -> VkResult {
-        // Without sparse resources there is nothing to bind, but the semaphores and the fence still count.
-        let device = device_of(queue)?;
-        let submissions = slice(infos, count).iter().map(|s| {
-            let timeline = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(s.p_next);
-            let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
-            let signal_values = timeline.map_or(&[][..], |t| slice(t.p_signal_semaphore_values, t.signal_semaphore_value_count));
-            Ok(Submission {
-                waits: operations(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values, Semaphore::wait)?,
-                work: Vec::new(),
-                signals: operations(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values, Semaphore::signal)?,
-                fence: None,
-            })
-        });
-        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
     }
 
     fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, _allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {

@@ -6,11 +6,12 @@ use super::*;
 use crate::ffi::table::{CommandRow, Need};
 
 /// All tables.
-pub static TABLES: [&[CommandRow]; 19] = [
+pub static TABLES: [&[CommandRow]; 20] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
     resource::COMMANDS,
+    sparse::COMMANDS,
     descriptor::COMMANDS,
     pipeline::COMMANDS,
     render_pass::COMMANDS,

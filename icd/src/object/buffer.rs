@@ -1,6 +1,7 @@
 //! Buffers and buffer views.
 
-use super::memory::Binding;
+use super::memory::{Binding, Heap};
+use super::sparse::SparseRange;
 use ash::vk;
 use base::abi;
 use base::format::Format;
@@ -13,18 +14,34 @@ pub struct Buffer {
     pub size: u64,
     /// Bytes behind it that its memory has to have: where it may be the application's, which has no tail of its own (`memory`).
     pub tail: u64,
+    /// Created with VK_BUFFER_CREATE_SPARSE_BINDING_BIT.
+    pub is_sparse: bool,
     binding: OnceLock<Binding>,
 }
 
 impl Buffer {
     /// An unbound buffer.
     pub fn new(info: &vk::BufferCreateInfo<'_>, tail: u64) -> Buffer {
-        Buffer { size: info.size, tail, binding: OnceLock::new() }
+        let is_sparse = info.flags.contains(vk::BufferCreateFlags::SPARSE_BINDING);
+        Buffer { size: info.size, tail, is_sparse, binding: OnceLock::new() }
+    }
+
+    /// Gives a sparse buffer its addresses; once. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
+        self.set(Binding::sparse(heap, self.size)?)
+    }
+
+    /// Of a sparse buffer.
+    pub fn sparse(&self) -> Option<&Arc<SparseRange>> {
+        self.binding.get()?.as_sparse()
     }
 
     /// `vkBindBufferMemory`; a second one is refused.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
-        let binding = Binding::new(memory, offset, self.size)?;
+        self.set(Binding::new(memory, offset, self.size)?)
+    }
+
+    fn set(&self, binding: Binding) -> Result<(), vk::Result> {
         self.binding.set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
@@ -62,7 +79,10 @@ impl BufferView {
     /// A view of a bound buffer.
     pub fn new(buffer: Arc<Buffer>, format: Format, offset: u64, size: u64) -> BufferView {
         let range = buffer.range(offset, size);
-        let view = rasterizer::sample::buffer_view(range, format);
+        let mut view = rasterizer::sample::buffer_view(range, format);
+        if let (Some(sparse), true) = (buffer.sparse(), view.texels > 0) {
+            rasterizer::sample::tell_residency(&mut view, sparse.piece().residency(offset));
+        }
         BufferView { view: Box::new(view), _buffer: buffer }
     }
 }

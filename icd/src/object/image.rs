@@ -1,6 +1,7 @@
 //! Images and image views.
 
-use super::memory::Binding;
+use super::memory::{Binding, Heap};
+use super::sparse::SparseRange;
 use crate::caps::limits::SAMPLE_COUNTS;
 use ash::vk;
 use base::abi::{self, Dim};
@@ -19,6 +20,8 @@ pub struct Image {
     pub tail: u64,
     /// Each plane is bound for itself.
     disjoint: bool,
+    /// Created with VK_IMAGE_CREATE_SPARSE_BINDING_BIT.
+    pub is_sparse: bool,
     /// Of the planes, or of all of them the first.
     bindings: [OnceLock<Binding>; MAX_PLANES],
     /// The layout of a disjoint image, once bound.
@@ -38,15 +41,40 @@ impl Image {
         let samples = info.samples.as_raw();
         let samples_fit = samples.is_power_of_two() && SAMPLE_COUNTS.contains(info.samples);
         let levels_fit = (1..=abi::MAX_LEVELS as u32).contains(&info.mip_levels);
-        if !samples_fit || !levels_fit || info.flags.intersects(vk::ImageCreateFlags::SPARSE_BINDING) {
+        let disjoint = info.flags.contains(vk::ImageCreateFlags::DISJOINT);
+        let is_sparse = info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING);
+        // Addresses of a sparse image are one range.
+        if !samples_fit || !levels_fit || (is_sparse && disjoint) {
             return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
         let extent = [info.extent.width.max(1), info.extent.height.max(1), info.extent.depth.max(1)];
         let desc =
             ImageDesc { format, dim, extent, levels: info.mip_levels, layers: info.array_layers.max(1), samples };
-        let layout = ImageLayout::new(desc).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        let disjoint = info.flags.contains(vk::ImageCreateFlags::DISJOINT);
-        Ok(Image { layout: Arc::new(layout), tail, disjoint, bindings: Default::default(), placed: OnceLock::new() })
+        let layout = if info.flags.contains(vk::ImageCreateFlags::SPARSE_RESIDENCY) {
+            ImageLayout::cell_of(format, dim).ok_or(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)?;
+            ImageLayout::in_blocks(desc)
+        } else {
+            ImageLayout::new(desc)
+        };
+        let layout = layout.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        Ok(Image {
+            layout: Arc::new(layout),
+            tail,
+            disjoint,
+            is_sparse,
+            bindings: Default::default(),
+            placed: OnceLock::new(),
+        })
+    }
+
+    /// Gives a sparse image its addresses; once. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
+        self.set(0, Binding::sparse(heap, self.layout.size)?)
+    }
+
+    /// Of a sparse image.
+    pub fn sparse(&self) -> Option<&Arc<SparseRange>> {
+        self.bindings[0].get()?.as_sparse()
     }
 
     /// `vkBindImageMemory`; a second one is refused.
@@ -72,7 +100,10 @@ impl Image {
         offset: u64,
         bytes: u64,
     ) -> Result<(), vk::Result> {
-        let binding = Binding::new(memory, offset, bytes)?;
+        self.set(plane, Binding::new(memory, offset, bytes)?)
+    }
+
+    fn set(&self, plane: usize, binding: Binding) -> Result<(), vk::Result> {
         self.bindings[plane].set(binding).map_err(|_| vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
     }
 
@@ -222,7 +253,13 @@ impl ImageView {
         };
         let shader = match conversion {
             Some(conversion) => ShaderView::Converted(converted_view(&request, conversion)),
-            None => ShaderView::Plain(Box::new(rasterizer::sample::image_view(&request))),
+            None => {
+                let mut view = Box::new(rasterizer::sample::image_view(&request));
+                if let (Some(sparse), true) = (image.sparse(), view.levels > 0) {
+                    rasterizer::sample::tell_residency(&mut view, sparse.piece().residency(0));
+                }
+                ShaderView::Plain(view)
+            }
         };
         let sliced = sliced.filter(|_| dim == Dim::D3 && levels == 1);
         let sliced = sliced.map(|slices| some_slices(rasterizer::sample::image_view(&request), slices)).transpose()?;
@@ -259,7 +296,10 @@ fn some_slices(mut view: abi::ImageView, (first, count): (u32, u32)) -> Result<B
     if count == 0 || count > rest {
         return Err(OUTSIDE);
     }
-    volume.offset += u64::from(first) * volume.slice_pitch;
+    match volume.cell {
+        0 => volume.offset += u64::from(first) * volume.slice_pitch,
+        _ => volume.first_slice = first,
+    }
     volume.depth = count;
     Ok(Box::new(view))
 }

@@ -3,8 +3,11 @@
 //! What lies in the arena has a tail of a few bytes that may be read ([`ADDRESS_TAIL`]). Memory of the application's has none: there the resources'
 //! requirements have one ([`Binding::new`] sees to it that it is inside).
 
+use super::sparse::SparseRange;
 use crate::caps::heap_size;
-use crate::os::arena::{Arena, Piece};
+use crate::caps::limits::SPARSE_ADDRESS_SPACE;
+use crate::fallible;
+use crate::os::arena::{Arena, Piece, SparsePiece};
 use crate::os::backing::Backing;
 use crate::os::memory_limits::addresses_left;
 use ash::vk;
@@ -19,6 +22,8 @@ use std::sync::{Arc, OnceLock, Weak};
 #[derive(Default)]
 pub struct Heap {
     used: AtomicU64,
+    /// Bytes of the addresses that sparse resources have taken.
+    sparse: AtomicU64,
     /// From the first allocation on; None: the process got no addresses.
     arena: OnceLock<Option<Arc<Arena>>>,
 }
@@ -62,6 +67,16 @@ impl Heap {
         USED.load(Ordering::Relaxed)
     }
 
+    /// Addresses for a sparse resource of `bytes` bytes. VK_ERROR_OUT_OF_DEVICE_MEMORY: there are not so many, or the kernel gives no file.
+    pub fn sparse(self: &Arc<Self>, bytes: u64) -> Result<SparseAddresses, vk::Result> {
+        let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        let more = |taken: u64| taken.checked_add(bytes).filter(|&sum| sum <= SPARSE_ADDRESS_SPACE);
+        self.sparse.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| out)?;
+        let taken = Taken { heap: self.clone(), bytes };
+        let piece = self.arena().and_then(|arena| arena.sparse(usize::try_from(bytes).ok()?)).ok_or(out)?;
+        Ok(SparseAddresses { piece, _taken: taken })
+    }
+
     /// Counts `bytes` as used; `None` when there are not so many left.
     fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reserved> {
         let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= heap_size());
@@ -84,14 +99,46 @@ impl Drop for Reserved {
     }
 }
 
+/// Addresses of a sparse resource, and that they are counted.
+pub struct SparseAddresses {
+    // Goes first.
+    /// The addresses.
+    pub piece: SparsePiece,
+    _taken: Taken,
+}
+
+/// Bytes of addresses that are counted as long as this lives.
+struct Taken {
+    heap: Arc<Heap>,
+    bytes: u64,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.heap.sparse.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 /// `VkDeviceMemory`.
-pub struct Memory(Place);
+pub struct Memory {
+    place: Place,
+    /// Sparse resources that have been bound to it: they show its pages, which are to go when it goes.
+    bound: Mutex<Vec<Weak<SparseRange>>>,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        for range in self.bound.get_mut().drain(..).filter_map(|range| range.upgrade()) {
+            range.forget(std::ptr::from_ref(&self.place) as usize);
+        }
+    }
+}
 
 enum Place {
     Arena {
         // Goes first: what is counted as free can be allocated.
         piece: Piece,
-        reserved: Arc<Reserved>,
+        _reserved: Reserved,
     },
     /// The application's, which keeps it alive as long as this.
     Host(MemoryRange),
@@ -112,49 +159,60 @@ impl Memory {
         Memory::place(heap, size, |arena, bytes| arena.import(fd, bytes).ok_or(invalid))
     }
 
+    fn at(place: Place) -> Memory {
+        Memory { place, bound: Mutex::default() }
+    }
+
     fn place(
         heap: &Arc<Heap>,
         size: u64,
         place: impl FnOnce(&Arc<Arena>, usize) -> Result<Piece, vk::Result>,
     ) -> Result<Memory, vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
-        let reserved = Arc::new(heap.reserve(size).filter(|_| size != 0).ok_or(out)?);
+        let reserved = heap.reserve(size).filter(|_| size != 0).ok_or(out)?;
         let bytes = usize::try_from(size).map_err(|_| out)?;
         let piece = place(heap.arena().ok_or(out)?, bytes)?;
-        Ok(Memory(Place::Arena { piece, reserved }))
+        Ok(Memory::at(Place::Arena { piece, _reserved: reserved }))
     }
 
     /// Memory of the application's: it may be read and written as long as this lives.
     pub fn of_host(range: MemoryRange) -> Memory {
-        Memory(Place::Host(range))
+        Memory::at(Place::Host(range))
     }
 
     /// A descriptor of the memory, which was allocated to be given away. VK_ERROR_TOO_MANY_OBJECTS: the process may have no more of them;
     /// or the memory is not of that kind.
     pub fn export(&self) -> Result<File, vk::Result> {
-        let file = match &self.0 {
+        let file = match &self.place {
             Place::Arena { piece, .. } => piece.export(),
             Place::Host(_) => None,
         };
         file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
     }
 
-    /// The bytes from `offset` on, a multiple of the arena's granule, a second time; they count against the heap once, as long as one of
-    /// the two lives. Refused where the memory is not a file ([`Backing::Memfd`]).
-    #[cfg_attr(not(test), expect(dead_code, reason = "the way for sparse bindings, which no feature has yet"))]
-    pub fn map_again(&self, offset: u64, bytes: u64) -> Result<Memory, vk::Result> {
-        let again = || {
-            let Place::Arena { piece, reserved } = &self.0 else { return None };
-            let (offset, bytes) = (usize::try_from(offset).ok()?, usize::try_from(bytes).ok()?);
-            let piece = reserved.heap.arena()?.map_again(piece, offset, bytes)?;
-            Some(Memory(Place::Arena { piece, reserved: reserved.clone() }))
-        };
-        again().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
+    /// Shows the bytes from `offset` on in some granules of a sparse resource, until it is bound to others or this is freed.
+    /// VK_ERROR_OUT_OF_HOST_MEMORY; VK_ERROR_OUT_OF_DEVICE_MEMORY: they are not inside, the memory is of a type that sparse resources have not, or the kernel
+    /// refuses (a process may have some 65,000 mappings).
+    pub fn show_in(
+        &self,
+        range: &Arc<SparseRange>,
+        granules: std::ops::Range<usize>,
+        offset: u64,
+    ) -> Result<usize, vk::Result> {
+        let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        let Place::Arena { piece, .. } = &self.place else { return Err(out) };
+        let mut bound = self.bound.lock();
+        if !bound.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(range))) {
+            bound.retain(|known| known.strong_count() > 0);
+            fallible::push(&mut bound, Arc::downgrade(range))?;
+        }
+        let shown = range.piece().bind(granules, piece, usize::try_from(offset).map_err(|_| out)?);
+        if shown { Ok(std::ptr::from_ref(&self.place) as usize) } else { Err(out) }
     }
 
     /// All bytes.
     fn all(&self) -> MemoryRange {
-        match &self.0 {
+        match &self.place {
             Place::Arena { piece, .. } => piece.range(),
             Place::Host(range) => *range,
         }
@@ -172,17 +230,23 @@ impl Memory {
 
     /// Bytes behind a resource that must be inside of the memory too.
     fn tail(&self) -> u64 {
-        match self.0 {
+        match self.place {
             Place::Arena { .. } => 0,
             Place::Host(_) => ADDRESS_TAIL as u64,
         }
     }
 }
 
-/// A resource's binding to memory, set once.
+/// Where a resource lies, set once.
 pub struct Binding {
-    _memory: Arc<Memory>,
+    keeps: Keeps,
     range: MemoryRange,
+}
+
+/// What a binding keeps alive.
+enum Keeps {
+    Memory { _memory: Arc<Memory> },
+    Sparse(Arc<SparseRange>),
 }
 
 impl Binding {
@@ -190,34 +254,33 @@ impl Binding {
     pub fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Result<Binding, vk::Result> {
         let range = memory.range(offset, bytes.saturating_add(memory.tail())).and_then(|range| range.exact(0, bytes));
         let range = range.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Binding { _memory: memory, range })
+        Ok(Binding { keeps: Keeps::Memory { _memory: memory }, range })
+    }
+
+    /// `bytes` bytes of addresses whose memory comes and goes. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    pub fn sparse(heap: &Arc<Heap>, bytes: u64) -> Result<Binding, vk::Result> {
+        let sparse = SparseRange::new(heap, bytes)?;
+        let range = sparse.piece().range();
+        Ok(Binding { keeps: Keeps::Sparse(sparse), range })
     }
 
     /// The bytes.
     pub fn range(&self) -> MemoryRange {
         self.range
     }
+
+    /// Of a sparse resource.
+    pub fn as_sparse(&self) -> Option<&Arc<SparseRange>> {
+        match &self.keeps {
+            Keeps::Sparse(range) => Some(range),
+            Keeps::Memory { .. } => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_second_mapping_counts_once() {
-        let heap = Arc::new(Heap::default());
-        let used = || heap.used.load(Ordering::Relaxed);
-        let memory = Memory::allocate(&heap, 1 << 20, Backing::Memfd).expect("memory");
-        let again = memory.map_again(1 << 16, 1 << 17).expect("a second mapping");
-        assert_eq!((again.size(), used()), (1 << 17, 1 << 20));
-        assert_ne!(again.range(0, 1).map(|r| r.address), memory.range(1 << 16, 1).map(|r| r.address));
-        drop(memory);
-        assert_eq!(used(), 1 << 20);
-        drop(again);
-        assert_eq!(used(), 0);
-        let anonymous = Memory::allocate(&heap, 1 << 20, Backing::Anonymous).expect("memory");
-        assert_eq!(anonymous.map_again(0, 1).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
-    }
 
     #[test]
     fn memory_of_the_host_holds_a_resource_with_its_tail() {

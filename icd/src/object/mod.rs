@@ -19,6 +19,7 @@ pub mod render_pass;
 pub mod sampler;
 pub mod semaphore;
 pub mod shader_module;
+pub mod sparse;
 pub mod sync;
 
 crate::ffi::handle::objects! { Object:

@@ -2,12 +2,16 @@
 //!
 //! Reserving costs nothing: pages ([`super::backing`]) are committed by the kernel when they are touched and given back when an allocation
 //! is freed. What is not allocated cannot be accessed. The range exists so that a shader's physical pointers can be
-//! checked by a table of granules ([`AddressSpace`]). Pages of a file can lie at several places of it, each of which is a piece with its own
-//! addresses; they go when the last piece goes.
+//! checked by a table of granules ([`AddressSpace`]). Pages of a file can lie at several places of it ([`sparse`],
+//! and pieces that import one); they go when the last place goes.
 //!
 //! Where the process's address space is limited (RLIMIT_AS counts what is reserved), the arena takes no more than its heap needs, and the
 //! heap is told to be as large as half of what is left allows (`caps::heap_size`). All heaps of the process share one arena then. Nothing is
 //! reserved before the first allocation.
+
+mod sparse;
+
+pub use sparse::SparsePiece;
 
 use super::backing::{Backing, Pages};
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
@@ -18,7 +22,8 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
+/// What is bound and looked up as one.
+pub const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
 /// Allocations of this size and more begin at a multiple of it: the kernel can use huge pages.
 const HUGE_PAGE: usize = 2 << 20;
 /// Reserved addresses per byte of the heap, against fragmentation; and the bounds of a reservation.
@@ -56,8 +61,6 @@ pub struct Piece {
     granules: usize,
     /// Go after the mapping.
     pages: Pages,
-    /// Offset of the range in its pages.
-    first: usize,
     arena: Arc<Arena>,
 }
 
@@ -69,7 +72,7 @@ impl Piece {
 
     /// A descriptor of its pages, which show it from their beginning on; as [`Pages::export`].
     pub fn export(&self) -> Option<File> {
-        if self.first == 0 { self.pages.export() } else { None }
+        self.pages.export()
     }
 }
 
@@ -151,33 +154,24 @@ impl Arena {
     /// Zeroed memory for `bytes` bytes and a tail.
     pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
-        self.map_pages(&pages, 0, bytes)
+        self.map_pages(&pages, bytes)
     }
 
     /// A mapping of what [`Piece::export`] gave away, here or in another process: a piece of `bytes` bytes. None if the descriptor is
     /// not one of so many.
     pub fn import(self: &Arc<Self>, fd: i32, bytes: usize) -> Option<Piece> {
         let pages = Pages::import(fd, granules_of(bytes)?.checked_mul(GRANULE)?)?;
-        self.map_pages(&pages, 0, bytes)
+        self.map_pages(&pages, bytes)
     }
 
-    /// A second mapping of `bytes` bytes of a piece (of any arena) from `offset` on, a multiple of [`GRANULE`]; the byte at either address is
-    /// the same. None of anonymous memory, which cannot be mapped twice, and of what is not inside of the piece.
-    pub fn map_again(self: &Arc<Self>, piece: &Piece, offset: usize, bytes: usize) -> Option<Piece> {
-        piece.range.exact(offset as u64, bytes as u64)?;
-        let shared = matches!(piece.pages, Pages::Memfd(_)) && offset.is_multiple_of(GRANULE);
-        // A tail that begins inside of the piece's granules ends there: both lie alike in granules.
-        if shared { self.map_pages(&piece.pages, piece.first + offset, bytes) } else { None }
-    }
-
-    /// Pages from `first` on (a multiple of [`GRANULE`]) at addresses of their own.
-    fn map_pages(self: &Arc<Self>, pages: &Pages, first: usize, bytes: usize) -> Option<Piece> {
+    /// Pages at addresses of their own.
+    fn map_pages(self: &Arc<Self>, pages: &Pages, bytes: usize) -> Option<Piece> {
         let granules = granules_of(bytes)?;
         let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
         let start = self.take(granules, align)?;
         let address = self.base.wrapping_add(start * GRANULE);
         // SAFETY: taken from the arena, and given to nobody yet.
-        if !unsafe { pages.map(address, first, granules * GRANULE) } {
+        if !unsafe { pages.map(address, 0, granules * GRANULE) } {
             self.give(start, granules);
             return None;
         }
@@ -188,7 +182,7 @@ impl Arena {
         }
         self.mark(start, granules, 1);
         let range = MemoryRange { address, size: bytes as u64 };
-        Some(Piece { range, granules, pages: pages.clone(), first, arena: self.clone() })
+        Some(Piece { range, granules, pages: pages.clone(), arena: self.clone() })
     }
 
     /// Takes a piece back.
@@ -297,51 +291,6 @@ mod tests {
         // SAFETY: the piece's own bytes.
         let byte = unsafe { *again.range().address.add(ADDRESS_TAIL) };
         assert_eq!(byte, 0, "memory that was written before is zero again");
-    }
-
-    /// What is written at one address is read at the other, in both directions; each has its addresses, and the pages live as long as one.
-    #[test]
-    fn files_are_mapped_again() {
-        let [arena, other] = [0; 2].map(|_| Arc::new(Arena::reserve(1 << 30).expect("addresses")));
-        let size = 3 * HUGE_PAGE + 5;
-        let piece = arena.allocate(size, Backing::Memfd).expect("memory");
-        let Pages::Memfd(file) = &piece.pages else { panic!("a file") };
-        let file = Arc::downgrade(file);
-        let whole = arena.map_again(&piece, 0, size).expect("a second mapping");
-        let part = other.map_again(&whole, 2 * GRANULE, 3 * GRANULE).expect("in another arena");
-        let last = other.map_again(&part, GRANULE, 2 * GRANULE).expect("a part of a part");
-        let at = |piece: &Piece, offset: usize| piece.range().address.wrapping_add(offset);
-        // SAFETY: bytes of pieces.
-        unsafe {
-            for offset in [0, 3 * GRANULE, size - 1, size + ADDRESS_TAIL - 1] {
-                *at(&piece, offset) = 1;
-                assert_eq!(*at(&whole, offset), 1);
-                *at(&whole, offset) = 7;
-                assert_eq!(*at(&piece, offset), 7);
-            }
-            assert_eq!([*at(&part, GRANULE), *at(&last, 0), *at(&last, 1)], [7, 7, 0]);
-            // Tails of a part are readable.
-            assert_eq!(*at(&last, 2 * GRANULE + ADDRESS_TAIL - 1), 0);
-        }
-        assert!(is_live(&arena, at(&piece, 0)) && is_live(&arena, at(&whole, size - 1)));
-        assert!(is_live(&other, at(&part, 0)) && !is_live(&other, at(&piece, 0)));
-        let (freed, freed_part) = (at(&piece, 0), at(&part, 0));
-        drop((piece, part));
-        assert!(!is_live(&arena, freed) && !is_live(&other, freed_part));
-        // SAFETY: as above.
-        assert_eq!(unsafe { [*at(&whole, 0), *at(&last, 0)] }, [7, 7]);
-        drop(whole);
-        let pages = |file: &std::fs::File| std::os::unix::fs::MetadataExt::blocks(&file.metadata().expect("of a file"));
-        assert_ne!(file.upgrade().map(|file| pages(&file)), None);
-        drop(last);
-        assert!(file.upgrade().is_none(), "closed: the kernel has the pages back");
-        // What cannot be.
-        let anonymous = arena.allocate(4 * GRANULE, Backing::Anonymous).expect("memory");
-        assert!(arena.map_again(&anonymous, 0, GRANULE).is_none());
-        let piece = arena.allocate(4 * GRANULE, Backing::Memfd).expect("memory");
-        for (offset, bytes) in [(1, 1), (GRANULE, 4 * GRANULE), (5 * GRANULE, 1), (usize::MAX & !0xffff, GRANULE)] {
-            assert!(arena.map_again(&piece, offset, bytes).is_none(), "{bytes} at {offset}");
-        }
     }
 
     /// A forked child shares a file's bytes with its parent, has a copy of other memory, and takes nothing away when it gives back.

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, InstData, Op, SampleInfo, Ty, Value};
 use crate::lir::{Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
-    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
-    MAX_LANES, MAX_LEVELS, SampleOp, Sampler,
+    AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_RESIDENT, KERNEL_SAMPLE,
+    KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler,
 };
 use core::mem::offset_of;
 
@@ -67,13 +67,19 @@ impl Optional {
             (Optional::Offset(i), Op::Sample(info)) => Some(i < usize::from(info.offset)),
             (
                 Optional::Coordinate(i),
-                Op::ImageFetch { coords, .. } | Op::ImageStore { coords, .. } | Op::ImageAtomic { coords, .. },
+                Op::ImageFetch { coords, .. }
+                | Op::ImageResident { coords, .. }
+                | Op::ImageStore { coords, .. }
+                | Op::ImageAtomic { coords, .. },
             ) => Some(i < usize::from(*coords)),
-            (Optional::Level, Op::ImageFetch { level, .. }) => Some(*level),
+            (Optional::Level, Op::ImageFetch { level, .. } | Op::ImageResident { level, .. }) => Some(*level),
             (Optional::Level, Op::ImageStore { .. } | Op::ImageAtomic { .. }) => Some(false),
             (
                 Optional::Sample,
-                Op::ImageFetch { sample, .. } | Op::ImageStore { sample, .. } | Op::ImageAtomic { sample, .. },
+                Op::ImageFetch { sample, .. }
+                | Op::ImageResident { sample, .. }
+                | Op::ImageStore { sample, .. }
+                | Op::ImageAtomic { sample, .. },
             ) => Some(*sample),
             _ => None,
         }
@@ -111,7 +117,14 @@ impl Emitter<'_> {
             }
         }
         let called = |op: &Op| {
-            matches!(op, Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. })
+            matches!(
+                op,
+                Op::Sample(_)
+                    | Op::ImageFetch { .. }
+                    | Op::ImageResident { .. }
+                    | Op::ImageStore { .. }
+                    | Op::ImageAtomic { .. }
+            )
         };
         if !ops().any(called) {
             return;
@@ -323,14 +336,18 @@ impl Emitter<'_> {
         self.put_rows(part, offset_of!(ImageArgs, min_lod), &min_lod)?;
         self.put_rows(part, offset_of!(ImageArgs, offset), &offset)?;
         self.put_sample_kind(args, info);
-        if matches!(info.op, SampleOp::Gather | SampleOp::GatherDref) {
+        if matches!(info.op, SampleOp::Gather | SampleOp::GatherDref | SampleOp::ResidentGather) {
             self.put_word(args, offset_of!(ImageArgs, component), u32::from(info.component));
             self.put_word(args, offset_of!(ImageArgs, has_gather_offsets), u32::from(info.gather_offsets.is_some()));
         }
         for (i, o) in info.gather_offsets.iter().flatten().enumerate() {
             self.put_word(args, offset_of!(ImageArgs, gather_offsets) + 4 * i, i32::from(*o) as u32);
         }
-        self.call_kernel(part, KERNEL_SAMPLE, data.args[0], Some(data.args[1]), false)
+        let kernel = match info.op {
+            SampleOp::Resident | SampleOp::ResidentGather => KERNEL_RESIDENT,
+            _ => KERNEL_SAMPLE,
+        };
+        self.call_kernel(part, kernel, data.args[0], Some(data.args[1]), false)
     }
 
     /// What a sample does, and zeros in the rows that it has not.
@@ -388,14 +405,14 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// `Op::ImageFetch`.
-    pub fn image_fetch(&mut self, coords: u8, level: bool, sample: bool, data: &InstData) -> Result<()> {
+    /// `Op::ImageFetch`, `Op::ImageResident`.
+    pub fn image_fetch(&mut self, kernel: usize, coords: u8, level: bool, sample: bool, data: &InstData) -> Result<()> {
         let n = 1 + usize::from(coords);
         let level_arg = level.then(|| data.args[n]);
         let sample_arg = sample.then(|| data.args[n + usize::from(level)]);
         self.by_parts(data, |e, part| {
             e.put_texel_address(part, &data.args[1..n], level_arg, sample_arg)?;
-            e.call_kernel(part, KERNEL_FETCH, data.args[0], None, false)
+            e.call_kernel(part, kernel, data.args[0], None, false)
         })
     }
 

@@ -48,7 +48,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
 use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::Divergence;
-use base::abi::BatchKind;
+use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT};
 use base::shader::PipelineLayoutInfo;
 use cell::Cells;
 use cranelift_entity::SecondaryMap;
@@ -211,7 +211,10 @@ impl Emitter<'_> {
             Op::StoreVertexCount => self.store_vertex_count(data),
             Op::Builtin(builtin) => self.builtin(*builtin, data),
             Op::Sample(info) => self.sample(info, data),
-            Op::ImageFetch { coords, level, sample } => self.image_fetch(*coords, *level, *sample, data),
+            Op::ImageFetch { coords, level, sample } => self.image_fetch(KERNEL_FETCH, *coords, *level, *sample, data),
+            Op::ImageResident { coords, level, sample } => {
+                self.image_fetch(KERNEL_RESIDENT, *coords, *level, *sample, data)
+            }
             Op::ImageStore { coords, sample } => self.image_store(*coords, *sample, data),
             Op::ImageAtomic { op, coords, sample } => self.image_atomic(*op, *coords, *sample, data),
             Op::ImageQuery(query) => self.image_query(*query, data),

@@ -52,7 +52,8 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
         Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => return None,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => return None,
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) => return None,
-        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => return None,
+        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageResident { .. } => return None,
+        Op::ImageStore { .. } | Op::ImageAtomic { .. } => return None,
         Op::ImageQuery(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Subgroup(_) => return None,
         Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => return None,
     };

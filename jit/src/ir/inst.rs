@@ -553,10 +553,19 @@ pub enum Op {
     /// See [`Builtin`].
     Builtin(Builtin),
 
-    /// (img, smp, coords.., dref?, lod?, grad_x.., grad_y.., offset.., min_lod?) -> 4 results (Sample, Gather*), 1 (SampleDref), 2 (QueryLod), F32 or I32.
+    /// (img, smp, coords.., dref?, lod?, grad_x.., grad_y.., offset.., min_lod?) -> 4 results (Sample, Gather*), 1 (SampleDref), 2 (QueryLod), F32 or I32; 1 (Resident*), I32.
     Sample(SampleInfo),
     /// (img, x, y?, z-or-layer?, [level if HasLevel], [sample if HasSample]) -> 4 results. `coords` counts the coordinates.
     ImageFetch {
+        /// Coordinate count 1..=3.
+        coords: u8,
+        /// A level argument follows.
+        level: bool,
+        /// A sample argument follows.
+        sample: bool,
+    },
+    /// (img, coords.., [level], [sample]) -> I32: 1 where the texel that an [`Op::ImageFetch`] of these would give is bound to memory, else 0.
+    ImageResident {
         /// Coordinate count 1..=3.
         coords: u8,
         /// A level argument follows.

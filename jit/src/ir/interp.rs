@@ -376,7 +376,11 @@ impl<'a> Machine<'a, '_> {
             Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) | Op::Clock => {
                 return unsupported(&data.op);
             }
-            Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => {
+            Op::Sample(_)
+            | Op::ImageFetch { .. }
+            | Op::ImageResident { .. }
+            | Op::ImageStore { .. }
+            | Op::ImageAtomic { .. } => {
                 return unsupported(&data.op);
             }
             Op::Subgroup(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Barrier | Op::MemoryBarrier | Op::Demote => {

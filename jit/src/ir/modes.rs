@@ -20,7 +20,8 @@ pub fn flushes(op: &Op) -> bool {
         Op::LoadVertex(_) | Op::StoreVertex(_) | Op::StoreVertexCount => false,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => false,
         Op::Load(..) | Op::Store(..) | Op::Atomic(..) => false,
-        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => false,
+        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageResident { .. } => false,
+        Op::ImageStore { .. } | Op::ImageAtomic { .. } => false,
         Op::ImageQuery(_) | Op::Subgroup(_) | Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper => false,
         Op::Clock => false,
     }

@@ -83,9 +83,8 @@ fn becomes(op: &Op, from_half: bool, to_half: bool, from: Ty) -> Become {
         // They have no floats of 16 bits.
         Op::IAddCarry | Op::ISubBorrow | Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => Same,
         Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize | Op::Builtin(_) => Same,
-        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } | Op::ImageQuery(_) => {
-            Same
-        }
+        Op::Sample(_) | Op::ImageFetch { .. } | Op::ImageResident { .. } | Op::ImageStore { .. } => Same,
+        Op::ImageAtomic { .. } | Op::ImageQuery(_) => Same,
         Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => Same,
     }
 }

@@ -37,6 +37,7 @@ static CAPABILITIES: &[(u32, &str)] = &[
     (35, "SampleRateShading"),
     (39, "Int8"),
     (40, "InputAttachment"),
+    (41, "SparseResidency"),
     (42, "MinLod"),
     (43, "Sampled1D"),
     (44, "Image1D"),

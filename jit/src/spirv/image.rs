@@ -6,7 +6,7 @@ use super::opcodes::op;
 use super::types::{ImageType, Type};
 use super::value::{Desc, Flat, Handle, Place, Pointer, Val};
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Builtin, Convert, ImageQuery, Op, SampleInfo, Ty, Value};
+use crate::ir::{Binary, Builtin, Cmp, Convert, ImageQuery, Op, SampleInfo, Ty, Value};
 use base::abi::{LodMode, SampleOp};
 use smallvec::SmallVec;
 
@@ -61,6 +61,18 @@ fn sampling(number: u16) -> Option<Sampling> {
     }
 }
 
+/// The instruction that gives the texel of a sparse one. (The projective ones are reserved.)
+fn dense(number: u16) -> Option<u16> {
+    match number {
+        op::OpImageSparseSampleImplicitLod..=op::OpImageSparseSampleDrefExplicitLod
+        | op::OpImageSparseFetch..=op::OpImageSparseDrefGather => {
+            Some(number - op::OpImageSparseSampleImplicitLod + op::OpImageSampleImplicitLod)
+        }
+        op::OpImageSparseRead => Some(op::OpImageRead),
+        _ => None,
+    }
+}
+
 /// Spatial dimensions.
 fn spatial(t: &ImageType) -> usize {
     match t.dim {
@@ -73,11 +85,13 @@ fn spatial(t: &ImageType) -> usize {
 impl Translator<'_> {
     /// One image instruction.
     pub fn image_op(&mut self, v: View<'_>) -> Result<()> {
-        if let Some(kind) = sampling(v.op) {
-            let flat = self.sample(v, &kind)?;
+        // What a sparse instruction gives before its texel says whether the texels that it accessed are bound to memory.
+        let (number, sparse) = dense(v.op).map_or((v.op, false), |number| (number, true));
+        if let Some(kind) = sampling(number) {
+            let flat = self.sample(v, &kind, sparse)?;
             return self.result(v, flat);
         }
-        let flat = match v.op {
+        let flat = match number {
             op::OpSampledImage => {
                 let (image, sampler) = (self.handle(v.arg(0)?)?, self.handle(v.arg(1)?)?);
                 let h = Handle { image: image.image, sampler: sampler.sampler };
@@ -88,7 +102,12 @@ impl Translator<'_> {
                 return self.set(v.result, Val::Handle(Handle { sampler: None, ..h }));
             }
             op::OpImageTexelPointer => return self.texel_pointer(v),
-            op::OpImageFetch | op::OpImageRead => self.fetch(v)?,
+            op::OpImageFetch | op::OpImageRead => self.fetch(v, sparse)?,
+            op::OpImageSparseTexelsResident => {
+                let (code, zero) = (self.operand1(v, 0)?, self.b.i32(0));
+                self.all_of(&[code], Ty::I32)?;
+                [self.b.cmp(Cmp::INe, code, zero)].into_iter().collect()
+            }
             op::OpImageWrite => return self.write(v),
             op::OpImageQuerySizeLod..=op::OpImageQuerySamples => self.query(v)?,
             _ => return Err(Error::unsupported("not implemented")),
@@ -161,7 +180,7 @@ impl Translator<'_> {
         }
     }
 
-    fn sample(&mut self, v: View<'_>, kind: &Sampling) -> Result<Flat> {
+    fn sample(&mut self, v: View<'_>, kind: &Sampling, sparse: bool) -> Result<Flat> {
         let (handle, desc, t) = self.image_operand(v.arg(0)?)?;
         let sampler = handle.sampler.ok_or_else(|| Error::invalid("image without a sampler"))?;
         if t.ms || matches!(t.dim, DIM_BUFFER | DIM_SUBPASS) {
@@ -241,8 +260,15 @@ impl Translator<'_> {
             SampleOp::GatherDref => &[Ty::F32; 4],
             SampleOp::SampleDref => &[Ty::F32],
             SampleOp::QueryLod => &[Ty::F32; 2],
+            SampleOp::Resident | SampleOp::ResidentGather => &[Ty::I32],
         };
-        Ok(self.b.vals(Op::Sample(info), &args, tys).into())
+        let mut out = Flat::new();
+        if sparse {
+            let op = if gather { SampleOp::ResidentGather } else { SampleOp::Resident };
+            out.push(self.b.val(Op::Sample(SampleInfo { op, component: 0, ..info }), &args, Ty::I32));
+        }
+        out.extend(self.b.vals(Op::Sample(info), &args, tys));
+        Ok(out)
     }
 
     /// Integer coordinates: x, y, z or layer.
@@ -276,7 +302,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    fn fetch(&mut self, v: View<'_>) -> Result<Flat> {
+    fn fetch(&mut self, v: View<'_>, sparse: bool) -> Result<Flat> {
         let (_, desc, t) = self.image_operand(v.arg(0)?)?;
         let coords = self.texel_coords(v.arg(1)?, &t)?;
         let o = self.image_operands(v, 2)?;
@@ -292,8 +318,12 @@ impl Translator<'_> {
         args.extend(o.lod);
         args.extend(o.sample);
         self.all_of(&args[1..], Ty::I32)?;
-        let op = Op::ImageFetch { coords: coords.len() as u8, level: o.lod.is_some(), sample: o.sample.is_some() };
-        let mut out: Flat = self.b.vals(op, &args, &[t.texel; 4]).into();
+        let (coords, level, sample) = (coords.len() as u8, o.lod.is_some(), o.sample.is_some());
+        let mut out = Flat::new();
+        if sparse {
+            out.push(self.b.val(Op::ImageResident { coords, level, sample }, &args, Ty::I32));
+        }
+        out.extend(self.b.vals(Op::ImageFetch { coords, level, sample }, &args, &[t.texel; 4]));
         // OpImageRead may ask for fewer components.
         out.truncate(self.s.flat_leaves(v.ty)?);
         Ok(out)

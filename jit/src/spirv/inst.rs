@@ -67,6 +67,9 @@ impl Translator<'_> {
                 self.result(v, flat)
             }
             op::OpSampledImage..=op::OpImageQuerySamples | op::OpImageTexelPointer => self.image_op(v),
+            op::OpImageSparseSampleImplicitLod..=op::OpImageSparseTexelsResident | op::OpImageSparseRead => {
+                self.image_op(v)
+            }
             op::OpDPdx..=op::OpFwidthCoarse => {
                 let flat = self.derivative(v)?;
                 self.result(v, flat)

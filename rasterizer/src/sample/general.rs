@@ -8,6 +8,7 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::address::{self, Taps};
+use super::cells;
 use super::components;
 use super::cube::{self, CubeTexel};
 use super::lod;
@@ -61,6 +62,8 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
         // SAFETY: the caller's promise.
         let result = unsafe {
             match args.op {
+                // Kernels of their own.
+                SampleOp::Resident | SampleOp::ResidentGather => [0; 4],
                 SampleOp::QueryLod => {
                     let [level, lambda] = lod::query(view, sampler, &lods[i]);
                     [level.to_bits(), lambda.to_bits(), 0, 0]
@@ -227,6 +230,12 @@ unsafe fn tap<T: Texels>(lane: &Lane<'_>, level: usize, layer: u32, [x, y, z]: [
 pub unsafe fn load<T: Texels>(view: &ImageView, level: usize, layer: u32, [x, y, z]: [u32; 3]) -> Texel {
     let l = &view.level[level];
     debug_assert!(x < l.width && y < l.height && z < l.depth && layer < view.layers.max(1));
+    if T::IN_CELLS && l.cell != 0 {
+        let cell = cells::Cell::of(view, l, layer, [x, y, z]);
+        let [x, y] = cell.inside(x, y);
+        // SAFETY: inside a cell of the image.
+        return unsafe { T::texel(view, cell.base, l.row_pitch, x, y) };
+    }
     let slice = l.offset + u64::from(layer) * view.layer_stride + u64::from(z) * l.slice_pitch;
     // SAFETY: inside the image, whose levels the view's constructor checked against its size.
     unsafe { T::texel(view, view.base.add(slice as usize), l.row_pitch, x, y) }

@@ -1,12 +1,14 @@
 //! The `extern "C"` kernels, compiled for every level of the host, and which of them a view has.
 
 use super::blocks::{AnyBlocks, Blocks};
+use super::cells::{self, InCells};
 use super::chunks::{ChunkRows, kernel_of};
 use super::class;
 use super::texel::{Any, Plain, Texels};
 use super::{access, general, planar};
 use base::abi::{
-    ChunksKernel, ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE,
+    ChunksKernel, ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_RESIDENT,
+    KERNEL_SAMPLE,
 };
 use base::abi::{KERNEL_STORE, PairKernel, Sampler};
 use base::format::Format;
@@ -94,6 +96,41 @@ base::compiled! {
     }
 }
 
+/// One texel per lane, of images with cells.
+unsafe extern "C" fn cells_kernel<const KERNEL: usize>(
+    view: *const ImageView,
+    _: *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: the kernel's contract.
+    unsafe { cells::access::<KERNEL>(&*view, &mut *args) }
+}
+
+/// Of views that have all of their memory.
+unsafe extern "C" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract.
+    unsafe { (*args).result[0] = [1; base::abi::MAX_LANES] };
+}
+
+/// Of views of sparse resources.
+pub unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: the kernel's contract.
+    unsafe { cells::resident(&*view, sampler.as_ref(), &mut *args) }
+}
+
+/// The kernels of views of images with cells.
+pub fn of_cells(format: Format, level: Level) -> Kernels {
+    if format.info().image_features == 0 || format.is_divided() {
+        return [nothing; KERNEL_COUNT];
+    }
+    let mut set: Kernels = [general_kernel::<InCells>(level); KERNEL_COUNT];
+    set[KERNEL_FETCH] = cells_kernel::<KERNEL_FETCH>;
+    set[KERNEL_STORE] = cells_kernel::<KERNEL_STORE>;
+    set[KERNEL_ATOMIC] = cells_kernel::<KERNEL_ATOMIC>;
+    set[KERNEL_RESIDENT] = all_resident;
+    set
+}
+
 unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: the kernel's contract; chosen for aligned 32-bit views only.
     unsafe { access::atomic::<Portable>(&*view, &mut *args) }
@@ -144,6 +181,7 @@ fn general_set<T: Texels, G: Texels>(level: Level) -> Kernels {
     set[KERNEL_FETCH] = fetch_kernel::<T>(level);
     set[KERNEL_STORE] = store_kernel::<T>(level);
     set[KERNEL_ATOMIC] = nothing;
+    set[KERNEL_RESIDENT] = all_resident;
     set
 }
 
@@ -235,7 +273,9 @@ const CLASSES: &[(&[&str], KernelsOfClass)] = &[
 pub fn kernels_of(format: Format, level: Level) -> Kernels {
     let info = format.info();
     if info.image_features | info.buffer_features == 0 || format.is_divided() {
-        return [nothing; KERNEL_COUNT];
+        let mut set: Kernels = [nothing; KERNEL_COUNT];
+        set[KERNEL_RESIDENT] = all_resident;
+        return set;
     }
     let (classes, name) = match format.is_compressed() {
         true => (DECODED, base::format::plain(format).info().name),

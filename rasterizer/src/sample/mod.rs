@@ -13,6 +13,7 @@
 //! 4. `texel` and `blocks` find a texel's bytes in its slice and unpack them; `words` moves the bytes of all lanes, `window` those
 //!    of lanes that are neighbours (`slice` says where they lie). `wide` filters them where vectors have 512 bits.
 //!
+//! Views of images with sparse residency have kernels of their own (`cells`).
 //! A view with a sampler Y'CbCr conversion has kernels that ask those of views of its planes (`ycbcr`).
 //!
 //! Invariant: every (level, layer, sample, texel) that a view admits lies inside its image; the constructors check it, the
@@ -21,6 +22,7 @@
 mod access;
 mod address;
 mod blocks;
+mod cells;
 mod chunks;
 mod class;
 mod components;
@@ -46,5 +48,7 @@ mod ycbcr;
 pub use access::apply as apply_atomic;
 pub use chunks::sample_chunks;
 pub use divergent::image_divergent;
-pub use view::{ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, zero_page};
+pub use view::{
+    ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, tell_residency, zero_page,
+};
 pub use ycbcr::{Conversion, ConvertedView, Model, converted_view};

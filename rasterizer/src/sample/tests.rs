@@ -17,6 +17,7 @@ use base::sample as oracle;
 use std::sync::Arc;
 
 mod bits;
+mod cells;
 mod guard;
 mod views;
 #[cfg(target_arch = "x86_64")]

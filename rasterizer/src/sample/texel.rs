@@ -22,6 +22,8 @@ pub trait Texels {
     const SCALED: bool = false;
     /// Components are integers.
     const INTEGER: bool = false;
+    /// Levels of the view may be cut into cells.
+    const IN_CELLS: bool = false;
     /// Which components are not the same in every texel.
     const HAS: [bool; 4] = [true; 4];
     /// Has [`Texels::bilinear`] something for hosts that are [`Host::WIDE`]?

@@ -4,7 +4,7 @@
 
 use super::{address, class, kernels};
 use crate::api::ImageMemory;
-use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, MAX_LEVELS, Sampler};
+use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LEVELS, Sampler};
 use base::format::pack::ONE;
 use base::format::{Aspect, Format};
 use base::host::Level;
@@ -69,6 +69,8 @@ fn empty_view(base: *mut u8) -> ImageView {
         min_lod: 0.0,
         texels: 0,
         outside_alpha: 0,
+        residency: std::ptr::null(),
+        of_piece: [kernels::nothing; KERNEL_SAMPLE],
         conversion: std::ptr::null(),
         level: [ImageLevel::default(); MAX_LEVELS],
     }
@@ -130,13 +132,26 @@ pub(super) fn over_plane(
             offset: plane.offset + from.offset + u64::from(base_layer) * layer_stride,
             row_pitch: from.row_pitch,
             slice_pitch: from.slice_pitch,
+            cell: from.grid.map_or(0, |grid| grid.log2[0] | grid.log2[1] << 8 | grid.log2[2] << 16 | 1 << 24),
+            cells: from.grid.map_or([0; 3], |grid| [grid.cells[0], grid.cells[1], 0]),
             width: from.extent[0].div_ceil(per_texel[0]),
             height: from.extent[1].div_ceil(per_texel[1]),
             depth: if request.slices { 1 } else { from.extent[2] },
-            _pad: 0,
+            first_slice: 0,
         };
     }
+    if layout.residency.is_some() {
+        view.of_piece.copy_from_slice(&view.kernels[..KERNEL_SAMPLE]);
+        view.kernels = kernels::of_cells(format, Level::here());
+        (view.pair, view.chunks) = (kernels::no_pair, kernels::one_by_one);
+    }
     Some(view)
+}
+
+/// Tells a view of a sparse resource where it has memory ([`ImageView::residency`]).
+pub fn tell_residency(view: &mut ImageView, residency: *const u8) {
+    view.residency = residency;
+    view.kernels[KERNEL_RESIDENT] = kernels::resident;
 }
 
 /// See [`ImageView::outside_alpha`].

@@ -71,7 +71,8 @@ impl Pass {
             samples,
         };
         let grid = Grid { tiles, layers, samples };
-        let bytes = color.iter().flatten().map(|s| s.row_pitch * s.extent[1] as usize).sum::<usize>();
+        let bytes =
+            color.iter().flatten().map(|s| s.bytes * s.extent[0] as usize * s.extent[1] as usize).sum::<usize>();
         let far = bytes > NEAR_BYTES;
         Pass { color, depth, stencil, depth_bounds, area, far, grid, hides: true, formats }
     }

@@ -13,6 +13,7 @@ mod nearest;
 use super::image_copy::ImageCopy;
 use super::region::level_of;
 use super::rows::Threads;
+use super::straight::Straight;
 use crate::api::ImageMemory;
 use base::format::Aspect;
 use job::Job;
@@ -22,6 +23,15 @@ pub use job::{Filter, ImageBlit};
 pub fn blit_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit, filter: Filter) {
     if let Some(copy) = as_copy(src, dst, region) {
         return super::image_copy::copy_image(threads, src, dst, &copy);
+    }
+    let [from, to] = [(src, &region.src), (dst, &region.dst)].map(|(image, of)| Straight::new(threads, image, of));
+    if from.is_some() || to.is_some() {
+        let mut straight = *region;
+        from.iter().for_each(|from| straight.src = from.place);
+        to.iter().for_each(|to| straight.dst = to.place);
+        let [src, into] = [(&from, src), (&to, dst)].map(|(s, image)| s.as_ref().map_or(image, |s| &s.image));
+        blit_image(threads, src, into, &straight, filter);
+        return to.iter().for_each(|to| to.put_back(threads, dst));
     }
     let dst_planes = dst.layout.select(region.dst.aspects);
     for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {

@@ -70,8 +70,11 @@ fn clear_plane(threads: Threads, image: &ImageMemory, plane: usize, texel: &[u8]
         moved.run(threads, |slice, rows| {
             let (z, i) = (slice % u64::from(depth), slice / u64::from(depth));
             let [z, sample, layer] = [z, i % samples, i / samples].map(|v| v as u32);
-            let offset = image.layout.offset(plane, level, range.base_layer + layer, sample, [0, 0, z]);
-            fill_rows(Place { memory, offset, pitch: layout.row_pitch }, texel, u64::from(width), rows);
+            let (from, size) = ([0, rows.start as u32, z], [width, (rows.end - rows.start) as u32]);
+            for run in image.layout.pieces(plane, level, range.base_layer + layer, sample, from, size) {
+                let place = Place { memory, offset: run.offset, pitch: run.pitch };
+                fill_rows(place, texel, u64::from(run.columns), 0..u64::from(run.rows));
+            }
         });
     }
 }

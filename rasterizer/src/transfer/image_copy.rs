@@ -87,15 +87,21 @@ fn copy_plane(
     let (src_memory, dst_memory) = (memory_of(src), memory_of(dst));
     moved.run(threads, |i, rows| {
         let (sample, slice) = (i as u32 % samples, i as u32 / samples);
-        let at = |image: &ImageMemory, plane, level, slices: Slices, corner: [u32; 2]| {
+        let pieces = |image: &ImageMemory, plane, level, slices: Slices, [x, y]: [u32; 2], size: [u32; 2]| {
             let (layer, z) = slices.at(slice);
-            image.layout.offset(plane, level, layer, sample, [corner[0], corner[1], z])
+            image.layout.pieces(plane, level, layer, sample, [x, y, z], size)
         };
-        let src_at = at(src, src_plane, region.src.level, from, [src_x * src_bw, src_y * src_bh]);
-        let dst_at = at(dst, dst_plane, region.dst.level, to, [dst_x * dst_bw, dst_y * dst_bh]);
-        let src = Place { memory: src_memory, offset: src_at, pitch: src_level.row_pitch };
-        let dst = Place { memory: dst_memory, offset: dst_at, pitch: dst_level.row_pitch };
-        copy_rows(dst, src, row_bytes, rows, moved.bytes());
+        let (first, count) = (rows.start as u32, (rows.end - rows.start) as u32);
+        for s in pieces(src, src_plane, region.src.level, from, [src_x, src_y + first], [columns, count]) {
+            let corner = [dst_x + s.x, dst_y + first + s.y];
+            for d in pieces(dst, dst_plane, region.dst.level, to, corner, [s.columns, s.rows]) {
+                let src_at = s.offset + u64::from(d.y) * s.pitch + u64::from(d.x) * u64::from(bytes);
+                let src = Place { memory: src_memory, offset: src_at, pitch: s.pitch };
+                let dst = Place { memory: dst_memory, offset: d.offset, pitch: d.pitch };
+                let row_bytes = u64::from(d.columns) * u64::from(bytes);
+                copy_rows(dst, src, row_bytes, 0..u64::from(d.rows), moved.bytes());
+            }
+        }
     });
 }
 
@@ -138,9 +144,15 @@ fn walk(
     let image_memory = memory_of(image);
     moved.run(threads, |slice, rows| {
         let (layer, z) = slices.at(slice as u32);
-        let at = image.layout.offset(plane, region.image.level, layer, 0, [x * bw, y * bh, z]);
-        let offset = region.buffer_offset.saturating_add(slice.saturating_mul(buffer_slice));
-        let image = Place { memory: image_memory, offset: at, pitch: level.row_pitch };
-        copy(image, Place { memory: buffer, offset, pitch: buffer_row }, row_bytes, rows, moved.bytes());
+        let start = region.buffer_offset.saturating_add(slice.saturating_mul(buffer_slice));
+        let (from, size) = ([x, y + rows.start as u32, z], [columns, (rows.end - rows.start) as u32]);
+        for run in image.layout.pieces(plane, region.image.level, layer, 0, from, size) {
+            let row = (rows.start + u64::from(run.y)).saturating_mul(buffer_row);
+            let offset = start.saturating_add(row).saturating_add(u64::from(run.x) * u64::from(bytes));
+            let place = Place { memory: image_memory, offset: run.offset, pitch: run.pitch };
+            let row_bytes = u64::from(run.columns) * u64::from(bytes);
+            let buffer = Place { memory: buffer, offset, pitch: buffer_row };
+            copy(place, buffer, row_bytes, 0..u64::from(run.rows), moved.bytes());
+        }
     });
 }

@@ -15,6 +15,7 @@ mod kernels;
 mod region;
 mod resolve;
 mod rows;
+mod straight;
 mod texel;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use super::kernels::{self, Gather};
 use super::region::{SubresourceLayers, level_of};
 use super::rows::{Threads, for_tasks, memory_of};
+use super::straight::Straight;
 use super::texel::{Rows, components, is_bytes_of};
 use crate::api::ImageMemory;
 use base::format::{ChannelType, Format};
@@ -53,6 +54,10 @@ pub fn resolve_image(
 ) {
     if mode == ResolveMode::None {
         return;
+    }
+    if let Some(to) = Straight::new(threads, dst, &region.dst) {
+        resolve_image(threads, src, &to.image, format, &ImageResolve { dst: to.place, ..*region }, mode);
+        return to.put_back(threads, dst);
     }
     let dst_planes = dst.layout.select(region.dst.aspects);
     for (src_plane, dst_plane) in src.layout.select(region.src.aspects).zip(dst_planes) {

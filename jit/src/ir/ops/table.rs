@@ -281,6 +281,8 @@ rows! { Op {
     Op::Sample(_) = Op::Sample(SAMPLED), SAMPLE, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
     Op::ImageFetch { .. } = Op::ImageFetch { coords: 2, level: true, sample: false },
         TEXEL, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
+    Op::ImageResident { .. } = Op::ImageResident { coords: 2, level: true, sample: false },
+        TEXEL, Kernel, ShapeRule::Kernel, Effects::READS, Heavy;
     Op::ImageStore { .. } = Op::ImageStore { coords: 2, sample: false }, TEXEL, Kernel, Operands, Effects::WRITES, Heavy;
     Op::ImageAtomic { .. } = Op::ImageAtomic { op: AtomicOp::Add, coords: 2, sample: false },
         TEXEL, Kernel, Varying, CHANGES, Heavy;

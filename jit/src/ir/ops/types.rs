@@ -287,6 +287,7 @@ pub(super) const SAMPLE: Types = Types::Payload(|_, op, args, results| {
         SampleOp::Sample | SampleOp::Gather | SampleOp::GatherDref => texel(results, 4),
         SampleOp::SampleDref => texel(results, 1),
         SampleOp::QueryLod => texel(results, 2),
+        SampleOp::Resident | SampleOp::ResidentGather => results == [Ty::I32],
     };
     all(floats, Ty::F32) && all(offsets, Ty::I32) && all(min_lod, Ty::F32) && results_fit
 });
@@ -302,6 +303,9 @@ fn texel_address<'a>(args: &'a [Ty], coords: u8, more: &[bool]) -> Option<&'a [T
 pub(super) const TEXEL: Types = Types::Payload(|_, op, args, results| match *op {
     Op::ImageFetch { coords, level, sample } => {
         texel_address(args, coords, &[level, sample]) == Some(&[]) && texel(results, 4)
+    }
+    Op::ImageResident { coords, level, sample } => {
+        texel_address(args, coords, &[level, sample]) == Some(&[]) && results == [Ty::I32]
     }
     Op::ImageStore { coords, sample } => {
         results.is_empty() && texel_address(args, coords, &[sample]).is_some_and(|components| texel(components, 4))

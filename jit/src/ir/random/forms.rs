@@ -55,7 +55,7 @@ pub(super) fn form(op: &Op) -> Form {
         Op::Clock => Never,
         // Images are not interpreted.
         Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) | Op::Sample(_) => Never,
-        Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => Never,
+        Op::ImageResident { .. } | Op::ImageFetch { .. } | Op::ImageStore { .. } | Op::ImageAtomic { .. } => Never,
     }
 }
 

@@ -98,6 +98,15 @@ fn stored(a: &mut Asm, capabilities: &[u32], image: Image) {
     let result = a.ty(texel);
     let value = a.r(98, result, &[&[loaded, at], &sample[..]].concat());
     a.keep(texel, value);
+    if image.dim == D2 {
+        a.capabilities.insert(41);
+        let int = a.ty(I32);
+        let both = a.global(30, false, &[int, result]);
+        let read = a.r(320, both, &[&[loaded, at], &sample[..]].concat());
+        let (value, code) = (a.r(81, result, &[read, 1]), a.r(81, int, &[read, 0]));
+        a.keep(texel, value);
+        a.keep(I32, code);
+    }
     let value = a.value(texel);
     a.i(99, &[&[loaded, at, value], &sample[..]].concat());
     let size = Ty::new(Scalar::Int(32), if image.dim == CUBE { image.coordinates() - 1 } else { image.coordinates() });
@@ -132,6 +141,7 @@ fn sampled(a: &mut Asm, capabilities: &[u32], image: Image) {
         let variable = a.bound(0, held, 2);
         (a.r(61, held, &[variable]), ty)
     });
+    sparse(a, image, plain, depth);
     let n = image.coordinates();
     let at = a.value(Ty::new(FLOAT, n));
     let (level, reference) = (a.value(F32), a.value(F32));
@@ -167,6 +177,47 @@ fn sampled(a: &mut Asm, capabilities: &[u32], image: Image) {
         keep(a, 96, false, &[plain.0, at, component, 0x10, offset]);
     }
     queries(a, image, plain, at);
+}
+
+/// What gives a code beside the texel. (The projective ones are reserved.)
+fn sparse(a: &mut Asm, image: Image, plain: (u32, u32), depth: (u32, u32)) {
+    // No such capability for one dimension.
+    if image.dim == D1 {
+        return;
+    }
+    a.capabilities.insert(41);
+    let (texel, n) = (Ty::new(FLOAT, 4), image.coordinates());
+    let [int, vector, scalar] = [I32, texel, F32].map(|ty| a.ty(ty));
+    let [whole, single] = [vector, scalar].map(|ty| a.global(30, false, &[int, ty]));
+    let at = a.value(Ty::new(FLOAT, n));
+    let (level, reference) = (a.value(F32), a.value(F32));
+    let keep = |a: &mut Asm, op: u16, args: &[u32]| {
+        let one = matches!(op, 307 | 308);
+        let both = a.r(op, if one { single } else { whole }, args);
+        let code = a.r(81, int, &[both, 0]);
+        let truth = a.ty(Ty::new(Scalar::Bool, 1));
+        let is = a.r(316, truth, &[code]);
+        a.keep(Ty::new(Scalar::Bool, 1), is);
+        let value = a.r(81, if one { scalar } else { vector }, &[both, 1]);
+        a.keep(if one { F32 } else { texel }, value);
+    };
+    keep(a, 305, &[plain.0, at]);
+    keep(a, 305, &[plain.0, at, 0x80, level]);
+    keep(a, 306, &[plain.0, at, 2, level]);
+    if image.dim != D3 {
+        keep(a, 307, &[depth.0, at, reference]);
+        keep(a, 308, &[depth.0, at, reference, 2, level]);
+    }
+    if image.dim == D2 || image.dim == CUBE {
+        let component = a.u(1);
+        keep(a, 314, &[plain.0, at, component]);
+        keep(a, 315, &[depth.0, at, reference]);
+    }
+    if image.dim != CUBE {
+        let own = a.r(100, plain.1, &[plain.0]);
+        let (level, at) = (a.value(I32), a.value(Ty::new(Scalar::Int(32), n)));
+        keep(a, 313, &[own, at, 2, level]);
+    }
 }
 
 fn queries(a: &mut Asm, image: Image, (held, ty): (u32, u32), at: u32) {

@@ -147,8 +147,14 @@ fn open(v: View<'_>, rest: &[u32]) -> Result<()> {
     };
     match v.op {
         op::OpLoopMerge => of_mask(2, LOOP),
-        op::OpImageSampleExplicitLod | op::OpImageSampleProjExplicitLod => of_mask(2, IMAGE),
-        op::OpImageSampleDrefExplicitLod | op::OpImageSampleProjDrefExplicitLod => of_mask(3, IMAGE),
+        op::OpImageSampleExplicitLod
+        | op::OpImageSampleProjExplicitLod
+        | op::OpImageSparseSampleExplicitLod
+        | op::OpImageSparseSampleProjExplicitLod => of_mask(2, IMAGE),
+        op::OpImageSampleDrefExplicitLod
+        | op::OpImageSampleProjDrefExplicitLod
+        | op::OpImageSparseSampleDrefExplicitLod
+        | op::OpImageSparseSampleProjDrefExplicitLod => of_mask(3, IMAGE),
         op::OpPhi if !rest.len().is_multiple_of(2) => broken(v, "has a value without a block"),
         op::OpBranchConditional if rest.len() == 1 => broken(v, "has one weight"),
         _ if rest.len() > most(v.op) => broken(v, "has too many operands"),

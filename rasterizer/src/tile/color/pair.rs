@@ -57,7 +57,10 @@ impl ColorPlan {
     pub unsafe fn write_pairs<H: Host, const N: usize, W: Write<H>>(&self, batch: &ShadedQuads<'_>, write: W) {
         let (bytes, pitch) = (if N == 0 { self.surface.bytes } else { N }, self.surface.row_pitch);
         let full = if batch.samples == 1 { 0x1111_1111 } else { u32::MAX };
-        let base = self.surface.at(batch.layer, 0, 0, 0);
+        // All quads of a batch are of one tile.
+        let base = batch.quads.first().map_or(core::ptr::null_mut(), |quad| {
+            self.surface.origin(batch.layer, u32::from(quad.x), u32::from(quad.y))
+        });
         let at = |quad: &FragmentQuad| base.wrapping_add(usize::from(quad.y) * pitch + usize::from(quad.x) * bytes);
         let mut rest = batch.quads;
         let mut number = 0;

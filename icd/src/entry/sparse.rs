@@ -1,0 +1,227 @@
+//! Sparse resources: what their images ask for, and vkQueueBindSparse, whose bindings are work of the queue like any other.
+
+use super::sync::{device_of, operations, submit};
+use crate::caps::formats::sparse_properties;
+use crate::device::queue::{Submission, Work};
+use crate::fallible;
+use crate::ffi::handle::{get, optional};
+use crate::ffi::pointer::{find, slice};
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_3, ext, row};
+use crate::object::buffer::Buffer;
+use crate::object::image::Image;
+use crate::object::memory::Memory;
+use crate::object::semaphore::{Fence, Semaphore};
+use crate::object::sparse::{Bind, SPARSE_BLOCK, SparseRange};
+use ash::vk;
+use std::sync::Arc;
+
+/// The rows of this family in the command table.
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, queue_bind_sparse as vk::PFN_vkQueueBindSparse, vkQueueBindSparse: V1_0),
+    row!(
+        Device,
+        get_image_sparse_memory_requirements as vk::PFN_vkGetImageSparseMemoryRequirements,
+        vkGetImageSparseMemoryRequirements: V1_0
+    ),
+    row!(
+        Device,
+        get_image_sparse_memory_requirements2 as vk::PFN_vkGetImageSparseMemoryRequirements2,
+        vkGetImageSparseMemoryRequirements2: V1_1,
+        vkGetImageSparseMemoryRequirements2KHR: ext("VK_KHR_get_memory_requirements2")
+    ),
+    row!(
+        Device,
+        get_device_image_sparse_memory_requirements as vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
+        vkGetDeviceImageSparseMemoryRequirements: V1_3,
+        vkGetDeviceImageSparseMemoryRequirementsKHR: ext("VK_KHR_maintenance4")
+    ),
+];
+
+/// Of an image with residency: one aspect.
+fn sparse_requirements(image: &Image) -> Option<vk::SparseImageMemoryRequirements> {
+    let residency = image.layout.residency?;
+    Some(vk::SparseImageMemoryRequirements {
+        format_properties: sparse_properties(residency.cell),
+        image_mip_tail_first_lod: residency.tail_level,
+        image_mip_tail_size: residency.tail_size,
+        image_mip_tail_offset: residency.tail_offset,
+        image_mip_tail_stride: image.layout.planes()[0].layer_stride,
+    })
+}
+
+/// An array of one or no structure.
+///
+/// # Safety
+/// As the specification says of `count` and `out`.
+unsafe fn write_one<T, U>(value: Option<T>, count: *mut u32, out: *mut U, write: impl FnOnce(&mut U, T)) {
+    let all = u32::from(value.is_some());
+    // SAFETY: the caller's promise.
+    unsafe {
+        if out.is_null() {
+            *count = all;
+            return;
+        }
+        *count = all.min(*count);
+        if let Some(value) = value.filter(|_| *count == 1) {
+            write(&mut *out, value);
+        }
+    }
+}
+
+/// The bindings of one batch, in order.
+#[derive(Default)]
+struct Binds {
+    list: Vec<Bind>,
+    /// What cannot be a binding.
+    misuse: Option<&'static str>,
+}
+
+impl Binds {
+    fn push(&mut self, bind: Bind) -> Result<(), vk::Result> {
+        if bind.granules().is_none() {
+            self.misuse = Some("vkQueueBindSparse: a binding is not of whole blocks, or not inside of its resource");
+            return Ok(());
+        }
+        fallible::push(&mut self.list, bind)
+    }
+
+    /// Ranges of a buffer, or of an image as bytes.
+    ///
+    /// # Safety
+    /// Handles are live or null.
+    unsafe fn opaque(
+        &mut self,
+        range: Option<&Arc<SparseRange>>,
+        binds: &[vk::SparseMemoryBind],
+    ) -> Result<(), vk::Result> {
+        let Some(range) = range else {
+            self.misuse = Some("vkQueueBindSparse: a resource was not created to be sparse");
+            return Ok(());
+        };
+        for bind in binds {
+            // SAFETY: the caller's promise.
+            let memory = unsafe { optional::<Memory>(bind.memory) }.map(|memory| (memory, bind.memory_offset));
+            // Of metadata there is nothing.
+            if !bind.flags.contains(vk::SparseMemoryBindFlags::METADATA) {
+                self.push(Bind { range: range.clone(), offset: bind.resource_offset, bytes: bind.size, memory })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Boxes of an image's blocks, whose memory follows each other, row by row, then slice by slice.
+    ///
+    /// # Safety
+    /// As [`Binds::opaque`].
+    unsafe fn blocks(&mut self, image: &Image, binds: &[vk::SparseImageMemoryBind]) -> Result<(), vk::Result> {
+        let (Some(range), Some(residency)) = (image.sparse(), image.layout.residency) else {
+            self.misuse = Some("vkQueueBindSparse: an image was not created for sparse residency");
+            return Ok(());
+        };
+        for bind in binds {
+            // SAFETY: the caller's promise.
+            let memory = unsafe { optional::<Memory>(bind.memory) };
+            let (level, layer) = (bind.subresource.mip_level, bind.subresource.array_layer);
+            let offset = [bind.offset.x, bind.offset.y, bind.offset.z].map(|at| at.max(0) as u32);
+            let extent = [bind.extent.width, bind.extent.height, bind.extent.depth];
+            let first = [0, 1, 2].map(|i| offset[i] / residency.cell[i]);
+            let count = [0, 1, 2]
+                .map(|i| offset[i].saturating_add(extent[i]).div_ceil(residency.cell[i]).saturating_sub(first[i]));
+            let row_bytes = u64::from(count[0]) * SPARSE_BLOCK;
+            for row in 0..u64::from(count[1]) * u64::from(count[2]) {
+                let (y, z) = ((row % u64::from(count[1])) as u32, (row / u64::from(count[1])) as u32);
+                let last = [first[0] + count[0].max(1) - 1, first[1] + y, first[2] + z];
+                let at = image.layout.cell(level, layer, last).and(image.layout.cell(
+                    level,
+                    layer,
+                    [first[0], last[1], last[2]],
+                ));
+                let Some(at) = at else {
+                    self.misuse = Some("vkQueueBindSparse: a binding is of blocks that the image's level has not");
+                    break;
+                };
+                let memory = memory.clone().map(|memory| (memory, bind.memory_offset + row * row_bytes));
+                self.push(Bind { range: range.clone(), offset: at, bytes: row_bytes, memory })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn work(self) -> Work {
+        Box::new(move |device| {
+            if let Some(misuse) = self.misuse {
+                device.misuse(misuse);
+            }
+            for bind in self.list {
+                if bind.execute().is_err() {
+                    let why = "vkQueueBindSparse: memory cannot be bound: it has no such range, is of another type, or the system gives no more mappings";
+                    return device.lose("GRUS-device-lost", why);
+                }
+            }
+        })
+    }
+}
+
+/// # Safety
+/// `info` is valid, its handles are live.
+unsafe fn binds_of(info: &vk::BindSparseInfo<'_>) -> Result<Binds, vk::Result> {
+    let mut binds = Binds::default();
+    // SAFETY: the caller's promise.
+    unsafe {
+        for buffer in slice(info.p_buffer_binds, info.buffer_bind_count) {
+            binds.opaque(get::<Buffer>(buffer.buffer).sparse(), slice(buffer.p_binds, buffer.bind_count))?;
+        }
+        for image in slice(info.p_image_opaque_binds, info.image_opaque_bind_count) {
+            binds.opaque(get::<Image>(image.image).sparse(), slice(image.p_binds, image.bind_count))?;
+        }
+        for image in slice(info.p_image_binds, info.image_bind_count) {
+            binds.blocks(get::<Image>(image.image), slice(image.p_binds, image.bind_count))?;
+        }
+    }
+    Ok(binds)
+}
+
+shims! {
+    fn queue_bind_sparse(queue: vk::Queue, count: u32, infos: *const vk::BindSparseInfo<'_>, fence: vk::Fence) -> VkResult {
+        let device = device_of(queue)?;
+        let submissions = slice(infos, count).iter().map(|s| {
+            let timeline = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(s.p_next);
+            let wait_values = timeline.map_or(&[][..], |t| slice(t.p_wait_semaphore_values, t.wait_semaphore_value_count));
+            let signal_values = timeline.map_or(&[][..], |t| slice(t.p_signal_semaphore_values, t.signal_semaphore_value_count));
+            let mut work = Vec::new();
+            fallible::push(&mut work, binds_of(s)?.work())?;
+            Ok(Submission {
+                waits: operations(slice(s.p_wait_semaphores, s.wait_semaphore_count), wait_values, Semaphore::wait)?,
+                work,
+                signals: operations(slice(s.p_signal_semaphores, s.signal_semaphore_count), signal_values, Semaphore::signal)?,
+                fence: None,
+            })
+        });
+        submit(&device, fallible::try_collect(submissions)?, optional::<Fence>(fence).map(|fence| fence.signal()))
+    }
+
+    fn get_image_sparse_memory_requirements(_device: vk::Device, image: vk::Image, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements) {
+        write_one(sparse_requirements(get::<Image>(image)), count, out, |out, requirements| *out = requirements);
+    }
+
+    fn get_image_sparse_memory_requirements2(
+        _device: vk::Device,
+        info: *const vk::ImageSparseMemoryRequirementsInfo2<'_>,
+        count: *mut u32,
+        out: *mut vk::SparseImageMemoryRequirements2<'_>,
+    ) {
+        let requirements = sparse_requirements(get::<Image>((*info).image));
+        write_one(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
+    }
+
+    fn get_device_image_sparse_memory_requirements(
+        _device: vk::Device,
+        info: *const vk::DeviceImageMemoryRequirements<'_>,
+        count: *mut u32,
+        out: *mut vk::SparseImageMemoryRequirements2<'_>,
+    ) {
+        let requirements = Image::new(&*(*info).p_create_info, 0).ok().and_then(|image| sparse_requirements(&image));
+        write_one(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
+    }
+}

@@ -1,0 +1,173 @@
+//! Sparse resources: addresses that are there from the creation on, and memory that vkQueueBindSparse puts behind them, granule by granule.
+//!
+//! A buffer, or an image, has its addresses for life, so descriptors, views and device addresses are what they are of other resources. The sparse block size
+//! is the arena's granule, for all resources.
+//!
+//! What is bound is known by memory (its number, not a reference): memory that is freed leaves the resources that show it, so that its pages go at once, and a
+//! use of them that comes too late meets the sink.
+
+use super::memory::{Heap, Memory, SparseAddresses};
+use crate::os::arena::{GRANULE, SparsePiece};
+use ash::vk;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes: alignment, and granularity of bindings.
+pub const SPARSE_BLOCK: u64 = GRANULE as u64;
+
+/// See the module header.
+pub struct SparseRange {
+    addresses: SparseAddresses,
+    /// Runs of granules that one memory is behind: first → count, memory. They do not overlap.
+    bound: Mutex<BTreeMap<usize, (usize, usize)>>,
+}
+
+/// One binding of vkQueueBindSparse: bytes of a resource, and the memory and offset there, or nothing.
+pub struct Bind {
+    /// Of the resource.
+    pub range: Arc<SparseRange>,
+    /// Bytes from the resource's beginning on.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// None: unbound.
+    pub memory: Option<(Arc<Memory>, u64)>,
+}
+
+impl SparseRange {
+    /// Addresses for `bytes` bytes, unbound. VK_ERROR_OUT_OF_DEVICE_MEMORY.
+    pub fn new(heap: &Arc<Heap>, bytes: u64) -> Result<Arc<SparseRange>, vk::Result> {
+        Ok(Arc::new(SparseRange { addresses: heap.sparse(bytes)?, bound: Mutex::default() }))
+    }
+
+    /// The addresses.
+    pub fn piece(&self) -> &SparsePiece {
+        &self.addresses.piece
+    }
+
+    /// Memory `gone` is not to be seen any more.
+    pub fn forget(&self, gone: usize) {
+        let mut bound = self.bound.lock();
+        bound.retain(|&first, &mut (count, memory)| {
+            // What the kernel does not take back, nobody else gets: the pages stay.
+            memory != gone || !self.piece().unbind(first..first + count)
+        });
+    }
+
+    /// Takes what lies in some granules out of the runs.
+    fn clear(bound: &mut BTreeMap<usize, (usize, usize)>, granules: &Range<usize>) {
+        let before = bound.range(..granules.start).next_back().map(|(&first, &run)| (first, run));
+        let inside: Vec<_> = bound.range(granules.clone()).map(|(&first, &run)| (first, run)).collect();
+        for (first, (count, memory)) in before.into_iter().chain(inside) {
+            let end = first + count;
+            if end <= granules.start {
+                continue;
+            }
+            bound.remove(&first);
+            if first < granules.start {
+                bound.insert(first, (granules.start - first, memory));
+            }
+            if end > granules.end {
+                bound.insert(granules.end, (end - granules.end, memory));
+            }
+        }
+    }
+}
+
+impl Bind {
+    /// The granules, of a binding that is of whole blocks and inside of its resource: the last block may be cut by the resource's end.
+    pub fn granules(&self) -> Option<Range<usize>> {
+        let (size, end) = (self.range.piece().range().size, self.offset.checked_add(self.bytes)?);
+        let whole = self.offset.is_multiple_of(SPARSE_BLOCK) && (end.is_multiple_of(SPARSE_BLOCK) || end == size);
+        let last = end.div_ceil(SPARSE_BLOCK);
+        let inside = whole && last <= size.div_ceil(SPARSE_BLOCK);
+        inside.then_some((self.offset / SPARSE_BLOCK) as usize..last as usize)
+    }
+
+    /// Executes it: nobody accesses the bytes meanwhile. VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY: [`Memory::show_in`]; or it is no binding of whole blocks.
+    pub fn execute(&self) -> Result<(), vk::Result> {
+        let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        let granules = self.granules().ok_or(out)?;
+        if granules.is_empty() {
+            return Ok(());
+        }
+        let mut bound = self.range.bound.lock();
+        match &self.memory {
+            Some((memory, offset)) => {
+                let memory = memory.show_in(&self.range, granules.clone(), *offset)?;
+                SparseRange::clear(&mut bound, &granules);
+                bound.insert(granules.start, (granules.len(), memory));
+            }
+            None => {
+                if !self.range.piece().unbind(granules.clone()) {
+                    return Err(out);
+                }
+                SparseRange::clear(&mut bound, &granules);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::backing::Backing;
+
+    /// What the bytes are, `command/aliasing_tests.rs` says.
+    #[test]
+    fn runs_are_cut_by_what_is_bound_later() {
+        let heap = Arc::new(Heap::default());
+        let memory = || Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd).expect("memory"));
+        let (a, b) = (memory(), memory());
+        let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK).expect("addresses");
+        let bind = |granules: Range<u64>, memory: Option<(&Arc<Memory>, u64)>| {
+            let memory = memory.map(|(memory, granule)| (memory.clone(), granule * SPARSE_BLOCK));
+            let bytes = (granules.end - granules.start) * SPARSE_BLOCK;
+            Bind { range: range.clone(), offset: granules.start * SPARSE_BLOCK, bytes, memory }.execute()
+        };
+        let runs = || range.bound.lock().iter().map(|(&first, &(count, _))| (first, count)).collect::<Vec<_>>();
+        bind(0..4, Some((&a, 0))).expect("bound");
+        bind(4..8, Some((&a, 0))).expect("bound");
+        bind(3..5, Some((&b, 2))).expect("bound");
+        bind(1..2, None).expect("unbound");
+        assert_eq!(runs(), [(0, 1), (2, 1), (3, 2), (5, 3)]);
+        // What cannot be, changes nothing.
+        for (granules, memory) in [(7..9, Some((&a, 0))), (0..2, Some((&a, 3)))] {
+            assert_eq!(bind(granules, memory), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        }
+        for (offset, bytes) in [(1, SPARSE_BLOCK), (0, 1), (u64::MAX, 1), (8 * SPARSE_BLOCK, SPARSE_BLOCK)] {
+            let bind = Bind { range: range.clone(), offset, bytes, memory: None };
+            assert!(bind.execute().is_err(), "{bytes} at {offset}");
+        }
+        assert_eq!(runs(), [(0, 1), (2, 1), (3, 2), (5, 3)]);
+        // Freed memory is gone from the resource; the other one's stays.
+        drop(a);
+        assert_eq!(runs(), [(3, 2)]);
+        let end = Bind { range: range.clone(), offset: 8 * SPARSE_BLOCK, bytes: 0, memory: None };
+        assert_eq!((end.execute(), end.granules()), (Ok(()), Some(8..8)));
+    }
+
+    /// A resource whose size is no multiple of a block: its last block is bound by what is left, or as a whole.
+    #[test]
+    fn the_last_block_may_be_cut() {
+        let heap = Arc::new(Heap::default());
+        let range = SparseRange::new(&heap, SPARSE_BLOCK + 5).expect("addresses");
+        let granules = |offset, bytes| Bind { range: range.clone(), offset, bytes, memory: None }.granules();
+        assert_eq!(granules(SPARSE_BLOCK, 5), Some(1..2));
+        assert_eq!(granules(0, 2 * SPARSE_BLOCK), Some(0..2));
+        assert_eq!((granules(0, SPARSE_BLOCK + 4), granules(0, 3 * SPARSE_BLOCK)), (None, None));
+    }
+
+    #[test]
+    fn addresses_are_counted() {
+        let heap = Arc::new(Heap::default());
+        let most = crate::caps::limits::SPARSE_ADDRESS_SPACE;
+        let all = SparseRange::new(&heap, most).expect("addresses");
+        assert_eq!(SparseRange::new(&heap, 1).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        drop(all);
+        assert!(SparseRange::new(&heap, 1).is_ok());
+    }
+}

@@ -1,0 +1,234 @@
+//! Views of images whose levels are cut into cells (`base::image::Grid`): those with sparse residency.
+//!
+//! They have kernels of their own, so that no other view's know of cells. What is filtered is found texel by texel, by the general kernel of a class that
+//! knows them ([`InCells`]). What is one texel is found cell by cell: a cell's slice is an image of its own to the lanes that have their texels there, and goes
+//! to the kernel of views of images in one piece.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::blocks::AnyBlocks;
+use super::general;
+use super::slice::Slice;
+use super::texel::{Any, Texels};
+use super::view::null_view;
+use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, MAX_LEVELS, SampleOp, Sampler};
+use base::format::lanes::Lanes;
+use base::format::pack::ONE;
+use base::format::{Format, Texel};
+use base::host::Ints;
+use base::image::CELL;
+
+/// The slice of a cell that has a texel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Its first texel.
+    pub base: *const u8,
+    /// Where that is in the level.
+    origin: [u32; 2],
+    /// Texels of the cell.
+    size: [u32; 2],
+}
+
+impl Cell {
+    /// Of a texel inside of the level. A level in one piece is one cell.
+    #[inline(always)]
+    pub fn of(view: &ImageView, level: &ImageLevel, layer: u32, [x, y, z]: [u32; 3]) -> Cell {
+        let start = view.base.wrapping_add((level.offset + u64::from(layer) * view.layer_stride) as usize);
+        if level.cell == 0 {
+            let base = start.wrapping_add((u64::from(z) * level.slice_pitch) as usize);
+            return Cell { base, origin: [0; 2], size: [level.width, level.height] };
+        }
+        let block = Format(view.format as u16).info().block;
+        let size = [u32::from(block.0) << (level.cell & 0xff), u32::from(block.1) << (level.cell >> 8 & 0xff)];
+        let (z, log2) = (z + level.first_slice, level.cell >> 16 & 0xff);
+        let at = [x / size[0], y / size[1]];
+        let row = u64::from(z >> log2) * u64::from(level.cells[1]) + u64::from(at[1]);
+        let cell = row * u64::from(level.cells[0]) + u64::from(at[0]);
+        let slice = u64::from(z & ((1 << log2) - 1)) * level.slice_pitch;
+        let base = start.wrapping_add((cell * CELL + slice) as usize);
+        Cell { base, origin: [at[0] * size[0], at[1] * size[1]], size }
+    }
+
+    /// A texel of the level that it has, counted from its first.
+    #[inline(always)]
+    pub fn inside(&self, x: u32, y: u32) -> [u32; 2] {
+        [x - self.origin[0], y - self.origin[1]]
+    }
+}
+
+/// Any format, in an image with cells.
+pub struct InCells;
+
+impl Texels for InCells {
+    const IN_CELLS: bool = true;
+
+    #[inline(always)]
+    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match Format(view.format as u16).is_compressed() {
+                true => AnyBlocks::texel(view, slice, row_pitch, x, y),
+                false => Any::texel(view, slice, row_pitch, x, y),
+            }
+        }
+    }
+
+    /// Stores are the kernels' of pieces.
+    #[inline(always)]
+    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+}
+
+/// Calls the kernel (a number below `KERNEL_SAMPLE`) of a view in one piece for each cell that has texels of some lanes.
+///
+/// # Safety
+/// `view` is a valid view of an image with cells.
+pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs) {
+    let mut rest = args.mask & ((1 << MAX_LANES) - 1);
+    let (mask, coords, level) = (args.mask, args.icoord, args.level);
+    let place = |lane: usize| place(view, level[lane], coords.map(|c| c[lane]));
+    let mut result = [[0; MAX_LANES]; 4];
+    while rest != 0 {
+        let first = place(rest.trailing_zeros() as usize);
+        args.mask = 0;
+        for lane in 0..MAX_LANES {
+            if rest >> lane & 1 != 0 && place(lane).map(|(cell, _)| cell) == first.map(|(cell, _)| cell) {
+                args.mask |= 1 << lane;
+                if let Some((cell, _)) = first {
+                    let [x, y] = cell.inside(coords[0][lane] as u32, coords[1][lane] as u32);
+                    (args.icoord[0][lane], args.icoord[1][lane]) = (x as i32, y as i32);
+                }
+            }
+        }
+        args.level = [0; MAX_LANES];
+        let alone = alone(view, first);
+        // SAFETY: a view of the cell's slice, of the format that the kernel is for.
+        unsafe { view.of_piece[KERNEL](&raw const alone, std::ptr::null::<Sampler>(), args) };
+        for lane in (0..MAX_LANES).filter(|lane| args.mask >> lane & 1 != 0) {
+            (0..4).for_each(|c| result[c][lane] = args.result[c][lane]);
+        }
+        rest &= !args.mask;
+        (args.icoord, args.level) = (coords, level);
+    }
+    (args.mask, args.result) = (mask, result);
+}
+
+/// The class that gives, of any format, 1 for a texel that is bound to memory and 0 for another one, in all components.
+struct Resident;
+
+impl Texels for Resident {
+    const IN_CELLS: bool = true;
+
+    #[inline(always)]
+    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+        let info = Format(view.format as u16).info();
+        let at = u64::from(y / u32::from(info.block.1)) * row_pitch
+            + u64::from(x / u32::from(info.block.0)) * u64::from(info.block_bytes);
+        let start = view.base.addr() & !(CELL as usize - 1);
+        let granule = (slice.addr() + at as usize - start) / CELL as usize;
+        // SAFETY: the view's constructor was given a byte for each.
+        let bound = unsafe { view.residency.add(granule).read_volatile() } != 0;
+        [if bound { ONE } else { 0 }; 4]
+    }
+
+    #[inline(always)]
+    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+}
+
+/// `KERNEL_RESIDENT` of sparse resources. What lies outside of an image is not missing, nor is a border.
+///
+/// # Safety
+/// `view` is a valid view with a table of residency; without a sampler, `args` are those of a fetch.
+pub unsafe fn resident(view: &ImageView, sampler: Option<&Sampler>, args: &mut ImageArgs) {
+    let Some(sampler) = sampler else {
+        // SAFETY: the caller's promise.
+        args.result[0] = std::array::from_fn(|lane| unsafe { u32::from(is_resident(view, args, lane)) });
+        return;
+    };
+    // The least of what a filter sees, of views and samplers that change nothing.
+    let mut sampler = *sampler;
+    (sampler.reduction, sampler.compare_enable, sampler.border_color) = (1, 0, [ONE; 4]);
+    // SAFETY: plain data, which owns nothing.
+    let mut plain = unsafe { std::ptr::from_ref(view).read() };
+    plain.swizzle = [0, 1, 2, 3];
+    let (op, component) = (args.op, args.component);
+    let gathers = op == SampleOp::ResidentGather;
+    (args.op, args.component) = (if gathers { SampleOp::Gather } else { SampleOp::Sample }, 3);
+    // SAFETY: the caller's promise; of any class.
+    unsafe { general::sample::<Resident>(&plain, &sampler, args) };
+    (args.op, args.component) = (op, component);
+    for lane in 0..MAX_LANES {
+        let seen = [0, 1, 2, 3].map(|c| args.result[c][lane] != 0);
+        // Of an integer border the last component may be 1.
+        args.result[0][lane] = u32::from(if gathers { seen == [true; 4] } else { seen[3] });
+    }
+}
+
+/// Is a fetched texel bound to memory?
+///
+/// # Safety
+/// As for [`resident`].
+unsafe fn is_resident(view: &ImageView, args: &ImageArgs, lane: usize) -> bool {
+    let coords = args.icoord.map(|c| c[lane]);
+    let (slice, pitch, [x, y]) = if view.dim == Dim::Buffer {
+        if coords[0] as u32 >= view.texels {
+            return true;
+        }
+        (view.base.cast_const(), 0, [coords[0] as u32, 0])
+    } else {
+        let Some((cell, level)) = place(view, args.level[lane], coords) else { return true };
+        (cell.base, level.row_pitch, cell.inside(coords[0] as u32, coords[1] as u32))
+    };
+    // SAFETY: the caller's promise; a texel of the view.
+    let [bound, ..] = unsafe { Resident::texel(view, slice, pitch, x, y) };
+    bound != 0
+}
+
+/// The cell and level of a texel; None outside.
+fn place(view: &ImageView, level: i32, [x, y, z]: [i32; 3]) -> Option<(Cell, &ImageLevel)> {
+    let (z, layer) = match (view.dim, view.arrayed != 0) {
+        (Dim::D2, true) | (Dim::Cube, _) => (0, z as u32),
+        (Dim::D3, _) => (z as u32, 0),
+        _ => (0, 0),
+    };
+    let level = usize::try_from(level).ok().filter(|&l| l < view.levels as usize && l >= view.min_lod as usize)?;
+    let (l, [x, y]) = (&view.level[level], [x, y].map(|c| c as u32));
+    let inside = x < l.width && y < l.height && z < l.depth && layer < view.layers;
+    inside.then(|| (Cell::of(view, l, layer, [x, y, z]), l))
+}
+
+/// A view of a cell's slice; of nothing, a view without texels that is otherwise like the whole.
+fn alone(view: &ImageView, at: Option<(Cell, &ImageLevel)>) -> ImageView {
+    let none = null_view();
+    let mut level = [ImageLevel::default(); MAX_LEVELS];
+    let mut base = none.base;
+    if let Some((cell, of)) = at {
+        let rest = |i: usize, all: u32| cell.size[i].min(all - cell.origin[i]);
+        let (width, height) = (rest(0, of.width), rest(1, of.height));
+        level[0] = ImageLevel { row_pitch: of.row_pitch, width, height, depth: 1, ..ImageLevel::default() };
+        base = cell.base.cast_mut();
+    }
+    ImageView {
+        kernels: none.kernels,
+        pair: none.pair,
+        chunks: none.chunks,
+        base,
+        size: CELL,
+        layer_stride: 0,
+        sample_stride: 0,
+        format: view.format,
+        dim: Dim::D2,
+        arrayed: 0,
+        levels: 1,
+        layers: 1,
+        samples: 1,
+        swizzle: view.swizzle,
+        stencil_aspect: 0,
+        min_lod: 0.0,
+        texels: 0,
+        outside_alpha: view.outside_alpha,
+        residency: std::ptr::null(),
+        of_piece: none.of_piece,
+        conversion: std::ptr::null(),
+        level,
+    }
+}

@@ -1,0 +1,264 @@
+//! Images whose levels are cut into cells against the same texels in one piece: samples, fetches, stores, atomics, copies, clears, blits.
+
+#![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
+
+use super::*;
+use crate::transfer::{
+    BufferImageCopy, Filter, ImageBlit, ImageCopy, SubresourceLayers, SubresourceRange, blit_image, clear_color_image,
+    copy_image, copy_image_to_buffer,
+};
+use base::image::CELL;
+use base::mem::DeviceMemory;
+
+/// The same image, laid out in cells.
+fn in_cells(of: &TestImage) -> TestImage {
+    let desc = of.memory.layout.desc;
+    let layout = Arc::new(ImageLayout::in_blocks(desc).expect("a format with cells"));
+    let mut words = vec![0u128; (layout.size as usize).div_ceil(16) + 4];
+    let memory = ImageMemory { base: words.as_mut_ptr().cast(), layout };
+    for level in 0..desc.levels {
+        copy_image(None, &of.memory, &memory, &whole_level(&of.memory, level));
+    }
+    TestImage { memory, _bytes: words }
+}
+
+fn layers(image: &ImageMemory, level: u32) -> SubresourceLayers {
+    let desc = image.layout.desc;
+    SubresourceLayers { aspects: Aspect::Color.bit(), level, base_layer: 0, layer_count: desc.layers }
+}
+
+fn whole_level(image: &ImageMemory, level: u32) -> ImageCopy {
+    let (of, extent) = (layers(image, level), image.layout.planes()[0].levels[level as usize].extent);
+    ImageCopy { src: of, src_offset: [0; 3], dst: of, dst_offset: [0; 3], extent }
+}
+
+/// All texels, as a buffer has them.
+fn bytes(image: &ImageMemory) -> Vec<u8> {
+    let mut all = Vec::new();
+    for level in 0..image.layout.desc.levels {
+        let of = &image.layout.planes()[0].levels[level as usize];
+        let texels = of.extent.map(|n| n.next_multiple_of(4) as usize).iter().product::<usize>();
+        let mut buffer = vec![0u8; texels * 16 * image.layout.desc.layers as usize];
+        let range = MemoryRange { address: buffer.as_mut_ptr(), size: buffer.len() as u64 };
+        let region = BufferImageCopy {
+            buffer_offset: 0,
+            buffer_row_length: 0,
+            buffer_image_height: 0,
+            image: layers(image, level),
+            image_offset: [0; 3],
+            image_extent: of.extent,
+        };
+        // SAFETY: the vector outlives the copy.
+        copy_image_to_buffer(None, image, unsafe { DeviceMemory::new(range) }, &region);
+        all.extend(buffer);
+    }
+    all
+}
+
+/// Formats of all sizes, extents of more than one cell and no multiple of it.
+const IMAGES: [(&str, Dim, [u32; 3], u32, u32); 8] = [
+    ("R8_UNORM", Dim::D2, [300, 270, 1], 3, 1),
+    ("R16_UINT", Dim::D2, [256, 129, 1], 2, 2),
+    ("R8G8B8A8_UNORM", Dim::D2, [260, 140, 1], 9, 3),
+    ("R32_UINT", Dim::D2, [129, 257, 1], 1, 1),
+    ("R32G32B32A32_SFLOAT", Dim::D2, [65, 130, 1], 2, 6),
+    ("BC1_RGBA_UNORM_BLOCK", Dim::D2, [530, 270, 1], 2, 2),
+    ("R8G8B8A8_UNORM", Dim::D3, [70, 40, 33], 3, 1),
+    ("R16G16B16A16_SFLOAT", Dim::D3, [33, 17, 40], 2, 1),
+];
+
+fn image(rng: &mut Rng, (name, dim, extent, levels, layers): (&str, Dim, [u32; 3], u32, u32)) -> [TestImage; 2] {
+    let straight = TestImage::new(rng, name, dim, extent, levels, layers, 1);
+    let cells = in_cells(&straight);
+    assert!(cells.memory.layout.planes()[0].levels[0].grid.is_some());
+    [straight, cells]
+}
+
+#[test]
+fn texels_are_where_the_layout_says() {
+    let mut rng = Rng(0x1357_9bdf_0246_8ace);
+    for of in IMAGES {
+        let [straight, cells] = image(&mut rng, of);
+        assert!(bytes(&straight.memory) == bytes(&cells.memory), "{of:?}");
+        for _ in 0..200 {
+            let level = rng.below(of.3);
+            let extent = straight.memory.layout.planes()[0].levels[level as usize].extent;
+            let (at, layer) = (extent.map(|n| rng.below(n)), rng.below(of.4));
+            let texel = |image: &TestImage| image.texel(level as usize, layer, 0, at, false);
+            assert_eq!(texel(&straight), texel(&cells), "{of:?} {at:?}");
+        }
+    }
+}
+
+#[test]
+fn samples_and_fetches_see_the_same() {
+    let mut rng = Rng(0x0bad_5eed_1234_9876);
+    for of in IMAGES {
+        let [straight, cells] = image(&mut rng, of);
+        let arrayed = of.4 > 1;
+        let views = [&straight, &cells].map(|image| image.view(of.1, arrayed, false));
+        for round in 0..150 {
+            let mut s = sampler();
+            (s.mag_filter, s.min_filter, s.mipmap_mode) = (rng.below(2), rng.below(2), rng.below(2));
+            s.address_mode = [0; 3].map(|_| rng.below(5));
+            let s = new_sampler(s);
+            let mut a = args();
+            a.mask = rng.pick(&[0xff, 0x5a, 0x01]);
+            a.op = if of.1 == Dim::D2 && round % 3 == 0 { SampleOp::Gather } else { SampleOp::Sample };
+            for lane in 0..MAX_LANES {
+                (0..3)
+                    .for_each(|c| a.coord[c][lane] = rng.float(-0.5, 1.5) * if c == 2 && arrayed { 3.0 } else { 1.0 });
+                (0..3).for_each(|c| a.icoord[c][lane] = rng.below(of.2[c] + 2) as i32 - 1);
+                a.icoord[2][lane] = rng.below(if arrayed { of.4 } else { of.2[2] } + 1) as i32;
+                a.lod[lane] = rng.float(0.0, of.3 as f32);
+                a.level[lane] = rng.below(of.3 + 1) as i32;
+            }
+            for kernel in [KERNEL_FETCH, KERNEL_SAMPLE + class::GENERAL as usize] {
+                let [want, got] = views.each_ref().map(|view| {
+                    let mut a = a;
+                    // SAFETY: valid view, sampler and arguments.
+                    unsafe { (view.kernels[kernel])(view, &raw const s, &raw mut a) };
+                    a
+                });
+                for lane in (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0) {
+                    let lane_of = |a: &ImageArgs| [0, 1, 2, 3].map(|c| a.result[c][lane]);
+                    assert_eq!(lane_of(&want), lane_of(&got), "{of:?} kernel {kernel} lane {lane}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn stores_and_atomics_go_to_the_same_texels() {
+    let mut rng = Rng(0x7777_1111_aaaa_3333);
+    for of in IMAGES.into_iter().filter(|of| !of.0.starts_with("BC")) {
+        let [straight, cells] = image(&mut rng, of);
+        let views = [&straight, &cells].map(|image| image.view(of.1, of.4 > 1, false));
+        for _ in 0..100 {
+            let mut a = args();
+            a.mask = rng.pick(&[0xff, 0xa5]);
+            for lane in 0..MAX_LANES {
+                (0..3).for_each(|c| a.icoord[c][lane] = rng.below(of.2[c] + 2) as i32 - 1);
+                a.icoord[2][lane] = rng.below(if of.4 > 1 { of.4 } else { of.2[2] } + 1) as i32;
+                (0..4).for_each(|c| a.texel[c][lane] = rng.float(0.0, 1.0).to_bits());
+            }
+            let kernel = if of.0 == "R32_UINT" { rng.pick(&[KERNEL_STORE, KERNEL_ATOMIC]) } else { KERNEL_STORE };
+            let results = views.each_ref().map(|view| {
+                let mut a = a;
+                // SAFETY: valid view and arguments.
+                unsafe { (view.kernels[kernel])(view, std::ptr::null(), &raw mut a) };
+                (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0).map(|lane| a.result[0][lane]).collect::<Vec<_>>()
+            });
+            if kernel == KERNEL_ATOMIC {
+                assert_eq!(results[0], results[1]);
+            }
+        }
+        assert!(bytes(&straight.memory) == bytes(&cells.memory), "{of:?}");
+    }
+}
+
+#[test]
+fn transfers_write_the_same_texels() {
+    let mut rng = Rng(0x2468_ace0_1357_9bdf);
+    for of in IMAGES.into_iter().filter(|of| !of.0.starts_with("BC")) {
+        let [straight, cells] = image(&mut rng, of);
+        let [other, other_cells] = image(&mut rng, of);
+        let extent = of.2;
+        for round in 0..6 {
+            let corner = extent.map(|n| rng.below(n.div_ceil(2)) as i32);
+            let size = [0, 1, 2].map(|i| 1 + rng.below(extent[i] - corner[i] as u32));
+            let to = [0, 1, 2].map(|i| rng.below(extent[i] - size[i] + 1) as i32);
+            let place = layers(&straight.memory, 0);
+            let region = ImageCopy { src: place, src_offset: corner, dst: place, dst_offset: to, extent: size };
+            copy_image(None, &other.memory, &straight.memory, &region);
+            copy_image(None, if round % 2 == 0 { &other.memory } else { &other_cells.memory }, &cells.memory, &region);
+            let end = |from: [i32; 3], size: [u32; 3]| [from, [0, 1, 2].map(|i| from[i] + size[i] as i32)];
+            let half = size.map(|n| n.div_ceil(2));
+            let blit = ImageBlit {
+                src: place,
+                src_offsets: end(corner, size),
+                dst: place,
+                dst_offsets: end([0; 3], if of.1 == Dim::D3 { half } else { [half[0], half[1], 1] }),
+            };
+            let filter = if of.0.ends_with("UINT") || round % 2 == 0 { Filter::Nearest } else { Filter::Linear };
+            blit_image(None, &other.memory, &straight.memory, &blit, filter);
+            blit_image(None, &other_cells.memory, &cells.memory, &blit, filter);
+            assert!(bytes(&straight.memory) == bytes(&cells.memory), "{of:?} {region:?}");
+        }
+        let range = SubresourceRange { aspects: 1, base_level: 0, level_count: of.3, base_layer: 0, layer_count: of.4 };
+        for image in [&straight, &cells] {
+            clear_color_image(None, &image.memory, [0x3f80_0000; 4], &range);
+        }
+        assert!(bytes(&straight.memory) == bytes(&cells.memory), "{of:?}");
+    }
+}
+
+/// A code is 1 exactly where all texels with a weight are bound: every second cell is not.
+#[test]
+fn residency_is_that_of_the_texels_that_are_accessed() {
+    let mut rng = Rng(0x4242_1717_9e37_79b9);
+    for of in [IMAGES[2], IMAGES[6]] {
+        let [_, cells] = image(&mut rng, of);
+        let layout = &cells.memory.layout;
+        let table: Vec<u8> = (0..layout.size / CELL).map(|i| u8::from(i % 2 == 0)).collect();
+        // As a sparse image's memory does, the view begins with a granule.
+        let mut view = cells.view(of.1, of.4 > 1, false);
+        let first = view.base.addr() & !(CELL as usize - 1);
+        let bound =
+            |offset: u64| table[((view.base.addr() + offset as usize - first) / CELL as usize).min(table.len() - 1)];
+        let shifted: Vec<u8> = table.iter().copied().chain([*table.last().unwrap()]).collect();
+        let is_bound = |level: u32, layer: u32, at: [u32; 3]| bound(layout.offset(0, level, layer, 0, at)) != 0;
+        let texels = |rng: &mut Rng| {
+            let level = rng.below(of.3);
+            let extent = layout.planes()[0].levels[level as usize].extent;
+            (level, rng.below(of.4), extent, extent.map(|n| rng.below(n)))
+        };
+        let mut codes = [0; 2];
+        let mut wanted = Vec::new();
+        for _ in 0..400 {
+            let (level, layer, extent, at) = texels(&mut rng);
+            let mut a = args();
+            a.mask = 1;
+            a.level[0] = level as i32;
+            (0..3).for_each(|c| a.icoord[c][0] = at[c] as i32);
+            // In the middle of a texel, so that a linear filter sees it alone; or between two, along x.
+            let between = u32::from(at[0] + 1 < extent[0]) & rng.below(2);
+            (0..3).for_each(|c| a.coord[c][0] = (at[c] as f32 + 0.5) / extent[c] as f32);
+            a.coord[0][0] += between as f32 * 0.5 / extent[0] as f32;
+            if of.4 > 1 {
+                (a.icoord[2][0], a.coord[2][0]) = (layer as i32, layer as f32);
+            }
+            a.lod[0] = level as f32;
+            wanted.push((
+                a,
+                is_bound(level, layer, at),
+                between == 1 && !is_bound(level, layer, [at[0] + 1, at[1], at[2]]),
+            ));
+        }
+        tell_residency(&mut view, shifted.as_ptr());
+        for (a, fetched, other_is_missing) in wanted {
+            let code = |sampler: Option<&Sampler>, op| {
+                let mut a = ImageArgs::clone(&a);
+                a.op = op;
+                let sampler = sampler.map_or(std::ptr::null(), std::ptr::from_ref);
+                // SAFETY: valid view, sampler and arguments.
+                unsafe { (view.kernels[base::abi::KERNEL_RESIDENT])(&raw const view, sampler, &raw mut a) };
+                a.result[0][0] != 0
+            };
+            assert_eq!(code(None, SampleOp::Resident), fetched, "{of:?}");
+            codes[usize::from(fetched)] += 1;
+            let linear = new_sampler(Sampler { mag_filter: 1, min_filter: 1, ..sampler() });
+            // Coordinates are rounded: what is no half texel away has too little weight to be told from none.
+            let sampled = code(Some(&linear), SampleOp::Resident);
+            assert!(!sampled || fetched && !other_is_missing, "{of:?}: a texel is missing that a sample has seen");
+        }
+        assert!(codes.iter().all(|&n| n > 50), "{codes:?}");
+        // Of a view that has all of its memory.
+        let whole = cells.view(of.1, of.4 > 1, false);
+        let mut a = args();
+        // SAFETY: valid view and arguments.
+        unsafe { (whole.kernels[base::abi::KERNEL_RESIDENT])(&raw const whole, std::ptr::null(), &raw mut a) };
+        assert_eq!(a.result[0], [1; MAX_LANES]);
+    }
+}

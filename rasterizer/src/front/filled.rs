@@ -6,9 +6,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::link::Pairs;
 use super::primitive::{Builder, CULL_BACK, CULL_FRONT};
 use super::setup::{Bounding, Common};
-use super::stream::Assembled;
+use super::stream::{Assembled, Batch};
 use super::viewport::code;
 use crate::api::{PolygonMode, TopologyClass};
 use crate::stage::NO_SLOT;
@@ -119,13 +120,19 @@ impl Builder<'_> {
 
     /// All primitives of a chunk of filled triangles in one viewport.
     #[inline(always)]
-    pub fn filled(&mut self, assembled: &[Assembled], lanes: &mut Measures) {
+    pub fn filled(&mut self, batch: &Batch<'_>, lanes: &mut Measures) {
         let state = &*self.draw.draw.state;
         let Some(viewport) = self.draw.plan.viewports.first() else { return };
         let (front, back) = (state.cull_mode & CULL_FRONT != 0, state.cull_mode & CULL_BACK != 0);
         let (positive, negative) = if state.front_clockwise { (front, back) } else { (back, front) };
         let filter = Filter { bounding: Bounding::new(self.grid), limit: viewport.view_rect, positive, negative };
-        for block in assembled.chunks(BLOCK) {
+        let (mut start, len) = (0, batch.primitives.len());
+        while start < len {
+            let mut end = (start + BLOCK).min(len);
+            if end < len && self.follows(batch, end) {
+                end -= 1;
+            }
+            let block = &batch.primitives[start..end];
             self.gather(block, lanes);
             lanes.measure(&filter);
             let (mut seen, mut count) = ([0u8; BLOCK], 0);
@@ -138,25 +145,37 @@ impl Builder<'_> {
             while let Some((&i, after)) = rest.split_first() {
                 let (i, next) = (usize::from(i), after.first().map(|&next| usize::from(next)));
                 rest = after;
-                if self.draw.plan.linkage.pairs && next == Some(i + 1) && self.two(block, i, lanes) {
+                let may = next == Some(i + 1) && self.follows(batch, start + i + 1);
+                if may && self.two([block[i], block[i + 1]], i, lanes) {
                     rest = &after[1..];
                     continue;
                 }
                 let (ids, id) = block[i];
                 self.seen(ids, id, i, lanes);
             }
+            start = end;
         }
     }
 
-    /// A triangle and the next one, if they are one rectangle.
+    /// May a triangle of a batch become one rectangle with the one before it?
     #[inline(always)]
-    fn two(&mut self, block: &[Assembled], i: usize, lanes: &Measures) -> bool {
-        let (first, second) = (block[i], block[i + 1]);
+    fn follows(&self, batch: &Batch<'_>, i: usize) -> bool {
+        match (self.draw.plan.linkage.pairs, batch.begins) {
+            (Pairs::Numbered, _) => {
+                let (before, number) = (batch.primitives[i - 1].1, batch.primitives[i].1);
+                before % 2 == 0 && before + 1 == number
+            }
+            (Pairs::OfStrips, Some(begins)) => begins[i - 1] && !begins[i],
+            _ => false,
+        }
+    }
+
+    /// Sets a triangle and the next one up, if they are one rectangle.
+    #[inline(always)]
+    fn two(&mut self, pair: [Assembled; 2], i: usize, lanes: &Measures) -> bool {
         let halves = lanes.half[i] & lanes.half[i + 1] != 0 && lanes.sign[i] * lanes.sign[i + 1] > 0.0;
-        let follows = first.1 % 2 == 0 && first.1 + 1 == second.1;
         let (bounds, layer) = (lanes.bounds.each_ref().map(|row| row[i]), lanes.layer[i]);
-        let together = halves && follows && layer == lanes.layer[i + 1];
-        together && self.rectangle([first, second], lanes.area[i], bounds, layer)
+        halves && layer == lanes.layer[i + 1] && self.rectangle(pair, lanes.area[i], bounds, layer)
     }
 
     /// What is common to the pieces of a triangle in the first viewport.

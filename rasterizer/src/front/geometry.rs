@@ -228,8 +228,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
                 let vertex = (first_row + cursor.vertex as usize) * lanes + lane % lanes;
                 let mark = if self.made.mark == NO_SLOT { 0 } else { shaded.get(vertex, self.made.mark) };
                 let id = (self.made.primitive_id, primitive_id[lane]);
-                listing.vertex(&mut cursor, shaded, vertex as u32, VertexMark(mark), id);
-                cursor.vertex += 1;
+                cursor.vertex += u32::from(listing.vertex(&mut cursor, shaded, vertex as u32, VertexMark(mark), id));
             }
             if cursor.vertex == count {
                 cursor = Cursor { lane: lane + 1, vertex: 0, lengths: [0; STREAMS], ..cursor };
@@ -266,21 +265,34 @@ struct Listing {
 }
 
 impl Listing {
-    /// One more vertex of an invocation, and the primitive that it ends, if it does. `id`: slot of PrimitiveId, and what it is without one.
+    /// One more vertex of an invocation, and the primitive that it ends, if it does. `id`: slot of PrimitiveId, and what it is without one. False, and
+    /// nothing was done, where a strip would begin with the last primitive of a batch: which primitives go together must not depend on batches.
     #[inline(always)]
-    fn vertex(&mut self, cursor: &mut Cursor, shaded: Shaded<'_>, vertex: u32, mark: VertexMark, id: (u16, u32)) {
+    fn vertex(
+        &mut self,
+        cursor: &mut Cursor,
+        shaded: Shaded<'_>,
+        vertex: u32,
+        mark: VertexMark,
+        id: (u16, u32),
+    ) -> bool {
         let stream = mark.stream() as usize;
-        let length = &mut cursor.lengths[stream];
-        *length = if mark.begins() { 1 } else { *length + 1 };
+        let length = if mark.begins() { 1 } else { cursor.lengths[stream] + 1 };
         let whole = length.checked_sub(self.need);
+        let listed = self.streams & 1 << stream != 0;
+        if listed && whole == Some(0) && self.listed[stream].primitives.len() + 1 == BATCH_PRIMITIVES as usize {
+            self.full = true;
+            return false;
+        }
+        cursor.lengths[stream] = length;
         self.made += u64::from(whole.is_some());
-        if self.streams & 1 << stream == 0 {
-            return;
+        if !listed {
+            return true;
         }
         let [_, b, c] = cursor.last[stream];
         let seen = [b, c, vertex];
         cursor.last[stream] = seen;
-        let Some(number) = whole else { return };
+        let Some(number) = whole else { return true };
         let odd = number & 1;
         let at = if self.last { self.topology.vertices_last_first(odd) } else { self.topology.vertices(odd) };
         // Relative to the primitive's first vertex, which stands before the last ones of three.
@@ -291,6 +303,7 @@ impl Listing {
         list.primitives.push((corners, id));
         list.begins.push(number == 0);
         self.full |= list.primitives.len() >= BATCH_PRIMITIVES as usize;
+        true
     }
 }
 

@@ -134,8 +134,19 @@ pub struct Linkage {
     pub cull: Vec<u16>,
     /// Fragment inputs in slot order.
     pub links: Vec<Link>,
-    /// Two triangles may become one rectangle: they come one after the other as the draw has them, and no fragment knows its triangle's number.
-    pub pairs: bool,
+    /// Which triangles may become one rectangle.
+    pub pairs: Pairs,
+}
+
+/// Which two triangles that come one after the other may be set up as one rectangle: what they are must not depend on chunks and batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// None: fragments know their triangle's number, or have values of it, or batches of patches are cut anywhere.
+    None,
+    /// One of an even number, as the draw has them, and the next one.
+    Numbered,
+    /// The first two of a strip that a geometry stage has made.
+    OfStrips,
 }
 
 /// An output of a stage before the rasterizer: its slot, of a mesh stage its word in the record.
@@ -188,7 +199,12 @@ impl Linkage {
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             links,
-            pairs: mesh.is_none() && tessellation.is_none() && stages.geometry().is_none() && !reads_primitive_id,
+            pairs: match stages.geometry() {
+                _ if reads_primitive_id || mesh.is_some() => Pairs::None,
+                Some(_) => Pairs::OfStrips,
+                None if tessellation.is_some() => Pairs::None,
+                None => Pairs::Numbered,
+            },
             mesh,
         }
     }

@@ -214,7 +214,7 @@ fn set_up(
     if state.line_stipple.is_some() && state.lines_are_special(draw.plan.topology) {
         builder.stippled(batch, first);
     } else if builder.is_filled() {
-        builder.filled(batch.primitives, &mut scratch.measures);
+        builder.filled(batch, &mut scratch.measures);
     } else {
         for &(vertices, id) in batch.primitives {
             builder.primitive(vertices, id);

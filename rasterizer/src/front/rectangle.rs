@@ -2,7 +2,7 @@
 //!
 //! Where both triangles say the same of every pixel, they are set up as one primitive whose outline is the rectangle's. Nothing is shaded twice along the
 //! diagonal then, and no pixel is asked on which side it lies. The first triangle's planes hold for all of it, so its pixels keep their bits; those of
-//! the second one may differ from its own planes' in the last place. Which triangles go together depends on the draw alone: the first has an even number.
+//! the second one may differ from its own planes' in the last place. Which triangles go together depends on the draw alone ([`super::link::Pairs`]).
 
 #![forbid(unsafe_code)]
 

@@ -41,7 +41,9 @@ fn stop_set(c: &Context) -> (Set, Buffer) {
 /// The device is lost in time, says who did it, is destroyed in time; and another device works.
 fn expect_lost(c: Context, messenger: Messenger, name: &str, start: Instant, result: Result<(), vk::Result>) {
     assert_eq!(result, Err(vk::Result::ERROR_DEVICE_LOST), "{name}");
-    let messages = messenger.take();
+    // That a task asked for too much is said beside it.
+    let mut messages = messenger.take();
+    messages.retain(|message| !message.contains("maxMeshWorkGroupTotalCount"));
     assert_eq!(messages.len(), 1, "{messages:?}");
     assert!(messages[0].contains(name) && !messages[0].contains("bystander"), "{messages:?}");
     assert!(start.elapsed() >= BUDGET);

@@ -175,7 +175,8 @@ impl Builder<'_> {
     fn two(&mut self, pair: [Assembled; 2], i: usize, lanes: &Measures) -> bool {
         let halves = lanes.half[i] & lanes.half[i + 1] != 0 && lanes.sign[i] * lanes.sign[i + 1] > 0.0;
         let (bounds, layer) = (lanes.bounds.each_ref().map(|row| row[i]), lanes.layer[i]);
-        halves && layer == lanes.layer[i + 1] && self.rectangle(pair, lanes.area[i], bounds, layer)
+        let areas = [lanes.area[i], lanes.area[i + 1]];
+        halves && layer == lanes.layer[i + 1] && self.rectangle(pair, areas, bounds, layer)
     }
 
     /// What is common to the pieces of a triangle in the first viewport.

@@ -5,7 +5,7 @@
 use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::post::{self, Vertex};
-use super::setup::{self, Bounding, Common, Edges, Outline, Place, Planes, Weights, doubled_area};
+use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place, Planes, Values, Weights, doubled_area};
 use super::stream::{Batch, Shaded};
 use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
@@ -261,12 +261,18 @@ impl Builder<'_> {
         let Some(place) = Place::within(self.view_rect(common), bounds) else { return };
         let edges = Outline::triangle(screen).edges_turning(area < 0.0);
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
-        let mut planes = Planes::triangle(screen, area);
+        let half = if weights.is_none() { Half::new(common.vertices, screen, area) } else { None };
+        let mut planes = half.map_or_else(|| Planes::triangle(screen, area), |half| half.planes());
         if self.draw.draw.state.depth_bias.is_some() {
             let slope = planes.slope();
             self.bias(&mut planes, slope);
         }
-        self.emit((place, edges, pixels), &planes, common, None, weights);
+        let values = match (&half, weights) {
+            (Some(half), _) => Values::Half(half),
+            (None, Some(weights)) => Values::Weighted(weights),
+            (None, None) => Values::Vertices,
+        };
+        self.emit((place, edges, pixels), &planes, common, None, values);
     }
 
     /// Polygon modes line and point: the polygon's own edges and vertices, clipped one by one.
@@ -292,7 +298,7 @@ impl Builder<'_> {
             return self.clipped_line(v, any, &common, slope);
         }
         let ends = [v[0].screen, v[1].screen];
-        self.segment(&ends, &ends, &common, slope, None);
+        self.segment(&ends, &ends, &common, slope, Values::Vertices);
     }
 
     /// A line that is cut, or isn't there.
@@ -326,7 +332,7 @@ impl Builder<'_> {
         let on_screen = |v: &Vertex| v.codes & code::UNPROJECTED == 0;
         let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if on_screen(v) { v.screen } else { clipped });
         let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
-        self.segment(&[a, b], &whole, common, slope, Some(&weights));
+        self.segment(&[a, b], &whole, common, slope, Values::Weighted(&weights));
     }
 
     /// What is left of a `whole` line.
@@ -337,7 +343,7 @@ impl Builder<'_> {
         whole: &[Screen; 2],
         common: &Common,
         slope: Option<f32>,
-        weights: Option<&Weights>,
+        values: Values<'_>,
     ) {
         self.leaving += u64::from(slope.is_none());
         let limit = self.transform(common).scissor_rect;
@@ -348,7 +354,7 @@ impl Builder<'_> {
         if let Some(slope) = slope {
             self.bias(&mut planes, slope);
         }
-        self.emit((place, edges, pixels), &planes, common, None, weights);
+        self.emit((place, edges, pixels), &planes, common, None, values);
         self.out.lines.extend(extra);
     }
 
@@ -401,7 +407,7 @@ impl Builder<'_> {
         let Some(place) = Place::new(self.grid, limit, &outline) else { return };
         let edges = outline.edges();
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
-        self.emit((place, edges, pixels), &planes, &common, Some(sprite), None);
+        self.emit((place, edges, pixels), &planes, &common, Some(sprite), Values::Vertices);
     }
 
     /// Appends a piece with its attributes.
@@ -412,12 +418,12 @@ impl Builder<'_> {
         planes: &Planes,
         common: &Common,
         sprite: Option<(f32, [f32; 2])>,
-        weights: Option<&Weights>,
+        values: Values<'_>,
     ) {
         let depth_range = self.transform(common).depth_range;
         setup::emit(self.out, self.grid, &setup::Piece { place, edges, pixels, planes, common, depth_range, sprite });
         let shaded = (self.shaded, self.records);
-        setup::attributes(&self.draw.plan.linkage, shaded, common, weights, &mut self.out.attributes);
+        setup::attributes(&self.draw.plan.linkage, shaded, common, values, &mut self.out.attributes);
     }
 }
 

@@ -330,6 +330,105 @@ pub struct Common {
     pub provoking: u32,
 }
 
+/// A triangle that is half of a rectangle ([`super::rectangle`]), whose corners are numbered `x | y << 1`: 1 is right and below.
+#[derive(Clone, Copy, Debug)]
+pub struct Half {
+    /// Vertices by the corner they are at.
+    vertices: [u32; 4],
+    /// The corner without one.
+    missing: usize,
+    /// x0, y0, x1, y1 of the rectangle.
+    extremes: [i32; 4],
+    depth: f32,
+    inv_w: f32,
+}
+
+impl Half {
+    /// `None` for other triangles.
+    #[inline(always)]
+    pub fn new(ids: [u32; 3], screen: &[Screen; 3], area: f64) -> Option<Half> {
+        let extremes @ [x0, y0, x1, y1] = Outline::triangle(screen).extremes();
+        if area.abs() != f64::from(x1 - x0) * f64::from(y1 - y0) {
+            return None;
+        }
+        let [Screen { z: depth, inv_w, .. }, ..] = screen[0..] else { return None };
+        let (mut vertices, mut seen) = ([0; 4], 0);
+        for (id, at) in ids.into_iter().zip(screen) {
+            let apart = (at.x != x0 && at.x != x1) || (at.y != y0 && at.y != y1);
+            if apart || (at.z.to_bits(), at.inv_w.to_bits()) != (depth.to_bits(), inv_w.to_bits()) {
+                return None;
+            }
+            let corner = usize::from(at.x == x1) | usize::from(at.y == y1) << 1;
+            vertices[corner] = id;
+            seen |= 1u32 << corner;
+        }
+        let missing = (!seen).trailing_zeros() as usize;
+        (seen.count_ones() == 3).then_some(Half { vertices, missing, extremes, depth, inv_w })
+    }
+
+    /// Where the rectangle is: pixels, depth, distance.
+    pub fn place(&self) -> ([i32; 4], u32, u32) {
+        (self.extremes, self.depth.to_bits(), self.inv_w.to_bits())
+    }
+
+    /// Is it the other half of a rectangle at the same place?
+    pub fn is_opposite(&self, other: &Half) -> bool {
+        self.missing ^ other.missing == 3
+    }
+
+    /// The whole rectangle.
+    pub fn outline(&self) -> Outline {
+        Outline::rectangle(self.extremes)
+    }
+
+    /// Its planes: barycentric 1 grows to the right, 2 downwards.
+    #[inline(always)]
+    pub fn planes(&self) -> Planes {
+        let [x0, y0, x1, y1] = self.extremes;
+        let at = |x, y| Screen { x, y, z: self.depth, inv_w: self.inv_w };
+        Planes::triangle(&[at(x0, y0), at(x1, y0), at(x0, y1)], f64::from(x1 - x0) * f64::from(y1 - y0))
+    }
+
+    /// The value at the upper left corner, and what is added to the right and downwards.
+    #[inline(always)]
+    pub fn row(&self, value: impl Fn(u32) -> f32) -> [u32; 3] {
+        let [left, right, below, last] = [0, 1, 2, 3].map(|corner| value(self.vertices[corner]));
+        let row = match self.missing {
+            0 => [(f64::from(right) + f64::from(below) - f64::from(last)) as f32, last - below, last - right],
+            1 => [left, last - below, below - left],
+            2 => [left, right - left, last - right],
+            _ => [left, right - left, below - left],
+        };
+        row.map(f32::to_bits)
+    }
+
+    /// Have the inputs of fragments the same planes in the other half, and the flat ones the same value in both provoking vertices?
+    #[inline(always)]
+    pub fn agrees(&self, other: &Half, linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) -> bool {
+        linkage.links.iter().filter(|link| link.slot != NO_SLOT).all(|link| {
+            (link.slot..link.slot + link.count).all(|slot| {
+                let value = |vertex: u32| shaded.get(vertex as usize, slot);
+                let float = |vertex: u32| f32::from_bits(value(vertex));
+                match link.interpolation {
+                    Interpolation::Flat => value(provoking[0]) == value(provoking[1]),
+                    Interpolation::Smooth | Interpolation::Linear => self.row(float) == other.row(float),
+                }
+            })
+        })
+    }
+}
+
+/// Where the values of a piece's attributes come from.
+#[derive(Clone, Copy)]
+pub enum Values<'a> {
+    /// Its vertices.
+    Vertices,
+    /// Its vertices, cut.
+    Weighted(&'a Weights),
+    /// The corners of a rectangle.
+    Half(&'a Half),
+}
+
 /// Weights of the original vertices at the corners of a clipped piece: (clip space, screen space).
 pub type Weights = [([f32; 3], [f32; 3]); 3];
 
@@ -339,7 +438,7 @@ pub fn attributes(
     linkage: &Linkage,
     (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
     common: &Common,
-    weights: Option<&Weights>,
+    values: Values<'_>,
     out: &mut Vec<[u32; 3]>,
 ) {
     let [first, second, third] = common.vertices;
@@ -363,6 +462,14 @@ pub fn attributes(
             }
             continue;
         }
+        if let Values::Half(half) = values {
+            for (i, row) in rows.iter_mut().enumerate() {
+                let slot = link.slot + i as u16;
+                *row = half.row(|vertex| f32::from_bits(shaded.get(vertex as usize, slot)));
+            }
+            continue;
+        }
+        let weights = if let Values::Weighted(weights) = values { Some(weights) } else { None };
         let corners = [first, second, third].map(|base| shaded.column(base, link.slot, count));
         if common.corners == 3 && weights.is_none() {
             for (i, row) in rows.iter_mut().enumerate() {

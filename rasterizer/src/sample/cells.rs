@@ -7,54 +7,16 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::blocks::AnyBlocks;
+use super::cell::Cell;
 use super::general;
 use super::slice::Slice;
 use super::texel::{Any, Texels};
-use super::view::null_view;
 use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, MAX_LEVELS, SampleOp, Sampler};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 use base::format::{Format, Texel};
 use base::host::Ints;
 use base::image::CELL;
-
-/// The slice of a cell that has a texel.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
-    /// Its first texel.
-    pub base: *const u8,
-    /// Where that is in the level.
-    origin: [u32; 2],
-    /// Texels of the cell.
-    size: [u32; 2],
-}
-
-impl Cell {
-    /// Of a texel inside of the level. A level in one piece is one cell.
-    #[inline(always)]
-    pub fn of(view: &ImageView, level: &ImageLevel, layer: u32, [x, y, z]: [u32; 3]) -> Cell {
-        let start = view.base.wrapping_add((level.offset + u64::from(layer) * view.layer_stride) as usize);
-        if level.cell == 0 {
-            let base = start.wrapping_add((u64::from(z) * level.slice_pitch) as usize);
-            return Cell { base, origin: [0; 2], size: [level.width, level.height] };
-        }
-        let block = Format(view.format as u16).info().block;
-        let size = [u32::from(block.0) << (level.cell & 0xff), u32::from(block.1) << (level.cell >> 8 & 0xff)];
-        let (z, log2) = (z + level.first_slice, level.cell >> 16 & 0xff);
-        let at = [x / size[0], y / size[1]];
-        let row = u64::from(z >> log2) * u64::from(level.cells[1]) + u64::from(at[1]);
-        let cell = row * u64::from(level.cells[0]) + u64::from(at[0]);
-        let slice = u64::from(z & ((1 << log2) - 1)) * level.slice_pitch;
-        let base = start.wrapping_add((cell * CELL + slice) as usize);
-        Cell { base, origin: [at[0] * size[0], at[1] * size[1]], size }
-    }
-
-    /// A texel of the level that it has, counted from its first.
-    #[inline(always)]
-    pub fn inside(&self, x: u32, y: u32) -> [u32; 2] {
-        [x - self.origin[0], y - self.origin[1]]
-    }
-}
 
 /// Any format, in an image with cells.
 pub struct InCells;
@@ -198,9 +160,8 @@ fn place(view: &ImageView, level: i32, [x, y, z]: [i32; 3]) -> Option<(Cell, &Im
 
 /// A view of a cell's slice; of nothing, a view without texels that is otherwise like the whole.
 fn alone(view: &ImageView, at: Option<(Cell, &ImageLevel)>) -> ImageView {
-    let none = null_view();
     let mut level = [ImageLevel::default(); MAX_LEVELS];
-    let mut base = none.base;
+    let mut base = view.base;
     if let Some((cell, of)) = at {
         let rest = |i: usize, all: u32| cell.size[i].min(all - cell.origin[i]);
         let (width, height) = (rest(0, of.width), rest(1, of.height));
@@ -208,9 +169,9 @@ fn alone(view: &ImageView, at: Option<(Cell, &ImageLevel)>) -> ImageView {
         base = cell.base.cast_mut();
     }
     ImageView {
-        kernels: none.kernels,
-        pair: none.pair,
-        chunks: none.chunks,
+        kernels: view.kernels,
+        pair: view.pair,
+        chunks: view.chunks,
         base,
         size: CELL,
         layer_stride: 0,
@@ -227,7 +188,7 @@ fn alone(view: &ImageView, at: Option<(Cell, &ImageLevel)>) -> ImageView {
         texels: 0,
         outside_alpha: view.outside_alpha,
         residency: std::ptr::null(),
-        of_piece: none.of_piece,
+        of_piece: view.of_piece,
         conversion: std::ptr::null(),
         level,
     }

@@ -8,7 +8,7 @@
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::address::{self, Taps};
-use super::cells;
+use super::cell::Cell;
 use super::components;
 use super::cube::{self, CubeTexel};
 use super::lod;
@@ -231,7 +231,7 @@ pub unsafe fn load<T: Texels>(view: &ImageView, level: usize, layer: u32, [x, y,
     let l = &view.level[level];
     debug_assert!(x < l.width && y < l.height && z < l.depth && layer < view.layers.max(1));
     if T::IN_CELLS && l.cell != 0 {
-        let cell = cells::Cell::of(view, l, layer, [x, y, z]);
+        let cell = Cell::of(view, l, layer, [x, y, z]);
         let [x, y] = cell.inside(x, y);
         // SAFETY: inside a cell of the image.
         return unsafe { T::texel(view, cell.base, l.row_pitch, x, y) };

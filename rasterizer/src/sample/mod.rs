@@ -22,6 +22,7 @@
 mod access;
 mod address;
 mod blocks;
+mod cell;
 mod cells;
 mod chunks;
 mod class;

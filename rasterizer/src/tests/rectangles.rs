@@ -148,3 +148,27 @@ fn only_what_is_one_rectangle_is_set_up_as_one() {
     assert!(flat(&two) > all);
     assert_eq!(flat(&two.map(|v| V { color: WHITE, ..v })), all);
 }
+
+/// Two pipelines that give fragments other values besides must agree about those that both give.
+#[test]
+fn a_value_has_the_same_bits_whatever_comes_with_it() {
+    let _counting = COUNTING.lock();
+    let random = &mut Rng(0xb175);
+    for _ in 0..100 {
+        let rect = [random.below(4000) as i32, random.below(4000) as i32, 8000, 9000];
+        let mut values = corners(random, rect);
+        // A gradient that no float has, along one axis, and one along the other.
+        for (i, corner) in values.iter_mut().enumerate() {
+            (corner.color[0], corner.color[1]) = ([0.1, 0.7][i & 1], [-1.3, 9.9][i >> 1]);
+        }
+        let together = split(random, &values);
+        let mut apart = together;
+        apart[3].color[3] += 1.0;
+        let [(a, few), (b, many)] = [together, apart].map(|v| picture(1, &v, counted(true, Interpolation::Smooth)));
+        assert!(few < many);
+        for (y, x) in (0..SIDE).flat_map(|y| (0..SIDE).map(move |x| (y, x))) {
+            let [a, b] = [&a, &b].map(|image| image.color::<[u32; 4]>(x, y));
+            assert_eq!(a[..3], b[..3], "({x}, {y}) of {rect:?}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Cells of images: where a texel lies in a level that is cut into them (`base::image::Grid`).
+
+#![forbid(unsafe_code)]
+
+use base::abi::{ImageLevel, ImageView};
+use base::format::Format;
+use base::image::CELL;
+
+/// The slice of a cell that has a texel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Its first texel.
+    pub base: *const u8,
+    /// Where that is in the level.
+    pub origin: [u32; 2],
+    /// Texels of the cell.
+    pub size: [u32; 2],
+}
+
+impl Cell {
+    /// Of a texel inside of the level. A level in one piece is one cell.
+    #[inline(always)]
+    pub fn of(view: &ImageView, level: &ImageLevel, layer: u32, [x, y, z]: [u32; 3]) -> Cell {
+        let start = view.base.wrapping_add((level.offset + u64::from(layer) * view.layer_stride) as usize);
+        if level.cell == 0 {
+            let base = start.wrapping_add((u64::from(z) * level.slice_pitch) as usize);
+            return Cell { base, origin: [0; 2], size: [level.width, level.height] };
+        }
+        let block = Format(view.format as u16).info().block;
+        let size = [u32::from(block.0) << (level.cell & 0xff), u32::from(block.1) << (level.cell >> 8 & 0xff)];
+        let (z, log2) = (z + level.first_slice, level.cell >> 16 & 0xff);
+        let at = [x / size[0], y / size[1]];
+        let row = u64::from(z >> log2) * u64::from(level.cells[1]) + u64::from(at[1]);
+        let cell = row * u64::from(level.cells[0]) + u64::from(at[0]);
+        let slice = u64::from(z & ((1 << log2) - 1)) * level.slice_pitch;
+        let base = start.wrapping_add((cell * CELL + slice) as usize);
+        Cell { base, origin: [at[0] * size[0], at[1] * size[1]], size }
+    }
+
+    /// A texel of the level that it has, counted from its first.
+    #[inline(always)]
+    pub fn inside(&self, x: u32, y: u32) -> [u32; 2] {
+        [x - self.origin[0], y - self.origin[1]]
+    }
+}

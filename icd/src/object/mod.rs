@@ -7,6 +7,7 @@ pub mod buffer;
 pub mod descriptor;
 pub mod descriptor_pool;
 pub mod descriptor_update;
+mod heap;
 pub mod image;
 pub mod memory;
 pub mod others;
@@ -20,6 +21,7 @@ pub mod sampler;
 pub mod semaphore;
 pub mod shader_module;
 pub mod sparse;
+mod sparse_range;
 pub mod sync;
 
 crate::ffi::handle::objects! { Object:

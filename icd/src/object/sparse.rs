@@ -6,23 +6,15 @@
 //! What is bound is known by memory (its number, not a reference): memory that is freed leaves the resources that show it, so that its pages go at once, and a
 //! use of them that comes too late meets the sink.
 
-use super::memory::{Heap, Memory, SparseAddresses};
-use crate::os::arena::{GRANULE, SparsePiece};
+use super::memory::Memory;
+pub use super::sparse_range::SparseRange;
+use crate::os::arena::GRANULE;
 use ash::vk;
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes: alignment, and granularity of bindings.
 pub const SPARSE_BLOCK: u64 = GRANULE as u64;
-
-/// See the module header.
-pub struct SparseRange {
-    addresses: SparseAddresses,
-    /// Runs of granules that one memory is behind: first → count, memory. They do not overlap.
-    bound: Mutex<BTreeMap<usize, (usize, usize)>>,
-}
 
 /// One binding of vkQueueBindSparse: bytes of a resource, and the memory and offset there, or nothing.
 pub struct Bind {
@@ -34,46 +26,6 @@ pub struct Bind {
     pub bytes: u64,
     /// None: unbound.
     pub memory: Option<(Arc<Memory>, u64)>,
-}
-
-impl SparseRange {
-    /// Addresses for `bytes` bytes, unbound. VK_ERROR_OUT_OF_DEVICE_MEMORY.
-    pub fn new(heap: &Arc<Heap>, bytes: u64) -> Result<Arc<SparseRange>, vk::Result> {
-        Ok(Arc::new(SparseRange { addresses: heap.sparse(bytes)?, bound: Mutex::default() }))
-    }
-
-    /// The addresses.
-    pub fn piece(&self) -> &SparsePiece {
-        &self.addresses.piece
-    }
-
-    /// Memory `gone` is not to be seen any more.
-    pub fn forget(&self, gone: usize) {
-        let mut bound = self.bound.lock();
-        bound.retain(|&first, &mut (count, memory)| {
-            // What the kernel does not take back, nobody else gets: the pages stay.
-            memory != gone || !self.piece().unbind(first..first + count)
-        });
-    }
-
-    /// Takes what lies in some granules out of the runs.
-    fn clear(bound: &mut BTreeMap<usize, (usize, usize)>, granules: &Range<usize>) {
-        let before = bound.range(..granules.start).next_back().map(|(&first, &run)| (first, run));
-        let inside: Vec<_> = bound.range(granules.clone()).map(|(&first, &run)| (first, run)).collect();
-        for (first, (count, memory)) in before.into_iter().chain(inside) {
-            let end = first + count;
-            if end <= granules.start {
-                continue;
-            }
-            bound.remove(&first);
-            if first < granules.start {
-                bound.insert(first, (granules.start - first, memory));
-            }
-            if end > granules.end {
-                bound.insert(granules.end, (end - granules.end, memory));
-            }
-        }
-    }
 }
 
 impl Bind {
@@ -113,6 +65,7 @@ impl Bind {
 
 #[cfg(test)]
 mod tests {
+    use super::super::heap::Heap;
     use super::*;
     use crate::os::backing::Backing;
 

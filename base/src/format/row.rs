@@ -174,10 +174,11 @@ impl<const I: usize> Row<I> {
         }
     }
 
-    /// First byte, and bytes, of the word that has a channel.
+    /// First byte, and bytes, of the word that has a channel. (Formats whose planes are images of their own have no bytes here.)
     const fn word(channel: usize) -> (usize, usize) {
         let at = Self::INFO.channels[channel].shift as usize / 32 * 4;
-        (at, if Self::BYTES - at < 4 { Self::BYTES - at } else { 4 })
+        let rest = Self::BYTES.saturating_sub(at);
+        (at, if rest < 4 { rest } else { 4 })
     }
 
     #[inline(always)]

@@ -379,168 +379,51 @@ impl Payload {
             Payload::Compute(_) => Stage::Compute,
         }
     }
+}
 
+/// Facts that some payloads have: how they are read, how they are changed, and in which payloads they are where.
+macro_rules! facts_of {
+    ($($(#[$doc:meta])* $get:ident, $get_mut:ident: $of:ty = $payload:pat => $facts:ident;)*) => {
+        impl Payload {
+            $(
+                $(#[$doc])*
+                pub fn $get(&self) -> Option<&$of> {
+                    match self {
+                        $payload => Some($facts),
+                        _ => None,
+                    }
+                }
+
+                #[doc = concat!("As [`Payload::", stringify!($get), "`].")]
+                pub fn $get_mut(&mut self) -> Option<&mut $of> {
+                    match self {
+                        $payload => Some($facts),
+                        _ => None,
+                    }
+                }
+            )*
+        }
+    };
+}
+
+facts_of! {
     /// What a tessellation stage says of the tessellator.
-    pub fn tessellation(&self) -> Option<&TessellationFacts> {
-        match self {
-            Payload::TessellationControl(facts) => Some(&facts.modes),
-            Payload::TessellationEvaluation(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::Geometry(_)
-            | Payload::Task(_)
-            | Payload::Mesh(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
-    /// As [`Payload::tessellation`].
-    pub fn tessellation_mut(&mut self) -> Option<&mut TessellationFacts> {
-        match self {
-            Payload::TessellationControl(facts) => Some(&mut facts.modes),
-            Payload::TessellationEvaluation(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::Geometry(_)
-            | Payload::Task(_)
-            | Payload::Mesh(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
+    tessellation, tessellation_mut: TessellationFacts =
+        Payload::TessellationControl(ControlFacts { modes: facts, .. }) | Payload::TessellationEvaluation(facts) => facts;
     /// The geometry stage's.
-    pub fn geometry(&self) -> Option<&GeometryFacts> {
-        match self {
-            Payload::Geometry(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Task(_)
-            | Payload::Mesh(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
-    /// As [`Payload::geometry`].
-    pub fn geometry_mut(&mut self) -> Option<&mut GeometryFacts> {
-        match self {
-            Payload::Geometry(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Task(_)
-            | Payload::Mesh(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
+    geometry, geometry_mut: GeometryFacts = Payload::Geometry(facts) => facts;
     /// The task stage's.
-    pub fn task(&self) -> Option<&TaskFacts> {
-        match self {
-            Payload::Task(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Geometry(_)
-            | Payload::Mesh(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
-    /// As [`Payload::task`].
-    pub fn task_mut(&mut self) -> Option<&mut TaskFacts> {
-        match self {
-            Payload::Task(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Geometry(_)
-            | Payload::Mesh(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
+    task, task_mut: TaskFacts = Payload::Task(facts) => facts;
     /// The mesh stage's.
-    pub fn mesh(&self) -> Option<&MeshFacts> {
-        match self {
-            Payload::Mesh(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Geometry(_)
-            | Payload::Task(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
-    /// As [`Payload::mesh`].
-    pub fn mesh_mut(&mut self) -> Option<&mut MeshFacts> {
-        match self {
-            Payload::Mesh(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Geometry(_)
-            | Payload::Task(_)
-            | Payload::Fragment(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
+    mesh, mesh_mut: MeshFacts = Payload::Mesh(facts) => facts;
     /// The fragment stage's.
-    pub fn fragment(&self) -> Option<&FragmentFacts> {
-        match self {
-            Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Geometry(_)
-            | Payload::Task(_)
-            | Payload::Mesh(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
-    /// As [`Payload::fragment`].
-    pub fn fragment_mut(&mut self) -> Option<&mut FragmentFacts> {
-        match self {
-            Payload::Fragment(facts) => Some(facts),
-            Payload::Vertex
-            | Payload::TessellationControl(_)
-            | Payload::TessellationEvaluation(_)
-            | Payload::Geometry(_)
-            | Payload::Task(_)
-            | Payload::Mesh(_)
-            | Payload::Compute(_) => None,
-        }
-    }
-
+    fragment, fragment_mut: FragmentFacts = Payload::Fragment(facts) => facts;
     /// Those of a stage with workgroups.
-    pub fn workgroup(&self) -> Option<&WorkgroupFacts> {
-        match self {
-            Payload::Compute(facts) => Some(facts),
-            Payload::TessellationControl(facts) => Some(&facts.patch),
-            Payload::Task(facts) => Some(&facts.group),
-            Payload::Mesh(facts) => Some(&facts.group),
-            Payload::Vertex | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Fragment(_) => None,
-        }
-    }
-
-    /// As [`Payload::workgroup`].
-    pub fn workgroup_mut(&mut self) -> Option<&mut WorkgroupFacts> {
-        match self {
-            Payload::Compute(facts) => Some(facts),
-            Payload::TessellationControl(facts) => Some(&mut facts.patch),
-            Payload::Task(facts) => Some(&mut facts.group),
-            Payload::Mesh(facts) => Some(&mut facts.group),
-            Payload::Vertex | Payload::TessellationEvaluation(_) | Payload::Geometry(_) | Payload::Fragment(_) => None,
-        }
-    }
+    workgroup, workgroup_mut: WorkgroupFacts =
+        Payload::Compute(facts)
+            | Payload::TessellationControl(ControlFacts { patch: facts, .. })
+            | Payload::Task(TaskFacts { group: facts, .. })
+            | Payload::Mesh(MeshFacts { group: facts, .. }) => facts;
 }
 
 /// What is known of a compiled stage beside its code.

@@ -16,6 +16,8 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 use crate::abi::MAX_LANES;
 #[cfg(target_arch = "x86_64")]
+use crate::cpu::CpuFeatures;
+#[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 pub use vector::{Floats, Ints};
 
@@ -47,22 +49,15 @@ impl Level {
     /// The host's: the greatest that it has.
     #[inline(always)]
     pub fn here() -> Level {
-        // The answers are cached by the standard library.
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("f16c")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt")
         {
-            let wide = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512vbmi");
-            return if wide { Level::Avx512 } else { Level::Avx2 };
+            use crate::cpu::CpuFeature::*;
+            const AVX2: CpuFeatures = CpuFeatures::of(&[Avx2, Fma, F16c, Bmi1, Bmi2, Lzcnt, Popcnt]);
+            const AVX512: CpuFeatures = CpuFeatures::of(&[Avx512f, Avx512bw, Avx512dq, Avx512vl, Avx512vbmi]);
+            let features = CpuFeatures::here();
+            if features.contains(AVX2) {
+                return if features.contains(AVX512) { Level::Avx512 } else { Level::Avx2 };
+            }
         }
         Level::Portable
     }

@@ -8,6 +8,8 @@
 
 pub mod abi;
 pub mod alloc;
+#[cfg(target_arch = "x86_64")]
+pub mod cpu;
 pub mod fork;
 pub mod format;
 pub mod fp;

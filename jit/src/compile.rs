@@ -115,10 +115,11 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
     let reads = |is: fn(Builtin) -> bool| {
         shader.insts.values().any(|data| matches!(&data.op, Op::Builtin(builtin) if is(*builtin)))
     };
-    let (draw_parameters, reads_primitive_id) =
-        (reads(Builtin::is_of_draw), reads(|builtin| matches!(builtin, Builtin::PrimitiveId)));
+    let draw_parameters = reads(Builtin::is_of_draw);
+    let reads_primitive_id = reads(|builtin| matches!(builtin, Builtin::PrimitiveId));
+    let reads_sample_mask = reads(|builtin| matches!(builtin, Builtin::SampleMaskIn));
     if let Some(facts) = shader.payload.fragment_mut() {
-        (facts.flat, facts.reads_primitive_id) = (flat, reads_primitive_id);
+        (facts.flat, facts.reads_primitive_id, facts.reads_sample_mask) = (flat, reads_primitive_id, reads_sample_mask);
     }
     let lanes = request.specialization.subgroup_size;
     let divergence = passes::divergence(&shader, lanes);

@@ -63,10 +63,28 @@ pub struct Program {
 const NONE: u32 = u32::MAX;
 
 impl Program {
+    /// Sorts the uses by value. They come in the order of memory, so those of a value stay in that of blocks and numbers.
+    fn sort_uses(&mut self) {
+        let mut starts = vec![0u32; self.homes.len() + 1];
+        for &(value, _, _) in &self.uses {
+            starts[value as usize + 1] += 1;
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut sorted = vec![(0, 0, 0); self.uses.len()];
+        for &one in &self.uses {
+            let start = &mut starts[one.0 as usize];
+            sorted[*start as usize] = one;
+            *start += 1;
+        }
+        self.uses = sorted;
+    }
+
     /// [`Cost::excess`] and [`Cost::merges`], liveness use by use: from where a value is used back to where it is defined. `None` when it is too
     /// much to find out.
     fn excess(mut self) -> Option<(u64, u64)> {
-        self.uses.sort_unstable();
+        self.sort_uses();
         // Values that become live and die before each instruction.
         let mut changes = vec![0i32; self.insts + 1];
         let mut live_out = vec![NONE; self.ranges.len()];

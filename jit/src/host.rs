@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use base::cpu::{CpuFeature, CpuFeatures};
 use std::sync::OnceLock;
 
 /// A feature of processors.
@@ -18,9 +20,11 @@ pub struct Feature {
 }
 
 macro_rules! features {
-    ($($name:literal $detected:tt $setting:literal),* $(,)?) => {
-        vec![$(Feature { name: $name, setting: $setting, present: std::is_x86_feature_detected!($detected) }),*]
-    };
+    ($($name:literal $feature:ident $setting:literal),* $(,)?) => {{
+        let here = CpuFeatures::here();
+        let present = |feature| here.contains(CpuFeatures::of(&[feature]));
+        vec![$(Feature { name: $name, setting: $setting, present: present(CpuFeature::$feature) }),*]
+    }};
 }
 
 /// All that matter; the position is the bit in [`cpu_features`].
@@ -30,18 +34,18 @@ pub fn features() -> &'static [Feature] {
         #[cfg(target_arch = "x86_64")]
         {
             features! {
-                "has_sse3" "sse3" true,
-                "has_ssse3" "ssse3" true,
-                "has_sse41" "sse4.1" true,
-                "has_sse42" "sse4.2" true,
-                "has_avx" "avx" true,
-                "has_avx2" "avx2" true,
-                "has_fma" "fma" true,
-                "has_popcnt" "popcnt" true,
-                "has_bmi1" "bmi1" true,
-                "has_bmi2" "bmi2" true,
-                "has_lzcnt" "lzcnt" true,
-                "has_f16c" "f16c" false,
+                "has_sse3" Sse3 true,
+                "has_ssse3" Ssse3 true,
+                "has_sse41" Sse41 true,
+                "has_sse42" Sse42 true,
+                "has_avx" Avx true,
+                "has_avx2" Avx2 true,
+                "has_fma" Fma true,
+                "has_popcnt" Popcnt true,
+                "has_bmi1" Bmi1 true,
+                "has_bmi2" Bmi2 true,
+                "has_lzcnt" Lzcnt true,
+                "has_f16c" F16c false,
             }
         }
         #[cfg(not(target_arch = "x86_64"))]

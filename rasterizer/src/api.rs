@@ -267,6 +267,8 @@ pub struct DrawState {
     pub pixel_values: PixelValues,
     /// The fragment stage may read the pass's attachments as images.
     pub loops: AttachmentLoops,
+    /// What fragments read of attachments is what those of earlier primitives wrote, without barriers.
+    pub ordered: bool,
 }
 
 /// Attachments that a fragment stage may read, other than as input attachments.
@@ -306,6 +308,7 @@ impl Default for DrawState {
             pixel: PixelState::default(),
             pixel_values: PixelValues::default(),
             loops: AttachmentLoops::default(),
+            ordered: false,
         }
     }
 }

@@ -30,8 +30,12 @@ pub struct FragmentFacts {
     pub reads_input_attachments: bool,
     /// Reads PrimitiveId.
     pub reads_primitive_id: bool,
+    /// Reads SampleMask.
+    pub reads_sample_mask: bool,
     /// `PostDepthCoverage`.
     pub post_depth_coverage: bool,
+    /// `PixelInterlockOrderedEXT` and the like: of the invocations of a pixel one runs after the other, in the order of primitives.
+    pub ordered: bool,
     /// It writes colours that are the same for all fragments of a primitive, and does nothing else.
     pub flat: bool,
 }

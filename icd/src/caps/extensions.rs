@@ -9,7 +9,6 @@
 use super::{API_VERSION, V1_1, V1_2, V1_3, V1_4};
 use ash::vk;
 use std::ffi::CStr;
-use std::sync::OnceLock;
 
 /// Where an extension is enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +52,32 @@ use Need::{All, Any, Core, Ext};
 
 impl Need {
     /// Met by what the driver advertises?
-    pub fn is_met(&self) -> bool {
+    pub const fn is_met(&self) -> bool {
         match *self {
-            Ext(extension) => extension.is_advertised() || extension.is_core(),
+            Ext(extension) => {
+                let row = extension.row();
+                row.is_advertised() || row.is_core()
+            }
             Core(version) => API_VERSION >= version,
-            Any(needs) => needs.iter().any(Need::is_met),
-            All(needs) => needs.iter().all(Need::is_met),
+            Any(needs) => is_any_met(needs),
+            All(needs) => are_met(needs),
         }
+    }
+}
+
+/// All of them?
+const fn are_met(needs: &[Need]) -> bool {
+    match needs {
+        [first, rest @ ..] => first.is_met() && are_met(rest),
+        [] => true,
+    }
+}
+
+/// One of them?
+pub const fn is_any_met(needs: &[Need]) -> bool {
+    match needs {
+        [first, rest @ ..] => first.is_met() || is_any_met(rest),
+        [] => false,
     }
 }
 
@@ -78,6 +96,16 @@ pub struct ExtensionRow {
     pub promoted: Option<u32>,
     /// Dependencies, all of them.
     pub needs: &'static [Need],
+}
+
+impl ExtensionRow {
+    const fn is_advertised(&self) -> bool {
+        self.implemented.is_yes() && are_met(self.needs)
+    }
+
+    const fn is_core(&self) -> bool {
+        matches!(self.promoted, Some(version) if API_VERSION >= version)
+    }
 }
 
 macro_rules! extensions {
@@ -289,25 +317,27 @@ extensions! {
     VK_EXT_legacy_vertex_attributes, 1, Device, YES, None, [Ext(E::VK_EXT_vertex_input_dynamic_state)];
     VK_EXT_attachment_feedback_loop_layout, 2, Device, YES, None, [PROPERTIES2];
     VK_EXT_attachment_feedback_loop_dynamic_state, 1, Device, YES, None, [PROPERTIES2, Ext(E::VK_EXT_attachment_feedback_loop_layout)];
+    VK_EXT_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
+    VK_ARM_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
+    VK_EXT_fragment_shader_interlock, 1, Device, YES, None, [PROPERTIES2];
     VK_EXT_pipeline_protected_access, 1, Device, NO_PROTECTED, Some(V1_4), [PROPERTIES2];
     VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
 }
 
 impl Extension {
     /// The row.
-    pub fn row(self) -> &'static ExtensionRow {
+    pub const fn row(self) -> &'static ExtensionRow {
         &EXTENSIONS[self as usize]
     }
 
     /// Listed by vkEnumerate*ExtensionProperties?
     pub fn is_advertised(self) -> bool {
-        let row = self.row();
-        row.implemented.is_yes() && row.needs.iter().all(Need::is_met)
+        ADVERTISED[self as usize]
     }
 
     /// Part of the core version that is advertised?
     pub fn is_core(self) -> bool {
-        self.row().promoted.is_some_and(|version| API_VERSION >= version)
+        self.row().is_core()
     }
 
     /// By name, advertised or not.
@@ -342,27 +372,60 @@ impl ExtensionSet {
     }
 }
 
+// What follows is known when the driver is compiled: it is asked for before a program's first frame, and takes as long as a shader.
+
+/// By number.
+static ADVERTISED: [bool; EXTENSIONS.len()] = {
+    let (mut all, mut i) = ([false; EXTENSIONS.len()], 0);
+    while i < all.len() {
+        all[i] = EXTENSIONS[i].is_advertised();
+        i += 1;
+    }
+    all
+};
+
 /// Answer of vkEnumerateInstanceExtensionProperties.
 pub fn instance_extensions() -> &'static [vk::ExtensionProperties] {
-    static LIST: OnceLock<Vec<vk::ExtensionProperties>> = OnceLock::new();
-    LIST.get_or_init(|| list(Scope::Instance))
+    static LIST: [vk::ExtensionProperties; count(Scope::Instance)] = list(Scope::Instance);
+    &LIST
 }
 
 /// Answer of vkEnumerateDeviceExtensionProperties.
 pub fn device_extensions() -> &'static [vk::ExtensionProperties] {
-    static LIST: OnceLock<Vec<vk::ExtensionProperties>> = OnceLock::new();
-    LIST.get_or_init(|| list(Scope::Device))
+    static LIST: [vk::ExtensionProperties; count(Scope::Device)] = list(Scope::Device);
+    &LIST
 }
 
-fn list(scope: Scope) -> Vec<vk::ExtensionProperties> {
-    let advertised = ALL_EXTENSIONS.iter().filter(|e| e.row().scope == scope && e.is_advertised());
-    advertised.map(|e| properties(e.row())).collect()
+const fn is_listed(row: &ExtensionRow, scope: Scope) -> bool {
+    row.scope as u32 == scope as u32 && row.is_advertised()
 }
 
-fn properties(row: &ExtensionRow) -> vk::ExtensionProperties {
-    let mut properties = vk::ExtensionProperties::default().spec_version(row.spec_version);
-    super::copy_str(&mut properties.extension_name, row.name);
-    properties
+const fn count(scope: Scope) -> usize {
+    let (mut count, mut i) = (0, 0);
+    while i < EXTENSIONS.len() {
+        count += is_listed(&EXTENSIONS[i], scope) as usize;
+        i += 1;
+    }
+    count
+}
+
+const fn list<const N: usize>(scope: Scope) -> [vk::ExtensionProperties; N] {
+    let none = vk::ExtensionProperties { extension_name: [0; vk::MAX_EXTENSION_NAME_SIZE], spec_version: 0 };
+    let (mut list, mut len, mut i) = ([none; N], 0, 0);
+    while i < EXTENSIONS.len() {
+        let row = &EXTENSIONS[i];
+        if is_listed(row, scope) {
+            list[len].spec_version = row.spec_version;
+            let (name, mut at) = (row.name.as_bytes(), 0);
+            while at < name.len() {
+                list[len].extension_name[at] = name[at] as std::ffi::c_char;
+                at += 1;
+            }
+            len += 1;
+        }
+        i += 1;
+    }
+    list
 }
 
 /// An extension that a creation asked for and the driver does not advertise: VK_ERROR_EXTENSION_NOT_PRESENT.

@@ -58,7 +58,6 @@ macro_rules! structs {
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
 const NO_RATE: Support = Support::No("no fragment shading rate");
-const UNTRIED: Support = Support::No("written, and told after the complete run of its groups");
 const NO_SPARSE: Support = Support::No("samples are sub-images, which no block has together");
 const NO_FORMAT: Support = Support::No("the format table does not have them");
 const NO_VIDEO: Support = Support::No("no video");
@@ -112,12 +111,12 @@ core {
     shaderFloat64, shader_float64, YES;
     shaderInt64, shader_int64, YES;
     shaderInt16, shader_int16, YES;
-    shaderResourceResidency, shader_resource_residency, UNTRIED;
+    shaderResourceResidency, shader_resource_residency, YES;
     shaderResourceMinLod, shader_resource_min_lod, YES;
     sparseBinding, sparse_binding, YES;
     sparseResidencyBuffer, sparse_residency_buffer, YES;
-    sparseResidencyImage2D, sparse_residency_image2_d, UNTRIED;
-    sparseResidencyImage3D, sparse_residency_image3_d, UNTRIED;
+    sparseResidencyImage2D, sparse_residency_image2_d, YES;
+    sparseResidencyImage3D, sparse_residency_image3_d, YES;
     sparseResidency2Samples, sparse_residency2_samples, NO_SPARSE;
     sparseResidency4Samples, sparse_residency4_samples, NO_SPARSE;
     sparseResidency8Samples, sparse_residency8_samples, NO_SPARSE;
@@ -340,8 +339,8 @@ extended {
     shaderSharedFloat64AtomicAdd, shader_shared_float64_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderImageFloat32Atomics, shader_image_float32_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderImageFloat32AtomicAdd, shader_image_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    sparseImageFloat32Atomics, sparse_image_float32_atomics, UNTRIED, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
-    sparseImageFloat32AtomicAdd, sparse_image_float32_atomic_add, UNTRIED, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    sparseImageFloat32Atomics, sparse_image_float32_atomics, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
+    sparseImageFloat32AtomicAdd, sparse_image_float32_atomic_add, YES, [PhysicalDeviceShaderAtomicFloatFeaturesEXT];
     shaderFloat16VectorAtomics, shader_float16_vector_atomics, YES, [PhysicalDeviceShaderAtomicFloat16VectorFeaturesNV];
     shaderBufferFloat16Atomics, shader_buffer_float16_atomics, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderBufferFloat16AtomicAdd, shader_buffer_float16_atomic_add, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
@@ -354,7 +353,7 @@ extended {
     shaderSharedFloat32AtomicMinMax, shader_shared_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderSharedFloat64AtomicMinMax, shader_shared_float64_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderImageFloat32AtomicMinMax, shader_image_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
-    sparseImageFloat32AtomicMinMax, sparse_image_float32_atomic_min_max, UNTRIED, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
+    sparseImageFloat32AtomicMinMax, sparse_image_float32_atomic_min_max, YES, [PhysicalDeviceShaderAtomicFloat2FeaturesEXT];
     shaderImageInt64Atomics, shader_image_int64_atomics, YES, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
     dynamicRenderingLocalRead, dynamic_rendering_local_read, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR];
     hostImageCopy, host_image_copy, YES, [PhysicalDeviceVulkan14Features, PhysicalDeviceHostImageCopyFeaturesEXT];
@@ -376,7 +375,13 @@ extended {
     legacyVertexAttributes, legacy_vertex_attributes, YES, [PhysicalDeviceLegacyVertexAttributesFeaturesEXT];
     attachmentFeedbackLoopLayout, attachment_feedback_loop_layout, YES, [PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT];
     attachmentFeedbackLoopDynamicState, attachment_feedback_loop_dynamic_state, YES, [PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT];
-    sparseImageInt64Atomics, sparse_image_int64_atomics, UNTRIED, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
+    rasterizationOrderColorAttachmentAccess, rasterization_order_color_attachment_access, YES, [PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT];
+    rasterizationOrderDepthAttachmentAccess, rasterization_order_depth_attachment_access, YES, [PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT];
+    rasterizationOrderStencilAttachmentAccess, rasterization_order_stencil_attachment_access, YES, [PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT];
+    fragmentShaderSampleInterlock, fragment_shader_sample_interlock, YES, [PhysicalDeviceFragmentShaderInterlockFeaturesEXT];
+    fragmentShaderPixelInterlock, fragment_shader_pixel_interlock, YES, [PhysicalDeviceFragmentShaderInterlockFeaturesEXT];
+    fragmentShaderShadingRateInterlock, fragment_shader_shading_rate_interlock, NO_RATE, [PhysicalDeviceFragmentShaderInterlockFeaturesEXT];
+    sparseImageInt64Atomics, sparse_image_int64_atomics, YES, [PhysicalDeviceShaderImageAtomicInt64FeaturesEXT];
 }
 }
 
@@ -489,6 +494,8 @@ structs! {
     PhysicalDeviceBorderColorSwizzleFeaturesEXT: [Ext(E::VK_EXT_border_color_swizzle)];
     PhysicalDevicePrimitiveRestartIndexFeaturesEXT: [Ext(E::VK_EXT_primitive_restart_index)];
     PhysicalDeviceLegacyVertexAttributesFeaturesEXT: [Ext(E::VK_EXT_legacy_vertex_attributes)];
+    PhysicalDeviceRasterizationOrderAttachmentAccessFeaturesEXT: [Ext(E::VK_EXT_rasterization_order_attachment_access), Ext(E::VK_ARM_rasterization_order_attachment_access)];
+    PhysicalDeviceFragmentShaderInterlockFeaturesEXT: [Ext(E::VK_EXT_fragment_shader_interlock)];
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_layout)];
     PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT: [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)];
     PhysicalDeviceShaderDrawParametersFeatures: [Core(V1_1)];

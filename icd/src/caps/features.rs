@@ -4,7 +4,7 @@
 //! A row is one feature with the place of its `VkBool32` in every structure that has it. A structure counts only when an
 //! advertised extension or the core version brings it; others in a pNext chain are left alone.
 
-use super::extensions::{Need, Support};
+use super::extensions::{Need, Support, is_any_met};
 pub use super::feature_table::{ALL_FEATURES, FEATURES, Feature, STRUCTS};
 use ash::vk;
 use std::ffi::c_void;
@@ -46,10 +46,85 @@ pub struct FeatureStruct {
 }
 
 impl FeatureStruct {
-    /// The structure with this tag, if the driver advertises what brings it.
-    fn known(s_type: vk::StructureType) -> Option<&'static FeatureStruct> {
-        STRUCTS.iter().find(|s| s.s_type == s_type && s.from.iter().any(Need::is_met))
+    /// Number of the structure with this tag.
+    fn number(s_type: vk::StructureType) -> Option<usize> {
+        STRUCTS.iter().position(|s| s.s_type == s_type)
     }
+}
+
+// What follows is known when the driver is compiled: every program asks before its first frame, for all structures there are.
+
+/// Features by structure: those of structure `i` are from `START[i]` on.
+static PLACES: [(Feature, u32); count_places()] = places().0;
+static START: [usize; STRUCTS.len() + 1] = places().1;
+/// Structures that are advertised.
+static KNOWN: [bool; STRUCTS.len()] = known();
+/// Features that are, in some structure that is.
+static ADVERTISED: [bool; FEATURES.len()] = advertised();
+
+const fn count_places() -> usize {
+    let (mut count, mut i) = (0, 0);
+    while i < FEATURES.len() {
+        count += FEATURES[i].members.len();
+        i += 1;
+    }
+    count
+}
+
+const fn places() -> ([(Feature, u32); count_places()], [usize; STRUCTS.len() + 1]) {
+    let mut places = [(ALL_FEATURES[0], 0); count_places()];
+    let (mut start, mut len, mut structure) = ([0; STRUCTS.len() + 1], 0, 0);
+    while structure < STRUCTS.len() {
+        let (tag, mut i) = (STRUCTS[structure].s_type.as_raw(), 0);
+        while i < FEATURES.len() {
+            let (members, mut m) = (FEATURES[i].members, 0);
+            while m < members.len() {
+                if members[m].s_type.as_raw() == tag {
+                    places[len] = (ALL_FEATURES[i], members[m].offset as u32);
+                    len += 1;
+                }
+                m += 1;
+            }
+            i += 1;
+        }
+        structure += 1;
+        start[structure] = len;
+    }
+    assert!(len == places.len(), "every structure that has features is one of the table");
+    (places, start)
+}
+
+const fn known() -> [bool; STRUCTS.len()] {
+    let (mut known, mut i) = ([false; STRUCTS.len()], 0);
+    while i < known.len() {
+        known[i] = is_any_met(STRUCTS[i].from);
+        i += 1;
+    }
+    known
+}
+
+const fn advertised() -> [bool; FEATURES.len()] {
+    let ((places, start), known) = (places(), known());
+    let (mut advertised, mut i) = ([false; FEATURES.len()], 0);
+    while i < advertised.len() {
+        advertised[i] = FEATURES[i].core.is_some();
+        i += 1;
+    }
+    let mut structure = 0;
+    while structure < known.len() {
+        let mut at = start[structure];
+        while at < start[structure + 1] {
+            advertised[places[at].0 as usize] |= known[structure];
+            at += 1;
+        }
+        structure += 1;
+    }
+    i = 0;
+    while i < advertised.len() {
+        advertised[i] &= FEATURES[i].support.is_yes();
+        i += 1;
+    }
+    advertised
 }
 
 impl Feature {
@@ -59,9 +134,7 @@ impl Feature {
     }
     /// Reported as VK_TRUE in some structure that the driver advertises?
     pub fn is_advertised(self) -> bool {
-        let row = self.row();
-        let reachable = row.core.is_some() || row.members.iter().any(|m| FeatureStruct::known(m.s_type).is_some());
-        row.support.is_yes() && reachable
+        ADVERTISED[self as usize]
     }
 }
 
@@ -109,10 +182,11 @@ pub unsafe fn fill_features2(out: &mut vk::PhysicalDeviceFeatures2<'_>) {
     while !next.is_null() {
         // SAFETY: an element of the chain.
         let s_type = unsafe { (*next).s_type };
-        if FeatureStruct::known(s_type).is_some() {
-            for (_, row, offset) in members_of(s_type) {
+        if let Some(structure) = FeatureStruct::number(s_type).filter(|&structure| KNOWN[structure]) {
+            for (feature, offset) in members_of(structure) {
+                let yes = feature.row().support.is_yes();
                 // SAFETY: offset_of a VkBool32 in the structure with this tag.
-                unsafe { next.cast::<u8>().add(offset).cast::<vk::Bool32>().write(row.support.is_yes().into()) };
+                unsafe { next.cast::<u8>().add(offset).cast::<vk::Bool32>().write(yes.into()) };
             }
         }
         // SAFETY: as above.
@@ -157,9 +231,9 @@ pub unsafe fn enable_features(info: &vk::DeviceCreateInfo<'_>) -> Result<Feature
         if element.s_type == vk::StructureType::PHYSICAL_DEVICE_FEATURES_2 {
             // SAFETY: the tag says so.
             unsafe { enable_core(&raw const (*next.cast::<vk::PhysicalDeviceFeatures2<'_>>()).features, &mut set) }?;
-        } else if STRUCTS.iter().any(|s| s.s_type == element.s_type) {
+        } else if let Some(structure) = FeatureStruct::number(element.s_type) {
             // SAFETY: a structure of the table, in a valid chain.
-            unsafe { enable_struct(element.s_type, next, &mut set) }?;
+            unsafe { enable_struct(structure, next, &mut set) }?;
         }
         next = element.p_next.cast();
     }
@@ -178,17 +252,12 @@ unsafe fn enable_core(features: *const vk::PhysicalDeviceFeatures, set: &mut Fea
 }
 
 /// # Safety
-/// `structure` is valid and has this tag, which is one of [`STRUCTS`].
-unsafe fn enable_struct(
-    s_type: vk::StructureType,
-    structure: *const c_void,
-    set: &mut FeatureSet,
-) -> Result<(), MissingFeature> {
-    let known = FeatureStruct::known(s_type).is_some();
-    for (feature, row, offset) in members_of(s_type) {
+/// `structure` is valid; `number` is its number in [`STRUCTS`].
+unsafe fn enable_struct(number: usize, structure: *const c_void, set: &mut FeatureSet) -> Result<(), MissingFeature> {
+    for (feature, offset) in members_of(number) {
         // SAFETY: offset_of a VkBool32 in the structure with this tag.
         let on = unsafe { read_bool(structure, offset) };
-        enable(feature, on, known && row.support.is_yes(), set)?;
+        enable(feature, on, KNOWN[number] && feature.row().support.is_yes(), set)?;
     }
     Ok(())
 }
@@ -210,11 +279,9 @@ unsafe fn read_bool(structure: *const c_void, offset: usize) -> bool {
     unsafe { structure.cast::<u8>().add(offset).cast::<vk::Bool32>().read() != vk::FALSE }
 }
 
-fn members_of(s_type: vk::StructureType) -> impl Iterator<Item = (Feature, &'static FeatureRow, usize)> {
-    ALL_FEATURES.iter().zip(FEATURES).flat_map(move |(feature, row)| {
-        let here = row.members.iter().filter(move |m| m.s_type == s_type);
-        here.map(move |m| (*feature, row, m.offset))
-    })
+/// Features of a structure of [`STRUCTS`], and where they are in it.
+fn members_of(structure: usize) -> impl Iterator<Item = (Feature, usize)> {
+    PLACES[START[structure]..START[structure + 1]].iter().map(|&(feature, offset)| (feature, offset as usize))
 }
 
 const _: () = assert!(size_of::<vk::Bool32>() == 4);
@@ -226,8 +293,8 @@ mod tests {
 
     #[test]
     fn every_structure_is_filled_completely_and_only_by_its_rows() {
-        for s in STRUCTS {
-            let mut offsets: Vec<usize> = members_of(s.s_type).map(|(_, _, offset)| offset).collect();
+        for (number, s) in STRUCTS.iter().enumerate() {
+            let mut offsets: Vec<usize> = members_of(number).map(|(_, offset)| offset).collect();
             offsets.sort_unstable();
             let header = size_of::<vk::BaseOutStructure<'_>>();
             let expected: Vec<usize> = (0..offsets.len()).map(|i| header + 4 * i).collect();
@@ -331,6 +398,9 @@ mod tests {
             (E::VK_EXT_border_color_swizzle, &[F::borderColorSwizzle]),
             (E::VK_EXT_primitive_restart_index, &[F::primitiveRestartIndex]),
             (E::VK_EXT_legacy_vertex_attributes, &[F::legacyVertexAttributes]),
+            (E::VK_EXT_rasterization_order_attachment_access, &[F::rasterizationOrderColorAttachmentAccess]),
+            (E::VK_ARM_rasterization_order_attachment_access, &[F::rasterizationOrderColorAttachmentAccess]),
+            (E::VK_EXT_fragment_shader_interlock, &[F::fragmentShaderPixelInterlock]),
             (E::VK_EXT_attachment_feedback_loop_layout, &[F::attachmentFeedbackLoopLayout]),
             (E::VK_EXT_attachment_feedback_loop_dynamic_state, &[F::attachmentFeedbackLoopDynamicState]),
             (E::VK_EXT_mutable_descriptor_type, &[F::mutableDescriptorType]),

@@ -90,7 +90,9 @@ fields! {
         sample_shading,
         reads_input_attachments,
         reads_primitive_id,
+        reads_sample_mask,
         post_depth_coverage,
+        ordered,
         flat,
     }
     GeometryFacts { input, output, max_vertices, invocations }

@@ -246,6 +246,9 @@ impl Fold<'_> {
         let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
         let ty = self.shader.ty(v);
         let all = ones(ty);
+        // Of operations that are no smaller than either operand: where one may be anything, the other is not asked, else trees of them take all of `depth`.
+        let both =
+            |e: &Self, n: usize| Some(wide(e, n)).filter(|&first| first < all).map(|first| [first, wide(e, n + 1)]);
         // Nothing when it may have wrapped.
         let small = |bound: Option<u64>| bound.filter(|&bound| bound <= all).unwrap_or(all);
         let shift = |n: u64| n as u32 & (8 * ty.bytes()).wrapping_sub(1);
@@ -270,16 +273,16 @@ impl Fold<'_> {
                 Some(c) => wide(self, 0) / c,
             },
             Some(Op::Binary(Binary::UMax)) | Some(Op::Select) => {
-                let last = usize::from(matches!(self.op(v), Some(Op::Select)));
-                wide(self, last).max(wide(self, last + 1))
+                let first = usize::from(matches!(self.op(v), Some(Op::Select)));
+                both(self, first).map_or(all, |[a, b]| a.max(b))
             }
             Some(Op::Binary(Binary::Or | Binary::Xor)) => {
-                u64::MAX.checked_shr(wide(self, 0).max(wide(self, 1)).leading_zeros()).unwrap_or(0)
+                both(self, 0).map_or(all, |[a, b]| u64::MAX.checked_shr(a.max(b).leading_zeros()).unwrap_or(0))
             }
             Some(Op::Convert(Convert::BToI)) => 1,
             Some(Op::Convert(Convert::UToU)) => small(Some(wide(self, 0))),
             Some(Op::Binary(Binary::LShr)) => self.constant(self.arg(v, 1)).map_or(all, |c| wide(self, 0) >> shift(c)),
-            Some(Op::Binary(Binary::IAdd)) => small(wide(self, 0).checked_add(wide(self, 1))),
+            Some(Op::Binary(Binary::IAdd)) => both(self, 0).map_or(all, |[a, b]| small(a.checked_add(b))),
             Some(Op::Binary(Binary::IMul)) => small(wide(self, 0).checked_mul(wide(self, 1))),
             Some(Op::Binary(Binary::Shl)) => self.constant(self.arg(v, 1)).map_or(all, |c| {
                 small(1u64.checked_shl(shift(c)).and_then(|factor| wide(self, 0).checked_mul(factor)))

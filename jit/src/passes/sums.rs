@@ -1,18 +1,22 @@
-//! Constants come last in sums of 32-bit integers: `(x + 1) * 4 + y` is `(x * 4 + y) + 4`, wrapping or not.
+//! Constants come last in sums of 32-bit integers that addresses and indices are made of: `(x + 1) * 4 + y` is `(x * 4 + y) + 4`, wrapping or not.
 //!
 //! So what differs by constants only, as the elements of a tile that one invocation has, is computed once (`cse`), and can be seen to be
-//! side by side in memory (`emit/neighbours.rs`). The sums without constants are new instructions; what nobody uses any more is left to `dce`.
+//! side by side in memory (`emit/neighbours.rs`). Other sums stay as they are: a rotation is a shift to the left and one to the right of one value. The sums without constants are new instructions; what nobody uses any more is left to `dce`.
 
 use super::util::{Consts, rewrite_insts};
-use crate::ir::{Binary, Inst, Node, Op, Shader, Ty, Value, ValueDef};
+use crate::ir::{Binary, Inst, Node, Op, Shader, Space, Ty, Value, ValueDef};
+use cranelift_entity::EntitySet;
 use smallvec::smallvec;
 
 /// Runs the pass.
 pub fn sums(shader: &mut Shader) {
+    let places = places(shader);
     let mut consts = Consts::new(shader);
     let mut root = std::mem::take(&mut shader.root.body);
     rewrite_insts(&mut root, &mut |inst, out| {
-        if let Some((op, [a, b], constant)) = without_constants(shader, inst) {
+        if places.contains(shader.insts[inst].first_result)
+            && let Some((op, [a, b], constant)) = without_constants(shader, inst)
+        {
             let source = shader.insts[inst].source;
             let sum = shader.inst(Op::Binary(op), &[a, b], &[Ty::I32], source);
             out.push(Node::Inst(sum));
@@ -25,6 +29,36 @@ pub fn sums(shader: &mut Shader) {
     });
     shader.root.body = root;
     consts.finish(shader);
+}
+
+/// The integers that addresses in memory and indices of arrays are computed of.
+fn places(shader: &Shader) -> EntitySet<Value> {
+    let mut found = EntitySet::with_capacity(shader.values.len());
+    let mut todo: Vec<Value> = Vec::new();
+    for data in shader.insts.values() {
+        let places = match data.op {
+            Op::Load(space, _) | Op::Store(space, _) | Op::Atomic(space, _) => {
+                let at = usize::from(space == Space::Buffer);
+                data.args.get(at..at + 1)
+            }
+            Op::VarLoad(_) => Some(&data.args[..]),
+            Op::VarStore(_) => data.args.split_last().map(|(_, index)| index),
+            _ => None,
+        };
+        todo.extend_from_slice(places.unwrap_or_default());
+    }
+    while let Some(v) = todo.pop() {
+        if let ValueDef::Inst(inst, 0) = shader.values[v].def
+            && let data = &shader.insts[inst]
+            && let Op::Binary(Binary::IAdd | Binary::ISub | Binary::IMul | Binary::Shl | Binary::Bound)
+            | Op::Convert(_)
+            | Op::Select = data.op
+            && found.insert(v)
+        {
+            todo.extend_from_slice(&data.args);
+        }
+    }
+    found
 }
 
 /// A value as a sum of another and a constant.
@@ -65,6 +99,22 @@ mod tests {
     use base::shader::Stage;
 
     /// Four elements of a row of a tile: what is computed for the first is enough for all.
+    #[test]
+    fn what_is_no_place_stays_as_it_is() {
+        let mut shader = Shader::new(Stage::Compute, "test");
+        let mut b = Builder::new(&mut shader);
+        let (x, zero, one, by) = (b.builtin(Builtin::LocalInvocationIndex, Ty::I32), b.u32(0), b.u32(1), b.u32(7));
+        let sum = b.binary(Binary::IAdd, x, one);
+        let rotated = b.binary(Binary::Shl, sum, by);
+        let flags = crate::ir::MemFlags { readonly: false, volatile: false, align: 4 };
+        b.inst(Op::Store(Space::Shared, flags), &[zero, rotated], &[]);
+        b.finish();
+        shader.root.body.term = Term::default();
+        let before = shader.to_string();
+        sums(&mut shader);
+        assert_eq!(shader.to_string(), before);
+    }
+
     #[test]
     fn neighbours_in_a_tile_differ_by_a_constant() {
         let mut shader = Shader::new(Stage::Compute, "test");

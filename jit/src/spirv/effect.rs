@@ -61,7 +61,7 @@ static GROUP_ARITHMETIC: [Binary; 16] = [
 ];
 
 impl Translator<'_> {
-    /// Barriers, atomics, demotion.
+    /// Barriers, interlocks, atomics, demotion.
     pub fn effect(&mut self, v: View<'_>) -> Result<()> {
         match v.op {
             op::OpControlBarrier => {
@@ -73,7 +73,8 @@ impl Translator<'_> {
                 self.b.emit(if lockstep { Op::MemoryBarrier } else { Op::Barrier }, &[], &[]);
                 Ok(())
             }
-            op::OpMemoryBarrier => {
+            // Whole invocations are ordered (`FragmentFacts::ordered`): nothing but their memory accesses must not leave the section.
+            op::OpMemoryBarrier | op::OpBeginInvocationInterlockEXT | op::OpEndInvocationInterlockEXT => {
                 self.b.emit(Op::MemoryBarrier, &[], &[]);
                 Ok(())
             }

@@ -82,6 +82,8 @@ impl Translator<'_> {
             | op::OpAtomicFAddEXT
             | op::OpAtomicFMinEXT
             | op::OpAtomicFMaxEXT
+            | op::OpBeginInvocationInterlockEXT
+            | op::OpEndInvocationInterlockEXT
             | op::OpDemoteToHelperInvocation
             | op::OpIsHelperInvocationEXT
             | op::OpReadClockKHR => self.effect(v),

@@ -157,6 +157,11 @@ modes! {
     5289 DerivativeGroupQuadsKHR Workgroup Nothing;
     5290 DerivativeGroupLinearKHR Workgroup Nothing;
     5298 OutputTrianglesEXT Mesh Of(|p, _| p.mesh = Some(MeshPrimitive::Triangles));
+    // Ordered is one way of being unordered, a pixel more than its samples.
+    5366 PixelInterlockOrderedEXT Fragment Fragments(|f| f.ordered = true);
+    5367 PixelInterlockUnorderedEXT Fragment Fragments(|f| f.ordered = true);
+    5368 SampleInterlockOrderedEXT Fragment Fragments(|f| f.ordered = true);
+    5369 SampleInterlockUnorderedEXT Fragment Fragments(|f| f.ordered = true);
     6023 MaximallyReconvergesKHR Any Nothing;
     6028 FPFastMathDefault Any FastMath;
 }

@@ -422,6 +422,7 @@ opcodes! {
     5341 OpTypeAccelerationStructureKHR b"r";
     5358 OpTypeCooperativeMatrixNV b"riiii";
     5364 OpBeginInvocationInterlockEXT b"";
+    5365 OpEndInvocationInterlockEXT b"";
     5366 OpCooperativeMatrixReduceNV b"trini";
     5369 OpCooperativeMatrixPerElementOpNV b"triiI";
     5380 OpDemoteToHelperInvocation b"";

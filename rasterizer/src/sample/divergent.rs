@@ -59,7 +59,7 @@ unsafe fn by_quads<T>(all: *const *const T) -> bool {
     differs == 0
 }
 
-/// Samples two quads with a view each and one sampler at once, if that is what they are.
+/// Samples two quads with a view each (which may be one: that is no branch to be guessed) and one sampler at once, if that is what they are.
 ///
 /// # Safety
 /// As for [`image_divergent`].
@@ -75,7 +75,7 @@ unsafe fn pair(views: *const *const ImageView, samplers: *const *const Sampler, 
         }
         let (both, sampler) = ([*views, *views.add(4)], *samplers);
         let one_function = (*both[0]).pair as usize == (*both[1]).pair as usize;
-        if both[0] != both[1] && sampler == *samplers.add(4) && one_function {
+        if sampler == *samplers.add(4) && one_function {
             ((*both[0]).pair)(&both, sampler, args, &mut done);
         }
     }

@@ -228,6 +228,13 @@ pub unsafe extern "C" fn fs_sample(_: *const ShaderContext, batch: *mut BatchHea
     // SAFETY: the caller's contract.
     unsafe { fragments(batch, |q, _, _| Some([f32::from(q.sample).to_bits(), 0, 0, 0])) };
 }
+/// How many samples of the pixel the stage sees, in red.
+pub unsafe extern "C" fn fs_samples(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        fragments(batch, |q, p, _| Some([((q.coverage >> (4 * p) & 0xf).count_ones() as f32).to_bits(), 0, 0, 0]));
+    }
+}
 /// The byte that descriptor set 0 begins with, as red.
 pub unsafe extern "C" fn fs_byte(context: *const ShaderContext, batch: *mut BatchHeader) {
     // SAFETY: the caller's contract; drawn with `context_with_set`.

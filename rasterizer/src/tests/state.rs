@@ -185,6 +185,39 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
     }
 }
 
+#[test]
+fn sample_masks_are_those_before_early_tests() {
+    // A plane of depth that crosses the attachment's within pixels.
+    let mut quad = full(0.5, WHITE);
+    for v in &mut quad {
+        v.position[2] = if v.position[0] < 0.0 { 0.0 } else { 1.0 };
+    }
+    let mut s = strip_state();
+    (s.pixel.depth_test, s.pixel.depth_compare) = (true, CompareOp::Less);
+    for (reads_sample_mask, early_fragment_tests, post_depth_coverage) in
+        [(true, true, false), (true, false, false), (true, false, true), (false, true, false)]
+    {
+        let (color, depth) = (Image::new(R32F, W, H, 4, 1), Image::new(D24S8, W, H, 4, 1));
+        let facts =
+            FragmentFacts { reads_sample_mask, early_fragment_tests, post_depth_coverage, ..FragmentFacts::default() };
+        let engine = Engine::new(1);
+        let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
+        // Between the samples of the column in the middle.
+        p.clear_depth_stencil(Some(0.5 + 0.5 / W as f32), None, [0, 0, W, H], 0, 1);
+        p.draw(draw_with(Some(fragment_stage(fs_samples, &[], facts)), s.clone(), &quad));
+        p.end();
+        let mut partly = 0;
+        for (x, y) in (0..H).flat_map(|y| (0..W).map(move |x| (x, y))) {
+            let seen = [0, 1, 2, 3].map(|i| color.texel::<f32>(Aspect::Color, x, y, i, 0));
+            let passed = seen.iter().filter(|&&n| n != 0.0).count();
+            partly += u32::from(passed % 4 != 0);
+            let want = if reads_sample_mask && !post_depth_coverage { 4 } else { passed };
+            assert!(seen.iter().all(|&n| n == 0.0 || n == want as f32), "{facts:?} {x} {y} {seen:?}");
+        }
+        assert_eq!(partly, H, "{facts:?}");
+    }
+}
+
 fn factor(f: BlendFactor, s: [f32; 4], d: [f32; 4], k: [f32; 4], c: usize) -> f32 {
     let i = f as u32;
     let pick = [s[c], d[c], s[3], d[3], k[c], k[3]];

@@ -39,9 +39,22 @@ impl<const S: usize> cover::Sink<S> for Blocks<'_, '_> {
     }
 }
 
+/// Coverage of a quad of a block, of whose samples there are masks; as [`FragmentQuad::coverage`].
+#[inline(always)]
+fn quad_coverage<const S: usize>(masks: &[u32; S], q: i32) -> u16 {
+    let shift = (q & 1) * 2 + (q >> 1) * 8;
+    masks.iter().enumerate().fold(0, |coverage, (s, mask)| {
+        let pixels = mask >> shift & 3 | (mask >> (shift + 4) & 3) << 2;
+        coverage | SPREAD[pixels as usize] << s
+    })
+}
+
 impl TileJob<'_> {
     #[inline(always)]
     pub fn primitive(&mut self, prim: &Prim, x0: i32, y0: i32) {
+        if self.draw.plan.ordered && self.scratch.quads.len() != 0 {
+            fragment::shade(self);
+        }
         (self.owner, self.colored) = (0, false);
         self.flat_here = self.flat && is_worth(prim, x0, y0);
         if self.plain && prim.edge_count == 0 && prim.pixels == 0 {
@@ -93,9 +106,10 @@ impl TileJob<'_> {
             return self.push_pixels(prim, x, y, masks[0]);
         }
         let plan = self.draw.plan;
+        let mut covered = masks;
         for (s, mask) in masks.iter_mut().enumerate() {
             if plan.sample_mask & (1 << s) == 0 {
-                *mask = 0;
+                (*mask, covered[s]) = (0, 0);
             }
             if plan.early && *mask != 0 && !plan.depth.idle() {
                 *mask = self.early::<S>(prim, x, y, s, *mask);
@@ -128,15 +142,17 @@ impl TileJob<'_> {
             return self.push_pixels(prim, x, y, any);
         }
         for q in 0..4 {
-            let shift = (q & 1) * 2 + (q >> 1) * 8;
-            let mut coverage = 0;
-            for (s, mask) in masks.iter().enumerate() {
-                let pixels = mask >> shift & 3 | (mask >> (shift + 4) & 3) << 2;
-                coverage |= SPREAD[pixels as usize] << s;
+            let coverage = quad_coverage(&masks, q);
+            if coverage == 0 {
+                continue;
             }
-            if coverage != 0 {
-                let (qx, qy) = (x + (q & 1) * 2, y + (q >> 1) * 2);
-                self.push(prim, qx as u16, qy as u16, coverage);
+            let (qx, qy) = ((x + (q & 1) * 2) as u16, (y + (q >> 1) * 2) as u16);
+            if plan.sees_all {
+                self.scratch.passing.push(coverage);
+                let seen = covered.map(|mask| mask & any);
+                self.push(prim, qx, qy, quad_coverage(&seen, q));
+            } else {
+                self.push(prim, qx, qy, coverage);
             }
         }
     }
@@ -188,7 +204,7 @@ impl TileJob<'_> {
                 if let Some(line) = &self.smooth {
                     self.scratch.coverage.push(line.quad_coverage(x, y));
                 }
-                if self.scratch.quads.is_full() {
+                if self.scratch.quads.is_full() || self.draw.plan.ordered && per_sample {
                     fragment::shade(self);
                 }
             }

@@ -67,6 +67,7 @@ pub fn shaded(job: &mut TileJob<'_>, write: impl FnOnce(&ShadedQuads<'_>)) {
     job.scratch.quads = quads;
     job.scratch.quads.clear();
     job.scratch.coverage.clear();
+    job.scratch.passing.clear();
     (job.scratch.outputs, job.scratch.alive) = outputs;
 }
 
@@ -127,6 +128,9 @@ fn call(
 /// What the stage leaves of the quads' coverage, and late tests.
 fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>) {
     let plan = job.draw.plan;
+    for (quad, passing) in quads.iter_mut().zip(&job.scratch.passing) {
+        quad.coverage &= passing;
+    }
     for (i, quad) in quads.iter_mut().enumerate() {
         quad.coverage &= SPREAD[outputs.alive(i) as usize] * 0xf;
     }

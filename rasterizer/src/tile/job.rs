@@ -21,6 +21,8 @@ pub struct Scratch {
     pub quads: Quads,
     /// Smooth lines: coverage of the quads' pixels.
     pub coverage: Vec<[f32; 4]>,
+    /// With [`TilePlan::sees_all`](super::TilePlan): what early tests left of the quads' coverage.
+    pub passing: Vec<u16>,
     pub outputs: AlignedBuf,
     pub alive: AlignedBuf,
     /// Colours of the flat primitive at work, by colour plan.

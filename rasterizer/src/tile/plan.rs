@@ -28,6 +28,7 @@ pub struct TileState {
     /// Lines that are more than rectangles.
     lines: Option<LinePlan>,
     loops: AttachmentLoops,
+    ordered: bool,
 }
 
 impl TileState {
@@ -39,6 +40,7 @@ impl TileState {
             values: state.pixel_values,
             lines: state.lines_are_special(topology).then_some(lines),
             loops: state.loops,
+            ordered: state.ordered,
         }
     }
 }
@@ -59,6 +61,10 @@ pub struct TileDraw<'a> {
 pub struct TilePlan {
     /// Tests run before the fragment stage (and nothing after it can change coverage).
     pub early: bool,
+    /// Primitives are shaded one after the other, and so are the samples of a pixel.
+    pub ordered: bool,
+    /// The fragment stage sees the coverage before early tests: of pixels that any sample is left of.
+    pub sees_all: bool,
     /// Nothing after the fragment stage changes coverage.
     pub coverage_is_final: bool,
     /// One invocation per sample.
@@ -105,7 +111,7 @@ fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4]
 impl TilePlan {
     /// Plans for a pass.
     pub fn new(stages: &GraphicsStages, state: &TileState, pass: &Pass) -> TilePlan {
-        let TileState { key, values, lines, loops } = *state;
+        let TileState { key, values, lines, loops, ordered } = *state;
         let none = StageInterface::default();
         let facts = stages.fragment().map(|f| &f.facts);
         let interface = facts.map_or(&none, |f| &f.interface);
@@ -138,7 +144,11 @@ impl TilePlan {
         };
         let smooth = lines.is_some_and(|l| l.mode == LineMode::Smooth);
         let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
-        let coverage_is_final = early && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
+        let per_sample = key.samples > 1 && (fragment.sample_shading || key.sample_shading);
+        let all_matters = fragment.reads_sample_mask && !fragment.post_depth_coverage;
+        let sees_all = early && all_matters && key.samples > 1 && !per_sample && !depth.idle();
+        let coverage_is_final =
+            early && !sees_all && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
         let overwrites = coverage_is_final
             && key.samples == 1
             && lines.is_none()
@@ -157,12 +167,15 @@ impl TilePlan {
         let sample_mask = values.sample_mask & ((1 << key.samples) - 1);
         TilePlan {
             early,
+            sees_all,
+            ordered: fragment.ordered
+                || ordered && (fragment.reads_input_attachments || loops.color || loops.depth_stencil),
             filter,
             plain: early && shades && depth.idle() && key.samples == 1 && sample_mask != 0 && lines.is_none(),
             coverage_is_final,
             flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
             overwrites: Some(written).filter(|&written| overwrites && written != 0),
-            per_sample: key.samples > 1 && (fragment.sample_shading || key.sample_shading),
+            per_sample,
             depth,
             shades,
             colors,

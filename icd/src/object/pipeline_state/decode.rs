@@ -152,6 +152,13 @@ pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<BlendEquations, String
     })
 }
 
+/// Depth or stencil are read in the order of primitives.
+pub const ORDERED_DEPTH_STENCIL: vk::PipelineDepthStencilStateCreateFlags =
+    vk::PipelineDepthStencilStateCreateFlags::from_raw(
+        vk::PipelineDepthStencilStateCreateFlags::RASTERIZATION_ORDER_ATTACHMENT_DEPTH_ACCESS_EXT.as_raw()
+            | vk::PipelineDepthStencilStateCreateFlags::RASTERIZATION_ORDER_ATTACHMENT_STENCIL_ACCESS_EXT.as_raw(),
+    );
+
 /// Attachments that may be read as images: by their aspects.
 pub fn loops(aspects: vk::ImageAspectFlags) -> AttachmentLoops {
     AttachmentLoops {

@@ -270,6 +270,11 @@ pipeline_state! {
             |_draw, _| ();
         locations: Locations = OWN_LOCATIONS; FragmentOutput;
             locations => |l| decode::locations(l); |draw, l| draw.pixel.locations = *l;
+        ordered_color: bool = false; FragmentOutput;
+            color_blend => |b| b.flags.contains(vk::PipelineColorBlendStateCreateFlags::RASTERIZATION_ORDER_ATTACHMENT_ACCESS_EXT);
+            |draw, v| draw.ordered |= *v;
+        ordered_depth_stencil: bool = false; FragmentShader;
+            depth_stencil => |d| d.flags.intersects(decode::ORDERED_DEPTH_STENCIL); |draw, v| draw.ordered |= *v;
         unused: Unused = Unused::default(); FragmentOutput;
             rendering => |r| Unused::new(r); |_draw, _| ();
     }

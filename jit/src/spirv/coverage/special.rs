@@ -40,6 +40,8 @@ pub const CASES: &[Special] = &[
     ("physical pointers", COMPUTE, physical_pointers),
     ("untyped pointers", COMPUTE, untyped_pointers),
     ("coverage behind depth", FRAGMENT, post_depth_coverage),
+    ("one invocation of a pixel after the other", FRAGMENT, pixel_interlock),
+    ("one invocation of a sample after the other", FRAGMENT, sample_interlock),
     ("stencil", FRAGMENT, stencil),
     ("vertices that are made", GEOMETRY, made_vertices),
     ("patches that are made", CONTROL, made_patches),
@@ -165,6 +167,22 @@ fn post_depth_coverage(a: &mut Asm) {
     a.extensions.insert("SPV_KHR_post_depth_coverage");
     a.modes.extend([vec![9], vec![4446]]);
     builtin(a, 4447, 20, I32, 1);
+}
+
+fn pixel_interlock(a: &mut Asm) {
+    interlock(a, 5378, 5366);
+}
+
+fn sample_interlock(a: &mut Asm) {
+    interlock(a, 5363, 5369);
+}
+
+fn interlock(a: &mut Asm, capability: u32, mode: u32) {
+    a.capabilities.insert(capability);
+    a.extensions.insert("SPV_EXT_fragment_shader_interlock");
+    a.modes.push(vec![mode]);
+    a.i(5364, &[]);
+    a.i(5365, &[]);
 }
 
 fn made_vertices(a: &mut Asm) {

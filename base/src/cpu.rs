@@ -1,0 +1,132 @@
+//! Features of the processor, as the C library found them.
+//!
+//! CPUID takes some dozens of cycles, but microseconds where the monitor of a virtual machine answers it, as on most machines of continuous
+//! integration; the standard library's detection asks ten times, once per library. The C library (glibc since 2.33) has asked before the process
+//! ran, and tells. Others are asked through the standard library.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+macro_rules! features {
+    ($($name:ident $text:tt [$leaf:literal $register:literal $bit:literal];)*) => {
+        /// A feature; its number is its bit in a [`CpuFeatures`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        #[allow(missing_docs, reason = "the processors' names")]
+        pub enum CpuFeature {
+            $($name),*
+        }
+
+        /// The feature, the number that glibc's `sys/platform/x86.h` has for its CPUID leaf, the register (EAX, EBX, ECX, EDX), the bit.
+        const PLACES: &[(CpuFeature, usize, usize, u32)] = &[$((CpuFeature::$name, $leaf, $register, $bit)),*];
+
+        /// What the standard library says.
+        fn asked() -> CpuFeatures {
+            CpuFeatures::NONE$(.with(CpuFeature::$name, std::is_x86_feature_detected!($text)))*
+        }
+    };
+}
+
+features! {
+    Sse3 "sse3" [0 2 0];
+    Ssse3 "ssse3" [0 2 9];
+    Sse41 "sse4.1" [0 2 19];
+    Sse42 "sse4.2" [0 2 20];
+    Avx "avx" [0 2 28];
+    Avx2 "avx2" [1 1 5];
+    Fma "fma" [0 2 12];
+    Popcnt "popcnt" [0 2 23];
+    Bmi1 "bmi1" [1 1 3];
+    Bmi2 "bmi2" [1 1 8];
+    Lzcnt "lzcnt" [2 2 5];
+    F16c "f16c" [0 2 29];
+    Avx512f "avx512f" [1 1 16];
+    Avx512dq "avx512dq" [1 1 17];
+    Avx512bw "avx512bw" [1 1 30];
+    Avx512vl "avx512vl" [1 1 31];
+    Avx512vbmi "avx512vbmi" [1 2 1];
+}
+
+/// A set of features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuFeatures(u32);
+
+impl CpuFeatures {
+    /// None of them.
+    pub const NONE: CpuFeatures = CpuFeatures(0);
+
+    /// These.
+    pub const fn of(features: &[CpuFeature]) -> CpuFeatures {
+        let (mut set, mut i) = (CpuFeatures::NONE, 0);
+        while i < features.len() {
+            set = set.with(features[i], true);
+            i += 1;
+        }
+        set
+    }
+
+    const fn with(self, feature: CpuFeature, is: bool) -> CpuFeatures {
+        CpuFeatures(self.0 | (is as u32) << feature as u32)
+    }
+
+    /// Are all of the others here?
+    #[inline(always)]
+    pub const fn contains(self, others: CpuFeatures) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// Those of this processor that the system lets programs use.
+    #[inline(always)]
+    pub fn here() -> CpuFeatures {
+        match FOUND.load(Ordering::Relaxed) {
+            0 => find(),
+            found => CpuFeatures(found & !KNOWN),
+        }
+    }
+}
+
+/// What was found, with [`KNOWN`]; 0 before.
+static FOUND: AtomicU32 = AtomicU32::new(0);
+const KNOWN: u32 = 1 << 31;
+
+#[cold]
+fn find() -> CpuFeatures {
+    let found = told().unwrap_or_else(asked);
+    FOUND.store(found.0 | KNOWN, Ordering::Relaxed);
+    found
+}
+
+/// `struct cpuid_feature` of glibc: the registers of a leaf, and of these the bits of what may be used.
+#[repr(C)]
+struct Leaf {
+    cpuid: [u32; 4],
+    active: [u32; 4],
+}
+
+/// What the C library says, if it is one that does.
+fn told() -> Option<CpuFeatures> {
+    // SAFETY: a C string.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__x86_get_cpuid_feature_leaf".as_ptr()) };
+    // SAFETY: glibc's function of that name has this type, in all versions; a null pointer is none.
+    let leaf = unsafe {
+        core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn(u32) -> *const Leaf>>(address)
+    }?;
+    let leaves = [0, 1, 2].map(|number| {
+        // SAFETY: the function takes any number; what it gives is null or lives as long as the process.
+        unsafe { leaf(number).as_ref() }.map_or([0; 4], |leaf| leaf.active)
+    });
+    let found = PLACES.iter().fold(CpuFeatures::NONE, |set, &(feature, leaf, register, bit)| {
+        set.with(feature, leaves[leaf][register] >> bit & 1 != 0)
+    });
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_c_library_says_what_the_processor_does() {
+        assert_eq!(CpuFeatures::here(), asked());
+        assert!(told().is_none_or(|told| told == asked()), "{:?}", told());
+    }
+}

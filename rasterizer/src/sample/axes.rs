@@ -1,0 +1,316 @@
+//! Samples of one level in vectors of 512 bits ([`Host::WIDE`](base::host::Host::WIDE)), of which both axes are one: coordinates become texels, wrapped, and these lie in
+//! windows of the quads, or of all lanes in a row, or apart. Quads may be of two views.
+
+use super::address::{FAR, mode};
+use super::slice::Slice;
+use super::wide::{Shape, chosen, chosen_of, filter, filter_of, second_window};
+use super::window::SIDE;
+use base::abi::{ImageLevel, ImageView};
+use base::format::lanes::Four;
+use core::arch::x86_64::*;
+use core::mem::offset_of;
+
+/// What all samples of a level have in common.
+pub(super) struct Axes {
+    four: Four,
+    repeats: bool,
+    /// It has room for windows of [`Shape::Rows`].
+    rows: bool,
+    /// Of x in the lower half, of y in the upper one; as lanes have it.
+    size: __m512i,
+    /// The last coordinates, and sizes as floats.
+    last: __m512i,
+    scale: __m512,
+    /// Of each quad.
+    slices: [Slice; 2],
+}
+
+impl Axes {
+    /// Those of a level of views; without `TWO` both are the same. None where the axes wrap in another way, and of levels smaller than a window.
+    ///
+    /// # Safety
+    /// The level exists; the host is wide.
+    #[inline(always)]
+    pub(super) unsafe fn new<const TWO: bool>(
+        views: [&ImageView; 2],
+        four: Four,
+        address_mode: u32,
+        number: u32,
+        wanted: u32,
+    ) -> Option<Axes> {
+        let level = &views[0].level[number as usize];
+        let other = if TWO { &views[1].level[number as usize] } else { level };
+        let (width, height) = (level.width, level.height);
+        let mut powers = (width & (width - 1)) | (height & (height - 1)) == 0;
+        let mut small = width < SIDE || height < SIDE;
+        let room = Shape::Rows.width() as u32;
+        let mut rows = width >= room;
+        if TWO {
+            powers &= (other.width & (other.width - 1)) | (other.height & (other.height - 1)) == 0;
+            small |= other.width < SIDE || other.height < SIDE;
+            rows &= other.width >= room;
+        }
+        let repeats = address_mode == mode::REPEAT && powers;
+        if !repeats && address_mode != mode::CLAMP_TO_EDGE || small {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let size = sizes::<TWO>(level, other);
+            let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
+            let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
+            Some(Axes { four, repeats, rows, size, last, scale: _mm512_cvtepi32_ps(size), slices })
+        }
+    }
+
+    /// Two components at a time of the texels at coordinates, filtered. None where wanted lanes lie apart, or far outside.
+    ///
+    /// # Safety
+    /// The views' texels are of that kind. The host is wide.
+    #[inline(always)]
+    pub(super) unsafe fn sample<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+        &self,
+        coord: __m512,
+    ) -> Option<[__m512; 2]> {
+        let (last, slice) = (self.last, &self.slices[0]);
+        // SAFETY: the caller's promise; wrapped coordinates lie inside of the level, and so do windows.
+        unsafe {
+            let mut u = _mm512_mul_ps(coord, self.scale);
+            if LINEAR {
+                u = _mm512_sub_ps(u, _mm512_set1_ps(0.5));
+            }
+            // Its floor, where nothing is far. (Of a linear filter it is a difference, and so no negative zero.)
+            let mut first = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(u);
+            let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
+            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(FAR));
+            let mut second = if LINEAR { _mm512_sub_epi32(first, _mm512_set1_epi32(-1)) } else { first };
+            if self.repeats {
+                (first, second) = (_mm512_and_si512(first, last), _mm512_and_si512(second, last));
+            } else {
+                let none = _mm512_setzero_si512();
+                first = _mm512_min_epi32(_mm512_max_epi32(first, none), last);
+                second = _mm512_min_epi32(_mm512_max_epi32(second, none), last);
+            }
+            let least = _mm512_min_epi32(first, _mm512_shuffle_epi32::<0b01_00_11_10>(first));
+            let least = _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least));
+            let seen = [least, first, second, self.size];
+            if let Some(found) = within(Shape::Square, seen, far, slice.mask) {
+                return Some(self.near::<RAW, LINEAR, TWO>(Shape::Square, found, weight));
+            }
+            if self.rows
+                && let Some(found) = within(Shape::Rows, seen, far, slice.mask)
+            {
+                return Some(self.near::<RAW, LINEAR, TWO>(Shape::Rows, found, weight));
+            }
+            match TWO {
+                true => self.apart_in_two::<RAW, LINEAR>([first, second], weight, far),
+                false => self.apart::<RAW, LINEAR>([first, second], weight, far),
+            }
+        }
+    }
+
+    /// The same of windows of a shape: where they begin, and how far first and second texels lie from there ([`within`]).
+    ///
+    /// # Safety
+    /// The windows lie inside of the level; the host is wide.
+    #[inline(always)]
+    unsafe fn near<const RAW: bool, const LINEAR: bool, const TWO: bool>(
+        &self,
+        shape: Shape,
+        [least, first, second]: [__m512i; 3],
+        weight: __m512,
+    ) -> [__m512; 2] {
+        let (four, [slice, other]) = (self.four, &self.slices);
+        let slices = [slice, other];
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Of the quads' first lanes, which are even ones: a product of 64 bits is the quickest.
+            let (x, y) = (_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64::<1>(least));
+            let x = if matches!(four, Four::Half) { _mm256_slli_epi32::<3>(x) } else { _mm256_slli_epi32::<2>(x) };
+            let mut offsets = _mm256_mul_epu32(y, _mm256_set1_epi32(slice.pitch as i32));
+            if TWO {
+                let others = _mm256_mul_epu32(y, _mm256_set1_epi32(other.pitch as i32));
+                offsets = _mm256_blend_epi32::<0xf0>(offsets, others);
+            }
+            let offsets = _mm256_add_epi32(offsets, x);
+            let second_of = _mm256_extracti128_si256::<1>(offsets);
+            let first_of = _mm256_castsi256_si128(offsets);
+            let windows = [_mm_cvtsi128_si32(first_of) as u32, _mm_cvtsi128_si32(second_of) as u32];
+            if !TWO {
+                slice.prefetch_after::<4>(windows);
+            }
+            // Of linear filters the rows above and below; of others the same rows twice.
+            let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
+            let rows = match shape {
+                Shape::Square => _mm512_slli_epi32::<2>(rows),
+                Shape::Rows => _mm512_slli_epi32::<3>(rows),
+            };
+            let rows = _mm512_or_si512(rows, second_window());
+            let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
+            if !LINEAR {
+                return chosen::<RAW>(four, shape, slices, windows, left);
+            }
+            let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
+            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            filter::<RAW>(four, shape, slices, windows, [left, right], weights)
+        }
+    }
+
+    /// The same of lanes that lie apart, whose texels are gathered: of the first texels of both axes and the second ones. None where neighbours lie at opposite
+    /// edges of the level.
+    ///
+    /// # Safety
+    /// The coordinates lie inside of the level; the host is wide.
+    #[inline(always)]
+    unsafe fn apart<const RAW: bool, const LINEAR: bool>(
+        &self,
+        [first, second]: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]> {
+        let Axes { four, last, .. } = *self;
+        let slice = &self.slices[0];
+        let strange = |lanes: u16| u32::from(lanes | lanes >> 8) & slice.mask != 0;
+        if matches!(four, Four::Half) || strange(far) {
+            return None;
+        }
+        let base = slice.base.cast_const();
+        // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+        unsafe {
+            let pitch = _mm512_set1_epi32(slice.pitch as i32);
+            // Both rows of all lanes, and the first of two neighbours, which end inside of the level.
+            let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, second), pitch);
+            let left = _mm512_shuffle_i64x2::<0x44>(first, first);
+            if !LINEAR {
+                let offsets = _mm512_castsi512_si256(_mm512_add_epi32(y, _mm512_slli_epi32::<2>(left)));
+                let texels = _mm512_castsi256_si512(_mm256_i32gather_epi32::<1>(base.cast(), offsets));
+                return Some(chosen_of::<RAW>(four, _mm512_shuffle_i64x2::<0x44>(texels, texels)));
+            }
+            let right = _mm512_shuffle_i64x2::<0x44>(second, second);
+            let last = _mm512_shuffle_i64x2::<0x44>(last, last);
+            let x = _mm512_min_epi32(left, _mm512_sub_epi32(last, _mm512_set1_epi32(1)));
+            let step = _mm512_sub_epi32(right, x);
+            if strange(_mm512_cmpgt_epu32_mask(step, _mm512_set1_epi32(1))) {
+                return None;
+            }
+            let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(x));
+            let above = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(offsets), base.cast());
+            let below = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(offsets), base.cast());
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+            let low = _mm512_permutex2var_epi32(above, even, below);
+            let high = _mm512_permutex2var_epi32(above, odd, below);
+            let left = _mm512_mask_mov_epi32(low, _mm512_cmpneq_epi32_mask(left, x), high);
+            let right = _mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(step, step), high);
+            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            Some(filter_of::<RAW>(four, [left, right], weights))
+        }
+    }
+
+    /// The same where each quad has a slice of its own; neighbours lie where they like.
+    ///
+    /// # Safety
+    /// As for `apart`.
+    #[inline(always)]
+    unsafe fn apart_in_two<const RAW: bool, const LINEAR: bool>(
+        &self,
+        [first, second]: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]> {
+        let Axes { four, slices: [slice, other], .. } = self;
+        if matches!(four, Four::Half) || u32::from(far | far >> 8) & slice.mask != 0 {
+            return None;
+        }
+        // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
+        unsafe {
+            let pitch = _mm256_set_m128i(_mm_set1_epi32(other.pitch as i32), _mm_set1_epi32(slice.pitch as i32));
+            let (base, of_other) = (slice.base as i64, other.base as i64);
+            let bases = _mm512_setr_epi64(base, base, base, base, of_other, of_other, of_other, of_other);
+            let above = _mm256_mullo_epi32(_mm512_extracti64x4_epi64::<1>(first), pitch);
+            let left = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(first));
+            let upper = texels_at(bases, above, left);
+            if !LINEAR {
+                return Some(chosen_of::<RAW>(*four, beside(upper, upper)));
+            }
+            let below = _mm256_mullo_epi32(_mm512_extracti64x4_epi64::<1>(second), pitch);
+            let right = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(second));
+            let left_side = beside(upper, texels_at(bases, below, left));
+            let right_side = beside(texels_at(bases, above, right), texels_at(bases, below, right));
+            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            Some(filter_of::<RAW>(*four, [left_side, right_side], weights))
+        }
+    }
+}
+
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn beside(low: __m256i, high: __m256i) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high) }
+}
+
+/// Words at two offsets from each lane's base.
+///
+/// # Safety
+/// They are readable; the host is wide.
+#[inline(always)]
+unsafe fn texels_at(bases: __m512i, row: __m256i, x: __m256i) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let offsets = _mm512_cvtepu32_epi64(_mm256_add_epi32(row, x));
+        _mm512_i64gather_epi32::<1>(_mm512_add_epi64(bases, offsets), core::ptr::null())
+    }
+}
+
+/// Sizes of levels as lanes have them: x in the lower half, y in the upper one; with `TWO` each quad's.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m512i {
+    const WIDTH: usize = offset_of!(ImageLevel, width);
+    const { assert!(offset_of!(ImageLevel, height) == WIDTH + size_of::<u32>()) };
+    let (level, other) = (core::ptr::from_ref(level), core::ptr::from_ref(other));
+    // SAFETY: the caller's promise; width and height lie side by side.
+    unsafe {
+        let first = _mm_loadl_epi64(level.byte_add(WIDTH).cast());
+        if !TWO {
+            let lanes = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+            return _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(first));
+        }
+        let both = _mm_unpacklo_epi64(first, _mm_loadl_epi64(other.byte_add(WIDTH).cast()));
+        let lanes = _mm512_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 3);
+        _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(both))
+    }
+}
+
+/// Where windows of a shape begin that hold the quads' first texels (`seen`: the least of each quad, the first and second ones, the level's size), how far both
+/// lie from there. None where wanted lanes see texels outside, or are `far` away.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn within(shape: Shape, seen: [__m512i; 4], far: u16, wanted: u32) -> Option<[__m512i; 3]> {
+    let [least, first, second, size] = seen;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(shape.width()), 0xff00, shape.height());
+        let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
+        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;
+        (u32::from(outside | outside >> 8) & wanted == 0).then_some([least, first, second])
+    }
+}
+
+/// A level, as the first layer's slice.
+///
+/// # Safety
+/// The level is the view's.
+#[inline(always)]
+unsafe fn slice_of(view: &ImageView, level: &ImageLevel, mask: u32) -> Slice {
+    // SAFETY: the caller's promise.
+    let base = unsafe { view.base.add(level.offset as usize) };
+    Slice { base, pitch: level.row_pitch as u32, size: [level.width, level.height], mask }
+}

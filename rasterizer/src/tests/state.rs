@@ -187,11 +187,9 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
 
 #[test]
 fn sample_masks_are_those_before_early_tests() {
-    // A plane of depth that crosses the attachment's within pixels.
-    let mut quad = full(0.5, WHITE);
-    for v in &mut quad {
-        v.position[2] = if v.position[0] < 0.0 { 0.0 } else { 1.0 };
-    }
+    // One triangle, whose depth crosses the attachment's between the samples of the column in the middle.
+    let triangle = [v(-1.0, -1.0, 0.4, WHITE), v(3.0, -1.0, 0.6, WHITE), v(-1.0, 3.0, 0.4, WHITE)];
+    let crossing = 0.4 + 0.1 * (0.5 + 0.5 / W as f32);
     let mut s = strip_state();
     (s.pixel.depth_test, s.pixel.depth_compare) = (true, CompareOp::Less);
     for (reads_sample_mask, early_fragment_tests, post_depth_coverage) in
@@ -202,9 +200,8 @@ fn sample_masks_are_those_before_early_tests() {
             FragmentFacts { reads_sample_mask, early_fragment_tests, post_depth_coverage, ..FragmentFacts::default() };
         let engine = Engine::new(1);
         let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
-        // Between the samples of the column in the middle.
-        p.clear_depth_stencil(Some(0.5 + 0.5 / W as f32), None, [0, 0, W, H], 0, 1);
-        p.draw(draw_with(Some(fragment_stage(fs_samples, &[], facts)), s.clone(), &quad));
+        p.clear_depth_stencil(Some(crossing), None, [0, 0, W, H], 0, 1);
+        p.draw(draw_with(Some(fragment_stage(fs_samples, &[], facts)), s.clone(), &triangle));
         p.end();
         let mut partly = 0;
         for (x, y) in (0..H).flat_map(|y| (0..W).map(move |x| (x, y))) {

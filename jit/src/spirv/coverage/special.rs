@@ -17,7 +17,7 @@ pub const ELSEWHERE: &[u16] = &[
 /// Opcodes with a row that are refused where they are reached.
 #[rustfmt::skip]
 pub const REFUSED: &[RangeInclusive<u16>] = &[
-    101..=102, 118..=119, 158..=161, 231..=231, 261..=271, 309..=312, 318..=319, 4445..=4449, 4473..=4479, 5299..=5299, 5364..=5364,
+    101..=102, 118..=119, 158..=161, 231..=231, 261..=271, 309..=312, 318..=319, 4445..=4449, 4473..=4479, 5299..=5299,
 ];
 
 const F4: Ty = Ty::new(Scalar::Float(32), 4);

@@ -58,6 +58,14 @@ pub struct Link {
     pub of_primitive: bool,
 }
 
+impl Link {
+    /// Not flat, and there.
+    #[inline(always)]
+    pub fn is_interpolated(&self) -> bool {
+        self.slot != NO_SLOT && self.interpolation != Interpolation::Flat
+    }
+}
+
 /// What connects a stage that makes primitives of others with the one before it, and with setup.
 #[derive(Debug)]
 pub struct Made {
@@ -134,6 +142,8 @@ pub struct Linkage {
     pub cull: Vec<u16>,
     /// Fragment inputs in slot order.
     pub links: Vec<Link>,
+    /// Some of them are interpolated.
+    pub interpolates: bool,
     /// Which triangles may become one rectangle.
     pub pairs: Pairs,
 }
@@ -198,6 +208,7 @@ impl Linkage {
             viewport: of_vertex(BuiltinSlot::ViewportIndex),
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
+            interpolates: links.iter().any(Link::is_interpolated),
             links,
             pairs: match stages.geometry() {
                 _ if reads_primitive_id || mesh.is_some() => Pairs::None,

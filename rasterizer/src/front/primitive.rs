@@ -261,7 +261,12 @@ impl Builder<'_> {
         let Some(place) = Place::within(self.view_rect(common), bounds) else { return };
         let edges = Outline::triangle(screen).edges_turning(area < 0.0);
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
-        let half = if weights.is_none() { Half::new(common.vertices, screen, area) } else { None };
+        // Where nothing is interpolated but depth and distance, which a half has one of, its planes are any triangle's.
+        let half = if weights.is_none() && self.draw.plan.linkage.interpolates {
+            Half::new(common.vertices, screen, area)
+        } else {
+            None
+        };
         let mut planes = half.map_or_else(|| Planes::triangle(screen, area), |half| half.planes());
         if self.draw.draw.state.depth_bias.is_some() {
             let slope = planes.slope();

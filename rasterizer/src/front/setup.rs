@@ -402,20 +402,27 @@ impl Half {
         row.map(f32::to_bits)
     }
 
-    /// Have the inputs of fragments the same planes in the other half, and the flat ones the same value in both provoking vertices?
+    /// Have the inputs of fragments that are not flat the same planes in the other half?
     #[inline(always)]
-    pub fn agrees(&self, other: &Half, linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) -> bool {
-        linkage.links.iter().filter(|link| link.slot != NO_SLOT).all(|link| {
+    pub fn agrees(&self, other: &Half, linkage: &Linkage, shaded: Shaded<'_>) -> bool {
+        linkage.links.iter().filter(|link| link.is_interpolated()).all(|link| {
             (link.slot..link.slot + link.count).all(|slot| {
-                let value = |vertex: u32| shaded.get(vertex as usize, slot);
-                let float = |vertex: u32| f32::from_bits(value(vertex));
-                match link.interpolation {
-                    Interpolation::Flat => value(provoking[0]) == value(provoking[1]),
-                    Interpolation::Smooth | Interpolation::Linear => self.row(float) == other.row(float),
-                }
+                let float = |vertex: u32| f32::from_bits(shaded.get(vertex as usize, slot));
+                self.row(float) == other.row(float)
             })
         })
     }
+}
+
+/// Have the flat inputs of fragments the same value in both provoking vertices?
+#[inline(always)]
+pub fn flat_agree(linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) -> bool {
+    linkage.links.iter().filter(|link| link.slot != NO_SLOT && !link.is_interpolated()).all(|link| {
+        (link.slot..link.slot + link.count).all(|slot| {
+            let [first, second] = provoking.map(|vertex| shaded.get(vertex as usize, slot));
+            first == second
+        })
+    })
 }
 
 /// Where the values of a piece's attributes come from.

@@ -112,12 +112,14 @@ fn prepare_here(request: &CompileRequest<'_>) -> Result<Prepared> {
     )?;
     passes::run(&mut shader, &passes::PassOptions::default())?;
     let flat = passes::is_flat(&shader);
-    let reads = |is: fn(Builtin) -> bool| {
-        shader.insts.values().any(|data| matches!(&data.op, Op::Builtin(builtin) if is(*builtin)))
-    };
-    let draw_parameters = reads(Builtin::is_of_draw);
-    let reads_primitive_id = reads(|builtin| matches!(builtin, Builtin::PrimitiveId));
-    let reads_sample_mask = reads(|builtin| matches!(builtin, Builtin::SampleMaskIn));
+    let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
+    for data in shader.insts.values() {
+        if let Op::Builtin(builtin) = data.op {
+            draw_parameters |= builtin.is_of_draw();
+            reads_primitive_id |= builtin == Builtin::PrimitiveId;
+            reads_sample_mask |= builtin == Builtin::SampleMaskIn;
+        }
+    }
     if let Some(facts) = shader.payload.fragment_mut() {
         (facts.flat, facts.reads_primitive_id, facts.reads_sample_mask) = (flat, reads_primitive_id, reads_sample_mask);
     }

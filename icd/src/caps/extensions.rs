@@ -416,11 +416,7 @@ const fn list<const N: usize>(scope: Scope) -> [vk::ExtensionProperties; N] {
         let row = &EXTENSIONS[i];
         if is_listed(row, scope) {
             list[len].spec_version = row.spec_version;
-            let (name, mut at) = (row.name.as_bytes(), 0);
-            while at < name.len() {
-                list[len].extension_name[at] = name[at] as std::ffi::c_char;
-                at += 1;
-            }
+            super::copy_str(&mut list[len].extension_name, row.name);
             len += 1;
         }
         i += 1;

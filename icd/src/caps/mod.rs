@@ -47,10 +47,11 @@ pub const V1_3: u32 = vk::API_VERSION_1_3;
 pub const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
 
 /// Writes a string into a fixed array of the API, cut to fit, with its nul.
-pub(crate) fn copy_str<const N: usize>(out: &mut [std::ffi::c_char; N], text: &str) {
-    out.fill(0);
-    for (to, from) in out[..N - 1].iter_mut().zip(text.bytes()) {
-        *to = from as std::ffi::c_char;
+pub(crate) const fn copy_str<const N: usize>(out: &mut [std::ffi::c_char; N], text: &str) {
+    let (text, mut at) = (text.as_bytes(), 0);
+    while at < N {
+        out[at] = if at < text.len() && at < N - 1 { text[at] as std::ffi::c_char } else { 0 };
+        at += 1;
     }
 }
 

@@ -151,7 +151,7 @@ impl Axes {
                 return chosen::<RAW>(four, shape, slices, windows, left);
             }
             let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
-            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            let weights = by_axis(weight);
             filter::<RAW>(four, shape, slices, windows, [left, right], weights)
         }
     }
@@ -170,8 +170,7 @@ impl Axes {
     ) -> Option<[__m512; 2]> {
         let Axes { four, last, .. } = *self;
         let slice = &self.slices[0];
-        let strange = |lanes: u16| u32::from(lanes | lanes >> 8) & slice.mask != 0;
-        if matches!(four, Four::Half) || strange(far) {
+        if matches!(four, Four::Half) || is_wanted(far, slice.mask) {
             return None;
         }
         let base = slice.base.cast_const();
@@ -190,7 +189,7 @@ impl Axes {
             let last = _mm512_shuffle_i64x2::<0x44>(last, last);
             let x = _mm512_min_epi32(left, _mm512_sub_epi32(last, _mm512_set1_epi32(1)));
             let step = _mm512_sub_epi32(right, x);
-            if strange(_mm512_cmpgt_epu32_mask(step, _mm512_set1_epi32(1))) {
+            if is_wanted(_mm512_cmpgt_epu32_mask(step, _mm512_set1_epi32(1)), slice.mask) {
                 return None;
             }
             let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(x));
@@ -202,7 +201,7 @@ impl Axes {
             let high = _mm512_permutex2var_epi32(above, odd, below);
             let left = _mm512_mask_mov_epi32(low, _mm512_cmpneq_epi32_mask(left, x), high);
             let right = _mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(step, step), high);
-            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            let weights = by_axis(weight);
             Some(filter_of::<RAW>(four, [left, right], weights))
         }
     }
@@ -219,7 +218,7 @@ impl Axes {
         far: u16,
     ) -> Option<[__m512; 2]> {
         let Axes { four, slices: [slice, other], .. } = self;
-        if matches!(four, Four::Half) || u32::from(far | far >> 8) & slice.mask != 0 {
+        if matches!(four, Four::Half) || is_wanted(far, slice.mask) {
             return None;
         }
         // SAFETY: the caller's promise; offsets are below 2^31: 2^14 rows of 2^14 texels of four bytes.
@@ -237,10 +236,26 @@ impl Axes {
             let right = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(second));
             let left_side = beside(upper, texels_at(bases, below, left));
             let right_side = beside(texels_at(bases, above, right), texels_at(bases, below, right));
-            let weights = [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)];
+            let weights = by_axis(weight);
             Some(filter_of::<RAW>(*four, [left_side, right_side], weights))
         }
     }
+}
+
+/// Is a lane wanted that is one of these on either axis?
+#[inline(always)]
+fn is_wanted(lanes: u16, wanted: u32) -> bool {
+    u32::from(lanes | lanes >> 8) & wanted != 0
+}
+
+/// The weights of x for both sides of the footprints, and those of y.
+///
+/// # Safety
+/// The host is wide.
+#[inline(always)]
+unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
+    // SAFETY: the caller's promise.
+    unsafe { [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)] }
 }
 
 /// # Safety
@@ -300,7 +315,7 @@ unsafe fn within(shape: Shape, seen: [__m512i; 4], far: u16, wanted: u32) -> Opt
         let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
         let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
         let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides) | far;
-        (u32::from(outside | outside >> 8) & wanted == 0).then_some([least, first, second])
+        (!is_wanted(outside, wanted)).then_some([least, first, second])
     }
 }
 
